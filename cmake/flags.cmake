@@ -1,0 +1,35 @@
+# Compiler flags for the whole tree. Nothing else sets flags, but for the few sources whose
+# folder says why.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+# Contraction is off everywhere: a*b+c rounds the same on every machine, so that peers with
+# different processors hold the same bits after the same update.
+add_compile_options(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -ffp-contract=off)
+if(WEFT_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1 -DWEFT_DEBUG_CHECKS=1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer -DWEFT_DEBUG_CHECKS=1")
+
+if(WEFT_SANITIZE)
+  add_compile_options(-fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${WEFT_SANITIZE})
+  if(WEFT_SANITIZE MATCHES "thread")
+    add_compile_definitions(WEFT_TSAN=1)
+  endif()
+endif()
+if(WEFT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
+endif()
+
+find_program(WEFT_CCACHE ccache)
+if(WEFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${WEFT_CCACHE})
+endif()
+find_package(Threads REQUIRED)

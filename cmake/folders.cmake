@@ -1,0 +1,29 @@
+# weft_folder(NAME SOURCES a.cpp ... [USES folder ...] [LIBRARIES lib ...]
+#             [TEST_USES folder ...] [TEST_LIBRARIES lib ...])
+#
+# Makes the static library weft_NAME of one folder of src/weft and, from every x_test.cpp beside
+# the sources, the program NAME_test, which is the ctest NAME. USES is a subset of the folder's
+# line in layers.txt.
+function(weft_folder name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES;TEST_USES;TEST_LIBRARIES" ${ARGN})
+  add_library(weft_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(weft_${name} PUBLIC "${CMAKE_SOURCE_DIR}/src")
+  set(uses ${ARG_USES})
+  list(TRANSFORM uses PREPEND weft_)
+  target_link_libraries(weft_${name} PUBLIC ${uses} ${ARG_LIBRARIES} Threads::Threads)
+
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp")
+  if(NOT WEFT_TESTS OR NOT tests)
+    return()
+  endif()
+  find_package(GTest REQUIRED)
+  add_executable(${name}_test ${tests})
+  set(test_uses ${ARG_TEST_USES})
+  list(TRANSFORM test_uses PREPEND weft_)
+  target_link_libraries(${name}_test PRIVATE weft_${name} ${test_uses} ${ARG_TEST_LIBRARIES}
+                                             GTest::gmock GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${name}_test PRIVATE
+    WEFT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" WEFT_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name}_test)
+  set_tests_properties(${name} PROPERTIES LABELS "fast" TIMEOUT 600)
+endfunction()

@@ -1,0 +1,57 @@
+#include "weft/base/hash.h"
+
+#include <algorithm>
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+#include <xxhash.h>
+
+namespace weft {
+
+struct Sha256::Context {
+  EVP_MD_CTX* digest = EVP_MD_CTX_new();
+  Context() { WEFT_CHECK(digest && EVP_DigestInit_ex(digest, EVP_sha256(), nullptr) == 1); }
+  ~Context() { EVP_MD_CTX_free(digest); }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+};
+
+Sha256::Sha256() : context_(std::make_unique<Context>()) {}
+Sha256::~Sha256() = default;
+
+Sha256& Sha256::update(ByteSpan bytes) {
+  WEFT_CHECK(EVP_DigestUpdate(context_->digest, bytes.data(), bytes.size()) == 1);
+  return *this;
+}
+
+Hash256 Sha256::finish() {
+  Hash256 hash{};
+  WEFT_CHECK(EVP_DigestFinal_ex(context_->digest, hash.data(), nullptr) == 1);
+  return hash;
+}
+
+Hash256 sha256(ByteSpan bytes) { return Sha256().update(bytes).finish(); }
+
+Hash256 hmac_sha256(ByteSpan key, ByteSpan message) {
+  Hash256 out{};
+  unsigned length = 0;
+  WEFT_CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), message.data(),
+                  message.size(), out.data(), &length) != nullptr);
+  WEFT_CHECK(length == out.size());
+  return out;
+}
+
+Hash128 xxh3_128(ByteSpan bytes) {
+  XXH128_canonical_t canonical{};
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
+  Hash128 hash{};
+  std::copy(std::begin(canonical.digest), std::end(canonical.digest), hash.begin());
+  return hash;
+}
+
+void random_bytes(MutableByteSpan out) {
+  WEFT_CHECK(RAND_bytes(out.data(), static_cast<int>(out.size())) == 1);
+}
+
+}  // namespace weft

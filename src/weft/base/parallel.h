@@ -1,0 +1,36 @@
+// parallel_for: splits a range of *outputs* over the compute threads of this process.
+//
+// Each index is computed by exactly one thread and by the same code whatever the thread count,
+// so results are bit-equal for any number of threads; never sum into shared memory from the body.
+// The threads are OpenMP's, which oneDNN uses too: one pool a process.
+// Threads: call from one thread at a time (the training thread, or one that owns its own work).
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace weft {
+
+// At least 1; the default is 1. Also sets oneDNN's thread count, through OpenMP.
+void set_thread_count(int count);
+int thread_count();
+
+namespace internal {
+using RangeBody = void (*)(void* body, std::int64_t begin, std::int64_t end);
+void parallel_ranges(std::int64_t size, std::int64_t grain, RangeBody call, void* body);
+}  // namespace internal
+
+// Calls body(begin, end) on disjoint ranges that cover [0, size). Ranges hold at least `grain`
+// indexes, so that small work stays on the calling thread. The body must not throw.
+template <class Body>
+void parallel_for(std::int64_t size, std::int64_t grain, Body&& body) {
+  using Plain = std::remove_reference_t<Body>;
+  internal::parallel_ranges(
+      size, grain,
+      [](void* object, std::int64_t begin, std::int64_t end) {
+        (*static_cast<Plain*>(object))(begin, end);
+      },
+      const_cast<void*>(static_cast<const void*>(&body)));
+}
+
+}  // namespace weft
