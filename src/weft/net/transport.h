@@ -1,0 +1,101 @@
+// Transport: moves frames between authenticated peers; knows nothing of what they mean.
+//
+// Two lanes a link: control frames are small and never wait behind bulk frames. Within one lane of
+// one link frames arrive in order, once, or the link goes down. After on_link_down no frame of
+// that link arrives any more; a later link to the same peer starts anew.
+//
+// Implementations: tls (TCP, TLS 1.3, mutual), tcp (plain: benches, trusted hosts), shm (one host),
+// sim (virtual network and time). One contract test holds for all of them.
+// Threads: every method and every handler call on the loop thread (or the simulator's).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/base/bytes.h"
+#include "weft/base/status.h"
+#include "weft/wire/ids.h"
+
+namespace weft {
+
+enum class Lane : std::uint8_t { kControl = 0, kBulk = 1 };
+
+// Bounds that every implementation enforces on both sides; larger is kInvalidArgument when sent
+// and ends the link with kCorrupt when received.
+inline constexpr std::size_t kFrameHeadBytesMax = 256 * 1024;
+inline constexpr std::size_t kFrameBodyBytesMax = 1024 * 1024;
+
+// What is sent: a type, an encoded head, and a body that is not copied on its way.
+struct Frame {
+  std::uint8_t type = 0;
+  Bytes head;
+  SharedBytes body;
+};
+
+// What arrived; the spans live until the handler returns.
+struct FrameView {
+  std::uint8_t type = 0;
+  ByteSpan head;
+  ByteSpan body;
+};
+
+// Where a peer may be reached: "host:port" each, tried in order.
+struct PeerAddress {
+  PeerId id;
+  std::vector<std::string> endpoints;
+};
+
+struct LinkInfo {
+  PeerId peer;
+  // True where the other side dialled us.
+  bool inbound = false;
+  // Secret that only the two ends of this link can compute (TLS exporter); proofs are bound to it.
+  std::array<std::uint8_t, 32> exporter{};
+  std::string remote_endpoint;
+};
+
+class TransportHandler {
+ public:
+  virtual ~TransportHandler() = default;
+  // The link is up on both lanes, and the peer has proved its key.
+  virtual void on_link_up(const LinkInfo& link) = 0;
+  // Also reports a connect() that failed.
+  virtual void on_link_down(const PeerId& peer, const Status& why) = 0;
+  virtual void on_frame(const PeerId& from, Lane lane, const FrameView& frame) = 0;
+  // The queue of `lane` fell to the low-water mark after having been above it.
+  virtual void on_writable(const PeerId& peer, Lane lane) = 0;
+  // Where the body of an arriving bulk frame should be written, to save a copy: either empty (the
+  // transport's own buffer) or `body_bytes` long and valid until on_frame, or the link's end.
+  virtual MutableByteSpan body_destination(const PeerId& /*from*/, std::uint8_t /*type*/,
+                                           ByteSpan /*head*/, std::size_t /*body_bytes*/) {
+    return {};
+  }
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual const PeerId& self() const = 0;
+  // Borrows `handler`, which must outlive this. Call before anything else.
+  virtual void set_handler(TransportHandler& handler) = 0;
+  // Starts to dial; ends in on_link_up or on_link_down. Does nothing if a link is up or dialled.
+  virtual void connect(const PeerAddress& peer) = 0;
+  // Queues a frame. kUnavailable without a link; kInvalidArgument for a frame out of bounds.
+  virtual Status send(const PeerId& to, Lane lane, Frame frame) = 0;
+  // Bytes queued and not yet handed to the system.
+  virtual std::size_t queued_bytes(const PeerId& to, Lane lane) const = 0;
+  // Forgets the queued bulk frames of which nothing has been sent yet.
+  virtual void cancel_bulk(const PeerId& to) = 0;
+  // Ends the link after sending what the control lane holds; on_link_down follows.
+  virtual void close(const PeerId& peer, const Status& why) = 0;
+  virtual bool linked(const PeerId& peer) const = 0;
+};
+
+struct TransportStats {
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+
+}  // namespace weft
