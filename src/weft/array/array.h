@@ -1,0 +1,165 @@
+// Array: n-dimensional values with strides, a handle to shared storage. No gradients here.
+//
+// Where it stands: everything that computes takes and gives Arrays; Tensor adds a history.
+// A view (slice, transpose, expand, ...) shares storage and never copies; clone() copies.
+// An Array can also be *blocked*: in an order only its kernels know (MemoryFormat). Everyone
+// else calls strided() or contiguous() first; reading a blocked array element-wise is a bug.
+// Threads: a value; two threads may read one Array, writing needs one owner.
+// Fails: wrong shapes, axes and dtypes given by the model builder throw std::invalid_argument
+// "[op] expected ..., got ..."; data<T>() with another T is a bug (WEFT_CHECK).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "weft/array/device.h"
+#include "weft/array/dtype.h"
+#include "weft/array/memory_format.h"
+#include "weft/array/shape.h"
+#include "weft/array/storage.h"
+#include "weft/base/check.h"
+
+namespace weft {
+
+class Array {
+ public:
+  Array() = default;  // undefined
+
+  // Contents undefined.
+  static Array empty(const Shape& shape, DType dtype = DType::kF32, Device device = {});
+  static Array zeros(const Shape& shape, DType dtype = DType::kF32, Device device = {});
+  static Array full(const Shape& shape, double value, DType dtype = DType::kF32,
+                    Device device = {});
+  // Copies; as many values as the shape holds.
+  template <class T>
+  static Array from(std::span<const T> values, const Shape& shape);
+  template <class T>
+  static Array from(const std::vector<T>& values, const Shape& shape) {
+    return from(std::span<const T>(values), shape);
+  }
+  // A view of `storage` from element `offset` on.
+  static Array on(std::shared_ptr<Storage> storage, std::int64_t offset, const Shape& shape,
+                  const Strides& strides, DType dtype);
+  // A new array in the order of `format`; for kernels.
+  static Array blocked(const Shape& shape, DType dtype, std::shared_ptr<const MemoryFormat> format);
+
+  bool defined() const { return storage_ != nullptr; }
+  const Shape& shape() const { return shape_; }
+  const Strides& strides() const { return strides_; }
+  int ndim() const { return shape_.size(); }
+  // Elements along `axis`, which may count from the end (-1 is the last).
+  std::int64_t dim(int axis) const { return shape_[normalize_axis("dim", axis, ndim())]; }
+  std::int64_t size() const { return size_; }
+  std::size_t size_bytes() const { return static_cast<std::size_t>(size_) * size_of(dtype_); }
+  DType dtype() const { return dtype_; }
+  Device device() const { return storage_ ? storage_->device() : Device{}; }
+  std::int64_t offset() const { return offset_; }
+  const std::shared_ptr<Storage>& storage() const { return storage_; }
+
+  // Row-major without gaps. Axes of size 1 do not count, nor does anything of an empty array.
+  bool is_contiguous() const { return format_ == nullptr && contiguous_; }
+  bool is_strided() const { return format_ == nullptr; }
+  const std::shared_ptr<const MemoryFormat>& format() const { return format_; }
+  // Itself if it is so already, else a copy.
+  Array contiguous() const;
+  Array strided() const { return is_strided() ? *this : format_->to_strided(*this); }
+
+  // The first element (of any strides). REQUIRES: T is the dtype and the array is strided.
+  template <class T>
+  T* data() {
+    WEFT_CHECK(dtype_of<T>() == dtype_ && is_strided() && defined());
+    return static_cast<T*>(storage_->data()) + offset_;
+  }
+  template <class T>
+  const T* data() const {
+    return const_cast<Array*>(this)->data<T>();
+  }
+  // The first byte, blocked or not; for kernels.
+  void* raw_data() const {
+    return static_cast<std::uint8_t*>(storage_->data()) +
+           offset_ * static_cast<std::int64_t>(size_of(dtype_));
+  }
+  // All elements in order. REQUIRES: contiguous.
+  template <class T>
+  std::span<T> flat() {
+    WEFT_CHECK(is_contiguous());
+    return {data<T>(), static_cast<std::size_t>(size_)};
+  }
+  template <class T>
+  std::span<const T> flat() const {
+    return const_cast<Array*>(this)->flat<T>();
+  }
+
+  // The only element, converted. Throws if there is not exactly one.
+  double item() const;
+  // Row-major copy of the values, any strides. REQUIRES: T is the dtype.
+  template <class T>
+  std::vector<T> to_vector() const {
+    const Array dense = contiguous();
+    const std::span<const T> values = dense.flat<T>();
+    return {values.begin(), values.end()};
+  }
+
+  // A view where strides allow it, else a copy; one size may be -1 and is worked out.
+  Array reshape(const Shape& shape) const;
+  Array transpose(int axis_a, int axis_b) const;
+  // Axis i of the result is axis axes[i] of this.
+  Array permute(std::span<const int> axes) const;
+  Array permute(std::initializer_list<int> axes) const {
+    return permute(std::span<const int>(axes.begin(), axes.size()));
+  }
+  // Python's start:stop:step: negative positions count from the end, out-of-range ones are
+  // clamped, no value means "from/to the end" in the step's direction; step may be negative.
+  Array slice(int axis, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
+              std::int64_t step = 1) const;
+  // Drops `axis` at index i, which may be negative.
+  Array select(int axis, std::int64_t index) const;
+  // Broadcasts by stride 0; -1 keeps a size. Do not write through the result.
+  Array expand(const Shape& shape) const;
+  Array squeeze(int axis) const;
+  // A new axis of size 1 before `axis`, in [-ndim - 1, ndim].
+  Array unsqueeze(int axis) const;
+  // Any view of the same storage, from `offset` elements after this view's first element.
+  // Throws when it would leave the storage.
+  Array as_strided(const Shape& shape, const Strides& strides, std::int64_t offset = 0) const;
+
+  // A contiguous copy; to() converts as static_cast does (itself if the dtype is the same).
+  Array clone() const;
+  Array to(DType dtype) const;
+  // Writes the values of `source` here; it may have other strides and another dtype, and is
+  // broadcast to this shape. The two must not overlap unless they are the same view.
+  void copy_from(const Array& source);
+  void fill(double value);
+
+ private:
+  void set_view(const Shape& shape, const Strides& strides, std::int64_t offset);
+
+  std::shared_ptr<Storage> storage_;
+  std::shared_ptr<const MemoryFormat> format_;
+  std::int64_t offset_ = 0;
+  std::int64_t size_ = 0;
+  Shape shape_;
+  Strides strides_;
+  DType dtype_ = DType::kF32;
+  bool contiguous_ = true;
+};
+
+namespace internal {
+[[noreturn]] void throw_value_count(std::size_t got, const Shape& shape);
+}  // namespace internal
+
+template <class T>
+Array Array::from(std::span<const T> values, const Shape& shape) {
+  Array result = empty(shape, dtype_of<T>());
+  if (static_cast<std::int64_t>(values.size()) != result.size()) {
+    internal::throw_value_count(values.size(), shape);
+  }
+  std::copy(values.begin(), values.end(), result.data<T>());
+  return result;
+}
+
+}  // namespace weft

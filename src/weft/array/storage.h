@@ -1,0 +1,50 @@
+// Storage: a block of bytes behind one or more Arrays, 64-byte aligned.
+//
+// Blocks come from a pool: a freed block goes to the free list of its size class and serves the
+// next request of that class, so a training step after the first allocates nothing from the
+// system. The pool keeps at most kPoolBytesMax; what is more goes back to the system.
+// Contents of a new block are undefined. Foreign memory (shared memory, a mapped file) can be
+// wrapped together with what keeps it alive.
+// Threads: the pool may be used by any; the bytes follow their owners' rules.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "weft/array/device.h"
+
+namespace weft {
+
+class Storage {
+ public:
+  static constexpr std::size_t kAlignment = 64;
+  static constexpr std::size_t kPoolBytesMax = std::size_t{128} << 20;
+
+  // A block of at least `size_bytes`.
+  static std::shared_ptr<Storage> allocate(std::size_t size_bytes, Device device = {});
+  // Memory of someone else; `owner` is released with the last Array on it.
+  static std::shared_ptr<Storage> wrap(void* data, std::size_t size_bytes,
+                                       std::shared_ptr<const void> owner);
+
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  void* data() const { return data_; }
+  std::size_t size_bytes() const { return size_bytes_; }
+  Device device() const { return device_; }
+
+  // What the free lists hold now, in bytes, and how to give all of it back to the system.
+  static std::size_t pooled_bytes();
+  static void trim_pool();
+
+ private:
+  Storage() = default;
+  void* data_ = nullptr;
+  std::size_t size_bytes_ = 0;
+  int size_class_ = -1;  // -1: foreign memory
+  Device device_;
+  std::shared_ptr<const void> owner_;
+};
+
+}  // namespace weft
