@@ -1,0 +1,30 @@
+// Whole files: read with a bound, or replaced so that a crash leaves the old or the new one.
+//
+// Threads: any; two writers of one path replace each other's file, neither tears it.
+// Fails: kUnavailable where the system refuses (the message has its reason), kCorrupt where a
+// file is larger than the caller allows.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "weft/base/bytes.h"
+
+namespace weft {
+
+// The bytes of the regular file `path`, at most `bytes_max`.
+Result<Bytes> read_file(const std::string& path, std::size_t bytes_max);
+
+struct WriteFileOptions {
+  unsigned mode = 0644;  // permission bits; 0600 for secrets
+};
+
+// Writes `parts` one after another into a temporary file beside `path`, syncs it to the disk and
+// renames it to `path`. Missing parent folders are an error.
+Status write_file_atomically(const std::string& path, std::span<const ByteSpan> parts,
+                             WriteFileOptions options = {});
+Status write_file_atomically(const std::string& path, ByteSpan bytes,
+                             WriteFileOptions options = {});
+
+}  // namespace weft
