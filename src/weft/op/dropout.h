@@ -1,0 +1,23 @@
+// dropout whose mask depends on the position in the global batch, not on who computes it.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/autograd/tensor.h"
+
+namespace weft {
+
+struct DropoutKey {
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;
+  std::uint32_t layer = 0;
+  // Index of the first row of `x` in the global batch.
+  std::uint64_t first_row = 0;
+};
+
+// Zeroes each value with probability `p` in [0, 1) and scales the others by 1 / (1 - p); the
+// identity unless `training`. Value j of row i is dropped or not by (seed, step, layer,
+// first_row + i, j) alone, so a batch that is split over peers has the mask of the whole batch.
+Tensor dropout(const Tensor& x, double p, const DropoutKey& key, bool training);
+
+}  // namespace weft
