@@ -47,6 +47,14 @@ struct PeerAddress {
   std::vector<std::string> endpoints;
 };
 
+// Of one link, or summed over all that a transport had.
+struct TransportStats {
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  // Smoothed round trip as the system measures it; 0 where it is not known.
+  double rtt_seconds = 0;
+};
+
 struct LinkInfo {
   PeerId peer;
   // True where the other side dialled us.
@@ -82,7 +90,8 @@ class Transport {
   virtual void set_handler(TransportHandler& handler) = 0;
   // Starts to dial; ends in on_link_up or on_link_down. Does nothing if a link is up or dialled.
   virtual void connect(const PeerAddress& peer) = 0;
-  // Queues a frame. kUnavailable without a link; kInvalidArgument for a frame out of bounds.
+  // Queues a frame. kUnavailable without a link or with a full bulk queue (the frame is not
+  // queued); kInvalidArgument for a frame out of bounds. Types up to 0x0f are the transport's own.
   virtual Status send(const PeerId& to, Lane lane, Frame frame) = 0;
   // Bytes queued and not yet handed to the system.
   virtual std::size_t queued_bytes(const PeerId& to, Lane lane) const = 0;
@@ -91,11 +100,12 @@ class Transport {
   // Ends the link after sending what the control lane holds; on_link_down follows.
   virtual void close(const PeerId& peer, const Status& why) = 0;
   virtual bool linked(const PeerId& peer) const = 0;
-};
-
-struct TransportStats {
-  std::uint64_t bytes_sent = 0;
-  std::uint64_t bytes_received = 0;
+  // Where others may dial this transport.
+  virtual std::vector<std::string> endpoints() const { return {}; }
+  // Of the link to `peer` (zeros without one), and of all links, past ones too. Framing included,
+  // encryption not.
+  virtual TransportStats stats(const PeerId& /*peer*/) const { return {}; }
+  virtual TransportStats total_stats() const { return {}; }
 };
 
 }  // namespace weft

@@ -1,0 +1,55 @@
+// The socket transports: tls (mutual TLS 1.3) and tcp (plain: benches and trusted hosts).
+//
+// A link is two TCP connections, one a lane. With tls each side presents a self-signed certificate
+// of its Ed25519 key: a dialler gets the peer it asked for or none, an acceptor learns who called,
+// and LinkInfo.exporter is a secret of the two ends. With tcp the ids are believed and the
+// exporter is no secret.
+//
+// Unauthenticated connections are bounded in number and in time. When two peers dial each other at
+// once exactly one link stays. A peer that vanishes is noticed when its connection closes, at the
+// latest after `dead_after` without an acknowledgement. No handler call happens inside a call to
+// the transport. send() is kUnavailable too when the bulk queue is full; a control queue that
+// overflows ends the link.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/net/event_loop.h"
+#include "weft/net/identity.h"
+#include "weft/net/transport.h"
+
+namespace weft {
+
+struct ListenOptions {
+  // An address, a name, or "0.0.0.0" / "::" for all.
+  std::string host = "0.0.0.0";
+  // 0: the system chooses.
+  std::uint16_t port = 0;
+  // "host:port" each: what others are told to dial. Empty: found from the host or the interfaces.
+  std::vector<std::string> advertise;
+
+  // From the first byte to the link, for each side.
+  Duration handshake_timeout = std::chrono::seconds(10);
+  // Inbound connections that have not proved a key yet; more are closed at once.
+  std::size_t handshakes_max = 128;
+  // Data that nobody acknowledges for so long ends the link.
+  Duration dead_after = std::chrono::seconds(10);
+  std::size_t low_water_bytes = 512 * 1024;
+  std::size_t bulk_queue_bytes_max = std::size_t{1} << 30;
+  std::size_t control_queue_bytes_max = std::size_t{64} << 20;
+};
+
+// Splits "host:port" or "[v6]:port" into `options`' host and port.
+Result<ListenOptions> parse_listen(const std::string& endpoint);
+
+// kUnavailable if the address cannot be listened on. `loop` is borrowed and outlives the transport.
+Result<std::unique_ptr<Transport>> make_tls_transport(EventLoop& loop, const Identity& identity,
+                                                      const ListenOptions& options);
+// `self` is told to the peers and believed.
+Result<std::unique_ptr<Transport>> make_tcp_transport(EventLoop& loop, const PeerId& self,
+                                                      const ListenOptions& options);
+
+}  // namespace weft
