@@ -1,0 +1,84 @@
+#include "weft/wire/link_message.h"
+
+#include "weft/wire/codec.h"
+
+namespace weft {
+
+namespace {
+
+// A peer's text ends up in logs and on terminals: nothing but printable ASCII comes through.
+std::string printable(std::string text) {
+  for (char& letter : text) {
+    if (letter < ' ' || letter > '~') letter = '?';
+  }
+  return text;
+}
+
+std::string_view bounded(std::string_view text) { return text.substr(0, kLinkTextBytesMax); }
+
+}  // namespace
+
+Bytes HelloMessage::encode() const {
+  Writer writer;
+  writer.u32(kLinkMagic).u16(version).u8(lane).peer(from).peer(to).raw(link).u64(instance);
+  return writer.take();
+}
+
+Result<HelloMessage> HelloMessage::decode(ByteSpan bytes) {
+  Reader reader("hello", bytes);
+  HelloMessage hello;
+  if (reader.u32("magic") != kLinkMagic) reader.fail("magic", "not a weft link");
+  hello.version = reader.u16("version");
+  hello.lane = reader.u8("lane");
+  if (hello.lane > 1) reader.fail("lane", "expected 0 or 1");
+  hello.from = reader.peer("from");
+  hello.to = reader.peer("to");
+  hello.link = reader.raw<16>("link");
+  hello.instance = reader.u64("instance");
+  WEFT_TRY(reader.finish());
+  return hello;
+}
+
+Bytes HelloReplyMessage::encode() const {
+  Writer writer;
+  writer.u8(static_cast<std::uint8_t>(verdict)).peer(from).u64(instance).text(bounded(text));
+  return writer.take();
+}
+
+Result<HelloReplyMessage> HelloReplyMessage::decode(ByteSpan bytes) {
+  Reader reader("hello_reply", bytes);
+  HelloReplyMessage reply;
+  const std::uint8_t verdict = reader.u8("verdict");
+  if (verdict > static_cast<std::uint8_t>(HelloVerdict::kLinked)) {
+    reader.fail("verdict", "expected 0 to 4");
+  } else {
+    reply.verdict = static_cast<HelloVerdict>(verdict);
+  }
+  reply.from = reader.peer("from");
+  reply.instance = reader.u64("instance");
+  reply.text = printable(reader.text("text", kLinkTextBytesMax));
+  WEFT_TRY(reader.finish());
+  return reply;
+}
+
+Bytes GoodbyeMessage::encode() const {
+  Writer writer;
+  writer.u8(static_cast<std::uint8_t>(code)).text(bounded(text));
+  return writer.take();
+}
+
+Result<GoodbyeMessage> GoodbyeMessage::decode(ByteSpan bytes) {
+  Reader reader("goodbye", bytes);
+  GoodbyeMessage goodbye;
+  const std::uint8_t code = reader.u8("code");
+  if (code > static_cast<std::uint8_t>(Code::kInternal)) {
+    reader.fail("code", "expected 0 to 6");
+  } else {
+    goodbye.code = static_cast<Code>(code);
+  }
+  goodbye.text = printable(reader.text("text", kLinkTextBytesMax));
+  WEFT_TRY(reader.finish());
+  return goodbye;
+}
+
+}  // namespace weft

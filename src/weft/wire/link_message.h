@@ -1,0 +1,69 @@
+// The messages with which two transports make and end a link; nothing above net sees them.
+//
+//   hello       = magic u32, version u16, lane u8, from peer, to peer, link 16, instance u64
+//   hello_reply = verdict u8, from peer, instance u64, text
+//   goodbye     = code u8, text
+//
+// One hello opens each connection of a link, the dialler's word first; connections with the same
+// `link` belong together. `instance` is drawn when a transport starts, so a restarted peer is told
+// from one that dialled twice.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "weft/base/bytes.h"
+#include "weft/base/status.h"
+#include "weft/wire/ids.h"
+
+namespace weft {
+
+inline constexpr std::uint32_t kLinkMagic = 0x74666577;  // "weft"
+inline constexpr std::uint16_t kLinkVersion = 1;
+inline constexpr std::size_t kLinkTextBytesMax = 512;
+
+using LinkId = std::array<std::uint8_t, 16>;
+
+struct HelloMessage {
+  std::uint16_t version = kLinkVersion;
+  std::uint8_t lane = 0;  // 0 control, 1 bulk
+  PeerId from;
+  // The peer that the dialler wants.
+  PeerId to;
+  LinkId link{};
+  std::uint64_t instance = 0;
+
+  Bytes encode() const;
+  // kCorrupt for anything that is no hello; another version decodes, so that it can be named.
+  static Result<HelloMessage> decode(ByteSpan bytes);
+};
+
+enum class HelloVerdict : std::uint8_t {
+  kAccepted = 0,
+  // Both dial each other, and the replier's dial is the one that stays.
+  kWaitForMine = 1,
+  kWrongPeer = 2,
+  kWrongVersion = 3,
+  kLinked = 4,
+};
+
+struct HelloReplyMessage {
+  HelloVerdict verdict = HelloVerdict::kAccepted;
+  PeerId from;
+  std::uint64_t instance = 0;
+  std::string text;
+
+  Bytes encode() const;
+  static Result<HelloReplyMessage> decode(ByteSpan bytes);
+};
+
+struct GoodbyeMessage {
+  Code code = Code::kUnavailable;
+  std::string text;
+
+  Bytes encode() const;
+  static Result<GoodbyeMessage> decode(ByteSpan bytes);
+};
+
+}  // namespace weft
