@@ -1,0 +1,92 @@
+#include "weft/array/shape.h"
+
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace weft {
+
+Dims::Dims(std::span<const std::int64_t> values) {
+  for (const std::int64_t value : values) push_back(value);
+}
+
+Dims Dims::filled(int count, std::int64_t value) {
+  Dims dims;
+  for (int i = 0; i < count; ++i) dims.push_back(value);
+  return dims;
+}
+
+void Dims::push_back(std::int64_t value) { insert(size_, value); }
+
+void Dims::insert(int at, std::int64_t value) {
+  if (size_ == kDimsMax) {
+    throw std::invalid_argument(
+        fmt::format("[shape] expected at most {} dimensions, got more", kDimsMax));
+  }
+  WEFT_CHECK(at >= 0 && at <= size_);
+  std::copy_backward(begin() + at, end(), end() + 1);
+  ++size_;
+  (*this)[at] = value;
+}
+
+void Dims::erase(int at) {
+  WEFT_CHECK(at >= 0 && at < size_);
+  std::copy(begin() + at + 1, end(), begin() + at);
+  --size_;
+}
+
+std::int64_t Dims::num_elements() const {
+  std::int64_t product = 1;
+  for (const std::int64_t value : *this) {
+    if (__builtin_mul_overflow(product, value, &product)) {
+      throw std::invalid_argument(
+          fmt::format("[shape] expected a size that fits in 63 bits, got {}", to_string(*this)));
+    }
+  }
+  return product;
+}
+
+std::string to_string(const Dims& dims) {
+  return fmt::format("[{}]", fmt::join(dims.begin(), dims.end(), ", "));
+}
+
+Shape broadcast_shapes(const Shape& a, const Shape& b) {
+  const Shape& longer = a.size() >= b.size() ? a : b;
+  const Shape& shorter = a.size() >= b.size() ? b : a;
+  Shape result = longer;
+  const int lead = longer.size() - shorter.size();
+  for (int i = 0; i < shorter.size(); ++i) {
+    const std::int64_t theirs = shorter[i];
+    std::int64_t& ours = result[lead + i];
+    if (ours == theirs || theirs == 1) continue;
+    if (ours != 1) {
+      throw std::invalid_argument(fmt::format(
+          "[broadcast] expected shapes whose sizes are equal or 1, aligned at the last axis, got "
+          "{} and {}",
+          to_string(a), to_string(b)));
+    }
+    ours = theirs;
+  }
+  return result;
+}
+
+Strides contiguous_strides(const Shape& shape) {
+  Strides strides = shape;
+  std::int64_t step = 1;
+  for (int i = shape.size() - 1; i >= 0; --i) {
+    strides[i] = step;
+    step *= shape[i];
+  }
+  return strides;
+}
+
+int normalize_axis(const char* operation, int axis, int ndim) {
+  if (axis < -ndim || axis >= ndim) {
+    throw std::invalid_argument(
+        fmt::format("[{}] expected an axis in [{}, {}), got {}", operation, -ndim, ndim, axis));
+  }
+  return axis < 0 ? axis + ndim : axis;
+}
+
+}  // namespace weft
