@@ -1,0 +1,239 @@
+"""Drives real weft processes over real sockets, for the tests in this folder.
+
+Every wait has a deadline; every process is killed when its test ends. Python 3 standard library only.
+"""
+import array
+import contextlib
+import glob
+import json
+import math
+import os
+import pathlib
+import queue
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WEFT = os.environ.get("WEFT_PROGRAM", str(ROOT / "build/release/weft"))
+RECIPE = str(ROOT / "recipes/synthetic_mlp.toml")
+
+
+class Failure(AssertionError):
+    """A claim that did not hold, with what was seen instead."""
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+class Peer:
+    """One weft process started with --json; its lines are collected as they come."""
+
+    def __init__(self, arguments, out, environment=None):
+        self.out = pathlib.Path(out)
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.errors = open(self.out / "stderr.txt", "w", encoding="utf-8")
+        command = [WEFT, *arguments, "--out", str(self.out), "--json"]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors,
+            text=True, start_new_session=True, env={**os.environ, **(environment or {})})
+        self.lines = []
+        self._arrived = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for text in self.process.stdout:
+            with contextlib.suppress(json.JSONDecodeError):
+                self._arrived.put((time.monotonic(), json.loads(text)))
+        self._arrived.put(None)
+
+    def wait_for(self, ready, what, seconds=30.0):
+        """The first line, old or new, that `ready` accepts, with the time it was read at."""
+        deadline = time.monotonic() + seconds
+        at = 0
+        while True:
+            for entry in self.lines[at:]:
+                at += 1
+                if ready(entry[1]):
+                    return entry
+            try:
+                entry = self._arrived.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise Failure(f"{what}: not seen in {seconds} s; {self.tail()}") from None
+            if entry is None:
+                self._arrived.put(None)
+                raise Failure(f"{what}: the process ended first; {self.tail()}")
+            self.lines.append(entry)
+
+    def wait_round(self, number, seconds=30.0):
+        return self.wait_for(lambda e: e.get("kind") == "round" and e["round"] >= number,
+                             f"round {number}", seconds)
+
+    def wait_kind(self, kind, seconds=30.0):
+        return self.wait_for(lambda e: e.get("kind") == kind, kind, seconds)
+
+    def ticket(self):
+        return self.wait_kind("ticket")[1]["ticket"]
+
+    def last_round(self):
+        self.drain()
+        rounds = [e["round"] for _, e in self.lines if e.get("kind") == "round"]
+        return rounds[-1] if rounds else 0
+
+    def drain(self):
+        with contextlib.suppress(queue.Empty):
+            while True:
+                entry = self._arrived.get_nowait()
+                if entry is None:
+                    self._arrived.put(None)
+                    return
+                self.lines.append(entry)
+
+    def end(self, seconds=60.0):
+        """Waits for the process and returns its exit code."""
+        try:
+            code = self.process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"peer did not end in {seconds} s; {self.tail()}") from None
+        return code
+
+    def finish(self, seconds=60.0):
+        """Waits for a good end and returns the summary."""
+        code = self.end(seconds)
+        expect(code == 0, f"expected exit code 0, got {code}; {self.tail()}")
+        return json.loads((self.out / "summary.json").read_text())
+
+    def kill(self):
+        os.kill(self.process.pid, signal.SIGKILL)
+
+    def interrupt(self):
+        os.kill(self.process.pid, signal.SIGINT)
+
+    def stop(self):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.errors.close()
+
+    def tail(self):
+        self.drain()
+        self.errors.flush()
+        errors = (self.out / "stderr.txt").read_text(errors="replace")[-1500:]
+        shown = [json.dumps(e)[:200] for _, e in self.lines[-4:]]
+        return f"last lines {shown}, errors: {errors!r}"
+
+
+class Group:
+    """A scratch folder and the peers started in it; use as a context manager."""
+
+    def __init__(self):
+        self._folder = tempfile.TemporaryDirectory(prefix="weft-multi-")
+        self.path = pathlib.Path(self._folder.name)
+        self.peers = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        for peer in self.peers:
+            peer.stop()
+        self._folder.cleanup()
+
+    def found(self, settings=None, arguments=(), recipe=RECIPE, name=None, environment=None):
+        sets = [f"--set={key}={value}" for key, value in (settings or {}).items()]
+        return self._start(["run", recipe, "--listen", "127.0.0.1:0", *sets, *arguments], name,
+                           environment)
+
+    def join(self, ticket, arguments=(), name=None):
+        return self._start(["join", ticket, *arguments], name)
+
+    def start(self, count, settings=None, arguments=()):
+        """A founder and count - 1 joiners; round 1 starts when all are there."""
+        founder = self.found({"group.start_members": count, **(settings or {})}, arguments)
+        ticket = founder.ticket()
+        return [founder] + [self.join(ticket) for _ in range(count - 1)]
+
+    def _start(self, arguments, name, environment=None):
+        out = self.path / (name or f"peer{len(self.peers)}")
+        peer = Peer(arguments, out, environment)
+        self.peers.append(peer)
+        return peer
+
+
+def same_hashes(summaries):
+    hashes = {s["state_hash"] for s in summaries}
+    expect(len(hashes) == 1, f"expected one state hash, got {hashes}")
+    return hashes.pop()
+
+
+def newest_checkpoint(out):
+    found = sorted(glob.glob(str(pathlib.Path(out) / "checkpoints" / "*.safetensors")))
+    expect(found, f"expected a checkpoint in {out}/checkpoints, found none")
+    return found[-1]
+
+
+def read_floats(path):
+    """{name: array of f32} of a safetensors file."""
+    data = pathlib.Path(path).read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + size])
+    tensors = {}
+    for name, entry in header.items():
+        if name == "__metadata__" or entry["dtype"] != "F32":
+            continue
+        begin, end = entry["data_offsets"]
+        values = array.array("f")
+        values.frombytes(data[8 + size + begin:8 + size + end])
+        tensors[name] = values
+    return tensors
+
+
+def relative_difference(left, right):
+    """The largest, over the tensors, of |a - b| / |b| in the Euclidean norm."""
+    expect(left.keys() == right.keys(), f"different tensors: {left.keys() ^ right.keys()}")
+    worst = 0.0
+    for name, a in left.items():
+        b = right[name]
+        expect(len(a) == len(b), f"{name}: {len(a)} and {len(b)} elements")
+        norm = math.sqrt(sum(y * y for y in b))
+        difference = math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b)))
+        worst = max(worst, difference / norm if norm > 0 else difference)
+    return worst
+
+
+def run_weft(*arguments, seconds=60):
+    """Runs one command to its end: (exit code, output, errors)."""
+    done = subprocess.run([WEFT, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=seconds, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def main(tests):
+    """Runs the named tests (all by default); one line each, then the count."""
+    wanted = [a for a in sys.argv[1:] if not a.startswith("-")]
+    unknown = [w for w in wanted if w not in tests]
+    if unknown:
+        print(f"no such test: {unknown}; there are {sorted(tests)}")
+        return 2
+    failed = 0
+    for name, test in tests.items():
+        if wanted and name not in wanted:
+            continue
+        begin = time.monotonic()
+        try:
+            note = test() or ""
+            print(f"ok      {name} ({time.monotonic() - begin:.1f} s) {note}", flush=True)
+        except (Failure, OSError, KeyError, ValueError, subprocess.SubprocessError) as fault:
+            failed += 1
+            reason = re.sub(r"\s+", " ", f"{type(fault).__name__}: {fault}")
+            print(f"FAILED  {name} ({time.monotonic() - begin:.1f} s) {reason}", flush=True)
+    count = len(wanted) or len(tests)
+    print(f"{count - failed} passed, {failed} failed")
+    return 1 if failed else 0
