@@ -1,0 +1,48 @@
+// conv2d and its gradients over Arrays.
+//
+// f32 runs in oneDNN, in whatever memory order it likes best: results are blocked Arrays unless
+// that order is plain, and blocked inputs are taken as they are. f64 (gradient checks) runs in
+// plain loops. Primitives are made once for each shape and kept.
+// Deterministic: the same input gives the same bits in every run; forward and data gradient also
+// for any thread count, and the weight gradient too (conv.cpp says how).
+// Threads: the calling thread and the compute threads; the cache belongs to one thread each.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "weft/array/array.h"
+
+namespace weft {
+
+// Pairs are {height, width}.
+struct Conv2dGeometry {
+  std::array<std::int64_t, 2> stride = {1, 1};
+  std::array<std::int64_t, 2> padding = {0, 0};
+  std::array<std::int64_t, 2> dilation = {1, 1};
+  std::int64_t groups = 1;
+  friend bool operator==(const Conv2dGeometry&, const Conv2dGeometry&) = default;
+};
+
+// [N, O, H', W'] for x [N, C, H, W] and weight [O, C / groups, kh, kw]. REQUIRES: they fit.
+Shape conv2d_shape(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry);
+
+// `bias` may be undefined; `relu` fuses max(., 0).
+Array conv2d_forward(const Array& x, const Array& weight, const Array& bias,
+                     const Conv2dGeometry& geometry, bool relu);
+
+// dx of shape `x_shape`.
+Array conv2d_backward_data(const Array& dy, const Array& weight, const Shape& x_shape,
+                           const Conv2dGeometry& geometry);
+
+// Where the weights' gradients go: contiguous arrays; with `accumulate` they are added to.
+struct Conv2dWeightGradients {
+  Array* weight = nullptr;  // null: not wanted
+  bool accumulate_weight = false;
+  Array* bias = nullptr;
+  bool accumulate_bias = false;
+};
+void conv2d_backward_weights(const Array& x, const Array& dy, const Conv2dGeometry& geometry,
+                             const Conv2dWeightGradients& out);
+
+}  // namespace weft

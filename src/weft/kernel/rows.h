@@ -1,0 +1,74 @@
+// RowKernels: the innermost loops of the elementwise, reduction, softmax and dropout kernels over
+// raw memory, compiled once for each instruction set (rows_generic.cpp, rows_avx2.cpp).
+//
+// For this folder. Every loop gives the same bits in each build: no contraction, and sums have a
+// fixed number of lanes. Index 0 of the second dimension is f32, 1 is f64.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/array/dtype.h"
+
+namespace weft {
+
+inline constexpr std::size_t kUnaryOps = 7;
+inline constexpr std::size_t kBinaryOps = 12;
+inline constexpr std::size_t kReduceOps = 2;
+
+// Steps are in elements. `out` is dense.
+using UnaryRow = void (*)(const void* a, std::int64_t a_step, void* out, std::int64_t count);
+struct RowOperand {
+  const void* data;
+  std::int64_t step;
+};
+using BinaryRow = void (*)(RowOperand a, RowOperand b, void* out, std::int64_t count);
+// The reduction of one run.
+using ReduceRow = double (*)(const void* x, std::int64_t step, std::int64_t count);
+// state[i] = op(state[i], x[i]): `count` reductions side by side.
+using ReduceColumns = void (*)(const void* x, std::int64_t step, double* state, std::int64_t count);
+// out[i] = x[i] * scale where word i of the Philox stream (key, counter {block, row}) is at least
+// `threshold`, else 0. `x` may be null: then x[i] is 1.
+struct DropoutRow {
+  std::uint64_t row;
+  std::array<std::uint32_t, 2> key;
+  std::uint32_t threshold;
+  double scale;
+};
+using DropoutRowKernel = void (*)(const DropoutRow& row, const void* x, void* out,
+                                  std::int64_t begin, std::int64_t end);
+// out[i] = exp(x[i] - shift); dense.
+using ExpRow = void (*)(const void* x, double shift, void* out, std::int64_t count);
+// out[i] = x[i] * scale + shift; dense.
+struct Affine {
+  double scale;
+  double shift;
+};
+using AffineRow = void (*)(const void* x, Affine affine, void* out, std::int64_t count);
+
+template <class Function>
+using ByFloat = std::array<Function, 2>;
+
+struct RowKernels {
+  std::array<ByFloat<UnaryRow>, kUnaryOps> unary;
+  std::array<ByFloat<BinaryRow>, kBinaryOps> binary;
+  std::array<ByFloat<ReduceRow>, kReduceOps> reduce_row;
+  std::array<ByFloat<ReduceColumns>, kReduceOps> reduce_columns;
+  ByFloat<DropoutRowKernel> dropout;
+  ByFloat<ExpRow> exp_shifted;
+  ByFloat<AffineRow> affine;
+};
+
+extern const RowKernels kRowKernelsGeneric;
+#if defined(__x86_64__)
+extern const RowKernels kRowKernelsAvx2;
+#endif
+
+// The best for this processor, or what WEFT_ISA says.
+const RowKernels& row_kernels();
+
+// 0 for f32, 1 for f64; throws std::invalid_argument naming `kernel` for others.
+std::size_t float_index(const char* kernel, DType dtype);
+
+}  // namespace weft
