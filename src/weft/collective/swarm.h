@@ -1,0 +1,117 @@
+// Swarm: one peer's part in a run, as the training thread sees it. No member is special.
+//
+// The training thread asks next() what to do and does it:
+//
+//   for (;;) {
+//     WEFT_TRY_ASSIGN(Turn turn, swarm.next());
+//     switch (turn.kind) {
+//       case kWait:      break;                               // at most `next_limit` has passed
+//       case kLoadState: load(turn.state);                    // then applied() is NOT called
+//                        break;
+//       case kSnapshot:  swarm.publish_state(turn.round, serialised());  break;
+//       case kApply:     update(turn.reduced); swarm.applied(turn.round, hash());  break;
+//       case kTrain:     swarm.begin(elements);
+//                        backward(... swarm.contribute(offset, values) ...);
+//                        finish() -> kAborted: continue; ok: update(); swarm.applied(...);  break;
+//       case kFinished:  return;
+//     }
+//   }
+//
+// The vector of a round has the same number of elements at every member; every element must be
+// contributed once. Values are summed in an order fixed by the ring, so all members get the same
+// bits; inputs are never written to. See docs/ARCHITECTURE.md, "Threads".
+//
+// Threads: one owner (the training thread) calls everything but status(), take_events() and
+// ticket(), which any thread may call. A loop thread of its own does the network.
+// Fails: next() with kUnavailable (removed from the view, quorum lost and the recipe says exit,
+// join refused) or kCorrupt (this member's state differs from the others'): leave, or join anew.
+// finish() with kAborted: the view changed; call next() again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/base/bytes.h"
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/collective/swarm_types.h"
+#include "weft/net/identity.h"
+#include "weft/peer/membership.h"
+#include "weft/peer/ticket.h"
+
+namespace weft {
+
+struct SwarmOptions {
+  MembershipOptions membership;
+  Identity identity = Identity::generate();
+  // "HOST:PORT"; port 0: the system chooses.
+  std::string listen = "0.0.0.0:0";
+  // Told to others instead of the addresses found from `listen`: "host:port" each.
+  std::vector<std::string> advertise;
+  // "tls", or "tcp" (no encryption, ids are believed: trusted hosts only).
+  std::string transport = "tls";
+  // Given to joiners; its hash is membership.recipe_hash.
+  std::string recipe_text;
+  // Of a round at most; a peer that asks for more is refused.
+  std::int64_t vector_elements_max = std::int64_t{1} << 28;
+  std::size_t segment_bytes = 256 * 1024;
+  // The unit that is split over the members; smaller starts earlier, larger has fewer frames.
+  std::size_t bucket_bytes = 4 * 1024 * 1024;
+  // At most this total is exchanged directly instead of round the ring.
+  std::size_t direct_bytes_max = 32 * 1024;
+  // Results of past rounds kept for members that catch up; the last two are always kept.
+  std::uint64_t result_log_bytes_max = std::uint64_t{256} << 20;
+  Round last_round;
+  // No byte of an open round for so long: the member that owes it is suspected.
+  Duration stall_timeout = std::chrono::seconds(20);
+  // next() gives kWait after this.
+  Duration next_limit = std::chrono::milliseconds(200);
+  // finish() gives kTimeout after this; nothing but a bug or a lost quorum takes so long.
+  Duration finish_limit = std::chrono::minutes(10);
+  // Where resuming: the state given to the trainer is already after this round.
+  Round resume_round;
+};
+
+class Swarm {
+ public:
+  // Begins a run as a view of one member.
+  static Result<std::unique_ptr<Swarm>> found(SwarmOptions options);
+  // Asks in; next() gives kWait until the state is here. The recipe was fetched before.
+  static Result<std::unique_ptr<Swarm>> join(SwarmOptions options, const Ticket& ticket);
+  // The recipe text from any member, checked against the ticket's hash. Uses a link of its own.
+  static Result<std::string> fetch_recipe(const Ticket& ticket, const Identity& identity,
+                                          Duration limit);
+  // Ends at once, without a word to the others: they see the links go down.
+  ~Swarm();
+  Swarm(const Swarm&) = delete;
+  Swarm& operator=(const Swarm&) = delete;
+
+  Result<Turn> next();
+  // Opens the round of the last kTrain turn. `elements` <= vector_elements_max.
+  Status begin(std::int64_t elements);
+  // Elements [offset, offset + size) are ready. Borrows `values` until finish() returns.
+  void contribute(std::int64_t offset, std::span<const float> values);
+  // Waits for the round to commit. The sums stay valid until the next call to next().
+  Result<std::span<const float>> finish();
+  // The state after `round` is in place; compared with the other members'.
+  void applied(Round round, const StateHash& hash);
+  void publish_state(Round round, Bytes state);
+  // Tells the others, waits until they have agreed on a view without this peer, at most `limit`.
+  Status leave(Duration limit);
+
+  // A line for others to paste; names this member and a few more.
+  Ticket ticket(Duration valid_for);
+  SwarmStatus status();
+  std::vector<SwarmEvent> take_events();
+  const PeerId& self() const;
+
+ private:
+  class Impl;
+  explicit Swarm(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft

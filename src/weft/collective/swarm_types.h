@@ -1,0 +1,114 @@
+// The values that cross between the swarm and the training thread: turns, hashes, events, status.
+//
+// Threads: values.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/bytes.h"
+#include "weft/base/hash.h"
+#include "weft/base/time.h"
+#include "weft/wire/ids.h"
+
+namespace weft {
+
+enum class TurnKind : std::uint8_t {
+  kWait,       // nothing to do yet: show the status, look at Ctrl-C, ask again
+  kLoadState,  // load `state`, the bytes some member gave to publish_state() after round `round`
+  kApply,      // apply `reduced` as round `round` without computing anything (catch-up)
+  kTrain,      // compute shard `rank` of `members` of round `round`; begin, contribute, finish
+  kSnapshot,   // serialise the state after round `round` (the last applied), publish_state() it
+  kFinished,   // the last round is committed at every member
+};
+std::string_view to_string(TurnKind kind);
+
+// What the training thread does next.
+struct Turn {
+  TurnKind kind = TurnKind::kWait;
+  Round round;
+  ViewId view;
+  Rank rank;
+  int members = 0;
+  SharedBytes state;
+  // Valid until the next call to next().
+  std::span<const float> reduced;
+};
+
+// The hash of one tensor (or of any part of the state that deserves a name).
+struct TensorHash {
+  std::string name;
+  Hash128 hash{};
+  friend bool operator==(const TensorHash&, const TensorHash&) = default;
+};
+
+// The hash of the whole state after a round, and of its parts in layout order, so that a
+// difference can be named. Equal at all members or something is wrong.
+struct StateHash {
+  Hash128 total{};
+  std::vector<TensorHash> tensors;
+};
+
+enum class SwarmEventKind : std::uint8_t {
+  kViewChanged,     // view, round = its base, peers = its members
+  kPeerJoined,      // peer
+  kPeerLeft,        // peer, text = why
+  kRoundRerun,      // round, seconds = lost since the round was begun
+  kQuorumLost,      // peers = missing, text = what to do
+  kQuorumBack,      //
+  kJoinRefused,     // peer, text = why (at the member), or this peer's own refusal
+  kLinkRefused,     // peer, text = why
+  kStateMismatch,   // round, peer = who differs, text names the tensor
+  kJoinerSyncing,   // peer, round = of the snapshot
+  kStateReceived,   // at the joiner: round, seconds it took, bytes
+  kCaughtUp,        // at the joiner: round
+  kStalled,         // peer = who is owed to, seconds
+  kRemoved,         // this peer is no member any more, text = why
+};
+std::string_view to_string(SwarmEventKind kind);
+
+struct SwarmEvent {
+  SwarmEventKind kind{};
+  PeerId peer;
+  Round round;
+  ViewId view;
+  double seconds = 0;
+  std::uint64_t bytes = 0;
+  std::vector<PeerId> peers;
+  // The whole sentence for people, with its reason and numbers.
+  std::string text;
+};
+
+struct PeerStatus {
+  PeerId id;
+  Rank rank;
+  bool self = false;
+  bool linked = false;
+  double rtt_seconds = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+
+struct SwarmStatus {
+  // "member", "joining", "changing view", "isolated", "left", ...
+  std::string state;
+  ViewId view;
+  std::vector<PeerStatus> members;
+  Round committed;
+  Round applied;
+  std::uint64_t view_changes = 0;
+  std::uint64_t rounds_rerun = 0;
+  // Begun rounds that were thrown away, and waits for a new view.
+  double seconds_lost = 0;
+  // Spent by the training thread inside finish() and next().
+  double wait_seconds = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  // Of the last applied round.
+  Hash128 state_hash{};
+};
+
+}  // namespace weft
