@@ -1,0 +1,83 @@
+// Event: one thing that happened in a run, as a kind and named fields; its text forms.
+//
+// As JSON it is one object a line: {"t": seconds, "kind": "...", fields...}; `t` is Unix time.
+// One table (event_kinds) says which kinds there are and which fields each has; docs/events.md is
+// written from it, and EventLog refuses what it does not name.
+//
+// Where it stands: run loop -> EventLog -> OUT/events.jsonl, terminal, summary.
+// Threads: values. Fails: parse_event with kCorrupt.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "weft/base/status.h"
+
+namespace weft {
+
+using EventValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
+
+struct Event {
+  double unix_time_s = 0;
+  std::string kind;
+  std::vector<std::pair<std::string, EventValue>> fields;
+
+  Event() = default;
+  explicit Event(std::string_view kind_name) : kind(kind_name) {}
+
+  // Adds a field. Whole numbers of any type become integers, everything else what it is.
+  template <class Value>
+  Event& with(std::string_view name, Value value) {
+    if constexpr (std::is_same_v<Value, bool>) {
+      fields.emplace_back(name, EventValue(value));
+    } else if constexpr (std::is_integral_v<Value>) {
+      fields.emplace_back(name, EventValue(static_cast<std::int64_t>(value)));
+    } else if constexpr (std::is_same_v<Value, const char*>) {
+      fields.emplace_back(name, EventValue(std::string(value)));
+    } else {
+      fields.emplace_back(name, EventValue(std::move(value)));
+    }
+    return *this;
+  }
+
+  // The field, or a neutral value where there is none of that name and type; `number` also takes
+  // whole numbers.
+  std::string text(std::string_view name) const;
+  std::int64_t integer(std::string_view name) const;
+  double number(std::string_view name) const;
+  bool flag(std::string_view name) const;
+  std::vector<std::string> list(std::string_view name) const;
+  const EventValue* find(std::string_view name) const;
+};
+
+// One line of JSON without the line's end.
+std::string to_json(const Event& event);
+Result<Event> parse_event(std::string_view line);
+
+// What happened, why, and what is done about it, in plain words; "" for kinds that are not news
+// (round, summary).
+std::string describe(const Event& event);
+
+struct EventFieldDoc {
+  std::string_view name;
+  std::string_view type;  // integer, number, text, flag, list
+  std::string_view help;
+};
+struct EventKindDoc {
+  std::string_view kind;
+  std::string_view help;
+  std::span<const EventFieldDoc> fields;
+};
+std::span<const EventKindDoc> event_kinds();
+// True if the table knows the kind and every field of `event`, with its type.
+bool is_documented(const Event& event);
+// The page docs/events.md.
+std::string event_page();
+
+}  // namespace weft

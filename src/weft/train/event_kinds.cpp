@@ -1,0 +1,208 @@
+// The one table of event kinds; see event.h.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "weft/train/event.h"
+
+namespace weft {
+namespace {
+
+constexpr EventFieldDoc kTicket[] = {
+    {"ticket", "text", "What another person passes to `weft join`."},
+    {"run_id", "text", "The run's id, 64 hexadecimal digits."},
+    {"valid_h", "integer", "For how many hours the ticket lets others join."},
+};
+constexpr EventFieldDoc kStarted[] = {
+    {"run_id", "text", "The run's id."},
+    {"peer_id", "text", "This peer's id, 64 hexadecimal digits."},
+    {"peer", "text", "Its short name, as other events write it."},
+    {"role", "text", "founder, joiner or resumed."},
+    {"model", "text", "Name of the model."},
+    {"parameters", "integer", "Number of parameters."},
+    {"data", "text", "Name of the dataset."},
+    {"train_samples", "integer", "Samples of the training set."},
+    {"steps", "integer", "Optimizer steps of the whole run."},
+    {"global_batch", "integer", "Samples a step, over all members."},
+    {"threads", "integer", "Compute threads of this peer."},
+};
+constexpr EventFieldDoc kFirstStep[] = {
+    {"seconds", "number", "From the start of the process to the start of its first round."},
+};
+constexpr EventFieldDoc kStateLoaded[] = {
+    {"round", "integer", "The round after which the state was taken."},
+    {"bytes", "integer", "Size of the state."},
+    {"seconds", "number", "From the start of the process until the state stood here."},
+};
+constexpr EventFieldDoc kRound[] = {
+    {"round", "integer", "The round, which is also the optimizer step."},
+    {"steps", "integer", "Rounds of the whole run."},
+    {"loss", "number", "Mean training loss over the global batch."},
+    {"accuracy", "number", "Share of the global batch that was classified correctly."},
+    {"members", "integer", "Members that shared the round."},
+    {"rank", "integer", "This peer's position among them."},
+    {"learning_rate", "number", "The rate of this step."},
+    {"round_seconds", "number", "Time of this round, reruns included."},
+    {"samples_per_second", "number", "Samples of the whole group a second, over recent rounds."},
+    {"eta_s", "number", "Seconds until the last step at that speed."},
+    {"compute_share", "number", "Share of recent time spent on forward, backward and optimizer."},
+    {"wait_share", "number", "Share spent waiting for other members."},
+    {"send_share", "number", "Share spent while own data was still on its way."},
+    {"bytes_sent", "integer", "Bytes this peer has sent so far."},
+    {"bytes_received", "integer", "Bytes this peer has received so far."},
+    {"state", "text", "XXH3-128 of the state after the round."},
+};
+constexpr EventFieldDoc kPeerRound[] = {
+    {"peer", "text", "Short name of the peer."},
+    {"round", "integer", "The round."},
+};
+constexpr EventFieldDoc kViewChanged[] = {
+    {"number", "integer", "Number of the view."},
+    {"members", "list", "Short names, in ring order."},
+    {"reason", "text", "Why the members agreed on it."},
+};
+constexpr EventFieldDoc kPeerLeft[] = {
+    {"peer", "text", "Short name of the peer."},
+    {"reason", "text", "Why it is taken for gone."},
+    {"round", "integer", "The round in which it was missed."},
+};
+constexpr EventFieldDoc kRerun[] = {
+    {"round", "integer", "The round that was run again."},
+    {"members", "integer", "Members that share it now."},
+    {"reason", "text", "Why."},
+    {"seconds_lost", "number", "From the first start of the round to its new start."},
+};
+constexpr EventFieldDoc kQuorumLost[] = {
+    {"missing", "list", "Short names of the members out of reach."},
+    {"reason", "text", "What is known about it."},
+    {"action", "text", "What this peer does, and what a person can do."},
+};
+constexpr EventFieldDoc kQuorumBack[] = {
+    {"reason", "text", "Who is back."},
+};
+constexpr EventFieldDoc kRefused[] = {
+    {"peer", "text", "Short name or address of who was refused."},
+    {"reason", "text", "Why."},
+};
+constexpr EventFieldDoc kMismatch[] = {
+    {"round", "integer", "The round after which the states differ."},
+    {"peer", "text", "Short name of the member whose state differs."},
+    {"tensor", "text", "The first tensor that differs."},
+};
+constexpr EventFieldDoc kCheckpoint[] = {
+    {"path", "text", "The file."},
+    {"step", "integer", "The step after which the state was written."},
+    {"bytes", "integer", "Size of the file."},
+};
+constexpr EventFieldDoc kEvaluation[] = {
+    {"samples", "integer", "Test samples, over all members."},
+    {"accuracy", "number", "Share classified correctly."},
+    {"loss", "number", "Mean loss."},
+};
+constexpr EventFieldDoc kInterrupted[] = {
+    {"action", "text", "What follows."},
+};
+constexpr EventFieldDoc kFailed[] = {
+    {"reason", "text", "What went wrong."},
+    {"action", "text", "What a person can do."},
+};
+constexpr EventFieldDoc kProcess[] = {
+    {"process", "integer", "Number of the local process, from 1."},
+    {"pid", "integer", "Its process id."},
+    {"text", "text", "What happened to it."},
+};
+constexpr EventFieldDoc kPeerFault[] = {
+    {"peer", "text", "Short name of the peer."},
+    {"process", "integer", "Number of the local process."},
+    {"round", "integer", "The newest round at that moment."},
+};
+constexpr EventFieldDoc kNote[] = {
+    {"text", "text", "Something worth knowing."},
+};
+constexpr EventFieldDoc kSummary[] = {
+    {"run_id", "text", "The run's id."},
+    {"peer_id", "text", "This peer's id."},
+    {"steps", "integer", "Optimizer steps that the state has behind it."},
+    {"final_loss", "number", "Training loss of the last step."},
+    {"test_accuracy", "number", "Accuracy on the test set; null if it was not measured."},
+    {"state_hash", "text", "SHA-256 of parameters and optimizer state."},
+    {"view_changes", "integer", "Views that came after this peer's first."},
+    {"rounds_rerun", "integer", "Rounds that had to be run again."},
+    {"seconds", "number", "From the start of the process to its end."},
+    {"seconds_lost", "number", "Time that rounds cost which had to be run again."},
+    {"bytes_sent", "integer", "Bytes sent to other peers."},
+    {"bytes_received", "integer", "Bytes received from other peers."},
+    {"samples_per_second", "number", "Samples of the whole group a second of training."},
+    {"status", "text", "finished, left, quorum_lost or failed."},
+};
+
+constexpr EventKindDoc kKinds[] = {
+    {"ticket", "The first event of a founder: what others need to join.", kTicket},
+    {"started", "This peer has its recipe, data and model.", kStarted},
+    {"first_step", "This peer begins its first round.", kFirstStep},
+    {"state_loaded", "A newcomer holds the state of the group.", kStateLoaded},
+    {"round", "A round is committed and applied.", kRound},
+    {"view_changed", "The members agreed on a new member list.", kViewChanged},
+    {"joiner_syncing", "A newcomer takes the state while the others go on.", kPeerRound},
+    {"peer_joined", "A newcomer became a member.", kPeerRound},
+    {"peer_left", "A member is gone.", kPeerLeft},
+    {"round_rerun", "A round was run again without a lost member.", kRerun},
+    {"quorum_lost", "More than half of the group is out of reach.", kQuorumLost},
+    {"quorum_back", "Enough members are in reach again.", kQuorumBack},
+    {"join_refused", "Somebody asked to join and was refused.", kRefused},
+    {"link_refused", "A connection was refused or broke the protocol.", kRefused},
+    {"state_mismatch", "Two members hold different states.", kMismatch},
+    {"checkpoint", "The state was written to disk.", kCheckpoint},
+    {"evaluation", "The test set was measured by all members together.", kEvaluation},
+    {"interrupted", "A person pressed Ctrl-C, or the process was asked to end.", kInterrupted},
+    {"failed", "This peer cannot go on.", kFailed},
+    {"process", "A local process that this program started began or ended.", kProcess},
+    {"peer_killed", "The demo killed a peer with SIGKILL.", kPeerFault},
+    {"peer_added", "The demo let a new peer join.", kPeerFault},
+    {"note", "Something worth knowing.", kNote},
+    {"summary", "The last event: the fields of OUT/summary.json.", kSummary},
+};
+
+std::string_view type_of(const EventValue& value) {
+  constexpr std::string_view kNames[] = {"flag", "integer", "number", "text", "list"};
+  return kNames[value.index()];
+}
+
+bool matches(std::string_view documented, const EventValue& value) {
+  return documented == type_of(value) || (documented == "number" && type_of(value) == "integer");
+}
+
+}  // namespace
+
+std::span<const EventKindDoc> event_kinds() { return kKinds; }
+
+bool is_documented(const Event& event) {
+  const auto* const kind =
+      std::find_if(std::begin(kKinds), std::end(kKinds),
+                   [&](const EventKindDoc& known) { return known.kind == event.kind; });
+  if (kind == std::end(kKinds)) return false;
+  return std::all_of(event.fields.begin(), event.fields.end(), [&](const auto& field) {
+    return std::any_of(kind->fields.begin(), kind->fields.end(), [&](const EventFieldDoc& known) {
+      return known.name == field.first && matches(known.type, field.second);
+    });
+  });
+}
+
+std::string event_page() {
+  std::string out =
+      "# Events\n\n"
+      "`OUT/events.jsonl` and `--json` hold one JSON object a line. Every object has `t` (Unix "
+      "time in seconds)\nand `kind`; the other fields depend on the kind. Numbers that are not "
+      "known are left out or null.\nThis page is written from the table in "
+      "`src/weft/train/event_kinds.cpp`; a test compares them.\n";
+  for (const EventKindDoc& kind : kKinds) {
+    out += fmt::format("\n## {}\n\n{}\n\n| field | type | meaning |\n|---|---|---|\n", kind.kind,
+                       kind.help);
+    for (const EventFieldDoc& field : kind.fields) {
+      out += fmt::format("| `{}` | {} | {} |\n", field.name, field.type, field.help);
+    }
+  }
+  return out;
+}
+
+}  // namespace weft

@@ -1,0 +1,18 @@
+// nearest_name: the known name that a misspelt one probably meant.
+//
+// Threads: pure. Fails: never; gives "" where nothing is near.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace weft {
+
+// Fewest insertions, deletions, changes and swaps of neighbours that turn `a` into `b`.
+// IMPLEMENTATION: Damerau 1964 in the restricted form ("optimal string alignment"), O(|a| |b|).
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+// The candidate at the smallest distance, if that is at most a third of the name's length plus one.
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
+
+}  // namespace weft

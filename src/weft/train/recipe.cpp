@@ -1,0 +1,361 @@
+#include "weft/train/recipe.h"
+
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_WINDOWS_COMPAT 0
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include "weft/train/nearest_name.h"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kRecipeBytesMax = std::size_t{1} << 20;
+
+const RecipeKey* find_key(std::string_view name) {
+  for (const RecipeKey& key : recipe_keys()) {
+    if (key.name == name) return &key;
+  }
+  return nullptr;
+}
+
+Status unknown_key(std::string_view where, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const RecipeKey& key : recipe_keys()) names.push_back(key.name);
+  std::string_view nearest = nearest_name(name, names);
+  if (nearest.empty()) {  // the right key in the wrong section is a frequent slip
+    const std::string_view last = name.substr(name.find('.') + 1);
+    for (const std::string_view known : names) {
+      if (known.substr(known.find('.') + 1) == last) nearest = known;
+    }
+  }
+  const std::string remedy = nearest.empty() ? std::string("`weft recipe` lists every key")
+                                             : fmt::format("did you mean \"{}\"?", nearest);
+  return invalid_argument(fmt::format("{}: unknown key \"{}\"; {}", where, name, remedy));
+}
+
+std::string range_text(const RecipeKey& key) { return fmt::format("{} to {}", key.min, key.max); }
+
+Status out_of_range(std::string_view where, const RecipeKey& key, std::string_view value) {
+  return invalid_argument(fmt::format("{}: {}: expected {}, got {}; {}", where, key.name,
+                                      range_text(key), value, key.help));
+}
+
+Status wrong_type(std::string_view where, const RecipeKey& key, std::string_view expected,
+                  std::string_view got) {
+  return invalid_argument(
+      fmt::format("{}: {}: expected {}, got {}", where, key.name, expected, got));
+}
+
+bool has_choice(std::string_view choices, std::string_view value) {
+  if (choices.empty()) return true;
+  while (!choices.empty()) {
+    const std::size_t bar = choices.find('|');
+    if (choices.substr(0, bar) == value) return true;
+    choices = bar == std::string_view::npos ? std::string_view() : choices.substr(bar + 1);
+  }
+  return false;
+}
+
+// A value as it was written, before it is known which type the key has.
+using Written = std::variant<std::int64_t, double, bool, std::string>;
+
+std::string describe(const Written& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return fmt::format("\"{}\"", *text);
+  return std::visit([](const auto& plain) { return fmt::format("{}", plain); }, value);
+}
+
+Status put_number(Recipe& recipe, const RecipeKey& key, const Written& value,
+                  std::string_view where) {
+  const RecipeSlot slot = key.slot(recipe);
+  const auto* whole = std::get_if<std::int64_t>(&value);
+  const auto* real = std::get_if<double>(&value);
+  if (auto* const* out = std::get_if<std::int64_t*>(&slot)) {
+    if (whole == nullptr) return wrong_type(where, key, "a whole number", describe(value));
+    const auto as_real = static_cast<double>(*whole);
+    if (as_real < key.min || as_real > key.max) return out_of_range(where, key, describe(value));
+    **out = *whole;
+    return {};
+  }
+  if (whole == nullptr && real == nullptr) {
+    return wrong_type(where, key, "a number", describe(value));
+  }
+  const double number = whole != nullptr ? static_cast<double>(*whole) : *real;
+  if (!(number >= key.min && number <= key.max)) return out_of_range(where, key, describe(value));
+  *std::get<double*>(slot) = number;
+  return {};
+}
+
+Status put(Recipe& recipe, const RecipeKey& key, const Written& value, std::string_view where) {
+  const RecipeSlot slot = key.slot(recipe);
+  if (auto* const* out = std::get_if<bool*>(&slot)) {
+    const auto* flag = std::get_if<bool>(&value);
+    if (flag == nullptr) return wrong_type(where, key, "true or false", describe(value));
+    **out = *flag;
+    return {};
+  }
+  if (auto* const* out = std::get_if<std::string*>(&slot)) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr) return wrong_type(where, key, "a text in quotes", describe(value));
+    if (!has_choice(key.choices, *text)) {
+      return wrong_type(where, key, fmt::format("one of {}", key.choices), describe(value));
+    }
+    const bool printable = std::all_of(text->begin(), text->end(),
+                                       [](char letter) { return letter >= ' ' && letter != 127; });
+    if (text->size() > 200 || !printable) {
+      return wrong_type(where, key, "at most 200 printable characters", describe(value));
+    }
+    **out = *text;
+    return {};
+  }
+  return put_number(recipe, key, value, where);
+}
+
+class TomlReader {
+ public:
+  TomlReader(Recipe& recipe, std::string_view file_name) : recipe_(recipe), file_(file_name) {}
+
+  Status read(const toml::table& table, const std::string& prefix) {
+    for (const auto& [key, node] : table) {
+      const std::string name =
+          prefix.empty() ? std::string(key.str()) : fmt::format("{}.{}", prefix, key.str());
+      const std::string where = fmt::format("{}:{}", file_, key.source().begin.line);
+      WEFT_TRY(read_node(node, name, where));
+    }
+    return {};
+  }
+
+ private:
+  Status read_node(const toml::node& node, const std::string& name, const std::string& where) {
+    const RecipeKey* key = find_key(name);
+    if (const toml::table* inner = node.as_table(); inner != nullptr && key == nullptr) {
+      const bool section =
+          std::any_of(recipe_keys().begin(), recipe_keys().end(), [&](const RecipeKey& known) {
+            return known.name.substr(0, name.size() + 1) == name + ".";
+          });
+      if (!section) return unknown_section(where, name);
+      return read(*inner, name);
+    }
+    if (key == nullptr) return unknown_key(where, name);
+    if (const auto* whole = node.as_integer()) return put(recipe_, *key, whole->get(), where);
+    if (const auto* real = node.as_floating_point()) return put(recipe_, *key, real->get(), where);
+    if (const auto* flag = node.as_boolean()) return put(recipe_, *key, flag->get(), where);
+    if (const auto* text = node.as_string()) return put(recipe_, *key, text->get(), where);
+    return wrong_type(where, *key, "a number, a text, true or false", "an array, table or date");
+  }
+
+  static Status unknown_section(std::string_view where, std::string_view name) {
+    std::vector<std::string_view> sections;
+    for (const RecipeKey& key : recipe_keys()) {
+      sections.push_back(key.name.substr(0, key.name.find('.')));
+    }
+    const std::string_view nearest = nearest_name(name, sections);
+    const std::string remedy = nearest.empty() ? std::string("`weft recipe` lists them")
+                                               : fmt::format("did you mean [{}]?", nearest);
+    return invalid_argument(fmt::format("{}: unknown section [{}]; {}", where, name, remedy));
+  }
+
+  Recipe& recipe_;
+  std::string_view file_;
+};
+
+// What `text` means for a key of this type: --set and the environment need no quotes.
+Written written_value(const RecipeSlot& slot, const std::string& text) {
+  if (std::holds_alternative<std::string*>(slot)) return text;
+  if (text == "true") return true;
+  if (text == "false") return false;
+  std::int64_t whole = 0;
+  const char* const end = text.data() + text.size();
+  if (const auto [stop, fault] = std::from_chars(text.data(), end, whole);
+      fault == std::errc() && stop == end) {
+    return whole;
+  }
+  double real = 0;
+  if (const auto [stop, fault] = std::from_chars(text.data(), end, real);
+      fault == std::errc() && stop == end && std::isfinite(real)) {
+    return real;
+  }
+  return text;
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') out += '\\';
+    out += letter;
+  }
+  return out + "\"";
+}
+
+std::string environment_name(std::string_view key) {
+  std::string out = "WEFT_";
+  for (const char letter : key) {
+    out += letter == '.' ? '_'
+                         : static_cast<char>(letter >= 'a' && letter <= 'z' ? letter - 32 : letter);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Recipe> parse_recipe(std::string_view text, std::string_view file_name) {
+  if (text.size() > kRecipeBytesMax) {
+    return invalid_argument(fmt::format("{}: expected at most {} bytes, got {}", file_name,
+                                        kRecipeBytesMax, text.size()));
+  }
+  const toml::parse_result parsed = toml::parse(text, file_name);
+  if (!parsed) {
+    return invalid_argument(fmt::format("{}:{}: {}", file_name, parsed.error().source().begin.line,
+                                        parsed.error().description()));
+  }
+  Recipe recipe;
+  TomlReader reader(recipe, file_name);
+  WEFT_TRY(reader.read(parsed.table(), ""));
+  return recipe;
+}
+
+Result<Recipe> load_recipe(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    return invalid_argument(fmt::format(
+        "{}: cannot be read; give the path of a recipe, such as recipes/fashion_mnist_cnn.toml",
+        path));
+  }
+  return parse_recipe(text.str(), path);
+}
+
+Status apply_setting(Recipe& recipe, const RecipeSetting& setting) {
+  const RecipeKey* key = find_key(setting.key);
+  if (key == nullptr) return unknown_key(setting.source, setting.key);
+  return put(recipe, *key, written_value(key->slot(recipe), setting.value), setting.source);
+}
+
+Result<RecipeSetting> parse_setting(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return invalid_argument(
+        fmt::format("--set: expected key=value, such as run.steps=300, got \"{}\"", text));
+  }
+  return RecipeSetting{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)),
+                       "--set"};
+}
+
+Result<std::vector<RecipeSetting>> settings_of_environment(
+    std::span<const std::pair<std::string, std::string>> variables) {
+  std::vector<RecipeSetting> settings;
+  std::vector<std::string> names;
+  for (const RecipeKey& key : recipe_keys()) names.push_back(environment_name(key.name));
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  for (const auto& [name, value] : variables) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found != names.end()) {
+      const auto index = static_cast<std::size_t>(found - names.begin());
+      settings.push_back({std::string(recipe_keys()[index].name), value, name});
+      continue;
+    }
+    const std::size_t section_end = name.find('_', 5);
+    const bool looks_like_key =
+        name != "WEFT_DATA_DIR" && section_end != std::string::npos &&
+        std::any_of(names.begin(), names.end(), [&](const std::string& known) {
+          return known.compare(0, section_end + 1, name, 0, section_end + 1) == 0;
+        });
+    if (!looks_like_key) continue;
+    const std::string_view nearest = nearest_name(name, candidates);
+    return invalid_argument(fmt::format(
+        "environment: {} names no recipe key; {}", name,
+        nearest.empty() ? "`weft recipe` lists them" : fmt::format("did you mean {}?", nearest)));
+  }
+  return settings;
+}
+
+Status check_recipe(const Recipe& recipe) {
+  const Recipe::Group& group = recipe.group;
+  if (group.suspicion_timeout_ms < 2 * group.heartbeat_interval_ms) {
+    return invalid_argument(fmt::format(
+        "group.suspicion_timeout_ms: expected at least twice group.heartbeat_interval_ms ({} ms), "
+        "got {} ms; one lost heartbeat must not cost a member its place",
+        group.heartbeat_interval_ms, group.suspicion_timeout_ms));
+  }
+  if (recipe.schedule.warmup_steps >= recipe.run.steps && recipe.schedule.warmup_steps > 0) {
+    return invalid_argument(fmt::format(
+        "schedule.warmup_steps: expected fewer than run.steps ({}), got {}; shorten the warm-up",
+        recipe.run.steps, recipe.schedule.warmup_steps));
+  }
+  if (recipe.data.name == "synthetic" && recipe.data.synthetic_samples < recipe.run.global_batch) {
+    return invalid_argument(
+        fmt::format("run.global_batch: expected at most data.synthetic_samples ({}), got {}",
+                    recipe.data.synthetic_samples, recipe.run.global_batch));
+  }
+  if (recipe.optimizer.nesterov && recipe.optimizer.momentum == 0) {
+    return invalid_argument(
+        "optimizer.nesterov: expected a momentum above 0; set optimizer.momentum");
+  }
+  return {};
+}
+
+std::string recipe_value(const Recipe& recipe, const RecipeKey& key) {
+  Recipe copy = recipe;
+  return std::visit(
+      [](auto* value) -> std::string {
+        using Value = std::remove_pointer_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, std::string>) {
+          return quoted(*value);
+        } else {
+          return fmt::format("{}", *value);
+        }
+      },
+      key.slot(copy));
+}
+
+std::string canonical_text(const Recipe& recipe) {
+  std::string out;
+  for (const RecipeKey& key : recipe_keys()) {
+    out += fmt::format("{} = {}\n", key.name, recipe_value(recipe, key));
+  }
+  return out;
+}
+
+Hash256 recipe_hash(const Recipe& recipe) {
+  const std::string text = canonical_text(recipe);
+  return sha256(as_bytes(text));
+}
+
+Hash256 make_run_id(const Hash256& recipe, ByteSpan nonce) {
+  return Sha256().update(as_bytes("weft run 1")).update(recipe).update(nonce).finish();
+}
+
+std::string first_difference(const Recipe& a, const Recipe& b) {
+  for (const RecipeKey& key : recipe_keys()) {
+    const bool free = key.name == "run.steps" || key.name == "run.name" ||
+                      key.name.substr(0, 6) == "group." || key.name.substr(0, 11) == "checkpoint.";
+    if (!free && recipe_value(a, key) != recipe_value(b, key)) return std::string(key.name);
+  }
+  return "";
+}
+
+std::string recipe_key_table() {
+  std::string out = "| key | default | allowed | meaning |\n|---|---|---|---|\n";
+  const Recipe defaults;
+  for (const RecipeKey& key : recipe_keys()) {
+    Recipe copy;
+    const RecipeSlot slot = key.slot(copy);
+    std::string allowed = range_text(key);
+    if (std::holds_alternative<bool*>(slot)) allowed = "true, false";
+    if (std::holds_alternative<std::string*>(slot)) {
+      allowed = key.choices.empty() ? std::string("text") : std::string(key.choices);
+      std::replace(allowed.begin(), allowed.end(), '|', ' ');
+    }
+    out += fmt::format("| `{}` | `{}` | {} | {} |\n", key.name, recipe_value(defaults, key),
+                       allowed, key.help);
+  }
+  return out;
+}
+
+}  // namespace weft

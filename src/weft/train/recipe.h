@@ -1,0 +1,135 @@
+// Recipe: every setting that the members of a run must share, read from TOML.
+//
+// One table (recipe_keys.cpp) describes each key: name with its unit, place in Recipe, range or
+// choices, help. Parsing, overrides, range errors, the canonical text and the documentation all
+// derive from it. The canonical text (every key, sorted, defaults filled in) is hashed into the run
+// id, so two peers cannot train with different settings unnoticed.
+// What may differ from machine to machine (threads, addresses, output folder) is no part of it.
+//
+// Where it stands: app reads the flags -> Recipe -> wiring. A joiner gets the canonical text from
+// a member. Precedence: flags > environment WEFT_SECTION_KEY > file > default.
+// Threads: values. Fails: kInvalidArgument with file and line, the value and the remedy.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "weft/base/hash.h"
+#include "weft/base/status.h"
+
+namespace weft {
+
+struct Recipe {
+  struct Model {
+    std::string name = "cnn";
+    bool dropout = false;
+    std::int64_t hidden_units = 256;
+  } model;
+  struct Data {
+    std::string name = "fashion-mnist";
+    std::int64_t train_samples_max = 0;
+    std::int64_t test_samples_max = 0;
+    std::int64_t synthetic_samples = 2048;
+  } data;
+  struct Optimizer {
+    std::string name = "sgd";
+    double learning_rate = 0.05;
+    double momentum = 0.9;
+    bool nesterov = false;
+    double weight_decay = 0.0;
+    double beta1 = 0.9;
+    double beta2 = 0.999;
+    double epsilon = 1e-8;
+  } optimizer;
+  struct Schedule {
+    std::string name = "cosine";
+    std::int64_t warmup_steps = 0;
+    double final_fraction = 0.0;
+    std::int64_t drop_every_steps = 1000;
+    double drop_factor = 0.1;
+  } schedule;
+  struct Run {
+    std::string name = "run";
+    std::int64_t steps = 500;
+    std::int64_t global_batch = 256;
+    std::int64_t seed = 1;
+    bool evaluate = true;
+    double round_seconds_min = 0.0;
+  } run;
+  struct Group {
+    std::int64_t heartbeat_interval_ms = 250;
+    std::int64_t suspicion_timeout_ms = 2000;
+    double quorum_timeout_s = 10.0;
+    bool lone_survivor = false;
+    std::string on_quorum_lost = "exit";
+    std::int64_t joins_at_once = 2;
+    std::int64_t start_members = 1;
+    std::int64_t bucket_bytes = 1 << 20;
+    std::int64_t segment_bytes = 256 * 1024;
+    std::int64_t result_log_bytes = 256LL << 20;
+    std::int64_t ticket_valid_h = 24;
+  } group;
+  struct Checkpoint {
+    std::int64_t every_steps = 0;
+    std::int64_t keep = 2;
+  } checkpoint;
+};
+
+// Where a key's value stands in a Recipe; its alternative is the key's type.
+using RecipeSlot = std::variant<std::int64_t*, double*, bool*, std::string*>;
+
+struct RecipeKey {
+  std::string_view name;  // "run.steps"
+  RecipeSlot (*slot)(Recipe& recipe);
+  double min;  // numbers: the smallest and largest value allowed
+  double max;
+  std::string_view choices;  // text: "a|b|c", empty = any text
+  std::string_view help;
+};
+
+// Every key, sorted by name.
+std::span<const RecipeKey> recipe_keys();
+
+// One value given outside the file; `source` is what the person typed: "--set", "WEFT_RUN_STEPS".
+struct RecipeSetting {
+  std::string key;
+  std::string value;
+  std::string source;
+};
+
+// Parses TOML text. `file_name` is only for messages: "r.toml:4: unknown key ...".
+Result<Recipe> parse_recipe(std::string_view text, std::string_view file_name);
+Result<Recipe> load_recipe(const std::string& path);
+
+Status apply_setting(Recipe& recipe, const RecipeSetting& setting);
+// Splits "key=value" of --set.
+Result<RecipeSetting> parse_setting(std::string_view text);
+// The settings among environment variables ("WEFT_RUN_STEPS", "300"); a variable that begins with
+// the name of a section but names no key is an error. Others are ignored.
+Result<std::vector<RecipeSetting>> settings_of_environment(
+    std::span<const std::pair<std::string, std::string>> variables);
+
+// Rules between keys, such as suspicion_timeout_ms against heartbeat_interval_ms.
+Status check_recipe(const Recipe& recipe);
+
+// Valid TOML: one "section.key = value" a line, sorted, nothing left out.
+std::string canonical_text(const Recipe& recipe);
+Hash256 recipe_hash(const Recipe& recipe);
+// Names one run: SHA-256 over the recipe's hash and `nonce`.
+Hash256 make_run_id(const Hash256& recipe, ByteSpan nonce);
+
+// The first key, other than run.steps and those of [group] and [checkpoint], in which the two
+// differ; empty if none. A checkpoint can be resumed only without such a difference.
+std::string first_difference(const Recipe& a, const Recipe& b);
+
+// One key's value as the canonical text writes it.
+std::string recipe_value(const Recipe& recipe, const RecipeKey& key);
+// Markdown table of every key: name, default, range, help.
+std::string recipe_key_table();
+
+}  // namespace weft

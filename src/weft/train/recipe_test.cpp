@@ -1,0 +1,177 @@
+#include "weft/train/recipe.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "weft/train/nearest_name.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+std::string message_of(std::string_view text) {
+  const Result<Recipe> recipe = parse_recipe(text, "r.toml");
+  return recipe.ok() ? "" : recipe.status().message();
+}
+
+TEST(EditDistance, CountsInsertionsDeletionsChangesAndSwaps) {
+  EXPECT_EQ(edit_distance("", "abc"), 3U);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+  EXPECT_EQ(edit_distance("stpes", "steps"), 1U);
+  EXPECT_EQ(edit_distance("same", "same"), 0U);
+}
+
+TEST(Recipe, TableIsSortedAndDefaultsLieInRange) {
+  const auto keys = recipe_keys();
+  EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end(), [](const RecipeKey& a, const RecipeKey& b) {
+    return a.name < b.name;
+  }));
+  // Canonical text of the defaults parses back to itself: every default is allowed.
+  const Recipe defaults;
+  const Result<Recipe> again = parse_recipe(canonical_text(defaults), "defaults");
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(canonical_text(*again), canonical_text(defaults));
+  EXPECT_TRUE(check_recipe(defaults).ok());
+}
+
+TEST(Recipe, ReadsSectionsAndDottedKeys) {
+  const Result<Recipe> recipe = parse_recipe(
+      "run.steps = 12\n[optimizer]\nlearning_rate = 1\nname = \"adam\"\n[group]\nlone_survivor = "
+      "true\n",
+      "r.toml");
+  ASSERT_TRUE(recipe.ok()) << recipe.status().message();
+  EXPECT_EQ(recipe->run.steps, 12);
+  EXPECT_EQ(recipe->optimizer.learning_rate, 1.0);
+  EXPECT_EQ(recipe->optimizer.name, "adam");
+  EXPECT_TRUE(recipe->group.lone_survivor);
+}
+
+TEST(Recipe, UnknownKeyNamesLineAndNearest) {
+  EXPECT_EQ(message_of("[run]\nseed = 1\nstpes = 3\n"),
+            "r.toml:3: unknown key \"run.stpes\"; did you mean \"run.steps\"?");
+  EXPECT_THAT(message_of("[optimiser]\nname = \"sgd\"\n"), HasSubstr("did you mean [optimizer]?"));
+  EXPECT_THAT(message_of("[run]\nlearning_rate = 1.0\n"),
+              HasSubstr("did you mean \"optimizer.learning_rate\"?"));
+  EXPECT_THAT(message_of("[run]\nzzzzzzzz = 1\n"), HasSubstr("`weft recipe` lists every key"));
+}
+
+TEST(Recipe, RangeErrorsNameValueAndRange) {
+  EXPECT_THAT(message_of("[run]\nsteps = 0\n"),
+              HasSubstr("r.toml:2: run.steps: expected 1 to 9000000000000000, got 0"));
+  EXPECT_THAT(message_of("[optimizer]\nmomentum = 1.5\n"), HasSubstr("got 1.5"));
+  EXPECT_THAT(message_of("[optimizer]\nmomentum = nan\n"), HasSubstr("got nan"));
+  EXPECT_THAT(message_of("[run]\nsteps = 1.5\n"), HasSubstr("expected a whole number, got 1.5"));
+  EXPECT_THAT(message_of("[run]\nsteps = \"7\"\n"), HasSubstr("expected a whole number"));
+  EXPECT_THAT(message_of("[run]\nevaluate = 1\n"), HasSubstr("expected true or false"));
+  EXPECT_THAT(message_of("[model]\nname = \"vgg\"\n"),
+              HasSubstr("expected one of mlp|cnn|lenet, got \"vgg\""));
+  EXPECT_THAT(message_of("[run]\nname = \"a\\nb\"\n"), HasSubstr("printable"));
+  EXPECT_THAT(message_of("[run]\nsteps = [1]\n"), HasSubstr("got an array"));
+  EXPECT_THAT(message_of("[run]\nsteps = \n"), HasSubstr("r.toml:2: "));
+}
+
+TEST(Recipe, HostileTextIsRefusedNotFatal) {
+  EXPECT_FALSE(parse_recipe(std::string(2U << 20U, '#'), "big").ok());
+  EXPECT_FALSE(parse_recipe(std::string(5000, '['), "deep").ok());
+  EXPECT_FALSE(parse_recipe("run.steps = 99999999999999999999", "r").ok());
+  EXPECT_FALSE(parse_recipe(std::string("\0\xff\xfe", 3), "r").ok());
+}
+
+TEST(Recipe, SettingsOverrideWithTheirOwnNameInErrors) {
+  Recipe recipe;
+  EXPECT_TRUE(apply_setting(recipe, {"run.steps", "77", "--set"}).ok());
+  EXPECT_TRUE(apply_setting(recipe, {"optimizer.learning_rate", "1e-3", "--set"}).ok());
+  EXPECT_TRUE(apply_setting(recipe, {"group.lone_survivor", "true", "--set"}).ok());
+  EXPECT_TRUE(apply_setting(recipe, {"data.name", "synthetic", "--set"}).ok());
+  EXPECT_EQ(recipe.run.steps, 77);
+  EXPECT_EQ(recipe.optimizer.learning_rate, 1e-3);
+  EXPECT_TRUE(recipe.group.lone_survivor);
+  EXPECT_EQ(recipe.data.name, "synthetic");
+  const Status unknown = apply_setting(recipe, {"run.step", "1", "--set"});
+  EXPECT_THAT(unknown.message(), HasSubstr("--set: unknown key \"run.step\""));
+  EXPECT_FALSE(apply_setting(recipe, {"run.steps", "many", "--set"}).ok());
+  EXPECT_FALSE(parse_setting("run.steps").ok());
+  EXPECT_FALSE(parse_setting("=3").ok());
+  EXPECT_EQ(parse_setting("run.name=a=b")->value, "a=b");
+}
+
+TEST(Recipe, EnvironmentNamesKeysAndCatchesMisspeltOnes) {
+  const std::vector<std::pair<std::string, std::string>> good = {
+      {"WEFT_RUN_STEPS", "9"}, {"PATH", "/bin"}, {"WEFT_ISA", "generic"}, {"WEFT_DATA_DIR", "/d"}};
+  const auto settings = settings_of_environment(good);
+  ASSERT_TRUE(settings.ok()) << settings.status().message();
+  ASSERT_EQ(settings->size(), 1U);
+  EXPECT_EQ(settings->front().key, "run.steps");
+  const std::vector<std::pair<std::string, std::string>> bad = {{"WEFT_RUN_STEP", "9"}};
+  EXPECT_THAT(settings_of_environment(bad).status().message(),
+              HasSubstr("did you mean WEFT_RUN_STEPS?"));
+}
+
+TEST(Recipe, HashDependsOnEveryKeyAndNotOnTheWayItWasWritten) {
+  const Result<Recipe> sections = parse_recipe("[run]\nsteps=5\nseed=2", "a");
+  const Result<Recipe> dotted = parse_recipe("# hi\nrun.seed = 2\nrun.steps = 5\n", "b");
+  ASSERT_TRUE(sections.ok() && dotted.ok());
+  EXPECT_EQ(recipe_hash(*sections), recipe_hash(*dotted));
+  for (const RecipeKey& key : recipe_keys()) {
+    Recipe changed = *sections;
+    std::visit(
+        [](auto* value) {
+          using Value = std::remove_pointer_t<decltype(value)>;
+          if constexpr (std::is_same_v<Value, bool>) {
+            *value = !*value;
+          } else if constexpr (std::is_same_v<Value, std::string>) {
+            *value += "x";
+          } else {
+            *value += 1;
+          }
+        },
+        key.slot(changed));
+    EXPECT_NE(recipe_hash(changed), recipe_hash(*sections)) << key.name;
+  }
+}
+
+TEST(Recipe, RulesBetweenKeys) {
+  Recipe recipe;
+  recipe.group.heartbeat_interval_ms = 500;
+  recipe.group.suspicion_timeout_ms = 600;
+  EXPECT_THAT(check_recipe(recipe).message(), HasSubstr("at least twice"));
+  recipe = {};
+  recipe.schedule.warmup_steps = recipe.run.steps;
+  EXPECT_FALSE(check_recipe(recipe).ok());
+}
+
+TEST(Recipe, OnlyLengthGroupAndCheckpointsMayChangeOnResume) {
+  const Recipe base;
+  Recipe other;
+  other.run.steps = 5;
+  other.group.bucket_bytes = 8192;
+  other.checkpoint.keep = 7;
+  EXPECT_EQ(first_difference(base, other), "");
+  other.run.seed = 9;
+  EXPECT_EQ(first_difference(base, other), "run.seed");
+}
+
+TEST(Recipe, ShippedRecipesAreValid) {
+  for (const char* name : {"fashion_mnist_cnn", "mnist_mlp", "synthetic_mlp"}) {
+    const auto recipe = load_recipe(std::string(WEFT_SOURCE_DIR) + "/recipes/" + name + ".toml");
+    ASSERT_TRUE(recipe.ok()) << recipe.status().message();
+    EXPECT_TRUE(check_recipe(*recipe).ok()) << name;
+  }
+  EXPECT_FALSE(load_recipe("/nonexistent.toml").ok());
+}
+
+TEST(Recipe, DocumentedTableIsTheRealOne) {
+  std::ifstream file(std::string(WEFT_SOURCE_DIR) + "/docs/recipe.md");
+  std::ostringstream page;
+  page << file.rdbuf();
+  EXPECT_THAT(page.str(), HasSubstr(recipe_key_table()))
+      << "write the output of `weft recipe --markdown` into docs/recipe.md";
+}
+
+}  // namespace
+}  // namespace weft
