@@ -1,0 +1,34 @@
+# The short names of everything; each line is a command that also works by hand.
+#   make            release build              make sim SEED=7    one simulated swarm, repeated
+#   make test       the fast tests             make fuzz T=codec S=60
+#   make check      everything that CI runs    make bench [B=args of `weft bench`]
+#   make fmt | tidy | clang-tidy | size        make clean
+.PHONY: all test check fmt tidy clang-tidy sim fuzz bench size clean
+
+all:
+	./run --build-only
+
+test:
+	./test --fast
+
+check:
+	./test
+
+fmt:
+	git ls-files '*.h' '*.cpp' | xargs clang-format-14 -i
+
+tidy:
+	python3 tools/tidy.py
+
+clang-tidy:
+	python3 tools/clang_tidy.py
+
+B ?= train --model cnn --batch 64 --threads 1 --json
+bench: all
+	build/release/weft bench $(B)
+
+size:
+	python3 tools/size.py
+
+clean:
+	rm -rf build

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""Builds Weft and runs every check; what ./test calls. The last line is "N passed, N failed".
+
+Stages, in this order: layout (tools/tidy.py and its own test), format, release (every ctest of
+the release build), headers, asan and tsan (the ctests labelled fast, built with sanitizers),
+clang-tidy.
+A line is printed for each program: its name, cases passed and failed, seconds. A program that ran
+no case, a folder without a test program and a build that fails count as failures.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
+FUZZED = re.compile(r"^(\d+) seeds and (\d+) mutations\b.*none broke it", re.MULTILINE)
+OUTPUT_LINES_SHOWN = 60
+SANITIZER_OPTIONS = {
+    "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:suppressions={ROOT}/tools/tsan.supp",
+    "LSAN_OPTIONS": f"suppressions={ROOT}/tools/lsan.supp:print_suppressions=0",
+}
+
+
+class Tally:
+    """Counts cases and prints a line for each program."""
+
+    def __init__(self):
+        self.passed = 0
+        self.failed = 0
+
+    def add(self, name, passed, failed, seconds, output=""):
+        self.passed += passed
+        self.failed += failed
+        word = "FAIL" if failed else "ok  "
+        print(f"{word} {name:<32} {passed:5d} passed {failed:3d} failed {seconds:7.1f} s")
+        if failed and output:
+            lines = output.strip().splitlines()
+            if len(lines) > OUTPUT_LINES_SHOWN:
+                print(f"     ({len(lines) - OUTPUT_LINES_SHOWN} earlier lines left out)")
+            print("\n".join("     " + line for line in lines[-OUTPUT_LINES_SHOWN:]))
+        sys.stdout.flush()
+
+    def command(self, name, command):
+        """Runs a command that ends with "N passed, N failed"; its failing counts at least one."""
+        start = time.monotonic()
+        ran = run(command)
+        passed, failed = last_counts(ran.stdout)
+        if (ran.returncode != 0 or passed == 0) and failed == 0:
+            failed = 1
+        self.add(name, passed, failed, time.monotonic() - start, ran.stdout)
+
+
+def run(command, environment=None):
+    """Runs a command with standard error in its output; a missing program is exit code 127."""
+    try:
+        return subprocess.run(command, cwd=ROOT, text=True, errors="replace", check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
+    except FileNotFoundError as missing:
+        return subprocess.CompletedProcess(command, 127, stdout=str(missing))
+
+
+def last_counts(output):
+    found = COUNTS.findall(output)
+    return (int(found[-1][0]), int(found[-1][1])) if found else (0, 0)
+
+
+def sources():
+    """Tracked C++ files."""
+    listing = run(["git", "ls-files", "-co", "--exclude-standard", "*.h", "*.cpp"])
+    return [name for name in listing.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def check_format(tally):
+    start = time.monotonic()
+    files = sources()
+    ran = run(["clang-format-14", "--dry-run", "--Werror", *files])
+    wrong = {line.split(":")[0] for line in ran.stdout.splitlines() if ": error: " in line}
+    failed = len(wrong) if ran.returncode == 0 or wrong else 1
+    text = "\n".join(f"not formatted: {name}" for name in sorted(wrong)) or ran.stdout
+    tally.add("format", len(files) - len(wrong), failed, time.monotonic() - start, text)
+
+
+def build(tally, preset):
+    """Configures and builds a preset with its tests; False, and a failure, if that failed."""
+    start = time.monotonic()
+    print(f"building {preset} ...", flush=True)
+    ran = run(["cmake", "--preset", preset, "-DWEFT_TESTS=ON"])
+    if ran.returncode == 0:
+        compile_all = ["cmake", "--build", "--preset", preset]
+        # A person watches ninja count; a log gets the compiler's words only if it failed.
+        shown = sys.stdout.isatty()
+        ran = subprocess.run(compile_all, cwd=ROOT, check=False) if shown else run(compile_all)
+    seconds = time.monotonic() - start
+    if ran.returncode != 0:
+        tally.add(f"{preset}: build", 0, 1, seconds, ran.stdout or "")
+        return False
+    print(f"built {preset} in {seconds:.0f} s", flush=True)
+    return True
+
+
+def ctests(preset):
+    """{name: labels} of the tests that a built preset has."""
+    listing = run(["ctest", "--test-dir", f"build/{preset}", "--show-only=json-v1"])
+    tests = json.loads(listing.stdout[listing.stdout.index("{"):])["tests"]
+    properties = {test["name"]: {p["name"]: p["value"] for p in test.get("properties", [])}
+                  for test in tests}
+    return {name: set(values.get("LABELS", [])) for name, values in properties.items()}
+
+
+def count_cases(report, output):
+    """(passed, failed, skipped) of one program, from its GoogleTest report or its last line."""
+    if report.exists():
+        root = xml.etree.ElementTree.parse(report).getroot()
+        total, failed = int(root.get("tests", 0)), int(root.get("failures", 0))
+        skipped = sum(1 for case in root.iter("testcase")
+                      if case.get("result") == "skipped" or case.get("status") == "notrun")
+        return total - failed - skipped, failed + int(root.get("errors", 0)), skipped
+    fuzzed = FUZZED.search(output)
+    if fuzzed:
+        return int(int(fuzzed.group(1)) + int(fuzzed.group(2)) > 0), 0, 0
+    return (*last_counts(output), 0)
+
+
+def run_ctest(tally, preset, name):
+    start = time.monotonic()
+    report = ROOT / "build" / preset / "reports" / (name.replace("/", "_") + ".xml")
+    report.unlink(missing_ok=True)
+    # Threads that wait for work must not spin: several programs share the cores here.
+    environment = {"GTEST_OUTPUT": f"xml:{report}", "OMP_WAIT_POLICY": "passive"}
+    if preset in ("asan", "tsan"):
+        environment.update(SANITIZER_OPTIONS)
+    ran = run(["ctest", "--test-dir", f"build/{preset}", "-R", f"^{re.escape(name)}$", "-V"],
+              environment)
+    try:
+        passed, failed, skipped = count_cases(report, re.sub(r"(?m)^\d+: ", "", ran.stdout))
+    except xml.etree.ElementTree.ParseError:
+        passed, failed, skipped = 0, 1, 0
+    if failed == 0 and (ran.returncode != 0 or passed + skipped == 0):
+        failed = 1
+    note = f" ({skipped} skipped)" if skipped else ""
+    tally.add(f"{preset}: {name}{note}", passed, failed, time.monotonic() - start, ran.stdout)
+
+
+def run_preset(tally, preset, only, labels=None):
+    """Builds a preset and runs its tests: the fast ones two at a time, then the others alone."""
+    if not build(tally, preset):
+        return
+    (ROOT / "build" / preset / "reports").mkdir(exist_ok=True)
+    tests = ctests(preset)
+    chosen = [name for name in tests if (not only or only in name)
+              and (not labels or tests[name] & labels)]
+    if not chosen:
+        tally.add(f"{preset}: no test", 0, 1, 0, "expected at least one test of that name")
+    together = [name for name in chosen if "fast" in tests[name] and "serial" not in tests[name]]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        list(pool.map(lambda name: run_ctest(tally, preset, name), together))
+    for name in chosen:
+        if name not in together:
+            run_ctest(tally, preset, name)
+    if preset == "release" and not only:
+        missing = [path.parent.name for path in ROOT.glob("src/weft/*/CMakeLists.txt")
+                   if path.parent.name not in tests]
+        for folder in missing:
+            tally.add(f"{preset}: {folder}", 0, 1, 0, f"src/weft/{folder} has no test program")
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="./test", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fast", action="store_true",
+                        help="no sanitizers, no clang-tidy, only the ctests labelled fast")
+    parser.add_argument("--only", metavar="NAME",
+                        help="only the ctests of the release build whose name contains NAME")
+    parser.add_argument("--stage", action="append", choices=list(STAGES),
+                        help="only this stage; may be given several times")
+    parser.add_argument("--tidy-minutes", type=float, default=8.0,
+                        help="clang-tidy stops after so many minutes (default 8)")
+    return parser.parse_args(arguments)
+
+
+def stage_layout(tally, _options):
+    tally.command("layout rules find violations", ["python3", "tools/tidy_test.py"])
+    tally.command("layout", ["python3", "tools/tidy.py"])
+
+
+def stage_release(tally, options):
+    run_preset(tally, "release", options.only, {"fast"} if options.fast else None)
+
+
+def stage_clang_tidy(tally, options):
+    tally.command("clang-tidy", ["python3", "tools/clang_tidy.py", "--minutes",
+                                 str(options.tidy_minutes)])
+
+
+STAGES = {
+    "layout": stage_layout,
+    "format": lambda tally, options: check_format(tally),
+    "release": stage_release,
+    "headers": lambda tally, options: tally.command(
+        "headers compile alone", ["python3", "tools/tidy.py", "--headers"]),
+    "asan": lambda tally, options: run_preset(tally, "asan", options.only, {"fast"}),
+    "tsan": lambda tally, options: run_preset(tally, "tsan", options.only, {"fast"}),
+    "clang-tidy": stage_clang_tidy,
+}
+
+
+def main(arguments):
+    options = parse(arguments)
+    stages = options.stage or list(STAGES)
+    if not options.stage and options.only:
+        stages = ["release"]
+    elif not options.stage and options.fast:
+        stages = ["layout", "format", "release"]
+    tally = Tally()
+    start = time.monotonic()
+    for tool in ("cmake", "ctest", "ninja"):
+        if shutil.which(tool) is None:
+            tally.add(tool, 0, 1, 0, f"{tool} is not installed: run tools/install_deps.sh test")
+    for stage in stages:
+        STAGES[stage](tally, options)
+    print(f"{time.monotonic() - start:.0f} s in all")
+    print(f"{tally.passed} passed, {tally.failed} failed")
+    return 1 if tally.failed or tally.passed == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that Weft needs and this machine lacks.
+#
+# usage: tools/install_deps.sh [build|test]
+#   build  what it takes to compile and run the program (the default)
+#   test   that, and what ./test uses besides
+# Debian 12 and Ubuntu 24.04, as root or with sudo. WEFT_SKIP_INSTALL=1 leaves the machine alone.
+# docs/dependencies.md says what each package is for.
+set -euo pipefail
+
+build_packages=(
+  g++ cmake ninja-build
+  libdnnl-dev libasio-dev libssl-dev libfmt-dev libspdlog-dev libxxhash-dev
+  libcli11-dev libtomlplusplus-dev nlohmann-json3-dev zlib1g-dev
+  dataset-fashion-mnist
+)
+test_packages=(
+  libgtest-dev libgmock-dev python3 clang-format-14 clang-tidy-14
+)
+
+fail() {
+  printf 'install_deps: %s\n' "$@" >&2
+  exit 1
+}
+
+case "${1:-build}" in
+  build) wanted=("${build_packages[@]}") ;;
+  test) wanted=("${build_packages[@]}" "${test_packages[@]}") ;;
+  *) fail "unknown set '$1': expected build or test" ;;
+esac
+
+if [ "${WEFT_SKIP_INSTALL:-}" = 1 ]; then
+  exit 0
+fi
+
+distribution=unknown
+if [ -r /etc/os-release ]; then
+  distribution=$(. /etc/os-release && printf '%s %s' "${ID:-unknown}" "${VERSION_ID:-}")
+fi
+case "$distribution" in
+  "debian 12"* | "ubuntu 24.04"*) ;;
+  *)
+    fail "expected Debian 12 or Ubuntu 24.04, got '$distribution'." \
+      "Install what these packages hold by your own means, then set WEFT_SKIP_INSTALL=1:" \
+      "  ${wanted[*]}"
+    ;;
+esac
+
+installed() {
+  [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+missing=()
+for package in "${wanted[@]}"; do
+  installed "$package" || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+  exit 0
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null ||
+    fail "${#missing[@]} packages are missing, and this is neither root nor is sudo installed." \
+      "As root, run:  apt-get install ${missing[*]}"
+  as_root=(sudo)
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt_get() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1
+}
+
+echo "installing ${#missing[@]} packages: ${missing[*]}"
+# A list that is too old names files that the mirror no longer has: look again, then try again.
+if ! apt_get install --no-install-recommends "${missing[@]}"; then
+  if ! { apt_get update && apt_get install --no-install-recommends "${missing[@]}"; }; then
+    tail -n 15 "$log" >&2
+    fail "apt-get could not install them (its last lines stand above)."
+  fi
+fi
+for package in "${missing[@]}"; do
+  installed "$package" || fail "apt-get ended well, yet '$package' is not installed."
+done

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Holds the layout rules of this repository that no compiler checks; prints FILE:LINE: what.
+
+usage: tools/tidy.py [--root DIR] [--headers]
+  --headers   instead compile every header of src/ alone (needs the build's packages)
+
+The rules: the arrows of layers.txt, in sources and in CMake; includes by full path; headers that
+begin with a comment and then `#pragma once`; no word of BANNED outside its folders; sizes of files
+and functions; no words of unfinished work; a test program in every folder. A line may break a rule
+on words if it says why: `// tidy: allow WORD: reason`. Ends with "N passed, N failed", one check a
+file; exit code 1 if any failed. Needs nothing but Python's standard library.
+"""
+import argparse
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+
+FILE_LINES_MAX = 500
+FUNCTION_LINES_MAX = 70
+LINE_CHARACTERS_MAX = 100
+
+# Code outside src/weft: tests of whole programs, fuzz targets, benches.
+PROGRAMS = "programs"
+# (name, what to look for in code without comments and strings, folders that may, what to use).
+BANNED = [
+    ("rand", r"(?<![\w.>])(?:std::)?s?rand\s*\(", (), "weft::Rng"),
+    ("time", r"(?<![\w.>:])(?:std::|::)?time\s*\(", (), "weft::Clock"),
+    ("clock", r"\b(?:system|steady|high_resolution)_clock::now\b", ("base", PROGRAMS),
+     "weft::Clock"),
+    ("cout", r"\bstd::cout\b", ("app", PROGRAMS), "a return value, or log()"),
+    ("printf", r"(?<![\w.>:])(?:std::)?printf\s*\(", ("app", PROGRAMS), "a return value, or log()"),
+    ("sleep", r"\bsleep_(?:for|until)\b|(?<![\w.>])(?:u|nano)?sleep\s*\(", ("base",),
+     "a deadline and an event"),
+    ("getenv", r"\bgetenv\b", ("app", PROGRAMS), "an option passed in"),
+    ("exit", r"(?<![\w.>])(?:std::|::)?(?:_|quick_)?exit\s*\(|\babort\s*\(\s*\)\s*;",
+     ("base", "app", PROGRAMS), "a Status, or WEFT_CHECK"),
+    ("new", r"\bnew\b", (), "std::make_unique"),
+    ("delete", r"(?<!= )(?<!=)(?<!operator )\bdelete\b(?! this)", (), "an owner"),
+    ("thread", r"\bstd::(?:mutex|recursive_mutex|shared_mutex|timed_mutex|atomic\w*|j?thread|"
+               r"condition_variable\w*|async|future|promise|counting_semaphore|latch|barrier|"
+               r"lock_guard|unique_lock|scoped_lock)\b", ("base",), "weft/base/thread.h"),
+]
+# A `new` that an owner takes in the same breath, or a static that is never destroyed.
+OWNED_NEW = re.compile(r"_ptr<.*>[^;(]*\(\s*new\b|= \*new\b|\boperator new\b")
+UNFINISHED = re.compile(r"\b(to" r"do|fix" r"me|x" r"xx|ha" r"ck|for n" r"ow|not impl" r"emented|"
+                        r"unimpl" r"emented|place" r"holder|st" r"ub(?:bed|s)?)\b", re.IGNORECASE)
+LOCAL_PATH = re.compile(r"(?<![\w.])/(?:home|work|Users)/\w")
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+SOURCE_DIRECTORIES = ("src", "tests", "fuzz", "bench", "examples", "bindings")
+CODE_SUFFIXES = (".h", ".cpp", ".cu")
+TEXT_SUFFIXES = CODE_SUFFIXES + (".py", ".sh", ".cmake", ".txt", ".toml")
+
+
+def read_layers(root):
+    """layers.txt as {folder: (folders it may include)}, in its order, and what is wrong in it."""
+    layers, faults = {}, []
+    for number, line in enumerate((root / "layers.txt").read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, _, uses = line.partition(":")
+        for used in uses.split():
+            if used not in layers:
+                faults.append((number, f"{name} names {used}, which does not stand above it"))
+        layers[name] = tuple(uses.split())
+    return layers, faults
+
+
+def strip_comments_and_strings(text):
+    """The text with comments, strings and characters blanked out; line breaks stay."""
+    pattern = re.compile(r'R"(\w*)\(.*?\)\1"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"'
+                         r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'", re.DOTALL)
+    return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
+
+
+def blank_preprocessor(code):
+    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda f: re.sub(r"[^\n]", " ", f.group()),
+                  code, flags=re.MULTILINE)
+
+
+def long_functions(code):
+    """(line, length) of every function body longer than the limit; `code` is stripped."""
+    found, stack, start, line = [], [], 0, 1
+    for position, character in enumerate(code):
+        if character == "\n":
+            line += 1
+        elif character == "{":
+            before = code[start:position].strip()
+            inside = any(kind == "function" for kind, _ in stack)
+            scope = re.search(r"\b(?:namespace|class|struct|union|enum|extern)\b[^()]*$", before)
+            is_function = not inside and not scope and ")" in before
+            stack.append(("function" if is_function else "other", line))
+            start = position + 1
+        elif character == "}":
+            kind, opened = stack.pop() if stack else ("other", line)
+            if kind == "function" and line - opened + 1 > FUNCTION_LINES_MAX:
+                found.append((opened, line - opened + 1))
+            start = position + 1
+        elif character == ";":
+            start = position + 1
+    return found
+
+
+class File:
+    """One file under check; collects (line, text) faults."""
+
+    def __init__(self, root, path, layers):
+        self.name = path.relative_to(root)
+        self.layers = layers
+        self.text = path.read_text(encoding="utf-8", errors="replace")
+        self.lines = self.text.splitlines()
+        parts = self.name.parts
+        self.folder = parts[2] if parts[:2] == ("src", "weft") and len(parts) > 3 else None
+        self.faults = []
+
+    def check(self):
+        if self.name.suffix in CODE_SUFFIXES:
+            self.check_includes()
+            self.check_words()
+            self.check_sizes()
+            if self.name.suffix == ".h":
+                self.check_header()
+        if self.name.name == "CMakeLists.txt" and self.folder:
+            self.check_cmake()
+        for number, line in enumerate(self.lines, 1):
+            if UNFINISHED.search(line) and not self.allowed(line, "unfinished"):
+                self.fault(number, "word of unfinished work: finish it, or open an issue")
+            if LOCAL_PATH.search(line):
+                self.fault(number, "path of one person's machine")
+        return self.faults
+
+    def fault(self, line, text):
+        self.faults.append(f"{self.name}:{line}: {text}")
+
+    def allowed(self, line, word):
+        return re.search(r"tidy: allow " + word + r": \S", line) is not None
+
+    def may_include(self, folder):
+        """Tests may also use what stands above their folder without being in its line."""
+        if folder == self.folder or folder in self.layers[self.folder]:
+            return True
+        names = list(self.layers)
+        return self.name.stem.endswith("_test") and names.index(folder) < names.index(self.folder)
+
+    def check_includes(self):
+        for number, line in enumerate(self.lines, 1):
+            found = INCLUDE.match(line)
+            if not found:
+                continue
+            quote, path = found.groups()
+            if ".." in path.split("/"):
+                self.fault(number, f'include "{path}": use the full path from src/')
+            elif quote == '"' and self.folder:
+                folder = path.split("/")[1] if path.startswith("weft/") else None
+                if path.endswith("_table.inc"):
+                    continue  # generated by weft_plugins
+                if folder not in self.layers:
+                    self.fault(number, f'include "{path}": expected "weft/FOLDER/FILE.h"')
+                elif self.folder in self.layers and not self.may_include(folder):
+                    self.fault(number, f"{self.folder} may not include {folder} (layers.txt)")
+        if self.folder and self.folder not in self.layers:
+            self.fault(1, f"folder {self.folder} has no line in layers.txt")
+
+    def check_words(self):
+        code = strip_comments_and_strings(self.text)
+        for number, line in enumerate(code.splitlines(), 1):
+            if line.lstrip().startswith("#include"):
+                continue
+            line = OWNED_NEW.sub("", line)
+            for word, pattern, folders, instead in BANNED:
+                if (self.folder or PROGRAMS) in folders or not re.search(pattern, line):
+                    continue
+                if not self.allowed(self.lines[number - 1], word):
+                    self.fault(number, f"{word}: not here; use {instead}")
+
+    def check_sizes(self):
+        if len(self.lines) > FILE_LINES_MAX:
+            self.fault(1, f"{len(self.lines)} lines, limit {FILE_LINES_MAX}: make it two files")
+        for number, line in enumerate(self.lines, 1):
+            if len(line) > LINE_CHARACTERS_MAX:
+                self.fault(number, f"line of {len(line)} characters, limit {LINE_CHARACTERS_MAX}")
+        code = blank_preprocessor(strip_comments_and_strings(self.text))
+        for number, length in long_functions(code):
+            self.fault(number, f"function of {length} lines, limit {FUNCTION_LINES_MAX}")
+
+    def check_header(self):
+        if not self.text.startswith("// "):
+            self.fault(1, "a header begins with a comment that says what it is")
+        code = [line for line in self.lines if line.strip() and not line.startswith("//")]
+        if not code or code[0] != "#pragma once":
+            self.fault(1, "#pragma once must follow the opening comment")
+
+    def check_cmake(self):
+        uses = re.search(r"\bUSES\s+((?:[a-z]+\s*)+)", self.text)
+        for used in uses.group(1).split() if uses else ():
+            if used not in self.layers.get(self.folder, ()):
+                self.fault(1, f"USES {used}: not in the line of {self.folder} in layers.txt")
+
+
+def tracked_files(root):
+    """The files that git knows or would add; everything below `root` where there is no git."""
+    listing = subprocess.run(["git", "-C", root, "ls-files", "-z", "-co", "--exclude-standard"],
+                             capture_output=True, check=False)
+    if listing.returncode == 0:
+        names = listing.stdout.decode().split("\0")
+        paths = [root / name for name in names if name]
+    else:
+        paths = list(root.rglob("*"))
+    return sorted(path for path in paths if path.is_file())
+
+
+def check_layout(root):
+    layers, wrong = read_layers(root)
+    results = [[f"layers.txt:{line}: {text}" for line, text in wrong]]
+    paths = tracked_files(root)
+    for path in paths:
+        top = path.relative_to(root).parts[0]
+        if path.suffix in TEXT_SUFFIXES and (top in SOURCE_DIRECTORIES or path.suffix == ".py"):
+            if path.name not in ("tidy.py", "tidy_test.py"):
+                results.append(File(root, path, layers).check())
+    for folder in layers:
+        here = [path for path in paths if path.parent == root / "src" / "weft" / folder]
+        if here and not any(path.name.endswith("_test.cpp") for path in here):
+            results.append([f"src/weft/{folder}:1: no *_test.cpp in this folder"])
+    return results
+
+
+def compile_alone(root, header):
+    """Faults of compiling `header` as the only include of a source."""
+    name = header.relative_to(root / "src")
+    command = ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-x", "c++", "-I",
+               str(root / "src"), "-I", str(root / "build" / "release" / "generated"), "-"]
+    ran = subprocess.run(command, input=f'#include "{name}"\n', text=True, capture_output=True,
+                         check=False)
+    first = ran.stderr.strip().splitlines()[:3]
+    return [] if ran.returncode == 0 else [f"src/{name}:1: not self-contained: " + " ".join(first)]
+
+
+def check_headers(root):
+    headers = [path for path in tracked_files(root)
+               if path.suffix == ".h" and path.is_relative_to(root / "src")]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda header: compile_alone(root, header), headers))
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    here = pathlib.Path(__file__).resolve().parent.parent
+    parser.add_argument("--root", type=pathlib.Path, default=here)
+    parser.add_argument("--headers", action="store_true")
+    options = parser.parse_args(arguments)
+    root = options.root.resolve()
+    results = check_headers(root) if options.headers else check_layout(root)
+    for fault in (fault for faults in results for fault in faults):
+        print(fault)
+    failed = sum(1 for faults in results if faults)
+    print(f"{len(results) - failed} passed, {failed} failed")
+    return 1 if failed or not results else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

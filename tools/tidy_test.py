@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Plants one violation of each rule of tidy.py in a small tree and sees it found, and only it."""
+import contextlib
+import io
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import tidy
+
+HEADER = "// Thing: does a thing.\n#pragma once\n\nint thing();\n"
+SOURCE = '#include "weft/b/thing.h"\n\nint thing() { return 1; }\n'
+
+
+class Tree(unittest.TestCase):
+    """A tree of two folders, a below b, that has no fault until a test plants one."""
+
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.directory.name)
+        self.write("layers.txt", "# order\na:\nb: a\nc:\n")
+        self.write("src/weft/a/low.h", HEADER)
+        self.write("src/weft/a/low_test.cpp", '#include "weft/a/low.h"\n')
+        self.write("src/weft/b/thing.h", HEADER)
+        self.write("src/weft/b/thing.cpp", SOURCE)
+        self.write("src/weft/b/thing_test.cpp", '#include "weft/b/thing.h"\n')
+        self.write("src/weft/b/CMakeLists.txt", "weft_folder(b SOURCES thing.cpp USES a)\n")
+
+    def tearDown(self):
+        self.directory.cleanup()
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def faults(self):
+        return [fault for faults in tidy.check_layout(self.root) for fault in faults]
+
+    def expect(self, part):
+        found = self.faults()
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(part, found[0])
+
+    def expect_line(self, line, part):
+        self.write("src/weft/b/thing.cpp", SOURCE + line + "\n")
+        self.expect(part)
+
+    def accept_line(self, line):
+        self.write("src/weft/b/thing.cpp", SOURCE + line + "\n")
+        self.assertEqual(self.faults(), [])
+
+
+class Layers(Tree):
+    def test_a_clean_tree_has_no_fault(self):
+        self.assertEqual(self.faults(), [])
+
+    def test_an_arrow_that_layers_txt_lacks(self):
+        self.write("src/weft/a/low.h", HEADER + '#include "weft/b/thing.h"\n')
+        self.expect("low.h:5: a may not include b")
+
+    def test_a_test_may_use_what_stands_above_but_not_below(self):
+        self.write("src/weft/c/c_test.cpp", '#include "weft/a/low.h"\n')
+        self.assertEqual(self.faults(), [])
+        self.write("src/weft/a/low_test.cpp", '#include "weft/b/thing.h"\n')
+        self.expect("a may not include b")
+
+    def test_a_name_above_its_own_line(self):
+        self.write("layers.txt", "a: b\nb: a\nc:\n")
+        self.expect("a names b, which does not stand above it")
+
+    def test_uses_in_cmake(self):
+        self.write("src/weft/b/CMakeLists.txt", "weft_folder(b SOURCES thing.cpp\n  USES a c)\n")
+        self.expect("USES c")
+
+    def test_a_folder_without_a_line(self):
+        self.write("src/weft/d/d_test.cpp", "int d;\n")
+        self.expect("folder d has no line")
+
+    def test_a_folder_without_a_test(self):
+        self.write("src/weft/c/c.h", HEADER)
+        self.expect("no *_test.cpp")
+
+
+class Includes(Tree):
+    def test_dots(self):
+        self.expect_line('#include "../a/low.h"', "full path")
+
+    def test_short_path(self):
+        self.expect_line('#include "thing.h"', "expected")
+
+    def test_generated_table(self):
+        self.accept_line('#include "op_table.inc"')
+
+    def test_header_without_comment(self):
+        self.write("src/weft/b/thing.h", "#pragma once\nint thing();\n")
+        self.expect("begins with a comment")
+
+    def test_header_with_guard(self):
+        self.write("src/weft/b/thing.h", "// Thing.\n#ifndef A\n#define A\n#endif\n")
+        self.expect("#pragma once")
+
+
+class Words(Tree):
+    def test_each_banned_word(self):
+        for line, word in [
+                ("int a = rand();", "rand"), ("int a = std::rand();", "rand"),
+                ("auto a = time(nullptr);", "time"),
+                ("auto a = std::chrono::steady_clock::now();", "clock"),
+                ("void f() { std::cout << 1; }", "cout"), ("void f() { printf(\"x\"); }", "printf"),
+                ("void f() { std::this_thread::sleep_for(t); }", "sleep"),
+                ("void f() { usleep(1); }", "sleep"), ("auto a = std::getenv(\"A\");", "getenv"),
+                ("void f() { exit(1); }", "exit"), ("void f() { std::_Exit(1); exit(0); }", "exit"),
+                ("int* a = new int;", "new"), ("f(new Node());", "new"),
+                ("void f() { delete a; }", "delete"), ("std::mutex a;", "thread"),
+                ("std::atomic<int> a;", "thread"), ("std::thread a;", "thread")]:
+            with self.subTest(line=line):
+                self.expect_line(line, f": {word}: not here")
+
+    def test_words_that_only_look_alike(self):
+        for line in ["int a = operand(1);", "double t = clock.time();", "int run_time(int);",
+                     "// new things; rand() is banned, std::mutex too", 'auto a = "exit(1)";',
+                     "a.exit(1);", "int on_exit(int);", "std::unique_ptr<A> a(new A());",
+                     "static A& a = *new A();", "A(const A&) = delete;", "snprintf(a, 1, b);",
+                     "void* operator new(std::size_t);", "auto x = 1'000'000; int renew;"]:
+            with self.subTest(line=line):
+                self.accept_line(line)
+
+    def test_a_reason_lets_a_word_pass_and_an_empty_one_does_not(self):
+        self.accept_line("f(new Node());  // tidy: allow new: the graph counts references itself")
+        self.expect_line("f(new Node());  // tidy: allow new:", "new: not here")
+
+    def test_the_folder_that_owns_a_word_may_use_it(self):
+        self.write("layers.txt", "base:\na:\nb: a\nc:\n")
+        self.write("src/weft/base/x_test.cpp", "std::mutex a;\n")
+        self.assertEqual(self.faults(), [])
+
+    def test_unfinished_work_and_local_paths(self):
+        self.expect_line("// TO" "DO: later", "unfinished")
+        self.expect_line("// good enough for " "now", "unfinished")
+        self.expect_line('auto a = "/ho' 'me/someone/a";', "one person's machine")
+
+
+class Sizes(Tree):
+    def test_long_file(self):
+        self.write("src/weft/b/thing.cpp", "int a;\n" * (tidy.FILE_LINES_MAX + 1))
+        self.expect("limit 500")
+        self.write("src/weft/b/thing.cpp", "int a;\n" * tidy.FILE_LINES_MAX)
+        self.assertEqual(self.faults(), [])
+
+    def test_long_line(self):
+        self.expect_line("// " + "x" * 98, "101 characters")
+
+    def function(self, lines, head):
+        body = "  if (a) { b(); }\n" * (lines - 2)
+        self.write("src/weft/b/thing.cpp", head + "{\n" + body + "}\n")
+
+    def test_long_functions_of_every_form(self):
+        for head in ["void f() ", "int A::f(int x) const noexcept ", "A::A() : b_(1) ",
+                     "TEST(A, B) ", "auto f(int a) -> int ", "template <class T>\nT f(T t) ",
+                     "namespace a {\nvoid f() "]:
+            with self.subTest(head=head):
+                self.function(tidy.FUNCTION_LINES_MAX + 1, head)
+                self.expect("function of 71 lines")
+                self.function(tidy.FUNCTION_LINES_MAX, head)
+                self.assertEqual(self.faults(), [])
+
+    def test_long_classes_and_namespaces_are_no_functions(self):
+        for head in ["namespace a ", "class A : public B ", "struct A ", "enum class A "]:
+            with self.subTest(head=head):
+                self.function(100, head)
+                self.assertEqual(self.faults(), [])
+
+
+class Headers(Tree):
+    def test_a_header_that_leans_on_its_includer(self):
+        self.assertEqual([f for faults in tidy.check_headers(self.root) for f in faults], [])
+        self.write("src/weft/b/thing.h", "// Thing.\n#pragma once\nstd::string thing();\n")
+        found = [fault for faults in tidy.check_headers(self.root) for fault in faults]
+        self.assertEqual(len(found), 1)
+        self.assertIn("src/weft/b/thing.h:1: not self-contained", found[0])
+
+
+class Program(Tree):
+    def test_exit_code_and_counts(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            self.assertEqual(tidy.main(["--root", str(self.root)]), 0)
+            self.write("src/weft/b/thing.h", "int thing();\n")
+            self.assertEqual(tidy.main(["--root", str(self.root)]), 1)
+        self.assertIn("1 failed", out.getvalue())
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False).result
+    failed = len(result.failures) + len(result.errors)
+    print(f"{max(0, result.testsRun - failed)} passed, {failed} failed")
+    sys.exit(1 if failed or not result.testsRun else 0)
