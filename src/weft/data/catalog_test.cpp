@@ -1,0 +1,178 @@
+#include "weft/data/catalog.h"
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "weft/base/file.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+class CatalogTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        (std::filesystem::temp_directory_path() / ("weft_catalog_" + std::to_string(::getpid())))
+            .string();
+    std::filesystem::create_directories(folder_ + "/mnist");
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& name, Bytes header, std::size_t values) {
+    header.resize(header.size() + values, 3);
+    ASSERT_TRUE(write_file_atomically(folder_ + "/mnist/" + name, header).ok());
+  }
+  void write_all() {
+    write("train-images-idx3-ubyte", {0, 0, 8, 3, 0, 0, 0xEA, 0x60, 0, 0, 0, 28, 0, 0, 0, 28},
+          60000 * 784);
+    write("train-labels-idx1-ubyte", {0, 0, 8, 1, 0, 0, 0xEA, 0x60}, 60000);
+    write("t10k-images-idx3-ubyte", {0, 0, 8, 3, 0, 0, 0x27, 0x10, 0, 0, 0, 28, 0, 0, 0, 28},
+          10000 * 784);
+    write("t10k-labels-idx1-ubyte", {0, 0, 8, 1, 0, 0, 0x27, 0x10}, 10000);
+  }
+  DataPlaces places() const { return {.data_dir = folder_, .home = ""}; }
+
+  std::string folder_;
+};
+
+TEST_F(CatalogTest, UnknownNamesListTheKnownOnes) {
+  const auto opened = open_dataset("fashon", Split::kTrain, {});
+  EXPECT_EQ(opened.status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(opened.status().message(),
+            "dataset: expected one of fashion-mnist, mnist, synthetic, got \"fashon\"");
+  EXPECT_FALSE(find_dataset("", {}).ok());
+  EXPECT_FALSE(check_dataset("x", {}).ok());
+}
+
+TEST_F(CatalogTest, MissingFilesAreExplainedWithTheRemedy) {
+  const auto opened = open_dataset("mnist", Split::kTrain, places());
+  EXPECT_EQ(opened.status().code(), Code::kUnavailable);
+  EXPECT_THAT(opened.status().message(), HasSubstr("put train-images-idx3-ubyte"));
+  EXPECT_THAT(opened.status().message(), HasSubstr("into " + folder_ + "/mnist"));
+  const auto report = find_dataset("mnist", places());
+  ASSERT_TRUE(report.ok());
+  EXPECT_FALSE(report->found);
+  EXPECT_THAT(data_get_text(*report), HasSubstr("mnist: not found; put "));
+}
+
+TEST_F(CatalogTest, FilesInTheGivenFolderAreOpenedAndChecked) {
+  write_all();
+  const auto opened = open_dataset("mnist", Split::kTest, places());
+  ASSERT_TRUE(opened.ok()) << opened.status().to_string();
+  EXPECT_EQ(opened->size, 10000);
+  EXPECT_EQ(opened->label(9999), 3);
+  EXPECT_EQ(opened->image(0).size(), 784U);
+  const auto files = check_dataset("mnist", places());
+  ASSERT_TRUE(files.ok());
+  ASSERT_EQ(files->size(), 4U);
+  for (const FileReport& file : *files) EXPECT_TRUE(file.status.ok()) << file.status.to_string();
+  EXPECT_THAT(data_check_text("mnist", *files), HasSubstr("no checksum known"));
+  EXPECT_THAT(data_list_text(list_datasets(places())), HasSubstr("found in " + folder_ + "/mnist"));
+}
+
+TEST_F(CatalogTest, DamagedFilesAreNamed) {
+  write_all();
+  write("t10k-labels-idx1-ubyte", {0, 0, 8, 1, 0, 0, 0x27, 0x0F}, 9999);
+  auto opened = open_dataset("mnist", Split::kTest, places());
+  EXPECT_EQ(opened.status().code(), Code::kCorrupt);
+  EXPECT_THAT(opened.status().message(),
+              HasSubstr("t10k-labels-idx1-ubyte: labels: expected [10000], got [9999]"));
+  write("t10k-labels-idx1-ubyte", {0, 0, 8, 1, 0, 0, 0x27, 0x10, 10}, 9999);
+  opened = open_dataset("mnist", Split::kTest, places());
+  EXPECT_THAT(opened.status().message(), HasSubstr("expected values below 10, got 10"));
+  write("t10k-images-idx3-ubyte", {0, 0, 8, 3, 0, 0, 0x27, 0x10, 0, 0, 0, 28, 0, 0, 0, 27},
+        10000 * 28 * 27);
+  opened = open_dataset("mnist", Split::kTest, places());
+  EXPECT_THAT(opened.status().message(),
+              HasSubstr("images: expected [10000, 28, 28], got [10000, 28, 27]"));
+  const auto files = check_dataset("mnist", places());
+  ASSERT_TRUE(files.ok());
+  EXPECT_THAT(data_check_text("mnist", *files), HasSubstr("BAD  corrupt: " + folder_));
+}
+
+TEST(Catalog, FashionMnistOfThePackageIsWhole) {
+  const auto report = find_dataset("fashion-mnist", {});
+  ASSERT_TRUE(report.ok());
+  if (!report->found) GTEST_SKIP() << data_get_text(*report);
+  const auto files = check_dataset("fashion-mnist", {});
+  ASSERT_TRUE(files.ok());
+  for (const FileReport& file : *files) EXPECT_TRUE(file.status.ok()) << file.status.to_string();
+  const auto train = open_dataset("fashion-mnist", Split::kTrain, {});
+  ASSERT_TRUE(train.ok());
+  std::array<int, 10> counts{};
+  for (std::int64_t i = 0; i < train->size; ++i)
+    ++counts[static_cast<std::size_t>(train->label(i))];
+  EXPECT_THAT(counts, testing::Each(6000));
+  double sum = 0;
+  double squares = 0;
+  for (const std::uint8_t pixel : train->images.span()) {
+    sum += pixel / 255.0;
+    squares += (pixel / 255.0) * (pixel / 255.0);
+  }
+  const auto pixels = static_cast<double>(train->images.size());
+  EXPECT_NEAR(sum / pixels, train->mean, 5e-5);
+  EXPECT_NEAR(std::sqrt(squares / pixels - sum / pixels * sum / pixels), train->deviation, 5e-5);
+}
+
+TEST(Synthetic, SplitsShareThePatternsAndNotTheNoise) {
+  const auto train = make_synthetic_dataset({.seed = 5, .size = 500}, Split::kTrain);
+  const auto again = make_synthetic_dataset({.seed = 5, .size = 500}, Split::kTrain);
+  const auto test = make_synthetic_dataset({.seed = 5, .size = 500}, Split::kTest);
+  ASSERT_TRUE(train.ok() && again.ok() && test.ok());
+  EXPECT_TRUE(std::ranges::equal(train->images.span(), again->images.span()));
+  EXPECT_FALSE(std::ranges::equal(train->images.span(), test->images.span()));
+  // The nearest class mean of the training images labels the test images.
+  std::vector<std::vector<double>> means(10, std::vector<double>(784));
+  std::vector<double> counts(10);
+  for (std::int64_t i = 0; i < train->size; ++i) {
+    const auto label = static_cast<std::size_t>(train->label(i));
+    ++counts[label];
+    for (std::size_t p = 0; p < 784; ++p) means[label][p] += train->image(i)[p];
+  }
+  int right = 0;
+  for (std::int64_t i = 0; i < test->size; ++i) {
+    std::size_t best = 0;
+    double best_distance = 1e300;
+    for (std::size_t label = 0; label < 10; ++label) {
+      double distance = 0;
+      for (std::size_t p = 0; p < 784; ++p) {
+        const double difference = means[label][p] / counts[label] - test->image(i)[p];
+        distance += difference * difference;
+      }
+      if (distance < best_distance) {
+        best_distance = distance;
+        best = label;
+      }
+    }
+    right += static_cast<std::int64_t>(best) == test->label(i) ? 1 : 0;
+  }
+  EXPECT_EQ(right, 500);
+}
+
+TEST(Synthetic, StatisticsAreAsDeclaredAndBadSizesAreRefused) {
+  const auto data = make_synthetic_dataset({.seed = 1, .size = 1000}, Split::kTrain);
+  ASSERT_TRUE(data.ok());
+  double sum = 0;
+  double squares = 0;
+  for (const std::uint8_t pixel : data->images.span()) {
+    sum += pixel / 255.0;
+    squares += (pixel / 255.0) * (pixel / 255.0);
+  }
+  const auto pixels = static_cast<double>(data->images.size());
+  EXPECT_NEAR(sum / pixels, data->mean, 0.02);
+  EXPECT_NEAR(std::sqrt(squares / pixels - sum / pixels * sum / pixels), data->deviation, 0.01);
+  EXPECT_EQ(make_synthetic_dataset({.size = 0}, Split::kTrain).status().code(),
+            Code::kInvalidArgument);
+  EXPECT_FALSE(make_synthetic_dataset({.size = 1 << 30}, Split::kTrain).ok());
+  EXPECT_FALSE(make_synthetic_dataset({.classes = 257}, Split::kTrain).ok());
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,18 @@
+// gunzip: inflates gzip data (RFC 1952) into memory, with a bound.
+//
+// Fails: kCorrupt on damaged or truncated data, bytes after the last member, or more than
+// `bytes_max` bytes of output; a small file can therefore not fill the memory.
+#pragma once
+
+#include <cstddef>
+
+#include "weft/base/bytes.h"
+
+namespace weft {
+
+bool is_gzip(ByteSpan bytes);
+
+// The concatenated contents of all members.
+Result<Bytes> gunzip(ByteSpan bytes, std::size_t bytes_max);
+
+}  // namespace weft
