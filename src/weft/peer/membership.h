@@ -1,0 +1,208 @@
+// Membership: agreement among equals on who takes part, without any distinguished member.
+//
+// Members watch each other (failure_detector.h), agree on each next view by single-decree Paxos
+// among the members of the current one (agreement.h), and let ticket holders in (admission.h).
+// The whole is sans-I/O: frames, link events and timers go in with the time, calls on a
+// MembershipSink come out. The same code runs on real transports and in the simulator.
+//
+//   Outside -> Joining -> Syncing -> Member <-> Changing -> Left | Removed
+//                                        \-> Isolated -> Member
+//
+// Bounds. A peer whose connection breaks is suspected after one failed reconnection attempt, at
+// most `reconnect_timeout` later; one that falls silent after its adaptive timeout, at most
+// `suspicion_timeout` (+ one heartbeat interval). The view changes two round trips of the quorum's
+// later, or, if the proposer dies too, `takeover_timeout` (+ jitter) after that for each proposer
+// lost. Without a quorum the state is kIsolated after `quorum_timeout`. Nothing waits without a
+// deadline.
+//
+// Round commit and view change agree by one rule. RoundStatus.done of the sink is the highest
+// round whose complete result it holds. The new view's base is max(base, min done over the
+// promises of the deciding quorum). A round may be committed only when all members have said that
+// they are done with it, and after on_freeze() nobody says so for the old view: therefore every
+// round that anyone committed is at or below the base, and every member of the quorum holds its
+// result.
+//
+// Threads: none of its own; one owner. The sink's methods must not call back into methods that
+// are not const.
+// Fails: hostile or faulty frames end the sender's link (MembershipSink::close) with kCorrupt.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/base/hash.h"
+#include "weft/base/rng.h"
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/net/transport.h"
+#include "weft/peer/ticket.h"
+#include "weft/peer/view.h"
+
+namespace weft {
+
+enum class MembershipState : std::uint8_t {
+  kOutside,   // nothing begun
+  kJoining,   // asking members in turn
+  kSyncing,   // accepted; taking the state from members
+  kMember,    // has a view and may act in it
+  kChanging,  // frozen: the members are agreeing on the next view
+  kIsolated,  // no quorum within quorum_timeout; keeps trying
+  kLeft,      // left politely
+  kRemoved,   // the others agreed on a view without this peer
+};
+std::string_view to_string(MembershipState state);
+
+// What a peer is to this one; frames of the collective are for members and joiners only.
+enum class PeerRole : std::uint8_t { kStranger, kJoiner, kMember };
+
+struct MembershipOptions {
+  PeerId self;
+  // Higher than in any earlier life of this identity: the driver gives the time of its start.
+  std::uint64_t incarnation = 1;
+  // Where others can reach this peer.
+  std::vector<std::string> endpoints;
+  RunId run{};
+  Hash256 layout_hash{};
+  Hash256 recipe_hash{};
+  // Given to ticket holders; at most kRecipeBytesMax.
+  std::string recipe_text;
+  // Founder: 32 random bytes. Joiners get it when they are accepted.
+  Hash256 invitation_key{};
+  // Where the founder resumes: the rounds up to it are part of its state.
+  Round founded_at;
+
+  Duration heartbeat_interval = std::chrono::milliseconds(250);
+  // The adaptive timeout stays within [4 * heartbeat_interval, suspicion_timeout].
+  Duration suspicion_timeout = std::chrono::seconds(2);
+  Duration reconnect_timeout = std::chrono::milliseconds(500);
+  // Between attempts to reach a member without a link, after the first.
+  Duration redial_interval = std::chrono::seconds(1);
+  // An agreement that has not ended by then is taken over by another proposer.
+  Duration takeover_timeout = std::chrono::milliseconds(400);
+  Duration quorum_timeout = std::chrono::seconds(5);
+  // Two members whose link stays broken while all others reach both: after this the one of higher
+  // rank is removed, because a collective cannot go on without the link.
+  Duration bad_link_timeout = std::chrono::seconds(10);
+  Duration join_timeout = std::chrono::seconds(30);
+  // For each address of a ticket.
+  Duration join_attempt_timeout = std::chrono::seconds(3);
+  Duration leave_timeout = std::chrono::seconds(5);
+  // A stranger has so long to prove a ticket, and may send so many frames.
+  Duration stranger_timeout = std::chrono::seconds(10);
+  int stranger_frames_max = 8;
+  int strangers_max = 32;
+  int joins_at_once = 2;
+  // Each member is watched by so many others.
+  int observers = 3;
+  // Of two members either may go on alone. Unsafe where the two can lose each other and both live.
+  bool lone_survivor = false;
+};
+
+struct IsolatedReport {
+  View view;
+  // Members that cannot be reached.
+  std::vector<Member> missing;
+  // How many more are needed for a quorum.
+  int needed = 0;
+  // For people: who is missing, what is kept, what to do.
+  std::string text;
+};
+
+// What a membership needs done; the driver implements it. REQUIRES: see the header's "Threads".
+class MembershipSink {
+ public:
+  virtual ~MembershipSink() = default;
+  // Transport. send() on the control lane; without a link the frame is lost.
+  virtual void send(const PeerId& to, Frame frame) = 0;
+  virtual void connect(const PeerAddress& peer) = 0;
+  virtual void close(const PeerId& peer, const Status& why) = 0;
+  // Seconds since 1970, for the expiry of tickets.
+  virtual std::int64_t unix_time_s() const = 0;
+
+  // Asked when a promise is made, after on_freeze().
+  virtual RoundStatus round_status() const = 0;
+  // A view change began: from now until on_view() no Done may be sent for the current view.
+  virtual void on_freeze() = 0;
+  virtual void on_view(const View& view, const ViewChange& change) = 0;
+  virtual void on_isolated(const IsolatedReport& report) = 0;
+  // Before the on_view() that ends the isolation.
+  virtual void on_quorum_back() = 0;
+  // The others agreed on a view without this peer: it may join again, with its own ticket().
+  virtual void on_removed(const Status& why) = 0;
+  virtual void on_left() = 0;
+
+  // Member: `joiner` proved a ticket, here or at another member, and may ask for the state.
+  virtual void on_joiner(const Member& joiner) = 0;
+  virtual void on_joiner_gone(const PeerId& joiner, const Status& why) = 0;
+  // Member: a stranger was refused; the reason has been told to it as well.
+  virtual void on_refused(const PeerId& peer, const Status& why) = 0;
+  // Joiner: `sponsor` let us in; take the state from it or from any member of `view`. Comes again,
+  // with another sponsor, if the first one is lost.
+  virtual void on_join_accepted(const View& view, const PeerId& sponsor) = 0;
+  // Joiner: the members' view moved on while we sync.
+  virtual void on_view_ahead(const View& view) = 0;
+  // Joiner: given up.
+  virtual void on_join_failed(const Status& why) = 0;
+};
+
+// What is known of one member, for the status block.
+struct MemberHealth {
+  PeerId id;
+  bool linked = false;
+  bool suspected = false;
+  Duration silent_for{};
+};
+
+class Membership {
+ public:
+  // Borrows `sink`, which must outlive this. `rng` draws the jitter only.
+  Membership(MembershipOptions options, MembershipSink& sink, Rng rng);
+  ~Membership();
+  Membership(const Membership&) = delete;
+  Membership& operator=(const Membership&) = delete;
+
+  // --- Commands. One of the first two, once; join() again after kRemoved or a failed join.
+  // Makes the view of one member.
+  void found(TimePoint now);
+  // Asks the ticket's members in turn; ends in on_join_accepted or on_join_failed.
+  void join(const Ticket& ticket, TimePoint now);
+  // Joiner: everything up to `round` is applied here; ask for admission (again, if further).
+  void caught_up(Round round, TimePoint now);
+  // From the collective: `peer` owes it something for too long.
+  void suspect(const PeerId& peer, const std::string& reason, TimePoint now);
+  // Ends in on_left(), at the latest after leave_timeout.
+  void leave(TimePoint now);
+
+  // --- Events.
+  void on_link_up(const LinkInfo& link, TimePoint now);
+  void on_link_down(const PeerId& peer, const Status& why, TimePoint now);
+  // Frames of the types 0x10 to 0x2f.
+  void on_frame(const PeerId& from, const FrameView& frame, TimePoint now);
+  // Any other frame of a member shows as well that it lives.
+  void heard(const PeerId& from, TimePoint now);
+  void on_timer(TimePoint now);
+  // When on_timer() wants to be called next; TimePoint::max() for never.
+  TimePoint next_deadline() const;
+
+  // --- Queries.
+  MembershipState state() const;
+  // The last installed view; empty before the first.
+  const View& view() const;
+  bool frozen() const;
+  PeerRole role(const PeerId& peer) const;
+  std::vector<MemberHealth> health(TimePoint now) const;
+  // An invitation by this member, valid from now on. REQUIRES: is or was a member or accepted.
+  Ticket ticket(std::int64_t now_unix_s, Duration valid_for, const InvitationId& invitation) const;
+
+  struct Core;
+
+ private:
+  std::unique_ptr<Core> core_;
+};
+
+// True for the frame types that on_frame() takes.
+bool is_membership_frame(std::uint8_t type);
+
+}  // namespace weft

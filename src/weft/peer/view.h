@@ -1,0 +1,60 @@
+// View: one agreed, ordered membership; who is in, in ring order, and how far history is committed.
+//
+// Views form a chain: each ViewId's hash covers the one before, so a forked history is visible.
+// Threads: values.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "weft/base/time.h"
+#include "weft/wire/ids.h"
+#include "weft/wire/membership_message.h"
+
+namespace weft {
+
+struct View {
+  ViewId id;
+  // Ring order: rank r sends to rank (r + 1) mod size.
+  std::vector<Member> members;
+  // Rounds up to this one are committed in this view's history; the next to run is the one after.
+  Round base_round;
+
+  int size() const { return static_cast<int>(members.size()); }
+  bool contains(const PeerId& id) const { return rank_of(id).value() >= 0; }
+  // Rank(-1) for a peer that is no member.
+  Rank rank_of(const PeerId& id) const;
+  // Null for a peer that is no member.
+  const Member* find(const PeerId& id) const;
+  // More than half: any two quorums of one view share a member.
+  int quorum() const { return size() / 2 + 1; }
+  friend bool operator==(const View&, const View&) = default;
+};
+
+// The id of the view that follows `previous` with this value: number + 1, and a hash over the
+// run, `previous` and the value.
+ViewId next_view_id(const RunId& run, const ViewId& previous, const ViewValue& value);
+
+// A view of two may shrink to one only if the survivor is this member: the one whose id hashes
+// lowest with the run id. REQUIRES: two members.
+const PeerId& tie_breaker(const RunId& run, const View& view);
+
+// The members that follow `current`: the survivors in their order, then the newcomers by id.
+std::vector<Member> next_members(const View& current, const std::vector<Departure>& departures,
+                                 std::vector<Member> newcomers);
+
+// What changed between two views, for people and for the collective.
+struct ViewChange {
+  std::vector<Member> joined;
+  std::vector<Departure> left;
+  // True where this peer missed views in between; then `left` may be incomplete in its reasons.
+  bool caught_up = false;
+  // From the first sign of trouble seen here (or the freeze) to the installation.
+  Duration took{};
+};
+
+// "peer b81f left (no heartbeat for 2.0 s)": one line a change, for logs and events.
+std::string to_string(const Departure& departure);
+
+}  // namespace weft

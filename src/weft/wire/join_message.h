@@ -1,0 +1,101 @@
+// The messages that a ticket holder and a member exchange: the only ones a stranger may send.
+//
+//   proof          = version u16, run id 32, invitation 16, expiry i64, hmac 32
+//   recipe_request = proof
+//   recipe         = text
+//   join_request   = proof, layout hash 32, recipe hash 32, member
+//   join_accepted  = invitation key 32, notice
+//   join_refused   = code u8, retry after ms u32, reason text
+//   admit_request  = incarnation u64, caught up round u64
+//
+// The proof is an HMAC under the invitation's secret over the purpose, the link's exporter and
+// both peers' ids: it is worth nothing on any other link, and the secret never crosses one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "weft/base/bytes.h"
+#include "weft/base/hash.h"
+#include "weft/base/status.h"
+#include "weft/wire/ids.h"
+#include "weft/wire/membership_message.h"
+
+namespace weft {
+
+inline constexpr std::uint16_t kJoinVersion = 1;
+inline constexpr std::size_t kRecipeBytesMax = 128 * 1024;
+inline constexpr std::size_t kRefusalBytesMax = 400;
+
+using InvitationId = std::array<std::uint8_t, 16>;
+
+struct JoinProof {
+  std::uint16_t version = kJoinVersion;
+  RunId run{};
+  InvitationId invitation{};
+  std::int64_t expiry_unix_s = 0;
+  Hash256 hmac{};
+  friend bool operator==(const JoinProof&, const JoinProof&) = default;
+};
+
+struct RecipeRequestMessage {
+  JoinProof proof;
+  Bytes encode() const;
+  static Result<RecipeRequestMessage> decode(ByteSpan bytes);
+};
+
+struct RecipeMessage {
+  std::string text;
+  Bytes encode() const;
+  static Result<RecipeMessage> decode(ByteSpan bytes);
+};
+
+struct JoinRequestMessage {
+  JoinProof proof;
+  Hash256 layout_hash{};
+  Hash256 recipe_hash{};
+  // The joiner itself: its id must be the link's.
+  Member joiner;
+  Bytes encode() const;
+  static Result<JoinRequestMessage> decode(ByteSpan bytes);
+};
+
+struct JoinAcceptedMessage {
+  // With it any member makes and checks invitations of this run.
+  Hash256 invitation_key{};
+  ViewNoticeMessage current;
+  Bytes encode() const;
+  static Result<JoinAcceptedMessage> decode(ByteSpan bytes);
+};
+
+enum class RefusalCode : std::uint8_t {
+  kTryAgain = 0,  // after retry_after_ms
+  kVersion = 1,
+  kWrongRun = 2,
+  kExpired = 3,
+  kBadProof = 4,
+  kRecipe = 5,
+  kLayout = 6,
+  kNotMember = 7,      // the asked peer is no member itself: ask another
+  kUnknownJoiner = 8,  // prove the ticket again
+  kFull = 9,
+};
+
+struct JoinRefusedMessage {
+  RefusalCode code = RefusalCode::kTryAgain;
+  std::uint32_t retry_after_ms = 0;
+  std::string reason;
+  Bytes encode() const;
+  static Result<JoinRefusedMessage> decode(ByteSpan bytes);
+};
+
+// Sent while syncing, once the joiner is at most one round behind; repeated until admitted.
+struct AdmitRequestMessage {
+  std::uint64_t incarnation = 0;
+  Round caught_up;
+  Bytes encode() const;
+  static Result<AdmitRequestMessage> decode(ByteSpan bytes);
+};
+
+}  // namespace weft

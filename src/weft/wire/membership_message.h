@@ -1,0 +1,196 @@
+// The messages by which members watch each other and agree on the next view.
+//
+//   member     = peer id 32, incarnation u64, count u32 x endpoint text
+//   departure  = peer id 32, incarnation u64, cause u8, reason text
+//   value      = base round u64, count u32 x member, count u32 x departure
+//   ballot     = counter u64, proposer 32
+//   heartbeat  = view, incarnation u64, sequence u64, done round u64
+//   suspicion  = view, who 32, withdrawn u8, reason text
+//   prepare    = view, ballot
+//   promise    = view, ballot, done round u64, result hash 16, has accepted u8 [, ballot, value]
+//   accept     = view, ballot, value
+//   accepted   = view, ballot
+//   rejected   = view, asked ballot, promised ballot
+//   notice     = previous view, view, value
+//   removed    = view, incarnation u64, reason text
+//   outside    = incarnation u64
+//   leaving    = view
+//   joiner     = member, present u8
+//
+// `view` in every message of the agreement is the view it would replace: a message that speaks
+// of an older one is answered with a notice of the current one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/base/bytes.h"
+#include "weft/base/hash.h"
+#include "weft/base/status.h"
+#include "weft/wire/ids.h"
+
+namespace weft {
+
+// Bounds of a decoded message; the largest (promise, accept, notice) stays below 256 KiB.
+inline constexpr std::uint32_t kMembersMax = 256;
+inline constexpr std::uint32_t kEndpointsMax = 4;
+inline constexpr std::size_t kEndpointBytesMax = 96;
+inline constexpr std::size_t kReasonBytesMax = 160;
+
+struct Member {
+  PeerId id;
+  // Counts the lives of one identity: a restarted peer comes with a higher one.
+  std::uint64_t incarnation = 0;
+  // "host:port" each, tried in order.
+  std::vector<std::string> endpoints;
+  friend bool operator==(const Member&, const Member&) = default;
+};
+
+enum class DepartureCause : std::uint8_t {
+  kFailed = 0,     // no sign of life, or its connections broke
+  kLeft = 1,       // it asked to
+  kRestarted = 2,  // its process came back with a higher incarnation
+};
+
+struct Departure {
+  PeerId id;
+  std::uint64_t incarnation = 0;
+  DepartureCause cause = DepartureCause::kFailed;
+  // For people: "no heartbeat for 2.0 s".
+  std::string reason;
+  friend bool operator==(const Departure&, const Departure&) = default;
+};
+
+// What the members agree on: the next membership and how far the run's history is committed.
+struct ViewValue {
+  Round base_round;
+  // Ring order; no peer twice, at least one.
+  std::vector<Member> members;
+  std::vector<Departure> departures;
+  friend bool operator==(const ViewValue&, const ViewValue&) = default;
+};
+
+struct Ballot {
+  std::uint64_t counter = 0;
+  PeerId proposer;
+  friend auto operator<=>(const Ballot&, const Ballot&) = default;
+};
+
+// The highest round whose complete result a peer holds, and that result's hash.
+struct RoundStatus {
+  Round done;
+  Hash128 result_hash{};
+  friend bool operator==(const RoundStatus&, const RoundStatus&) = default;
+};
+
+struct HeartbeatMessage {
+  ViewId view;
+  std::uint64_t incarnation = 0;
+  std::uint64_t sequence = 0;
+  Round done;
+  Bytes encode() const;
+  static Result<HeartbeatMessage> decode(ByteSpan bytes);
+};
+
+struct SuspicionMessage {
+  ViewId view;
+  PeerId who;
+  bool withdrawn = false;
+  std::string reason;
+  Bytes encode() const;
+  static Result<SuspicionMessage> decode(ByteSpan bytes);
+};
+
+struct PrepareMessage {
+  ViewId view;
+  Ballot ballot;
+  Bytes encode() const;
+  static Result<PrepareMessage> decode(ByteSpan bytes);
+};
+
+struct AcceptedValue {
+  Ballot ballot;
+  ViewValue value;
+  friend bool operator==(const AcceptedValue&, const AcceptedValue&) = default;
+};
+
+struct PromiseMessage {
+  ViewId view;
+  Ballot ballot;
+  RoundStatus status;
+  std::optional<AcceptedValue> accepted;
+  Bytes encode() const;
+  static Result<PromiseMessage> decode(ByteSpan bytes);
+};
+
+struct AcceptMessage {
+  ViewId view;
+  Ballot ballot;
+  ViewValue value;
+  Bytes encode() const;
+  static Result<AcceptMessage> decode(ByteSpan bytes);
+};
+
+struct AcceptedMessage {
+  ViewId view;
+  Ballot ballot;
+  Bytes encode() const;
+  static Result<AcceptedMessage> decode(ByteSpan bytes);
+};
+
+struct RejectedMessage {
+  ViewId view;
+  Ballot asked;
+  Ballot promised;
+  Bytes encode() const;
+  static Result<RejectedMessage> decode(ByteSpan bytes);
+};
+
+// The outcome of an agreement, also given to whoever speaks of an older view.
+struct ViewNoticeMessage {
+  ViewId previous;
+  ViewId view;
+  ViewValue value;
+  Bytes encode() const;
+  static Result<ViewNoticeMessage> decode(ByteSpan bytes);
+};
+
+// To a peer that is no member any more: since when, and why.
+struct RemovedMessage {
+  ViewId view;
+  std::uint64_t incarnation = 0;
+  std::string reason;
+  Bytes encode() const;
+  static Result<RemovedMessage> decode(ByteSpan bytes);
+};
+
+// "I belong to no view": tells members that the incarnation they know is gone.
+struct OutsideMessage {
+  std::uint64_t incarnation = 0;
+  Bytes encode() const;
+  static Result<OutsideMessage> decode(ByteSpan bytes);
+};
+
+struct LeavingMessage {
+  ViewId view;
+  Bytes encode() const;
+  static Result<LeavingMessage> decode(ByteSpan bytes);
+};
+
+// From a joiner's sponsor to all members: this peer has proved a ticket and may ask for state.
+struct JoinerMessage {
+  Member joiner;
+  bool present = true;
+  Bytes encode() const;
+  static Result<JoinerMessage> decode(ByteSpan bytes);
+};
+
+// Parts that other messages are made of.
+void write_member(class Writer& out, const Member& member);
+Member read_member(class Reader& in);
+void write_view_value(class Writer& out, const ViewValue& value);
+ViewValue read_view_value(class Reader& in);
+
+}  // namespace weft
