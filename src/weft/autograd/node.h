@@ -2,7 +2,7 @@
 //
 //   Tensor exp(const Tensor& x) {
 //     Array y = ...;
-//     return record("exp", y, {&x}, [y](const Array& dy, InputGradients& dx) {
+//     return record("exp", y, {&x}, [y](const Array& dy, const InputGradients& dx) {
 //       dx.add(0, multiply(dy, y));
 //     });
 //   }
@@ -14,7 +14,9 @@
 // Threads: as backward().
 #pragma once
 
+#include <array>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -53,10 +55,12 @@ class InputGradients {
   bool overwrite_;
 };
 
-// One operation of a graph, or a leaf.
+// One operation of a graph, or a leaf. Only autograd/*.cpp looks inside.
 class Node : public RefCounted {
  public:
-  virtual ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  virtual ~Node() = default;
   // Takes the graph above this down by a loop: a graph may be deeper than the stack.
   static void destroy(Node* node);
 
@@ -69,42 +73,38 @@ class Node : public RefCounted {
   friend class InputGradients;
 
   // Runs the vjp. Leaves have none.
-  virtual void run(const Array& gradient, InputGradients& inputs) = 0;
+  virtual void run(const Array& gradient, const InputGradients& inputs) = 0;
   // Destroys the vjp and with it the saved buffers.
   virtual void release() = 0;
 
   static constexpr int kInlineInputs = 3;
-  const IntrusivePtr<Node>& input(int index) const {
+  IntrusivePtr<Node>& input(int index) {
     return index < kInlineInputs ? inline_inputs_[static_cast<std::size_t>(index)]
                                  : more_inputs_[static_cast<std::size_t>(index - kInlineInputs)];
-  }
-  IntrusivePtr<Node>& input(int index) {
-    return const_cast<IntrusivePtr<Node>&>(std::as_const(*this).input(index));
   }
 
   const char* name_ = "leaf";
   Shape shape_;
   DType dtype_ = DType::kF32;
   bool leaf_ = false;
+  // The graph behind this was used up by a backward.
   bool released_ = false;
+  // Of leaves: gradient_ was given by set_grad_storage.
+  bool has_grad_storage_ = false;
+  // A gradient has arrived in this sweep.
+  bool touched_ = false;
   int input_count_ = 0;
+  ParameterId parameter_id_ = kNoParameter;
   // An input that takes no gradient is null.
-  IntrusivePtr<Node> inline_inputs_[kInlineInputs];
+  std::array<IntrusivePtr<Node>, kInlineInputs> inline_inputs_;
   std::vector<IntrusivePtr<Node>> more_inputs_;
 
-  // Of the sweep that visits this now.
+  // The gradient so far; undefined if none. A leaf keeps it from sweep to sweep.
+  Array gradient_;
+  // The sweep that visits this, and how many uses of the output it has still to count.
   std::uint64_t sweep_ = 0;
   std::int64_t uses_left_ = 0;
-  // The gradient so far; undefined if none. Owned: no one else sees its memory, so it may be
-  // added to in place.
-  Array gradient_;
-  bool gradient_owned_ = false;
   Node* next_to_destroy_ = nullptr;
-
-  // Of leaves.
-  ParameterId parameter_id_ = kNoParameter;
-  Array leaf_gradient_;
-  bool has_grad_storage_ = false;
 };
 
 namespace internal {
@@ -115,13 +115,16 @@ class OperationNode final : public Node {
   explicit OperationNode(Vjp vjp) : vjp_(std::move(vjp)) {}
 
  private:
-  void run(const Array& gradient, InputGradients& inputs) override { (*vjp_)(gradient, inputs); }
+  void run(const Array& gradient, const InputGradients& inputs) override {
+    (*vjp_)(gradient, inputs);
+  }
   void release() override { vjp_.reset(); }
   std::optional<Vjp> vjp_;
 };
 
 bool any_requires_grad(std::span<const Tensor* const> inputs);
-Tensor attach(Array output, Node* node, const char* name, std::span<const Tensor* const> inputs);
+Tensor attach(Array output, std::unique_ptr<Node> node, const char* name,
+              std::span<const Tensor* const> inputs);
 
 }  // namespace internal
 
@@ -131,11 +134,13 @@ inline bool recording(std::initializer_list<const Tensor*> inputs) {
 }
 
 // The Tensor of `output`, with a history if recording(inputs). `name` must be a literal. Undefined
-// inputs are allowed and take no gradient. The vjp is called as vjp(const Array&, InputGradients&).
+// inputs are allowed and take no gradient. The vjp is called as vjp(const Array& dy, const
+// InputGradients&).
 template <class Vjp>
 Tensor record(const char* name, Array output, std::span<const Tensor* const> inputs, Vjp vjp) {
   if (!grad_enabled() || !internal::any_requires_grad(inputs)) return Tensor(std::move(output));
-  return internal::attach(std::move(output), new internal::OperationNode<Vjp>(std::move(vjp)), name,
+  return internal::attach(std::move(output),
+                          std::make_unique<internal::OperationNode<Vjp>>(std::move(vjp)), name,
                           inputs);
 }
 template <class Vjp>

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "weft/array/array.h"
-#include "weft/autograd/parameter_id.h"
+#include "weft/array/parameter_id.h"
 #include "weft/base/intrusive.h"
 
 namespace weft {
@@ -22,7 +22,7 @@ struct NodeAccess;
 class Tensor {
  public:
   // Undefined: what an absent bias is.
-  Tensor() = default;
+  Tensor();
   // A leaf that shares `value`; with `requires_grad` (floating types only) it collects gradients.
   explicit Tensor(Array value, bool requires_grad = false);
   Tensor(const Tensor&);

@@ -3,6 +3,7 @@
 // All throw std::invalid_argument on an axis or a shape that does not fit.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,13 +19,9 @@ Tensor transpose(const Tensor& x, int axis_a, int axis_b);
 // axes[i] is the axis of `x` that becomes axis i.
 Tensor permute(const Tensor& x, const std::vector<int>& axes);
 
-// Python's x[start:stop:step] along one axis; step may be negative, not 0.
-struct SliceRange {
-  std::int64_t start = 0;
-  std::int64_t stop = 0;
-  std::int64_t step = 1;
-};
-Tensor slice(const Tensor& x, int axis, const SliceRange& range);
+// Python's x[start:stop:step] along one axis, as Array::slice.
+Tensor slice(const Tensor& x, int axis, std::optional<std::int64_t> start,
+             std::optional<std::int64_t> stop, std::int64_t step = 1);
 // Broadcasts to `shape`.
 Tensor expand(const Tensor& x, const Shape& shape);
 // At least one tensor; all shapes equal but along `axis`. Copies.

@@ -1,0 +1,235 @@
+// Splits a reduction into work items of fixed size, whatever the number of threads: an item is a
+// tile of outputs times a part of what each reduces. Parts of one output are joined in order.
+#include "weft/kernel/reduce.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <vector>
+
+#include "weft/base/parallel.h"
+#include "weft/kernel/rows.h"
+
+namespace weft {
+namespace {
+
+// Values that one part of one output reduces, at most.
+constexpr std::int64_t kPartValues = 65'536;
+// Outputs side by side where they lie side by side in memory.
+constexpr std::int64_t kTile = 64;
+
+struct Axes {
+  int count = 0;
+  std::array<std::int64_t, Dims::kDimsMax> sizes{};
+  std::array<std::int64_t, Dims::kDimsMax> strides{};
+
+  // After the others; merged with the last where memory allows.
+  void push(std::int64_t size, std::int64_t stride) {
+    if (size == 1) return;
+    if (count > 0 && strides[last()] == size * stride) {
+      sizes[last()] *= size;
+      strides[last()] = stride;
+      return;
+    }
+    sizes[static_cast<std::size_t>(count)] = size;
+    strides[static_cast<std::size_t>(count)] = stride;
+    ++count;
+  }
+  std::size_t last() const { return static_cast<std::size_t>(count - 1); }
+  std::int64_t total() const {
+    std::int64_t product = 1;
+    for (int i = 0; i < count; ++i) product *= sizes[static_cast<std::size_t>(i)];
+    return product;
+  }
+  // The memory offset of the element with this row-major index.
+  std::int64_t offset(std::int64_t index) const {
+    std::int64_t result = 0;
+    for (int i = count - 1; i >= 0; --i) {
+      const auto axis = static_cast<std::size_t>(i);
+      result += index % sizes[axis] * strides[axis];
+      index /= sizes[axis];
+    }
+    return result;
+  }
+  // Takes the last axis off; {1, 0} if there is none.
+  std::pair<std::int64_t, std::int64_t> pop() {
+    if (count == 0) return {1, 0};
+    --count;
+    return {sizes[static_cast<std::size_t>(count)], strides[static_cast<std::size_t>(count)]};
+  }
+};
+
+struct Problem {
+  Axes kept;
+  Axes reduced;
+  std::size_t op;
+  std::size_t type;
+  std::int64_t item_bytes;
+  const std::uint8_t* data;
+};
+
+// The partial results of one part for all outputs.
+struct Part {
+  std::int64_t begin;
+  std::int64_t end;
+  double* state;
+};
+
+double join(std::size_t op, double a, double b) {
+  if (op == static_cast<std::size_t>(ReduceOp::kSum)) return a + b;
+  return b > a || b != b ? b : a;
+}
+
+double start_of(std::size_t op) {
+  return op == static_cast<std::size_t>(ReduceOp::kSum) ? 0.0 : -__builtin_inf();
+}
+
+// Each output reduces its own runs along the last reduced axis.
+void reduce_rows(const Problem& problem, std::int64_t first, std::int64_t last, const Part& part) {
+  const ReduceRow row = row_kernels().reduce_row[problem.op][problem.type];
+  Axes outer = problem.reduced;
+  const auto [run, step] = outer.pop();
+  for (std::int64_t output = first; output < last; ++output) {
+    const std::uint8_t* const base =
+        problem.data + problem.kept.offset(output) * problem.item_bytes;
+    double state = start_of(problem.op);
+    for (std::int64_t at = part.begin; at < part.end;) {
+      const std::int64_t inside = at % run;
+      const std::int64_t count = std::min(run - inside, part.end - at);
+      const std::int64_t offset = outer.offset(at / run) + inside * step;
+      state = join(problem.op, state, row(base + offset * problem.item_bytes, step, count));
+      at += count;
+    }
+    part.state[output] = state;
+  }
+}
+
+// Neighbouring outputs reduce side by side, one reduced index after the other.
+void reduce_tiles(const Problem& problem, std::int64_t first, std::int64_t last, const Part& part) {
+  const ReduceColumns columns = row_kernels().reduce_columns[problem.op][problem.type];
+  Axes outer = problem.kept;
+  const auto [run, step] = outer.pop();
+  for (std::int64_t output = first; output < last;) {
+    const std::int64_t inside = output % run;
+    const std::int64_t count = std::min({run - inside, last - output, kTile});
+    const std::int64_t offset = outer.offset(output / run) + inside * step;
+    double* const state = part.state + output;
+    std::fill_n(state, count, start_of(problem.op));
+    Axes rows = problem.reduced;
+    const auto [length, stride] = rows.pop();
+    for (std::int64_t at = part.begin; at < part.end;) {
+      const std::int64_t begin = at % length;
+      const std::int64_t stop = std::min(length, begin + part.end - at);
+      const std::int64_t base = offset + rows.offset(at / length);
+      for (std::int64_t i = begin; i < stop; ++i) {
+        columns(problem.data + (base + i * stride) * problem.item_bytes, step, state, count);
+      }
+      at += stop - begin;
+    }
+    output += count;
+  }
+}
+
+template <class T>
+void store(const double* states, std::int64_t outputs, double scale, T* out) {
+  for (std::int64_t i = 0; i < outputs; ++i) out[i] = static_cast<T>(states[i] * scale);
+}
+
+// All partial results, then joined into the first `outputs` values.
+std::vector<double> run(const Problem& problem, std::int64_t outputs, std::int64_t values) {
+  // Few outputs with long runs are split into parts; else one part each is enough.
+  const std::int64_t parts =
+      outputs >= kTile ? 1 : std::max<std::int64_t>(1, (values + kPartValues - 1) / kPartValues);
+  const std::int64_t part_values = (values + parts - 1) / std::max<std::int64_t>(parts, 1);
+  std::vector<double> states(static_cast<std::size_t>(parts * outputs));
+  const bool side_by_side =
+      problem.kept.count > 0 && problem.kept.strides[problem.kept.last()] == 1 &&
+      (problem.reduced.count == 0 || problem.reduced.strides[problem.reduced.last()] != 1);
+  const std::int64_t tile = side_by_side ? std::min(kTile, outputs) : 1;
+  const std::int64_t tiles = (outputs + tile - 1) / tile;
+  const std::int64_t item_values = std::max<std::int64_t>(1, part_values * tile);
+  const std::int64_t grain = std::max<std::int64_t>(1, 32'768 / item_values);
+  parallel_for(parts * tiles, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t item = begin; item < end; ++item) {
+      const std::int64_t p = item / tiles;
+      const Part part{p * part_values, std::min(values, (p + 1) * part_values),
+                      states.data() + p * outputs};
+      const std::int64_t first = item % tiles * tile;
+      const std::int64_t last = std::min(outputs, first + tile);
+      if (side_by_side) {
+        reduce_tiles(problem, first, last, part);
+      } else {
+        reduce_rows(problem, first, last, part);
+      }
+    }
+  });
+  for (std::int64_t p = 1; p < parts; ++p) {
+    for (std::int64_t i = 0; i < outputs; ++i) {
+      double& state = states[static_cast<std::size_t>(i)];
+      state = join(problem.op, state, states[static_cast<std::size_t>(p * outputs + i)]);
+    }
+  }
+  return states;
+}
+
+}  // namespace
+
+Shape reduced_shape(const Shape& shape, AxisMask axes, bool keepdims) {
+  Shape result;
+  for (int axis = 0; axis < shape.size(); ++axis) {
+    const bool is_reduced = (axes >> axis & 1U) != 0;
+    if (!is_reduced) {
+      result.push_back(shape[axis]);
+    } else if (keepdims) {
+      result.push_back(1);
+    }
+  }
+  return result;
+}
+
+Array reduce(ReduceOp op, const Array& x, AxisMask axes, bool keepdims, double scale) {
+  const Array source = x.strided();
+  Problem problem{{},
+                  {},
+                  static_cast<std::size_t>(op),
+                  float_index("reduce", x.dtype()),
+                  static_cast<std::int64_t>(size_of(x.dtype())),
+                  static_cast<const std::uint8_t*>(source.raw_data())};
+  std::int64_t values = 1;
+  for (int axis = 0; axis < source.ndim(); ++axis) {
+    const bool is_reduced = (axes >> axis & 1U) != 0;
+    Axes& group = is_reduced ? problem.reduced : problem.kept;
+    group.push(source.shape()[axis], source.strides()[axis]);
+    if (is_reduced) values *= source.shape()[axis];
+  }
+  Array out = Array::empty(reduced_shape(source.shape(), axes, keepdims), x.dtype());
+  if (out.size() == 0) return out;
+  if (values == 0) {
+    if (op == ReduceOp::kMax) {
+      throw std::invalid_argument("[max] expected at least one value to reduce, got shape " +
+                                  to_string(x.shape()));
+    }
+    out.fill(0.0 * scale);
+    return out;
+  }
+  const std::vector<double> states = run(problem, out.size(), values);
+  if (x.dtype() == DType::kF32) {
+    store(states.data(), out.size(), scale, out.data<float>());
+  } else {
+    store(states.data(), out.size(), scale, out.data<double>());
+  }
+  return out;
+}
+
+Array sum_to_shape(const Array& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  AxisMask axes = 0;
+  const int added = x.ndim() - shape.size();
+  for (int axis = 0; axis < x.ndim(); ++axis) {
+    const bool broadcast = axis < added || (shape[axis - added] == 1 && x.shape()[axis] != 1);
+    if (broadcast) axes |= AxisMask{1} << axis;
+  }
+  return reduce(ReduceOp::kSum, x, axes, false).reshape(shape);
+}
+
+}  // namespace weft

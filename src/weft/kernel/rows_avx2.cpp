@@ -1,0 +1,27 @@
+// The loops of rows.h for processors with AVX2. The pragmas stand after all includes, so that no
+// function of a header is compiled for AVX2.
+#if defined(__x86_64__)
+
+#include "weft/kernel/rows.h"
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
+#pragma GCC optimize("O3")
+#pragma GCC target("avx2")
+#endif
+
+namespace weft {
+namespace {
+#include "weft/kernel/rows_loops.inc"
+}  // namespace
+
+const RowKernels kRowKernelsAvx2 = WEFT_ROW_KERNELS;
+
+}  // namespace weft
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+
+#endif  // __x86_64__

@@ -1,0 +1,16 @@
+// The loops of rows.h for any processor.
+
+#include "weft/kernel/rows.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+
+namespace weft {
+namespace {
+#include "weft/kernel/rows_loops.inc"
+}  // namespace
+
+const RowKernels kRowKernelsGeneric = WEFT_ROW_KERNELS;
+
+}  // namespace weft
