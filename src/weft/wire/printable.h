@@ -1,0 +1,21 @@
+// Text that peers send for people: printable ASCII of bounded length, on both sides of the wire.
+//
+// It ends up in logs and on terminals, and it is part of hashed values: therefore the encoder
+// makes it printable and the decoder refuses what is not, and one value has one encoding.
+// Threads: functions of their arguments.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "weft/wire/codec.h"
+
+namespace weft {
+
+// The first `limit` bytes of `text`, with '?' for every byte that is not printable ASCII.
+std::string to_printable(std::string_view text, std::size_t limit);
+// A text of at most `limit` printable ASCII characters; anything else fails the reader.
+std::string read_printable(Reader& in, std::string_view field, std::size_t limit);
+
+}  // namespace weft
