@@ -59,7 +59,9 @@ class RingAllReduce final : public AllReduce {
   };
 
   Rank next() const { return Rank((options_.rank.value() + 1) % options_.size); }
-  Rank previous() const { return Rank((options_.rank.value() + options_.size - 1) % options_.size); }
+  Rank previous() const {
+    return Rank((options_.rank.value() + options_.size - 1) % options_.size);
+  }
   bool starts(const Slot& slot) const { return slot.segment.owner == previous(); }
   bool owns(const Slot& slot) const { return slot.segment.owner == options_.rank; }
   // The next member owns it: it has the finished sum already.

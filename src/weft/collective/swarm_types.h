@@ -53,20 +53,20 @@ struct StateHash {
 };
 
 enum class SwarmEventKind : std::uint8_t {
-  kViewChanged,     // view, round = its base, peers = its members
-  kPeerJoined,      // peer
-  kPeerLeft,        // peer, text = why
-  kRoundRerun,      // round, seconds = lost since the round was begun
-  kQuorumLost,      // peers = missing, text = what to do
-  kQuorumBack,      //
-  kJoinRefused,     // peer, text = why (at the member), or this peer's own refusal
-  kLinkRefused,     // peer, text = why
-  kStateMismatch,   // round, peer = who differs, text names the tensor
-  kJoinerSyncing,   // peer, round = of the snapshot
-  kStateReceived,   // at the joiner: round, seconds it took, bytes
-  kCaughtUp,        // at the joiner: round
-  kStalled,         // peer = who is owed to, seconds
-  kRemoved,         // this peer is no member any more, text = why
+  kViewChanged,    // view, round = its base, peers = its members
+  kPeerJoined,     // peer
+  kPeerLeft,       // peer, text = why
+  kRoundRerun,     // round, seconds = lost since the round was begun
+  kQuorumLost,     // peers = missing, text = what to do
+  kQuorumBack,     //
+  kJoinRefused,    // peer, text = why (at the member), or this peer's own refusal
+  kLinkRefused,    // peer, text = why
+  kStateMismatch,  // round, peer = who differs, text names the tensor
+  kJoinerSyncing,  // peer, round = of the snapshot
+  kStateReceived,  // at the joiner: round, seconds it took, bytes
+  kCaughtUp,       // at the joiner: round
+  kStalled,        // peer = who is owed to, seconds
+  kRemoved,        // this peer is no member any more, text = why
 };
 std::string_view to_string(SwarmEventKind kind);
 

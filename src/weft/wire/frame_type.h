@@ -16,4 +16,46 @@ inline constexpr std::uint8_t kHelloReply = 0x02;
 inline constexpr std::uint8_t kGoodbye = 0x03;
 inline constexpr std::uint8_t kLastLinkType = 0x0f;
 
+// Membership (wire/membership_message.h).
+inline constexpr std::uint8_t kHeartbeat = 0x10;
+inline constexpr std::uint8_t kSuspicion = 0x11;
+inline constexpr std::uint8_t kPrepare = 0x12;
+inline constexpr std::uint8_t kPromise = 0x13;
+inline constexpr std::uint8_t kAccept = 0x14;
+inline constexpr std::uint8_t kAccepted = 0x15;
+inline constexpr std::uint8_t kRejected = 0x16;
+inline constexpr std::uint8_t kViewNotice = 0x17;
+inline constexpr std::uint8_t kRemoved = 0x18;
+inline constexpr std::uint8_t kOutside = 0x19;
+inline constexpr std::uint8_t kLeaving = 0x1a;
+inline constexpr std::uint8_t kJoiner = 0x1b;
+// Joining (wire/join_message.h).
+inline constexpr std::uint8_t kRecipeRequest = 0x20;
+inline constexpr std::uint8_t kRecipe = 0x21;
+inline constexpr std::uint8_t kJoinRequest = 0x22;
+inline constexpr std::uint8_t kJoinAccepted = 0x23;
+inline constexpr std::uint8_t kJoinRefused = 0x24;
+inline constexpr std::uint8_t kAdmitRequest = 0x25;
+inline constexpr std::uint8_t kLastMembershipType = 0x2f;
+
+// Collectives (wire/collective_message.h).
+inline constexpr std::uint8_t kSegment = 0x30;
+inline constexpr std::uint8_t kReady = 0x31;
+inline constexpr std::uint8_t kDone = 0x32;
+inline constexpr std::uint8_t kFinished = 0x33;
+inline constexpr std::uint8_t kStateHash = 0x34;
+inline constexpr std::uint8_t kProgress = 0x35;
+inline constexpr std::uint8_t kLastCollectiveType = 0x4f;
+
+// State transfer (wire/state_message.h).
+inline constexpr std::uint8_t kStateQuery = 0x50;
+inline constexpr std::uint8_t kStateOffer = 0x51;
+inline constexpr std::uint8_t kBlockRequest = 0x52;
+inline constexpr std::uint8_t kBlock = 0x53;
+inline constexpr std::uint8_t kBlockMissing = 0x54;
+inline constexpr std::uint8_t kResultRequest = 0x55;
+inline constexpr std::uint8_t kResult = 0x56;
+inline constexpr std::uint8_t kResultMissing = 0x57;
+inline constexpr std::uint8_t kLastStateType = 0x6f;
+
 }  // namespace weft::frame_type

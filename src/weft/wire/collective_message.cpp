@@ -1,0 +1,120 @@
+#include "weft/wire/collective_message.h"
+
+namespace weft {
+
+static void write_id(Writer& out, const CollectiveId& id) { out.view(id.view).round(id.round); }
+
+static CollectiveId read_id(Reader& in) {
+  CollectiveId id;
+  id.view = in.view("view");
+  id.round = in.round("round");
+  return id;
+}
+
+Bytes SegmentHead::encode() const {
+  Writer out;
+  write_id(out, id);
+  out.u8(static_cast<std::uint8_t>(op)).u64(elements).u32(segment);
+  return out.take();
+}
+
+Result<SegmentHead> SegmentHead::decode(ByteSpan bytes) {
+  Reader in("segment head", bytes);
+  SegmentHead head;
+  head.id = read_id(in);
+  const std::uint8_t op = in.u8("op");
+  if (op > static_cast<std::uint8_t>(CollectiveOp::kDirect)) in.fail("op", "expected 0 to 2");
+  head.op = static_cast<CollectiveOp>(op);
+  head.elements = in.u64("elements");
+  head.segment = in.u32("segment");
+  WEFT_TRY(in.finish());
+  return head;
+}
+
+Bytes ReadyMessage::encode() const {
+  Writer out;
+  write_id(out, id);
+  out.u64(elements).bytes(received);
+  return out.take();
+}
+
+Result<ReadyMessage> ReadyMessage::decode(ByteSpan bytes) {
+  Reader in("ready", bytes);
+  ReadyMessage message;
+  message.id = read_id(in);
+  message.elements = in.u64("elements");
+  const ByteSpan received = in.bytes("received", kReceivedMapBytesMax);
+  for (const std::uint8_t state : received) {
+    if (state > 2) in.fail("received", "expected 0 to 2");
+  }
+  WEFT_TRY(in.finish());
+  message.received.assign(received.begin(), received.end());
+  return message;
+}
+
+Bytes DoneMessage::encode() const {
+  Writer out;
+  write_id(out, id);
+  out.raw(result_hash);
+  return out.take();
+}
+
+Result<DoneMessage> DoneMessage::decode(ByteSpan bytes) {
+  Reader in("done", bytes);
+  DoneMessage message;
+  message.id = read_id(in);
+  message.result_hash = in.raw<16>("result hash");
+  WEFT_TRY(in.finish());
+  return message;
+}
+
+Bytes FinishedMessage::encode() const { return Writer().round(round).take(); }
+
+Result<FinishedMessage> FinishedMessage::decode(ByteSpan bytes) {
+  Reader in("finished", bytes);
+  FinishedMessage message;
+  message.round = in.round("round");
+  WEFT_TRY(in.finish());
+  return message;
+}
+
+Bytes StateHashMessage::encode() const {
+  Writer out;
+  write_id(out, id);
+  out.raw(total).u32(static_cast<std::uint32_t>(tensors.size()));
+  for (const Hash128& hash : tensors) out.raw(hash);
+  return out.take();
+}
+
+Result<StateHashMessage> StateHashMessage::decode(ByteSpan bytes) {
+  Reader in("state hash", bytes);
+  StateHashMessage message;
+  message.id = read_id(in);
+  message.total = in.raw<16>("total");
+  const std::uint32_t count = in.count("tensors", kTensorHashesMax);
+  for (std::uint32_t i = 0; i < count && !in.failed(); ++i) {
+    message.tensors.push_back(in.raw<16>("tensor hash"));
+  }
+  WEFT_TRY(in.finish());
+  return message;
+}
+
+Bytes ProgressMessage::encode() const {
+  Writer out;
+  write_id(out, id);
+  out.u8(query ? 1 : 0).u8(contributed ? 1 : 0).peer(waits_for);
+  return out.take();
+}
+
+Result<ProgressMessage> ProgressMessage::decode(ByteSpan bytes) {
+  Reader in("progress", bytes);
+  ProgressMessage message;
+  message.id = read_id(in);
+  message.query = in.boolean("query");
+  message.contributed = in.boolean("contributed");
+  message.waits_for = in.peer("waits for");
+  WEFT_TRY(in.finish());
+  return message;
+}
+
+}  // namespace weft

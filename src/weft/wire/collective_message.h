@@ -1,0 +1,100 @@
+// Collective messages: what the members of one view say to each other about a round.
+//
+//   id           := view:ViewId round:u64
+//   segment      := id op:u8 elements:u64 segment:u32        (frame kSegment, lane bulk;
+//                   body = the segment's f32 values, little-endian)
+//   ready        := id elements:u64 received:bytes           (kReady, control)
+//   done         := id result_hash:16 bytes                  (kDone, control)
+//   finished     := round:u64                                (kFinished, control)
+//   state_hash   := id total:16 bytes count:u32 count x 16 bytes   (kStateHash, control)
+//   progress     := id query:u8 contributed:u8 waits_for:peer      (kProgress, control)
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "weft/base/hash.h"
+#include "weft/wire/codec.h"
+#include "weft/wire/frame_type.h"
+#include "weft/wire/ids.h"
+
+namespace weft {
+
+inline constexpr std::size_t kReceivedMapBytesMax = 128 * 1024;
+inline constexpr std::uint32_t kTensorHashesMax = 8192;
+
+// Names one all-reduce: every member runs it at most once in one view.
+struct CollectiveId {
+  ViewId view;
+  Round round;
+  friend bool operator==(const CollectiveId&, const CollectiveId&) = default;
+};
+
+enum class CollectiveOp : std::uint8_t {
+  kReduce = 0,  // ring: a partial sum on its way to the chunk's owner
+  kGather = 1,  // ring: a finished sum on its way to everybody
+  kDirect = 2,  // small vectors: the sender's whole input
+};
+
+// The head of a frame of data.
+struct SegmentHead {
+  CollectiveId id;
+  CollectiveOp op{};
+  std::uint64_t elements = 0;  // of the whole vector
+  std::uint32_t segment = 0;
+
+  Bytes encode() const;
+  static Result<SegmentHead> decode(ByteSpan bytes);
+};
+
+// "I take data of this round now; of it I have this much": sent to all members when a view begins
+// and to a member whose link came back. `received` has one byte a segment: 0 nothing, 1 the
+// partial sum, 2 the finished sum; empty means nothing at all.
+struct ReadyMessage {
+  CollectiveId id;
+  std::uint64_t elements = 0;
+  Bytes received;
+
+  Bytes encode() const;
+  static Result<ReadyMessage> decode(ByteSpan bytes);
+};
+
+// "I hold the whole result."
+struct DoneMessage {
+  CollectiveId id;
+  Hash128 result_hash{};
+
+  Bytes encode() const;
+  static Result<DoneMessage> decode(ByteSpan bytes);
+};
+
+// "I have applied the last round."
+struct FinishedMessage {
+  Round round;
+
+  Bytes encode() const;
+  static Result<FinishedMessage> decode(ByteSpan bytes);
+};
+
+struct StateHashMessage {
+  CollectiveId id;
+  Hash128 total{};
+  std::vector<Hash128> tensors;
+
+  Bytes encode() const;
+  static Result<StateHashMessage> decode(ByteSpan bytes);
+};
+
+// Where a round stands at the sender: asked for when it stalls, to find who is owed to.
+struct ProgressMessage {
+  CollectiveId id;
+  bool query = false;
+  bool contributed = false;
+  // All zeros: nobody.
+  PeerId waits_for;
+
+  Bytes encode() const;
+  static Result<ProgressMessage> decode(ByteSpan bytes);
+};
+
+}  // namespace weft
