@@ -67,8 +67,9 @@ Result<std::unique_ptr<BatchLoader>> BatchLoader::make(std::shared_ptr<const Dat
                                                   .dataset_size = dataset->size,
                                                   .batch_size = options.batch_size,
                                                   .shuffle = options.shuffle}));
-  return std::unique_ptr<BatchLoader>(
+  std::unique_ptr<BatchLoader> loader(
       new BatchLoader(std::move(dataset), std::move(sampler), normalization, options.prefetch));
+  return loader;
 }
 
 BatchLoader::BatchLoader(std::shared_ptr<const Dataset> dataset, Sampler sampler,

@@ -1,0 +1,108 @@
+// Module: a part of a model, with named parameters and parts of its own.
+//
+// Where it stands: the zoo builds a tree of Modules; bind() moves all its parameters into one
+// ParameterArena, over which the all-reduce, the optimizer and checkpoints are flat loops.
+// A new Module's parameters are zeros (ones for norms) until initialize(seed) gives them the
+// values that every peer with this seed computes.
+// Threads: the training thread's; a Module is neither copied nor moved.
+// Fails: std::invalid_argument where shapes do not fit, "[op] expected ..., got ...".
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/array/layout.h"
+#include "weft/array/parameter_arena.h"
+#include "weft/autograd/tensor.h"
+#include "weft/nn/init.h"
+
+namespace weft {
+
+// What of a step a layer may depend on beside its input. Dropout does, so that a batch split over
+// peers has the masks of the whole batch.
+struct StepContext {
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;
+  std::uint64_t first_row = 0;  // of this peer's shard within the global batch
+};
+
+// A parameter or a buffer somewhere below a module.
+struct NamedValue {
+  std::string name;  // "conv1.weight"
+  ParameterKind kind = ParameterKind::kWeight;
+  Array value;  // shared, contiguous
+};
+
+class Module {
+ public:
+  Module() = default;
+  virtual ~Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  virtual Tensor forward(const Tensor& x) = 0;
+  // forward() and then max(x, 0), in one pass over memory where fuses_relu() says so.
+  virtual Tensor forward_relu(const Tensor& x);
+  virtual bool fuses_relu() const { return false; }
+  // Whether this is the plain ReLU, which the part before it may take over.
+  virtual bool is_relu() const { return false; }
+
+  // Modules start in training mode. Both reach all parts below.
+  void train(bool on = true);
+  bool is_training() const { return training_; }
+  void set_step_context(const StepContext& context);
+
+  // In a fixed order: own parameters and buffers as they were registered, then those of each
+  // part; the index of a value is its ParameterId.
+  std::vector<NamedValue> values() const;
+  // Only what is trained, in the same order; handles that share value and gradient.
+  std::vector<Tensor> parameters() const;
+  Layout layout() const;
+
+  // Value i comes from Rng(seed, i).
+  void initialize(std::uint64_t seed);
+  // Copies all values into the arena; from then on they are views of it and gradients accumulate
+  // in its gradient buffer. Throws std::invalid_argument unless arena.layout() == layout().
+  void bind(ParameterArena& arena);
+
+ protected:
+  // Both borrow what they register, a member of the derived class, and give it its shape.
+  void register_parameter(std::string name, Tensor& parameter, const Shape& shape,
+                          ParameterKind kind, Initializer initializer);
+  void register_buffer(std::string name, Array& buffer, const Shape& shape, double value);
+  // Takes `part`; names of values below it get the prefix "name.". Returns it.
+  Module& register_part(std::string name, std::unique_ptr<Module> part);
+
+  // The place of this module in the tree, counted from the root (0); the same on every peer.
+  std::uint32_t place() const { return place_; }
+  const StepContext& step_context() const { return context_; }
+
+ private:
+  struct Entry {
+    std::string name;
+    ParameterKind kind = ParameterKind::kWeight;
+    Tensor* parameter = nullptr;  // or
+    Array* buffer = nullptr;
+    Initializer initializer;
+    const Array& value() const { return parameter != nullptr ? parameter->array() : *buffer; }
+  };
+  struct Part {
+    std::string name;
+    std::unique_ptr<Module> module;
+  };
+
+  // Calls visit(full name, Entry&) for every value, in order.
+  template <class Visit>
+  void visit_entries(const std::string& prefix, const Visit& visit) const;
+  std::uint32_t set_context(const StepContext& context, std::uint32_t place);
+
+  std::vector<Entry> entries_;
+  std::vector<Part> parts_;
+  StepContext context_;
+  std::uint32_t place_ = 0;
+  bool training_ = true;
+};
+
+}  // namespace weft

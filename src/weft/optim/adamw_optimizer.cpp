@@ -1,0 +1,15 @@
+// adamw: Adam; the decay shrinks the parameters directly.
+#include "weft/optim/adam_family.h"
+
+namespace weft {
+namespace {
+
+std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+  return make_adam_family(options, arena, WeightDecay::kDecoupled);
+}
+
+}  // namespace
+
+extern const OptimizerDef adamw_optimizer = {"adamw", make};
+
+}  // namespace weft

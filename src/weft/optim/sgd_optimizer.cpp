@@ -1,0 +1,44 @@
+// sgd: stochastic gradient descent with momentum, Nesterov's variant, weight decay.
+#include "weft/kernel/optimizer.h"
+#include "weft/optim/optimizer.h"
+
+namespace weft {
+namespace {
+
+class Sgd : public Optimizer {
+ public:
+  Sgd(const OptimizerOptions& options, ParameterArena& arena) : Optimizer(arena, options) {
+    if (options.momentum != 0.0) momentum_ = arena.add_state("momentum");
+  }
+
+ private:
+  void apply(ArenaRange range, std::span<const float> gradients,
+             std::span<float> parameters) override {
+    const SgdConstants constants = {
+        .learning_rate = static_cast<float>(learning_rate()),
+        .momentum = static_cast<float>(options().momentum),
+        .dampening = static_cast<float>(options().dampening),
+        .weight_decay = static_cast<float>(options().weight_decay),
+        .nesterov = options().nesterov,
+        .first_step = steps() == 0,
+    };
+    std::span<float> momentum;
+    if (momentum_.defined()) {
+      momentum = momentum_.flat<float>().subspan(static_cast<std::size_t>(range.begin),
+                                                 static_cast<std::size_t>(range.size()));
+    }
+    sgd_step(constants, gradients, momentum, parameters);
+  }
+
+  Array momentum_;
+};
+
+std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+  return std::make_unique<Sgd>(options, arena);
+}
+
+}  // namespace
+
+extern const OptimizerDef sgd_optimizer = {"sgd", make};
+
+}  // namespace weft
