@@ -1,0 +1,203 @@
+#include "weft/collective/result_fetch.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/wire/frame_type.h"
+
+namespace weft {
+
+static constexpr std::size_t kPieceElements = kStateBlockBytes / sizeof(float);
+
+static Round after(Round round, std::uint64_t steps) { return Round(round.value() + steps); }
+
+// Bytes of a piece of a result; 0 for a piece that the result does not have.
+static std::size_t piece_bytes(const ResultHead& head) {
+  const std::uint64_t begin = std::uint64_t{head.piece} * kPieceElements;
+  if (begin >= head.elements) return 0;
+  return static_cast<std::size_t>(std::min<std::uint64_t>(kPieceElements, head.elements - begin)) *
+         sizeof(float);
+}
+
+void ResultFetch::begin(Round first, TimePoint now) {
+  active_ = true;
+  gone_ = false;
+  next_ = first;
+  pending_.clear();
+  request(now);
+}
+
+void ResultFetch::stop() {
+  active_ = false;
+  pending_.clear();
+}
+
+void ResultFetch::set_sources(const std::vector<PeerId>& sources, TimePoint now) {
+  const std::set<PeerId> wanted(sources.begin(), sources.end());
+  const std::set<PeerId> before = sources_;
+  for (const PeerId& peer : before) {
+    if (!wanted.contains(peer)) remove_source(peer, now);
+  }
+  sources_ = wanted;
+  request(now);
+}
+
+void ResultFetch::remove_source(const PeerId& peer, TimePoint now) {
+  sources_.erase(peer);
+  for (auto& [round, pending] : pending_) {
+    if (pending.source == peer && !pending.complete) restart(pending);
+    pending.without.erase(peer);
+  }
+  request(now);
+}
+
+void ResultFetch::restart(Pending& pending) {
+  pending.asked = false;
+  pending.values.reset();
+  pending.pieces_here = 0;
+}
+
+void ResultFetch::request(TimePoint now) {
+  if (!active_ || gone_) return;
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(options_.rounds_ahead); ++i) {
+    const Round round = after(next_, i);
+    Pending& pending = pending_[round];
+    if (pending.asked || pending.complete) continue;
+    const PeerId* const source = pick(pending);
+    if (source == nullptr) continue;
+    pending.asked = true;
+    pending.source = *source;
+    pending.asked_at = now;
+    const ResultRequestMessage message{round};
+    sink_.send(*source, Lane::kControl, {frame_type::kResultRequest, message.encode(), {}});
+  }
+}
+
+const PeerId* ResultFetch::pick(const Pending& pending) const {
+  const PeerId* best = nullptr;
+  std::size_t best_load = 0;
+  for (const PeerId& source : sources_) {
+    if (pending.without.contains(source)) continue;
+    std::size_t load = 0;
+    for (const auto& [round, other] : pending_) {
+      load += other.asked && !other.complete && other.source == source ? 1 : 0;
+    }
+    if (best == nullptr || load < best_load) {
+      best = &source;
+      best_load = load;
+    }
+  }
+  return best;
+}
+
+void ResultFetch::learn(Round newest, TimePoint now) {
+  if (newest <= newest_) return;
+  for (auto& [round, pending] : pending_) {
+    // Until now the source could not have it: the wait begins here.
+    if (round > newest_ && round <= newest) pending.asked_at = now;
+  }
+  newest_ = newest;
+}
+
+ResultFetch::Pending* ResultFetch::expected(const PeerId& from, const ResultHead& head) {
+  const auto found = pending_.find(head.round);
+  if (found == pending_.end()) return nullptr;
+  Pending& pending = found->second;
+  const bool wanted = pending.asked && !pending.complete && pending.source == from;
+  return wanted && head.piece == pending.pieces_here ? &pending : nullptr;
+}
+
+MutableByteSpan ResultFetch::body_destination(const PeerId& from, const ResultHead& head,
+                                              std::size_t body_bytes) {
+  Pending* const pending = expected(from, head);
+  if (pending == nullptr || head.elements > options_.elements_max) return {};
+  if (body_bytes == 0 || body_bytes != piece_bytes(head)) return {};
+  const auto elements = static_cast<std::int64_t>(head.elements);
+  if (head.piece == 0) pending->values = std::make_shared<FloatBuffer>(elements);
+  if (!pending->values || pending->values->span().size() != head.elements) return {};
+  const std::span<float> piece = pending->values->span().subspan(
+      std::size_t{head.piece} * kPieceElements, body_bytes / sizeof(float));
+  return {reinterpret_cast<std::uint8_t*>(piece.data()), piece.size_bytes()};
+}
+
+Status ResultFetch::on_result(const PeerId& from, const ResultHead& head, ByteSpan body,
+                              TimePoint now) {
+  Pending* const pending = expected(from, head);
+  if (pending == nullptr) return {};  // late: asked of another source meanwhile
+  if (head.elements == 0 || head.elements > options_.elements_max ||
+      body.size() != piece_bytes(head)) {
+    return corrupt("result of round " + std::to_string(head.round.value()) + " from " +
+                   from.short_name() + ": piece " + std::to_string(head.piece) + " of " +
+                   std::to_string(head.elements) + " elements has " + std::to_string(body.size()) +
+                   " bytes");
+  }
+  if (head.piece == 0 && !pending->values) {
+    pending->values = std::make_shared<FloatBuffer>(static_cast<std::int64_t>(head.elements));
+  }
+  const std::span<float> values = pending->values->span();
+  if (values.size() != head.elements || (head.piece != 0 && head.hash != pending->hash)) {
+    return corrupt("result of round " + std::to_string(head.round.value()) + " from " +
+                   from.short_name() + ": its pieces do not agree");
+  }
+  pending->hash = head.hash;
+  float* const place = values.data() + std::size_t{head.piece} * kPieceElements;
+  if (body.data() != reinterpret_cast<const std::uint8_t*>(place)) {
+    std::memcpy(place, body.data(), body.size());
+  }
+  ++pending->pieces_here;
+  pending->asked_at = now;
+  learn(head.newest, now);
+  if (std::uint64_t{pending->pieces_here} * kPieceElements < head.elements) return {};
+  if (xxh3_128(as_bytes(std::span<const float>(values))) != head.hash) {
+    return corrupt("result of round " + std::to_string(head.round.value()) + " from " +
+                   from.short_name() + ": its hash does not fit its values");
+  }
+  pending->complete = true;
+  return {};
+}
+
+void ResultFetch::on_missing(const PeerId& from, const ResultMissingMessage& missing,
+                             TimePoint now) {
+  learn(missing.newest, now);
+  const auto found = pending_.find(missing.round);
+  if (found == pending_.end() || found->second.source != from || found->second.complete) return;
+  Pending& pending = found->second;
+  pending.without.insert(from);
+  restart(pending);
+  gone_ = pick(pending) == nullptr;
+  request(now);
+}
+
+void ResultFetch::on_timer(TimePoint now) {
+  bool changed = false;
+  for (auto& [round, pending] : pending_) {
+    if (!pending.asked || pending.complete || round > newest_) continue;
+    if (now < pending.asked_at + options_.source_timeout) continue;
+    if (sources_.size() > 1) pending.without.insert(pending.source);
+    restart(pending);
+    if (pick(pending) == nullptr) pending.without.clear();
+    changed = true;
+  }
+  if (changed) request(now);
+}
+
+TimePoint ResultFetch::next_deadline() const {
+  TimePoint deadline = TimePoint::max();
+  for (const auto& [round, pending] : pending_) {
+    if (!pending.asked || pending.complete || round > newest_) continue;
+    deadline = std::min(deadline, pending.asked_at + options_.source_timeout);
+  }
+  return deadline;
+}
+
+std::optional<StateFetch::FetchedResult> ResultFetch::take(TimePoint now) {
+  const auto first = pending_.find(next_);
+  if (!active_ || first == pending_.end() || !first->second.complete) return std::nullopt;
+  StateFetch::FetchedResult result{next_, first->second.hash, std::move(first->second.values)};
+  pending_.erase(first);
+  next_ = after(next_, 1);
+  request(now);
+  return result;
+}
+
+}  // namespace weft
