@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Writes the seeds of the message fuzzers to fuzz/corpus: each message once, well formed.
+
+usage: fuzz/make_corpus.py
+Run it after a message was added or changed, and commit what it wrote. The grammars stand at the
+top of src/weft/wire/NAME_message.h; the first byte of a seed is the message's place in the list of
+NAME_fuzz.cpp.
+"""
+import pathlib
+import struct
+
+CORPUS = pathlib.Path(__file__).resolve().parent / "corpus"
+
+
+def u8(value):
+    return struct.pack("<B", value)
+
+
+def u16(value):
+    return struct.pack("<H", value)
+
+
+def u32(value):
+    return struct.pack("<I", value)
+
+
+def u64(value):
+    return struct.pack("<Q", value)
+
+
+def text(value):
+    return u32(len(value)) + value.encode()
+
+
+def several(items):
+    return u32(len(items)) + b"".join(items)
+
+
+def peer(number):
+    return bytes([number]) * 32
+
+
+def view(number):
+    return u64(number) + bytes([number]) * 32
+
+
+def member(number, *endpoints):
+    return peer(number) + u64(7) + several([text(endpoint) for endpoint in endpoints])
+
+
+HASH = bytes(range(32))
+BALLOT = u64(4) + peer(1)
+DEPARTURE = peer(3) + u64(9) + u8(2) + text("came back with a new process")
+VALUE = (u64(41) + several([member(1, "10.0.0.1:7420", "[::1]:7420"), member(2)])
+         + several([DEPARTURE]))
+PROOF = u16(1) + HASH + HASH[:16] + u64(1900000000) + HASH
+ROUND = view(3) + u64(12)
+MANIFEST = u64(12) + u64((1 << 20) + 5) + several([HASH, HASH])
+
+SEEDS = {
+    "link": {
+        "hello": u32(0x74666577) + u16(1) + u8(1) + peer(1) + peer(2) + HASH[:16] + u64(99),
+        "hello_reply": u8(0) + peer(1) + u64(99) + text("welcome"),
+        "goodbye": u8(2) + text("the run is over"),
+    },
+    "membership": {
+        "heartbeat": view(3) + u64(5) + u64(900) + u64(12),
+        "suspicion": view(3) + peer(2) + u8(1) + text("no heartbeat for 2.0 s"),
+        "prepare": view(3) + BALLOT,
+        "promise": view(3) + BALLOT + u64(12) + HASH[:16] + u8(1) + BALLOT + VALUE,
+        "accept": view(3) + BALLOT + VALUE,
+        "accepted": view(3) + BALLOT,
+        "rejected": view(3) + BALLOT + BALLOT,
+        "notice": view(3) + view(4) + VALUE,
+        "removed": view(3) + u64(5) + text("restarted"),
+        "outside": u64(5),
+        "leaving": view(3),
+        "joiner": member(4, "192.0.2.1:1") + u8(1),
+    },
+    "join": {
+        "recipe_request": PROOF,
+        "recipe": text('[model]\nname = "mlp"\n'),
+        "join_request": PROOF + HASH + HASH + member(4, "192.0.2.1:1"),
+        "join_accepted": HASH + view(3) + view(4) + VALUE,
+        "join_refused": u8(0) + u32(1500) + text("2 joins at once; try again"),
+        "admit_request": u64(5) + u64(41),
+    },
+    "collective": {
+        "segment": ROUND + u8(1) + u64(1 << 20) + u32(3),
+        "ready": ROUND + u64(1 << 20) + several([b"\0", b"\1", b"\2"]),
+        "done": ROUND + HASH[:16],
+        "finished": u64(400),
+        "state_hash": ROUND + HASH[:16] + several([HASH[:16], HASH[16:]]),
+        "progress": ROUND + u8(0) + u8(1) + peer(2),
+    },
+    "state": {
+        "offer": u8(1) + MANIFEST,
+        "block_request": HASH + u32(1),
+        "block": HASH + u32(1),
+        "block_missing": HASH,
+        "result_request": u64(12),
+        "result": u64(12) + u64(13) + u64(1 << 20) + u32(1) + HASH[:16],
+        "result_missing": u64(12) + u64(20) + u64(30),
+    },
+    "ticket": {
+        "fields": (HASH + HASH + several([peer(1) + several([text("192.0.2.1:7420")])])
+                   + HASH[:16] + u64(1900000000) + HASH),
+    },
+    "recipe": {
+        "few_keys.toml": (b'[model]\nname = "mlp"\nhidden_units = 32\n\n[data]\n'
+                          b'name = "synthetic"\n\n[run]\nsteps = 20\nseed = 1\n'),
+        "odd.toml": (b'model.name = "cnn"\nrun = {steps = 0x10, seed = 1_000}\n'
+                     b"[optimizer]\nlearning_rate = 1e-3 # small\n"
+                     b'name = """adam"""\n'),
+    },
+}
+CHOSEN_BY_FIRST_BYTE = ("link", "membership", "join", "collective", "state")
+
+
+def main():
+    for name, seeds in SEEDS.items():
+        folder = CORPUS / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for place, (seed, encoded) in enumerate(seeds.items()):
+            head = bytes([place]) if name in CHOSEN_BY_FIRST_BYTE else b""
+            (folder / seed).write_bytes(head + encoded)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+// Any bytes as a ticket: the line as it is, and the bytes as fields under a good checksum.
+#include <string>
+#include <string_view>
+
+#include "weft/base/check.h"
+#include "weft/base/hash.h"
+#include "weft/peer/ticket.h"
+
+namespace {
+
+void check_line(std::string_view line) {
+  const weft::Result<weft::Ticket> ticket = weft::parse_ticket(line);
+  if (!ticket.ok()) {
+    WEFT_CHECK(ticket.status().code() == weft::Code::kInvalidArgument);
+    return;
+  }
+  const std::string text = weft::format_ticket(*ticket);
+  const weft::Result<weft::Ticket> again = weft::parse_ticket(text);
+  WEFT_CHECK(again.ok());
+  WEFT_CHECK(weft::format_ticket(*again) == text);
+  // Any expiry may be asked for at any time.
+  WEFT_CHECK(weft::check_expiry(*ticket, 0).ok() == (ticket->expiry_unix_s > 0));
+}
+
+// The checksum would hide the decoder behind it from random bytes.
+std::string line_of(weft::ByteSpan fields) {
+  const weft::Hash256 hash =
+      weft::Sha256().update(weft::as_bytes(std::string_view("weft1-"))).update(fields).finish();
+  weft::Bytes bytes(fields.begin(), fields.end());
+  bytes.insert(bytes.end(), hash.begin(), hash.begin() + 4);
+  return "weft1-" + weft::to_base32(bytes);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const weft::ByteSpan bytes(data, size);
+  check_line(weft::to_text(bytes));
+  check_line(line_of(bytes));
+  return 0;
+}
