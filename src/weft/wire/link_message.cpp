@@ -1,22 +1,9 @@
 #include "weft/wire/link_message.h"
 
 #include "weft/wire/codec.h"
+#include "weft/wire/printable.h"
 
 namespace weft {
-
-namespace {
-
-// A peer's text ends up in logs and on terminals: nothing but printable ASCII comes through.
-std::string printable(std::string text) {
-  for (char& letter : text) {
-    if (letter < ' ' || letter > '~') letter = '?';
-  }
-  return text;
-}
-
-std::string_view bounded(std::string_view text) { return text.substr(0, kLinkTextBytesMax); }
-
-}  // namespace
 
 Bytes HelloMessage::encode() const {
   Writer writer;
@@ -41,7 +28,10 @@ Result<HelloMessage> HelloMessage::decode(ByteSpan bytes) {
 
 Bytes HelloReplyMessage::encode() const {
   Writer writer;
-  writer.u8(static_cast<std::uint8_t>(verdict)).peer(from).u64(instance).text(bounded(text));
+  writer.u8(static_cast<std::uint8_t>(verdict))
+      .peer(from)
+      .u64(instance)
+      .text(to_printable(text, kLinkTextBytesMax));
   return writer.take();
 }
 
@@ -56,14 +46,14 @@ Result<HelloReplyMessage> HelloReplyMessage::decode(ByteSpan bytes) {
   }
   reply.from = reader.peer("from");
   reply.instance = reader.u64("instance");
-  reply.text = printable(reader.text("text", kLinkTextBytesMax));
+  reply.text = read_printable(reader, "text", kLinkTextBytesMax);
   WEFT_TRY(reader.finish());
   return reply;
 }
 
 Bytes GoodbyeMessage::encode() const {
   Writer writer;
-  writer.u8(static_cast<std::uint8_t>(code)).text(bounded(text));
+  writer.u8(static_cast<std::uint8_t>(code)).text(to_printable(text, kLinkTextBytesMax));
   return writer.take();
 }
 
@@ -76,7 +66,7 @@ Result<GoodbyeMessage> GoodbyeMessage::decode(ByteSpan bytes) {
   } else {
     goodbye.code = static_cast<Code>(code);
   }
-  goodbye.text = printable(reader.text("text", kLinkTextBytesMax));
+  goodbye.text = read_printable(reader, "text", kLinkTextBytesMax);
   WEFT_TRY(reader.finish());
   return goodbye;
 }

@@ -1,0 +1,60 @@
+#include "weft/wire/collective_message.h"
+
+#include <gtest/gtest.h>
+
+#include "weft/wire/codec.h"
+#include "weft/wire/message_checks.h"
+
+namespace weft {
+namespace {
+
+CollectiveId id() {
+  CollectiveId out;
+  out.view.number = ViewNumber(3);
+  out.view.hash.fill(4);
+  out.round = Round(12);
+  return out;
+}
+
+Writer head() {
+  Writer out;
+  out.view(id().view).round(id().round);
+  return out;
+}
+
+TEST(CollectiveMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
+  PeerId peer;
+  peer.bytes.fill(5);
+  check_message(SegmentHead{id(), CollectiveOp::kGather, 1 << 20, 3});
+  check_message(ReadyMessage{id(), 1 << 20, {0, 1, 2}});
+  check_message(DoneMessage{id(), {1, 2}});
+  check_message(FinishedMessage{Round(400)});
+  check_message(StateHashMessage{id(), {1}, {{2}, {3}}});
+  check_message(ProgressMessage{id(), false, true, peer});
+}
+
+TEST(CollectiveMessage, KeepsEveryFieldOfASegmentHead) {
+  const Result<SegmentHead> got =
+      SegmentHead::decode(SegmentHead{id(), CollectiveOp::kGather, 1 << 20, 3}.encode());
+  ASSERT_TRUE(got.ok());
+  EXPECT_EQ(got->id, id());
+  EXPECT_EQ(got->op, CollectiveOp::kGather);
+  EXPECT_EQ(got->elements, std::uint64_t{1} << 20U);
+  EXPECT_EQ(got->segment, 3U);
+}
+
+TEST(CollectiveMessage, RefusesEachFieldBeyondItsBound) {
+  EXPECT_EQ(SegmentHead::decode(head().u8(3).u64(0).u32(0).take()).status().code(), Code::kCorrupt);
+  EXPECT_EQ(
+      ReadyMessage::decode(head().u64(1).u32(kReceivedMapBytesMax + 1).take()).status().code(),
+      Code::kCorrupt);
+  EXPECT_EQ(ReadyMessage::decode(head().u64(1).u32(1).u8(3).take()).status().code(),
+            Code::kCorrupt);
+  EXPECT_EQ(StateHashMessage::decode(head().raw(Hash128{}).u32(kTensorHashesMax + 1).take())
+                .status()
+                .code(),
+            Code::kCorrupt);
+}
+
+}  // namespace
+}  // namespace weft

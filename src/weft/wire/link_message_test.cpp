@@ -1,0 +1,56 @@
+#include "weft/wire/link_message.h"
+
+#include <gtest/gtest.h>
+
+#include "weft/wire/codec.h"
+#include "weft/wire/message_checks.h"
+
+namespace weft {
+namespace {
+
+PeerId peer(std::uint8_t number) {
+  PeerId id;
+  id.bytes.fill(number);
+  return id;
+}
+
+HelloMessage hello() { return {kLinkVersion, 1, peer(1), peer(2), {3}, 99}; }
+
+TEST(LinkMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
+  check_message(hello());
+  check_message(HelloReplyMessage{HelloVerdict::kWrongPeer, peer(1), 99, "I am another"});
+  check_message(GoodbyeMessage{Code::kTimeout, "silent for 2 s"});
+}
+
+TEST(LinkMessage, KeepsEveryFieldOfAHello) {
+  const Result<HelloMessage> got = HelloMessage::decode(hello().encode());
+  ASSERT_TRUE(got.ok());
+  EXPECT_EQ(got->lane, 1);
+  EXPECT_EQ(got->from, peer(1));
+  EXPECT_EQ(got->to, peer(2));
+  EXPECT_EQ(got->link[0], 3);
+  EXPECT_EQ(got->instance, 99U);
+}
+
+TEST(LinkMessage, AnotherVersionDecodesSoThatItCanBeNamed) {
+  HelloMessage later = hello();
+  later.version = 7;
+  EXPECT_EQ(HelloMessage::decode(later.encode())->version, 7);
+}
+
+TEST(LinkMessage, RefusesEachFieldBeyondItsBound) {
+  EXPECT_EQ(HelloMessage::decode(Writer().u32(0x20544547).take()).status().message(),
+            "hello.magic: not a weft link");
+  const Bytes lane = Writer().u32(kLinkMagic).u16(kLinkVersion).u8(2).take();
+  EXPECT_EQ(HelloMessage::decode(lane).status().message(), "hello.lane: expected 0 or 1");
+  EXPECT_EQ(HelloReplyMessage::decode(Writer().u8(5).take()).status().message(),
+            "hello_reply.verdict: expected 0 to 4");
+  EXPECT_EQ(GoodbyeMessage::decode(Writer().u8(7).take()).status().message(),
+            "goodbye.code: expected 0 to 6");
+  EXPECT_EQ(GoodbyeMessage::decode(Writer().u8(1).u32(513).take()).status().message(),
+            "goodbye.text: expected at most 512 bytes, got 513");
+  EXPECT_FALSE(GoodbyeMessage::decode(Writer().u8(1).text("\x1b[2J").take()).ok());
+}
+
+}  // namespace
+}  // namespace weft
