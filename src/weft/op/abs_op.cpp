@@ -1,0 +1,25 @@
+// abs: y = |a|, dy/da = sign(a), 0 at 0.
+#include <cmath>
+
+#include "weft/kernel/elementwise.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor abs(const Tensor& a) {
+  check_floating("abs", a);
+  Array y = unary(UnaryOp::kAbs, a.array());
+  return record("abs", y, {&a}, [x = a.array()](const Array& dy, const InputGradients& dx) {
+    dx.add(0, binary(BinaryOp::kAbsGradient, dy, x));
+  });
+}
+
+static std::vector<OpSample> samples() {
+  return unary_samples([](const Tensor& a) { return abs(a); },
+                       [](double a) { return a < 0 ? -a : a; });
+}
+extern const OpDef abs_op = {"abs", samples};
+
+}  // namespace weft

@@ -1,0 +1,32 @@
+// add: y = a + b.
+#include "weft/kernel/elementwise.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor add(const Tensor& a, const Tensor& b) {
+  check_operands("add", a, b);
+  Array y = binary(BinaryOp::kAdd, a.array(), b.array());
+  return record(
+      "add", y, {&a, &b},
+      [shape_a = a.shape(), shape_b = b.shape()](const Array& dy, const InputGradients& dx) {
+        if (dx.needs(0)) add_summed(dx, 0, dy, shape_a);
+        if (dx.needs(1)) add_summed(dx, 1, dy, shape_b);
+      });
+}
+
+Tensor add(const Tensor& a, double b) {
+  check_floating("add", a);
+  return record("add", binary(BinaryOp::kAdd, a.array(), b), {&a},
+                [](const Array& dy, const InputGradients& dx) { dx.add(0, dy); });
+}
+
+static std::vector<OpSample> samples() {
+  return binary_samples([](const Tensor& a, const Tensor& b) { return add(a, b); },
+                        [](double a, double b) { return a + b; });
+}
+extern const OpDef add_op = {"add", samples};
+
+}  // namespace weft

@@ -1,0 +1,38 @@
+// div: y = a / b, dy/da = 1 / b, dy/db = -y / b.
+#include "weft/kernel/elementwise.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor div(const Tensor& a, const Tensor& b) {
+  check_operands("div", a, b);
+  Array y = binary(BinaryOp::kDiv, a.array(), b.array());
+  return record("div", y, {&a, &b},
+                [y, z = b.array(), shape_a = a.shape()](const Array& dy, const InputGradients& dx) {
+                  const Array da = binary(BinaryOp::kDiv, dy, z);
+                  if (dx.needs(0)) add_summed(dx, 0, da, shape_a);
+                  if (dx.needs(1)) {
+                    const Array db = unary(UnaryOp::kNeg, binary(BinaryOp::kMul, da, y));
+                    add_summed(dx, 1, db, z.shape());
+                  }
+                });
+}
+
+Tensor div(double b, const Tensor& a) {
+  check_floating("div", a);
+  Array y = binary(BinaryOp::kDiv, b, a.array());
+  return record("div", y, {&a}, [y, x = a.array()](const Array& dy, const InputGradients& dx) {
+    const Array slope = unary(UnaryOp::kNeg, binary(BinaryOp::kDiv, y, x));
+    dx.add(0, binary(BinaryOp::kMul, dy, slope));
+  });
+}
+
+static std::vector<OpSample> samples() {
+  return binary_samples([](const Tensor& a, const Tensor& b) { return div(a, b); },
+                        [](double a, double b) { return a / b; }, {0.5, 2.0});
+}
+extern const OpDef div_op = {"div", samples};
+
+}  // namespace weft

@@ -1,0 +1,25 @@
+// exp: y = e^a, dy/da = y.
+#include <cmath>
+
+#include "weft/kernel/elementwise.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor exp(const Tensor& a) {
+  check_floating("exp", a);
+  Array y = unary(UnaryOp::kExp, a.array());
+  return record("exp", y, {&a}, [y](const Array& dy, const InputGradients& dx) {
+    dx.add(0, binary(BinaryOp::kMul, dy, y));
+  });
+}
+
+static std::vector<OpSample> samples() {
+  return unary_samples([](const Tensor& a) { return exp(a); }, [](double a) { return std::exp(a); },
+                       {-3.0, 3.0});
+}
+extern const OpDef exp_op = {"exp", samples};
+
+}  // namespace weft

@@ -1,0 +1,25 @@
+// log: y = ln a, dy/da = 1 / a.
+#include <cmath>
+
+#include "weft/kernel/elementwise.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor log(const Tensor& a) {
+  check_floating("log", a);
+  Array y = unary(UnaryOp::kLog, a.array());
+  return record("log", y, {&a}, [x = a.array()](const Array& dy, const InputGradients& dx) {
+    dx.add(0, binary(BinaryOp::kDiv, dy, x));
+  });
+}
+
+static std::vector<OpSample> samples() {
+  return unary_samples([](const Tensor& a) { return log(a); }, [](double a) { return std::log(a); },
+                       {0.2, 4.0});
+}
+extern const OpDef log_op = {"log", samples};
+
+}  // namespace weft

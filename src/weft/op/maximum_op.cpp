@@ -1,0 +1,27 @@
+// maximum: the larger of a and b; equal values share the gradient.
+#include "weft/kernel/elementwise.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor maximum(const Tensor& a, const Tensor& b) {
+  check_operands("maximum", a, b);
+  Array y = binary(BinaryOp::kMaximum, a.array(), b.array());
+  return record("maximum", y, {&a, &b},
+                [x = a.array(), z = b.array()](const Array& dy, const InputGradients& dx) {
+                  const Array da =
+                      binary(BinaryOp::kMul, dy, binary(BinaryOp::kMaximumShare, x, z));
+                  if (dx.needs(0)) add_summed(dx, 0, da, x.shape());
+                  if (dx.needs(1)) add_summed(dx, 1, binary(BinaryOp::kSub, dy, da), z.shape());
+                });
+}
+
+static std::vector<OpSample> samples() {
+  return binary_samples([](const Tensor& a, const Tensor& b) { return maximum(a, b); },
+                        [](double a, double b) { return a > b ? a : b; }, {-1.1, 0.93});
+}
+extern const OpDef maximum_op = {"maximum", samples};
+
+}  // namespace weft

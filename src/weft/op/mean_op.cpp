@@ -1,0 +1,36 @@
+// mean: over any axes.
+#include "weft/kernel/elementwise.h"
+#include "weft/op/operands.h"
+#include "weft/op/reduce.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  check_floating("mean", x);
+  const AxisMask mask = axis_mask("mean", axes, x.ndim());
+  std::int64_t count = 1;
+  for (int axis = 0; axis < x.ndim(); ++axis) {
+    if ((mask >> axis & 1U) != 0) count *= x.shape()[axis];
+  }
+  const double share = 1.0 / static_cast<double>(count);
+  return record("mean", reduce(ReduceOp::kSum, x.array(), mask, keepdims, share), {&x},
+                [mask, share, shape = x.shape()](const Array& dy, const InputGradients& dx) {
+                  const Shape kept = reduced_shape(shape, mask, true);
+                  const Array each = binary(BinaryOp::kMul, dy, share);
+                  dx.add(0, each.reshape(kept).expand(shape));
+                });
+}
+
+static std::vector<OpSample> samples() {
+  return reduce_samples([](const Tensor& x, const std::vector<int>& axes,
+                           bool keepdims) { return mean(x, axes, keepdims); },
+                        [](std::span<const double> values) {
+                          double total = 0;
+                          for (const double value : values) total += value;
+                          return total / static_cast<double>(values.size());
+                        });
+}
+extern const OpDef mean_op = {"mean", samples};
+
+}  // namespace weft

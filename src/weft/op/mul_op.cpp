@@ -1,0 +1,32 @@
+// mul: y = a b.
+#include "weft/kernel/elementwise.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor mul(const Tensor& a, const Tensor& b) {
+  check_operands("mul", a, b);
+  Array y = binary(BinaryOp::kMul, a.array(), b.array());
+  return record("mul", y, {&a, &b},
+                [x = a.array(), z = b.array()](const Array& dy, const InputGradients& dx) {
+                  if (dx.needs(0)) add_summed(dx, 0, binary(BinaryOp::kMul, dy, z), x.shape());
+                  if (dx.needs(1)) add_summed(dx, 1, binary(BinaryOp::kMul, dy, x), z.shape());
+                });
+}
+
+Tensor mul(const Tensor& a, double b) {
+  check_floating("mul", a);
+  return record(
+      "mul", binary(BinaryOp::kMul, a.array(), b), {&a},
+      [b](const Array& dy, const InputGradients& dx) { dx.add(0, binary(BinaryOp::kMul, dy, b)); });
+}
+
+static std::vector<OpSample> samples() {
+  return binary_samples([](const Tensor& a, const Tensor& b) { return mul(a, b); },
+                        [](double a, double b) { return a * b; });
+}
+extern const OpDef mul_op = {"mul", samples};
+
+}  // namespace weft

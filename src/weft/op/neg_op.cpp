@@ -1,0 +1,24 @@
+// neg: y = -a.
+#include <cmath>
+
+#include "weft/kernel/elementwise.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor neg(const Tensor& a) {
+  check_floating("neg", a);
+  Array y = unary(UnaryOp::kNeg, a.array());
+  return record("neg", y, {&a}, [](const Array& dy, const InputGradients& dx) {
+    dx.add(0, unary(UnaryOp::kNeg, dy));
+  });
+}
+
+static std::vector<OpSample> samples() {
+  return unary_samples([](const Tensor& a) { return neg(a); }, [](double a) { return -a; });
+}
+extern const OpDef neg_op = {"neg", samples};
+
+}  // namespace weft

@@ -1,0 +1,49 @@
+#include "weft/op/operands.h"
+
+#include <stdexcept>
+
+namespace weft {
+
+void throw_operand(const char* op, const std::string& expected, const std::string& got) {
+  throw std::invalid_argument(std::string("[") + op + "] expected " + expected + ", got " + got);
+}
+
+void check_floating(const char* op, const Tensor& x) {
+  if (!x.defined()) throw_operand(op, "a tensor", "an undefined one");
+  if (x.dtype() == DType::kF32 || x.dtype() == DType::kF64) return;
+  throw_operand(op, "f32 or f64 values", std::string(to_string(x.dtype())));
+}
+
+void check_operands(const char* op, const Tensor& a, const Tensor& b) {
+  check_floating(op, a);
+  check_floating(op, b);
+  if (a.dtype() != b.dtype()) {
+    throw_operand(op, "operands of one type",
+                  std::string(to_string(a.dtype())) + " and " + std::string(to_string(b.dtype())));
+  }
+  const int common = std::min(a.ndim(), b.ndim());
+  for (int i = 1; i <= common; ++i) {
+    const std::int64_t x = a.shape()[a.ndim() - i];
+    const std::int64_t y = b.shape()[b.ndim() - i];
+    if (x == y || x == 1 || y == 1) continue;
+    throw_operand(op, "broadcastable shapes",
+                  to_string(a.shape()) + " and " + to_string(b.shape()));
+  }
+}
+
+AxisMask axis_mask(const char* op, const std::vector<int>& axes, int ndim) {
+  if (axes.empty()) return (AxisMask{1} << ndim) - 1;
+  AxisMask mask = 0;
+  for (const int axis : axes) {
+    const AxisMask bit = AxisMask{1} << normalize_axis(op, axis, ndim);
+    if ((mask & bit) != 0) throw_operand(op, "each axis once", std::to_string(axis) + " twice");
+    mask |= bit;
+  }
+  return mask;
+}
+
+void add_summed(const InputGradients& dx, int index, const Array& gradient, const Shape& shape) {
+  dx.add(index, sum_to_shape(gradient, shape));
+}
+
+}  // namespace weft

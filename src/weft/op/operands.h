@@ -1,0 +1,28 @@
+// What several ops share: checks of their operands and the gradients of broadcast ones.
+//
+// For op/*_op.cpp. Checks throw std::invalid_argument "[op] expected ..., got ...".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weft/autograd/node.h"
+#include "weft/autograd/tensor.h"
+#include "weft/kernel/reduce.h"
+
+namespace weft {
+
+[[noreturn]] void throw_operand(const char* op, const std::string& expected,
+                                const std::string& got);
+// Defined and f32 or f64.
+void check_floating(const char* op, const Tensor& x);
+// Both so, of one type, and shapes broadcast.
+void check_operands(const char* op, const Tensor& a, const Tensor& b);
+
+// The mask of `axes` (negative ones count from the end), each once; all axes if none is given.
+AxisMask axis_mask(const char* op, const std::vector<int>& axes, int ndim);
+
+// Adds `gradient`, summed over the axes along which input `index` of `shape` was broadcast.
+void add_summed(const InputGradients& dx, int index, const Array& gradient, const Shape& shape);
+
+}  // namespace weft

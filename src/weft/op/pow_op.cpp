@@ -1,0 +1,45 @@
+// pow: y = a^p for a fixed exponent p, dy/da = p a^(p - 1).
+#include <cmath>
+
+#include "weft/kernel/elementwise.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+namespace {
+
+Array power(const Array& a, double exponent) {
+  if (exponent == 2.0) return binary(BinaryOp::kMul, a, a);
+  return binary(BinaryOp::kPow, a, exponent);
+}
+
+}  // namespace
+
+Tensor pow(const Tensor& a, double exponent) {
+  check_floating("pow", a);
+  return record("pow", power(a.array(), exponent), {&a},
+                [x = a.array(), exponent](const Array& dy, const InputGradients& dx) {
+                  // a^0 is 1 everywhere, also where a^-1 is infinite.
+                  const Array slope =
+                      exponent == 0.0 ? Array::zeros(x.shape(), x.dtype())
+                                      : binary(BinaryOp::kMul, power(x, exponent - 1.0), exponent);
+                  dx.add(0, binary(BinaryOp::kMul, dy, slope));
+                });
+}
+
+static std::vector<OpSample> samples() {
+  std::vector<OpSample> all;
+  for (const double exponent : {2.0, 3.0, -1.5, 0.5, 0.0}) {
+    for (OpSample& sample :
+         unary_samples([exponent](const Tensor& a) { return pow(a, exponent); },
+                       [exponent](double a) { return std::pow(a, exponent); }, {0.3, 2.0})) {
+      sample.name += ", exponent " + std::to_string(exponent);
+      all.push_back(std::move(sample));
+    }
+  }
+  return all;
+}
+extern const OpDef pow_op = {"pow", samples};
+
+}  // namespace weft

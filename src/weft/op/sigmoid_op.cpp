@@ -1,0 +1,25 @@
+// sigmoid: y = 1 / (1 + e^-a), dy/da = y (1 - y).
+#include <cmath>
+
+#include "weft/kernel/elementwise.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor sigmoid(const Tensor& a) {
+  check_floating("sigmoid", a);
+  Array y = unary(UnaryOp::kSigmoid, a.array());
+  return record("sigmoid", y, {&a}, [y](const Array& dy, const InputGradients& dx) {
+    dx.add(0, binary(BinaryOp::kSigmoidGradient, dy, y));
+  });
+}
+
+static std::vector<OpSample> samples() {
+  return unary_samples([](const Tensor& a) { return sigmoid(a); },
+                       [](double a) { return 1.0 / (1.0 + std::exp(-a)); }, {-5.0, 5.0});
+}
+extern const OpDef sigmoid_op = {"sigmoid", samples};
+
+}  // namespace weft

@@ -1,0 +1,25 @@
+// sqrt: the square root, dy/da = 1 / (2 y).
+#include <cmath>
+
+#include "weft/kernel/elementwise.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor sqrt(const Tensor& a) {
+  check_floating("sqrt", a);
+  Array y = unary(UnaryOp::kSqrt, a.array());
+  return record("sqrt", y, {&a}, [y](const Array& dy, const InputGradients& dx) {
+    dx.add(0, binary(BinaryOp::kSqrtGradient, dy, y));
+  });
+}
+
+static std::vector<OpSample> samples() {
+  return unary_samples([](const Tensor& a) { return sqrt(a); },
+                       [](double a) { return std::sqrt(a); }, {0.1, 4.0});
+}
+extern const OpDef sqrt_op = {"sqrt", samples};
+
+}  // namespace weft

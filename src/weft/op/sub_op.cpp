@@ -1,0 +1,26 @@
+// sub: y = a - b.
+#include "weft/kernel/elementwise.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor sub(const Tensor& a, const Tensor& b) {
+  check_operands("sub", a, b);
+  Array y = binary(BinaryOp::kSub, a.array(), b.array());
+  return record(
+      "sub", y, {&a, &b},
+      [shape_a = a.shape(), shape_b = b.shape()](const Array& dy, const InputGradients& dx) {
+        if (dx.needs(0)) add_summed(dx, 0, dy, shape_a);
+        if (dx.needs(1)) dx.add(1, unary(UnaryOp::kNeg, sum_to_shape(dy, shape_b)));
+      });
+}
+
+static std::vector<OpSample> samples() {
+  return binary_samples([](const Tensor& a, const Tensor& b) { return sub(a, b); },
+                        [](double a, double b) { return a - b; });
+}
+extern const OpDef sub_op = {"sub", samples};
+
+}  // namespace weft

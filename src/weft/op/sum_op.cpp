@@ -1,0 +1,29 @@
+// sum: over any axes; the gradient is broadcast back.
+#include "weft/op/operands.h"
+#include "weft/op/reduce.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  check_floating("sum", x);
+  const AxisMask mask = axis_mask("sum", axes, x.ndim());
+  return record("sum", reduce(ReduceOp::kSum, x.array(), mask, keepdims), {&x},
+                [mask, shape = x.shape()](const Array& dy, const InputGradients& dx) {
+                  const Shape kept = reduced_shape(shape, mask, true);
+                  dx.add(0, dy.strided().reshape(kept).expand(shape));
+                });
+}
+
+static std::vector<OpSample> samples() {
+  return reduce_samples([](const Tensor& x, const std::vector<int>& axes,
+                           bool keepdims) { return sum(x, axes, keepdims); },
+                        [](std::span<const double> values) {
+                          double total = 0;
+                          for (const double value : values) total += value;
+                          return total;
+                        });
+}
+extern const OpDef sum_op = {"sum", samples};
+
+}  // namespace weft

@@ -1,0 +1,25 @@
+// tanh: y = tanh a, dy/da = 1 - y^2.
+#include <cmath>
+
+#include "weft/kernel/elementwise.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor tanh(const Tensor& a) {
+  check_floating("tanh", a);
+  Array y = unary(UnaryOp::kTanh, a.array());
+  return record("tanh", y, {&a}, [y](const Array& dy, const InputGradients& dx) {
+    dx.add(0, binary(BinaryOp::kTanhGradient, dy, y));
+  });
+}
+
+static std::vector<OpSample> samples() {
+  return unary_samples([](const Tensor& a) { return tanh(a); },
+                       [](double a) { return std::tanh(a); }, {-3.0, 3.0});
+}
+extern const OpDef tanh_op = {"tanh", samples};
+
+}  // namespace weft
