@@ -3,8 +3,8 @@
 // f32 runs in oneDNN, in whatever memory order it likes best: results are blocked Arrays unless
 // that order is plain, and blocked inputs are taken as they are. f64 (gradient checks) runs in
 // plain loops. Primitives are made once for each shape and kept.
-// Deterministic: the same input gives the same bits in every run; forward and data gradient also
-// for any thread count, and the weight gradient too (conv.cpp says how).
+// Deterministic: the same input gives the same bits in every run and for any thread count
+// (cpu/conv_onednn.cpp says how the weight gradient does).
 // Threads: the calling thread and the compute threads; the cache belongs to one thread each.
 #pragma once
 
@@ -37,9 +37,9 @@ Array conv2d_backward_data(const Array& dy, const Array& weight, const Shape& x_
 
 // Where the weights' gradients go: contiguous arrays; with `accumulate` they are added to.
 struct Conv2dWeightGradients {
-  Array* weight = nullptr;  // null: not wanted
+  Array* weight = nullptr;  // REQUIRED: its shape says that of the weights
   bool accumulate_weight = false;
-  Array* bias = nullptr;
+  Array* bias = nullptr;  // null: not wanted
   bool accumulate_bias = false;
 };
 void conv2d_backward_weights(const Array& x, const Array& dy, const Conv2dGeometry& geometry,

@@ -1,4 +1,4 @@
-// matmul: products of matrices over Arrays. f32 by oneDNN, f64 by own loops.
+// matmul: products of matrices over Arrays. f32 by gemm (cpu/gemm.h), f64 by plain loops.
 //
 // Deterministic: the same bits for any thread count.
 // Threads: the calling thread and the compute threads.

@@ -26,12 +26,13 @@ struct SgdConstants {
 void sgd_step(const SgdConstants& constants, std::span<const float> gradients,
               std::span<float> momentum_state, std::span<float> parameters);
 
+// In f64 so that 1 - beta is right; rounded to f32 where the loop uses them.
 struct AdamConstants {
-  float learning_rate = 1e-3F;
-  float beta1 = 0.9F;
-  float beta2 = 0.999F;
-  float epsilon = 1e-8F;
-  float weight_decay = 0.0F;
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.0;
   // AdamW: the decay shrinks the parameters and is not part of the gradient.
   bool decoupled_weight_decay = false;
   std::int64_t step = 1;  // counts from 1

@@ -1,0 +1,38 @@
+// gemm: c = a b for f32 matrices in memory, with what a layer does to its result in the same pass.
+//
+// For this folder. Element (i, j) is a sum over k in one fixed order that depends on k's extent
+// alone: the same bits for any thread count and any m and n.
+// IMPLEMENTATION: Goto, van de Geijn, "Anatomy of high-performance matrix multiplication", ACM
+// TOMS 34(3), 2008: panels of b are packed, tiles of c stay in registers.
+// Threads: the calling thread and the compute threads.
+#pragma once
+
+#include <cstdint>
+
+namespace weft {
+
+// Element (i, j) is data[i * row_step + j * column_step].
+struct GemmOperand {
+  const float* data;
+  std::int64_t row_step;
+  std::int64_t column_step;
+};
+
+struct GemmSize {
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+};
+
+// Rows are dense. First the product, then in this order what is asked for.
+struct GemmOutput {
+  float* data;
+  std::int64_t row_step;
+  bool accumulate = false;      // add what is there
+  const float* bias = nullptr;  // one value a column
+  bool relu = false;
+};
+
+void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, const GemmOutput& c);
+
+}  // namespace weft

@@ -1,0 +1,22 @@
+// gemm's loops for any processor.
+#include "weft/kernel/cpu/gemm_loops.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+#define WEFT_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+
+namespace weft {
+namespace {
+
+template <class Vector>
+inline Vector multiply_add(const Vector& a, const Vector& b, const Vector& c) {
+  return a * b + c;
+}
+#include "weft/kernel/cpu/gemm_loops.inc"
+
+}  // namespace
+
+const GemmLoops kGemmLoopsGeneric = {pack, multiply};
+
+}  // namespace weft

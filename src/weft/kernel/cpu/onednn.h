@@ -1,0 +1,25 @@
+// What our kernels need of oneDNN's memory orders, without oneDNN's headers.
+//
+// For this folder. Threads: as the kernels; caches belong to one thread each.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/array/array.h"
+
+namespace weft {
+
+// A new array of the shape, type and order of `array`, which is contiguous or blocked.
+Array like(const Array& array);
+// A new f32 array of another shape [N, C, H, W] with the channels in blocks as `array` has them.
+Array like_with_shape(const Array& array, const Shape& shape);
+
+// `values` in the order of `model`; itself if it is so already. Shapes are equal.
+Array in_order_of(const Array& values, const Array& model);
+
+// How many channels lie next to each other at each position of a dense [N, C, H, W] array: 1 for
+// contiguous, 8 or 16 for blocks, C for channels last; 0 for any other order. Channels are padded
+// to a multiple of it.
+std::int64_t channel_block(const Array& array);
+
+}  // namespace weft

@@ -1,0 +1,152 @@
+#include "weft/kernel/cpu/onednn_memory.h"
+
+#include "weft/base/parallel.h"
+#include "weft/kernel/cpu/onednn.h"
+
+namespace weft {
+namespace {
+
+using Tag = dnnl::memory::format_tag;
+
+dnnl::memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+struct ReorderKey {
+  MemoryDesc from;
+  MemoryDesc to;
+  int threads;
+  friend bool operator==(const ReorderKey& a, const ReorderKey& b) {
+    return a.threads == b.threads && a.from == b.from && a.to == b.to;
+  }
+};
+
+const OneDnnFormat& format_of(const Array& blocked) {
+  const auto* const format = dynamic_cast<const OneDnnFormat*>(blocked.format().get());
+  WEFT_CHECK(format != nullptr);
+  return *format;
+}
+
+constexpr std::pair<Tag, std::int64_t> kBlockTags[] = {{Tag::nChw8c, 8}, {Tag::nChw16c, 16}};
+
+}  // namespace
+
+const dnnl::engine& onednn_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::stream& onednn_stream() {
+  static thread_local dnnl::stream stream(onednn_engine());
+  return stream;
+}
+
+MemoryDesc plain_desc(const Shape& shape) {
+  const Strides strides = contiguous_strides(shape);
+  return {dims_of(shape), dnnl::memory::data_type::f32, dims_of(strides)};
+}
+
+MemoryDesc desc_of(const Array& array) {
+  if (array.is_strided()) return plain_desc(array.shape());
+  return format_of(array).desc();
+}
+
+ResultOrder::ResultOrder(const Shape& result_shape, const MemoryDesc& desc) : shape(result_shape) {
+  if (desc != plain_desc(result_shape)) format = std::make_shared<const OneDnnFormat>(desc);
+}
+
+Array ResultOrder::make() const {
+  if (format == nullptr) return Array::empty(shape);
+  return Array::blocked(shape, DType::kF32, format);
+}
+
+dnnl::memory memory_on(const MemoryDesc& desc, const void* data) {
+  return {desc, onednn_engine(), const_cast<void*>(data)};
+}
+
+void Primitive::run(std::unordered_map<int, dnnl::memory> arguments) const {
+  std::shared_ptr<Storage> scratchpad;
+  if (const std::size_t bytes = scratchpad_.get_size(); bytes > 0) {
+    scratchpad = Storage::allocate(bytes);
+    arguments.insert({DNNL_ARG_SCRATCHPAD, memory_on(scratchpad_, scratchpad->data())});
+  }
+  primitive_.execute(onednn_stream(), arguments);
+}
+
+dnnl::primitive_attr onednn_attributes(bool relu) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (relu) {
+    dnnl::post_ops after;
+    after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+    attributes.set_post_ops(after);
+  }
+  return attributes;
+}
+
+void reorder(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target) {
+  static thread_local PlanCache<ReorderKey, Primitive> plans;
+  const auto plan = plans.get({from, to, thread_count()}, [&] {
+    const dnnl::engine& engine = onednn_engine();
+    return Primitive::make<dnnl::reorder>(
+        dnnl::reorder::primitive_desc(engine, from, engine, to, onednn_attributes(false)));
+  });
+  plan->run({{DNNL_ARG_FROM, memory_on(from, source)}, {DNNL_ARG_TO, memory_on(to, target)}});
+}
+
+const void* in_order(const Array& array, const MemoryDesc& desc, std::shared_ptr<Storage>& keep) {
+  const Array dense = array.is_strided() ? array.contiguous() : array;
+  const MemoryDesc from = desc_of(dense);
+  keep = dense.storage();
+  if (from == desc) return dense.raw_data();
+  keep = Storage::allocate(desc.get_size());
+  reorder(from, dense.raw_data(), desc, keep->data());
+  return keep->data();
+}
+
+Array OneDnnFormat::to_strided(const Array& blocked) const {
+  Array result = Array::empty(blocked.shape(), blocked.dtype());
+  reorder(desc_, blocked.raw_data(), plain_desc(blocked.shape()), result.raw_data());
+  return result;
+}
+
+Array like(const Array& array) {
+  if (array.is_strided()) return Array::empty(array.shape(), array.dtype());
+  return Array::blocked(array.shape(), array.dtype(), array.format());
+}
+
+Array like_with_shape(const Array& array, const Shape& shape) {
+  const std::int64_t block = channel_block(array);
+  WEFT_CHECK(block > 0);
+  for (const auto& [tag, size] : kBlockTags) {
+    if (size != block) continue;
+    const MemoryDesc desc(dims_of(shape), dnnl::memory::data_type::f32, tag);
+    return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc));
+  }
+  if (block == 1) return Array::empty(shape);
+  const MemoryDesc desc(dims_of(shape), dnnl::memory::data_type::f32, Tag::nhwc);
+  return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc));
+}
+
+Array in_order_of(const Array& values, const Array& model) {
+  if (values.is_contiguous() && model.is_strided()) return values;
+  if (values.format() != nullptr && values.format() == model.format()) return values;
+  const MemoryDesc desc = desc_of(model);
+  const Array dense = values.is_strided() ? values.contiguous() : values;
+  const MemoryDesc from = desc_of(dense);
+  if (from == desc) return dense;
+  Array result = like(model);
+  reorder(from, dense.raw_data(), desc, result.raw_data());
+  return result;
+}
+
+std::int64_t channel_block(const Array& array) {
+  if (array.is_strided()) return 1;
+  const MemoryDesc& desc = format_of(array).desc();
+  const auto dims = dims_of(array.shape());
+  const auto type = dnnl::memory::data_type::f32;
+  for (const auto& [tag, size] : kBlockTags) {
+    if (desc == MemoryDesc(dims, type, tag)) return size;
+  }
+  return desc == MemoryDesc(dims, type, Tag::nhwc) ? array.shape()[1] : 0;
+}
+
+}  // namespace weft

@@ -1,0 +1,90 @@
+#include "weft/kernel/matmul.h"
+
+#include <algorithm>
+
+#include "weft/base/parallel.h"
+#include "weft/kernel/cpu/gemm.h"
+
+namespace weft {
+namespace {
+
+// A matrix of a batch: the first element and the steps of its two axes.
+template <class T>
+struct Matrix {
+  T* data;
+  std::int64_t row_step;
+  std::int64_t column_step;
+};
+
+template <class T>
+Matrix<const T> operand(const Array& array, bool transpose) {
+  const int rank = array.ndim();
+  const std::int64_t row = array.strides()[rank - 2];
+  const std::int64_t column = array.strides()[rank - 1];
+  return {array.data<T>(), transpose ? column : row, transpose ? row : column};
+}
+
+// Elements from the first matrix of `array` to matrix `index` of a batch of shape out[0 .. -2).
+std::int64_t batch_offset(const Array& array, const Shape& out, std::int64_t index) {
+  std::int64_t offset = 0;
+  for (int axis = out.size() - 3; axis >= 0; --axis) {
+    const std::int64_t position = index % out[axis];
+    index /= out[axis];
+    if (array.shape()[axis] != 1) offset += position * array.strides()[axis];
+  }
+  return offset;
+}
+
+void multiply(const GemmSize& size, const Matrix<const float>& a, const Matrix<const float>& b,
+              float* out, bool accumulate) {
+  gemm(size, {a.data, a.row_step, a.column_step}, {b.data, b.row_step, b.column_step},
+       {out, size.n, accumulate});
+}
+
+void multiply(const GemmSize& size, const Matrix<const double>& a, const Matrix<const double>& b,
+              double* out, bool accumulate) {
+  const std::int64_t grain = 1 + 16384 / std::max<std::int64_t>(1, size.n * size.k);
+  parallel_for(size.m, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      double* const row = out + i * size.n;
+      if (!accumulate) std::fill_n(row, size.n, 0.0);
+      for (std::int64_t k = 0; k < size.k; ++k) {
+        const double x = a.data[i * a.row_step + k * a.column_step];
+        const double* const from = b.data + k * b.row_step;
+        for (std::int64_t j = 0; j < size.n; ++j) row[j] += x * from[j * b.column_step];
+      }
+    }
+  });
+}
+
+template <class T>
+void run(const Array& a, const Array& b, Array& out, const MatmulOptions& options) {
+  const Shape& shape = out.shape();
+  const int rank = shape.size();
+  const GemmSize size{shape[rank - 2], shape[rank - 1], a.dim(options.transpose_a ? -2 : -1)};
+  WEFT_CHECK(out.is_contiguous() && a.ndim() == rank && b.ndim() == rank);
+  WEFT_CHECK(a.dim(options.transpose_a ? -1 : -2) == size.m);
+  WEFT_CHECK(b.dim(options.transpose_b ? -1 : -2) == size.k);
+  WEFT_CHECK(b.dim(options.transpose_b ? -2 : -1) == size.n);
+  if (out.size() == 0) return;
+  const std::int64_t count = out.size() / (size.m * size.n);
+  for (std::int64_t index = 0; index < count; ++index) {
+    auto left = operand<T>(a, options.transpose_a);
+    auto right = operand<T>(b, options.transpose_b);
+    left.data += batch_offset(a, shape, index);
+    right.data += batch_offset(b, shape, index);
+    multiply(size, left, right, out.data<T>() + index * size.m * size.n, options.accumulate);
+  }
+}
+
+}  // namespace
+
+void matmul(const Array& a, const Array& b, Array& out, const MatmulOptions& options) {
+  if (out.dtype() == DType::kF64) {
+    run<double>(a.strided(), b.strided(), out, options);
+  } else {
+    run<float>(a.strided(), b.strided(), out, options);
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,310 @@
+#include "weft/kernel/pool.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "weft/base/parallel.h"
+#include "weft/kernel/cpu/onednn.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+
+namespace weft {
+namespace {
+
+// One image of one block of channels: rows of pixels of kLanes values.
+struct Plane {
+  std::int64_t height;
+  std::int64_t width;
+};
+
+// The part of a window along one axis that lies on the image.
+struct Span {
+  std::int64_t begin;   // first position on the image
+  std::int64_t end;     // behind the last
+  std::int64_t offset;  // of `begin` in the window
+};
+
+Span window(std::int64_t output, std::int64_t extent, std::size_t axis,
+            const Pool2dGeometry& geometry) {
+  const std::int64_t first = output * geometry.stride[axis] - geometry.padding[axis];
+  const std::int64_t begin = std::max<std::int64_t>(first, 0);
+  return {begin, std::min(first + geometry.kernel[axis], extent), begin - first};
+}
+
+// Calls body(index of the output's pixel, rows, columns) for every window of a plane.
+template <class Body>
+void for_each_window(const Plane& in, const Plane& out, const Pool2dGeometry& geometry, Body body) {
+  for (std::int64_t i = 0; i < out.height; ++i) {
+    const Span rows = window(i, in.height, 0, geometry);
+    for (std::int64_t j = 0; j < out.width; ++j) {
+      body(i * out.width + j, rows, window(j, in.width, 1, geometry));
+    }
+  }
+}
+
+template <class T, int kLanes, class Index>
+struct MaxForward {
+  Plane in;
+  Plane out;
+  const Pool2dGeometry& geometry;
+
+  void operator()(const T* x, T* y, Index* winners) const {
+    for_each_window(in, out, geometry, [&](std::int64_t at, const Span& rows, const Span& columns) {
+      T best[kLanes];
+      Index winner[kLanes] = {};
+      for (int lane = 0; lane < kLanes; ++lane) best[lane] = std::numeric_limits<T>::lowest();
+      bool first = true;
+      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+        const std::int64_t row = (r - rows.begin + rows.offset) * geometry.kernel[1];
+        for (std::int64_t c = columns.begin; c < columns.end; ++c) {
+          const T* const from = x + (r * in.width + c) * kLanes;
+          const auto position = static_cast<Index>(row + c - columns.begin + columns.offset);
+          for (int lane = 0; lane < kLanes; ++lane) {
+            const bool wins = first || from[lane] > best[lane];
+            best[lane] = wins ? from[lane] : best[lane];
+            winner[lane] = wins ? position : winner[lane];
+          }
+          first = false;
+        }
+      }
+      for (int lane = 0; lane < kLanes; ++lane) y[at * kLanes + lane] = best[lane];
+      if (winners == nullptr) return;
+      for (int lane = 0; lane < kLanes; ++lane) winners[at * kLanes + lane] = winner[lane];
+    });
+  }
+};
+
+template <class T, int kLanes, class Index>
+struct MaxBackward {
+  Plane in;
+  Plane out;
+  const Pool2dGeometry& geometry;
+
+  void operator()(const T* dy, const Index* winners, T* dx) const {
+    std::fill_n(dx, in.height * in.width * kLanes, T{0});
+    for (std::int64_t i = 0; i < out.height; ++i) {
+      for (std::int64_t j = 0; j < out.width; ++j) {
+        const std::int64_t at = (i * out.width + j) * kLanes;
+        const std::int64_t row = i * geometry.stride[0] - geometry.padding[0];
+        const std::int64_t column = j * geometry.stride[1] - geometry.padding[1];
+        for (int lane = 0; lane < kLanes; ++lane) {
+          const auto winner = static_cast<std::int64_t>(winners[at + lane]);
+          const std::int64_t r = row + winner / geometry.kernel[1];
+          const std::int64_t c = column + winner % geometry.kernel[1];
+          dx[(r * in.width + c) * kLanes + lane] += dy[at + lane];
+        }
+      }
+    }
+  }
+};
+
+template <class T, int kLanes>
+struct AvgForward {
+  Plane in;
+  Plane out;
+  const Pool2dGeometry& geometry;
+
+  void operator()(const T* x, T* y) const {
+    const T share = T{1} / static_cast<T>(geometry.kernel[0] * geometry.kernel[1]);
+    for_each_window(in, out, geometry, [&](std::int64_t at, const Span& rows, const Span& columns) {
+      T sum[kLanes] = {};
+      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+        for (std::int64_t c = columns.begin; c < columns.end; ++c) {
+          const T* const from = x + (r * in.width + c) * kLanes;
+          for (int lane = 0; lane < kLanes; ++lane) sum[lane] += from[lane];
+        }
+      }
+      for (int lane = 0; lane < kLanes; ++lane) y[at * kLanes + lane] = sum[lane] * share;
+    });
+  }
+};
+
+template <class T, int kLanes>
+struct AvgBackward {
+  Plane in;
+  Plane out;
+  const Pool2dGeometry& geometry;
+
+  void operator()(const T* dy, T* dx) const {
+    std::fill_n(dx, in.height * in.width * kLanes, T{0});
+    const T share = T{1} / static_cast<T>(geometry.kernel[0] * geometry.kernel[1]);
+    for_each_window(in, out, geometry, [&](std::int64_t at, const Span& rows, const Span& columns) {
+      T each[kLanes];
+      for (int lane = 0; lane < kLanes; ++lane) each[lane] = dy[at * kLanes + lane] * share;
+      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+        for (std::int64_t c = columns.begin; c < columns.end; ++c) {
+          T* const to = dx + (r * in.width + c) * kLanes;
+          for (int lane = 0; lane < kLanes; ++lane) to[lane] += each[lane];
+        }
+      }
+    });
+  }
+};
+
+struct Planes {
+  Plane in;
+  Plane out;
+  std::int64_t count;
+  std::int64_t in_size() const { return in.height * in.width; }
+  std::int64_t out_size() const { return out.height * out.width; }
+};
+
+Planes planes_of(const Shape& x, const Shape& y, std::int64_t block) {
+  const std::int64_t blocks = (x[1] + block - 1) / block;
+  return {{x[2], x[3]}, {y[2], y[3]}, x[0] * blocks};
+}
+
+template <class Body>
+void for_each_plane(const Planes& planes, Body body) {
+  const std::int64_t grain = 1 + 16384 / std::max<std::int64_t>(1, planes.in_size());
+  parallel_for(planes.count, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t plane = begin; plane < end; ++plane) body(plane);
+  });
+}
+
+// Calls body with a value of the type and the number of lanes as a constant.
+template <class Body>
+void with_lanes(DType dtype, std::int64_t block, Body body) {
+  if (dtype == DType::kF64) {
+    body(double{}, std::integral_constant<int, 1>());
+  } else if (block == 8) {
+    body(float{}, std::integral_constant<int, 8>());
+  } else if (block == 16) {
+    body(float{}, std::integral_constant<int, 16>());
+  } else {
+    body(float{}, std::integral_constant<int, 1>());
+  }
+}
+
+// `array` contiguous or in blocks of 8 or 16 channels.
+Array in_lanes(const Array& array) {
+  if (array.is_strided()) return array.contiguous();
+  const std::int64_t block = channel_block(array);
+  return block == 8 || block == 16 ? array : array.strided();
+}
+
+bool small_window(const Pool2dGeometry& geometry) {
+  return geometry.kernel[0] * geometry.kernel[1] <= 256;
+}
+
+template <class T>
+T* values(const Array& array) {
+  return static_cast<T*>(array.raw_data());
+}
+
+}  // namespace
+
+Shape pool2d_shape(const Shape& x, const Pool2dGeometry& geometry) {
+  Shape shape = x;
+  for (int axis = 0; axis < 2; ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    shape[2 + axis] =
+        (x[2 + axis] + 2 * geometry.padding[i] - geometry.kernel[i]) / geometry.stride[i] + 1;
+  }
+  return shape;
+}
+
+MaxPool2d max_pool2d_forward(const Array& given, const Pool2dGeometry& geometry,
+                             bool with_winners) {
+  const Array x = in_lanes(given);
+  const std::int64_t block = channel_block(x);
+  const Shape shape = pool2d_shape(x.shape(), geometry);
+  MaxPool2d result;
+  result.y =
+      x.dtype() == DType::kF64 ? Array::empty(shape, DType::kF64) : like_with_shape(x, shape);
+  const Planes planes = planes_of(x.shape(), shape, block);
+  const bool small = small_window(geometry);
+  if (with_winners) {
+    result.winners =
+        Array::empty({planes.count, planes.out_size(), block}, small ? DType::kU8 : DType::kI64);
+  }
+  with_lanes(x.dtype(), block, [&](auto zero, auto lanes) {
+    using T = decltype(zero);
+    constexpr int kLanes = decltype(lanes)::value;
+    const auto run = [&](auto index) {
+      using Index = decltype(index);
+      const MaxForward<T, kLanes, Index> pool{planes.in, planes.out, geometry};
+      for_each_plane(planes, [&](std::int64_t plane) {
+        const std::int64_t at = plane * planes.out_size() * kLanes;
+        pool(values<T>(x) + plane * planes.in_size() * kLanes, values<T>(result.y) + at,
+             with_winners ? values<Index>(result.winners) + at : nullptr);
+      });
+    };
+    if (small) {
+      run(std::uint8_t{});
+    } else {
+      run(std::int64_t{});
+    }
+  });
+  return result;
+}
+
+Array max_pool2d_backward(const Array& given, const MaxPool2d& forward, const Shape& x_shape,
+                          const Pool2dGeometry& geometry) {
+  const Array dy =
+      given.dtype() == DType::kF64 ? given.contiguous() : in_order_of(given, forward.y);
+  const std::int64_t block = channel_block(dy);
+  Array dx =
+      dy.dtype() == DType::kF64 ? Array::empty(x_shape, DType::kF64) : like_with_shape(dy, x_shape);
+  const Planes planes = planes_of(x_shape, dy.shape(), block);
+  with_lanes(dy.dtype(), block, [&](auto zero, auto lanes) {
+    using T = decltype(zero);
+    constexpr int kLanes = decltype(lanes)::value;
+    const auto run = [&](auto index) {
+      using Index = decltype(index);
+      const MaxBackward<T, kLanes, Index> pool{planes.in, planes.out, geometry};
+      for_each_plane(planes, [&](std::int64_t plane) {
+        const std::int64_t at = plane * planes.out_size() * kLanes;
+        pool(values<T>(dy) + at, values<Index>(forward.winners) + at,
+             values<T>(dx) + plane * planes.in_size() * kLanes);
+      });
+    };
+    if (forward.winners.dtype() == DType::kU8) {
+      run(std::uint8_t{});
+    } else {
+      run(std::int64_t{});
+    }
+  });
+  return dx;
+}
+
+Array avg_pool2d_forward(const Array& given, const Pool2dGeometry& geometry) {
+  const Array x = in_lanes(given);
+  const std::int64_t block = channel_block(x);
+  const Shape shape = pool2d_shape(x.shape(), geometry);
+  Array y = x.dtype() == DType::kF64 ? Array::empty(shape, DType::kF64) : like_with_shape(x, shape);
+  const Planes planes = planes_of(x.shape(), shape, block);
+  with_lanes(x.dtype(), block, [&](auto zero, auto lanes) {
+    using T = decltype(zero);
+    constexpr int kLanes = decltype(lanes)::value;
+    const AvgForward<T, kLanes> pool{planes.in, planes.out, geometry};
+    for_each_plane(planes, [&](std::int64_t plane) {
+      pool(values<T>(x) + plane * planes.in_size() * kLanes,
+           values<T>(y) + plane * planes.out_size() * kLanes);
+    });
+  });
+  return y;
+}
+
+Array avg_pool2d_backward(const Array& given, const Shape& x_shape,
+                          const Pool2dGeometry& geometry) {
+  const Array dy = in_lanes(given);
+  const std::int64_t block = channel_block(dy);
+  Array dx =
+      dy.dtype() == DType::kF64 ? Array::empty(x_shape, DType::kF64) : like_with_shape(dy, x_shape);
+  const Planes planes = planes_of(x_shape, dy.shape(), block);
+  with_lanes(dy.dtype(), block, [&](auto zero, auto lanes) {
+    using T = decltype(zero);
+    constexpr int kLanes = decltype(lanes)::value;
+    const AvgBackward<T, kLanes> pool{planes.in, planes.out, geometry};
+    for_each_plane(planes, [&](std::int64_t plane) {
+      pool(values<T>(dy) + plane * planes.out_size() * kLanes,
+           values<T>(dx) + plane * planes.in_size() * kLanes);
+    });
+  });
+  return dx;
+}
+
+}  // namespace weft

@@ -1,0 +1,42 @@
+// Pooling over images [N, C, H, W] and its gradients, f32 and f64.
+//
+// Channels in blocks stay in blocks: a blocked input gives a blocked result. Padding is at most
+// half the window, so every window holds at least one value.
+// Deterministic: the same bits for any thread count.
+// Threads: the calling thread and the compute threads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "weft/array/array.h"
+
+namespace weft {
+
+// Pairs are {height, width}; the stride is at least 1.
+struct Pool2dGeometry {
+  std::array<std::int64_t, 2> kernel = {2, 2};
+  std::array<std::int64_t, 2> stride = {2, 2};
+  std::array<std::int64_t, 2> padding = {0, 0};
+};
+
+Shape pool2d_shape(const Shape& x, const Pool2dGeometry& geometry);
+
+// Which position of its window gave each result, in the order of y; row-major in the window.
+// `winners` is left undefined unless wanted.
+struct MaxPool2d {
+  Array y;
+  Array winners;
+};
+MaxPool2d max_pool2d_forward(const Array& x, const Pool2dGeometry& geometry, bool with_winners);
+
+// dx of shape `x_shape`, in the order of `y`, which the forward gave with `winners`.
+Array max_pool2d_backward(const Array& dy, const MaxPool2d& forward, const Shape& x_shape,
+                          const Pool2dGeometry& geometry);
+
+// Padding counts as zeros.
+Array avg_pool2d_forward(const Array& x, const Pool2dGeometry& geometry);
+// dx in dy's order.
+Array avg_pool2d_backward(const Array& dy, const Shape& x_shape, const Pool2dGeometry& geometry);
+
+}  // namespace weft
