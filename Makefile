@@ -1,6 +1,6 @@
 # The short names of everything; each line is a command that also works by hand.
 #   make            release build              make sim SEED=7    one simulated swarm, repeated
-#   make test       the fast tests             make fuzz T=codec S=60
+#   make test       the fast tests             make fuzz T=membership S=60
 #   make check      everything that CI runs    make bench [B=args of `weft bench`]
 #   make fmt | tidy | clang-tidy | size        make clean
 .PHONY: all test check fmt tidy clang-tidy sim fuzz bench size clean
@@ -22,6 +22,14 @@ tidy:
 
 clang-tidy:
 	python3 tools/clang_tidy.py
+
+# Seconds without an end that matters: the driver stops at S.
+S ?= 60
+T ?= membership
+fuzz:
+	./test --stage release --only fuzz/$(T)
+	build/release/fuzz/$(T)_fuzz --runs 1000000000 --seed $$(date +%s) --seconds $(S) \
+	  fuzz/corpus/$(T)
 
 B ?= train --model cnn --batch 64 --threads 1 --json
 bench: all

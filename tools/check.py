@@ -5,7 +5,8 @@ Stages, in this order: layout (tools/tidy.py and its own test), format, release 
 the release build), headers, asan and tsan (the ctests labelled fast, built with sanitizers),
 clang-tidy.
 A line is printed for each program: its name, cases passed and failed, seconds. A program that ran
-no case, a folder without a test program and a build that fails count as failures.
+no case, a folder without a test program and a build that fails count as failures. Where
+clang-format-14 or clang-tidy-14 cannot be had, its stage is skipped, and a line says so.
 """
 import argparse
 import concurrent.futures
@@ -37,6 +38,11 @@ class Tally:
     def __init__(self):
         self.passed = 0
         self.failed = 0
+        self.skipped = []
+
+    def skip(self, name, why):
+        self.skipped.append(name)
+        print(f"skip {name:<32} {why}", flush=True)
 
     def add(self, name, passed, failed, seconds, output=""):
         self.passed += passed
@@ -82,6 +88,9 @@ def sources():
 
 
 def check_format(tally):
+    if shutil.which("clang-format-14") is None:
+        tally.skip("format", "clang-format-14 is not installed")
+        return
     start = time.monotonic()
     files = sources()
     ran = run(["clang-format-14", "--dry-run", "--Werror", *files])
@@ -199,6 +208,9 @@ def stage_release(tally, options):
 
 
 def stage_clang_tidy(tally, options):
+    if shutil.which("clang-tidy-14") is None:
+        tally.skip("clang-tidy", "clang-tidy-14 is not installed")
+        return
     tally.command("clang-tidy", ["python3", "tools/clang_tidy.py", "--minutes",
                                  str(options.tidy_minutes)])
 
@@ -229,7 +241,8 @@ def main(arguments):
             tally.add(tool, 0, 1, 0, f"{tool} is not installed: run tools/install_deps.sh test")
     for stage in stages:
         STAGES[stage](tally, options)
-    print(f"{time.monotonic() - start:.0f} s in all")
+    left_out = f"; stages skipped: {', '.join(tally.skipped)}" if tally.skipped else ""
+    print(f"{time.monotonic() - start:.0f} s in all{left_out}")
     print(f"{tally.passed} passed, {tally.failed} failed")
     return 1 if tally.failed or tally.passed == 0 else 0
 

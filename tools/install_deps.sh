@@ -3,7 +3,8 @@
 #
 # usage: tools/install_deps.sh [build|test]
 #   build  what it takes to compile and run the program (the default)
-#   test   that, and what ./test uses besides
+#   test   that, and what ./test uses besides; the checkers of style (clang-format-14,
+#          clang-tidy-14) are installed where the distribution has them, and ./test says so if not
 # Debian 12 and Ubuntu 24.04, as root or with sudo. WEFT_SKIP_INSTALL=1 leaves the machine alone.
 # docs/dependencies.md says what each package is for.
 set -euo pipefail
@@ -15,7 +16,11 @@ build_packages=(
   dataset-fashion-mnist
 )
 test_packages=(
-  libgtest-dev libgmock-dev python3 clang-format-14 clang-tidy-14
+  libgtest-dev libgmock-dev python3
+)
+# Other versions format otherwise, so no other will do.
+style_packages=(
+  clang-format-14 clang-tidy-14
 )
 
 fail() {
@@ -24,7 +29,7 @@ fail() {
 }
 
 case "${1:-build}" in
-  build) wanted=("${build_packages[@]}") ;;
+  build) wanted=("${build_packages[@]}") style_packages=() ;;
   test) wanted=("${build_packages[@]}" "${test_packages[@]}") ;;
   *) fail "unknown set '$1': expected build or test" ;;
 esac
@@ -54,15 +59,19 @@ missing=()
 for package in "${wanted[@]}"; do
   installed "$package" || missing+=("$package")
 done
-if [ ${#missing[@]} -eq 0 ]; then
+missing_style=()
+for package in "${style_packages[@]}"; do
+  installed "$package" || missing_style+=("$package")
+done
+if [ $((${#missing[@]} + ${#missing_style[@]})) -eq 0 ]; then
   exit 0
 fi
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   command -v sudo >/dev/null ||
-    fail "${#missing[@]} packages are missing, and this is neither root nor is sudo installed." \
-      "As root, run:  apt-get install ${missing[*]}"
+    fail "packages are missing, and this is neither root nor is sudo installed." \
+      "As root, run:  apt-get install ${missing[*]} ${missing_style[*]}"
   as_root=(sudo)
 fi
 
@@ -73,14 +82,22 @@ apt_get() {
     apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1
 }
 
-echo "installing ${#missing[@]} packages: ${missing[*]}"
 # A list that is too old names files that the mirror no longer has: look again, then try again.
-if ! apt_get install --no-install-recommends "${missing[@]}"; then
-  if ! { apt_get update && apt_get install --no-install-recommends "${missing[@]}"; }; then
+install() {
+  echo "installing $# packages: $*"
+  apt_get install --no-install-recommends "$@" ||
+    { apt_get update && apt_get install --no-install-recommends "$@"; }
+}
+
+if [ ${#missing[@]} -gt 0 ]; then
+  if ! install "${missing[@]}"; then
     tail -n 15 "$log" >&2
     fail "apt-get could not install them (its last lines stand above)."
   fi
+  for package in "${missing[@]}"; do
+    installed "$package" || fail "apt-get ended well, yet '$package' is not installed."
+  done
 fi
-for package in "${missing[@]}"; do
-  installed "$package" || fail "apt-get ended well, yet '$package' is not installed."
-done
+if [ ${#missing_style[@]} -gt 0 ] && ! install "${missing_style[@]}"; then
+  echo "install_deps: ${missing_style[*]} cannot be had here; ./test leaves their stages out" >&2
+fi

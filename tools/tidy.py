@@ -6,9 +6,10 @@ usage: tools/tidy.py [--root DIR] [--headers]
 
 The rules: the arrows of layers.txt, in sources and in CMake; includes by full path; headers that
 begin with a comment and then `#pragma once`; no word of BANNED outside its folders; sizes of files
-and functions; no words of unfinished work; a test program in every folder. A line may break a rule
-on words if it says why: `// tidy: allow WORD: reason`. Ends with "N passed, N failed", one check a
-file; exit code 1 if any failed. Needs nothing but Python's standard library.
+and functions; no words of unfinished work; a test program in every folder; what the documents link
+to, and the paths they name, exist. A line may break a rule on words if it says why:
+`// tidy: allow WORD: reason`. Ends with "N passed, N failed", one check a file; exit code 1 if any
+failed. Needs nothing but Python's standard library.
 """
 import argparse
 import concurrent.futures
@@ -48,6 +49,8 @@ UNFINISHED = re.compile(r"\b(to" r"do|fix" r"me|x" r"xx|ha" r"ck|for n" r"ow|not
                         r"unimpl" r"emented|place" r"holder|st" r"ub(?:bed|s)?)\b", re.IGNORECASE)
 LOCAL_PATH = re.compile(r"(?<![\w.])/(?:home|work|Users)/\w")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+NAMED_PATH = re.compile(r"`((?:src|tools|docs|fuzz|tests|recipes|cmake|bench)/[\w./-]+)`")
 SOURCE_DIRECTORIES = ("src", "tests", "fuzz", "bench", "examples", "bindings")
 CODE_SUFFIXES = (".h", ".cpp", ".cu")
 TEXT_SUFFIXES = CODE_SUFFIXES + (".py", ".sh", ".cmake", ".txt", ".toml")
@@ -210,6 +213,24 @@ def tracked_files(root):
     return sorted(path for path in paths if path.is_file())
 
 
+def check_document(root, path):
+    """Faults of links and paths in a Markdown file; NAME in a path stands for any name."""
+    faults = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        here = f"{path.relative_to(root)}:{number}"
+        for target in LINK.findall(line):
+            file = target.split("#")[0]
+            if file and not re.match(r"[a-z]+:", file) and not (path.parent / file).exists():
+                faults.append(f"{here}: link to {target}: no such file")
+        for name in NAMED_PATH.findall(line):
+            pattern = re.sub(r"[A-Z]{4,}", "*", name)
+            if not (list(root.glob(pattern)) if "*" in pattern else (root / name).exists()):
+                faults.append(f"{here}: {name}: no such file")
+        if LOCAL_PATH.search(line):
+            faults.append(f"{here}: path of one person's machine")
+    return faults
+
+
 def check_layout(root):
     layers, wrong = read_layers(root)
     results = [[f"layers.txt:{line}: {text}" for line, text in wrong]]
@@ -219,6 +240,8 @@ def check_layout(root):
         if path.suffix in TEXT_SUFFIXES and (top in SOURCE_DIRECTORIES or path.suffix == ".py"):
             if path.name not in ("tidy.py", "tidy_test.py"):
                 results.append(File(root, path, layers).check())
+        elif path.suffix == ".md":
+            results.append(check_document(root, path))
     for folder in layers:
         here = [path for path in paths if path.parent == root / "src" / "weft" / folder]
         if here and not any(path.name.endswith("_test.cpp") for path in here):

@@ -173,6 +173,22 @@ class Sizes(Tree):
                 self.assertEqual(self.faults(), [])
 
 
+class Documents(Tree):
+    def expect_text(self, text, part):
+        self.write("docs/page.md", text)
+        self.expect(part)
+
+    def test_links_and_paths_that_lead_nowhere(self):
+        self.expect_text("[a](other.md)\n", "docs/page.md:1: link to other.md")
+        self.expect_text("see `src/weft/b/gone.h`\n", "src/weft/b/gone.h: no such file")
+        self.expect_text("see `src/weft/b/NAME_gone.h`\n", "no such file")
+
+    def test_links_and_paths_that_lead_somewhere(self):
+        self.write("docs/page.md", "[a](../layers.txt#order) [b](https://example.org/x) [c](#d)\n"
+                   "`src/weft/b/thing.h` `src/weft/b/NAME_test.cpp` `src/weft/b/`\n")
+        self.assertEqual(self.faults(), [])
+
+
 class Headers(Tree):
     def test_a_header_that_leans_on_its_includer(self):
         self.assertEqual([f for faults in tidy.check_headers(self.root) for f in faults], [])
