@@ -46,7 +46,7 @@ enum class SimCrash : std::uint8_t {
 
 class SimNetwork;
 
-// One machine's transport. Owned by the network; dies with crash() or remove.
+// One machine's transport. Owned by the network; after crash() it does nothing any more.
 class SimTransport final : public Transport {
  public:
   const PeerId& self() const override;
@@ -57,13 +57,21 @@ class SimTransport final : public Transport {
   void cancel_bulk(const PeerId& to) override;
   void close(const PeerId& peer, const Status& why) override;
   bool linked(const PeerId& peer) const override;
-  TransportStats stats() const;
+  std::vector<std::string> endpoints() const override;
+  TransportStats stats(const PeerId& peer) const override;
+  TransportStats total_stats() const override;
+
+  // For SimNetwork::start().
+  SimTransport(SimNetwork& network, std::uint32_t index, std::uint64_t life)
+      : network_(network), index_(index), life_(life) {}
 
  private:
-  friend class SimNetwork;
-  SimTransport(SimNetwork& network, std::uint32_t index) : network_(network), index_(index) {}
+  // False once its machine has crashed, even if that has been started again.
+  bool alive() const;
+
   SimNetwork& network_;
   std::uint32_t index_;
+  std::uint64_t life_;
 };
 
 class SimNetwork {

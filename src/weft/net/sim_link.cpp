@@ -1,0 +1,303 @@
+#include "weft/net/sim_state.h"
+#include "weft/wire/frame_type.h"
+
+namespace weft {
+
+// What a frame costs beside its head and body.
+static constexpr std::size_t kFrameOverhead = 16;
+static constexpr std::size_t kQueueBytesMax = std::size_t{64} << 20;
+
+static SimPair pair_of(std::uint32_t a, std::uint32_t b) { return std::minmax(a, b); }
+
+static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
+
+// --- Dialling.
+
+void SimNetwork::Impl::connect(std::uint32_t from, const PeerAddress& peer) {
+  SimMachine& machine = machines[from];
+  const auto known = indexes.find(peer.id);
+  const std::uint32_t to = known == indexes.end() ? UINT32_MAX : known->second;
+  if (up_link(from, peer.id) || machine.dialing.contains(to)) return;
+  if (to != UINT32_MAX) machine.dialing.insert(to);
+  dial(from, peer, 0);
+}
+
+void SimNetwork::Impl::dial(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint) {
+  if (endpoint >= peer.endpoints.size()) {
+    const auto known = indexes.find(peer.id);
+    if (known != indexes.end()) machines[from].dialing.erase(known->second);
+    at_machine(from, now(), [this, from, id = peer.id] {
+      const Status why = unavailable("connect: no endpoint of " + id.short_name() + " answers");
+      machines[from].handler->on_link_down(id, why);
+    });
+    return;
+  }
+  const TimePoint when = now() + delay(from, from);
+  at_machine(from, when, [=, this] { arrive_dial(from, peer, endpoint); });
+}
+
+void SimNetwork::Impl::arrive_dial(std::uint32_t from, const PeerAddress& peer,
+                                   std::size_t endpoint) {
+  const auto known = indexes.find(peer.id);
+  const std::string name = known == indexes.end() ? "" : "sim:" + std::to_string(known->second);
+  if (name != peer.endpoints[endpoint]) {
+    return dial_failed(from, peer, endpoint, unavailable("connect: refused"), now());
+  }
+  const std::uint32_t to = known->second;
+  if (!machines[from].dialing.contains(to)) return;  // closed, or linked from the other side
+  const SimMachine& target = machines[to];
+  const bool silent = blocked(from, to) || blocked(to, from) ||
+                      (!target.running && target.stopped_by == SimCrash::kPowerLoss);
+  if (silent) {
+    return dial_failed(from, peer, endpoint, timed_out("connect: no answer"),
+                       now() + options.connect_timeout);
+  }
+  if (!target.running) {
+    return dial_failed(from, peer, endpoint, unavailable("connect: refused"), now());
+  }
+  at_machine(to, now(), [=, this] { link_up(from, to); });
+}
+
+void SimNetwork::Impl::dial_failed(std::uint32_t from, const PeerAddress& peer,
+                                   std::size_t endpoint, Status why, TimePoint when) {
+  const auto known = indexes.find(peer.id);
+  const bool last = endpoint + 1 == peer.endpoints.size();
+  at_machine(from, when, [=, this, why = std::move(why)] {
+    if (!last) return dial(from, peer, endpoint + 1);
+    if (known != indexes.end() && machines[from].dialing.erase(known->second) == 0) return;
+    machines[from].handler->on_link_down(peer.id, why);
+  });
+}
+
+// Runs at the machine that was dialled.
+void SimNetwork::Impl::link_up(std::uint32_t from, std::uint32_t to) {
+  if (!machines[from].running || !machines[from].dialing.contains(to)) return;
+  if (const auto old = current(from, to)) {
+    const int here = old->end_of(to);
+    const SimEnd there = old->state[static_cast<std::size_t>(1 - here)];
+    const bool alive = old->state[static_cast<std::size_t>(here)] == SimEnd::kUp;
+    if (alive && (there == SimEnd::kUp || there == SimEnd::kNotYet)) return;
+    if (alive) take_down(old, here, unavailable("the peer has connected anew"), now());
+  }
+  auto link = std::make_shared<SimLink>();
+  link->ends = {from, to};
+  for (auto& byte : link->exporter) byte = static_cast<std::uint8_t>(rng.below(256));
+  links[pair_of(from, to)] = link;
+  machines[to].dialing.erase(from);
+  const TimePoint answer = now() + delay(to, from);
+  link->direction[1].last_arrival = {answer, answer};
+  const auto announce = [this, link](std::size_t end) {
+    if (link->state[end] != SimEnd::kNotYet || current(link->ends[0], link->ends[1]) != link)
+      return;
+    link->state[end] = SimEnd::kUp;
+    SimMachine& machine = machines[link->ends[end]];
+    const std::uint32_t other = link->ends[1 - end];
+    machine.dialing.erase(other);
+    trace(1, link->ends[end], other, 0);
+    machine.handler->on_link_up(
+        {machines[other].id, end == 1, link->exporter, "sim:" + std::to_string(other)});
+  };
+  // After the old link's end has been told.
+  at_machine(to, now(), [announce] { announce(1); });
+  at_machine(from, answer, [announce] { announce(0); });
+}
+
+// --- Ends of links.
+
+std::shared_ptr<SimLink> SimNetwork::Impl::current(std::uint32_t a, std::uint32_t b) const {
+  const auto found = links.find(pair_of(a, b));
+  return found == links.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<SimLink> SimNetwork::Impl::up_link(std::uint32_t machine,
+                                                   const PeerId& peer) const {
+  const auto other = indexes.find(peer);
+  if (other == indexes.end()) return nullptr;
+  auto link = current(machine, other->second);
+  const bool up =
+      link && link->state[static_cast<std::size_t>(link->end_of(machine))] == SimEnd::kUp;
+  return up ? link : nullptr;
+}
+
+void SimNetwork::Impl::take_down(const std::shared_ptr<SimLink>& link, int end, const Status& why,
+                                 TimePoint when) {
+  const auto e = static_cast<std::size_t>(end);
+  at_machine(link->ends[e], when, [this, link, e, why] {
+    const SimEnd before = std::exchange(link->state[e], SimEnd::kDown);
+    if (before != SimEnd::kUp && before != SimEnd::kClosing) {
+      // Never told of the link: the dial has failed.
+      if (before == SimEnd::kDown ||
+          machines[link->ends[e]].dialing.erase(link->ends[1 - e]) == 0) {
+        return;
+      }
+    }
+    trace(2, link->ends[e], link->ends[1 - e], static_cast<std::uint64_t>(why.code()));
+    machines[link->ends[e]].handler->on_link_down(machines[link->ends[1 - e]].id, why);
+  });
+}
+
+void SimNetwork::Impl::break_both(const std::shared_ptr<SimLink>& link, const Status& why,
+                                  bool at_once) {
+  for (int end = 0; end < 2; ++end) {
+    const auto e = static_cast<std::size_t>(end);
+    const Duration wait = at_once ? Duration() : delay(link->ends[1 - e], link->ends[e]);
+    take_down(link, end, why, now() + wait);
+  }
+}
+
+void SimNetwork::Impl::close(std::uint32_t machine, const PeerId& peer, const Status& why) {
+  const auto other = indexes.find(peer);
+  if (other == indexes.end()) return;
+  const auto link = up_link(machine, peer);
+  if (!link) {
+    if (machines[machine].dialing.erase(other->second) == 0) return;
+    at_machine(machine, now(),
+               [this, machine, peer, why] { machines[machine].handler->on_link_down(peer, why); });
+    return;
+  }
+  const int end = link->end_of(machine);
+  const auto e = static_cast<std::size_t>(end);
+  link->state[e] = SimEnd::kClosing;
+  take_down(link, end, why, now());
+  const std::uint32_t to = other->second;
+  const Duration wait = blocked(machine, to) ? options.break_after : delay(machine, to);
+  const TimePoint seen = std::max(now() + wait, link->direction[e].last_arrival[0]);
+  take_down(link, 1 - end, unavailable("closed by the peer: " + why.message()), seen);
+}
+
+// --- Frames.
+
+Status SimNetwork::Impl::send(std::uint32_t from, const PeerId& to, Lane lane, Frame frame) {
+  if (frame.type <= frame_type::kLastLinkType || frame.head.size() > kFrameHeadBytesMax ||
+      frame.body.size() > kFrameBodyBytesMax) {
+    return invalid_argument("frame of type " + std::to_string(frame.type) + ": out of bounds");
+  }
+  const auto link = up_link(from, to);
+  if (!link) return unavailable("send: no link to " + to.short_name());
+  const int end = link->end_of(from);
+  const auto e = static_cast<std::size_t>(end);
+  const std::size_t bytes = kFrameOverhead + frame.head.size() + frame.body.size();
+  if (lane == Lane::kBulk && link->direction[e].queued[index(lane)] + bytes > kQueueBytesMax) {
+    return unavailable("send: the bulk queue to " + to.short_name() + " is full");
+  }
+  auto entry = std::make_shared<SimQueued>();
+  const TimePoint left = enqueue(link, end, lane, bytes, entry);
+  const TimePoint arrives = left + delay(from, link->ends[1 - e]);
+  SimArrival arrival{lane, std::make_shared<Frame>(std::move(frame))};
+  if (left == now()) {
+    link->stats[e].bytes_sent += bytes;
+    machines[from].total.bytes_sent += bytes;
+    schedule_arrival(link, end, std::move(arrival), arrives);
+    return {};
+  }
+  at_machine(from, left, [=, this] {
+    if (entry->cancelled || link->state[e] != SimEnd::kUp) return;
+    link->stats[e].bytes_sent += bytes;
+    machines[from].total.bytes_sent += bytes;
+    SimDirection& direction = link->direction[e];
+    if (lane == Lane::kBulk) direction.bulk.pop_front();
+    const std::size_t before = direction.queued[index(lane)];
+    direction.queued[index(lane)] = before - bytes;
+    schedule_arrival(link, end, arrival, arrives);
+    const bool fell = before > options.low_water_bytes && before - bytes <= options.low_water_bytes;
+    if (fell) machines[from].handler->on_writable(to, lane);
+  });
+  return {};
+}
+
+TimePoint SimNetwork::Impl::enqueue(const std::shared_ptr<SimLink>& link, int end, Lane lane,
+                                    std::size_t bytes, const std::shared_ptr<SimQueued>& entry) {
+  if (options.bytes_per_second == 0) return now();
+  SimDirection& direction = link->direction[static_cast<std::size_t>(end)];
+  const Duration takes =
+      from_seconds(static_cast<double>(bytes) / static_cast<double>(options.bytes_per_second));
+  direction.queued[index(lane)] += bytes;
+  entry->bytes = bytes;
+  // Control frames have a line of their own: they never wait behind bulk frames.
+  entry->starts = lane == Lane::kBulk ? std::max(now(), direction.busy_until) : now();
+  if (lane == Lane::kBulk) {
+    direction.busy_until = entry->starts + takes;
+    direction.bulk.push_back(entry);
+  }
+  return entry->starts + std::max(takes, Duration(1));
+}
+
+void SimNetwork::Impl::cancel_bulk(std::uint32_t machine, const PeerId& to) {
+  const auto link = up_link(machine, to);
+  if (!link) return;
+  SimDirection& direction = link->direction[static_cast<std::size_t>(link->end_of(machine))];
+  while (!direction.bulk.empty() && direction.bulk.back()->starts > now()) {
+    direction.bulk.back()->cancelled = true;
+    direction.queued[index(Lane::kBulk)] -= direction.bulk.back()->bytes;
+    direction.busy_until = direction.bulk.back()->starts;
+    direction.bulk.pop_back();
+  }
+}
+
+void SimNetwork::Impl::schedule_arrival(const std::shared_ptr<SimLink>& link, int from_end,
+                                        SimArrival arrival, TimePoint when) {
+  const auto e = static_cast<std::size_t>(from_end);
+  TimePoint& last = link->direction[e].last_arrival[index(arrival.lane)];
+  last = std::max(last, when);
+  at_machine(link->ends[1 - e], last,
+             [=, this, arrival = std::move(arrival)] { arrive(link, from_end, arrival); });
+}
+
+void SimNetwork::Impl::arrive(const std::shared_ptr<SimLink>& link, int from_end,
+                              const SimArrival& arrival) {
+  const auto e = static_cast<std::size_t>(from_end);
+  if (link->state[1 - e] != SimEnd::kUp) return;
+  if (blocked(link->ends[e], link->ends[1 - e])) {
+    link->direction[e].held.push_back(arrival);
+    return;
+  }
+  hand_over(link, from_end, arrival);
+}
+
+void SimNetwork::Impl::hand_over(const std::shared_ptr<SimLink>& link, int from_end,
+                                 const SimArrival& arrival) {
+  const auto e = static_cast<std::size_t>(from_end);
+  const std::uint32_t to = link->ends[1 - e];
+  SimMachine& machine = machines[to];
+  const PeerId& from = machines[link->ends[e]].id;
+  const Frame& frame = *arrival.frame;
+  const std::size_t bytes = kFrameOverhead + frame.head.size() + frame.body.size();
+  link->stats[1 - e].bytes_received += bytes;
+  machine.total.bytes_received += bytes;
+  trace(3, link->ends[e], to, (bytes << 8U) | frame.type);
+  ByteSpan body = frame.body.span();
+  if (arrival.lane == Lane::kBulk && !body.empty()) {
+    const MutableByteSpan place =
+        machine.handler->body_destination(from, frame.type, frame.head, body.size());
+    WEFT_CHECK(place.empty() || place.size() == body.size());
+    if (!place.empty()) {
+      std::copy(body.begin(), body.end(), place.begin());
+      body = place;
+    }
+  }
+  machine.handler->on_frame(from, arrival.lane, {frame.type, frame.head, body});
+}
+
+void SimNetwork::Impl::set_blocked(std::uint32_t from, std::uint32_t to, bool value) {
+  const auto link = current(from, to);
+  if (value) {
+    const std::uint64_t number = ++next_block;
+    if (!blocks.try_emplace({from, to}, number).second) return;
+    if (!link) return;
+    at(now() + options.break_after, [=, this] {
+      const auto found = blocks.find({from, to});
+      if (found == blocks.end() || found->second != number || current(from, to) != link) return;
+      break_both(link, timed_out("no answer from the peer's system"), true);
+    });
+    return;
+  }
+  if (blocks.erase({from, to}) == 0 || !link) return;
+  const int end = link->end_of(from);
+  std::deque<SimArrival> held = std::move(link->direction[static_cast<std::size_t>(end)].held);
+  link->direction[static_cast<std::size_t>(end)].held.clear();
+  for (SimArrival& arrival : held) {
+    schedule_arrival(link, end, std::move(arrival), now() + delay(from, to));
+  }
+}
+
+}  // namespace weft

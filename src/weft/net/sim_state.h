@@ -1,0 +1,149 @@
+// The inside of SimNetwork: machines, links and the event queue. For sim_*.cpp only.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/base/check.h"
+#include "weft/net/sim_network.h"
+
+namespace weft {
+
+using SimPair = std::pair<std::uint32_t, std::uint32_t>;
+
+// One end of a link; frames arrive and leave in kUp only.
+enum class SimEnd : std::uint8_t { kNotYet, kUp, kClosing, kDown };
+
+// A frame that has not left yet (links of limited rate only).
+struct SimQueued {
+  TimePoint starts;
+  std::size_t bytes = 0;
+  bool cancelled = false;
+};
+
+struct SimArrival {
+  Lane lane = Lane::kControl;
+  std::shared_ptr<Frame> frame;
+};
+
+struct SimDirection {
+  TimePoint busy_until{};
+  std::array<TimePoint, 2> last_arrival{};
+  std::array<std::size_t, 2> queued{};
+  std::deque<std::shared_ptr<SimQueued>> bulk;
+  // Arrived while the direction was blocked.
+  std::deque<SimArrival> held;
+};
+
+// ends[0] dialled; direction i carries the frames that ends[i] sends.
+struct SimLink {
+  std::array<std::uint32_t, 2> ends{};
+  std::array<SimEnd, 2> state{SimEnd::kNotYet, SimEnd::kNotYet};
+  std::array<SimDirection, 2> direction;
+  std::array<TransportStats, 2> stats;
+  std::array<std::uint8_t, 32> exporter{};
+
+  int end_of(std::uint32_t machine) const { return ends[0] == machine ? 0 : 1; }
+};
+
+struct SimMachine {
+  PeerId id;
+  std::unique_ptr<SimTransport> transport;
+  TransportHandler* handler = nullptr;
+  bool running = false;
+  bool paused = false;
+  SimCrash stopped_by = SimCrash::kKilled;
+  // Counts starts; events of an earlier life are dropped.
+  std::uint64_t life = 0;
+  double slowness = 1;
+  std::set<std::uint32_t> dialing;
+  std::vector<std::function<void()>> held;
+  std::function<void()> alarm_body;
+  std::uint64_t alarm_generation = 0;
+  TransportStats total;
+};
+
+struct SimEvent {
+  TimePoint when;
+  std::uint64_t order = 0;
+  std::function<void()> body;
+};
+
+class SimClock final : public Clock {
+ public:
+  explicit SimClock(std::int64_t unix_time_s) : unix_time_s_(unix_time_s) {}
+  TimePoint now() const override { return now_; }
+  std::int64_t unix_time_s() const override {
+    return unix_time_s_ + static_cast<std::int64_t>(to_seconds(now_.time_since_epoch()));
+  }
+  void set(TimePoint now) { now_ = now; }
+
+ private:
+  std::int64_t unix_time_s_;
+  TimePoint now_{};
+};
+
+struct SimNetwork::Impl {
+  explicit Impl(const SimNetworkOptions& given)
+      : options(given), rng(given.seed, 0x51), clock(given.unix_time_s) {}
+
+  // --- Events (sim_network.cpp).
+  void at(TimePoint when, std::function<void()> body);
+  // An event of this life of a machine: dropped if it has crashed by then, kept while it is paused.
+  void at_machine(std::uint32_t index, TimePoint when, std::function<void()> body);
+  void trace(std::uint64_t what, std::uint64_t a, std::uint64_t b, std::uint64_t c);
+  Duration delay(std::uint32_t from, std::uint32_t to);
+  TimePoint now() const { return clock.now(); }
+  std::uint32_t index_of(const PeerId& id) const;
+  bool blocked(std::uint32_t from, std::uint32_t to) const { return blocks.contains({from, to}); }
+
+  // --- Links (sim_link.cpp).
+  void connect(std::uint32_t from, const PeerAddress& peer);
+  void dial(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint);
+  void arrive_dial(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint);
+  void dial_failed(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint, Status why,
+                   TimePoint when);
+  void link_up(std::uint32_t from, std::uint32_t to);
+  // The link between the two if `machine`'s end of it is up; null otherwise.
+  std::shared_ptr<SimLink> up_link(std::uint32_t machine, const PeerId& peer) const;
+  std::shared_ptr<SimLink> current(std::uint32_t a, std::uint32_t b) const;
+  void take_down(const std::shared_ptr<SimLink>& link, int end, const Status& why, TimePoint when);
+  void break_both(const std::shared_ptr<SimLink>& link, const Status& why, bool at_once);
+  Status send(std::uint32_t from, const PeerId& to, Lane lane, Frame frame);
+  // When the frame has left; keeps the queue's books.
+  TimePoint enqueue(const std::shared_ptr<SimLink>& link, int end, Lane lane, std::size_t bytes,
+                    const std::shared_ptr<SimQueued>& entry);
+  void arrive(const std::shared_ptr<SimLink>& link, int from_end, const SimArrival& arrival);
+  void hand_over(const std::shared_ptr<SimLink>& link, int from_end, const SimArrival& arrival);
+  void schedule_arrival(const std::shared_ptr<SimLink>& link, int from_end, SimArrival arrival,
+                        TimePoint when);
+  void close(std::uint32_t machine, const PeerId& peer, const Status& why);
+  void cancel_bulk(std::uint32_t machine, const PeerId& to);
+  void set_blocked(std::uint32_t from, std::uint32_t to, bool value);
+
+  SimNetworkOptions options;
+  Rng rng;
+  SimClock clock;
+  std::vector<SimEvent> queue;  // a heap: the earliest first
+  std::uint64_t next_order = 0;
+  std::uint64_t hash = 0;
+  std::uint64_t events = 0;
+  std::deque<SimMachine> machines;
+  std::map<PeerId, std::uint32_t> indexes;
+  // Transports of crashed machines: their owners may still hold them.
+  std::vector<std::unique_ptr<SimTransport>> graveyard;
+  std::map<SimPair, std::shared_ptr<SimLink>> links;  // key: the lower index first
+  // Blocked directions, each with the number of the block() that made it.
+  std::map<SimPair, std::uint64_t> blocks;
+  std::uint64_t next_block = 0;
+};
+
+}  // namespace weft
