@@ -1,0 +1,27 @@
+// avg_pool2d: the mean of each window, padding counted as zeros; the gradient is spread evenly.
+#include <numeric>
+
+#include "weft/op/operands.h"
+#include "weft/op/pooling.h"
+
+namespace weft {
+
+Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options) {
+  const Pool2dGeometry geometry = check_pool("avg_pool2d", x, options);
+  return record("avg_pool2d", avg_pool2d_forward(x.array(), geometry), {&x},
+                [geometry, shape = x.shape()](const Array& dy, const InputGradients& dx) {
+                  dx.add(0, avg_pool2d_backward(dy, shape, geometry));
+                });
+}
+
+static std::vector<OpSample> samples() {
+  return pool_samples(
+      [](const Tensor& x, const Pool2dOptions& options) { return avg_pool2d(x, options); },
+      [](const std::vector<double>& values, const Pool2dOptions& options) {
+        return std::accumulate(values.begin(), values.end(), 0.0) /
+               static_cast<double>(options.kernel[0] * options.kernel[1]);
+      });
+}
+extern const OpDef avg_pool2d_op = {"avg_pool2d", samples};
+
+}  // namespace weft

@@ -1,0 +1,171 @@
+// conv2d: y = x * weight + bias, then the activation; the gradients are the two other products
+// of the same three arrays.
+#include <algorithm>
+
+#include "weft/kernel/conv.h"
+#include "weft/kernel/linear.h"
+#include "weft/op/conv.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+namespace {
+
+void check_options(const Conv2dOptions& options) {
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    if (options.stride[axis] < 1 || options.dilation[axis] < 1 || options.padding[axis] < 0) {
+      throw_operand("conv2d", "stride and dilation of at least 1 and padding of at least 0",
+                    "stride " + std::to_string(options.stride[axis]) + ", dilation " +
+                        std::to_string(options.dilation[axis]) + ", padding " +
+                        std::to_string(options.padding[axis]));
+    }
+  }
+  if (options.groups < 1) {
+    throw_operand("conv2d", "at least 1 group", std::to_string(options.groups));
+  }
+}
+
+void check(const Tensor& x, const Tensor& weight, const Tensor& bias,
+           const Conv2dOptions& options) {
+  check_floating("conv2d", x);
+  check_floating("conv2d", weight);
+  check_options(options);
+  const std::string shapes = to_string(x.shape()) + " and " + to_string(weight.shape());
+  if (x.ndim() != 4 || weight.ndim() != 4 || x.dim(1) != weight.dim(1) * options.groups ||
+      weight.size() == 0 || weight.dim(0) % options.groups != 0) {
+    throw_operand("conv2d", "x [N, C, H, W] and a weight [O, C / groups, kh, kw]", shapes);
+  }
+  for (int axis = 0; axis < 2; ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    const std::int64_t reach = options.dilation[i] * (weight.dim(2 + axis) - 1) + 1;
+    if (reach > x.dim(2 + axis) + 2 * options.padding[i]) {
+      throw_operand("conv2d", "a window no larger than the padded image", shapes);
+    }
+  }
+  if (bias.defined() && bias.shape() != Shape{weight.dim(0)}) {
+    throw_operand("conv2d", "a bias of " + to_string(Shape{weight.dim(0)}),
+                  to_string(bias.shape()));
+  }
+  if (x.dtype() != weight.dtype() || (bias.defined() && bias.dtype() != x.dtype())) {
+    throw_operand(
+        "conv2d", "operands of one type",
+        std::string(to_string(x.dtype())) + " and " + std::string(to_string(weight.dtype())));
+  }
+}
+
+struct Saved {
+  Array x;
+  Array weight;
+  Array y;  // only with the activation
+  Conv2dGeometry geometry;
+};
+
+void run_backward(const Saved& saved, const Array& dy, const InputGradients& dx) {
+  const Array g = saved.y.defined() ? relu_backward(dy, saved.y) : dy;
+  if (dx.needs(1) || dx.needs(2)) {
+    // Both come from one pass; what is not wanted goes to memory of its own.
+    GradientTarget weight =
+        dx.needs(1) ? dx.target(1) : GradientTarget{Array::empty(saved.weight.shape(), g.dtype())};
+    Conv2dWeightGradients out{&weight.array, weight.accumulate};
+    GradientTarget bias;
+    if (dx.needs(2)) {
+      bias = dx.target(2);
+      out.bias = &bias.array;
+      out.accumulate_bias = bias.accumulate;
+    }
+    conv2d_backward_weights(saved.x, g, saved.geometry, out);
+  }
+  if (dx.needs(0)) {
+    dx.add(0, conv2d_backward_data(g, saved.weight, saved.x.shape(), saved.geometry));
+  }
+}
+
+}  // namespace
+
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+              const Conv2dOptions& options) {
+  check(x, weight, bias, options);
+  const Conv2dGeometry geometry{options.stride, options.padding, options.dilation, options.groups};
+  const bool relu = options.activation == Activation::kRelu;
+  Array y = conv2d_forward(x.array(), weight.array(), bias.array(), geometry, relu);
+  return record("conv2d", y, {&x, &weight, &bias},
+                [saved = Saved{x.array(), weight.array(), relu ? y : Array(), geometry}](
+                    const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); });
+}
+
+// The padded image first, then every window over it.
+static Array reference(std::span<const Array> in, const Conv2dOptions& options) {
+  const Array& weight = in[1];
+  const Shape& shape = in[0].shape();
+  const auto [top, left] = options.padding;
+  Array padded =
+      Array::zeros({shape[0], shape[1], shape[2] + 2 * top, shape[3] + 2 * left}, DType::kF64);
+  padded.slice(2, top, top + shape[2]).slice(3, left, left + shape[3]).copy_from(in[0]);
+  const auto outputs = [&](int axis) {
+    const auto i = static_cast<std::size_t>(axis - 2);
+    const std::int64_t reach = options.dilation[i] * (weight.dim(axis) - 1);
+    return (padded.dim(axis) - reach - 1) / options.stride[i] + 1;
+  };
+  Array y = Array::empty({shape[0], weight.dim(0), outputs(2), outputs(3)}, DType::kF64);
+  const std::int64_t each = weight.dim(0) / options.groups;
+  for (std::int64_t n = 0; n < y.dim(0); ++n) {
+    for (std::int64_t o = 0; o < y.dim(1); ++o) {
+      const std::int64_t first = o / each * weight.dim(1);
+      const Array image = padded.select(0, n).slice(0, first, first + weight.dim(1));
+      const Array filter = weight.select(0, o);
+      for (std::int64_t i = 0; i < y.dim(2) * y.dim(3); ++i) {
+        const std::int64_t row = i / y.dim(3) * options.stride[0];
+        const std::int64_t column = i % y.dim(3) * options.stride[1];
+        double sum = in.size() > 2 ? in[2].data<double>()[o] : 0.0;
+        for (std::int64_t t = 0; t < filter.size(); ++t) {
+          const std::int64_t q = t % filter.dim(2);
+          const std::int64_t p = t / filter.dim(2) % filter.dim(1);
+          const std::int64_t c = t / filter.dim(2) / filter.dim(1);
+          sum += filter.data<double>()[t] *
+                 image.data<double>()[c * image.strides()[0] +
+                                      (row + p * options.dilation[0]) * image.strides()[1] +
+                                      column + q * options.dilation[1]];
+        }
+        y.data<double>()[(n * y.dim(1) + o) * y.dim(2) * y.dim(3) + i] =
+            options.activation == Activation::kRelu ? std::max(sum, 0.0) : sum;
+      }
+    }
+  }
+  return y;
+}
+
+static OpSample sample(const char* name, std::vector<Array> inputs, const Conv2dOptions& options) {
+  return {name, std::move(inputs),
+          [options](std::span<const Tensor> in) {
+            return conv2d(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), options);
+          },
+          [options](std::span<const Array> in) { return reference(in, options); }, 2e-5};
+}
+
+static std::vector<OpSample> samples() {
+  const auto values = [](const Shape& shape, std::uint64_t seed) {
+    return sample_values(shape, seed);
+  };
+  return {
+      sample("3x3 over 1 channel",
+             {values({2, 1, 6, 5}, 1), values({3, 1, 3, 3}, 2), values({3}, 3)}, {}),
+      sample("8 channels, relu", {values({2, 8, 5, 5}, 4), values({8, 8, 3, 3}, 5), values({8}, 6)},
+             {.padding = {1, 1}, .activation = Activation::kRelu}),
+      sample("no bias, odd channels", {values({1, 5, 4, 7}, 7), values({7, 5, 2, 3}, 8)}, {}),
+      sample("stride 2, padded on one axis",
+             {values({2, 3, 7, 9}, 9), values({4, 3, 3, 2}, 10), values({4}, 11)},
+             {.stride = {2, 3}, .padding = {1, 0}}),
+      sample("dilation", {values({1, 2, 8, 9}, 12), values({2, 2, 3, 2}, 13), values({2}, 14)},
+             {.padding = {2, 1}, .dilation = {2, 3}}),
+      sample("groups", {values({2, 6, 4, 4}, 15), values({4, 3, 2, 2}, 16), values({4}, 17)},
+             {.groups = 2}),
+      sample("one channel each", {values({1, 4, 4, 4}, 18), values({4, 1, 3, 3}, 19)},
+             {.padding = {1, 1}, .groups = 4}),
+      sample("1x1", {values({1, 1, 1, 1}, 20), values({1, 1, 1, 1}, 21), values({1}, 22)}, {}),
+      sample("no images", {values({0, 2, 4, 4}, 23), values({3, 2, 3, 3}, 24), values({3}, 25)},
+             {}),
+  };
+}
+extern const OpDef conv2d_op = {"conv2d", samples};
+
+}  // namespace weft

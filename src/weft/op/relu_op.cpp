@@ -1,0 +1,25 @@
+// relu: y = max(x, 0); dx = dy where y > 0, else 0.
+#include <algorithm>
+
+#include "weft/kernel/linear.h"
+#include "weft/op/activation.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+
+Tensor relu(const Tensor& x) {
+  check_floating("relu", x);
+  Array y = relu_forward(x.array());
+  return record("relu", y, {&x}, [y](const Array& dy, const InputGradients& dx) {
+    dx.add(0, relu_backward(dy, y));
+  });
+}
+
+static std::vector<OpSample> samples() {
+  return unary_samples([](const Tensor& x) { return relu(x); },
+                       [](double x) { return std::max(x, 0.0); });
+}
+extern const OpDef relu_op = {"relu", samples};
+
+}  // namespace weft
