@@ -67,18 +67,17 @@ Result<std::unique_ptr<BatchLoader>> BatchLoader::make(std::shared_ptr<const Dat
                                                   .dataset_size = dataset->size,
                                                   .batch_size = options.batch_size,
                                                   .shuffle = options.shuffle}));
-  std::unique_ptr<BatchLoader> loader(
-      new BatchLoader(std::move(dataset), std::move(sampler), normalization, options.prefetch));
+  std::unique_ptr<BatchLoader> loader(new BatchLoader(dataset, sampler, normalization, options));
   return loader;
 }
 
 BatchLoader::BatchLoader(std::shared_ptr<const Dataset> dataset, Sampler sampler,
-                         Normalization normalization, bool prefetch)
+                         Normalization normalization, const BatchLoaderOptions& options)
     : dataset_(std::move(dataset)),
       sampler_(std::move(sampler)),
       worker_sampler_(sampler_),
       normalization_(normalization),
-      prefetch_(prefetch) {
+      prefetch_(options.prefetch) {
   if (prefetch_) worker_ = Thread([this] { run_worker(); });
 }
 

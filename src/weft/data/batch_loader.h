@@ -78,7 +78,7 @@ class BatchLoader {
   };
 
   BatchLoader(std::shared_ptr<const Dataset> dataset, Sampler sampler, Normalization normalization,
-              bool prefetch);
+              const BatchLoaderOptions& options);
   Batch make(Sampler& sampler, const Key& key) const;
   std::optional<Batch> take_made(const Key& key);
   void run_worker();

@@ -1,0 +1,218 @@
+#include "weft/io/checkpoint.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "weft/base/file.h"
+#include "weft/io/safetensors.h"
+
+namespace weft {
+namespace {
+
+constexpr std::string_view kFormat = "weft checkpoint 1";
+constexpr std::string_view kStatePrefix = "optimizer/";
+constexpr std::string_view kFilePrefix = "checkpoint-";
+constexpr std::string_view kFileEnding = ".safetensors";
+
+// One entry of one buffer of the arena, as it is called in the file.
+struct Slice {
+  std::string name;
+  int index = 0;  // in the layout
+  Array buffer;   // the whole one
+};
+
+std::vector<Slice> slices_of(const ParameterArena& arena, LoadState what) {
+  std::vector<Slice> slices;
+  for (int i = 0; i < arena.size(); ++i) {
+    slices.push_back({arena.layout()[i].name, i, arena.parameter_buffer()});
+  }
+  if (what == LoadState::kParameters) return slices;
+  for (const std::string& state : arena.state_names()) {
+    const Array buffer = arena.state(state);
+    for (int i = 0; i < arena.size(); ++i) {
+      slices.push_back(
+          {fmt::format("{}{}/{}", kStatePrefix, state, arena.layout()[i].name), i, buffer});
+    }
+  }
+  return slices;
+}
+
+std::vector<SafetensorsTensor> tensors_of(const ParameterArena& arena) {
+  std::vector<SafetensorsTensor> tensors;
+  for (const Slice& slice : slices_of(arena, LoadState::kAll)) {
+    const Array values = arena.view(slice.buffer, slice.index);
+    tensors.push_back({slice.name, DType::kF32, values.shape(), as_bytes(values.flat<float>())});
+  }
+  return tensors;
+}
+
+SafetensorsMetadata metadata_of(const ParameterArena& arena, const CheckpointInfo& info) {
+  return {{"format", std::string(kFormat)},
+          {"layout", to_hex(arena.layout().hash())},
+          {"optimizer", info.optimizer},
+          {"optimizer_steps", std::to_string(info.optimizer_steps)},
+          {"recipe", info.recipe},
+          {"run_id", info.run_id},
+          {"step", std::to_string(info.step)}};
+}
+
+Result<std::string> text_field(const SafetensorsView& view, std::string_view key) {
+  const auto found = view.metadata.find(key);
+  if (found == view.metadata.end()) {
+    return corrupt(fmt::format("checkpoint: expected metadata {}, got none", key));
+  }
+  return found->second;
+}
+
+Result<std::int64_t> count_field(const SafetensorsView& view, std::string_view key) {
+  WEFT_TRY_ASSIGN(const std::string text, text_field(view, key));
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stopped != end || value < 0) {
+    return corrupt(fmt::format("checkpoint: expected a count as {}, got \"{}\"", key, text));
+  }
+  return value;
+}
+
+Result<CheckpointInfo> info_of(const SafetensorsView& view) {
+  WEFT_TRY_ASSIGN(const std::string format, text_field(view, "format"));
+  if (format != kFormat) {
+    return corrupt(fmt::format("checkpoint: expected format \"{}\", got \"{}\"", kFormat, format));
+  }
+  CheckpointInfo info;
+  WEFT_TRY_ASSIGN(info.run_id, text_field(view, "run_id"));
+  WEFT_TRY_ASSIGN(info.step, count_field(view, "step"));
+  WEFT_TRY_ASSIGN(info.recipe, text_field(view, "recipe"));
+  WEFT_TRY_ASSIGN(info.optimizer, text_field(view, "optimizer"));
+  WEFT_TRY_ASSIGN(info.optimizer_steps, count_field(view, "optimizer_steps"));
+  return info;
+}
+
+bool is_state(const SafetensorsEntry& entry) { return entry.name.starts_with(kStatePrefix); }
+
+// That the file holds exactly what `slices` ask for. With kParameters its states do not count.
+Status check_entries(const SafetensorsView& view, const ParameterArena& arena,
+                     const std::vector<Slice>& slices, LoadState what) {
+  for (const Slice& slice : slices) {
+    const Shape& shape = arena.layout()[slice.index].shape;
+    const SafetensorsEntry* entry = view.find(slice.name);
+    if (entry == nullptr) {
+      return invalid_argument(
+          fmt::format("checkpoint: expected a tensor {}, got none: it is of another model or "
+                      "optimizer",
+                      slice.name));
+    }
+    if (entry->dtype != "F32" || !(entry->shape == shape)) {
+      return invalid_argument(fmt::format("checkpoint: {}: expected F32 {}, got {} {}", slice.name,
+                                          to_string(shape), entry->dtype, to_string(entry->shape)));
+    }
+  }
+  std::size_t counted = view.entries.size();
+  if (what == LoadState::kParameters) {
+    counted -=
+        static_cast<std::size_t>(std::count_if(view.entries.begin(), view.entries.end(), is_state));
+  }
+  if (counted != slices.size()) {
+    return invalid_argument(
+        fmt::format("checkpoint: expected {} tensors, got {}: it is of another model or optimizer",
+                    slices.size(), counted));
+  }
+  return {};
+}
+
+// The step in a file name of ours; -1 for any other name.
+std::int64_t step_of(const std::string& name) {
+  if (!name.starts_with(kFilePrefix) || !name.ends_with(kFileEnding)) return -1;
+  const char* const begin = name.data() + kFilePrefix.size();
+  const char* const end = name.data() + name.size() - kFileEnding.size();
+  std::int64_t step = -1;
+  const auto [stopped, error] = std::from_chars(begin, end, step);
+  return error == std::errc() && stopped == end ? step : -1;
+}
+
+// What write_file_atomically leaves behind when the process is killed.
+bool is_leftover(const std::string& name) {
+  const std::size_t ending = name.find(".safetensors.tmp");
+  return name.starts_with(kFilePrefix) && ending != std::string::npos;
+}
+
+}  // namespace
+
+Bytes serialise_state(const ParameterArena& arena, const CheckpointInfo& info) {
+  return write_safetensors(tensors_of(arena), metadata_of(arena, info));
+}
+
+Result<CheckpointInfo> read_state_info(ByteSpan bytes) {
+  WEFT_TRY_ASSIGN(const SafetensorsView view, parse_safetensors(bytes));
+  return info_of(view);
+}
+
+Result<CheckpointInfo> load_state(ByteSpan bytes, ParameterArena& arena, LoadState what) {
+  WEFT_TRY_ASSIGN(const SafetensorsView view, parse_safetensors(bytes));
+  WEFT_TRY_ASSIGN(CheckpointInfo info, info_of(view));
+  const std::vector<Slice> slices = slices_of(arena, what);
+  WEFT_TRY(check_entries(view, arena, slices, what));
+  WEFT_TRY_ASSIGN(const std::string layout, text_field(view, "layout"));
+  if (layout != to_hex(arena.layout().hash())) {
+    return invalid_argument(fmt::format("checkpoint: expected the layout {}, got {}",
+                                        to_hex(arena.layout().hash()), layout));
+  }
+  for (const Slice& slice : slices) {
+    const ByteSpan values = view.find(slice.name)->values;
+    Array target = arena.view(slice.buffer, slice.index);
+    std::copy(values.begin(), values.end(), static_cast<std::uint8_t*>(target.raw_data()));
+  }
+  return info;
+}
+
+Status save_checkpoint(const std::string& path, const ParameterArena& arena,
+                       const CheckpointInfo& info) {
+  const std::vector<SafetensorsTensor> tensors = tensors_of(arena);
+  const Bytes header = safetensors_header(tensors, metadata_of(arena, info));
+  std::vector<ByteSpan> parts = {header};
+  for (const SafetensorsTensor& tensor : tensors) parts.push_back(tensor.values);
+  return write_file_atomically(path, parts);
+}
+
+Result<Bytes> read_checkpoint(const std::string& path) {
+  return read_file(path, kCheckpointBytesMax);
+}
+
+std::string checkpoint_path(const std::string& folder, std::int64_t step) {
+  return fmt::format("{}/{}{}{}", folder, kFilePrefix, step, kFileEnding);
+}
+
+std::vector<std::string> list_checkpoints(const std::string& folder) {
+  std::vector<std::pair<std::int64_t, std::string>> found;
+  std::error_code failed;
+  for (const auto& file : std::filesystem::directory_iterator(folder, failed)) {
+    const std::int64_t step = step_of(file.path().filename().string());
+    if (step >= 0) found.emplace_back(step, file.path().string());
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> paths;
+  for (auto& [step, path] : found) paths.push_back(std::move(path));
+  return paths;
+}
+
+Status prune_checkpoints(const std::string& folder, std::int64_t keep) {
+  WEFT_CHECK(keep >= 1);
+  std::vector<std::string> doomed = list_checkpoints(folder);
+  doomed.resize(doomed.size() - std::min(doomed.size(), static_cast<std::size_t>(keep)));
+  std::error_code failed;
+  for (const auto& file : std::filesystem::directory_iterator(folder, failed)) {
+    if (is_leftover(file.path().filename().string())) doomed.push_back(file.path().string());
+  }
+  for (const std::string& path : doomed) {
+    std::filesystem::remove(path, failed);
+    if (failed) return unavailable(fmt::format("{}: cannot remove: {}", path, failed.message()));
+  }
+  return {};
+}
+
+}  // namespace weft

@@ -1,0 +1,60 @@
+// Checkpoint: a model's whole state, parameters and optimizer, as safetensors bytes.
+//
+// Where it stands: the trainer saves one now and then and a run resumes from it; a newcomer gets
+// the same bytes from members. The tensors are the parameters and buffers under their own names
+// ("conv1.weight"), then each optimizer state as "optimizer/STATE/NAME"; the metadata are the
+// fields of CheckpointInfo and the hash of the layout. No time, no path: equal states give equal
+// bytes on every peer.
+// Threads: the thread that owns the arena.
+// Fails: kCorrupt for bytes that are no checkpoint, kInvalidArgument where it is one of another
+// model or optimizer, kUnavailable where the system refuses.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/array/parameter_arena.h"
+#include "weft/base/bytes.h"
+
+namespace weft {
+
+inline constexpr std::size_t kCheckpointBytesMax = std::size_t{16} << 30U;
+
+struct CheckpointInfo {
+  std::string run_id;     // hexadecimal
+  std::int64_t step = 0;  // steps done; the next to do
+  std::string recipe;     // canonical text
+  std::string optimizer;  // "sgd"
+  std::int64_t optimizer_steps = 0;
+  friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
+};
+
+enum class LoadState {
+  kAll,         // to go on training
+  kParameters,  // to evaluate: whatever optimizer state there is, is left out
+};
+
+// The state as bytes.
+Bytes serialise_state(const ParameterArena& arena, const CheckpointInfo& info);
+// What the bytes say about themselves, so that the model can be built from the recipe first.
+Result<CheckpointInfo> read_state_info(ByteSpan bytes);
+// Copies the state into the arena, all of it or, on failure, nothing. With kAll the arena must
+// have been given to the optimizer, so that its states are there; the caller sets its steps.
+Result<CheckpointInfo> load_state(ByteSpan bytes, ParameterArena& arena,
+                                  LoadState what = LoadState::kAll);
+
+// Replaces `path` so that a crash leaves the old or the new file. Writes from the arena, without
+// a copy in memory.
+Status save_checkpoint(const std::string& path, const ParameterArena& arena,
+                       const CheckpointInfo& info);
+Result<Bytes> read_checkpoint(const std::string& path);
+
+// A folder with one checkpoint a file, "checkpoint-STEP.safetensors".
+std::string checkpoint_path(const std::string& folder, std::int64_t step);
+// Oldest step first; empty if the folder is not there.
+std::vector<std::string> list_checkpoints(const std::string& folder);
+// Removes all but the newest `keep` >= 1, and leftovers of interrupted writes.
+Status prune_checkpoints(const std::string& folder, std::int64_t keep);
+
+}  // namespace weft
