@@ -146,9 +146,10 @@ class Group:
             peer.stop()
         self._folder.cleanup()
 
-    def found(self, settings=None, arguments=(), recipe=RECIPE, name=None, environment=None):
+    def found(self, settings=None, arguments=(), recipe=RECIPE, name=None, environment=None,
+              listen="127.0.0.1:0"):
         sets = [f"--set={key}={value}" for key, value in (settings or {}).items()]
-        return self._start(["run", recipe, "--listen", "127.0.0.1:0", *sets, *arguments], name,
+        return self._start(["run", recipe, "--listen", listen, *sets, *arguments], name,
                            environment)
 
     def join(self, ticket, arguments=(), name=None):
