@@ -29,12 +29,13 @@ struct EventLoop::Impl {
   void add_poller(LoopPoller& poller) { pollers.push_back(&poller); }
   void remove_poller(LoopPoller& poller) { std::erase(pollers, &poller); }
 
+  // Before the context, whose end may end connections that are listed here.
+  std::vector<LoopPoller*> pollers;
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
   SystemClock clock;
   std::map<TimerId, std::unique_ptr<asio::steady_timer>> timers;
   TimerId last_timer;
-  std::vector<LoopPoller*> pollers;
   bool stopped = false;
 
  private:

@@ -5,7 +5,7 @@
 // and LinkInfo.exporter is a secret of the two ends. With tcp the ids are believed and the
 // exporter is no secret.
 //
-// Unauthenticated connections are bounded in number and in time. When two peers dial each other at
+// Connections without a hello are bounded in number and in time. When two peers dial each other at
 // once exactly one link stays. A peer that vanishes is noticed when its connection closes, at the
 // latest after `dead_after` without an acknowledgement. No handler call happens inside a call to
 // the transport. send() is kUnavailable too when the bulk queue is full; a control queue that
@@ -35,6 +35,8 @@ struct ListenOptions {
   Duration handshake_timeout = std::chrono::seconds(10);
   // Inbound connections that have not proved a key yet; more are closed at once.
   std::size_t handshakes_max = 128;
+  // Links of any origin; further inbound ones are refused.
+  std::size_t links_max = 512;
   // Data that nobody acknowledges for so long ends the link.
   Duration dead_after = std::chrono::seconds(10);
   std::size_t low_water_bytes = 512 * 1024;

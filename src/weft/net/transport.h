@@ -74,6 +74,8 @@ class TransportHandler {
   virtual void on_frame(const PeerId& from, Lane lane, const FrameView& frame) = 0;
   // The queue of `lane` fell to the low-water mark after having been above it.
   virtual void on_writable(const PeerId& peer, Lane lane) = 0;
+  // An inbound connection that was turned away before it became a link, and why.
+  virtual void on_refused(const std::string& /*remote_endpoint*/, const Status& /*why*/) {}
   // Where the body of an arriving bulk frame should be written, to save a copy: either empty (the
   // transport's own buffer) or `body_bytes` long and valid until on_frame, or the link's end.
   virtual MutableByteSpan body_destination(const PeerId& /*from*/, std::uint8_t /*type*/,

@@ -1,0 +1,64 @@
+// ByteStream: bytes over one connected non-blocking socket, plain or encrypted.
+//
+// Threads: the loop thread. Borrows the socket, whose owner closes it.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "weft/net/identity.h"
+
+namespace weft {
+
+enum class IoState : std::uint8_t {
+  kMore,       // done, and there may be more to do
+  kWantRead,   // wait until the socket is readable
+  kWantWrite,  // wait until the socket is writable
+  kEnd,        // the other side has ended the stream in good order
+  kFailed,     // `error` says why
+};
+
+struct IoResult {
+  IoState state = IoState::kMore;
+  // Moved before `state` came about.
+  std::size_t bytes = 0;
+  Status error;
+};
+
+// What a stream adds whose bytes do not come through the socket: the loop looks at it by itself,
+// and the socket only serves as the doorbell of a loop that sleeps.
+class PolledStream {
+ public:
+  virtual ~PolledStream() = default;
+  virtual bool readable() const = 0;
+  virtual bool writable() const = 0;
+  // From now on the other side rings when it has read or written something.
+  virtual void ask_for_bell() = 0;
+  virtual void withdraw_bell() = 0;
+  // Empties the socket; kWantRead while the other side lives.
+  virtual IoResult answer_bell() = 0;
+};
+
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  // kMore: done.
+  virtual IoResult handshake() = 0;
+  virtual IoResult read(const std::array<MutableByteSpan, 2>& parts) = 0;
+  // Bytes counted as written may still lie in the stream: kWantWrite asks to be called again,
+  // with no parts if there are none.
+  virtual IoResult write(std::span<const ByteSpan> parts) = 0;
+  virtual PolledStream* polled() { return nullptr; }
+  // Set after a handshake that proved the other side's key.
+  virtual std::optional<PeerId> proven_peer() const { return std::nullopt; }
+  // A secret that only both ends have; empty if there is none.
+  virtual std::optional<std::array<std::uint8_t, 32>> exporter() const { return std::nullopt; }
+};
+
+std::unique_ptr<ByteStream> make_plain_stream(int socket);
+// What a failed call on a socket means.
+IoResult io_error(int error, IoState when_blocked);
+
+}  // namespace weft

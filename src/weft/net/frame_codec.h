@@ -1,0 +1,83 @@
+// Frames on a byte stream: a header of 12 bytes, the head, the body.
+//
+//   frame = head_bytes u32, body_bytes u32, type u8, zero u8[3], head, body
+//
+// FrameDecoder tells the reader where the next bytes belong, so that a large body is received
+// straight into its destination. Bounds are checked before anything is allocated.
+// Threads: one owner. Fails: kCorrupt for a header out of bounds; the stream is lost then.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "weft/net/transport.h"
+
+namespace weft {
+
+inline constexpr std::size_t kFrameHeaderBytes = 12;
+using FrameHeaderBytes = std::array<std::uint8_t, kFrameHeaderBytes>;
+
+struct FrameLimits {
+  std::size_t head_bytes_max = kFrameHeadBytesMax;
+  std::size_t body_bytes_max = kFrameBodyBytesMax;
+};
+
+struct FrameHeader {
+  std::size_t head_bytes = 0;
+  std::size_t body_bytes = 0;
+  std::uint8_t type = 0;
+
+  FrameHeaderBytes encode() const;
+  static Result<FrameHeader> decode(const FrameHeaderBytes& bytes, const FrameLimits& limits);
+};
+
+// kInvalidArgument if a frame may not be sent.
+Status check_frame(const Frame& frame);
+
+class FrameSink {
+ public:
+  virtual ~FrameSink() = default;
+  virtual void on_frame(const FrameView& frame) = 0;
+  // As TransportHandler::body_destination.
+  virtual MutableByteSpan body_destination(std::uint8_t type, ByteSpan head,
+                                           std::size_t body_bytes) = 0;
+};
+
+class FrameDecoder {
+ public:
+  // Reads ahead up to `staging_bytes` beyond the part that is being received.
+  explicit FrameDecoder(std::size_t staging_bytes);
+
+  void set_limits(const FrameLimits& limits) { limits_ = limits; }
+  // Where the next bytes of the stream go: the first span, then the second.
+  std::array<MutableByteSpan, 2> destinations();
+  // Takes that `size` bytes were written there, and delivers the frames they complete.
+  Status received(std::size_t size, FrameSink& sink);
+  // From inside a sink's call: delivers nothing more until resume().
+  void halt() { halted_ = true; }
+  bool halted() const { return halted_; }
+  Status resume(FrameSink& sink);
+
+ private:
+  enum class Part : std::uint8_t { kHeader, kHead, kBody };
+
+  Status deliver(FrameSink& sink);
+  Status next_part(FrameSink& sink);
+
+  FrameLimits limits_;
+  Part part_ = Part::kHeader;
+  FrameHeaderBytes header_bytes_{};
+  FrameHeader header_;
+  Bytes head_;
+  // Grows to the largest body that came without a destination, and stays.
+  Bytes body_buffer_;
+  MutableByteSpan body_;
+  // The rest of the present part.
+  MutableByteSpan missing_;
+  Bytes staging_;
+  std::size_t staged_begin_ = 0;
+  std::size_t staged_end_ = 0;
+  bool halted_ = false;
+};
+
+}  // namespace weft

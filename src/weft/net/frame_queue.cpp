@@ -1,0 +1,52 @@
+#include "weft/net/frame_queue.h"
+
+#include <algorithm>
+
+namespace weft {
+
+void FrameQueue::push(Frame frame) {
+  const FrameHeader header{frame.head.size(), frame.body.size(), frame.type};
+  entries_.push_back({header.encode(), std::move(frame)});
+  bytes_ += entries_.back().size();
+}
+
+std::size_t FrameQueue::gather(std::span<ByteSpan> parts) const {
+  std::size_t used = 0;
+  std::size_t skip = sent_;
+  for (const Entry& entry : entries_) {
+    for (const ByteSpan part :
+         {ByteSpan(entry.header), ByteSpan(entry.frame.head), entry.frame.body.span()}) {
+      const std::size_t skipped = std::min(skip, part.size());
+      skip -= skipped;
+      if (skipped == part.size()) continue;
+      if (used == parts.size()) return used;
+      parts[used++] = part.subspan(skipped);
+    }
+  }
+  return used;
+}
+
+void FrameQueue::consume(std::size_t size) {
+  WEFT_DCHECK(size <= bytes_);
+  bytes_ -= size;
+  sent_ += size;
+  while (!entries_.empty() && sent_ >= entries_.front().size()) {
+    sent_ -= entries_.front().size();
+    entries_.pop_front();
+  }
+}
+
+void FrameQueue::cancel() {
+  const std::size_t keep = sent_ > 0 ? 1 : 0;
+  while (entries_.size() > keep) {
+    bytes_ -= entries_.back().size();
+    entries_.pop_back();
+  }
+}
+
+void FrameQueue::clear() {
+  entries_.clear();
+  sent_ = bytes_ = 0;
+}
+
+}  // namespace weft

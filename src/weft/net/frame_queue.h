@@ -1,0 +1,42 @@
+// FrameQueue: the frames of one lane that wait to be sent, as parts for a gathering write.
+//
+// Bodies are shared, not copied. Threads: one owner.
+#pragma once
+
+#include <deque>
+#include <span>
+
+#include "weft/net/frame_codec.h"
+
+namespace weft {
+
+class FrameQueue {
+ public:
+  void push(Frame frame);
+  // Fills `parts` with what comes next and returns how many it used, none empty. They live until
+  // the next change of the queue.
+  std::size_t gather(std::span<ByteSpan> parts) const;
+  // Takes that the first `size` bytes of what gather() gives were sent.
+  void consume(std::size_t size);
+  // Forgets the frames of which nothing was sent.
+  void cancel();
+  void clear();
+
+  bool empty() const { return entries_.empty(); }
+  const Frame& front() const { return entries_.front().frame; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct Entry {
+    FrameHeaderBytes header;
+    Frame frame;
+    std::size_t size() const { return header.size() + frame.head.size() + frame.body.size(); }
+  };
+
+  std::deque<Entry> entries_;
+  // How much of the first entry has been sent.
+  std::size_t sent_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,76 @@
+// Link: two connections to one peer, one a lane, from the moment both are accepted.
+//
+// Threads: the loop thread.
+#pragma once
+
+#include <memory>
+
+#include "weft/net/connection.h"
+#include "weft/net/medium.h"
+
+namespace weft {
+
+class Link;
+
+class LinkOwner {
+ public:
+  virtual ~LinkOwner() = default;
+  virtual void on_link_frame(Link& link, Lane lane, const FrameView& frame) = 0;
+  virtual void on_link_writable(Link& link, Lane lane) = 0;
+  virtual MutableByteSpan link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
+                                                std::size_t body_bytes) = 0;
+  // Broken, or ended by the peer; drop() is still to be called.
+  virtual void on_link_ended(Link& link, const Status& why) = 0;
+};
+
+// What a handshake of either side yields.
+struct LinkParts {
+  std::shared_ptr<Connection> control;
+  std::shared_ptr<Connection> bulk;
+  LinkInfo info;
+  std::uint64_t remote_instance = 0;
+};
+
+class Link final : public ConnectionOwner, public std::enable_shared_from_this<Link> {
+ public:
+  Link(const LinkContext& context, LinkParts parts, LinkOwner& owner);
+
+  // Lets frames in, those that have arrived already included.
+  void open();
+  Status send(Lane lane, Frame frame);
+  std::size_t queued_bytes(Lane lane) const { return connection(lane).queued_bytes(); }
+  void cancel_bulk() { parts_.bulk->cancel_queued(); }
+  // Closes at once; nothing is heard of the link any more.
+  void drop();
+  // The same, but the control lane still sends what it holds, and the reason.
+  void say_goodbye(const Status& why);
+
+  const LinkInfo& info() const { return parts_.info; }
+  std::uint64_t remote_instance() const { return parts_.remote_instance; }
+  TransportStats stats() const;
+
+ private:
+  void on_ready(Connection& /*connection*/) override {}
+  void on_frame(Connection& connection, const FrameView& frame) override;
+  MutableByteSpan body_destination(Connection& connection, std::uint8_t type, ByteSpan head,
+                                   std::size_t body_bytes) override;
+  void on_writable(Connection& connection) override;
+  void on_ended(Connection& connection, const Status& why) override;
+
+  Connection& connection(Lane lane) const {
+    return lane == Lane::kControl ? *parts_.control : *parts_.bulk;
+  }
+  Lane lane_of(const Connection& connection) const {
+    return &connection == parts_.control.get() ? Lane::kControl : Lane::kBulk;
+  }
+
+  const LinkContext& context_;
+  LinkParts parts_;
+  LinkOwner& owner_;
+  bool overflowed_ = false;
+};
+
+// `link_id` is what both sides said in their hellos.
+LinkInfo make_link_info(const PeerId& peer, bool inbound, Connection& control, ByteSpan link_id);
+
+}  // namespace weft

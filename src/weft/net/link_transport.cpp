@@ -1,0 +1,292 @@
+#include "weft/net/link_transport.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <openssl/rand.h>
+
+#include "weft/base/log.h"
+#include "weft/wire/frame_type.h"
+
+namespace weft {
+
+namespace {
+
+std::uint64_t draw_instance() {
+  std::uint64_t value = 0;
+  WEFT_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(&value), sizeof value) == 1);
+  return value;
+}
+
+void add(TransportStats& sum, const TransportStats& stats) {
+  sum.bytes_sent += stats.bytes_sent;
+  sum.bytes_received += stats.bytes_received;
+}
+
+}  // namespace
+
+LinkTransport::LinkTransport(EventLoop& loop, const PeerId& self, const LinkOptions& options,
+                             std::unique_ptr<Medium> medium, std::vector<std::string> endpoints)
+    : medium_(std::move(medium)),
+      context_{loop, self, draw_instance(), options, *medium_},
+      endpoints_(std::move(endpoints)),
+      greeter_(context_, {[this](const std::shared_ptr<Connection>& connection,
+                                 const HelloMessage& hello) { on_hello(connection, hello); },
+                          [this](const std::string& remote, const Status& why) {
+                            log(LogLevel::kInfo, "refused a connection from {}: {}", remote,
+                                why.to_string());
+                            if (handler_ != nullptr) handler_->on_refused(remote, why);
+                          }}) {}
+
+LinkTransport::~LinkTransport() {
+  for (auto& [id, peer] : peers_) {
+    if (peer.link != nullptr) peer.link->drop();
+    if (peer.dial != nullptr) peer.dial->abandon();
+    drop_half(peer);
+  }
+}
+
+void LinkTransport::post(std::function<void()> body) {
+  context_.loop.post([alive = std::weak_ptr(alive_), body = std::move(body)] {
+    if (!alive.expired()) body();
+  });
+}
+
+Link* LinkTransport::find_link(const PeerId& peer) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? nullptr : found->second.link.get();
+}
+
+void LinkTransport::forget_if_idle(const PeerId& id) {
+  const auto found = peers_.find(id);
+  if (found != peers_.end() && found->second.idle()) peers_.erase(found);
+}
+
+std::size_t LinkTransport::links_and_halves() const {
+  std::size_t count = 0;
+  for (const auto& [id, peer] : peers_) count += peer.link != nullptr || peer.half != nullptr;
+  return count;
+}
+
+void LinkTransport::connect(const PeerAddress& address) {
+  WEFT_CHECK(handler_ != nullptr && address.id != context_.self);
+  Peer& peer = peers_[address.id];
+  if (peer.link != nullptr || peer.wanted.has_value()) return;
+  peer.wanted = address;
+  // A link that the peer is making may be all that is needed.
+  if (peer.half == nullptr) start_dial(peer);
+}
+
+void LinkTransport::start_dial(Peer& peer) {
+  const PeerId id = peer.wanted->id;
+  peer.dial = std::make_shared<Dial>(context_, *peer.wanted, [this, id](Result<LinkParts> result) {
+    on_dialled(id, std::move(result));
+  });
+  post([dial = peer.dial] { dial->start(); });
+}
+
+void LinkTransport::on_dialled(const PeerId& id, Result<LinkParts> result) {
+  Peer& peer = peers_[id];
+  peer.dial.reset();
+  if (result.ok()) return bring_up(id, std::move(result).value());
+  if (peer.half != nullptr) return;
+  peer.wanted.reset();
+  forget_if_idle(id);
+  handler_->on_link_down(id, result.status());
+}
+
+void LinkTransport::on_hello(const std::shared_ptr<Connection>& connection,
+                             const HelloMessage& hello) {
+  if (hello.lane == static_cast<std::uint8_t>(Lane::kControl)) {
+    accept_control(connection, hello);
+  } else {
+    accept_bulk(connection, hello);
+  }
+}
+
+void LinkTransport::accept_control(const std::shared_ptr<Connection>& connection,
+                                   const HelloMessage& hello) {
+  const std::weak_ptr<bool> alive = alive_;
+  if (const Link* link = find_link(hello.from); link != nullptr) {
+    if (link->remote_instance() == hello.instance) {
+      return greeter_.refuse(*connection, HelloVerdict::kLinked, "linked already");
+    }
+    end_link(hello.from, unavailable("the peer restarted"), false);
+    if (alive.expired()) return connection->close();
+  }
+  if (links_and_halves() >= context_.options.links_max) {
+    greeter_.refuse(*connection, HelloVerdict::kLinked, "too many links");
+    return handler_->on_refused(connection->remote_endpoint(), unavailable("too many links"));
+  }
+  Peer& peer = peers_[hello.from];
+  if (peer.link != nullptr ||
+      (peer.dial != nullptr && peer.dial->greeted() && context_.self < hello.from)) {
+    return greeter_.refuse(*connection, HelloVerdict::kWaitForMine, "both dial");
+  }
+  if (peer.dial != nullptr) peer.dial->abandon();
+  peer.dial.reset();
+  drop_half(peer);
+  const auto half = std::make_shared<Half>(*this);
+  half->peer = hello.from;
+  half->link = hello.link;
+  half->instance = hello.instance;
+  half->control = connection;
+  half->timer =
+      context_.loop.call_at(context_.loop.now() + context_.options.handshake_timeout,
+                            [this, alive, weak = std::weak_ptr(half)] {
+                              const std::shared_ptr<Half> late = weak.lock();
+                              if (alive.expired() || late == nullptr) return;
+                              on_half_failed(late->peer, timed_out("no bulk lane in time"));
+                            });
+  peer.half = half;
+  connection->set_owner(*half);
+  reply_accepted(*connection);
+  connection->halt();
+}
+
+void LinkTransport::accept_bulk(const std::shared_ptr<Connection>& connection,
+                                const HelloMessage& hello) {
+  const auto found = peers_.find(hello.from);
+  const std::shared_ptr<Half> half = found == peers_.end() ? nullptr : found->second.half;
+  if (half == nullptr || half->link != hello.link || half->instance != hello.instance) {
+    return greeter_.refuse(*connection, HelloVerdict::kWrongPeer, "no such link is being made");
+  }
+  reply_accepted(*connection);
+  LinkParts parts;
+  parts.control = half->control;
+  parts.bulk = connection;
+  parts.info = make_link_info(hello.from, true, *half->control, half->link);
+  parts.remote_instance = half->instance;
+  // So that drop_half() leaves the connection open.
+  half->control.reset();
+  connection->halt();
+  bring_up(hello.from, std::move(parts));
+}
+
+void LinkTransport::reply_accepted(Connection& connection) {
+  const HelloReplyMessage reply{HelloVerdict::kAccepted, context_.self, context_.instance, ""};
+  connection.send({frame_type::kHelloReply, reply.encode(), {}});
+}
+
+void LinkTransport::drop_half(Peer& peer) {
+  if (peer.half == nullptr) return;
+  context_.loop.cancel(peer.half->timer);
+  if (peer.half->control != nullptr) peer.half->control->close();
+  peer.half.reset();
+}
+
+void LinkTransport::Half::on_frame(Connection& /*connection*/, const FrameView& /*frame*/) {
+  transport.on_half_failed(peer, corrupt("a frame before both lanes were there"));
+}
+
+void LinkTransport::Half::on_ended(Connection& /*connection*/, const Status& why) {
+  transport.on_half_failed(peer, why);
+}
+
+void LinkTransport::on_half_failed(const PeerId& id, const Status& why) {
+  Peer& peer = peers_[id];
+  const std::shared_ptr<Half> half = peer.half;
+  if (half == nullptr) return;
+  const std::string remote = half->control->remote_endpoint();
+  drop_half(peer);
+  if (peer.wanted.has_value() && peer.dial == nullptr) start_dial(peer);
+  forget_if_idle(id);
+  handler_->on_refused(remote, why);
+}
+
+void LinkTransport::bring_up(const PeerId& id, LinkParts parts) {
+  Peer& peer = peers_[id];
+  if (peer.dial != nullptr) peer.dial->abandon();
+  peer.dial.reset();
+  drop_half(peer);
+  peer.wanted.reset();
+  LinkOwner& owner = *this;
+  const auto link = std::make_shared<Link>(context_, std::move(parts), owner);
+  peer.link = link;
+  // Frames are held back until the loop's next turn.
+  link->open();
+  handler_->on_link_up(link->info());
+}
+
+void LinkTransport::end_link(const PeerId& id, const Status& why, bool politely) {
+  Peer& peer = peers_[id];
+  const std::shared_ptr<Link> link = std::move(peer.link);
+  peer.link.reset();
+  add(past_, link->stats());
+  if (politely) {
+    link->say_goodbye(why);
+  } else {
+    link->drop();
+  }
+  forget_if_idle(id);
+  handler_->on_link_down(id, why);
+}
+
+void LinkTransport::on_link_ended(Link& link, const Status& why) {
+  const PeerId id = link.info().peer;
+  if (find_link(id) == &link) end_link(id, why, why.code() == Code::kCorrupt);
+}
+
+void LinkTransport::on_link_frame(Link& link, Lane lane, const FrameView& frame) {
+  if (find_link(link.info().peer) == &link) handler_->on_frame(link.info().peer, lane, frame);
+}
+
+void LinkTransport::on_link_writable(Link& link, Lane lane) {
+  if (find_link(link.info().peer) == &link) handler_->on_writable(link.info().peer, lane);
+}
+
+MutableByteSpan LinkTransport::link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
+                                                     std::size_t body_bytes) {
+  if (find_link(link.info().peer) != &link) return {};
+  return handler_->body_destination(link.info().peer, type, head, body_bytes);
+}
+
+Status LinkTransport::send(const PeerId& to, Lane lane, Frame frame) {
+  WEFT_TRY(check_frame(frame));
+  Link* link = find_link(to);
+  if (link == nullptr) return unavailable("no link to " + to.short_name());
+  return link->send(lane, std::move(frame));
+}
+
+std::size_t LinkTransport::queued_bytes(const PeerId& to, Lane lane) const {
+  const Link* link = find_link(to);
+  return link == nullptr ? 0 : link->queued_bytes(lane);
+}
+
+void LinkTransport::cancel_bulk(const PeerId& to) {
+  if (Link* link = find_link(to); link != nullptr) link->cancel_bulk();
+}
+
+void LinkTransport::close(const PeerId& id, const Status& why) {
+  const auto found = peers_.find(id);
+  if (found == peers_.end()) return;
+  Peer& peer = found->second;
+  const bool report = peer.link != nullptr || peer.wanted.has_value();
+  if (peer.link != nullptr) {
+    const std::shared_ptr<Link> link = std::move(peer.link);
+    peer.link.reset();
+    add(past_, link->stats());
+    link->say_goodbye(why);
+  }
+  if (peer.dial != nullptr) peer.dial->abandon();
+  peer.dial.reset();
+  drop_half(peer);
+  peer.wanted.reset();
+  forget_if_idle(id);
+  if (report) post([this, id, why] { handler_->on_link_down(id, why); });
+}
+
+TransportStats LinkTransport::stats(const PeerId& peer) const {
+  const Link* link = find_link(peer);
+  return link == nullptr ? TransportStats{} : link->stats();
+}
+
+TransportStats LinkTransport::total_stats() const {
+  TransportStats sum = past_;
+  for (const auto& [id, peer] : peers_) {
+    if (peer.link != nullptr) add(sum, peer.link->stats());
+  }
+  return sum;
+}
+
+}  // namespace weft

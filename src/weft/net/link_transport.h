@@ -1,0 +1,98 @@
+// LinkTransport: the Transport over sockets, the same for every Medium.
+//
+// Of two dials that meet, the one of the smaller PeerId stays: its dialler answers the other's
+// hello with kWaitForMine, and the other tries again until a link is up. Only a dial that has said
+// its hello counts, so a dial that hangs on a dead address does not hold the other up.
+//
+// Threads: the loop thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "weft/net/dial.h"
+#include "weft/net/greeter.h"
+#include "weft/net/link.h"
+
+namespace weft {
+
+class LinkTransport final : public Transport, private LinkOwner {
+ public:
+  // `endpoints`: what others are told to dial.
+  LinkTransport(EventLoop& loop, const PeerId& self, const LinkOptions& options,
+                std::unique_ptr<Medium> medium, std::vector<std::string> endpoints);
+  ~LinkTransport() override;
+  // Takes a listening socket.
+  void listen(Socket socket) { greeter_.listen(std::move(socket)); }
+
+  const PeerId& self() const override { return context_.self; }
+  void set_handler(TransportHandler& handler) override { handler_ = &handler; }
+  void connect(const PeerAddress& peer) override;
+  Status send(const PeerId& to, Lane lane, Frame frame) override;
+  std::size_t queued_bytes(const PeerId& to, Lane lane) const override;
+  void cancel_bulk(const PeerId& to) override;
+  void close(const PeerId& peer, const Status& why) override;
+  bool linked(const PeerId& peer) const override { return find_link(peer) != nullptr; }
+  std::vector<std::string> endpoints() const override { return endpoints_; }
+  TransportStats stats(const PeerId& peer) const override;
+  TransportStats total_stats() const override;
+
+ private:
+  // The control connection of a link that another peer makes, until its bulk connection comes.
+  struct Half : ConnectionOwner {
+    explicit Half(LinkTransport& owner) : transport(owner) {}
+    void on_ready(Connection& /*connection*/) override {}
+    void on_frame(Connection& connection, const FrameView& frame) override;
+    void on_ended(Connection& connection, const Status& why) override;
+
+    LinkTransport& transport;
+    PeerId peer;
+    LinkId link{};
+    std::uint64_t instance = 0;
+    std::shared_ptr<Connection> control;
+    TimerId timer;
+  };
+  struct Peer {
+    std::shared_ptr<Link> link;
+    std::shared_ptr<Dial> dial;
+    std::shared_ptr<Half> half;
+    // Set from connect() until a link is up or the failure is reported.
+    std::optional<PeerAddress> wanted;
+    bool idle() const { return !link && !dial && !half && !wanted; }
+  };
+
+  // LinkOwner.
+  void on_link_frame(Link& link, Lane lane, const FrameView& frame) override;
+  void on_link_writable(Link& link, Lane lane) override;
+  MutableByteSpan link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
+                                        std::size_t body_bytes) override;
+  void on_link_ended(Link& link, const Status& why) override;
+
+  Link* find_link(const PeerId& peer) const;
+  void start_dial(Peer& peer);
+  void on_dialled(const PeerId& id, Result<LinkParts> result);
+  void on_hello(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
+  void accept_control(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
+  void accept_bulk(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
+  void reply_accepted(Connection& connection);
+  void drop_half(Peer& peer);
+  void on_half_failed(const PeerId& id, const Status& why);
+  void bring_up(const PeerId& id, LinkParts parts);
+  // Takes the link out of the table, then tells the handler.
+  void end_link(const PeerId& id, const Status& why, bool politely);
+  void forget_if_idle(const PeerId& id);
+  std::size_t links_and_halves() const;
+  void post(std::function<void()> body);
+
+  std::unique_ptr<Medium> medium_;
+  LinkContext context_;
+  std::vector<std::string> endpoints_;
+  TransportHandler* handler_ = nullptr;
+  std::unordered_map<PeerId, Peer> peers_;
+  TransportStats past_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Greeter greeter_;
+};
+
+}  // namespace weft

@@ -1,0 +1,189 @@
+#include "weft/net/socket.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+
+#include <arpa/inet.h>
+#include <asio/ip/address.hpp>
+#include <asio/ip/tcp.hpp>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace weft {
+
+namespace {
+
+constexpr int kBacklog = 128;
+constexpr int kKeepAliveIdleSeconds = 5;
+constexpr int kKeepAliveIntervalSeconds = 2;
+constexpr int kKeepAliveProbes = 3;
+
+void set_option(int socket, int level, int name, int value) {
+  // An option that this system lacks only makes the line slower to notice or to fill.
+  static_cast<void>(::setsockopt(socket, level, name, &value, sizeof value));
+}
+
+asio::ip::address ip_of(const SocketAddress& address) {
+  asio::ip::tcp::endpoint endpoint;
+  std::memcpy(endpoint.data(), address.data(), std::min(address.size(), endpoint.capacity()));
+  endpoint.resize(std::min(address.size(), endpoint.capacity()));
+  return endpoint.address();
+}
+
+bool is_nearby(asio::ip::address address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+    address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+  }
+  if (address.is_loopback()) return true;
+  if (address.is_v6()) {
+    return address.to_v6().is_link_local() || (address.to_v6().to_bytes()[0] & 0xfeU) == 0xfcU;
+  }
+  const auto bytes = address.to_v4().to_bytes();
+  return bytes[0] == 10 || (bytes[0] == 172 && (bytes[1] & 0xf0U) == 16) ||
+         (bytes[0] == 192 && bytes[1] == 168) || (bytes[0] == 169 && bytes[1] == 254);
+}
+
+}  // namespace
+
+Socket::~Socket() {
+  if (valid()) ::close(descriptor_);
+}
+
+Status system_status(int error) { return unavailable(std::generic_category().message(error)); }
+
+Result<HostPort> parse_host_port(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) {
+    return invalid_argument(fmt::format("endpoint: expected HOST:PORT, got \"{}\"", text));
+  }
+  HostPort result;
+  result.host = text.substr(0, colon);
+  if (result.host.size() >= 2 && result.host.front() == '[' && result.host.back() == ']') {
+    result.host = result.host.substr(1, result.host.size() - 2);
+  } else if (result.host.find(':') != std::string::npos) {
+    return invalid_argument(fmt::format("endpoint: expected [V6]:PORT, got \"{}\"", text));
+  }
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data() + colon + 1, end, result.port);
+  if (parsed.ec != std::errc() || parsed.ptr != end) {
+    return invalid_argument(
+        fmt::format("endpoint: expected a port of 0 to 65535, got \"{}\"", text));
+  }
+  return result;
+}
+
+std::string to_string(const HostPort& endpoint) {
+  return endpoint.host.find(':') == std::string::npos
+             ? fmt::format("{}:{}", endpoint.host, endpoint.port)
+             : fmt::format("[{}]:{}", endpoint.host, endpoint.port);
+}
+
+Result<Socket> listen_on(const SocketAddress& address) {
+  const int family = address.protocol().family();
+  Socket socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) return system_status(errno);
+  if (family != AF_UNIX) set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (family == AF_INET6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  if (::bind(socket.get(), address.data(), static_cast<socklen_t>(address.size())) != 0 ||
+      ::listen(socket.get(), kBacklog) != 0) {
+    return system_status(errno);
+  }
+  return socket;
+}
+
+Result<Socket> begin_connect(const SocketAddress& address) {
+  const int family = address.protocol().family();
+  Socket socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) return system_status(errno);
+  if (::connect(socket.get(), address.data(), static_cast<socklen_t>(address.size())) != 0 &&
+      errno != EINPROGRESS) {
+    return system_status(errno);
+  }
+  return socket;
+}
+
+Status connect_outcome(int socket) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return system_status(errno);
+  return error == 0 ? Status() : system_status(error);
+}
+
+Result<Socket> accept_from(int listening) {
+  Socket socket(::accept4(listening, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (socket.valid()) return socket;
+  switch (errno) {
+    case EAGAIN:
+    case EINTR:
+    case ECONNABORTED:
+    case EPROTO:
+      return Socket();
+    default:
+      return system_status(errno);
+  }
+}
+
+Result<SocketAddress> local_address(int socket) {
+  SocketAddress address;
+  auto size = static_cast<socklen_t>(address.capacity());
+  if (::getsockname(socket, address.data(), &size) != 0) return system_status(errno);
+  address.resize(size);
+  return address;
+}
+
+std::string address_text(const SocketAddress& address) {
+  if (address.protocol().family() == AF_UNIX) return "unix";
+  asio::ip::tcp::endpoint endpoint;
+  std::memcpy(endpoint.data(), address.data(), std::min(address.size(), endpoint.capacity()));
+  return to_string(HostPort{ip_of(address).to_string(), endpoint.port()});
+}
+
+void prepare_tcp(int socket, Duration dead_after) {
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalSeconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
+  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(dead_after).count();
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(limit));
+  SocketAddress remote;
+  auto size = static_cast<socklen_t>(remote.capacity());
+  if (::getpeername(socket, remote.data(), &size) != 0) return;
+  remote.resize(size);
+  if (!is_nearby(ip_of(remote))) return;
+  for (const std::string_view name : {"cubic", "reno"}) {
+    if (::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(),
+                     static_cast<socklen_t>(name.size())) == 0) {
+      return;
+    }
+  }
+}
+
+std::vector<std::string> interface_endpoints(std::uint16_t port, bool with_v6) {
+  std::vector<std::string> found;
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) == 0) {
+    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+      if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
+      const int family = entry->ifa_addr->sa_family;
+      if (family != AF_INET && (family != AF_INET6 || !with_v6)) continue;
+      const std::size_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+      const asio::ip::address ip = ip_of({entry->ifa_addr, size});
+      if (ip.is_loopback() || (ip.is_v6() && ip.to_v6().is_link_local())) continue;
+      found.push_back(to_string(HostPort{ip.to_string(), port}));
+    }
+    ::freeifaddrs(list);
+  }
+  found.push_back(to_string(HostPort{"127.0.0.1", port}));
+  return found;
+}
+
+}  // namespace weft

@@ -1,0 +1,139 @@
+#include "weft/net/tls_transport.h"
+
+#include <utility>
+
+#include <asio/ip/address.hpp>
+#include <asio/ip/tcp.hpp>
+#include <fmt/format.h>
+
+#include "weft/net/link_transport.h"
+#include "weft/net/loop_impl.h"
+#include "weft/net/socket.h"
+#include "weft/net/tls_stream.h"
+
+namespace weft {
+
+namespace {
+
+using asio::ip::tcp;
+
+constexpr std::size_t kAddressesMax = 8;
+
+class TcpMedium : public Medium {
+ public:
+  TcpMedium(EventLoop& loop, Duration dead_after)
+      : resolver_(loop.impl().context), dead_after_(dead_after) {}
+
+  void resolve(const std::string& endpoint, Resolved done) override {
+    const Result<HostPort> parsed = parse_host_port(endpoint);
+    if (!parsed.ok()) return done(parsed.status());
+    asio::error_code error;
+    const asio::ip::address numeric = asio::ip::make_address(parsed->host, error);
+    if (!error) return done(std::vector<SocketAddress>{tcp::endpoint(numeric, parsed->port)});
+    resolver_.async_resolve(parsed->host, std::to_string(parsed->port),
+                            tcp::resolver::numeric_service,
+                            [done = std::move(done)](const asio::error_code& failed,
+                                                     const tcp::resolver::results_type& found) {
+                              if (failed) return done(unavailable(failed.message()));
+                              std::vector<SocketAddress> addresses;
+                              for (const auto& entry : found) {
+                                if (addresses.size() < kAddressesMax)
+                                  addresses.emplace_back(entry.endpoint());
+                              }
+                              done(std::move(addresses));
+                            });
+  }
+  std::unique_ptr<ByteStream> dial(int socket, Lane /*lane*/) override {
+    return make_plain_stream(socket);
+  }
+  std::unique_ptr<ByteStream> accept(int socket) override { return make_plain_stream(socket); }
+  Status prepare(int socket) override {
+    prepare_tcp(socket, dead_after_);
+    return {};
+  }
+
+ private:
+  tcp::resolver resolver_;
+  Duration dead_after_;
+};
+
+class TlsMedium final : public TcpMedium {
+ public:
+  TlsMedium(EventLoop& loop, Duration dead_after, std::unique_ptr<TlsContext> context)
+      : TcpMedium(loop, dead_after), context_(std::move(context)) {}
+  std::unique_ptr<ByteStream> dial(int socket, Lane /*lane*/) override {
+    return context_->dial(socket);
+  }
+  std::unique_ptr<ByteStream> accept(int socket) override { return context_->accept(socket); }
+
+ private:
+  std::unique_ptr<TlsContext> context_;
+};
+
+// Names are resolved here and now: a transport is made before its loop runs.
+Result<tcp::endpoint> listen_address(const ListenOptions& options) {
+  asio::error_code error;
+  const asio::ip::address numeric = asio::ip::make_address(options.host, error);
+  if (!error) return tcp::endpoint(numeric, options.port);
+  asio::io_context context;
+  tcp::resolver resolver(context);
+  const auto found =
+      resolver.resolve(options.host, std::to_string(options.port), tcp::resolver::passive, error);
+  if (error || found.empty()) {
+    return unavailable(fmt::format("listen on {}: {}", options.host, error.message()));
+  }
+  return found.begin()->endpoint();
+}
+
+std::vector<std::string> advertised(const ListenOptions& options, const tcp::endpoint& bound) {
+  if (!options.advertise.empty()) return options.advertise;
+  if (bound.address().is_unspecified()) {
+    return interface_endpoints(bound.port(), bound.address().is_v6());
+  }
+  return {to_string(HostPort{bound.address().to_string(), bound.port()})};
+}
+
+Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop, const PeerId& self,
+                                                  std::unique_ptr<Medium> medium,
+                                                  const ListenOptions& options) {
+  WEFT_TRY_ASSIGN(const tcp::endpoint wanted, listen_address(options));
+  const std::string name = to_string(HostPort{options.host, options.port});
+  Result<Socket> socket = listen_on(wanted);
+  if (!socket.ok()) return socket.status().with_context("listen on " + name);
+  WEFT_TRY_ASSIGN(const SocketAddress address, local_address(socket->get()));
+  tcp::endpoint bound;
+  std::memcpy(bound.data(), address.data(), address.size());
+  bound.resize(address.size());
+  const LinkOptions link_options{
+      options.handshake_timeout, options.handshakes_max,       options.links_max,
+      options.low_water_bytes,   options.bulk_queue_bytes_max, options.control_queue_bytes_max};
+  auto transport = std::make_unique<LinkTransport>(loop, self, link_options, std::move(medium),
+                                                   advertised(options, bound));
+  transport->listen(std::move(socket).value());
+  return std::unique_ptr<Transport>(std::move(transport));
+}
+
+}  // namespace
+
+Result<ListenOptions> parse_listen(const std::string& endpoint) {
+  WEFT_TRY_ASSIGN(HostPort parsed, parse_host_port(endpoint));
+  ListenOptions options;
+  options.host = std::move(parsed.host);
+  options.port = parsed.port;
+  return options;
+}
+
+Result<std::unique_ptr<Transport>> make_tls_transport(EventLoop& loop, const Identity& identity,
+                                                      const ListenOptions& options) {
+  WEFT_TRY_ASSIGN(std::unique_ptr<TlsContext> context, TlsContext::make(identity));
+  return make_transport(loop, identity.id(),
+                        std::make_unique<TlsMedium>(loop, options.dead_after, std::move(context)),
+                        options);
+}
+
+Result<std::unique_ptr<Transport>> make_tcp_transport(EventLoop& loop, const PeerId& self,
+                                                      const ListenOptions& options) {
+  return make_transport(loop, self, std::make_unique<TcpMedium>(loop, options.dead_after), options);
+}
+
+}  // namespace weft

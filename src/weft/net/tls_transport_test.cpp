@@ -1,0 +1,47 @@
+#include "weft/net/tls_transport.h"
+
+#include "weft/net/socket_world.h"
+
+namespace weft {
+
+namespace {
+
+ListenOptions loopback() {
+  ListenOptions options;
+  options.host = "127.0.0.1";
+  return options;
+}
+
+class TlsWorld final : public SocketWorld {
+ public:
+  TlsWorld() {
+    for (int peer = 0; peer < kPeers; ++peer) {
+      add(peer, make_tls_transport(loop_, Identity::generate(), loopback()));
+    }
+  }
+  std::string dead_endpoint() override { return "127.0.0.1:1"; }
+};
+
+class TcpWorld final : public SocketWorld {
+ public:
+  TcpWorld() {
+    for (int peer = 0; peer < kPeers; ++peer) {
+      add(peer, make_tcp_transport(loop_, Identity::generate().id(), loopback()));
+    }
+  }
+  std::string dead_endpoint() override { return "127.0.0.1:1"; }
+};
+
+template <class World>
+std::unique_ptr<TransportWorld> make_world() {
+  return std::make_unique<World>();
+}
+
+INSTANTIATE_TEST_SUITE_P(Socket, TransportContract,
+                         ::testing::Values(TransportCase{"tls", make_world<TlsWorld>},
+                                           TransportCase{"tcp", make_world<TcpWorld>}),
+                         case_name);
+
+}  // namespace
+
+}  // namespace weft
