@@ -22,11 +22,11 @@ struct View {
   Round base_round;
 
   int size() const { return static_cast<int>(members.size()); }
-  bool contains(const PeerId& id) const { return rank_of(id).value() >= 0; }
+  bool contains(const PeerId& peer) const { return rank_of(peer).value() >= 0; }
   // Rank(-1) for a peer that is no member.
-  Rank rank_of(const PeerId& id) const;
+  Rank rank_of(const PeerId& peer) const;
   // Null for a peer that is no member.
-  const Member* find(const PeerId& id) const;
+  const Member* find(const PeerId& peer) const;
   // More than half: any two quorums of one view share a member.
   int quorum() const { return size() / 2 + 1; }
   friend bool operator==(const View&, const View&) = default;

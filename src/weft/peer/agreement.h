@@ -1,0 +1,74 @@
+// Agreement: which view follows one view; single-decree Paxos among that view's members.
+//
+// One object holds both roles of one member: the acceptor, which promises and accepts, and the
+// proposer of at most one ballot at a time. It only computes: messages go in and out as values,
+// who is asked and when to try again is the caller's matter.
+//
+// Safety needs three things of the caller: the object lives as long as the member is in this view
+// (a restarted process is another incarnation and no voter); a value is proposed by propose()
+// alone; and any two quorums given to start() share a voter.
+//
+// Threads: one owner.
+// Fails: never; messages of strangers or of other ballots change nothing.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <variant>
+
+#include "weft/peer/view.h"
+#include "weft/wire/membership_message.h"
+
+namespace weft {
+
+class Agreement {
+ public:
+  // `self` is a member of `view`, the view to be replaced.
+  Agreement(View view, const PeerId& self);
+
+  // --- Acceptor.
+  std::variant<PromiseMessage, RejectedMessage> on_prepare(const PrepareMessage& message,
+                                                           const RoundStatus& status);
+  std::variant<AcceptedMessage, RejectedMessage> on_accept(const AcceptMessage& message);
+
+  // --- Proposer.
+  // Begins a ballot above all that were seen, in place of the one under way. The answer goes to
+  // every member, this one included; `quorum` of them must agree in both phases.
+  PrepareMessage start(int quorum);
+  // True when this promise completes the quorum: propose() is next.
+  bool on_promise(const PeerId& from, const PromiseMessage& message);
+  // The value to accept: the newest that any promise tells of, or else `fresh` with its base round
+  // set to the highest that the whole quorum has done. REQUIRES: on_promise() was true.
+  AcceptMessage propose(ViewValue fresh);
+  // True when this acceptance completes the quorum: decided() holds.
+  bool on_accepted(const PeerId& from, const AcceptedMessage& message);
+  // Remembers the higher ballot; true if the one under way has lost by it.
+  bool on_rejected(const RejectedMessage& message);
+
+  // The value, once this proposer's ballot has its quorum.
+  const std::optional<ViewValue>& decided() const { return decided_; }
+  bool proposing() const { return phase_ != Phase::kNone; }
+  const Ballot& promised() const { return promised_; }
+
+ private:
+  enum class Phase : std::uint8_t { kNone, kPreparing, kPromised, kAccepting };
+
+  RejectedMessage reject(const Ballot& asked) const { return {view_.id, asked, promised_}; }
+
+  View view_;
+  PeerId self_;
+  Ballot promised_;
+  std::optional<AcceptedValue> accepted_;
+
+  Phase phase_ = Phase::kNone;
+  Ballot ballot_;
+  std::uint64_t counter_seen_ = 0;
+  int quorum_ = 0;
+  std::map<PeerId, PromiseMessage> promises_;
+  ViewValue proposed_;
+  std::set<PeerId> acceptances_;
+  std::optional<ViewValue> decided_;
+};
+
+}  // namespace weft

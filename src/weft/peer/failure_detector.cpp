@@ -1,0 +1,40 @@
+// IMPLEMENTATION: the smoothing is that of Jacobson, "Congestion avoidance and control", SIGCOMM
+// 1988, appendix A (gains 1/8 and 1/4), used for heartbeat gaps instead of round trips.
+#include "weft/peer/failure_detector.h"
+
+#include <algorithm>
+
+namespace weft {
+
+FailureDetector::FailureDetector(Duration interval, Duration cap, TimePoint now)
+    : interval_(interval),
+      cap_(cap),
+      heard_(now),
+      beat_(now),
+      mean_(interval),
+      deviation_(interval / 2) {}
+
+void FailureDetector::on_heartbeat(TimePoint now) {
+  if (beating_) {
+    const Duration gap = now - beat_;
+    const Duration error = gap - mean_;
+    mean_ += error / 8;
+    deviation_ += (std::max(error, -error) - deviation_) / 4;
+  }
+  beating_ = true;
+  beat_ = now;
+  heard_ = std::max(heard_, now);
+}
+
+void FailureDetector::on_sign_of_life(TimePoint now) { heard_ = std::max(heard_, now); }
+
+void FailureDetector::forgive(TimePoint now) {
+  heard_ = std::max(heard_, now);
+  beating_ = false;
+}
+
+Duration FailureDetector::timeout() const {
+  return std::min(std::max(mean_ + 4 * deviation_, 4 * interval_), cap_);
+}
+
+}  // namespace weft

@@ -1,0 +1,308 @@
+#include "weft/peer/membership.h"
+
+#include <algorithm>
+
+#include "weft/base/check.h"
+#include "weft/peer/membership_core.h"
+
+namespace weft {
+namespace {
+
+// Decodes `frame` and hands it to `handler`; kCorrupt ends the sender's link.
+template <class Message>
+Status deliver(Membership::Core& core, const PeerId& from, const FrameView& frame,
+               void (Membership::Core::*handler)(const PeerId&, const Message&)) {
+  WEFT_TRY_ASSIGN(const Message message, Message::decode(frame.head));
+  (core.*handler)(from, message);
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_string(MembershipState state) {
+  switch (state) {
+    case MembershipState::kOutside:
+      return "outside";
+    case MembershipState::kJoining:
+      return "joining";
+    case MembershipState::kSyncing:
+      return "syncing";
+    case MembershipState::kMember:
+      return "member";
+    case MembershipState::kChanging:
+      return "changing";
+    case MembershipState::kIsolated:
+      return "isolated";
+    case MembershipState::kLeft:
+      return "left";
+    case MembershipState::kRemoved:
+      return "removed";
+  }
+  return "unknown";
+}
+
+bool is_membership_frame(std::uint8_t type) {
+  return type >= frame_type::kHeartbeat && type <= frame_type::kLastMembershipType;
+}
+
+Membership::Core::Core(MembershipOptions given, MembershipSink& outlet, Rng random)
+    : options(std::move(given)),
+      sink(outlet),
+      rng(random),
+      strangers(options.strangers_max, options.stranger_frames_max, options.stranger_timeout) {}
+
+PeerRole Membership::Core::role(const PeerId& peer) const {
+  if (active() && view.contains(peer)) return PeerRole::kMember;
+  if (attempt && attempt->known.contains(peer)) return PeerRole::kMember;
+  return joiners.count(peer) != 0 ? PeerRole::kJoiner : PeerRole::kStranger;
+}
+
+void Membership::Core::found() {
+  WEFT_CHECK(state == MembershipState::kOutside);
+  ViewNoticeMessage first;
+  first.value.base_round = options.founded_at;
+  first.value.members = {Member{options.self, options.incarnation, options.endpoints}};
+  first.view = next_view_id(options.run, first.previous, first.value);
+  install(first);
+}
+
+bool Membership::Core::may_speak(const PeerId& from) {
+  if (links.count(from) == 0) return false;
+  if (role(from) != PeerRole::kStranger || !active()) return true;
+  // Former members may speak as members do; the answer tells them that they are none.
+  if (strangers.count_frame(from)) return true;
+  const Status why = unavailable("more than " + std::to_string(options.stranger_frames_max) +
+                                 " frames from a peer that is no member");
+  sink.on_refused(from, why);
+  sink.close(from, why);
+  return false;
+}
+
+Status Membership::Core::dispatch(const PeerId& from, const FrameView& frame) {
+  if (!frame.body.empty()) return corrupt("membership frame: expected no body");
+  switch (frame.type) {
+    case frame_type::kHeartbeat:
+      return deliver(*this, from, frame, &Core::on_heartbeat);
+    case frame_type::kSuspicion:
+      return deliver(*this, from, frame, &Core::on_suspicion);
+    case frame_type::kOutside:
+      return deliver(*this, from, frame, &Core::on_outside);
+    case frame_type::kLeaving:
+      return deliver(*this, from, frame, &Core::on_leaving);
+    case frame_type::kViewNotice:
+      return deliver(*this, from, frame, &Core::on_notice);
+    case frame_type::kRemoved:
+      return deliver(*this, from, frame, &Core::on_removed);
+    default:
+      return frame.type >= frame_type::kJoiner ? dispatch_joining(from, frame)
+                                               : dispatch_agreement(from, frame);
+  }
+}
+
+Status Membership::Core::dispatch_agreement(const PeerId& from, const FrameView& frame) {
+  switch (frame.type) {
+    case frame_type::kPrepare:
+      return deliver(*this, from, frame, &Core::on_prepare);
+    case frame_type::kPromise:
+      return deliver(*this, from, frame, &Core::on_promise);
+    case frame_type::kAccept:
+      return deliver(*this, from, frame, &Core::on_accept);
+    case frame_type::kAccepted:
+      return deliver(*this, from, frame, &Core::on_accepted);
+    case frame_type::kRejected:
+      return deliver(*this, from, frame, &Core::on_rejected);
+    default:
+      return corrupt("membership frame: unknown type " + std::to_string(frame.type));
+  }
+}
+
+Status Membership::Core::dispatch_joining(const PeerId& from, const FrameView& frame) {
+  switch (frame.type) {
+    case frame_type::kJoiner:
+      return deliver(*this, from, frame, &Core::on_joiner);
+    case frame_type::kRecipeRequest:
+      return deliver(*this, from, frame, &Core::on_recipe_request);
+    case frame_type::kRecipe:
+      // Asked for before a membership exists (wire/join_message.h); late ones are harmless.
+      return {};
+    case frame_type::kJoinRequest:
+      return deliver(*this, from, frame, &Core::on_join_request);
+    case frame_type::kJoinAccepted:
+      return deliver(*this, from, frame, &Core::on_accepted_join);
+    case frame_type::kJoinRefused:
+      return deliver(*this, from, frame, &Core::on_refused_join);
+    case frame_type::kAdmitRequest:
+      return deliver(*this, from, frame, &Core::on_admit_request);
+    default:
+      return corrupt("membership frame: unknown type " + std::to_string(frame.type));
+  }
+}
+
+bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
+  if (!active()) {
+    send(from, frame_type::kOutside, OutsideMessage{options.incarnation});
+    return false;
+  }
+  if (theirs == view.id) return view.contains(from);
+  // Whoever is ahead answers an old heartbeat with its view.
+  if (theirs > view.id) {
+    send_heartbeat(from);
+  } else {
+    tell_current(from);
+  }
+  return false;
+}
+
+void Membership::Core::tell_current(const PeerId& to) {
+  if (view.contains(to) || joiners.count(to) != 0) {
+    send(to, frame_type::kViewNotice, notice);
+    return;
+  }
+  RemovedMessage removed{view.id, 0, "the others went on without it"};
+  const auto known = departed.find(to);
+  if (known != departed.end()) {
+    removed.incarnation = known->second.incarnation;
+    removed.reason = known->second.reason;
+  }
+  send(to, frame_type::kRemoved, removed);
+}
+
+void Membership::Core::on_timer() {
+  if (now >= beat_at) beat();
+  if (active()) watch_links();
+  if (attempt) join_timer();
+  if (leaving && now >= leave_ends && state != MembershipState::kLeft) finish_leave();
+}
+
+// Draws the consequences of whatever just happened.
+void Membership::Core::settle() {
+  if (!active()) return;
+  if (leaving && all_others_gone()) {
+    finish_leave();
+    return;
+  }
+  check_quorum();
+  schedule_proposal();
+  propose_when_due();
+}
+
+TimePoint Membership::Core::next_deadline() const {
+  TimePoint soonest = beat_at;
+  if (attempt) {
+    soonest = std::min({soonest, attempt->attempt_ends, attempt->ask_at, attempt->ends});
+  }
+  if (!active()) return soonest;
+  soonest = std::min({soonest, propose_at, leave_ends});
+  for (const auto& [peer, member] : watched) {
+    if (member.linked) continue;
+    soonest = std::min(soonest, member.dial_at);
+    if (!member.own) soonest = std::min(soonest, member.unlinked_since + member.patience);
+  }
+  return soonest;
+}
+
+Membership::Membership(MembershipOptions options, MembershipSink& sink, Rng rng)
+    : core_(std::make_unique<Core>(std::move(options), sink, rng)) {}
+
+Membership::~Membership() = default;
+
+void Membership::found(TimePoint now) {
+  core_->now = now;
+  core_->found();
+  core_->settle();
+}
+
+void Membership::join(const Ticket& ticket, TimePoint now) {
+  core_->now = now;
+  core_->join(ticket);
+}
+
+void Membership::caught_up(Round round, TimePoint now) {
+  core_->now = now;
+  if (core_->attempt) core_->attempt->caught_up = round;
+  core_->admit_again();
+}
+
+void Membership::suspect(const PeerId& peer, const std::string& reason, TimePoint now) {
+  core_->now = now;
+  core_->set_suspicion(peer, SuspicionKind::kCollective, reason);
+  core_->settle();
+}
+
+void Membership::leave(TimePoint now) {
+  core_->now = now;
+  core_->leave();
+  core_->settle();
+}
+
+void Membership::on_link_up(const LinkInfo& link, TimePoint now) {
+  core_->now = now;
+  core_->on_link_up(link);
+  core_->settle();
+}
+
+void Membership::on_link_down(const PeerId& peer, const Status& why, TimePoint now) {
+  core_->now = now;
+  core_->on_link_down(peer, why);
+  core_->settle();
+}
+
+void Membership::on_frame(const PeerId& from, const FrameView& frame, TimePoint now) {
+  core_->now = now;
+  if (!core_->may_speak(from)) return;
+  core_->heard(from);
+  if (const Status status = core_->dispatch(from, frame); !status.ok()) {
+    core_->sink.close(from, status);
+  }
+  core_->settle();
+}
+
+void Membership::heard(const PeerId& from, TimePoint now) {
+  core_->now = now;
+  core_->heard(from);
+}
+
+void Membership::on_timer(TimePoint now) {
+  core_->now = now;
+  core_->on_timer();
+  core_->settle();
+}
+
+TimePoint Membership::next_deadline() const { return core_->next_deadline(); }
+MembershipState Membership::state() const { return core_->state; }
+const View& Membership::view() const { return core_->view; }
+bool Membership::frozen() const { return core_->frozen; }
+PeerRole Membership::role(const PeerId& peer) const { return core_->role(peer); }
+
+std::vector<MemberHealth> Membership::health(TimePoint now) const {
+  std::vector<MemberHealth> all;
+  for (const auto& [peer, member] : core_->watched) {
+    all.push_back({peer, member.linked, core_->reporters(member) > 0 || member.gone.has_value(),
+                   member.detector.silent_for(now)});
+  }
+  return all;
+}
+
+Ticket Membership::ticket(std::int64_t now_unix_s, Duration valid_for,
+                          const InvitationId& invitation) const {
+  Ticket ticket;
+  ticket.run = core_->options.run;
+  ticket.recipe_hash = core_->options.recipe_hash;
+  ticket.invitation = invitation;
+  ticket.expiry_unix_s =
+      now_unix_s + std::chrono::duration_cast<std::chrono::seconds>(valid_for).count();
+  ticket.secret = invitation_secret(core_->options.invitation_key, ticket.run, invitation,
+                                    ticket.expiry_unix_s);
+  const std::size_t most = kTicketAddressesMax;
+  if (core_->active() && !core_->options.endpoints.empty()) {
+    ticket.members.push_back({core_->options.self, core_->options.endpoints});
+  }
+  for (const Member& member : core_->view.members) {
+    if (ticket.members.size() >= most) break;
+    if (member.id == core_->options.self || member.endpoints.empty()) continue;
+    ticket.members.push_back({member.id, member.endpoints});
+  }
+  return ticket;
+}
+
+}  // namespace weft

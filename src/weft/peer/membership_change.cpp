@@ -1,0 +1,406 @@
+// How one view follows another: ballots, installation, isolation, leaving.
+#include <algorithm>
+
+#include "weft/base/check.h"
+#include "weft/peer/membership_core.h"
+
+namespace weft {
+namespace {
+
+// The first proposer waits so long for further news, so that two deaths at once are one change.
+constexpr Duration kGatherDelay = std::chrono::milliseconds(10);
+// Where several may have the same news, each waits up to this before it proposes.
+constexpr Duration kNewsJitter = std::chrono::milliseconds(50);
+constexpr int kPositionMax = 4;
+constexpr int kBackOffMax = 3;
+
+Duration scaled(Duration duration, double factor) {
+  return from_seconds(to_seconds(duration) * factor);
+}
+
+}  // namespace
+
+// Of a view of two one member may go on without the other's vote: the tie-breaker, whose own vote
+// is then part of every quorum; the other one only if the tie-breaker is leaving, which gave up
+// that right when it said so; either with lone_survivor.
+bool Membership::Core::may_go_alone() const {
+  if (view.size() != 2 || leaving) return view.size() == 1;
+  const auto& [peer, other] = *watched.begin();
+  if (!other.own && !other.gone) return false;
+  if (options.lone_survivor || tie_breaker(options.run, view) == options.self) return true;
+  return other.gone && other.gone->cause == DepartureCause::kLeft;
+}
+
+bool Membership::Core::wants_change() const {
+  if (must_change || has_ready_joiner()) return true;
+  const std::vector<Departure> out = departures();
+  return !out.empty() && static_cast<int>(out.size()) < view.size();
+}
+
+// How many members come before this one as proposers.
+int Membership::Core::position() const {
+  int before = 0;
+  for (const Member& member : view.members) {
+    if (member.id == options.self) break;
+    const Watched& seen = watched.at(member.id);
+    if (seen.linked && !seen.gone && reporters(seen) == 0) ++before;
+  }
+  return std::min(before, kPositionMax);
+}
+
+void Membership::Core::schedule_proposal() {
+  if (propose_at != kNever || frozen || !active() || !wants_change()) return;
+  if (!trouble_since) trouble_since = now;
+  const int before = position();
+  if (own_news || has_ready_joiner() || leaving) {
+    propose_at = now + (before == 0 ? Duration() : scaled(kNewsJitter, rng.uniform()));
+  } else if (before == 0) {
+    propose_at = now + kGatherDelay;
+  } else {
+    propose_at = now + scaled(options.takeover_timeout, before + rng.uniform());
+  }
+}
+
+void Membership::Core::propose_when_due() {
+  if (!active() || now < propose_at) return;
+  if (!frozen && !wants_change()) {
+    propose_at = kNever;
+    trouble_since.reset();
+    return;
+  }
+  start_ballot();
+}
+
+void Membership::Core::start_ballot() {
+  const double back_off = 1 << std::min(ballots, kBackOffMax);
+  propose_at = now + scaled(options.takeover_timeout, back_off * (1 + rng.uniform()));
+  const bool alone = may_go_alone();
+  if (!alone && reachable() < view.quorum()) return;
+  ++ballots;
+  freeze();
+  const PrepareMessage message = agreement->start(alone ? 1 : view.quorum());
+  const ViewId asked = view.id;
+  for (const auto& [peer, member] : watched) {
+    if (member.linked) send(peer, frame_type::kPrepare, message);
+  }
+  on_prepare(options.self, message);
+  WEFT_CHECK(alone || view.id == asked);
+}
+
+ViewValue Membership::Core::fresh_value() const {
+  ViewValue value;
+  value.departures = departures();
+  value.members = next_members(view, value.departures, newcomers());
+  if (value.members.empty()) {
+    value.departures.clear();
+    value.members = view.members;
+  }
+  return value;
+}
+
+void Membership::Core::freeze() {
+  if (frozen) return;
+  frozen = true;
+  frozen_since = now;
+  if (!trouble_since) trouble_since = now;
+  if (state == MembershipState::kMember) state = MembershipState::kChanging;
+  sink.on_freeze();
+}
+
+void Membership::Core::on_prepare(const PeerId& from, const PrepareMessage& message) {
+  if (!is_current(from, message.view)) return;
+  freeze();
+  const auto answer = agreement->on_prepare(message, sink.round_status());
+  if (const auto* rejected = std::get_if<RejectedMessage>(&answer)) {
+    send(from, frame_type::kRejected, *rejected);
+    return;
+  }
+  const auto& promise = std::get<PromiseMessage>(answer);
+  if (from == options.self) {
+    on_promise(from, promise);
+    return;
+  }
+  // Should this proposer fail, another one takes over.
+  propose_at = now + scaled(options.takeover_timeout, 1 + position() + rng.uniform());
+  send(from, frame_type::kPromise, promise);
+}
+
+void Membership::Core::on_promise(const PeerId& from, const PromiseMessage& message) {
+  if (!is_current(from, message.view) || !agreement->on_promise(from, message)) return;
+  const AcceptMessage accept = agreement->propose(fresh_value());
+  for (const auto& [peer, member] : watched) {
+    if (member.linked) send(peer, frame_type::kAccept, accept);
+  }
+  on_accept(options.self, accept);
+}
+
+void Membership::Core::on_accept(const PeerId& from, const AcceptMessage& message) {
+  if (!is_current(from, message.view)) return;
+  freeze();
+  const auto answer = agreement->on_accept(message);
+  if (const auto* rejected = std::get_if<RejectedMessage>(&answer)) {
+    send(from, frame_type::kRejected, *rejected);
+  } else if (from == options.self) {
+    on_accepted(from, std::get<AcceptedMessage>(answer));
+  } else {
+    send(from, frame_type::kAccepted, std::get<AcceptedMessage>(answer));
+  }
+}
+
+void Membership::Core::on_accepted(const PeerId& from, const AcceptedMessage& message) {
+  if (!is_current(from, message.view) || !agreement->on_accepted(from, message)) return;
+  decide(*agreement->decided());
+}
+
+void Membership::Core::on_rejected(const PeerId& from, const RejectedMessage& message) {
+  if (!is_current(from, message.view) || !agreement->on_rejected(message)) return;
+  const double back_off = 1 << std::min(ballots, kBackOffMax);
+  propose_at = now + scaled(options.takeover_timeout, back_off * (1 + rng.uniform()));
+}
+
+void Membership::Core::decide(const ViewValue& value) {
+  ViewNoticeMessage next{view.id, next_view_id(options.run, view.id, value), value};
+  const View before = view;
+  for (const Member& member : value.members) {
+    if (member.id != options.self) send(member.id, frame_type::kViewNotice, next);
+  }
+  for (const Member& member : before.members) {
+    const bool stays = std::any_of(value.members.begin(), value.members.end(),
+                                   [&](const Member& m) { return m.id == member.id; });
+    if (!stays && member.id != options.self) send(member.id, frame_type::kViewNotice, next);
+  }
+  on_notice(options.self, next);
+}
+
+void Membership::Core::on_notice(const PeerId& from, const ViewNoticeMessage& message) {
+  if (next_view_id(options.run, message.previous, message.value) != message.view) {
+    sink.close(from, corrupt("view notice: the view's hash does not match its members"));
+    return;
+  }
+  const auto self = std::find_if(message.value.members.begin(), message.value.members.end(),
+                                 [&](const Member& m) { return m.id == options.self; });
+  const bool included =
+      self != message.value.members.end() && self->incarnation == options.incarnation;
+  if (state == MembershipState::kSyncing) {
+    if (included) {
+      install(message);
+    } else {
+      know_view(message);
+    }
+    return;
+  }
+  if (!active() || message.view <= view.id) return;
+  if (included) {
+    install(message);
+    return;
+  }
+  std::string reason = "the others went on without it";
+  for (const Departure& departure : message.value.departures) {
+    if (departure.id == options.self) reason = departure.reason;
+  }
+  be_removed(reason);
+}
+
+void Membership::Core::on_removed(const PeerId& /*from*/, const RemovedMessage& message) {
+  if (active() && message.view > view.id) be_removed(message.reason);
+}
+
+ViewChange Membership::Core::change_to(const ViewNoticeMessage& next) const {
+  ViewChange change;
+  const std::vector<Member>& members = next.value.members;
+  const auto same = [](const std::vector<Member>& list, const Member& member) {
+    return std::any_of(list.begin(), list.end(), [&](const Member& m) {
+      return m.id == member.id && m.incarnation == member.incarnation;
+    });
+  };
+  for (const Member& member : members) {
+    if (!same(view.members, member)) change.joined.push_back(member);
+  }
+  for (const Member& member : view.members) {
+    if (same(members, member)) continue;
+    Departure departure{member.id, member.incarnation, DepartureCause::kFailed, ""};
+    for (const Departure& told : next.value.departures) {
+      if (told.id == member.id) departure = told;
+    }
+    change.left.push_back(departure);
+  }
+  change.caught_up = next.previous != view.id;
+  if (trouble_since) change.took = now - *trouble_since;
+  return change;
+}
+
+void Membership::Core::install(const ViewNoticeMessage& next) {
+  const ViewChange change = change_to(next);
+  const View previous = view;
+  const bool was_isolated = state == MembershipState::kIsolated;
+  notice = next;
+  view = View{next.view, next.value.members, next.value.base_round};
+  state = MembershipState::kMember;
+  agreement.emplace(view, options.self);
+  attempt.reset();
+  frozen = false;
+  own_news = must_change = false;
+  trouble_since.reset();
+  unreachable_since.reset();
+  propose_at = kNever;
+  ballots = 0;
+  remember_departures(change);
+  rebuild_watch(previous);
+  choose_observers();
+  for (const auto& [peer, joiner] : joiners) {
+    if (joiner.sponsor == options.self) send(peer, frame_type::kViewNotice, notice);
+  }
+  if (beat_at == kNever) beat_at = now + options.heartbeat_interval;
+  if (was_isolated) sink.on_quorum_back();
+  sink.on_view(view, change);
+}
+
+void Membership::Core::remember_departures(const ViewChange& change) {
+  for (const Departure& departure : change.left) {
+    departed.insert_or_assign(departure.id, departure);
+    if (departed.size() > kMembersMax) departed.erase(departed.begin());
+  }
+  for (const Member& member : view.members) {
+    departed.erase(member.id);
+    joiners.erase(member.id);
+    strangers.remove(member.id);
+  }
+}
+
+// Keeps what is known of members that stay, and starts to watch the new ones.
+void Membership::Core::rebuild_watch(const View& previous) {
+  std::map<PeerId, Watched> before = std::move(watched);
+  watched.clear();
+  for (const Member& member : view.members) {
+    if (member.id == options.self) continue;
+    const Member* old = previous.find(member.id);
+    const auto found = before.find(member.id);
+    const bool linked = links.count(member.id) != 0;
+    if (old != nullptr && old->incarnation == member.incarnation && found != before.end()) {
+      Watched kept = std::move(found->second);
+      kept.reports.clear();
+      if (kept.own && kept.own->kind == SuspicionKind::kCollective) kept.own.reset();
+      if (kept.own) {
+        kept.own->since = kept.own->tell_at = now;
+        kept.own->tell_gap = options.redial_interval;
+      }
+      if (kept.gone && kept.gone->cause == DepartureCause::kRestarted) own_news = true;
+      watched.emplace(member.id, std::move(kept));
+      continue;
+    }
+    Watched fresh(FailureDetector(options.heartbeat_interval, options.suspicion_timeout, now), now);
+    fresh.linked = fresh.had_link = linked;
+    fresh.patience = linked ? options.reconnect_timeout : options.suspicion_timeout;
+    if (!linked) {
+      fresh.dial_at = options.self < member.id ? now : now + options.reconnect_timeout / 2;
+    }
+    watched.emplace(member.id, std::move(fresh));
+  }
+  // The links of peers that are no members any more last as long as a stranger's.
+  for (const Member& member : previous.members) {
+    if (!view.contains(member.id) && links.count(member.id) != 0) strangers.add(member.id, now);
+  }
+}
+
+void Membership::Core::be_removed(const std::string& reason) {
+  watched.clear();
+  joiners.clear();
+  agreement.reset();
+  frozen = false;
+  propose_at = kNever;
+  beat_at = kNever;
+  if (leaving) {
+    finish_leave();
+    return;
+  }
+  state = MembershipState::kRemoved;
+  sink.on_removed(unavailable("the other members went on without this one: " + reason));
+}
+
+void Membership::Core::check_quorum() {
+  const bool can = may_go_alone() || reachable() >= view.quorum();
+  const bool stuck = frozen && now - frozen_since >= options.quorum_timeout;
+  if (can && !stuck) {
+    unreachable_since.reset();
+    return;
+  }
+  if (state == MembershipState::kIsolated) return;
+  if (!unreachable_since) unreachable_since = now;
+  if (stuck || now - *unreachable_since >= options.quorum_timeout) isolate();
+}
+
+void Membership::Core::isolate() {
+  IsolatedReport report;
+  report.view = view;
+  for (const Member& member : view.members) {
+    if (member.id == options.self) continue;
+    const Watched& seen = watched.at(member.id);
+    if (!seen.linked || seen.own) report.missing.push_back(member);
+  }
+  report.needed = std::max(0, view.quorum() - reachable());
+  report.text = isolation_text(report);
+  freeze();
+  must_change = true;
+  state = MembershipState::kIsolated;
+  if (propose_at == kNever) propose_at = now + options.takeover_timeout;
+  sink.on_isolated(report);
+}
+
+std::string Membership::Core::isolation_text(const IsolatedReport& report) const {
+  std::string text = "training waits: " + std::to_string(view.quorum()) + " of " +
+                     std::to_string(view.size()) + " members are needed to go on, and " +
+                     std::to_string(reachable()) + " can be reached from here";
+  std::string separator = "; missing: ";
+  for (const Member& member : report.missing) {
+    const Watched& seen = watched.at(member.id);
+    text += separator + member.id.short_name();
+    std::string about = member.endpoints.empty() ? "" : member.endpoints.front();
+    if (seen.own) about += (about.empty() ? "" : ", ") + seen.own->reason;
+    if (!about.empty()) text += " (" + about + ")";
+    separator = ", ";
+  }
+  if (report.missing.empty()) text += "; the members do not answer in time";
+  text += ". The state up to round " + std::to_string(sink.round_status().done.value()) +
+          " is kept here. What to do: bring a missing member back into reach and training goes on "
+          "by itself; if they are gone for good, stop this peer and start a run from its saved "
+          "state.";
+  if (view.size() == 2) {
+    text +=
+        " Of two members only one may go on alone, so that they never train two different "
+        "models; lone_survivor = true allows it to either where both run on one machine.";
+  }
+  return text;
+}
+
+void Membership::Core::leave() {
+  if (leaving || state == MembershipState::kLeft) return;
+  leaving = true;
+  leave_ends = now + options.leave_timeout;
+  if (!active() || view.size() == 1) {
+    finish_leave();
+    return;
+  }
+  tell_leaving();
+}
+
+void Membership::Core::tell_leaving() {
+  for (const auto& [peer, member] : watched) {
+    if (member.linked) send(peer, frame_type::kLeaving, LeavingMessage{view.id});
+  }
+}
+
+bool Membership::Core::all_others_gone() const {
+  return std::all_of(watched.begin(), watched.end(), [](const auto& entry) {
+    return entry.second.gone.has_value() || entry.second.own.has_value();
+  });
+}
+
+void Membership::Core::finish_leave() {
+  state = MembershipState::kLeft;
+  frozen = false;
+  attempt.reset();
+  propose_at = beat_at = leave_ends = kNever;
+  sink.on_left();
+}
+
+}  // namespace weft

@@ -1,0 +1,345 @@
+// Joining: the side that asks and the side that lets in.
+#include <algorithm>
+
+#include "weft/base/check.h"
+#include "weft/peer/membership_core.h"
+
+namespace weft {
+namespace {
+
+// A refused or failed round of attempts is followed by a pause of this.
+constexpr Duration kAskAgain = std::chrono::milliseconds(500);
+constexpr std::uint32_t kTryAgainMs = 300;
+
+JoinRefusedMessage try_again(std::string reason) {
+  return {RefusalCode::kTryAgain, kTryAgainMs, std::move(reason)};
+}
+
+}  // namespace
+
+RunFacts Membership::Core::facts() const {
+  return {options.run, options.recipe_hash, options.layout_hash, options.invitation_key};
+}
+
+void Membership::Core::join(const Ticket& ticket) {
+  WEFT_CHECK(state == MembershipState::kOutside || state == MembershipState::kRemoved);
+  // A member that was removed comes back as a new life, so that no old message speaks of it.
+  if (state == MembershipState::kRemoved) ++options.incarnation;
+  state = MembershipState::kJoining;
+  attempt.emplace();
+  attempt->ticket = ticket;
+  for (const PeerAddress& member : ticket.members) {
+    if (member.id != options.self) attempt->candidates.push_back(member);
+  }
+  attempt->ends = now + options.join_timeout;
+  attempt->last = unavailable("the ticket names no member that can be asked");
+  if (beat_at == kNever) beat_at = now + options.heartbeat_interval;
+  if (attempt->candidates.empty()) {
+    fail_join(attempt->last);
+    return;
+  }
+  ask_next();
+}
+
+// Goes on to the next candidate, after a pause when all have been asked.
+void Membership::Core::ask_next() {
+  JoinAttempt& a = *attempt;
+  a.asked.reset();
+  a.sponsor.reset();
+  a.request_sent = false;
+  a.attempt_ends = kNever;
+  if (a.ends == kNever) a.ends = now + options.join_timeout;
+  if (a.next >= a.candidates.size()) {
+    a.next = 0;
+    a.ask_at = now + kAskAgain;
+    return;
+  }
+  ask(a.candidates[a.next++]);
+}
+
+void Membership::Core::ask(const PeerAddress& member) {
+  JoinAttempt& a = *attempt;
+  a.asked = member.id;
+  a.ask_at = kNever;
+  a.request_sent = false;
+  a.attempt_ends = now + options.join_attempt_timeout;
+  if (links.count(member.id) != 0) {
+    send_request();
+  } else {
+    sink.connect(member);
+  }
+}
+
+void Membership::Core::send_request() {
+  JoinAttempt& a = *attempt;
+  const auto link = links.find(*a.asked);
+  if (link == links.end()) return;
+  a.request_sent = true;
+  a.attempt_ends = now + options.join_attempt_timeout;
+  JoinRequestMessage request;
+  request.proof =
+      make_proof(a.ticket, ProofPurpose::kJoin, {options.self, link->first, link->second.exporter});
+  request.layout_hash = options.layout_hash;
+  request.recipe_hash = options.recipe_hash;
+  request.joiner = Member{options.self, options.incarnation, options.endpoints};
+  send(link->first, frame_type::kJoinRequest, request);
+}
+
+void Membership::Core::join_timer() {
+  if (now >= attempt->ends) {
+    fail_join(attempt->last.with_context("no member let this peer in within the join timeout"));
+    return;
+  }
+  JoinAttempt& a = *attempt;
+  if (now >= a.ask_at) {
+    a.ask_at = kNever;
+    if (a.asked && links.count(*a.asked) != 0) {
+      send_request();
+    } else {
+      ask_next();
+    }
+  }
+  if (a.asked && now >= a.attempt_ends) {
+    a.last = timed_out("peer " + a.asked->short_name() + " does not answer");
+    ask_next();
+  }
+}
+
+void Membership::Core::fail_join(const Status& why) {
+  attempt.reset();
+  state = MembershipState::kOutside;
+  beat_at = kNever;
+  sink.on_join_failed(why);
+}
+
+void Membership::Core::admit_again() {
+  if (!attempt || state != MembershipState::kSyncing) return;
+  if (!attempt->sponsor || !attempt->caught_up) return;
+  send(*attempt->sponsor, frame_type::kAdmitRequest,
+       AdmitRequestMessage{options.incarnation, *attempt->caught_up});
+}
+
+void Membership::Core::on_accepted_join(const PeerId& from, const JoinAcceptedMessage& message) {
+  if (!attempt || attempt->asked != from || !attempt->request_sent) return;
+  const ViewNoticeMessage& current = message.current;
+  if (next_view_id(options.run, current.previous, current.value) != current.view) {
+    sink.close(from, corrupt("join accepted: the view's hash does not match its members"));
+    return;
+  }
+  JoinAttempt& a = *attempt;
+  options.invitation_key = message.invitation_key;
+  state = MembershipState::kSyncing;
+  a.sponsor = from;
+  a.asked.reset();
+  a.attempt_ends = a.ask_at = a.ends = kNever;
+  if (a.known.id < current.view) {
+    a.known = View{current.view, current.value.members, current.value.base_round};
+  }
+  // Whoever loses its sponsor asks the members, not the ticket, which may be old.
+  a.candidates.clear();
+  for (const Member& member : a.known.members) {
+    if (member.id == options.self) continue;
+    a.candidates.push_back({member.id, member.endpoints});
+    if (links.count(member.id) == 0) sink.connect({member.id, member.endpoints});
+  }
+  a.next = 0;
+  const View known = a.known;
+  sink.on_join_accepted(known, from);
+}
+
+void Membership::Core::on_refused_join(const PeerId& from, const JoinRefusedMessage& message) {
+  if (!attempt) return;
+  JoinAttempt& a = *attempt;
+  if (message.code == RefusalCode::kUnknownJoiner && a.sponsor == from) {
+    const Member* known = a.known.find(from);
+    if (known == nullptr) {
+      ask_next();
+      return;
+    }
+    a.sponsor.reset();
+    a.ends = now + options.join_timeout;
+    ask({from, known->endpoints});
+    return;
+  }
+  if (a.asked != from) return;
+  a.last = unavailable("peer " + from.short_name() + " refused: " + message.reason);
+  if (final_refusal(message.code)) {
+    fail_join(invalid_argument("peer " + from.short_name() + " refused: " + message.reason));
+  } else if (message.code == RefusalCode::kTryAgain) {
+    a.attempt_ends = kNever;
+    a.ask_at = now + std::clamp<Duration>(std::chrono::milliseconds(message.retry_after_ms),
+                                          std::chrono::milliseconds(50), std::chrono::seconds(5));
+  } else {
+    ask_next();
+  }
+}
+
+void Membership::Core::know_view(const ViewNoticeMessage& message) {
+  if (!attempt || message.view <= attempt->known.id) return;
+  JoinAttempt& a = *attempt;
+  a.known = View{message.view, message.value.members, message.value.base_round};
+  a.candidates.clear();
+  a.next = 0;
+  for (const Member& member : a.known.members) {
+    if (member.id == options.self) continue;
+    a.candidates.push_back({member.id, member.endpoints});
+    if (links.count(member.id) == 0) sink.connect({member.id, member.endpoints});
+  }
+  const View known = a.known;
+  sink.on_view_ahead(known);
+}
+
+void Membership::Core::refuse(const PeerId& peer, const JoinRefusedMessage& why) {
+  JoinRefusedMessage message = why;
+  if (message.reason.size() > kRefusalBytesMax) message.reason.resize(kRefusalBytesMax);
+  send(peer, frame_type::kJoinRefused, message);
+  if (final_refusal(why.code)) sink.on_refused(peer, invalid_argument(why.reason));
+}
+
+void Membership::Core::on_recipe_request(const PeerId& from, const RecipeRequestMessage& message) {
+  if (!active()) {
+    refuse(from, {RefusalCode::kNotMember, 0, "the asked peer is no member itself"});
+    return;
+  }
+  const ProofLink link{from, options.self, links.at(from).exporter};
+  if (const auto why =
+          refuse_proof(facts(), message.proof, ProofPurpose::kRecipe, link, sink.unix_time_s())) {
+    refuse(from, *why);
+    return;
+  }
+  send(from, frame_type::kRecipe, RecipeMessage{options.recipe_text});
+}
+
+// Reasons that pass, or that lie with this member.
+std::optional<JoinRefusedMessage> Membership::Core::refuse_now(const JoinRequestMessage& request) {
+  if (state == MembershipState::kIsolated) {
+    return try_again("the asked member has no quorum at present");
+  }
+  const PeerId& peer = request.joiner.id;
+  if (const Member* member = view.find(peer)) {
+    if (request.joiner.incarnation <= member->incarnation) {
+      return try_again("a process with this identity is a member already");
+    }
+    mark_restarted(peer, request.joiner.incarnation);
+    return try_again("the members are agreeing that the earlier process is gone");
+  }
+  if (view.members.size() + joiners.size() >= kMembersMax) {
+    return JoinRefusedMessage{RefusalCode::kFull, 0, "the run has as many members as it can"};
+  }
+  if (joiners.count(peer) == 0 && static_cast<int>(joiners.size()) >= options.joins_at_once) {
+    return try_again("others are joining at present");
+  }
+  return std::nullopt;
+}
+
+void Membership::Core::on_join_request(const PeerId& from, const JoinRequestMessage& message) {
+  if (!active()) {
+    refuse(from, {RefusalCode::kNotMember, 0, "the asked peer is no member itself"});
+    return;
+  }
+  const ProofLink link{from, options.self, links.at(from).exporter};
+  auto why = refuse_join(facts(), message, link, sink.unix_time_s());
+  if (!why) {
+    // Whoever holds a ticket may ask again as often as it is told to.
+    strangers.remove(from);
+    strangers.add(from, now);
+    why = refuse_now(message);
+  }
+  if (why) {
+    refuse(from, *why);
+    return;
+  }
+  strangers.remove(from);
+  const Joiner joiner{message.joiner, options.self, now, now, true, false};
+  joiners.insert_or_assign(from, joiner);
+  tell_joiner(joiner, true);
+  send(from, frame_type::kJoinAccepted, JoinAcceptedMessage{options.invitation_key, notice});
+  sink.on_joiner(joiner.member);
+}
+
+void Membership::Core::on_admit_request(const PeerId& from, const AdmitRequestMessage& message) {
+  if (!active()) return;
+  if (view.contains(from)) {
+    tell_current(from);
+    return;
+  }
+  const auto found = joiners.find(from);
+  if (found == joiners.end() || found->second.sponsor != options.self ||
+      found->second.member.incarnation != message.incarnation) {
+    send(from, frame_type::kJoinRefused,
+         JoinRefusedMessage{RefusalCode::kUnknownJoiner, 0, "prove the ticket again"});
+    return;
+  }
+  found->second.ready = true;
+}
+
+// A member has let somebody in, or given it up.
+void Membership::Core::on_joiner(const PeerId& from, const JoinerMessage& message) {
+  if (!active() || !view.contains(from) || view.contains(message.joiner.id)) return;
+  const PeerId& peer = message.joiner.id;
+  const auto found = joiners.find(peer);
+  if (!message.present) {
+    if (found == joiners.end() || found->second.sponsor != from) return;
+    joiners.erase(found);
+    if (links.count(peer) != 0) strangers.add(peer, now);
+    sink.on_joiner_gone(peer, unavailable("its sponsor lost it"));
+    return;
+  }
+  if (found == joiners.end() && joiners.size() >= kMembersMax) return;
+  strangers.remove(peer);
+  const bool linked = links.count(peer) != 0;
+  joiners.insert_or_assign(peer, Joiner{message.joiner, from, now, now, linked, false});
+  sink.on_joiner(message.joiner);
+}
+
+void Membership::Core::tell_joiner(const Joiner& joiner, bool present) {
+  for (const auto& [peer, member] : watched) {
+    if (member.linked) send(peer, frame_type::kJoiner, JoinerMessage{joiner.member, present});
+  }
+}
+
+void Membership::Core::drop_joiner(const PeerId& peer, const Status& why) {
+  const auto found = joiners.find(peer);
+  if (found == joiners.end()) return;
+  if (found->second.sponsor == options.self) tell_joiner(found->second, false);
+  joiners.erase(found);
+  if (links.count(peer) != 0) strangers.add(peer, now);
+  sink.on_joiner_gone(peer, why);
+}
+
+// A joiner of this member's that is lost or silent is given up; another member's lasts as long as
+// that one is a member, and a while longer.
+void Membership::Core::joiners_timer() {
+  std::vector<std::pair<PeerId, Status>> lost;
+  for (auto& [peer, joiner] : joiners) {
+    if (joiner.sponsor != options.self) {
+      if (view.contains(joiner.sponsor)) {
+        joiner.heard = now;
+      } else if (now - joiner.heard >= options.join_timeout) {
+        lost.emplace_back(peer, timed_out("the member that let it in is gone"));
+      }
+    } else if (!joiner.linked && now - joiner.unlinked_since >= options.suspicion_timeout) {
+      lost.emplace_back(peer, unavailable("its connection broke"));
+    } else if (joiner.linked && now - joiner.heard >= options.join_timeout) {
+      lost.emplace_back(peer, timed_out("no sign of life"));
+    }
+  }
+  for (const auto& [peer, why] : lost) drop_joiner(peer, why);
+}
+
+std::vector<Member> Membership::Core::newcomers() const {
+  std::vector<Member> ready;
+  for (const auto& [peer, joiner] : joiners) {
+    if (joiner.ready && joiner.linked && view.members.size() + ready.size() < kMembersMax) {
+      ready.push_back(joiner.member);
+    }
+  }
+  return ready;
+}
+
+bool Membership::Core::has_ready_joiner() const {
+  return std::any_of(joiners.begin(), joiners.end(),
+                     [](const auto& entry) { return entry.second.ready && entry.second.linked; });
+}
+
+}  // namespace weft

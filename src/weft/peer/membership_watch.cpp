@@ -1,0 +1,340 @@
+// Who is alive: links, heartbeats, suspicions and what follows from them.
+#include <algorithm>
+
+#include "weft/peer/membership_core.h"
+
+namespace weft {
+namespace {
+
+// Of two peers that lost their link one dials at once and the other a little later.
+constexpr Duration kDialStagger = std::chrono::milliseconds(100);
+// A suspicion is told again after this, then after twice as long, and so on.
+constexpr Duration kTellGap = std::chrono::seconds(1);
+
+std::string seconds_text(Duration duration) {
+  const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count() / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+std::string short_reason(std::string reason) {
+  if (reason.size() > kReasonBytesMax) reason.resize(kReasonBytesMax);
+  return reason;
+}
+
+}  // namespace
+
+void Membership::Core::on_link_up(const LinkInfo& link) {
+  links.insert_or_assign(link.peer, link);
+  const auto found = watched.find(link.peer);
+  if (found != watched.end()) {
+    Watched& member = found->second;
+    member.linked = true;
+    member.had_link = true;
+    member.dial_at = kNever;
+    member.patience = options.reconnect_timeout;
+    heard(link.peer);
+    send_heartbeat(link.peer);
+    if (leaving) send(link.peer, frame_type::kLeaving, LeavingMessage{view.id});
+    if (state == MembershipState::kIsolated) {
+      // Let further links come up before somebody proposes.
+      const Duration wait = from_seconds(to_seconds(options.takeover_timeout) * rng.uniform());
+      propose_at = std::min(propose_at, now + wait);
+    }
+    return;
+  }
+  const auto joiner = joiners.find(link.peer);
+  if (joiner != joiners.end()) {
+    joiner->second.linked = true;
+    joiner->second.heard = now;
+    return;
+  }
+  if (attempt && attempt->asked == link.peer) {
+    send_request();
+  } else if (active() && !strangers.add(link.peer, now)) {
+    const Status why = unavailable("more than " + std::to_string(options.strangers_max) +
+                                   " peers that are no members are connected");
+    sink.on_refused(link.peer, why);
+    sink.close(link.peer, why);
+  }
+}
+
+void Membership::Core::on_link_down(const PeerId& peer, const Status& why) {
+  links.erase(peer);
+  strangers.remove(peer);
+  const auto found = watched.find(peer);
+  if (found != watched.end()) {
+    Watched& member = found->second;
+    if (member.linked) {
+      member.linked = false;
+      member.unlinked_since = now;
+      member.dial_at = options.self < peer ? now : now + kDialStagger;
+    } else if (member.had_link) {
+      set_suspicion(peer, SuspicionKind::kLink,
+                    "connection lost, and again on dialling: " + why.message());
+    }
+    watch_links();
+    return;
+  }
+  const auto joiner = joiners.find(peer);
+  if (joiner != joiners.end()) {
+    joiner->second.linked = false;
+    joiner->second.unlinked_since = now;
+  }
+  if (attempt && attempt->asked == peer) {
+    attempt->last = why;
+    ask_next();
+  } else if (attempt && attempt->sponsor == peer && !attempt->asked) {
+    ask_next();
+  }
+}
+
+void Membership::Core::heard(const PeerId& from) {
+  const auto found = watched.find(from);
+  if (found == watched.end()) {
+    const auto joiner = joiners.find(from);
+    if (joiner != joiners.end()) joiner->second.heard = now;
+    return;
+  }
+  found->second.detector.on_sign_of_life(now);
+  const std::optional<OwnSuspicion>& own = found->second.own;
+  if (own && own->kind != SuspicionKind::kCollective && found->second.linked) {
+    withdraw_suspicion(from);
+  }
+}
+
+// Everything that happens once a heartbeat interval.
+void Membership::Core::beat() {
+  const bool stood_still = beats != 0 && now - beat_at > 2 * options.heartbeat_interval;
+  beat_at = now + options.heartbeat_interval;
+  ++beats;
+  if (stood_still) {
+    for (auto& [peer, member] : watched) member.detector.forgive(now);
+    for (auto& [peer, joiner] : joiners) joiner.heard = now;
+  }
+  if (state == MembershipState::kSyncing && attempt && attempt->sponsor) {
+    send_heartbeat(*attempt->sponsor);
+    admit_again();
+  }
+  if (!active()) return;
+  for (const PeerId& observer : observers_of_self) {
+    if (links.count(observer) != 0) send_heartbeat(observer);
+  }
+  watch_members();
+  if (leaving) tell_leaving();
+  tell_suspicions();
+  joiners_timer();
+  for (const PeerId& peer : strangers.take_expired(now)) {
+    sink.close(peer,
+               timed_out("no proof of a ticket within " + seconds_text(options.stranger_timeout)));
+  }
+}
+
+void Membership::Core::send_heartbeat(const PeerId& to) {
+  HeartbeatMessage message;
+  message.view = attempt && !active() ? attempt->known.id : view.id;
+  message.incarnation = options.incarnation;
+  message.sequence = beats;
+  message.done = active() ? sink.round_status().done : Round();
+  send(to, frame_type::kHeartbeat, message);
+}
+
+void Membership::Core::watch_members() {
+  for (const PeerId& peer : observed) {
+    const auto found = watched.find(peer);
+    if (found == watched.end() || !found->second.linked || found->second.own) continue;
+    const FailureDetector& detector = found->second.detector;
+    if (detector.silent(now)) {
+      set_suspicion(peer, SuspicionKind::kSilent,
+                    "no heartbeat for " + seconds_text(detector.silent_for(now)));
+    }
+  }
+}
+
+void Membership::Core::watch_links() {
+  for (auto& [peer, member] : watched) {
+    if (member.linked) continue;
+    if (now >= member.dial_at) {
+      member.dial_at = now + options.redial_interval;
+      if (const Member* address = view.find(peer)) sink.connect({peer, address->endpoints});
+    }
+    if (!member.own && now >= member.unlinked_since + member.patience) {
+      set_suspicion(peer, SuspicionKind::kLink,
+                    "no connection for " + seconds_text(now - member.unlinked_since));
+    }
+  }
+}
+
+void Membership::Core::set_suspicion(const PeerId& peer, SuspicionKind kind,
+                                     const std::string& reason) {
+  const auto found = watched.find(peer);
+  if (!active() || found == watched.end() || found->second.own) return;
+  found->second.own = OwnSuspicion{kind, short_reason(reason), now, now, kTellGap};
+  tell_suspicions();
+}
+
+void Membership::Core::withdraw_suspicion(const PeerId& peer) {
+  const auto found = watched.find(peer);
+  if (found == watched.end() || !found->second.own) return;
+  found->second.own.reset();
+  for (const auto& [other, member] : watched) {
+    if (other == peer || !member.linked) continue;
+    send(other, frame_type::kSuspicion, SuspicionMessage{view.id, peer, true, ""});
+  }
+}
+
+// Tells the others what this peer suspects, now and then again; not while the view is changing,
+// and not what enough members have said already.
+void Membership::Core::tell_suspicions() {
+  if (frozen) return;
+  for (auto& [peer, member] : watched) {
+    if (!member.own || now < member.own->tell_at) continue;
+    member.own->tell_at = now + member.own->tell_gap;
+    member.own->tell_gap *= 2;
+    if (member.reports.size() >= 3) continue;
+    for (const auto& [other, listener] : watched) {
+      if (other == peer || !listener.linked) continue;
+      send(other, frame_type::kSuspicion,
+           SuspicionMessage{view.id, peer, false, member.own->reason});
+    }
+  }
+}
+
+void Membership::Core::on_heartbeat(const PeerId& from, const HeartbeatMessage& message) {
+  if (!is_current(from, message.view)) return;
+  const auto found = watched.find(from);
+  if (found != watched.end()) found->second.detector.on_heartbeat(now);
+}
+
+void Membership::Core::on_suspicion(const PeerId& from, const SuspicionMessage& message) {
+  if (!is_current(from, message.view)) return;
+  const auto found = watched.find(message.who);
+  if (found == watched.end() || message.who == from) return;
+  if (message.withdrawn) {
+    found->second.reports.erase(from);
+  } else {
+    found->second.reports.try_emplace(from, Report{message.reason, now});
+  }
+}
+
+void Membership::Core::on_outside(const PeerId& from, const OutsideMessage& message) {
+  if (!active()) return;
+  const Member* member = view.find(from);
+  if (member == nullptr) return;
+  if (message.incarnation > member->incarnation) {
+    mark_restarted(from, message.incarnation);
+  } else {
+    // Admitted, and the news got lost.
+    send(from, frame_type::kViewNotice, notice);
+  }
+}
+
+void Membership::Core::on_leaving(const PeerId& from, const LeavingMessage& message) {
+  if (!is_current(from, message.view)) return;
+  const auto found = watched.find(from);
+  if (found == watched.end() || found->second.gone) return;
+  found->second.gone =
+      Departure{from, view.find(from)->incarnation, DepartureCause::kLeft, "it asked to leave"};
+}
+
+void Membership::Core::mark_restarted(const PeerId& peer, std::uint64_t incarnation) {
+  const auto found = watched.find(peer);
+  const Member* member = view.find(peer);
+  if (found == watched.end() || member == nullptr || incarnation <= member->incarnation) return;
+  if (found->second.gone && found->second.gone->cause == DepartureCause::kRestarted) return;
+  found->second.gone = Departure{peer, member->incarnation, DepartureCause::kRestarted,
+                                 "its process was started again"};
+  own_news = true;
+}
+
+// How many members, this one included, suspect it.
+int Membership::Core::reporters(const Watched& member) const {
+  return static_cast<int>(member.reports.size()) + (member.own ? 1 : 0);
+}
+
+// Who should go, as far as this peer knows. Two reports are needed: with one alone it may be the
+// reporter's own line that is broken.
+std::vector<Departure> Membership::Core::departures() const {
+  std::vector<Departure> out;
+  const int needed = view.size() == 2 ? 1 : 2;
+  int voters = view.size();
+  for (const Member& member : view.members) {
+    if (member.id == options.self) {
+      if (leaving) {
+        out.push_back({member.id, member.incarnation, DepartureCause::kLeft, "it asked to leave"});
+      }
+      continue;
+    }
+    const Watched& seen = watched.at(member.id);
+    if (seen.gone) {
+      out.push_back(*seen.gone);
+      if (seen.gone->cause == DepartureCause::kRestarted) --voters;
+    } else if (reporters(seen) >= needed) {
+      const std::string& reason = seen.own ? seen.own->reason : seen.reports.begin()->second.reason;
+      out.push_back({member.id, member.incarnation, DepartureCause::kFailed, reason});
+      --voters;
+    }
+  }
+  add_bad_links(out);
+  // Whoever would remove a majority is itself cut off.
+  if (voters < view.quorum() && view.size() > 2) {
+    const auto failed = [](const Departure& d) { return d.cause == DepartureCause::kFailed; };
+    out.erase(std::remove_if(out.begin(), out.end(), failed), out.end());
+  }
+  return out;
+}
+
+// Two members that cannot reach each other although everybody else reaches both: the one of
+// higher rank goes, since a collective needs the link.
+void Membership::Core::add_bad_links(std::vector<Departure>& out) const {
+  if (view.size() < 3) return;
+  const auto is_out = [&out](const PeerId& peer) {
+    return std::any_of(out.begin(), out.end(), [&](const Departure& d) { return d.id == peer; });
+  };
+  for (const auto& [peer, seen] : watched) {
+    if (reporters(seen) != 1 || is_out(peer)) continue;
+    const PeerId reporter = seen.own ? options.self : seen.reports.begin()->first;
+    const TimePoint since = seen.own ? seen.own->since : seen.reports.begin()->second.since;
+    if (now - since < options.bad_link_timeout || is_out(reporter)) continue;
+    const bool reporter_goes = view.rank_of(reporter) > view.rank_of(peer);
+    const PeerId& goes = reporter_goes ? reporter : peer;
+    const PeerId& stays = reporter_goes ? peer : reporter;
+    const Member* member = view.find(goes);
+    if (member == nullptr) continue;
+    out.push_back({goes, member->incarnation, DepartureCause::kFailed,
+                   "its connection with " + stays.short_name() + " stays broken"});
+  }
+}
+
+int Membership::Core::reachable() const {
+  int count = 1;
+  for (const auto& [peer, member] : watched) {
+    if (member.linked && !member.own) ++count;
+  }
+  return count;
+}
+
+// Each member is watched by the members at a few fixed distances along the ring; the distances
+// follow from the view's hash, so all members agree on them.
+void Membership::Core::choose_observers() {
+  observers_of_self.clear();
+  observed.clear();
+  const int n = view.size();
+  const int rank = view.rank_of(options.self).value();
+  std::uint64_t seed = 0;
+  for (std::size_t i = 0; i < sizeof seed; ++i) seed = seed << 8U | view.id.hash[i];
+  std::vector<int> distances;
+  for (int distance = 1; distance < n; ++distance) distances.push_back(distance);
+  Rng pick(seed);
+  const auto wanted = static_cast<std::size_t>(std::max(1, options.observers));
+  while (distances.size() > wanted) {
+    const auto drop = static_cast<std::ptrdiff_t>(pick.below(distances.size()));
+    distances.erase(distances.begin() + drop);
+  }
+  for (const int distance : distances) {
+    const auto at = [&](int r) { return view.members[static_cast<std::size_t>(r % n)].id; };
+    observers_of_self.push_back(at(rank + distance));
+    observed.push_back(at(rank + n - distance));
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,70 @@
+#include "weft/peer/view.h"
+
+#include <algorithm>
+
+#include "weft/base/check.h"
+#include "weft/wire/codec.h"
+
+namespace weft {
+
+Rank View::rank_of(const PeerId& peer) const {
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (members[i].id == peer) return Rank(static_cast<std::int32_t>(i));
+  }
+  return Rank(-1);
+}
+
+const Member* View::find(const PeerId& peer) const {
+  const Rank rank = rank_of(peer);
+  return rank.value() < 0 ? nullptr : &members[static_cast<std::size_t>(rank.value())];
+}
+
+ViewId next_view_id(const RunId& run, const ViewId& previous, const ViewValue& value) {
+  Writer out;
+  out.text("weft view").raw(run).view(previous);
+  write_view_value(out, value);
+  return {previous.number.next(), sha256(out.written())};
+}
+
+const PeerId& tie_breaker(const RunId& run, const View& view) {
+  WEFT_CHECK(view.size() == 2);
+  const auto key = [&run](const PeerId& id) {
+    return sha256(Writer().text("weft tie").raw(run).peer(id).written());
+  };
+  const PeerId& first = view.members[0].id;
+  const PeerId& second = view.members[1].id;
+  return key(first) < key(second) ? first : second;
+}
+
+std::vector<Member> next_members(const View& current, const std::vector<Departure>& departures,
+                                 std::vector<Member> newcomers) {
+  std::vector<Member> next;
+  for (const Member& member : current.members) {
+    const bool gone = std::any_of(departures.begin(), departures.end(),
+                                  [&](const Departure& left) { return left.id == member.id; });
+    if (!gone) next.push_back(member);
+  }
+  std::sort(newcomers.begin(), newcomers.end(),
+            [](const Member& a, const Member& b) { return a.id < b.id; });
+  next.insert(next.end(), newcomers.begin(), newcomers.end());
+  return next;
+}
+
+std::string to_string(const Departure& departure) {
+  std::string text = "peer " + departure.id.short_name();
+  switch (departure.cause) {
+    case DepartureCause::kFailed:
+      text += " failed";
+      break;
+    case DepartureCause::kLeft:
+      text += " left";
+      break;
+    case DepartureCause::kRestarted:
+      text += " restarted";
+      break;
+  }
+  if (!departure.reason.empty()) text += " (" + departure.reason + ")";
+  return text;
+}
+
+}  // namespace weft
