@@ -74,8 +74,11 @@ static std::vector<OpSample> samples() {
     }
     return result;
   };
-  return {sample("two", 3, {2, 5}), sample("five, one empty", 2, {1, 3, 0, 2, 4}),
-          sample("one", 2, {3}), sample("one element each", 1, {1, 1}),
+  return {sample("two", 3, {2, 5}),
+          sample("five, one empty", 2, {1, 3, 0, 2, 4}),
+          sample("one", 2, {3}),
+          sample("one element", 1, {1}),
+          sample("one element each", 1, {1, 1}),
           sample("no rows", 0, {2, 3})};
 }
 extern const OpDef concat_op = {"concat", samples};
