@@ -41,6 +41,11 @@ bool read_value(const nlohmann::ordered_json& json, EventValue& out) {
   return true;
 }
 
+std::string with_fields(nlohmann::ordered_json json, const Event& event) {
+  for (const auto& [name, value] : event.fields) json[name] = json_of(value);
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 std::string list_text(const Event& event, std::string_view name) {
   return fmt::format("{}", fmt::join(event.list(name), ", "));
 }
@@ -130,8 +135,11 @@ std::string to_json(const Event& event) {
   nlohmann::ordered_json json;
   json["t"] = std::round(event.unix_time_s * 1000.0) / 1000.0;
   json["kind"] = event.kind;
-  for (const auto& [name, value] : event.fields) json[name] = json_of(value);
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return with_fields(std::move(json), event);
+}
+
+std::string fields_to_json(const Event& event) {
+  return with_fields(nlohmann::ordered_json::object(), event);
 }
 
 Result<Event> parse_event(std::string_view line) {
@@ -156,6 +164,9 @@ Result<Event> parse_event(std::string_view line) {
 }
 
 std::string describe(const Event& event) {
+  if (const std::string text = event.text("text"); !text.empty() && event.kind != "process") {
+    return text;
+  }
   if (event.kind == "started") {
     return fmt::format("peer {} ({}): {} with {} parameters on {} ({} samples), {} steps of {}",
                        event.text("peer"), event.text("role"), event.text("model"),
@@ -182,7 +193,6 @@ std::string describe(const Event& event) {
     return fmt::format("local process {} (pid {}): {}", event.integer("process"),
                        event.integer("pid"), event.text("text"));
   }
-  if (event.kind == "note") return event.text("text");
   return describe_group(event);
 }
 

@@ -58,10 +58,12 @@ struct Event {
 
 // One line of JSON without the line's end.
 std::string to_json(const Event& event);
+// The fields alone, as one object.
+std::string fields_to_json(const Event& event);
 Result<Event> parse_event(std::string_view line);
 
 // What happened, why, and what is done about it, in plain words; "" for kinds that are not news
-// (round, summary).
+// (round, summary). A field `text` that holds the whole sentence wins.
 std::string describe(const Event& event);
 
 struct EventFieldDoc {

@@ -55,39 +55,52 @@ constexpr EventFieldDoc kRound[] = {
 constexpr EventFieldDoc kPeerRound[] = {
     {"peer", "text", "Short name of the peer."},
     {"round", "integer", "The round."},
+    {"text", "text", "The whole sentence for people."},
+};
+constexpr EventFieldDoc kPeers[] = {
+    {"peers", "list", "Short names of the members, in ring order."},
+    {"details", "list", "For each: how it is doing, in words."},
 };
 constexpr EventFieldDoc kViewChanged[] = {
     {"number", "integer", "Number of the view."},
     {"members", "list", "Short names, in ring order."},
     {"reason", "text", "Why the members agreed on it."},
+    {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kPeerLeft[] = {
     {"peer", "text", "Short name of the peer."},
     {"reason", "text", "Why it is taken for gone."},
     {"round", "integer", "The round in which it was missed."},
+    {"seconds_lost", "number", "What missing it has cost so far."},
+    {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kRerun[] = {
     {"round", "integer", "The round that was run again."},
     {"members", "integer", "Members that share it now."},
     {"reason", "text", "Why."},
     {"seconds_lost", "number", "From the first start of the round to its new start."},
+    {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kQuorumLost[] = {
     {"missing", "list", "Short names of the members out of reach."},
     {"reason", "text", "What is known about it."},
     {"action", "text", "What this peer does, and what a person can do."},
+    {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kQuorumBack[] = {
     {"reason", "text", "Who is back."},
+    {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kRefused[] = {
     {"peer", "text", "Short name or address of who was refused."},
     {"reason", "text", "Why."},
+    {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kMismatch[] = {
     {"round", "integer", "The round after which the states differ."},
     {"peer", "text", "Short name of the member whose state differs."},
     {"tensor", "text", "The first tensor that differs."},
+    {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kCheckpoint[] = {
     {"path", "text", "The file."},
@@ -137,11 +150,14 @@ constexpr EventFieldDoc kSummary[] = {
 };
 
 constexpr EventKindDoc kKinds[] = {
-    {"ticket", "The first event of a founder: what others need to join.", kTicket},
+    {"ticket",
+     "What others need to join: the first event of a founder, and of a newcomer once it is in.",
+     kTicket},
     {"started", "This peer has its recipe, data and model.", kStarted},
     {"first_step", "This peer begins its first round.", kFirstStep},
     {"state_loaded", "A newcomer holds the state of the group.", kStateLoaded},
     {"round", "A round is committed and applied.", kRound},
+    {"peers", "How each member is doing; at most once a second.", kPeers},
     {"view_changed", "The members agreed on a new member list.", kViewChanged},
     {"joiner_syncing", "A newcomer takes the state while the others go on.", kPeerRound},
     {"peer_joined", "A newcomer became a member.", kPeerRound},

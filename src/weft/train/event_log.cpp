@@ -1,7 +1,6 @@
 #include "weft/train/event_log.h"
 
 #include <cerrno>
-#include <chrono>
 #include <system_error>
 
 #include <fcntl.h>
@@ -13,11 +12,6 @@
 namespace weft {
 namespace {
 
-double unix_now_s() {
-  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(since_epoch).count();
-}
-
 std::string system_text(int error) { return std::generic_category().message(error); }
 
 }  // namespace
@@ -26,7 +20,7 @@ EventLog::EventLog(int file, const Clock& clock, Listener listener)
     : file_(file),
       clock_(clock),
       started_(clock.now()),
-      started_unix_s_(unix_now_s()),
+      started_unix_s_(static_cast<double>(clock.unix_time_s())),
       listener_(std::move(listener)) {}
 
 EventLog::~EventLog() {

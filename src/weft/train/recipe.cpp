@@ -167,7 +167,10 @@ class TomlReader {
 
 // What `text` means for a key of this type: --set and the environment need no quotes.
 Written written_value(const RecipeSlot& slot, const std::string& text) {
-  if (std::holds_alternative<std::string*>(slot)) return text;
+  if (std::holds_alternative<std::string*>(slot)) {
+    const bool quotes = text.size() >= 2 && text.front() == '"' && text.back() == '"';
+    return quotes ? text.substr(1, text.size() - 2) : text;
+  }
   if (text == "true") return true;
   if (text == "false") return false;
   std::int64_t whole = 0;
@@ -325,10 +328,6 @@ std::string canonical_text(const Recipe& recipe) {
 Hash256 recipe_hash(const Recipe& recipe) {
   const std::string text = canonical_text(recipe);
   return sha256(as_bytes(text));
-}
-
-Hash256 make_run_id(const Hash256& recipe, ByteSpan nonce) {
-  return Sha256().update(as_bytes("weft run 1")).update(recipe).update(nonce).finish();
 }
 
 std::string first_difference(const Recipe& a, const Recipe& b) {

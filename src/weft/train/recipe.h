@@ -69,6 +69,7 @@ struct Recipe {
     std::string on_quorum_lost = "exit";
     std::int64_t joins_at_once = 2;
     std::int64_t start_members = 1;
+    double start_timeout_s = 30.0;
     std::int64_t bucket_bytes = 1 << 20;
     std::int64_t segment_bytes = 256 * 1024;
     std::int64_t result_log_bytes = 256LL << 20;
@@ -120,8 +121,6 @@ Status check_recipe(const Recipe& recipe);
 // Valid TOML: one "section.key = value" a line, sorted, nothing left out.
 std::string canonical_text(const Recipe& recipe);
 Hash256 recipe_hash(const Recipe& recipe);
-// Names one run: SHA-256 over the recipe's hash and `nonce`.
-Hash256 make_run_id(const Hash256& recipe, ByteSpan nonce);
 
 // The first key, other than run.steps and those of [group] and [checkpoint], in which the two
 // differ; empty if none. A checkpoint can be resumed only without such a difference.

@@ -41,6 +41,8 @@ constexpr RecipeKey kKeys[] = {
      "A bucket travels round the ring in pieces of this size, so that hops overlap."},
     {"group.start_members", WEFT_SLOT(group.start_members), 1, 64, "",
      "The first round begins when the group has so many members; later ones do not wait."},
+    {"group.start_timeout_s", WEFT_SLOT(group.start_timeout_s), 0, 86400, "",
+     "If no further newcomer comes for so long, the first round begins with those who are there."},
     {"group.suspicion_timeout_ms", WEFT_SLOT(group.suspicion_timeout_ms), 50, 600000, "",
      "A member that was silent for this long is taken for lost."},
     {"group.ticket_valid_h", WEFT_SLOT(group.ticket_valid_h), 1, 8760, "",

@@ -92,6 +92,8 @@ TEST(Recipe, SettingsOverrideWithTheirOwnNameInErrors) {
   EXPECT_EQ(recipe.optimizer.learning_rate, 1e-3);
   EXPECT_TRUE(recipe.group.lone_survivor);
   EXPECT_EQ(recipe.data.name, "synthetic");
+  EXPECT_TRUE(apply_setting(recipe, {"group.on_quorum_lost", "\"wait\"", "--set"}).ok());
+  EXPECT_EQ(recipe.group.on_quorum_lost, "wait");
   const Status unknown = apply_setting(recipe, {"run.step", "1", "--set"});
   EXPECT_THAT(unknown.message(), HasSubstr("--set: unknown key \"run.step\""));
   EXPECT_FALSE(apply_setting(recipe, {"run.steps", "many", "--set"}).ok());

@@ -1,0 +1,46 @@
+// Checkpoints: the state on disk, OUT/checkpoints/checkpoint-N.safetensors, the newest few kept.
+//
+// Where it stands: run loop -> Checkpoints -> io. Threads: the training thread.
+// Fails: kUnavailable on a full or read-only disk, kCorrupt on a damaged file, kInvalidArgument
+// where the recipe differs from the one that the state was trained with.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "weft/base/status.h"
+#include "weft/train/trainer.h"
+
+namespace weft {
+
+struct SavedCheckpoint {
+  std::string path;
+  std::int64_t step = 0;
+  std::uint64_t bytes = 0;
+};
+
+class Checkpoints {
+ public:
+  // `folder` is made when the first checkpoint is written. `keep` >= 1.
+  Checkpoints(std::string folder, std::int64_t keep, std::string run_id)
+      : folder_(std::move(folder)), keep_(keep), run_id_(std::move(run_id)) {}
+
+  // Writes the trainer's state, then removes all but the newest `keep`.
+  Result<SavedCheckpoint> save(Trainer& trainer);
+  // Loads the newest into `trainer`. Nothing if there is none; `bytes` stays 0.
+  Result<std::optional<SavedCheckpoint>> load_newest(Trainer& trainer) const;
+
+ private:
+  const std::string folder_;
+  const std::int64_t keep_;
+  const std::string run_id_;
+};
+
+// The recipe that a checkpoint was trained with.
+Result<Recipe> checkpoint_recipe(const std::string& path);
+// Fails: kInvalidArgument if the trainer's recipe differs in more than length, group or
+// checkpoint keys.
+Status load_checkpoint_into(const std::string& path, Trainer& trainer);
+
+}  // namespace weft

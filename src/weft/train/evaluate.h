@@ -1,0 +1,18 @@
+// evaluate_shard: loss and accuracy of a model on a part of a dataset, without training it.
+//
+// Threads: the training thread. Fails: as the model's operations do, by std::invalid_argument.
+#pragma once
+
+#include "weft/data/batch_loader.h"
+#include "weft/data/dataset.h"
+#include "weft/nn/module.h"
+#include "weft/train/round_vector.h"
+
+namespace weft {
+
+// `loss` is divided by the size of the whole dataset, so that the shards' sum is its mean.
+// Leaves the model in training mode.
+RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange shard,
+                            Normalization normalization);
+
+}  // namespace weft

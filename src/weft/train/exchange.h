@@ -1,0 +1,42 @@
+// Exchange: what the run loop needs from a group of peers; Swarm is the one implementation.
+//
+// It stands between the learning side and the network so that the run loop can be driven through
+// aborts, catch-up and lost quorums by a test without sockets. The methods and their contracts
+// are those of collective/swarm.h.
+// Threads: one owner, the training thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/collective/swarm_types.h"
+
+namespace weft {
+
+class Swarm;
+
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  virtual Result<Turn> next() = 0;
+  virtual Status begin(std::int64_t elements) = 0;
+  virtual void contribute(std::int64_t offset, std::span<const float> values) = 0;
+  virtual Result<std::span<const float>> finish() = 0;
+  virtual void applied(Round round, const StateHash& hash) = 0;
+  virtual void publish_state(Round round, Bytes state) = 0;
+  virtual Status leave(Duration limit) = 0;
+  // The text of a ticket that others can use from now on.
+  virtual std::string ticket(Duration valid_for) = 0;
+  virtual SwarmStatus status() = 0;
+  virtual std::vector<SwarmEvent> take_events() = 0;
+  virtual const PeerId& self() const = 0;
+};
+
+std::unique_ptr<Exchange> make_swarm_exchange(std::unique_ptr<Swarm> swarm);
+
+}  // namespace weft

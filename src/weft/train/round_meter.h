@@ -1,0 +1,45 @@
+// RoundMeter: speed, time left and where the time goes, over the last rounds.
+//
+// compute: forward, backward, optimizer. wait: the slowest member computed so much longer than
+// this one. send: the rest of the exchange, while data was on its way.
+// Threads: a value of the training thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+namespace weft {
+
+struct RoundTiming {
+  double seconds = 0;           // all of the round, reruns included
+  double compute_seconds = 0;   // own
+  double exchange_seconds = 0;  // inside finish()
+  double slowest_seconds = 0;   // the largest compute time among the members
+  std::int64_t samples = 0;     // of the whole group
+};
+
+struct RoundShares {
+  double compute = 0;
+  double wait = 0;
+  double send = 0;
+};
+
+class RoundMeter {
+ public:
+  void add(const RoundTiming& timing);
+
+  double samples_per_second() const;
+  double seconds_per_round() const;
+  RoundShares shares() const;
+  // Over everything added.
+  double mean_samples_per_second() const;
+
+ private:
+  static constexpr std::size_t kRecentMax = 32;
+  std::deque<RoundTiming> recent_;
+  double seconds_ = 0;
+  std::int64_t samples_ = 0;
+};
+
+}  // namespace weft

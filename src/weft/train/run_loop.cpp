@@ -1,0 +1,279 @@
+#include "weft/train/run_loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "weft/base/log.h"
+#include "weft/base/thread.h"
+#include "weft/train/swarm_events.h"
+
+namespace weft {
+namespace {
+
+constexpr Duration kPausePiece = std::chrono::milliseconds(20);
+constexpr Duration kPeersInterval = std::chrono::seconds(1);
+constexpr Duration kLeaveLimit = std::chrono::seconds(5);
+
+std::string action_for(RunEnd end, const Status& status) {
+  if (end == RunEnd::kQuorumLost) {
+    return "the state is kept in a checkpoint: start again with --resume, and let the others join";
+  }
+  if (status.code() == Code::kCorrupt) return "join again with a ticket of a member to go on";
+  return "look at the reason; join again with a ticket of a member, or use --resume";
+}
+
+}  // namespace
+
+RunLoop::RunLoop(Trainer& trainer, Exchange& exchange, EventLog& log, Checkpoints* checkpoints,
+                 const Clock& clock, RunLoopOptions options)
+    : trainer_(trainer),
+      exchange_(exchange),
+      log_(log),
+      checkpoints_(checkpoints),
+      clock_(clock),
+      options_(std::move(options)),
+      recipe_(trainer.recipe()),
+      holds_state_(options_.founder) {
+  summary_.run_id = options_.run_id;
+  summary_.peer_id = exchange_.self().to_string();
+}
+
+RunResult RunLoop::run() {
+  for (;;) {
+    if (options_.stop_asked()) {
+      leave();
+      return ended(RunEnd::kLeft, {});
+    }
+    const Result<Turn> turn = exchange_.next();
+    tell_swarm_events();
+    if (quorum_lost_ && recipe_.group.on_quorum_lost == "exit") {
+      return ended(RunEnd::kQuorumLost, unavailable("the quorum of the group is lost"));
+    }
+    if (!turn.ok()) return ended(RunEnd::kFailed, turn.status());
+    const Result<Step> step = take(*turn);
+    if (!step.ok() && step.status().code() == Code::kAborted) continue;
+    if (!step.ok()) return ended(RunEnd::kFailed, step.status());
+    if (*step == Step::kEnd) return ended(RunEnd::kFinished, {});
+  }
+}
+
+Result<RunLoop::Step> RunLoop::take(const Turn& turn) {
+  switch (turn.kind) {
+    case TurnKind::kWait:
+      tell_peers({});
+      break;
+    case TurnKind::kLoadState:
+      WEFT_TRY(load(turn));
+      break;
+    case TurnKind::kSnapshot:
+      exchange_.publish_state(turn.round, trainer_.encode(options_.run_id));
+      break;
+    case TurnKind::kApply:
+      WEFT_TRY(apply(turn));
+      break;
+    case TurnKind::kTrain:
+      if (!waits_for_start(turn)) WEFT_TRY(train(turn));
+      break;
+    case TurnKind::kFinished:
+      return Step::kEnd;
+  }
+  return Step::kGoOn;
+}
+
+Status RunLoop::train(const Turn& turn) {
+  tell_first_step();
+  if (turn.round != round_in_work_) {
+    round_in_work_ = turn.round;
+    round_begun_ = clock_.now();
+    if (pause_until(pace_until_)) return {};
+    pace_until_ = clock_.now() + from_seconds(recipe_.run.round_seconds_min);
+  }
+  WEFT_TRY_ASSIGN(const StepReport report, trainer_.run_round(turn, exchange_));
+  after_round(turn, report);
+  return {};
+}
+
+Status RunLoop::load(const Turn& turn) {
+  WEFT_TRY(trainer_.decode(turn.state.span()));
+  holds_state_ = true;
+  log_.append(Event("state_loaded")
+                  .with("round", turn.round.value())
+                  .with("bytes", turn.state.size())
+                  .with("seconds", seconds_since_start()));
+  return {};
+}
+
+Status RunLoop::apply(const Turn& turn) {
+  WEFT_TRY_ASSIGN(const StepReport report, trainer_.apply_round(turn));
+  if (trained_) {
+    after_round(turn, report);
+    return {};
+  }
+  if (!trainer_.is_evaluation(turn.round)) summary_.final_loss = report.metrics.loss;
+  exchange_.applied(turn.round, trainer_.hash());
+  return {};
+}
+
+bool RunLoop::waits_for_start(const Turn& turn) {
+  if (turn.round != Round(1) || turn.members >= recipe_.group.start_members) return false;
+  // All members see the same view, so they give up waiting at about the same moment.
+  if (turn.view.number != view_seen_ || view_seen_at_ == TimePoint()) {
+    view_seen_ = turn.view.number;
+    view_seen_at_ = clock_.now();
+  }
+  const TimePoint now = clock_.now();
+  if (now - view_seen_at_ >= from_seconds(recipe_.group.start_timeout_s)) return false;
+  pause_until(now + kPausePiece);
+  return true;
+}
+
+bool RunLoop::pause_until(TimePoint end) {
+  Guarded<bool> never(false);
+  while (!options_.stop_asked()) {
+    const TimePoint now = clock_.now();
+    if (now >= end) return false;
+    never.wait_until(std::min(end, now + kPausePiece), [](bool value) { return value; });
+  }
+  return true;
+}
+
+void RunLoop::after_round(const Turn& turn, const StepReport& report) {
+  const StateHash hash = trainer_.hash();
+  exchange_.applied(turn.round, hash);
+  trained_ = true;
+  if (trainer_.is_evaluation(turn.round)) {
+    tell_evaluation(report);
+    return;
+  }
+  const std::vector<double>& computed = report.metrics.compute_seconds;
+  RoundTiming timing;
+  timing.seconds = to_seconds(clock_.now() - round_begun_);
+  timing.compute_seconds = report.compute_seconds;
+  timing.exchange_seconds = report.exchange_seconds;
+  timing.slowest_seconds =
+      computed.empty() ? 0.0 : *std::max_element(computed.begin(), computed.end());
+  timing.samples = recipe_.run.global_batch;
+  meter_.add(timing);
+  summary_.final_loss = report.metrics.loss;
+  tell_round(turn, report, hash);
+  tell_swarm_events();
+  tell_peers(computed);
+  const std::int64_t every = recipe_.checkpoint.every_steps;
+  if (every > 0 && trainer_.steps_done() % every == 0) save_checkpoint();
+  if (const Status status = trainer_.prepare_evaluation(); !status.ok()) {
+    log(LogLevel::kWarning, "the test set cannot be read: {}", status.message());
+  }
+}
+
+void RunLoop::tell_first_step() {
+  if (trained_ || round_in_work_ != Round()) return;
+  log_.append(Event("first_step").with("seconds", seconds_since_start()));
+  if (options_.founder) return;
+  const auto valid_for = std::chrono::hours(recipe_.group.ticket_valid_h);
+  log_.append(Event("ticket")
+                  .with("ticket", exchange_.ticket(valid_for))
+                  .with("run_id", options_.run_id)
+                  .with("valid_h", recipe_.group.ticket_valid_h));
+}
+
+void RunLoop::tell_round(const Turn& turn, const StepReport& report, const StateHash& hash) {
+  const SwarmStatus status = exchange_.status();
+  const RoundShares shares = meter_.shares();
+  const RoundMetrics& sums = report.metrics;
+  const auto left =
+      static_cast<double>(recipe_.run.steps) - static_cast<double>(turn.round.value());
+  log_.append(Event("round")
+                  .with("round", turn.round.value())
+                  .with("steps", recipe_.run.steps)
+                  .with("loss", sums.loss)
+                  .with("accuracy", sums.samples > 0 ? sums.correct / sums.samples : 0.0)
+                  .with("members", turn.members)
+                  .with("rank", turn.rank.value())
+                  .with("learning_rate", report.learning_rate)
+                  .with("round_seconds", to_seconds(clock_.now() - round_begun_))
+                  .with("samples_per_second", meter_.samples_per_second())
+                  .with("eta_s", left * meter_.seconds_per_round())
+                  .with("compute_share", shares.compute)
+                  .with("wait_share", shares.wait)
+                  .with("send_share", shares.send)
+                  .with("bytes_sent", status.bytes_sent)
+                  .with("bytes_received", status.bytes_received)
+                  .with("state", to_hex(hash.total)));
+}
+
+void RunLoop::tell_evaluation(const StepReport& report) {
+  const RoundMetrics& sums = report.metrics;
+  const double accuracy = sums.samples > 0 ? sums.correct / sums.samples : 0.0;
+  summary_.test_accuracy = accuracy;
+  log_.append(Event("evaluation")
+                  .with("samples", static_cast<std::int64_t>(sums.samples))
+                  .with("accuracy", accuracy)
+                  .with("loss", sums.loss));
+}
+
+void RunLoop::tell_swarm_events() {
+  for (const SwarmEvent& event : exchange_.take_events()) {
+    if (event.kind == SwarmEventKind::kQuorumLost) quorum_lost_ = true;
+    if (event.kind == SwarmEventKind::kQuorumBack) quorum_lost_ = false;
+    if (std::optional<Event> told = event_of(event)) log_.append(*std::move(told));
+  }
+}
+
+void RunLoop::tell_peers(const std::vector<double>& compute_seconds) {
+  const TimePoint now = clock_.now();
+  if (peers_told_ != TimePoint::min() && now - peers_told_ < kPeersInterval) return;
+  peers_told_ = now;
+  log_.append(peers_event(exchange_.status(), compute_seconds));
+}
+
+void RunLoop::save_checkpoint() {
+  const std::int64_t step = trainer_.steps_done();
+  if (checkpoints_ == nullptr || !holds_state_ || step == 0 || step == saved_step_) return;
+  const Result<SavedCheckpoint> saved = checkpoints_->save(trainer_);
+  if (!saved.ok()) {
+    log_.append(Event("note").with("text", saved.status().message()));
+    return;
+  }
+  saved_step_ = step;
+  log_.append(Event("checkpoint")
+                  .with("path", saved->path)
+                  .with("step", saved->step)
+                  .with("bytes", saved->bytes));
+}
+
+void RunLoop::leave() {
+  log_.append(Event("interrupted")
+                  .with("action", std::string("the round is finished; leaving politely and saving "
+                                              "the state (once more: leave at once)")));
+  if (const Status status = exchange_.leave(kLeaveLimit); !status.ok()) {
+    log(LogLevel::kInfo, "leave: {}", status.message());
+  }
+  tell_swarm_events();
+}
+
+double RunLoop::seconds_since_start() const { return to_seconds(clock_.now() - options_.started); }
+
+RunResult RunLoop::ended(RunEnd end, const Status& status) {
+  if (end != RunEnd::kFailed) save_checkpoint();
+  if (!status.ok()) {
+    log_.append(
+        Event("failed").with("reason", status.message()).with("action", action_for(end, status)));
+  }
+  const SwarmStatus group = exchange_.status();
+  summary_.end = end;
+  summary_.steps = trainer_.steps_done();
+  summary_.state_hash = trainer_.digest();
+  summary_.view_changes = group.view_changes;
+  summary_.rounds_rerun = group.rounds_rerun;
+  summary_.seconds_lost = group.seconds_lost;
+  summary_.bytes_sent = group.bytes_sent;
+  summary_.bytes_received = group.bytes_received;
+  summary_.seconds = seconds_since_start();
+  summary_.samples_per_second = meter_.mean_samples_per_second();
+  return {summary_, status};
+}
+
+}  // namespace weft

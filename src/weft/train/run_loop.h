@@ -1,0 +1,92 @@
+// RunLoop: takes part in a run from its first turn to its end.
+//
+// Asks the Exchange what to do, lets the Trainer do it, writes events and checkpoints, and leaves
+// politely when asked to. One loop serves founder, joiner and resumed peers alike.
+//
+// Where it stands: app -> RunLoop -> Trainer and Exchange. See docs/ARCHITECTURE.md, "The step".
+// Threads: the training thread. Fails: never throws; what went wrong is in RunResult::status.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "weft/base/time.h"
+#include "weft/train/checkpoints.h"
+#include "weft/train/event_log.h"
+#include "weft/train/exchange.h"
+#include "weft/train/round_meter.h"
+#include "weft/train/summary.h"
+#include "weft/train/trainer.h"
+
+namespace weft {
+
+struct RunLoopOptions {
+  std::string run_id;
+  // When the process began: "seconds" in events and summary count from there.
+  TimePoint started;
+  // True once a person asked this peer to leave; looked at between rounds.
+  std::function<bool()> stop_asked;
+  // A founder holds the first state and has told its ticket; others get both from members.
+  bool founder = true;
+};
+
+struct RunResult {
+  Summary summary;
+  // Why the run ended early; ok if it finished or was asked to leave.
+  Status status;
+};
+
+class RunLoop {
+ public:
+  // Borrows everything, which must outlive this. `checkpoints` may be null: none are written.
+  RunLoop(Trainer& trainer, Exchange& exchange, EventLog& log, Checkpoints* checkpoints,
+          const Clock& clock, RunLoopOptions options);
+
+  RunResult run();
+
+ private:
+  enum class Step : std::uint8_t { kGoOn, kEnd };
+
+  Result<Step> take(const Turn& turn);
+  Status train(const Turn& turn);
+  Status load(const Turn& turn);
+  Status apply(const Turn& turn);
+  // Whether the first round has to wait for more members; waits a little if so.
+  bool waits_for_start(const Turn& turn);
+  // Waits in small pieces, so that a request to stop is seen; true if there was one.
+  bool pause_until(TimePoint end);
+  void after_round(const Turn& turn, const StepReport& report);
+  void tell_round(const Turn& turn, const StepReport& report, const StateHash& hash);
+  void tell_evaluation(const StepReport& report);
+  void tell_swarm_events();
+  void tell_peers(const std::vector<double>& compute_seconds);
+  void tell_first_step();
+  void save_checkpoint();
+  void leave();
+  RunResult ended(RunEnd end, const Status& status);
+  double seconds_since_start() const;
+
+  Trainer& trainer_;
+  Exchange& exchange_;
+  EventLog& log_;
+  Checkpoints* checkpoints_;
+  const Clock& clock_;
+  const RunLoopOptions options_;
+  const Recipe& recipe_;
+  RoundMeter meter_;
+  Summary summary_;
+  Round round_in_work_;
+  TimePoint round_begun_;  // when round_in_work_ was first given
+  TimePoint pace_until_;   // no new round before
+  TimePoint peers_told_ = TimePoint::min();
+  ViewNumber view_seen_;
+  TimePoint view_seen_at_;  // since when view_seen_ stands
+  std::int64_t saved_step_ = -1;
+  bool trained_ = false;
+  bool holds_state_ = false;
+  bool quorum_lost_ = false;
+};
+
+}  // namespace weft

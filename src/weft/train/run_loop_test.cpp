@@ -1,0 +1,191 @@
+#include "weft/train/run_loop.h"
+
+#include <deque>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "weft/train/scripted_exchange.h"
+#include "weft/train/wiring.h"
+
+namespace weft {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Recipe small_recipe() {
+  Recipe recipe;
+  recipe.model.name = "mlp";
+  recipe.model.hidden_units = 16;
+  recipe.data.name = "synthetic";
+  recipe.data.synthetic_samples = 256;
+  recipe.run.steps = 6;
+  recipe.run.global_batch = 24;
+  recipe.schedule.name = "constant";
+  return recipe;
+}
+
+// A run loop around a scripted group, with everything it told.
+class RunLoopTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    trainer_ = std::move(Trainer::make(recipe_, {}, clock_)).value();
+    exchange_ = std::make_unique<ScriptedExchange>(last_round(recipe_));
+  }
+
+  RunResult run(bool founder = true, Checkpoints* checkpoints = nullptr) {
+    auto log = EventLog::open("", clock_, [&](const Event& event) { told_.push_back(event); });
+    RunLoopOptions options;
+    options.run_id = "r";
+    options.started = clock_.now();
+    options.founder = founder;
+    options.stop_asked = [&] { return exchange_->rounds_applied() >= stop_after_; };
+    RunLoop loop(*trainer_, *exchange_, **log, checkpoints, clock_, options);
+    return loop.run();
+  }
+
+  std::vector<std::int64_t> rounds_told() const {
+    std::vector<std::int64_t> rounds;
+    for (const Event& event : told_) {
+      if (event.kind == "round") rounds.push_back(event.integer("round"));
+    }
+    return rounds;
+  }
+  const Event* told(std::string_view kind) const {
+    for (const Event& event : told_) {
+      if (event.kind == kind) return &event;
+    }
+    return nullptr;
+  }
+
+  SystemClock clock_;
+  Recipe recipe_ = small_recipe();
+  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<ScriptedExchange> exchange_;
+  std::vector<Event> told_;
+  std::uint64_t stop_after_ = 1000;
+};
+
+TEST_F(RunLoopTest, AloneTrainsEvaluatesAndFinishes) {
+  const RunResult result = run();
+  EXPECT_TRUE(result.status.ok()) << result.status.message();
+  EXPECT_EQ(result.summary.end, RunEnd::kFinished);
+  EXPECT_EQ(result.summary.steps, 6);
+  EXPECT_EQ(result.summary.state_hash.size(), 64U);
+  EXPECT_THAT(rounds_told(), ElementsAre(1, 2, 3, 4, 5, 6));
+  ASSERT_NE(told("evaluation"), nullptr);
+  EXPECT_EQ(told("evaluation")->integer("samples"), 64);
+  EXPECT_EQ(*result.summary.test_accuracy, told("evaluation")->number("accuracy"));
+}
+
+TEST_F(RunLoopTest, AnAbortedRoundIsRunAgainWithTheSameResult) {
+  const std::string undisturbed = run().summary.state_hash;
+  SetUp();
+  told_.clear();
+  exchange_->abort_next(Round(3), 2);
+  EXPECT_EQ(run().summary.state_hash, undisturbed);
+  EXPECT_THAT(rounds_told(), ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
+TEST_F(RunLoopTest, ANewcomerLoadsTheStateCatchesUpAndAgrees) {
+  exchange_->record_snapshot_after(Round(2));
+  const std::string expected = run().summary.state_hash;
+  const auto results = exchange_->results();
+  const Bytes state = exchange_->snapshot();
+  ASSERT_FALSE(state.empty());
+
+  SetUp();
+  told_.clear();
+  exchange_->give(exchange_->wait_turn());
+  exchange_->give_state(Round(2), state);
+  exchange_->give_result(Round(3), results.at(3));
+  exchange_->give_result(Round(4), results.at(4));
+  const RunResult late = run(false);
+  EXPECT_TRUE(late.status.ok()) << late.status.message();
+  EXPECT_EQ(late.summary.state_hash, expected);
+  EXPECT_THAT(rounds_told(), ElementsAre(5, 6));
+  ASSERT_NE(told("state_loaded"), nullptr);
+  EXPECT_EQ(told("state_loaded")->integer("round"), 2);
+  EXPECT_EQ(told("ticket")->text("ticket"), "weft1-scripted");
+}
+
+TEST_F(RunLoopTest, AStateOfAnotherModelIsRefused) {
+  exchange_->give_state(Round(2), Bytes(100, 7));
+  const RunResult result = run(false);
+  EXPECT_EQ(result.summary.end, RunEnd::kFailed);
+  EXPECT_EQ(result.status.code(), Code::kCorrupt);
+  EXPECT_NE(told("failed"), nullptr);
+}
+
+TEST_F(RunLoopTest, AskedToStopItLeavesPolitelyAfterTheRound) {
+  stop_after_ = 3;
+  const RunResult result = run();
+  EXPECT_EQ(result.summary.end, RunEnd::kLeft);
+  EXPECT_EQ(result.summary.steps, 3);
+  EXPECT_TRUE(exchange_->left());
+  EXPECT_NE(told("interrupted"), nullptr);
+}
+
+TEST_F(RunLoopTest, ALostQuorumEndsTheRunOrWaitsAsTheRecipeSays) {
+  SwarmEvent lost;
+  lost.kind = SwarmEventKind::kQuorumLost;
+  lost.peers = {PeerId{}, PeerId{}};
+  lost.text = "two of three are gone";
+  exchange_->tell(Round(3), lost);
+  const RunResult result = run();
+  EXPECT_EQ(result.summary.end, RunEnd::kQuorumLost);
+  EXPECT_EQ(result.summary.steps, 2);
+  ASSERT_NE(told("quorum_lost"), nullptr);
+  EXPECT_EQ(told("quorum_lost")->list("missing").size(), 2U);
+  EXPECT_THAT(told("failed")->text("action"), HasSubstr("--resume"));
+
+  recipe_.group.on_quorum_lost = "wait";
+  SetUp();
+  exchange_->tell(Round(3), lost);
+  EXPECT_EQ(run().summary.end, RunEnd::kFinished);
+}
+
+TEST_F(RunLoopTest, AFailedExchangeEndsTheRunWithItsReason) {
+  exchange_->fail_next(Round(4), unavailable("removed by the others"));
+  const RunResult result = run();
+  EXPECT_EQ(result.summary.end, RunEnd::kFailed);
+  EXPECT_EQ(result.status.message(), "removed by the others");
+  EXPECT_EQ(result.summary.steps, 3);
+}
+
+TEST_F(RunLoopTest, CheckpointsResumeToTheSameBits) {
+  const std::string whole = run().summary.state_hash;
+  const std::string folder = testing::TempDir() + "weft_checkpoints_" + std::to_string(::getpid());
+  Checkpoints checkpoints(folder, 2, "r");
+  SetUp();
+  stop_after_ = 4;
+  EXPECT_EQ(run(true, &checkpoints).summary.steps, 4);
+  ASSERT_NE(told("checkpoint"), nullptr);
+
+  SetUp();
+  stop_after_ = 1000;
+  const auto loaded = checkpoints.load_newest(*trainer_);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ((*loaded)->step, 4);
+  exchange_->start_after(Round(4));
+  EXPECT_EQ(run(true, &checkpoints).summary.state_hash, whole);
+
+  recipe_.run.seed = 77;
+  SetUp();
+  EXPECT_THAT(checkpoints.load_newest(*trainer_).status().message(), HasSubstr("run.seed"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(RunLoopTest, WaitsForTheMembersItWasToldTo) {
+  recipe_.group.start_members = 3;
+  recipe_.group.start_timeout_s = 0.05;
+  SetUp();
+  EXPECT_EQ(run().summary.end, RunEnd::kFinished);
+  EXPECT_GE(exchange_->turns_given(Round(1)), 2);  // held back once at least, then gave up waiting
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,51 @@
+// One training step: the whole of what a member does in a round, in reading order.
+//
+// Where it stands: run loop -> train_step -> model, exchange, optimizer. See docs/ARCHITECTURE.md,
+// "The step".
+// Threads: the training thread. Fails: kAborted where the view changed before the sums were
+// committed: parameters and optimizer are untouched, and the round can be run again.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "weft/array/parameter_arena.h"
+#include "weft/base/time.h"
+#include "weft/data/batch_loader.h"
+#include "weft/nn/module.h"
+#include "weft/optim/optimizer.h"
+#include "weft/optim/schedule.h"
+#include "weft/train/exchange.h"
+#include "weft/train/round_vector.h"
+
+namespace weft {
+
+// All borrowed.
+struct StepParts {
+  Module& model;
+  ParameterArena& arena;
+  Optimizer& optimizer;
+  BatchLoader& loader;
+  const ScheduleOptions& schedule;
+  double learning_rate;  // before the schedule
+  std::uint64_t seed;
+  const Clock& clock;
+};
+
+struct StepReport {
+  RoundMetrics metrics;  // of the whole group
+  double learning_rate = 0;
+  double compute_seconds = 0;   // own
+  double exchange_seconds = 0;  // inside finish()
+};
+
+// Computes this member's shard of round `turn.round`, exchanges it and updates the state.
+Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange& exchange);
+
+// Updates the state with the sums of a round that others computed.
+StepReport apply_step(const StepParts& parts, const Turn& turn, std::span<const float> sums);
+
+// How many rows of `logits` [n, classes] are largest at their label.
+std::int64_t count_correct(const Array& logits, const Array& labels);
+
+}  // namespace weft

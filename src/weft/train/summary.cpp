@@ -1,0 +1,48 @@
+#include "weft/train/summary.h"
+
+#include <limits>
+
+#include "weft/base/file.h"
+
+namespace weft {
+
+std::string_view to_string(RunEnd end) {
+  switch (end) {
+    case RunEnd::kFinished:
+      return "finished";
+    case RunEnd::kLeft:
+      return "left";
+    case RunEnd::kQuorumLost:
+      return "quorum_lost";
+    case RunEnd::kFailed:
+      return "failed";
+  }
+  return "failed";
+}
+
+Event summary_event(const Summary& summary) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();  // null in JSON
+  Event event("summary");
+  event.with("run_id", summary.run_id)
+      .with("peer_id", summary.peer_id)
+      .with("steps", summary.steps)
+      .with("final_loss", summary.final_loss)
+      .with("test_accuracy", summary.test_accuracy.value_or(kUnknown))
+      .with("state_hash", summary.state_hash)
+      .with("view_changes", summary.view_changes)
+      .with("rounds_rerun", summary.rounds_rerun)
+      .with("seconds", summary.seconds)
+      .with("seconds_lost", summary.seconds_lost)
+      .with("bytes_sent", summary.bytes_sent)
+      .with("bytes_received", summary.bytes_received)
+      .with("samples_per_second", summary.samples_per_second)
+      .with("status", std::string(to_string(summary.end)));
+  return event;
+}
+
+Status write_summary(const std::string& path, const Summary& summary) {
+  const std::string text = fields_to_json(summary_event(summary)) + "\n";
+  return write_file_atomically(path, as_bytes(text));
+}
+
+}  // namespace weft

@@ -1,0 +1,47 @@
+// Summary: what one peer knows at the end of its run; the fields of OUT/summary.json.
+//
+// Where it stands: the run loop fills it; it is written beside the event log and is also the last
+// event. Threads: a value. Fails: write_summary with kUnavailable.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weft/base/status.h"
+#include "weft/train/event.h"
+
+namespace weft {
+
+enum class RunEnd : std::uint8_t {
+  kFinished,    // the last round is committed everywhere
+  kLeft,        // a person asked this peer to leave
+  kQuorumLost,  // too few members are in reach, and the recipe says exit
+  kFailed,      // removed, refused, or the state differed
+};
+std::string_view to_string(RunEnd end);
+
+struct Summary {
+  std::string run_id;
+  std::string peer_id;
+  std::int64_t steps = 0;
+  double final_loss = 0;
+  std::optional<double> test_accuracy;
+  std::string state_hash;  // SHA-256, 64 hexadecimal digits
+  std::uint64_t view_changes = 0;
+  std::uint64_t rounds_rerun = 0;
+  double seconds = 0;
+  double seconds_lost = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  double samples_per_second = 0;
+  RunEnd end = RunEnd::kFinished;
+};
+
+// The event "summary".
+Event summary_event(const Summary& summary);
+// One JSON object with the fields of the event, replacing the file at `path`.
+Status write_summary(const std::string& path, const Summary& summary);
+
+}  // namespace weft

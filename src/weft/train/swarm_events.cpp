@@ -1,0 +1,120 @@
+#include "weft/train/swarm_events.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace weft {
+namespace {
+
+std::vector<std::string> short_names(const std::vector<PeerId>& peers) {
+  std::vector<std::string> names;
+  names.reserve(peers.size());
+  for (const PeerId& peer : peers) names.push_back(peer.short_name());
+  return names;
+}
+
+Event peer_event(std::string_view kind, const SwarmEvent& event) {
+  Event out(kind);
+  out.with("peer", event.peer.short_name());
+  return out;
+}
+
+Event left_event(const SwarmEvent& event) {
+  return peer_event("peer_left", event)
+      .with("reason", event.text)
+      .with("round", event.round.value())
+      .with("seconds_lost", event.seconds);
+}
+
+Event quorum_event(const SwarmEvent& event) {
+  Event out("quorum_lost");
+  out.with("missing", short_names(event.peers)).with("text", event.text);
+  return out;
+}
+
+Event note(std::string text) {
+  Event out("note");
+  out.with("text", std::move(text));
+  return out;
+}
+
+}  // namespace
+
+std::optional<Event> event_of(const SwarmEvent& event) {
+  switch (event.kind) {
+    case SwarmEventKind::kViewChanged:
+      return Event("view_changed")
+          .with("number", event.view.number.value())
+          .with("members", short_names(event.peers))
+          .with("reason", event.text);
+    case SwarmEventKind::kPeerJoined:
+      return peer_event("peer_joined", event).with("round", event.round.value());
+    case SwarmEventKind::kPeerLeft:
+      return left_event(event);
+    case SwarmEventKind::kRoundRerun:
+      return Event("round_rerun")
+          .with("round", event.round.value())
+          .with("members", event.peers.size())
+          .with("reason", event.text)
+          .with("seconds_lost", event.seconds);
+    case SwarmEventKind::kQuorumLost:
+      return quorum_event(event);
+    case SwarmEventKind::kQuorumBack:
+      return Event("quorum_back").with("reason", event.text);
+    case SwarmEventKind::kJoinRefused:
+      return peer_event("join_refused", event).with("reason", event.text);
+    case SwarmEventKind::kLinkRefused:
+      return peer_event("link_refused", event).with("reason", event.text);
+    case SwarmEventKind::kStateMismatch:
+      return peer_event("state_mismatch", event)
+          .with("round", event.round.value())
+          .with("text", event.text);
+    case SwarmEventKind::kJoinerSyncing:
+      return peer_event("joiner_syncing", event).with("round", event.round.value());
+    case SwarmEventKind::kStalled:
+      return note(
+          fmt::format("waiting for peer {} for {:.1f} s", event.peer.short_name(), event.seconds));
+    case SwarmEventKind::kRemoved:  // the run ends with this reason
+    case SwarmEventKind::kStateReceived:
+    case SwarmEventKind::kCaughtUp:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Event peers_event(const SwarmStatus& status, const std::vector<double>& compute_seconds) {
+  std::vector<std::string> names;
+  std::vector<std::string> details;
+  for (const PeerStatus& peer : status.members) {
+    std::string detail;
+    const auto rank = static_cast<std::size_t>(peer.rank.value());
+    if (rank < compute_seconds.size()) {
+      detail += fmt::format("computes {:.0f} ms a round", compute_seconds[rank] * 1e3);
+    }
+    if (peer.self) {
+      detail += detail.empty() ? "this peer" : ", this peer";
+    } else {
+      detail += fmt::format("{}{}, to it {}, from it {}", detail.empty() ? "" : ", ",
+                            peer.linked ? fmt::format("{:.1f} ms away", peer.rtt_seconds * 1e3)
+                                        : std::string("no link"),
+                            bytes_text(static_cast<double>(peer.bytes_sent)),
+                            bytes_text(static_cast<double>(peer.bytes_received)));
+    }
+    names.push_back(peer.id.short_name());
+    details.push_back(std::move(detail));
+  }
+  return Event("peers").with("peers", std::move(names)).with("details", std::move(details));
+}
+
+std::string bytes_text(double bytes) {
+  constexpr std::array<const char*, 4> kUnits = {"B", "kB", "MB", "GB"};
+  std::size_t unit = 0;
+  while (bytes >= 1000.0 && unit + 1 < kUnits.size()) {
+    bytes /= 1000.0;
+    ++unit;
+  }
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
+}
+
+}  // namespace weft

@@ -1,0 +1,25 @@
+// swarm_events: what the group reports, as events of the log.
+//
+// Where it stands: Exchange::take_events() -> run loop -> here -> EventLog. Threads: pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/collective/swarm_types.h"
+#include "weft/train/event.h"
+
+namespace weft {
+
+// Nothing for what only the swarm itself cares about.
+std::optional<Event> event_of(const SwarmEvent& event);
+
+// The event "peers": one line a member. `compute_seconds` by rank, of the last round; may be
+// shorter than the list of members.
+Event peers_event(const SwarmStatus& status, const std::vector<double>& compute_seconds);
+
+// "12.3 MB": for people.
+std::string bytes_text(double bytes);
+
+}  // namespace weft

@@ -1,0 +1,41 @@
+#include <utility>
+
+#include "weft/collective/swarm.h"
+#include "weft/train/exchange.h"
+
+namespace weft {
+namespace {
+
+class SwarmExchange final : public Exchange {
+ public:
+  explicit SwarmExchange(std::unique_ptr<Swarm> swarm) : swarm_(std::move(swarm)) {}
+
+  Result<Turn> next() override { return swarm_->next(); }
+  Status begin(std::int64_t elements) override { return swarm_->begin(elements); }
+  void contribute(std::int64_t offset, std::span<const float> values) override {
+    swarm_->contribute(offset, values);
+  }
+  Result<std::span<const float>> finish() override { return swarm_->finish(); }
+  void applied(Round round, const StateHash& hash) override { swarm_->applied(round, hash); }
+  void publish_state(Round round, Bytes state) override {
+    swarm_->publish_state(round, std::move(state));
+  }
+  Status leave(Duration limit) override { return swarm_->leave(limit); }
+  std::string ticket(Duration valid_for) override {
+    return format_ticket(swarm_->ticket(valid_for));
+  }
+  SwarmStatus status() override { return swarm_->status(); }
+  std::vector<SwarmEvent> take_events() override { return swarm_->take_events(); }
+  const PeerId& self() const override { return swarm_->self(); }
+
+ private:
+  std::unique_ptr<Swarm> swarm_;
+};
+
+}  // namespace
+
+std::unique_ptr<Exchange> make_swarm_exchange(std::unique_ptr<Swarm> swarm) {
+  return std::make_unique<SwarmExchange>(std::move(swarm));
+}
+
+}  // namespace weft

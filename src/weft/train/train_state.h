@@ -1,0 +1,22 @@
+// Hashes of the train state: parameters, optimizer buffers and the step counter.
+//
+// All members must hold this state bit for bit after each round; its bytes, for newcomers and for
+// the disk, are io/checkpoint.h's.
+// Threads: the training thread.
+#pragma once
+
+#include <string>
+
+#include "weft/array/parameter_arena.h"
+#include "weft/collective/swarm_types.h"
+#include "weft/optim/optimizer.h"
+
+namespace weft {
+
+// XXH3-128 of every parameter and of every optimizer buffer's part for it ("momentum/fc.weight").
+StateHash hash_state(const ParameterArena& arena, const Optimizer& optimizer);
+// SHA-256, hexadecimal, over the layout's hash, the step counter and all buffers: the state hash
+// that people compare.
+std::string state_digest(const ParameterArena& arena, const Optimizer& optimizer);
+
+}  // namespace weft

@@ -1,0 +1,83 @@
+// Trainer: one peer's model, data and optimizer, and what it can do with them in a round.
+//
+// Where it stands: recipe -> Trainer; the run loop calls it for each turn of the Exchange.
+// Threads: the training thread. Fails: make() as wiring.h; a round with kAborted where the view
+// changed, which leaves the state as it was.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "weft/array/parameter_arena.h"
+#include "weft/base/time.h"
+#include "weft/data/batch_loader.h"
+#include "weft/data/catalog.h"
+#include "weft/io/checkpoint.h"
+#include "weft/nn/module.h"
+#include "weft/optim/optimizer.h"
+#include "weft/optim/schedule.h"
+#include "weft/train/recipe.h"
+#include "weft/train/step.h"
+
+namespace weft {
+
+class Trainer {
+ public:
+  // Borrows `clock`, which must outlive this.
+  static Result<std::unique_ptr<Trainer>> make(const Recipe& recipe, const DataPlaces& places,
+                                               const Clock& clock);
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  const Recipe& recipe() const { return recipe_; }
+  const Layout& layout() const { return arena_.layout(); }
+  std::int64_t train_samples() const { return train_samples_; }
+  // Steps that the state has behind it.
+  std::int64_t steps_done() const { return optimizer_->steps(); }
+  // Whether `round` is the evaluation that follows the last step.
+  bool is_evaluation(Round round) const;
+
+  // Computes this member's part of the round and applies the sums.
+  Result<StepReport> run_round(const Turn& turn, Exchange& exchange);
+  // Applies the sums of a round that others computed: turn.reduced.
+  Result<StepReport> apply_round(const Turn& turn);
+
+  // Reads the test set, once; the evaluation does it otherwise.
+  Status prepare_evaluation();
+
+  // The whole state as io/checkpoint.h writes it; equal states give equal bytes.
+  Bytes encode(const std::string& run_id) const;
+  CheckpointInfo checkpoint_info(const std::string& run_id) const;
+  // All of it or, on failure, nothing.
+  Status decode(ByteSpan state);
+  StateHash hash() const;
+  // SHA-256, hexadecimal.
+  std::string digest() const;
+
+  ParameterArena& arena() { return arena_; }
+  Optimizer& optimizer() { return *optimizer_; }
+  Module& model() { return *model_; }
+
+ private:
+  Trainer(const Recipe& recipe, DataPlaces places, const Clock& clock,
+          std::unique_ptr<Module> model);
+
+  StepParts parts();
+  Result<StepReport> evaluate(const Turn& turn, Exchange& exchange);
+
+  const Recipe recipe_;
+  const DataPlaces places_;
+  const Clock& clock_;
+  const ScheduleOptions schedule_;
+  std::unique_ptr<Module> model_;
+  ParameterArena arena_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<BatchLoader> loader_;
+  std::int64_t train_samples_ = 0;
+  Normalization normalization_;
+  std::optional<Dataset> test_;
+};
+
+}  // namespace weft

@@ -1,0 +1,40 @@
+// Wiring: which parts a recipe asks for. The one place where a recipe's words become options.
+//
+// Threads: pure. Fails: kInvalidArgument, kUnavailable or kCorrupt with the remedy in the message.
+#pragma once
+
+#include <memory>
+
+#include "weft/base/status.h"
+#include "weft/collective/swarm.h"
+#include "weft/data/catalog.h"
+#include "weft/data/dataset.h"
+#include "weft/nn/zoo.h"
+#include "weft/optim/optimizer.h"
+#include "weft/optim/schedule.h"
+#include "weft/train/recipe.h"
+
+namespace weft {
+
+ModelOptions model_options(const Recipe& recipe);
+OptimizerOptions optimizer_options(const Recipe& recipe);
+ScheduleOptions schedule_options(const Recipe& recipe);
+
+// The split that the recipe asks for, cut to its *_samples_max.
+Result<Dataset> open_recipe_dataset(const Recipe& recipe, Split split, const DataPlaces& places);
+
+// Rounds of a run: the steps, and the evaluation if there is one.
+Round last_round(const Recipe& recipe);
+
+// What machines decide for themselves.
+struct PeerSettings {
+  Identity identity = Identity::generate();
+  std::string listen = "0.0.0.0:0";
+  // Larger than in any earlier life of this identity.
+  std::uint64_t incarnation = 1;
+};
+// For Swarm::found and Swarm::join; the founder adds its run id and invitation key.
+SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
+                           const PeerSettings& settings);
+
+}  // namespace weft
