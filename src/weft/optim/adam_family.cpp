@@ -17,11 +17,11 @@ class AdamFamily : public Optimizer {
   void apply(ArenaRange range, std::span<const float> gradients,
              std::span<float> parameters) override {
     const AdamConstants constants = {
-        .learning_rate = static_cast<float>(learning_rate()),
-        .beta1 = static_cast<float>(options().beta1),
-        .beta2 = static_cast<float>(options().beta2),
-        .epsilon = static_cast<float>(options().epsilon),
-        .weight_decay = static_cast<float>(options().weight_decay),
+        .learning_rate = learning_rate(),
+        .beta1 = options().beta1,
+        .beta2 = options().beta2,
+        .epsilon = options().epsilon,
+        .weight_decay = options().weight_decay,
         .decoupled_weight_decay = weight_decay_ == WeightDecay::kDecoupled,
         .step = steps() + 1,
     };

@@ -1,0 +1,244 @@
+#include "weft/optim/optimizer.h"
+
+#include <cmath>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "weft/base/parallel.h"
+#include "weft/base/rng.h"
+
+namespace weft {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr int kSteps = 5;
+
+Layout vector_layout(std::int64_t size) {
+  Layout layout;
+  layout.add("w", {size});
+  return layout;
+}
+
+void fill_normal_values(Array values, Rng& rng) {
+  for (float& value : values.flat<float>()) value = static_cast<float>(rng.normal());
+}
+
+// The papers' update rules, value by value in f64 and without any sharing of code.
+class Reference {
+ public:
+  Reference(const OptimizerOptions& options, double value) : o_(options), value_(value) {}
+  double value() const { return value_; }
+
+  void step(double g) {
+    ++steps_;
+    if (o_.name == "sgd") return sgd(g);
+    if (o_.name == "adamw") {
+      value_ -= o_.learning_rate * o_.weight_decay * value_;
+    } else {
+      g += o_.weight_decay * value_;
+    }
+    m_ = o_.beta1 * m_ + (1 - o_.beta1) * g;
+    v_ = o_.beta2 * v_ + (1 - o_.beta2) * g * g;
+    const double mean = m_ / (1 - std::pow(o_.beta1, steps_));
+    const double variance = v_ / (1 - std::pow(o_.beta2, steps_));
+    value_ -= o_.learning_rate * mean / (std::sqrt(variance) + o_.epsilon);
+  }
+
+ private:
+  void sgd(double g) {
+    g += o_.weight_decay * value_;
+    m_ = steps_ == 1 ? g : o_.momentum * m_ + (1 - o_.dampening) * g;
+    value_ -= o_.learning_rate * (o_.nesterov ? g + o_.momentum * m_ : m_);
+  }
+
+  OptimizerOptions o_;
+  double value_;
+  double m_ = 0;
+  double v_ = 0;
+  int steps_ = 0;
+};
+
+std::vector<OptimizerOptions> cases() {
+  return {
+      {.name = "sgd", .learning_rate = 0.1},
+      {.name = "sgd", .learning_rate = 0.1, .momentum = 0.9},
+      {.name = "sgd", .learning_rate = 0.1, .momentum = 0.9, .dampening = 0.5},
+      {.name = "sgd", .learning_rate = 0.1, .momentum = 0.9, .nesterov = true},
+      {.name = "sgd", .learning_rate = 0.1, .weight_decay = 0.01, .momentum = 0.9},
+      {.name = "adam", .learning_rate = 0.01},
+      {.name = "adam", .learning_rate = 0.01, .weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.99},
+      {.name = "adamw", .learning_rate = 0.01, .weight_decay = 0.1, .epsilon = 1e-6},
+  };
+}
+
+std::unique_ptr<Optimizer> make_or_die(const OptimizerOptions& options, ParameterArena& arena) {
+  Result<std::unique_ptr<Optimizer>> made = make_optimizer(options, arena);
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return std::move(made).value();
+}
+
+TEST(Optimizer, FiveStepsFollowThePapersInF64) {
+  for (const OptimizerOptions& options : cases()) {
+    ParameterArena arena(vector_layout(37));
+    Rng rng(3);
+    fill_normal_values(arena.parameter(0), rng);
+    std::vector<Reference> references;
+    for (const float value : arena.parameter(0).flat<float>()) {
+      references.emplace_back(options, value);
+    }
+    const auto optimizer = make_or_die(options, arena);
+    for (int step = 0; step < kSteps; ++step) {
+      fill_normal_values(arena.gradient(0), rng);
+      for (std::size_t i = 0; i < references.size(); ++i) {
+        references[i].step(arena.gradients()[i]);
+      }
+      optimizer->step();
+      for (std::size_t i = 0; i < references.size(); ++i) {
+        ASSERT_NEAR(arena.parameters()[i], references[i].value(), 2e-6)
+            << options.name << " step " << step << " value " << i;
+      }
+    }
+    EXPECT_EQ(optimizer->steps(), kSteps);
+  }
+}
+
+TEST(Optimizer, FirstAdamStepHasTheSizeOfTheLearningRate) {
+  ParameterArena arena(vector_layout(2));
+  const auto optimizer = make_or_die({.name = "adam", .learning_rate = 0.125}, arena);
+  arena.gradients()[0] = 1e-3F;
+  arena.gradients()[1] = -1e3F;
+  optimizer->step();
+  EXPECT_NEAR(arena.parameters()[0], -0.125, 1e-5);
+  EXPECT_NEAR(arena.parameters()[1], 0.125, 1e-6);
+}
+
+TEST(Optimizer, EveryOptimizerReachesTheMinimumOfAQuadratic) {
+  for (const OptimizerDef* def : optimizer_table()) {
+    ParameterArena arena(vector_layout(3));
+    const float target[] = {1.0F, -2.0F, 0.5F};
+    const auto optimizer = make_or_die({.name = def->name, .learning_rate = 0.05}, arena);
+    for (int step = 0; step < 1000; ++step) {
+      optimizer->set_learning_rate(0.05 * (1.0 - step / 1000.0));
+      for (std::size_t i = 0; i < 3; ++i) {
+        const float curvature = static_cast<float>(i + 1);
+        arena.gradients()[i] = curvature * (arena.parameters()[i] - target[i]);
+      }
+      optimizer->step();
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_NEAR(arena.parameters()[i], target[i], 1e-3) << def->name;
+    }
+  }
+}
+
+TEST(Optimizer, StateInTheArenaAndTheStepCountAreTheWholeState) {
+  for (const OptimizerOptions& options : cases()) {
+    ParameterArena straight(vector_layout(20));
+    ParameterArena resumed(vector_layout(20));
+    const auto first = make_or_die(options, straight);
+    Rng rng(5);
+    const auto next_gradient = [&] {
+      Array gradient = Array::zeros({32});
+      for (std::size_t i = 0; i < 20; ++i) {
+        gradient.flat<float>()[i] = static_cast<float>(rng.normal());
+      }
+      return gradient;
+    };
+    for (int step = 0; step < 3; ++step) first->step(next_gradient().flat<float>());
+    const auto second = make_or_die(options, resumed);
+    resumed.parameter(0).copy_from(straight.parameter(0));
+    for (const std::string& name : straight.state_names()) {
+      resumed.state(name).copy_from(straight.state(name));
+    }
+    second->set_steps(first->steps());
+    for (int step = 0; step < 3; ++step) {
+      const Array gradient = next_gradient();
+      first->step(gradient.flat<float>());
+      second->step(gradient.flat<float>());
+    }
+    EXPECT_EQ(straight.parameter(0).to_vector<float>(), resumed.parameter(0).to_vector<float>())
+        << options.name;
+  }
+}
+
+TEST(Optimizer, BuffersAndGapsStayAsTheyAre) {
+  for (const OptimizerOptions& base : cases()) {
+    Layout layout;
+    layout.add("a", {3});
+    layout.add("running_mean", {3}, ParameterKind::kBuffer);
+    layout.add("running_var", {1}, ParameterKind::kBuffer);
+    layout.add("b", {2}, ParameterKind::kBias);
+    ParameterArena arena(layout);
+    for (int i = 0; i < arena.size(); ++i) arena.parameter(i).fill(2.0);
+    OptimizerOptions options = base;
+    options.weight_decay = 0.5;
+    const auto optimizer = make_or_die(options, arena);
+    for (int step = 0; step < 3; ++step) optimizer->step();
+    EXPECT_THAT(arena.parameter(1).to_vector<float>(), ElementsAre(2.0F, 2.0F, 2.0F));
+    EXPECT_EQ(arena.parameter(2).item(), 2.0);
+    EXPECT_LT(arena.parameter(0).select(0, 0).item(), 2.0);
+    EXPECT_LT(arena.parameter(3).select(0, 1).item(), 2.0);
+    for (const std::size_t gap : {3U, 15U, 19U, 33U, 50U, 63U}) {
+      EXPECT_EQ(arena.parameters()[gap], 0.0F) << gap;
+    }
+  }
+}
+
+TEST(Optimizer, SameBitsForAnyThreadCount) {
+  constexpr std::int64_t kSize = 300000;
+  for (const OptimizerOptions& options : cases()) {
+    std::map<int, std::vector<float>> results;
+    for (const int threads : {1, 2, 3}) {
+      set_thread_count(threads);
+      ParameterArena arena(vector_layout(kSize));
+      const auto optimizer = make_or_die(options, arena);
+      Rng rng(9);
+      for (float& value : arena.parameter(0).flat<float>()) {
+        value = static_cast<float>(rng.uniform());
+      }
+      for (int step = 0; step < 2; ++step) {
+        for (float& value : arena.gradient(0).flat<float>()) {
+          value = static_cast<float>(rng.uniform() - 0.5);
+        }
+        optimizer->step();
+      }
+      results[threads] = arena.parameter(0).to_vector<float>();
+    }
+    set_thread_count(1);
+    EXPECT_EQ(results[1], results[2]);
+    EXPECT_EQ(results[1], results[3]);
+  }
+}
+
+TEST(Optimizer, UnknownNamesAndValuesOutOfRangeAreRefused) {
+  ParameterArena arena(vector_layout(1));
+  const auto refusal = [&](const OptimizerOptions& options) {
+    const auto made = make_optimizer(options, arena);
+    EXPECT_EQ(made.status().code(), Code::kInvalidArgument);
+    return made.status().message();
+  };
+  EXPECT_THAT(refusal({.name = "lion"}), HasSubstr("one of adam, adamw, sgd, got \"lion\""));
+  EXPECT_THAT(refusal({.learning_rate = -1}), HasSubstr("learning_rate"));
+  EXPECT_THAT(refusal({.learning_rate = std::nan("")}), HasSubstr("learning_rate"));
+  EXPECT_THAT(refusal({.weight_decay = -0.1}), HasSubstr("weight_decay"));
+  EXPECT_THAT(refusal({.momentum = 1.0}), HasSubstr("momentum"));
+  EXPECT_THAT(refusal({.name = "adam", .beta1 = 1.0}), HasSubstr("beta1"));
+  EXPECT_THAT(refusal({.name = "adam", .beta2 = -0.1}), HasSubstr("beta2"));
+  EXPECT_THAT(refusal({.nesterov = true}), HasSubstr("nesterov"));
+  EXPECT_TRUE(arena.state_names().empty());
+}
+
+TEST(Optimizer, SgdWithoutMomentumKeepsNoState) {
+  ParameterArena arena(vector_layout(1));
+  const auto plain = make_or_die({.name = "sgd"}, arena);
+  EXPECT_TRUE(arena.state_names().empty());
+  const auto momentum = make_or_die({.name = "sgd", .momentum = 0.9}, arena);
+  EXPECT_THAT(arena.state_names(), ElementsAre("momentum"));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,81 @@
+#include "weft/optim/schedule.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "weft/optim/clip.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Schedule, ConstantIsOneAfterTheWarmUp) {
+  const ScheduleOptions options = {.name = "constant", .total_steps = 10, .warmup_steps = 4};
+  EXPECT_EQ(schedule_factor(options, 0), 0.25);
+  EXPECT_EQ(schedule_factor(options, 2), 0.75);
+  EXPECT_EQ(schedule_factor(options, 3), 1.0);
+  EXPECT_EQ(schedule_factor(options, 1000), 1.0);
+}
+
+TEST(Schedule, CosineFallsFromOneToTheFinalFraction) {
+  const ScheduleOptions options = {
+      .name = "cosine", .total_steps = 110, .warmup_steps = 10, .final_fraction = 0.2};
+  EXPECT_EQ(schedule_factor(options, 10), 1.0);
+  EXPECT_NEAR(schedule_factor(options, 60), 0.6, 1e-7);
+  EXPECT_NEAR(schedule_factor(options, 35), 0.2 + 0.8 * (1 + std::sqrt(0.5)) / 2, 1e-7);
+  EXPECT_NEAR(schedule_factor(options, 110), 0.2, 1e-7);
+  EXPECT_NEAR(schedule_factor(options, 5000), 0.2, 1e-7);
+  for (std::int64_t step = 10; step < 120; ++step) {
+    EXPECT_LE(schedule_factor(options, step + 1), schedule_factor(options, step));
+  }
+}
+
+TEST(Schedule, StepMultipliesByTheFactorEverySoManySteps) {
+  const ScheduleOptions options = {
+      .name = "step", .warmup_steps = 2, .drop_every_steps = 5, .drop_factor = 0.5};
+  EXPECT_EQ(schedule_factor(options, 6), 1.0);
+  EXPECT_EQ(schedule_factor(options, 7), 0.5);
+  EXPECT_EQ(schedule_factor(options, 12), 0.25);
+}
+
+TEST(Schedule, WarmUpLongerThanTheRunStaysBelowOne) {
+  const ScheduleOptions options = {.name = "cosine", .total_steps = 5, .warmup_steps = 10};
+  EXPECT_EQ(schedule_factor(options, 4), 0.5);
+  EXPECT_EQ(schedule_factor(options, 10), 0.0);
+}
+
+TEST(Schedule, UnknownNamesAndValuesOutOfRangeAreRefused) {
+  EXPECT_TRUE(check_schedule({}).ok());
+  EXPECT_THAT(check_schedule({.name = "linear"}).message(), HasSubstr("got \"linear\""));
+  EXPECT_FALSE(check_schedule({.total_steps = 0}).ok());
+  EXPECT_FALSE(check_schedule({.warmup_steps = -1}).ok());
+  EXPECT_FALSE(check_schedule({.drop_every_steps = 0}).ok());
+  EXPECT_FALSE(check_schedule({.final_fraction = 1.5}).ok());
+  EXPECT_FALSE(check_schedule({.drop_factor = std::nan("")}).ok());
+}
+
+TEST(Clip, ScalesDownToTheNormAndNeverUp) {
+  std::vector<float> gradients = {3.0F, -4.0F, 0.0F};
+  EXPECT_DOUBLE_EQ(clip_by_global_norm(gradients, 10.0), 5.0);
+  EXPECT_EQ(gradients, (std::vector<float>{3.0F, -4.0F, 0.0F}));
+  EXPECT_DOUBLE_EQ(clip_by_global_norm(gradients, 1.0), 5.0);
+  EXPECT_NEAR(gradients[0], 0.6, 1e-7);
+  EXPECT_NEAR(gradients[1], -0.8, 1e-7);
+}
+
+TEST(Clip, NormOfManyValuesIsRightAndInfinityChangesNothing) {
+  std::vector<float> values(100003, 0.5F);
+  EXPECT_NEAR(global_norm(values), 0.5 * std::sqrt(100003.0), 1e-9);
+  EXPECT_EQ(global_norm({}), 0.0);
+  values[7] = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(std::isinf(clip_by_global_norm(values, 1.0)));
+  EXPECT_EQ(values[0], 0.5F);
+}
+
+}  // namespace
+}  // namespace weft
