@@ -9,6 +9,12 @@ std::int64_t SystemClock::unix_time_s() const {
   return std::chrono::duration_cast<std::chrono::seconds>(since_epoch).count();
 }
 
+std::uint64_t unix_time_us() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(since).count());
+}
+
 double to_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 Duration from_seconds(double seconds) {

@@ -27,6 +27,9 @@ class SystemClock final : public Clock {
   std::int64_t unix_time_s() const override;
 };
 
+// Microseconds since 1970-01-01 UTC: tells the lives of one process after another apart.
+std::uint64_t unix_time_us();
+
 double to_seconds(Duration duration);
 Duration from_seconds(double seconds);
 Duration from_milliseconds(std::int64_t milliseconds);

@@ -73,6 +73,11 @@ struct SwarmOptions {
   Duration finish_limit = std::chrono::minutes(10);
   // Where resuming: the state given to the trainer is already after this round.
   Round resume_round;
+  // The first round waits for so many members, at most `start_timeout`.
+  int start_members = 1;
+  Duration start_timeout = std::chrono::seconds(30);
+  // A lost quorum ends next() with kUnavailable; false: it gives kWait until enough are back.
+  bool exit_on_quorum_lost = false;
 };
 
 class Swarm {
@@ -84,6 +89,9 @@ class Swarm {
   // The recipe text from any member, checked against the ticket's hash. Uses a link of its own.
   static Result<std::string> fetch_recipe(const Ticket& ticket, const Identity& identity,
                                           Duration limit);
+  class Impl;
+  // For found() and join().
+  explicit Swarm(std::unique_ptr<Impl> impl);
   // Ends at once, without a word to the others: they see the links go down.
   ~Swarm();
   Swarm(const Swarm&) = delete;
@@ -109,8 +117,6 @@ class Swarm {
   const PeerId& self() const;
 
  private:
-  class Impl;
-  explicit Swarm(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,427 @@
+#include "weft/collective/round_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace weft {
+
+static constexpr std::size_t kBuffersKept = 96;
+static constexpr std::size_t kEarlyMax = kMembersMax;
+
+Status RoundCore::on_view(const View& view, TimePoint now) {
+  if (attempt_) {
+    const Round round = attempt_->id.round;
+    if (attempt_->done && view.base_round >= round) {
+      committed_ = round;
+      end_attempt({}, now);
+    } else {
+      end_attempt(aborted(fmt::format("round {}: the view changed to {}", round.value(),
+                                      view.id.number.value())),
+                  now);
+    }
+  }
+  view_ = view;
+  self_ = view.rank_of(options_.self);
+  frozen_ = false;
+  last_done_.reset();
+  peers_.assign(view.members.size(), {});
+  for (const auto& [id, ready] : std::exchange(early_, {})) {
+    const Rank rank = rank_of(id);
+    if (ready.id.view == view.id && rank.value() >= 0) peer(rank).ready = ready;
+    if (ready.id.view.number > view.id.number) early_.emplace(id, ready);
+  }
+  if (committed_ > view.base_round) {
+    return internal_error(fmt::format("round {} is committed here, view {} says {}",
+                                      committed_.value(), view.id.number.value(),
+                                      view.base_round.value()));
+  }
+  committed_ = view.base_round;
+  return {};
+}
+
+void RoundCore::leave_view(TimePoint now) {
+  cancel(aborted("this peer is no member of the view"), now);
+  view_ = {};
+  peers_.clear();
+  last_done_.reset();
+  frozen_ = false;
+}
+
+// --- The training side.
+
+void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint now) {
+  WEFT_CHECK(!attempt_);
+  outcome_.reset();
+  if (frozen_ || peers_.empty() || id.view != view_.id || id.round != committed_.next()) {
+    outcome_ = RoundOutcome{
+        .round = id.round,
+        .status = aborted(fmt::format("round {}: the view has changed", id.round.value())),
+        .hash = {},
+        .values = nullptr,
+        .took = {}};
+    return;
+  }
+  AllReduceOptions options = options_.all_reduce;
+  options.id = id;
+  options.rank = self_;
+  options.size = view_.size();
+  options.start_open = false;
+  attempt_.emplace();
+  attempt_->id = id;
+  attempt_->begun = now;
+  attempt_->progress = now;
+  attempt_->core = make_all_reduce(options, elements, *this, take_buffer(elements));
+  for (int i = 0; i < view_.size(); ++i) {
+    const Rank rank(i);
+    if (rank == self_) continue;
+    send_ready(rank);
+    // A length that differs shows when the data comes; a bad map is its sender's own loss.
+    if (const Status status = resume(rank); !status.ok() && attempt_) {
+      return end_attempt(status, now);
+    }
+  }
+  settle(now);
+}
+
+std::shared_ptr<FloatBuffer> RoundCore::take_buffer(std::int64_t elements) {
+  const auto size = static_cast<std::size_t>(elements);
+  for (auto it = buffers_.begin(); it != buffers_.end(); ++it) {
+    if (it->use_count() > 1 || (*it)->span().size() != size) continue;
+    std::shared_ptr<FloatBuffer> buffer = *it;
+    // The one that rests longest is taken first: frames may still read the last ones.
+    buffers_.erase(it);
+    buffers_.push_back(buffer);
+    return buffer;
+  }
+  auto buffer = std::make_shared<FloatBuffer>(elements);
+  if (buffers_.size() >= kBuffersKept) buffers_.erase(buffers_.begin());
+  buffers_.push_back(buffer);
+  return buffer;
+}
+
+void RoundCore::contribute(std::int64_t offset, std::span<const float> values, TimePoint now) {
+  if (!attempt_) return;
+  attempt_->progress = now;
+  attempt_->core->contribute(offset, values);
+  settle(now);
+}
+
+void RoundCore::cancel(const Status& why, TimePoint now) {
+  if (attempt_) end_attempt(why, now);
+}
+
+std::optional<RoundOutcome> RoundCore::take_outcome() { return std::exchange(outcome_, {}); }
+
+void RoundCore::end_attempt(Status status, TimePoint now) {
+  RoundOutcome outcome;
+  outcome.round = attempt_->id.round;
+  outcome.took = now - attempt_->begun;
+  if (status.ok()) {
+    outcome.hash = attempt_->hash;
+    outcome.values = attempt_->core->result();
+  }
+  outcome.status = std::move(status);
+  outcome_ = std::move(outcome);
+  attempt_.reset();
+}
+
+void RoundCore::settle(TimePoint now) {
+  if (!attempt_) return;
+  if (!attempt_->done && attempt_->core->complete()) {
+    attempt_->done = true;
+    const std::shared_ptr<FloatBuffer> result = attempt_->core->result();
+    attempt_->hash = xxh3_128(as_bytes(std::span<const float>(std::as_const(*result).span())));
+    if (!frozen_) {
+      last_done_ = DoneMessage{attempt_->id, attempt_->hash};
+      for (int rank = 0; rank < view_.size(); ++rank) {
+        if (Rank(rank) != self_) send_done(Rank(rank));
+      }
+    }
+  }
+  if (attempt_->done && all_done()) {
+    committed_ = attempt_->id.round;
+    end_attempt({}, now);
+  }
+}
+
+bool RoundCore::all_done() {
+  const Round round = attempt_->id.round;
+  for (int rank = 0; rank < view_.size(); ++rank) {
+    Peer& each = peer(Rank(rank));
+    if (Rank(rank) == self_) continue;
+    if (each.done < round) return false;
+    if (each.done == round && each.done_hash != attempt_->hash) {
+      each.done = Round();
+      stalls_.push_back({id_of(Rank(rank)), StallKind::kDiffers, round, {}});
+      return false;
+    }
+  }
+  return true;
+}
+
+void RoundCore::learn_committed(Round round, TimePoint now) {
+  if (!attempt_ || !attempt_->done || attempt_->id.round > round) return;
+  committed_ = attempt_->id.round;
+  end_attempt({}, now);
+}
+
+// --- Sending.
+
+void RoundCore::send(Rank to, Frame frame) { sink_.send(id_of(to), Lane::kBulk, std::move(frame)); }
+
+std::size_t RoundCore::queued_bytes(Rank to) const { return sink_.queued_bytes(id_of(to)); }
+
+void RoundCore::send_control(Rank to, std::uint8_t type, Bytes head) {
+  sink_.send(id_of(to), Lane::kControl, {type, std::move(head), {}});
+}
+
+void RoundCore::send_ready(Rank to) {
+  ReadyMessage message;
+  message.id = attempt_->id;
+  message.elements = static_cast<std::uint64_t>(attempt_->core->elements());
+  message.received = attempt_->core->received_map(to);
+  // All zeros says no more than nothing does, and this is the common case.
+  if (std::ranges::all_of(message.received, [](std::uint8_t has) { return has == 0; })) {
+    message.received.clear();
+  }
+  send_control(to, frame_type::kReady, message.encode());
+}
+
+void RoundCore::send_done(Rank to) { send_control(to, frame_type::kDone, last_done_->encode()); }
+
+// --- Events.
+
+void RoundCore::on_link_up(const PeerId& peer_id) {
+  const Rank rank = rank_of(peer_id);
+  if (rank.value() < 0 || rank == self_) return;
+  if (last_done_ && !frozen_) send_done(rank);
+  if (attempt_) send_ready(rank);
+}
+
+void RoundCore::on_link_down(const PeerId& peer_id) {
+  receiving_.erase(peer_id);
+  early_.erase(peer_id);
+  const Rank rank = rank_of(peer_id);
+  if (rank.value() < 0 || rank == self_) return;
+  peer(rank).ready.reset();
+  if (attempt_) attempt_->core->on_link_down(rank);
+}
+
+void RoundCore::on_writable(const PeerId& peer_id) {
+  const Rank rank = rank_of(peer_id);
+  if (attempt_ && rank.value() >= 0) attempt_->core->on_writable(rank);
+}
+
+MutableByteSpan RoundCore::body_destination(const PeerId& from, ByteSpan head,
+                                            std::size_t body_bytes) {
+  const Rank rank = rank_of(from);
+  if (!attempt_ || rank.value() < 0) return {};
+  const Result<SegmentHead> segment = SegmentHead::decode(head);
+  if (!segment.ok() || segment->id != attempt_->id) return {};
+  const MutableByteSpan place = attempt_->core->body_destination(rank, head, body_bytes);
+  if (!place.empty()) receiving_[from] = attempt_->core;
+  return place;
+}
+
+Status RoundCore::on_frame(const PeerId& from, const FrameView& frame, TimePoint now) {
+  const Rank rank = rank_of(from);
+  if (rank.value() < 0 || rank == self_) {
+    // A member of the next view may speak before we have heard of that view.
+    if (frame.type != frame_type::kReady) return {};
+    WEFT_TRY_ASSIGN(ReadyMessage message, ReadyMessage::decode(frame.head));
+    if (message.id.view.number > view_.id.number && early_.size() < kEarlyMax) {
+      early_[from] = std::move(message);
+    }
+    return {};
+  }
+  switch (frame.type) {
+    case frame_type::kSegment:
+      return on_segment(rank, frame, now);
+    case frame_type::kReady: {
+      WEFT_TRY_ASSIGN(const ReadyMessage message, ReadyMessage::decode(frame.head));
+      return on_ready(rank, message, now);
+    }
+    case frame_type::kDone: {
+      WEFT_TRY_ASSIGN(const DoneMessage message, DoneMessage::decode(frame.head));
+      return on_done(rank, message, now);
+    }
+    case frame_type::kProgress: {
+      WEFT_TRY_ASSIGN(const ProgressMessage message, ProgressMessage::decode(frame.head));
+      return on_progress(rank, message, now);
+    }
+    default:
+      return corrupt(fmt::format("collective: unknown frame type {}", frame.type));
+  }
+}
+
+Status RoundCore::on_segment(Rank from, const FrameView& frame, TimePoint now) {
+  const std::shared_ptr<AllReduce> receiving = [&]() -> std::shared_ptr<AllReduce> {
+    const auto found = receiving_.find(id_of(from));
+    if (found == receiving_.end()) return nullptr;
+    std::shared_ptr<AllReduce> core = std::move(found->second);
+    receiving_.erase(found);
+    return core;
+  }();
+  WEFT_TRY_ASSIGN(const SegmentHead head, SegmentHead::decode(frame.head));
+  if (!attempt_ || head.id != attempt_->id) {
+    // Of a round that was aborted or is over.
+    if (head.id.view.number < view_.id.number) return {};
+    if (head.id.view == view_.id && head.id.round <= committed_.next()) return {};
+    return corrupt(fmt::format("data of round {} that was not asked for", head.id.round.value()));
+  }
+  const Status status = attempt_->core->on_frame(from, frame);
+  if (status.code() == Code::kInvalidArgument) {
+    end_attempt(status, now);
+    return {};
+  }
+  WEFT_TRY(status);
+  attempt_->progress = now;
+  attempt_->asked.reset();
+  settle(now);
+  return {};
+}
+
+Status RoundCore::on_ready(Rank from, const ReadyMessage& message, TimePoint now) {
+  if (message.id.view.number > view_.id.number) {
+    early_[id_of(from)] = message;
+    return {};
+  }
+  if (message.id.view != view_.id || message.id.round <= committed_) return {};
+  learn_committed(Round(message.id.round.value() - 1), now);
+  if (message.id.round != committed_.next()) {
+    return corrupt(fmt::format("ready for round {} while round {} is not done",
+                               message.id.round.value(), committed_.next().value()));
+  }
+  peer(from).ready = message;
+  if (!attempt_) return {};
+  const Status status = resume(from);
+  if (status.code() == Code::kInvalidArgument) {
+    end_attempt(status, now);
+    return {};
+  }
+  WEFT_TRY(status);
+  settle(now);
+  return {};
+}
+
+// Sends to a member that is ready what it has not got.
+Status RoundCore::resume(Rank to) {
+  const std::optional<ReadyMessage>& ready = peer(to).ready;
+  if (!ready || ready->id != attempt_->id) return {};
+  const auto elements = static_cast<std::uint64_t>(attempt_->core->elements());
+  if (ready->elements != elements) {
+    return invalid_argument(
+        fmt::format("round {}: the vector of peer {} has {} elements, this member's has {}",
+                    attempt_->id.round.value(), id_of(to).short_name(), ready->elements, elements));
+  }
+  return attempt_->core->resume(to, ready->received);
+}
+
+Status RoundCore::on_done(Rank from, const DoneMessage& message, TimePoint now) {
+  if (message.id.view != view_.id || message.id.round < peer(from).done) return {};
+  const Round round = message.id.round;
+  // Nobody can be done with a round to which this member has not given all its input.
+  const bool possible = round <= committed_ ||
+                        (attempt_ && round == attempt_->id.round && attempt_->core->contributed());
+  if (!possible) {
+    return corrupt(fmt::format("done with round {} that cannot be", round.value()));
+  }
+  peer(from).done = round;
+  peer(from).done_hash = message.result_hash;
+  if (attempt_) {
+    attempt_->progress = now;
+    attempt_->asked.reset();
+  }
+  settle(now);
+  return {};
+}
+
+// --- Stalls.
+
+PeerId RoundCore::owes() const {
+  if (!attempt_->done) {
+    const Rank rank = attempt_->core->waits_for();
+    return rank == self_ ? PeerId{} : id_of(rank);
+  }
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    if (view_.members[i].id != options_.self && peers_[i].done < attempt_->id.round) {
+      return view_.members[i].id;
+    }
+  }
+  return {};
+}
+
+TimePoint RoundCore::next_deadline() const {
+  if (!attempt_ || frozen_ || !attempt_->core->contributed()) return TimePoint::max();
+  return attempt_->progress +
+         (attempt_->asked ? options_.stall_timeout : options_.stall_timeout / 2);
+}
+
+void RoundCore::on_timer(TimePoint now) {
+  if (next_deadline() > now) return;
+  const PeerId peer_id = owes();
+  const Rank rank = rank_of(peer_id);
+  if (rank.value() < 0) {
+    attempt_->progress = now;
+  } else if (!attempt_->asked) {
+    attempt_->asked = peer_id;
+    send_control(rank, frame_type::kProgress, ProgressMessage{attempt_->id, true, {}, {}}.encode());
+  } else {
+    stalls_.push_back(
+        {*attempt_->asked, StallKind::kSilent, attempt_->id.round, now - attempt_->progress});
+    attempt_->progress = now;
+    attempt_->asked.reset();
+  }
+}
+
+Status RoundCore::on_progress(Rank from, const ProgressMessage& message, TimePoint now) {
+  if (message.id.view != view_.id) return {};
+  if (message.query) {
+    answer_progress(from, message);
+    return {};
+  }
+  if (!attempt_ || message.id != attempt_->id || attempt_->asked != id_of(from)) return {};
+  const bool waits_for_others =
+      view_.contains(message.waits_for) && message.waits_for != options_.self;
+  if (!message.contributed) {
+    stalls_.push_back(
+        {id_of(from), StallKind::kComputing, message.id.round, now - attempt_->progress});
+  } else if (!waits_for_others) {
+    stalls_.push_back({id_of(from), StallKind::kStuck, message.id.round, now - attempt_->progress});
+  }
+  attempt_->progress = now;
+  attempt_->asked.reset();
+  return {};
+}
+
+void RoundCore::answer_progress(Rank from, const ProgressMessage& query) {
+  if (last_done_ && last_done_->id == query.id && !frozen_) send_done(from);
+  ProgressMessage answer;
+  answer.id = query.id;
+  if (attempt_ && attempt_->id == query.id) {
+    answer.contributed = attempt_->core->contributed();
+    if (answer.contributed) answer.waits_for = owes();
+  } else {
+    answer.contributed = query.id.round <= committed_;
+  }
+  send_control(from, frame_type::kProgress, answer.encode());
+}
+
+// --- Queries.
+
+RoundStatus RoundCore::status(const RoundStatus& held) const {
+  if (attempt_ && attempt_->done) return {attempt_->id.round, attempt_->hash};
+  return held;
+}
+
+bool RoundCore::begun_elsewhere(Round round) const {
+  return std::ranges::any_of(peers_, [&](const Peer& each) {
+    return each.ready && each.ready->id.view == view_.id && each.ready->id.round == round;
+  });
+}
+
+std::vector<Stall> RoundCore::take_stalls() { return std::exchange(stalls_, {}); }
+
+}  // namespace weft

@@ -1,0 +1,170 @@
+// RoundCore: the rounds of one view: all-reduce, Done from all, commit; or abort and run again.
+//
+//   begin -> Ready to all -> data -> complete -> Done to all -> Done from all -> committed
+//                 \-> a new view: committed if its base reaches the round, else aborted
+//
+// Data is sent to a member only after its Ready for this view and round, so no frame can arrive
+// before its place exists. A member commits a round when every member of the view has said Done,
+// or when anyone shows that he has committed it (a Ready or Done of the next round). Between
+// on_freeze() and on_view() no Done is sent; see peer/membership.h for why survivors then agree.
+// Inputs are never written to: an aborted round can be run again from them.
+//
+// Where it stands: SwarmCore owns one. Threads: one owner; no I/O, no clock.
+// Fails: on_frame gives kCorrupt for what a correct member would not send: end that link.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/collective/all_reduce.h"
+#include "weft/collective/state_server.h"
+#include "weft/peer/view.h"
+#include "weft/wire/collective_message.h"
+
+namespace weft {
+
+struct RoundCoreOptions {
+  PeerId self;
+  // `id`, `rank`, `size` and `start_open` are set for each round.
+  AllReduceOptions all_reduce;
+  // A member that owes data and gives no answer for so long is reported.
+  Duration stall_timeout = std::chrono::seconds(20);
+};
+
+// How a begun round ended here.
+struct RoundOutcome {
+  Round round;
+  // ok: committed. kAborted: run it again in the new view. Else: it cannot go on at all.
+  Status status;
+  Hash128 hash{};
+  std::shared_ptr<FloatBuffer> values;
+  // Since begin().
+  Duration took{};
+};
+
+enum class StallKind : std::uint8_t {
+  kComputing,  // it has not contributed all its input yet: nothing is wrong
+  kStuck,      // it has nothing to wait for, and yet its data does not come: renew the link
+  kSilent,     // no answer at all
+  kDiffers,    // its result is another one
+};
+
+struct Stall {
+  PeerId peer;
+  StallKind kind{};
+  Round round;
+  Duration waited{};
+};
+
+class RoundCore final : private AllReduceSink {
+ public:
+  // Borrows `sink`, which must outlive this.
+  RoundCore(RoundCoreOptions options, StateSink& sink) : options_(options), sink_(sink) {}
+
+  // --- Views. REQUIRES: `view` contains this member.
+  void on_freeze() { frozen_ = true; }
+  // kInternal if a round is committed here that `view` says is not.
+  Status on_view(const View& view, TimePoint now);
+  // No member any more: the open round is aborted.
+  void leave_view(TimePoint now);
+
+  // --- The training side. At most one round is open. An outcome follows in any case.
+  void begin(const CollectiveId& id, std::int64_t elements, TimePoint now);
+  // Borrows `values` until the outcome; ignored if the round has ended meanwhile.
+  void contribute(std::int64_t offset, std::span<const float> values, TimePoint now);
+  // Ends the open round, if there is one, with `why`: its inputs are used no more.
+  void cancel(const Status& why, TimePoint now);
+  std::optional<RoundOutcome> take_outcome();
+
+  // --- Events of members of the view; of others they are ignored.
+  void on_link_up(const PeerId& peer);
+  void on_link_down(const PeerId& peer);
+  // kSegment, kReady, kDone, kProgress.
+  Status on_frame(const PeerId& from, const FrameView& frame, TimePoint now);
+  MutableByteSpan body_destination(const PeerId& from, ByteSpan head, std::size_t body_bytes);
+  void on_writable(const PeerId& peer);
+  void on_timer(TimePoint now);
+  TimePoint next_deadline() const;
+  // Somebody has applied `round`, so it is committed.
+  void learn_committed(Round round, TimePoint now);
+
+  // --- Queries.
+  // What a promise says: the highest round whose result is held, given that `held` is.
+  RoundStatus status(const RoundStatus& held) const;
+  Round committed() const { return committed_; }
+  bool open() const { return attempt_.has_value(); }
+  // A member of this view has begun `round`.
+  bool begun_elsewhere(Round round) const;
+  std::vector<Stall> take_stalls();
+
+ private:
+  // What is known of a member in this view.
+  struct Peer {
+    std::optional<ReadyMessage> ready;
+    Round done;
+    Hash128 done_hash{};
+  };
+  struct Attempt {
+    CollectiveId id;
+    std::shared_ptr<AllReduce> core;
+    bool done = false;
+    Hash128 hash{};
+    TimePoint begun;
+    // The last time that anything moved.
+    TimePoint progress;
+    // Whom a Progress was asked of since then.
+    std::optional<PeerId> asked;
+  };
+
+  void send(Rank to, Frame frame) override;
+  std::size_t queued_bytes(Rank to) const override;
+
+  Status on_ready(Rank from, const ReadyMessage& message, TimePoint now);
+  Status on_done(Rank from, const DoneMessage& message, TimePoint now);
+  Status on_progress(Rank from, const ProgressMessage& message, TimePoint now);
+  Status on_segment(Rank from, const FrameView& frame, TimePoint now);
+  void answer_progress(Rank from, const ProgressMessage& query);
+  Status resume(Rank to);
+  void send_ready(Rank to);
+  void send_done(Rank to);
+  void send_control(Rank to, std::uint8_t type, Bytes head);
+  // After anything that may have completed the round.
+  void settle(TimePoint now);
+  bool all_done();
+  void end_attempt(Status status, TimePoint now);
+  std::shared_ptr<FloatBuffer> take_buffer(std::int64_t elements);
+  PeerId owes() const;
+
+  Rank rank_of(const PeerId& peer) const { return view_.rank_of(peer); }
+  Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank.value())]; }
+  const PeerId& id_of(Rank rank) const {
+    return view_.members[static_cast<std::size_t>(rank.value())].id;
+  }
+
+  const RoundCoreOptions options_;
+  StateSink& sink_;
+  View view_;
+  Rank self_;
+  bool frozen_ = false;
+  Round committed_;
+  std::vector<Peer> peers_;
+  // Of a later view than ours: its sender was told of it before us. One a peer.
+  std::map<PeerId, ReadyMessage> early_;
+  std::optional<Attempt> attempt_;
+  // The last Done that this member sent in this view, for links that come back.
+  std::optional<DoneMessage> last_done_;
+  std::optional<RoundOutcome> outcome_;
+  std::vector<Stall> stalls_;
+  // Whose body is being written to which round's buffer: kept until the frame or the link ends.
+  std::map<PeerId, std::shared_ptr<AllReduce>> receiving_;
+  // Result buffers for reuse; one is free when nobody else holds it.
+  std::vector<std::shared_ptr<FloatBuffer>> buffers_;
+};
+
+}  // namespace weft

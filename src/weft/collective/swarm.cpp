@@ -1,0 +1,418 @@
+// The driver of a SwarmCore: one loop thread, and a mailbox between it and the training thread.
+#include "weft/collective/swarm.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "weft/base/thread.h"
+#include "weft/collective/swarm_core.h"
+#include "weft/net/event_loop.h"
+#include "weft/net/tls_transport.h"
+
+namespace weft {
+
+static constexpr std::size_t kEventsMax = 4096;
+// For what the loop does at once unless it has ended or is starved.
+static constexpr Duration kAnswerLimit = std::chrono::seconds(2);
+static constexpr Duration kCloseLimit = std::chrono::milliseconds(500);
+
+static Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop,
+                                                         const SwarmOptions& options) {
+  WEFT_TRY_ASSIGN(ListenOptions listen, parse_listen(options.listen));
+  listen.advertise = options.advertise;
+  if (options.transport == "tls") return make_tls_transport(loop, options.identity, listen);
+  if (options.transport == "tcp") return make_tcp_transport(loop, options.identity.id(), listen);
+  return invalid_argument(
+      fmt::format("transport: expected tls or tcp, got '{}'", options.transport));
+}
+
+static SwarmCoreOptions core_options(const SwarmOptions& options, const Transport& transport) {
+  SwarmCoreOptions core;
+  core.membership = options.membership;
+  core.membership.self = options.identity.id();
+  core.membership.incarnation = unix_time_us();
+  core.membership.endpoints = transport.endpoints();
+  if (core.membership.endpoints.size() > kEndpointsMax) {
+    core.membership.endpoints.resize(kEndpointsMax);
+  }
+  core.membership.recipe_text = options.recipe_text;
+  core.membership.founded_at = options.resume_round;
+  core.rounds.self = options.identity.id();
+  core.rounds.all_reduce.segment_bytes = options.segment_bytes;
+  core.rounds.all_reduce.bucket_bytes = options.bucket_bytes;
+  core.rounds.all_reduce.direct_bytes_max = options.direct_bytes_max;
+  core.rounds.stall_timeout = options.stall_timeout;
+  core.fetch.elements_max = static_cast<std::uint64_t>(options.vector_elements_max);
+  core.result_log_bytes_max = options.result_log_bytes_max;
+  core.vector_elements_max = options.vector_elements_max;
+  core.last_round = options.last_round;
+  core.resume_round = options.resume_round;
+  core.start_members = options.start_members;
+  core.start_timeout = options.start_timeout;
+  core.exit_on_quorum_lost = options.exit_on_quorum_lost;
+  return core;
+}
+
+static Rng random_rng() {
+  std::array<std::uint8_t, 8> bytes{};
+  random_bytes(bytes);
+  std::uint64_t seed = 0;
+  for (const std::uint8_t byte : bytes) seed = seed << 8U | byte;
+  return Rng(seed);
+}
+
+// Everything between the two threads goes through box_; the rest belongs to one of them.
+class Swarm::Impl final : private TransportHandler {
+ public:
+  explicit Impl(SwarmOptions options) : options_(std::move(options)) {}
+  ~Impl() override {
+    loop_.stop();
+    thread_.join();
+  }
+
+  Status start(const Ticket* ticket);
+
+  // --- The training thread.
+  Result<Turn> next();
+  Status begin(std::int64_t elements);
+  void contribute(std::int64_t offset, std::span<const float> values);
+  Result<std::span<const float>> finish();
+  void applied(Round round, StateHash hash);
+  void publish_state(Round round, Bytes state);
+  Status leave(Duration limit);
+
+  // --- Any thread.
+  Ticket ticket(Duration valid_for);
+  SwarmStatus status();
+  std::vector<SwarmEvent> take_events();
+  const PeerId& self() const { return options_.identity.id(); }
+
+ private:
+  using Command = std::function<void()>;
+  struct Box {
+    std::vector<Command> commands;
+    // A run of the commands is under way to the loop.
+    bool posted = false;
+    std::optional<Result<Turn>> turn;
+    std::optional<RoundOutcome> outcome;
+    std::vector<SwarmEvent> events;
+    bool left = false;
+    bool closed = false;
+    SwarmStatus status;
+    std::uint64_t statuses = 0;
+    Ticket ticket;
+    std::uint64_t tickets = 0;
+    double wait_seconds = 0;
+  };
+
+  void submit(Command command);
+  // Waits until ready(box) holds and adds the time to the waits.
+  template <class Ready>
+  bool wait(Duration limit, Ready&& ready);
+
+  // --- The loop thread.
+  void run_commands();
+  void deliver();
+  void arm_timer();
+  void close_links();
+  void on_link_up(const LinkInfo& link) override;
+  void on_link_down(const PeerId& peer, const Status& why) override;
+  void on_frame(const PeerId& from, Lane lane, const FrameView& frame) override;
+  void on_writable(const PeerId& peer, Lane lane) override;
+  MutableByteSpan body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
+                                   std::size_t body_bytes) override;
+
+  const SwarmOptions options_;
+  EventLoop loop_;
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<SwarmCore> core_;
+  TimePoint timer_at_ = TimePoint::max();
+  TimerId timer_;
+  bool ended_ = false;
+
+  // The training thread's.
+  bool requested_ = false;
+  bool begun_ = false;
+  Turn train_;
+  std::shared_ptr<FloatBuffer> sums_;
+  SystemClock clock_;
+
+  Guarded<Box> box_;
+  Thread thread_;
+};
+
+Status Swarm::Impl::start(const Ticket* ticket) {
+  WEFT_TRY_ASSIGN(transport_, make_transport(loop_, options_));
+  transport_->set_handler(*this);
+  core_ = std::make_unique<SwarmCore>(core_options(options_, *transport_), *transport_,
+                                      loop_.clock(), random_rng());
+  if (ticket != nullptr) {
+    core_->join(*ticket);
+  } else {
+    core_->found();
+  }
+  deliver();
+  thread_ = Thread([this] { loop_.run(); });
+  return {};
+}
+
+// --- The training thread.
+
+void Swarm::Impl::submit(Command command) {
+  const bool first = box_.with([&](Box& box) {
+    box.commands.push_back(std::move(command));
+    return !std::exchange(box.posted, true);
+  });
+  if (first) loop_.post([this] { run_commands(); });
+}
+
+template <class Ready>
+bool Swarm::Impl::wait(Duration limit, Ready&& ready) {
+  const TimePoint begun = clock_.now();
+  const bool is_ready = box_.wait_until(begun + limit, ready);
+  const double seconds = to_seconds(clock_.now() - begun);
+  box_.with([&](Box& box) { box.wait_seconds += seconds; });
+  return is_ready;
+}
+
+Result<Turn> Swarm::Impl::next() {
+  sums_.reset();
+  if (begun_) return invalid_argument("next: the begun round was not finished");
+  if (!requested_) {
+    requested_ = true;
+    submit([this] { core_->request_turn(); });
+  }
+  if (!wait(options_.next_limit, [](const Box& box) { return box.turn.has_value(); })) {
+    return Turn{};
+  }
+  requested_ = false;
+  Result<Turn> turn = box_.with([](Box& box) { return *std::exchange(box.turn, std::nullopt); });
+  if (turn.ok() && turn->kind == TurnKind::kTrain) train_ = *turn;
+  return turn;
+}
+
+Status Swarm::Impl::begin(std::int64_t elements) {
+  if (begun_ || train_.kind != TurnKind::kTrain) {
+    return invalid_argument("begin: there is no new turn to train");
+  }
+  begun_ = true;
+  box_.with([](Box& box) { box.outcome.reset(); });
+  submit([this, view = train_.view, round = train_.round, elements] {
+    core_->begin(view, round, elements);
+  });
+  train_ = {};
+  return {};
+}
+
+void Swarm::Impl::contribute(std::int64_t offset, std::span<const float> values) {
+  submit([this, offset, values] { core_->contribute(offset, values); });
+}
+
+Result<std::span<const float>> Swarm::Impl::finish() {
+  if (!begun_) return invalid_argument("finish: no round was begun");
+  const auto ended = [](const Box& box) { return box.outcome.has_value(); };
+  if (!wait(options_.finish_limit, ended)) {
+    // The loop must let go of the inputs before the caller may touch them again.
+    submit([this] { core_->cancel_round(timed_out("the round did not end in time")); });
+    if (!wait(kAnswerLimit, ended)) return internal_error("the network thread gives no answer");
+  }
+  begun_ = false;
+  RoundOutcome outcome =
+      box_.with([](Box& box) { return *std::exchange(box.outcome, std::nullopt); });
+  WEFT_TRY(outcome.status);
+  sums_ = std::move(outcome.values);
+  return std::as_const(*sums_).span();
+}
+
+void Swarm::Impl::applied(Round round, StateHash hash) {
+  submit(
+      [this, round, hash = std::move(hash)]() mutable { core_->applied(round, std::move(hash)); });
+}
+
+void Swarm::Impl::publish_state(Round round, Bytes state) {
+  submit([this, round, state = std::move(state)]() mutable {
+    core_->publish_state(round, std::move(state));
+  });
+}
+
+Status Swarm::Impl::leave(Duration limit) {
+  const TimePoint deadline = clock_.now() + limit;
+  submit([this] { core_->leave(); });
+  const bool left = box_.wait_until(deadline, [](const Box& box) { return box.left; });
+  submit([this] { close_links(); });
+  box_.wait_until(clock_.now() + kCloseLimit, [](const Box& box) { return box.closed; });
+  if (!left) return timed_out("leave: the others have not agreed in time");
+  return {};
+}
+
+// --- Any thread.
+
+Ticket Swarm::Impl::ticket(Duration valid_for) {
+  const std::uint64_t before = box_.with([](Box& box) { return box.tickets; });
+  submit([this, valid_for] {
+    Ticket made = core_->ticket(valid_for);
+    box_.with([&](Box& box) {
+      box.ticket = std::move(made);
+      ++box.tickets;
+    });
+  });
+  box_.wait_until(clock_.now() + kAnswerLimit,
+                  [&](const Box& box) { return box.tickets > before; });
+  return box_.with([](Box& box) { return box.ticket; });
+}
+
+SwarmStatus Swarm::Impl::status() {
+  const std::uint64_t before = box_.with([](Box& box) { return box.statuses; });
+  submit([this] {
+    SwarmStatus made = core_->status();
+    box_.with([&](Box& box) {
+      box.status = std::move(made);
+      ++box.statuses;
+    });
+  });
+  box_.wait_until(clock_.now() + kAnswerLimit,
+                  [&](const Box& box) { return box.statuses > before; });
+  return box_.with([](Box& box) {
+    SwarmStatus status = box.status;
+    status.wait_seconds = box.wait_seconds;
+    return status;
+  });
+}
+
+std::vector<SwarmEvent> Swarm::Impl::take_events() {
+  return box_.with([](Box& box) { return std::exchange(box.events, {}); });
+}
+
+// --- The loop thread.
+
+void Swarm::Impl::run_commands() {
+  const std::vector<Command> commands = box_.with([](Box& box) {
+    box.posted = false;
+    return std::exchange(box.commands, {});
+  });
+  for (const Command& command : commands) command();
+  deliver();
+}
+
+void Swarm::Impl::deliver() {
+  std::optional<RoundOutcome> outcome = core_->take_outcome();
+  std::optional<Result<Turn>> turn = core_->take_turn();
+  std::vector<SwarmEvent> events = core_->take_events();
+  if (outcome || turn || !events.empty() || core_->left()) {
+    box_.with([&](Box& box) {
+      if (outcome) box.outcome = std::move(outcome);
+      if (turn) box.turn = std::move(turn);
+      for (SwarmEvent& event : events) {
+        if (box.events.size() < kEventsMax) box.events.push_back(std::move(event));
+      }
+      box.left = core_->left();
+    });
+  }
+  arm_timer();
+}
+
+void Swarm::Impl::arm_timer() {
+  // A timer that fires too early costs less than setting it anew after each frame.
+  const TimePoint due = core_->next_deadline();
+  if (ended_ || due >= timer_at_) return;
+  loop_.cancel(timer_);
+  timer_at_ = due;
+  timer_ = loop_.call_at(due, [this] {
+    timer_at_ = TimePoint::max();
+    if (ended_) return;
+    core_->on_timer();
+    deliver();
+  });
+}
+
+void Swarm::Impl::close_links() {
+  ended_ = true;
+  bool linked = false;
+  for (const Member& member : core_->view().members) {
+    if (!transport_->linked(member.id)) continue;
+    linked = true;
+    transport_->close(member.id, unavailable("the peer has left"));
+  }
+  if (!linked) box_.with([](Box& box) { box.closed = true; });
+}
+
+void Swarm::Impl::on_link_up(const LinkInfo& link) {
+  if (ended_) return;
+  core_->on_link_up(link);
+  deliver();
+}
+
+void Swarm::Impl::on_link_down(const PeerId& peer, const Status& why) {
+  if (ended_) {
+    const auto& members = core_->view().members;
+    const bool linked = std::ranges::any_of(
+        members, [&](const Member& member) { return transport_->linked(member.id); });
+    if (!linked) box_.with([](Box& box) { box.closed = true; });
+    return;
+  }
+  core_->on_link_down(peer, why);
+  deliver();
+}
+
+void Swarm::Impl::on_frame(const PeerId& from, Lane lane, const FrameView& frame) {
+  if (ended_) return;
+  core_->on_frame(from, lane, frame);
+  deliver();
+}
+
+void Swarm::Impl::on_writable(const PeerId& peer, Lane lane) {
+  if (!ended_) core_->on_writable(peer, lane);
+}
+
+MutableByteSpan Swarm::Impl::body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
+                                              std::size_t body_bytes) {
+  if (ended_) return {};
+  return core_->body_destination(from, type, head, body_bytes);
+}
+
+// --- The facade.
+
+Swarm::Swarm(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Swarm::~Swarm() = default;
+
+Result<std::unique_ptr<Swarm>> Swarm::found(SwarmOptions options) {
+  MembershipOptions& membership = options.membership;
+  if (membership.invitation_key == Hash256{}) random_bytes(membership.invitation_key);
+  if (membership.run == RunId{}) {
+    Hash256 nonce{};
+    random_bytes(nonce);
+    membership.run = make_run_id(membership.recipe_hash, nonce);
+  }
+  auto impl = std::make_unique<Impl>(std::move(options));
+  WEFT_TRY(impl->start(nullptr));
+  return std::make_unique<Swarm>(std::move(impl));
+}
+
+Result<std::unique_ptr<Swarm>> Swarm::join(SwarmOptions options, const Ticket& ticket) {
+  WEFT_TRY(check_expiry(ticket, SystemClock().unix_time_s()));
+  options.membership.run = ticket.run;
+  auto impl = std::make_unique<Impl>(std::move(options));
+  WEFT_TRY(impl->start(&ticket));
+  return std::make_unique<Swarm>(std::move(impl));
+}
+
+Result<Turn> Swarm::next() { return impl_->next(); }
+Status Swarm::begin(std::int64_t elements) { return impl_->begin(elements); }
+void Swarm::contribute(std::int64_t offset, std::span<const float> values) {
+  impl_->contribute(offset, values);
+}
+Result<std::span<const float>> Swarm::finish() { return impl_->finish(); }
+void Swarm::applied(Round round, const StateHash& hash) { impl_->applied(round, hash); }
+void Swarm::publish_state(Round round, Bytes state) {
+  impl_->publish_state(round, std::move(state));
+}
+Status Swarm::leave(Duration limit) { return impl_->leave(limit); }
+Ticket Swarm::ticket(Duration valid_for) { return impl_->ticket(valid_for); }
+SwarmStatus Swarm::status() { return impl_->status(); }
+std::vector<SwarmEvent> Swarm::take_events() { return impl_->take_events(); }
+const PeerId& Swarm::self() const { return impl_->self(); }
+
+}  // namespace weft

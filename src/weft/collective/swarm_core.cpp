@@ -1,0 +1,487 @@
+#include "weft/collective/swarm_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "weft/wire/frame_type.h"
+
+namespace weft {
+
+static constexpr std::size_t kEventsMax = 4096;
+
+SwarmCore::SwarmCore(SwarmCoreOptions options, Transport& transport, const Clock& clock, Rng rng)
+    : options_(std::move(options)),
+      transport_(transport),
+      clock_(clock),
+      rng_(rng),
+      log_(options_.result_log_bytes_max),
+      server_({}, log_, *this),
+      fetch_(options_.fetch, *this),
+      rounds_(options_.rounds, *this),
+      comparison_(options_.membership.self),
+      membership_(options_.membership, *this, Rng(rng_.next_u64())) {}
+
+SwarmCore::~SwarmCore() = default;
+
+// --- Commands.
+
+void SwarmCore::found() {
+  founder_ = true;
+  has_state_ = true;
+  trainer_round_ = options_.resume_round;
+  started_ = now();
+  membership_.found(now());
+  settle();
+}
+
+void SwarmCore::join(const Ticket& ticket) {
+  started_ = now();
+  sync_started_ = now();
+  membership_.join(ticket, now());
+  settle();
+}
+
+void SwarmCore::begin(const ViewId& view, Round round, std::int64_t elements) {
+  if (elements < 0 || elements > options_.vector_elements_max) {
+    outcome_ = RoundOutcome{round,
+                            invalid_argument(fmt::format("round of {} elements: at most {}",
+                                                         elements, options_.vector_elements_max)),
+                            {},
+                            nullptr,
+                            {}};
+    return;
+  }
+  rounds_.begin({view, round}, elements, now());
+  settle();
+}
+
+void SwarmCore::contribute(std::int64_t offset, std::span<const float> values) {
+  rounds_.contribute(offset, values, now());
+  settle();
+}
+
+void SwarmCore::cancel_round(const Status& why) {
+  rounds_.cancel(why, now());
+  settle();
+}
+
+void SwarmCore::applied(Round round, StateHash hash) {
+  trainer_round_ = round;
+  rejoins_ = 0;
+  state_hash_ = hash.total;
+  if (is_member()) comparison_.own(round, std::move(hash));
+  if (at_end() && finished_at_ == TimePoint::max()) {
+    finished_at_ = now();
+    const FinishedMessage message{round};
+    for (const Member& member : view().members) {
+      if (member.id == options_.membership.self) continue;
+      send(member.id, {frame_type::kFinished, message.encode(), {}});
+    }
+  }
+  settle();
+}
+
+void SwarmCore::publish_state(Round round, Bytes state) {
+  server_.publish(round, std::move(state));
+  settle();
+}
+
+void SwarmCore::leave() {
+  rounds_.cancel(aborted("this peer leaves"), now());
+  const bool alone = view().size() <= 1 || !is_member();
+  if (alone || others_finished()) {
+    left_ = true;
+  } else {
+    membership_.leave(now());
+  }
+  settle();
+}
+
+// --- Events of the transport.
+
+void SwarmCore::on_link_up(const LinkInfo& link) {
+  membership_.on_link_up(link, now());
+  rounds_.on_link_up(link.peer);
+  if (at_end() && view().contains(link.peer)) {
+    send(link.peer, {frame_type::kFinished, FinishedMessage{trainer_round_}.encode(), {}});
+  }
+  settle();
+}
+
+void SwarmCore::on_link_down(const PeerId& peer, const Status& why) {
+  rounds_.on_link_down(peer);
+  server_.on_link_down(peer);
+  fetch_.on_link_down(peer, now());
+  membership_.on_link_down(peer, why, now());
+  settle();
+}
+
+void SwarmCore::on_frame(const PeerId& from, Lane /*lane*/, const FrameView& frame) {
+  if (is_membership_frame(frame.type)) {
+    membership_.on_frame(from, frame, now());
+    return settle();
+  }
+  Status status;
+  if (frame.type <= frame_type::kLastCollectiveType) {
+    status = on_collective_frame(from, frame);
+  } else {
+    status = on_state_frame(from, frame);
+  }
+  if (!status.ok()) closing_.emplace_back(from, status);
+  settle();
+}
+
+Status SwarmCore::on_collective_frame(const PeerId& from, const FrameView& frame) {
+  const bool from_member = view().contains(from) || std::ranges::count(sources_, from) > 0;
+  // A joiner that has become a member says Ready perhaps before we have heard of the new view.
+  const bool from_newcomer =
+      frame.type == frame_type::kReady && membership_.role(from) != PeerRole::kStranger;
+  if (!from_member && !from_newcomer) return {};
+  membership_.heard(from, now());
+  switch (frame.type) {
+    case frame_type::kFinished: {
+      WEFT_TRY_ASSIGN(const FinishedMessage message, FinishedMessage::decode(frame.head));
+      if (message.round != options_.last_round) return corrupt("finished: another last round");
+      rounds_.learn_committed(message.round, now());
+      finished_.insert(from);
+      return {};
+    }
+    case frame_type::kStateHash: {
+      WEFT_TRY_ASSIGN(const StateHashMessage message, StateHashMessage::decode(frame.head));
+      comparison_.theirs(from, message);
+      return {};
+    }
+    default:
+      return rounds_.on_frame(from, frame, now());
+  }
+}
+
+Status SwarmCore::on_state_frame(const PeerId& from, const FrameView& frame) {
+  switch (frame.type) {
+    case frame_type::kStateQuery:
+    case frame_type::kBlockRequest:
+    case frame_type::kResultRequest:
+      // Only members have something to give, and only ticket holders get it.
+      if (!is_member() || membership_.role(from) == PeerRole::kStranger) return {};
+      membership_.heard(from, now());
+      return server_.on_frame(from, frame);
+    default:
+      if (std::ranges::count(sources_, from) == 0) return {};
+      membership_.heard(from, now());
+      return fetch_.on_frame(from, frame, now());
+  }
+}
+
+void SwarmCore::on_writable(const PeerId& peer, Lane lane) {
+  if (lane != Lane::kBulk) return;
+  rounds_.on_writable(peer);
+  server_.on_writable(peer);
+}
+
+MutableByteSpan SwarmCore::body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
+                                            std::size_t body_bytes) {
+  if (type == frame_type::kSegment) return rounds_.body_destination(from, head, body_bytes);
+  if (type != frame_type::kBlock && type != frame_type::kResult) return {};
+  if (std::ranges::count(sources_, from) == 0) return {};
+  return fetch_.body_destination(from, type, head, body_bytes);
+}
+
+void SwarmCore::on_timer() {
+  membership_.on_timer(now());
+  rounds_.on_timer(now());
+  fetch_.on_timer(now());
+  settle();
+}
+
+TimePoint SwarmCore::next_deadline() const {
+  TimePoint next =
+      std::min({membership_.next_deadline(), rounds_.next_deadline(), fetch_.next_deadline()});
+  if (requested_) {
+    // What only time decides: the start without all members, the end without all Finished.
+    if (trainer_round_ == options_.resume_round && started_ + options_.start_timeout > now()) {
+      next = std::min(next, started_ + options_.start_timeout);
+    }
+    if (finished_at_ != TimePoint::max())
+      next = std::min(next, now() + options_.finish_timeout / 20);
+  }
+  return next;
+}
+
+// --- The transport for the parts.
+
+void SwarmCore::send(const PeerId& to, Frame frame) { send(to, Lane::kControl, std::move(frame)); }
+
+void SwarmCore::send(const PeerId& to, Lane lane, Frame frame) {
+  // A frame that cannot be sent is lost with its link; the link's next life asks again.
+  const Status status = transport_.send(to, lane, std::move(frame));
+  if (status.code() == Code::kInvalidArgument) fail(internal_error(status.message()));
+}
+
+std::size_t SwarmCore::queued_bytes(const PeerId& to) const {
+  return transport_.queued_bytes(to, Lane::kBulk);
+}
+
+void SwarmCore::connect(const PeerAddress& peer) { transport_.connect(peer); }
+
+void SwarmCore::close(const PeerId& peer, const Status& why) { closing_.emplace_back(peer, why); }
+
+// --- What the membership tells.
+
+RoundStatus SwarmCore::round_status() const {
+  RoundStatus held{trainer_round_, {}};
+  if (log_.newest() >= held.done && !log_.empty()) {
+    held = {log_.newest(), log_.find(log_.newest())->hash};
+  }
+  return rounds_.status(held);
+}
+
+void SwarmCore::on_freeze() {
+  rounds_.on_freeze();
+  if (frozen_at_ == TimePoint::max()) frozen_at_ = now();
+}
+
+void SwarmCore::on_view(const View& view, const ViewChange& change) {
+  if (frozen_at_ != TimePoint::max()) seconds_lost_ += to_seconds(now() - frozen_at_);
+  frozen_at_ = TimePoint::max();
+  removed_ = false;
+  admission_asked_.reset();
+  ++view_changes_;
+  const Status status = rounds_.on_view(view, now());
+  comparison_.on_view(view);
+  if (!status.ok()) fail(status);
+  for (const Member& member : change.joined) {
+    joiners_.erase(member.id);
+    if (member.id == options_.membership.self) continue;
+    event(SwarmEventKind::kPeerJoined, fmt::format("peer {} joined", member.id.short_name())).peer =
+        member.id;
+  }
+  for (const Departure& departure : change.left) {
+    SwarmEvent& left = event(SwarmEventKind::kPeerLeft, to_string(departure));
+    left.peer = departure.id;
+    left.seconds = to_seconds(change.took);
+  }
+  SwarmEvent& changed =
+      event(SwarmEventKind::kViewChanged,
+            fmt::format("view {} with {} members, rounds up to {} are committed",
+                        view.id.number.value(), view.size(), view.base_round.value()));
+  changed.round = view.base_round;
+  changed.seconds = to_seconds(change.took);
+  for (const Member& member : view.members) changed.peers.push_back(member.id);
+}
+
+void SwarmCore::on_isolated(const IsolatedReport& report) {
+  SwarmEvent& lost = event(SwarmEventKind::kQuorumLost, report.text);
+  for (const Member& member : report.missing) lost.peers.push_back(member.id);
+  if (options_.exit_on_quorum_lost) fail(unavailable(report.text));
+}
+
+void SwarmCore::on_quorum_back() {
+  event(SwarmEventKind::kQuorumBack, "enough members are back: the run goes on");
+}
+
+void SwarmCore::on_removed(const Status& why) {
+  rounds_.leave_view(now());
+  removed_ = true;
+  frozen_at_ = TimePoint::max();
+  event(SwarmEventKind::kRemoved, why.message());
+  if (rejoins_ < options_.rejoins_max) {
+    rejoin_ = true;
+  } else {
+    fail(unavailable(why.message()));
+  }
+}
+
+void SwarmCore::on_joiner(const Member& joiner) {
+  joiners_.insert(joiner.id);
+  event(SwarmEventKind::kJoinerSyncing,
+        fmt::format("peer {} takes the state", joiner.id.short_name()))
+      .peer = joiner.id;
+}
+
+void SwarmCore::on_joiner_gone(const PeerId& joiner, const Status& why) {
+  joiners_.erase(joiner);
+  event(SwarmEventKind::kLinkRefused,
+        fmt::format("joiner {} is gone: {}", joiner.short_name(), why.message()))
+      .peer = joiner;
+}
+
+void SwarmCore::on_refused(const PeerId& peer, const Status& why) {
+  event(SwarmEventKind::kJoinRefused, why.message()).peer = peer;
+}
+
+void SwarmCore::on_join_accepted(const View& view, const PeerId& /*sponsor*/) {
+  sync_view_ = view;
+  for (const Member& member : view.members) {
+    if (member.id != options_.membership.self) transport_.connect({member.id, member.endpoints});
+  }
+}
+
+void SwarmCore::on_view_ahead(const View& view) { on_join_accepted(view, {}); }
+
+void SwarmCore::on_join_failed(const Status& why) {
+  event(SwarmEventKind::kJoinRefused, why.message()).peer = options_.membership.self;
+  fail(why);
+}
+
+// --- What an event has caused.
+
+void SwarmCore::settle() {
+  settle_outcome();
+  settle_stalls();
+  settle_comparison();
+  settle_membership();
+  settle_fetch();
+  if (joiners_.empty() && published_ && !server_.wanted()) {
+    server_.forget_snapshots();
+    published_.reset();
+  }
+}
+
+void SwarmCore::settle_outcome() {
+  std::optional<RoundOutcome> outcome = rounds_.take_outcome();
+  if (!outcome) return;
+  if (outcome->status.ok()) {
+    keep_result(outcome->round, outcome->hash, outcome->values);
+  } else if (outcome->status.code() == Code::kAborted && outcome->took > Duration::zero() &&
+             outcome->round > rounds_.committed()) {
+    ++rounds_rerun_;
+    seconds_lost_ += to_seconds(outcome->took);
+    SwarmEvent& rerun = event(SwarmEventKind::kRoundRerun,
+                              fmt::format("round {} is run again: {:.2f} s lost",
+                                          outcome->round.value(), to_seconds(outcome->took)));
+    rerun.round = outcome->round;
+    rerun.seconds = to_seconds(outcome->took);
+  }
+  outcome_ = std::move(outcome);
+}
+
+void SwarmCore::keep_result(Round round, const Hash128& hash, std::shared_ptr<FloatBuffer> values) {
+  if (!log_.empty() && round <= log_.newest()) return;
+  if (!log_.empty() && round != log_.newest().next()) log_.clear();
+  log_.add(round, hash, std::move(values));
+  server_.committed();
+}
+
+void SwarmCore::settle_stalls() {
+  for (const Stall& stall : rounds_.take_stalls()) {
+    const std::string name = stall.peer.short_name();
+    SwarmEvent& stalled = event(SwarmEventKind::kStalled, {});
+    stalled.peer = stall.peer;
+    stalled.round = stall.round;
+    stalled.seconds = to_seconds(stall.waited);
+    switch (stall.kind) {
+      case StallKind::kComputing:
+        stalled.text = fmt::format("round {} waits for peer {}, which still computes",
+                                   stall.round.value(), name);
+        break;
+      case StallKind::kStuck:
+        stalled.text = fmt::format("round {}: the data of peer {} does not come; link renewed",
+                                   stall.round.value(), name);
+        closing_.emplace_back(stall.peer, timed_out(stalled.text));
+        break;
+      case StallKind::kSilent:
+        stalled.text = fmt::format("round {}: peer {} gave no answer for {:.1f} s",
+                                   stall.round.value(), name, stalled.seconds);
+        suspects_.emplace_back(stall.peer, stalled.text);
+        break;
+      case StallKind::kDiffers:
+        stalled.text = fmt::format("round {}: the sums of peer {} differ from this member's",
+                                   stall.round.value(), name);
+        suspects_.emplace_back(stall.peer, stalled.text);
+        break;
+    }
+  }
+}
+
+void SwarmCore::settle_comparison() {
+  for (StateHashOut& out : comparison_.take_messages()) {
+    send(out.to, {frame_type::kStateHash, out.message.encode(), {}});
+  }
+  for (const StateDifference& difference : comparison_.take_differences()) {
+    SwarmEvent& mismatch = event(SwarmEventKind::kStateMismatch, difference.text);
+    mismatch.peer = difference.peer;
+    mismatch.round = difference.round;
+    if (difference.peer_is_wrong) suspects_.emplace_back(difference.peer, difference.text);
+    if (difference.self_is_wrong) fail(corrupt(difference.text));
+  }
+}
+
+void SwarmCore::settle_membership() {
+  for (const auto& [peer, reason] : std::exchange(suspects_, {})) {
+    membership_.suspect(peer, reason, now());
+  }
+  for (const auto& [peer, why] : std::exchange(closing_, {})) transport_.close(peer, why);
+  if (std::exchange(rejoin_, false)) {
+    ++rejoins_;
+    sync_started_ = now();
+    membership_.join(ticket(std::chrono::hours(1)), now());
+  }
+  if (membership_.state() != MembershipState::kSyncing || !has_state_) return;
+  const Round newest = std::max(fetch_.newest_known(), sync_view_.base_round);
+  const bool caught_up = trainer_round_.next() >= newest;
+  if (caught_up && (!admission_asked_ || *admission_asked_ < trainer_round_)) {
+    admission_asked_ = trainer_round_;
+    event(SwarmEventKind::kCaughtUp,
+          fmt::format("caught up with the group at round {}", trainer_round_.value()))
+        .round = trainer_round_;
+    membership_.caught_up(trainer_round_, now());
+  }
+}
+
+std::vector<PeerId> SwarmCore::sources() const {
+  std::vector<PeerId> out;
+  const View& known = is_member() ? view() : sync_view_;
+  for (const Member& member : known.members) {
+    if (member.id != options_.membership.self && transport_.linked(member.id)) {
+      out.push_back(member.id);
+    }
+  }
+  return out;
+}
+
+void SwarmCore::settle_fetch() {
+  const bool syncing = membership_.state() == MembershipState::kSyncing;
+  const bool behind = is_member() && (!has_state_ || trainer_round_ < rounds_.committed());
+  const bool lags = behind && log_.find(trainer_round_.next()) == nullptr;
+  if (!syncing && !lags) {
+    if (fetching_ == Fetching::kNothing) return;
+    fetch_.stop();
+    fetching_ = Fetching::kNothing;
+    sources_.clear();
+    return;
+  }
+  if (std::vector<PeerId> current = sources(); current != sources_) {
+    sources_ = std::move(current);
+    fetch_.set_sources(sources_, now());
+  }
+  if (fetching_ == Fetching::kResults && fetch_.results_gone()) {
+    has_state_ = false;
+    fetching_ = Fetching::kNothing;
+  }
+  if (fetching_ != Fetching::kNothing) return;
+  if (has_state_) {
+    fetching_ = Fetching::kResults;
+    fetch_.fetch_results(trainer_round_.next(), now());
+  } else {
+    fetching_ = Fetching::kSnapshot;
+    fetch_.fetch_snapshot(now());
+  }
+}
+
+void SwarmCore::fail(Status why) {
+  if (failure_.ok()) failure_ = std::move(why);
+  rounds_.cancel(failure_, now());
+}
+
+SwarmEvent& SwarmCore::event(SwarmEventKind kind, std::string text) {
+  if (events_.size() >= kEventsMax) events_.erase(events_.begin());
+  SwarmEvent& made = events_.emplace_back();
+  made.kind = kind;
+  made.view = view().id;
+  made.text = std::move(text);
+  return made;
+}
+
+}  // namespace weft

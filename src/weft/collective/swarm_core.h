@@ -1,0 +1,208 @@
+// SwarmCore: one peer's part in a run without threads, sockets or clocks of its own.
+//
+// It joins together who is in (peer/membership.h), the rounds (round_core.h), what newcomers and
+// laggards fetch (state_fetch.h) and the comparison of states, and decides what the training side
+// does next. Its driver hands it the transport's events, the timer and the training side's
+// commands, and after each of them takes turn, outcome and events. The same code runs on real
+// transports (swarm.cpp) and in the simulator.
+//
+// The training side stands after `trainer_round()`; it applies committed rounds only, one after
+// the other, so its state is always a prefix of the run's history.
+//
+// Threads: one owner. Fails: what peers send wrongly ends their link; what ends this peer's part
+// is the Status that take_turn() gives from then on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/base/rng.h"
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/collective/result_log.h"
+#include "weft/collective/round_core.h"
+#include "weft/collective/state_comparison.h"
+#include "weft/collective/state_fetch.h"
+#include "weft/collective/state_server.h"
+#include "weft/collective/swarm_types.h"
+#include "weft/net/transport.h"
+#include "weft/peer/membership.h"
+
+namespace weft {
+
+struct SwarmCoreOptions {
+  MembershipOptions membership;
+  RoundCoreOptions rounds;
+  StateFetchOptions fetch;
+  std::uint64_t result_log_bytes_max = std::uint64_t{256} << 20;
+  std::int64_t vector_elements_max = std::int64_t{1} << 28;
+  // 0: never finished.
+  Round last_round;
+  Round resume_round;
+  // The first round waits for so many members, at most `start_timeout`.
+  int start_members = 1;
+  Duration start_timeout = std::chrono::seconds(30);
+  bool exit_on_quorum_lost = false;
+  // How long the others are waited for once the last round is applied here.
+  Duration finish_timeout = std::chrono::seconds(5);
+  // A removed peer asks in again so many times without a round in between.
+  int rejoins_max = 5;
+};
+
+class SwarmCore final : public TransportHandler, private MembershipSink, private StateSink {
+ public:
+  // Borrows `transport` and `clock`, which must outlive this. The driver sets the transport's
+  // handler: this, or one that hands on to it.
+  SwarmCore(SwarmCoreOptions options, Transport& transport, const Clock& clock, Rng rng);
+  ~SwarmCore() override;
+
+  // --- Commands; one of the first two, once.
+  void found();
+  void join(const Ticket& ticket);
+  // The training side is done with the last turn and wants the next.
+  void request_turn();
+  // Opens the round of a kTrain turn; take_outcome() gives its end in any case.
+  void begin(const ViewId& view, Round round, std::int64_t elements);
+  // Borrows `values` until the outcome.
+  void contribute(std::int64_t offset, std::span<const float> values);
+  // Ends an open round at once: the training side waits no longer.
+  void cancel_round(const Status& why);
+  void applied(Round round, StateHash hash);
+  void publish_state(Round round, Bytes state);
+  void leave();
+
+  // --- Events. Call on_timer() at next_deadline(); it may have changed after any other call.
+  void on_link_up(const LinkInfo& link) override;
+  void on_link_down(const PeerId& peer, const Status& why) override;
+  void on_frame(const PeerId& from, Lane lane, const FrameView& frame) override;
+  void on_writable(const PeerId& peer, Lane lane) override;
+  MutableByteSpan body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
+                                   std::size_t body_bytes) override;
+  void on_timer();
+  TimePoint next_deadline() const;
+
+  // --- Outcomes; each is given once.
+  // Nothing unless a turn was requested and there is something to do.
+  std::optional<Result<Turn>> take_turn();
+  std::optional<RoundOutcome> take_outcome();
+  std::vector<SwarmEvent> take_events();
+
+  // --- Queries.
+  // Left, or nobody is there to take leave of.
+  bool left() const { return left_; }
+  Round trainer_round() const { return trainer_round_; }
+  Round committed() const { return rounds_.committed(); }
+  const View& view() const { return membership_.view(); }
+  MembershipState state() const { return membership_.state(); }
+  // All but the training side's wait_seconds.
+  SwarmStatus status() const;
+  Ticket ticket(Duration valid_for);
+
+ private:
+  enum class Fetching : std::uint8_t { kNothing, kSnapshot, kResults };
+
+  // MembershipSink.
+  void send(const PeerId& to, Frame frame) override;
+  void connect(const PeerAddress& peer) override;
+  void close(const PeerId& peer, const Status& why) override;
+  std::int64_t unix_time_s() const override { return clock_.unix_time_s(); }
+  RoundStatus round_status() const override;
+  void on_freeze() override;
+  void on_view(const View& view, const ViewChange& change) override;
+  void on_isolated(const IsolatedReport& report) override;
+  void on_quorum_back() override;
+  void on_removed(const Status& why) override;
+  void on_left() override { left_ = true; }
+  void on_joiner(const Member& joiner) override;
+  void on_joiner_gone(const PeerId& joiner, const Status& why) override;
+  void on_refused(const PeerId& peer, const Status& why) override;
+  void on_join_accepted(const View& view, const PeerId& sponsor) override;
+  void on_view_ahead(const View& view) override;
+  void on_join_failed(const Status& why) override;
+  // StateSink.
+  void send(const PeerId& to, Lane lane, Frame frame) override;
+  std::size_t queued_bytes(const PeerId& to) const override;
+
+  Status on_collective_frame(const PeerId& from, const FrameView& frame);
+  Status on_state_frame(const PeerId& from, const FrameView& frame);
+  // After any event: what it has caused.
+  void settle();
+  void settle_outcome();
+  void settle_stalls();
+  void settle_membership();
+  void settle_fetch();
+  void settle_comparison();
+  std::vector<PeerId> sources() const;
+
+  std::optional<Result<Turn>> decide();
+  std::optional<Turn> load_turn();
+  std::optional<Turn> apply_turn();
+  std::optional<Turn> finished_turn();
+  bool may_start() const;
+  bool others_finished() const;
+  Turn make_turn(TurnKind kind, Round round) const;
+
+  bool is_member() const { return view().contains(options_.membership.self) && !removed_; }
+  bool at_end() const;
+  void keep_result(Round round, const Hash128& hash, std::shared_ptr<FloatBuffer> values);
+  void suspect_later(const PeerId& peer, std::string reason);
+  void fail(Status why);
+  SwarmEvent& event(SwarmEventKind kind, std::string text);
+  TimePoint now() const { return clock_.now(); }
+
+  const SwarmCoreOptions options_;
+  Transport& transport_;
+  const Clock& clock_;
+  Rng rng_;
+  ResultLog log_;
+  StateServer server_;
+  StateFetch fetch_;
+  RoundCore rounds_;
+  StateComparison comparison_;
+  Membership membership_;
+
+  // The training side.
+  bool founder_ = false;
+  bool has_state_ = false;
+  Round trainer_round_;
+  Hash128 state_hash_{};
+  bool requested_ = false;
+  TurnKind given_ = TurnKind::kWait;
+  std::optional<StateFetch::Snapshot> snapshot_;
+  std::shared_ptr<FloatBuffer> apply_;
+  std::optional<Round> published_;
+  std::optional<RoundOutcome> outcome_;
+  Status failure_;
+
+  // Joining, lagging, leaving.
+  Fetching fetching_ = Fetching::kNothing;
+  View sync_view_;
+  std::vector<PeerId> sources_;
+  std::optional<Round> admission_asked_;
+  bool removed_ = false;
+  bool rejoin_ = false;
+  int rejoins_ = 0;
+  bool left_ = false;
+  TimePoint started_;
+  TimePoint sync_started_;
+  std::set<PeerId> joiners_;
+  std::set<PeerId> finished_;
+  TimePoint finished_at_ = TimePoint::max();
+
+  // What may not be called from inside the membership's own calls.
+  std::vector<std::pair<PeerId, std::string>> suspects_;
+  std::vector<std::pair<PeerId, Status>> closing_;
+
+  std::vector<SwarmEvent> events_;
+  TimePoint frozen_at_ = TimePoint::max();
+  std::uint64_t view_changes_ = 0;
+  std::uint64_t rounds_rerun_ = 0;
+  double seconds_lost_ = 0;
+};
+
+}  // namespace weft

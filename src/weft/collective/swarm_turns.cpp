@@ -1,0 +1,216 @@
+// SwarmCore: what the training side does next, and what people are shown.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "weft/collective/swarm_core.h"
+
+namespace weft {
+
+void SwarmCore::request_turn() {
+  if (given_ == TurnKind::kLoadState && snapshot_) {
+    has_state_ = true;
+    trainer_round_ = snapshot_->round;
+    log_.clear();
+    SwarmEvent& received = event(SwarmEventKind::kStateReceived,
+                                 fmt::format("the state after round {} is here, {} bytes",
+                                             trainer_round_.value(), snapshot_->state.size()));
+    received.round = trainer_round_;
+    received.bytes = fetch_.bytes_received();
+    received.seconds = to_seconds(now() - sync_started_);
+    fetching_ = Fetching::kResults;
+    snapshot_.reset();
+  }
+  given_ = TurnKind::kWait;
+  apply_.reset();
+  requested_ = true;
+  settle();
+}
+
+std::optional<Result<Turn>> SwarmCore::take_turn() {
+  if (!requested_) return std::nullopt;
+  std::optional<Result<Turn>> turn = decide();
+  if (!turn) return std::nullopt;
+  requested_ = false;
+  if (turn->ok()) given_ = (*turn)->kind;
+  return turn;
+}
+
+std::optional<RoundOutcome> SwarmCore::take_outcome() { return std::exchange(outcome_, {}); }
+
+std::vector<SwarmEvent> SwarmCore::take_events() { return std::exchange(events_, {}); }
+
+Turn SwarmCore::make_turn(TurnKind kind, Round round) const {
+  Turn turn;
+  turn.kind = kind;
+  turn.round = round;
+  turn.view = view().id;
+  turn.rank = view().rank_of(options_.membership.self);
+  turn.members = view().size();
+  return turn;
+}
+
+std::optional<Result<Turn>> SwarmCore::decide() {
+  if (has_state_ && at_end()) {
+    if (auto turn = finished_turn()) return *turn;
+    return std::nullopt;
+  }
+  if (!failure_.ok()) return failure_;
+  if (!has_state_) {
+    if (auto turn = load_turn()) return *turn;
+    return std::nullopt;
+  }
+  if (auto turn = apply_turn()) return *turn;
+  if (!is_member() || trainer_round_ != rounds_.committed()) return std::nullopt;
+  if (server_.wanted() && published_ != trainer_round_) {
+    published_ = trainer_round_;
+    return make_turn(TurnKind::kSnapshot, trainer_round_);
+  }
+  const bool frozen = membership_.frozen() || membership_.state() != MembershipState::kMember;
+  if (frozen || !may_start()) return std::nullopt;
+  return make_turn(TurnKind::kTrain, trainer_round_.next());
+}
+
+std::optional<Turn> SwarmCore::load_turn() {
+  if (!snapshot_) snapshot_ = fetch_.take_snapshot(now());
+  if (!snapshot_) return std::nullopt;
+  Turn turn = make_turn(TurnKind::kLoadState, snapshot_->round);
+  turn.state = snapshot_->state;
+  return turn;
+}
+
+std::optional<Turn> SwarmCore::apply_turn() {
+  if (is_member() && trainer_round_ >= rounds_.committed()) return std::nullopt;
+  const Round next = trainer_round_.next();
+  if (const ResultLog::Entry* entry = log_.find(next)) {
+    apply_ = entry->values;
+  } else {
+    if (fetching_ != Fetching::kResults) return std::nullopt;
+    std::optional<StateFetch::FetchedResult> fetched = fetch_.take_result(now());
+    while (fetched && fetched->round < next) fetched = fetch_.take_result(now());
+    if (!fetched || fetched->round != next) return std::nullopt;
+    apply_ = fetched->values;
+    keep_result(next, fetched->hash, std::move(fetched->values));
+  }
+  Turn turn = make_turn(TurnKind::kApply, next);
+  turn.reduced = std::as_const(*apply_).span();
+  return turn;
+}
+
+bool SwarmCore::at_end() const {
+  return options_.last_round > Round() && trainer_round_ >= options_.last_round;
+}
+
+bool SwarmCore::others_finished() const {
+  if (finished_at_ == TimePoint::max()) return false;
+  const Duration waited = now() - finished_at_;
+  if (waited >= options_.finish_timeout) return true;
+  return std::ranges::all_of(view().members, [&](const Member& member) {
+    // One whose link is gone has ended its process, or crashed after it was done.
+    const bool gone = !transport_.linked(member.id) && waited >= options_.finish_timeout / 5;
+    return member.id == options_.membership.self || finished_.contains(member.id) || gone;
+  });
+}
+
+std::optional<Turn> SwarmCore::finished_turn() {
+  // Where there was nothing left to apply, as when resuming a run that is over.
+  if (is_member() && finished_at_ != TimePoint::max() && !others_finished()) return std::nullopt;
+  return make_turn(TurnKind::kFinished, trainer_round_);
+}
+
+bool SwarmCore::may_start() const {
+  if (trainer_round_ != options_.resume_round) return true;
+  if (view().size() >= options_.start_members) return true;
+  if (now() >= started_ + options_.start_timeout) return true;
+  // The founder has the say, because it has waited longest.
+  return !founder_ && rounds_.begun_elsewhere(trainer_round_.next());
+}
+
+SwarmStatus SwarmCore::status() const {
+  SwarmStatus status;
+  status.state = std::string(to_string(membership_.state()));
+  status.view = view().id;
+  for (const Member& member : view().members) {
+    PeerStatus peer;
+    peer.id = member.id;
+    peer.rank = view().rank_of(member.id);
+    peer.self = member.id == options_.membership.self;
+    peer.linked = peer.self || transport_.linked(member.id);
+    const TransportStats stats = transport_.stats(member.id);
+    peer.rtt_seconds = stats.rtt_seconds;
+    peer.bytes_sent = stats.bytes_sent;
+    peer.bytes_received = stats.bytes_received;
+    status.members.push_back(peer);
+  }
+  const TransportStats total = transport_.total_stats();
+  status.bytes_sent = total.bytes_sent;
+  status.bytes_received = total.bytes_received;
+  status.committed = std::max(rounds_.committed(), trainer_round_);
+  status.applied = trainer_round_;
+  status.view_changes = view_changes_;
+  status.rounds_rerun = rounds_rerun_;
+  status.seconds_lost = seconds_lost_;
+  status.state_hash = state_hash_;
+  return status;
+}
+
+Ticket SwarmCore::ticket(Duration valid_for) {
+  InvitationId invitation{};
+  for (std::uint8_t& byte : invitation) byte = static_cast<std::uint8_t>(rng_.next_u32());
+  return membership_.ticket(unix_time_s(), valid_for, invitation);
+}
+
+std::string_view to_string(TurnKind kind) {
+  switch (kind) {
+    case TurnKind::kWait:
+      return "wait";
+    case TurnKind::kLoadState:
+      return "load state";
+    case TurnKind::kApply:
+      return "apply";
+    case TurnKind::kTrain:
+      return "train";
+    case TurnKind::kSnapshot:
+      return "snapshot";
+    case TurnKind::kFinished:
+      return "finished";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(SwarmEventKind kind) {
+  switch (kind) {
+    case SwarmEventKind::kViewChanged:
+      return "view_changed";
+    case SwarmEventKind::kPeerJoined:
+      return "peer_joined";
+    case SwarmEventKind::kPeerLeft:
+      return "peer_left";
+    case SwarmEventKind::kRoundRerun:
+      return "round_rerun";
+    case SwarmEventKind::kQuorumLost:
+      return "quorum_lost";
+    case SwarmEventKind::kQuorumBack:
+      return "quorum_back";
+    case SwarmEventKind::kJoinRefused:
+      return "join_refused";
+    case SwarmEventKind::kLinkRefused:
+      return "link_refused";
+    case SwarmEventKind::kStateMismatch:
+      return "state_mismatch";
+    case SwarmEventKind::kJoinerSyncing:
+      return "joiner_syncing";
+    case SwarmEventKind::kStateReceived:
+      return "state_received";
+    case SwarmEventKind::kCaughtUp:
+      return "caught_up";
+    case SwarmEventKind::kStalled:
+      return "stalled";
+    case SwarmEventKind::kRemoved:
+      return "removed";
+  }
+  return "unknown";
+}
+
+}  // namespace weft
