@@ -1,0 +1,172 @@
+// TestPeer: one simulated machine with a membership, for the tests of this folder and tests/sim.
+//
+// Connects a SimTransport, a Membership and the alarm of its machine, and writes down what the
+// membership says. A joiner that is accepted says at once that it has caught up.
+// Threads: one owner.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/net/sim_network.h"
+#include "weft/peer/membership.h"
+
+namespace weft {
+
+// Peer `number` of a simulation.
+inline PeerId test_peer_id(std::uint32_t number) {
+  PeerId id;
+  id.bytes = sha256(as_bytes("test peer " + std::to_string(number)));
+  return id;
+}
+
+// Options that fit each other: same run, recipe and layout.
+inline MembershipOptions test_membership(const PeerId& self) {
+  MembershipOptions options;
+  options.self = self;
+  options.run = sha256(as_bytes("run"));
+  options.recipe_hash = sha256(as_bytes("recipe"));
+  options.layout_hash = sha256(as_bytes("layout"));
+  options.invitation_key = sha256(as_bytes("key"));
+  options.recipe_text = "recipe";
+  return options;
+}
+
+class TestPeer : public TransportHandler, public MembershipSink {
+ public:
+  // Starts the machine. `options.endpoints` is filled in.
+  TestPeer(SimNetwork& network, MembershipOptions options, std::uint64_t seed = 1)
+      : net(network), id(options.self), transport(network.start(options.self)) {
+    transport.set_handler(*this);
+    options.endpoints = {net.endpoint(id)};
+    membership = std::make_unique<Membership>(std::move(options), *this, Rng(seed, number_of(id)));
+    net.set_alarm_body(id, [this] {
+      membership->on_timer(net.now());
+      pump();
+    });
+  }
+
+  void found() {
+    membership->found(net.now());
+    pump();
+  }
+  void join(const Ticket& ticket) {
+    membership->join(ticket, net.now());
+    pump();
+  }
+  void leave() {
+    membership->leave(net.now());
+    pump();
+  }
+  void suspect(const PeerId& peer, const std::string& reason) {
+    membership->suspect(peer, reason, net.now());
+    pump();
+  }
+  Ticket ticket() const {
+    return membership->ticket(net.clock().unix_time_s(), std::chrono::hours(1), InvitationId{1});
+  }
+  const View& view() const { return membership->view(); }
+  MembershipState state() const { return membership->state(); }
+
+  // --- TransportHandler.
+  void on_link_up(const LinkInfo& link) override {
+    membership->on_link_up(link, net.now());
+    pump();
+  }
+  void on_link_down(const PeerId& peer, const Status& why) override {
+    membership->on_link_down(peer, why, net.now());
+    pump();
+  }
+  void on_frame(const PeerId& from, Lane /*lane*/, const FrameView& frame) override {
+    if (is_membership_frame(frame.type)) {
+      membership->on_frame(from, frame, net.now());
+    } else {
+      membership->heard(from, net.now());
+      on_other_frame(from, frame);
+    }
+    pump();
+  }
+  void on_writable(const PeerId& /*peer*/, Lane /*lane*/) override {}
+
+  // --- MembershipSink.
+  void send(const PeerId& to, Frame frame) override {
+    if (transport.linked(to)) (void)transport.send(to, Lane::kControl, std::move(frame));
+  }
+  void connect(const PeerAddress& peer) override { transport.connect(peer); }
+  void close(const PeerId& peer, const Status& why) override {
+    closed.push_back(why);
+    transport.close(peer, why);
+  }
+  std::int64_t unix_time_s() const override { return net.clock().unix_time_s(); }
+  RoundStatus round_status() const override { return status; }
+  void on_freeze() override { ++freezes; }
+  void on_view(const View& view, const ViewChange& change) override {
+    views.push_back(view);
+    changes.push_back(change);
+  }
+  void on_isolated(const IsolatedReport& report) override { isolated = report; }
+  void on_quorum_back() override { ++quorums_back; }
+  void on_removed(const Status& why) override { removed = why; }
+  void on_left() override { left = true; }
+  void on_joiner(const Member& joiner) override { joiners.push_back(joiner.id); }
+  void on_joiner_gone(const PeerId& joiner, const Status& /*why*/) override {
+    joiners_gone.push_back(joiner);
+  }
+  void on_refused(const PeerId& /*peer*/, const Status& why) override { refused.push_back(why); }
+  void on_join_accepted(const View& view, const PeerId& from) override {
+    sponsors.push_back(from);
+    synced = view.base_round;
+  }
+  void on_view_ahead(const View& view) override { views_ahead.push_back(view); }
+  void on_join_failed(const Status& why) override { join_failed = why; }
+
+  SimNetwork& net;
+  PeerId id;
+  SimTransport& transport;
+  std::unique_ptr<Membership> membership;
+
+  RoundStatus status;
+  int freezes = 0;
+  int quorums_back = 0;
+  bool left = false;
+  std::vector<View> views;
+  std::vector<ViewChange> changes;
+  std::vector<View> views_ahead;
+  std::optional<IsolatedReport> isolated;
+  std::optional<Status> removed;
+  std::optional<Status> join_failed;
+  std::vector<PeerId> joiners;
+  std::vector<PeerId> joiners_gone;
+  std::vector<PeerId> sponsors;
+  std::vector<Status> refused;
+  std::vector<Status> closed;
+
+ protected:
+  // Frames of others than the membership.
+  virtual void on_other_frame(const PeerId& /*from*/, const FrameView& /*frame*/) {}
+  // After every event: what the sink could not do from within, then the alarm.
+  virtual void pump() {
+    if (synced && !hold_sync) {
+      const Round round = *synced;
+      synced.reset();
+      membership->caught_up(round, net.now());
+    }
+    net.set_alarm(id, membership->next_deadline());
+  }
+
+ public:
+  // A joiner that takes its time: does not say that it has caught up.
+  bool hold_sync = false;
+  std::optional<Round> synced;
+
+ private:
+  static std::uint64_t number_of(const PeerId& peer) {
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < sizeof number; ++i) number = number << 8U | peer.bytes[i];
+    return number;
+  }
+};
+
+}  // namespace weft
