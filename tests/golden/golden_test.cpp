@@ -71,98 +71,102 @@ Tensor batch_norm_case(const Inputs& in, bool training) {
   return batch_norm(in[0], in[1], in[2], mean, variance, {training, 0.1, 1e-5});
 }
 
-const std::map<std::string, Case>& op_cases() {
-  static const std::map<std::string, Case> kCases = {
-      {"abs", [](const Inputs& in) { return abs(in[0]); }},
-      {"add", [](const Inputs& in) { return in[0] + in[1]; }},
-      {"add_row", [](const Inputs& in) { return in[0] + in[1]; }},
-      {"avg_pool2d",
-       [](const Inputs& in) {
-         return avg_pool2d(in[0], {{3, 2}, {2, 1}, {1, 0}});
-       }},
-      {"batch_norm_evaluation", [](const Inputs& in) { return batch_norm_case(in, false); }},
-      {"batch_norm_training", [](const Inputs& in) { return batch_norm_case(in, true); }},
-      {"concat",
-       [](const Inputs& in) {
-         return concat({in[0], in[1], in[0]}, 1);
-       }},
-      {"conv2d", [](const Inputs& in) { return conv2d(in[0], in[1], in[2]); }},
-      {"conv2d_groups",
-       [](const Inputs& in) {
-         return conv2d(in[0], in[1], {}, {.padding = {1, 1}, .groups = 2});
-       }},
-      {"conv2d_strided",
-       [](const Inputs& in) {
-         return conv2d(in[0], in[1], in[2],
-                       {.stride = {2, 1}, .padding = {1, 0}, .dilation = {1, 2}});
-       }},
-      {"cross_entropy_mean", [](const Inputs& in) { return cross_entropy(in[0], in[1].array()); }},
-      {"cross_entropy_sum",
-       [](const Inputs& in) { return cross_entropy(in[0], in[1].array(), Reduction::kSum); }},
-      {"div", [](const Inputs& in) { return in[0] / in[1]; }},
-      {"exp", [](const Inputs& in) { return exp(in[0]); }},
-      {"expand",
-       [](const Inputs& in) {
-         return expand(in[0], {2, 3, 4});
-       }},
-      {"flatten", [](const Inputs& in) { return flatten(in[0]); }},
-      {"layer_norm", [](const Inputs& in) { return layer_norm(in[0], 1, in[1], in[2]); }},
-      {"layer_norm_two_axes", [](const Inputs& in) { return layer_norm(in[0], 2, {}, {}); }},
-      {"linear", [](const Inputs& in) { return linear(in[0], in[1], in[2]); }},
-      {"log", [](const Inputs& in) { return log(in[0]); }},
-      {"log_softmax", [](const Inputs& in) { return log_softmax(in[0], 1); }},
-      {"matmul", [](const Inputs& in) { return matmul(in[0], in[1]); }},
-      {"matmul_batched", [](const Inputs& in) { return matmul(in[0], in[1]); }},
-      {"max", [](const Inputs& in) { return max(in[0], {2}); }},
-      {"max_pool2d", [](const Inputs& in) { return max_pool2d(in[0], {}); }},
-      {"max_pool2d_padded",
-       [](const Inputs& in) {
-         return max_pool2d(in[0], {{3, 2}, {2, 1}, {1, 0}});
-       }},
-      {"maximum", [](const Inputs& in) { return maximum(in[0], in[1]); }},
-      {"mean",
-       [](const Inputs& in) {
-         return mean(in[0], {1, 3});
-       }},
-      {"mul", [](const Inputs& in) { return in[0] * in[1]; }},
-      {"mul_row", [](const Inputs& in) { return in[0] * in[1]; }},
-      {"neg", [](const Inputs& in) { return -in[0]; }},
-      {"permute",
-       [](const Inputs& in) {
-         return permute(in[0], {2, 0, 3, 1});
-       }},
-      {"pow_3", [](const Inputs& in) { return pow(in[0], 3.0); }},
-      {"pow_half", [](const Inputs& in) { return pow(in[0], 0.5); }},
-      {"relu", [](const Inputs& in) { return relu(in[0]); }},
-      {"reshape",
-       [](const Inputs& in) {
-         return reshape(in[0], {8, -1});
-       }},
-      {"sigmoid", [](const Inputs& in) { return sigmoid(in[0]); }},
-      {"slice", [](const Inputs& in) { return slice(in[0], 2, 1, 6, 2); }},
-      {"softmax", [](const Inputs& in) { return softmax(in[0], 1); }},
-      {"softmax_first", [](const Inputs& in) { return softmax(in[0], 0); }},
-      {"sqrt", [](const Inputs& in) { return sqrt(in[0]); }},
-      {"sub_column", [](const Inputs& in) { return in[0] - in[1]; }},
-      {"sum", [](const Inputs& in) { return sum(in[0]); }},
-      {"sum_axes",
-       [](const Inputs& in) {
-         return sum(in[0], {0, 2}, true);
-       }},
-      {"tanh", [](const Inputs& in) { return tanh(in[0]); }},
-      {"transpose", [](const Inputs& in) { return transpose(in[0], 1, 3); }},
-  };
-  return kCases;
-}
+struct OpCase {
+  const char* name;
+  Case run;
+};
 
-void check_case(const GoldenFile& file, const std::string& name, DType dtype) {
+// Every case of make_golden.py.
+constexpr OpCase kOpCases[] = {
+    {"abs", [](const Inputs& in) { return abs(in[0]); }},
+    {"add", [](const Inputs& in) { return in[0] + in[1]; }},
+    {"add_row", [](const Inputs& in) { return in[0] + in[1]; }},
+    {"avg_pool2d",
+     [](const Inputs& in) {
+       return avg_pool2d(in[0], {{3, 2}, {2, 1}, {1, 0}});
+     }},
+    {"batch_norm_evaluation", [](const Inputs& in) { return batch_norm_case(in, false); }},
+    {"batch_norm_training", [](const Inputs& in) { return batch_norm_case(in, true); }},
+    {"concat",
+     [](const Inputs& in) {
+       return concat({in[0], in[1], in[0]}, 1);
+     }},
+    {"conv2d", [](const Inputs& in) { return conv2d(in[0], in[1], in[2]); }},
+    {"conv2d_groups",
+     [](const Inputs& in) {
+       return conv2d(in[0], in[1], {}, {.padding = {1, 1}, .groups = 2});
+     }},
+    {"conv2d_strided",
+     [](const Inputs& in) {
+       return conv2d(in[0], in[1], in[2],
+                     {.stride = {2, 1}, .padding = {1, 0}, .dilation = {1, 2}});
+     }},
+    {"cross_entropy_mean", [](const Inputs& in) { return cross_entropy(in[0], in[1].array()); }},
+    {"cross_entropy_sum",
+     [](const Inputs& in) { return cross_entropy(in[0], in[1].array(), Reduction::kSum); }},
+    {"div", [](const Inputs& in) { return in[0] / in[1]; }},
+    {"exp", [](const Inputs& in) { return exp(in[0]); }},
+    {"expand",
+     [](const Inputs& in) {
+       return expand(in[0], {2, 3, 4});
+     }},
+    {"flatten", [](const Inputs& in) { return flatten(in[0]); }},
+    {"layer_norm", [](const Inputs& in) { return layer_norm(in[0], 1, in[1], in[2]); }},
+    {"layer_norm_two_axes", [](const Inputs& in) { return layer_norm(in[0], 2, {}, {}); }},
+    {"linear", [](const Inputs& in) { return linear(in[0], in[1], in[2]); }},
+    {"log", [](const Inputs& in) { return log(in[0]); }},
+    {"log_softmax", [](const Inputs& in) { return log_softmax(in[0], 1); }},
+    {"matmul", [](const Inputs& in) { return matmul(in[0], in[1]); }},
+    {"matmul_batched", [](const Inputs& in) { return matmul(in[0], in[1]); }},
+    {"max", [](const Inputs& in) { return max(in[0], {2}); }},
+    {"max_pool2d", [](const Inputs& in) { return max_pool2d(in[0], {}); }},
+    {"max_pool2d_padded",
+     [](const Inputs& in) {
+       return max_pool2d(in[0], {{3, 2}, {2, 1}, {1, 0}});
+     }},
+    {"maximum", [](const Inputs& in) { return maximum(in[0], in[1]); }},
+    {"mean",
+     [](const Inputs& in) {
+       return mean(in[0], {1, 3});
+     }},
+    {"mul", [](const Inputs& in) { return in[0] * in[1]; }},
+    {"mul_row", [](const Inputs& in) { return in[0] * in[1]; }},
+    {"neg", [](const Inputs& in) { return -in[0]; }},
+    {"permute",
+     [](const Inputs& in) {
+       return permute(in[0], {2, 0, 3, 1});
+     }},
+    {"pow_3", [](const Inputs& in) { return pow(in[0], 3.0); }},
+    {"pow_half", [](const Inputs& in) { return pow(in[0], 0.5); }},
+    {"relu", [](const Inputs& in) { return relu(in[0]); }},
+    {"reshape",
+     [](const Inputs& in) {
+       return reshape(in[0], {8, -1});
+     }},
+    {"sigmoid", [](const Inputs& in) { return sigmoid(in[0]); }},
+    {"slice", [](const Inputs& in) { return slice(in[0], 2, 1, 6, 2); }},
+    {"softmax", [](const Inputs& in) { return softmax(in[0], 1); }},
+    {"softmax_first", [](const Inputs& in) { return softmax(in[0], 0); }},
+    {"sqrt", [](const Inputs& in) { return sqrt(in[0]); }},
+    {"sub_column", [](const Inputs& in) { return in[0] - in[1]; }},
+    {"sum", [](const Inputs& in) { return sum(in[0]); }},
+    {"sum_axes",
+     [](const Inputs& in) {
+       return sum(in[0], {0, 2}, true);
+     }},
+    {"tanh", [](const Inputs& in) { return tanh(in[0]); }},
+    {"transpose", [](const Inputs& in) { return transpose(in[0], 1, 3); }},
+};
+
+void check_case(const GoldenFile& file, const OpCase& op, DType dtype) {
+  const std::string name = op.name;
   Inputs inputs;
   for (int i = 0; file.has(name + "/input" + std::to_string(i)); ++i) {
     const Array x = file.get(name + "/input" + std::to_string(i));
     const bool is_float = x.dtype() == DType::kF64;
     inputs.emplace_back(is_float ? x.to(dtype) : x, is_float);
   }
-  const Tensor output = op_cases().at(name)(inputs);
+  const Tensor output = op.run(inputs);
   expect_close(output.array(), file.get(name + "/output"), tolerance_of(dtype));
   BackwardOptions options;
   options.gradient = file.get(name + "/weights").to(dtype);
@@ -180,10 +184,10 @@ class GoldenType : public testing::TestWithParam<DType> {};
 TEST_P(GoldenType, OpsAgree) {
   const GoldenFile file("ops.safetensors");
   std::set<std::string> names;
-  for (const auto& [name, function] : op_cases()) {
-    SCOPED_TRACE(name);
-    names.insert(name);
-    check_case(file, name, GetParam());
+  for (const OpCase& op : kOpCases) {
+    SCOPED_TRACE(op.name);
+    names.insert(op.name);
+    check_case(file, op, GetParam());
   }
   EXPECT_EQ(names, file.cases());
 }

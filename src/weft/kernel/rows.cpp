@@ -3,12 +3,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "weft/kernel/cpu/isa.h"
+
 namespace weft {
 
 const RowKernels& row_kernels() {
 #if defined(__x86_64__)
-  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
-  return has_avx2 ? kRowKernelsAvx2 : kRowKernelsGeneric;
+  return use_avx2() ? kRowKernelsAvx2 : kRowKernelsGeneric;
 #else
   return kRowKernelsGeneric;
 #endif

@@ -65,7 +65,7 @@ extern const RowKernels kRowKernelsGeneric;
 extern const RowKernels kRowKernelsAvx2;
 #endif
 
-// The best for this processor.
+// What cpu/isa.h chooses for this processor.
 const RowKernels& row_kernels();
 
 // 0 for f32, 1 for f64; throws std::invalid_argument naming `kernel` for others.

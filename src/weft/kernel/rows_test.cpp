@@ -1,0 +1,152 @@
+// The innermost loops: both builds give the same bits, and the values are right.
+#include "weft/kernel/rows.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "weft/base/rng.h"
+
+namespace weft {
+namespace {
+
+std::vector<float> random_floats(std::size_t count, std::uint64_t seed, double low, double high) {
+  Rng rng(seed, 0);
+  std::vector<float> result(count);
+  for (float& value : result) value = static_cast<float>(low + (high - low) * rng.uniform());
+  return result;
+}
+
+// The distance of `got` from `want` in units in the last place of a float of that size.
+double ulps(float got, double want) {
+  const float near = static_cast<float>(want);
+  const double unit = static_cast<double>(
+      std::nextafter(std::abs(near), std::numeric_limits<float>::infinity()) - std::abs(near));
+  return std::abs(static_cast<double>(got) - want) / unit;
+}
+
+float exp_one(float x) {
+  float y = 0;
+  kRowKernelsGeneric.exp_shifted[0](&x, 0.0, &y, 1);
+  return y;
+}
+
+TEST(ExpRow, IsWithinOneAndAHalfUnits) {
+  double worst = 0;
+  for (float x = -87.0F; x < 88.7F; x += 0.00137F) {
+    worst = std::max(worst, ulps(exp_one(x), std::exp(static_cast<double>(x))));
+  }
+  EXPECT_LT(worst, 1.5);
+}
+
+TEST(ExpRow, EndsWell) {
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(exp_one(0.0F), 1.0F);
+  EXPECT_EQ(exp_one(-inf), 0.0F);
+  EXPECT_EQ(exp_one(-1e30F), 0.0F);
+  EXPECT_EQ(exp_one(inf), inf);
+  EXPECT_EQ(exp_one(1e30F), inf);
+  EXPECT_TRUE(std::isnan(exp_one(std::numeric_limits<float>::quiet_NaN())));
+  // Below the smallest normal float.
+  EXPECT_NEAR(exp_one(-100.0F) / std::exp(-100.0), 1.0, 0.02);
+}
+
+TEST(TanhRow, IsAccurateEverywhere) {
+  constexpr std::size_t kTanh = 3;
+  for (float x = -12.0F; x < 12.0F; x += 0.00113F) {
+    float y = 0;
+    kRowKernelsGeneric.unary[kTanh][0](&x, 1, &y, 1);
+    ASSERT_LT(ulps(y, std::tanh(static_cast<double>(x))), 4.0) << x;
+  }
+}
+
+TEST(DropoutRow, UsesTheWordsOfThePublishedGenerator) {
+  const DropoutRow row{(5ULL << 32) + 7, {11, 13}, 0x80000000U, 2.0};
+  for (const std::int64_t begin : {0, 1, 63, 64, 65, 130}) {
+    constexpr std::int64_t kEnd = 200;
+    std::vector<float> mask(kEnd, -1.0F);
+    kRowKernelsGeneric.dropout[0](row, nullptr, mask.data(), begin, kEnd);
+    for (std::int64_t i = 0; i < kEnd; ++i) {
+      const PhiloxCounter words =
+          philox4x32({static_cast<std::uint32_t>(i / 4), 0, 7, 5}, {11, 13});
+      const float kept = words[static_cast<std::size_t>(i % 4)] >= 0x80000000U ? 2.0F : 0.0F;
+      ASSERT_EQ(mask[static_cast<std::size_t>(i)], i < begin ? -1.0F : kept) << i;
+    }
+  }
+}
+
+TEST(ReduceRow, SumsPairwise) {
+  // In order, f32 ones stop growing at 2^24 and 0.1 drifts; here only the last rounding is left.
+  const std::vector<float> tenths(3'000'001, 0.1F);
+  const double sum = kRowKernelsGeneric.reduce_row[0][0](tenths.data(), 1,
+                                                         static_cast<std::int64_t>(tenths.size()));
+  const double want = 3'000'001.0 * static_cast<double>(0.1F);
+  EXPECT_NEAR(sum, want, 1e-9 * want);
+}
+
+#if defined(__x86_64__)
+
+class RowBuilds : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (__builtin_cpu_supports("avx2") == 0) GTEST_SKIP() << "no AVX2";
+  }
+
+  // Runs body(kernels, out) with both builds and compares the bytes.
+  template <class Body>
+  static void expect_same(std::size_t count, const Body& body) {
+    std::vector<float> generic(count, -7.0F);
+    std::vector<float> avx2(count, -7.0F);
+    body(kRowKernelsGeneric, generic.data());
+    body(kRowKernelsAvx2, avx2.data());
+    EXPECT_EQ(std::memcmp(generic.data(), avx2.data(), count * sizeof(float)), 0);
+  }
+};
+
+TEST_F(RowBuilds, UnaryAndBinaryLoopsAgreeInEveryBit) {
+  constexpr std::int64_t kCount = 1027;
+  const std::vector<float> a = random_floats(2 * kCount, 1, 0.001, 9.0);
+  const std::vector<float> b = random_floats(2 * kCount, 2, -3.0, 3.0);
+  for (std::size_t op = 0; op < kUnaryOps; ++op) {
+    for (const std::int64_t step : {1, 2, 0}) {
+      expect_same(kCount, [&](const RowKernels& kernels, float* out) {
+        kernels.unary[op][0](a.data(), step, out, kCount);
+      });
+    }
+  }
+  for (std::size_t op = 0; op < kBinaryOps; ++op) {
+    for (const auto& [step_a, step_b] : {std::pair{1, 1}, {1, 0}, {0, 1}, {2, 1}}) {
+      expect_same(kCount, [&, x = step_a, z = step_b](const RowKernels& kernels, float* out) {
+        kernels.binary[op][0]({a.data(), x}, {b.data(), z}, out, kCount);
+      });
+    }
+  }
+}
+
+TEST_F(RowBuilds, ReductionsSoftmaxAndDropoutAgreeInEveryBit) {
+  constexpr std::int64_t kCount = 70'003;
+  const std::vector<float> x = random_floats(kCount, 3, -4.0, 4.0);
+  for (std::size_t op = 0; op < kReduceOps; ++op) {
+    EXPECT_EQ(kRowKernelsGeneric.reduce_row[op][0](x.data(), 1, kCount),
+              kRowKernelsAvx2.reduce_row[op][0](x.data(), 1, kCount));
+    EXPECT_EQ(kRowKernelsGeneric.reduce_row[op][0](x.data(), 3, kCount / 3),
+              kRowKernelsAvx2.reduce_row[op][0](x.data(), 3, kCount / 3));
+  }
+  expect_same(kCount, [&](const RowKernels& kernels, float* out) {
+    kernels.exp_shifted[0](x.data(), 0.5, out, kCount);
+  });
+  expect_same(kCount, [&](const RowKernels& kernels, float* out) {
+    kernels.affine[0](x.data(), {0.3, -0.7}, out, kCount);
+  });
+  expect_same(kCount, [&](const RowKernels& kernels, float* out) {
+    kernels.dropout[0]({3, {1, 2}, 0x40000000U, 1.25}, x.data(), out, 5, kCount);
+  });
+}
+
+#endif  // __x86_64__
+
+}  // namespace
+}  // namespace weft
