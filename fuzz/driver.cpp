@@ -34,7 +34,7 @@ struct Flags {
 };
 
 // What a crash handler needs to save the input at hand.
-const Bytes* input_at_hand = nullptr;
+const Bytes* input_at_hand = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 void save_input(int signal_number) {
   if (input_at_hand != nullptr) {

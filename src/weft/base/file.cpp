@@ -98,7 +98,7 @@ Status write_file_atomically(const std::string& path, std::span<const ByteSpan> 
     return written;
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    const Status failed = system_failure(path, "rename " + temporary + " to this name");
+    Status failed = system_failure(path, "rename " + temporary + " to this name");
     ::unlink(temporary.c_str());
     return failed;
   }

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-int configured_threads = 1;
+int configured_threads = 1;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
 
