@@ -101,7 +101,7 @@ MutableByteSpan Connection::body_destination(std::uint8_t type, ByteSpan head,
 }
 
 void Connection::read_some() {
-  if (in_read_ || waits_to_read_) return;
+  if (in_read_ || waits_to_read_ || silent_) return;
   const std::shared_ptr<Connection> self = shared_from_this();
   in_read_ = true;
   std::size_t moved = 0;
@@ -170,7 +170,7 @@ bool Connection::write_step() {
 }
 
 void Connection::write_some() {
-  if (!ready_ || waits_to_write_ || closed_) return;
+  if (!ready_ || waits_to_write_ || closed_ || silent_) return;
   const std::shared_ptr<Connection> self = shared_from_this();
   const std::uint64_t before = stats_.bytes_sent;
   while (write_step()) {
@@ -268,6 +268,15 @@ void Connection::close_after_sending(Duration limit) {
   closing_timer_ = loop_.call_at(loop_.now() + limit, [self] { self->close(); });
   if (decoder_.halted()) resume();
   if (queue_.empty() && !waits_to_write_) finish_closing();
+}
+
+void Connection::fall_silent(Duration limit) {
+  if (closed_) return;
+  closing_ = silent_ = true;
+  decoder_.halt();
+  queue_.cancel();
+  closing_timer_ =
+      loop_.call_at(loop_.now() + limit, [self = shared_from_this()] { self->close(); });
 }
 
 // All is sent. Closing a socket with unread bytes would reset it and lose what was sent, so the

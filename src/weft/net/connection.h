@@ -60,6 +60,9 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   void close();
   // Sends what is queued, then closes; at the latest after `limit`.
   void close_after_sending(Duration limit);
+  // Neither reads nor writes any more, and the owner hears nothing, but the other side sees no end
+  // before `limit`.
+  void fall_silent(Duration limit);
   bool closed() const { return closed_; }
 
   const ByteStream& stream() const { return *stream_; }
@@ -102,6 +105,7 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   bool ready_ = false;
   bool closed_ = false;
   bool closing_ = false;
+  bool silent_ = false;
   bool ended_ = false;
   bool above_low_water_ = false;
   bool waits_to_read_ = false;

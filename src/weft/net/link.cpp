@@ -77,10 +77,7 @@ void Link::drop() {
 void Link::say_goodbye(const Status& why) {
   // Nothing more is read: a bulk body goes to memory that is only lent while the link stands. The
   // socket stays a moment, so that the peer reads the reason before it sees an end.
-  parts_.bulk->halt();
-  parts_.bulk->cancel_queued();
-  context_.loop.call_at(context_.loop.now() + kGoodbyeTimeout,
-                        [bulk = parts_.bulk] { bulk->close(); });
+  parts_.bulk->fall_silent(kGoodbyeTimeout);
   const GoodbyeMessage goodbye{why.code(), why.message()};
   parts_.control->send({frame_type::kGoodbye, goodbye.encode(), {}});
   parts_.control->close_after_sending(kGoodbyeTimeout);

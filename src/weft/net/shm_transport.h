@@ -2,8 +2,8 @@
 //
 // Peers meet on a unix socket in a folder that only the user may enter; ids are believed, as
 // everybody there runs as the same user. The socket stays open, so a peer that vanishes is noticed
-// at once. A body that has no destination of its own is handed over where it lies in the ring.
-// The loop spins for a moment, then yields, before it sleeps: LinkInfo.exporter is no secret.
+// at once. The loop spins for a moment, then yields, before it sleeps: LinkInfo.exporter is no
+// secret.
 #pragma once
 
 #include <memory>
@@ -20,6 +20,7 @@ struct ShmOptions {
   std::string folder;
   Duration handshake_timeout = std::chrono::seconds(10);
   std::size_t handshakes_max = 128;
+  std::size_t links_max = 512;
   std::size_t low_water_bytes = 512 * 1024;
   std::size_t bulk_queue_bytes_max = std::size_t{1} << 30;
   std::size_t control_queue_bytes_max = std::size_t{64} << 20;
