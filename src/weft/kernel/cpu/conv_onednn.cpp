@@ -1,3 +1,7 @@
+// Results must not depend on the number of threads, but oneDNN chooses kernels and splits sums by
+// it. So each convolution is cut by images into parts whose sizes depend on the batch alone; one
+// thread runs a part, with primitives made for one thread, and the parts of a weight gradient are
+// added in order.
 #include "weft/kernel/cpu/conv_onednn.h"
 
 #include <algorithm>
@@ -13,6 +17,7 @@ using dnnl::algorithm;
 using dnnl::prop_kind;
 using Dims = dnnl::memory::dims;
 using Tag = dnnl::memory::format_tag;
+using Arguments = std::unordered_map<int, dnnl::memory>;
 
 struct ConvKey {
   Shape x;
@@ -20,8 +25,22 @@ struct ConvKey {
   Conv2dGeometry geometry;
   bool bias = false;
   bool relu = false;
-  int threads = 1;
+  // Of a batch's last part: the images of the others, whose memory orders it shares; else 0.
+  std::int64_t images_of_others = 0;
   friend bool operator==(const ConvKey&, const ConvKey&) = default;
+};
+
+// The memory orders of a part's arrays: x or its gradient, the weights or theirs, y or its.
+struct Orders {
+  MemoryDesc x;
+  MemoryDesc weight;
+  MemoryDesc y;
+};
+
+struct Plan {
+  Primitive primitive;
+  Orders orders;
+  MemoryDesc plain_weight;
 };
 
 Dims pair(const std::array<std::int64_t, 2>& values) { return {values[0], values[1]}; }
@@ -56,211 +75,273 @@ struct Problem {
 
 MemoryDesc any(const Dims& dims) { return {dims, dnnl::memory::data_type::f32, Tag::any}; }
 MemoryDesc vector_desc(std::int64_t size) { return {{size}, dnnl::memory::data_type::f32, Tag::x}; }
+MemoryDesc bias_desc(const ConvKey& key) {
+  return key.bias ? vector_desc(key.weight[0]) : MemoryDesc();
+}
 
-dnnl::convolution_forward::primitive_desc forward_desc(const ConvKey& key, const Problem& p) {
-  const MemoryDesc bias = key.bias ? vector_desc(key.weight[0]) : MemoryDesc();
+dnnl::convolution_forward::primitive_desc forward_desc(const ConvKey& key, const Problem& p,
+                                                       const Orders& orders) {
   const dnnl::convolution_forward::desc desc(
-      prop_kind::forward_training, algorithm::convolution_direct, any(p.x), any(p.weight), bias,
-      any(p.y), p.stride, p.between, p.padding_before, p.padding_after);
+      prop_kind::forward_training, algorithm::convolution_direct, orders.x, orders.weight,
+      bias_desc(key), orders.y, p.stride, p.between, p.padding_before, p.padding_after);
   return {desc, onednn_attributes(key.relu), onednn_engine()};
 }
 
-struct ForwardPlan {
-  Primitive primitive;
-  MemoryDesc x;
-  MemoryDesc weight;
-  MemoryDesc plain_weight;
-  MemoryDesc y_desc;
-  ResultOrder y;
-};
+Orders free_orders(const Problem& p) { return {any(p.x), any(p.weight), any(p.y)}; }
 
-ForwardPlan make_forward(const ConvKey& key) {
-  const Problem p(key);
-  const auto desc = forward_desc(key, p);
+Plan make_forward(const ConvKey& key, const Problem& p, const Orders& orders) {
+  const auto desc = forward_desc(key, p, orders);
   return {Primitive::make<dnnl::convolution_forward>(desc),
-          desc.src_desc(),
-          desc.weights_desc(),
-          plain_desc(p.weight_shape),
-          desc.dst_desc(),
-          ResultOrder(conv2d_shape(key.x, key.weight, key.geometry), desc.dst_desc())};
+          {desc.src_desc(), desc.weights_desc(), desc.dst_desc()},
+          {}};
 }
 
-struct BackwardPlan {
-  Primitive primitive;
-  MemoryDesc dy;
-  MemoryDesc weight;
-  MemoryDesc plain_weight;
-  MemoryDesc dx_desc;
-  ResultOrder dx;
-};
-
-BackwardPlan make_backward_data(const ConvKey& key) {
-  const Problem p(key);
-  const dnnl::convolution_backward_data::desc wanted(algorithm::convolution_direct, any(p.x),
-                                                     any(p.weight), any(p.y), p.stride, p.between,
+Plan make_backward_data(const ConvKey& key, const Problem& p, const Orders& orders) {
+  const dnnl::convolution_backward_data::desc wanted(algorithm::convolution_direct, orders.x,
+                                                     orders.weight, orders.y, p.stride, p.between,
                                                      p.padding_before, p.padding_after);
-  const dnnl::convolution_backward_data::primitive_desc desc(wanted, onednn_attributes(false),
-                                                             onednn_engine(), forward_desc(key, p));
+  const dnnl::convolution_backward_data::primitive_desc desc(
+      wanted, onednn_attributes(false), onednn_engine(), forward_desc(key, p, free_orders(p)));
   return {Primitive::make<dnnl::convolution_backward_data>(desc),
-          desc.diff_dst_desc(),
-          desc.weights_desc(),
-          plain_desc(p.weight_shape),
-          desc.diff_src_desc(),
-          ResultOrder(key.x, desc.diff_src_desc())};
+          {desc.diff_src_desc(), desc.weights_desc(), desc.diff_dst_desc()},
+          {}};
 }
 
-struct WeightPlan {
-  Primitive primitive;
-  MemoryDesc x;
-  MemoryDesc dy;
-  MemoryDesc weight;
-  MemoryDesc plain_weight;
+Plan make_backward_weights(const ConvKey& key, const Problem& p, const Orders& orders) {
+  const dnnl::convolution_backward_weights::desc wanted(
+      algorithm::convolution_direct, orders.x, orders.weight, bias_desc(key), orders.y, p.stride,
+      p.between, p.padding_before, p.padding_after);
+  const dnnl::convolution_backward_weights::primitive_desc desc(
+      wanted, onednn_attributes(false), onednn_engine(), forward_desc(key, p, free_orders(p)));
+  return {Primitive::make<dnnl::convolution_backward_weights>(desc),
+          {desc.src_desc(), desc.diff_weights_desc(), desc.diff_dst_desc()},
+          {}};
+}
+
+using MakePlan = Plan (*)(const ConvKey&, const Problem&, const Orders&);
+
+// An image after the other, so that a part of the batch is a part of the memory.
+bool images_outermost(const MemoryDesc& desc) {
+  const auto& blocking = desc.data.format_desc.blocking;
+  for (int i = 0; i < blocking.inner_nblks; ++i) {
+    if (blocking.inner_idxs[i] == 0) return false;
+  }
+  for (int axis = 1; axis < desc.data.ndims; ++axis) {
+    if (blocking.strides[axis] > blocking.strides[0]) return false;
+  }
+  return true;
+}
+
+MemoryDesc with_images(MemoryDesc desc, std::int64_t images) {
+  desc.data.dims[0] = images;
+  desc.data.padded_dims[0] = images;
+  return desc;
+}
+
+// The thread count that oneDNN sees while plans are made and run.
+class OneThread {
+ public:
+  OneThread() : before_(thread_count()) { set_thread_count(1); }
+  ~OneThread() { set_thread_count(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
 };
 
-WeightPlan make_backward_weights(const ConvKey& key) {
-  const Problem p(key);
-  const MemoryDesc bias = key.bias ? vector_desc(key.weight[0]) : MemoryDesc();
-  const dnnl::convolution_backward_weights::desc wanted(
-      algorithm::convolution_direct, any(p.x), any(p.weight), bias, any(p.y), p.stride, p.between,
-      p.padding_before, p.padding_after);
-  // One thread runs it: see weight_parts().
-  const int threads = thread_count();
-  set_thread_count(1);
-  const dnnl::convolution_backward_weights::primitive_desc desc(
-      wanted, onednn_attributes(false), onednn_engine(), forward_desc(key, p));
-  WeightPlan plan{Primitive::make<dnnl::convolution_backward_weights>(desc), desc.src_desc(),
-                  desc.diff_dst_desc(), desc.diff_weights_desc(), plain_desc(p.weight_shape)};
-  set_thread_count(threads);
-  return plan;
+struct Plans {
+  MakePlan make;
+  PlanCache<ConvKey, Plan> cache;
+
+  std::shared_ptr<const Plan> get(const ConvKey& key) {
+    return cache.get(key, [&] { return make_plan(key); });
+  }
+
+  Plan make_plan(const ConvKey& key) {
+    const Problem problem(key);
+    const OneThread one;
+    Plan plan;
+    if (key.images_of_others > 0) {
+      ConvKey others = key;
+      others.x[0] = key.images_of_others;
+      others.images_of_others = 0;
+      Orders orders = get(others)->orders;
+      orders.x = with_images(orders.x, key.x[0]);
+      orders.y = with_images(orders.y, key.x[0]);
+      plan = make(key, problem, orders);
+    } else {
+      plan = make(key, problem, free_orders(problem));
+      if (!images_outermost(plan.orders.x) || !images_outermost(plan.orders.y)) {
+        Orders orders = plan.orders;
+        orders.x = plain_desc(key.x);
+        orders.y = plain_desc(conv2d_shape(key.x, key.weight, key.geometry));
+        plan = make(key, problem, orders);
+      }
+    }
+    plan.plain_weight = plain_desc(problem.weight_shape);
+    return plan;
+  }
+};
+
+// A batch cut into `count` parts of `size` images; the last may have fewer.
+struct Parts {
+  std::int64_t images;
+  std::int64_t size;
+  std::int64_t count;
+  std::int64_t images_of(std::int64_t part) const { return std::min(size, images - part * size); }
+};
+
+Parts cut(std::int64_t images, std::int64_t parts_max) {
+  const std::int64_t size = (images + parts_max - 1) / parts_max;
+  return {images, size, (images + size - 1) / size};
 }
 
-// The weight gradient is a sum over images. oneDNN would split the sum by the number of threads,
-// and its last bits would depend on that. So the batch is cut into parts whose number depends on
-// the batch alone; each part is computed by one thread and the parts are added in order.
+constexpr std::int64_t kPartsMax = 16;
+// Each has a weight gradient of its own.
 constexpr std::int64_t kWeightPartsMax = 8;
-std::int64_t weight_parts(std::int64_t images) {
-  std::int64_t parts = kWeightPartsMax;
-  while (images % parts != 0) parts /= 2;
-  return parts;
+
+// The plans of the parts of one batch.
+struct PartPlans {
+  PartPlans(Plans& plans, ConvKey key, std::int64_t parts_max) : parts(cut(key.x[0], parts_max)) {
+    key.x[0] = parts.size;
+    each = plans.get(key);
+    const std::int64_t last_images = parts.images_of(parts.count - 1);
+    last = each;
+    if (last_images == parts.size) return;
+    key.x[0] = last_images;
+    key.images_of_others = parts.size;
+    last = plans.get(key);
+  }
+
+  MemoryDesc x() const { return with_images(each->orders.x, parts.images); }
+  MemoryDesc y() const { return with_images(each->orders.y, parts.images); }
+  const MemoryDesc& weight() const { return each->orders.weight; }
+
+  // Calls add(part, arguments), which adds what is special, and runs each part; x and y are the
+  // first bytes of the whole batch, under the names oneDNN has for them in this product.
+  struct Batch {
+    int x_name;
+    const void* x;
+    int y_name;
+    const void* y;
+  };
+  template <class Add>
+  void run(const Batch& batch, Add add) const {
+    const auto* const x_bytes = static_cast<const std::uint8_t*>(batch.x);
+    const auto* const y_bytes = static_cast<const std::uint8_t*>(batch.y);
+    const auto x_step = static_cast<std::int64_t>(each->orders.x.get_size());
+    const auto y_step = static_cast<std::int64_t>(each->orders.y.get_size());
+    parallel_for(parts.count, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t part = begin; part < end; ++part) {
+        const Plan& plan = part + 1 == parts.count ? *last : *each;
+        Arguments arguments = {{batch.x_name, memory_on(plan.orders.x, x_bytes + part * x_step)},
+                               {batch.y_name, memory_on(plan.orders.y, y_bytes + part * y_step)}};
+        add(part, arguments);
+        plan.primitive.run(std::move(arguments));
+      }
+    });
+  }
+
+  Parts parts;
+  std::shared_ptr<const Plan> each;
+  std::shared_ptr<const Plan> last;
+};
+
+// The weights in the order of the plan.
+std::shared_ptr<Storage> ordered_weight(const Array& weight, const Plan& plan) {
+  auto ordered = Storage::allocate(plan.orders.weight.get_size());
+  reorder(plan.plain_weight, weight.contiguous().raw_data(), plan.orders.weight, ordered->data());
+  return ordered;
 }
 
-// Adds the parts into the first, writes it in plain order.
-void write_gradient(float* parts, std::int64_t count, const MemoryDesc& desc,
-                    const MemoryDesc& plain, Array& target, bool accumulate) {
+// Adds the parts into the first and writes that in plain order.
+void write_gradient(const std::shared_ptr<Storage>& parts, std::int64_t count,
+                    const MemoryDesc& desc, const MemoryDesc& plain, Array& target,
+                    bool accumulate) {
+  auto* const first = static_cast<float*>(parts->data());
   const auto floats = static_cast<std::int64_t>(desc.get_size() / sizeof(float));
   const FlatLoops& loops = flat_loops();
   for (std::int64_t part = 1; part < count; ++part) {
-    loops.add(parts + part * floats, parts, 0, floats);
+    loops.add(first + part * floats, first, 0, floats);
   }
   if (!accumulate) {
-    reorder(desc, parts, plain, target.raw_data());
+    reorder(desc, first, plain, target.raw_data());
     return;
   }
   const Array sum = Array::empty(target.shape());
-  reorder(desc, parts, plain, sum.raw_data());
+  reorder(desc, first, plain, sum.raw_data());
   loops.add(sum.data<float>(), target.data<float>(), 0, target.size());
-}
-
-std::int64_t bytes_between(const MemoryDesc& part) {
-  return static_cast<std::int64_t>(part.get_size());
-}
-
-// With x [N, ...] in the order of `part` for every N / parts images: images are outermost.
-MemoryDesc with_images(const MemoryDesc& part, std::int64_t images) {
-  MemoryDesc whole = part;
-  whole.data.dims[0] = images;
-  whole.data.padded_dims[0] = images;
-  return whole;
 }
 
 }  // namespace
 
 Array conv2d_forward(const Array& x, const Array& weight, const Array& bias,
                      const Conv2dGeometry& geometry, bool relu) {
-  set_thread_count(thread_count());
-  static thread_local PlanCache<ConvKey, ForwardPlan> plans;
-  const ConvKey key{x.shape(), weight.shape(), geometry, bias.defined(), relu, thread_count()};
-  const auto plan = plans.get(key, [&] { return make_forward(key); });
-  std::shared_ptr<Storage> keep_x;
-  std::shared_ptr<Storage> keep_weight;
-  const Array plain_weight = weight.contiguous();
-  keep_weight = Storage::allocate(plan->weight.get_size());
-  reorder(plan->plain_weight, plain_weight.raw_data(), plan->weight, keep_weight->data());
-  const void* const source = in_order(x, plan->x, keep_x);
-  const Array y = plan->y.make();
-  std::unordered_map<int, dnnl::memory> arguments = {
-      {DNNL_ARG_SRC, memory_on(plan->x, source)},
-      {DNNL_ARG_WEIGHTS, memory_on(plan->weight, keep_weight->data())},
-      {DNNL_ARG_DST, memory_on(plan->y_desc, y.raw_data())}};
+  static thread_local Plans plans{make_forward, {}};
+  const PartPlans part_plans(plans, {x.shape(), weight.shape(), geometry, bias.defined(), relu},
+                             kPartsMax);
+  const auto weights = ordered_weight(weight, *part_plans.each);
+  std::shared_ptr<Storage> keep;
+  const void* const source = in_order(x, part_plans.x(), keep);
   const Array dense_bias = bias.defined() ? bias.contiguous() : bias;
-  if (bias.defined()) {
-    arguments.insert({DNNL_ARG_BIAS, memory_on(vector_desc(weight.dim(0)), dense_bias.raw_data())});
-  }
-  plan->primitive.run(std::move(arguments));
+  const Shape shape = conv2d_shape(x.shape(), weight.shape(), geometry);
+  const Array y = ResultOrder(shape, part_plans.y()).make();
+  part_plans.run(
+      {DNNL_ARG_SRC, source, DNNL_ARG_DST, y.raw_data()}, [&](std::int64_t, Arguments& arguments) {
+        arguments.insert({DNNL_ARG_WEIGHTS, memory_on(part_plans.weight(), weights->data())});
+        if (!dense_bias.defined()) return;
+        arguments.insert(
+            {DNNL_ARG_BIAS, memory_on(vector_desc(dense_bias.size()), dense_bias.raw_data())});
+      });
   return y;
 }
 
 Array conv2d_backward_data(const Array& dy, const Array& weight, const Shape& x_shape,
                            const Conv2dGeometry& geometry) {
-  set_thread_count(thread_count());
-  static thread_local PlanCache<ConvKey, BackwardPlan> plans;
-  const ConvKey key{x_shape, weight.shape(), geometry, false, false, thread_count()};
-  const auto plan = plans.get(key, [&] { return make_backward_data(key); });
-  std::shared_ptr<Storage> keep_dy;
-  const void* const gradient = in_order(dy, plan->dy, keep_dy);
-  const Array plain_weight = weight.contiguous();
-  const auto weights = Storage::allocate(plan->weight.get_size());
-  reorder(plan->plain_weight, plain_weight.raw_data(), plan->weight, weights->data());
-  const Array dx = plan->dx.make();
-  plan->primitive.run({{DNNL_ARG_DIFF_DST, memory_on(plan->dy, gradient)},
-                       {DNNL_ARG_WEIGHTS, memory_on(plan->weight, weights->data())},
-                       {DNNL_ARG_DIFF_SRC, memory_on(plan->dx_desc, dx.raw_data())}});
+  static thread_local Plans plans{make_backward_data, {}};
+  const PartPlans part_plans(plans, {x_shape, weight.shape(), geometry}, kPartsMax);
+  const auto weights = ordered_weight(weight, *part_plans.each);
+  std::shared_ptr<Storage> keep;
+  const void* const gradient = in_order(dy, part_plans.y(), keep);
+  const Array dx = ResultOrder(x_shape, part_plans.x()).make();
+  part_plans.run(
+      {DNNL_ARG_DIFF_SRC, dx.raw_data(), DNNL_ARG_DIFF_DST, gradient},
+      [&](std::int64_t, Arguments& arguments) {
+        arguments.insert({DNNL_ARG_WEIGHTS, memory_on(part_plans.weight(), weights->data())});
+      });
   return dx;
 }
 
 void conv2d_backward_weights(const Array& x, const Array& dy, const Conv2dGeometry& geometry,
                              const Conv2dWeightGradients& out) {
-  set_thread_count(thread_count());
-  static thread_local PlanCache<ConvKey, WeightPlan> plans;
-  const std::int64_t images = x.dim(0);
-  const std::int64_t parts = weight_parts(images);
-  const Shape weight_shape = out.weight->shape();
-  Shape part_shape = x.shape();
-  part_shape[0] = images / parts;
-  const ConvKey key{part_shape, weight_shape, geometry, out.bias != nullptr, false, 1};
-  const auto plan = plans.get(key, [&] { return make_backward_weights(key); });
+  static thread_local Plans plans{make_backward_weights, {}};
+  const PartPlans part_plans(plans, {x.shape(), out.weight->shape(), geometry, out.bias != nullptr},
+                             kWeightPartsMax);
   std::shared_ptr<Storage> keep_x;
   std::shared_ptr<Storage> keep_dy;
-  const auto* const source =
-      static_cast<const std::uint8_t*>(in_order(x, with_images(plan->x, images), keep_x));
-  const auto* const gradient =
-      static_cast<const std::uint8_t*>(in_order(dy, with_images(plan->dy, images), keep_dy));
-  const std::int64_t weight_bytes = bytes_between(plan->weight);
-  const MemoryDesc bias_desc = vector_desc(weight_shape[0]);
-  const std::int64_t bias_bytes = bytes_between(bias_desc);
-  const auto weights = Storage::allocate(static_cast<std::size_t>(parts * weight_bytes));
-  const auto biases = Storage::allocate(static_cast<std::size_t>(parts * bias_bytes));
-  parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t part = begin; part < end; ++part) {
-      std::unordered_map<int, dnnl::memory> arguments = {
-          {DNNL_ARG_SRC, memory_on(plan->x, source + part * bytes_between(plan->x))},
-          {DNNL_ARG_DIFF_DST, memory_on(plan->dy, gradient + part * bytes_between(plan->dy))},
-          {DNNL_ARG_DIFF_WEIGHTS,
-           memory_on(plan->weight,
-                     static_cast<std::uint8_t*>(weights->data()) + part * weight_bytes)}};
-      if (out.bias != nullptr) {
-        arguments.insert(
-            {DNNL_ARG_DIFF_BIAS,
-             memory_on(bias_desc, static_cast<std::uint8_t*>(biases->data()) + part * bias_bytes)});
-      }
-      plan->primitive.run(std::move(arguments));
-    }
+  const void* const source = in_order(x, part_plans.x(), keep_x);
+  const void* const gradient = in_order(dy, part_plans.y(), keep_dy);
+  const std::int64_t count = part_plans.parts.count;
+  const MemoryDesc bias = vector_desc(dy.dim(1));
+  const std::size_t weight_bytes = part_plans.weight().get_size();
+  const std::size_t bias_bytes = bias.get_size();
+  const auto weights = Storage::allocate(static_cast<std::size_t>(count) * weight_bytes);
+  const auto biases = Storage::allocate(static_cast<std::size_t>(count) * bias_bytes);
+  const auto at = [](const std::shared_ptr<Storage>& storage, std::int64_t part, std::size_t step) {
+    return static_cast<std::uint8_t*>(storage->data()) + static_cast<std::size_t>(part) * step;
+  };
+  part_plans.run({DNNL_ARG_SRC, source, DNNL_ARG_DIFF_DST, gradient}, [&](std::int64_t part,
+                                                                          Arguments& arguments) {
+    arguments.insert(
+        {DNNL_ARG_DIFF_WEIGHTS, memory_on(part_plans.weight(), at(weights, part, weight_bytes))});
+    if (out.bias == nullptr) return;
+    arguments.insert({DNNL_ARG_DIFF_BIAS, memory_on(bias, at(biases, part, bias_bytes))});
   });
-  write_gradient(static_cast<float*>(weights->data()), parts, plan->weight, plan->plain_weight,
-                 *out.weight, out.accumulate_weight);
+  write_gradient(weights, count, part_plans.weight(), part_plans.each->plain_weight, *out.weight,
+                 out.accumulate_weight);
   if (out.bias != nullptr) {
-    write_gradient(static_cast<float*>(biases->data()), parts, bias_desc, bias_desc, *out.bias,
-                   out.accumulate_bias);
+    write_gradient(biases, count, bias, bias, *out.bias, out.accumulate_bias);
   }
 }
 
