@@ -17,7 +17,8 @@ struct DropoutStream {
 };
 
 // Value j of row i (row-major over all but the first axis) times 0 or 1 / (1 - probability): 0 if
-// word j of the Philox stream (key, first_row + i) is below probability * 2^32. Contiguous.
+// word j of the Philox stream (key, first_row + i) is below probability * 2^32. rows.h says in
+// which order words come. Contiguous.
 Array dropout_rows(const Array& x, const DropoutStream& stream);
 
 }  // namespace weft

@@ -28,8 +28,9 @@ using BinaryRow = void (*)(RowOperand a, RowOperand b, void* out, std::int64_t c
 using ReduceRow = double (*)(const void* x, std::int64_t step, std::int64_t count);
 // state[i] = op(state[i], x[i]): `count` reductions side by side.
 using ReduceColumns = void (*)(const void* x, std::int64_t step, double* state, std::int64_t count);
-// out[i] = x[i] * scale where word i of the Philox stream (key, counter {block, row}) is at least
-// `threshold`, else 0. `x` may be null: then x[i] is 1.
+// out[i] = x[i] * scale where random word i of the row is at least `threshold`, else 0. `x` may be
+// null: then x[i] is 1. Word i is word (i % 64) / 16 of the Philox block with this key and counter
+// {block, row}, block = i / 64 * 16 + i % 16: an order that vector units give without a shuffle.
 struct DropoutRow {
   std::uint64_t row;
   std::array<std::uint32_t, 2> key;

@@ -7,7 +7,7 @@
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
 #else
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O3,no-trapping-math,no-math-errno")
 #pragma GCC target("avx2")
 #endif
 

@@ -3,7 +3,7 @@
 #include "weft/kernel/rows.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O3,no-trapping-math,no-math-errno")
 #endif
 
 namespace weft {

@@ -70,9 +70,9 @@ TEST(DropoutRow, UsesTheWordsOfThePublishedGenerator) {
     std::vector<float> mask(kEnd, -1.0F);
     kRowKernelsGeneric.dropout[0](row, nullptr, mask.data(), begin, kEnd);
     for (std::int64_t i = 0; i < kEnd; ++i) {
-      const PhiloxCounter words =
-          philox4x32({static_cast<std::uint32_t>(i / 4), 0, 7, 5}, {11, 13});
-      const float kept = words[static_cast<std::size_t>(i % 4)] >= 0x80000000U ? 2.0F : 0.0F;
+      const auto block = static_cast<std::uint32_t>(i / 64 * 16 + i % 16);
+      const PhiloxCounter words = philox4x32({block, 0, 7, 5}, {11, 13});
+      const float kept = words[static_cast<std::size_t>(i % 64 / 16)] >= 0x80000000U ? 2.0F : 0.0F;
       ASSERT_EQ(mask[static_cast<std::size_t>(i)], i < begin ? -1.0F : kept) << i;
     }
   }

@@ -41,10 +41,10 @@ static Array reference(const Array& x, double p, const DropoutKey& key) {
     const std::uint64_t row = key.first_row + static_cast<std::uint64_t>(i / columns);
     const auto column = static_cast<std::uint64_t>(i % columns);
     const PhiloxCounter block =
-        philox4x32({static_cast<std::uint32_t>(column / 4), 0, static_cast<std::uint32_t>(row),
-                    static_cast<std::uint32_t>(row >> 32)},
+        philox4x32({static_cast<std::uint32_t>(column / 64 * 16 + column % 16), 0,
+                    static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row >> 32)},
                    {words[0], words[1]});
-    const bool keep = static_cast<double>(block[column % 4]) >= p * 4294967296.0;
+    const bool keep = static_cast<double>(block[column % 64 / 16]) >= p * 4294967296.0;
     y.data<double>()[i] = keep ? x.data<double>()[i] / (1.0 - p) : 0.0;
   }
   return y;
