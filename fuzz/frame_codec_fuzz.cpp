@@ -12,7 +12,7 @@ namespace {
 using namespace weft;
 
 struct Sink final : FrameSink {
-  explicit Sink(const FrameLimits& limits) : limits(limits) {}
+  explicit Sink(const FrameLimits& most) : limits(most) {}
   void on_frame(const FrameView& frame) override {
     WEFT_CHECK(frame.type != 0);
     WEFT_CHECK(frame.head.size() <= limits.head_bytes_max);

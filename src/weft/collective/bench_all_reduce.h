@@ -1,0 +1,56 @@
+// bench_all_reduce(): times the all-reduce of one f32 vector among processes of this machine, or
+// among processes that meet in a folder.
+//
+// Behind `weft bench allreduce`. Each peer is a process with a transport and a loop of its own, as
+// in training; a repetition lasts from the word of rank 0 until the slowest member holds the
+// result, and the first result is checked against its closed form.
+// Threads: the caller's; it must be the process's only one, as the other peers are forked from it.
+// Fails: kInvalidArgument for options out of bounds, kTimeout or kUnavailable if a peer is lost.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+
+namespace weft {
+
+struct AllReduceBenchOptions {
+  int peers = 4;
+  // Of the vector; a multiple of 4.
+  std::int64_t bytes = 64'000'000;
+  // "tls", "tcp" or "shm".
+  std::string transport = "tls";
+  // That count; two more go before. 0: as many as take a few seconds.
+  int repetitions = 0;
+  std::int64_t segment_bytes = 256 * 1024;
+
+  // Set: run this rank only, here; the others are started elsewhere with the same options and meet
+  // this one in `meeting_folder`, which was empty before.
+  std::optional<int> rank;
+  std::string meeting_folder;
+  // Where a rank listens (tls, tcp).
+  std::string listen = "127.0.0.1:0";
+  // Of everything.
+  Duration limit = std::chrono::seconds(300);
+};
+
+struct AllReduceBenchResult {
+  int peers = 0;
+  std::int64_t bytes = 0;
+  std::string transport;
+  int repetitions = 0;
+  double median_seconds = 0;
+  double min_seconds = 0;
+  // 2 (n-1)/n bytes / median: what each link must carry, whatever the algorithm.
+  double bus_bandwidth_gb_per_s = 0;
+};
+
+Result<AllReduceBenchResult> bench_all_reduce(const AllReduceBenchOptions& options);
+
+// One JSON object in one line.
+std::string to_json(const AllReduceBenchResult& result);
+
+}  // namespace weft
