@@ -17,10 +17,12 @@
 //
 // Round commit and view change agree by one rule. RoundStatus.done of the sink is the highest
 // round whose complete result it holds. The new view's base is max(base, min done over the
-// promises of the deciding quorum). A round may be committed only when all members have said that
-// they are done with it, and after on_freeze() nobody says so for the old view: therefore every
-// round that anyone committed is at or below the base, and every member of the quorum holds its
-// result.
+// promises of the deciding quorum). A round may be committed only when all members, this one
+// included, have said that they are done with it, and after on_freeze() nobody says so for the old
+// view: therefore every round that anyone committed is at or below the base, and every member of
+// the quorum holds its result. Whoever is done after the freeze has not said so and may not commit
+// by the others' word; and a result that was held in one view counts in the next one only, since
+// after missed views the round may have been run again.
 //
 // Threads: none of its own; one owner. The sink's methods must not call back into methods that
 // are not const.

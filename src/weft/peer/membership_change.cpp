@@ -48,11 +48,22 @@ int Membership::Core::position() const {
   return std::min(before, kPositionMax);
 }
 
+// Whether more news is likely to come soon: a member that is suspected, but not by enough; a joiner
+// that has not caught up. Both are then dealt with in one change.
+bool Membership::Core::more_to_come() const {
+  const bool doubts = std::any_of(watched.begin(), watched.end(), [&](const auto& entry) {
+    return !entry.second.gone && reporters(entry.second) == 1;
+  });
+  const bool syncing = std::any_of(joiners.begin(), joiners.end(),
+                                   [](const auto& entry) { return !entry.second.ready; });
+  return view.size() > 2 && (doubts || (syncing && has_ready_joiner()));
+}
+
 void Membership::Core::schedule_proposal() {
   if (propose_at != kNever || frozen || !active() || !wants_change()) return;
   if (!trouble_since) trouble_since = now;
   const int before = position();
-  if (own_news || has_ready_joiner() || leaving) {
+  if (own_news || leaving) {
     propose_at = now + (before == 0 ? Duration() : scaled(kNewsJitter, rng.uniform()));
   } else if (before == 0) {
     propose_at = now + kGatherDelay;
@@ -66,6 +77,11 @@ void Membership::Core::propose_when_due() {
   if (!frozen && !wants_change()) {
     propose_at = kNever;
     trouble_since.reset();
+    return;
+  }
+  const TimePoint gathered = *trouble_since + options.heartbeat_interval;
+  if (!frozen && now < gathered && more_to_come()) {
+    propose_at = std::min(gathered, now + kGatherDelay);
     return;
   }
   start_ballot();

@@ -144,6 +144,7 @@ struct Membership::Core {
   bool may_go_alone() const;
   bool wants_change() const;
   int position() const;
+  bool more_to_come() const;
   void schedule_proposal();
   void propose_when_due();
   void start_ballot();

@@ -115,8 +115,10 @@ void Membership::Core::fail_join(const Status& why) {
 void Membership::Core::admit_again() {
   if (!attempt || state != MembershipState::kSyncing) return;
   if (!attempt->sponsor || !attempt->caught_up) return;
-  send(*attempt->sponsor, frame_type::kAdmitRequest,
-       AdmitRequestMessage{options.incarnation, *attempt->caught_up});
+  const AdmitRequestMessage request{options.incarnation, *attempt->caught_up};
+  for (const Member& member : attempt->known.members) {
+    if (links.count(member.id) != 0) send(member.id, frame_type::kAdmitRequest, request);
+  }
 }
 
 void Membership::Core::on_accepted_join(const PeerId& from, const JoinAcceptedMessage& message) {
@@ -264,8 +266,8 @@ void Membership::Core::on_admit_request(const PeerId& from, const AdmitRequestMe
     return;
   }
   const auto found = joiners.find(from);
-  if (found == joiners.end() || found->second.sponsor != options.self ||
-      found->second.member.incarnation != message.incarnation) {
+  if (found == joiners.end() || found->second.member.incarnation != message.incarnation) {
+    // Its sponsor's word may still be under way; only the sponsor's refusal counts.
     send(from, frame_type::kJoinRefused,
          JoinRefusedMessage{RefusalCode::kUnknownJoiner, 0, "prove the ticket again"});
     return;

@@ -43,6 +43,7 @@ class TestPeer : public TransportHandler, public MembershipSink {
     options.endpoints = {net.endpoint(id)};
     membership = std::make_unique<Membership>(std::move(options), *this, Rng(seed, number_of(id)));
     net.set_alarm_body(id, [this] {
+      alarm_ = TimePoint::max();
       membership->on_timer(net.now());
       pump();
     });
@@ -153,7 +154,10 @@ class TestPeer : public TransportHandler, public MembershipSink {
       synced.reset();
       membership->caught_up(round, net.now());
     }
-    net.set_alarm(id, membership->next_deadline());
+    const TimePoint deadline = membership->next_deadline();
+    if (deadline == alarm_) return;
+    alarm_ = deadline;
+    net.set_alarm(id, deadline);
   }
 
  public:
@@ -162,6 +166,8 @@ class TestPeer : public TransportHandler, public MembershipSink {
   std::optional<Round> synced;
 
  private:
+  TimePoint alarm_ = TimePoint::max();
+
   static std::uint64_t number_of(const PeerId& peer) {
     std::uint64_t number = 0;
     for (std::size_t i = 0; i < sizeof number; ++i) number = number << 8U | peer.bytes[i];

@@ -1,0 +1,40 @@
+// A slice of what weft_sim runs, small enough for every change.
+#include <gtest/gtest.h>
+
+#include "simulation.h"
+
+namespace weft {
+namespace {
+
+SimulationOptions options(std::uint64_t seed, int peers) {
+  SimulationOptions out;
+  out.seed = seed;
+  out.peers = peers;
+  return out;
+}
+
+void expect_sound(int peers, std::uint64_t first, std::uint64_t last) {
+  std::uint64_t rounds = 0;
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
+    const SimulationResult result = simulate(options(seed, peers));
+    EXPECT_EQ(result.fault, "") << "weft_sim --peers " << peers << " --seed " << seed;
+    rounds += result.rounds;
+  }
+  EXPECT_GT(rounds, last - first);
+}
+
+TEST(Simulation, TheSeedRepeatsTheRun) {
+  const SimulationResult a = simulate(options(5, 6));
+  const SimulationResult b = simulate(options(5, 6));
+  EXPECT_EQ(a.trace_hash, b.trace_hash);
+  EXPECT_EQ(a.events, b.events);
+  EXPECT_NE(a.trace_hash, simulate(options(6, 6)).trace_hash);
+}
+
+TEST(Simulation, TwoPeers) { expect_sound(2, 1, 40); }
+TEST(Simulation, ThreePeers) { expect_sound(3, 1, 40); }
+TEST(Simulation, EightPeers) { expect_sound(8, 1, 100); }
+TEST(Simulation, SixtyFourPeers) { expect_sound(64, 1, 4); }
+
+}  // namespace
+}  // namespace weft

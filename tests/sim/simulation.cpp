@@ -1,0 +1,439 @@
+#include "simulation.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "invariants.h"
+#include "toy_rounds.h"
+#include "weft/peer/test_peer.h"
+
+namespace weft {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Duration kRejoinDelay = milliseconds(700);
+
+// What all peers of a simulation share.
+struct World {
+  World(const SimulationOptions& given, SimNetworkOptions network)
+      : options(given), net(network), invariants(test_membership(PeerId()).run), rng(given.seed) {}
+
+  const SimulationOptions& options;
+  SimNetwork net;
+  Invariants invariants;
+  Rng rng;
+  Duration round_interval{};
+};
+
+void say(const World& world, const PeerId& peer, const std::string& text) {
+  if (!world.options.trace) return;
+  std::printf("%9.4f  %s  %s\n", to_seconds(world.net.now().time_since_epoch()),
+              peer.short_name().c_str(), text.c_str());
+}
+
+class SimPeer final : public TestPeer {
+ public:
+  SimPeer(World& world, MembershipOptions options)
+      : TestPeer(world.net, options, world.options.seed + options.incarnation),
+        world_(world),
+        incarnation_(options.incarnation),
+        rounds_(options.self, world.round_interval,
+                {[this](const PeerId& to, std::uint8_t type, Bytes head) {
+                   send(to, Frame{type, std::move(head), {}});
+                 },
+                 [this](Round round, std::uint64_t state) {
+                   world_.invariants.on_commit(id, round, state);
+                   last_commit = net.now();
+                 }},
+                Rng(world.options.seed, options.incarnation)) {
+    hold_sync = true;
+    net.set_alarm_body(id, [this] {
+      alarm_at_ = TimePoint::max();
+      if (net.now() >= membership->next_deadline()) membership->on_timer(net.now());
+      rounds_.on_timer(net.now());
+      pump();
+    });
+  }
+
+  // --- MembershipSink.
+  void send(const PeerId& to, Frame frame) override {
+    world_.invariants.on_sent(id, to, frame);
+    TestPeer::send(to, std::move(frame));
+  }
+  RoundStatus round_status() const override { return rounds_.status(); }
+  void on_freeze() override { rounds_.on_freeze(); }
+  void on_view(const View& view, const ViewChange& change) override {
+    say(world_, id, describe(view, change));
+    rounds_.on_view(view, change.caught_up, net.now());
+    world_.invariants.on_view(id, incarnation_, view, rounds_.applied());
+    syncing_ = false;
+  }
+  void on_isolated(const IsolatedReport& report) override { say(world_, id, report.text); }
+  void on_removed(const Status& why) override {
+    say(world_, id, "removed: " + why.message());
+    ++incarnation_;
+    join_at = net.now() + kRejoinDelay;
+  }
+  void on_join_failed(const Status& why) override {
+    say(world_, id, "join failed: " + why.message());
+    join_at = net.now() + kRejoinDelay;
+  }
+  void on_left() override {
+    left = true;
+    say(world_, id, "left");
+  }
+  void on_join_accepted(const View& view, const PeerId& sponsor) override {
+    say(world_, id, "syncing with " + sponsor.short_name());
+    rounds_.fetch(view, view.base_round, net.now());
+    syncing_ = true;
+  }
+  void on_view_ahead(const View& view) override {
+    rounds_.fetch(view, view.base_round, net.now());
+    syncing_ = true;
+  }
+  void on_link_up(const LinkInfo& link) override {
+    TestPeer::on_link_up(link);
+    rounds_.on_link_up(link.peer, net.now());
+  }
+
+  Round applied() const { return rounds_.applied(); }
+  std::uint64_t incarnation() const { return incarnation_; }
+
+  TimePoint join_at = TimePoint::max();
+  TimePoint last_commit{};
+
+ protected:
+  void on_other_frame(const PeerId& from, const FrameView& frame) override {
+    rounds_.on_frame(from, frame, net.now());
+  }
+  void pump() override {
+    if (syncing_ && !rounds_.fetching()) {
+      syncing_ = false;
+      membership->caught_up(rounds_.applied(), net.now());
+    }
+    const TimePoint deadline = std::min(membership->next_deadline(), rounds_.next_deadline());
+    if (deadline == alarm_at_) return;
+    alarm_at_ = deadline;
+    net.set_alarm(id, deadline);
+  }
+
+ private:
+  static std::string describe(const View& view, const ViewChange& change) {
+    std::string text = "view " + std::to_string(view.id.number.value()) + " of " +
+                       std::to_string(view.size()) + ", base " +
+                       std::to_string(view.base_round.value());
+    for (const Member& member : change.joined) text += ", +" + member.id.short_name();
+    for (const Departure& departure : change.left) text += ", -" + to_string(departure);
+    return text;
+  }
+
+  World& world_;
+  std::uint64_t incarnation_;
+  ToyRounds rounds_;
+  bool syncing_ = false;
+  TimePoint alarm_at_ = TimePoint::max();
+};
+
+// The peers, and what is done to them.
+class Simulation {
+ public:
+  explicit Simulation(const SimulationOptions& options)
+      : options_(options), world_(options_, network_options(options)) {
+    world_.round_interval = milliseconds(options.peers > 16 ? 900 : 60);
+    start_of_faults_ = TimePoint() + options.forming;
+    end_of_faults_ = start_of_faults_ + options.faults;
+    end_ = end_of_faults_ + options.quiet;
+  }
+
+  SimulationResult run();
+
+ private:
+  struct Slot {
+    PeerId id;
+    std::uint64_t incarnation = 0;
+    std::unique_ptr<SimPeer> peer;
+    bool paused = false;
+  };
+
+  static SimNetworkOptions network_options(const SimulationOptions& options) {
+    SimNetworkOptions network;
+    network.seed = options.seed;
+    return network;
+  }
+
+  void start(std::size_t i);
+  void join_later(std::size_t i, TimePoint when);
+  void tick();
+  void fault();
+  void crash_one();
+  void restart_one();
+  void leave_one();
+  void pause_one();
+  void block_one();
+  void cut();
+  void slow_one();
+  void heal();
+  bool may_lose(std::size_t i) const;
+  std::optional<Ticket> any_ticket();
+  std::string check_progress(SimulationResult& result);
+  bool up(std::size_t i) const { return slots_[i].peer && !slots_[i].paused; }
+  std::size_t pick() { return static_cast<std::size_t>(world_.rng.below(slots_.size())); }
+  Duration some(double least, double most) {
+    return from_seconds(least + (most - least) * world_.rng.uniform());
+  }
+  TimePoint now() const { return world_.net.now(); }
+
+  const SimulationOptions options_;
+  World world_;
+  std::vector<Slot> slots_;
+  // Dead lives: the network may still hold events that name them.
+  std::vector<std::unique_ptr<SimPeer>> graveyard_;
+  TimePoint start_of_faults_;
+  TimePoint end_of_faults_;
+  TimePoint end_;
+  TimePoint next_fault_;
+  bool cut_ = false;
+  std::uint64_t faults_ = 0;
+};
+
+void Simulation::start(std::size_t i) {
+  Slot& slot = slots_[i];
+  MembershipOptions options = test_membership(slot.id);
+  options.incarnation = slot.incarnation += 100;
+  options.joins_at_once = std::max(2, options_.peers / 2);
+  slot.paused = false;
+  slot.peer = std::make_unique<SimPeer>(world_, std::move(options));
+}
+
+std::optional<Ticket> Simulation::any_ticket() {
+  std::vector<const SimPeer*> members;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (up(i) && slots_[i].peer->state() == MembershipState::kMember) {
+      members.push_back(slots_[i].peer.get());
+    }
+  }
+  if (members.empty()) return std::nullopt;
+  return members[world_.rng.below(members.size())]->ticket();
+}
+
+void Simulation::join_later(std::size_t i, TimePoint when) { slots_[i].peer->join_at = when; }
+
+// Lets those join who want to.
+void Simulation::tick() {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (!up(i) || now() < slots_[i].peer->join_at) continue;
+    const auto ticket = any_ticket();
+    if (!ticket) continue;
+    slots_[i].peer->join_at = TimePoint::max();
+    slots_[i].peer->join(*ticket);
+  }
+  if (now() >= next_fault_ && now() < end_of_faults_) {
+    fault();
+    next_fault_ = now() + some(0.05, options_.peers > 16 ? 1.2 : 2.5);
+  }
+}
+
+// Whether the newest view keeps a quorum with its state if `i` loses its own.
+bool Simulation::may_lose(std::size_t i) const {
+  const View& view = world_.invariants.newest();
+  int alive = 0;
+  bool tie = view.size() == 1;
+  for (std::size_t j = 0; j < slots_.size(); ++j) {
+    const Slot& slot = slots_[j];
+    if (j == i || !slot.peer) continue;
+    const Member* member = view.find(slot.id);
+    if (member == nullptr || member->incarnation != slot.peer->incarnation()) continue;
+    ++alive;
+    if (view.size() == 2) tie = tie_breaker(test_membership(slot.id).run, view) == slot.id;
+  }
+  if (view.size() <= 2) return tie && alive > 0;
+  return alive >= view.quorum();
+}
+
+void Simulation::crash_one() {
+  const std::size_t i = pick();
+  if (!slots_[i].peer || !may_lose(i)) return;
+  const SimCrash how = world_.rng.chance(0.5) ? SimCrash::kKilled : SimCrash::kPowerLoss;
+  say(world_, slots_[i].id, how == SimCrash::kKilled ? "--- killed" : "--- power lost");
+  world_.net.crash(slots_[i].id, how);
+  graveyard_.push_back(std::move(slots_[i].peer));
+}
+
+void Simulation::restart_one() {
+  const std::size_t first = pick();
+  for (std::size_t k = 0; k < slots_.size(); ++k) {
+    const std::size_t i = (first + k) % slots_.size();
+    if (slots_[i].peer) continue;
+    start(i);
+    say(world_, slots_[i].id, "--- started again");
+    join_later(i, now());
+    return;
+  }
+}
+
+void Simulation::leave_one() {
+  const std::size_t i = pick();
+  if (!up(i) || slots_[i].peer->state() != MembershipState::kMember || !may_lose(i)) return;
+  say(world_, slots_[i].id, "--- leaves");
+  slots_[i].peer->leave();
+}
+
+void Simulation::pause_one() {
+  const std::size_t i = pick();
+  if (!up(i)) return;
+  say(world_, slots_[i].id, "--- stopped for a while");
+  slots_[i].paused = true;
+  world_.net.pause(slots_[i].id);
+  const std::uint64_t life = slots_[i].incarnation;
+  world_.net.call_at(now() + some(0.1, 6), [this, i, life] {
+    if (slots_[i].incarnation != life || !slots_[i].peer || !slots_[i].paused) return;
+    slots_[i].paused = false;
+    world_.net.resume(slots_[i].id);
+  });
+}
+
+void Simulation::block_one() {
+  const PeerId from = slots_[pick()].id;
+  const PeerId to = slots_[pick()].id;
+  if (from == to || cut_) return;
+  say(world_, from, "--- blocked towards " + to.short_name());
+  world_.net.block(from, to);
+  world_.net.call_at(now() + some(0.1, 5), [this, from, to] {
+    if (!cut_) world_.net.unblock(from, to);
+  });
+}
+
+void Simulation::cut() {
+  if (cut_) return;
+  cut_ = true;
+  std::vector<std::vector<PeerId>> groups(2 + world_.rng.below(2));
+  const double first = world_.rng.uniform();
+  for (const Slot& slot : slots_) {
+    const bool in_first = world_.rng.uniform() < first;
+    groups[in_first ? 0 : 1 + world_.rng.below(groups.size() - 1)].push_back(slot.id);
+  }
+  for (const auto& group : groups) {
+    if (!group.empty()) {
+      say(world_, group.front(), "--- cut off with " + std::to_string(group.size() - 1));
+    }
+  }
+  world_.net.partition(groups);
+  world_.net.call_at(now() + some(0.5, 9), [this] {
+    world_.net.unblock_all();
+    cut_ = false;
+    say(world_, PeerId(), "--- healed");
+  });
+}
+
+void Simulation::slow_one() {
+  const PeerId id = slots_[pick()].id;
+  say(world_, id, "--- slow");
+  world_.net.set_slowness(id, 5 + 300 * world_.rng.uniform());
+  world_.net.call_at(now() + some(0.5, 4), [this, id] { world_.net.set_slowness(id, 1); });
+}
+
+void Simulation::fault() {
+  ++faults_;
+  const double kind = world_.rng.uniform();
+  if (kind < 0.2) {
+    crash_one();
+  } else if (kind < 0.45) {
+    restart_one();
+  } else if (kind < 0.5) {
+    leave_one();
+  } else if (kind < 0.6) {
+    pause_one();
+  } else if (kind < 0.7) {
+    block_one();
+  } else if (kind < 0.78) {
+    cut();
+  } else if (kind < 0.9) {
+    world_.net.break_link(slots_[pick()].id, slots_[pick()].id);
+  } else {
+    slow_one();
+  }
+}
+
+void Simulation::heal() {
+  say(world_, PeerId(), "--- faults end");
+  world_.net.unblock_all();
+  cut_ = false;
+  for (Slot& slot : slots_) {
+    world_.net.set_slowness(slot.id, 1);
+    if (slot.peer && slot.paused) world_.net.resume(slot.id);
+    slot.paused = false;
+  }
+}
+
+std::string Simulation::check_progress(SimulationResult& result) {
+  const View& newest = world_.invariants.newest();
+  int voters = 0;
+  bool tie = false;
+  for (const Slot& slot : slots_) {
+    const Member* member = newest.find(slot.id);
+    if (!slot.peer || slot.peer->left || member == nullptr) continue;
+    if (member->incarnation != slot.peer->incarnation()) continue;
+    ++voters;
+    tie = tie || newest.size() == 1 ||
+          (newest.size() == 2 && tie_breaker(test_membership(slot.id).run, newest) == slot.id);
+  }
+  result.quorum_lost = voters < newest.quorum() && !tie;
+  if (result.quorum_lost) return "";
+  for (const Slot& slot : slots_) {
+    if (!slot.peer || slot.peer->left) continue;
+    const std::string who = "peer " + slot.id.short_name() + " is ";
+    if (slot.peer->state() != MembershipState::kMember) {
+      return who + std::string(to_string(slot.peer->state())) + " long after the faults ended";
+    }
+    if (slot.peer->view() != newest) return who + "not in the newest view";
+    if (end_ - slot.peer->last_commit > options_.quiet / 3) {
+      return who + "stuck after round " + std::to_string(slot.peer->applied().value());
+    }
+  }
+  return "";
+}
+
+SimulationResult Simulation::run() {
+  for (int i = 0; i < options_.peers; ++i) {
+    slots_.push_back({test_peer_id(static_cast<std::uint32_t>(i)), 0, nullptr, false});
+    start(slots_.size() - 1);
+    join_later(slots_.size() - 1, TimePoint() + some(0.01, 2));
+  }
+  slots_[0].peer->join_at = TimePoint::max();
+  slots_[0].peer->found();
+  next_fault_ = start_of_faults_;
+  bool healed = false;
+  while (now() < end_ && world_.invariants.ok()) {
+    world_.net.run_until(now() + milliseconds(50));
+    if (!healed && now() >= end_of_faults_) {
+      healed = true;
+      heal();
+    }
+    tick();
+    // Whoever left is gone; its machine may start again.
+    for (Slot& slot : slots_) {
+      if (!slot.peer || !slot.peer->left || now() >= end_of_faults_) continue;
+      world_.net.crash(slot.id, SimCrash::kKilled);
+      graveyard_.push_back(std::move(slot.peer));
+    }
+  }
+  SimulationResult result;
+  result.fault = world_.invariants.fault();
+  if (result.fault.empty()) result.fault = check_progress(result);
+  result.trace_hash = world_.net.trace_hash();
+  result.events = world_.net.events();
+  result.views = world_.invariants.views();
+  result.rounds = world_.invariants.newest_round().value();
+  result.faults = faults_;
+  return result;
+}
+
+}  // namespace
+
+SimulationResult simulate(const SimulationOptions& options) { return Simulation(options).run(); }
+
+}  // namespace weft

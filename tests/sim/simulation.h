@@ -1,0 +1,42 @@
+// Simulation: one run of many memberships under faults, all drawn from one seed.
+//
+// Peers join, rounds are run, and for a while machines crash, lose power, stop and go on, come
+// back as new lives, leave; links break, one direction is blocked, groups are cut apart, lines
+// become slow. Then the faults end, and after a quiet time the run must go on: every peer that is
+// up is a member of the newest view, and rounds are committed.
+// Threads: one owner; simulations share nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "weft/base/time.h"
+
+namespace weft {
+
+struct SimulationOptions {
+  std::uint64_t seed = 1;
+  int peers = 8;
+  Duration forming = std::chrono::seconds(6);
+  Duration faults = std::chrono::seconds(25);
+  // Long enough for timeouts, back-off and joins.
+  Duration quiet = std::chrono::seconds(35);
+  // Prints views, faults and states as they happen.
+  bool trace = false;
+};
+
+struct SimulationResult {
+  // Empty, or the first violation.
+  std::string fault;
+  std::uint64_t trace_hash = 0;
+  std::uint64_t events = 0;
+  std::uint64_t views = 0;
+  std::uint64_t rounds = 0;
+  std::uint64_t faults = 0;
+  // So many members of the last view lost their state that it has no quorum: nobody may go on.
+  bool quorum_lost = false;
+};
+
+SimulationResult simulate(const SimulationOptions& options);
+
+}  // namespace weft

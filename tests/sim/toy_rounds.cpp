@@ -1,0 +1,220 @@
+#include "toy_rounds.h"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+constexpr std::uint8_t kToken = 0x30;
+constexpr std::uint8_t kDone = 0x31;
+constexpr std::uint8_t kFetch = 0x32;
+constexpr std::uint8_t kState = 0x33;
+constexpr Duration kAskAgain = std::chrono::milliseconds(300);
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t x = (a ^ (b + 0x9E3779B97F4A7C15ULL)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31U);
+}
+
+std::uint64_t number_of(const Hash256& bytes) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < sizeof number; ++i) number = number << 8U | bytes[i];
+  return number;
+}
+
+}  // namespace
+
+ToyRounds::ToyRounds(const PeerId& self, Duration interval, Outlet outlet, Rng rng)
+    : self_(self), interval_(interval), outlet_(std::move(outlet)), rng_(rng) {}
+
+RoundStatus ToyRounds::status() const { return {result_ ? applied_.next() : applied_, {}}; }
+
+void ToyRounds::on_view(const View& view, bool caught_up, TimePoint now) {
+  // A result of the view before counts if the new view's base covers it. After views that were
+  // missed it may have been run again without this member.
+  if (result_ && !caught_up && applied_ < view.base_round) commit(applied_.next(), *result_, now);
+  result_.reset();
+  told_ = false;
+  held_.reset();
+  sent_.reset();
+  done_.clear();
+  hops_seen_ = 0;
+  view_ = view;
+  rank_ = view.rank_of(self_).value();
+  frozen_ = false;
+  wanted_.reset();
+  ask_at_ = begin_at_ = TimePoint::max();
+  if (early_ && early_->first == view.id) held_ = early_->second;
+  if (applied_ < view.base_round) {
+    fetch(view, view.base_round, now);
+  } else {
+    begin_round(now);
+  }
+}
+
+void ToyRounds::begin_round(TimePoint now) {
+  if (rank_ == 0) begin_at_ = now + from_seconds(to_seconds(interval_) * (0.5 + rng_.uniform()));
+  if (!held_) return;
+  const Token token = *held_;
+  held_.reset();
+  on_token(token, now);
+}
+
+void ToyRounds::on_link_up(const PeerId& peer, TimePoint /*now*/) {
+  if (rank_ < 0 || frozen_ || !view_.contains(peer)) return;
+  if (sent_ && at(rank_ + 1) == peer) outlet_.send(peer, kToken, encode(*sent_));
+  if (result_ || applied_ > view_.base_round) say_done(peer);
+}
+
+// --- Rounds.
+
+Bytes ToyRounds::encode(const Token& token) const {
+  return Writer().view(view_.id).round(token.round).u32(token.hops).u64(token.number).take();
+}
+
+void ToyRounds::on_token(Token token, TimePoint now) {
+  // Whoever starts a round has committed the one before.
+  if (result_ && token.round > applied_.next()) commit(applied_.next(), *result_, now);
+  if (token.round != applied_.next() || fetching()) {
+    if (token.round > applied_) held_ = token;
+    return;
+  }
+  const auto n = static_cast<std::uint32_t>(view_.size());
+  const bool mine = token.hops % n == static_cast<std::uint32_t>(rank_);
+  if (!mine || token.hops < hops_seen_) return;
+  take(token, now);
+}
+
+// This member's turn with the token, once a lap.
+void ToyRounds::take(const Token& token, TimePoint now) {
+  const auto n = static_cast<std::uint32_t>(view_.size());
+  Token next = token;
+  hops_seen_ = ++next.hops;
+  if (token.hops < n) {
+    next.number = mix(next.number, mix(number_of(self_.bytes), state_));
+    if (next.hops < n) return pass(next, now);
+    next.number = mix(next.number, number_of(view_.id.hash));
+  }
+  const bool last_lap = token.hops >= n;
+  if (last_lap || n == 1) be_done(token.round, next.number, now);
+  if (n > 1 && next.hops < 2 * n) pass(next, now);
+}
+
+void ToyRounds::pass(Token token, TimePoint /*now*/) {
+  sent_ = token;
+  outlet_.send(at(rank_ + 1), kToken, encode(token));
+}
+
+void ToyRounds::be_done(Round round, std::uint64_t result, TimePoint now) {
+  if (round != applied_.next() || result_) return;
+  result_ = result;
+  if (frozen_) return;
+  told_ = true;
+  for (const Member& member : view_.members) {
+    if (member.id != self_) say_done(member.id);
+  }
+  commit_if_all(now);
+}
+
+void ToyRounds::say_done(const PeerId& to) {
+  outlet_.send(to, kDone, Writer().view(view_.id).round(status().done).take());
+}
+
+void ToyRounds::commit_if_all(TimePoint now) {
+  if (!result_ || !told_) return;
+  for (const Member& member : view_.members) {
+    if (member.id == self_) continue;
+    const auto found = done_.find(member.id);
+    if (found == done_.end() || found->second <= applied_) return;
+  }
+  commit(applied_.next(), *result_, now);
+}
+
+void ToyRounds::commit(Round round, std::uint64_t result, TimePoint now) {
+  applied_ = round;
+  state_ = mix(state_, result);
+  result_.reset();
+  told_ = false;
+  hops_seen_ = 0;
+  outlet_.committed(applied_, state_);
+  if (rank_ >= 0 && !frozen_) begin_round(now);
+}
+
+// --- Catching up.
+
+void ToyRounds::fetch(const View& members, Round at_least, TimePoint now) {
+  sources_ = members;
+  wanted_ = at_least;
+  ask(now);
+}
+
+void ToyRounds::ask(TimePoint now) {
+  ask_at_ = now + kAskAgain;
+  for (int i = 0; i < 3; ++i) {
+    const PeerId& source = sources_.members[rng_.below(sources_.members.size())].id;
+    if (source != self_) outlet_.send(source, kFetch, Writer().round(*wanted_).take());
+  }
+}
+
+void ToyRounds::adopt(Round round, std::uint64_t state, TimePoint now) {
+  if (!wanted_ || round < *wanted_) return;
+  // Within a view nothing beyond its own commits may be taken over: a round is applied once.
+  wanted_.reset();
+  ask_at_ = TimePoint::max();
+  if (round > applied_) {
+    applied_ = round;
+    state_ = state;
+    result_.reset();
+    told_ = false;
+    hops_seen_ = 0;
+    outlet_.committed(applied_, state_);
+  }
+  if (rank_ >= 0 && !frozen_) begin_round(now);
+}
+
+// --- Events.
+
+void ToyRounds::on_frame(const PeerId& from, const FrameView& frame, TimePoint now) {
+  Reader in("toy", frame.head);
+  if (frame.type == kFetch) {
+    const Round wanted = in.round("round");
+    if (!in.finish().ok() || applied_ < wanted) return;
+    outlet_.send(from, kState, Writer().round(applied_).u64(state_).take());
+  } else if (frame.type == kState) {
+    const Round round = in.round("round");
+    const std::uint64_t state = in.u64("state");
+    if (in.finish().ok()) adopt(round, state, now);
+  } else if (frame.type == kToken) {
+    const ViewId view = in.view("view");
+    Token token;
+    token.round = in.round("round");
+    token.hops = in.u32("hops");
+    token.number = in.u64("number");
+    if (!in.finish().ok()) return;
+    if (rank_ >= 0 && view == view_.id) {
+      on_token(token, now);
+    } else if (view.number > view_.id.number) {
+      early_ = {view, token};
+    }
+  } else if (frame.type == kDone) {
+    const ViewId view = in.view("view");
+    const Round round = in.round("round");
+    if (!in.finish().ok() || rank_ < 0 || view != view_.id) return;
+    Round& done = done_[from];
+    done = std::max(done, round);
+    commit_if_all(now);
+  }
+}
+
+void ToyRounds::on_timer(TimePoint now) {
+  if (now >= ask_at_) ask(now);
+  if (now < begin_at_) return;
+  begin_at_ = TimePoint::max();
+  if (rank_ != 0 || frozen_ || fetching() || result_) return;
+  on_token(Token{applied_.next(), 0, 0}, now);
+}
+
+TimePoint ToyRounds::next_deadline() const { return std::min(begin_at_, ask_at_); }
+
+}  // namespace weft

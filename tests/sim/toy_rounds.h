@@ -1,0 +1,97 @@
+// ToyRounds: rounds with the commit rule of the real ones and a token instead of gradients.
+//
+// A round is a token that runs round the ring twice: the first lap mixes every member's part into
+// one number, the second hands it out. Whoever has it is done and says so to all; whoever has
+// heard that from all commits. A member that lacks committed rounds asks others for their state.
+// Threads: one owner.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "weft/base/rng.h"
+#include "weft/net/transport.h"
+#include "weft/peer/view.h"
+#include "weft/wire/codec.h"
+
+namespace weft {
+
+class ToyRounds {
+ public:
+  struct Outlet {
+    std::function<void(const PeerId& to, std::uint8_t type, Bytes head)> send;
+    std::function<void(Round round, std::uint64_t state)> committed;
+  };
+
+  ToyRounds(const PeerId& self, Duration interval, Outlet outlet, Rng rng);
+
+  // --- Membership.
+  RoundStatus status() const;
+  void on_freeze() { frozen_ = true; }
+  void on_view(const View& view, bool caught_up, TimePoint now);
+  void on_link_up(const PeerId& peer, TimePoint now);
+  // Joiner: ask `members` for a state at least at `at_least`.
+  void fetch(const View& members, Round at_least, TimePoint now);
+  bool fetching() const { return wanted_.has_value(); }
+
+  // --- Events.
+  void on_frame(const PeerId& from, const FrameView& frame, TimePoint now);
+  void on_timer(TimePoint now);
+  TimePoint next_deadline() const;
+
+  Round applied() const { return applied_; }
+
+ private:
+  struct Token {
+    Round round;
+    // 0 .. 2n - 1: how many members have had it, over both laps.
+    std::uint32_t hops = 0;
+    std::uint64_t number = 0;
+  };
+
+  Bytes encode(const Token& token) const;
+  void on_token(Token token, TimePoint now);
+  void pass(Token token, TimePoint now);
+  void take(const Token& token, TimePoint now);
+  void be_done(Round round, std::uint64_t result, TimePoint now);
+  void commit(Round round, std::uint64_t result, TimePoint now);
+  void commit_if_all(TimePoint now);
+  void say_done(const PeerId& to);
+  void adopt(Round round, std::uint64_t state, TimePoint now);
+  void ask(TimePoint now);
+  void begin_round(TimePoint now);
+  const PeerId& at(int rank) const {
+    return view_.members[static_cast<std::size_t>(rank % view_.size())].id;
+  }
+
+  PeerId self_;
+  Duration interval_;
+  Outlet outlet_;
+  Rng rng_;
+
+  View view_;
+  int rank_ = -1;
+  bool frozen_ = false;
+  Round applied_;
+  std::uint64_t state_ = 0;
+  // The result of round applied_ + 1, had but not committed.
+  std::optional<std::uint64_t> result_;
+  // Whether the others have been told of it: only then may it be committed in this view.
+  bool told_ = false;
+  std::map<PeerId, Round> done_;
+  std::optional<Token> held_;
+  std::optional<Token> sent_;
+  // Of a view that is not installed here yet.
+  std::optional<std::pair<ViewId, Token>> early_;
+  std::uint32_t hops_seen_ = 0;
+  TimePoint begin_at_ = TimePoint::max();
+
+  View sources_;
+  std::optional<Round> wanted_;
+  TimePoint ask_at_ = TimePoint::max();
+};
+
+}  // namespace weft
