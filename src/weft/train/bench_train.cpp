@@ -40,7 +40,9 @@ Batch make_batch(std::int64_t size, const ModelOptions& shape, std::uint64_t str
 double step(Module& model, Optimizer& optimizer, const Batch& batch) {
   const Tensor logits = model.forward(Tensor(batch.images));
   const Tensor loss = cross_entropy(logits, batch.labels);
-  backward(loss, GradientSink(), {.leaf_gradients = LeafGradients::kOverwrite});
+  BackwardOptions options;
+  options.leaf_gradients = LeafGradients::kOverwrite;
+  backward(loss, GradientSink(), options);
   optimizer.step();
   return loss.item();
 }

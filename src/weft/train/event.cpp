@@ -94,6 +94,11 @@ std::string describe_group(const Event& event) {
 
 }  // namespace
 
+Event& Event::add(std::string_view name, EventValue&& value) {
+  fields.emplace_back(name, std::move(value));
+  return *this;
+}
+
 const EventValue* Event::find(std::string_view name) const {
   for (const auto& [known, value] : fields) {
     if (known == name) return &value;

@@ -34,17 +34,15 @@ struct Event {
   // Adds a field. Whole numbers of any type become integers, everything else what it is.
   template <class Value>
   Event& with(std::string_view name, Value value) {
-    if constexpr (std::is_same_v<Value, bool>) {
-      fields.emplace_back(name, EventValue(value));
-    } else if constexpr (std::is_integral_v<Value>) {
-      fields.emplace_back(name, EventValue(static_cast<std::int64_t>(value)));
+    if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) {
+      return add(name, EventValue(static_cast<std::int64_t>(value)));
     } else if constexpr (std::is_same_v<Value, const char*>) {
-      fields.emplace_back(name, EventValue(std::string(value)));
+      return add(name, EventValue(std::string(value)));
     } else {
-      fields.emplace_back(name, EventValue(std::move(value)));
+      return add(name, EventValue(std::move(value)));
     }
-    return *this;
   }
+  Event& add(std::string_view name, EventValue&& value);
 
   // The field, or a neutral value where there is none of that name and type; `number` also takes
   // whole numbers.

@@ -81,7 +81,7 @@ TEST(Event, PlainWordsGiveReasonAndAction) {
 
 TEST(Event, PageInDocsIsTheRealOne) {
   EXPECT_EQ(read_file(std::string(WEFT_SOURCE_DIR) + "/docs/events.md"), event_page())
-      << "write the output of `weft events --markdown` into docs/events.md";
+      << "write the output of `weft events` into docs/events.md";
 }
 
 TEST(EventLog, AppendsWholeLinesAcrossRunsAndTellsTheListener) {

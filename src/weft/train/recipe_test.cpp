@@ -172,7 +172,7 @@ TEST(Recipe, DocumentedTableIsTheRealOne) {
   std::ostringstream page;
   page << file.rdbuf();
   EXPECT_THAT(page.str(), HasSubstr(recipe_key_table()))
-      << "write the output of `weft recipe --markdown` into docs/recipe.md";
+      << "write the output of `weft recipe` into docs/recipe.md";
 }
 
 }  // namespace

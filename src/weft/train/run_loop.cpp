@@ -75,7 +75,7 @@ Result<RunLoop::Step> RunLoop::take(const Turn& turn) {
       WEFT_TRY(apply(turn));
       break;
     case TurnKind::kTrain:
-      if (!waits_for_start(turn)) WEFT_TRY(train(turn));
+      WEFT_TRY(train(turn));
       break;
     case TurnKind::kFinished:
       return Step::kEnd;
@@ -115,19 +115,6 @@ Status RunLoop::apply(const Turn& turn) {
   if (!trainer_.is_evaluation(turn.round)) summary_.final_loss = report.metrics.loss;
   exchange_.applied(turn.round, trainer_.hash());
   return {};
-}
-
-bool RunLoop::waits_for_start(const Turn& turn) {
-  if (turn.round != Round(1) || turn.members >= recipe_.group.start_members) return false;
-  // All members see the same view, so they give up waiting at about the same moment.
-  if (turn.view.number != view_seen_ || view_seen_at_ == TimePoint()) {
-    view_seen_ = turn.view.number;
-    view_seen_at_ = clock_.now();
-  }
-  const TimePoint now = clock_.now();
-  if (now - view_seen_at_ >= from_seconds(recipe_.group.start_timeout_s)) return false;
-  pause_until(now + kPausePiece);
-  return true;
 }
 
 bool RunLoop::pause_until(TimePoint end) {

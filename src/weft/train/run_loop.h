@@ -53,8 +53,6 @@ class RunLoop {
   Status train(const Turn& turn);
   Status load(const Turn& turn);
   Status apply(const Turn& turn);
-  // Whether the first round has to wait for more members; waits a little if so.
-  bool waits_for_start(const Turn& turn);
   // Waits in small pieces, so that a request to stop is seen; true if there was one.
   bool pause_until(TimePoint end);
   void after_round(const Turn& turn, const StepReport& report);
@@ -81,8 +79,6 @@ class RunLoop {
   TimePoint round_begun_;  // when round_in_work_ was first given
   TimePoint pace_until_;   // no new round before
   TimePoint peers_told_ = TimePoint::min();
-  ViewNumber view_seen_;
-  TimePoint view_seen_at_;  // since when view_seen_ stands
   std::int64_t saved_step_ = -1;
   bool trained_ = false;
   bool holds_state_ = false;

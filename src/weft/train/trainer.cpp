@@ -97,14 +97,25 @@ Status Trainer::prepare_evaluation() {
   return {};
 }
 
+Result<RoundMetrics> Trainer::measure(ShardRange shard) {
+  return guarded("evaluation", [&]() -> Result<RoundMetrics> {
+    return evaluate_shard(*model_, *test_, shard, normalization_);
+  });
+}
+
+Result<RoundMetrics> Trainer::evaluate_alone() {
+  if (!test_.has_value()) {
+    WEFT_TRY_ASSIGN(test_, open_recipe_dataset(recipe_, Split::kTest, places_));
+  }
+  return measure({0, test_->size});
+}
+
 Result<StepReport> Trainer::evaluate(const Turn& turn, Exchange& exchange) {
   WEFT_TRY(prepare_evaluation());
   const TimePoint begun = clock_.now();
   WEFT_TRY(exchange.begin(kMetricsElements));
   const ShardRange shard = shard_of(test_->size, turn.rank.value(), turn.members);
-  WEFT_TRY_ASSIGN(RoundMetrics own, guarded("evaluation", [&]() -> Result<RoundMetrics> {
-                    return evaluate_shard(*model_, *test_, shard, normalization_);
-                  }));
+  WEFT_TRY_ASSIGN(RoundMetrics own, measure(shard));
   const TimePoint computed = clock_.now();
   own.compute_seconds = {to_seconds(computed - begun)};
   const auto tail = encode_metrics(own, turn.rank.value());

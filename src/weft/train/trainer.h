@@ -44,6 +44,8 @@ class Trainer {
   // Applies the sums of a round that others computed: turn.reduced.
   Result<StepReport> apply_round(const Turn& turn);
 
+  // The whole test set, by this peer alone.
+  Result<RoundMetrics> evaluate_alone();
   // Reads the test set, once; the evaluation does it otherwise.
   Status prepare_evaluation();
 
@@ -66,6 +68,7 @@ class Trainer {
 
   StepParts parts();
   Result<StepReport> evaluate(const Turn& turn, Exchange& exchange);
+  Result<RoundMetrics> measure(ShardRange shard);
 
   const Recipe recipe_;
   const DataPlaces places_;

@@ -74,6 +74,9 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   options.bucket_bytes = static_cast<std::size_t>(group.bucket_bytes);
   options.result_log_bytes_max = static_cast<std::uint64_t>(group.result_log_bytes);
   options.last_round = last_round(recipe);
+  options.start_members = static_cast<int>(group.start_members);
+  options.start_timeout = from_seconds(group.start_timeout_s);
+  options.exit_on_quorum_lost = group.on_quorum_lost == "exit";
   MembershipOptions& membership = options.membership;
   membership.self = settings.identity.id();
   membership.incarnation = settings.incarnation;

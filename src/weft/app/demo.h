@@ -1,0 +1,30 @@
+// `weft demo`: trains a CNN on several peers of this machine, kills one, lets another join.
+//
+// The peers are ordinary processes (`weft run`, `weft join`) that this one starts and listens to;
+// it takes no part in the training. About a third in, one of them, drawn by chance, gets SIGKILL;
+// about half in, a new one joins.
+//
+// Where it stands: main -> here -> ChildProcess. Threads: the main thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/app/exit_code.h"
+#include "weft/base/time.h"
+
+namespace weft {
+
+struct DemoRequest {
+  int peers = 4;
+  std::string out = "weft-runs/demo";
+  std::string recipe;                 // empty: the demo's own
+  std::vector<std::string> settings;  // --set for the recipe
+  bool json = false;
+};
+
+ExitCode demo_command(const DemoRequest& request, TimePoint started);
+
+}  // namespace weft

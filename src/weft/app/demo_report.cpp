@@ -1,0 +1,105 @@
+#include "weft/app/demo_report.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/train/swarm_events.h"
+
+namespace weft {
+namespace {
+
+std::string field(const DemoPeer& peer, std::string_view name) {
+  return peer.summary.has_value() ? peer.summary->text(name) : "";
+}
+
+double number(const DemoPeer& peer, std::string_view name) {
+  return peer.summary.has_value() ? peer.summary->number(name) : 0.0;
+}
+
+std::string table_line(const DemoPeer& peer) {
+  const std::string name = peer.peer_id.empty() ? "?" : peer.peer_id.substr(0, 8);
+  if (!peer.summary.has_value()) return fmt::format("  {:<8}  {}", name, peer.status);
+  return fmt::format("  {:<8}  {:<8}  {:>5}  {:.4f}  {}  {:>9}  {:>7.1f} s  {:>6.0f}", name,
+                     peer.status, peer.summary->integer("steps"), number(peer, "final_loss"),
+                     field(peer, "state_hash").substr(0, 16),
+                     bytes_text(number(peer, "bytes_sent")), number(peer, "seconds_lost"),
+                     number(peer, "samples_per_second"));
+}
+
+}  // namespace
+
+bool DemoReport::ok() const {
+  std::string hash;
+  for (const DemoPeer& peer : peers) {
+    if (peer.status == "killed") continue;
+    if (peer.status != "finished" || field(peer, "state_hash").empty()) return false;
+    if (hash.empty()) hash = field(peer, "state_hash");
+    if (field(peer, "state_hash") != hash) return false;
+  }
+  return fault.empty() && !hash.empty() && !killed_peer.empty() && !joined_peer.empty();
+}
+
+double DemoReport::test_accuracy() const {
+  for (const DemoPeer& peer : peers) {
+    if (peer.summary.has_value() && peer.summary->find("test_accuracy") != nullptr) {
+      return peer.summary->number("test_accuracy");
+    }
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+double DemoReport::seconds_lost() const {
+  double most = 0;
+  for (const DemoPeer& peer : peers) most = std::max(most, number(peer, "seconds_lost"));
+  return most;
+}
+
+std::int64_t DemoReport::bytes_sent() const {
+  std::int64_t sum = 0;
+  for (const DemoPeer& peer : peers) {
+    if (peer.summary.has_value()) sum += peer.summary->integer("bytes_sent");
+  }
+  return sum;
+}
+
+std::string demo_json(const DemoReport& report) {
+  nlohmann::ordered_json json;
+  json["ok"] = report.ok();
+  json["test_accuracy"] = report.test_accuracy();
+  json["peers"] = nlohmann::ordered_json::array();
+  for (const DemoPeer& peer : report.peers) {
+    json["peers"].push_back({{"peer_id", peer.peer_id},
+                             {"state_hash", field(peer, "state_hash")},
+                             {"status", peer.status}});
+  }
+  json["killed_peer"] = report.killed_peer;
+  json["joined_peer"] = report.joined_peer;
+  json["seconds"] = report.seconds;
+  json["seconds_lost"] = report.seconds_lost();
+  json["bytes_sent"] = report.bytes_sent();
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::vector<std::string> demo_table(const DemoReport& report) {
+  std::vector<std::string> lines = {
+      "",
+      "  peer      status    steps  loss    state hash        bytes sent  time lost  samples/s"};
+  for (const DemoPeer& peer : report.peers) lines.push_back(table_line(peer));
+  lines.emplace_back();
+  lines.push_back(fmt::format("  test accuracy {:.2f} %, {:.1f} s in all, {} sent by all peers",
+                              100.0 * report.test_accuracy(), report.seconds,
+                              bytes_text(static_cast<double>(report.bytes_sent()))));
+  lines.push_back(fmt::format("  losing peer {} cost {:.1f} s; peer {} took over its share",
+                              report.killed_peer.substr(0, 8), report.seconds_lost(),
+                              report.joined_peer.substr(0, 8)));
+  lines.push_back(report.ok() ? "  every peer left holds the same state, bit for bit"
+                              : "  FAILED: " + (report.fault.empty()
+                                                    ? "the peers did not end with one state"
+                                                    : report.fault));
+  return lines;
+}
+
+}  // namespace weft

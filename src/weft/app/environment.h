@@ -1,0 +1,16 @@
+// What the process's environment says: WEFT_* settings and the places of datasets.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/data/catalog.h"
+
+namespace weft {
+
+// Every variable whose name begins with WEFT_.
+std::vector<std::pair<std::string, std::string>> weft_variables();
+DataPlaces data_places();
+
+}  // namespace weft

@@ -1,0 +1,36 @@
+// Exit codes: stable, for scripts; `weft --help` and docs/commands.md list them.
+#pragma once
+
+#include "weft/base/status.h"
+
+namespace weft {
+
+enum class ExitCode : int {
+  kOk = 0,
+  kFailure = 1,       // something failed that nothing outside explains
+  kUsage = 2,         // a flag, the recipe or the ticket is wrong: fix it
+  kUnavailable = 3,   // data, disk, address or group is not there: look, and try again
+  kCorrupt = 4,       // a file is damaged, or this peer's state differed from the others'
+  kQuorumLost = 5,    // more than half of the group is gone; the state is in a checkpoint
+  kInterrupted = 130  // Ctrl-C; once: left politely, state saved; twice: left at once
+};
+
+inline ExitCode exit_code_of(const Status& status) {
+  switch (status.code()) {
+    case Code::kOk:
+      return ExitCode::kOk;
+    case Code::kInvalidArgument:
+      return ExitCode::kUsage;
+    case Code::kUnavailable:
+    case Code::kTimeout:
+      return ExitCode::kUnavailable;
+    case Code::kCorrupt:
+      return ExitCode::kCorrupt;
+    case Code::kAborted:
+    case Code::kInternal:
+      return ExitCode::kFailure;
+  }
+  return ExitCode::kFailure;
+}
+
+}  // namespace weft

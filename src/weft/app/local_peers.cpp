@@ -1,0 +1,69 @@
+#include "weft/app/local_peers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "weft/app/exit_code.h"
+
+namespace weft {
+namespace {
+
+constexpr Duration kPoll = std::chrono::milliseconds(20);
+
+Event process_event(std::size_t number, pid_t pid, std::string text) {
+  Event event("process");
+  event.with("process", number).with("pid", pid).with("text", std::move(text));
+  return event;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LocalPeers>> LocalPeers::start(const OutFolder& out,
+                                                      const std::string& ticket, int count,
+                                                      int threads, EventLog& log) {
+  auto peers = std::make_unique<LocalPeers>();
+  for (int number = 2; number <= count; ++number) {
+    const std::string folder = out.peer_path(number);
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) return unavailable(fmt::format("{}: {}", folder, error.message()));
+    ChildOptions options;
+    options.arguments = {"join",  ticket, "--out", folder, "--threads", std::to_string(threads),
+                         "--json"};
+    options.errors_path = folder + "/errors.txt";
+    options.read_events = false;
+    WEFT_TRY_ASSIGN(ChildProcess child, ChildProcess::start(options));
+    log.append(process_event(static_cast<std::size_t>(number), child.pid(),
+                             fmt::format("started; its files are in {}", folder)));
+    peers->children_.push_back(std::make_unique<ChildProcess>(std::move(child)));
+  }
+  return peers;
+}
+
+void LocalPeers::wait(Duration limit, const Clock& clock, EventLog& log) {
+  const TimePoint deadline = deadline_after(clock, limit);
+  for (std::size_t i = 0; i < children_.size(); ++i) {
+    ChildProcess& child = *children_[i];
+    while (!child.has_ended() && clock.now() < deadline) wait_for_output({}, kPoll);
+    const pid_t pid = child.pid();
+    if (!child.has_ended()) {
+      child.signal(SIGKILL);
+      log.append(process_event(i + 2, pid, "did not end in time and was killed"));
+    } else if (child.exit_code() != static_cast<int>(ExitCode::kOk)) {
+      log.append(process_event(
+          i + 2, pid, fmt::format("ended with exit code {}", child.exit_code().value_or(1))));
+    }
+  }
+}
+
+int threads_for(int peers) {
+  const auto cores = static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  return std::max(1, cores / std::max(1, peers));
+}
+
+}  // namespace weft

@@ -1,0 +1,33 @@
+// LocalPeers: the further peers that `weft run --peers N` starts on this machine.
+//
+// Each is this program with `join` and a folder of its own below OUT; they are full members and go
+// on if this process dies. Threads: one owner. Fails: start() with kUnavailable.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/app/child_process.h"
+#include "weft/app/out_folder.h"
+#include "weft/train/event_log.h"
+
+namespace weft {
+
+class LocalPeers {
+ public:
+  // Starts peers 2 to `count` with this ticket.
+  static Result<std::unique_ptr<LocalPeers>> start(const OutFolder& out, const std::string& ticket,
+                                                   int count, int threads, EventLog& log);
+  // Waits until all have ended and tells of those that failed; kills what still runs at the
+  // deadline.
+  void wait(Duration limit, const Clock& clock, EventLog& log);
+
+ private:
+  std::vector<std::unique_ptr<ChildProcess>> children_;
+};
+
+// Compute threads for each of `peers` processes on this machine; at least 1.
+int threads_for(int peers);
+
+}  // namespace weft

@@ -1,0 +1,185 @@
+// weft: the command line. Reads flags, calls one command, returns its exit code.
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "weft/app/demo.h"
+#include "weft/app/exit_code.h"
+#include "weft/app/peer_command.h"
+#include "weft/app/tool_commands.h"
+#include "weft/base/log.h"
+#include "weft/base/time.h"
+
+namespace {
+
+constexpr const char* kAbout =
+    "Weft trains one model on many machines without a server: every peer holds the whole model, "
+    "computes its share of each batch, and the gradients are summed among all of them.\n";
+
+constexpr const char* kFooter =
+    "Try it:\n"
+    "  weft demo                                    four peers, one killed, one joining\n"
+    "  weft run recipes/fashion_mnist_cnn.toml      trains, and prints the line for others:\n"
+    "  weft join TICKET                             on this or another machine\n"
+    "  weft run recipes/mnist_mlp.toml --peers 4 --set optimizer.learning_rate=0.002\n"
+    "\n"
+    "Settings: flags win over the environment (WEFT_RUN_STEPS for run.steps), which wins over the\n"
+    "recipe. `weft recipe` lists every key.\n"
+    "\n"
+    "Exit codes: 0 done; 1 failed; 2 wrong flag, recipe or ticket; 3 data, disk, address or group\n"
+    "not there; 4 damaged file or differing state; 5 quorum lost; 130 interrupted (Ctrl-C once:\n"
+    "the round is finished and the peer leaves politely; twice: at once).";
+
+struct Requests {
+  weft::RunRequest run;
+  weft::JoinRequest join;
+  weft::DemoRequest demo;
+  weft::EvalRequest eval;
+  weft::BenchTrainRequest bench_train;
+  weft::BenchAllReduceRequest bench_all_reduce;
+  std::string dataset;
+};
+
+CLI::App* add_run(CLI::App& app, weft::RunRequest& request) {
+  CLI::App* run = app.add_subcommand("run", "Train by a recipe: alone, or as the first peer");
+  run->add_option("recipe", request.recipe_path, "TOML file; see recipes/")->required();
+  run->add_option("--peers", request.peers, "Start so many local peers, this one included")
+      ->check(CLI::Range(1, 64));
+  run->add_option("--listen", request.listen, "HOST:PORT for other peers; port 0: any free one")
+      ->capture_default_str();
+  run->add_option("--steps", request.steps, "Optimizer steps; the same as --set run.steps=N");
+  run->add_option("--threads", request.threads, "Compute threads; default: this machine's share")
+      ->check(CLI::Range(1, 1024));
+  run->add_option("--seed", request.seed, "The same as --set run.seed=N");
+  run->add_option("--out", request.out, "Folder for events, summary, checkpoints and the key");
+  run->add_flag("--resume", request.resume, "Go on from the newest checkpoint in --out");
+  run->add_flag("--json", request.json, "One event a line, as docs/events.md describes them");
+  run->add_option("--set", request.settings, "key=value for any recipe key; may be repeated")
+      ->allow_extra_args(false);
+  return run;
+}
+
+CLI::App* add_join(CLI::App& app, weft::JoinRequest& request) {
+  CLI::App* join = app.add_subcommand("join", "Take part in a run that somebody gave a ticket for");
+  join->add_option("ticket", request.ticket, "The line that `weft run` printed")->required();
+  join->add_option("--listen", request.listen, "HOST:PORT for other peers; port 0: any free one")
+      ->capture_default_str();
+  join->add_option("--out", request.out, "Folder for events, summary, checkpoints and the key");
+  join->add_option("--threads", request.threads, "Compute threads; default: all cores")
+      ->check(CLI::Range(1, 1024));
+  join->add_flag("--json", request.json, "One event a line, as docs/events.md describes them");
+  return join;
+}
+
+CLI::App* add_demo(CLI::App& app, weft::DemoRequest& request) {
+  CLI::App* demo =
+      app.add_subcommand("demo", "Watch peers train, one of them die and another one join");
+  demo->add_option("--peers", request.peers, "Processes to begin with")
+      ->check(CLI::Range(3, 16))
+      ->capture_default_str();
+  demo->add_option("--out", request.out, "Folder for the files of all peers")
+      ->capture_default_str();
+  demo->add_option("--recipe", request.recipe, "Another recipe than the demo's own");
+  demo->add_option("--set", request.settings, "key=value for any recipe key; may be repeated")
+      ->allow_extra_args(false);
+  demo->add_flag("--json", request.json, "Events, and as the last line one object with the result");
+  return demo;
+}
+
+CLI::App* add_eval(CLI::App& app, weft::EvalRequest& request) {
+  CLI::App* eval = app.add_subcommand("eval", "Measure a checkpoint on its test set");
+  eval->add_option("checkpoint", request.checkpoint, "A file of OUT/checkpoints")->required();
+  eval->add_option("--threads", request.threads, "Compute threads")->check(CLI::Range(1, 1024));
+  eval->add_flag("--json", request.json, "One object");
+  return eval;
+}
+
+CLI::App* add_bench_train(CLI::App& bench, weft::BenchTrainRequest& request) {
+  CLI::App* train = bench.add_subcommand("train", "Time a full training step");
+  train->add_option("--model", request.model, "mlp, cnn or lenet")->capture_default_str();
+  train->add_option("--batch", request.batch, "Samples a step")->capture_default_str();
+  train->add_option("--threads", request.threads, "Compute threads")->capture_default_str();
+  train->add_option("--seconds", request.seconds, "How long to measure")->capture_default_str();
+  train->add_flag("--json", request.json, "One object");
+  return train;
+}
+
+CLI::App* add_bench_all_reduce(CLI::App& bench, weft::BenchAllReduceRequest& request) {
+  weft::AllReduceBenchOptions& options = request.options;
+  CLI::App* reduce = bench.add_subcommand("allreduce", "Time an all-reduce among local processes");
+  reduce->add_option("--peers", options.peers, "Processes")->capture_default_str();
+  reduce->add_option("--bytes", options.bytes, "Of the vector")->capture_default_str();
+  reduce->add_option("--transport", options.transport, "tls, tcp or shm")
+      ->check(CLI::IsMember({"tls", "tcp", "shm"}))
+      ->capture_default_str();
+  reduce->add_option("--repetitions", options.repetitions, "0: as many as take a few seconds")
+      ->capture_default_str();
+  reduce->add_option("--segment-bytes", options.segment_bytes, "Size of the pieces on the ring")
+      ->capture_default_str();
+  reduce->add_option("--rank", options.rank, "Run this rank only; the others meet it in --meet");
+  reduce->add_option("--meet", options.meeting_folder, "Folder where separate ranks meet");
+  reduce->add_option("--listen", options.listen, "HOST:PORT of a rank")->capture_default_str();
+  reduce->add_flag("--json", request.json, "One object");
+  return reduce;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const weft::TimePoint started = weft::SystemClock().now();
+  CLI::App app(kAbout, "weft");
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  bool verbose = false;
+  app.add_flag("-v,--verbose", verbose, "Log what happens inside to standard error");
+
+  Requests requests;
+  weft::ExitCode code = weft::ExitCode::kOk;
+  add_run(app, requests.run)->callback([&] { code = run_command(requests.run, started); });
+  add_join(app, requests.join)->callback([&] { code = join_command(requests.join, started); });
+  add_demo(app, requests.demo)->callback([&] { code = demo_command(requests.demo, started); });
+  add_eval(app, requests.eval)->callback([&] { code = eval_command(requests.eval); });
+
+  CLI::App* bench = app.add_subcommand("bench", "Measure this machine");
+  bench->require_subcommand(1);
+  add_bench_train(*bench, requests.bench_train)->callback([&] {
+    code = bench_train_command(requests.bench_train);
+  });
+  add_bench_all_reduce(*bench, requests.bench_all_reduce)->callback([&] {
+    code = bench_all_reduce_command(requests.bench_all_reduce);
+  });
+
+  CLI::App* data = app.add_subcommand("data", "The datasets: where they are, how to get them");
+  data->require_subcommand(1);
+  data->add_subcommand("list", "Every known dataset and where it was found")->callback([&] {
+    code = weft::data_list_command();
+  });
+  CLI::App* get = data->add_subcommand("get", "Where a dataset is, or how to get it");
+  get->add_option("name", requests.dataset)->required();
+  get->callback([&] { code = weft::data_get_command(requests.dataset); });
+  CLI::App* check = data->add_subcommand("check", "Read a dataset's files whole");
+  check->add_option("name", requests.dataset)->required();
+  check->callback([&] { code = weft::data_check_command(requests.dataset); });
+
+  app.add_subcommand("recipe", "Every key of a recipe, as a Markdown table")->callback([&] {
+    code = weft::recipe_keys_command();
+  });
+  app.add_subcommand("events", "Every kind of event, as a Markdown page")->callback([&] {
+    code = weft::events_command();
+  });
+  app.add_subcommand("version", "The version of this program")->callback([&] {
+    code = weft::version_command();
+  });
+
+  app.parse_complete_callback([&] {
+    if (verbose) weft::set_log_level(weft::LogLevel::kInfo);
+  });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int shown = app.exit(error);
+    return shown == 0 ? 0 : static_cast<int>(weft::ExitCode::kUsage);
+  }
+  return static_cast<int>(code);
+}

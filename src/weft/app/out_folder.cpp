@@ -1,0 +1,72 @@
+#include "weft/app/out_folder.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace weft {
+namespace {
+
+constexpr int kAttemptsMax = 100;
+
+std::string system_text(int error) { return std::generic_category().message(error); }
+
+}  // namespace
+
+Result<OutFolder> OutFolder::open(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) {
+    return unavailable(
+        fmt::format("{}: cannot be made ({}); choose another --out", path, error.message()));
+  }
+  const std::string lock_path = path + "/.lock";
+  const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock < 0) {
+    return unavailable(fmt::format("{}: {}; choose another --out", lock_path, system_text(errno)));
+  }
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock);
+    return unavailable(fmt::format("{}: another peer is using it; choose another --out", path));
+  }
+  return OutFolder(path, lock);
+}
+
+Result<OutFolder> OutFolder::open_free(const std::string& path) {
+  for (int number = 1; number < kAttemptsMax; ++number) {
+    Result<OutFolder> folder = open(number == 1 ? path : fmt::format("{}-{}", path, number));
+    if (folder.ok()) return folder;
+  }
+  return open(fmt::format("{}-{}", path, kAttemptsMax));
+}
+
+OutFolder::OutFolder(OutFolder&& other) noexcept
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+
+OutFolder::~OutFolder() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+Result<std::string> OutFolder::set_checkpoints_aside() const {
+  std::error_code error;
+  const std::string folder = checkpoints_path();
+  if (!std::filesystem::exists(folder, error) || std::filesystem::is_empty(folder, error)) {
+    return std::string();
+  }
+  for (int number = 1; number <= kAttemptsMax; ++number) {
+    const std::string aside = fmt::format("{}-{}", folder, number);
+    if (std::filesystem::exists(aside, error)) continue;
+    std::filesystem::rename(folder, aside, error);
+    if (error) return unavailable(fmt::format("{}: {}", aside, error.message()));
+    return aside;
+  }
+  return unavailable(fmt::format("{}: remove some of the old checkpoint folders", path_));
+}
+
+}  // namespace weft

@@ -1,0 +1,45 @@
+// `weft run` and `weft join`: this process as one peer of a run.
+//
+// Where it stands: main -> here -> Trainer, Swarm, RunLoop. Threads: the main thread.
+// Fails: the reason goes to standard error, the code is exit_code.h's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/app/exit_code.h"
+#include "weft/base/time.h"
+
+namespace weft {
+
+struct RunRequest {
+  std::string recipe_path;
+  std::optional<int> peers;
+  std::string listen = "0.0.0.0:0";
+  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> seed;
+  std::optional<int> threads;
+  std::string out;  // empty: weft-runs/RECIPE
+  std::vector<std::string> settings;
+  bool resume = false;
+  bool json = false;
+};
+
+struct JoinRequest {
+  std::string ticket;
+  std::string out;  // empty: weft-runs/joined
+  std::string listen = "0.0.0.0:0";
+  std::optional<int> threads;
+  bool json = false;
+};
+
+// `started`: when the process began.
+ExitCode run_command(const RunRequest& request, TimePoint started);
+ExitCode join_command(const JoinRequest& request, TimePoint started);
+
+// "weft: REASON" on standard error.
+ExitCode report(const Status& status);
+
+}  // namespace weft

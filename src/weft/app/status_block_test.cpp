@@ -1,0 +1,106 @@
+#include "weft/app/status_block.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "weft/app/terminal.h"
+
+namespace weft {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Event round_event(int round) {
+  return Event("round")
+      .with("round", round)
+      .with("steps", 400)
+      .with("loss", 0.51234)
+      .with("accuracy", 0.8125)
+      .with("members", 4)
+      .with("samples_per_second", 3210.4)
+      .with("eta_s", 75.2)
+      .with("compute_share", 0.7)
+      .with("wait_share", 0.1)
+      .with("send_share", 0.2);
+}
+
+class ManualClock final : public Clock {
+ public:
+  TimePoint now() const override { return now_; }
+  std::int64_t unix_time_s() const override { return 0; }
+  void advance(Duration by) { now_ += by; }
+
+ private:
+  TimePoint now_{std::chrono::hours(1)};
+};
+
+TEST(StatusBlock, SaysWhereTheRunStandsAndWhatEachPeerDoes) {
+  StatusBlock block;
+  EXPECT_THAT(block.lines(80), IsEmpty());
+  block.hear(round_event(100));
+  block.hear(Event("peers")
+                 .with("peers", std::vector<std::string>{"b81f", "77aa"})
+                 .with("details", std::vector<std::string>{"this peer", "0.2 ms away"}));
+  EXPECT_THAT(block.lines(200),
+              ElementsAre("round 100/400 [#######.......................]  loss 0.5123  "
+                          "accuracy 81.2 %",
+                          "4 peers  3210 samples/s  ETA 1:15  compute 70 %, wait 10 %, send 20 %",
+                          "  b81f  this peer", "  77aa  0.2 ms away"));
+  for (const std::string& line : block.lines(20)) EXPECT_LE(line.size(), 20U);
+}
+
+TEST(StatusBlock, TextsOfTimesAndLines) {
+  EXPECT_EQ(duration_text(75.2), "1:15");
+  EXPECT_EQ(duration_text(4000), "1:06:40");
+  EXPECT_EQ(duration_text(-1), "-");
+  EXPECT_EQ(clipped("aé", 2), "a");
+  EXPECT_EQ(clipped("aé", 3), "aé");
+  EXPECT_EQ(round_line(round_event(7)),
+            "round 7/400  loss 0.5123  accuracy 81.2 %  4 peers  3210 samples/s  ETA 1:15");
+}
+
+TEST(Terminal, PlainWritesOneLineARoundAndNewsWithoutColour) {
+  std::string out;
+  ManualClock clock;
+  Terminal terminal(OutputMode::kPlain, 80, clock, [&](std::string_view text) { out += text; });
+  terminal.hear(round_event(1));
+  terminal.hear(Event("peer_left")
+                    .with("peer", std::string("b81f"))
+                    .with("reason", std::string("no heartbeat for 2.0 s"))
+                    .with("round", 2));
+  terminal.finish();
+  EXPECT_EQ(out,
+            round_line(round_event(1)) + "\npeer b81f left (no heartbeat for 2.0 s) in round 2\n");
+}
+
+TEST(Terminal, JsonWritesEveryEvent) {
+  std::string out;
+  ManualClock clock;
+  Terminal terminal(OutputMode::kJson, 80, clock, [&](std::string_view text) { out += text; });
+  terminal.hear(round_event(1));
+  terminal.say("for people");
+  EXPECT_EQ(out, to_json(round_event(1)) + "\n");
+}
+
+TEST(Terminal, LiveRedrawsInPlaceAtMostTenTimesASecond) {
+  std::string out;
+  ManualClock clock;
+  Terminal terminal(OutputMode::kLive, 80, clock, [&](std::string_view text) { out += text; });
+  terminal.hear(round_event(1));
+  EXPECT_THAT(out, HasSubstr("round 1/400"));
+  out.clear();
+  terminal.hear(round_event(2));
+  EXPECT_EQ(out, "");  // too soon
+  clock.advance(std::chrono::milliseconds(150));
+  terminal.hear(round_event(3));
+  EXPECT_EQ(out.substr(0, 7), "\x1b[2F\x1b[J");  // two lines up, and clear
+  EXPECT_THAT(out, HasSubstr("round 3/400"));
+  out.clear();
+  terminal.hear(Event("note").with("text", std::string("news")));
+  EXPECT_THAT(out, HasSubstr("\x1b[Jnews\nround 3/400"));  // news at once, above the block
+}
+
+}  // namespace
+}  // namespace weft

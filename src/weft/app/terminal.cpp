@@ -1,0 +1,101 @@
+#include "weft/app/terminal.h"
+
+#include <chrono>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace weft {
+namespace {
+
+constexpr Duration kRedrawInterval = std::chrono::milliseconds(100);
+
+std::size_t terminal_width() {
+  struct winsize size = {};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20) return size.ws_col - 1U;
+  return 100;
+}
+
+void write_standard_output(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+bool is_trouble(const Event& event) {
+  return event.kind == "peer_left" || event.kind == "quorum_lost" || event.kind == "failed" ||
+         event.kind == "state_mismatch" || event.kind == "peer_killed";
+}
+
+}  // namespace
+
+OutputMode output_mode(bool json) {
+  if (json) return OutputMode::kJson;
+  const char* const kind = std::getenv("TERM");
+  const bool able = kind != nullptr && std::string_view(kind) != "dumb";
+  return ::isatty(STDOUT_FILENO) == 1 && able ? OutputMode::kLive : OutputMode::kPlain;
+}
+
+Terminal::Terminal(OutputMode mode, std::size_t width, const Clock& clock, Write write)
+    : mode_(mode), width_(width), clock_(clock), write_(std::move(write)) {}
+
+Terminal Terminal::to_standard_output(OutputMode mode, const Clock& clock) {
+  return {mode, mode == OutputMode::kLive ? terminal_width() : 100, clock, write_standard_output};
+}
+
+void Terminal::hear(const Event& event) {
+  block_.hear(event);
+  if (mode_ == OutputMode::kJson) {
+    write_(to_json(event) + "\n");
+    return;
+  }
+  std::string news = describe(event);
+  if (mode_ == OutputMode::kPlain) {
+    if (event.kind == "round") news = round_line(event);
+    if (!news.empty()) write_(news + "\n");
+    return;
+  }
+  if (!news.empty() && is_trouble(event) && std::getenv("NO_COLOR") == nullptr) {
+    news = "\x1b[33m" + news + "\x1b[0m";
+  }
+  redraw(news.empty() ? "" : news + "\n", false);
+}
+
+void Terminal::say(std::string_view line) {
+  if (mode_ == OutputMode::kJson) return;
+  const std::string text = std::string(line) + "\n";
+  if (mode_ == OutputMode::kPlain) {
+    write_(text);
+  } else {
+    redraw(text, true);
+  }
+}
+
+void Terminal::finish() {
+  if (mode_ != OutputMode::kLive) return;
+  redraw("", true);
+  lines_drawn_ = 0;
+  block_ = StatusBlock();
+}
+
+// To the first line of the block, and everything below it cleared.
+std::string Terminal::erased() {
+  const std::string text = lines_drawn_ == 0 ? "" : fmt::format("\x1b[{}F\x1b[J", lines_drawn_);
+  lines_drawn_ = 0;
+  return text;
+}
+
+void Terminal::redraw(const std::string& news, bool forced) {
+  const TimePoint now = clock_.now();
+  const bool due = drawn_at_ == TimePoint::min() || now - drawn_at_ >= kRedrawInterval;
+  if (news.empty() && !due && !forced) return;
+  std::string text = erased() + news;
+  const std::vector<std::string> lines = block_.lines(width_);
+  for (const std::string& line : lines) text += line + "\n";
+  lines_drawn_ = lines.size();
+  drawn_at_ = now;
+  write_(text);
+}
+
+}  // namespace weft

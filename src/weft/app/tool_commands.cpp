@@ -1,0 +1,125 @@
+#include "weft/app/tool_commands.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "weft/app/environment.h"
+#include "weft/app/peer_command.h"
+#include "weft/base/parallel.h"
+#include "weft/collective/bench_all_reduce.h"
+#include "weft/data/catalog.h"
+#include "weft/train/bench_train.h"
+#include "weft/train/checkpoints.h"
+#include "weft/train/evaluate.h"
+#include "weft/train/event.h"
+#include "weft/train/wiring.h"
+
+namespace weft {
+namespace {
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+Result<std::string> evaluate(const EvalRequest& request) {
+  const SystemClock clock;
+  set_thread_count(request.threads);
+  WEFT_TRY_ASSIGN(const Recipe recipe, checkpoint_recipe(request.checkpoint));
+  WEFT_TRY_ASSIGN(const auto trainer, Trainer::make(recipe, data_places(), clock));
+  WEFT_TRY(load_checkpoint_into(request.checkpoint, *trainer));
+  WEFT_TRY_ASSIGN(const RoundMetrics metrics, trainer->evaluate_alone());
+  const double accuracy = metrics.correct / metrics.samples;
+  if (!request.json) {
+    return fmt::format(
+        "step {}: test accuracy {:.2f} % ({:.0f} of {:.0f}), loss {:.4f}, state {}\n",
+        trainer->steps_done(), 100.0 * accuracy, metrics.correct, metrics.samples, metrics.loss,
+        trainer->digest().substr(0, 16));
+  }
+  Event event("evaluation");
+  event.with("steps", trainer->steps_done())
+      .with("samples", static_cast<std::int64_t>(metrics.samples))
+      .with("test_accuracy", accuracy)
+      .with("loss", metrics.loss)
+      .with("state_hash", trainer->digest());
+  return fields_to_json(event) + "\n";
+}
+
+}  // namespace
+
+ExitCode eval_command(const EvalRequest& request) {
+  const Result<std::string> text = evaluate(request);
+  if (!text.ok()) return report(text.status());
+  print(*text);
+  return ExitCode::kOk;
+}
+
+ExitCode bench_train_command(const BenchTrainRequest& request) {
+  const SystemClock clock;
+  TrainBenchOptions options;
+  options.model = request.model;
+  options.batch = request.batch;
+  options.threads = request.threads;
+  options.duration = from_seconds(request.seconds);
+  const Result<TrainBenchResult> result = bench_train(options, clock);
+  if (!result.ok()) return report(result.status());
+  print(
+      request.json
+          ? to_json(*result) + "\n"
+          : fmt::format("{} batch {} with {} threads: {:.3f} ms a step (10 % {:.3f}, 90 % {:.3f}; "
+                        "{} steps)\n",
+                        result->model, result->batch, result->threads, result->median_ms,
+                        result->p10_ms, result->p90_ms, result->steps));
+  return ExitCode::kOk;
+}
+
+ExitCode bench_all_reduce_command(const BenchAllReduceRequest& request) {
+  const Result<AllReduceBenchResult> result = bench_all_reduce(request.options);
+  if (!result.ok()) return report(result.status());
+  // A rank that was started by itself has nothing to report unless it is the first.
+  if (request.options.rank.value_or(0) != 0) return ExitCode::kOk;
+  print(request.json
+            ? to_json(*result) + "\n"
+            : fmt::format("{} peers, {} bytes over {}: {:.6f} s (best {:.6f}), {:.3f} GB/s "
+                          "of bus bandwidth\n",
+                          result->peers, result->bytes, result->transport, result->median_seconds,
+                          result->min_seconds, result->bus_bandwidth_gb_per_s));
+  return ExitCode::kOk;
+}
+
+ExitCode data_list_command() {
+  print(data_list_text(list_datasets(data_places())));
+  return ExitCode::kOk;
+}
+
+ExitCode data_get_command(const std::string& name) {
+  const Result<DatasetReport> found = find_dataset(name, data_places());
+  if (!found.ok()) return report(found.status());
+  print(data_get_text(*found));
+  return found->found ? ExitCode::kOk : ExitCode::kUnavailable;
+}
+
+ExitCode data_check_command(const std::string& name) {
+  const Result<std::vector<FileReport>> files = check_dataset(name, data_places());
+  if (!files.ok()) return report(files.status());
+  print(data_check_text(name, *files));
+  for (const FileReport& file : *files) {
+    if (!file.status.ok()) return exit_code_of(file.status);
+  }
+  return ExitCode::kOk;
+}
+
+ExitCode version_command() {
+  print("weft " WEFT_VERSION "\n");
+  return ExitCode::kOk;
+}
+
+ExitCode recipe_keys_command() {
+  print(recipe_key_table());
+  return ExitCode::kOk;
+}
+
+ExitCode events_command() {
+  print(event_page());
+  return ExitCode::kOk;
+}
+
+}  // namespace weft

@@ -1,0 +1,45 @@
+// The commands beside training: eval, bench, data, version and the lists for the documentation.
+//
+// Threads: the main thread. Fails: the reason goes to standard error, the code is exit_code.h's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "weft/app/exit_code.h"
+#include "weft/collective/bench_all_reduce.h"
+
+namespace weft {
+
+struct EvalRequest {
+  std::string checkpoint;
+  int threads = 1;
+  bool json = false;
+};
+ExitCode eval_command(const EvalRequest& request);
+
+struct BenchTrainRequest {
+  std::string model = "cnn";
+  std::int64_t batch = 64;
+  int threads = 1;
+  double seconds = 5.0;
+  bool json = false;
+};
+ExitCode bench_train_command(const BenchTrainRequest& request);
+
+struct BenchAllReduceRequest {
+  AllReduceBenchOptions options;
+  bool json = false;
+};
+ExitCode bench_all_reduce_command(const BenchAllReduceRequest& request);
+
+ExitCode data_list_command();
+ExitCode data_get_command(const std::string& name);
+ExitCode data_check_command(const std::string& name);
+
+ExitCode version_command();
+// Every recipe key, and every kind of event, as Markdown.
+ExitCode recipe_keys_command();
+ExitCode events_command();
+
+}  // namespace weft
