@@ -2,7 +2,11 @@
 // function of a header is compiled for AVX2.
 #if defined(__x86_64__)
 
+#include <immintrin.h>
+
 #include "weft/kernel/rows.h"
+
+#define WEFT_ROWS_AVX2 1
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
