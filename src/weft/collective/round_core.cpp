@@ -134,13 +134,14 @@ void RoundCore::settle(TimePoint now) {
     const std::shared_ptr<FloatBuffer> result = attempt_->core->result();
     attempt_->hash = xxh3_128(as_bytes(std::span<const float>(std::as_const(*result).span())));
     if (!frozen_) {
+      attempt_->announced = true;
       last_done_ = DoneMessage{attempt_->id, attempt_->hash};
       for (int rank = 0; rank < view_.size(); ++rank) {
         if (Rank(rank) != self_) send_done(Rank(rank));
       }
     }
   }
-  if (attempt_->done && all_done()) {
+  if (attempt_->announced && all_done()) {
     committed_ = attempt_->id.round;
     end_attempt({}, now);
   }
@@ -162,7 +163,7 @@ bool RoundCore::all_done() {
 }
 
 void RoundCore::learn_committed(Round round, TimePoint now) {
-  if (!attempt_ || !attempt_->done || attempt_->id.round > round) return;
+  if (!attempt_ || !attempt_->announced || attempt_->id.round > round) return;
   committed_ = attempt_->id.round;
   end_attempt({}, now);
 }
@@ -230,10 +231,8 @@ Status RoundCore::on_frame(const PeerId& from, const FrameView& frame, TimePoint
   if (rank.value() < 0 || rank == self_) {
     // A member of the next view may speak before we have heard of that view.
     if (frame.type != frame_type::kReady) return {};
-    WEFT_TRY_ASSIGN(ReadyMessage message, ReadyMessage::decode(frame.head));
-    if (message.id.view.number > view_.id.number && early_.size() < kEarlyMax) {
-      early_[from] = std::move(message);
-    }
+    WEFT_TRY_ASSIGN(const ReadyMessage message, ReadyMessage::decode(frame.head));
+    keep_early(from, message);
     return {};
   }
   switch (frame.type) {
@@ -283,11 +282,19 @@ Status RoundCore::on_segment(Rank from, const FrameView& frame, TimePoint now) {
   return {};
 }
 
+void RoundCore::keep_early(const PeerId& from, const ReadyMessage& message) {
+  // Of a view that we do not know we cannot have sent anything yet.
+  if (message.id.view.number <= view_.id.number || !message.received.empty()) return;
+  if (early_.size() < kEarlyMax || early_.contains(from)) early_[from] = message;
+}
+
 Status RoundCore::on_ready(Rank from, const ReadyMessage& message, TimePoint now) {
   if (message.id.view.number > view_.id.number) {
-    early_[id_of(from)] = message;
+    keep_early(id_of(from), message);
     return {};
   }
+  // Said again because the answer is long in coming: nothing new.
+  if (peer(from).ready && peer(from).ready->id == message.id) return {};
   if (message.id.view != view_.id || message.id.round <= committed_) return {};
   learn_committed(Round(message.id.round.value() - 1), now);
   if (message.id.round != committed_.next()) {
@@ -367,6 +374,7 @@ void RoundCore::on_timer(TimePoint now) {
     attempt_->progress = now;
   } else if (!attempt_->asked) {
     attempt_->asked = peer_id;
+    send_ready(rank);
     send_control(rank, frame_type::kProgress, ProgressMessage{attempt_->id, true, {}, {}}.encode());
   } else {
     stalls_.push_back(

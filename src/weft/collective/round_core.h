@@ -114,6 +114,9 @@ class RoundCore final : private AllReduceSink {
     CollectiveId id;
     std::shared_ptr<AllReduce> core;
     bool done = false;
+    // Done was said. A round that completes after the freeze is not announced, and so not
+    // committed by what others say: the promise has told that this member was not done with it.
+    bool announced = false;
     Hash128 hash{};
     TimePoint begun;
     // The last time that anything moved.
@@ -125,6 +128,7 @@ class RoundCore final : private AllReduceSink {
   void send(Rank to, Frame frame) override;
   std::size_t queued_bytes(Rank to) const override;
 
+  void keep_early(const PeerId& from, const ReadyMessage& message);
   Status on_ready(Rank from, const ReadyMessage& message, TimePoint now);
   Status on_done(Rank from, const DoneMessage& message, TimePoint now);
   Status on_progress(Rank from, const ProgressMessage& message, TimePoint now);

@@ -134,11 +134,9 @@ void SwarmCore::on_frame(const PeerId& from, Lane /*lane*/, const FrameView& fra
 }
 
 Status SwarmCore::on_collective_frame(const PeerId& from, const FrameView& frame) {
-  const bool from_member = view().contains(from) || std::ranges::count(sources_, from) > 0;
-  // A joiner that has become a member says Ready perhaps before we have heard of the new view.
-  const bool from_newcomer =
-      frame.type == frame_type::kReady && membership_.role(from) != PeerRole::kStranger;
-  if (!from_member && !from_newcomer) return {};
+  // A member of a view that we have not heard of yet says Ready perhaps; it may be unknown here.
+  const bool from_member = is_member() && view().contains(from);
+  if (!from_member && frame.type != frame_type::kReady) return {};
   membership_.heard(from, now());
   switch (frame.type) {
     case frame_type::kFinished: {
