@@ -80,10 +80,12 @@ def main(arguments):
     clean.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + 60 * options.minutes
     files = [path.resolve() for path in options.files] or compiled_sources(options.build)
+    results = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda path: check(path, options.build, deadline, clean), files))
-    for text in filter(None, results):
-        print(text)
+        for text in pool.map(lambda path: check(path, options.build, deadline, clean), files):
+            results.append(text)
+            if text:
+                print(text, flush=True)
     left = results.count(None)
     failed = sum(1 for text in results if text)
     if left:
