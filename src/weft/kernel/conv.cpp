@@ -2,7 +2,9 @@
 
 #include "weft/kernel/conv_plain.h"
 #include "weft/kernel/cpu/conv_onednn.h"
+#include "weft/kernel/cpu/winograd.h"
 #include "weft/kernel/elementwise.h"
+#include "weft/kernel/linear.h"
 
 namespace weft {
 namespace {
@@ -13,6 +15,19 @@ void write(const Array& from, Array& to, bool accumulate_into) {
   } else {
     to.copy_from(from);
   }
+}
+
+Array backward_plain(const Array& g, const Conv2dSaved& saved, const Conv2dWeightGradients& out,
+                     bool wants_data) {
+  if (out.weight != nullptr) {
+    Array dw = Array::empty(out.weight->shape(), DType::kF64);
+    Array db = Array::empty({g.dim(1)}, DType::kF64);
+    plain::conv2d_backward_weights(saved.x.contiguous(), g, saved.geometry, dw, &db);
+    write(dw, *out.weight, out.accumulate_weight);
+    if (out.bias != nullptr) write(db, *out.bias, out.accumulate_bias);
+  }
+  if (!wants_data) return {};
+  return plain::conv2d_backward_data(g, saved.weight.contiguous(), saved.x.shape(), saved.geometry);
 }
 
 }  // namespace
@@ -34,35 +49,29 @@ Array conv2d_forward(const Array& x, const Array& weight, const Array& bias,
   if (x.dtype() == DType::kF64) {
     return plain::conv2d_forward(x.contiguous(), weight.contiguous(), bias, geometry, relu);
   }
+  if (winograd::applies(x.shape(), weight.shape(), geometry)) {
+    return winograd::conv2d_forward(x, weight, bias, geometry, relu);
+  }
   return onednn::conv2d_forward(x, weight, bias, geometry, relu);
 }
 
-Array conv2d_backward_data(const Array& dy, const Array& weight, const Shape& x_shape,
-                           const Conv2dGeometry& geometry) {
-  if (dy.size() == 0) return Array::zeros(x_shape, dy.dtype());
-  if (dy.dtype() == DType::kF64) {
-    return plain::conv2d_backward_data(dy.contiguous(), weight.contiguous(), x_shape, geometry);
-  }
-  return onednn::conv2d_backward_data(dy, weight, x_shape, geometry);
-}
-
-void conv2d_backward_weights(const Array& x, const Array& dy, const Conv2dGeometry& geometry,
-                             const Conv2dWeightGradients& out) {
-  WEFT_CHECK(out.weight != nullptr);
+Array conv2d_backward(const Array& dy, const Conv2dSaved& saved, const Conv2dWeightGradients& out,
+                      bool wants_data) {
+  const Shape& shape = saved.x.shape();
   if (dy.size() == 0) {
-    if (!out.accumulate_weight) out.weight->fill(0.0);
+    if (out.weight != nullptr && !out.accumulate_weight) out.weight->fill(0.0);
     if (out.bias != nullptr && !out.accumulate_bias) out.bias->fill(0.0);
-    return;
+    return wants_data ? Array::zeros(shape, dy.dtype()) : Array();
   }
-  if (x.dtype() != DType::kF64) {
-    onednn::conv2d_backward_weights(x, dy, geometry, out);
-    return;
+  const bool f64 = dy.dtype() == DType::kF64;
+  if (!f64 && winograd::applies(shape, saved.weight.shape(), saved.geometry)) {
+    return winograd::conv2d_backward(dy, saved, out, wants_data);
   }
-  Array dw = Array::empty(out.weight->shape(), DType::kF64);
-  Array db = Array::empty({dy.dim(1)}, DType::kF64);
-  plain::conv2d_backward_weights(x.contiguous(), dy.contiguous(), geometry, dw, &db);
-  write(dw, *out.weight, out.accumulate_weight);
-  if (out.bias != nullptr) write(db, *out.bias, out.accumulate_bias);
+  const Array g = saved.y.defined() ? relu_backward(dy, saved.y) : dy;
+  if (f64) return backward_plain(g.contiguous(), saved, out, wants_data);
+  if (out.weight != nullptr) onednn::conv2d_backward_weights(saved.x, g, saved.geometry, out);
+  if (!wants_data) return {};
+  return onednn::conv2d_backward_data(g, saved.weight, shape, saved.geometry);
 }
 
 }  // namespace weft

@@ -31,18 +31,24 @@ Shape conv2d_shape(const Shape& x, const Shape& weight, const Conv2dGeometry& ge
 Array conv2d_forward(const Array& x, const Array& weight, const Array& bias,
                      const Conv2dGeometry& geometry, bool relu);
 
-// dx of shape `x_shape`.
-Array conv2d_backward_data(const Array& dy, const Array& weight, const Shape& x_shape,
-                           const Conv2dGeometry& geometry);
+// What the backward needs of a forward.
+struct Conv2dSaved {
+  Array x;
+  Array weight;
+  Array y;  // only after a fused ReLU
+  Conv2dGeometry geometry;
+};
 
 // Where the weights' gradients go: contiguous arrays; with `accumulate` they are added to.
 struct Conv2dWeightGradients {
-  Array* weight = nullptr;  // REQUIRED: its shape says that of the weights
+  Array* weight = nullptr;  // null: not wanted
   bool accumulate_weight = false;
-  Array* bias = nullptr;  // null: not wanted
+  Array* bias = nullptr;  // only together with `weight`
   bool accumulate_bias = false;
 };
-void conv2d_backward_weights(const Array& x, const Array& dy, const Conv2dGeometry& geometry,
-                             const Conv2dWeightGradients& out);
+
+// All gradients for the gradient `dy` of the result. Returns dx, undefined unless wanted.
+Array conv2d_backward(const Array& dy, const Conv2dSaved& saved, const Conv2dWeightGradients& out,
+                      bool wants_data);
 
 }  // namespace weft

@@ -71,6 +71,7 @@ struct Inputs {
         weight(random(c.weight, 2)),
         bias(random({c.weight[0]}, 3)),
         dy(random(conv2d_shape(c.x, c.weight, c.geometry), 4)) {}
+  Conv2dSaved saved(const Case& c) const { return {x, weight, {}, c.geometry}; }
   Array x, weight, bias, dy;
 };
 
@@ -90,7 +91,7 @@ TEST(Conv2d, EqualsPlainLoops) {
 TEST(Conv2d, GradientOfTheInputEqualsPlainLoops) {
   for (const Case& c : cases()) {
     const Inputs in(c);
-    expect_close(conv2d_backward_data(in.dy, in.weight, c.x, c.geometry),
+    expect_close(conv2d_backward(in.dy, in.saved(c), {}, true),
                  plain::conv2d_backward_data(wide(in.dy), wide(in.weight), c.x, c.geometry),
                  c.name);
   }
@@ -104,18 +105,36 @@ TEST(Conv2d, GradientsOfTheWeightsEqualPlainLoopsAndAreAdded) {
     plain::conv2d_backward_weights(wide(in.x), wide(in.dy), c.geometry, dw64, &db64);
     Array dw = Array::empty(c.weight);
     Array db = Array::empty({c.weight[0]});
-    conv2d_backward_weights(in.x, in.dy, c.geometry, {&dw, false, &db, false});
+    conv2d_backward(in.dy, in.saved(c), {&dw, false, &db, false}, false);
     expect_close(dw, dw64, c.name);
     expect_close(db, db64, c.name + " bias");
-    conv2d_backward_weights(in.x, in.dy, c.geometry, {&dw, true, &db, true});
+    conv2d_backward(in.dy, in.saved(c), {&dw, true, &db, true}, false);
     for (double& value : dw64.flat<double>()) value *= 2;
     for (double& value : db64.flat<double>()) value *= 2;
     expect_close(dw, dw64, c.name + " added");
     expect_close(db, db64, c.name + " bias added");
     Array alone = Array::empty(c.weight);
-    conv2d_backward_weights(in.x, in.dy, c.geometry, {&alone});
+    conv2d_backward(in.dy, in.saved(c), {&alone}, false);
     for (double& value : dw64.flat<double>()) value /= 2;
     expect_close(alone, dw64, c.name + " without bias");
+  }
+}
+
+TEST(Conv2d, TheFusedReluCutsOffGradients) {
+  for (const Case& c : cases()) {
+    const Inputs in(c);
+    Conv2dSaved saved = in.saved(c);
+    saved.y = conv2d_forward(in.x, in.weight, in.bias, c.geometry, true);
+    const Array g = wide(relu_backward(in.dy, saved.y.strided()));
+    Array dw = Array::empty(c.weight);
+    Array db = Array::empty({c.weight[0]});
+    const Array dx = conv2d_backward(in.dy, saved, {&dw, false, &db, false}, true);
+    Array dw64 = Array::empty(c.weight, DType::kF64);
+    Array db64 = Array::empty({c.weight[0]}, DType::kF64);
+    plain::conv2d_backward_weights(wide(in.x), g, c.geometry, dw64, &db64);
+    expect_close(dw, dw64, c.name);
+    expect_close(db, db64, c.name);
+    expect_close(dx, plain::conv2d_backward_data(g, wide(in.weight), c.x, c.geometry), c.name);
   }
 }
 
@@ -137,7 +156,7 @@ TEST(Conv2d, TakesBlockedAndStridedInputs) {
   for (const Array& x : {blocked, plain_x, odd}) {
     for (const Array& gradient : {dy, dy.strided()}) {
       Array dw = Array::empty(c.weight);
-      conv2d_backward_weights(x, gradient, {}, {&dw});
+      conv2d_backward(gradient, {x, in.weight, {}, {}}, {&dw}, false);
       expect_close(dw, want_dw, "");
     }
   }
@@ -147,7 +166,8 @@ TEST(Conv2d, NoImagesGiveZeroGradients) {
   const Array y = conv2d_forward(Array::empty({0, 3, 5, 5}), random({4, 3, 3, 3}, 6), {}, {}, true);
   EXPECT_EQ(y.shape(), (Shape{0, 4, 3, 3}));
   Array dw = Array::full({4, 3, 3, 3}, 5.0);
-  conv2d_backward_weights(Array::empty({0, 3, 5, 5}), y, {}, {&dw});
+  const Array dx = conv2d_backward(y, {Array::empty({0, 3, 5, 5}), dw, {}, {}}, {&dw}, true);
+  EXPECT_EQ(dx.shape(), (Shape{0, 3, 5, 5}));
   EXPECT_EQ(dw.to_vector<float>(), std::vector<float>(108, 0.0F));
 }
 
@@ -158,10 +178,10 @@ TEST(Conv2d, HasTheSameBitsForAnyThreadCount) {
     for (const int threads : {1, 2, 3}) {
       set_thread_count(threads);
       const Array y = conv2d_forward(in.x, in.weight, in.bias, c.geometry, true).strided();
-      const Array dx = conv2d_backward_data(in.dy, in.weight, c.x, c.geometry).strided();
+      const Array dx = conv2d_backward(in.dy, in.saved(c), {}, true).strided();
       Array dw = Array::empty(c.weight);
       Array db = Array::empty({c.weight[0]});
-      conv2d_backward_weights(in.x, in.dy, c.geometry, {&dw, false, &db, false});
+      conv2d_backward(in.dy, in.saved(c), {&dw, false, &db, false}, false);
       std::vector<float> all;
       for (const Array& part : {y, dx, dw, db}) {
         const std::vector<float> values = part.to_vector<float>();

@@ -161,7 +161,7 @@ TEST(GemmLoops, GenericBuildAgrees) {
   const GemmOperand left{a.data<float>(), 50, 1};
   const GemmOperand right{b.data<float>(), 11, 1};
   kGemmLoopsGeneric.pack(right, 50, 11, packed.data());
-  kGemmLoopsGeneric.multiply({13, 11, 50}, left, packed.data(), {out.data(), 11});
+  kGemmLoopsGeneric.multiply({13, 11, 50}, left, {packed.data(), kGemmPanel}, {out.data(), 11});
   expect_near(Array::from(out, {13, 11}), product(a, b), 1e-4);
 }
 

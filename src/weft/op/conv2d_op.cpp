@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "weft/kernel/conv.h"
-#include "weft/kernel/linear.h"
 #include "weft/op/conv.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
@@ -53,31 +52,24 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& bias,
   }
 }
 
-struct Saved {
-  Array x;
-  Array weight;
-  Array y;  // only with the activation
-  Conv2dGeometry geometry;
-};
-
-void run_backward(const Saved& saved, const Array& dy, const InputGradients& dx) {
-  const Array g = saved.y.defined() ? relu_backward(dy, saved.y) : dy;
+void run_backward(const Conv2dSaved& saved, const Array& dy, const InputGradients& dx) {
+  Conv2dWeightGradients out;
+  GradientTarget weight;
+  GradientTarget bias;
   if (dx.needs(1) || dx.needs(2)) {
     // Both come from one pass; what is not wanted goes to memory of its own.
-    GradientTarget weight =
-        dx.needs(1) ? dx.target(1) : GradientTarget{Array::empty(saved.weight.shape(), g.dtype())};
-    Conv2dWeightGradients out{&weight.array, weight.accumulate};
-    GradientTarget bias;
-    if (dx.needs(2)) {
-      bias = dx.target(2);
-      out.bias = &bias.array;
-      out.accumulate_bias = bias.accumulate;
-    }
-    conv2d_backward_weights(saved.x, g, saved.geometry, out);
+    weight =
+        dx.needs(1) ? dx.target(1) : GradientTarget{Array::empty(saved.weight.shape(), dy.dtype())};
+    out.weight = &weight.array;
+    out.accumulate_weight = weight.accumulate;
   }
-  if (dx.needs(0)) {
-    dx.add(0, conv2d_backward_data(g, saved.weight, saved.x.shape(), saved.geometry));
+  if (dx.needs(2)) {
+    bias = dx.target(2);
+    out.bias = &bias.array;
+    out.accumulate_bias = bias.accumulate;
   }
+  Array gradient = conv2d_backward(dy, saved, out, dx.needs(0));
+  if (dx.needs(0)) dx.add(0, std::move(gradient));
 }
 
 }  // namespace
@@ -89,7 +81,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
   const bool relu = options.activation == Activation::kRelu;
   Array y = conv2d_forward(x.array(), weight.array(), bias.array(), geometry, relu);
   return record("conv2d", y, {&x, &weight, &bias},
-                [saved = Saved{x.array(), weight.array(), relu ? y : Array(), geometry}](
+                [saved = Conv2dSaved{x.array(), weight.array(), relu ? y : Array(), geometry}](
                     const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); });
 }
 

@@ -17,13 +17,6 @@ constexpr std::int64_t kPanelsAtOnce = 8;
 // Below this many multiply-adds a thread is not worth waking.
 constexpr std::int64_t kGrainProducts = 64 * 1024;
 
-const GemmLoops& loops() {
-#if defined(__x86_64__)
-  if (use_avx2()) return kGemmLoopsAvx2;
-#endif
-  return kGemmLoopsGeneric;
-}
-
 struct Work {
   GemmSize size;
   GemmOperand a;
@@ -50,7 +43,7 @@ Work rows_of(const Work& work, std::int64_t begin, std::int64_t end) {
 
 // One block of at most kPanelsAtOnce panels.
 void run_block(const Work& work, float* packed) {
-  const GemmLoops& inner = loops();
+  const GemmLoops& inner = gemm_loops();
   for (std::int64_t k = 0; k < work.size.k || k == 0; k += kDepthMax) {
     const std::int64_t depth = std::min(kDepthMax, work.size.k - k);
     const bool last = k + depth >= work.size.k;
@@ -67,7 +60,7 @@ void run_block(const Work& work, float* packed) {
       out.relu = last && work.c.relu;
       inner.multiply({work.size.m, width, depth},
                      {work.a.data + k * work.a.column_step, work.a.row_step, work.a.column_step},
-                     panel, out);
+                     {panel, kGemmPanel}, out);
     }
   }
 }
@@ -85,6 +78,13 @@ void run(const Work& work) {
 }
 
 }  // namespace
+
+const GemmLoops& gemm_loops() {
+#if defined(__x86_64__)
+  if (use_avx2()) return kGemmLoopsAvx2;
+#endif
+  return kGemmLoopsGeneric;
+}
 
 void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, const GemmOutput& c) {
   if (size.m == 0 || size.n == 0) return;

@@ -10,14 +10,24 @@ namespace weft {
 // Columns of a tile of c, and of a packed panel of b.
 inline constexpr std::int64_t kGemmPanel = 16;
 
+// kGemmPanel columns of b: row k begins at data + k * step.
+struct GemmPanel {
+  const float* data;
+  std::int64_t step;
+};
+
 struct GemmLoops {
   // Copies rows [0, rows) and `columns` <= kGemmPanel columns of `b` to packed[rows][kGemmPanel],
   // zeros behind the last column.
   void (*pack)(const GemmOperand& b, std::int64_t rows, std::int64_t columns, float* packed);
-  // All rows of c times one panel; size.n <= kGemmPanel.
-  void (*multiply)(const GemmSize& size, const GemmOperand& a, const float* packed,
+  // All rows of a times one panel, of which the first size.n <= kGemmPanel columns count; all of
+  // them are read.
+  void (*multiply)(const GemmSize& size, const GemmOperand& a, const GemmPanel& panel,
                    const GemmOutput& c);
 };
+
+// The best for this processor.
+const GemmLoops& gemm_loops();
 
 extern const GemmLoops kGemmLoopsGeneric;
 #if defined(__x86_64__)

@@ -126,6 +126,16 @@ Array like_with_shape(const Array& array, const Shape& shape) {
   return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc));
 }
 
+Array blocks_of_8(const Shape& shape) {
+  const MemoryDesc desc(dims_of(shape), dnnl::memory::data_type::f32, Tag::nChw8c);
+  return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc));
+}
+
+Array in_blocks_of_8(const Array& array) {
+  if (channel_block(array) == 8) return array;
+  return in_order_of(array, blocks_of_8(array.shape()));
+}
+
 Array in_order_of(const Array& values, const Array& model) {
   if (values.is_contiguous() && model.is_strided()) return values;
   if (values.format() != nullptr && values.format() == model.format()) return values;

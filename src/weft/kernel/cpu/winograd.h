@@ -1,0 +1,27 @@
+// 3x3 convolutions of stride 1 by Winograd's minimal filtering: 16 products for a 2x2 tile of
+// results instead of 36. For conv.cpp; f32, no shape here is empty.
+//
+// IMPLEMENTATION: Lavin, Gray, "Fast algorithms for convolutional neural networks", CVPR 2016,
+// section 4.1, F(2x2, 3x3); the gradients are the adjoints of the same three transforms, so they
+// share the transformed tiles. Images and results are in blocks of 8 channels; a group of tiles
+// goes through all its steps while it is in the second-level cache. For N images of T tiles, C and
+// O channels a product takes 32 N T C O flops.
+// Deterministic: the same bits for any thread count; images are independent, and the weight
+// gradient is summed in parts that depend on the batch alone.
+#pragma once
+
+#include "weft/kernel/conv.h"
+
+namespace weft::winograd {
+
+// Whether this processor and shape have it.
+bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry);
+
+Array conv2d_forward(const Array& x, const Array& weight, const Array& bias,
+                     const Conv2dGeometry& geometry, bool relu);
+
+// As conv.h's conv2d_backward.
+Array conv2d_backward(const Array& dy, const Conv2dSaved& saved, const Conv2dWeightGradients& out,
+                      bool wants_data);
+
+}  // namespace weft::winograd
