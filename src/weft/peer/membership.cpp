@@ -52,7 +52,7 @@ Membership::Core::Core(MembershipOptions given, MembershipSink& outlet, Rng rand
       strangers(options.strangers_max, options.stranger_frames_max, options.stranger_timeout) {}
 
 PeerRole Membership::Core::role(const PeerId& peer) const {
-  if (active() && view.contains(peer)) return PeerRole::kMember;
+  if (active() && (is_other_member(peer) || peer == options.self)) return PeerRole::kMember;
   if (attempt && attempt->known.contains(peer)) return PeerRole::kMember;
   return joiners.count(peer) != 0 ? PeerRole::kJoiner : PeerRole::kStranger;
 }
@@ -143,7 +143,7 @@ bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
     send(from, frame_type::kOutside, OutsideMessage{options.incarnation});
     return false;
   }
-  if (theirs == view.id) return view.contains(from);
+  if (theirs == view.id) return is_other_member(from) || from == options.self;
   // Whoever is ahead answers an old heartbeat with its view.
   if (theirs > view.id) {
     send_heartbeat(from);
@@ -168,6 +168,7 @@ void Membership::Core::tell_current(const PeerId& to) {
 }
 
 void Membership::Core::on_timer() {
+  stirred = true;
   if (now >= beat_at) beat();
   if (active()) watch_links();
   if (attempt) join_timer();
@@ -176,7 +177,8 @@ void Membership::Core::on_timer() {
 
 // Draws the consequences of whatever just happened.
 void Membership::Core::settle() {
-  if (!active()) return;
+  if (!active() || (!stirred && now < propose_at)) return;
+  stirred = false;
   if (leaving && all_others_gone()) {
     finish_leave();
     return;
@@ -193,6 +195,7 @@ TimePoint Membership::Core::next_deadline() const {
   }
   if (!active()) return soonest;
   soonest = std::min({soonest, propose_at, leave_ends});
+  if (all_linked()) return soonest;
   for (const auto& [peer, member] : watched) {
     if (member.linked) continue;
     soonest = std::min(soonest, member.dial_at);
@@ -232,6 +235,7 @@ void Membership::suspect(const PeerId& peer, const std::string& reason, TimePoin
 void Membership::leave(TimePoint now) {
   core_->now = now;
   core_->leave();
+  core_->stirred = true;
   core_->settle();
 }
 

@@ -116,7 +116,7 @@ ViewValue Membership::Core::fresh_value() const {
 
 void Membership::Core::freeze() {
   if (frozen) return;
-  frozen = true;
+  frozen = stirred = true;
   frozen_since = now;
   if (!trouble_since) trouble_since = now;
   if (state == MembershipState::kMember) state = MembershipState::kChanging;
@@ -262,6 +262,8 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   ballots = 0;
   remember_departures(change);
   rebuild_watch(previous);
+  count_unlinked();
+  stirred = true;
   choose_observers();
   for (const auto& [peer, joiner] : joiners) {
     if (joiner.sponsor == options.self) send(peer, frame_type::kViewNotice, notice);

@@ -5,9 +5,8 @@
 //   membership_change.cpp  ballots, installation of views, isolation, leaving
 //   membership_join.cpp    the joiner's side and the side that lets it in
 //
-// Every entry point sets `now` first and ends in settle(). All sets are ordered, so that the same
-// events give the same actions.
-// Threads: as Membership.
+// Every entry point sets `now` first and ends in settle(), which does nothing unless `stirred`. All
+// sets are ordered, so that the same events give the same actions. Threads: as Membership.
 #pragma once
 
 #include <array>
@@ -117,6 +116,8 @@ struct Membership::Core {
   void on_timer();
   void settle();
   TimePoint next_deadline() const;
+  // Of a peer in a view that may be large.
+  bool is_other_member(const PeerId& peer) const { return watched.count(peer) != 0; }
 
   // --- membership_watch.cpp
   void on_link_up(const LinkInfo& link);
@@ -138,6 +139,8 @@ struct Membership::Core {
   std::vector<Departure> departures() const;
   void add_bad_links(std::vector<Departure>& out) const;
   int reachable() const;
+  bool all_linked() const { return unlinked == 0; }
+  void count_unlinked();
   void choose_observers();
 
   // --- membership_change.cpp
@@ -206,12 +209,16 @@ struct Membership::Core {
   ViewNoticeMessage notice;
   std::map<PeerId, LinkInfo> links;
   std::map<PeerId, Watched> watched;
+  // How many of them have no link.
+  int unlinked = 0;
   std::map<PeerId, Joiner> joiners;
   // The latest reason for which each former member went.
   std::map<PeerId, Departure> departed;
   Strangers strangers;
   std::optional<JoinAttempt> attempt;
 
+  // Something happened from which settle() may draw consequences.
+  bool stirred = false;
   std::uint64_t beats = 0;
   TimePoint beat_at = kNever;
   std::vector<PeerId> observers_of_self;

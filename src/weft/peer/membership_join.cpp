@@ -272,6 +272,7 @@ void Membership::Core::on_admit_request(const PeerId& from, const AdmitRequestMe
          JoinRefusedMessage{RefusalCode::kUnknownJoiner, 0, "prove the ticket again"});
     return;
   }
+  if (!found->second.ready) stirred = true;
   found->second.ready = true;
 }
 

@@ -24,6 +24,7 @@ std::string short_reason(std::string reason) {
 }  // namespace
 
 void Membership::Core::on_link_up(const LinkInfo& link) {
+  stirred = true;
   links.insert_or_assign(link.peer, link);
   const auto found = watched.find(link.peer);
   if (found != watched.end()) {
@@ -32,6 +33,7 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
     member.had_link = true;
     member.dial_at = kNever;
     member.patience = options.reconnect_timeout;
+    count_unlinked();
     heard(link.peer);
     send_heartbeat(link.peer);
     if (leaving) send(link.peer, frame_type::kLeaving, LeavingMessage{view.id});
@@ -59,6 +61,7 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
 }
 
 void Membership::Core::on_link_down(const PeerId& peer, const Status& why) {
+  stirred = true;
   links.erase(peer);
   strangers.remove(peer);
   const auto found = watched.find(peer);
@@ -68,6 +71,7 @@ void Membership::Core::on_link_down(const PeerId& peer, const Status& why) {
       member.linked = false;
       member.unlinked_since = now;
       member.dial_at = options.self < peer ? now : now + kDialStagger;
+      count_unlinked();
     } else if (member.had_link) {
       set_suspicion(peer, SuspicionKind::kLink,
                     "connection lost, and again on dialling: " + why.message());
@@ -150,7 +154,13 @@ void Membership::Core::watch_members() {
   }
 }
 
+void Membership::Core::count_unlinked() {
+  unlinked = static_cast<int>(std::count_if(
+      watched.begin(), watched.end(), [](const auto& entry) { return !entry.second.linked; }));
+}
+
 void Membership::Core::watch_links() {
+  if (all_linked()) return;
   for (auto& [peer, member] : watched) {
     if (member.linked) continue;
     if (now >= member.dial_at) {
@@ -168,6 +178,7 @@ void Membership::Core::set_suspicion(const PeerId& peer, SuspicionKind kind,
                                      const std::string& reason) {
   const auto found = watched.find(peer);
   if (!active() || found == watched.end() || found->second.own) return;
+  stirred = true;
   found->second.own = OwnSuspicion{kind, short_reason(reason), now, now, kTellGap};
   tell_suspicions();
 }
@@ -175,6 +186,7 @@ void Membership::Core::set_suspicion(const PeerId& peer, SuspicionKind kind,
 void Membership::Core::withdraw_suspicion(const PeerId& peer) {
   const auto found = watched.find(peer);
   if (found == watched.end() || !found->second.own) return;
+  stirred = true;
   found->second.own.reset();
   for (const auto& [other, member] : watched) {
     if (other == peer || !member.linked) continue;
@@ -209,6 +221,7 @@ void Membership::Core::on_suspicion(const PeerId& from, const SuspicionMessage& 
   if (!is_current(from, message.view)) return;
   const auto found = watched.find(message.who);
   if (found == watched.end() || message.who == from) return;
+  stirred = true;
   if (message.withdrawn) {
     found->second.reports.erase(from);
   } else {
@@ -232,6 +245,7 @@ void Membership::Core::on_leaving(const PeerId& from, const LeavingMessage& mess
   if (!is_current(from, message.view)) return;
   const auto found = watched.find(from);
   if (found == watched.end() || found->second.gone) return;
+  stirred = true;
   found->second.gone =
       Departure{from, view.find(from)->incarnation, DepartureCause::kLeft, "it asked to leave"};
 }
@@ -243,7 +257,7 @@ void Membership::Core::mark_restarted(const PeerId& peer, std::uint64_t incarnat
   if (found->second.gone && found->second.gone->cause == DepartureCause::kRestarted) return;
   found->second.gone = Departure{peer, member->incarnation, DepartureCause::kRestarted,
                                  "its process was started again"};
-  own_news = true;
+  own_news = stirred = true;
 }
 
 // How many members, this one included, suspect it.
