@@ -1,0 +1,90 @@
+// SwarmWorld: a run of whole swarms on simulated machines, with faults drawn from one seed.
+//
+// For a while peers are killed, lose power, are partitioned, pause, lose links, leave and join; a
+// majority of every view stays alive, as the protocol asks. Then faults stop, and every peer that
+// still runs must reach the last round. Checked all along: one membership for each view number,
+// and after each round the state that one machine alone would have had.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim_trainer.h"
+#include "weft/base/rng.h"
+#include "weft/collective/swarm_core.h"
+#include "weft/net/sim_network.h"
+
+namespace weft::sim {
+
+struct SwarmWorldOptions {
+  std::uint64_t seed = 1;
+  int peers = 4;
+  std::uint64_t rounds = 250;
+  // Faults are drawn until then (virtual time).
+  Duration fault_time = std::chrono::seconds(20);
+  // After the faults everyone must be done within this.
+  Duration limit = std::chrono::seconds(1200);
+  bool verbose = false;
+};
+
+struct SwarmReport {
+  // Empty if all held.
+  std::string fault;
+  std::uint64_t trace_hash = 0;
+  std::uint64_t events = 0;
+  std::uint64_t views = 0;
+  std::uint64_t reruns = 0;
+  std::uint64_t joins = 0;
+  int finished = 0;
+  int gave_up = 0;
+};
+
+class SwarmWorld {
+ public:
+  explicit SwarmWorld(SwarmWorldOptions options);
+  ~SwarmWorld();
+  SwarmReport run();
+
+ private:
+  class Peer;
+
+  Peer& add_peer(const PeerId& id);
+  void start_joiner();
+  void schedule_fault();
+  void fault();
+  void kill_one();
+  void partition();
+  void pause_one();
+  void break_one();
+  void leave_one();
+  // Peers of the newest view that still run and are in no minority partition.
+  std::vector<Peer*> running();
+  Peer* random_running();
+  // A member that everyone can reach, to make tickets.
+  Peer* a_member();
+  bool all_finished();
+  void check_view(const View& view);
+  void fail(const std::string& what);
+  void say(const std::string& what) const;
+
+  const SwarmWorldOptions options_;
+  Rng rng_;
+  SimNetwork net_;
+  std::size_t elements_;
+  std::vector<Hash128> expected_;
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::map<std::uint64_t, View> views_;
+  std::uint64_t next_id_ = 0;
+  bool faults_on_ = true;
+  bool partitioned_ = false;
+  // No peer may be taken away before the group has settled after the last one.
+  TimePoint next_loss_{};
+  SwarmReport report_;
+};
+
+}  // namespace weft::sim
