@@ -13,17 +13,17 @@ name = "fashion-mnist"
 
 [optimizer]
 name = "sgd"
-learning_rate = 0.06
+learning_rate = 0.08
 momentum = 0.9
 
 [schedule]
 name = "cosine"
-warmup_steps = 20
+warmup_steps = 30
 
 [run]
 name = "demo"
-steps = 300
-global_batch = 256
+steps = 600
+global_batch = 128
 seed = 1
 
 [group]

@@ -71,8 +71,10 @@ TEST(Terminal, PlainWritesOneLineARoundAndNewsWithoutColour) {
                     .with("reason", std::string("no heartbeat for 2.0 s"))
                     .with("round", 2));
   terminal.finish();
-  EXPECT_EQ(out,
-            round_line(round_event(1)) + "\npeer b81f left (no heartbeat for 2.0 s) in round 2\n");
+  EXPECT_EQ(
+      out,
+      round_line(round_event(1)) +
+          "\npeer b81f left (no heartbeat for 2.0 s) in round 2; the others go on without it\n");
 }
 
 TEST(Terminal, JsonWritesEveryEvent) {

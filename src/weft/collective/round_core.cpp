@@ -13,7 +13,9 @@ static constexpr std::size_t kEarlyMax = kMembersMax;
 Status RoundCore::on_view(const View& view, TimePoint now) {
   if (attempt_) {
     const Round round = attempt_->id.round;
-    if (attempt_->done && view.base_round >= round) {
+    // After views that were missed here the round may have been run again, with another result.
+    const bool follows = view.id.number == view_.id.number.next();
+    if (attempt_->done && follows && view.base_round >= round) {
       committed_ = round;
       end_attempt({}, now);
     } else {
@@ -110,6 +112,10 @@ void RoundCore::contribute(std::int64_t offset, std::span<const float> values, T
 
 void RoundCore::cancel(const Status& why, TimePoint now) {
   if (attempt_) end_attempt(why, now);
+}
+
+void RoundCore::cancel_unfinished(const Status& why, TimePoint now) {
+  if (attempt_ && !attempt_->done) end_attempt(why, now);
 }
 
 std::optional<RoundOutcome> RoundCore::take_outcome() { return std::exchange(outcome_, {}); }
@@ -421,6 +427,10 @@ void RoundCore::answer_progress(Rank from, const ProgressMessage& query) {
 
 RoundStatus RoundCore::status(const RoundStatus& held) const {
   if (attempt_ && attempt_->done) return {attempt_->id.round, attempt_->hash};
+  // What was said in this view stands, even if the round was given up here since.
+  if (last_done_ && last_done_->id.round > held.done) {
+    return {last_done_->id.round, last_done_->result_hash};
+  }
   return held;
 }
 

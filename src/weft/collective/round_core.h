@@ -80,6 +80,8 @@ class RoundCore final : private AllReduceSink {
   void contribute(std::int64_t offset, std::span<const float> values, TimePoint now);
   // Ends the open round, if there is one, with `why`: its inputs are used no more.
   void cancel(const Status& why, TimePoint now);
+  // The same, unless the full result is held: then a later view decides about it.
+  void cancel_unfinished(const Status& why, TimePoint now);
   std::optional<RoundOutcome> take_outcome();
 
   // --- Events of members of the view; of others they are ignored.

@@ -59,10 +59,11 @@ std::string describe_group(const Event& event) {
     return fmt::format("peer {} asks to join: it takes the state while the others go on", peer);
   }
   if (event.kind == "peer_joined") {
-    return fmt::format("peer {} joined: it works from round {}", peer, round + 1);
+    return fmt::format("peer {} joined: it works from round {}", peer, round);
   }
   if (event.kind == "peer_left") {
-    return fmt::format("peer {} left ({}) in round {}", peer, reason, round);
+    return fmt::format("peer {} left ({}) in round {}; the others go on without it", peer, reason,
+                       round);
   }
   if (event.kind == "round_rerun") {
     return fmt::format("round {} run again by {} ({}), {:.1f} s lost", round,

@@ -69,7 +69,8 @@ TEST(Event, PlainWordsGiveReasonAndAction) {
   left.with("peer", std::string("b81f"))
       .with("reason", std::string("no heartbeat for 2.0 s"))
       .with("round", std::int64_t{212});
-  EXPECT_EQ(describe(left), "peer b81f left (no heartbeat for 2.0 s) in round 212");
+  EXPECT_EQ(describe(left),
+            "peer b81f left (no heartbeat for 2.0 s) in round 212; the others go on without it");
   Event rerun("round_rerun");
   rerun.with("round", std::int64_t{212})
       .with("members", std::int64_t{3})

@@ -333,6 +333,7 @@ Hash256 recipe_hash(const Recipe& recipe) {
 std::string first_difference(const Recipe& a, const Recipe& b) {
   for (const RecipeKey& key : recipe_keys()) {
     const bool free = key.name == "run.steps" || key.name == "run.name" ||
+                      key.name == "run.round_seconds_min" || key.name == "run.evaluate" ||
                       key.name.substr(0, 6) == "group." || key.name.substr(0, 11) == "checkpoint.";
     if (!free && recipe_value(a, key) != recipe_value(b, key)) return std::string(key.name);
   }

@@ -122,8 +122,9 @@ Status check_recipe(const Recipe& recipe);
 std::string canonical_text(const Recipe& recipe);
 Hash256 recipe_hash(const Recipe& recipe);
 
-// The first key, other than run.steps and those of [group] and [checkpoint], in which the two
-// differ; empty if none. A checkpoint can be resumed only without such a difference.
+// The first key in which the two differ, other than those that leave the mathematics of a step
+// alone (length, name, pace, evaluation, [group], [checkpoint]); empty if none. A checkpoint can be
+// resumed only without such a difference.
 std::string first_difference(const Recipe& a, const Recipe& b);
 
 // One key's value as the canonical text writes it.

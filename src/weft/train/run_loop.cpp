@@ -8,7 +8,6 @@
 
 #include "weft/base/log.h"
 #include "weft/base/thread.h"
-#include "weft/train/swarm_events.h"
 
 namespace weft {
 namespace {
@@ -47,17 +46,22 @@ RunResult RunLoop::run() {
       leave();
       return ended(RunEnd::kLeft, {});
     }
-    const Result<Turn> turn = exchange_.next();
+    const Result<Step> step = take_next();
     tell_swarm_events();
     if (quorum_lost_ && recipe_.group.on_quorum_lost == "exit") {
       return ended(RunEnd::kQuorumLost, unavailable("the quorum of the group is lost"));
     }
-    if (!turn.ok()) return ended(RunEnd::kFailed, turn.status());
-    const Result<Step> step = take(*turn);
     if (!step.ok() && step.status().code() == Code::kAborted) continue;
     if (!step.ok()) return ended(RunEnd::kFailed, step.status());
     if (*step == Step::kEnd) return ended(RunEnd::kFinished, {});
   }
+}
+
+Result<RunLoop::Step> RunLoop::take_next() {
+  WEFT_TRY_ASSIGN(const Turn turn, exchange_.next());
+  tell_swarm_events();
+  if (quorum_lost_ && recipe_.group.on_quorum_lost == "exit") return Step::kGoOn;
+  return take(turn);
 }
 
 Result<RunLoop::Step> RunLoop::take(const Turn& turn) {
@@ -202,10 +206,12 @@ void RunLoop::tell_evaluation(const StepReport& report) {
 }
 
 void RunLoop::tell_swarm_events() {
-  for (const SwarmEvent& event : exchange_.take_events()) {
+  const std::vector<SwarmEvent> events = exchange_.take_events();
+  for (const SwarmEvent& event : events) group_.hear(event);
+  for (const SwarmEvent& event : events) {
     if (event.kind == SwarmEventKind::kQuorumLost) quorum_lost_ = true;
     if (event.kind == SwarmEventKind::kQuorumBack) quorum_lost_ = false;
-    if (std::optional<Event> told = event_of(event)) log_.append(*std::move(told));
+    if (std::optional<Event> told = event_of(event, group_)) log_.append(*std::move(told));
   }
 }
 

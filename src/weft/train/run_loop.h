@@ -18,6 +18,7 @@
 #include "weft/train/exchange.h"
 #include "weft/train/round_meter.h"
 #include "weft/train/summary.h"
+#include "weft/train/swarm_events.h"
 #include "weft/train/trainer.h"
 
 namespace weft {
@@ -49,6 +50,7 @@ class RunLoop {
  private:
   enum class Step : std::uint8_t { kGoOn, kEnd };
 
+  Result<Step> take_next();
   Result<Step> take(const Turn& turn);
   Status train(const Turn& turn);
   Status load(const Turn& turn);
@@ -79,6 +81,7 @@ class RunLoop {
   TimePoint round_begun_;  // when round_in_work_ was first given
   TimePoint pace_until_;   // no new round before
   TimePoint peers_told_ = TimePoint::min();
+  GroupNews group_;
   std::int64_t saved_step_ = -1;
   bool trained_ = false;
   bool holds_state_ = false;

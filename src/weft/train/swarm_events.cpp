@@ -20,10 +20,28 @@ Event peer_event(std::string_view kind, const SwarmEvent& event) {
   return out;
 }
 
-Event left_event(const SwarmEvent& event) {
+// "peer b81f failed (no heartbeat for 2.0 s)" -> "no heartbeat for 2.0 s".
+std::string reason_in(const std::string& text) {
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(')');
+  if (open == std::string::npos || close == std::string::npos || close < open) {
+    return "said goodbye";
+  }
+  return text.substr(open + 1, close - open - 1);
+}
+
+Event left_event(const SwarmEvent& event, const GroupNews& news) {
   return peer_event("peer_left", event)
-      .with("reason", event.text)
+      .with("reason", reason_in(event.text))
+      .with("round", news.next_round.value())
+      .with("seconds_lost", event.seconds);
+}
+
+Event rerun_event(const SwarmEvent& event, const GroupNews& news) {
+  return Event("round_rerun")
       .with("round", event.round.value())
+      .with("members", news.members)
+      .with("reason", news.reason)
       .with("seconds_lost", event.seconds);
 }
 
@@ -41,7 +59,20 @@ Event note(std::string text) {
 
 }  // namespace
 
-std::optional<Event> event_of(const SwarmEvent& event) {
+void GroupNews::hear(const SwarmEvent& event) {
+  const bool left = event.kind == SwarmEventKind::kPeerLeft;
+  if (left || event.kind == SwarmEventKind::kPeerJoined) {
+    changes_ += fmt::format("{}peer {} {}", changes_.empty() ? "" : ", ", event.peer.short_name(),
+                            left ? "left" : "joined");
+  }
+  if (event.kind != SwarmEventKind::kViewChanged) return;
+  next_round = Round(event.round.value() + 1);
+  members = static_cast<std::int64_t>(event.peers.size());
+  reason = changes_.empty() ? "the members agreed anew" : changes_;
+  changes_.clear();
+}
+
+std::optional<Event> event_of(const SwarmEvent& event, const GroupNews& news) {
   switch (event.kind) {
     case SwarmEventKind::kViewChanged:
       return Event("view_changed")
@@ -49,15 +80,11 @@ std::optional<Event> event_of(const SwarmEvent& event) {
           .with("members", short_names(event.peers))
           .with("reason", event.text);
     case SwarmEventKind::kPeerJoined:
-      return peer_event("peer_joined", event).with("round", event.round.value());
+      return peer_event("peer_joined", event).with("round", news.next_round.value());
     case SwarmEventKind::kPeerLeft:
-      return left_event(event);
+      return left_event(event, news);
     case SwarmEventKind::kRoundRerun:
-      return Event("round_rerun")
-          .with("round", event.round.value())
-          .with("members", event.peers.size())
-          .with("reason", event.text)
-          .with("seconds_lost", event.seconds);
+      return rerun_event(event, news);
     case SwarmEventKind::kQuorumLost:
       return quorum_event(event);
     case SwarmEventKind::kQuorumBack:

@@ -12,8 +12,20 @@
 
 namespace weft {
 
+// What the newest view says; gives the events around it their round and reason.
+struct GroupNews {
+  Round next_round;  // the first that the view's members share
+  std::int64_t members = 0;
+  std::string reason;  // "peer b81f left, peer 77aa joined"
+
+  void hear(const SwarmEvent& event);
+
+ private:
+  std::string changes_;
+};
+
 // Nothing for what only the swarm itself cares about.
-std::optional<Event> event_of(const SwarmEvent& event);
+std::optional<Event> event_of(const SwarmEvent& event, const GroupNews& news);
 
 // The event "peers": one line a member. `compute_seconds` by rank, of the last round; may be
 // shorter than the list of members.
