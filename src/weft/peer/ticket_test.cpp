@@ -51,9 +51,8 @@ std::string line_of(const Bytes& fields) {
 }
 
 Bytes fields_of(const std::string& line) {
-  Bytes bytes = *from_base32(line.substr(6));
-  bytes.resize(bytes.size() - 4);
-  return bytes;
+  const Bytes bytes = *from_base32(line.substr(6));
+  return {bytes.begin(), bytes.end() - 4};
 }
 
 TEST(Ticket, IsOneLineThatReadsBackTheSame) {
