@@ -12,7 +12,7 @@ set -euo pipefail
 build_packages=(
   g++ cmake ninja-build
   libdnnl-dev libasio-dev libssl-dev libfmt-dev libspdlog-dev libxxhash-dev
-  libcli11-dev libtomlplusplus-dev nlohmann-json3-dev zlib1g-dev
+  libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libdeflate-dev
   dataset-fashion-mnist
 )
 test_packages=(

@@ -1,33 +1,23 @@
 #include "weft/data/gzip.h"
 
 #include <algorithm>
-#include <limits>
+#include <memory>
 
 #include <fmt/format.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 namespace weft {
 namespace {
 
-constexpr int kGzipWindowBits = 15 + 16;  // the largest window, gzip header and trailer
 constexpr std::size_t kDeflateRatioMax = 1032;
 constexpr std::size_t kGrowthBytes = std::size_t{1} << 16U;
 
-class Inflater {
- public:
-  Inflater() { started_ = inflateInit2(&stream_, kGzipWindowBits) == Z_OK; }
-  ~Inflater() {
-    if (started_) inflateEnd(&stream_);
+struct FreeDecompressor {
+  void operator()(libdeflate_decompressor* decompressor) const {
+    libdeflate_free_decompressor(decompressor);
   }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
-  bool started() const { return started_; }
-  z_stream& stream() { return stream_; }
-
- private:
-  z_stream stream_{};
-  bool started_ = false;
 };
+using Decompressor = std::unique_ptr<libdeflate_decompressor, FreeDecompressor>;
 
 // The size that the trailer claims, as far as deflate can reach it from `bytes` input bytes.
 std::size_t first_guess(ByteSpan bytes, std::size_t bytes_max) {
@@ -39,35 +29,29 @@ std::size_t first_guess(ByteSpan bytes, std::size_t bytes_max) {
   return std::min({claimed, reachable, bytes_max});
 }
 
-uInt window(std::size_t bytes) {
-  return static_cast<uInt>(std::min<std::size_t>(bytes, std::numeric_limits<uInt>::max()));
-}
-
-Status inflate_failure(const z_stream& stream, int code) {
-  if (code == Z_BUF_ERROR || code == Z_OK) {
-    return corrupt("gzip: expected the end of the data, got a truncated file");
-  }
-  return corrupt(fmt::format("gzip: damaged data after {} bytes of output: {}", stream.total_out,
-                             stream.msg != nullptr ? stream.msg : "no reason given"));
-}
-
-// Inflates one member to the end of `out`. One byte more than `bytes_max` is room enough to see
-// that there is too much.
-Status inflate_member(z_stream& stream, Bytes& out, std::size_t& filled, std::size_t bytes_max) {
+// Inflates the member at the start of `bytes` to the end of `out`, of which `filled` bytes are in
+// use, and takes it off `bytes`. A member that does not fit begins again in a larger `out`.
+Status inflate_member(libdeflate_decompressor* decompressor, ByteSpan& bytes, Bytes& out,
+                      std::size_t& filled, std::size_t bytes_max) {
   for (;;) {
-    if (filled == out.size()) out.resize(std::min(out.size() * 2 + kGrowthBytes, bytes_max + 1));
-    const uInt room = window(out.size() - filled);
-    stream.next_out = out.data() + filled;
-    stream.avail_out = room;
-    const int code = inflate(&stream, Z_NO_FLUSH);
-    filled += room - stream.avail_out;
-    if (filled > bytes_max) {
+    std::size_t taken = 0;
+    std::size_t written = 0;
+    const libdeflate_result result =
+        libdeflate_gzip_decompress_ex(decompressor, bytes.data(), bytes.size(), out.data() + filled,
+                                      out.size() - filled, &taken, &written);
+    if (result == LIBDEFLATE_SUCCESS) {
+      bytes = bytes.subspan(taken);
+      filled += written;
+      return {};
+    }
+    if (result != LIBDEFLATE_INSUFFICIENT_SPACE) {
+      return corrupt(
+          fmt::format("gzip: damaged or truncated data after {} bytes of output", filled));
+    }
+    if (out.size() == bytes_max) {
       return corrupt(fmt::format("gzip: expected at most {} bytes of output, got more", bytes_max));
     }
-    if (code == Z_STREAM_END) return {};
-    const bool needs_room = stream.avail_out == 0;
-    if (code != Z_OK && !(code == Z_BUF_ERROR && needs_room)) return inflate_failure(stream, code);
-    if (!needs_room && stream.avail_in == 0) return inflate_failure(stream, code);
+    out.resize(std::min(out.size() * 2 + kGrowthBytes, bytes_max));
   }
 }
 
@@ -76,24 +60,16 @@ Status inflate_member(z_stream& stream, Bytes& out, std::size_t& filled, std::si
 bool is_gzip(ByteSpan bytes) { return bytes.size() >= 2 && bytes[0] == 0x1F && bytes[1] == 0x8B; }
 
 Result<Bytes> gunzip(ByteSpan bytes, std::size_t bytes_max) {
-  WEFT_CHECK(bytes_max < std::numeric_limits<uInt>::max() / 2);
-  if (bytes.size() > std::numeric_limits<uInt>::max()) {
-    return corrupt(fmt::format("gzip: expected less than 4 GiB, got {} bytes", bytes.size()));
-  }
-  Inflater inflater;
-  if (!inflater.started()) return unavailable("gzip: zlib cannot start; out of memory?");
-  z_stream& stream = inflater.stream();
-  stream.next_in = const_cast<Bytef*>(bytes.data());
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  Bytes out(first_guess(bytes, bytes_max) + 1);
+  const Decompressor decompressor(libdeflate_alloc_decompressor());
+  if (!decompressor) return unavailable("gzip: expected memory for libdeflate, got none");
+  Bytes out(first_guess(bytes, bytes_max));
   std::size_t filled = 0;
   do {
-    if (!is_gzip({stream.next_in, stream.avail_in})) {
+    if (!is_gzip(bytes)) {
       return corrupt("gzip: expected a member that starts 1f 8b, got other bytes");
     }
-    WEFT_TRY(inflate_member(stream, out, filled, bytes_max));
-    if (inflateReset(&stream) != Z_OK) return internal_error("gzip: zlib cannot restart");
-  } while (stream.avail_in > 0);
+    WEFT_TRY(inflate_member(decompressor.get(), bytes, out, filled, bytes_max));
+  } while (!bytes.empty());
   out.resize(filled);
   return out;
 }

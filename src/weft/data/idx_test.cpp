@@ -1,7 +1,7 @@
 #include "weft/data/idx.h"
 
 #include <gtest/gtest.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include "weft/base/rng.h"
 #include "weft/data/gzip.h"
@@ -12,16 +12,11 @@ namespace {
 Bytes idx_2x3() { return {0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 10, 11, 12, 13, 14, 15}; }
 
 Bytes gzip(ByteSpan plain) {
-  z_stream stream{};
-  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  Bytes out(deflateBound(&stream, plain.size()) + 64);
-  stream.next_in = const_cast<Bytef*>(plain.data());
-  stream.avail_in = static_cast<uInt>(plain.size());
-  stream.next_out = out.data();
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
+  libdeflate_compressor* const compressor = libdeflate_alloc_compressor(6);
+  Bytes out(libdeflate_gzip_compress_bound(compressor, plain.size()));
+  out.resize(
+      libdeflate_gzip_compress(compressor, plain.data(), plain.size(), out.data(), out.size()));
+  libdeflate_free_compressor(compressor);
   return out;
 }
 
@@ -87,7 +82,7 @@ TEST(Gzip, RoundTripAlsoOfSeveralMembers) {
   EXPECT_TRUE(nothing->empty());
 }
 
-TEST(Gzip, TruncationAtEachByteAndEachFlippedByteNeverPassAsWhole) {
+TEST(Gzip, TruncationAtEachByteAndEachFlippedBitNeverGiveOtherBytes) {
   const Bytes plain = idx_2x3();
   const Bytes packed = gzip(plain);
   for (std::size_t length = 0; length < packed.size(); ++length) {
@@ -97,7 +92,9 @@ TEST(Gzip, TruncationAtEachByteAndEachFlippedByteNeverPassAsWhole) {
   for (std::size_t at = 10; at < packed.size(); ++at) {  // before: time, flags, system
     Bytes bent = packed;
     bent[at] ^= 0x10U;
-    EXPECT_EQ(gunzip(bent, 1000).status().code(), Code::kCorrupt) << at;
+    // Deflate has padding bits that mean nothing.
+    const Result<Bytes> out = gunzip(bent, 1000);
+    EXPECT_TRUE(out.ok() ? *out == plain : out.status().code() == Code::kCorrupt) << at;
   }
   Bytes tail = packed;
   tail.push_back('x');
