@@ -1,5 +1,5 @@
 # The short names of everything; each line is a command that also works by hand.
-#   make            release build              make sim SEED=7    one simulated swarm, repeated
+#   make            release build              make sim SEED=7    simulated peers; also SEED=1..1000
 #   make test       the fast tests             make fuzz T=membership S=60
 #   make check      everything that CI runs    make bench [B=args of `weft bench`]
 #   make fmt | tidy | clang-tidy | size        make clean
@@ -22,6 +22,13 @@ tidy:
 
 clang-tidy:
 	python3 tools/clang_tidy.py
+
+# Whole swarms, and memberships of 64 peers; `--seed N --verbose` or `--trace` shows one closely.
+SEED ?= 1..100
+sim:
+	./test --stage release --only sim/
+	build/release/tests/swarm/swarm_sim --peers 5 --seeds $(if $(findstring ..,$(SEED)),$(SEED),$(SEED)..$(SEED))
+	build/release/tests/sim/weft_sim --peers 64 --seeds $(if $(findstring ..,$(SEED)),$(SEED),$(SEED)..$(SEED))
 
 # Seconds without an end that matters: the driver stops at S.
 S ?= 60
