@@ -10,6 +10,8 @@
 namespace weft {
 
 static constexpr std::size_t kEventsMax = 4096;
+// A member that lags asks again if nothing has come for so long.
+static constexpr Duration kFetchRetry = std::chrono::seconds(1);
 
 SwarmCore::SwarmCore(SwarmCoreOptions options, Transport& transport, const Clock& clock, Rng rng)
     : options_(std::move(options)),
@@ -196,6 +198,7 @@ void SwarmCore::on_timer() {
 TimePoint SwarmCore::next_deadline() const {
   TimePoint next =
       std::min({membership_.next_deadline(), rounds_.next_deadline(), fetch_.next_deadline()});
+  if (fetching_ == Fetching::kResults && is_member()) next = std::min(next, fetch_retry_at_);
   if (requested_) {
     // What only time decides: the start without all members, the end without all Finished.
     if (trainer_round_ == options_.resume_round && started_ + options_.start_timeout > now()) {
@@ -244,6 +247,8 @@ void SwarmCore::on_view(const View& view, const ViewChange& change) {
   if (frozen_at_ != TimePoint::max()) seconds_lost_ += to_seconds(now() - frozen_at_);
   frozen_at_ = TimePoint::max();
   removed_ = false;
+  // Whoever did not know us before may have passed over our requests.
+  fetch_retry_at_ = now();
   admission_asked_.reset();
   ++view_changes_;
   const Status status = rounds_.on_view(view, now());
@@ -272,6 +277,8 @@ void SwarmCore::on_view(const View& view, const ViewChange& change) {
 void SwarmCore::on_isolated(const IsolatedReport& report) {
   SwarmEvent& lost = event(SwarmEventKind::kQuorumLost, report.text);
   for (const Member& member : report.missing) lost.peers.push_back(member.id);
+  // The training thread need not wait for members that may never come back.
+  rounds_.cancel_unfinished(aborted("the quorum is lost"), now());
   if (options_.exit_on_quorum_lost) fail(unavailable(report.text));
 }
 
@@ -399,6 +406,8 @@ void SwarmCore::settle_comparison() {
   }
   for (const StateDifference& difference : comparison_.take_differences()) {
     SwarmEvent& mismatch = event(SwarmEventKind::kStateMismatch, difference.text);
+    // Should the others put this peer out, it comes back with their state, not with its own.
+    state_doubtful_ = true;
     mismatch.peer = difference.peer;
     mismatch.round = difference.round;
     if (difference.peer_is_wrong) suspects_.emplace_back(difference.peer, difference.text);
@@ -413,6 +422,7 @@ void SwarmCore::settle_membership() {
   for (const auto& [peer, why] : std::exchange(closing_, {})) transport_.close(peer, why);
   if (std::exchange(rejoin_, false)) {
     ++rejoins_;
+    if (std::exchange(state_doubtful_, false)) has_state_ = false;
     sync_started_ = now();
     membership_.join(ticket(std::chrono::hours(1)), now());
   }
@@ -454,11 +464,22 @@ void SwarmCore::settle_fetch() {
     sources_ = std::move(current);
     fetch_.set_sources(sources_, now());
   }
-  if (fetching_ == Fetching::kResults && fetch_.results_gone()) {
+  const bool nobody_has_it = is_member() && has_state_ && view().size() == 1;
+  if (nobody_has_it || (fetching_ == Fetching::kResults && fetch_.results_gone())) {
+    // A member cannot wait for a snapshot: the others wait for its part of the next round.
+    if (is_member()) {
+      fail(unavailable(fmt::format("the sums of round {} are kept by no member any more: join anew",
+                                   trainer_round_.next().value())));
+      return;
+    }
     has_state_ = false;
     fetching_ = Fetching::kNothing;
   }
-  if (fetching_ != Fetching::kNothing) return;
+  if (fetching_ == Fetching::kNothing || (lags && has_state_ && fetch_stalled())) start_fetch();
+}
+
+void SwarmCore::start_fetch() {
+  fetch_retry_at_ = now() + kFetchRetry;
   if (has_state_) {
     fetching_ = Fetching::kResults;
     fetch_.fetch_results(trainer_round_.next(), now());
@@ -468,9 +489,19 @@ void SwarmCore::settle_fetch() {
   }
 }
 
+// True now and then while nothing at all arrives.
+bool SwarmCore::fetch_stalled() {
+  if (now() < fetch_retry_at_) return false;
+  const bool moved = fetch_.bytes_received() != fetched_bytes_;
+  fetched_bytes_ = fetch_.bytes_received();
+  fetch_retry_at_ = now() + kFetchRetry;
+  return !moved;
+}
+
 void SwarmCore::fail(Status why) {
   if (failure_.ok()) failure_ = std::move(why);
-  rounds_.cancel(failure_, now());
+  // The training side learns the reason from its next turn.
+  rounds_.cancel(aborted(failure_.message()), now());
 }
 
 SwarmEvent& SwarmCore::event(SwarmEventKind kind, std::string text) {

@@ -136,6 +136,8 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   void settle_stalls();
   void settle_membership();
   void settle_fetch();
+  void start_fetch();
+  bool fetch_stalled();
   void settle_comparison();
   std::vector<PeerId> sources() const;
 
@@ -150,7 +152,6 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   bool is_member() const { return view().contains(options_.membership.self) && !removed_; }
   bool at_end() const;
   void keep_result(Round round, const Hash128& hash, std::shared_ptr<FloatBuffer> values);
-  void suspect_later(const PeerId& peer, std::string reason);
   void fail(Status why);
   SwarmEvent& event(SwarmEventKind kind, std::string text);
   TimePoint now() const { return clock_.now(); }
@@ -171,6 +172,7 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   bool has_state_ = false;
   Round trainer_round_;
   Hash128 state_hash_{};
+  bool state_doubtful_ = false;
   bool requested_ = false;
   TurnKind given_ = TurnKind::kWait;
   std::optional<StateFetch::Snapshot> snapshot_;
@@ -181,6 +183,8 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
 
   // Joining, lagging, leaving.
   Fetching fetching_ = Fetching::kNothing;
+  TimePoint fetch_retry_at_;
+  std::uint64_t fetched_bytes_ = 0;
   View sync_view_;
   std::vector<PeerId> sources_;
   std::optional<Round> admission_asked_;

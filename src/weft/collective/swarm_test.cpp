@@ -1,0 +1,229 @@
+// Swarms in one process over TLS on the loopback: what the simulator cannot show.
+#include "weft/collective/swarm.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "weft/base/thread.h"
+#include "weft/collective/test_swarm_peer.h"
+
+namespace weft {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::size_t kElements = 50000;
+const std::string kRecipe = "run.steps = 20\n";
+
+SwarmOptions tls_options(std::uint64_t last_round) {
+  SwarmOptions options;
+  options.listen = "127.0.0.1:0";
+  options.recipe_text = kRecipe;
+  options.last_round = Round(last_round);
+  options.membership.recipe_hash = sha256(as_bytes(std::string_view(kRecipe)));
+  options.membership.suspicion_timeout = seconds(3);
+  return options;
+}
+
+struct Outcome {
+  Status status;
+  std::uint64_t round = 0;
+  std::vector<float> state;
+  int members_max = 0;
+  std::vector<SwarmEvent> events;
+};
+
+// The training thread of one peer. Ends at the last round, or abruptly after `stop_after`.
+Outcome train(Swarm& swarm, std::uint64_t stop_after, Atomic<std::uint64_t>& progress) {
+  Outcome out;
+  out.state.resize(kElements);
+  const SystemClock clock;
+  const TimePoint end = clock.now() + seconds(60);
+  std::vector<float> input;
+  while (clock.now() < end) {
+    Result<Turn> turn = swarm.next();
+    for (SwarmEvent& event : swarm.take_events()) out.events.push_back(std::move(event));
+    if (!turn.ok()) {
+      out.status = turn.status();
+      return out;
+    }
+    std::span<const float> sums;
+    switch (turn->kind) {
+      case TurnKind::kWait:
+        continue;
+      case TurnKind::kLoadState:
+        out.state = toy_from_bytes(turn->state.span());
+        out.round = turn->round.value();
+        continue;
+      case TurnKind::kSnapshot:
+        swarm.publish_state(turn->round, toy_bytes(out.state));
+        continue;
+      case TurnKind::kFinished:
+        out.status = swarm.leave(seconds(5));
+        return out;
+      case TurnKind::kApply:
+        sums = turn->reduced;
+        break;
+      case TurnKind::kTrain: {
+        out.members_max = std::max(out.members_max, turn->members);
+        input = toy_shard(turn->round.value(), turn->rank.value(), turn->members, kElements);
+        const Status begun = swarm.begin(static_cast<std::int64_t>(kElements));
+        if (!begun.ok()) {
+          out.status = begun;
+          return out;
+        }
+        const std::span<const float> values(input);
+        swarm.contribute(kElements / 2, values.subspan(kElements / 2));
+        swarm.contribute(0, values.first(kElements / 2));
+        const auto finished = swarm.finish();
+        if (!finished.ok() && finished.status().code() == Code::kAborted) continue;
+        if (!finished.ok()) {
+          out.status = finished.status();
+          return out;
+        }
+        sums = *finished;
+        break;
+      }
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i) out.state[i] += sums[i];
+    out.round = turn->round.value();
+    progress = out.round;
+    swarm.applied(turn->round, toy_hash(out.state));
+    if (out.round == stop_after) return out;
+  }
+  out.status = timed_out("the test took too long");
+  return out;
+}
+
+struct Trainer {
+  explicit Trainer(std::unique_ptr<Swarm> owned, std::uint64_t stop_after = UINT64_MAX)
+      : swarm(std::move(owned)),
+        thread([this, stop_after] { outcome = train(*swarm, stop_after, progress); }) {}
+  bool reached(std::uint64_t round) {
+    const SystemClock clock;
+    const TimePoint end = clock.now() + seconds(60);
+    Guarded<int> nobody;
+    while (progress < round && clock.now() < end) {
+      nobody.wait_until(clock.now() + milliseconds(5), [](int) { return false; });
+    }
+    return progress >= round;
+  }
+  std::unique_ptr<Swarm> swarm;
+  Outcome outcome;
+  Atomic<std::uint64_t> progress = 0;
+  Thread thread;
+};
+
+TEST(SwarmTls, ThreeTrainTogetherAndOneIsClosedAbruptly) {
+  SwarmOptions options = tls_options(60);
+  options.start_members = 3;
+  auto founder = Swarm::found(options);
+  ASSERT_TRUE(founder.ok()) << founder.status().to_string();
+  const Ticket ticket = (*founder)->ticket(std::chrono::hours(1));
+  const auto recipe = Swarm::fetch_recipe(ticket, Identity::generate(), seconds(10));
+  // Nothing serves the recipe before next() is called: the loop thread does so alone.
+  ASSERT_TRUE(recipe.ok()) << recipe.status().to_string();
+  EXPECT_EQ(*recipe, kRecipe);
+  SwarmOptions second = options;
+  second.identity = Identity::generate();
+  SwarmOptions third = options;
+  third.identity = Identity::generate();
+  auto b = Swarm::join(second, ticket);
+  auto c = Swarm::join(third, ticket);
+  ASSERT_TRUE(b.ok() && c.ok());
+  Trainer first(std::move(founder).value());
+  Trainer middle(std::move(b).value());
+  Trainer last(std::move(c).value(), 20);
+  last.thread.join();
+  EXPECT_TRUE(last.outcome.status.ok()) << last.outcome.status.to_string();
+  EXPECT_EQ(last.outcome.round, 20U);
+  last.swarm.reset();
+  first.thread.join();
+  middle.thread.join();
+  for (const Trainer* peer : {&first, &middle}) {
+    EXPECT_TRUE(peer->outcome.status.ok()) << peer->outcome.status.to_string();
+    EXPECT_EQ(peer->outcome.round, 60U);
+    EXPECT_EQ(peer->outcome.members_max, 3);
+    EXPECT_EQ(peer->outcome.state, toy_state(60, kElements));
+  }
+}
+
+TEST(SwarmTls, JoinsMidRun) {
+  SwarmOptions options = tls_options(1500);
+  auto founder = Swarm::found(options);
+  ASSERT_TRUE(founder.ok()) << founder.status().to_string();
+  const Ticket ticket = (*founder)->ticket(std::chrono::hours(1));
+  Trainer first(std::move(founder).value());
+  ASSERT_TRUE(first.reached(10));
+  options.identity = Identity::generate();
+  auto joined = Swarm::join(options, ticket);
+  ASSERT_TRUE(joined.ok()) << joined.status().to_string();
+  Trainer second(std::move(joined).value());
+  first.thread.join();
+  second.thread.join();
+  for (const Trainer* peer : {&first, &second}) {
+    EXPECT_TRUE(peer->outcome.status.ok()) << peer->outcome.status.to_string();
+    EXPECT_EQ(peer->outcome.state, toy_state(1500, kElements));
+  }
+  EXPECT_EQ(second.outcome.members_max, 2) << "it took part";
+}
+
+TEST(SwarmTls, RefusesAnExpiredTicketAndATicketOfAnotherSecret) {
+  const SwarmOptions options = tls_options(5);
+  auto founder = Swarm::found(options);
+  ASSERT_TRUE(founder.ok());
+  Ticket ticket = (*founder)->ticket(std::chrono::hours(1));
+  SwarmOptions joiner = options;
+  joiner.identity = Identity::generate();
+  Ticket expired = ticket;
+  expired.expiry_unix_s = 1;
+  EXPECT_EQ(Swarm::join(joiner, expired).status().code(), Code::kInvalidArgument);
+  ticket.secret[0] ^= 1U;
+  const auto recipe = Swarm::fetch_recipe(ticket, joiner.identity, seconds(10));
+  EXPECT_FALSE(recipe.ok());
+  auto refused = Swarm::join(joiner, ticket);
+  ASSERT_TRUE(refused.ok());
+  Result<Turn> turn = (*refused)->next();
+  const SystemClock clock;
+  const TimePoint end = clock.now() + seconds(60);
+  while (turn.ok() && clock.now() < end) turn = (*refused)->next();
+  EXPECT_FALSE(turn.ok());
+}
+
+TEST(SwarmTls, MisuseIsAnErrorNotAHang) {
+  auto founder = Swarm::found(tls_options(5));
+  ASSERT_TRUE(founder.ok());
+  Swarm& swarm = **founder;
+  EXPECT_EQ(swarm.finish().status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(swarm.begin(10).code(), Code::kInvalidArgument);
+  Result<Turn> turn = swarm.next();
+  ASSERT_TRUE(turn.ok());
+  ASSERT_EQ(turn->kind, TurnKind::kTrain);
+  ASSERT_TRUE(swarm.begin(10).ok());
+  EXPECT_EQ(swarm.begin(10).code(), Code::kInvalidArgument);
+  EXPECT_EQ(swarm.next().status().code(), Code::kInvalidArgument);
+  const std::vector<float> input(10, 2.0F);
+  swarm.contribute(0, input);
+  const auto sums = swarm.finish();
+  ASSERT_TRUE(sums.ok());
+  EXPECT_THAT(*sums, testing::Each(2.0F));
+  EXPECT_EQ(swarm.status().members.size(), 1U);
+}
+
+TEST(SwarmTls, AddressInUseIsSaid) {
+  SwarmOptions options = tls_options(5);
+  options.listen = "not an address";
+  EXPECT_FALSE(Swarm::found(options).ok());
+  options.listen = "127.0.0.1:0";
+  options.transport = "pigeons";
+  EXPECT_EQ(Swarm::found(options).status().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace weft
