@@ -7,21 +7,22 @@
 
 namespace weft {
 
-// Columns of a tile of c, and of a packed panel of b.
-inline constexpr std::int64_t kGemmPanel = 16;
+// The widest panel of any build.
+inline constexpr std::int64_t kGemmPanelMax = 32;
 
-// kGemmPanel columns of b: row k begins at data + k * step.
+// A panel of columns of b: row k begins at data + k * step.
 struct GemmPanel {
   const float* data;
   std::int64_t step;
 };
 
 struct GemmLoops {
-  // Copies rows [0, rows) and `columns` <= kGemmPanel columns of `b` to packed[rows][kGemmPanel],
-  // zeros behind the last column.
+  // Columns of a panel, at most kGemmPanelMax.
+  std::int64_t panel;
+  // Copies rows [0, rows) and `columns` <= panel columns of `b` to packed[rows][panel], zeros
+  // behind the last column.
   void (*pack)(const GemmOperand& b, std::int64_t rows, std::int64_t columns, float* packed);
-  // All rows of a times one panel, of which the first size.n <= kGemmPanel columns count; all of
-  // them are read.
+  // All rows of a times one panel, of which the first size.n columns count; all are read.
   void (*multiply)(const GemmSize& size, const GemmOperand& a, const GemmPanel& panel,
                    const GemmOutput& c);
 };
@@ -32,6 +33,7 @@ const GemmLoops& gemm_loops();
 extern const GemmLoops kGemmLoopsGeneric;
 #if defined(__x86_64__)
 extern const GemmLoops kGemmLoopsAvx2;
+extern const GemmLoops kGemmLoopsAvx512;
 #endif
 
 }  // namespace weft
