@@ -2,6 +2,7 @@
 
 #include "weft/kernel/conv_plain.h"
 #include "weft/kernel/cpu/conv_onednn.h"
+#include "weft/kernel/cpu/few_channels.h"
 #include "weft/kernel/cpu/winograd.h"
 #include "weft/kernel/elementwise.h"
 #include "weft/kernel/linear.h"
@@ -66,6 +67,11 @@ Array conv2d_backward(const Array& dy, const Conv2dSaved& saved, const Conv2dWei
   const bool f64 = dy.dtype() == DType::kF64;
   if (!f64 && winograd::applies(shape, saved.weight.shape(), saved.geometry)) {
     return winograd::conv2d_backward(dy, saved, out, wants_data);
+  }
+  if (!f64 && !wants_data && out.weight != nullptr &&
+      few_channels::applies(shape, saved.weight.shape(), saved.geometry)) {
+    few_channels::conv2d_backward_weights(dy, saved, out);
+    return {};
   }
   const Array g = saved.y.defined() ? relu_backward(dy, saved.y) : dy;
   if (f64) return backward_plain(g.contiguous(), saved, out, wants_data);

@@ -4,7 +4,9 @@
 #include <limits>
 
 #include "weft/base/parallel.h"
+#include "weft/kernel/cpu/isa.h"
 #include "weft/kernel/cpu/onednn.h"
+#include "weft/kernel/cpu/pool_loops.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
@@ -18,6 +20,8 @@ struct Plane {
   std::int64_t height;
   std::int64_t width;
 };
+
+constexpr std::int64_t kBlock = 8;
 
 // The part of a window along one axis that lies on the image.
 struct Span {
@@ -189,6 +193,17 @@ bool small_window(const Pool2dGeometry& geometry) {
   return geometry.kernel[0] * geometry.kernel[1] <= 256;
 }
 
+PoolPlane pool_plane(const Planes& planes, const Pool2dGeometry& geometry) {
+  return {planes.in.height,   planes.in.width,    planes.out.height,  planes.out.width,
+          geometry.kernel[0], geometry.kernel[1], geometry.stride[0], geometry.stride[1]};
+}
+
+// Whether the loops of pool_loops.h do it.
+bool has_blocks(std::int64_t block, const Pool2dGeometry& geometry) {
+  return block == kBlock && use_avx2() && small_window(geometry) && geometry.padding[0] == 0 &&
+         geometry.padding[1] == 0;
+}
+
 template <class T>
 T* values(const Array& array) {
   return static_cast<T*>(array.raw_data());
@@ -220,6 +235,18 @@ MaxPool2d max_pool2d_forward(const Array& given, const Pool2dGeometry& geometry,
     result.winners =
         Array::empty({planes.count, planes.out_size(), block}, small ? DType::kU8 : DType::kI64);
   }
+#if defined(__x86_64__)
+  if (has_blocks(block, geometry)) {
+    for_each_plane(planes, [&](std::int64_t plane) {
+      const std::int64_t at = plane * planes.out_size() * kBlock;
+      kPoolLoopsAvx2.max_forward(
+          pool_plane(planes, geometry), values<float>(x) + plane * planes.in_size() * kBlock,
+          values<float>(result.y) + at,
+          with_winners ? values<std::uint8_t>(result.winners) + at : nullptr);
+    });
+    return result;
+  }
+#endif
   with_lanes(x.dtype(), block, [&](auto zero, auto lanes) {
     using T = decltype(zero);
     constexpr int kLanes = decltype(lanes)::value;
@@ -249,6 +276,17 @@ Array max_pool2d_backward(const Array& given, const MaxPool2d& forward, const Sh
   Array dx =
       dy.dtype() == DType::kF64 ? Array::empty(x_shape, DType::kF64) : like_with_shape(dy, x_shape);
   const Planes planes = planes_of(x_shape, dy.shape(), block);
+#if defined(__x86_64__)
+  if (has_blocks(block, geometry) && geometry.stride == geometry.kernel) {
+    for_each_plane(planes, [&](std::int64_t plane) {
+      const std::int64_t at = plane * planes.out_size() * kBlock;
+      kPoolLoopsAvx2.max_backward(pool_plane(planes, geometry), values<float>(dy) + at,
+                                  values<std::uint8_t>(forward.winners) + at,
+                                  values<float>(dx) + plane * planes.in_size() * kBlock);
+    });
+    return dx;
+  }
+#endif
   with_lanes(dy.dtype(), block, [&](auto zero, auto lanes) {
     using T = decltype(zero);
     constexpr int kLanes = decltype(lanes)::value;
