@@ -29,6 +29,7 @@ seed = 1
 [group]
 heartbeat_interval_ms = 250
 suspicion_timeout_ms = 2000
+result_log_bytes = 100_000_000
 lone_survivor = true
 )TOML";
 

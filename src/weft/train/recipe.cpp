@@ -286,11 +286,6 @@ Status check_recipe(const Recipe& recipe) {
         "got {} ms; one lost heartbeat must not cost a member its place",
         group.heartbeat_interval_ms, group.suspicion_timeout_ms));
   }
-  if (recipe.schedule.warmup_steps >= recipe.run.steps && recipe.schedule.warmup_steps > 0) {
-    return invalid_argument(fmt::format(
-        "schedule.warmup_steps: expected fewer than run.steps ({}), got {}; shorten the warm-up",
-        recipe.run.steps, recipe.schedule.warmup_steps));
-  }
   if (recipe.data.name == "synthetic" && recipe.data.synthetic_samples < recipe.run.global_batch) {
     return invalid_argument(
         fmt::format("run.global_batch: expected at most data.synthetic_samples ({}), got {}",

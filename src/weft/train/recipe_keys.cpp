@@ -84,7 +84,9 @@ constexpr RecipeKey kKeys[] = {
     {"schedule.name", WEFT_SLOT(schedule.name), 0, 0, "constant|cosine|step",
      "How the learning rate changes with the step."},
     {"schedule.warmup_steps", WEFT_SLOT(schedule.warmup_steps), 0, kAny, "",
-     "The learning rate rises from 0 in a straight line over so many steps first."},
+     "The learning rate rises from 0 in a straight line over so many steps first, at most over "
+     "half "
+     "of the run."},
 };
 
 #undef WEFT_SLOT

@@ -143,7 +143,12 @@ TEST(Recipe, RulesBetweenKeys) {
   recipe.group.suspicion_timeout_ms = 600;
   EXPECT_THAT(check_recipe(recipe).message(), HasSubstr("at least twice"));
   recipe = {};
-  recipe.schedule.warmup_steps = recipe.run.steps;
+  recipe.optimizer.nesterov = true;
+  recipe.optimizer.momentum = 0;
+  EXPECT_THAT(check_recipe(recipe).message(), HasSubstr("momentum above 0"));
+  recipe = {};
+  recipe.data.name = "synthetic";
+  recipe.run.global_batch = recipe.data.synthetic_samples + 1;
   EXPECT_FALSE(check_recipe(recipe).ok());
 }
 

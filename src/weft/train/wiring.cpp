@@ -31,7 +31,7 @@ ScheduleOptions schedule_options(const Recipe& recipe) {
   ScheduleOptions options;
   options.name = recipe.schedule.name;
   options.total_steps = recipe.run.steps;
-  options.warmup_steps = recipe.schedule.warmup_steps;
+  options.warmup_steps = std::min(recipe.schedule.warmup_steps, recipe.run.steps / 2);
   options.final_fraction = recipe.schedule.final_fraction;
   options.drop_every_steps = recipe.schedule.drop_every_steps;
   options.drop_factor = recipe.schedule.drop_factor;
