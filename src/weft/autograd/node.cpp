@@ -16,6 +16,7 @@ bool is_sole_owner(const Array& array) {
 }  // namespace
 
 void Node::destroy(Node* node) {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static thread_local Node* waiting = nullptr;
   static thread_local bool draining = false;
   node->next_to_destroy_ = waiting;

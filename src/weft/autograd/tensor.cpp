@@ -11,6 +11,7 @@
 namespace weft {
 namespace {
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local bool grad_is_enabled = true;
 
 class LeafNode final : public Node {
@@ -19,8 +20,8 @@ class LeafNode final : public Node {
 };
 
 const Array& undefined_array() {
-  static const Array kUndefined;
-  return kUndefined;
+  static const Array undefined;
+  return undefined;
 }
 
 }  // namespace

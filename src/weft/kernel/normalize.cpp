@@ -17,7 +17,7 @@ Array mean_of(const Array& x, AxisMask axes) {
   return reduce(ReduceOp::kSum, x, axes, true, share_of(x, axes));
 }
 
-Normalized scale(Array centered, Array mean, Array variance, double eps) {
+Normalized scale(const Array& centered, Array mean, Array variance, double eps) {
   const Array deviation = unary(UnaryOp::kSqrt, binary(BinaryOp::kAdd, variance, eps));
   Array inverse = binary(BinaryOp::kDiv, 1.0, deviation);
   Array values = binary(BinaryOp::kMul, centered, inverse);

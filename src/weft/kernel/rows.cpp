@@ -9,9 +9,9 @@ namespace weft {
 
 const RowKernels& row_kernels() {
 #if defined(__x86_64__)
-  return use_avx2() ? kRowKernelsAvx2 : kRowKernelsGeneric;
+  return use_avx2() ? avx2_row_kernels : generic_row_kernels;
 #else
-  return kRowKernelsGeneric;
+  return generic_row_kernels;
 #endif
 }
 

@@ -61,9 +61,9 @@ struct RowKernels {
   ByFloat<AffineRow> affine;
 };
 
-extern const RowKernels kRowKernelsGeneric;
+extern const RowKernels generic_row_kernels;
 #if defined(__x86_64__)
-extern const RowKernels kRowKernelsAvx2;
+extern const RowKernels avx2_row_kernels;
 #endif
 
 // What cpu/isa.h chooses for this processor.

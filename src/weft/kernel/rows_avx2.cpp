@@ -20,7 +20,7 @@ namespace {
 #include "weft/kernel/rows_loops.inc"
 }  // namespace
 
-const RowKernels kRowKernelsAvx2 = WEFT_ROW_KERNELS;
+const RowKernels avx2_row_kernels = WEFT_ROW_KERNELS;
 
 }  // namespace weft
 

@@ -11,6 +11,6 @@ namespace {
 #include "weft/kernel/rows_loops.inc"
 }  // namespace
 
-const RowKernels kRowKernelsGeneric = WEFT_ROW_KERNELS;
+const RowKernels generic_row_kernels = WEFT_ROW_KERNELS;
 
 }  // namespace weft

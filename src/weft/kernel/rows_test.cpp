@@ -30,7 +30,7 @@ double ulps(float got, double want) {
 
 float exp_one(float x) {
   float y = 0;
-  kRowKernelsGeneric.exp_shifted[0](&x, 0.0, &y, 1);
+  generic_row_kernels.exp_shifted[0](&x, 0.0, &y, 1);
   return y;
 }
 
@@ -58,7 +58,7 @@ TEST(TanhRow, IsAccurateEverywhere) {
   constexpr std::size_t kTanh = 3;
   for (float x = -12.0F; x < 12.0F; x += 0.00113F) {
     float y = 0;
-    kRowKernelsGeneric.unary[kTanh][0](&x, 1, &y, 1);
+    generic_row_kernels.unary[kTanh][0](&x, 1, &y, 1);
     ASSERT_LT(ulps(y, std::tanh(static_cast<double>(x))), 4.0) << x;
   }
 }
@@ -68,7 +68,7 @@ TEST(DropoutRow, UsesTheWordsOfThePublishedGenerator) {
   for (const std::int64_t begin : {0, 1, 63, 64, 65, 130}) {
     constexpr std::int64_t kEnd = 200;
     std::vector<float> mask(kEnd, -1.0F);
-    kRowKernelsGeneric.dropout[0](row, nullptr, mask.data(), begin, kEnd);
+    generic_row_kernels.dropout[0](row, nullptr, mask.data(), begin, kEnd);
     for (std::int64_t i = 0; i < kEnd; ++i) {
       const auto block = static_cast<std::uint32_t>(i / 64 * 16 + i % 16);
       const PhiloxCounter words = philox4x32({block, 0, 7, 5}, {11, 13});
@@ -81,8 +81,8 @@ TEST(DropoutRow, UsesTheWordsOfThePublishedGenerator) {
 TEST(ReduceRow, SumsPairwise) {
   // In order, f32 ones stop growing at 2^24 and 0.1 drifts; here only the last rounding is left.
   const std::vector<float> tenths(3'000'001, 0.1F);
-  const double sum = kRowKernelsGeneric.reduce_row[0][0](tenths.data(), 1,
-                                                         static_cast<std::int64_t>(tenths.size()));
+  const double sum = generic_row_kernels.reduce_row[0][0](tenths.data(), 1,
+                                                          static_cast<std::int64_t>(tenths.size()));
   const double want = 3'000'001.0 * static_cast<double>(0.1F);
   EXPECT_NEAR(sum, want, 1e-9 * want);
 }
@@ -100,8 +100,8 @@ class RowBuilds : public testing::Test {
   static void expect_same(std::size_t count, const Body& body) {
     std::vector<float> generic(count, -7.0F);
     std::vector<float> avx2(count, -7.0F);
-    body(kRowKernelsGeneric, generic.data());
-    body(kRowKernelsAvx2, avx2.data());
+    body(generic_row_kernels, generic.data());
+    body(avx2_row_kernels, avx2.data());
     EXPECT_EQ(std::memcmp(generic.data(), avx2.data(), count * sizeof(float)), 0);
   }
 };
@@ -130,10 +130,10 @@ TEST_F(RowBuilds, ReductionsSoftmaxAndDropoutAgreeInEveryBit) {
   constexpr std::int64_t kCount = 70'003;
   const std::vector<float> x = random_floats(kCount, 3, -4.0, 4.0);
   for (std::size_t op = 0; op < kReduceOps; ++op) {
-    EXPECT_EQ(kRowKernelsGeneric.reduce_row[op][0](x.data(), 1, kCount),
-              kRowKernelsAvx2.reduce_row[op][0](x.data(), 1, kCount));
-    EXPECT_EQ(kRowKernelsGeneric.reduce_row[op][0](x.data(), 3, kCount / 3),
-              kRowKernelsAvx2.reduce_row[op][0](x.data(), 3, kCount / 3));
+    EXPECT_EQ(generic_row_kernels.reduce_row[op][0](x.data(), 1, kCount),
+              avx2_row_kernels.reduce_row[op][0](x.data(), 1, kCount));
+    EXPECT_EQ(generic_row_kernels.reduce_row[op][0](x.data(), 3, kCount / 3),
+              avx2_row_kernels.reduce_row[op][0](x.data(), 3, kCount / 3));
   }
   expect_same(kCount, [&](const RowKernels& kernels, float* out) {
     kernels.exp_shifted[0](x.data(), 0.5, out, kCount);

@@ -122,7 +122,7 @@ static Array reduce_values(const Array& x, const std::vector<int>& axes, bool ke
 
 std::vector<OpSample> reduce_samples(
     const ReduceTensorOp& op, const std::function<double(std::span<const double>)>& reference) {
-  const auto sample = [&](const char* name, const Shape& shape, std::vector<int> axes,
+  const auto sample = [&](const char* name, const Shape& shape, const std::vector<int>& axes,
                           bool keepdims) {
     return OpSample{
         name,
