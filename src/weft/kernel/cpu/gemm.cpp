@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// A packed panel of b (16 or 32 KiB) stays in the first-level cache while a's rows pass by.
+// A packed panel of b (16 KiB) stays in the first-level cache while a's rows pass by.
 constexpr std::int64_t kDepthMax = 256;
 // Columns packed at once: with kDepthMax rows 128 KiB.
 constexpr std::int64_t kColumnsAtOnce = 128;
@@ -44,12 +44,11 @@ Work rows_of(const Work& work, std::int64_t begin, std::int64_t end) {
 // One block of at most kColumnsAtOnce columns.
 void run_block(const Work& work, float* packed) {
   const GemmLoops& inner = gemm_loops();
-  const std::int64_t panel_width = inner.panel;
   for (std::int64_t k = 0; k < work.size.k || k == 0; k += kDepthMax) {
     const std::int64_t depth = std::min(kDepthMax, work.size.k - k);
     const bool last = k + depth >= work.size.k;
-    for (std::int64_t j = 0; j < work.size.n; j += panel_width) {
-      const std::int64_t width = std::min(panel_width, work.size.n - j);
+    for (std::int64_t j = 0; j < work.size.n; j += kGemmPanel) {
+      const std::int64_t width = std::min(kGemmPanel, work.size.n - j);
       float* const panel = packed + j * depth;
       inner.pack({work.b.data + k * work.b.row_step + j * work.b.column_step, work.b.row_step,
                   work.b.column_step},
@@ -61,13 +60,13 @@ void run_block(const Work& work, float* packed) {
       out.relu = last && work.c.relu;
       inner.multiply({work.size.m, width, depth},
                      {work.a.data + k * work.a.column_step, work.a.row_step, work.a.column_step},
-                     {panel, panel_width}, out);
+                     {panel, kGemmPanel}, out);
     }
   }
 }
 
 void run(const Work& work) {
-  const std::int64_t columns = std::min(work.size.n + kGemmPanelMax, kColumnsAtOnce);
+  const std::int64_t columns = std::min(work.size.n + kGemmPanel, kColumnsAtOnce);
   const std::int64_t floats = columns * std::clamp<std::int64_t>(work.size.k, 1, kDepthMax);
   const auto buffer = Storage::allocate(static_cast<std::size_t>(floats) * sizeof(float));
   for (std::int64_t j = 0; j < work.size.n; j += kColumnsAtOnce) {
@@ -80,7 +79,6 @@ void run(const Work& work) {
 
 const GemmLoops& gemm_loops() {
 #if defined(__x86_64__)
-  if (use_avx512()) return kGemmLoopsAvx512;
   if (use_avx2()) return kGemmLoopsAvx2;
 #endif
   return kGemmLoopsGeneric;
@@ -89,13 +87,12 @@ const GemmLoops& gemm_loops() {
 void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, const GemmOutput& c) {
   if (size.m == 0 || size.n == 0) return;
   const Work work{size, a, b, c};
-  const std::int64_t width = gemm_loops().panel;
-  const std::int64_t panels = (size.n + width - 1) / width;
+  const std::int64_t panels = (size.n + kGemmPanel - 1) / kGemmPanel;
   const std::int64_t depth = std::max<std::int64_t>(size.k, 1);
-  if (panels >= 2 * thread_count() || panels * width >= size.m) {
-    const std::int64_t grain = 1 + kGrainProducts / (width * depth * size.m);
+  if (panels >= 2 * thread_count() || panels * kGemmPanel >= size.m) {
+    const std::int64_t grain = 1 + kGrainProducts / (kGemmPanel * depth * size.m);
     parallel_for(panels, grain, [&](std::int64_t begin, std::int64_t end) {
-      run(columns_of(work, begin * width, std::min(end * width, size.n)));
+      run(columns_of(work, begin * kGemmPanel, std::min(end * kGemmPanel, size.n)));
     });
     return;
   }

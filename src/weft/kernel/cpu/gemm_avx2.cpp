@@ -6,9 +6,6 @@
 
 #include "weft/kernel/cpu/gemm_loops.h"
 
-// 12 accumulators, 2 of b and 1 of a: 15 of 16 registers.
-#define WEFT_GEMM_LANES 8
-#define WEFT_GEMM_ROWS 6
 #define WEFT_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)

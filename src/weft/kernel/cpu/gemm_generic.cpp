@@ -4,9 +4,6 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
-// 128-bit registers: each 8 floats are two of them.
-#define WEFT_GEMM_LANES 8
-#define WEFT_GEMM_ROWS 6
 #define WEFT_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
 namespace weft {

@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// The widest panel of any build.
-inline constexpr std::int64_t kGemmPanelMax = 32;
+// Columns of a panel of b and of a tile of c.
+inline constexpr std::int64_t kGemmPanel = 16;
 
 // A panel of columns of b: row k begins at data + k * step.
 struct GemmPanel {
@@ -17,10 +17,8 @@ struct GemmPanel {
 };
 
 struct GemmLoops {
-  // Columns of a panel, at most kGemmPanelMax.
-  std::int64_t panel;
-  // Copies rows [0, rows) and `columns` <= panel columns of `b` to packed[rows][panel], zeros
-  // behind the last column.
+  // Copies rows [0, rows) and `columns` <= kGemmPanel columns of `b` to packed[rows][kGemmPanel],
+  // zeros behind the last column.
   void (*pack)(const GemmOperand& b, std::int64_t rows, std::int64_t columns, float* packed);
   // All rows of a times one panel, of which the first size.n columns count; all are read.
   void (*multiply)(const GemmSize& size, const GemmOperand& a, const GemmPanel& panel,
@@ -33,7 +31,6 @@ const GemmLoops& gemm_loops();
 extern const GemmLoops kGemmLoopsGeneric;
 #if defined(__x86_64__)
 extern const GemmLoops kGemmLoopsAvx2;
-extern const GemmLoops kGemmLoopsAvx512;
 #endif
 
 }  // namespace weft

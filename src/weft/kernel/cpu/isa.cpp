@@ -18,17 +18,4 @@ bool use_avx2() {
 #endif
 }
 
-bool use_avx512() {
-#if defined(__x86_64__)
-  static const bool use = [] {
-    const char* const isa = std::getenv("WEFT_ISA");
-    if (isa != nullptr && std::string_view(isa) == "avx2") return false;
-    return use_avx2() && __builtin_cpu_supports("avx512f") != 0;
-  }();
-  return use;
-#else
-  return false;
-#endif
-}
-
 }  // namespace weft

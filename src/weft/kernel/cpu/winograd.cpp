@@ -18,8 +18,8 @@ constexpr std::int64_t kLanes = 8;
 constexpr std::int64_t kWeightsMax = 128 * 128;
 // Transformed tiles of one group: they share the second-level cache with the weights.
 constexpr std::int64_t kGroupBytes = 288 * 1024;
-// Groups are a multiple of the rows that any build of gemm takes at once.
-constexpr std::int64_t kTileRows = 12;
+// Groups are a multiple of the rows that gemm takes at once.
+constexpr std::int64_t kTileRows = 6;
 // Each has a weight gradient of its own.
 constexpr std::int64_t kWeightPartsMax = 8;
 
@@ -72,8 +72,7 @@ struct Plan {
 class Floats {
  public:
   explicit Floats(std::int64_t count)
-      : storage_(
-            Storage::allocate(static_cast<std::size_t>(count + kGemmPanelMax) * sizeof(float))) {}
+      : storage_(Storage::allocate(static_cast<std::size_t>(count + kGemmPanel) * sizeof(float))) {}
   float* data() const { return static_cast<float*>(storage_->data()); }
 
  private:
@@ -157,10 +156,10 @@ void gather_weights(const float* from, Array& gradient, bool accumulate) {
 // c = a b for one position; b's rows are `size.n` long.
 void multiply(const GemmSize& size, const GemmOperand& a, const float* b, const GemmOutput& c) {
   const GemmLoops& inner = gemm_loops();
-  for (std::int64_t j = 0; j < size.n; j += inner.panel) {
+  for (std::int64_t j = 0; j < size.n; j += kGemmPanel) {
     GemmOutput out = c;
     out.data += j;
-    inner.multiply({size.m, std::min(inner.panel, size.n - j), size.k}, a, {b + j, size.n}, out);
+    inner.multiply({size.m, std::min(kGemmPanel, size.n - j), size.k}, a, {b + j, size.n}, out);
   }
 }
 
