@@ -22,7 +22,7 @@ warmup_steps = 30
 
 [run]
 name = "demo"
-steps = 600
+steps = 500
 global_batch = 128
 seed = 1
 

@@ -37,8 +37,9 @@ Result<std::optional<SavedCheckpoint>> Checkpoints::load_newest(Trainer& trainer
 
 Result<Recipe> checkpoint_recipe(const std::string& path) {
   WEFT_TRY_ASSIGN(const Bytes bytes, read_checkpoint(path));
-  WEFT_TRY_ASSIGN(const CheckpointInfo info, read_state_info(bytes));
-  return parse_recipe(info.recipe, path);
+  const Result<CheckpointInfo> info = read_state_info(bytes);
+  if (!info.ok()) return info.status().with_context(path);
+  return parse_recipe(info->recipe, path);
 }
 
 Status load_checkpoint_into(const std::string& path, Trainer& trainer) {

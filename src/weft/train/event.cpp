@@ -173,6 +173,11 @@ std::string describe(const Event& event) {
   if (const std::string text = event.text("text"); !text.empty() && event.kind != "process") {
     return text;
   }
+  if (event.kind == "ticket") {
+    return fmt::format(
+        "others join, on this or another machine, within {} h, with:\n  weft join {}",
+        event.integer("valid_h"), event.text("ticket"));
+  }
   if (event.kind == "started") {
     return fmt::format("peer {} ({}): {} with {} parameters on {} ({} samples), {} steps of {}",
                        event.text("peer"), event.text("role"), event.text("model"),

@@ -14,6 +14,8 @@ namespace {
 
 constexpr Duration kPausePiece = std::chrono::milliseconds(20);
 constexpr Duration kPeersInterval = std::chrono::seconds(1);
+// Asking for the counters costs a visit to the network thread: not in every round.
+constexpr Duration kBytesInterval = std::chrono::milliseconds(200);
 constexpr Duration kLeaveLimit = std::chrono::seconds(5);
 
 std::string action_for(RunEnd end, const Status& status) {
@@ -171,7 +173,13 @@ void RunLoop::tell_first_step() {
 }
 
 void RunLoop::tell_round(const Turn& turn, const StepReport& report, const StateHash& hash) {
-  const SwarmStatus status = exchange_.status();
+  const TimePoint now = clock_.now();
+  if (bytes_seen_at_ == TimePoint() || now - bytes_seen_at_ >= kBytesInterval) {
+    const SwarmStatus status = exchange_.status();
+    bytes_seen_at_ = now;
+    bytes_sent_ = status.bytes_sent;
+    bytes_received_ = status.bytes_received;
+  }
   const RoundShares shares = meter_.shares();
   const RoundMetrics& sums = report.metrics;
   const auto left =
@@ -184,14 +192,14 @@ void RunLoop::tell_round(const Turn& turn, const StepReport& report, const State
                   .with("members", turn.members)
                   .with("rank", turn.rank.value())
                   .with("learning_rate", report.learning_rate)
-                  .with("round_seconds", to_seconds(clock_.now() - round_begun_))
+                  .with("round_seconds", to_seconds(now - round_begun_))
                   .with("samples_per_second", meter_.samples_per_second())
                   .with("eta_s", left * meter_.seconds_per_round())
                   .with("compute_share", shares.compute)
                   .with("wait_share", shares.wait)
                   .with("send_share", shares.send)
-                  .with("bytes_sent", status.bytes_sent)
-                  .with("bytes_received", status.bytes_received)
+                  .with("bytes_sent", bytes_sent_)
+                  .with("bytes_received", bytes_received_)
                   .with("state", to_hex(hash.total)));
 }
 

@@ -81,6 +81,9 @@ class RunLoop {
   TimePoint round_begun_;  // when round_in_work_ was first given
   TimePoint pace_until_;   // no new round before
   TimePoint peers_told_ = TimePoint::min();
+  TimePoint bytes_seen_at_;
+  std::uint64_t bytes_sent_ = 0;
+  std::uint64_t bytes_received_ = 0;
   GroupNews group_;
   std::int64_t saved_step_ = -1;
   bool trained_ = false;
