@@ -1,5 +1,7 @@
 #include "weft/collective/result_log.h"
 
+#include <algorithm>
+
 #include "weft/base/check.h"
 
 namespace weft {
@@ -11,7 +13,11 @@ void ResultLog::add(Round round, const Hash128& hash, std::shared_ptr<FloatBuffe
   WEFT_CHECK(empty() || round.value() == newest().value() + 1);
   bytes_ += values->span().size_bytes();
   entries_.push_back({round, hash, std::move(values)});
-  while (entries_.size() > kAlwaysKept && bytes_ > bytes_max_) {
+  const auto too_many = [this] {
+    const bool spare = entries_.front().round < needed_from_;
+    return bytes_ > (spare ? std::min(kSpareBytes, bytes_max_) : bytes_max_);
+  };
+  while (entries_.size() > kAlwaysKept && too_many()) {
     bytes_ -= entries_.front().values->span().size_bytes();
     entries_.pop_front();
   }

@@ -1,7 +1,8 @@
 // ResultLog: the sums of the last committed rounds, kept for members and joiners that catch up.
 //
-// Bounded by bytes; the last two results are always kept, because a view's base can be one round
-// above what its slowest member holds.
+// Bounded by bytes: all that somebody needs up to `bytes_max`, and of the others, for members that
+// fell behind, kSpareBytes. The last two results are always kept, because a view's base can be one
+// round above what its slowest member holds.
 // Threads: one owner. The buffers are shared and must not change once they are here.
 #pragma once
 
@@ -23,10 +24,14 @@ class ResultLog {
     std::shared_ptr<FloatBuffer> values;
   };
 
+  static constexpr std::uint64_t kSpareBytes = std::uint64_t{16} << 20;
+
   explicit ResultLog(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
 
   // REQUIRES: `round` is newest() + 1, or the log is empty.
   void add(Round round, const Hash128& hash, std::shared_ptr<FloatBuffer> values);
+  // From now on results before `round` are spare. Before the first call all are needed.
+  void need_from(Round round) { needed_from_ = round; }
   // Null where the round is not here (any more).
   const Entry* find(Round round) const;
   void clear();
@@ -40,6 +45,7 @@ class ResultLog {
  private:
   std::uint64_t bytes_max_;
   std::uint64_t bytes_ = 0;
+  Round needed_from_;
   std::deque<Entry> entries_;
 };
 

@@ -28,6 +28,10 @@ Round StateServer::newest_snapshot() const {
   return snapshots_.empty() ? Round() : snapshots_.back().manifest.round;
 }
 
+Round StateServer::oldest_snapshot() const {
+  return snapshots_.empty() ? Round() : snapshots_.front().manifest.round;
+}
+
 void StateServer::forget_snapshots() {
   snapshots_.clear();
   wanted_ = false;

@@ -44,8 +44,9 @@ class StateServer {
 
   // Takes the state after `round`.
   void publish(Round round, Bytes state);
-  // The round of the newest snapshot; 0 for none.
+  // The round of a snapshot; 0 for none.
   Round newest_snapshot() const;
+  Round oldest_snapshot() const;
   // True once someone has asked for a snapshot that is not here: make one after the next round.
   bool wanted() const { return wanted_; }
   // Drops the snapshots, once nobody joins any more.

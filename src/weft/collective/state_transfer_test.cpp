@@ -415,5 +415,26 @@ TEST(ResultLog, KeepsTheLastTwoWhateverTheirSize) {
   EXPECT_EQ(log.bytes(), 800U);
 }
 
+TEST(ResultLog, KeepsWhatIsNeededUpToItsBoundAndLittleOfTheRest) {
+  constexpr std::int64_t kElements = 1 << 20;  // 4 MiB
+  ResultLog log(std::uint64_t{24} << 20);
+  const auto values = result_of(1, kElements);
+  const auto add = [&](std::uint64_t round) { log.add(Round(round), Hash128{}, values); };
+  for (std::uint64_t round = 1; round <= 9; ++round) add(round);
+  EXPECT_EQ(log.oldest(), Round(4));
+  log.need_from(Round(8));
+  add(10);
+  EXPECT_EQ(log.oldest(), Round(7));
+  add(11);
+  add(12);
+  EXPECT_EQ(log.oldest(), Round(8));
+  add(13);
+  EXPECT_EQ(log.oldest(), Round(8));
+  log.need_from(Round(14));
+  add(14);
+  EXPECT_EQ(log.oldest(), Round(11));
+  EXPECT_EQ(log.bytes(), ResultLog::kSpareBytes);
+}
+
 }  // namespace
 }  // namespace weft

@@ -365,6 +365,9 @@ void SwarmCore::settle_outcome() {
 void SwarmCore::keep_result(Round round, const Hash128& hash, std::shared_ptr<FloatBuffer> values) {
   if (!log_.empty() && round <= log_.newest()) return;
   if (!log_.empty() && round != log_.newest().next()) log_.clear();
+  // Joiners catch up from the results after their snapshot.
+  const Round snapshot = server_.oldest_snapshot();
+  log_.need_from(snapshot == Round() ? round : snapshot.next());
   log_.add(round, hash, std::move(values));
   server_.committed();
 }
