@@ -16,7 +16,7 @@ build_packages=(
   dataset-fashion-mnist
 )
 test_packages=(
-  libgtest-dev libgmock-dev python3
+  libgtest-dev libgmock-dev python3 openssl
 )
 # Other versions format otherwise, so no other will do.
 style_packages=(
