@@ -17,33 +17,40 @@ Array mean_of(const Array& x, AxisMask axes) {
   return reduce(ReduceOp::kSum, x, axes, true, share_of(x, axes));
 }
 
-Normalized scale(const Array& centered, Array mean, Array variance, double eps) {
+// Turns `centered`, which nobody else holds, into the values.
+Normalized scale(Array centered, Array mean, Array variance, double eps) {
   const Array deviation = unary(UnaryOp::kSqrt, binary(BinaryOp::kAdd, variance, eps));
   Array inverse = binary(BinaryOp::kDiv, 1.0, deviation);
-  Array values = binary(BinaryOp::kMul, centered, inverse);
-  return {std::move(values), std::move(mean), std::move(variance), std::move(inverse)};
+  binary_into(BinaryOp::kMul, centered, inverse, centered);
+  return {std::move(centered), std::move(mean), std::move(variance), std::move(inverse)};
 }
 
 }  // namespace
 
 Normalized normalize(const Array& x, AxisMask axes, double eps) {
   Array mean = mean_of(x, axes);
-  const Array centered = binary(BinaryOp::kSub, x, mean);
+  Array centered = binary(BinaryOp::kSub, x, mean);
   Array variance = mean_of(binary(BinaryOp::kMul, centered, centered), axes);
-  return scale(centered, std::move(mean), std::move(variance), eps);
+  return scale(std::move(centered), std::move(mean), std::move(variance), eps);
 }
 
 Normalized normalize_with(const Array& x, const Array& mean, const Array& variance, double eps) {
   return scale(binary(BinaryOp::kSub, x, mean), mean, variance, eps);
 }
 
-Array normalize_gradient(const Array& gradient, const Normalized& normalized, AxisMask axes) {
+NormalizedGradient normalize_gradient(const Array& gradient, const Normalized& normalized,
+                                      AxisMask axes, const Array& slope) {
   const Array& y = normalized.values;
-  const Array along = mean_of(binary(BinaryOp::kMul, gradient, y), axes);
-  const Array off =
-      binary(BinaryOp::kAdd, binary(BinaryOp::kMul, y, along), mean_of(gradient, axes));
-  return binary(BinaryOp::kMul, binary(BinaryOp::kSub, gradient, off),
-                normalized.inverse_deviation);
+  const double share = share_of(y, axes);
+  // One buffer for all: slope (gradient - y mean(gradient y) - mean(gradient)).
+  Array out = binary(BinaryOp::kMul, gradient, y);
+  Array product_sum = reduce(ReduceOp::kSum, out, axes, true);
+  Array sum = reduce(ReduceOp::kSum, gradient, axes, true);
+  binary_into(BinaryOp::kMul, y, binary(BinaryOp::kMul, product_sum, share), out);
+  binary_into(BinaryOp::kSub, gradient, out, out);
+  binary_into(BinaryOp::kSub, out, binary(BinaryOp::kMul, sum, share), out);
+  binary_into(BinaryOp::kMul, out, slope, out);
+  return {std::move(out), std::move(sum), std::move(product_sum)};
 }
 
 }  // namespace weft

@@ -19,7 +19,16 @@ Normalized normalize(const Array& x, AxisMask axes, double eps);
 // With given statistics, which broadcast to x.
 Normalized normalize_with(const Array& x, const Array& mean, const Array& variance, double eps);
 
-// The gradient of x from that of `values`, through the mean and the variance too.
-Array normalize_gradient(const Array& gradient, const Normalized& normalized, AxisMask axes);
+struct NormalizedGradient {
+  Array x;
+  // Of `gradient` and of gradient * values over the reduced axes, which have length 1.
+  Array sum;
+  Array product_sum;
+};
+
+// The gradient of x from `gradient`, that of `values`, through the mean and the variance too; times
+// `slope`, which broadcasts: the inverse deviation, and what else is constant along the axes.
+NormalizedGradient normalize_gradient(const Array& gradient, const Normalized& normalized,
+                                      AxisMask axes, const Array& slope);
 
 }  // namespace weft

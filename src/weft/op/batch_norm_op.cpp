@@ -73,6 +73,35 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& bias, const Arra
   if (running_var.defined()) check_channel_vector("a running variance", running_var, x);
 }
 
+struct Saved {
+  Normalized normalized;
+  Array scale;  // the weight with x's number of axes; undefined without one
+  bool training;
+};
+
+void run_backward(const Saved& saved, const Array& dy, const InputGradients& dx) {
+  const Normalized& normalized = saved.normalized;
+  const AxisMask axes = all_but_channels(dy.ndim());
+  const Array g = dy.strided();
+  const Array slope = saved.scale.defined()
+                          ? binary(BinaryOp::kMul, normalized.inverse_deviation, saved.scale)
+                          : normalized.inverse_deviation;
+  const Shape channels = {dy.dim(1)};
+  if (saved.training && dx.needs(0)) {
+    NormalizedGradient gradient = normalize_gradient(g, normalized, axes, slope);
+    dx.add(0, std::move(gradient.x));
+    if (dx.needs(1)) dx.add(1, gradient.product_sum.reshape(channels));
+    if (dx.needs(2)) dx.add(2, gradient.sum.reshape(channels));
+    return;
+  }
+  if (dx.needs(0)) dx.add(0, binary(BinaryOp::kMul, g, slope));
+  if (dx.needs(1)) {
+    const Array products = binary(BinaryOp::kMul, g, normalized.values);
+    dx.add(1, reduce(ReduceOp::kSum, products, axes, false));
+  }
+  if (dx.needs(2)) dx.add(2, reduce(ReduceOp::kSum, g, axes, false));
+}
+
 }  // namespace
 
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Array& running_mean,
@@ -87,20 +116,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Arr
     binary_into(BinaryOp::kAdd, y, bias.array().reshape(shape), y);
   }
   return record("batch_norm", std::move(y), {&x, &weight, &bias},
-                [normalized = std::move(normalized), scale, training = options.training](
-                    const Array& dy, const InputGradients& dx) {
-                  const AxisMask axes = all_but_channels(dy.ndim());
-                  const Array g = dy.strided();
-                  if (dx.needs(1)) {
-                    dx.add(1, reduce(ReduceOp::kSum, binary(BinaryOp::kMul, g, normalized.values),
-                                     axes, false));
-                  }
-                  if (dx.needs(2)) dx.add(2, reduce(ReduceOp::kSum, g, axes, false));
-                  if (!dx.needs(0)) return;
-                  const Array inner = scale.defined() ? binary(BinaryOp::kMul, g, scale) : g;
-                  dx.add(0, training ? normalize_gradient(inner, normalized, axes)
-                                     : binary(BinaryOp::kMul, inner, normalized.inverse_deviation));
-                });
+                [saved = Saved{std::move(normalized), scale, options.training}](
+                    const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); });
 }
 
 // Inputs x, weight, bias; in evaluation the running statistics are 0.5 + c and 1 + c.

@@ -41,19 +41,20 @@ Tensor layer_norm(const Tensor& x, int axes, const Tensor& weight, const Tensor&
   Array y = normalized.values;
   if (weight.defined()) y = binary(BinaryOp::kMul, y, scale);
   if (bias.defined()) y = binary(BinaryOp::kAdd, y, bias.array());
-  return record("layer_norm", std::move(y), {&x, &weight, &bias},
-                [normalized = std::move(normalized), scale, inner, outer](
-                    const Array& dy, const InputGradients& dx) {
-                  const Array g = dy.strided();
-                  if (dx.needs(1)) {
-                    dx.add(1, reduce(ReduceOp::kSum, binary(BinaryOp::kMul, g, normalized.values),
-                                     outer, false));
-                  }
-                  if (dx.needs(2)) dx.add(2, reduce(ReduceOp::kSum, g, outer, false));
-                  if (!dx.needs(0)) return;
-                  const Array values = scale.defined() ? binary(BinaryOp::kMul, g, scale) : g;
-                  dx.add(0, normalize_gradient(values, normalized, inner));
-                });
+  return record(
+      "layer_norm", std::move(y), {&x, &weight, &bias},
+      [normalized = std::move(normalized), scale, inner, outer](const Array& dy,
+                                                                const InputGradients& dx) {
+        const Array g = dy.strided();
+        if (dx.needs(1)) {
+          dx.add(1, reduce(ReduceOp::kSum, binary(BinaryOp::kMul, g, normalized.values), outer,
+                           false));
+        }
+        if (dx.needs(2)) dx.add(2, reduce(ReduceOp::kSum, g, outer, false));
+        if (!dx.needs(0)) return;
+        const Array values = scale.defined() ? binary(BinaryOp::kMul, g, scale) : g;
+        dx.add(0, normalize_gradient(values, normalized, inner, normalized.inverse_deviation).x);
+      });
 }
 
 static Array reference(std::span<const Array> in, int axes) {

@@ -31,7 +31,7 @@ static Array reference(std::span<const Array> in) {
 }
 
 static std::vector<OpSample> samples() {
-  const auto sample = [](const char* name, const Shape& shape, std::vector<int> axes) {
+  const auto sample = [](const char* name, const Shape& shape, const std::vector<int>& axes) {
     return OpSample{name,
                     {sample_values(shape, 74)},
                     [axes](std::span<const Tensor> in) { return permute(in[0], axes); },
