@@ -16,6 +16,7 @@ namespace weft {
 namespace {
 
 constexpr Duration kGoodbyeTimeout = std::chrono::seconds(2);
+constexpr Duration kLastWordsTimeout = std::chrono::milliseconds(50);
 constexpr double kMicrosecond = 1e-6;
 
 double round_trip_seconds(int socket) {
@@ -118,9 +119,20 @@ void Link::on_writable(Connection& connection) {
   owner_.on_link_writable(*this, lane_of(connection));
 }
 
-void Link::on_ended(Connection& /*connection*/, const Status& why) {
+void Link::on_ended(Connection& connection, const Status& why) {
   const std::shared_ptr<Link> self = shared_from_this();
-  owner_.on_link_ended(*this, why);
+  if (lane_of(connection) == Lane::kControl || why.code() == Code::kCorrupt || bulk_ended_) {
+    return owner_.on_link_ended(*this, why);
+  }
+  // Both connections of a peer that went end at once; its last control frames, and its reason,
+  // are still to be read.
+  bulk_ended_ = true;
+  context_.loop.call_at(context_.loop.now() + kLastWordsTimeout, [weak = weak_from_this(), why] {
+    const std::shared_ptr<Link> late = weak.lock();
+    if (late != nullptr && !late->parts_.control->closed()) {
+      late->owner_.on_link_ended(*late, why);
+    }
+  });
 }
 
 }  // namespace weft

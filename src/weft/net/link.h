@@ -68,6 +68,7 @@ class Link final : public ConnectionOwner, public std::enable_shared_from_this<L
   LinkParts parts_;
   LinkOwner& owner_;
   bool overflowed_ = false;
+  bool bulk_ended_ = false;
 };
 
 // `link_id` is what both sides said in their hellos.

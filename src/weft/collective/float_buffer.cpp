@@ -1,0 +1,35 @@
+#include <cstdlib>
+
+#include <sys/mman.h>
+
+#include "weft/base/check.h"
+#include "weft/collective/all_reduce.h"
+
+namespace weft {
+
+namespace {
+
+constexpr std::size_t kCacheLineBytes = 64;
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+// Below, the unused rest of the last page would weigh too much.
+constexpr std::size_t kHugeFromBytes = 8 * kHugePageBytes;
+
+std::size_t round_up(std::size_t size, std::size_t unit) { return (size + unit - 1) / unit * unit; }
+
+}  // namespace
+
+FloatBuffer::FloatBuffer(std::int64_t elements) : size_(static_cast<std::size_t>(elements)) {
+  const std::size_t bytes = size_ * sizeof(float);
+  const bool huge = bytes >= kHugeFromBytes;
+  const std::size_t unit = huge ? kHugePageBytes : kCacheLineBytes;
+  const std::size_t rounded = round_up(bytes == 0 ? 1 : bytes, unit);
+  void* memory = std::aligned_alloc(unit, rounded);
+  WEFT_CHECK(memory != nullptr);
+  // A wish: without huge pages it only takes longer.
+  if (huge) static_cast<void>(::madvise(memory, rounded, MADV_HUGEPAGE));
+  values_.reset(static_cast<float*>(memory));
+}
+
+void FloatBuffer::Free::operator()(float* values) const { std::free(values); }
+
+}  // namespace weft
