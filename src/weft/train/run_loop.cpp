@@ -98,8 +98,7 @@ Status RunLoop::train(const Turn& turn) {
     pace_until_ = clock_.now() + from_seconds(recipe_.run.round_seconds_min);
   }
   WEFT_TRY_ASSIGN(const StepReport report, trainer_.run_round(turn, exchange_));
-  after_round(turn, report);
-  return {};
+  return after_round(turn, report);
 }
 
 Status RunLoop::load(const Turn& turn) {
@@ -114,10 +113,7 @@ Status RunLoop::load(const Turn& turn) {
 
 Status RunLoop::apply(const Turn& turn) {
   WEFT_TRY_ASSIGN(const StepReport report, trainer_.apply_round(turn));
-  if (trained_) {
-    after_round(turn, report);
-    return {};
-  }
+  if (trained_) return after_round(turn, report);
   if (!trainer_.is_evaluation(turn.round)) summary_.final_loss = report.metrics.loss;
   exchange_.applied(turn.round, trainer_.hash());
   return {};
@@ -133,13 +129,13 @@ bool RunLoop::pause_until(TimePoint end) {
   return true;
 }
 
-void RunLoop::after_round(const Turn& turn, const StepReport& report) {
+Status RunLoop::after_round(const Turn& turn, const StepReport& report) {
   const StateHash hash = trainer_.hash();
   exchange_.applied(turn.round, hash);
-  trained_ = true;
+  const bool first = !std::exchange(trained_, true);
   if (trainer_.is_evaluation(turn.round)) {
     tell_evaluation(report);
-    return;
+    return {};
   }
   const std::vector<double>& computed = report.metrics.compute_seconds;
   RoundTiming timing;
@@ -156,9 +152,8 @@ void RunLoop::after_round(const Turn& turn, const StepReport& report) {
   tell_peers(computed);
   const std::int64_t every = recipe_.checkpoint.every_steps;
   if (every > 0 && trainer_.steps_done() % every == 0) save_checkpoint();
-  if (const Status status = trainer_.prepare_evaluation(); !status.ok()) {
-    log(LogLevel::kWarning, "the test set cannot be read: {}", status.message());
-  }
+  // Not before the first round, which it would delay; a test set that cannot be read shows early.
+  return first ? trainer_.prepare_evaluation() : Status();
 }
 
 void RunLoop::tell_first_step() {
@@ -258,7 +253,8 @@ void RunLoop::leave() {
 double RunLoop::seconds_since_start() const { return to_seconds(clock_.now() - options_.started); }
 
 RunResult RunLoop::ended(RunEnd end, const Status& status) {
-  if (end != RunEnd::kFailed) save_checkpoint();
+  const bool sound = status.code() != Code::kCorrupt && status.code() != Code::kInternal;
+  if (end != RunEnd::kFailed || sound) save_checkpoint();
   if (!status.ok()) {
     log_.append(
         Event("failed").with("reason", status.message()).with("action", action_for(end, status)));

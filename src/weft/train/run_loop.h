@@ -57,7 +57,7 @@ class RunLoop {
   Status apply(const Turn& turn);
   // Waits in small pieces, so that a request to stop is seen; true if there was one.
   bool pause_until(TimePoint end);
-  void after_round(const Turn& turn, const StepReport& report);
+  Status after_round(const Turn& turn, const StepReport& report);
   void tell_round(const Turn& turn, const StepReport& report, const StateHash& hash);
   void tell_evaluation(const StepReport& report);
   void tell_swarm_events();
