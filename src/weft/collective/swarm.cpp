@@ -122,6 +122,7 @@ class Swarm::Impl final : private TransportHandler {
   void on_link_down(const PeerId& peer, const Status& why) override;
   void on_frame(const PeerId& from, Lane lane, const FrameView& frame) override;
   void on_writable(const PeerId& peer, Lane lane) override;
+  void on_refused(const std::string& remote_endpoint, const Status& why) override;
   MutableByteSpan body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
                                    std::size_t body_bytes) override;
 
@@ -365,6 +366,12 @@ void Swarm::Impl::on_frame(const PeerId& from, Lane lane, const FrameView& frame
 
 void Swarm::Impl::on_writable(const PeerId& peer, Lane lane) {
   if (!ended_) core_->on_writable(peer, lane);
+}
+
+void Swarm::Impl::on_refused(const std::string& remote_endpoint, const Status& why) {
+  if (ended_) return;
+  core_->on_refused(remote_endpoint, why);
+  deliver();
 }
 
 MutableByteSpan Swarm::Impl::body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,

@@ -10,6 +10,10 @@
 namespace weft {
 
 static constexpr std::size_t kEventsMax = 4096;
+// So many refused connections a second are told one by one, the rest as a number.
+static constexpr std::uint64_t kRefusalsASecond = 5;
+// A joiner that is told of no newer round for so long takes itself to be up to date.
+static constexpr Duration kCaughtUpWait = std::chrono::milliseconds(100);
 // A member that lags asks again if nothing has come for so long.
 static constexpr Duration kFetchRetry = std::chrono::seconds(1);
 
@@ -180,6 +184,20 @@ void SwarmCore::on_writable(const PeerId& peer, Lane lane) {
   server_.on_writable(peer);
 }
 
+void SwarmCore::on_refused(const std::string& remote_endpoint, const Status& why) {
+  if (now() >= refusals_since_ + std::chrono::seconds(1)) {
+    if (refusals_ > kRefusalsASecond) {
+      event(SwarmEventKind::kLinkRefused,
+            fmt::format("{} more connections were refused", refusals_ - kRefusalsASecond));
+    }
+    refusals_since_ = now();
+    refusals_ = 0;
+  }
+  if (++refusals_ > kRefusalsASecond) return;
+  event(SwarmEventKind::kLinkRefused,
+        fmt::format("connection from {} refused: {}", remote_endpoint, why.message()));
+}
+
 MutableByteSpan SwarmCore::body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
                                             std::size_t body_bytes) {
   if (type == frame_type::kSegment) return rounds_.body_destination(from, head, body_bytes);
@@ -199,6 +217,9 @@ TimePoint SwarmCore::next_deadline() const {
   TimePoint next =
       std::min({membership_.next_deadline(), rounds_.next_deadline(), fetch_.next_deadline()});
   if (fetching_ == Fetching::kResults && is_member()) next = std::min(next, fetch_retry_at_);
+  if (fetching_ == Fetching::kResults && now() < results_since_ + kCaughtUpWait) {
+    next = std::min(next, results_since_ + kCaughtUpWait);
+  }
   if (requested_) {
     // What only time decides: the start without all members, the end without all Finished.
     if (trainer_round_ == options_.resume_round && started_ + options_.start_timeout > now()) {
@@ -291,6 +312,7 @@ void SwarmCore::on_removed(const Status& why) {
   removed_ = true;
   frozen_at_ = TimePoint::max();
   event(SwarmEventKind::kRemoved, why.message());
+  if (has_state_ && at_end()) return;
   if (rejoins_ < options_.rejoins_max) {
     rejoin_ = true;
   } else {
@@ -409,8 +431,6 @@ void SwarmCore::settle_comparison() {
   }
   for (const StateDifference& difference : comparison_.take_differences()) {
     SwarmEvent& mismatch = event(SwarmEventKind::kStateMismatch, difference.text);
-    // Should the others put this peer out, it comes back with their state, not with its own.
-    state_doubtful_ = true;
     mismatch.peer = difference.peer;
     mismatch.round = difference.round;
     if (difference.peer_is_wrong) suspects_.emplace_back(difference.peer, difference.text);
@@ -425,13 +445,17 @@ void SwarmCore::settle_membership() {
   for (const auto& [peer, why] : std::exchange(closing_, {})) transport_.close(peer, why);
   if (std::exchange(rejoin_, false)) {
     ++rejoins_;
-    if (std::exchange(state_doubtful_, false)) has_state_ = false;
+    // How far the others are is not known, nor whether they keep all results since.
+    has_state_ = false;
+    fetching_ = Fetching::kNothing;
     sync_started_ = now();
     membership_.join(ticket(std::chrono::hours(1)), now());
   }
   if (membership_.state() != MembershipState::kSyncing || !has_state_) return;
   const Round newest = std::max(fetch_.newest_known(), sync_view_.base_round);
-  const bool caught_up = trainer_round_.next() >= newest;
+  // No answer yet may mean that nothing was committed since the snapshot, or that it is slow.
+  const bool told = newest > trainer_round_ || now() >= results_since_ + kCaughtUpWait;
+  const bool caught_up = told && trainer_round_.next() >= newest;
   if (caught_up && (!admission_asked_ || *admission_asked_ < trainer_round_)) {
     admission_asked_ = trainer_round_;
     event(SwarmEventKind::kCaughtUp,
@@ -467,7 +491,8 @@ void SwarmCore::settle_fetch() {
     sources_ = std::move(current);
     fetch_.set_sources(sources_, now());
   }
-  const bool nobody_has_it = is_member() && has_state_ && view().size() == 1;
+  // A member whose state is gone, or that has nobody to ask, can never do its part.
+  const bool nobody_has_it = is_member() && (!has_state_ || view().size() == 1);
   if (nobody_has_it || (fetching_ == Fetching::kResults && fetch_.results_gone())) {
     // A member cannot wait for a snapshot: the others wait for its part of the next round.
     if (is_member()) {

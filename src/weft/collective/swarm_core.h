@@ -81,6 +81,7 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   void on_link_down(const PeerId& peer, const Status& why) override;
   void on_frame(const PeerId& from, Lane lane, const FrameView& frame) override;
   void on_writable(const PeerId& peer, Lane lane) override;
+  void on_refused(const std::string& remote_endpoint, const Status& why) override;
   MutableByteSpan body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
                                    std::size_t body_bytes) override;
   void on_timer();
@@ -172,7 +173,6 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   bool has_state_ = false;
   Round trainer_round_;
   Hash128 state_hash_{};
-  bool state_doubtful_ = false;
   bool requested_ = false;
   TurnKind given_ = TurnKind::kWait;
   std::optional<StateFetch::Snapshot> snapshot_;
@@ -184,6 +184,7 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   // Joining, lagging, leaving.
   Fetching fetching_ = Fetching::kNothing;
   TimePoint fetch_retry_at_;
+  TimePoint results_since_;
   std::uint64_t fetched_bytes_ = 0;
   View sync_view_;
   std::vector<PeerId> sources_;
@@ -203,6 +204,9 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   std::vector<std::pair<PeerId, Status>> closing_;
 
   std::vector<SwarmEvent> events_;
+  // Refused connections since the second that began then.
+  TimePoint refusals_since_;
+  std::uint64_t refusals_ = 0;
   TimePoint frozen_at_ = TimePoint::max();
   std::uint64_t view_changes_ = 0;
   std::uint64_t rounds_rerun_ = 0;

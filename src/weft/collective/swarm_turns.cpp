@@ -20,6 +20,7 @@ void SwarmCore::request_turn() {
     received.bytes = fetch_.bytes_received();
     received.seconds = to_seconds(now() - sync_started_);
     fetching_ = Fetching::kResults;
+    results_since_ = now();
     snapshot_.reset();
   }
   given_ = TurnKind::kWait;
