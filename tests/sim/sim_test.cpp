@@ -33,8 +33,9 @@ TEST(Simulation, TheSeedRepeatsTheRun) {
 
 TEST(Simulation, TwoPeers) { expect_sound(2, 1, 40); }
 TEST(Simulation, ThreePeers) { expect_sound(3, 1, 40); }
-TEST(Simulation, EightPeers) { expect_sound(8, 1, 100); }
-TEST(Simulation, SixtyFourPeers) { expect_sound(64, 1, 4); }
+TEST(Simulation, FivePeers) { expect_sound(5, 1, 60); }
+TEST(Simulation, EightPeers) { expect_sound(8, 1, 60); }
+TEST(Simulation, SixtyFourPeers) { expect_sound(64, 1, 3); }
 
 }  // namespace
 }  // namespace weft

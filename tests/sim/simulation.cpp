@@ -143,7 +143,7 @@ class Simulation {
  public:
   explicit Simulation(const SimulationOptions& options)
       : options_(options), world_(options_, network_options(options)) {
-    world_.round_interval = milliseconds(options.peers > 16 ? 900 : 60);
+    world_.round_interval = milliseconds(options.peers > 16 ? 2000 : 60);
     start_of_faults_ = TimePoint() + options.forming;
     end_of_faults_ = start_of_faults_ + options.faults;
     end_ = end_of_faults_ + options.quiet;
@@ -390,7 +390,7 @@ std::string Simulation::check_progress(SimulationResult& result) {
       return who + std::string(to_string(slot.peer->state())) + " long after the faults ended";
     }
     if (slot.peer->view() != newest) return who + "not in the newest view";
-    if (end_ - slot.peer->last_commit > options_.quiet / 3) {
+    if (end_ - slot.peer->last_commit > options_.quiet / 2) {
       return who + "stuck after round " + std::to_string(slot.peer->applied().value());
     }
   }

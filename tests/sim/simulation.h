@@ -17,10 +17,10 @@ namespace weft {
 struct SimulationOptions {
   std::uint64_t seed = 1;
   int peers = 8;
-  Duration forming = std::chrono::seconds(6);
-  Duration faults = std::chrono::seconds(25);
+  Duration forming = std::chrono::seconds(4);
+  Duration faults = std::chrono::seconds(20);
   // Long enough for timeouts, back-off and joins.
-  Duration quiet = std::chrono::seconds(35);
+  Duration quiet = std::chrono::seconds(18);
   // Prints views, faults and states as they happen.
   bool trace = false;
 };

@@ -39,6 +39,10 @@ void ToyRounds::on_view(const View& view, bool caught_up, TimePoint now) {
   held_.reset();
   sent_.reset();
   done_.clear();
+  for (const Member& member : view.members) {
+    if (member.id != self_) done_.emplace(member.id, Round());
+  }
+  done_count_ = 0;
   hops_seen_ = 0;
   view_ = view;
   rank_ = view.rank_of(self_).value();
@@ -121,13 +125,13 @@ void ToyRounds::say_done(const PeerId& to) {
   outlet_.send(to, kDone, Writer().view(view_.id).round(status().done).take());
 }
 
+void ToyRounds::count_done() {
+  done_count_ = 0;
+  for (const auto& [peer, round] : done_) done_count_ += round > applied_ ? 1 : 0;
+}
+
 void ToyRounds::commit_if_all(TimePoint now) {
-  if (!result_ || !told_) return;
-  for (const Member& member : view_.members) {
-    if (member.id == self_) continue;
-    const auto found = done_.find(member.id);
-    if (found == done_.end() || found->second <= applied_) return;
-  }
+  if (!result_ || !told_ || done_count_ < view_.size() - 1) return;
   commit(applied_.next(), *result_, now);
 }
 
@@ -137,6 +141,7 @@ void ToyRounds::commit(Round round, std::uint64_t result, TimePoint now) {
   result_.reset();
   told_ = false;
   hops_seen_ = 0;
+  count_done();
   outlet_.committed(applied_, state_);
   if (rank_ >= 0 && !frozen_) begin_round(now);
 }
@@ -168,6 +173,7 @@ void ToyRounds::adopt(Round round, std::uint64_t state, TimePoint now) {
     result_.reset();
     told_ = false;
     hops_seen_ = 0;
+    count_done();
     outlet_.committed(applied_, state_);
   }
   if (rank_ >= 0 && !frozen_) begin_round(now);
@@ -201,8 +207,10 @@ void ToyRounds::on_frame(const PeerId& from, const FrameView& frame, TimePoint n
     const ViewId view = in.view("view");
     const Round round = in.round("round");
     if (!in.finish().ok() || rank_ < 0 || view != view_.id) return;
-    Round& done = done_[from];
-    done = std::max(done, round);
+    const auto known = done_.find(from);
+    if (known == done_.end() || round <= known->second) return;
+    if (known->second <= applied_ && round > applied_) ++done_count_;
+    known->second = round;
     commit_if_all(now);
   }
 }

@@ -60,6 +60,7 @@ class ToyRounds {
   void commit(Round round, std::uint64_t result, TimePoint now);
   void commit_if_all(TimePoint now);
   void say_done(const PeerId& to);
+  void count_done();
   void adopt(Round round, std::uint64_t state, TimePoint now);
   void ask(TimePoint now);
   void begin_round(TimePoint now);
@@ -81,7 +82,9 @@ class ToyRounds {
   std::optional<std::uint64_t> result_;
   // Whether the others have been told of it: only then may it be committed in this view.
   bool told_ = false;
+  // What the others have said; and how many of them are done with round applied_ + 1.
   std::map<PeerId, Round> done_;
+  int done_count_ = 0;
   std::optional<Token> held_;
   std::optional<Token> sent_;
   // Of a view that is not installed here yet.

@@ -301,6 +301,7 @@ void Membership::Core::rebuild_watch(const View& previous) {
       if (kept.own) {
         kept.own->since = kept.own->tell_at = now;
         kept.own->tell_gap = options.redial_interval;
+        kept.own->tellings = 0;
       }
       if (kept.gone && kept.gone->cause == DepartureCause::kRestarted) own_news = true;
       watched.emplace(member.id, std::move(kept));

@@ -33,9 +33,10 @@ struct OwnSuspicion {
   SuspicionKind kind = SuspicionKind::kLink;
   std::string reason;
   TimePoint since;
-  // When to tell the others (again), and after how long once more.
+  // When to tell the others (again), after how long once more, and how often it was told.
   TimePoint tell_at;
   Duration tell_gap{};
+  int tellings = 0;
 };
 
 struct Report {
@@ -130,6 +131,7 @@ struct Membership::Core {
   void set_suspicion(const PeerId& peer, SuspicionKind kind, const std::string& reason);
   void withdraw_suspicion(const PeerId& peer);
   void tell_suspicions();
+  void tell_suspicion(const PeerId& suspect, int listeners, bool withdrawn);
   void on_heartbeat(const PeerId& from, const HeartbeatMessage& message);
   void on_suspicion(const PeerId& from, const SuspicionMessage& message);
   void on_outside(const PeerId& from, const OutsideMessage& message);

@@ -10,6 +10,8 @@ namespace {
 constexpr Duration kDialStagger = std::chrono::milliseconds(100);
 // A suspicion is told again after this, then after twice as long, and so on.
 constexpr Duration kTellGap = std::chrono::seconds(1);
+// So many members hear of a suspicion at once, all of them when it is told again.
+constexpr int kFirstListeners = 8;
 
 std::string seconds_text(Duration duration) {
   const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count() / 100;
@@ -179,35 +181,46 @@ void Membership::Core::set_suspicion(const PeerId& peer, SuspicionKind kind,
   const auto found = watched.find(peer);
   if (!active() || found == watched.end() || found->second.own) return;
   stirred = true;
-  found->second.own = OwnSuspicion{kind, short_reason(reason), now, now, kTellGap};
+  found->second.own = OwnSuspicion{kind, short_reason(reason), now, now, kTellGap, 0};
   tell_suspicions();
 }
 
 void Membership::Core::withdraw_suspicion(const PeerId& peer) {
   const auto found = watched.find(peer);
   if (found == watched.end() || !found->second.own) return;
-  stirred = true;
+  const int tellings = found->second.own->tellings;
+  if (tellings > 0) tell_suspicion(peer, static_cast<int>(kMembersMax), true);
   found->second.own.reset();
-  for (const auto& [other, member] : watched) {
-    if (other == peer || !member.linked) continue;
-    send(other, frame_type::kSuspicion, SuspicionMessage{view.id, peer, true, ""});
-  }
 }
 
 // Tells the others what this peer suspects, now and then again; not while the view is changing,
-// and not what enough members have said already.
+// and not what enough members have said already. The first telling goes to those that would
+// propose the change; when a whole group is cut off, everybody telling everybody would be n^3
+// frames.
 void Membership::Core::tell_suspicions() {
   if (frozen) return;
   for (auto& [peer, member] : watched) {
     if (!member.own || now < member.own->tell_at) continue;
-    member.own->tell_at = now + member.own->tell_gap;
-    member.own->tell_gap *= 2;
+    OwnSuspicion& own = *member.own;
+    own.tell_at = now + own.tell_gap;
+    own.tell_gap *= 2;
     if (member.reports.size() >= 3) continue;
-    for (const auto& [other, listener] : watched) {
-      if (other == peer || !listener.linked) continue;
-      send(other, frame_type::kSuspicion,
-           SuspicionMessage{view.id, peer, false, member.own->reason});
-    }
+    tell_suspicion(peer, own.tellings == 0 ? kFirstListeners : static_cast<int>(kMembersMax),
+                   false);
+    ++own.tellings;
+  }
+}
+
+// To the first `listeners` members, in ring order, that are linked and not suspected here.
+void Membership::Core::tell_suspicion(const PeerId& suspect, int listeners, bool withdrawn) {
+  const std::string reason = withdrawn ? "" : watched.at(suspect).own->reason;
+  for (const Member& member : view.members) {
+    if (listeners == 0) return;
+    if (member.id == options.self || member.id == suspect) continue;
+    const Watched& listener = watched.at(member.id);
+    if (!listener.linked || (listener.own && !withdrawn)) continue;
+    send(member.id, frame_type::kSuspicion, SuspicionMessage{view.id, suspect, withdrawn, reason});
+    --listeners;
   }
 }
 
@@ -221,12 +234,13 @@ void Membership::Core::on_suspicion(const PeerId& from, const SuspicionMessage& 
   if (!is_current(from, message.view)) return;
   const auto found = watched.find(message.who);
   if (found == watched.end() || message.who == from) return;
-  stirred = true;
   if (message.withdrawn) {
     found->second.reports.erase(from);
-  } else {
-    found->second.reports.try_emplace(from, Report{message.reason, now});
+    return;
   }
+  // Beyond the second report another one changes nothing.
+  const bool fresh = found->second.reports.try_emplace(from, Report{message.reason, now}).second;
+  if (fresh && reporters(found->second) <= 2) stirred = true;
 }
 
 void Membership::Core::on_outside(const PeerId& from, const OutsideMessage& message) {
