@@ -1,0 +1,109 @@
+// SwarmCore: what the membership asks and tells.
+#include <fmt/format.h>
+
+#include "weft/collective/swarm_core.h"
+
+namespace weft {
+
+RoundStatus SwarmCore::round_status() const {
+  RoundStatus held{trainer_round_, {}};
+  if (log_.newest() >= held.done && !log_.empty()) {
+    held = {log_.newest(), log_.find(log_.newest())->hash};
+  }
+  return rounds_.status(held);
+}
+
+void SwarmCore::on_freeze() {
+  rounds_.on_freeze();
+  if (frozen_at_ == TimePoint::max()) frozen_at_ = now();
+}
+
+void SwarmCore::on_view(const View& view, const ViewChange& change) {
+  if (frozen_at_ != TimePoint::max()) seconds_lost_ += to_seconds(now() - frozen_at_);
+  frozen_at_ = TimePoint::max();
+  removed_ = false;
+  // Whoever did not know us before may have passed over our requests.
+  fetch_retry_at_ = now();
+  admission_asked_.reset();
+  ++view_changes_;
+  const Status status = rounds_.on_view(view, now());
+  comparison_.on_view(view);
+  if (!status.ok()) fail(status);
+  for (const Member& member : change.joined) {
+    joiners_.erase(member.id);
+    if (member.id == options_.membership.self) continue;
+    event(SwarmEventKind::kPeerJoined, fmt::format("peer {} joined", member.id.short_name())).peer =
+        member.id;
+  }
+  for (const Departure& departure : change.left) {
+    SwarmEvent& left = event(SwarmEventKind::kPeerLeft, to_string(departure));
+    left.peer = departure.id;
+    left.seconds = to_seconds(change.took);
+  }
+  SwarmEvent& changed =
+      event(SwarmEventKind::kViewChanged,
+            fmt::format("view {} with {} members, rounds up to {} are committed",
+                        view.id.number.value(), view.size(), view.base_round.value()));
+  changed.round = view.base_round;
+  changed.seconds = to_seconds(change.took);
+  for (const Member& member : view.members) changed.peers.push_back(member.id);
+}
+
+void SwarmCore::on_isolated(const IsolatedReport& report) {
+  SwarmEvent& lost = event(SwarmEventKind::kQuorumLost, report.text);
+  for (const Member& member : report.missing) lost.peers.push_back(member.id);
+  // The training thread need not wait for members that may never come back.
+  rounds_.cancel_unfinished(aborted("the quorum is lost"), now());
+  if (options_.exit_on_quorum_lost) fail(unavailable(report.text));
+}
+
+void SwarmCore::on_quorum_back() {
+  event(SwarmEventKind::kQuorumBack, "enough members are back: the run goes on");
+}
+
+void SwarmCore::on_removed(const Status& why) {
+  rounds_.leave_view(now());
+  removed_ = true;
+  frozen_at_ = TimePoint::max();
+  event(SwarmEventKind::kRemoved, why.message());
+  if (has_state_ && at_end()) return;
+  if (rejoins_ < options_.rejoins_max) {
+    rejoin_ = true;
+  } else {
+    fail(unavailable(why.message()));
+  }
+}
+
+void SwarmCore::on_joiner(const Member& joiner) {
+  joiners_.insert(joiner.id);
+  event(SwarmEventKind::kJoinerSyncing,
+        fmt::format("peer {} takes the state", joiner.id.short_name()))
+      .peer = joiner.id;
+}
+
+void SwarmCore::on_joiner_gone(const PeerId& joiner, const Status& why) {
+  joiners_.erase(joiner);
+  event(SwarmEventKind::kLinkRefused,
+        fmt::format("joiner {} is gone: {}", joiner.short_name(), why.message()))
+      .peer = joiner;
+}
+
+void SwarmCore::on_refused(const PeerId& peer, const Status& why) {
+  event(SwarmEventKind::kJoinRefused, why.message()).peer = peer;
+}
+
+void SwarmCore::on_join_accepted(const View& view, const PeerId& /*sponsor*/) {
+  sync_view_ = view;
+  for (const Member& member : view.members) {
+    if (member.id != options_.membership.self) transport_.connect({member.id, member.endpoints});
+  }
+}
+
+void SwarmCore::on_view_ahead(const View& view) { on_join_accepted(view, {}); }
+
+void SwarmCore::on_join_failed(const Status& why) {
+  event(SwarmEventKind::kJoinRefused, why.message()).peer = options_.membership.self;
+  fail(why);
+}
+
+}  // namespace weft
