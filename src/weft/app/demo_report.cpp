@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/bytes.h"
 #include "weft/train/swarm_events.h"
 
 namespace weft {
@@ -19,8 +20,15 @@ double number(const DemoPeer& peer, std::string_view name) {
   return peer.summary.has_value() ? peer.summary->number(name) : 0.0;
 }
 
+// The name that events and the status block give the peer of this id in hexadecimal digits.
+std::string short_name(const std::string& peer_id) {
+  const Result<Bytes> bytes = from_hex(peer_id);
+  if (!bytes.ok() || bytes->empty()) return "?";
+  return to_base32(*bytes).substr(0, 8);
+}
+
 std::string table_line(const DemoPeer& peer) {
-  const std::string name = peer.peer_id.empty() ? "?" : peer.peer_id.substr(0, 8);
+  const std::string name = short_name(peer.peer_id);
   if (!peer.summary.has_value()) return fmt::format("  {:<8}  {}", name, peer.status);
   return fmt::format("  {:<8}  {:<8}  {:>5}  {:.4f}  {}  {:>9}  {:>7.1f} s  {:>6.0f}", name,
                      peer.status, peer.summary->integer("steps"), number(peer, "final_loss"),
@@ -93,8 +101,8 @@ std::vector<std::string> demo_table(const DemoReport& report) {
                               100.0 * report.test_accuracy(), report.seconds,
                               bytes_text(static_cast<double>(report.bytes_sent()))));
   lines.push_back(fmt::format("  losing peer {} cost {:.1f} s; peer {} took over its share",
-                              report.killed_peer.substr(0, 8), report.seconds_lost(),
-                              report.joined_peer.substr(0, 8)));
+                              short_name(report.killed_peer), report.seconds_lost(),
+                              short_name(report.joined_peer)));
   lines.push_back(report.ok() ? "  every peer left holds the same state, bit for bit"
                               : "  FAILED: " + (report.fault.empty()
                                                     ? "the peers did not end with one state"
