@@ -208,9 +208,13 @@ Status prepare_join(Session& session, const JoinRequest& request) {
   WEFT_TRY(check_expiry(ticket, session.clock.unix_time_s()));
   WEFT_TRY(open_output(session, request.out, "weft-runs/joined", request.json));
   WEFT_TRY_ASSIGN(const PeerSettings settings, peer_settings(session, request.listen));
-  WEFT_TRY_ASSIGN(const std::string text,
-                  Swarm::fetch_recipe(ticket, settings.identity, kFetchRecipeLimit));
-  WEFT_TRY_ASSIGN(const Recipe recipe, parse_recipe(text, "recipe of the run"));
+  const Result<std::string> text =
+      Swarm::fetch_recipe(ticket, settings.identity, kFetchRecipeLimit);
+  if (!text.ok()) {
+    return text.status().with_context(
+        "join: no member of the ticket gave the recipe; a peer that still runs has a newer ticket");
+  }
+  WEFT_TRY_ASSIGN(const Recipe recipe, parse_recipe(*text, "recipe of the run"));
   set_thread_count(request.threads.value_or(threads_for(1)));
   WEFT_TRY_ASSIGN(session.trainer, Trainer::make(recipe, data_places(), session.clock));
   WEFT_TRY_ASSIGN(const std::string aside, session.out->set_checkpoints_aside());
