@@ -1,7 +1,6 @@
 #include "weft/kernel/pool.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "weft/base/parallel.h"
 #include "weft/kernel/cpu/isa.h"
@@ -48,6 +47,23 @@ void for_each_window(const Plane& in, const Plane& out, const Pool2dGeometry& ge
   }
 }
 
+// The largest values so far of one window, and where in the window they were.
+template <class T, int kLanes, class Index>
+struct Best {
+  T values[kLanes];
+  Index winners[kLanes] = {};
+  bool empty = true;
+
+  void take(const T* from, Index position) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const bool wins = empty || from[lane] > values[lane];
+      values[lane] = wins ? from[lane] : values[lane];
+      winners[lane] = wins ? position : winners[lane];
+    }
+    empty = false;
+  }
+};
+
 template <class T, int kLanes, class Index>
 struct MaxForward {
   Plane in;
@@ -56,26 +72,16 @@ struct MaxForward {
 
   void operator()(const T* x, T* y, Index* winners) const {
     for_each_window(in, out, geometry, [&](std::int64_t at, const Span& rows, const Span& columns) {
-      T best[kLanes];
-      Index winner[kLanes] = {};
-      for (int lane = 0; lane < kLanes; ++lane) best[lane] = std::numeric_limits<T>::lowest();
-      bool first = true;
+      Best<T, kLanes, Index> best{};
       for (std::int64_t r = rows.begin; r < rows.end; ++r) {
         const std::int64_t row = (r - rows.begin + rows.offset) * geometry.kernel[1];
         for (std::int64_t c = columns.begin; c < columns.end; ++c) {
-          const T* const from = x + (r * in.width + c) * kLanes;
-          const auto position = static_cast<Index>(row + c - columns.begin + columns.offset);
-          for (int lane = 0; lane < kLanes; ++lane) {
-            const bool wins = first || from[lane] > best[lane];
-            best[lane] = wins ? from[lane] : best[lane];
-            winner[lane] = wins ? position : winner[lane];
-          }
-          first = false;
+          best.take(x + (r * in.width + c) * kLanes,
+                    static_cast<Index>(row + c - columns.begin + columns.offset));
         }
       }
-      for (int lane = 0; lane < kLanes; ++lane) y[at * kLanes + lane] = best[lane];
-      if (winners == nullptr) return;
-      for (int lane = 0; lane < kLanes; ++lane) winners[at * kLanes + lane] = winner[lane];
+      std::copy_n(best.values, kLanes, y + at * kLanes);
+      if (winners != nullptr) std::copy_n(best.winners, kLanes, winners + at * kLanes);
     });
   }
 };

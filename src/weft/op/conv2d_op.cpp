@@ -85,6 +85,23 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
                     const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); });
 }
 
+// The sum of products of one filter [C, kh, kw] with the window of an image [C, H, W] at `corner`.
+static double window_sum(const Array& image, const Array& filter,
+                         const std::array<std::int64_t, 2>& corner,
+                         const std::array<std::int64_t, 2>& dilation) {
+  double sum = 0;
+  for (std::int64_t t = 0; t < filter.size(); ++t) {
+    const std::int64_t q = t % filter.dim(2);
+    const std::int64_t p = t / filter.dim(2) % filter.dim(1);
+    const std::int64_t c = t / filter.dim(2) / filter.dim(1);
+    sum += filter.data<double>()[t] *
+           image.data<double>()[c * image.strides()[0] +
+                                (corner[0] + p * dilation[0]) * image.strides()[1] + corner[1] +
+                                q * dilation[1]];
+  }
+  return sum;
+}
+
 // The padded image first, then every window over it.
 static Array reference(std::span<const Array> in, const Conv2dOptions& options) {
   const Array& weight = in[1];
@@ -100,27 +117,19 @@ static Array reference(std::span<const Array> in, const Conv2dOptions& options) 
   };
   Array y = Array::empty({shape[0], weight.dim(0), outputs(2), outputs(3)}, DType::kF64);
   const std::int64_t each = weight.dim(0) / options.groups;
-  for (std::int64_t n = 0; n < y.dim(0); ++n) {
-    for (std::int64_t o = 0; o < y.dim(1); ++o) {
-      const std::int64_t first = o / each * weight.dim(1);
-      const Array image = padded.select(0, n).slice(0, first, first + weight.dim(1));
-      const Array filter = weight.select(0, o);
-      for (std::int64_t i = 0; i < y.dim(2) * y.dim(3); ++i) {
-        const std::int64_t row = i / y.dim(3) * options.stride[0];
-        const std::int64_t column = i % y.dim(3) * options.stride[1];
-        double sum = in.size() > 2 ? in[2].data<double>()[o] : 0.0;
-        for (std::int64_t t = 0; t < filter.size(); ++t) {
-          const std::int64_t q = t % filter.dim(2);
-          const std::int64_t p = t / filter.dim(2) % filter.dim(1);
-          const std::int64_t c = t / filter.dim(2) / filter.dim(1);
-          sum += filter.data<double>()[t] *
-                 image.data<double>()[c * image.strides()[0] +
-                                      (row + p * options.dilation[0]) * image.strides()[1] +
-                                      column + q * options.dilation[1]];
-        }
-        y.data<double>()[(n * y.dim(1) + o) * y.dim(2) * y.dim(3) + i] =
-            options.activation == Activation::kRelu ? std::max(sum, 0.0) : sum;
-      }
+  const std::int64_t area = y.dim(2) * y.dim(3);
+  for (std::int64_t plane = 0; plane < y.dim(0) * y.dim(1); ++plane) {
+    const std::int64_t o = plane % y.dim(1);
+    const std::int64_t first = o / each * weight.dim(1);
+    const Array image = padded.select(0, plane / y.dim(1)).slice(0, first, first + weight.dim(1));
+    const double bias = in.size() > 2 ? in[2].data<double>()[o] : 0.0;
+    for (std::int64_t i = 0; i < area; ++i) {
+      const double value =
+          bias + window_sum(image, weight.select(0, o),
+                            {i / y.dim(3) * options.stride[0], i % y.dim(3) * options.stride[1]},
+                            options.dilation);
+      y.data<double>()[plane * area + i] =
+          options.activation == Activation::kRelu ? std::max(value, 0.0) : value;
     }
   }
   return y;

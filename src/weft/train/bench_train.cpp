@@ -1,6 +1,7 @@
 #include "weft/train/bench_train.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -49,7 +50,7 @@ double step(Module& model, Optimizer& optimizer, const Batch& batch) {
 
 double quantile(const std::vector<double>& sorted, double share) {
   const auto last = static_cast<double>(sorted.size() - 1);
-  return sorted[static_cast<std::size_t>(last * share + 0.5)];
+  return sorted[static_cast<std::size_t>(std::lround(last * share))];
 }
 
 }  // namespace

@@ -286,7 +286,7 @@ Array conv2d_forward(const Array& x, const Array& weight, const Array& bias,
   const void* const source = in_order(x, part_plans.x(), keep);
   const Array dense_bias = bias.defined() ? bias.contiguous() : bias;
   const Shape shape = conv2d_shape(x.shape(), weight.shape(), geometry);
-  const Array y = ResultOrder(shape, part_plans.y()).make();
+  Array y = ResultOrder(shape, part_plans.y()).make();
   part_plans.run(
       {DNNL_ARG_SRC, source, DNNL_ARG_DST, y.raw_data()}, [&](std::int64_t, Arguments& arguments) {
         arguments.insert({DNNL_ARG_WEIGHTS, memory_on(part_plans.weight(), weights->data())});
@@ -304,7 +304,7 @@ Array conv2d_backward_data(const Array& dy, const Array& weight, const Shape& x_
   const auto weights = ordered_weight(weight, *part_plans.each);
   std::shared_ptr<Storage> keep;
   const void* const gradient = in_order(dy, part_plans.y(), keep);
-  const Array dx = ResultOrder(x_shape, part_plans.x()).make();
+  Array dx = ResultOrder(x_shape, part_plans.x()).make();
   part_plans.run(
       {DNNL_ARG_DIFF_SRC, dx.raw_data(), DNNL_ARG_DIFF_DST, gradient},
       [&](std::int64_t, Arguments& arguments) {

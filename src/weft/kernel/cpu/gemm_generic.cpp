@@ -1,9 +1,8 @@
 // gemm's loops for any processor.
 #include "weft/kernel/cpu/gemm_loops.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
+// Vectors wider than the processor's registers never leave this file.
 #pragma GCC diagnostic ignored "-Wpsabi"
-#endif
 #define WEFT_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
 namespace weft {

@@ -140,7 +140,7 @@ Array in_order_of(const Array& values, const Array& model) {
   if (values.is_contiguous() && model.is_strided()) return values;
   if (values.format() != nullptr && values.format() == model.format()) return values;
   const MemoryDesc desc = desc_of(model);
-  const Array dense = values.is_strided() ? values.contiguous() : values;
+  Array dense = values.is_strided() ? values.contiguous() : values;
   const MemoryDesc from = desc_of(dense);
   if (from == desc) return dense;
   Array result = like(model);

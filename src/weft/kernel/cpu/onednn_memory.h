@@ -22,7 +22,7 @@ dnnl::stream& onednn_stream();
 
 class OneDnnFormat final : public MemoryFormat {
  public:
-  explicit OneDnnFormat(MemoryDesc desc) : desc_(std::move(desc)) {}
+  explicit OneDnnFormat(const MemoryDesc& desc) : desc_(desc) {}
   const MemoryDesc& desc() const { return desc_; }
   std::size_t size_bytes() const override { return desc_.get_size(); }
   Array to_strided(const Array& blocked) const override;

@@ -20,6 +20,9 @@ constexpr std::int64_t kWeightsMax = 128 * 128;
 constexpr std::int64_t kGroupBytes = 288 * 1024;
 // Groups are a multiple of the rows that gemm takes at once.
 constexpr std::int64_t kTileRows = 6;
+// Filters and sums that are worth a second thread.
+constexpr std::int64_t kFilterGrain = 256;
+constexpr std::int64_t kSumGrain = 4096;
 // Each has a weight gradient of its own.
 constexpr std::int64_t kWeightPartsMax = 8;
 
@@ -95,7 +98,7 @@ struct WeightOrder {
 };
 void transform_weights(const Array& weight, const WeightOrder& order, float* to) {
   const Array dense = weight.contiguous();
-  const float* filter = dense.data<float>();
+  const float* const filters = dense.data<float>();
   const std::int64_t outputs = dense.dim(0);
   const std::int64_t inputs = dense.dim(1);
   const auto spread = [](float a, float b, float c, float(&out)[4]) {
@@ -104,53 +107,60 @@ void transform_weights(const Array& weight, const WeightOrder& order, float* to)
     out[2] = 0.5F * (a - b + c);
     out[3] = c;
   };
-  for (std::int64_t o = 0; o < outputs; ++o) {
-    for (std::int64_t c = 0; c < inputs; ++c, filter += 9) {
+  parallel_for(outputs * inputs, kFilterGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t index = begin; index < end; ++index) {
+      const float* const filter = filters + index * 9;
       float rows[3][4];
       for (int i = 0; i < 3; ++i) {
         spread(filter[3 * i], filter[3 * i + 1], filter[3 * i + 2], rows[i]);
       }
-      float* const at = to + c * order.input_step + o * order.output_step;
+      float* const at = to + index % inputs * order.input_step + index / inputs * order.output_step;
       for (int j = 0; j < 4; ++j) {
         float column[4];
         spread(rows[0][j], rows[1][j], rows[2][j], column);
         for (int i = 0; i < 4; ++i) at[(4 * i + j) * inputs * outputs] = column[i];
       }
     }
-  }
+  });
 }
 
-// The adjoint: the gradient of each filter from those of its 16 positions [p][c][o].
+// One row or column of the adjoint, G^T u.
+void gather(const float (&in)[4], float (&out)[3]) {
+  const float sum = 0.5F * (in[1] + in[2]);
+  out[0] = in[0] + sum;
+  out[1] = 0.5F * (in[1] - in[2]);
+  out[2] = sum + in[3];
+}
+
+// The gradient of one filter from those of its 16 positions, which lie `step` apart.
+void gather_filter(const float* from, std::int64_t step, float (&out)[3][3]) {
+  float columns[3][4];
+  for (int j = 0; j < 4; ++j) {
+    float column[4];
+    for (int i = 0; i < 4; ++i) column[i] = from[(4 * i + j) * step];
+    float gathered[3];
+    gather(column, gathered);
+    for (int i = 0; i < 3; ++i) columns[i][j] = gathered[i];
+  }
+  for (int i = 0; i < 3; ++i) gather(columns[i], out[i]);
+}
+
+// The gradients of all filters from those of the positions, [p][c][o].
 void gather_weights(const float* from, Array& gradient, bool accumulate) {
   const std::int64_t outputs = gradient.dim(0);
   const std::int64_t inputs = gradient.dim(1);
-  const auto gather = [](const float(&in)[4], float(&out)[3]) {
-    const float sum = 0.5F * (in[1] + in[2]);
-    out[0] = in[0] + sum;
-    out[1] = 0.5F * (in[1] - in[2]);
-    out[2] = sum + in[3];
-  };
-  float* filter = gradient.data<float>();
-  for (std::int64_t o = 0; o < outputs; ++o) {
-    for (std::int64_t c = 0; c < inputs; ++c, filter += 9) {
-      const float* const at = from + c * outputs + o;
-      float columns[3][4];
-      for (int j = 0; j < 4; ++j) {
-        float column[4];
-        for (int i = 0; i < 4; ++i) column[i] = at[(4 * i + j) * inputs * outputs];
-        float gathered[3];
-        gather(column, gathered);
-        for (int i = 0; i < 3; ++i) columns[i][j] = gathered[i];
-      }
-      for (int i = 0; i < 3; ++i) {
-        float row[3];
-        gather(columns[i], row);
-        for (int j = 0; j < 3; ++j) {
-          filter[3 * i + j] = accumulate ? filter[3 * i + j] + row[j] : row[j];
-        }
+  float* const filters = gradient.data<float>();
+  parallel_for(outputs * inputs, kFilterGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t index = begin; index < end; ++index) {
+      float filter[3][3];
+      gather_filter(from + index % inputs * outputs + index / inputs, outputs * inputs, filter);
+      float* const to = filters + index * 9;
+      for (int i = 0; i < 9; ++i) {
+        const float value = filter[i / 3][i % 3];
+        to[i] = accumulate ? to[i] + value : value;
       }
     }
-  }
+  });
 }
 
 // c = a b for one position; b's rows are `size.n` long.
@@ -160,6 +170,30 @@ void multiply(const GemmSize& size, const GemmOperand& a, const float* b, const 
     GemmOutput out = c;
     out.data += j;
     inner.multiply({size.m, std::min(kGemmPanel, size.n - j), size.k}, a, {b + j, size.n}, out);
+  }
+}
+
+// What the threads of a forward share.
+struct Forward {
+  const Plan& plan;
+  const Array& x;        // blocked
+  const float* weights;  // transformed
+  WinogradLoops::Finish finish;
+  const Array& y;
+};
+
+void forward_image(const Forward& work, std::int64_t index, const Floats& in, const Floats& out) {
+  const Plan& plan = work.plan;
+  const std::int64_t in_step = plan.step(plan.inputs);
+  const std::int64_t out_step = plan.step(plan.outputs);
+  for (std::int64_t first = 0; first < plan.tiles; first += plan.group) {
+    const WinogradTiles tiles = plan.tiles_from(first);
+    loops().input(image_of(work.x, index), tiles, {in.data(), in_step});
+    for (std::int64_t p = 0; p < kWinogradPositions; ++p) {
+      multiply({tiles.count, plan.outputs, plan.inputs}, {in.data() + p * in_step, plan.inputs, 1},
+               work.weights + p * plan.weights(), {out.data() + p * out_step, plan.outputs});
+    }
+    loops().output({out.data(), out_step}, tiles, work.finish, image_of(work.y, index));
   }
 }
 
@@ -208,8 +242,14 @@ void backward_image(const Backward& work, std::int64_t index, float* weight_sums
   }
 }
 
-void add_all(const float* from, float* into, std::int64_t count) {
-  flat_loops().add(from, into, 0, count);
+// Adds `count` parts of `size` floats into the first, in order.
+void add_parts(float* parts, std::int64_t count, std::int64_t size) {
+  const FlatLoops& flat = flat_loops();
+  parallel_for(size, kSumGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t part = 1; part < count; ++part) {
+      flat.add(parts + part * size, parts, begin, end);
+    }
+  });
 }
 
 }  // namespace
@@ -225,29 +265,16 @@ Array conv2d_forward(const Array& given, const Array& weight, const Array& bias,
                      const Conv2dGeometry& geometry, bool relu) {
   const Plan plan(given.shape(), weight.shape(), geometry);
   const Array x = in_blocks_of_8(given);
-  const Array y = blocks_of_8(plan.y);
+  Array y = blocks_of_8(plan.y);
   const Floats weights(kWinogradPositions * plan.weights());
   transform_weights(weight, {plan.outputs, 1}, weights.data());
   const Array dense_bias = bias.defined() ? bias.contiguous() : bias;
-  const WinogradLoops::Finish finish{bias.defined() ? dense_bias.data<float>() : nullptr, relu};
-  const WinogradLoops& transforms = loops();
-  const std::int64_t in_step = plan.step(plan.inputs);
-  const std::int64_t out_step = plan.step(plan.outputs);
+  const Forward work{
+      plan, x, weights.data(), {bias.defined() ? dense_bias.data<float>() : nullptr, relu}, y};
   parallel_for(plan.x[0], 1, [&](std::int64_t begin, std::int64_t end) {
-    const Floats in(kWinogradPositions * in_step);
-    const Floats out(kWinogradPositions * out_step);
-    for (std::int64_t index = begin; index < end; ++index) {
-      for (std::int64_t first = 0; first < plan.tiles; first += plan.group) {
-        const WinogradTiles tiles = plan.tiles_from(first);
-        transforms.input(image_of(x, index), tiles, {in.data(), in_step});
-        for (std::int64_t p = 0; p < kWinogradPositions; ++p) {
-          multiply({tiles.count, plan.outputs, plan.inputs},
-                   {in.data() + p * in_step, plan.inputs, 1}, weights.data() + p * plan.weights(),
-                   {out.data() + p * out_step, plan.outputs});
-        }
-        transforms.output({out.data(), out_step}, tiles, finish, image_of(y, index));
-      }
-    }
+    const Floats in(kWinogradPositions * plan.step(plan.inputs));
+    const Floats out(kWinogradPositions * plan.step(plan.outputs));
+    for (std::int64_t index = begin; index < end; ++index) forward_image(work, index, in, out);
   });
   return y;
 }
@@ -258,7 +285,7 @@ Array conv2d_backward(const Array& given_dy, const Conv2dSaved& saved,
   const Array x = out.weight != nullptr ? in_blocks_of_8(saved.x) : Array();
   const Array dy = in_blocks_of_8(given_dy);
   const Array y = saved.y.defined() ? in_blocks_of_8(saved.y) : Array();
-  const Array dx = wants_data ? blocks_of_8(plan.x) : Array();
+  Array dx = wants_data ? blocks_of_8(plan.x) : Array();
   const Floats weights(wants_data ? kWinogradPositions * plan.weights() : 0);
   if (wants_data) transform_weights(saved.weight, {1, plan.inputs}, weights.data());
 
@@ -280,16 +307,14 @@ Array conv2d_backward(const Array& given_dy, const Conv2dSaved& saved,
       }
     }
   });
-  for (std::int64_t part = 1; part < parts; ++part) {
-    add_all(weight_sums.data() + part * weight_floats, weight_sums.data(), weight_floats);
-    add_all(bias_sums.data() + part * plan.outputs, bias_sums.data(), plan.outputs);
-  }
+  add_parts(weight_sums.data(), parts, weight_floats);
+  add_parts(bias_sums.data(), parts, plan.outputs);
   if (out.weight != nullptr) {
     gather_weights(weight_sums.data(), *out.weight, out.accumulate_weight);
   }
   if (out.bias != nullptr) {
     if (!out.accumulate_bias) out.bias->fill(0.0);
-    add_all(bias_sums.data(), out.bias->data<float>(), plan.outputs);
+    flat_loops().add(bias_sums.data(), out.bias->data<float>(), 0, plan.outputs);
   }
   return dx;
 }

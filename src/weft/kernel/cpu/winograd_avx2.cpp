@@ -89,11 +89,27 @@ void input(const WinogradImage& x, const WinogradTiles& tiles, const WinogradMat
   }
 }
 
+// The second half of A^T m A, and what follows it: one tile of one block.
+inline void write_tile(const Vec (&s)[2][4], const Vec& bias, bool relu, const WinogradImage& y,
+                       float* block, const Place& at) {
+  const bool whole = inside(y, at.row, at.column, 2);
+  for (int i = 0; i < 2; ++i) {
+    Vec left = s[i][0] + s[i][1] + s[i][2] + bias;
+    Vec right = s[i][1] - s[i][2] + s[i][3] + bias;
+    if (relu) {
+      left = positive(left);
+      right = positive(right);
+    }
+    float* const to = block + ((at.row + i) * y.width + at.column) * kLanes;
+    if (whole || inside(y, at.row + i, at.column, 1)) store(to, left);
+    if (whole || inside(y, at.row + i, at.column + 1, 1)) store(to + kLanes, right);
+  }
+}
+
 void output(const WinogradMatrices& in, const WinogradTiles& tiles,
             const WinogradLoops::Finish& finish, const WinogradImage& y) {
   const std::int64_t channels = y.blocks * kLanes;
   for (std::int64_t block = 0; block < y.blocks; ++block) {
-    float* const image = block_of(y, block);
     const Vec bias = finish.bias != nullptr ? load(finish.bias + block * kLanes) : Vec{};
     for (std::int64_t tile = 0; tile < tiles.count; ++tile) {
       const float* const from = in.data + tile * channels + block * kLanes;
@@ -106,20 +122,16 @@ void output(const WinogradMatrices& in, const WinogradTiles& tiles,
         s[0][j] = m0 + m1 + m2;
         s[1][j] = m1 - m2 + m3;
       }
-      const Place at = place_of(tiles, tiles.first + tile);
-      const bool whole = inside(y, at.row, at.column, 2);
-      for (int i = 0; i < 2; ++i) {
-        Vec left = s[i][0] + s[i][1] + s[i][2] + bias;
-        Vec right = s[i][1] - s[i][2] + s[i][3] + bias;
-        if (finish.relu) {
-          left = positive(left);
-          right = positive(right);
-        }
-        float* const to = image + ((at.row + i) * y.width + at.column) * kLanes;
-        if (whole || inside(y, at.row + i, at.column, 1)) store(to, left);
-        if (whole || inside(y, at.row + i, at.column + 1, 1)) store(to + kLanes, right);
-      }
+      write_tile(s, bias, finish.relu, y, block_of(y, block), place_of(tiles, tiles.first + tile));
     }
+  }
+}
+
+// g = 0 where y is not above 0.
+inline void mask(const Vec (&y)[2][2], Vec (&g)[2][2]) {
+  const Vec zero = {};
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 2; ++j) g[i][j] = y[i][j] > zero ? g[i][j] : zero;
   }
 }
 
@@ -127,7 +139,6 @@ void output_gradient(const WinogradImage& dy, const float* y, const WinogradTile
                      const WinogradMatrices& out, float* bias_sums) {
   const std::int64_t channels = dy.blocks * kLanes;
   const WinogradImage value{const_cast<float*>(y), dy.blocks, dy.height, dy.width};
-  const Vec zero = {};
   for (std::int64_t block = 0; block < dy.blocks; ++block) {
     Vec sum = load(bias_sums + block * kLanes);
     for (std::int64_t tile = 0; tile < tiles.count; ++tile) {
@@ -137,9 +148,7 @@ void output_gradient(const WinogradImage& dy, const float* y, const WinogradTile
       if (y != nullptr) {
         Vec v[2][2];
         read<2>(value, block_of(value, block), at.row, at.column, v);
-        for (int i = 0; i < 2; ++i) {
-          for (int j = 0; j < 2; ++j) g[i][j] = v[i][j] > zero ? g[i][j] : zero;
-        }
+        mask(v, g);
       }
       sum += (g[0][0] + g[0][1]) + (g[1][0] + g[1][1]);
       const Vec e[4][2] = {{g[0][0], g[0][1]},
@@ -159,11 +168,25 @@ void output_gradient(const WinogradImage& dy, const float* y, const WinogradTile
   }
 }
 
+// The second half of B v B^T, added to one window of one block.
+inline void add_window(const Vec (&t)[4][4], const WinogradImage& dx, float* block,
+                       const Place& at) {
+  const bool whole = inside(dx, at.in_row, at.in_column, 4);
+  for (int i = 0; i < 4; ++i) {
+    const Vec d[4] = {t[i][0], t[i][1] - t[i][2] - t[i][3], t[i][1] + t[i][2] - t[i][0], t[i][3]};
+    const std::int64_t row = at.in_row + i;
+    float* const to = block + (row * dx.width + at.in_column) * kLanes;
+    for (int j = 0; j < 4; ++j) {
+      if (!whole && !inside(dx, row, at.in_column + j, 1)) continue;
+      store(to + j * kLanes, load(to + j * kLanes) + d[j]);
+    }
+  }
+}
+
 void input_gradient(const WinogradMatrices& in, const WinogradTiles& tiles,
                     const WinogradImage& dx) {
   const std::int64_t channels = dx.blocks * kLanes;
   for (std::int64_t block = 0; block < dx.blocks; ++block) {
-    float* const image = block_of(dx, block);
     for (std::int64_t tile = 0; tile < tiles.count; ++tile) {
       const float* const from = in.data + tile * channels + block * kLanes;
       Vec t[4][4];
@@ -177,18 +200,7 @@ void input_gradient(const WinogradMatrices& in, const WinogradTiles& tiles,
         t[2][j] = v1 + v2 - v0;
         t[3][j] = v3;
       }
-      const Place at = place_of(tiles, tiles.first + tile);
-      const bool whole = inside(dx, at.in_row, at.in_column, 4);
-      for (int i = 0; i < 4; ++i) {
-        const Vec d[4] = {t[i][0], t[i][1] - t[i][2] - t[i][3], t[i][1] + t[i][2] - t[i][0],
-                          t[i][3]};
-        const std::int64_t row = at.in_row + i;
-        float* const to = image + (row * dx.width + at.in_column) * kLanes;
-        for (int j = 0; j < 4; ++j) {
-          if (!whole && !inside(dx, row, at.in_column + j, 1)) continue;
-          store(to + j * kLanes, load(to + j * kLanes) + d[j]);
-        }
-      }
+      add_window(t, dx, block_of(dx, block), place_of(tiles, tiles.first + tile));
     }
   }
 }
