@@ -52,6 +52,7 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
   std::vector<std::string> arguments = options.arguments;
   arguments.insert(arguments.begin(), "weft");
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   pid_t pid = -1;

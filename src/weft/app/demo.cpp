@@ -113,24 +113,28 @@ class Demo {
   }
 
   Status act() {
-    DemoProcess* peer = nullptr;
-    const std::string& ticket = peers_.front()->ticket();
-    if (static_cast<int>(peers_.size()) < request_.peers && !ticket.empty()) {
-      while (static_cast<int>(peers_.size()) < request_.peers) {
-        WEFT_TRY(start({"join", ticket}, &peer));
-      }
-      draw_victim();
-    }
+    WEFT_TRY(start_joiners());
     if (victim_ == nullptr) return {};
     const std::int64_t round = newest_round();
     if (round >= kill_at_ && !victim_->killed()) {
       victim_->kill();
       log_.append(fault_event("peer_killed", *victim_, round));
     }
-    if (round >= join_at_ && newcomer_ == nullptr && !shown()->ticket().empty()) {
-      WEFT_TRY(start({"join", shown()->ticket()}, &newcomer_));
-      log_.append(fault_event("peer_added", *newcomer_, round));
+    if (round < join_at_ || newcomer_ != nullptr || shown()->ticket().empty()) return {};
+    WEFT_TRY(start({"join", shown()->ticket()}, &newcomer_));
+    log_.append(fault_event("peer_added", *newcomer_, round));
+    return {};
+  }
+
+  // As soon as the founder has told its ticket.
+  Status start_joiners() {
+    const std::string ticket = peers_.front()->ticket();
+    if (victim_ != nullptr || ticket.empty()) return {};
+    DemoProcess* peer = nullptr;
+    while (static_cast<int>(peers_.size()) < request_.peers) {
+      WEFT_TRY(start({"join", ticket}, &peer));
     }
+    draw_victim();
     return {};
   }
 

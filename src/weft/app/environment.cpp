@@ -6,14 +6,12 @@
 #include <unistd.h>
 
 namespace weft {
-namespace {
 
-std::string variable(const char* name) {
+std::string environment_variable(const char* name) {
+  // Nothing here writes the environment. NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
-
-}  // namespace
 
 std::vector<std::pair<std::string, std::string>> weft_variables() {
   std::vector<std::pair<std::string, std::string>> variables;
@@ -26,6 +24,8 @@ std::vector<std::pair<std::string, std::string>> weft_variables() {
   return variables;
 }
 
-DataPlaces data_places() { return {variable("WEFT_DATA_DIR"), variable("HOME")}; }
+DataPlaces data_places() {
+  return {environment_variable("WEFT_DATA_DIR"), environment_variable("HOME")};
+}
 
 }  // namespace weft

@@ -9,6 +9,8 @@
 
 namespace weft {
 
+// "" for a variable that is not set.
+std::string environment_variable(const char* name);
 // Every variable whose name begins with WEFT_.
 std::vector<std::pair<std::string, std::string>> weft_variables();
 DataPlaces data_places();

@@ -9,6 +9,7 @@
 namespace weft {
 namespace {
 
+// A signal handler can reach nothing else. NOLINTNEXTLINE(*-avoid-non-const-global-variables)
 volatile std::sig_atomic_t asked = 0;
 
 extern "C" void on_interrupt(int /*signal*/) {

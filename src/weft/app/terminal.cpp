@@ -1,11 +1,12 @@
 #include "weft/app/terminal.h"
 
 #include <chrono>
-#include <cstdlib>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "weft/app/environment.h"
 
 namespace weft {
 namespace {
@@ -32,8 +33,8 @@ bool is_trouble(const Event& event) {
 
 OutputMode output_mode(bool json) {
   if (json) return OutputMode::kJson;
-  const char* const kind = std::getenv("TERM");
-  const bool able = kind != nullptr && std::string_view(kind) != "dumb";
+  const std::string kind = environment_variable("TERM");
+  const bool able = !kind.empty() && kind != "dumb";
   return ::isatty(STDOUT_FILENO) == 1 && able ? OutputMode::kLive : OutputMode::kPlain;
 }
 
@@ -56,7 +57,7 @@ void Terminal::hear(const Event& event) {
     if (!news.empty()) write_(news + "\n");
     return;
   }
-  if (!news.empty() && is_trouble(event) && std::getenv("NO_COLOR") == nullptr) {
+  if (!news.empty() && is_trouble(event) && environment_variable("NO_COLOR").empty()) {
     news = "\x1b[33m" + news + "\x1b[0m";
   }
   redraw(news.empty() ? "" : news + "\n", false);
