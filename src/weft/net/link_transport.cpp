@@ -69,7 +69,13 @@ std::size_t LinkTransport::links_and_halves() const {
 }
 
 void LinkTransport::connect(const PeerAddress& address) {
-  WEFT_CHECK(handler_ != nullptr && address.id != context_.self);
+  WEFT_CHECK(handler_ != nullptr);
+  if (address.id == context_.self) {
+    // Addresses come from other peers.
+    return post([this] {
+      handler_->on_link_down(context_.self, invalid_argument("dial: this is the peer itself"));
+    });
+  }
   Peer& peer = peers_[address.id];
   if (peer.link != nullptr || peer.wanted.has_value()) return;
   peer.wanted = address;
