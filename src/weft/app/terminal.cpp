@@ -82,7 +82,7 @@ void Terminal::finish() {
 
 // To the first line of the block, and everything below it cleared.
 std::string Terminal::erased() {
-  const std::string text = lines_drawn_ == 0 ? "" : fmt::format("\x1b[{}F\x1b[J", lines_drawn_);
+  std::string text = lines_drawn_ == 0 ? "" : fmt::format("\x1b[{}F\x1b[J", lines_drawn_);
   lines_drawn_ = 0;
   return text;
 }

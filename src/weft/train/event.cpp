@@ -170,7 +170,7 @@ Result<Event> parse_event(std::string_view line) {
 }
 
 std::string describe(const Event& event) {
-  if (const std::string text = event.text("text"); !text.empty() && event.kind != "process") {
+  if (std::string text = event.text("text"); !text.empty() && event.kind != "process") {
     return text;
   }
   if (event.kind == "ticket") {
