@@ -1,7 +1,9 @@
 #include "weft/app/environment.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include <unistd.h>
 
@@ -26,6 +28,17 @@ std::vector<std::pair<std::string, std::string>> weft_variables() {
 
 DataPlaces data_places() {
   return {environment_variable("WEFT_DATA_DIR"), environment_variable("HOME")};
+}
+
+void restart_with_short_spin(char** argv) {
+  const bool chosen = !environment_variable("OMP_WAIT_POLICY").empty() ||
+                      !environment_variable("GOMP_SPINCOUNT").empty();
+  // OpenMP reads it when the program is loaded, and no other thread runs yet.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  if (chosen || setenv("GOMP_SPINCOUNT", "10000", 1) != 0) return;
+  std::error_code fault;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", fault);
+  if (!fault) execv(program.c_str(), argv);
 }
 
 }  // namespace weft

@@ -15,4 +15,10 @@ std::string environment_variable(const char* name);
 std::vector<std::pair<std::string, std::string>> weft_variables();
 DataPlaces data_places();
 
+// Starts this program anew, in the same process, with OpenMP's threads told to wait by spinning
+// only briefly. Their default is to spin for milliseconds, which on a machine with more busy
+// processes than cores makes two threads several times slower than one. Returns where the
+// environment already says how to wait, or where the system does not let it. Call first in main().
+void restart_with_short_spin(char** argv);
+
 }  // namespace weft

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "weft/app/demo.h"
+#include "weft/app/environment.h"
 #include "weft/app/exit_code.h"
 #include "weft/app/peer_command.h"
 #include "weft/app/tool_commands.h"
@@ -127,6 +128,7 @@ CLI::App* add_bench_all_reduce(CLI::App& bench, weft::BenchAllReduceRequest& req
 }  // namespace
 
 int main(int argc, char** argv) {
+  weft::restart_with_short_spin(argv);
   const weft::TimePoint started = weft::SystemClock().now();
   CLI::App app(kAbout, "weft");
   app.footer(kFooter);
