@@ -76,7 +76,9 @@ Strides contiguous_strides(const Shape& shape) {
   std::int64_t step = 1;
   for (int i = shape.size() - 1; i >= 0; --i) {
     strides[i] = step;
-    step *= shape[i];
+    // May wrap for a shape that num_elements() refuses: unsigned, so that this is no error.
+    step = static_cast<std::int64_t>(static_cast<std::uint64_t>(step) *
+                                     static_cast<std::uint64_t>(shape[i]));
   }
   return strides;
 }

@@ -67,7 +67,7 @@ inline Bytes toy_bytes(const std::vector<float>& state) {
 
 inline std::vector<float> toy_from_bytes(ByteSpan bytes) {
   std::vector<float> state(bytes.size() / sizeof(float));
-  std::memcpy(state.data(), bytes.data(), bytes.size());
+  if (!state.empty()) std::memcpy(state.data(), bytes.data(), bytes.size());
   return state;
 }
 

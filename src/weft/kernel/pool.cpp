@@ -227,12 +227,12 @@ Shape pool2d_shape(const Shape& x, const Pool2dGeometry& geometry) {
   return shape;
 }
 
-MaxPool2d max_pool2d_forward(const Array& given, const Pool2dGeometry& geometry,
+MaxPoolOutput max_pool2d_forward(const Array& given, const Pool2dGeometry& geometry,
                              bool with_winners) {
   const Array x = in_lanes(given);
   const std::int64_t block = channel_block(x);
   const Shape shape = pool2d_shape(x.shape(), geometry);
-  MaxPool2d result;
+  MaxPoolOutput result;
   result.y =
       x.dtype() == DType::kF64 ? Array::empty(shape, DType::kF64) : like_with_shape(x, shape);
   const Planes planes = planes_of(x.shape(), shape, block);
@@ -274,7 +274,7 @@ MaxPool2d max_pool2d_forward(const Array& given, const Pool2dGeometry& geometry,
   return result;
 }
 
-Array max_pool2d_backward(const Array& given, const MaxPool2d& forward, const Shape& x_shape,
+Array max_pool2d_backward(const Array& given, const MaxPoolOutput& forward, const Shape& x_shape,
                           const Pool2dGeometry& geometry) {
   const Array dy =
       given.dtype() == DType::kF64 ? given.contiguous() : in_order_of(given, forward.y);

@@ -24,14 +24,14 @@ Shape pool2d_shape(const Shape& x, const Pool2dGeometry& geometry);
 
 // Which position of its window gave each result, in the order of y; row-major in the window.
 // `winners` is left undefined unless wanted.
-struct MaxPool2d {
+struct MaxPoolOutput {
   Array y;
   Array winners;
 };
-MaxPool2d max_pool2d_forward(const Array& x, const Pool2dGeometry& geometry, bool with_winners);
+MaxPoolOutput max_pool2d_forward(const Array& x, const Pool2dGeometry& geometry, bool with_winners);
 
 // dx of shape `x_shape`, in the order of `y`, which the forward gave with `winners`.
-Array max_pool2d_backward(const Array& dy, const MaxPool2d& forward, const Shape& x_shape,
+Array max_pool2d_backward(const Array& dy, const MaxPoolOutput& forward, const Shape& x_shape,
                           const Pool2dGeometry& geometry);
 
 // Padding counts as zeros.

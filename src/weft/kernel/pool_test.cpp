@@ -38,8 +38,8 @@ std::vector<Case> cases() {
 TEST(Pool2d, BlockedAndPlainInputsGiveTheSame) {
   for (const Case& c : cases()) {
     const Array x = blocked(c.x, 1);
-    const MaxPool2d a = max_pool2d_forward(x, c.geometry, true);
-    const MaxPool2d b = max_pool2d_forward(x.strided(), c.geometry, true);
+    const MaxPoolOutput a = max_pool2d_forward(x, c.geometry, true);
+    const MaxPoolOutput b = max_pool2d_forward(x.strided(), c.geometry, true);
     EXPECT_EQ(a.y.strided().to_vector<float>(), b.y.to_vector<float>());
     const Array dy = blocked(a.y.shape(), 2);
     EXPECT_EQ(max_pool2d_backward(dy, a, c.x, c.geometry).strided().to_vector<float>(),
@@ -53,7 +53,7 @@ TEST(Pool2d, BlockedAndPlainInputsGiveTheSame) {
 
 TEST(MaxPool2d, TheFirstOfEqualsGetsTheGradient) {
   const Array x = Array::from(std::vector<float>{1, 5, 5, 2, 5, 3, 0, 5}, {1, 1, 2, 4});
-  const MaxPool2d forward = max_pool2d_forward(x, {}, true);
+  const MaxPoolOutput forward = max_pool2d_forward(x, {}, true);
   EXPECT_EQ(forward.y.to_vector<float>(), (std::vector<float>{5, 5}));
   const Array dx = max_pool2d_backward(Array::from(std::vector<float>{2, 3}, {1, 1, 1, 2}), forward,
                                        x.shape(), {});
@@ -62,7 +62,7 @@ TEST(MaxPool2d, TheFirstOfEqualsGetsTheGradient) {
 
 TEST(MaxPool2d, PaddingNeverWins) {
   const Array x = Array::full({1, 8, 3, 3}, -2.0);
-  const MaxPool2d forward =
+  const MaxPoolOutput forward =
       max_pool2d_forward(x, {.kernel = {2, 2}, .stride = {2, 2}, .padding = {1, 1}}, false);
   EXPECT_FALSE(forward.winners.defined());
   EXPECT_EQ(forward.y.to_vector<float>(), std::vector<float>(32, -2.0F));
@@ -74,7 +74,7 @@ TEST(Pool2d, HasTheSameBitsForAnyThreadCount) {
   std::vector<std::vector<float>> results;
   for (const int threads : {1, 2}) {
     set_thread_count(threads);
-    const MaxPool2d forward = max_pool2d_forward(x, geometry, true);
+    const MaxPoolOutput forward = max_pool2d_forward(x, geometry, true);
     std::vector<float> all =
         max_pool2d_backward(x, forward, x.shape(), geometry).strided().to_vector<float>();
     const std::vector<float> mean =

@@ -8,7 +8,7 @@ namespace weft {
 
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
   const Pool2dGeometry geometry = check_pool("max_pool2d", x, options);
-  const MaxPool2d forward = max_pool2d_forward(x.array(), geometry, recording({&x}));
+  const MaxPoolOutput forward = max_pool2d_forward(x.array(), geometry, recording({&x}));
   return record("max_pool2d", forward.y, {&x},
                 [forward, geometry, shape = x.shape()](const Array& dy, const InputGradients& dx) {
                   dx.add(0, max_pool2d_backward(dy, forward, shape, geometry));
