@@ -228,7 +228,7 @@ Shape pool2d_shape(const Shape& x, const Pool2dGeometry& geometry) {
 }
 
 MaxPoolOutput max_pool2d_forward(const Array& given, const Pool2dGeometry& geometry,
-                             bool with_winners) {
+                                 bool with_winners) {
   const Array x = in_lanes(given);
   const std::int64_t block = channel_block(x);
   const Shape shape = pool2d_shape(x.shape(), geometry);
