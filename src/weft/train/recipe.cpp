@@ -18,11 +18,10 @@
 #pragma pop_macro("NDEBUG")
 
 #include "weft/train/nearest_name.h"
+#include "weft/train/recipe_text.h"
 
 namespace weft {
 namespace {
-
-constexpr std::size_t kRecipeBytesMax = std::size_t{1} << 20;
 
 const RecipeKey* find_key(std::string_view name) {
   for (const RecipeKey& key : recipe_keys()) {
@@ -214,10 +213,7 @@ std::string environment_name(std::string_view key) {
 }  // namespace
 
 Result<Recipe> parse_recipe(std::string_view text, std::string_view file_name) {
-  if (text.size() > kRecipeBytesMax) {
-    return invalid_argument(fmt::format("{}: expected at most {} bytes, got {}", file_name,
-                                        kRecipeBytesMax, text.size()));
-  }
+  WEFT_TRY(check_recipe_text(text, file_name));
   const toml::parse_result parsed = toml::parse(text, file_name);
   if (!parsed) {
     return invalid_argument(fmt::format("{}:{}: {}", file_name, parsed.error().source().begin.line,

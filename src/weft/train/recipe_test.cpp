@@ -80,6 +80,22 @@ TEST(Recipe, HostileTextIsRefusedNotFatal) {
   EXPECT_FALSE(parse_recipe(std::string(5000, '['), "deep").ok());
   EXPECT_FALSE(parse_recipe("run.steps = 99999999999999999999", "r").ok());
   EXPECT_FALSE(parse_recipe(std::string("\0\xff\xfe", 3), "r").ok());
+  for (const char* text :
+       {"[!", "\u00e9 = 1", "run.steps = 1\u2009", "a = \"\"\"\n\"\n\"\"\"\u00e9"}) {
+    EXPECT_FALSE(parse_recipe(text, "r").ok()) << text;
+  }
+}
+
+TEST(Recipe, CharactersBeyondAsciiAreWelcomeInComments) {
+  const Result<Recipe> recipe =
+      parse_recipe("# f\u00fcr alle\n[run]\nname = \"a \\\"#\\\" b\" # \u2713\nseed = 7\n", "r");
+  ASSERT_TRUE(recipe.ok()) << recipe.status().message();
+  EXPECT_EQ(recipe->run.name, "a \"#\" b");
+  EXPECT_EQ(recipe->run.seed, 7);
+  const Status beyond = parse_recipe("[run]\nsteps = 5 \u00b5", "r.toml").status();
+  EXPECT_THAT(beyond.message(), HasSubstr("r.toml:2: a character beyond ASCII"));
+  const Status quoted = parse_recipe("[run]\nname = \"\u00b5\"", "r.toml").status();
+  EXPECT_THAT(quoted.message(), HasSubstr("printable"));
 }
 
 TEST(Recipe, SettingsOverrideWithTheirOwnNameInErrors) {
