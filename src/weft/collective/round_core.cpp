@@ -11,10 +11,12 @@ static constexpr std::size_t kBuffersKept = 96;
 static constexpr std::size_t kEarlyMax = kMembersMax;
 
 Status RoundCore::on_view(const View& view, TimePoint now) {
+  // After views that were missed here the round may have been run again, with another result.
+  const bool follows = view.id.number == view_.id.number.next();
+  if (held_ && follows && view.base_round >= held_->round) adopted_ = std::move(held_);
+  held_.reset();
   if (attempt_) {
     const Round round = attempt_->id.round;
-    // After views that were missed here the round may have been run again, with another result.
-    const bool follows = view.id.number == view_.id.number.next();
     if (attempt_->done && follows && view.base_round >= round) {
       committed_ = round;
       end_attempt({}, now);
@@ -47,6 +49,7 @@ void RoundCore::leave_view(TimePoint now) {
   cancel(aborted("this peer is no member of the view"), now);
   view_ = {};
   peers_.clear();
+  held_.reset();
   last_done_.reset();
   frozen_ = false;
 }
@@ -114,8 +117,19 @@ void RoundCore::cancel(const Status& why, TimePoint now) {
   if (attempt_) end_attempt(why, now);
 }
 
-void RoundCore::cancel_unfinished(const Status& why, TimePoint now) {
-  if (attempt_ && !attempt_->done) end_attempt(why, now);
+void RoundCore::release(const Status& why, TimePoint now) {
+  WEFT_CHECK(frozen_);
+  if (!attempt_) return;
+  if (attempt_->done) {
+    held_ = RoundOutcome{.round = attempt_->id.round,
+                         .status = {},
+                         .hash = attempt_->hash,
+                         .values = attempt_->core->result(),
+                         .took = {}};
+  }
+  end_attempt(why, now);
+  // Whether it is run again is not known yet.
+  if (held_) outcome_->took = {};
 }
 
 std::optional<RoundOutcome> RoundCore::take_outcome() { return std::exchange(outcome_, {}); }
@@ -427,6 +441,7 @@ void RoundCore::answer_progress(Rank from, const ProgressMessage& query) {
 
 RoundStatus RoundCore::status(const RoundStatus& held) const {
   if (attempt_ && attempt_->done) return {attempt_->id.round, attempt_->hash};
+  if (held_) return {held_->round, held_->hash};
   // What was said in this view stands, even if the round was given up here since.
   if (last_done_ && last_done_->id.round > held.done) {
     return {last_done_->id.round, last_done_->result_hash};

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "weft/base/status.h"
@@ -80,9 +81,12 @@ class RoundCore final : private AllReduceSink {
   void contribute(std::int64_t offset, std::span<const float> values, TimePoint now);
   // Ends the open round, if there is one, with `why`: its inputs are used no more.
   void cancel(const Status& why, TimePoint now);
-  // The same, unless the full result is held: then a later view decides about it.
-  void cancel_unfinished(const Status& why, TimePoint now);
+  // Ends it for the training side, which need not wait for members that may never come back. A
+  // whole result stays held: the view that follows decides about it. REQUIRES: frozen.
+  void release(const Status& why, TimePoint now);
   std::optional<RoundOutcome> take_outcome();
+  // After on_view(): the result held since release(), if the view says that it is committed.
+  std::optional<RoundOutcome> take_adopted() { return std::exchange(adopted_, {}); }
 
   // --- Events of members of the view; of others they are ignored.
   void on_link_up(const PeerId& peer);
@@ -166,6 +170,9 @@ class RoundCore final : private AllReduceSink {
   // The last Done that this member sent in this view, for links that come back.
   std::optional<DoneMessage> last_done_;
   std::optional<RoundOutcome> outcome_;
+  // A whole result whose round was released, and the same once a view has committed it.
+  std::optional<RoundOutcome> held_;
+  std::optional<RoundOutcome> adopted_;
   std::vector<Stall> stalls_;
   // Whose body is being written to which round's buffer: kept until the frame or the link ends.
   std::map<PeerId, std::shared_ptr<AllReduce>> receiving_;

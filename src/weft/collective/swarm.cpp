@@ -101,8 +101,6 @@ class Swarm::Impl final : private TransportHandler {
     std::vector<SwarmEvent> events;
     bool left = false;
     bool closed = false;
-    // Too few members can be reached: that may last.
-    bool isolated = false;
     SwarmStatus status;
     std::uint64_t statuses = 0;
     Ticket ticket;
@@ -217,12 +215,7 @@ void Swarm::Impl::contribute(std::int64_t offset, std::span<const float> values)
 Result<std::span<const float>> Swarm::Impl::finish() {
   if (!begun_) return invalid_argument("finish: no round was begun");
   const auto ended = [](const Box& box) { return box.outcome.has_value(); };
-  bool is_over = false;
-  bool isolated = true;
-  while (!is_over && isolated) {
-    is_over = wait(options_.finish_limit, ended);
-    isolated = box_.with([](const Box& box) { return box.isolated; });
-  }
+  const bool is_over = wait(options_.finish_limit, ended);
   if (!is_over) {
     // The loop must let go of the inputs before the caller may touch them again.
     submit([this] { core_->cancel_round(timed_out("the round did not end in time")); });
@@ -318,7 +311,6 @@ void Swarm::Impl::deliver() {
         if (box.events.size() < kEventsMax) box.events.push_back(std::move(event));
       }
       box.left = core_->left();
-      box.isolated = core_->state() == MembershipState::kIsolated;
     });
   }
   arm_timer();

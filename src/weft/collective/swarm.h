@@ -69,7 +69,7 @@ struct SwarmOptions {
   Duration stall_timeout = std::chrono::seconds(20);
   // next() gives kWait after this.
   Duration next_limit = std::chrono::milliseconds(200);
-  // finish() gives kTimeout after this; nothing but a bug or a lost quorum takes so long.
+  // finish() gives kTimeout after this; nothing but a bug takes so long.
   Duration finish_limit = std::chrono::minutes(10);
   // Where resuming: the state given to the trainer is already after this round.
   Round resume_round;

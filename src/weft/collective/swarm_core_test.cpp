@@ -371,6 +371,30 @@ TEST(SwarmCore, StrangersGetNothing) {
   EXPECT_THAT(stranger.types, testing::Each(testing::Lt(int{frame_type::kSegment})));
 }
 
+// All are cut off from each other at some moment of a round: nobody's training thread waits for
+// the others, and a result that was whole before is applied once a view says that it counts.
+TEST(SwarmCore, ALostQuorumLetsGoOfTheTrainingThread) {
+  int applied = 0;
+  for (int moment = 0; moment < 100; ++moment) {
+    SCOPED_TRACE(testing::Message() << "moment " << moment);
+    World world(static_cast<std::uint64_t>(moment) + 1, 12);
+    world.compute = milliseconds(20);
+    world.start(3);
+    ASSERT_TRUE(world.run_to_round(0, 5));
+    world.for_time(std::chrono::microseconds(500 * moment));
+    world.net.partition({{world.peers[0]->id}, {world.peers[1]->id}, {world.peers[2]->id}});
+    world.for_time(seconds(10));
+    for (const auto& peer : world.peers) {
+      EXPECT_EQ(peer->core->state(), MembershipState::kIsolated);
+      EXPECT_FALSE(peer->in_round());
+    }
+    world.net.unblock_all();
+    world.expect_end();
+    for (const auto& peer : world.peers) applied += peer->applied;
+  }
+  EXPECT_GT(applied, 0) << "no moment met a whole result that was not committed";
+}
+
 TEST(SwarmCore, RestartsUnderItsOldIdentity) {
   World world(14, 200);
   world.compute = milliseconds(20);

@@ -27,6 +27,9 @@ void SwarmCore::on_view(const View& view, const ViewChange& change) {
   admission_asked_.reset();
   ++view_changes_;
   const Status status = rounds_.on_view(view, now());
+  if (std::optional<RoundOutcome> adopted = rounds_.take_adopted()) {
+    keep_result(adopted->round, adopted->hash, std::move(adopted->values));
+  }
   comparison_.on_view(view);
   if (!status.ok()) fail(status);
   for (const Member& member : change.joined) {
@@ -52,8 +55,7 @@ void SwarmCore::on_view(const View& view, const ViewChange& change) {
 void SwarmCore::on_isolated(const IsolatedReport& report) {
   SwarmEvent& lost = event(SwarmEventKind::kQuorumLost, report.text);
   for (const Member& member : report.missing) lost.peers.push_back(member.id);
-  // The training thread need not wait for members that may never come back.
-  rounds_.cancel_unfinished(aborted("the quorum is lost"), now());
+  rounds_.release(aborted("the quorum is lost"), now());
   if (options_.exit_on_quorum_lost) fail(unavailable(report.text));
 }
 

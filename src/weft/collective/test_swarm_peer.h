@@ -148,6 +148,8 @@ class SwarmPeer final : public TransportHandler {
     }
     return false;
   }
+  // Whether the training side waits in a round.
+  bool in_round() const { return input != nullptr; }
   bool saw_failed_outcome() const { return !outcome_failure.ok(); }
   std::string text_of(SwarmEventKind kind) const {
     for (const SwarmEvent& event : events) {
@@ -194,6 +196,8 @@ class SwarmPeer final : public TransportHandler {
   std::vector<SwarmEvent> events;
   std::vector<Status> downs;
   std::vector<int> members_of_turns;
+  // Results that came as a turn and not out of an own round.
+  int applied = 0;
   // Set by a test: changes the state before it is hashed.
   std::uint64_t spoil_at_round = 0;
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
@@ -230,6 +234,7 @@ class SwarmPeer final : public TransportHandler {
         core->publish_state(turn.round, toy_bytes(state));
         return core->request_turn();
       case TurnKind::kApply:
+        ++applied;
         apply(turn.round, turn.reduced);
         return core->request_turn();
       case TurnKind::kTrain:
