@@ -96,6 +96,15 @@ Shape resolve_reshape(const Shape& shape, std::int64_t size) {
 
 }  // namespace
 
+Array Array::from(const std::vector<bool>& values, const Shape& shape) {
+  Array result = empty(shape, DType::kBool);
+  if (static_cast<std::int64_t>(values.size()) != result.size()) {
+    internal::throw_value_count(values.size(), shape);
+  }
+  std::copy(values.begin(), values.end(), result.data<bool>());
+  return result;
+}
+
 namespace internal {
 void throw_value_count(std::size_t got, const Shape& shape) {
   fail("from", fmt::format("{} values for shape {}", shape.num_elements(), to_string(shape)),
@@ -151,6 +160,13 @@ Array Array::blocked(const Shape& shape, DType dtype, std::shared_ptr<const Memo
 Array Array::contiguous() const {
   if (is_contiguous()) return *this;
   return clone();
+}
+
+std::int64_t Array::item_int() const {
+  if (size_ != 1 || !defined()) fail("item_int", "exactly one element", to_string(shape_));
+  std::int64_t value = 0;
+  internal::copy_strided({strided().raw_data(), dtype_, {1}}, {&value, DType::kI64, {1}}, {1});
+  return value;
 }
 
 double Array::item() const {
@@ -325,12 +341,14 @@ void Array::copy_from(const Array& source) {
   WEFT_CHECK(defined() && is_strided());
   Array from = viewable("copy_from", source);
   if (!(from.shape_ == shape_)) from = from.expand(shape_);
+  storage_->bump_version();
   internal::copy_strided({from.raw_data(), from.dtype_, from.strides_},
                          {raw_data(), dtype_, strides_}, shape_);
 }
 
 void Array::fill(double value) {
   WEFT_CHECK(defined() && is_strided());
+  storage_->bump_version();
   if (!contiguous_) {
     const Strides none = Dims::filled(ndim(), 0);
     internal::copy_strided({&value, DType::kF64, none}, {raw_data(), dtype_, strides_}, shape_);
@@ -338,7 +356,7 @@ void Array::fill(double value) {
   }
   with_dtype(dtype_, [&](auto zero) {
     using T = decltype(zero);
-    std::fill_n(data<T>(), size_, static_cast<T>(value));
+    std::fill_n(data<T>(), size_, convert_value<T>(value));
   });
 }
 

@@ -41,6 +41,7 @@ class Array {
   static Array from(const std::vector<T>& values, const Shape& shape) {
     return from(std::span<const T>(values), shape);
   }
+  static Array from(const std::vector<bool>& values, const Shape& shape);
   // A view of `storage` from element `offset` on.
   static Array on(std::shared_ptr<Storage> storage, std::int64_t offset, const Shape& shape,
                   const Strides& strides, DType dtype);
@@ -96,6 +97,8 @@ class Array {
 
   // The only element, converted. Throws if there is not exactly one.
   double item() const;
+  // The same as an integer: i64 values beyond 2^53 stay exact.
+  std::int64_t item_int() const;
   // Row-major copy of the values, any strides. REQUIRES: T is the dtype.
   template <class T>
   std::vector<T> to_vector() const {
@@ -127,7 +130,8 @@ class Array {
   // Throws when it would leave the storage.
   Array as_strided(const Shape& shape, const Strides& strides, std::int64_t offset = 0) const;
 
-  // A contiguous copy; to() converts as static_cast does (itself if the dtype is the same).
+  // A contiguous copy; to() converts as convert_value (dtype.h) does (itself if the dtype is
+  // the same).
   Array clone() const;
   Array to(DType dtype) const;
   // Writes the values of `source` here; it may have other strides and another dtype, and is

@@ -9,9 +9,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "weft/array/device.h"
+#include "weft/base/thread.h"
 
 namespace weft {
 
@@ -34,6 +36,11 @@ class Storage {
   std::size_t size_bytes() const { return size_bytes_; }
   Device device() const { return device_; }
 
+  // Counts the writes in place that Array's own methods and the in-place kernels have made: whoever
+  // keeps a version can tell later that the bytes are no longer those it saw.
+  std::uint64_t version() const { return version_.load(std::memory_order_relaxed); }
+  void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+
   // What the free lists hold now, in bytes, and how to give all of it back to the system.
   static std::size_t pooled_bytes();
   static void trim_pool();
@@ -44,6 +51,7 @@ class Storage {
   std::size_t size_bytes_ = 0;
   int size_class_ = -1;  // -1: foreign memory
   Device device_;
+  Atomic<std::uint64_t> version_{0};
   std::shared_ptr<const void> owner_;
 };
 

@@ -28,19 +28,11 @@ constexpr TypeSize kTypes[] = {
     {"I32", 4},  {"F32", 4}, {"U64", 8}, {"I64", 8},     {"F64", 8},
 };
 
-std::string_view name_of(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return "F32";
-    case DType::kF64:
-      return "F64";
-    case DType::kI64:
-      return "I64";
-    case DType::kU8:
-      break;
-  }
-  return "U8";
-}
+// In the order of the enumerators.
+constexpr std::array<std::string_view, kDTypes> kDTypeNames = {"F32", "F64", "I64", "U8",  "BF16",
+                                                               "F16", "I8",  "I32", "BOOL"};
+
+std::string_view name_of(DType dtype) { return kDTypeNames[static_cast<std::size_t>(dtype)]; }
 
 std::uint64_t read_length(ByteSpan bytes) {
   std::uint64_t value = 0;
@@ -144,17 +136,24 @@ Result<SafetensorsView> parse_safetensors(ByteSpan bytes) {
 }
 
 Result<Array> to_array(const SafetensorsEntry& entry) {
-  for (const DType dtype : {DType::kF32, DType::kF64, DType::kI64, DType::kU8}) {
-    if (name_of(dtype) != entry.dtype) continue;
-    const Array array = Array::empty(entry.shape, dtype);
-    if (!entry.values.empty()) {
-      std::copy(entry.values.begin(), entry.values.end(),
-                static_cast<std::uint8_t*>(array.raw_data()));
-    }
-    return array;
+  const auto known = std::find(kDTypeNames.begin(), kDTypeNames.end(), entry.dtype);
+  if (known == kDTypeNames.end()) {
+    return invalid_argument(fmt::format("safetensors: {}: expected {}, got {}", entry.name,
+                                        fmt::join(kDTypeNames, ", "), entry.dtype));
   }
-  return invalid_argument(fmt::format("safetensors: {}: expected F32, F64, I64 or U8, got {}",
-                                      entry.name, entry.dtype));
+  const auto dtype = static_cast<DType>(known - kDTypeNames.begin());
+  // Any other byte than 0 and 1 is no value of a bool.
+  const auto is_bool = [](std::uint8_t byte) { return byte <= 1; };
+  if (dtype == DType::kBool && !std::all_of(entry.values.begin(), entry.values.end(), is_bool)) {
+    return corrupt(fmt::format(
+        "safetensors: {}: expected bytes 0 and 1 in a BOOL tensor, got others", entry.name));
+  }
+  const Array array = Array::empty(entry.shape, dtype);
+  if (!entry.values.empty()) {
+    std::copy(entry.values.begin(), entry.values.end(),
+              static_cast<std::uint8_t*>(array.raw_data()));
+  }
+  return array;
 }
 
 Bytes safetensors_header(std::span<const SafetensorsTensor> tensors,

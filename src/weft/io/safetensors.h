@@ -31,7 +31,7 @@ inline constexpr std::size_t kSafetensorsNameBytesMax = 1024;
 
 struct SafetensorsEntry {
   std::string name;
-  std::string dtype;  // "F32", "F64", "I64", "U8", or another of the format's types
+  std::string dtype;  // "F32", "BF16", "BOOL", ...: one of the format's types
   Shape shape;
   ByteSpan values;  // borrowed from the parsed bytes
 };
@@ -48,7 +48,8 @@ struct SafetensorsView {
 // Borrows `bytes`.
 Result<SafetensorsView> parse_safetensors(ByteSpan bytes);
 
-// A copy. Fails: kInvalidArgument on a type that Array does not have.
+// A copy. Fails: kInvalidArgument on a type that Array does not have (U16, I16, U32, U64, F8).
+// kCorrupt on a BOOL tensor with other bytes than 0 and 1.
 Result<Array> to_array(const SafetensorsEntry& entry);
 
 // A tensor to write; borrows its values.

@@ -48,6 +48,29 @@ struct Sample {
   }
 };
 
+TEST(Safetensors, every_dtype_of_an_array_is_written_and_read) {
+  for (const auto& [dtype, name] : {std::pair<DType, const char*>{DType::kBF16, "BF16"},
+                                    {DType::kF16, "F16"},
+                                    {DType::kI8, "I8"},
+                                    {DType::kI32, "I32"},
+                                    {DType::kBool, "BOOL"}}) {
+    const Array x = Array::full({2, 2}, 1.0, dtype);
+    const ByteSpan values(static_cast<const std::uint8_t*>(x.raw_data()), x.size_bytes());
+    const std::vector<SafetensorsTensor> tensors = {{"x", dtype, {2, 2}, values}};
+    const Bytes file = write_safetensors(tensors, {});
+    const auto view = parse_safetensors(file);
+    ASSERT_TRUE(view.ok());
+    EXPECT_EQ(view->entries[0].dtype, name);
+    const Result<Array> back = to_array(view->entries[0]);
+    ASSERT_TRUE(back.ok());
+    EXPECT_EQ(back->dtype(), dtype);
+    EXPECT_EQ(back->to(DType::kI64).to_vector<std::int64_t>(), std::vector<std::int64_t>(4, 1));
+  }
+  const Bytes two = {2};
+  const auto hostile = to_array({"x", "BOOL", {1}, two});
+  EXPECT_EQ(hostile.status().code(), Code::kCorrupt);
+}
+
 TEST(Safetensors, RoundTripKeepsNamesShapesTypesAndBits) {
   const Sample sample;
   const Bytes file = sample.write();
@@ -87,11 +110,11 @@ TEST(Safetensors, FileCutAtAnyByteIsCorrupt) {
 TEST(Safetensors, ReadsAFileOfAnotherWriter) {
   // Keys in another order, spaces, data not in the order of the header.
   const Bytes file = file_of(R"( )"
-                             R"({"b":{"shape":[2],"data_offsets":[4,6],"dtype":"F16"})"
+                             R"({"b":{"shape":[2],"data_offsets":[4,6],"dtype":"I16"})"
                              R"(,"a" : {"data_offsets":[0,4], "dtype":"F32","shape":[1]} }    )",
                              6);
   EXPECT_FALSE(parse_safetensors(file).ok()) << "a space before {";
-  const Bytes good = file_of(R"({"b":{"shape":[1],"data_offsets":[4,6],"dtype":"F16"})"
+  const Bytes good = file_of(R"({"b":{"shape":[1],"data_offsets":[4,6],"dtype":"I16"})"
                              R"(,"a" : {"data_offsets":[0,4], "dtype":"F32","shape":[1]} }    )",
                              6);
   const Result<SafetensorsView> view = parse_safetensors(good);
