@@ -25,9 +25,15 @@ std::vector<std::string> model_names() {
   return names;
 }
 
-Result<std::unique_ptr<Module>> make_model(std::string_view name, const ModelOptions& options) {
+const ModelDef* find_model(std::string_view name) {
   for (const ModelDef* def : model_table()) {
-    if (def->name != name) continue;
+    if (def->name == name) return def;
+  }
+  return nullptr;
+}
+
+Result<std::unique_ptr<Module>> make_model(std::string_view name, const ModelOptions& options) {
+  if (const ModelDef* const def = find_model(name); def != nullptr) {
     try {
       std::unique_ptr<Module> model = def->make(options);
       model->initialize(options.seed);
