@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/array/launch.h"
 #include "weft/array/strided_copy.h"
 
 namespace weft {
@@ -102,10 +103,14 @@ Array Array::from(const std::vector<bool>& values, const Shape& shape) {
     internal::throw_value_count(values.size(), shape);
   }
   std::copy(values.begin(), values.end(), result.data<bool>());
+  internal::note_constant(result);
   return result;
 }
 
 namespace internal {
+void note_constant(const Array& array) { launch_constant(array); }
+void note_host_read(const char* operation) { launch_host_read(operation); }
+
 void throw_value_count(std::size_t got, const Shape& shape) {
   fail("from", fmt::format("{} values for shape {}", shape.num_elements(), to_string(shape)),
        std::to_string(got));
@@ -163,6 +168,7 @@ Array Array::contiguous() const {
 }
 
 std::int64_t Array::item_int() const {
+  launch_host_read("item_int");
   if (size_ != 1 || !defined()) fail("item_int", "exactly one element", to_string(shape_));
   std::int64_t value = 0;
   internal::copy_strided({strided().raw_data(), dtype_, {1}}, {&value, DType::kI64, {1}}, {1});
@@ -170,6 +176,7 @@ std::int64_t Array::item_int() const {
 }
 
 double Array::item() const {
+  launch_host_read("item");
   if (size_ != 1 || !defined()) fail("item", "exactly one element", to_string(shape_));
   double value = 0;
   internal::copy_strided({strided().raw_data(), dtype_, {1}}, {&value, DType::kF64, {1}}, {1});
@@ -342,13 +349,19 @@ void Array::copy_from(const Array& source) {
   Array from = viewable("copy_from", source);
   if (!(from.shape_ == shape_)) from = from.expand(shape_);
   storage_->bump_version();
-  internal::copy_strided({from.raw_data(), from.dtype_, from.strides_},
-                         {raw_data(), dtype_, strides_}, shape_);
+  launch("copy", {&from}, {this}, [](LaunchArrays in, LaunchArrays out) {
+    internal::copy_strided({in[0].raw_data(), in[0].dtype(), in[0].strides()},
+                           {out[0].raw_data(), out[0].dtype(), out[0].strides()}, out[0].shape());
+  });
 }
 
 void Array::fill(double value) {
   WEFT_CHECK(defined() && is_strided());
   storage_->bump_version();
+  launch("fill", {}, {this}, [value](LaunchArrays, LaunchArrays out) { out[0].fill_now(value); });
+}
+
+void Array::fill_now(double value) {
   if (!contiguous_) {
     const Strides none = Dims::filled(ndim(), 0);
     internal::copy_strided({&value, DType::kF64, none}, {raw_data(), dtype_, strides_}, shape_);

@@ -25,6 +25,13 @@
 
 namespace weft {
 
+class Array;
+namespace internal {
+// launch_constant() and launch_host_read() of launch.h, which stands above this.
+void note_constant(const Array& array);
+void note_host_read(const char* operation);
+}  // namespace internal
+
 class Array {
  public:
   Array() = default;  // undefined
@@ -102,6 +109,7 @@ class Array {
   // Row-major copy of the values, any strides. REQUIRES: T is the dtype.
   template <class T>
   std::vector<T> to_vector() const {
+    internal::note_host_read("to_vector");
     const Array dense = contiguous();
     const std::span<const T> values = dense.flat<T>();
     return {values.begin(), values.end()};
@@ -140,6 +148,7 @@ class Array {
   void fill(double value);
 
  private:
+  void fill_now(double value);
   void set_view(const Shape& shape, const Strides& strides, std::int64_t offset);
 
   std::shared_ptr<Storage> storage_;
@@ -163,6 +172,7 @@ Array Array::from(std::span<const T> values, const Shape& shape) {
     internal::throw_value_count(values.size(), shape);
   }
   std::copy(values.begin(), values.end(), result.data<T>());
+  internal::note_constant(result);
   return result;
 }
 

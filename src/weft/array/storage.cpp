@@ -64,7 +64,16 @@ bool give(int size_class, void* block) {
   });
 }
 
+Atomic<std::uint64_t>& storages_made() {
+  static Atomic<std::uint64_t> count{0};
+  return count;
+}
+
 }  // namespace
+
+Storage::Storage() : id_(storages_made().fetch_add(1, std::memory_order_relaxed) + 1) {}
+
+std::uint64_t Storage::made() { return storages_made().load(std::memory_order_relaxed); }
 
 std::shared_ptr<Storage> Storage::allocate(std::size_t size_bytes, Device device) {
   WEFT_CHECK(device.kind == Device::Kind::kCpu);
@@ -99,6 +108,20 @@ std::shared_ptr<Storage> Storage::wrap(void* data, std::size_t size_bytes,
 Storage::~Storage() {
   if (size_class_ < 0) return;
   if (!give(size_class_, data_)) std::free(data_);
+}
+
+void Storage::note_write(std::size_t begin, std::size_t end, const char* writer) {
+  bump_version();
+  if (writes_.size() == kWritesKept) writes_.erase(writes_.begin());
+  writes_.push_back({version(), begin, end, writer});
+}
+
+const char* Storage::writer_since(std::uint64_t version, std::size_t begin, std::size_t end) const {
+  for (auto write = writes_.rbegin(); write != writes_.rend(); ++write) {
+    if (write->version <= version) break;
+    if (write->begin < end && begin < write->end) return write->writer;
+  }
+  return nullptr;
 }
 
 std::size_t Storage::pooled_bytes() {

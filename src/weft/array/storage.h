@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "weft/array/device.h"
 #include "weft/base/thread.h"
@@ -40,18 +41,37 @@ class Storage {
   // keeps a version can tell later that the bytes are no longer those it saw.
   std::uint64_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+  // The same for a write that can be blamed: bytes [begin, end) were written by `writer`, a literal.
+  void note_write(std::size_t begin, std::size_t end, const char* writer);
+  // Who noted a write of bytes [begin, end) since `version`; null if no one. Only the last
+  // kWritesKept notes are known. The owner's thread.
+  const char* writer_since(std::uint64_t version, std::size_t begin, std::size_t end) const;
+
+  // Storages are numbered in the order in which they are made, from 1.
+  std::uint64_t id() const { return id_; }
+  // How many have been made so far, by allocate() and wrap().
+  static std::uint64_t made();
 
   // What the free lists hold now, in bytes, and how to give all of it back to the system.
   static std::size_t pooled_bytes();
   static void trim_pool();
 
  private:
-  Storage() = default;
+  Storage();
   void* data_ = nullptr;
   std::size_t size_bytes_ = 0;
   int size_class_ = -1;  // -1: foreign memory
   Device device_;
+  struct Write {
+    std::uint64_t version;  // after the write
+    std::size_t begin;
+    std::size_t end;
+    const char* writer;
+  };
+  static constexpr std::size_t kWritesKept = 64;
   Atomic<std::uint64_t> version_{0};
+  std::uint64_t id_;
+  std::vector<Write> writes_;  // oldest first
   std::shared_ptr<const void> owner_;
 };
 
