@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/array/launch.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/cpu/gemm.h"
 
@@ -80,11 +81,15 @@ void run(const Array& a, const Array& b, Array& out, const MatmulOptions& option
 }  // namespace
 
 void matmul(const Array& a, const Array& b, Array& out, const MatmulOptions& options) {
-  if (out.dtype() == DType::kF64) {
-    run<double>(a.strided(), b.strided(), out, options);
-  } else {
-    run<float>(a.strided(), b.strided(), out, options);
-  }
+  const Array left = a.strided();
+  const Array right = b.strided();
+  launch("matmul", {&left, &right}, {&out}, [options](LaunchArrays in, LaunchArrays product) {
+    if (product[0].dtype() == DType::kF64) {
+      run<double>(in[0], in[1], product[0], options);
+    } else {
+      run<float>(in[0], in[1], product[0], options);
+    }
+  });
 }
 
 }  // namespace weft

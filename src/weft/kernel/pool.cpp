@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/array/launch.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/cpu/isa.h"
 #include "weft/kernel/cpu/onednn.h"
@@ -215,6 +216,110 @@ T* values(const Array& array) {
   return static_cast<T*>(array.raw_data());
 }
 
+void max_forward(const Array& x, const Pool2dGeometry& geometry, Array& y, Array& winners) {
+  const std::int64_t block = channel_block(x);
+  const Planes planes = planes_of(x.shape(), y.shape(), block);
+  const bool with_winners = winners.defined();
+#if defined(__x86_64__)
+  if (has_blocks(block, geometry)) {
+    for_each_plane(planes, [&](std::int64_t plane) {
+      const std::int64_t at = plane * planes.out_size() * kBlock;
+      kPoolLoopsAvx2.max_forward(
+          pool_plane(planes, geometry), values<float>(x) + plane * planes.in_size() * kBlock,
+          values<float>(y) + at, with_winners ? values<std::uint8_t>(winners) + at : nullptr);
+    });
+    return;
+  }
+#endif
+  with_lanes(x.dtype(), block, [&](auto zero, auto lanes) {
+    using T = decltype(zero);
+    constexpr int kLanes = decltype(lanes)::value;
+    const auto run = [&](auto index) {
+      using Index = decltype(index);
+      const MaxForward<T, kLanes, Index> pool{planes.in, planes.out, geometry};
+      for_each_plane(planes, [&](std::int64_t plane) {
+        const std::int64_t at = plane * planes.out_size() * kLanes;
+        pool(values<T>(x) + plane * planes.in_size() * kLanes, values<T>(y) + at,
+             with_winners ? values<Index>(winners) + at : nullptr);
+      });
+    };
+    if (small_window(geometry)) {
+      run(std::uint8_t{});
+    } else {
+      run(std::int64_t{});
+    }
+  });
+}
+
+void max_backward(const Array& dy, const Array& winners, const Pool2dGeometry& geometry,
+                  Array& dx) {
+  const std::int64_t block = channel_block(dy);
+  const Planes planes = planes_of(dx.shape(), dy.shape(), block);
+#if defined(__x86_64__)
+  if (has_blocks(block, geometry) && geometry.stride == geometry.kernel) {
+    for_each_plane(planes, [&](std::int64_t plane) {
+      const std::int64_t at = plane * planes.out_size() * kBlock;
+      kPoolLoopsAvx2.max_backward(pool_plane(planes, geometry), values<float>(dy) + at,
+                                  values<std::uint8_t>(winners) + at,
+                                  values<float>(dx) + plane * planes.in_size() * kBlock);
+    });
+    return;
+  }
+#endif
+  with_lanes(dy.dtype(), block, [&](auto zero, auto lanes) {
+    using T = decltype(zero);
+    constexpr int kLanes = decltype(lanes)::value;
+    const auto run = [&](auto index) {
+      using Index = decltype(index);
+      const MaxBackward<T, kLanes, Index> pool{planes.in, planes.out, geometry};
+      for_each_plane(planes, [&](std::int64_t plane) {
+        const std::int64_t at = plane * planes.out_size() * kLanes;
+        pool(values<T>(dy) + at, values<Index>(winners) + at,
+             values<T>(dx) + plane * planes.in_size() * kLanes);
+      });
+    };
+    if (winners.dtype() == DType::kU8) {
+      run(std::uint8_t{});
+    } else {
+      run(std::int64_t{});
+    }
+  });
+}
+
+void avg_forward(const Array& x, const Pool2dGeometry& geometry, Array& y) {
+  const std::int64_t block = channel_block(x);
+  const Planes planes = planes_of(x.shape(), y.shape(), block);
+  with_lanes(x.dtype(), block, [&](auto zero, auto lanes) {
+    using T = decltype(zero);
+    constexpr int kLanes = decltype(lanes)::value;
+    const AvgForward<T, kLanes> pool{planes.in, planes.out, geometry};
+    for_each_plane(planes, [&](std::int64_t plane) {
+      pool(values<T>(x) + plane * planes.in_size() * kLanes,
+           values<T>(y) + plane * planes.out_size() * kLanes);
+    });
+  });
+}
+
+void avg_backward(const Array& dy, const Pool2dGeometry& geometry, Array& dx) {
+  const std::int64_t block = channel_block(dy);
+  const Planes planes = planes_of(dx.shape(), dy.shape(), block);
+  with_lanes(dy.dtype(), block, [&](auto zero, auto lanes) {
+    using T = decltype(zero);
+    constexpr int kLanes = decltype(lanes)::value;
+    const AvgBackward<T, kLanes> pool{planes.in, planes.out, geometry};
+    for_each_plane(planes, [&](std::int64_t plane) {
+      pool(values<T>(dy) + plane * planes.out_size() * kLanes,
+           values<T>(dx) + plane * planes.in_size() * kLanes);
+    });
+  });
+}
+
+// A new array of `shape` in the type and channel order of `array`.
+Array same_order(const Array& array, const Shape& shape) {
+  return array.dtype() == DType::kF64 ? Array::empty(shape, DType::kF64)
+                                      : like_with_shape(array, shape);
+}
+
 }  // namespace
 
 Shape pool2d_shape(const Shape& x, const Pool2dGeometry& geometry) {
@@ -232,45 +337,16 @@ MaxPoolOutput max_pool2d_forward(const Array& given, const Pool2dGeometry& geome
   const Array x = in_lanes(given);
   const std::int64_t block = channel_block(x);
   const Shape shape = pool2d_shape(x.shape(), geometry);
-  MaxPoolOutput result;
-  result.y =
-      x.dtype() == DType::kF64 ? Array::empty(shape, DType::kF64) : like_with_shape(x, shape);
-  const Planes planes = planes_of(x.shape(), shape, block);
-  const bool small = small_window(geometry);
+  MaxPoolOutput result{same_order(x, shape), {}};
   if (with_winners) {
-    result.winners =
-        Array::empty({planes.count, planes.out_size(), block}, small ? DType::kU8 : DType::kI64);
+    const Planes planes = planes_of(x.shape(), shape, block);
+    result.winners = Array::empty({planes.count, planes.out_size(), block},
+                                  small_window(geometry) ? DType::kU8 : DType::kI64);
   }
-#if defined(__x86_64__)
-  if (has_blocks(block, geometry)) {
-    for_each_plane(planes, [&](std::int64_t plane) {
-      const std::int64_t at = plane * planes.out_size() * kBlock;
-      kPoolLoopsAvx2.max_forward(
-          pool_plane(planes, geometry), values<float>(x) + plane * planes.in_size() * kBlock,
-          values<float>(result.y) + at,
-          with_winners ? values<std::uint8_t>(result.winners) + at : nullptr);
-    });
-    return result;
-  }
-#endif
-  with_lanes(x.dtype(), block, [&](auto zero, auto lanes) {
-    using T = decltype(zero);
-    constexpr int kLanes = decltype(lanes)::value;
-    const auto run = [&](auto index) {
-      using Index = decltype(index);
-      const MaxForward<T, kLanes, Index> pool{planes.in, planes.out, geometry};
-      for_each_plane(planes, [&](std::int64_t plane) {
-        const std::int64_t at = plane * planes.out_size() * kLanes;
-        pool(values<T>(x) + plane * planes.in_size() * kLanes, values<T>(result.y) + at,
-             with_winners ? values<Index>(result.winners) + at : nullptr);
-      });
-    };
-    if (small) {
-      run(std::uint8_t{});
-    } else {
-      run(std::int64_t{});
-    }
-  });
+  launch("max_pool2d", {&x}, {&result.y, &result.winners},
+         [geometry](LaunchArrays in, LaunchArrays out) {
+           max_forward(in[0], geometry, out[0], out[1]);
+         });
   return result;
 }
 
@@ -278,76 +354,28 @@ Array max_pool2d_backward(const Array& given, const MaxPoolOutput& forward, cons
                           const Pool2dGeometry& geometry) {
   const Array dy =
       given.dtype() == DType::kF64 ? given.contiguous() : in_order_of(given, forward.y);
-  const std::int64_t block = channel_block(dy);
-  Array dx =
-      dy.dtype() == DType::kF64 ? Array::empty(x_shape, DType::kF64) : like_with_shape(dy, x_shape);
-  const Planes planes = planes_of(x_shape, dy.shape(), block);
-#if defined(__x86_64__)
-  if (has_blocks(block, geometry) && geometry.stride == geometry.kernel) {
-    for_each_plane(planes, [&](std::int64_t plane) {
-      const std::int64_t at = plane * planes.out_size() * kBlock;
-      kPoolLoopsAvx2.max_backward(pool_plane(planes, geometry), values<float>(dy) + at,
-                                  values<std::uint8_t>(forward.winners) + at,
-                                  values<float>(dx) + plane * planes.in_size() * kBlock);
-    });
-    return dx;
-  }
-#endif
-  with_lanes(dy.dtype(), block, [&](auto zero, auto lanes) {
-    using T = decltype(zero);
-    constexpr int kLanes = decltype(lanes)::value;
-    const auto run = [&](auto index) {
-      using Index = decltype(index);
-      const MaxBackward<T, kLanes, Index> pool{planes.in, planes.out, geometry};
-      for_each_plane(planes, [&](std::int64_t plane) {
-        const std::int64_t at = plane * planes.out_size() * kLanes;
-        pool(values<T>(dy) + at, values<Index>(forward.winners) + at,
-             values<T>(dx) + plane * planes.in_size() * kLanes);
-      });
-    };
-    if (forward.winners.dtype() == DType::kU8) {
-      run(std::uint8_t{});
-    } else {
-      run(std::int64_t{});
-    }
-  });
+  Array dx = same_order(dy, x_shape);
+  launch("max_pool2d_backward", {&dy, &forward.winners}, {&dx},
+         [geometry](LaunchArrays in, LaunchArrays out) {
+           max_backward(in[0], in[1], geometry, out[0]);
+         });
   return dx;
 }
 
 Array avg_pool2d_forward(const Array& given, const Pool2dGeometry& geometry) {
   const Array x = in_lanes(given);
-  const std::int64_t block = channel_block(x);
-  const Shape shape = pool2d_shape(x.shape(), geometry);
-  Array y = x.dtype() == DType::kF64 ? Array::empty(shape, DType::kF64) : like_with_shape(x, shape);
-  const Planes planes = planes_of(x.shape(), shape, block);
-  with_lanes(x.dtype(), block, [&](auto zero, auto lanes) {
-    using T = decltype(zero);
-    constexpr int kLanes = decltype(lanes)::value;
-    const AvgForward<T, kLanes> pool{planes.in, planes.out, geometry};
-    for_each_plane(planes, [&](std::int64_t plane) {
-      pool(values<T>(x) + plane * planes.in_size() * kLanes,
-           values<T>(y) + plane * planes.out_size() * kLanes);
-    });
-  });
+  Array y = same_order(x, pool2d_shape(x.shape(), geometry));
+  launch("avg_pool2d", {&x}, {&y},
+         [geometry](LaunchArrays in, LaunchArrays out) { avg_forward(in[0], geometry, out[0]); });
   return y;
 }
 
 Array avg_pool2d_backward(const Array& given, const Shape& x_shape,
                           const Pool2dGeometry& geometry) {
   const Array dy = in_lanes(given);
-  const std::int64_t block = channel_block(dy);
-  Array dx =
-      dy.dtype() == DType::kF64 ? Array::empty(x_shape, DType::kF64) : like_with_shape(dy, x_shape);
-  const Planes planes = planes_of(x_shape, dy.shape(), block);
-  with_lanes(dy.dtype(), block, [&](auto zero, auto lanes) {
-    using T = decltype(zero);
-    constexpr int kLanes = decltype(lanes)::value;
-    const AvgBackward<T, kLanes> pool{planes.in, planes.out, geometry};
-    for_each_plane(planes, [&](std::int64_t plane) {
-      pool(values<T>(dy) + plane * planes.out_size() * kLanes,
-           values<T>(dx) + plane * planes.in_size() * kLanes);
-    });
-  });
+  Array dx = same_order(dy, x_shape);
+  launch("avg_pool2d_backward", {&dy}, {&dx},
+         [geometry](LaunchArrays in, LaunchArrays out) { avg_backward(in[0], geometry, out[0]); });
   return dx;
 }
 

@@ -274,19 +274,32 @@ void write_gradient(const std::shared_ptr<Storage>& parts, std::int64_t count,
   loops.add(sum.data<float>(), target.data<float>(), 0, target.size());
 }
 
+Plans& forward_plans() {
+  static thread_local Plans plans{make_forward, {}};
+  return plans;
+}
+
+Plans& backward_data_plans() {
+  static thread_local Plans plans{make_backward_data, {}};
+  return plans;
+}
+
 }  // namespace
 
-Array conv2d_forward(const Array& x, const Array& weight, const Array& bias,
-                     const Conv2dGeometry& geometry, bool relu) {
-  static thread_local Plans plans{make_forward, {}};
-  const PartPlans part_plans(plans, {x.shape(), weight.shape(), geometry, bias.defined(), relu},
-                             kPartsMax);
+Array conv2d_output(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry, bool bias,
+                    bool relu) {
+  const PartPlans part_plans(forward_plans(), {x, weight, geometry, bias, relu}, kPartsMax);
+  return ResultOrder(conv2d_shape(x, weight, geometry), part_plans.y()).make();
+}
+
+void conv2d_forward(const Array& x, const Array& weight, const Array& bias,
+                    const Conv2dGeometry& geometry, bool relu, Array& y) {
+  const PartPlans part_plans(
+      forward_plans(), {x.shape(), weight.shape(), geometry, bias.defined(), relu}, kPartsMax);
   const auto weights = ordered_weight(weight, *part_plans.each);
   std::shared_ptr<Storage> keep;
   const void* const source = in_order(x, part_plans.x(), keep);
   const Array dense_bias = bias.defined() ? bias.contiguous() : bias;
-  const Shape shape = conv2d_shape(x.shape(), weight.shape(), geometry);
-  Array y = ResultOrder(shape, part_plans.y()).make();
   part_plans.run(
       {DNNL_ARG_SRC, source, DNNL_ARG_DST, y.raw_data()}, [&](std::int64_t, Arguments& arguments) {
         arguments.insert({DNNL_ARG_WEIGHTS, memory_on(part_plans.weight(), weights->data())});
@@ -294,23 +307,25 @@ Array conv2d_forward(const Array& x, const Array& weight, const Array& bias,
         arguments.insert(
             {DNNL_ARG_BIAS, memory_on(vector_desc(dense_bias.size()), dense_bias.raw_data())});
       });
-  return y;
 }
 
-Array conv2d_backward_data(const Array& dy, const Array& weight, const Shape& x_shape,
-                           const Conv2dGeometry& geometry) {
-  static thread_local Plans plans{make_backward_data, {}};
-  const PartPlans part_plans(plans, {x_shape, weight.shape(), geometry}, kPartsMax);
+Array conv2d_data_gradient(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
+  const PartPlans part_plans(backward_data_plans(), {x, weight, geometry}, kPartsMax);
+  return ResultOrder(x, part_plans.x()).make();
+}
+
+void conv2d_backward_data(const Array& dy, const Array& weight, const Conv2dGeometry& geometry,
+                          Array& dx) {
+  const PartPlans part_plans(backward_data_plans(), {dx.shape(), weight.shape(), geometry},
+                             kPartsMax);
   const auto weights = ordered_weight(weight, *part_plans.each);
   std::shared_ptr<Storage> keep;
   const void* const gradient = in_order(dy, part_plans.y(), keep);
-  Array dx = ResultOrder(x_shape, part_plans.x()).make();
   part_plans.run(
       {DNNL_ARG_DIFF_SRC, dx.raw_data(), DNNL_ARG_DIFF_DST, gradient},
       [&](std::int64_t, Arguments& arguments) {
         arguments.insert({DNNL_ARG_WEIGHTS, memory_on(part_plans.weight(), weights->data())});
       });
-  return dx;
 }
 
 void conv2d_backward_weights(const Array& x, const Array& dy, const Conv2dGeometry& geometry,

@@ -1,5 +1,6 @@
 #include "weft/kernel/cpu/onednn_memory.h"
 
+#include "weft/array/launch.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/cpu/onednn.h"
 
@@ -102,9 +103,19 @@ const void* in_order(const Array& array, const MemoryDesc& desc, std::shared_ptr
   return keep->data();
 }
 
+namespace {
+
+void launch_reorder(const Array& from, Array& to) {
+  launch("reorder", {&from}, {&to}, [](LaunchArrays in, LaunchArrays out) {
+    reorder(desc_of(in[0]), in[0].raw_data(), desc_of(out[0]), out[0].raw_data());
+  });
+}
+
+}  // namespace
+
 Array OneDnnFormat::to_strided(const Array& blocked) const {
   Array result = Array::empty(blocked.shape(), blocked.dtype());
-  reorder(desc_, blocked.raw_data(), plain_desc(blocked.shape()), result.raw_data());
+  launch_reorder(blocked, result);
   return result;
 }
 
@@ -139,12 +150,10 @@ Array in_blocks_of_8(const Array& array) {
 Array in_order_of(const Array& values, const Array& model) {
   if (values.is_contiguous() && model.is_strided()) return values;
   if (values.format() != nullptr && values.format() == model.format()) return values;
-  const MemoryDesc desc = desc_of(model);
   Array dense = values.is_strided() ? values.contiguous() : values;
-  const MemoryDesc from = desc_of(dense);
-  if (from == desc) return dense;
+  if (desc_of(dense) == desc_of(model)) return dense;
   Array result = like(model);
-  reorder(from, dense.raw_data(), desc, result.raw_data());
+  launch_reorder(dense, result);
   return result;
 }
 

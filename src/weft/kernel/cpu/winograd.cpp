@@ -261,11 +261,10 @@ bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry
          weight[0] * weight[1] <= kWeightsMax;
 }
 
-Array conv2d_forward(const Array& given, const Array& weight, const Array& bias,
-                     const Conv2dGeometry& geometry, bool relu) {
+void conv2d_forward(const Array& given, const Array& weight, const Array& bias,
+                    const Conv2dGeometry& geometry, bool relu, Array& y) {
   const Plan plan(given.shape(), weight.shape(), geometry);
   const Array x = in_blocks_of_8(given);
-  Array y = blocks_of_8(plan.y);
   const Floats weights(kWinogradPositions * plan.weights());
   transform_weights(weight, {plan.outputs, 1}, weights.data());
   const Array dense_bias = bias.defined() ? bias.contiguous() : bias;
@@ -276,16 +275,15 @@ Array conv2d_forward(const Array& given, const Array& weight, const Array& bias,
     const Floats out(kWinogradPositions * plan.step(plan.outputs));
     for (std::int64_t index = begin; index < end; ++index) forward_image(work, index, in, out);
   });
-  return y;
 }
 
-Array conv2d_backward(const Array& given_dy, const Conv2dSaved& saved,
-                      const Conv2dWeightGradients& out, bool wants_data) {
+void conv2d_backward(const Array& given_dy, const Conv2dSaved& saved,
+                     const Conv2dWeightGradients& out, Array& dx) {
+  const bool wants_data = dx.defined();
   const Plan plan(saved.x.shape(), saved.weight.shape(), saved.geometry);
   const Array x = out.weight != nullptr ? in_blocks_of_8(saved.x) : Array();
   const Array dy = in_blocks_of_8(given_dy);
   const Array y = saved.y.defined() ? in_blocks_of_8(saved.y) : Array();
-  Array dx = wants_data ? blocks_of_8(plan.x) : Array();
   const Floats weights(wants_data ? kWinogradPositions * plan.weights() : 0);
   if (wants_data) transform_weights(saved.weight, {1, plan.inputs}, weights.data());
 
@@ -316,7 +314,6 @@ Array conv2d_backward(const Array& given_dy, const Conv2dSaved& saved,
     if (!out.accumulate_bias) out.bias->fill(0.0);
     flat_loops().add(bias_sums.data(), out.bias->data<float>(), 0, plan.outputs);
   }
-  return dx;
 }
 
 }  // namespace weft::winograd

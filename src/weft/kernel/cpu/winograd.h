@@ -17,11 +17,12 @@ namespace weft::winograd {
 // Whether this processor and shape have it.
 bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry);
 
-Array conv2d_forward(const Array& x, const Array& weight, const Array& bias,
-                     const Conv2dGeometry& geometry, bool relu);
+// `y` is in blocks of 8.
+void conv2d_forward(const Array& x, const Array& weight, const Array& bias,
+                    const Conv2dGeometry& geometry, bool relu, Array& y);
 
-// As conv.h's conv2d_backward.
-Array conv2d_backward(const Array& dy, const Conv2dSaved& saved, const Conv2dWeightGradients& out,
-                      bool wants_data);
+// As conv.h's conv2d_backward; `dx` is in blocks of 8, undefined unless wanted.
+void conv2d_backward(const Array& dy, const Conv2dSaved& saved, const Conv2dWeightGradients& out,
+                     Array& dx);
 
 }  // namespace weft::winograd
