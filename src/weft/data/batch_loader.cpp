@@ -1,105 +1,162 @@
 #include "weft/data/batch_loader.h"
 
+#include <algorithm>
+#include <exception>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "weft/data/pixels.h"
-
 namespace weft {
 namespace {
 
+constexpr int kWorkersMax = 256;
+constexpr int kAheadMax = 1024;
 // A worker that is late by this much is not waited for: the caller makes the batch itself.
 constexpr std::int64_t kWaitMilliseconds = 2000;
-// The worker looks up from its wait this often; it is woken at once when there is work.
+// The workers look up from their wait this often; they are woken at once when there is work.
 constexpr std::int64_t kIdleMilliseconds = 60000;
 
 TimePoint from_now(std::int64_t milliseconds) {
   return deadline_after(SystemClock(), from_milliseconds(milliseconds));
 }
 
-// Calls fill(row, index of the sample) for `count` rows of a new batch.
-template <class IndexOf>
-Batch fill_batch(const Dataset& dataset, std::int64_t count, Normalization normalization,
-                 IndexOf index_of) {
-  WEFT_CHECK(normalization.deviation > 0);
-  const auto scale = static_cast<float>(1.0 / (255.0 * normalization.deviation));
-  const auto shift = static_cast<float>(-normalization.mean / normalization.deviation);
-  const auto pixels = static_cast<std::size_t>(dataset.height * dataset.width);
-  Batch batch;
-  batch.inputs = Array::empty({count, 1, dataset.height, dataset.width});
-  batch.labels = Array::empty({count}, DType::kI64);
-  const std::span<float> inputs = batch.inputs.flat<float>();
-  const std::span<std::int64_t> labels = batch.labels.flat<std::int64_t>();
-  for (std::size_t row = 0; row < static_cast<std::size_t>(count); ++row) {
-    const std::int64_t index = index_of(row);
-    WEFT_CHECK(index >= 0 && index < dataset.size);
-    convert_pixels(dataset.image(index), scale, shift, inputs.subspan(row * pixels, pixels));
-    labels[row] = dataset.label(index);
+Status check_options(const Dataset& dataset, const Normalization& normalization,
+                     const BatchLoaderOptions& options) {
+  const auto channels = static_cast<std::size_t>(dataset.channels);
+  const bool images = dataset.kind == DatasetKind::kImages;
+  if (!images && options.transforms != nullptr && !options.transforms->empty()) {
+    return invalid_argument(fmt::format("transforms: expected a dataset of images, got one of {}",
+                                        to_string(dataset.kind)));
   }
-  return batch;
+  if (options.order == SampleOrder::kStreams && dataset.kind != DatasetKind::kTokens) {
+    return invalid_argument(fmt::format("loader: expected tokens for the order \"streams\", got {}",
+                                        to_string(dataset.kind)));
+  }
+  for (const auto* values : {&normalization.mean, &normalization.deviation}) {
+    if (images && values->size() != 1 && values->size() != channels) {
+      return invalid_argument(fmt::format("loader: expected 1 or {} means and deviations, got {}",
+                                          channels, values->size()));
+    }
+  }
+  for (const double deviation : normalization.deviation) {
+    if (!(deviation > 0)) {
+      return invalid_argument(
+          fmt::format("loader: expected a deviation above 0, got {}", deviation));
+    }
+  }
+  return {};
+}
+
+Result<Sampler> make_sampler(std::int64_t size, std::int64_t draw_size,
+                             const BatchLoaderOptions& options) {
+  if (options.workers < 0 || options.workers > kWorkersMax || options.ahead < 0 ||
+      options.ahead > kAheadMax) {
+    return invalid_argument(
+        fmt::format("loader: expected 0 to {} workers and 0 to {} batches ahead, got {} and {}",
+                    kWorkersMax, kAheadMax, options.workers, options.ahead));
+  }
+  return Sampler::make({.seed = options.seed,
+                        .dataset_size = size,
+                        .batch_size = options.batch_size,
+                        .order = options.order,
+                        .draw_size = draw_size});
 }
 
 }  // namespace
 
-Batch make_batch(const Dataset& dataset, std::span<const std::uint32_t> indexes,
-                 Normalization normalization) {
-  return fill_batch(dataset, static_cast<std::int64_t>(indexes.size()), normalization,
-                    [&](std::size_t row) { return std::int64_t{indexes[row]}; });
-}
-
-Batch make_batch(const Dataset& dataset, std::int64_t begin, std::int64_t end,
-                 Normalization normalization) {
-  WEFT_CHECK(0 <= begin && begin <= end && end <= dataset.size);
-  return fill_batch(dataset, end - begin, normalization,
-                    [&](std::size_t row) { return begin + static_cast<std::int64_t>(row); });
-}
-
 Result<std::unique_ptr<BatchLoader>> BatchLoader::make(std::shared_ptr<const Dataset> dataset,
                                                        const BatchLoaderOptions& options) {
-  const Normalization normalization = options.normalization.value_or(
+  BatchOptions batch_options;
+  batch_options.normalization = options.normalization.value_or(
       Normalization{.mean = dataset->mean, .deviation = dataset->deviation});
-  if (!(normalization.deviation > 0)) {
-    return invalid_argument(
-        fmt::format("loader: expected a deviation above 0, got {}", normalization.deviation));
-  }
-  WEFT_TRY_ASSIGN(Sampler sampler, Sampler::make({.seed = options.seed,
-                                                  .dataset_size = dataset->size,
-                                                  .batch_size = options.batch_size,
-                                                  .shuffle = options.shuffle}));
-  std::unique_ptr<BatchLoader> loader(new BatchLoader(dataset, sampler, normalization, options));
-  return loader;
+  batch_options.transforms = options.transforms;
+  batch_options.seed = options.seed;
+  WEFT_TRY(check_options(*dataset, batch_options.normalization, options));
+  const bool random_windows =
+      dataset->kind == DatasetKind::kTokens && options.order == SampleOrder::kRandom;
+  if (random_windows) batch_options.window_stride = 1;
+  WEFT_TRY_ASSIGN(
+      const Sampler sampler,
+      make_sampler(dataset->size, random_windows ? dataset->window_starts() : 0, options));
+  BatchMaker maker = [dataset = std::move(dataset), batch_options](
+                         std::span<const std::int64_t> indexes, std::int64_t epoch) {
+    BatchOptions own = batch_options;
+    own.epoch = epoch;
+    return make_batch(*dataset, indexes, own);
+  };
+  return start(std::move(maker), sampler, options);
 }
 
-BatchLoader::BatchLoader(std::shared_ptr<const Dataset> dataset, Sampler sampler,
-                         Normalization normalization, const BatchLoaderOptions& options)
-    : dataset_(std::move(dataset)),
+Result<std::unique_ptr<BatchLoader>> BatchLoader::make(BatchMaker maker, std::int64_t size,
+                                                       const BatchLoaderOptions& options) {
+  WEFT_TRY_ASSIGN(const Sampler sampler, make_sampler(size, 0, options));
+  return start(std::move(maker), sampler, options);
+}
+
+std::unique_ptr<BatchLoader> BatchLoader::start(BatchMaker maker, const Sampler& sampler,
+                                                const BatchLoaderOptions& options) {
+  return std::unique_ptr<BatchLoader>(new BatchLoader(std::move(maker), sampler, options));
+}
+
+BatchLoader::BatchLoader(BatchMaker maker, Sampler sampler, const BatchLoaderOptions& options)
+    : maker_(std::move(maker)),
       sampler_(std::move(sampler)),
-      worker_sampler_(sampler_),
-      normalization_(normalization),
-      prefetch_(options.prefetch) {
-  if (prefetch_) worker_ = Thread([this] { run_worker(); });
+      ahead_(options.workers == 0 ? 0 : std::max({1, options.workers, options.ahead})) {
+  workers_.reserve(static_cast<std::size_t>(options.workers));
+  for (int i = 0; i < options.workers; ++i) workers_.emplace_back([this] { run_worker(); });
 }
 
 BatchLoader::~BatchLoader() {
   exchange_.with([](Exchange& exchange) { exchange.stop = true; });
 }
 
-Batch BatchLoader::make(Sampler& sampler, const Key& key) const {
-  const auto indexes = sampler.batch(key.step).subspan(static_cast<std::size_t>(key.shard.begin),
-                                                       static_cast<std::size_t>(key.shard.size()));
-  return make_batch(*dataset_, indexes, normalization_);
+// Exceptions end here: a thread has nobody to throw to.
+Result<Batch> BatchLoader::make_now(Sampler& sampler, const Key& key) const {
+  try {
+    const auto indexes = sampler.batch(key.step).subspan(
+        static_cast<std::size_t>(key.shard.begin), static_cast<std::size_t>(key.shard.size()));
+    Result<Batch> batch = maker_(indexes, sampler.epoch_of(key.step));
+    if (batch.ok()) batch->continues = sampler.continues(key.step);
+    return batch;
+  } catch (const std::exception& fault) {
+    return internal_error(fmt::format("loader: step {}: {}", key.step, fault.what()));
+  } catch (...) {
+    return internal_error(fmt::format("loader: step {}: an exception of unknown type", key.step));
+  }
 }
 
-// The batch of `key` if the worker has made it or is about to.
-std::optional<Batch> BatchLoader::take_made(const Key& key) {
+// The batch of `key` if a worker has made it or is about to; its slot is gone after that.
+std::optional<Result<Batch>> BatchLoader::take_made(const Key& key) {
   exchange_.wait_until(from_now(kWaitMilliseconds), [&](const Exchange& exchange) {
-    return exchange.wanted != key && exchange.in_work != key;
+    return std::none_of(exchange.slots.begin(), exchange.slots.end(), [&](const Slot& slot) {
+      return slot.key == key && slot.progress == Progress::kInWork;
+    });
   });
-  return exchange_.with([&](Exchange& exchange) -> std::optional<Batch> {
-    if (exchange.made != key) return std::nullopt;
-    exchange.made.reset();
-    return std::exchange(exchange.batch, Batch{});
+  return exchange_.with([&](Exchange& exchange) -> std::optional<Result<Batch>> {
+    const auto slot = std::find_if(exchange.slots.begin(), exchange.slots.end(),
+                                   [&](const Slot& each) { return each.key == key; });
+    if (slot == exchange.slots.end()) return std::nullopt;
+    std::optional<Result<Batch>> batch = std::move(slot->batch);
+    exchange.slots.erase(slot);
+    return batch;
+  });
+}
+
+// Wants the next `ahead_` steps of the same shard; what else was made ahead is dropped.
+void BatchLoader::order_ahead(const Key& last) {
+  exchange_.with([&](Exchange& exchange) {
+    std::vector<Slot> next;
+    for (std::int64_t i = 1; i <= ahead_; ++i) {
+      const Key key{last.step + i, last.shard};
+      const auto found = std::find_if(exchange.slots.begin(), exchange.slots.end(),
+                                      [&](const Slot& slot) { return slot.key == key; });
+      if (found != exchange.slots.end()) {
+        next.push_back(std::move(*found));
+      } else {
+        next.push_back({.key = key, .id = exchange.next_id++});
+      }
+    }
+    exchange.slots = std::move(next);
   });
 }
 
@@ -110,33 +167,38 @@ Result<Batch> BatchLoader::get(std::int64_t step, ShardRange shard) {
                     batch_size(), step, shard.begin, shard.end));
   }
   const Key key{step, shard};
-  std::optional<Batch> batch;
-  if (prefetch_) batch = take_made(key);
-  if (!batch) batch = make(sampler_, key);
-  if (prefetch_) {
-    exchange_.with([&](Exchange& exchange) { exchange.wanted = Key{step + 1, shard}; });
-  }
+  if (ahead_ == 0) return make_now(sampler_, key);
+  std::optional<Result<Batch>> batch = take_made(key);
+  order_ahead(key);
+  if (!batch) batch = make_now(sampler_, key);
   return std::move(*batch);
 }
 
 void BatchLoader::run_worker() {
+  Sampler sampler = sampler_;
+  const auto wanted = [](const Slot& slot) { return slot.progress == Progress::kWanted; };
   for (;;) {
-    exchange_.wait_until(from_now(kIdleMilliseconds), [](const Exchange& exchange) {
-      return exchange.stop || exchange.wanted.has_value();
+    exchange_.wait_until(from_now(kIdleMilliseconds), [&](const Exchange& exchange) {
+      return exchange.stop || std::any_of(exchange.slots.begin(), exchange.slots.end(), wanted);
     });
     bool stop = false;
-    const std::optional<Key> key = exchange_.with([&](Exchange& exchange) {
+    std::optional<Slot> order;
+    exchange_.with([&](Exchange& exchange) {
       stop = exchange.stop;
-      exchange.in_work = std::exchange(exchange.wanted, std::nullopt);
-      return exchange.in_work;
+      const auto slot = std::find_if(exchange.slots.begin(), exchange.slots.end(), wanted);
+      if (slot == exchange.slots.end()) return;
+      slot->progress = Progress::kInWork;
+      order = Slot{.key = slot->key, .id = slot->id};
     });
     if (stop) return;
-    if (!key) continue;
-    Batch batch = make(worker_sampler_, *key);
+    if (!order) continue;
+    std::optional<Result<Batch>> batch = make_now(sampler, order->key);
     exchange_.with([&](Exchange& exchange) {
-      exchange.in_work.reset();
-      exchange.made = key;
-      exchange.batch = std::move(batch);
+      const auto slot = std::find_if(exchange.slots.begin(), exchange.slots.end(),
+                                     [&](const Slot& each) { return each.id == order->id; });
+      if (slot == exchange.slots.end()) return;  // no longer wanted
+      slot->progress = Progress::kMade;
+      slot->batch = std::move(batch);
     });
   }
 }

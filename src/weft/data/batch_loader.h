@@ -1,55 +1,54 @@
-// BatchLoader: hands out parts of global batches as arrays and makes the next one ahead.
+// BatchLoader: hands out parts of global batches as arrays and makes the next ones ahead.
 //
 // Where it stands: Dataset + Sampler -> BatchLoader -> train step. What it returns is a function
-// of the dataset, the sampler's options and the arguments alone; whether a batch was made ahead
-// by the loader's thread or on the spot changes no bit, nor does the number of peers or threads.
-// Threads: one caller at a time; owns one thread.
-// Fails: kInvalidArgument on a step below 0 or a range outside the batch.
+// of the dataset, the options and the arguments alone; whether a batch was made ahead by one of
+// the loader's threads or on the spot changes no bit, nor does the number of peers or threads.
+// There is no iterator to share or to rewind: a run resumes by asking for its step.
+// Threads: one caller at a time; owns `workers` threads. They end with the loader, at the latest
+// after the batch they are making.
+// Fails: kInvalidArgument on a step below 0 or a range outside the batch; what goes wrong in a
+// worker, exceptions too, is returned by the get() that asks for that batch.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
-#include "weft/array/array.h"
 #include "weft/base/thread.h"
+#include "weft/data/batch.h"
 #include "weft/data/dataset.h"
 #include "weft/data/sampler.h"
 
 namespace weft {
 
-struct Batch {
-  Array inputs;  // f32 [n, 1, height, width]
-  Array labels;  // i64 [n]
-};
-
-// value = byte / 255, then (value - mean) / deviation, as one multiplication and one addition.
-struct Normalization {
-  double mean = 0.0;
-  double deviation = 1.0;  // > 0
-};
-
-// The samples `indexes` in that order. REQUIRES: each index < dataset.size.
-Batch make_batch(const Dataset& dataset, std::span<const std::uint32_t> indexes,
-                 Normalization normalization);
-// The samples [begin, end) in the order of the dataset, for evaluation. REQUIRES: in range.
-Batch make_batch(const Dataset& dataset, std::int64_t begin, std::int64_t end,
-                 Normalization normalization);
-
 struct BatchLoaderOptions {
   std::uint64_t seed = 1;
   std::int64_t batch_size = 0;  // global
-  bool shuffle = true;
-  bool prefetch = true;  // false: every batch is made on the spot and no thread is started
+  SampleOrder order = SampleOrder::kShuffled;
+  int workers = 1;  // 0: every batch is made on the spot and no thread is started
+  int ahead = 1;    // batches made ahead, at most; at least `workers` are
   // Nothing: the dataset's own mean and deviation.
   std::optional<Normalization> normalization = std::nullopt;
+  std::shared_ptr<const Transforms> transforms = nullptr;
 };
+
+// Makes the batch of the samples `indexes`, in that order. Called by several threads at once; the
+// result must depend on the arguments alone.
+using BatchMaker =
+    std::function<Result<Batch>(std::span<const std::int64_t> indexes, std::int64_t epoch)>;
 
 class BatchLoader {
  public:
-  // Shares `dataset`. Fails: kInvalidArgument as Sampler::make, or on a deviation <= 0.
+  // Shares `dataset`. Fails: kInvalidArgument as Sampler::make, on a deviation <= 0, a worker
+  // count outside [0, 256], or transforms of what is no image.
   static Result<std::unique_ptr<BatchLoader>> make(std::shared_ptr<const Dataset> dataset,
+                                                   const BatchLoaderOptions& options);
+  // For data of any other kind: `size` samples, collated by `maker`. The options'
+  // normalization and transforms are the maker's own business.
+  static Result<std::unique_ptr<BatchLoader>> make(BatchMaker maker, std::int64_t size,
                                                    const BatchLoaderOptions& options);
   ~BatchLoader();
   BatchLoader(const BatchLoader&) = delete;
@@ -59,7 +58,7 @@ class BatchLoader {
   std::int64_t batch_size() const { return sampler_.options().batch_size; }
 
   // Positions `shard` of the global batch of `step`; an empty shard gives a batch of no rows.
-  // Then begins the same shard of the next step.
+  // Then has the same shard of the next steps made.
   Result<Batch> get(std::int64_t step, ShardRange shard);
 
  private:
@@ -68,28 +67,34 @@ class BatchLoader {
     ShardRange shard;
     friend bool operator==(const Key&, const Key&) = default;
   };
-  // What caller and worker share: one order, one batch in the making, one made.
+  enum class Progress : std::uint8_t { kWanted, kInWork, kMade };
+  // One batch that is made ahead.
+  struct Slot {
+    Key key;
+    Progress progress = Progress::kWanted;
+    std::uint64_t id = 0;  // tells a slot from a later one of the same key
+    std::optional<Result<Batch>> batch = std::nullopt;
+  };
+  // What the caller and the workers share; the slots are in the order of their steps.
   struct Exchange {
-    std::optional<Key> wanted;
-    std::optional<Key> in_work;
-    std::optional<Key> made;
-    Batch batch;
+    std::vector<Slot> slots;
+    std::uint64_t next_id = 0;
     bool stop = false;
   };
 
-  BatchLoader(std::shared_ptr<const Dataset> dataset, Sampler sampler, Normalization normalization,
-              const BatchLoaderOptions& options);
-  Batch make(Sampler& sampler, const Key& key) const;
-  std::optional<Batch> take_made(const Key& key);
+  static std::unique_ptr<BatchLoader> start(BatchMaker maker, const Sampler& sampler,
+                                            const BatchLoaderOptions& options);
+  BatchLoader(BatchMaker maker, Sampler sampler, const BatchLoaderOptions& options);
+  Result<Batch> make_now(Sampler& sampler, const Key& key) const;
+  std::optional<Result<Batch>> take_made(const Key& key);
+  void order_ahead(const Key& last);
   void run_worker();
 
-  std::shared_ptr<const Dataset> dataset_;
+  BatchMaker maker_;
   Sampler sampler_;
-  Sampler worker_sampler_;
-  Normalization normalization_;
+  std::int64_t ahead_;
   Guarded<Exchange> exchange_;
-  bool prefetch_;
-  Thread worker_;
+  std::vector<Thread> workers_;
 };
 
 }  // namespace weft

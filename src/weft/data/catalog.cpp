@@ -238,8 +238,8 @@ Result<Dataset> open_dataset(std::string_view name, Split split, const DataPlace
   dataset.classes = known->classes;
   dataset.images = std::move(images.values);
   dataset.labels = std::move(labels.values);
-  dataset.mean = known->mean;
-  dataset.deviation = known->deviation;
+  dataset.mean = {known->mean};
+  dataset.deviation = {known->deviation};
   return dataset;
 }
 

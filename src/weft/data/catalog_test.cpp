@@ -117,8 +117,8 @@ TEST(Catalog, FashionMnistOfThePackageIsWhole) {
     squares += (pixel / 255.0) * (pixel / 255.0);
   }
   const auto pixels = static_cast<double>(train->images.size());
-  EXPECT_NEAR(sum / pixels, train->mean, 5e-5);
-  EXPECT_NEAR(std::sqrt(squares / pixels - sum / pixels * sum / pixels), train->deviation, 5e-5);
+  EXPECT_NEAR(sum / pixels, train->mean[0], 5e-5);
+  EXPECT_NEAR(std::sqrt(squares / pixels - sum / pixels * sum / pixels), train->deviation[0], 5e-5);
 }
 
 TEST(Synthetic, SplitsShareThePatternsAndNotTheNoise) {
@@ -166,8 +166,8 @@ TEST(Synthetic, StatisticsAreAsDeclaredAndBadSizesAreRefused) {
     squares += (pixel / 255.0) * (pixel / 255.0);
   }
   const auto pixels = static_cast<double>(data->images.size());
-  EXPECT_NEAR(sum / pixels, data->mean, 0.02);
-  EXPECT_NEAR(std::sqrt(squares / pixels - sum / pixels * sum / pixels), data->deviation, 0.01);
+  EXPECT_NEAR(sum / pixels, data->mean[0], 0.02);
+  EXPECT_NEAR(std::sqrt(squares / pixels - sum / pixels * sum / pixels), data->deviation[0], 0.01);
   EXPECT_EQ(make_synthetic_dataset({.size = 0}, Split::kTrain).status().code(),
             Code::kInvalidArgument);
   EXPECT_FALSE(make_synthetic_dataset({.size = 1 << 30}, Split::kTrain).ok());

@@ -1,13 +1,16 @@
-// Dataset: labelled images in memory, one byte a pixel.
+// Dataset: images with labels, one long row of tokens, or rows of numbers.
 //
-// Where it stands: catalog.h opens one from files, make_synthetic_dataset() computes one;
-// BatchLoader turns its samples into batches.
-// Threads: immutable once made; any number may read it.
+// Where it stands: catalog.h and the readers beside this open one from files, synthetic.h
+// computes one; make_batch() and BatchLoader turn its samples into batches.
+// Threads: immutable once made; any number may read it (read_image must allow that too).
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "weft/array/array.h"
 #include "weft/base/bytes.h"
 
 namespace weft {
@@ -15,23 +18,75 @@ namespace weft {
 enum class Split : std::uint8_t { kTrain, kTest };
 std::string_view to_string(Split split);
 
+enum class DatasetKind : std::uint8_t { kImages, kTokens, kRows };
+std::string_view to_string(DatasetKind kind);
+
+// Tokens that lie one after another in memory or in a mapped file; little-endian.
+struct TokenSpan {
+  SharedBytes bytes;
+  std::int64_t token_bytes = 1;  // 1, 2 or 4
+
+  std::int64_t size() const { return static_cast<std::int64_t>(bytes.size()) / token_bytes; }
+  // Copies tokens [begin, begin + out.size()). REQUIRES: in range.
+  void copy(std::int64_t begin, std::span<std::int64_t> out) const;
+};
+
+// The values as tokens of the smallest width that holds `vocabulary` of them.
+TokenSpan pack_tokens(std::span<const std::int32_t> tokens, std::int64_t vocabulary);
+
 struct Dataset {
   std::string name;
   Split split = Split::kTrain;
-  std::int64_t size = 0;  // images
+  DatasetKind kind = DatasetKind::kImages;
+  std::int64_t size = 0;                      // samples: images, windows of tokens, or rows
+  std::int64_t classes = 0;                   // 0 where there are no labels of classes
+  std::vector<std::string> class_names = {};  // empty, or one a class
+
+  // kImages.
+  std::int64_t channels = 1;  // 1 or 3
   std::int64_t height = 0;
   std::int64_t width = 0;
-  std::int64_t classes = 0;
-  SharedBytes images;  // [size, height, width], 0 to 255
-  SharedBytes labels;  // [size], each < classes
-  // Of all training pixels, divided by 255.
-  double mean = 0.0;
-  double deviation = 1.0;
+  SharedBytes images = {};  // [size, channels, height, width], 0 to 255
+  // Where the images are not in memory: writes image `index`, [channels, height, width].
+  std::function<Status(std::int64_t index, MutableByteSpan out)> read_image = nullptr;
+  // Of all training pixels, divided by 255; one a channel, or one for all.
+  std::vector<double> mean = {0.0};
+  std::vector<double> deviation = {1.0};
 
-  // REQUIRES: index in [0, size).
+  // kImages, kRows: [size], each < classes; u8, or u16 little-endian where classes > 256.
+  SharedBytes labels = {};
+
+  // kTokens: sample i is the `context` + 1 tokens from i * context on, so that each token but the
+  // first is a label exactly once.
+  TokenSpan tokens = {};
+  std::int64_t vocabulary = 0;        // every token is below
+  std::int64_t context = 0;           // T of a batch
+  double characters_per_token = 1.0;  // turns a loss a token into bits a character
+
+  // kRows.
+  Array rows = {};     // f32 [size, columns]
+  Array targets = {};  // f32 [size, targets]; undefined where labels hold
+
+  // REQUIRES: images in memory, index in [0, size).
   ByteSpan image(std::int64_t index) const;
   std::int64_t label(std::int64_t index) const;
+  std::int64_t image_bytes() const { return channels * height * width; }
+  // Tokens: how many places a window may begin at, for random windows.
+  std::int64_t window_starts() const { return tokens.size() - context; }
+
+  // Leaves out all samples but the first `count`. REQUIRES: 1 <= count <= size.
+  void keep_first(std::int64_t count);
+  // Tokens: windows of another length. Fails: kInvalidArgument unless 1 <= context < tokens.
+  Status set_context(std::int64_t context);
 };
+
+// A token dataset. Fails: kInvalidArgument as set_context, or on a vocabulary below 1.
+Result<Dataset> make_token_dataset(std::string name, TokenSpan tokens, std::int64_t vocabulary,
+                                   std::int64_t context);
+
+// Bytes that hold `labels`, as Dataset::labels wants them. REQUIRES: each in [0, classes),
+// classes <= 65536.
+SharedBytes pack_labels(std::span<const std::int64_t> labels, std::int64_t classes);
 
 struct SyntheticOptions {
   std::uint64_t seed = 1;
@@ -39,12 +94,13 @@ struct SyntheticOptions {
   std::int64_t height = 28;
   std::int64_t width = 28;
   std::int64_t classes = 10;
+  std::int64_t channels = 1;
 };
 
 // Images of `classes` fixed patterns with noise, which a small model separates. The same seed
 // gives the same patterns in both splits but different noise, so a test split measures learning.
-// Needs no file. Fails: kInvalidArgument on sizes below 1, more than 256 classes, or more than
-// 1 GiB of pixels.
+// Needs no file. Fails: kInvalidArgument on sizes below 1, more than 256 classes, other than 1 or
+// 3 channels, or more than 1 GiB of pixels.
 Result<Dataset> make_synthetic_dataset(const SyntheticOptions& options, Split split);
 
 }  // namespace weft

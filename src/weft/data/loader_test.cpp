@@ -28,9 +28,9 @@ std::shared_ptr<const Dataset> synthetic(std::int64_t size) {
   return std::make_shared<const Dataset>(std::move(*made));
 }
 
-std::unique_ptr<BatchLoader> loader_of(std::shared_ptr<const Dataset> dataset, bool prefetch) {
+std::unique_ptr<BatchLoader> loader_of(std::shared_ptr<const Dataset> dataset, int workers) {
   auto made =
-      BatchLoader::make(std::move(dataset), {.seed = 9, .batch_size = 32, .prefetch = prefetch});
+      BatchLoader::make(std::move(dataset), {.seed = 9, .batch_size = 32, .workers = workers});
   EXPECT_TRUE(made.ok());
   return std::move(made).value();
 }
@@ -107,7 +107,7 @@ TEST(Sampler, BadSizesAreRefused) {
 
 TEST(BatchLoader, ValuesAreNormalisedPixelsInTheSamplersOrder) {
   const auto dataset = synthetic(200);
-  const auto loader = loader_of(dataset, true);
+  const auto loader = loader_of(dataset, 1);
   Sampler sampler = sampler_of(9, 200, 32);
   const Result<Batch> batch = loader->get(3, {0, 32});
   ASSERT_TRUE(batch.ok());
@@ -119,7 +119,7 @@ TEST(BatchLoader, ValuesAreNormalisedPixelsInTheSamplersOrder) {
     EXPECT_EQ(batch->labels.flat<std::int64_t>()[row], dataset->label(indexes[row]));
     for (std::size_t pixel = 0; pixel < 784; ++pixel) {
       const double expected =
-          (dataset->image(indexes[row])[pixel] / 255.0 - dataset->mean) / dataset->deviation;
+          (dataset->image(indexes[row])[pixel] / 255.0 - dataset->mean[0]) / dataset->deviation[0];
       ASSERT_NEAR(inputs[row * 784 + pixel], expected, 1e-6);
     }
   }
@@ -127,10 +127,10 @@ TEST(BatchLoader, ValuesAreNormalisedPixelsInTheSamplersOrder) {
 
 TEST(BatchLoader, ShardsAndPrefetchChangeNoBit) {
   const auto dataset = synthetic(200);
-  const auto whole = loader_of(dataset, false);
+  const auto whole = loader_of(dataset, 0);
   for (const std::int64_t count : {1, 2, 3, 5, 40}) {
     for (std::int64_t rank = 0; rank < count; ++rank) {
-      const auto part = loader_of(dataset, true);
+      const auto part = loader_of(dataset, 1);
       const ShardRange shard = shard_of(32, rank, count);
       for (const std::int64_t step : {0, 1, 2, 9, 10, 4}) {
         const auto expected = whole->get(step, {0, 32})->inputs.slice(0, shard.begin, shard.end);
@@ -145,8 +145,8 @@ TEST(BatchLoader, ShardsAndPrefetchChangeNoBit) {
 // A view change moves the shard in mid-run: the batch made ahead for the old one is dropped.
 TEST(BatchLoader, AShardThatMovesGetsItsOwnSamples) {
   const auto dataset = synthetic(200);
-  const auto whole = loader_of(dataset, false);
-  const auto moving = loader_of(dataset, true);
+  const auto whole = loader_of(dataset, 0);
+  const auto moving = loader_of(dataset, 1);
   for (std::int64_t step = 0; step < 50; ++step) {
     const ShardRange shard = shard_of(32, step % 3, 3);
     const auto expected = whole->get(step, {0, 32})->labels.slice(0, shard.begin, shard.end);
@@ -157,14 +157,14 @@ TEST(BatchLoader, AShardThatMovesGetsItsOwnSamples) {
 }
 
 TEST(BatchLoader, RangesOutsideTheBatchAreRefused) {
-  const auto loader = loader_of(synthetic(100), true);
+  const auto loader = loader_of(synthetic(100), 1);
   for (const auto& [step, begin, end] :
        std::vector<std::array<std::int64_t, 3>>{{-1, 0, 32}, {0, -1, 3}, {0, 3, 2}, {0, 0, 33}}) {
     EXPECT_EQ(loader->get(step, {begin, end}).status().code(), Code::kInvalidArgument);
   }
   EXPECT_FALSE(BatchLoader::make(synthetic(100), {.batch_size = 101}).ok());
   EXPECT_FALSE(
-      BatchLoader::make(synthetic(100), {.batch_size = 1, .normalization = Normalization{0, 0}})
+      BatchLoader::make(synthetic(100), {.batch_size = 1, .normalization = Normalization{{0}, {0}}})
           .ok());
 }
 

@@ -1,26 +1,39 @@
 // Sampler: which samples make the global batch of a step, a pure function of
-// (seed, dataset size, batch size, step).
+// (seed, dataset size, batch size, order, step).
 //
-// Every epoch is a fresh shuffle of all samples; what does not fill a last batch is left out of
-// that epoch. Nothing is remembered between steps, so a run resumes at any step and all peers
-// agree without a message. Peers split one global batch by shard_of(): the parts joined in rank
-// order are the batch, whatever their number.
-// Threads: one owner (it caches the shuffle of one epoch); make one a thread, they agree.
+// Nothing is remembered between steps, so a run resumes at any step and all peers agree without
+// a message. Peers split one global batch by shard_of(): the parts joined in rank order are the
+// batch, whatever their number. What does not fill a last batch is left out of that epoch.
+// Threads: one owner (it caches the order of one epoch); make one a thread, they agree.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "weft/base/status.h"
 
 namespace weft {
 
+enum class SampleOrder : std::uint8_t {
+  kShuffled,    // every epoch is a fresh shuffle of all samples
+  kSequential,  // the order of the dataset, for evaluation
+  kRandom,      // each drawn from all `draw_size`, with replacement: random windows of a text
+  kStreams,     // row r of the batch reads on, step by step, in the r-th of batch_size equal parts
+};
+
+// "shuffled", "sequential", "random", "streams".
+std::string_view to_string(SampleOrder order);
+// Fails: kInvalidArgument, listing the names.
+Result<SampleOrder> sample_order_from(std::string_view name);
+
 struct SamplerOptions {
   std::uint64_t seed = 1;
   std::int64_t dataset_size = 0;
   std::int64_t batch_size = 0;  // global: of all peers together
-  bool shuffle = true;          // false: in the order of the dataset, for evaluation
+  SampleOrder order = SampleOrder::kShuffled;
+  std::int64_t draw_size = 0;  // kRandom: indexes are below this; 0 stands for dataset_size
 };
 
 // Positions [begin, end) of a global batch.
@@ -37,16 +50,21 @@ ShardRange shard_of(std::int64_t batch_size, std::int64_t rank, std::int64_t cou
 
 class Sampler {
  public:
-  // Fails: kInvalidArgument unless 1 <= batch_size <= dataset_size < 2^32.
+  // Fails: kInvalidArgument unless 1 <= batch_size <= dataset_size < 2^32 (< 2^62 in the orders
+  // that need no shuffle).
   static Result<Sampler> make(const SamplerOptions& options);
 
   const SamplerOptions& options() const { return options_; }
   // At least 1.
   std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
   std::int64_t epoch_of(std::int64_t step) const { return step / steps_per_epoch_; }
+  // Whether each row goes on where the same row of the step before ended.
+  bool continues(std::int64_t step) const {
+    return options_.order == SampleOrder::kStreams && step % steps_per_epoch_ != 0;
+  }
 
   // The samples of the global batch of `step` >= 0, batch_size of them; valid until the next call.
-  std::span<const std::uint32_t> batch(std::int64_t step);
+  std::span<const std::int64_t> batch(std::int64_t step);
 
  private:
   explicit Sampler(const SamplerOptions& options);
@@ -54,8 +72,9 @@ class Sampler {
 
   SamplerOptions options_;
   std::int64_t steps_per_epoch_ = 1;
-  std::int64_t epoch_ = -1;  // whose order is in order_
-  std::vector<std::uint32_t> order_;
+  std::int64_t epoch_ = -1;           // whose order is in order_
+  std::vector<std::uint32_t> order_;  // kShuffled only
+  std::vector<std::int64_t> batch_;
 };
 
 }  // namespace weft

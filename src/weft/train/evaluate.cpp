@@ -1,6 +1,7 @@
 #include "weft/train/evaluate.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "weft/op/loss.h"
 #include "weft/train/step.h"
@@ -20,7 +21,9 @@ RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange sh
   RoundMetrics sum;
   for (std::int64_t begin = shard.begin; begin < shard.end; begin += kRowsAtOnce) {
     const std::int64_t end = std::min(shard.end, begin + kRowsAtOnce);
-    const Batch batch = make_batch(dataset, begin, end, normalization);
+    Result<Batch> made = make_batch(dataset, begin, end, {.normalization = normalization});
+    if (!made.ok()) throw std::invalid_argument(made.status().message());
+    const Batch& batch = *made;
     const Tensor logits = model.forward(Tensor(batch.inputs));
     sum.loss += cross_entropy(logits, batch.labels, {Reduction::kSum, scale}).item();
     sum.correct += static_cast<double>(count_correct(logits.array(), batch.labels));

@@ -49,12 +49,7 @@ Result<Dataset> open_recipe_dataset(const Recipe& recipe, Split split, const Dat
   }
   WEFT_TRY_ASSIGN(Dataset dataset, open_dataset(recipe.data.name, split, places));
   const std::int64_t most = train ? recipe.data.train_samples_max : recipe.data.test_samples_max;
-  if (most > 0 && most < dataset.size) {
-    dataset.size = most;
-    dataset.images =
-        dataset.images.slice(0, static_cast<std::size_t>(most * dataset.height * dataset.width));
-    dataset.labels = dataset.labels.slice(0, static_cast<std::size_t>(most));
-  }
+  if (most > 0 && most < dataset.size) dataset.keep_first(most);
   return dataset;
 }
 
