@@ -1,6 +1,10 @@
 // Building and taking down graphs, and how the gradients of one tensor come together.
 #include "weft/autograd/node.h"
 
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
 #include "weft/autograd/node_access.h"
 #include "weft/base/check.h"
 #include "weft/kernel/elementwise.h"
@@ -14,6 +18,9 @@ bool is_sole_owner(const Array& array) {
 }
 
 }  // namespace
+
+Node::Node() = default;
+Node::~Node() = default;
 
 void Node::destroy(Node* node) {
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
@@ -30,7 +37,12 @@ void Node::destroy(Node* node) {
   draining = false;
 }
 
-bool InputGradients::needs(int index) const { return static_cast<bool>(node_.input(index)); }
+IntrusivePtr<Node> Node::output_node(int) { return IntrusivePtr<Node>(this); }
+
+bool InputGradients::needs(int index) const {
+  const Node* const input = node_.input(index).get();
+  return input != nullptr && !input->skip_;
+}
 
 GradientTarget InputGradients::target(int index) const {
   Node& node = *node_.input(index);
@@ -76,7 +88,103 @@ void InputGradients::add(int index, Array gradient) const {
   }
 }
 
+bool TensorGradients::needs(int index) const {
+  const Node* const input = node_.input(index).get();
+  return input != nullptr && !input->skip_;
+}
+
+void TensorGradients::add(int index, const Tensor& gradient) const {
+  Node& node = *node_.input(index);
+  WEFT_CHECK(gradient.defined() && gradient.shape() == node.shape_ &&
+             gradient.dtype() == node.dtype_);
+  Tensor& sum = NodeAccess::extras(node).gradient;
+  sum = sum.defined() ? internal::add_tensors(sum, gradient) : gradient;
+}
+
+Tensor TensorGradients::input(int index, Array value) const {
+  return NodeAccess::with_history(std::move(value), node_.input(index));
+}
+
+Tensor TensorGradients::output(Array value, int index) const {
+  return NodeAccess::with_history(std::move(value), node_.output_node(index));
+}
+
 namespace internal {
+
+// One output of a ManyNode: hands its gradient over to it.
+class OutputNode final : public Node {
+ public:
+  OutputNode(ManyNode& many, int index) : many_(many), index_(static_cast<std::size_t>(index)) {
+    NodeAccess::describe(*this, many.outputs_[index_].shape, many.outputs_[index_].dtype);
+    NodeAccess::set_input(*this, NodeAccess::name(many), IntrusivePtr<Node>(&many));
+  }
+
+ private:
+  void run(const Array& gradient, const InputGradients&) override {
+    Array& sum = many_.gradients_[index_];
+    sum = sum.defined() ? binary(BinaryOp::kAdd, sum.strided(), gradient.strided()) : gradient;
+    NodeAccess::gradient(many_) = gradient;  // tells the sweep that there is one
+  }
+  void run_tensors(const Tensor& gradient, const TensorGradients&) override {
+    many_.tensors_.resize(many_.outputs_.size());
+    Tensor& sum = many_.tensors_[index_];
+    sum = sum.defined() ? add_tensors(sum, gradient) : gradient;
+    NodeAccess::extras(many_).gradient = gradient;
+  }
+  void release() override {}
+  ManyNode& many_;  // its input, alive while it runs
+  std::size_t index_;
+};
+
+ManyNode::ManyNode(std::span<const Array> outputs) : gradients_(outputs.size()) {
+  for (const Array& output : outputs) outputs_.push_back({output.shape(), output.dtype()});
+}
+
+std::vector<Tensor> ManyNode::take_tensors() {
+  std::vector<Tensor> taken = std::exchange(tensors_, {});
+  taken.resize(outputs_.size());
+  return taken;
+}
+
+IntrusivePtr<Node> ManyNode::output_node(int index) {
+  if (!is_floating(outputs_[static_cast<std::size_t>(index)].dtype)) return {};
+  return IntrusivePtr<Node>(new OutputNode(*this, index));
+}
+
+SavedMark mark_saved(const Array& array, int input) {
+  // First and last element that the view reaches.
+  std::int64_t low = array.offset();
+  std::int64_t high = array.offset();
+  for (int axis = 0; axis < array.ndim(); ++axis) {
+    const std::int64_t reach = (array.shape()[axis] - 1) * array.strides()[axis];
+    (reach < 0 ? low : high) += reach;
+  }
+  const std::size_t each = size_of(array.dtype());
+  SavedMark mark{array.storage().get(), 0, 0, array.storage()->version(), input};
+  if (!array.is_strided()) {
+    mark.end = array.storage()->size_bytes();
+  } else if (array.size() != 0) {
+    mark.begin = static_cast<std::size_t>(low) * each;
+    mark.end = static_cast<std::size_t>(high + 1) * each;
+  }
+  return mark;
+}
+
+void check_saved(const SavedMark& mark, const char* name) {
+  if (mark.storage->version() == mark.version) return;
+  const char* writer = mark.storage->writer_since(mark.version, mark.begin, mark.end);
+  if (writer == nullptr) {
+    // A write that no one has noted is about these bytes for sure only if they are all there is.
+    if (mark.end - mark.begin <= mark.storage->size_bytes() / 2) return;
+    writer = "a write to its Array";
+  }
+  throw std::invalid_argument(
+      std::string("[backward] expected the values that \"") + name +
+      "\" needs for its gradient, got " +
+      (mark.input < 0 ? "its output" : "its input " + std::to_string(mark.input)) +
+      " written in place by \"" + writer +
+      "\" since; clone it first, or use the operation that is not in place");
+}
 
 bool any_requires_grad(std::span<const Tensor* const> inputs) {
   for (const Tensor* input : inputs) {
@@ -85,14 +193,89 @@ bool any_requires_grad(std::span<const Tensor* const> inputs) {
   return false;
 }
 
+// Marks the inputs and the output whose storage the capture holds a pointer to.
+static void mark_captured(Node& node, const Array& output, std::span<const Tensor* const> inputs,
+                          std::span<const std::byte> saved) {
+  const auto holds = [saved](const void* storage) {
+    for (std::size_t at = 0; at + sizeof(void*) <= saved.size(); at += sizeof(void*)) {
+      const void* word = nullptr;
+      std::memcpy(&word, saved.data() + at, sizeof word);
+      if (word == storage) return true;
+    }
+    return false;
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Array& value = inputs[i]->array();
+    if (value.defined() && holds(value.storage().get())) {
+      NodeAccess::add_mark(node, mark_saved(value, static_cast<int>(i)));
+    }
+  }
+  if (holds(output.storage().get())) NodeAccess::add_mark(node, mark_saved(output, -1));
+}
+
+// A handle whose value was written through another one has the wrong history.
+static void check_current(const Tensor& input, const char* name) {
+  const IntrusivePtr<Node>& node = NodeAccess::node(input);
+  if (!node || NodeAccess::is_leaf(*node)) return;
+  SavedMark mark = mark_saved(input.array(), -1);
+  if (mark.version == NodeAccess::output_version(*node)) return;
+  const char* const writer =
+      mark.storage->writer_since(NodeAccess::output_version(*node), mark.begin, mark.end);
+  if (writer == nullptr) return;
+  throw std::invalid_argument(std::string("[") + name +
+                              "] expected a tensor with its own history, got the output of \"" +
+                              NodeAccess::name(*node) + "\" whose values \"" + writer +
+                              "\" has written in place through another handle");
+}
+
 Tensor attach(Array output, std::unique_ptr<Node> node, const char* name,
-              std::span<const Tensor* const> inputs) {
+              std::span<const Tensor* const> inputs, std::span<const std::byte> saved) {
   IntrusivePtr<Node> owner(node.release());
-  NodeAccess::describe(*owner, output);
+  for (const Tensor* input : inputs) check_current(*input, name);
+  NodeAccess::describe(*owner, output.shape(), output.dtype());
   NodeAccess::set_inputs(*owner, name, inputs);
-  Tensor result(std::move(output));
-  NodeAccess::set_node(result, std::move(owner));
-  return result;
+  mark_captured(*owner, output, inputs, saved);
+  NodeAccess::output_version(*owner) = output.storage()->version();
+  return NodeAccess::with_history(std::move(output), std::move(owner));
+}
+
+std::vector<Tensor> attach_many(std::vector<Array> outputs, std::unique_ptr<ManyNode> node,
+                                const char* name, std::span<const Tensor* const> inputs,
+                                std::span<const std::byte> saved) {
+  ManyNode& many = *node;
+  const IntrusivePtr<Node> owner(node.release());
+  for (const Tensor* input : inputs) check_current(*input, name);
+  NodeAccess::set_inputs(many, name, inputs);
+  for (const Array& output : outputs) mark_captured(many, output, inputs, saved);
+  std::vector<Tensor> results;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    IntrusivePtr<Node> history = many.output_node(static_cast<int>(i));
+    if (history) NodeAccess::output_version(*history) = outputs[i].storage()->version();
+    results.push_back(NodeAccess::with_history(std::move(outputs[i]), std::move(history)));
+  }
+  return results;
+}
+
+void throw_no_second_gradient(const char* name) {
+  throw std::invalid_argument(
+      std::string(
+          "[backward] expected operations with a second gradient for create_graph, got \"") +
+      name + "\", which has none");
+}
+
+Tensor add_tensors(const Tensor& a, const Tensor& b) {
+  return record(
+      "add_gradients", binary(BinaryOp::kAdd, a.array().strided(), b.array().strided()), {&a, &b},
+      [](const Array& dy, const InputGradients& dx) {
+        for (int i = 0; i < 2; ++i) {
+          if (dx.needs(i)) dx.add(i, dy);
+        }
+      },
+      [](const Tensor& dy, const TensorGradients& dx) {
+        for (int i = 0; i < 2; ++i) {
+          if (dx.needs(i)) dx.add(i, dy);
+        }
+      });
 }
 
 }  // namespace internal

@@ -2,23 +2,37 @@
 //
 //   Tensor exp(const Tensor& x) {
 //     Array y = ...;
-//     return record("exp", y, {&x}, [y](const Array& dy, const InputGradients& dx) {
-//       dx.add(0, multiply(dy, y));
-//     });
+//     return record("exp", y, {&x},
+//                   [y](const Array& dy, const InputGradients& dx) { dx.add(0, multiply(dy, y)); },
+//                   [y](const Tensor& dy, const TensorGradients& dx) {
+//                     dx.add(0, dy * dx.output(y));
+//                   });
 //   }
 //
-// A vjp captures the Arrays it needs (handles, no copies); never a Tensor. It runs at most once
+// The vjp captures the Arrays it needs (handles, no copies); never a Tensor. It runs at most once
 // unless the graph is kept, then it is destroyed, which frees what it saved. It is skipped where
 // the output got no gradient. dy has the output's shape, any strides, and may be blocked:
 // .contiguous() gives a plain one. dy is shared with others and must not be written.
+//
+// The tensor vjp computes the same by operations on Tensors. It runs instead of the vjp where the
+// graph of the gradient is wanted (create_graph). dx.input(i, x) and dx.output(y) turn a saved
+// Array back into the Tensor it was, history included; an input may also be captured as a Tensor,
+// the output never (it would own itself). It must keep no memory alive that the vjp does not. An
+// operation without one cannot be differentiated twice and says so.
+//
+// An operation with several outputs: record_many().
+// Saved inputs and outputs are found in the capture by their storage, so that a value which is
+// written in place before the backward is noticed; Arrays behind a pointer or in a vector are not.
 // Threads: as backward().
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -55,27 +69,68 @@ class InputGradients {
   bool overwrite_;
 };
 
+// The same while the graph of the gradient is made.
+class TensorGradients {
+ public:
+  // Whether input `index` takes a gradient; other calls but input() and output() REQUIRE it.
+  bool needs(int index) const;
+  // Adds a gradient of the input's shape and type.
+  void add(int index, const Tensor& gradient) const;
+  // Input `index`, whose value is `value`, with its history.
+  Tensor input(int index, Array value) const;
+  // The operation's own output (`index` counts those of record_many), whose value is `value`.
+  Tensor output(Array value, int index = 0) const;
+
+ private:
+  friend class BackwardSweep;
+  explicit TensorGradients(Node& node) : node_(node) {}
+  Node& node_;
+};
+
+namespace internal {
+
+// A value that a graph needs: the bytes, and the version of the storage when they were seen.
+struct SavedMark {
+  const Storage* storage = nullptr;  // kept alive by what was marked
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::uint64_t version = 0;
+  int input = 0;  // -1: the operation's output
+};
+SavedMark mark_saved(const Array& array, int input);
+// Throws if the bytes were written since.
+void check_saved(const SavedMark& mark, const char* name);
+
+struct NodeExtras;
+
+}  // namespace internal
+
 // One operation of a graph, or a leaf. Only autograd/*.cpp looks inside.
 class Node : public RefCounted {
  public:
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
-  virtual ~Node() = default;
+  virtual ~Node();
   // Takes the graph above this down by a loop: a graph may be deeper than the stack.
   static void destroy(Node* node);
 
  protected:
-  Node() = default;
+  Node();
+  const char* name() const { return name_; }
 
  private:
   friend struct NodeAccess;
   friend class BackwardSweep;
   friend class InputGradients;
+  friend class TensorGradients;
 
   // Runs the vjp. Leaves have none.
   virtual void run(const Array& gradient, const InputGradients& inputs) = 0;
+  virtual void run_tensors(const Tensor& gradient, const TensorGradients& inputs) = 0;
   // Destroys the vjp and with it the saved buffers.
   virtual void release() = 0;
+  // The history of output `index`, for which `self` owns this.
+  virtual IntrusivePtr<Node> output_node(int index);
 
   static constexpr int kInlineInputs = 3;
   IntrusivePtr<Node>& input(int index) {
@@ -93,6 +148,8 @@ class Node : public RefCounted {
   bool has_grad_storage_ = false;
   // A gradient has arrived in this sweep.
   bool touched_ = false;
+  // This sweep wants no gradient of this.
+  bool skip_ = false;
   int input_count_ = 0;
   ParameterId parameter_id_ = kNoParameter;
   // An input that takes no gradient is null.
@@ -105,26 +162,115 @@ class Node : public RefCounted {
   std::uint64_t sweep_ = 0;
   std::int64_t uses_left_ = 0;
   Node* next_to_destroy_ = nullptr;
+
+  // Of the storage of the output when the operation had run.
+  std::uint64_t output_version_ = 0;
+  static constexpr int kMarks = 3;
+  int mark_count_ = 0;
+  std::array<internal::SavedMark, kMarks> marks_;
+  // What few nodes have (node_extras.h); null until needed.
+  std::unique_ptr<internal::NodeExtras> extras_;
 };
 
 namespace internal {
 
-template <class Vjp>
+// True while an AnomalyMode or a checkpoint watches the operations of this thread.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+inline constinit thread_local bool watching = false;
+void watch(const char* name, const Array& output, std::span<const Tensor* const> inputs);
+
+struct NoTensorVjp {};
+[[noreturn]] void throw_no_second_gradient(const char* name);
+
+template <class Vjp, class TensorVjp>
 class OperationNode final : public Node {
  public:
-  explicit OperationNode(Vjp vjp) : vjp_(std::move(vjp)) {}
+  OperationNode(Vjp vjp, TensorVjp tensor_vjp)
+      : saved_(Saved{std::move(vjp), std::move(tensor_vjp)}) {}
+  std::span<const std::byte> saved_bytes() const {
+    return std::as_bytes(std::span<const Vjp, 1>(&saved_->vjp, 1));
+  }
 
  private:
+  struct Saved {
+    Vjp vjp;
+    [[no_unique_address]] TensorVjp tensor_vjp;
+  };
   void run(const Array& gradient, const InputGradients& inputs) override {
-    (*vjp_)(gradient, inputs);
+    saved_->vjp(gradient, inputs);
   }
-  void release() override { vjp_.reset(); }
-  std::optional<Vjp> vjp_;
+  void run_tensors(const Tensor& gradient, const TensorGradients& inputs) override {
+    if constexpr (std::is_same_v<TensorVjp, NoTensorVjp>) {
+      throw_no_second_gradient(name());
+    } else {
+      saved_->tensor_vjp(gradient, inputs);
+    }
+  }
+  void release() override { saved_.reset(); }
+  std::optional<Saved> saved_;
+};
+
+// The node that the outputs of record_many have as their one input.
+class ManyNode : public Node {
+ protected:
+  explicit ManyNode(std::span<const Array> outputs);
+  // By output; undefined where none has arrived.
+  std::vector<Array> take_gradients() { return std::exchange(gradients_, empty_gradients()); }
+  std::vector<Tensor> take_tensors();
+
+ private:
+  friend class OutputNode;
+  friend std::vector<Tensor> attach_many(std::vector<Array> outputs, std::unique_ptr<ManyNode> node,
+                                         const char* name, std::span<const Tensor* const> inputs,
+                                         std::span<const std::byte> saved);
+  struct Output {
+    Shape shape;
+    DType dtype;
+  };
+  std::vector<Array> empty_gradients() const { return std::vector<Array>(outputs_.size()); }
+  IntrusivePtr<Node> output_node(int index) final;
+  std::vector<Output> outputs_;
+  std::vector<Array> gradients_;
+  std::vector<Tensor> tensors_;
+};
+
+template <class Vjp, class TensorVjp>
+class ManyOperationNode final : public ManyNode {
+ public:
+  ManyOperationNode(std::span<const Array> outputs, Vjp vjp, TensorVjp tensor_vjp)
+      : ManyNode(outputs), saved_(Saved{std::move(vjp), std::move(tensor_vjp)}) {}
+  std::span<const std::byte> saved_bytes() const {
+    return std::as_bytes(std::span<const Vjp, 1>(&saved_->vjp, 1));
+  }
+
+ private:
+  struct Saved {
+    Vjp vjp;
+    [[no_unique_address]] TensorVjp tensor_vjp;
+  };
+  void run(const Array&, const InputGradients& inputs) override {
+    const std::vector<Array> gradients = take_gradients();
+    saved_->vjp(std::span<const Array>(gradients), inputs);
+  }
+  void run_tensors(const Tensor&, const TensorGradients& inputs) override {
+    const std::vector<Tensor> gradients = take_tensors();
+    if constexpr (std::is_same_v<TensorVjp, NoTensorVjp>) {
+      throw_no_second_gradient(name());
+    } else {
+      saved_->tensor_vjp(std::span<const Tensor>(gradients), inputs);
+    }
+  }
+  void release() override { saved_.reset(); }
+  std::optional<Saved> saved_;
 };
 
 bool any_requires_grad(std::span<const Tensor* const> inputs);
+// `saved`: the bytes of the vjp's capture.
 Tensor attach(Array output, std::unique_ptr<Node> node, const char* name,
-              std::span<const Tensor* const> inputs);
+              std::span<const Tensor* const> inputs, std::span<const std::byte> saved);
+std::vector<Tensor> attach_many(std::vector<Array> outputs, std::unique_ptr<ManyNode> node,
+                                const char* name, std::span<const Tensor* const> inputs,
+                                std::span<const std::byte> saved);
 
 }  // namespace internal
 
@@ -134,19 +280,52 @@ inline bool recording(std::initializer_list<const Tensor*> inputs) {
 }
 
 // The Tensor of `output`, with a history if recording(inputs). `name` must be a literal. Undefined
-// inputs are allowed and take no gradient. The vjp is called as vjp(const Array& dy, const
-// InputGradients&).
-template <class Vjp>
-Tensor record(const char* name, Array output, std::span<const Tensor* const> inputs, Vjp vjp) {
+// inputs are allowed and take no gradient. Called as vjp(const Array& dy, const InputGradients&)
+// and tensor_vjp(const Tensor& dy, const TensorGradients&).
+template <class Vjp, class TensorVjp = internal::NoTensorVjp>
+Tensor record(const char* name, Array output, std::span<const Tensor* const> inputs, Vjp vjp,
+              TensorVjp tensor_vjp = {}) {
+  if (internal::watching) internal::watch(name, output, inputs);
   if (!grad_enabled() || !internal::any_requires_grad(inputs)) return Tensor(std::move(output));
-  return internal::attach(std::move(output),
-                          std::make_unique<internal::OperationNode<Vjp>>(std::move(vjp)), name,
-                          inputs);
+  auto node = std::make_unique<internal::OperationNode<Vjp, TensorVjp>>(std::move(vjp),
+                                                                        std::move(tensor_vjp));
+  const std::span<const std::byte> saved = node->saved_bytes();
+  return internal::attach(std::move(output), std::move(node), name, inputs, saved);
 }
-template <class Vjp>
-Tensor record(const char* name, Array output, std::initializer_list<const Tensor*> inputs,
-              Vjp vjp) {
-  return record(name, std::move(output), std::span(inputs.begin(), inputs.size()), std::move(vjp));
+template <class Vjp, class TensorVjp = internal::NoTensorVjp>
+Tensor record(const char* name, Array output, std::initializer_list<const Tensor*> inputs, Vjp vjp,
+              TensorVjp tensor_vjp = {}) {
+  return record(name, std::move(output), std::span(inputs.begin(), inputs.size()), std::move(vjp),
+                std::move(tensor_vjp));
+}
+
+// The same for several outputs (split, sort, a recurrent layer). The vjps get one gradient for each
+// output, undefined where that output got none: vjp(std::span<const Array> dy, const
+// InputGradients&), tensor_vjp(std::span<const Tensor> dy, const TensorGradients&). Outputs of
+// integer types have no history.
+template <class Vjp, class TensorVjp = internal::NoTensorVjp>
+std::vector<Tensor> record_many(const char* name, std::vector<Array> outputs,
+                                std::span<const Tensor* const> inputs, Vjp vjp,
+                                TensorVjp tensor_vjp = {}) {
+  if (internal::watching) {
+    for (const Array& output : outputs) internal::watch(name, output, inputs);
+  }
+  if (!grad_enabled() || !internal::any_requires_grad(inputs)) {
+    std::vector<Tensor> plain;
+    for (Array& output : outputs) plain.emplace_back(std::move(output));
+    return plain;
+  }
+  auto node = std::make_unique<internal::ManyOperationNode<Vjp, TensorVjp>>(outputs, std::move(vjp),
+                                                                            std::move(tensor_vjp));
+  const std::span<const std::byte> saved = node->saved_bytes();
+  return internal::attach_many(std::move(outputs), std::move(node), name, inputs, saved);
+}
+template <class Vjp, class TensorVjp = internal::NoTensorVjp>
+std::vector<Tensor> record_many(const char* name, std::vector<Array> outputs,
+                                std::initializer_list<const Tensor*> inputs, Vjp vjp,
+                                TensorVjp tensor_vjp = {}) {
+  return record_many(name, std::move(outputs), std::span(inputs.begin(), inputs.size()),
+                     std::move(vjp), std::move(tensor_vjp));
 }
 
 }  // namespace weft

@@ -2,18 +2,25 @@
 #pragma once
 
 #include "weft/autograd/node.h"
+#include "weft/autograd/node_extras.h"
 
 namespace weft {
 
 struct NodeAccess {
   static const IntrusivePtr<Node>& node(const Tensor& tensor) { return tensor.node_; }
   static void set_node(Tensor& tensor, IntrusivePtr<Node> node) { tensor.node_ = std::move(node); }
-  static void describe(Node& node, const Array& value) {
-    node.shape_ = value.shape();
-    node.dtype_ = value.dtype();
+  // `value` with the history of `node`, which may be null.
+  static Tensor with_history(Array value, IntrusivePtr<Node> node) {
+    Tensor tensor(std::move(value));
+    tensor.node_ = std::move(node);
+    return tensor;
+  }
+  static void describe(Node& node, const Shape& shape, DType dtype) {
+    node.shape_ = shape;
+    node.dtype_ = dtype;
   }
   static void make_leaf(Node& node, const Array& value) {
-    describe(node, value);
+    describe(node, value.shape(), value.dtype());
     node.leaf_ = true;
   }
   static void set_inputs(Node& node, const char* name, std::span<const Tensor* const> inputs) {
@@ -26,10 +33,37 @@ struct NodeAccess {
       node.input(i) = inputs[static_cast<std::size_t>(i)]->node_;
     }
   }
+  static void set_input(Node& node, const char* name, IntrusivePtr<Node> input) {
+    node.name_ = name;
+    node.input_count_ = 1;
+    node.input(0) = std::move(input);
+  }
+  static Node* input(Node& node, int index) { return node.input(index).get(); }
+  static int input_count(const Node& node) { return node.input_count_; }
+  static const char* name(const Node& node) { return node.name_; }
+  static const Shape& shape(const Node& node) { return node.shape_; }
+  static DType dtype(const Node& node) { return node.dtype_; }
   static bool is_leaf(const Node& node) { return node.leaf_; }
   static Array& gradient(Node& node) { return node.gradient_; }
   static bool& has_grad_storage(Node& node) { return node.has_grad_storage_; }
   static ParameterId& parameter_id(Node& node) { return node.parameter_id_; }
+  static std::uint64_t& output_version(Node& node) { return node.output_version_; }
+  static void add_mark(Node& node, const internal::SavedMark& mark) {
+    if (node.mark_count_ < Node::kMarks) {
+      node.marks_[static_cast<std::size_t>(node.mark_count_++)] = mark;
+    }
+  }
+  static internal::NodeExtras& extras(Node& node) {
+    if (!node.extras_) node.extras_ = std::make_unique<internal::NodeExtras>();
+    return *node.extras_;
+  }
+  static internal::NodeExtras* extras_if_any(Node& node) { return node.extras_.get(); }
 };
 
+namespace internal {
+
+// a + b, recorded.
+Tensor add_tensors(const Tensor& a, const Tensor& b);
+
+}  // namespace internal
 }  // namespace weft

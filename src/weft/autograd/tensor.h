@@ -1,17 +1,19 @@
 // Tensor: an Array with an optional history, along which backward() carries gradients.
 //
 // Where it stands: nn and op make Tensors; autograd/backward.h walks their history. A Tensor is a
-// handle: copies share the value, the gradient and the history. The value of a Tensor must not be
-// written while a graph that used it still waits for its backward: operations save what their
-// gradients need by reference.
+// handle: copies share the value, the gradient and the history. Operations save what their
+// gradients need by reference: a value that is written in place (op/in_place.h) while a graph still
+// needs it makes the backward throw.
 // Threads: handles may be copied on any thread; one graph belongs to one thread at a time.
 // Fails: std::invalid_argument where a call needs a gradient and this Tensor takes none.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "weft/array/array.h"
 #include "weft/array/parameter_id.h"
+#include "weft/autograd/hooks.h"
 #include "weft/base/intrusive.h"
 
 namespace weft {
@@ -49,8 +51,14 @@ class Tensor {
   Tensor detach() const;
 
   // What backward() has accumulated in this leaf; undefined if nothing. Never blocked, never
-  // shared with another gradient.
+  // shared with another gradient. Of an operation's output: the gradient of the last backward
+  // after retain_grad(), read-only.
   const Array& grad() const;
+  // The same; with a history if a backward with create_graph made it.
+  Tensor grad_tensor() const;
+  // Keeps the gradient of each backward to come in grad(). REQUIRES: takes a gradient; of a leaf
+  // it changes nothing.
+  void retain_grad();
   // Grad storage, if given, is filled with zeros; otherwise grad() becomes undefined.
   void zero_grad();
   // From now on gradients accumulate in `gradient` (contiguous, same shape and type), which is
@@ -61,8 +69,16 @@ class Tensor {
   // kNoParameter unless set.
   ParameterId parameter_id() const;
 
+  // Calls `hook` with the gradient of this tensor in each backward, when all its uses have been
+  // summed and before it goes on or into grad(). See hooks.h. REQUIRES: takes a gradient.
+  HookHandle register_hook(GradientHook hook) const;
+  // Calls `hook` with grad() after each backward that wrote it. REQUIRES: a leaf.
+  HookHandle register_post_accumulate_hook(AccumulatedHook hook) const;
+
  private:
   friend struct NodeAccess;
+  // Throws for a tensor that takes no gradient, or that is no leaf if it has to be one.
+  void require_gradient(const char* call, bool of_leaf) const;
   Array array_;
   IntrusivePtr<Node> node_;
 };
@@ -74,6 +90,18 @@ class NoGrad {
   ~NoGrad();
   NoGrad(const NoGrad&) = delete;
   NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  bool before_;
+};
+
+// While one lives, operations on this thread record history, also inside a NoGrad. Nests.
+class EnableGrad {
+ public:
+  EnableGrad();
+  ~EnableGrad();
+  EnableGrad(const EnableGrad&) = delete;
+  EnableGrad& operator=(const EnableGrad&) = delete;
 
  private:
   bool before_;

@@ -1,0 +1,30 @@
+// What watches the operations of a thread: AnomalyMode and checkpoints. For autograd/*.cpp alone.
+#pragma once
+
+#include <vector>
+
+#include "weft/autograd/node.h"
+
+namespace weft::internal {
+
+// Throws AnomalyError if a gradient that the vjp of `node` has just made is not finite.
+void check_input_gradients(Node& node);
+
+// While one lives, notes each tensor with a history that an operation on this thread takes.
+class HistoryCollector {
+ public:
+  HistoryCollector();
+  ~HistoryCollector();
+  HistoryCollector(const HistoryCollector&) = delete;
+  HistoryCollector& operator=(const HistoryCollector&) = delete;
+
+  // Each once, in the order of their first use.
+  const std::vector<Tensor>& tensors() const { return tensors_; }
+  void note(const Tensor& tensor);
+
+ private:
+  HistoryCollector* before_;
+  std::vector<Tensor> tensors_;
+};
+
+}  // namespace weft::internal

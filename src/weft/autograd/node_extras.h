@@ -1,0 +1,29 @@
+// NodeExtras: what few nodes have: hooks, kept gradients, gradients with a history. For
+// autograd/*.cpp alone.
+#pragma once
+
+#include <memory>
+
+#include "weft/autograd/node.h"
+
+namespace weft::internal {
+
+struct NodeExtras {
+  std::shared_ptr<HookList<GradientHook>> hooks;
+  std::shared_ptr<HookList<AccumulatedHook>> accumulated_hooks;
+  // Of an operation's output: keep the gradient of each sweep in `kept`.
+  bool retains = false;
+  Tensor kept;
+  // Of a leaf: its gradient with history, if a backward with create_graph made it.
+  Tensor history;
+
+  // In a sweep that makes a graph: the gradient so far.
+  Tensor gradient;
+  // The sweep that wants the gradient of this as its result, and the result.
+  std::uint64_t wanted_by = 0;
+  Tensor captured;
+  // Of a leaf whose gradient the running sweep collects apart: where it keeps what the leaf holds.
+  std::ptrdiff_t held = -1;
+};
+
+}  // namespace weft::internal
