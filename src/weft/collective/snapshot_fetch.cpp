@@ -118,7 +118,7 @@ bool SnapshotFetch::request_from(const PeerId& peer, Source& source, TimePoint n
   if (open == blocks_.end()) return false;
   *open = {true, false, peer, now};
   ++source.in_flight;
-  const BlockRequestMessage message{target_id_, static_cast<std::uint32_t>(open - blocks_.begin())};
+  const BlockName message{target_id_, static_cast<std::uint32_t>(open - blocks_.begin())};
   sink_.send(peer, Lane::kControl, {frame_type::kBlockRequest, message.encode(), {}});
   return true;
 }
@@ -130,21 +130,21 @@ void SnapshotFetch::release(const PeerId& peer) {
   if (const auto source = sources_.find(peer); source != sources_.end()) source->second = Source();
 }
 
-SnapshotFetch::Block* SnapshotFetch::asked_block(const PeerId& from, const BlockHead& head) {
+SnapshotFetch::Block* SnapshotFetch::asked_block(const PeerId& from, const BlockName& head) {
   if (phase_ != Phase::kBlocks || head.manifest != target_id_) return nullptr;
   if (head.index >= blocks_.size()) return nullptr;
   Block& block = blocks_[head.index];
   return block.asked && block.source == from ? &block : nullptr;
 }
 
-MutableByteSpan SnapshotFetch::body_destination(const PeerId& from, const BlockHead& head,
+MutableByteSpan SnapshotFetch::body_destination(const PeerId& from, const BlockName& head,
                                                 std::size_t body_bytes) {
   const Block* const block = asked_block(from, head);
   if (block == nullptr || body_bytes != target_.block_bytes(head.index)) return {};
   return MutableByteSpan(*buffer_).subspan(std::size_t{head.index} * kStateBlockBytes, body_bytes);
 }
 
-Status SnapshotFetch::on_block(const PeerId& from, const BlockHead& head, ByteSpan body,
+Status SnapshotFetch::on_block(const PeerId& from, const BlockName& head, ByteSpan body,
                                TimePoint now) {
   Block* const block = asked_block(from, head);
   if (block == nullptr) return {};  // late: it was given to another source, or a newer target

@@ -28,9 +28,9 @@ class SnapshotFetch {
   void remove_source(const PeerId& peer, TimePoint now);
 
   Status on_offer(const PeerId& from, const StateOfferMessage& offer, TimePoint now);
-  Status on_block(const PeerId& from, const BlockHead& head, ByteSpan body, TimePoint now);
+  Status on_block(const PeerId& from, const BlockName& head, ByteSpan body, TimePoint now);
   void on_missing(const PeerId& from, const BlockMissingMessage& missing, TimePoint now);
-  MutableByteSpan body_destination(const PeerId& from, const BlockHead& head,
+  MutableByteSpan body_destination(const PeerId& from, const BlockName& head,
                                    std::size_t body_bytes);
   void on_timer(TimePoint now);
   TimePoint next_deadline() const;
@@ -60,7 +60,7 @@ class SnapshotFetch {
   bool request_from(const PeerId& peer, Source& source, TimePoint now);
   void release(const PeerId& peer);
   // The block if it was asked of `from`; null otherwise.
-  Block* asked_block(const PeerId& from, const BlockHead& head);
+  Block* asked_block(const PeerId& from, const BlockName& head);
 
   StateFetchOptions options_;
   StateSink& sink_;

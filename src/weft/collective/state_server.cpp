@@ -47,7 +47,7 @@ Status StateServer::on_frame(const PeerId& from, const FrameView& frame) {
       offer(from);
       return {};
     case frame_type::kBlockRequest: {
-      WEFT_TRY_ASSIGN(const BlockRequestMessage asked, BlockRequestMessage::decode(frame.head));
+      WEFT_TRY_ASSIGN(const BlockName asked, BlockName::decode(frame.head));
       return enqueue(from, {true, asked.manifest, Round(), asked.index});
     }
     case frame_type::kResultRequest: {
@@ -114,7 +114,7 @@ void StateServer::serve_block(const PeerId& to, const Request& request) {
     sink_.send(to, Lane::kControl, {frame_type::kBlockMissing, message.encode(), {}});
     return;
   }
-  const BlockHead head{request.manifest, request.part};
+  const BlockName head{request.manifest, request.part};
   const std::size_t begin = std::size_t{request.part} * kStateBlockBytes;
   const std::size_t size = snapshot->manifest.block_bytes(request.part);
   sink_.send(to, Lane::kBulk,

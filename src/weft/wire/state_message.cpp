@@ -66,34 +66,19 @@ Result<StateOfferMessage> StateOfferMessage::decode(ByteSpan bytes) {
   return message;
 }
 
-Bytes BlockRequestMessage::encode() const {
+Bytes BlockName::encode() const {
   Writer out;
   out.raw(manifest).u32(index);
   return out.take();
 }
 
-Result<BlockRequestMessage> BlockRequestMessage::decode(ByteSpan bytes) {
+Result<BlockName> BlockName::decode(ByteSpan bytes) {
   Reader in("block request", bytes);
-  BlockRequestMessage message;
+  BlockName message;
   message.manifest = in.raw<32>("manifest");
   message.index = in.u32("index");
   WEFT_TRY(in.finish());
   return message;
-}
-
-Bytes BlockHead::encode() const {
-  Writer out;
-  out.raw(manifest).u32(index);
-  return out.take();
-}
-
-Result<BlockHead> BlockHead::decode(ByteSpan bytes) {
-  Reader in("block", bytes);
-  BlockHead head;
-  head.manifest = in.raw<32>("manifest");
-  head.index = in.u32("index");
-  WEFT_TRY(in.finish());
-  return head;
 }
 
 Bytes BlockMissingMessage::encode() const {

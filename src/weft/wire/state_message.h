@@ -1,14 +1,16 @@
 // State messages: how a newcomer or a member that lags gets what the others already have.
 //
-//   query          := (empty)                       (kStateQuery, control) "which snapshot have
-//   you?" offer          := has u8 [, manifest]           (kStateOffer, control) manifest       :=
-//   round u64, bytes u64, count u32 x SHA-256 32 block_request  := manifest id 32, index u32
-//   (kBlockRequest, control) block          := manifest id 32, index u32     (kBlock, bulk; body =
-//   the block) block_missing  := manifest id 32                (kBlockMissing, control) "not kept
-//   any more" result_request := round u64                     (kResultRequest, control) result :=
-//   round u64, newest u64, elements u64, piece u32, hash 16
-//                                                   (kResult, bulk; body = f32 values)
-//   result_missing := round u64, oldest u64, newest u64              (kResultMissing, control)
+//   query          := (empty)                          kStateQuery, control: "which snapshot?"
+//   offer          := has u8 [, manifest]              kStateOffer, control
+//   manifest       := round u64, bytes u64, count u32 x SHA-256 32
+//   block_name     := manifest id 32, index u32        kBlockRequest, control; kBlock, bulk, with
+//                                                      the block as its body
+//   block_missing  := manifest id 32                   kBlockMissing, control: "kept no more"
+//   result_request := round u64                        kResultRequest, control
+//   result         := round u64, newest u64, elements u64, piece u32, hash 16
+//                                                      kResult, bulk, body = f32 values
+//   result_missing := round u64, oldest u64, newest u64
+//                                                      kResultMissing, control
 //
 // A snapshot is cut into blocks of kStateBlockBytes (the last may be shorter), each named by its
 // SHA-256: any member that made the same snapshot may serve any block. A result is cut into pieces
@@ -51,18 +53,12 @@ struct StateOfferMessage {
   static Result<StateOfferMessage> decode(ByteSpan bytes);
 };
 
-struct BlockRequestMessage {
+// What is asked for by kBlockRequest and what kBlock brings.
+struct BlockName {
   Hash256 manifest{};
   std::uint32_t index = 0;
   Bytes encode() const;
-  static Result<BlockRequestMessage> decode(ByteSpan bytes);
-};
-
-struct BlockHead {
-  Hash256 manifest{};
-  std::uint32_t index = 0;
-  Bytes encode() const;
-  static Result<BlockHead> decode(ByteSpan bytes);
+  static Result<BlockName> decode(ByteSpan bytes);
 };
 
 struct BlockMissingMessage {

@@ -12,8 +12,7 @@ TEST(StateMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   const Bytes state(kStateBlockBytes + 5, 7);
   check_message(StateOfferMessage{});
   check_message(StateOfferMessage{make_manifest(Round(9), state)});
-  check_message(BlockRequestMessage{Hash256{1, 2}, 3});
-  check_message(BlockHead{Hash256{1, 2}, 3});
+  check_message(BlockName{Hash256{1, 2}, 3});
   check_message(BlockMissingMessage{Hash256{4}});
   check_message(ResultRequestMessage{Round(77)});
   check_message(ResultHead{Round(7), Round(9), 1'000'000, 2, Hash128{5}});
