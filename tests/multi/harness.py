@@ -116,6 +116,16 @@ class Peer:
     def interrupt(self):
         os.kill(self.process.pid, signal.SIGINT)
 
+    def pause(self):
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def wait_signals_taken(self, seconds):
+        """Until no signal sent to the process waits to be handled."""
+        deadline = time.monotonic() + seconds
+        status = pathlib.Path(f"/proc/{self.process.pid}/status")
+        while not re.search(r"^ShdPnd:\s*0+$", status.read_text(), re.M):
+            expect(time.monotonic() < deadline, f"a signal was not handled in {seconds} s")
+
     def stop(self):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
