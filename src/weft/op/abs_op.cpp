@@ -3,6 +3,7 @@
 
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
+#include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
 
@@ -11,9 +12,15 @@ namespace weft {
 Tensor abs(const Tensor& a) {
   check_floating("abs", a);
   Array y = unary(UnaryOp::kAbs, a.array());
-  return record("abs", y, {&a}, [x = a.array()](const Array& dy, const InputGradients& dx) {
-    dx.add(0, binary(BinaryOp::kAbsGradient, dy, x));
-  });
+  return record(
+      "abs", y, {&a},
+      [x = a.array()](const Array& dy, const InputGradients& dx) {
+        dx.add(0, binary(BinaryOp::kAbsGradient, dy, x));
+      },
+      [x = a.array()](const Tensor& dy, const TensorGradients& dx) {
+        const auto slope = [x](const Array& g) { return binary(BinaryOp::kAbsGradient, g, x); };
+        dx.add(0, linear_map("abs_gradient", dy, slope, slope));
+      });
 }
 
 static std::vector<OpSample> samples() {

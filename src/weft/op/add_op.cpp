@@ -14,13 +14,19 @@ Tensor add(const Tensor& a, const Tensor& b) {
       [shape_a = a.shape(), shape_b = b.shape()](const Array& dy, const InputGradients& dx) {
         if (dx.needs(0)) add_summed(dx, 0, dy, shape_a);
         if (dx.needs(1)) add_summed(dx, 1, dy, shape_b);
+      },
+      [shape_a = a.shape(), shape_b = b.shape()](const Tensor& dy, const TensorGradients& dx) {
+        add_summed(dx, 0, dy, shape_a);
+        add_summed(dx, 1, dy, shape_b);
       });
 }
 
 Tensor add(const Tensor& a, double b) {
   check_floating("add", a);
-  return record("add", binary(BinaryOp::kAdd, a.array(), b), {&a},
-                [](const Array& dy, const InputGradients& dx) { dx.add(0, dy); });
+  return record(
+      "add", binary(BinaryOp::kAdd, a.array(), b), {&a},
+      [](const Array& dy, const InputGradients& dx) { dx.add(0, dy); },
+      [](const Tensor& dy, const TensorGradients& dx) { dx.add(0, dy); });
 }
 
 static std::vector<OpSample> samples() {

@@ -1,6 +1,7 @@
 // avg_pool2d: the mean of each window, padding counted as zeros; the gradient is spread evenly.
 #include <numeric>
 
+#include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
 #include "weft/op/pooling.h"
 
@@ -8,10 +9,17 @@ namespace weft {
 
 Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options) {
   const Pool2dGeometry geometry = check_pool("avg_pool2d", x, options);
-  return record("avg_pool2d", avg_pool2d_forward(x.array(), geometry), {&x},
-                [geometry, shape = x.shape()](const Array& dy, const InputGradients& dx) {
-                  dx.add(0, avg_pool2d_backward(dy, shape, geometry));
-                });
+  return record(
+      "avg_pool2d", avg_pool2d_forward(x.array(), geometry), {&x},
+      [geometry, shape = x.shape()](const Array& dy, const InputGradients& dx) {
+        dx.add(0, avg_pool2d_backward(dy, shape, geometry));
+      },
+      [geometry, shape = x.shape()](const Tensor& dy, const TensorGradients& dx) {
+        dx.add(0, linear_map(
+                      "avg_pool2d_gradient", dy,
+                      [=](const Array& g) { return avg_pool2d_backward(g, shape, geometry); },
+                      [=](const Array& g) { return avg_pool2d_forward(g, geometry); }));
+      });
 }
 
 static std::vector<OpSample> samples() {

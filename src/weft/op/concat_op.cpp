@@ -40,15 +40,23 @@ Tensor concat(std::span<const Tensor> parts, int axis) {
     inputs.push_back(&part);
     ends.push_back(end);
   }
-  return record("concat", std::move(y), inputs,
-                [ends = std::move(ends), at](const Array& gradient, const InputGradients& dx) {
-                  const Array dy = gradient.strided();
-                  for (std::size_t i = 0; i < ends.size(); ++i) {
-                    const int index = static_cast<int>(i);
-                    const std::int64_t begin = i == 0 ? 0 : ends[i - 1];
-                    if (dx.needs(index)) dx.add(index, dy.slice(at, begin, ends[i]));
-                  }
-                });
+  return record(
+      "concat", std::move(y), inputs,
+      [ends, at](const Array& gradient, const InputGradients& dx) {
+        const Array dy = gradient.strided();
+        for (std::size_t i = 0; i < ends.size(); ++i) {
+          const int index = static_cast<int>(i);
+          const std::int64_t begin = i == 0 ? 0 : ends[i - 1];
+          if (dx.needs(index)) dx.add(index, dy.slice(at, begin, ends[i]));
+        }
+      },
+      [ends, at](const Tensor& dy, const TensorGradients& dx) {
+        for (std::size_t i = 0; i < ends.size(); ++i) {
+          const int index = static_cast<int>(i);
+          const std::int64_t begin = i == 0 ? 0 : ends[i - 1];
+          if (dx.needs(index)) dx.add(index, slice(dy, at, begin, ends[i]));
+        }
+      });
 }
 
 // Along the last of two axes, row by row.

@@ -3,8 +3,12 @@
 #include <algorithm>
 
 #include "weft/kernel/conv.h"
+#include "weft/kernel/linear.h"
 #include "weft/op/conv.h"
+#include "weft/op/conv2d_gradient.h"
+#include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
+#include "weft/op/reduce.h"
 #include "weft/op/sample.h"
 
 namespace weft {
@@ -72,6 +76,23 @@ void run_backward(const Conv2dSaved& saved, const Array& dy, const InputGradient
   if (dx.needs(0)) dx.add(0, std::move(gradient));
 }
 
+void run_tensors(const Conv2dSaved& saved, const Tensor& dy, const TensorGradients& dx) {
+  Tensor g = dy;
+  if (saved.y.defined()) {
+    const auto mask = [y = saved.y](const Array& a) { return relu_backward(a, y); };
+    g = linear_map("relu_gradient", dy, mask, mask);
+  }
+  if (dx.needs(0)) {
+    const Tensor weight = dx.input(1, saved.weight);
+    dx.add(0, conv2d_backward_data(g, weight, saved.x.shape(), saved.geometry));
+  }
+  if (dx.needs(1)) {
+    const Tensor x = dx.input(0, saved.x);
+    dx.add(1, conv2d_backward_weight(g, x, saved.weight.shape(), saved.geometry));
+  }
+  if (dx.needs(2)) dx.add(2, sum(g, {0, 2, 3}));
+}
+
 }  // namespace
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -80,9 +101,12 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
   const Conv2dGeometry geometry{options.stride, options.padding, options.dilation, options.groups};
   const bool relu = options.activation == Activation::kRelu;
   Array y = conv2d_forward(x.array(), weight.array(), bias.array(), geometry, relu);
-  return record("conv2d", y, {&x, &weight, &bias},
-                [saved = Conv2dSaved{x.array(), weight.array(), relu ? y : Array(), geometry}](
-                    const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); });
+  return record(
+      "conv2d", y, {&x, &weight, &bias},
+      [saved = Conv2dSaved{x.array(), weight.array(), relu ? y : Array(), geometry}](
+          const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); },
+      [saved = Conv2dSaved{x.array(), weight.array(), relu ? y : Array(), geometry}](
+          const Tensor& dy, const TensorGradients& dx) { run_tensors(saved, dy, dx); });
 }
 
 // The sum of products of one filter [C, kh, kw] with the window of an image [C, H, W] at `corner`.

@@ -9,24 +9,35 @@ namespace weft {
 Tensor div(const Tensor& a, const Tensor& b) {
   check_operands("div", a, b);
   Array y = binary(BinaryOp::kDiv, a.array(), b.array());
-  return record("div", y, {&a, &b},
-                [y, z = b.array(), shape_a = a.shape()](const Array& dy, const InputGradients& dx) {
-                  const Array da = binary(BinaryOp::kDiv, dy, z);
-                  if (dx.needs(0)) add_summed(dx, 0, da, shape_a);
-                  if (dx.needs(1)) {
-                    const Array db = unary(UnaryOp::kNeg, binary(BinaryOp::kMul, da, y));
-                    add_summed(dx, 1, db, z.shape());
-                  }
-                });
+  return record(
+      "div", y, {&a, &b},
+      [y, z = b.array(), shape_a = a.shape()](const Array& dy, const InputGradients& dx) {
+        const Array da = binary(BinaryOp::kDiv, dy, z);
+        if (dx.needs(0)) add_summed(dx, 0, da, shape_a);
+        if (dx.needs(1)) {
+          const Array db = unary(UnaryOp::kNeg, binary(BinaryOp::kMul, da, y));
+          add_summed(dx, 1, db, z.shape());
+        }
+      },
+      [y, z = b.array(), shape_a = a.shape()](const Tensor& dy, const TensorGradients& dx) {
+        const Tensor da = div(dy, dx.input(1, z));
+        add_summed(dx, 0, da, shape_a);
+        if (dx.needs(1)) add_summed(dx, 1, neg(mul(da, dx.output(y))), z.shape());
+      });
 }
 
 Tensor div(double b, const Tensor& a) {
   check_floating("div", a);
   Array y = binary(BinaryOp::kDiv, b, a.array());
-  return record("div", y, {&a}, [y, x = a.array()](const Array& dy, const InputGradients& dx) {
-    const Array slope = unary(UnaryOp::kNeg, binary(BinaryOp::kDiv, y, x));
-    dx.add(0, binary(BinaryOp::kMul, dy, slope));
-  });
+  return record(
+      "div", y, {&a},
+      [y, x = a.array()](const Array& dy, const InputGradients& dx) {
+        const Array slope = unary(UnaryOp::kNeg, binary(BinaryOp::kDiv, y, x));
+        dx.add(0, binary(BinaryOp::kMul, dy, slope));
+      },
+      [y, x = a.array()](const Tensor& dy, const TensorGradients& dx) {
+        dx.add(0, neg(mul(dy, div(dx.output(y), dx.input(0, x)))));
+      });
 }
 
 static std::vector<OpSample> samples() {

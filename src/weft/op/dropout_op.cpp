@@ -2,6 +2,7 @@
 #include "weft/base/rng.h"
 #include "weft/kernel/dropout.h"
 #include "weft/op/dropout.h"
+#include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
 
@@ -26,7 +27,11 @@ Tensor dropout(const Tensor& x, double p, const DropoutKey& key, bool training) 
   const DropoutStream stream = stream_of(key, p);
   return record(
       "dropout", dropout_rows(x.array(), stream), {&x},
-      [stream](const Array& dy, const InputGradients& dx) { dx.add(0, dropout_rows(dy, stream)); });
+      [stream](const Array& dy, const InputGradients& dx) { dx.add(0, dropout_rows(dy, stream)); },
+      [stream](const Tensor& dy, const TensorGradients& dx) {
+        const auto mask = [stream](const Array& g) { return dropout_rows(g, stream); };
+        dx.add(0, linear_map("dropout_gradient", dy, mask, mask));
+      });
 }
 
 // Word by word from the generator of base/rng.h.

@@ -11,9 +11,10 @@ namespace weft {
 Tensor exp(const Tensor& a) {
   check_floating("exp", a);
   Array y = unary(UnaryOp::kExp, a.array());
-  return record("exp", y, {&a}, [y](const Array& dy, const InputGradients& dx) {
-    dx.add(0, binary(BinaryOp::kMul, dy, y));
-  });
+  return record(
+      "exp", y, {&a},
+      [y](const Array& dy, const InputGradients& dx) { dx.add(0, binary(BinaryOp::kMul, dy, y)); },
+      [y](const Tensor& dy, const TensorGradients& dx) { dx.add(0, mul(dy, dx.output(y))); });
 }
 
 static std::vector<OpSample> samples() {

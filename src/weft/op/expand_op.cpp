@@ -6,10 +6,14 @@
 namespace weft {
 
 Tensor expand(const Tensor& x, const Shape& shape) {
-  return record("expand", x.array().strided().expand(shape), {&x},
-                [from = x.shape()](const Array& dy, const InputGradients& dx) {
-                  add_summed(dx, 0, dy, from);
-                });
+  return record(
+      "expand", x.array().strided().expand(shape), {&x},
+      [from = x.shape()](const Array& dy, const InputGradients& dx) {
+        add_summed(dx, 0, dy, from);
+      },
+      [from = x.shape()](const Tensor& dy, const TensorGradients& dx) {
+        add_summed(dx, 0, dy, from);
+      });
 }
 
 static std::vector<OpSample> samples() {

@@ -5,8 +5,12 @@
 #include "weft/kernel/linear.h"
 #include "weft/kernel/matmul.h"
 #include "weft/op/linear.h"
+#include "weft/op/linear_map.h"
+#include "weft/op/matmul.h"
 #include "weft/op/operands.h"
+#include "weft/op/reduce.h"
 #include "weft/op/sample.h"
+#include "weft/op/shape.h"
 
 namespace weft {
 namespace {
@@ -61,6 +65,22 @@ void run_backward(const Saved& saved, const Array& dy, const InputGradients& dx)
   }
 }
 
+void run_tensors(const Saved& saved, const Tensor& dy, const TensorGradients& dx) {
+  Tensor g = reshape(dy, {saved.x.dim(0), saved.weight.dim(0)});
+  if (saved.y.defined()) {
+    const auto mask = [y = saved.y](const Array& a) { return relu_backward(a.strided(), y); };
+    g = linear_map("relu_gradient", g, mask, mask);
+  }
+  Shape shape = dy.shape();
+  shape[shape.size() - 1] = saved.weight.dim(1);
+  if (dx.needs(0)) dx.add(0, reshape(matmul(g, dx.input(1, saved.weight)), shape));
+  if (dx.needs(1)) {
+    const Tensor rows = reshape(dx.input(0, saved.x.reshape(shape)), saved.x.shape());
+    dx.add(1, matmul(transpose(g, 0, 1), rows));
+  }
+  if (dx.needs(2)) dx.add(2, sum(g, {0}));
+}
+
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
@@ -70,9 +90,12 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
   const Array y = linear_forward(rows, w, bias.array(), activation == Activation::kRelu);
   Shape shape = x.shape();
   shape[shape.size() - 1] = weight.dim(0);
-  return record("linear", y.reshape(shape), {&x, &weight, &bias},
-                [saved = Saved{rows, w, activation == Activation::kRelu ? y : Array()}](
-                    const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); });
+  return record(
+      "linear", y.reshape(shape), {&x, &weight, &bias},
+      [saved = Saved{rows, w, activation == Activation::kRelu ? y : Array()}](
+          const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); },
+      [saved = Saved{rows, w, activation == Activation::kRelu ? y : Array()}](
+          const Tensor& dy, const TensorGradients& dx) { run_tensors(saved, dy, dx); });
 }
 
 static Array reference(std::span<const Array> in, Activation activation) {

@@ -11,9 +11,14 @@ namespace weft {
 Tensor log(const Tensor& a) {
   check_floating("log", a);
   Array y = unary(UnaryOp::kLog, a.array());
-  return record("log", y, {&a}, [x = a.array()](const Array& dy, const InputGradients& dx) {
-    dx.add(0, binary(BinaryOp::kDiv, dy, x));
-  });
+  return record(
+      "log", y, {&a},
+      [x = a.array()](const Array& dy, const InputGradients& dx) {
+        dx.add(0, binary(BinaryOp::kDiv, dy, x));
+      },
+      [x = a.array()](const Tensor& dy, const TensorGradients& dx) {
+        dx.add(0, div(dy, dx.input(0, x)));
+      });
 }
 
 static std::vector<OpSample> samples() {

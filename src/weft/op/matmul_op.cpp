@@ -3,6 +3,7 @@
 #include "weft/op/matmul.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
+#include "weft/op/shape.h"
 
 namespace weft {
 namespace {
@@ -89,12 +90,21 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   }
   const Array x = a.array().strided();
   const Array z = b.array().strided();
-  return record("matmul", product(x, z), {&a, &b},
-                [x, z](const Array& gradient, const InputGradients& dx) {
-                  const Array dy = gradient.strided();
-                  if (dx.needs(0)) add_factor(dx, 0, x.shape(), dy, z, {.transpose_b = true});
-                  if (dx.needs(1)) add_factor(dx, 1, z.shape(), x, dy, {.transpose_a = true});
-                });
+  return record(
+      "matmul", product(x, z), {&a, &b},
+      [x, z](const Array& gradient, const InputGradients& dx) {
+        const Array dy = gradient.strided();
+        if (dx.needs(0)) add_factor(dx, 0, x.shape(), dy, z, {.transpose_b = true});
+        if (dx.needs(1)) add_factor(dx, 1, z.shape(), x, dy, {.transpose_a = true});
+      },
+      [x, z](const Tensor& dy, const TensorGradients& dx) {
+        if (dx.needs(0)) {
+          add_summed(dx, 0, matmul(dy, transpose(dx.input(1, z), -1, -2)), x.shape());
+        }
+        if (dx.needs(1)) {
+          add_summed(dx, 1, matmul(transpose(dx.input(0, x), -1, -2), dy), z.shape());
+        }
+      });
 }
 
 // Each output element by itself, through indexes of the whole batch.

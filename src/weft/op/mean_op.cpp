@@ -1,8 +1,10 @@
 // mean: over any axes.
 #include "weft/kernel/elementwise.h"
+#include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 #include "weft/op/reduce.h"
 #include "weft/op/sample.h"
+#include "weft/op/shape.h"
 
 namespace weft {
 
@@ -14,12 +16,17 @@ Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
     if ((mask >> axis & 1U) != 0) count *= x.shape()[axis];
   }
   const double share = 1.0 / static_cast<double>(count);
-  return record("mean", reduce(ReduceOp::kSum, x.array(), mask, keepdims, share), {&x},
-                [mask, share, shape = x.shape()](const Array& dy, const InputGradients& dx) {
-                  const Shape kept = reduced_shape(shape, mask, true);
-                  const Array each = binary(BinaryOp::kMul, dy, share);
-                  dx.add(0, each.reshape(kept).expand(shape));
-                });
+  return record(
+      "mean", reduce(ReduceOp::kSum, x.array(), mask, keepdims, share), {&x},
+      [mask, share, shape = x.shape()](const Array& dy, const InputGradients& dx) {
+        const Shape kept = reduced_shape(shape, mask, true);
+        const Array each = binary(BinaryOp::kMul, dy, share);
+        dx.add(0, each.reshape(kept).expand(shape));
+      },
+      [mask, share, shape = x.shape()](const Tensor& dy, const TensorGradients& dx) {
+        const Shape kept = reduced_shape(shape, mask, true);
+        dx.add(0, expand(reshape(mul(dy, share), kept), shape));
+      });
 }
 
 static std::vector<OpSample> samples() {

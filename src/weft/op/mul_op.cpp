@@ -9,18 +9,24 @@ namespace weft {
 Tensor mul(const Tensor& a, const Tensor& b) {
   check_operands("mul", a, b);
   Array y = binary(BinaryOp::kMul, a.array(), b.array());
-  return record("mul", y, {&a, &b},
-                [x = a.array(), z = b.array()](const Array& dy, const InputGradients& dx) {
-                  if (dx.needs(0)) add_summed(dx, 0, binary(BinaryOp::kMul, dy, z), x.shape());
-                  if (dx.needs(1)) add_summed(dx, 1, binary(BinaryOp::kMul, dy, x), z.shape());
-                });
+  return record(
+      "mul", y, {&a, &b},
+      [x = a.array(), z = b.array()](const Array& dy, const InputGradients& dx) {
+        if (dx.needs(0)) add_summed(dx, 0, binary(BinaryOp::kMul, dy, z), x.shape());
+        if (dx.needs(1)) add_summed(dx, 1, binary(BinaryOp::kMul, dy, x), z.shape());
+      },
+      [x = a.array(), z = b.array()](const Tensor& dy, const TensorGradients& dx) {
+        if (dx.needs(0)) add_summed(dx, 0, mul(dy, dx.input(1, z)), x.shape());
+        if (dx.needs(1)) add_summed(dx, 1, mul(dy, dx.input(0, x)), z.shape());
+      });
 }
 
 Tensor mul(const Tensor& a, double b) {
   check_floating("mul", a);
   return record(
       "mul", binary(BinaryOp::kMul, a.array(), b), {&a},
-      [b](const Array& dy, const InputGradients& dx) { dx.add(0, binary(BinaryOp::kMul, dy, b)); });
+      [b](const Array& dy, const InputGradients& dx) { dx.add(0, binary(BinaryOp::kMul, dy, b)); },
+      [b](const Tensor& dy, const TensorGradients& dx) { dx.add(0, mul(dy, b)); });
 }
 
 static std::vector<OpSample> samples() {

@@ -11,9 +11,10 @@ namespace weft {
 Tensor neg(const Tensor& a) {
   check_floating("neg", a);
   Array y = unary(UnaryOp::kNeg, a.array());
-  return record("neg", y, {&a}, [](const Array& dy, const InputGradients& dx) {
-    dx.add(0, unary(UnaryOp::kNeg, dy));
-  });
+  return record(
+      "neg", y, {&a},
+      [](const Array& dy, const InputGradients& dx) { dx.add(0, unary(UnaryOp::kNeg, dy)); },
+      [](const Tensor& dy, const TensorGradients& dx) { dx.add(0, neg(dy)); });
 }
 
 static std::vector<OpSample> samples() {

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "weft/op/linear_map.h"
+
 namespace weft {
 
 void throw_operand(const char* op, const std::string& expected, const std::string& got) {
@@ -44,6 +46,17 @@ AxisMask axis_mask(const char* op, const std::vector<int>& axes, int ndim) {
 
 void add_summed(const InputGradients& dx, int index, const Array& gradient, const Shape& shape) {
   dx.add(index, sum_to_shape(gradient, shape));
+}
+
+Tensor sum_to(const Tensor& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  return linear_map(
+      "sum_to", x, [shape](const Array& a) { return sum_to_shape(a, shape); },
+      [full = x.shape()](const Array& dy) { return dy.strided().expand(full); });
+}
+
+void add_summed(const TensorGradients& dx, int index, const Tensor& gradient, const Shape& shape) {
+  if (dx.needs(index)) dx.add(index, sum_to(gradient, shape));
 }
 
 }  // namespace weft

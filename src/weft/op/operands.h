@@ -24,5 +24,9 @@ AxisMask axis_mask(const char* op, const std::vector<int>& axes, int ndim);
 
 // Adds `gradient`, summed over the axes along which input `index` of `shape` was broadcast.
 void add_summed(const InputGradients& dx, int index, const Array& gradient, const Shape& shape);
+// The same with Tensors, if the input needs it.
+void add_summed(const TensorGradients& dx, int index, const Tensor& gradient, const Shape& shape);
+// x summed over the axes along which `shape` was broadcast to x's shape, with all its gradients.
+Tensor sum_to(const Tensor& x, const Shape& shape);
 
 }  // namespace weft

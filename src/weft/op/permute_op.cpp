@@ -12,10 +12,12 @@ Tensor permute(const Tensor& x, const std::vector<int>& axes) {
     inverse[static_cast<std::size_t>(normalize_axis("permute", axes[i], x.ndim()))] =
         static_cast<int>(i);
   }
-  return record("permute", std::move(y), {&x},
-                [inverse = std::move(inverse)](const Array& dy, const InputGradients& dx) {
-                  dx.add(0, dy.strided().permute(inverse));
-                });
+  return record(
+      "permute", std::move(y), {&x},
+      [inverse](const Array& dy, const InputGradients& dx) {
+        dx.add(0, dy.strided().permute(inverse));
+      },
+      [inverse](const Tensor& dy, const TensorGradients& dx) { dx.add(0, permute(dy, inverse)); });
 }
 
 // [A, B, C] to [C, A, B].

@@ -18,14 +18,19 @@ Array power(const Array& a, double exponent) {
 
 Tensor pow(const Tensor& a, double exponent) {
   check_floating("pow", a);
-  return record("pow", power(a.array(), exponent), {&a},
-                [x = a.array(), exponent](const Array& dy, const InputGradients& dx) {
-                  // a^0 is 1 everywhere, also where a^-1 is infinite.
-                  const Array slope =
-                      exponent == 0.0 ? Array::zeros(x.shape(), x.dtype())
-                                      : binary(BinaryOp::kMul, power(x, exponent - 1.0), exponent);
-                  dx.add(0, binary(BinaryOp::kMul, dy, slope));
-                });
+  return record(
+      "pow", power(a.array(), exponent), {&a},
+      [x = a.array(), exponent](const Array& dy, const InputGradients& dx) {
+        // a^0 is 1 everywhere, also where a^-1 is infinite.
+        const Array slope = exponent == 0.0
+                                ? Array::zeros(x.shape(), x.dtype())
+                                : binary(BinaryOp::kMul, power(x, exponent - 1.0), exponent);
+        dx.add(0, binary(BinaryOp::kMul, dy, slope));
+      },
+      [x = a.array(), exponent](const Tensor& dy, const TensorGradients& dx) {
+        if (exponent == 0.0) return dx.add(0, mul(dy, 0.0));
+        dx.add(0, mul(dy, mul(pow(dx.input(0, x), exponent - 1.0), exponent)));
+      });
 }
 
 static std::vector<OpSample> samples() {

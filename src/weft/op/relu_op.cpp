@@ -3,6 +3,7 @@
 
 #include "weft/kernel/linear.h"
 #include "weft/op/activation.h"
+#include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
 
@@ -11,9 +12,13 @@ namespace weft {
 Tensor relu(const Tensor& x) {
   check_floating("relu", x);
   Array y = relu_forward(x.array());
-  return record("relu", y, {&x}, [y](const Array& dy, const InputGradients& dx) {
-    dx.add(0, relu_backward(dy, y));
-  });
+  return record(
+      "relu", y, {&x},
+      [y](const Array& dy, const InputGradients& dx) { dx.add(0, relu_backward(dy, y)); },
+      [y](const Tensor& dy, const TensorGradients& dx) {
+        const auto mask = [y](const Array& g) { return relu_backward(g, y); };
+        dx.add(0, linear_map("relu_gradient", dy, mask, mask));
+      });
 }
 
 static std::vector<OpSample> samples() {

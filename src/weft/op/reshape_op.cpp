@@ -6,10 +6,14 @@
 namespace weft {
 
 Tensor reshape(const Tensor& x, const Shape& shape) {
-  return record("reshape", x.array().strided().reshape(shape), {&x},
-                [from = x.shape()](const Array& dy, const InputGradients& dx) {
-                  dx.add(0, dy.strided().reshape(from));
-                });
+  return record(
+      "reshape", x.array().strided().reshape(shape), {&x},
+      [from = x.shape()](const Array& dy, const InputGradients& dx) {
+        dx.add(0, dy.strided().reshape(from));
+      },
+      [from = x.shape()](const Tensor& dy, const TensorGradients& dx) {
+        dx.add(0, reshape(dy, from));
+      });
 }
 
 static std::vector<OpSample> samples() {

@@ -11,9 +11,15 @@ namespace weft {
 Tensor sigmoid(const Tensor& a) {
   check_floating("sigmoid", a);
   Array y = unary(UnaryOp::kSigmoid, a.array());
-  return record("sigmoid", y, {&a}, [y](const Array& dy, const InputGradients& dx) {
-    dx.add(0, binary(BinaryOp::kSigmoidGradient, dy, y));
-  });
+  return record(
+      "sigmoid", y, {&a},
+      [y](const Array& dy, const InputGradients& dx) {
+        dx.add(0, binary(BinaryOp::kSigmoidGradient, dy, y));
+      },
+      [y](const Tensor& dy, const TensorGradients& dx) {
+        const Tensor s = dx.output(y);
+        dx.add(0, mul(dy, s * (1.0 - s)));
+      });
 }
 
 static std::vector<OpSample> samples() {

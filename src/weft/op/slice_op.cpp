@@ -1,4 +1,5 @@
 // slice: x[start:stop:step] along one axis; a view. The gradient is 0 elsewhere.
+#include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
 #include "weft/op/shape.h"
@@ -8,12 +9,22 @@ namespace weft {
 Tensor slice(const Tensor& x, int axis, std::optional<std::int64_t> start,
              std::optional<std::int64_t> stop, std::int64_t step) {
   Array y = x.array().strided().slice(axis, start, stop, step);
-  return record("slice", std::move(y), {&x},
-                [=, shape = x.shape()](const Array& dy, const InputGradients& dx) {
-                  Array gradient = Array::zeros(shape, dy.dtype());
-                  gradient.slice(axis, start, stop, step).copy_from(dy.strided());
-                  dx.add(0, std::move(gradient));
-                });
+  return record(
+      "slice", std::move(y), {&x},
+      [=, shape = x.shape()](const Array& dy, const InputGradients& dx) {
+        Array gradient = Array::zeros(shape, dy.dtype());
+        gradient.slice(axis, start, stop, step).copy_from(dy.strided());
+        dx.add(0, std::move(gradient));
+      },
+      [=, shape = x.shape()](const Tensor& dy, const TensorGradients& dx) {
+        const auto spread = [=](const Array& g) {
+          Array whole = Array::zeros(shape, g.dtype());
+          whole.slice(axis, start, stop, step).copy_from(g.strided());
+          return whole;
+        };
+        const auto cut = [=](const Array& g) { return g.strided().slice(axis, start, stop, step); };
+        dx.add(0, linear_map("slice_gradient", dy, spread, cut));
+      });
 }
 
 // Columns first, first + step, ... of a matrix, `count` of them.

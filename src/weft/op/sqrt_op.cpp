@@ -11,9 +11,14 @@ namespace weft {
 Tensor sqrt(const Tensor& a) {
   check_floating("sqrt", a);
   Array y = unary(UnaryOp::kSqrt, a.array());
-  return record("sqrt", y, {&a}, [y](const Array& dy, const InputGradients& dx) {
-    dx.add(0, binary(BinaryOp::kSqrtGradient, dy, y));
-  });
+  return record(
+      "sqrt", y, {&a},
+      [y](const Array& dy, const InputGradients& dx) {
+        dx.add(0, binary(BinaryOp::kSqrtGradient, dy, y));
+      },
+      [y](const Tensor& dy, const TensorGradients& dx) {
+        dx.add(0, div(mul(dy, 0.5), dx.output(y)));
+      });
 }
 
 static std::vector<OpSample> samples() {

@@ -14,6 +14,10 @@ Tensor sub(const Tensor& a, const Tensor& b) {
       [shape_a = a.shape(), shape_b = b.shape()](const Array& dy, const InputGradients& dx) {
         if (dx.needs(0)) add_summed(dx, 0, dy, shape_a);
         if (dx.needs(1)) dx.add(1, unary(UnaryOp::kNeg, sum_to_shape(dy, shape_b)));
+      },
+      [shape_a = a.shape(), shape_b = b.shape()](const Tensor& dy, const TensorGradients& dx) {
+        add_summed(dx, 0, dy, shape_a);
+        if (dx.needs(1)) add_summed(dx, 1, neg(dy), shape_b);
       });
 }
 

@@ -2,17 +2,23 @@
 #include "weft/op/operands.h"
 #include "weft/op/reduce.h"
 #include "weft/op/sample.h"
+#include "weft/op/shape.h"
 
 namespace weft {
 
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
   check_floating("sum", x);
   const AxisMask mask = axis_mask("sum", axes, x.ndim());
-  return record("sum", reduce(ReduceOp::kSum, x.array(), mask, keepdims), {&x},
-                [mask, shape = x.shape()](const Array& dy, const InputGradients& dx) {
-                  const Shape kept = reduced_shape(shape, mask, true);
-                  dx.add(0, dy.strided().reshape(kept).expand(shape));
-                });
+  return record(
+      "sum", reduce(ReduceOp::kSum, x.array(), mask, keepdims), {&x},
+      [mask, shape = x.shape()](const Array& dy, const InputGradients& dx) {
+        const Shape kept = reduced_shape(shape, mask, true);
+        dx.add(0, dy.strided().reshape(kept).expand(shape));
+      },
+      [mask, shape = x.shape()](const Tensor& dy, const TensorGradients& dx) {
+        const Shape kept = reduced_shape(shape, mask, true);
+        dx.add(0, expand(reshape(dy, kept), shape));
+      });
 }
 
 static std::vector<OpSample> samples() {

@@ -11,9 +11,15 @@ namespace weft {
 Tensor tanh(const Tensor& a) {
   check_floating("tanh", a);
   Array y = unary(UnaryOp::kTanh, a.array());
-  return record("tanh", y, {&a}, [y](const Array& dy, const InputGradients& dx) {
-    dx.add(0, binary(BinaryOp::kTanhGradient, dy, y));
-  });
+  return record(
+      "tanh", y, {&a},
+      [y](const Array& dy, const InputGradients& dx) {
+        dx.add(0, binary(BinaryOp::kTanhGradient, dy, y));
+      },
+      [y](const Tensor& dy, const TensorGradients& dx) {
+        const Tensor t = dx.output(y);
+        dx.add(0, mul(dy, 1.0 - t * t));
+      });
 }
 
 static std::vector<OpSample> samples() {

@@ -6,10 +6,14 @@
 namespace weft {
 
 Tensor transpose(const Tensor& x, int axis_a, int axis_b) {
-  return record("transpose", x.array().strided().transpose(axis_a, axis_b), {&x},
-                [axis_a, axis_b](const Array& dy, const InputGradients& dx) {
-                  dx.add(0, dy.strided().transpose(axis_a, axis_b));
-                });
+  return record(
+      "transpose", x.array().strided().transpose(axis_a, axis_b), {&x},
+      [axis_a, axis_b](const Array& dy, const InputGradients& dx) {
+        dx.add(0, dy.strided().transpose(axis_a, axis_b));
+      },
+      [axis_a, axis_b](const Tensor& dy, const TensorGradients& dx) {
+        dx.add(0, transpose(dy, axis_a, axis_b));
+      });
 }
 
 static std::vector<OpSample> samples() {
