@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "weft/base/parallel.h"
-#include "weft/kernel/cpu/flat_loops.h"
-#include "weft/kernel/cpu/gemm_loops.h"
 #include "weft/kernel/cpu/isa.h"
 #include "weft/kernel/cpu/onednn.h"
 #include "weft/kernel/cpu/winograd_loops.h"
@@ -14,17 +13,17 @@ namespace weft::winograd {
 namespace {
 
 constexpr std::int64_t kLanes = 8;
-// Beyond this the transformed weights leave the caches and the direct algorithm is as fast.
-constexpr std::int64_t kWeightsMax = 128 * 128;
-// Transformed tiles of one group: they share the second-level cache with the weights.
-constexpr std::int64_t kGroupBytes = 288 * 1024;
-// Groups are a multiple of the rows that gemm takes at once.
-constexpr std::int64_t kTileRows = 6;
-// Filters and sums that are worth a second thread.
-constexpr std::int64_t kFilterGrain = 256;
-constexpr std::int64_t kSumGrain = 4096;
-// Each has a weight gradient of its own.
-constexpr std::int64_t kWeightPartsMax = 8;
+constexpr std::int64_t kPanel = kWinogradPanel;
+// Transformed filters of one chunk: what a third-level cache holds beside the tiles.
+constexpr std::int64_t kChunkBytes = 5 << 20;
+// Tiles of a group: many enough that reading the filters for each group costs little.
+constexpr std::int64_t kGroupTiles = 128;
+// The same where the filters come in chunks and each chunk would transform the tiles again.
+constexpr std::int64_t kGroupTilesOfChunks = 512;
+// Depth of one product: 16 KiB of a panel of filters stay in the first-level cache.
+constexpr std::int64_t kDepth = 256;
+// Images smaller than this waste most of a tile.
+constexpr std::int64_t kOutputMin = 3;
 
 const WinogradLoops& loops() {
 #if defined(__x86_64__)
@@ -34,6 +33,35 @@ const WinogradLoops& loops() {
 #endif
 }
 
+std::int64_t up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit; }
+
+// Some rows of tiles of some images.
+struct Group {
+  std::int64_t first_image;
+  std::int64_t images;
+  std::int64_t first_row;
+  std::int64_t rows;
+};
+
+// Panels cut into chunks of about equal size.
+struct Chunks {
+  Chunks(std::int64_t panel_count, std::int64_t bytes_each)
+      : panels(panel_count),
+        count(up(panel_count, std::max<std::int64_t>(1, kChunkBytes / bytes_each))),
+        size(up(panel_count, count)) {}
+  std::int64_t first(std::int64_t chunk) const { return chunk * size; }
+  std::int64_t size_of(std::int64_t chunk) const { return std::min(size, panels - first(chunk)); }
+
+  std::int64_t panels;
+  std::int64_t count;
+  std::int64_t size;
+};
+
+std::int64_t panel_bytes(std::int64_t depth_panels) {
+  return kWinogradPositions * depth_panels * kPanel * kPanel *
+         static_cast<std::int64_t>(sizeof(float));
+}
+
 // The sizes of one convolution.
 struct Plan {
   Plan(const Shape& x_shape, const Shape& weight_shape, const Conv2dGeometry& geometry)
@@ -41,46 +69,92 @@ struct Plan {
         y(conv2d_shape(x_shape, weight_shape, geometry)),
         inputs(weight_shape[1]),
         outputs(weight_shape[0]),
-        across((y[3] + 1) / 2),
-        tiles((y[2] + 1) / 2 * across),
-        padding(geometry.padding) {
-    const std::int64_t most =
-        std::max<std::int64_t>(kTileRows, kGroupBytes / (64 * (inputs + outputs)));
-    const std::int64_t groups = (tiles + most - 1) / most;
-    group = (tiles + groups - 1) / groups;
-    group = (group + kTileRows - 1) / kTileRows * kTileRows;
-  }
+        in_panels(up(inputs, kPanel)),
+        out_panels(up(outputs, kPanel)),
+        across(up(y[3], kWinogradTile)),
+        down(up(y[2], kWinogradTile)),
+        padding(geometry.padding) {}
 
-  WinogradTiles tiles_from(std::int64_t first) const {
-    return {first, std::min(group, tiles - first), across, padding[0], padding[1]};
+  // The batch in groups of about `tiles`.
+  std::vector<Group> groups(std::int64_t tiles) const {
+    std::vector<Group> result;
+    const std::int64_t each = down * across;
+    if (each > 2 * tiles) {
+      const std::int64_t bands = up(down, std::max<std::int64_t>(1, tiles / across));
+      const std::int64_t rows = up(down, bands);
+      for (std::int64_t image = 0; image < x[0]; ++image) {
+        for (std::int64_t row = 0; row < down; row += rows) {
+          result.push_back({image, 1, row, std::min(rows, down - row)});
+        }
+      }
+      return result;
+    }
+    const std::int64_t count = up(x[0], std::max<std::int64_t>(1, tiles / each));
+    const std::int64_t images = up(x[0], count);
+    for (std::int64_t image = 0; image < x[0]; image += images) {
+      result.push_back({image, std::min(images, x[0] - image), 0, down});
+    }
+    return result;
   }
-  // Floats between two positions of a group's matrices of `channels`; odd in cache lines, so that
-  // the 16 positions do not fall into one set of the cache.
-  std::int64_t step(std::int64_t channels) const { return group * channels + 16; }
-  std::int64_t weights() const { return inputs * outputs; }
-  std::int64_t x_floats() const { return inputs * x[2] * x[3]; }
-  std::int64_t y_floats() const { return outputs * y[2] * y[3]; }
+  std::int64_t tiles(const Group& group) const { return group.images * group.rows * across; }
+  WinogradTiles tiles_of(const Group& group) const {
+    return {group.first_row, group.rows, across, padding[0], padding[1]};
+  }
 
   Shape x;
   Shape y;
   std::int64_t inputs;
   std::int64_t outputs;
-  std::int64_t across;
-  std::int64_t tiles;  // of an image
-  std::int64_t group;  // tiles
+  std::int64_t in_panels;
+  std::int64_t out_panels;
+  std::int64_t across;  // tiles
+  std::int64_t down;
   std::array<std::int64_t, 2> padding;
 };
 
-// Room for `count` floats; a panel may be read beyond the end.
 class Floats {
  public:
   explicit Floats(std::int64_t count)
-      : storage_(Storage::allocate(static_cast<std::size_t>(count + kGemmPanel) * sizeof(float))) {}
+      : storage_(Storage::allocate(static_cast<std::size_t>(count) * sizeof(float))) {}
   float* data() const { return static_cast<float*>(storage_->data()); }
 
  private:
   std::shared_ptr<Storage> storage_;
 };
+
+// For each position `panels` panels of `rows` rows of 16 floats.
+class Matrices {
+ public:
+  // The step is odd in cache lines, so that the positions do not fall into one set of the cache.
+  Matrices(std::int64_t panels, std::int64_t rows)
+      : step_(panels * rows * kPanel + kPanel), floats_(kWinogradPositions * step_) {}
+  // Panels of another number of rows share the memory.
+  void use_rows(std::int64_t rows) { rows_ = rows; }
+  float* at(std::int64_t position, std::int64_t panel, std::int64_t row = 0) const {
+    return floats_.data() + position * step_ + (panel * rows_ + row) * kPanel;
+  }
+  WinogradPanel panel(std::int64_t index, std::int64_t row = 0) const {
+    return {at(0, index, row), step_};
+  }
+  std::int64_t panel_step() const { return rows_ * kPanel; }
+
+ private:
+  std::int64_t step_;
+  Floats floats_;
+  std::int64_t rows_ = 0;
+};
+
+Matrices matrices(std::int64_t panels, std::int64_t rows) {
+  Matrices result(panels, rows);
+  result.use_rows(rows);
+  return result;
+}
+
+std::int64_t most_tiles(const Plan& plan, const std::vector<Group>& groups) {
+  std::int64_t most = 0;
+  for (const Group& group : groups) most = std::max(most, plan.tiles(group));
+  return most;
+}
 
 float* floats(const Array& array) { return static_cast<float*>(array.raw_data()); }
 
@@ -90,229 +164,249 @@ WinogradImage image_of(const Array& blocked, std::int64_t index) {
   return {floats(blocked) + index * size, shape[1] / kLanes, shape[2], shape[3]};
 }
 
-// G g G^T of each 3x3 filter: position p of (input c, output o) goes to
-// to[p * C O + c * input_step + o * output_step].
-struct WeightOrder {
-  std::int64_t input_step;
-  std::int64_t output_step;
+// Calls body(image, panel in [0, panels), first tile) for each image of a group, in parallel.
+template <class Body>
+void for_each_image(const Plan& plan, const Group& group, std::int64_t panels, const Body& body) {
+  parallel_for(group.images * panels, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t image = i / panels;
+      body(group.first_image + image, i % panels, image * group.rows * plan.across);
+    }
+  });
+}
+
+void transform_inputs(const Plan& plan, const Group& group, const Array& x,
+                      std::int64_t first_panel, std::int64_t panels, const Matrices& out) {
+  for_each_image(plan, group, panels,
+                 [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
+                   loops().input(image_of(x, image), first_panel + panel, plan.tiles_of(group),
+                                 out.panel(panel, tile));
+                 });
+}
+
+// How filters [O, C, 3, 3] are read: those of one panel lie lane_step apart, rows row_step.
+struct FilterOrder {
+  float* data;
+  std::int64_t lane_step;
+  std::int64_t row_step;
+  std::int64_t lanes;  // of all panels
+  std::int64_t rows;
 };
-void transform_weights(const Array& weight, const WeightOrder& order, float* to) {
-  const Array dense = weight.contiguous();
-  const float* const filters = dense.data<float>();
-  const std::int64_t outputs = dense.dim(0);
-  const std::int64_t inputs = dense.dim(1);
-  const auto spread = [](float a, float b, float c, float(&out)[4]) {
-    out[0] = a;
-    out[1] = 0.5F * (a + b + c);
-    out[2] = 0.5F * (a - b + c);
-    out[3] = c;
-  };
-  parallel_for(outputs * inputs, kFilterGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t index = begin; index < end; ++index) {
-      const float* const filter = filters + index * 9;
-      float rows[3][4];
-      for (int i = 0; i < 3; ++i) {
-        spread(filter[3 * i], filter[3 * i + 1], filter[3 * i + 2], rows[i]);
-      }
-      float* const at = to + index % inputs * order.input_step + index / inputs * order.output_step;
-      for (int j = 0; j < 4; ++j) {
-        float column[4];
-        spread(rows[0][j], rows[1][j], rows[2][j], column);
-        for (int i = 0; i < 4; ++i) at[(4 * i + j) * inputs * outputs] = column[i];
+
+// Panels [first, first + panels) of the transformed filters; rows behind the last are zeros.
+void transform_weights(const FilterOrder& order, std::int64_t first, std::int64_t panels,
+                       const Matrices& out) {
+  const std::int64_t rows = up(order.rows, kPanel) * kPanel;
+  parallel_for(panels * rows, 64, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t lane = (first + i / rows) * kPanel;
+      const std::int64_t row = i % rows;
+      const std::int64_t count = row < order.rows ? std::min(kPanel, order.lanes - lane) : 0;
+      loops().weights(
+          {order.data + lane * order.lane_step + row * order.row_step, order.lane_step, count},
+          out.panel(i / rows, row));
+    }
+  });
+}
+
+// out = in times weights at every position, for `panels` panels of results.
+void multiply(const Matrices& in, std::int64_t in_panels, const Matrices& weights,
+              std::int64_t panels, std::int64_t tiles, const Matrices& out) {
+  const std::int64_t depth = in_panels * kPanel;
+  parallel_for(kWinogradPositions * panels, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t position = i / panels;
+      const std::int64_t panel = i % panels;
+      for (std::int64_t k = 0; k < depth; k += kDepth) {
+        loops().multiply({in.at(position, k / kPanel), in.panel_step(),
+                          weights.at(position, panel, k), out.at(position, panel), tiles,
+                          std::min(kDepth, depth - k), k > 0});
       }
     }
   });
 }
 
-// One row or column of the adjoint, G^T u.
-void gather(const float (&in)[4], float (&out)[3]) {
-  const float sum = 0.5F * (in[1] + in[2]);
-  out[0] = in[0] + sum;
-  out[1] = 0.5F * (in[1] - in[2]);
-  out[2] = sum + in[3];
-}
-
-// The gradient of one filter from those of its 16 positions, which lie `step` apart.
-void gather_filter(const float* from, std::int64_t step, float (&out)[3][3]) {
-  float columns[3][4];
-  for (int j = 0; j < 4; ++j) {
-    float column[4];
-    for (int i = 0; i < 4; ++i) column[i] = from[(4 * i + j) * step];
-    float gathered[3];
-    gather(column, gathered);
-    for (int i = 0; i < 3; ++i) columns[i][j] = gathered[i];
-  }
-  for (int i = 0; i < 3; ++i) gather(columns[i], out[i]);
-}
-
-// The gradients of all filters from those of the positions, [p][c][o].
-void gather_weights(const float* from, Array& gradient, bool accumulate) {
-  const std::int64_t outputs = gradient.dim(0);
-  const std::int64_t inputs = gradient.dim(1);
-  float* const filters = gradient.data<float>();
-  parallel_for(outputs * inputs, kFilterGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t index = begin; index < end; ++index) {
-      float filter[3][3];
-      gather_filter(from + index % inputs * outputs + index / inputs, outputs * inputs, filter);
-      float* const to = filters + index * 9;
-      for (int i = 0; i < 9; ++i) {
-        const float value = filter[i / 3][i % 3];
-        to[i] = accumulate ? to[i] + value : value;
-      }
-    }
-  });
-}
-
-// c = a b for one position; b's rows are `size.n` long.
-void multiply(const GemmSize& size, const GemmOperand& a, const float* b, const GemmOutput& c) {
-  const GemmLoops& inner = gemm_loops();
-  for (std::int64_t j = 0; j < size.n; j += kGemmPanel) {
-    GemmOutput out = c;
-    out.data += j;
-    inner.multiply({size.m, std::min(kGemmPanel, size.n - j), size.k}, a, {b + j, size.n}, out);
-  }
-}
-
-// What the threads of a forward share.
-struct Forward {
-  const Plan& plan;
-  const Array& x;        // blocked
-  const float* weights;  // transformed
-  WinogradLoops::Finish finish;
-  const Array& y;
-};
-
-void forward_image(const Forward& work, std::int64_t index, const Floats& in, const Floats& out) {
-  const Plan& plan = work.plan;
-  const std::int64_t in_step = plan.step(plan.inputs);
-  const std::int64_t out_step = plan.step(plan.outputs);
-  for (std::int64_t first = 0; first < plan.tiles; first += plan.group) {
-    const WinogradTiles tiles = plan.tiles_from(first);
-    loops().input(image_of(work.x, index), tiles, {in.data(), in_step});
-    for (std::int64_t p = 0; p < kWinogradPositions; ++p) {
-      multiply({tiles.count, plan.outputs, plan.inputs}, {in.data() + p * in_step, plan.inputs, 1},
-               work.weights + p * plan.weights(), {out.data() + p * out_step, plan.outputs});
-    }
-    loops().output({out.data(), out_step}, tiles, work.finish, image_of(work.y, index));
-  }
-}
-
-// What the threads of a backward share.
+// What a backward works on.
 struct Backward {
   const Plan& plan;
-  const Array& x;        // blocked; undefined if no weight gradient is wanted
-  const Array& dy;       // blocked
-  const Array& y;        // blocked; undefined without the activation
-  const float* weights;  // transposed and transformed; null if no dx is wanted
-  const Array& dx;
+  const Array& x;    // blocked; undefined if no weight gradient is wanted
+  const Array& dy;   // blocked
+  const Array& y;    // blocked; undefined without the activation
+  float* bias_sums;  // [image][out panel][16], zeros at first
+  Array& dx;         // blocked; undefined unless wanted
 };
 
-// The gradients of one image; adds to weight_sums[p][c][o] and bias_sums[o].
-void backward_image(const Backward& work, std::int64_t index, float* weight_sums,
-                    float* bias_sums) {
-  const Plan& plan = work.plan;
-  const WinogradLoops& transforms = loops();
-  const std::int64_t in_step = plan.step(plan.inputs);
-  const std::int64_t out_step = plan.step(plan.outputs);
-  const Floats in(kWinogradPositions * in_step);
-  const Floats out(kWinogradPositions * out_step);
-  const float* const y = work.y.defined() ? image_of(work.y, index).data : nullptr;
-  if (work.weights != nullptr) {
-    std::fill_n(image_of(work.dx, index).data, plan.x_floats(), 0.0F);
-  }
-  for (std::int64_t first = 0; first < plan.tiles; first += plan.group) {
-    const WinogradTiles tiles = plan.tiles_from(first);
-    transforms.output_gradient(image_of(work.dy, index), y, tiles, {out.data(), out_step},
-                               bias_sums);
-    if (work.x.defined()) {
-      transforms.input(image_of(work.x, index), tiles, {in.data(), in_step});
-      for (std::int64_t p = 0; p < kWinogradPositions; ++p) {
-        multiply({plan.inputs, plan.outputs, tiles.count},
-                 {in.data() + p * in_step, 1, plan.inputs}, out.data() + p * out_step,
-                 {weight_sums + p * plan.weights(), plan.outputs, true});
-      }
-    }
-    if (work.weights == nullptr) continue;
-    for (std::int64_t p = 0; p < kWinogradPositions; ++p) {
-      multiply({tiles.count, plan.inputs, plan.outputs},
-               {out.data() + p * out_step, plan.outputs, 1}, work.weights + p * plan.weights(),
-               {in.data() + p * in_step, plan.inputs});
-    }
-    transforms.input_gradient({in.data(), in_step}, tiles, image_of(work.dx, index));
-  }
+void transform_gradients(const Backward& work, const Group& group, bool with_sums,
+                         const Matrices& out) {
+  const std::int64_t panels = work.plan.out_panels;
+  for_each_image(work.plan, group, panels,
+                 [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
+                   const float* const y = work.y.defined() ? image_of(work.y, image).data : nullptr;
+                   float* const sums =
+                       with_sums ? work.bias_sums + (image * panels + panel) * kPanel : nullptr;
+                   loops().output_gradient({image_of(work.dy, image), y, sums}, panel,
+                                           work.plan.tiles_of(group), out.panel(panel, tile));
+                 });
 }
 
-// Adds `count` parts of `size` floats into the first, in order.
-void add_parts(float* parts, std::int64_t count, std::int64_t size) {
-  const FlatLoops& flat = flat_loops();
-  parallel_for(size, kSumGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t part = 1; part < count; ++part) {
-      flat.add(parts + part * size, parts, begin, end);
+// sums[p][input panel of the chunk * out_panels + out panel][input][output] (+)= the products.
+void multiply_transposed(const Matrices& in, std::int64_t in_panels, const Matrices& gradients,
+                         std::int64_t out_panels, std::int64_t tiles, bool accumulate,
+                         const Matrices& sums) {
+  parallel_for(kWinogradPositions * in_panels, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t position = i / in_panels;
+      const std::int64_t panel = i % in_panels;
+      for (std::int64_t o = 0; o < out_panels; ++o) {
+        loops().multiply_transposed({in.at(position, panel), 0, gradients.at(position, o),
+                                     sums.at(position, panel * out_panels + o), tiles, 0,
+                                     accumulate});
+      }
     }
   });
+}
+
+// The gradients of the filters of inputs [first, first + panels) (in panels).
+void gather_weights(const Plan& plan, const Matrices& sums, std::int64_t first, std::int64_t panels,
+                    const FilterOrder& filters, bool accumulate) {
+  parallel_for(panels * kPanel * plan.out_panels, 32, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t out = i % plan.out_panels;
+      const std::int64_t own = i / plan.out_panels;
+      const std::int64_t input = first * kPanel + own;
+      if (input >= plan.inputs) continue;
+      loops().weights_gradient(
+          sums.panel(own / kPanel * plan.out_panels + out, own % kPanel),
+          {filters.data + out * kPanel * filters.lane_step + input * filters.row_step,
+           filters.lane_step, std::min(kPanel, plan.outputs - out * kPanel)},
+          accumulate);
+    }
+  });
+}
+
+FilterOrder filters_by_output(const Array& weight) {
+  const std::int64_t inputs = weight.dim(1);
+  return {floats(weight), inputs * 9, 9, weight.dim(0), inputs};
+}
+FilterOrder filters_by_input(const Array& weight) {
+  const std::int64_t inputs = weight.dim(1);
+  return {floats(weight), 9, inputs * 9, inputs, weight.dim(0)};
+}
+
+void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeightGradients& out) {
+  const Plan& plan = work.plan;
+  const bool wants_weight = work.x.defined();
+  const bool wants_data = work.dx.defined();
+  const Chunks chunks(plan.in_panels, panel_bytes(plan.out_panels));
+  const std::vector<Group> groups =
+      plan.groups(chunks.count > 1 ? kGroupTilesOfChunks : kGroupTiles);
+  const std::int64_t most = most_tiles(plan, groups);
+  Matrices gradients = matrices(plan.out_panels, most);
+  Matrices tiles = matrices(chunks.size, most);
+  const Matrices weights = matrices(wants_data ? chunks.size : 0, plan.out_panels * kPanel);
+  const Matrices sums = matrices(wants_weight ? chunks.size * plan.out_panels : 0, kPanel);
+  for (std::int64_t chunk = 0; chunk < chunks.count; ++chunk) {
+    const std::int64_t first = chunks.first(chunk);
+    const std::int64_t panels = chunks.size_of(chunk);
+    if (panels <= 0) break;
+    if (wants_data) transform_weights(filters_by_input(weight), first, panels, weights);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const Group& group = groups[i];
+      const std::int64_t count = plan.tiles(group);
+      gradients.use_rows(count);
+      tiles.use_rows(count);
+      if (chunk == 0 || groups.size() > 1) {
+        transform_gradients(work, group, chunk == 0, gradients);
+      }
+      if (wants_weight) {
+        transform_inputs(plan, group, work.x, first, panels, tiles);
+        multiply_transposed(tiles, panels, gradients, plan.out_panels, count, i > 0, sums);
+      }
+      if (!wants_data) continue;
+      multiply(gradients, plan.out_panels, weights, panels, count, tiles);
+      for_each_image(plan, group, panels,
+                     [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
+                       loops().input_gradient(tiles.panel(panel, tile), plan.tiles_of(group),
+                                              image_of(work.dx, image), first + panel);
+                     });
+    }
+    if (wants_weight) {
+      gather_weights(plan, sums, first, panels, filters_by_output(*out.weight),
+                     out.accumulate_weight);
+    }
+  }
 }
 
 }  // namespace
 
 bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
   const Conv2dGeometry plain{.padding = geometry.padding};
-  return use_avx2() && geometry == plain && weight[2] == 3 && weight[3] == 3 &&
-         weight[0] % kLanes == 0 && weight[1] % kLanes == 0 && x[1] == weight[1] &&
-         weight[0] * weight[1] <= kWeightsMax;
+  if (!use_avx2() || !(geometry == plain) || weight[2] != 3 || weight[3] != 3 ||
+      weight[0] % kLanes != 0 || weight[1] % kLanes != 0 || x[1] != weight[1]) {
+    return false;
+  }
+  const Shape y = conv2d_shape(x, weight, geometry);
+  return y[2] >= kOutputMin && y[3] >= kOutputMin;
 }
 
-void conv2d_forward(const Array& given, const Array& weight, const Array& bias,
+void conv2d_forward(const Array& given, const Array& given_weight, const Array& bias,
                     const Conv2dGeometry& geometry, bool relu, Array& y) {
-  const Plan plan(given.shape(), weight.shape(), geometry);
+  const Plan plan(given.shape(), given_weight.shape(), geometry);
   const Array x = in_blocks_of_8(given);
-  const Floats weights(kWinogradPositions * plan.weights());
-  transform_weights(weight, {plan.outputs, 1}, weights.data());
-  const Array dense_bias = bias.defined() ? bias.contiguous() : bias;
-  const Forward work{
-      plan, x, weights.data(), {bias.defined() ? dense_bias.data<float>() : nullptr, relu}, y};
-  parallel_for(plan.x[0], 1, [&](std::int64_t begin, std::int64_t end) {
-    const Floats in(kWinogradPositions * plan.step(plan.inputs));
-    const Floats out(kWinogradPositions * plan.step(plan.outputs));
-    for (std::int64_t index = begin; index < end; ++index) forward_image(work, index, in, out);
-  });
+  const Array weight = given_weight.contiguous();
+  const Floats padded_bias(plan.out_panels * kPanel);
+  std::fill_n(padded_bias.data(), plan.out_panels * kPanel, 0.0F);
+  if (bias.defined()) {
+    const Array dense = bias.contiguous();
+    std::copy_n(dense.data<float>(), plan.outputs, padded_bias.data());
+  }
+  const Chunks chunks(plan.out_panels, panel_bytes(plan.in_panels));
+  const std::vector<Group> groups =
+      plan.groups(chunks.count > 1 ? kGroupTilesOfChunks : kGroupTiles);
+  const std::int64_t most = most_tiles(plan, groups);
+  Matrices tiles = matrices(plan.in_panels, most);
+  Matrices results = matrices(chunks.size, most);
+  const Matrices weights = matrices(chunks.size, plan.in_panels * kPanel);
+  for (std::int64_t chunk = 0; chunk < chunks.count; ++chunk) {
+    const std::int64_t first = chunks.first(chunk);
+    const std::int64_t panels = chunks.size_of(chunk);
+    if (panels <= 0) break;
+    transform_weights(filters_by_output(weight), first, panels, weights);
+    for (const Group& group : groups) {
+      const std::int64_t count = plan.tiles(group);
+      tiles.use_rows(count);
+      results.use_rows(count);
+      if (chunk == 0 || groups.size() > 1) {
+        transform_inputs(plan, group, x, 0, plan.in_panels, tiles);
+      }
+      multiply(tiles, plan.in_panels, weights, panels, count, results);
+      for_each_image(plan, group, panels,
+                     [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
+                       loops().output(results.panel(panel, tile), plan.tiles_of(group),
+                                      {padded_bias.data() + (first + panel) * kPanel, relu},
+                                      image_of(y, image), first + panel);
+                     });
+    }
+  }
 }
 
 void conv2d_backward(const Array& given_dy, const Conv2dSaved& saved,
                      const Conv2dWeightGradients& out, Array& dx) {
-  const bool wants_data = dx.defined();
   const Plan plan(saved.x.shape(), saved.weight.shape(), saved.geometry);
   const Array x = out.weight != nullptr ? in_blocks_of_8(saved.x) : Array();
   const Array dy = in_blocks_of_8(given_dy);
   const Array y = saved.y.defined() ? in_blocks_of_8(saved.y) : Array();
-  const Floats weights(wants_data ? kWinogradPositions * plan.weights() : 0);
-  if (wants_data) transform_weights(saved.weight, {1, plan.inputs}, weights.data());
-
-  const std::int64_t images = plan.x[0];
-  const std::int64_t each = (images + kWeightPartsMax - 1) / kWeightPartsMax;
-  const std::int64_t parts = (images + each - 1) / each;
-  const std::int64_t weight_floats = x.defined() ? kWinogradPositions * plan.weights() : 0;
-  const Floats weight_sums(parts * weight_floats);
-  const Floats bias_sums(parts * plan.outputs);
-  const Backward work{plan, x, dy, y, wants_data ? weights.data() : nullptr, dx};
-  parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t part = begin; part < end; ++part) {
-      float* const weight_sum = weight_sums.data() + part * weight_floats;
-      float* const bias_sum = bias_sums.data() + part * plan.outputs;
-      std::fill_n(weight_sum, weight_floats, 0.0F);
-      std::fill_n(bias_sum, plan.outputs, 0.0F);
-      for (std::int64_t i = part * each; i < std::min((part + 1) * each, images); ++i) {
-        backward_image(work, i, weight_sum, bias_sum);
-      }
+  const std::int64_t channels = plan.out_panels * kPanel;
+  const Floats bias_sums(plan.x[0] * channels);
+  std::fill_n(bias_sums.data(), plan.x[0] * channels, 0.0F);
+  backward_chunks({plan, x, dy, y, bias_sums.data(), dx}, saved.weight.contiguous(), out);
+  if (out.bias == nullptr) return;
+  for (std::int64_t o = 0; o < plan.outputs; ++o) {
+    double sum = out.accumulate_bias ? double{out.bias->data<float>()[o]} : 0.0;
+    for (std::int64_t image = 0; image < plan.x[0]; ++image) {
+      sum += double{bias_sums.data()[image * channels + o]};
     }
-  });
-  add_parts(weight_sums.data(), parts, weight_floats);
-  add_parts(bias_sums.data(), parts, plan.outputs);
-  if (out.weight != nullptr) {
-    gather_weights(weight_sums.data(), *out.weight, out.accumulate_weight);
-  }
-  if (out.bias != nullptr) {
-    if (!out.accumulate_bias) out.bias->fill(0.0);
-    flat_loops().add(bias_sums.data(), out.bias->data<float>(), 0, plan.outputs);
+    out.bias->data<float>()[o] = static_cast<float>(sum);
   }
 }
 

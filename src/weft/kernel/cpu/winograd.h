@@ -1,13 +1,13 @@
-// 3x3 convolutions of stride 1 by Winograd's minimal filtering: 16 products for a 2x2 tile of
-// results instead of 36. For conv.cpp; f32, no shape here is empty.
+// 3x3 convolutions of stride 1 by Winograd's minimal filtering: 36 products for a 4x4 tile of
+// results instead of 144. For conv.cpp; f32, no shape here is empty.
 //
 // IMPLEMENTATION: Lavin, Gray, "Fast algorithms for convolutional neural networks", CVPR 2016,
-// section 4.1, F(2x2, 3x3); the gradients are the adjoints of the same three transforms, so they
-// share the transformed tiles. Images and results are in blocks of 8 channels; a group of tiles
-// goes through all its steps while it is in the second-level cache. For N images of T tiles, C and
-// O channels a product takes 32 N T C O flops.
-// Deterministic: the same bits for any thread count; images are independent, and the weight
-// gradient is summed in parts that depend on the batch alone.
+// section 4.1, F(4x4, 3x3), with other points (winograd_avx2.cpp); the gradients are the adjoints
+// of the same three transforms, so they share the transformed tiles. Images and results are in
+// blocks of 8 channels. Tiles go through all steps in groups, and the filters of large layers in
+// chunks, so that what is transformed stays in the caches. For N images of T tiles, C and O
+// channels a product takes 72 N T C O flops.
+// Deterministic: the same bits for any thread count; how work is grouped depends on shapes alone.
 #pragma once
 
 #include "weft/kernel/conv.h"
