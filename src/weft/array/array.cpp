@@ -330,6 +330,13 @@ Array Array::as_strided(const Shape& shape, const Strides& strides, std::int64_t
   return view;
 }
 
+Array Array::rebound(std::shared_ptr<Storage> storage, std::int64_t offset) const {
+  Array view = *this;
+  view.storage_ = std::move(storage);
+  view.offset_ = offset;
+  return view;
+}
+
 Array Array::clone() const {
   const Array source = viewable("clone", *this);
   Array result = empty(shape_, dtype_, device());

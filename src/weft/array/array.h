@@ -138,6 +138,10 @@ class Array {
   // Throws when it would leave the storage.
   Array as_strided(const Shape& shape, const Strides& strides, std::int64_t offset = 0) const;
 
+  // The same view of other memory, whose element `offset` is the first; of none with null, which
+  // leaves shape, strides, type and order behind in an undefined array. For graphs.
+  Array rebound(std::shared_ptr<Storage> storage, std::int64_t offset) const;
+
   // A contiguous copy; to() converts as convert_value (dtype.h) does (itself if the dtype is
   // the same).
   Array clone() const;

@@ -1,0 +1,168 @@
+#include "weft/graph/capture_recorder.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace weft::internal {
+namespace {
+
+std::unique_ptr<LaunchBody> copy_body() {
+  const auto body = [](LaunchArrays in, LaunchArrays out) { out[0].copy_from(in[0]); };
+  return std::make_unique<LaunchBodyOf<decltype(body)>>(body);
+}
+
+}  // namespace
+
+CaptureRecorder::CaptureRecorder() : first_inside_(Storage::made() + 1) {}
+
+int CaptureRecorder::buffer_of(const Array& array) {
+  const std::shared_ptr<Storage>& storage = array.storage();
+  const auto [place, is_new] =
+      buffer_of_storage_.try_emplace(storage->id(), static_cast<int>(program_.buffers.size()));
+  if (!is_new) return place->second;
+  Buffer& buffer = program_.buffers.emplace_back();
+  Seen& seen = seen_.emplace_back();
+  seen.storage = storage;
+  seen.bytes = storage->size_bytes();
+  seen.born_inside = storage->id() >= first_inside_;
+  if (seen.born_inside) {
+    live_.push_back(place->second);
+  } else {
+    buffer.kind = BufferKind::kExternal;
+    buffer.storage = storage;
+  }
+  const auto [low, high] = byte_range(array);
+  buffer.low = low;
+  buffer.high = high;
+  return place->second;
+}
+
+Operand CaptureRecorder::operand_of(const Array& array) {
+  if (!array.defined()) return {kNoBuffer, array, 0, 0};
+  const int index = buffer_of(array);
+  Buffer& buffer = program_.buffers[static_cast<std::size_t>(index)];
+  const auto [low, high] = byte_range(array);
+  buffer.low = std::min(buffer.low, low);
+  buffer.high = std::max(buffer.high, high);
+  return {index, array.rebound(nullptr, array.offset()), low, high};
+}
+
+void CaptureRecorder::read(const Array& array, const char* name) {
+  if (!array.defined() || array.size() == 0) return;
+  const Seen& seen = seen_[static_cast<std::size_t>(buffer_of(array))];
+  if (seen.born_inside && !seen.has_values) {
+    throw std::invalid_argument(
+        std::string("[capture] \"") + name +
+        "\" reads an array that was made in this run and that no launch has written: a replay "
+        "would not write it either. Compute it through launch() (array/launch.h), make it with "
+        "Array::from(), or make it before the capture");
+  }
+}
+
+void CaptureRecorder::write(const Array& array) {
+  if (!array.defined()) return;
+  const int index = buffer_of(array);
+  Buffer& buffer = program_.buffers[static_cast<std::size_t>(index)];
+  if (buffer.kind == BufferKind::kConstant) restore_first(index, array);
+  buffer.written = true;
+  seen_[static_cast<std::size_t>(index)].has_values = true;
+}
+
+void CaptureRecorder::restore_first(int buffer, const Array& array) {
+  const std::shared_ptr<Storage>& storage = array.storage();
+  const auto bytes = static_cast<std::int64_t>(storage->size_bytes());
+  const Array whole = Array::on(storage, 0, {bytes}, {1}, DType::kU8);
+  Array copy;
+  {
+    const RecorderScope pause(nullptr);
+    copy = whole.clone();
+  }
+  GraphNode node;
+  node.name = "restore_constant";
+  node.in.push_back(operand_of(copy));
+  node.out.push_back(operand_of(whole));
+  node.body = copy_body();
+  restores_.push_back(std::move(node));
+  Buffer& saved = program_.buffers[static_cast<std::size_t>(buffer_of(copy))];
+  saved.kind = BufferKind::kConstant;
+  saved.storage = copy.storage();
+  Buffer& target = program_.buffers[static_cast<std::size_t>(buffer)];
+  target.kind = BufferKind::kPlanned;
+  target.storage = nullptr;
+}
+
+void CaptureRecorder::count_live() {
+  std::size_t bytes = 0;
+  std::erase_if(live_, [&](int index) {
+    const Seen& seen = seen_[static_cast<std::size_t>(index)];
+    if (seen.storage.expired()) return true;
+    bytes += seen.bytes;
+    return false;
+  });
+  peak_bytes_ = std::max(peak_bytes_, bytes);
+}
+
+void CaptureRecorder::record(const LaunchNote& note, std::unique_ptr<LaunchBody> body) {
+  GraphNode node;
+  node.name = note.name;
+  node.body = std::move(body);
+  node.has_side_effect = note.has_side_effect;
+  if (note.elementwise != nullptr) node.loop = *note.elementwise;
+  for (const Array* const input : note.inputs) {
+    // An output that is also listed as an input is written here first, or was before.
+    const bool is_output = std::any_of(note.outputs.begin(), note.outputs.end(),
+                                       [&](const Array* output) { return output == input; });
+    if (!is_output) read(*input, note.name);
+    node.in.push_back(operand_of(*input));
+  }
+  for (const Array* const output : note.outputs) {
+    write(*output);
+    node.out.push_back(operand_of(*output));
+  }
+  if (node.loop) {
+    for (std::size_t i = 0; i < node.in.size(); ++i) {
+      const Array& in = node.in[i].array;
+      const Array& out = node.out[0].array;
+      if (in.is_contiguous() && in.shape() == out.shape() &&
+          size_of(in.dtype()) == size_of(out.dtype())) {
+        node.in_place.push_back({static_cast<int>(i), 0});
+      }
+    }
+  }
+  program_.nodes.push_back(std::move(node));
+  count_live();
+}
+
+void CaptureRecorder::constant(const Array& array) {
+  const int index = buffer_of(array);
+  Buffer& buffer = program_.buffers[static_cast<std::size_t>(index)];
+  Seen& seen = seen_[static_cast<std::size_t>(index)];
+  seen.has_values = true;
+  if (!seen.born_inside || buffer.written) return;
+  buffer.kind = BufferKind::kConstant;
+  buffer.storage = array.storage();
+}
+
+void CaptureRecorder::host_read(const char* operation) {
+  throw std::invalid_argument(
+      std::string("[capture] \"") + operation +
+      "\" reads values on the host, and what it does next may depend on them: a replay would "
+      "repeat "
+      "the first run's decision. Read the value after the replay, or let the graph decide with "
+      "where(), if_else() or while_loop()");
+}
+
+Program CaptureRecorder::finish() {
+  for (std::size_t i = 0; i < program_.buffers.size(); ++i) {
+    Buffer& buffer = program_.buffers[i];
+    if (!seen_[i].born_inside || buffer.kind == BufferKind::kConstant) continue;
+    buffer.storage = seen_[i].storage.lock();
+    if (buffer.storage != nullptr) buffer.kind = BufferKind::kKept;
+  }
+  program_.nodes.insert(program_.nodes.begin(), std::make_move_iterator(restores_.begin()),
+                        std::make_move_iterator(restores_.end()));
+  return std::move(program_);
+}
+
+}  // namespace weft::internal

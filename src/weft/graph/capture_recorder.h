@@ -1,0 +1,50 @@
+// CaptureRecorder: turns the launches of one run into a Program. For this folder.
+//
+// It holds no memory that the run makes, so a run needs as much memory as without a recorder and
+// what is alive at its end can be told from what was dropped.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "weft/graph/program.h"
+
+namespace weft::internal {
+
+class CaptureRecorder final : public Recorder {
+ public:
+  CaptureRecorder();
+  void record(const LaunchNote& note, std::unique_ptr<LaunchBody> body) override;
+  void constant(const Array& array) override;
+  void host_read(const char* operation) override;
+
+  // Call when the run's results, and nothing else of it, are alive.
+  Program finish();
+  // The most bytes that planned and kept buffers held at once.
+  std::size_t peak_bytes() const { return peak_bytes_; }
+
+ private:
+  struct Seen {
+    std::weak_ptr<Storage> storage;
+    std::size_t bytes = 0;
+    bool born_inside = false;
+    bool has_values = false;
+  };
+  int buffer_of(const Array& array);
+  Operand operand_of(const Array& array);
+  void read(const Array& array, const char* name);
+  void write(const Array& array);
+  // Values that the host wrote and the graph changes are put back before each replay.
+  void restore_first(int buffer, const Array& array);
+  void count_live();
+
+  std::uint64_t first_inside_;
+  Program program_;
+  std::vector<GraphNode> restores_;
+  std::vector<Seen> seen_;  // by buffer
+  std::vector<int> live_;   // born inside, not known to be dropped
+  std::unordered_map<std::uint64_t, int> buffer_of_storage_;
+  std::size_t peak_bytes_ = 0;
+};
+
+}  // namespace weft::internal

@@ -1,0 +1,112 @@
+// Program: a captured graph as its passes and its replay see it. For this folder.
+//
+// A buffer is a storage that a recorded launch has touched, a node is a launch. Recorded order is a
+// valid order; every pass keeps that. A node may read what it writes: passes take each output for
+// read as well, except where an elementwise loop says otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/array/launch.h"
+
+namespace weft::internal {
+
+inline constexpr int kNoBuffer = -1;
+
+enum class BufferKind : std::uint8_t {
+  kExternal,  // alive before the capture: parameters, gradients, inputs
+  kConstant,  // written by the host during the capture
+  kKept,      // made by the graph and alive after the capture: results
+  kPlanned,   // made and dropped: a place in the arena
+};
+
+struct Buffer {
+  BufferKind kind = BufferKind::kPlanned;
+  bool written = false;
+  // Null: planned, or an external one that is not bound yet.
+  std::shared_ptr<Storage> storage;
+  // The bytes that the operands touch, from the start of the storage.
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  std::size_t offset = 0;  // in the arena, if planned
+};
+
+// `array` is a view of the buffer; it has no memory until bound. Undefined stays undefined.
+struct Operand {
+  int buffer = kNoBuffer;
+  Array array;
+  // The bytes of the buffer that the view spans.
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+
+  bool overlaps(const Operand& other) const {
+    return buffer == other.buffer && buffer != kNoBuffer && low < other.high && other.low < high;
+  }
+};
+
+struct OperandName {
+  Operand operand;
+  std::string name;
+};
+
+// The view `out` may use the memory of the view `in`, if that is not needed afterwards.
+struct InPlacePair {
+  int in;
+  int out;
+};
+
+struct GraphNode {
+  std::string name;
+  std::vector<Operand> in;
+  std::vector<Operand> out;
+  std::unique_ptr<LaunchBody> body;
+  std::optional<ElementwiseLoop> loop;
+  bool has_side_effect = false;
+  int launches = 1;  // what it was recorded as
+  std::vector<InPlacePair> in_place;
+  std::vector<const Array*> in_arrays;  // of `in` and `out`
+  std::vector<const Array*> out_arrays;
+
+  void run() const {
+    body->run({in_arrays.data(), in_arrays.size()}, {out_arrays.data(), out_arrays.size()});
+  }
+};
+
+struct Program {
+  std::vector<Buffer> buffers;
+  std::vector<GraphNode> nodes;
+  std::shared_ptr<Storage> arena;
+  std::vector<OperandName> names;
+
+  bool outlives(int buffer) const {
+    return buffers[static_cast<std::size_t>(buffer)].kind != BufferKind::kPlanned;
+  }
+};
+
+// Byte range of a view, from the start of its storage.
+std::pair<std::int64_t, std::int64_t> byte_range(const Array& array);
+// Whether two views have the same elements at the same places.
+bool same_view(const Array& a, const Array& b);
+
+// Drops nodes that nothing kept depends on; returns how many.
+int prune(Program& program);
+// Joins elementwise nodes into chains; returns how many nodes became part of one.
+int fuse(Program& program);
+// Gives planned buffers their places; returns the bytes of the arena. With `reuse`, buffers that
+// are not alive at once may share a place.
+std::size_t plan_memory(Program& program, bool reuse);
+
+// Points every operand of `buffer` at `storage`; `shift` bytes are added to where they lie. Null
+// takes the memory away.
+void bind_buffer(Program& program, int buffer, const std::shared_ptr<Storage>& storage,
+                 std::int64_t shift);
+// Makes the arena, binds all buffers that have memory and fills in_arrays and out_arrays.
+void bind_all(Program& program, std::size_t arena_bytes);
+
+}  // namespace weft::internal
