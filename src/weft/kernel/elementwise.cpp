@@ -1,194 +1,228 @@
-// Merges axes, splits the output over threads and walks the rest with an odometer; the loops are
-// in rows_loops.inc.
+// Chooses the row of an operation and a type; launch_elementwise() walks the arrays.
 #include "weft/kernel/elementwise.h"
 
-#include <array>
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
-#include "weft/base/parallel.h"
+#include "weft/array/half_rows.h"
+#include "weft/array/launch.h"
+#include "weft/kernel/integer_rows.h"
 #include "weft/kernel/rows.h"
 
 namespace weft {
 namespace {
 
-// Outputs a thread takes at least.
-constexpr std::int64_t kGrain = 16'384;
+#define WEFT_NAME(Name) #Name,
+constexpr const char* kUnaryNames[] = {WEFT_UNARY_OPS(WEFT_NAME)};
+constexpr const char* kBinaryNames[] = {WEFT_BINARY_OPS(WEFT_NAME)};
+#undef WEFT_NAME
 
-// One or two operands laid over the output's shape, axes merged. The last axis is the run.
-struct Walk {
-  int axes = 0;
-  std::array<std::int64_t, Dims::kDimsMax> sizes{};
-  std::array<std::array<std::int64_t, Dims::kDimsMax>, 2> strides{};
+const char* name_of(UnaryOp op) { return kUnaryNames[static_cast<std::size_t>(op)]; }
+const char* name_of(BinaryOp op) { return kBinaryNames[static_cast<std::size_t>(op)]; }
 
-  void push(std::int64_t size, std::int64_t stride0, std::int64_t stride1) {
-    const auto last = static_cast<std::size_t>(axes);
-    sizes[last] = size;
-    strides[0][last] = stride0;
-    strides[1][last] = stride1;
-    ++axes;
+bool gives_bool(UnaryOp op) { return op >= UnaryOp::kIsNan; }
+bool gives_bool(BinaryOp op) { return op >= BinaryOp::kEq; }
+
+// Which operand, if any, is the one value in scalars[kValue] of the loop.
+enum class ScalarSide : std::uint8_t { kNone, kRight, kLeft };
+constexpr std::size_t kValue = 3;
+// Values that a row of 16-bit floats is widened by at a time.
+constexpr std::int64_t kHalfBlock = 512;
+
+void call_row(const ElementwiseLoop& loop, ScalarSide side, const RunOperand* operands,
+              const void* value, void* out, std::int64_t count) {
+  const auto row = reinterpret_cast<ElementwiseRow>(loop.row);
+  if (side == ScalarSide::kNone) {
+    row(operands, out, count, loop.scalars.data());
+    return;
   }
-
-  // Whether the axis before continues where one of (size, stride) ends.
-  bool continues(std::int64_t size, std::int64_t stride0, std::int64_t stride1) const {
-    if (axes == 0) return false;
-    const auto last = static_cast<std::size_t>(axes - 1);
-    return strides[0][last] == size * stride0 && strides[1][last] == size * stride1;
-  }
-};
-
-std::int64_t stride_over(const Array& operand, int axis, int ndim) {
-  const int own = axis - (ndim - operand.ndim());
-  return own < 0 || operand.shape()[own] == 1 ? 0 : operand.strides()[own];
+  const RunOperand constant{value, 0};
+  const bool left = side == ScalarSide::kLeft;
+  const RunOperand pair[] = {left ? constant : operands[0], left ? operands[0] : constant};
+  row(pair, out, count, loop.scalars.data());
 }
 
-Walk make_walk(const Shape& shape, const Array& a, const Array* b) {
-  Walk walk;
-  for (int axis = 0; axis < shape.size(); ++axis) {
-    const std::int64_t size = shape[axis];
-    if (size == 1) continue;
-    const std::int64_t stride0 = stride_over(a, axis, shape.size());
-    const std::int64_t stride1 = b == nullptr ? 0 : stride_over(*b, axis, shape.size());
-    if (walk.continues(size, stride0, stride1)) {
-      const auto last = static_cast<std::size_t>(walk.axes - 1);
-      walk.sizes[last] *= size;
-      walk.strides[0][last] = stride0;
-      walk.strides[1][last] = stride1;
+template <class T, ScalarSide kSide>
+void run_plain(const ElementwiseLoop& loop, const RunOperand* operands, void* out,
+               std::int64_t count) {
+  const T value = convert_value<T>(loop.scalars[kValue]);
+  call_row(loop, kSide, operands, &value, out, count);
+}
+
+template <class Half>
+RunOperand widen_block(const RunOperand& operand, std::int64_t at, std::int64_t count,
+                       float* buffer) {
+  const Half* const from = static_cast<const Half*>(operand.data) + at * operand.step;
+  if (operand.step == 0) {
+    buffer[0] = *from;
+    return {buffer, 0};
+  }
+  if (operand.step == 1) {
+    to_f32_row(from, buffer, count);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) buffer[i] = from[i * operand.step];
+  }
+  return {buffer, 1};
+}
+
+template <class Half, int kOperands, ScalarSide kSide, bool kGivesBool>
+void run_half(const ElementwiseLoop& loop, const RunOperand* operands, void* out,
+              std::int64_t count) {
+  float buffers[kOperands][kHalfBlock];
+  float result[kHalfBlock];
+  RunOperand wide[kOperands];
+  const auto value = static_cast<float>(loop.scalars[kValue]);
+  for (std::int64_t at = 0; at < count; at += kHalfBlock) {
+    const std::int64_t block = std::min(kHalfBlock, count - at);
+    for (int i = 0; i < kOperands; ++i) {
+      wide[i] = widen_block<Half>(operands[i], at, block, buffers[i]);
+    }
+    if constexpr (kGivesBool) {
+      call_row(loop, kSide, wide, &value, static_cast<bool*>(out) + at, block);
     } else {
-      walk.push(size, stride0, stride1);
-    }
-  }
-  if (walk.axes == 0) walk.push(1, 0, 0);
-  return walk;
-}
-
-// Calls run(output index, offset in a, offset in b, count) for the runs of [begin, end).
-template <class Run>
-void walk_range(const Walk& walk, std::int64_t begin, std::int64_t end, const Run& run) {
-  const int last = walk.axes - 1;
-  std::array<std::int64_t, Dims::kDimsMax> index{};
-  std::array<std::int64_t, 2> offset{};
-  std::int64_t rest = begin;
-  for (int axis = last; axis >= 0; --axis) {
-    const auto i = static_cast<std::size_t>(axis);
-    index[i] = rest % walk.sizes[i];
-    rest /= walk.sizes[i];
-    offset[0] += index[i] * walk.strides[0][i];
-    offset[1] += index[i] * walk.strides[1][i];
-  }
-  const auto inner = static_cast<std::size_t>(last);
-  for (std::int64_t at = begin; at < end;) {
-    const std::int64_t count = std::min(walk.sizes[inner] - index[inner], end - at);
-    run(at, offset[0], offset[1], count);
-    at += count;
-    index[inner] += count;
-    offset[0] += count * walk.strides[0][inner];
-    offset[1] += count * walk.strides[1][inner];
-    for (std::size_t i = inner; i > 0 && index[i] == walk.sizes[i]; --i) {
-      offset[0] += walk.strides[0][i - 1] - index[i] * walk.strides[0][i];
-      offset[1] += walk.strides[1][i - 1] - index[i] * walk.strides[1][i];
-      index[i] = 0;
-      ++index[i - 1];
+      call_row(loop, kSide, wide, &value, result, block);
+      from_f32_row(result, static_cast<Half*>(out) + at, block);
     }
   }
 }
 
-const std::uint8_t* bytes_of(const Array& array) {
-  return static_cast<const std::uint8_t*>(array.raw_data());
-}
-
-struct BinaryOperands {
-  const std::uint8_t* a;
-  const std::uint8_t* b;
-};
-
-void run_binary(BinaryRow row, const Walk& walk, BinaryOperands operands, Array& out) {
-  const auto item = static_cast<std::int64_t>(size_of(out.dtype()));
-  auto* const target = static_cast<std::uint8_t*>(out.raw_data());
-  const auto inner = static_cast<std::size_t>(walk.axes - 1);
-  const std::int64_t step0 = walk.strides[0][inner];
-  const std::int64_t step1 = walk.strides[1][inner];
-  parallel_for(out.size(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    walk_range(
-        walk, begin, end,
-        [&](std::int64_t at, std::int64_t offset0, std::int64_t offset1, std::int64_t count) {
-          row({operands.a + offset0 * item, step0}, {operands.b + offset1 * item, step1},
-              target + at * item, count);
-        });
-  });
-}
-
-BinaryRow binary_row_of(BinaryOp op, DType dtype) {
-  return row_kernels().binary[static_cast<std::size_t>(op)][float_index("elementwise", dtype)];
-}
-
-// A value as an array of its type, on the stack.
-struct Scalar {
-  explicit Scalar(double value) : f64(value), f32(static_cast<float>(value)) {}
-  const std::uint8_t* bytes(DType dtype) const {
-    return dtype == DType::kF32 ? reinterpret_cast<const std::uint8_t*>(&f32)
-                                : reinterpret_cast<const std::uint8_t*>(&f64);
+template <class T, int kOperands, ScalarSide kSide>
+ElementwiseLoop::Run run_of(bool to_bool) {
+  if constexpr (kIsHalf<T>) {
+    return to_bool ? run_half<T, kOperands, kSide, true> : run_half<T, kOperands, kSide, false>;
+  } else {
+    return run_plain<T, kSide>;
   }
-  double f64;
-  float f32;
-};
+}
+
+// The row that computes `op` for operands of this type; throws if there is none.
+template <class Op>
+ElementwiseRow row_of(Op op, DType dtype) {
+  const auto index = static_cast<std::size_t>(op);
+  ElementwiseRow row = nullptr;
+  if (is_floating(dtype)) {
+    const std::size_t type = dtype == DType::kF64 ? 1 : 0;
+    if constexpr (std::is_same_v<Op, UnaryOp>) {
+      row = row_kernels().unary[index][type];
+    } else {
+      row = row_kernels().binary[index][type];
+    }
+  } else {
+    row = integer_row(op, dtype);
+  }
+  if (row == nullptr) {
+    throw std::invalid_argument(std::string("[") + name_of(op) +
+                                "] expected a type that has this operation, got " +
+                                std::string(to_string(dtype)));
+  }
+  return row;
+}
+
+template <int kOperands, ScalarSide kSide, class Op>
+ElementwiseLoop loop_of(Op op, DType dtype, const OpScalars& scalars, double value = 0) {
+  ElementwiseLoop loop;
+  loop.row = reinterpret_cast<void (*)()>(row_of(op, dtype));
+  loop.run = with_dtype(
+      dtype, [&](auto zero) { return run_of<decltype(zero), kOperands, kSide>(gives_bool(op)); });
+  loop.scalars = {scalars[0], scalars[1], 0, value};
+  return loop;
+}
+
+template <class Op>
+DType result_type(Op op, DType dtype) {
+  return gives_bool(op) ? DType::kBool : dtype;
+}
+
+// Elements are moved as words of their size.
+template <std::size_t kBytes>
+void where_row(const ElementwiseLoop&, const RunOperand* operands, void* out, std::int64_t count) {
+  using Word = std::conditional_t<
+      kBytes == 1, std::uint8_t,
+      std::conditional_t<kBytes == 2, std::uint16_t,
+                         std::conditional_t<kBytes == 4, std::uint32_t, std::uint64_t>>>;
+  const auto* const condition = static_cast<const std::uint8_t*>(operands[0].data);
+  const auto* const a = static_cast<const Word*>(operands[1].data);
+  const auto* const b = static_cast<const Word*>(operands[2].data);
+  auto* const y = static_cast<Word*>(out);
+  if (operands[0].step == 1 && operands[1].step == 1 && operands[2].step == 1) {
+    for (std::int64_t i = 0; i < count; ++i) y[i] = condition[i] != 0 ? a[i] : b[i];
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    y[i] = condition[i * operands[0].step] != 0 ? a[i * operands[1].step] : b[i * operands[2].step];
+  }
+}
+
+[[noreturn]] void throw_types(const char* name, DType a, DType b) {
+  throw std::invalid_argument(std::string("[") + name + "] expected operands of one type, got " +
+                              std::string(to_string(a)) + " and " + std::string(to_string(b)));
+}
+
+Shape common_shape(const Array& a, const Array& b) {
+  return a.shape() == b.shape() ? a.shape() : broadcast_shapes(a.shape(), b.shape());
+}
 
 }  // namespace
 
-Array unary(UnaryOp op, const Array& a) {
-  const UnaryRow row =
-      row_kernels().unary[static_cast<std::size_t>(op)][float_index("elementwise", a.dtype())];
+Array unary(UnaryOp op, const Array& a, const OpScalars& scalars) {
+  const ElementwiseLoop loop = loop_of<1, ScalarSide::kNone>(op, a.dtype(), scalars);
   const Array source = a.strided();
-  Array out = Array::empty(a.shape(), a.dtype());
-  const auto item = static_cast<std::int64_t>(size_of(a.dtype()));
-  const std::uint8_t* const from = bytes_of(source);
-  auto* const to = static_cast<std::uint8_t*>(out.raw_data());
-  const Walk walk = make_walk(a.shape(), source, nullptr);
-  const std::int64_t step = walk.strides[0][static_cast<std::size_t>(walk.axes - 1)];
-  parallel_for(out.size(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    walk_range(walk, begin, end,
-               [&](std::int64_t at, std::int64_t offset, std::int64_t, std::int64_t count) {
-                 row(from + offset * item, step, to + at * item, count);
-               });
-  });
+  Array out = Array::empty(a.shape(), result_type(op, a.dtype()));
+  launch_elementwise(name_of(op), {&source}, out, loop);
+  return out;
+}
+
+Array binary(BinaryOp op, const Array& a, const Array& b, const OpScalars& scalars) {
+  if (a.dtype() != b.dtype()) throw_types(name_of(op), a.dtype(), b.dtype());
+  const ElementwiseLoop loop = loop_of<2, ScalarSide::kNone>(op, a.dtype(), scalars);
+  Array out = Array::empty(common_shape(a, b), result_type(op, a.dtype()));
+  const Array left = a.strided();
+  const Array right = b.strided();
+  launch_elementwise(name_of(op), {&left, &right}, out, loop);
+  return out;
+}
+
+Array binary(BinaryOp op, const Array& a, double b, const OpScalars& scalars) {
+  const ElementwiseLoop loop = loop_of<1, ScalarSide::kRight>(op, a.dtype(), scalars, b);
+  const Array left = a.strided();
+  Array out = Array::empty(a.shape(), result_type(op, a.dtype()));
+  launch_elementwise(name_of(op), {&left}, out, loop);
+  return out;
+}
+
+Array binary(BinaryOp op, double a, const Array& b, const OpScalars& scalars) {
+  const ElementwiseLoop loop = loop_of<1, ScalarSide::kLeft>(op, b.dtype(), scalars, a);
+  const Array right = b.strided();
+  Array out = Array::empty(b.shape(), result_type(op, b.dtype()));
+  launch_elementwise(name_of(op), {&right}, out, loop);
   return out;
 }
 
 void binary_into(BinaryOp op, const Array& a, const Array& b, Array& out) {
+  if (a.dtype() != b.dtype()) throw_types(name_of(op), a.dtype(), b.dtype());
+  const ElementwiseLoop loop = loop_of<2, ScalarSide::kNone>(op, a.dtype(), {});
   const Array left = a.strided();
   const Array right = b.strided();
-  run_binary(binary_row_of(op, out.dtype()), make_walk(out.shape(), left, &right),
-             {bytes_of(left), bytes_of(right)}, out);
+  out.storage()->bump_version();
+  launch_elementwise(name_of(op), {&left, &right}, out, loop);
 }
 
-Array binary(BinaryOp op, const Array& a, const Array& b) {
-  if (a.dtype() != b.dtype()) {
-    throw std::invalid_argument("[elementwise] expected operands of one type, got " +
-                                std::string(to_string(a.dtype())) + " and " +
-                                std::string(to_string(b.dtype())));
+Array where(const Array& condition, const Array& a, const Array& b) {
+  if (condition.dtype() != DType::kBool) {
+    throw std::invalid_argument("[where] expected a bool condition, got " +
+                                std::string(to_string(condition.dtype())));
   }
-  Array out = Array::empty(
-      a.shape() == b.shape() ? a.shape() : broadcast_shapes(a.shape(), b.shape()), a.dtype());
-  binary_into(op, a, b, out);
-  return out;
-}
-
-Array binary(BinaryOp op, const Array& a, double b) {
+  if (a.dtype() != b.dtype()) throw_types("where", a.dtype(), b.dtype());
+  Array out = Array::empty(broadcast_shapes(condition.shape(), common_shape(a, b)), a.dtype());
+  ElementwiseLoop loop;
+  loop.run = with_dtype(a.dtype(), [](auto zero) -> ElementwiseLoop::Run {
+    return where_row<sizeof(decltype(zero))>;
+  });
+  const Array flags = condition.strided();
   const Array left = a.strided();
-  const Scalar right(b);
-  Array out = Array::empty(a.shape(), a.dtype());
-  run_binary(binary_row_of(op, a.dtype()), make_walk(a.shape(), left, nullptr),
-             {bytes_of(left), right.bytes(a.dtype())}, out);
-  return out;
-}
-
-Array binary(BinaryOp op, double a, const Array& b) {
-  const Scalar left(a);
   const Array right = b.strided();
-  Array out = Array::empty(b.shape(), b.dtype());
-  Walk walk = make_walk(b.shape(), right, nullptr);
-  std::swap(walk.strides[0], walk.strides[1]);
-  run_binary(binary_row_of(op, b.dtype()), walk, {left.bytes(b.dtype()), bytes_of(right)}, out);
+  launch_elementwise("where", {&flags, &left, &right}, out, loop);
   return out;
 }
 

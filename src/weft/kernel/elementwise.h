@@ -1,44 +1,42 @@
-// Elementwise kernels: y[i] = f(a[i]) and y[i] = f(a[i], b[i]) over strided arrays of f32 or f64.
+// Elementwise kernels: y[i] = f(a[i]) and y[i] = f(a[i], b[i]) over strided arrays.
 //
-// Operands of two broadcast as in NumPy; results are contiguous. Where all strides allow it, axes
-// are merged, and the innermost run goes to vectorised loops (rows.h).
-// Values depend on neither the thread count nor the instruction set.
-// Fails: operands of different or integer types throw std::invalid_argument.
+// Operands of two broadcast as in NumPy and have one type; results are contiguous. Types: f32 and
+// f64 have vector loops (rows.h); bf16 and f16 are computed in f32 and rounded once; integers wrap
+// around and have the operations that mean something for them; bool has comparisons, logic,
+// kMaximum and kMinimum. An integer modulo or divided by 0 gives 0.
+// Where all strides allow it, axes are merged. Values depend on neither the thread count nor the
+// instruction set. Captured graphs may fuse chains of these (array/launch.h).
+// Fails: operands of different types, and types that lack the operation, throw
+// std::invalid_argument.
 #pragma once
 
+#include <array>
+#include <cstdint>
+
 #include "weft/array/array.h"
+#include "weft/kernel/elementwise_ops.h"
 
 namespace weft {
 
-enum class UnaryOp { kNeg, kExp, kLog, kTanh, kSigmoid, kSqrt, kAbs };
+#define WEFT_ENUMERATOR(Name) k##Name,
+enum class UnaryOp : std::uint8_t { WEFT_UNARY_OPS(WEFT_ENUMERATOR) };
+enum class BinaryOp : std::uint8_t { WEFT_BINARY_OPS(WEFT_ENUMERATOR) };
+#undef WEFT_ENUMERATOR
 
-enum class BinaryOp {
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,
-  kPow,
-  kMaximum,
-  // For gradients: a is the gradient of the output y, b is y.
-  kTanhGradient,     // a (1 - b b)
-  kSigmoidGradient,  // a b (1 - b)
-  kSqrtGradient,     // a / (2 b)
-  // a is the gradient of the output, b the input.
-  kAbsGradient,  // a sign(b), 0 at 0
-  // Comparisons give 1 or 0.
-  kEqual,
-  // 1 where a > b, 1/2 where a = b, else 0: a's part of the gradient of maximum(a, b).
-  kMaximumShare,
-};
+// s and t of elementwise_ops.h.
+using OpScalars = std::array<double, 2>;
 
-Array unary(UnaryOp op, const Array& a);
-Array binary(BinaryOp op, const Array& a, const Array& b);
-// The second operand is one value, converted to a's type.
-Array binary(BinaryOp op, const Array& a, double b);
-Array binary(BinaryOp op, double a, const Array& b);
+Array unary(UnaryOp op, const Array& a, const OpScalars& scalars = {});
+Array binary(BinaryOp op, const Array& a, const Array& b, const OpScalars& scalars = {});
+// One operand is one value, converted to the other's type (to f32 for bf16 and f16).
+Array binary(BinaryOp op, const Array& a, double b, const OpScalars& scalars = {});
+Array binary(BinaryOp op, double a, const Array& b, const OpScalars& scalars = {});
 // Into `out`, which is contiguous, has the broadcast shape and may be the same view as an operand
 // that has that shape.
 void binary_into(BinaryOp op, const Array& a, const Array& b, Array& out);
+
+// a where `condition` (bool) is true, else b; all three broadcast.
+Array where(const Array& condition, const Array& a, const Array& b);
 
 // target += source, broadcast to target's shape. REQUIRES: target contiguous, one type.
 void accumulate(const Array& source, Array& target);

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "weft/array/launch.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/rows.h"
 
@@ -66,6 +68,8 @@ struct Problem {
   std::size_t type;
   std::int64_t item_bytes;
   const std::uint8_t* data;
+  // Of deviations, which are summed: a value for each output.
+  const double* shifts;
 };
 
 // The partial results of one part for all outputs.
@@ -76,17 +80,43 @@ struct Part {
 };
 
 double join(std::size_t op, double a, double b) {
-  if (op == static_cast<std::size_t>(ReduceOp::kSum)) return a + b;
+  switch (static_cast<ReduceOp>(op)) {
+    case ReduceOp::kSum:
+      return a + b;
+    case ReduceOp::kProduct:
+      return a * b;
+    case ReduceOp::kMin:
+      return b < a || b != b ? b : a;
+    case ReduceOp::kMax:
+      break;
+  }
   return b > a || b != b ? b : a;
 }
 
 double start_of(std::size_t op) {
-  return op == static_cast<std::size_t>(ReduceOp::kSum) ? 0.0 : -__builtin_inf();
+  switch (static_cast<ReduceOp>(op)) {
+    case ReduceOp::kSum:
+      return 0.0;
+    case ReduceOp::kProduct:
+      return 1.0;
+    case ReduceOp::kMin:
+      return __builtin_inf();
+    case ReduceOp::kMax:
+      break;
+  }
+  return -__builtin_inf();
+}
+
+double reduce_one(const Problem& problem, const void* x, std::int64_t step, std::int64_t count,
+                  std::int64_t output) {
+  const RowKernels& kernels = row_kernels();
+  if (problem.shifts == nullptr)
+    return kernels.reduce_row[problem.op][problem.type](x, step, count);
+  return kernels.deviation_row[problem.type](x, step, problem.shifts[output], count);
 }
 
 // Each output reduces its own runs along the last reduced axis.
 void reduce_rows(const Problem& problem, std::int64_t first, std::int64_t last, const Part& part) {
-  const ReduceRow row = row_kernels().reduce_row[problem.op][problem.type];
   Axes outer = problem.reduced;
   const auto [run, step] = outer.pop();
   for (std::int64_t output = first; output < last; ++output) {
@@ -97,7 +127,8 @@ void reduce_rows(const Problem& problem, std::int64_t first, std::int64_t last, 
       const std::int64_t inside = at % run;
       const std::int64_t count = std::min(run - inside, part.end - at);
       const std::int64_t offset = outer.offset(at / run) + inside * step;
-      state = join(problem.op, state, row(base + offset * problem.item_bytes, step, count));
+      state = join(problem.op, state,
+                   reduce_one(problem, base + offset * problem.item_bytes, step, count, output));
       at += count;
     }
     part.state[output] = state;
@@ -107,6 +138,7 @@ void reduce_rows(const Problem& problem, std::int64_t first, std::int64_t last, 
 // Neighbouring outputs reduce side by side, one reduced index after the other.
 void reduce_tiles(const Problem& problem, std::int64_t first, std::int64_t last, const Part& part) {
   const ReduceColumns columns = row_kernels().reduce_columns[problem.op][problem.type];
+  const DeviationColumns deviations = row_kernels().deviation_columns[problem.type];
   Axes outer = problem.kept;
   const auto [run, step] = outer.pop();
   for (std::int64_t output = first; output < last;) {
@@ -122,17 +154,17 @@ void reduce_tiles(const Problem& problem, std::int64_t first, std::int64_t last,
       const std::int64_t stop = std::min(length, begin + part.end - at);
       const std::int64_t base = offset + rows.offset(at / length);
       for (std::int64_t i = begin; i < stop; ++i) {
-        columns(problem.data + (base + i * stride) * problem.item_bytes, step, state, count);
+        const void* const x = problem.data + (base + i * stride) * problem.item_bytes;
+        if (problem.shifts == nullptr) {
+          columns(x, step, state, count);
+        } else {
+          deviations(x, step, problem.shifts + output, state, count);
+        }
       }
       at += stop - begin;
     }
     output += count;
   }
-}
-
-template <class T>
-void store(const double* states, std::int64_t outputs, double scale, T* out) {
-  for (std::int64_t i = 0; i < outputs; ++i) out[i] = static_cast<T>(states[i] * scale);
 }
 
 // All partial results, then joined into the first `outputs` values.
@@ -142,6 +174,7 @@ std::vector<double> run(const Problem& problem, std::int64_t outputs, std::int64
       outputs >= kTile ? 1 : std::max<std::int64_t>(1, (values + kPartValues - 1) / kPartValues);
   const std::int64_t part_values = (values + parts - 1) / std::max<std::int64_t>(parts, 1);
   std::vector<double> states(static_cast<std::size_t>(parts * outputs));
+  if (values == 0) return states;
   const bool side_by_side =
       problem.kept.count > 0 && problem.kept.strides[problem.kept.last()] == 1 &&
       (problem.reduced.count == 0 || problem.reduced.strides[problem.reduced.last()] != 1);
@@ -172,6 +205,81 @@ std::vector<double> run(const Problem& problem, std::int64_t outputs, std::int64
   return states;
 }
 
+Problem problem_of(ReduceOp op, const Array& source, AxisMask axes) {
+  Problem problem{{},
+                  {},
+                  static_cast<std::size_t>(op),
+                  stored_index(source.dtype()),
+                  static_cast<std::int64_t>(size_of(source.dtype())),
+                  static_cast<const std::uint8_t*>(source.raw_data()),
+                  nullptr};
+  for (int axis = 0; axis < source.ndim(); ++axis) {
+    Axes& group = (axes >> axis & 1U) != 0 ? problem.reduced : problem.kept;
+    group.push(source.shape()[axis], source.strides()[axis]);
+  }
+  return problem;
+}
+
+std::int64_t reduced_count(const Shape& shape, AxisMask axes) {
+  std::int64_t values = 1;
+  for (int axis = 0; axis < shape.size(); ++axis) {
+    if ((axes >> axis & 1U) != 0) values *= shape[axis];
+  }
+  return values;
+}
+
+void store(const std::vector<double>& states, double scale, Array& out) {
+  with_floating_dtype(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* const to = out.data<T>();
+    for (std::int64_t i = 0; i < out.size(); ++i) {
+      to[i] = static_cast<T>(states[static_cast<std::size_t>(i)] * scale);
+    }
+  });
+}
+
+std::int64_t join_integers(ReduceOp op, std::int64_t a, std::int64_t b) {
+  const auto left = static_cast<std::uint64_t>(a);
+  const auto right = static_cast<std::uint64_t>(b);
+  switch (op) {
+    case ReduceOp::kSum:
+      return static_cast<std::int64_t>(left + right);
+    case ReduceOp::kProduct:
+      return static_cast<std::int64_t>(left * right);
+    case ReduceOp::kMin:
+      return std::min(a, b);
+    case ReduceOp::kMax:
+      break;
+  }
+  return std::max(a, b);
+}
+
+// Integers and bool, as i64 rows.
+void reduce_integers(ReduceOp op, const Array& source, AxisMask axes, Array& out) {
+  std::vector<int> order;
+  for (const bool reduced : {false, true}) {
+    for (int axis = 0; axis < source.ndim(); ++axis) {
+      if (((axes >> axis & 1U) != 0) == reduced) order.push_back(axis);
+    }
+  }
+  const Array rows = source.permute(order).to(DType::kI64).contiguous();
+  Array states = Array::empty({out.size()}, DType::kI64);
+  const std::int64_t values = rows.size() / out.size();
+  const std::int64_t* const from = rows.data<std::int64_t>();
+  std::int64_t* const to = states.data<std::int64_t>();
+  const std::int64_t grain = std::max<std::int64_t>(1, 32'768 / values);
+  parallel_for(out.size(), grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::int64_t state = from[i * values];
+      for (std::int64_t j = 1; j < values; ++j) {
+        state = join_integers(op, state, from[i * values + j]);
+      }
+      to[i] = state;
+    }
+  });
+  out.copy_from(states.reshape(out.shape()));
+}
+
 }  // namespace
 
 Shape reduced_shape(const Shape& shape, AxisMask axes, bool keepdims) {
@@ -189,35 +297,49 @@ Shape reduced_shape(const Shape& shape, AxisMask axes, bool keepdims) {
 
 Array reduce(ReduceOp op, const Array& x, AxisMask axes, bool keepdims, double scale) {
   const Array source = x.strided();
-  Problem problem{{},
-                  {},
-                  static_cast<std::size_t>(op),
-                  float_index("reduce", x.dtype()),
-                  static_cast<std::int64_t>(size_of(x.dtype())),
-                  static_cast<const std::uint8_t*>(source.raw_data())};
-  std::int64_t values = 1;
-  for (int axis = 0; axis < source.ndim(); ++axis) {
-    const bool is_reduced = (axes >> axis & 1U) != 0;
-    Axes& group = is_reduced ? problem.reduced : problem.kept;
-    group.push(source.shape()[axis], source.strides()[axis]);
-    if (is_reduced) values *= source.shape()[axis];
-  }
-  Array out = Array::empty(reduced_shape(source.shape(), axes, keepdims), x.dtype());
+  const bool extreme = op == ReduceOp::kMax || op == ReduceOp::kMin;
+  const DType dtype = is_floating(x.dtype()) || extreme ? x.dtype() : DType::kI64;
+  Array out = Array::empty(reduced_shape(source.shape(), axes, keepdims), dtype);
   if (out.size() == 0) return out;
-  if (values == 0) {
-    if (op == ReduceOp::kMax) {
-      throw std::invalid_argument("[max] expected at least one value to reduce, got shape " +
+  if (reduced_count(source.shape(), axes) == 0) {
+    if (extreme) {
+      throw std::invalid_argument(std::string(op == ReduceOp::kMax ? "[max]" : "[min]") +
+                                  " expected at least one value to reduce, got shape " +
                                   to_string(x.shape()));
     }
-    out.fill(0.0 * scale);
+    out.fill(op == ReduceOp::kSum ? 0.0 * scale : 1.0);
     return out;
   }
-  const std::vector<double> states = run(problem, out.size(), values);
-  if (x.dtype() == DType::kF32) {
-    store(states.data(), out.size(), scale, out.data<float>());
-  } else {
-    store(states.data(), out.size(), scale, out.data<double>());
+  launch("reduce", {&source}, {&out}, [op, axes, scale](LaunchArrays in, LaunchArrays outputs) {
+    Array& result = outputs[0];
+    if (!is_floating(in[0].dtype())) {
+      reduce_integers(op, in[0], axes, result);
+      return;
+    }
+    store(run(problem_of(op, in[0], axes), result.size(), reduced_count(in[0].shape(), axes)),
+          scale, result);
+  });
+  return out;
+}
+
+Array variance(const Array& x, AxisMask axes, bool keepdims, double correction) {
+  const Array source = x.strided();
+  Array out = Array::empty(reduced_shape(source.shape(), axes, keepdims), x.dtype());
+  if (!is_floating(x.dtype())) {
+    throw std::invalid_argument("[var] expected floating values, got " +
+                                std::string(to_string(x.dtype())));
   }
+  if (out.size() == 0) return out;
+  launch("var", {&source}, {&out}, [axes, correction](LaunchArrays in, LaunchArrays outputs) {
+    Problem problem = problem_of(ReduceOp::kSum, in[0], axes);
+    const std::int64_t values = reduced_count(in[0].shape(), axes);
+    const auto count = static_cast<double>(values);
+    std::vector<double> means = run(problem, outputs[0].size(), values);
+    for (double& mean : means) mean /= count;
+    problem.shifts = means.data();
+    store(run(problem, outputs[0].size(), values), 1.0 / std::max(0.0, count - correction),
+          outputs[0]);
+  });
   return out;
 }
 

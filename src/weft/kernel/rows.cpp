@@ -22,4 +22,11 @@ std::size_t float_index(const char* kernel, DType dtype) {
                               std::string(to_string(dtype)));
 }
 
+std::size_t stored_index(DType dtype) {
+  WEFT_CHECK(is_floating(dtype));
+  if (dtype == DType::kBF16) return 2;
+  if (dtype == DType::kF16) return 3;
+  return dtype == DType::kF64 ? 1 : 0;
+}
+
 }  // namespace weft

@@ -2,7 +2,8 @@
 // raw memory, compiled once for each instruction set (rows_generic.cpp, rows_avx2.cpp).
 //
 // For this folder. Every loop gives the same bits in each build: no contraction, and sums have a
-// fixed number of lanes. Index 0 of the second dimension is f32, 1 is f64.
+// fixed number of lanes. Index 0 of the second dimension is f32, 1 is f64 (2 bf16, 3 f16 for
+// reductions).
 #pragma once
 
 #include <array>
@@ -10,24 +11,29 @@
 #include <cstdint>
 
 #include "weft/array/dtype.h"
+#include "weft/array/launch.h"
+#include "weft/kernel/elementwise_ops.h"
 
 namespace weft {
 
-inline constexpr std::size_t kUnaryOps = 7;
-inline constexpr std::size_t kBinaryOps = 12;
-inline constexpr std::size_t kReduceOps = 2;
+#define WEFT_COUNT(Name) +1
+inline constexpr std::size_t kUnaryOps = 0 WEFT_UNARY_OPS(WEFT_COUNT);
+inline constexpr std::size_t kBinaryOps = 0 WEFT_BINARY_OPS(WEFT_COUNT);
+#undef WEFT_COUNT
+inline constexpr std::size_t kReduceOps = 4;
 
-// Steps are in elements. `out` is dense.
-using UnaryRow = void (*)(const void* a, std::int64_t a_step, void* out, std::int64_t count);
-struct RowOperand {
-  const void* data;
-  std::int64_t step;
-};
-using BinaryRow = void (*)(RowOperand a, RowOperand b, void* out, std::int64_t count);
+// out[i] = f(operands[0][i], ...). `out` is dense, of the operands' type or bool; `scalars` are s
+// and t of elementwise_ops.h and may be null where an operation has none.
+using ElementwiseRow = void (*)(const RunOperand* operands, void* out, std::int64_t count,
+                                const double* scalars);
 // The reduction of one run.
 using ReduceRow = double (*)(const void* x, std::int64_t step, std::int64_t count);
 // state[i] = op(state[i], x[i]): `count` reductions side by side.
 using ReduceColumns = void (*)(const void* x, std::int64_t step, double* state, std::int64_t count);
+// The sum of (x - shift)^2 over one run, or side by side.
+using DeviationRow = double (*)(const void* x, std::int64_t step, double shift, std::int64_t count);
+using DeviationColumns = void (*)(const void* x, std::int64_t step, const double* shifts,
+                                  double* state, std::int64_t count);
 // out[i] = x[i] * scale where random word i of the row is at least `threshold`, else 0. `x` may be
 // null: then x[i] is 1. Word i is word (i % 64) / 16 of the Philox block with this key and counter
 // {block, row}, block = i / 64 * 16 + i % 16: an order that vector units give without a shuffle.
@@ -50,12 +56,17 @@ using AffineRow = void (*)(const void* x, Affine affine, void* out, std::int64_t
 
 template <class Function>
 using ByFloat = std::array<Function, 2>;
+// f32, f64, bf16, f16: reductions read all of them.
+template <class Function>
+using ByStored = std::array<Function, 4>;
 
 struct RowKernels {
-  std::array<ByFloat<UnaryRow>, kUnaryOps> unary;
-  std::array<ByFloat<BinaryRow>, kBinaryOps> binary;
-  std::array<ByFloat<ReduceRow>, kReduceOps> reduce_row;
-  std::array<ByFloat<ReduceColumns>, kReduceOps> reduce_columns;
+  std::array<ByFloat<ElementwiseRow>, kUnaryOps> unary;    // in the order of WEFT_UNARY_OPS
+  std::array<ByFloat<ElementwiseRow>, kBinaryOps> binary;  // in the order of WEFT_BINARY_OPS
+  std::array<ByStored<ReduceRow>, kReduceOps> reduce_row;  // sum, max, min, product
+  std::array<ByStored<ReduceColumns>, kReduceOps> reduce_columns;
+  ByStored<DeviationRow> deviation_row;
+  ByStored<DeviationColumns> deviation_columns;
   ByFloat<DropoutRowKernel> dropout;
   ByFloat<ExpRow> exp_shifted;
   ByFloat<AffineRow> affine;
@@ -71,5 +82,7 @@ const RowKernels& row_kernels();
 
 // 0 for f32, 1 for f64; throws std::invalid_argument naming `kernel` for others.
 std::size_t float_index(const char* kernel, DType dtype);
+// The index into ByStored; REQUIRES: a floating type.
+std::size_t stored_index(DType dtype);
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // The innermost loops: both builds give the same bits, and the values are right.
 #include "weft/kernel/rows.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/rng.h"
+#include "weft/kernel/elementwise.h"
 
 namespace weft {
 namespace {
@@ -56,12 +58,84 @@ TEST(ExpRow, EndsWell) {
 }
 
 TEST(TanhRow, IsAccurateEverywhere) {
-  constexpr std::size_t kTanh = 3;
   for (int i = 0; i < 21'000; ++i) {
     const float x = -12.0F + 0.00113F * static_cast<float>(i);
     float y = 0;
-    generic_row_kernels.unary[kTanh][0](&x, 1, &y, 1);
+    const RunOperand operand{&x, 1};
+    generic_row_kernels.unary[static_cast<std::size_t>(UnaryOp::kTanh)][0](&operand, &y, 1,
+                                                                           nullptr);
     ASSERT_LT(ulps(y, std::tanh(static_cast<double>(x))), 4.0) << x;
+  }
+}
+
+float unary_one(UnaryOp op, float x, std::array<double, 2> scalars = {}) {
+  float y = 0;
+  const RunOperand operand{&x, 1};
+  generic_row_kernels.unary[static_cast<std::size_t>(op)][0](&operand, &y, 1, scalars.data());
+  return y;
+}
+
+struct Accuracy {
+  UnaryOp op;
+  double (*exact)(double);
+  double low;
+  double high;
+  double ulps_max;
+};
+
+TEST(UnaryRows, AreAsAccurateAsTheyClaim) {
+  const auto log = [](double x) { return std::log(x); };
+  const auto erf = [](double x) { return std::erf(x); };
+  const auto expm1 = [](double x) { return std::expm1(x); };
+  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+  const auto log_sigmoid = [](double x) {
+    return x > 0 ? -std::log1p(std::exp(-x)) : x - std::log1p(std::exp(x));
+  };
+  const auto silu = [](double x) { return x / (1 + std::exp(-x)); };
+  const auto mish = [](double x) { return x * std::tanh(std::log1p(std::exp(x))); };
+  for (const Accuracy& row :
+       std::vector<Accuracy>{{UnaryOp::kLog, log, 1e-39, 3.0, 1.5},
+                             {UnaryOp::kLog, log, 0.9, 1.1, 1.5},
+                             {UnaryOp::kLog, log, 1.0, 3e38, 1.5},
+                             {UnaryOp::kErf, erf, -5.0, 5.0, 7.0},
+                             {UnaryOp::kErf, erf, -1e-3, 1e-3, 4.0},
+                             {UnaryOp::kExpm1, expm1, -20.0, 80.0, 6.0},
+                             {UnaryOp::kSigmoid, sigmoid, -80.0, 30.0, 4.0},
+                             {UnaryOp::kLogSigmoid, log_sigmoid, -30.0, 80.0, 4.0},
+                             {UnaryOp::kSilu, silu, -80.0, 30.0, 5.0},
+                             {UnaryOp::kMish, mish, -15.0, 30.0, 8.0}}) {
+    double worst = 0;
+    for (int i = 0; i <= 40'000; ++i) {
+      const auto x = static_cast<float>(row.low + (row.high - row.low) * i / 40'000.0);
+      worst = std::max(worst, ulps(unary_one(row.op, x), row.exact(static_cast<double>(x))));
+    }
+    EXPECT_LT(worst, row.ulps_max) << static_cast<int>(row.op) << " from " << row.low;
+  }
+}
+
+TEST(UnaryRows, EndWell) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(unary_one(UnaryOp::kLog, 0.0F), -inf);
+  EXPECT_EQ(unary_one(UnaryOp::kLog, inf), inf);
+  EXPECT_TRUE(std::isnan(unary_one(UnaryOp::kLog, -1.0F)));
+  EXPECT_EQ(unary_one(UnaryOp::kTanh, 100.0F), 1.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kTanh, -inf), -1.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kErf, inf), 1.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kErf, -1e20F), -1.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kSigmoid, -inf), 0.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kGelu, 100.0F), 100.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kGelu, -100.0F), 0.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kMish, 100.0F), 100.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kSoftplus, 1000.0F, {1.0, 20.0}), 1000.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kSoftplus, -1000.0F, {1.0, 20.0}), 0.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kRound, 2.5F), 2.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kRound, -1e30F), -1e30F);
+  EXPECT_EQ(unary_one(UnaryOp::kSign, -0.0F), 0.0F);
+  for (const UnaryOp op : {UnaryOp::kExp, UnaryOp::kLog, UnaryOp::kTanh, UnaryOp::kErf,
+                           UnaryOp::kSigmoid, UnaryOp::kGelu, UnaryOp::kGeluTanh, UnaryOp::kSilu,
+                           UnaryOp::kMish, UnaryOp::kSign, UnaryOp::kExpm1, UnaryOp::kClamp}) {
+    EXPECT_TRUE(std::isnan(unary_one(op, nan))) << static_cast<int>(op);
   }
 }
 
@@ -110,19 +184,22 @@ class RowBuilds : public testing::Test {
 
 TEST_F(RowBuilds, UnaryAndBinaryLoopsAgreeInEveryBit) {
   constexpr std::int64_t kCount = 1027;
+  static constexpr double kScalars[] = {0.7, 1.6};
   const std::vector<float> a = random_floats(2 * kCount, 1, 0.001, 9.0);
   const std::vector<float> b = random_floats(2 * kCount, 2, -3.0, 3.0);
   for (std::size_t op = 0; op < kUnaryOps; ++op) {
     for (const std::int64_t step : {1, 2, 0}) {
       expect_same(kCount, [&](const RowKernels& kernels, float* out) {
-        kernels.unary[op][0](a.data(), step, out, kCount);
+        const RunOperand operand{a.data(), step};
+        kernels.unary[op][0](&operand, out, kCount, kScalars);
       });
     }
   }
   for (std::size_t op = 0; op < kBinaryOps; ++op) {
     for (const auto& [step_a, step_b] : {std::pair{1, 1}, {1, 0}, {0, 1}, {2, 1}}) {
       expect_same(kCount, [&, x = step_a, z = step_b](const RowKernels& kernels, float* out) {
-        kernels.binary[op][0]({a.data(), x}, {b.data(), z}, out, kCount);
+        const RunOperand operands[] = {{a.data(), x}, {b.data(), z}};
+        kernels.binary[op][0](operands, out, kCount, kScalars);
       });
     }
   }
@@ -132,6 +209,7 @@ TEST_F(RowBuilds, ReductionsSoftmaxAndDropoutAgreeInEveryBit) {
   constexpr std::int64_t kCount = 70'003;
   const std::vector<float> x = random_floats(kCount, 3, -4.0, 4.0);
   for (std::size_t op = 0; op < kReduceOps; ++op) {
+    SCOPED_TRACE(op);
     EXPECT_EQ(generic_row_kernels.reduce_row[op][0](x.data(), 1, kCount),
               avx2_row_kernels.reduce_row[op][0](x.data(), 1, kCount));
     EXPECT_EQ(generic_row_kernels.reduce_row[op][0](x.data(), 3, kCount / 3),
