@@ -12,7 +12,8 @@ set -euo pipefail
 build_packages=(
   g++ cmake ninja-build
   libdnnl-dev libasio-dev libssl-dev libfmt-dev libspdlog-dev libxxhash-dev
-  libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libdeflate-dev
+  libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libdeflate-dev libpcre2-dev libpng-dev
+  libturbojpeg0-dev
   dataset-fashion-mnist
 )
 test_packages=(

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@
 #include "weft/base/bytes.h"
 
 namespace weft {
+
+class Tokenizer;
 
 enum class Split : std::uint8_t { kTrain, kTest };
 std::string_view to_string(Split split);
@@ -62,6 +65,7 @@ struct Dataset {
   std::int64_t vocabulary = 0;        // every token is below
   std::int64_t context = 0;           // T of a batch
   double characters_per_token = 1.0;  // turns a loss a token into bits a character
+  std::shared_ptr<const Tokenizer> tokenizer = nullptr;  // where it is known
 
   // kRows.
   Array rows = {};     // f32 [size, columns]

@@ -1,0 +1,116 @@
+#include "weft/data/text_file.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "weft/base/file.h"
+#include "weft/data/gzip.h"
+#include "weft/data/mapped_file.h"
+#include "weft/data/utf8.h"
+
+namespace weft {
+namespace {
+
+Status check_utf8(std::string_view text) {
+  const std::size_t valid = valid_utf8_prefix(text);
+  if (valid == text.size()) return {};
+  return corrupt(fmt::format("expected UTF-8, got byte {:02x} at offset {}",
+                             static_cast<std::uint8_t>(text[valid]), valid));
+}
+
+// The first nine tenths, or the rest; cut between two characters.
+std::string_view part_of(std::string_view text, Split split) {
+  std::size_t cut = text.size() / 10 * 9;
+  while (cut < text.size() && (static_cast<std::uint8_t>(text[cut]) & 0xC0U) == 0x80U) ++cut;
+  return split == Split::kTrain ? text.substr(0, cut) : text.substr(cut);
+}
+
+Status check_token_bytes(std::int64_t token_bytes) {
+  if (token_bytes == 1 || token_bytes == 2 || token_bytes == 4) return {};
+  return invalid_argument(
+      fmt::format("token file: expected 1, 2 or 4 bytes a token, got {}", token_bytes));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Tokenizer>> make_tokenizer(std::string_view name,
+                                                        std::string_view text) {
+  if (name == "byte") return std::shared_ptr<const Tokenizer>(make_byte_tokenizer());
+  if (name == "character") {
+    WEFT_TRY_ASSIGN(auto tokenizer, make_character_tokenizer(text));
+    return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
+  }
+  if (name.find_first_of("./") == std::string_view::npos) {
+    return invalid_argument(
+        fmt::format("tokenizer: expected byte, character or a path, got \"{}\"", name));
+  }
+  WEFT_TRY_ASSIGN(auto tokenizer, load_tokenizer(std::string(name)));
+  return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
+}
+
+Result<std::string> read_text(const std::string& path, std::size_t bytes_max) {
+  WEFT_TRY_ASSIGN(Bytes bytes, read_file(path, bytes_max));
+  if (is_gzip(bytes)) {
+    Result<Bytes> inflated = gunzip(bytes, bytes_max);
+    if (!inflated.ok()) return inflated.status().with_context(path);
+    bytes = std::move(*inflated);
+  }
+  std::string text = to_text(bytes);
+  WEFT_TRY(check_utf8(text).with_context(path));
+  return text;
+}
+
+Result<Dataset> make_text_dataset(std::string name, std::string_view text, Split split,
+                                  const TextOptions& options) {
+  WEFT_TRY(check_utf8(text).with_context(name));
+  WEFT_TRY_ASSIGN(std::shared_ptr<const Tokenizer> tokenizer,
+                  make_tokenizer(options.tokenizer, text));
+  const std::string_view part = part_of(text, split);
+  Result<std::vector<std::int32_t>> tokens = tokenizer->encode(part);
+  if (!tokens.ok()) return tokens.status().with_context(name);
+  WEFT_TRY_ASSIGN(Dataset dataset,
+                  make_token_dataset(std::move(name), pack_tokens(*tokens, tokenizer->vocabulary()),
+                                     tokenizer->vocabulary(), options.context));
+  dataset.split = split;
+  dataset.characters_per_token = static_cast<double>(count_characters(part)) /
+                                 static_cast<double>(std::max<std::size_t>(1, tokens->size()));
+  dataset.tokenizer = std::move(tokenizer);
+  return dataset;
+}
+
+Result<Dataset> open_token_file(const std::string& path, const TokenFileOptions& options) {
+  WEFT_TRY(check_token_bytes(options.token_bytes));
+  WEFT_TRY_ASSIGN(SharedBytes bytes, map_file(path));
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  if (options.header_bytes < 0 || options.header_bytes > size ||
+      (size - options.header_bytes) % options.token_bytes != 0) {
+    return corrupt(
+        fmt::format("{}: expected {} bytes of header and then {} bytes a token, got {} "
+                    "bytes",
+                    path, options.header_bytes, options.token_bytes, size));
+  }
+  const auto header = static_cast<std::size_t>(options.header_bytes);
+  TokenSpan tokens{bytes.slice(header, bytes.size() - header), options.token_bytes};
+  return make_token_dataset(path, std::move(tokens), options.vocabulary, options.context);
+}
+
+Status write_token_file(const std::string& path, std::span<const std::int32_t> tokens,
+                        std::int64_t token_bytes) {
+  WEFT_TRY(check_token_bytes(token_bytes));
+  const std::int64_t limit = std::int64_t{1} << (8 * std::min<std::int64_t>(token_bytes, 4));
+  Bytes bytes;
+  bytes.reserve(tokens.size() * static_cast<std::size_t>(token_bytes));
+  for (const std::int32_t token : tokens) {
+    if (token < 0 || token >= limit) {
+      return invalid_argument(
+          fmt::format("{}: expected tokens from 0 to {}, got {}", path, limit - 1, token));
+    }
+    for (std::int64_t byte = 0; byte < token_bytes; ++byte) {
+      bytes.push_back(static_cast<std::uint8_t>((token >> (8 * byte)) & 0xFF));
+    }
+  }
+  return write_file_atomically(path, bytes);
+}
+
+}  // namespace weft

@@ -1,0 +1,56 @@
+// Texts and files of tokens as datasets.
+//
+//   token file := token{..}, little-endian, 1, 2 or 4 bytes each, no header (as nanoGPT's
+//   train.bin)
+//
+// A token file is mapped, never loaded; its tokens are checked against the vocabulary when a
+// batch reads them. A text is checked to be UTF-8 when it is read. The train split of one text is
+// its first nine tenths of characters, the test split the rest.
+// Fails: kCorrupt "path: expected X, got Y"; kUnavailable where a file cannot be read;
+// kInvalidArgument on options that do not fit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "weft/data/dataset.h"
+#include "weft/data/tokenizer.h"
+
+namespace weft {
+
+inline constexpr std::size_t kTextBytesMax = std::size_t{1} << 30U;
+
+struct TextOptions {
+  // "byte", "character", or the path of a tokenizer file.
+  std::string tokenizer = "character";
+  std::int64_t context = 128;  // T
+};
+
+// "byte" and "character" need no file; the vocabulary of "character" is that of `text`.
+Result<std::shared_ptr<const Tokenizer>> make_tokenizer(std::string_view name,
+                                                        std::string_view text);
+
+// The whole text of a file, plain or gzip.
+Result<std::string> read_text(const std::string& path, std::size_t bytes_max = kTextBytesMax);
+
+// One split of `text`, which must be UTF-8.
+Result<Dataset> make_text_dataset(std::string name, std::string_view text, Split split,
+                                  const TextOptions& options);
+
+struct TokenFileOptions {
+  std::int64_t token_bytes = 2;
+  std::int64_t vocabulary = 65536;
+  std::int64_t context = 128;
+  std::int64_t header_bytes = 0;  // skipped
+};
+
+// All tokens of `path`.
+Result<Dataset> open_token_file(const std::string& path, const TokenFileOptions& options);
+// Replaces `path`. Fails also: kInvalidArgument on a token that does not fit into token_bytes.
+Status write_token_file(const std::string& path, std::span<const std::int32_t> tokens,
+                        std::int64_t token_bytes);
+
+}  // namespace weft
