@@ -19,17 +19,37 @@ Array ParameterArena::view(const Array& buffer, int index) const {
 void ParameterArena::zero_gradients() { gradients_.fill(0); }
 
 Array ParameterArena::add_state(std::string_view name) {
-  Array known = state(name);
-  if (known.defined()) return known;
-  states_.push_back({std::string(name), Array::zeros({layout_.num_elements()})});
+  if (const State* known = find_state(name); known != nullptr) return known->buffer;
+  states_.push_back({std::string(name), Array::zeros({layout_.num_elements()}), std::nullopt});
   return states_.back().buffer;
 }
 
-Array ParameterArena::state(std::string_view name) const {
-  for (const State& state : states_) {
-    if (state.name == name) return state.buffer;
+Array ParameterArena::add_state(std::string_view name, Layout layout) {
+  if (const State* known = find_state(name); known != nullptr) {
+    WEFT_CHECK(state_layout(name) == layout);
+    return known->buffer;
   }
-  return {};
+  Array buffer = Array::zeros({layout.num_elements()});
+  states_.push_back({std::string(name), std::move(buffer), std::move(layout)});
+  return states_.back().buffer;
+}
+
+const ParameterArena::State* ParameterArena::find_state(std::string_view name) const {
+  for (const State& state : states_) {
+    if (state.name == name) return &state;
+  }
+  return nullptr;
+}
+
+Array ParameterArena::state(std::string_view name) const {
+  const State* known = find_state(name);
+  return known != nullptr ? known->buffer : Array();
+}
+
+const Layout& ParameterArena::state_layout(std::string_view name) const {
+  const State* known = find_state(name);
+  WEFT_CHECK(known != nullptr);
+  return known->layout.has_value() ? *known->layout : layout_;
 }
 
 std::vector<std::string> ParameterArena::state_names() const {

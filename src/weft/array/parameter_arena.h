@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,8 +52,12 @@ class ParameterArena {
 
   // A further buffer of the same layout, zeros at first; the same name gives the same buffer.
   Array add_state(std::string_view name);
+  // The same with a layout of its own, for state that is smaller than the parameters, or counts.
+  Array add_state(std::string_view name, Layout layout);
   // Undefined if there is none of that name.
   Array state(std::string_view name) const;
+  // The layout of that state's buffer. REQUIRES: it is there.
+  const Layout& state_layout(std::string_view name) const;
   // In the order of their first add_state.
   std::vector<std::string> state_names() const;
 
@@ -60,7 +65,10 @@ class ParameterArena {
   struct State {
     std::string name;
     Array buffer;
+    std::optional<Layout> layout;  // none: that of the parameters
   };
+  const State* find_state(std::string_view name) const;
+
   Layout layout_;
   Array parameters_;
   Array gradients_;

@@ -21,22 +21,25 @@ constexpr std::string_view kFileEnding = ".safetensors";
 // One entry of one buffer of the arena, as it is called in the file.
 struct Slice {
   std::string name;
-  int index = 0;  // in the layout
-  Array buffer;   // the whole one
+  Array values;  // a view
 };
+
+void add_slices(const Array& buffer, const Layout& layout, const std::string& prefix,
+                std::vector<Slice>& slices) {
+  for (const LayoutEntry& entry : layout.entries()) {
+    slices.push_back(
+        {prefix + entry.name,
+         buffer.as_strided(entry.shape, contiguous_strides(entry.shape), entry.offset)});
+  }
+}
 
 std::vector<Slice> slices_of(const ParameterArena& arena, LoadState what) {
   std::vector<Slice> slices;
-  for (int i = 0; i < arena.size(); ++i) {
-    slices.push_back({arena.layout()[i].name, i, arena.parameter_buffer()});
-  }
+  add_slices(arena.parameter_buffer(), arena.layout(), "", slices);
   if (what == LoadState::kParameters) return slices;
   for (const std::string& state : arena.state_names()) {
-    const Array buffer = arena.state(state);
-    for (int i = 0; i < arena.size(); ++i) {
-      slices.push_back(
-          {fmt::format("{}{}/{}", kStatePrefix, state, arena.layout()[i].name), i, buffer});
-    }
+    add_slices(arena.state(state), arena.state_layout(state),
+               fmt::format("{}{}/", kStatePrefix, state), slices);
   }
   return slices;
 }
@@ -44,8 +47,8 @@ std::vector<Slice> slices_of(const ParameterArena& arena, LoadState what) {
 std::vector<SafetensorsTensor> tensors_of(const ParameterArena& arena) {
   std::vector<SafetensorsTensor> tensors;
   for (const Slice& slice : slices_of(arena, LoadState::kAll)) {
-    const Array values = arena.view(slice.buffer, slice.index);
-    tensors.push_back({slice.name, DType::kF32, values.shape(), as_bytes(values.flat<float>())});
+    const auto values = std::span<const float>(slice.values.flat<float>());
+    tensors.push_back({slice.name, DType::kF32, slice.values.shape(), as_bytes(values)});
   }
   return tensors;
 }
@@ -96,10 +99,10 @@ Result<CheckpointInfo> info_of(const SafetensorsView& view) {
 bool is_state(const SafetensorsEntry& entry) { return entry.name.starts_with(kStatePrefix); }
 
 // That the file holds exactly what `slices` ask for. With kParameters its states do not count.
-Status check_entries(const SafetensorsView& view, const ParameterArena& arena,
-                     const std::vector<Slice>& slices, LoadState what) {
+Status check_entries(const SafetensorsView& view, const std::vector<Slice>& slices,
+                     LoadState what) {
   for (const Slice& slice : slices) {
-    const Shape& shape = arena.layout()[slice.index].shape;
+    const Shape& shape = slice.values.shape();
     const SafetensorsEntry* entry = view.find(slice.name);
     if (entry == nullptr) {
       return invalid_argument(
@@ -155,16 +158,16 @@ Result<CheckpointInfo> read_state_info(ByteSpan bytes) {
 Result<CheckpointInfo> load_state(ByteSpan bytes, ParameterArena& arena, LoadState what) {
   WEFT_TRY_ASSIGN(const SafetensorsView view, parse_safetensors(bytes));
   WEFT_TRY_ASSIGN(CheckpointInfo info, info_of(view));
-  const std::vector<Slice> slices = slices_of(arena, what);
-  WEFT_TRY(check_entries(view, arena, slices, what));
+  std::vector<Slice> slices = slices_of(arena, what);
+  WEFT_TRY(check_entries(view, slices, what));
   WEFT_TRY_ASSIGN(const std::string layout, text_field(view, "layout"));
   if (layout != to_hex(arena.layout().hash())) {
     return invalid_argument(fmt::format("checkpoint: expected the layout {}, got {}",
                                         to_hex(arena.layout().hash()), layout));
   }
-  for (const Slice& slice : slices) {
+  for (Slice& slice : slices) {
     const ByteSpan values = view.find(slice.name)->values;
-    Array target = arena.view(slice.buffer, slice.index);
+    Array& target = slice.values;
     std::copy(values.begin(), values.end(), static_cast<std::uint8_t*>(target.raw_data()));
   }
   return info;

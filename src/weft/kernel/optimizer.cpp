@@ -6,6 +6,7 @@
 #include "weft/base/parallel.h"
 #include "weft/kernel/cpu/flat_loops.h"
 #include "weft/kernel/cpu/isa.h"
+#include "weft/kernel/cpu/optimizer_loops.h"
 
 namespace weft {
 namespace {
@@ -67,6 +68,14 @@ void adam_step(const AdamConstants& constants, std::span<const float> gradients,
       .weight_decay = static_cast<float>(decoupled ? 0.0 : constants.weight_decay),
       .shrink = static_cast<float>(shrink),
   };
+  if (!state.variance_max.empty()) {
+    WEFT_CHECK(state.variance_max.size() == parameters.size());
+    const AmsgradPass largest{pass, state.variance_max.data()};
+    const OptimizerLoops& loops = optimizer_loops();
+    parallel_for(static_cast<std::int64_t>(parameters.size()), kGrain,
+                 [&](std::int64_t begin, std::int64_t end) { loops.amsgrad(largest, begin, end); });
+    return;
+  }
   const FlatLoops& loops = flat_loops();
   parallel_for(static_cast<std::int64_t>(parameters.size()), kGrain,
                [&](std::int64_t begin, std::int64_t end) { loops.adam(pass, begin, end); });

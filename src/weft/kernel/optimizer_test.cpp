@@ -8,6 +8,7 @@
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
 #include "weft/kernel/cpu/flat_loops.h"
+#include "weft/kernel/cpu/optimizer_loops.h"
 
 namespace weft {
 namespace {
@@ -141,6 +142,46 @@ TEST(FlatLoops, BothBuildsGiveTheSameBits) {
   EXPECT_EQ(results[0], results[1]);
 }
 #endif
+
+// The loops of both instruction sets on the same input, odd sizes included.
+TEST(OptimizerLoops, HaveTheSameBitsOnEveryInstructionSet) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP();
+  std::vector<std::vector<float>> results;
+  for (const OptimizerLoops* loops : {&kOptimizerLoopsGeneric, &kOptimizerLoopsAvx2}) {
+    constexpr std::int64_t kRows = 37;
+    constexpr std::int64_t kColumns = 53;
+    constexpr std::int64_t kSize = kRows * kColumns;
+    std::vector<float> p = random(kSize, 1);
+    const std::vector<float> g = random(kSize, 2);
+    std::vector<float> a(kSize, 0.3F);
+    std::vector<float> b(kSize, 0.2F);
+    std::vector<float> c(kSize, 0.1F);
+    AdamPass adam = {g.data(), a.data(), b.data(), p.data(), 0.9F, 0.1F, 0.99F,
+                     0.01F,    0.1F,     0.5F,     1e-8F,    0.1F, 0.9F};
+    loops->amsgrad({adam, c.data()}, 0, kSize);
+    loops->adagrad({g.data(), a.data(), p.data(), 0.1F, 1e-8F, 0.1F}, 0, kSize);
+    loops->rms_prop(
+        {g.data(), a.data(), b.data(), c.data(), p.data(), 0.1F, 0.9F, 0.1F, 0.9F, 1e-3F, 0.1F}, 0,
+        kSize);
+    loops->adadelta({g.data(), a.data(), c.data(), p.data(), 0.1F, 0.9F, 0.1F, 1e-6F, 0.1F}, 0,
+                    kSize);
+    loops->lion({g.data(), a.data(), p.data(), 0.1F, 0.9F, 0.1F, 0.99F, 0.01F, 0.9F}, 0, kSize);
+    const FactoredPass factored = {g.data(), a.data(), b.data(), kColumns};
+    loops->factored_update(factored, 0.9F, p.data(), 0, kRows);
+    std::vector<double> sums(kColumns);
+    loops->column_squares(factored, kRows, sums.data(), 0, kColumns);
+    sums.push_back(loops->scaled_squares(factored, 5));
+    sums.push_back(loops->sum_of_squares(p.data(), 0, kSize));
+    loops->product({p.data(), g.data(), c.data(), kColumns, kRows, 1.5F, 0.5F}, 0, 37);
+    for (std::vector<float>* values : {&a, &b, &c})
+      p.insert(p.end(), values->begin(), values->end());
+    for (const double sum : sums) p.push_back(static_cast<float>(sum));
+    results.push_back(p);
+  }
+  EXPECT_EQ(results[0], results[1]);
+#endif
+}
 
 }  // namespace
 }  // namespace weft

@@ -11,29 +11,30 @@ class AdamFamily : public Optimizer {
       : Optimizer(arena, options),
         mean_(arena.add_state("mean")),
         variance_(arena.add_state("variance")),
-        weight_decay_(weight_decay) {}
+        weight_decay_(weight_decay) {
+    if (options.amsgrad) variance_max_ = arena.add_state("variance_max");
+  }
 
  private:
-  void apply(ArenaRange range, std::span<const float> gradients,
+  void apply(const ArenaRange& range, std::span<const float> gradients,
              std::span<float> parameters) override {
     const AdamConstants constants = {
-        .learning_rate = learning_rate(),
+        .learning_rate = rate_of(range),
         .beta1 = options().beta1,
         .beta2 = options().beta2,
         .epsilon = options().epsilon,
-        .weight_decay = options().weight_decay,
+        .weight_decay = range.weight_decay,
         .decoupled_weight_decay = weight_decay_ == WeightDecay::kDecoupled,
         .step = steps() + 1,
     };
-    const auto begin = static_cast<std::size_t>(range.begin);
-    const auto size = static_cast<std::size_t>(range.size());
-    const AdamState state = {.mean = mean_.flat<float>().subspan(begin, size),
-                             .variance = variance_.flat<float>().subspan(begin, size)};
+    AdamState state = {.mean = range.of(mean_), .variance = range.of(variance_)};
+    if (variance_max_.defined()) state.variance_max = range.of(variance_max_);
     adam_step(constants, gradients, state, parameters);
   }
 
   Array mean_;
   Array variance_;
+  Array variance_max_;  // undefined unless AMSGrad
   WeightDecay weight_decay_;
 };
 

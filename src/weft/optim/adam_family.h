@@ -9,7 +9,7 @@ namespace weft {
 
 enum class WeightDecay { kInGradient, kDecoupled };
 
-// State "mean" and "variance".
+// State "mean" and "variance", with AMSGrad also "variance_max".
 std::unique_ptr<Optimizer> make_adam_family(const OptimizerOptions& options, ParameterArena& arena,
                                             WeightDecay weight_decay);
 

@@ -10,6 +10,7 @@
 namespace weft {
 namespace {
 
+constexpr std::int64_t kGrain = 32 * 1024;  // values that are worth a second thread
 constexpr std::size_t kBlock = 4096;  // values summed by one thread; fixes the order of the sum
 
 double sum_of_squares(std::span<const float> values) {
@@ -39,8 +40,25 @@ double clip_by_global_norm(std::span<float> gradients, double norm_max) {
   const double norm = global_norm(gradients);
   if (!std::isfinite(norm) || norm <= norm_max) return norm;
   const auto scale = static_cast<float>(norm_max / norm);
-  for (float& gradient : gradients) gradient *= scale;
+  float* const values = gradients.data();
+  parallel_for(static_cast<std::int64_t>(gradients.size()), kGrain,
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) values[i] *= scale;
+               });
   return norm;
+}
+
+void clip_by_value(std::span<float> gradients, double value_max) {
+  WEFT_CHECK(value_max > 0.0);
+  const auto high = static_cast<float>(value_max);
+  float* const values = gradients.data();
+  parallel_for(static_cast<std::int64_t>(gradients.size()), kGrain,
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   const float value = values[i] > high ? high : values[i];
+                   values[i] = value < -high ? -high : value;
+                 }
+               });
 }
 
 }  // namespace weft

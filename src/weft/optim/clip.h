@@ -1,4 +1,4 @@
-// Gradient clipping by the global norm.
+// Gradient clipping by the global norm and by value.
 #pragma once
 
 #include <span>
@@ -13,5 +13,8 @@ double global_norm(std::span<const float> values);
 // IMPLEMENTATION: Pascanu, Mikolov, Bengio, "On the difficulty of training recurrent neural
 // networks", ICML 2013, algorithm 1.
 double clip_by_global_norm(std::span<float> gradients, double norm_max);
+
+// Moves every value into [-value_max, value_max]; value_max > 0. A NaN stays one.
+void clip_by_value(std::span<float> gradients, double value_max);
 
 }  // namespace weft

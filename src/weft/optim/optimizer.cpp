@@ -1,5 +1,6 @@
 #include "weft/optim/optimizer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,17 +8,45 @@
 namespace weft {
 namespace {
 
-// The arena without its buffers, as few ranges as possible.
-std::vector<ArenaRange> trained_ranges(const Layout& layout) {
+// The settings of one parameter; begin and end are not set.
+ArenaRange settings_of(const LayoutEntry& entry, const OptimizerOptions& options, bool& frozen) {
+  ArenaRange range;
+  const bool weight = entry.kind == ParameterKind::kWeight;
+  range.weight_decay = weight || options.decay_biases_and_norms ? options.weight_decay : 0.0;
+  frozen = entry.kind == ParameterKind::kBuffer;
+  for (const ParameterGroup& group : options.groups) {
+    if (!belongs_to(group, entry)) continue;
+    range.rate_factor = group.rate_factor;
+    range.weight_decay = group.weight_decay.value_or(range.weight_decay);
+    frozen = frozen || group.frozen;
+    break;
+  }
+  return range;
+}
+
+// The arena without its buffers and frozen parameters, as few ranges as `unit` allows.
+std::vector<ArenaRange> trained_ranges(const Layout& layout, const OptimizerOptions& options,
+                                       RangeUnit unit) {
   std::vector<ArenaRange> ranges;
   for (int i = 0; i < layout.size(); ++i) {
-    if (layout[i].kind == ParameterKind::kBuffer) continue;
-    const std::int64_t begin = layout[i].offset;
-    const std::int64_t end = i + 1 < layout.size() ? layout[i + 1].offset : layout.num_elements();
-    if (!ranges.empty() && ranges.back().end == begin) {
-      ranges.back().end = end;
+    bool frozen = false;
+    ArenaRange range = settings_of(layout[i], options, frozen);
+    if (frozen) continue;
+    range.entry = i;
+    range.begin = layout[i].offset;
+    if (unit == RangeUnit::kParameter) {
+      range.end = range.begin + layout[i].shape.num_elements();
+      ranges.push_back(range);
+      continue;
+    }
+    range.end = i + 1 < layout.size() ? layout[i + 1].offset : layout.num_elements();
+    const bool same = !ranges.empty() && ranges.back().end == range.begin &&
+                      ranges.back().rate_factor == range.rate_factor &&
+                      ranges.back().weight_decay == range.weight_decay;
+    if (same) {
+      ranges.back().end = range.end;
     } else {
-      ranges.push_back({begin, end});
+      ranges.push_back(range);
     }
   }
   return ranges;
@@ -44,8 +73,10 @@ std::vector<std::string> optimizer_names() {
   return names;
 }
 
-Optimizer::Optimizer(ParameterArena& arena, OptimizerOptions options)
-    : arena_(arena), options_(std::move(options)), ranges_(trained_ranges(arena.layout())) {}
+Optimizer::Optimizer(ParameterArena& arena, OptimizerOptions options, RangeUnit unit)
+    : arena_(arena),
+      options_(std::move(options)),
+      ranges_(trained_ranges(arena.layout(), options_, unit)) {}
 
 void Optimizer::step(std::span<const float> gradients) {
   const std::span<float> parameters = arena_.parameters();
@@ -79,10 +110,30 @@ Status check_options(const OptimizerOptions& options) {
                    "a number in [0, 1]", options.dampening));
   WEFT_TRY(require(decay(options.beta1), "beta1", fraction, options.beta1));
   WEFT_TRY(require(decay(options.beta2), "beta2", fraction, options.beta2));
+  WEFT_TRY(require(decay(options.smoothing), "smoothing", fraction, options.smoothing));
+  WEFT_TRY(require(options.clip_threshold > 0.0, "clip_threshold", "a number above 0",
+                   options.clip_threshold));
+  WEFT_TRY(require(options.rest_rate_factor >= 0.0, "rest_rate_factor", not_negative,
+                   options.rest_rate_factor));
   if (options.nesterov && (options.momentum == 0.0 || options.dampening != 0.0)) {
     return invalid_argument(
         fmt::format("optimizer nesterov: expected momentum above 0 and dampening 0, got {} and {}",
                     options.momentum, options.dampening));
+  }
+  return {};
+}
+
+// A group that fits nothing is a slip of the pen.
+Status check_groups(const OptimizerOptions& options, const Layout& layout) {
+  for (const ParameterGroup& group : options.groups) {
+    const std::vector<LayoutEntry>& entries = layout.entries();
+    const bool fits = std::any_of(entries.begin(), entries.end(), [&](const LayoutEntry& entry) {
+      return entry.kind != ParameterKind::kBuffer && belongs_to(group, entry);
+    });
+    if (fits) continue;
+    return invalid_argument(fmt::format(
+        "optimizer groups: expected a pattern that fits a parameter, got \"{}\"; \"{}\" is one",
+        group.pattern, entries.empty() ? std::string() : entries.front().name));
   }
   return {};
 }
@@ -94,6 +145,7 @@ Result<std::unique_ptr<Optimizer>> make_optimizer(const OptimizerOptions& option
   for (const OptimizerDef* def : optimizer_table()) {
     if (def->name != options.name) continue;
     WEFT_TRY(check_options(options));
+    WEFT_TRY(check_groups(options, arena.layout()));
     return def->make(options, arena);
   }
   return invalid_argument(fmt::format("optimizer: expected one of {}, got \"{}\"",

@@ -3,8 +3,8 @@
 // Where it stands: train step, after the exchange -> Optimizer -> the arena's parameters. One file
 // NAME_optimizer.cpp each; see docs/HACKING.md to add one. State lives in the arena under names
 // ("momentum"), so state transfer, checkpoints and the state hash see it without asking.
-// The arithmetic is elementwise in one fixed order: equal inputs give equal bits on every peer.
-// Buffers (running statistics) are left alone.
+// The arithmetic has one fixed order: equal inputs give equal bits on every peer, for any
+// instruction set and number of threads. Buffers (running statistics) are left alone.
 // Threads: the training thread's.
 #pragma once
 
@@ -17,29 +17,54 @@
 
 #include "weft/array/parameter_arena.h"
 #include "weft/base/status.h"
+#include "weft/optim/parameter_group.h"
 
 namespace weft {
 
 struct OptimizerOptions {
   std::string name = "sgd";
   double learning_rate = 0.01;
-  double weight_decay = 0.0;
-  // sgd
+  double weight_decay = 0.0;  // decoupled: adamw, adafactor, lion, muon; else in the gradient
+  // sgd, rmsprop, muon
   double momentum = 0.0;
-  double dampening = 0.0;
-  bool nesterov = false;
-  // adam, adamw
+  double dampening = 0.0;  // sgd
+  bool nesterov = false;   // sgd, muon
+  // adam, adamw, lion; muon for what it does not orthogonalise
   double beta1 = 0.9;
   double beta2 = 0.999;
-  double epsilon = 1e-8;
+  double epsilon = 1e-8;  // all that divide, but adafactor
+  bool amsgrad = false;   // adam, adamw
+  // rmsprop, adadelta: share of the old mean of squares
+  double smoothing = 0.99;
+  bool centered = false;  // rmsprop
+  // adafactor: the rate is at most 1 / sqrt(step); it is relative to the parameter's own scale
+  bool relative_step = true;
+  bool scale_parameter = true;
+  double clip_threshold = 1.0;  // largest root mean square of an update
+  // muon: learning rate of what is not orthogonalised, as a factor
+  double rest_rate_factor = 0.015;
+  // Other settings for some parameters; the first group that fits holds.
+  std::vector<ParameterGroup> groups = {};
+  // Whether weight_decay reaches biases and the scales and shifts of norms, which no group names.
+  bool decay_biases_and_norms = true;
 };
 
-// Elements [begin, end) of the arena.
+// Elements [begin, end) of the arena and what holds for all of them.
 struct ArenaRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
+  int entry = 0;  // of the layout: the first in the range, or the only one
+  double rate_factor = 1.0;
+  double weight_decay = 0.0;
   std::int64_t size() const { return end - begin; }
+  std::span<float> of(Array& buffer) const {
+    return buffer.flat<float>().subspan(static_cast<std::size_t>(begin),
+                                        static_cast<std::size_t>(size()));
+  }
 };
+
+// What an optimizer gets at a time: as much as has equal settings, or one parameter.
+enum class RangeUnit : std::uint8_t { kSettings, kParameter };
 
 class Optimizer {
  public:
@@ -62,14 +87,17 @@ class Optimizer {
 
  protected:
   // Borrows `arena`, which must outlive this.
-  Optimizer(ParameterArena& arena, OptimizerOptions options);
+  Optimizer(ParameterArena& arena, OptimizerOptions options, RangeUnit unit = RangeUnit::kSettings);
 
-  // Part of a step: spans of equal length over one range without buffers. steps() is still the
-  // number of steps before this one.
-  virtual void apply(ArenaRange range, std::span<const float> gradients,
+  // Part of a step: spans of equal length over one range without buffers or frozen parameters.
+  // steps() is still the number of steps before this one.
+  virtual void apply(const ArenaRange& range, std::span<const float> gradients,
                      std::span<float> parameters) = 0;
 
   const OptimizerOptions& options() const { return options_; }
+  double rate_of(const ArenaRange& range) const {
+    return options_.learning_rate * range.rate_factor;
+  }
   ParameterArena& arena() { return arena_; }
 
  private:
@@ -89,8 +117,9 @@ std::span<const OptimizerDef* const> optimizer_table();
 std::vector<std::string> optimizer_names();
 
 // Adds its state to `arena`, which it borrows. Fails: kInvalidArgument for an unknown name (lists
-// the known ones) or a value out of range (learning_rate, weight_decay, epsilon >= 0; momentum,
-// beta1 and beta2 in [0, 1); Nesterov needs momentum and no dampening).
+// the known ones), a value out of range (learning_rate, weight_decay, epsilon >= 0; momentum,
+// beta1, beta2 and smoothing in [0, 1); Nesterov needs momentum and no dampening), or a group that
+// fits no parameter.
 Result<std::unique_ptr<Optimizer>> make_optimizer(const OptimizerOptions& options,
                                                   ParameterArena& arena);
 

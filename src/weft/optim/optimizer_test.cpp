@@ -75,6 +75,22 @@ std::vector<OptimizerOptions> cases() {
   };
 }
 
+// One more for every other optimizer; golden tests hold their formulas.
+std::vector<OptimizerOptions> all_cases() {
+  std::vector<OptimizerOptions> all = cases();
+  const std::vector<OptimizerOptions> more = {
+      {.name = "adam", .learning_rate = 0.01, .amsgrad = true},
+      {.name = "adagrad", .learning_rate = 0.1},
+      {.name = "rmsprop", .learning_rate = 0.01, .momentum = 0.9, .centered = true},
+      {.name = "adadelta", .learning_rate = 1.0},
+      {.name = "lion", .learning_rate = 0.01},
+      {.name = "adafactor", .learning_rate = 0.1},
+      {.name = "muon", .learning_rate = 0.1, .momentum = 0.9, .nesterov = true},
+  };
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
 std::unique_ptr<Optimizer> make_or_die(const OptimizerOptions& options, ParameterArena& arena) {
   Result<std::unique_ptr<Optimizer>> made = make_optimizer(options, arena);
   EXPECT_TRUE(made.ok()) << made.status().message();
@@ -116,13 +132,23 @@ TEST(Optimizer, FirstAdamStepHasTheSizeOfTheLearningRate) {
   EXPECT_NEAR(arena.parameters()[1], 0.125, 1e-6);
 }
 
+// Rates that suit the quadratic below; 0.05 where nothing is said.
+double rate_for(const std::string& name) {
+  static const std::map<std::string, double> kRates = {
+      {"adadelta", 20.0}, {"adafactor", 0.3}, {"adagrad", 1.0}, {"muon", 4.0}};
+  const auto found = kRates.find(name);
+  return found != kRates.end() ? found->second : 0.05;
+}
+
 TEST(Optimizer, EveryOptimizerReachesTheMinimumOfAQuadratic) {
   for (const OptimizerDef* def : optimizer_table()) {
     ParameterArena arena(vector_layout(3));
     const float target[] = {1.0F, -2.0F, 0.5F};
-    const auto optimizer = make_or_die({.name = def->name, .learning_rate = 0.05}, arena);
+    const double rate = rate_for(def->name);
+    const auto optimizer =
+        make_or_die({.name = def->name, .learning_rate = rate, .relative_step = false}, arena);
     for (int step = 0; step < 1000; ++step) {
-      optimizer->set_learning_rate(0.05 * (1.0 - step / 1000.0));
+      optimizer->set_learning_rate(rate * (1.0 - step / 1000.0));
       for (std::size_t i = 0; i < 3; ++i) {
         const float curvature = static_cast<float>(i + 1);
         arena.gradients()[i] = curvature * (arena.parameters()[i] - target[i]);
@@ -136,7 +162,7 @@ TEST(Optimizer, EveryOptimizerReachesTheMinimumOfAQuadratic) {
 }
 
 TEST(Optimizer, StateInTheArenaAndTheStepCountAreTheWholeState) {
-  for (const OptimizerOptions& options : cases()) {
+  for (const OptimizerOptions& options : all_cases()) {
     ParameterArena straight(vector_layout(20));
     ParameterArena resumed(vector_layout(20));
     const auto first = make_or_die(options, straight);
@@ -166,7 +192,7 @@ TEST(Optimizer, StateInTheArenaAndTheStepCountAreTheWholeState) {
 }
 
 TEST(Optimizer, BuffersAndGapsStayAsTheyAre) {
-  for (const OptimizerOptions& base : cases()) {
+  for (const OptimizerOptions& base : all_cases()) {
     Layout layout;
     layout.add("a", {3});
     layout.add("running_mean", {3}, ParameterKind::kBuffer);
@@ -189,29 +215,110 @@ TEST(Optimizer, BuffersAndGapsStayAsTheyAre) {
 }
 
 TEST(Optimizer, SameBitsForAnyThreadCount) {
-  constexpr std::int64_t kSize = 300000;
-  for (const OptimizerOptions& options : cases()) {
+  Layout layout;
+  layout.add("first.weight", {300, 401});
+  layout.add("second.weight", {70, 33});
+  layout.add("bias", {40001}, ParameterKind::kBias);
+  layout.add("head.weight", {10, 70});
+  for (const OptimizerOptions& options : all_cases()) {
     std::map<int, std::vector<float>> results;
     for (const int threads : {1, 2, 3}) {
       set_thread_count(threads);
-      ParameterArena arena(vector_layout(kSize));
+      ParameterArena arena(layout);
       const auto optimizer = make_or_die(options, arena);
       Rng rng(9);
-      for (float& value : arena.parameter(0).flat<float>()) {
-        value = static_cast<float>(rng.uniform());
-      }
+      for (int i = 0; i < arena.size(); ++i) fill_normal_values(arena.parameter(i), rng);
       for (int step = 0; step < 2; ++step) {
-        for (float& value : arena.gradient(0).flat<float>()) {
-          value = static_cast<float>(rng.uniform() - 0.5);
-        }
+        for (int i = 0; i < arena.size(); ++i) fill_normal_values(arena.gradient(i), rng);
         optimizer->step();
       }
-      results[threads] = arena.parameter(0).to_vector<float>();
+      results[threads].assign(arena.parameters().begin(), arena.parameters().end());
     }
     set_thread_count(1);
-    EXPECT_EQ(results[1], results[2]);
-    EXPECT_EQ(results[1], results[3]);
+    EXPECT_EQ(results[1], results[2]) << options.name;
+    EXPECT_EQ(results[1], results[3]) << options.name;
   }
+}
+
+TEST(Optimizer, AdafactorKeepsOneValueARowAndOneAColumn) {
+  Layout layout;
+  layout.add("kernel", {64, 32, 3, 3});
+  layout.add("bias", {64}, ParameterKind::kBias);
+  layout.add("running", {64}, ParameterKind::kBuffer);
+  ParameterArena arena(layout);
+  const auto optimizer = make_or_die({.name = "adafactor"}, arena);
+  EXPECT_EQ(arena.state("variance_rows").size(), 64);
+  EXPECT_EQ(arena.state("variance_columns").size(), 32 * 9);
+  EXPECT_EQ(arena.state("variance").size(), 64);
+}
+
+// Singular values: U V^T has all 1; Newton-Schulz comes near.
+TEST(Optimizer, MuonMovesAHiddenMatrixByANearlyOrthogonalOne) {
+  Layout layout;
+  layout.add("hidden", {6, 4});
+  layout.add("head", {3, 6});
+  ParameterArena arena(layout);
+  const auto optimizer = make_or_die({.name = "muon", .learning_rate = 1.0}, arena);
+  Rng rng(5);
+  fill_normal_values(arena.gradient(0), rng);
+  optimizer->step();
+  const std::vector<float> x = arena.parameter(0).to_vector<float>();
+  for (std::size_t a = 0; a < 4; ++a) {
+    for (std::size_t b = 0; b < 4; ++b) {
+      double product = 0;
+      for (std::size_t i = 0; i < 6; ++i) {
+        product += static_cast<double>(x[i * 4 + a]) * static_cast<double>(x[i * 4 + b]);
+      }
+      EXPECT_NEAR(product / 1.5, a == b ? 1.0 : 0.0, 0.5);  // the scale is sqrt(6 / 4)
+    }
+  }
+}
+
+TEST(Optimizer, GroupsChangeRateDecayAndFreeze) {
+  Layout layout;
+  layout.add("a.weight", {2});
+  layout.add("a.bias", {2}, ParameterKind::kBias);
+  layout.add("b.weight", {2});
+  layout.add("norm.weight", {2}, ParameterKind::kNorm);
+  ParameterArena arena(layout);
+  for (int i = 0; i < arena.size(); ++i) arena.parameter(i).fill(1.0);
+  OptimizerOptions options = {.name = "sgd", .learning_rate = 0.5, .weight_decay = 0.5};
+  options.groups = *parse_parameter_groups("a.weight rate=2 ; b.* frozen");
+  options.decay_biases_and_norms = false;
+  const auto optimizer = make_or_die(options, arena);
+  for (int i = 0; i < arena.size(); ++i) arena.gradient(i).fill(1.0);
+  optimizer->step();
+  EXPECT_EQ(arena.parameter(0).to_vector<float>()[1], -0.5F);  // 1 - 0.5 * 2 * (1 + 0.5 * 1)
+  EXPECT_EQ(arena.parameter(1).to_vector<float>()[0], 0.5F);
+  EXPECT_EQ(arena.parameter(2).to_vector<float>()[0], 1.0F);
+  EXPECT_EQ(arena.parameter(3).to_vector<float>()[1], 0.5F);
+  options.groups = *parse_parameter_groups("c.* frozen");
+  EXPECT_THAT(make_optimizer(options, arena).status().message(), HasSubstr("got \"c.*\""));
+}
+
+TEST(ParameterGroups, AreReadFromText) {
+  const auto groups = parse_parameter_groups(" embed* rate=0.1 decay=0 ;kind:norm decay=0.5;; ");
+  ASSERT_TRUE(groups.ok());
+  ASSERT_EQ(groups->size(), 2U);
+  EXPECT_EQ(groups->at(0).pattern, "embed*");
+  EXPECT_EQ(groups->at(0).rate_factor, 0.1);
+  EXPECT_EQ(groups->at(0).weight_decay, 0.0);
+  EXPECT_EQ(groups->at(1).kind, ParameterKind::kNorm);
+  EXPECT_TRUE(parse_parameter_groups("")->empty());
+  for (const char* text : {"a", "a rate=", "a rate=x", "a rate=-1", "a decay=nan", "a frost",
+                           "kind:buffer decay=0", "kind: frozen"}) {
+    EXPECT_EQ(parse_parameter_groups(text).status().code(), Code::kInvalidArgument) << text;
+  }
+}
+
+TEST(ParameterGroups, PatternsHaveStarsAndQuestionMarks) {
+  EXPECT_TRUE(matches_pattern("*", ""));
+  EXPECT_TRUE(matches_pattern("a*b*c", "aXbYbZc"));
+  EXPECT_TRUE(matches_pattern("h.?.w*", "h.3.weight"));
+  EXPECT_FALSE(matches_pattern("h.?.w*", "h.13.weight"));
+  EXPECT_FALSE(matches_pattern("", "a"));
+  EXPECT_FALSE(matches_pattern("a*b", "abc"));
+  EXPECT_FALSE(matches_pattern("*a*a*a*a*a*a*a*a*b", std::string(5000, 'a')));
 }
 
 TEST(Optimizer, UnknownNamesAndValuesOutOfRangeAreRefused) {
@@ -221,7 +328,11 @@ TEST(Optimizer, UnknownNamesAndValuesOutOfRangeAreRefused) {
     EXPECT_EQ(made.status().code(), Code::kInvalidArgument);
     return made.status().message();
   };
-  EXPECT_THAT(refusal({.name = "lion"}), HasSubstr("one of adam, adamw, sgd, got \"lion\""));
+  EXPECT_THAT(refusal({.name = "lyon"}),
+              HasSubstr("one of adadelta, adafactor, adagrad, adam, adamw, lion, muon, rmsprop, "
+                        "sgd, got \"lyon\""));
+  EXPECT_THAT(refusal({.name = "rmsprop", .smoothing = 1.0}), HasSubstr("smoothing"));
+  EXPECT_THAT(refusal({.name = "adafactor", .clip_threshold = 0.0}), HasSubstr("clip_threshold"));
   EXPECT_THAT(refusal({.learning_rate = -1}), HasSubstr("learning_rate"));
   EXPECT_THAT(refusal({.learning_rate = std::nan("")}), HasSubstr("learning_rate"));
   EXPECT_THAT(refusal({.weight_decay = -0.1}), HasSubstr("weight_decay"));

@@ -12,21 +12,18 @@ class Sgd : public Optimizer {
   }
 
  private:
-  void apply(ArenaRange range, std::span<const float> gradients,
+  void apply(const ArenaRange& range, std::span<const float> gradients,
              std::span<float> parameters) override {
     const SgdConstants constants = {
-        .learning_rate = static_cast<float>(learning_rate()),
+        .learning_rate = static_cast<float>(rate_of(range)),
         .momentum = static_cast<float>(options().momentum),
         .dampening = static_cast<float>(options().dampening),
-        .weight_decay = static_cast<float>(options().weight_decay),
+        .weight_decay = static_cast<float>(range.weight_decay),
         .nesterov = options().nesterov,
         .first_step = steps() == 0,
     };
     std::span<float> momentum;
-    if (momentum_.defined()) {
-      momentum = momentum_.flat<float>().subspan(static_cast<std::size_t>(range.begin),
-                                                 static_cast<std::size_t>(range.size()));
-    }
+    if (momentum_.defined()) momentum = range.of(momentum_);
     sgd_step(constants, gradients, momentum, parameters);
   }
 

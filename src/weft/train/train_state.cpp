@@ -17,10 +17,10 @@ Bytes encoded_steps(const Optimizer& optimizer) {
   return bytes;
 }
 
-void hash_entries(const ParameterArena& arena, const Array& buffer, const std::string& prefix,
+void hash_entries(const Layout& layout, const Array& buffer, const std::string& prefix,
                   std::vector<TensorHash>& out) {
   const auto values = std::span<const float>(buffer.flat<float>());
-  for (const LayoutEntry& entry : arena.layout().entries()) {
+  for (const LayoutEntry& entry : layout.entries()) {
     const auto part = values.subspan(static_cast<std::size_t>(entry.offset),
                                      static_cast<std::size_t>(entry.shape.num_elements()));
     out.push_back({prefix + entry.name, xxh3_128(as_bytes(part))});
@@ -31,9 +31,9 @@ void hash_entries(const ParameterArena& arena, const Array& buffer, const std::s
 
 StateHash hash_state(const ParameterArena& arena, const Optimizer& optimizer) {
   StateHash hash;
-  hash_entries(arena, arena.parameter_buffer(), "", hash.tensors);
+  hash_entries(arena.layout(), arena.parameter_buffer(), "", hash.tensors);
   for (const std::string& name : arena.state_names()) {
-    hash_entries(arena, arena.state(name), name + "/", hash.tensors);
+    hash_entries(arena.state_layout(name), arena.state(name), name + "/", hash.tensors);
   }
   Bytes all = encoded_steps(optimizer);
   for (const TensorHash& tensor : hash.tensors) {

@@ -1,0 +1,40 @@
+// adadelta: steps in the unit of the parameters, from a running mean of their own squares.
+#include "weft/kernel/optimizer.h"
+#include "weft/optim/optimizer.h"
+
+namespace weft {
+namespace {
+
+class Adadelta : public Optimizer {
+ public:
+  Adadelta(const OptimizerOptions& options, ParameterArena& arena)
+      : Optimizer(arena, options),
+        square_mean_(arena.add_state("square_mean")),
+        delta_square_mean_(arena.add_state("delta_square_mean")) {}
+
+ private:
+  void apply(const ArenaRange& range, std::span<const float> gradients,
+             std::span<float> parameters) override {
+    const AdadeltaConstants constants = {
+        .learning_rate = static_cast<float>(rate_of(range)),
+        .smoothing = options().smoothing,
+        .epsilon = static_cast<float>(options().epsilon),
+        .weight_decay = static_cast<float>(range.weight_decay),
+    };
+    adadelta_step(constants, gradients, {range.of(square_mean_), range.of(delta_square_mean_)},
+                  parameters);
+  }
+
+  Array square_mean_;
+  Array delta_square_mean_;
+};
+
+std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+  return std::make_unique<Adadelta>(options, arena);
+}
+
+}  // namespace
+
+extern const OptimizerDef adadelta_optimizer = {"adadelta", make};
+
+}  // namespace weft

@@ -1,0 +1,105 @@
+// adafactor: second moments of a matrix as one value a row and one a column; no first moment.
+//
+// IMPLEMENTATION: Shazeer, Stern, "Adafactor", ICML 2018, algorithm 6, without momentum. With
+// relative_step the rate is min(learning_rate, 1 / sqrt(step)), with scale_parameter it is times
+// max(1e-3, root mean square of the parameter). A parameter of more than two dimensions counts as
+// the matrix of its first dimension against the others.
+#include <algorithm>
+#include <cmath>
+
+#include "weft/kernel/matrix_optimizer.h"
+#include "weft/optim/optimizer.h"
+
+namespace weft {
+namespace {
+
+constexpr double kDecayPower = 0.8;
+constexpr double kSmallestSquare = 1e-30;
+constexpr double kSmallestScale = 1e-3;
+
+bool is_factored(const LayoutEntry& entry) { return entry.shape.size() >= 2; }
+
+MatrixSize matrix_of(const Shape& shape) {
+  const std::int64_t rows = shape[0];
+  return {rows, rows > 0 ? shape.num_elements() / rows : 0};
+}
+
+// Entry i holds the state of parameter i; what has none there holds nothing.
+enum class Part : std::uint8_t { kRows, kColumns, kWhole };
+Layout state_layout(const Layout& layout, Part part) {
+  Layout result;
+  for (const LayoutEntry& entry : layout.entries()) {
+    const bool factored = is_factored(entry);
+    std::int64_t size = 0;
+    if (part == Part::kRows && factored) size = matrix_of(entry.shape).rows;
+    if (part == Part::kColumns && factored) size = matrix_of(entry.shape).columns;
+    const bool trained = entry.kind != ParameterKind::kBuffer;
+    if (part == Part::kWhole && !factored && trained) size = entry.shape.num_elements();
+    result.add(entry.name, {size}, entry.kind);
+  }
+  return result;
+}
+
+class Adafactor : public Optimizer {
+ public:
+  Adafactor(const OptimizerOptions& options, ParameterArena& arena)
+      : Optimizer(arena, options, RangeUnit::kParameter),
+        rows_(add(arena, "variance_rows", Part::kRows)),
+        columns_(add(arena, "variance_columns", Part::kColumns)),
+        whole_(add(arena, "variance", Part::kWhole)) {}
+
+ private:
+  // A buffer with one entry a parameter.
+  struct State {
+    Array buffer;
+    Layout layout;
+    std::span<float> of(int entry) {
+      return buffer.flat<float>().subspan(
+          static_cast<std::size_t>(layout[entry].offset),
+          static_cast<std::size_t>(layout[entry].shape.num_elements()));
+    }
+  };
+
+  static State add(ParameterArena& arena, const char* name, Part part) {
+    Layout layout = state_layout(arena.layout(), part);
+    return {arena.add_state(name, layout), layout};
+  }
+
+  void apply(const ArenaRange& range, std::span<const float> gradients,
+             std::span<float> parameters) override {
+    const auto step = static_cast<double>(steps() + 1);
+    double rate = rate_of(range);
+    if (options().relative_step) rate = std::min(rate, range.rate_factor / std::sqrt(step));
+    if (options().scale_parameter) {
+      rate *= std::max(kSmallestScale, root_mean_square(parameters));
+    }
+    const AdafactorConstants constants = {
+        .learning_rate = rate,
+        .decay = 1.0 - std::pow(step, -kDecayPower),
+        .epsilon = kSmallestSquare,
+        .clip_threshold = options().clip_threshold,
+        .weight_decay = range.weight_decay,
+    };
+    const LayoutEntry& entry = arena().layout()[range.entry];
+    if (is_factored(entry)) {
+      adafactor_matrix_step(constants, matrix_of(entry.shape), gradients,
+                            {rows_.of(range.entry), columns_.of(range.entry)}, parameters);
+    } else {
+      adafactor_vector_step(constants, gradients, whole_.of(range.entry), parameters);
+    }
+  }
+
+  State rows_;
+  State columns_;
+  State whole_;
+};
+
+std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+  return std::make_unique<Adafactor>(options, arena);
+}
+
+}  // namespace
+
+extern const OptimizerDef adafactor_optimizer = {"adafactor", make};
+
+}  // namespace weft

@@ -1,0 +1,35 @@
+// adagrad: steps shrink with the sum of all squared gradients so far.
+#include "weft/kernel/optimizer.h"
+#include "weft/optim/optimizer.h"
+
+namespace weft {
+namespace {
+
+class Adagrad : public Optimizer {
+ public:
+  Adagrad(const OptimizerOptions& options, ParameterArena& arena)
+      : Optimizer(arena, options), square_sum_(arena.add_state("square_sum")) {}
+
+ private:
+  void apply(const ArenaRange& range, std::span<const float> gradients,
+             std::span<float> parameters) override {
+    const AdagradConstants constants = {
+        .learning_rate = static_cast<float>(rate_of(range)),
+        .epsilon = static_cast<float>(options().epsilon),
+        .weight_decay = static_cast<float>(range.weight_decay),
+    };
+    adagrad_step(constants, gradients, range.of(square_sum_), parameters);
+  }
+
+  Array square_sum_;
+};
+
+std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+  return std::make_unique<Adagrad>(options, arena);
+}
+
+}  // namespace
+
+extern const OptimizerDef adagrad_optimizer = {"adagrad", make};
+
+}  // namespace weft

@@ -1,0 +1,45 @@
+// rmsprop: steps relative to a running root mean square of the gradients.
+#include "weft/kernel/optimizer.h"
+#include "weft/optim/optimizer.h"
+
+namespace weft {
+namespace {
+
+class RmsProp : public Optimizer {
+ public:
+  RmsProp(const OptimizerOptions& options, ParameterArena& arena)
+      : Optimizer(arena, options), square_mean_(arena.add_state("square_mean")) {
+    if (options.centered) mean_ = arena.add_state("mean");
+    if (options.momentum != 0.0) momentum_ = arena.add_state("momentum");
+  }
+
+ private:
+  void apply(const ArenaRange& range, std::span<const float> gradients,
+             std::span<float> parameters) override {
+    const RmsPropConstants constants = {
+        .learning_rate = static_cast<float>(rate_of(range)),
+        .smoothing = options().smoothing,
+        .momentum = static_cast<float>(options().momentum),
+        .epsilon = static_cast<float>(options().epsilon),
+        .weight_decay = static_cast<float>(range.weight_decay),
+    };
+    RmsPropState state = {.square_mean = range.of(square_mean_)};
+    if (mean_.defined()) state.mean = range.of(mean_);
+    if (momentum_.defined()) state.momentum = range.of(momentum_);
+    rms_prop_step(constants, gradients, state, parameters);
+  }
+
+  Array square_mean_;
+  Array mean_;      // undefined unless centred
+  Array momentum_;  // undefined without momentum
+};
+
+std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+  return std::make_unique<RmsProp>(options, arena);
+}
+
+}  // namespace
+
+extern const OptimizerDef rmsprop_optimizer = {"rmsprop", make};
+
+}  // namespace weft
