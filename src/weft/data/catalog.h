@@ -2,7 +2,7 @@
 //
 // Behind `weft data list|get|check` and the recipe's dataset name. Places are tried in this order:
 // DataPlaces::data_dir/NAME, DataPlaces::home/.cache/weft/NAME, and where Debian's package puts
-// the files. A file may be gzip (NAME.gz) or plain. Nothing is downloaded.
+// the files. A file may be gzip (NAME.gz, dictd's NAME.dz) or plain. Nothing is downloaded.
 // Fails: kInvalidArgument for an unknown name (lists the known ones), kUnavailable where no place
 // has the files (says which command gets them), kCorrupt where a file is damaged.
 #pragma once
@@ -13,6 +13,7 @@
 
 #include "weft/base/status.h"
 #include "weft/data/dataset.h"
+#include "weft/data/text_file.h"
 
 namespace weft {
 
@@ -25,8 +26,10 @@ struct DataPlaces {
 // Sorted.
 std::vector<std::string> dataset_names();
 
-// Reads one split; labels and sizes are checked. "synthetic" needs no files.
-Result<Dataset> open_dataset(std::string_view name, Split split, const DataPlaces& places);
+// Reads one split; labels, sizes and UTF-8 are checked. `options` is for texts. "synthetic" needs
+// no files.
+Result<Dataset> open_dataset(std::string_view name, Split split, const DataPlaces& places,
+                             const TextOptions& options = {});
 
 struct DatasetReport {
   std::string name;

@@ -46,7 +46,8 @@ TEST_F(CatalogTest, UnknownNamesListTheKnownOnes) {
   const auto opened = open_dataset("fashon", Split::kTrain, {});
   EXPECT_EQ(opened.status().code(), Code::kInvalidArgument);
   EXPECT_EQ(opened.status().message(),
-            "dataset: expected one of fashion-mnist, mnist, synthetic, got \"fashon\"");
+            "dataset: expected one of cifar10, cifar100, devil, fashion-mnist, jargon, kjv, mnist, "
+            "synthetic, got \"fashon\"");
   EXPECT_FALSE(find_dataset("", {}).ok());
   EXPECT_FALSE(check_dataset("x", {}).ok());
 }

@@ -1,0 +1,146 @@
+#include "weft/data/catalog_table.h"
+
+namespace weft {
+namespace {
+
+constexpr KnownFile kFashionMnist[] = {
+    {"train-images-idx3-ubyte", FileRole::kIdxImages, FileUse::kTrain, 60000,
+     "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888"},
+    {"train-labels-idx1-ubyte", FileRole::kIdxLabels, FileUse::kTrain, 60000,
+     "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"},
+    {"t10k-images-idx3-ubyte", FileRole::kIdxImages, FileUse::kTest, 10000,
+     "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b"},
+    {"t10k-labels-idx1-ubyte", FileRole::kIdxLabels, FileUse::kTest, 10000,
+     "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"},
+};
+
+constexpr KnownFile kMnist[] = {
+    {"train-images-idx3-ubyte", FileRole::kIdxImages, FileUse::kTrain, 60000, ""},
+    {"train-labels-idx1-ubyte", FileRole::kIdxLabels, FileUse::kTrain, 60000, ""},
+    {"t10k-images-idx3-ubyte", FileRole::kIdxImages, FileUse::kTest, 10000, ""},
+    {"t10k-labels-idx1-ubyte", FileRole::kIdxLabels, FileUse::kTest, 10000, ""},
+};
+
+constexpr KnownFile kCifar10[] = {
+    {"data_batch_1.bin", FileRole::kCifar10, FileUse::kTrain, 10000, ""},
+    {"data_batch_2.bin", FileRole::kCifar10, FileUse::kTrain, 10000, ""},
+    {"data_batch_3.bin", FileRole::kCifar10, FileUse::kTrain, 10000, ""},
+    {"data_batch_4.bin", FileRole::kCifar10, FileUse::kTrain, 10000, ""},
+    {"data_batch_5.bin", FileRole::kCifar10, FileUse::kTrain, 10000, ""},
+    {"test_batch.bin", FileRole::kCifar10, FileUse::kTest, 10000, ""},
+    {"batches.meta.txt", FileRole::kClassNames, FileUse::kBoth, 10, ""},
+};
+
+constexpr KnownFile kCifar100[] = {
+    {"train.bin", FileRole::kCifar100, FileUse::kTrain, 50000, ""},
+    {"test.bin", FileRole::kCifar100, FileUse::kTest, 10000, ""},
+    {"fine_label_names.txt", FileRole::kClassNames, FileUse::kBoth, 100, ""},
+};
+
+constexpr KnownFile kJargon[] = {
+    {"jargon.dict", FileRole::kText, FileUse::kBoth, 0,
+     "6c8118c277d0b00736d406d4941b77b69932d6ab125f7179ff88fe12939cc19e"},
+};
+
+constexpr KnownFile kDevil[] = {
+    {"devil.dict", FileRole::kText, FileUse::kBoth, 0,
+     "703d1225d2fb927653bfd8b00e4e96938e0b630c6023edd26702ac6ed50383f8"},
+};
+
+constexpr KnownFile kKjv[] = {
+    {"kjv.txt", FileRole::kText, FileUse::kBoth, 0,
+     "82fa5f3788c6a9a010fb128a0f0bf588984b5888a82058520620eded59b033ea"},
+};
+
+constexpr KnownDataset kKnown[] = {
+    {.name = "fashion-mnist",
+     .description = "70,000 grey images of clothes, 28x28, 10 classes",
+     .package = "dataset-fashion-mnist",
+     .package_folder = "/usr/share/datasets/fashion-mnist",
+     .subfolder = "",
+     .command = "",
+     .files = kFashionMnist,
+     .channels = 1,
+     .side = 28,
+     .classes = 10,
+     .mean = {0.2860},
+     .deviation = {0.3530}},
+    {.name = "mnist",
+     .description = "70,000 handwritten digits, 28x28, 10 classes",
+     .package = "",
+     .package_folder = "",
+     .subfolder = "",
+     .command = "",
+     .files = kMnist,
+     .channels = 1,
+     .side = 28,
+     .classes = 10,
+     .mean = {0.1307},
+     .deviation = {0.3081}},
+    {.name = "cifar10",
+     .description = "60,000 colour photographs, 32x32, 10 classes (binary version)",
+     .package = "",
+     .package_folder = "",
+     .subfolder = "cifar-10-batches-bin",
+     .command = "",
+     .files = kCifar10,
+     .channels = 3,
+     .side = 32,
+     .classes = 10,
+     .mean = {0.4914, 0.4822, 0.4465},
+     .deviation = {0.2470, 0.2435, 0.2616}},
+    {.name = "cifar100",
+     .description = "60,000 colour photographs, 32x32, 100 classes (binary version)",
+     .package = "",
+     .package_folder = "",
+     .subfolder = "cifar-100-binary",
+     .command = "",
+     .files = kCifar100,
+     .channels = 3,
+     .side = 32,
+     .classes = 100,
+     .mean = {0.5071, 0.4865, 0.4409},
+     .deviation = {0.2673, 0.2564, 0.2762}},
+    {.name = "jargon",
+     .description = "the Jargon File 4.4.7, 1.4 million characters of English, public domain",
+     .package = "dict-jargon",
+     .package_folder = "/usr/share/dictd",
+     .subfolder = "",
+     .command = "",
+     .files = kJargon,
+     .channels = 0,
+     .side = 0,
+     .classes = 0,
+     .mean = {},
+     .deviation = {}},
+    {.name = "devil",
+     .description = "Bierce's Devil's Dictionary, 380,000 characters of English, public domain",
+     .package = "dict-devil",
+     .package_folder = "/usr/share/dictd",
+     .subfolder = "",
+     .command = "",
+     .files = kDevil,
+     .channels = 0,
+     .side = 0,
+     .classes = 0,
+     .mean = {},
+     .deviation = {}},
+    {.name = "kjv",
+     .description = "the King James Bible of 1611, 4.3 million characters of English",
+     .package = "bible-kjv",
+     .package_folder = "",
+     .subfolder = "",
+     .command = "bible gen1:1-rev22:21",
+     .files = kKjv,
+     .channels = 0,
+     .side = 0,
+     .classes = 0,
+     .mean = {},
+     .deviation = {}},
+};
+
+}  // namespace
+
+std::span<const KnownDataset> known_datasets() { return kKnown; }
+
+}  // namespace weft

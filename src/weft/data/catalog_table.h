@@ -1,0 +1,60 @@
+// The table of known datasets, for catalog.cpp and catalog_open.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "weft/data/dataset.h"
+
+namespace weft {
+
+enum class FileRole : std::uint8_t {
+  kIdxImages,
+  kIdxLabels,
+  kCifar10,
+  kCifar100,
+  kClassNames,
+  kText,
+};
+
+enum class FileUse : std::uint8_t { kTrain, kTest, kBoth };
+
+struct KnownFile {
+  std::string_view name;  // without .gz or .dz
+  FileRole role;
+  FileUse use;
+  std::int64_t count;       // samples or class names; 0: any
+  std::string_view sha256;  // of the inflated contents; empty: not known
+};
+
+struct KnownDataset {
+  std::string_view name;
+  std::string_view description;
+  std::string_view package;         // of Debian and Ubuntu; empty: none
+  std::string_view package_folder;  // where the package puts the files; empty: nowhere
+  std::string_view subfolder;       // where the files may lie too, below the dataset's folder
+  std::string_view command;         // writes the first file to its standard output; empty: none
+  std::span<const KnownFile> files;
+  // Of images; 0 where there are none.
+  std::int64_t channels;
+  std::int64_t side;
+  std::int64_t classes;
+  std::array<double, 3> mean;
+  std::array<double, 3> deviation;
+};
+
+std::span<const KnownDataset> known_datasets();
+
+// Reads and checks the files of one split that lie in `folder`.
+struct TextOptions;
+Result<Dataset> open_known(const KnownDataset& known, const std::string& folder, Split split,
+                           const TextOptions& options);
+// The inflated contents of a file, checked whole.
+Result<SharedBytes> read_known_file(const KnownDataset& known, const KnownFile& file,
+                                    const std::string& path);
+// The path of the file in `folder`, compressed first; empty if it is not there.
+std::string find_known_file(const std::string& folder, const KnownFile& file);
+
+}  // namespace weft
