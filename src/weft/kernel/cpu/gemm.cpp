@@ -10,10 +10,12 @@
 namespace weft {
 namespace {
 
-// A packed panel of b (16 KiB) stays in the first-level cache while a's rows pass by.
-constexpr std::int64_t kDepthMax = 256;
-// Columns packed at once: with kDepthMax rows 128 KiB.
-constexpr std::int64_t kColumnsAtOnce = 128;
+// A packed panel of b (24 KiB) stays in the first-level cache while a's rows pass by.
+constexpr std::int64_t kDepthMax = 384;
+// Rows of a at once: with kDepthMax columns 144 KiB, which stay in the second-level cache.
+constexpr std::int64_t kRowsAtOnce = 96;
+// Columns packed at once: with kDepthMax rows 768 KiB.
+constexpr std::int64_t kColumnsAtOnce = 512;
 // Below this many multiply-adds a thread is not worth waking.
 constexpr std::int64_t kGrainProducts = 64 * 1024;
 
@@ -41,37 +43,85 @@ Work rows_of(const Work& work, std::int64_t begin, std::int64_t end) {
   return part;
 }
 
-// One block of at most kColumnsAtOnce columns.
-void run_block(const Work& work, float* packed) {
+// Parts of k that are summed apart, all but the last of this size; of k alone.
+std::int64_t depth_of(std::int64_t k) {
+  const std::int64_t blocks = std::max<std::int64_t>(1, (k + kDepthMax - 1) / kDepthMax);
+  return std::max<std::int64_t>(1, ((k + blocks - 1) / blocks + 7) / 8 * 8);
+}
+
+// Columns with those that fill the last panel.
+std::int64_t padded_columns(std::int64_t n) {
+  return (n + kGemmPanel - 1) / kGemmPanel * kGemmPanel;
+}
+
+GemmOperand block_of(const GemmOperand& operand, std::int64_t row, std::int64_t column) {
+  return {operand.data + row * operand.row_step + column * operand.column_step, operand.row_step,
+          operand.column_step};
+}
+
+void pack_panels(const GemmOperand& b, std::int64_t depth, std::int64_t columns, float* packed) {
   const GemmLoops& inner = gemm_loops();
-  for (std::int64_t k = 0; k < work.size.k || k == 0; k += kDepthMax) {
-    const std::int64_t depth = std::min(kDepthMax, work.size.k - k);
-    const bool last = k + depth >= work.size.k;
-    for (std::int64_t j = 0; j < work.size.n; j += kGemmPanel) {
-      const std::int64_t width = std::min(kGemmPanel, work.size.n - j);
-      float* const panel = packed + j * depth;
-      inner.pack({work.b.data + k * work.b.row_step + j * work.b.column_step, work.b.row_step,
-                  work.b.column_step},
-                 depth, width, panel);
-      GemmOutput out = work.c;
-      out.data += j;
-      out.accumulate = work.c.accumulate || k > 0;
-      out.bias = last && work.c.bias != nullptr ? work.c.bias + j : nullptr;
-      out.relu = last && work.c.relu;
-      inner.multiply({work.size.m, width, depth},
-                     {work.a.data + k * work.a.column_step, work.a.row_step, work.a.column_step},
-                     {panel, kGemmPanel}, out);
+  for (std::int64_t j = 0; j < columns; j += kGemmPanel) {
+    inner.pack(block_of(b, 0, j), depth, std::min(kGemmPanel, columns - j), packed + j * depth);
+  }
+}
+
+// `depth` columns of a times panels of b; c already says what to do after this part of k.
+void multiply_panels(const GemmSize& size, const GemmOperand& a, const float* panels,
+                     const GemmOutput& c, float* row_buffer) {
+  const GemmLoops& inner = gemm_loops();
+  for (std::int64_t i = 0; i < size.m; i += kRowsAtOnce) {
+    const std::int64_t rows = std::min(kRowsAtOnce, size.m - i);
+    const GemmOperand from = block_of(a, i, 0);
+    if (row_buffer != nullptr) inner.pack_rows(from, rows, size.k, row_buffer);
+    for (std::int64_t j = 0; j < size.n; j += kGemmPanel) {
+      const GemmSize part{rows, std::min(kGemmPanel, size.n - j), size.k};
+      const GemmPanel panel{panels + j * size.k, kGemmPanel};
+      GemmOutput out = c;
+      out.data += i * c.row_step + j;
+      if (out.bias != nullptr) out.bias += j;
+      if (row_buffer != nullptr) {
+        inner.multiply_packed(part, row_buffer, panel, out);
+      } else {
+        inner.multiply(part, from, panel, out);
+      }
     }
   }
 }
 
+// What is left to do to c after columns [k, k + depth) of a.
+GemmOutput output_of(const GemmOutput& c, std::int64_t k, std::int64_t depth, std::int64_t all) {
+  GemmOutput out = c;
+  out.accumulate = c.accumulate || k > 0;
+  if (k + depth < all) {
+    out.bias = nullptr;
+    out.relu = false;
+  }
+  return out;
+}
+
+// Rows that lie close together are read where they are: a few broadcasts a line.
+bool packs_rows(const GemmSize& size, const GemmOperand& a) {
+  return a.column_step != 1 && size.n > kGemmPanel;
+}
+
 void run(const Work& work) {
-  const std::int64_t columns = std::min(work.size.n + kGemmPanel, kColumnsAtOnce);
-  const std::int64_t floats = columns * std::clamp<std::int64_t>(work.size.k, 1, kDepthMax);
-  const auto buffer = Storage::allocate(static_cast<std::size_t>(floats) * sizeof(float));
+  const std::int64_t step = depth_of(work.size.k);
+  const std::int64_t columns = std::min(padded_columns(work.size.n), kColumnsAtOnce);
+  const bool packs = packs_rows(work.size, work.a);
+  const std::int64_t row_floats = packs ? std::min(work.size.m, kRowsAtOnce) * step : 0;
+  const auto buffer =
+      Storage::allocate(static_cast<std::size_t>(columns * step + row_floats) * sizeof(float));
+  auto* const panels = static_cast<float*>(buffer->data());
+  float* const row_buffer = packs ? panels + columns * step : nullptr;
   for (std::int64_t j = 0; j < work.size.n; j += kColumnsAtOnce) {
-    run_block(columns_of(work, j, std::min(j + kColumnsAtOnce, work.size.n)),
-              static_cast<float*>(buffer->data()));
+    const Work part = columns_of(work, j, std::min(j + kColumnsAtOnce, work.size.n));
+    for (std::int64_t k = 0; k < work.size.k || k == 0; k += step) {
+      const std::int64_t depth = std::min(step, work.size.k - k);
+      pack_panels(block_of(part.b, k, 0), depth, part.size.n, panels);
+      multiply_panels({part.size.m, part.size.n, depth}, block_of(part.a, 0, k), panels,
+                      output_of(part.c, k, depth, work.size.k), row_buffer);
+    }
   }
 }
 
@@ -89,7 +139,7 @@ void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, cons
   const Work work{size, a, b, c};
   const std::int64_t panels = (size.n + kGemmPanel - 1) / kGemmPanel;
   const std::int64_t depth = std::max<std::int64_t>(size.k, 1);
-  if (panels >= 2 * thread_count() || panels * kGemmPanel >= size.m) {
+  if (size.m < 2 * kRowsAtOnce || panels * kGemmPanel >= size.m) {
     const std::int64_t grain = 1 + kGrainProducts / (kGemmPanel * depth * size.m);
     parallel_for(panels, grain, [&](std::int64_t begin, std::int64_t end) {
       run(columns_of(work, begin * kGemmPanel, std::min(end * kGemmPanel, size.n)));
@@ -99,6 +149,31 @@ void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, cons
   const std::int64_t grain = 6 + kGrainProducts / (size.n * depth);
   parallel_for(size.m, grain,
                [&](std::int64_t begin, std::int64_t end) { run(rows_of(work, begin, end)); });
+}
+
+PackedMatrix::PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n)
+    : k_(k),
+      n_(n),
+      storage_(Storage::allocate(static_cast<std::size_t>(padded_columns(n) * k) * sizeof(float))) {
+  auto* packed = static_cast<float*>(storage_->data());
+  const std::int64_t step = depth_of(k);
+  for (std::int64_t row = 0; row < k; row += step) {
+    const std::int64_t depth = std::min(step, k - row);
+    pack_panels(block_of(b, row, 0), depth, n, packed);
+    packed += padded_columns(n) * depth;
+  }
+}
+
+void gemm_packed(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, const GemmOutput& c) {
+  if (m == 0 || b.n() == 0) return;
+  const float* panels = b.data();
+  const std::int64_t step = depth_of(b.k());
+  for (std::int64_t k = 0; k < b.k() || k == 0; k += step) {
+    const std::int64_t depth = std::min(step, b.k() - k);
+    multiply_panels({m, b.n(), depth}, block_of(a, 0, k), panels, output_of(c, k, depth, b.k()),
+                    nullptr);
+    panels += padded_columns(b.n()) * depth;
+  }
 }
 
 }  // namespace weft

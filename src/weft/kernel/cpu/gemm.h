@@ -3,11 +3,14 @@
 // For this folder. Element (i, j) is a sum over k in one fixed order that depends on k's extent
 // alone: the same bits for any thread count and any m and n.
 // IMPLEMENTATION: Goto, van de Geijn, "Anatomy of high-performance matrix multiplication", ACM
-// TOMS 34(3), 2008: panels of b are packed, tiles of c stay in registers.
+// TOMS 34(3), 2008: panels of b and blocks of a are packed, tiles of c stay in registers.
 // Threads: the calling thread and the compute threads.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+
+#include "weft/array/storage.h"
 
 namespace weft {
 
@@ -34,5 +37,22 @@ struct GemmOutput {
 };
 
 void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, const GemmOutput& c);
+
+// A b [k, n] that is packed once and used for many products.
+class PackedMatrix {
+ public:
+  PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n);
+  std::int64_t k() const { return k_; }
+  std::int64_t n() const { return n_; }
+  const float* data() const { return static_cast<const float*>(storage_->data()); }
+
+ private:
+  std::int64_t k_;
+  std::int64_t n_;
+  std::shared_ptr<Storage> storage_;
+};
+
+// The same bits as gemm with this b. On the calling thread alone, for loops whose threads own rows.
+void gemm_packed(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, const GemmOutput& c);
 
 }  // namespace weft

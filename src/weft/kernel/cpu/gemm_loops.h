@@ -23,6 +23,11 @@ struct GemmLoops {
   // All rows of a times one panel, of which the first size.n columns count; all are read.
   void (*multiply)(const GemmSize& size, const GemmOperand& a, const GemmPanel& panel,
                    const GemmOutput& c);
+  // Copies `rows` rows of `depth` values of `a` in the order in which tiles read them, and the same
+  // product with such rows.
+  void (*pack_rows)(const GemmOperand& a, std::int64_t rows, std::int64_t depth, float* packed);
+  void (*multiply_packed)(const GemmSize& size, const float* rows, const GemmPanel& panel,
+                          const GemmOutput& c);
 };
 
 // The best for this processor.
