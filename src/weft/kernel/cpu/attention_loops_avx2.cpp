@@ -1,0 +1,27 @@
+// Attention's loops for processors with AVX2 and FMA. The pragmas stand after all includes, so
+// that no function of a header is compiled for them.
+#if defined(__x86_64__)
+
+#include "weft/kernel/cpu/attention_loops.h"
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC optimize("O3,no-trapping-math,no-math-errno")
+#pragma GCC target("avx2,fma")
+#endif
+
+namespace weft {
+namespace {
+#include "weft/kernel/cpu/attention_loops.inc"
+}  // namespace
+
+const AttentionLoops kAttentionLoopsAvx2 = WEFT_ATTENTION_LOOPS;
+
+}  // namespace weft
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+
+#endif  // __x86_64__

@@ -1,0 +1,22 @@
+// Attention's loops for any processor.
+#include "weft/kernel/cpu/attention_loops.h"
+#include "weft/kernel/cpu/isa.h"
+
+// Vectors wider than the processor's registers never leave this file.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+namespace weft {
+namespace {
+#include "weft/kernel/cpu/attention_loops.inc"
+}  // namespace
+
+const AttentionLoops kAttentionLoopsGeneric = WEFT_ATTENTION_LOOPS;
+
+const AttentionLoops& attention_loops() {
+#if defined(__x86_64__)
+  if (use_avx2()) return kAttentionLoopsAvx2;
+#endif
+  return kAttentionLoopsGeneric;
+}
+
+}  // namespace weft

@@ -1,0 +1,81 @@
+// GateLoops: what a recurrent layer does to one row at one time step beside its matrix products,
+// one build for each instruction set.
+//
+// For this folder. Pointers are to `width` dense values unless said; outputs overlap inputs only
+// where said.
+#pragma once
+
+#include <cstdint>
+
+namespace weft {
+
+template <class T>
+struct LstmStep {
+  T* gates;  // [4 width] in the order i, f, g, o: sums in forward, activated from then on
+  const T* cell_before;
+  T* cell;
+  T* hidden;  // forward: written
+};
+
+template <class T>
+struct LstmStepGradient {
+  const T* gates;
+  const T* cell_before;
+  const T* cell;
+  const T* hidden_gradient;
+  T* cell_gradient;   // in and out
+  T* gate_gradients;  // [4 width]
+};
+
+template <class T>
+struct GruStep {
+  T* gates;              // [3 width] r, z, n: the input's share in forward, activated from then on
+  const T* hidden_sums;  // [3 width] the hidden state's share
+  T* candidate_sums;     // its n part, kept for the gradient
+  const T* hidden_before;
+  T* hidden;
+};
+
+template <class T>
+struct GruStepGradient {
+  const T* gates;
+  const T* candidate_sums;
+  const T* hidden_before;
+  T* hidden_gradient;       // in; out: the part that bypasses the matrix
+  T* gate_gradients;        // [3 width] of the input's share
+  T* hidden_sum_gradients;  // [3 width] of the hidden state's share
+};
+
+template <class T>
+struct GateLoops {
+  void (*lstm)(const LstmStep<T>& step, std::int64_t width);
+  void (*lstm_gradient)(const LstmStepGradient<T>& step, std::int64_t width);
+  void (*gru)(const GruStep<T>& step, std::int64_t width);
+  void (*gru_gradient)(const GruStepGradient<T>& step, std::int64_t width);
+  // hidden = tanh(sums); and gradients = hidden_gradient (1 - hidden^2).
+  void (*tanh)(const T* sums, T* hidden, std::int64_t width);
+  void (*tanh_gradient)(const T* hidden, const T* hidden_gradient, T* gradients,
+                        std::int64_t width);
+  // The same for max(x, 0).
+  void (*relu)(const T* sums, T* hidden, std::int64_t width);
+  void (*relu_gradient)(const T* hidden, const T* hidden_gradient, T* gradients,
+                        std::int64_t width);
+  // into += from.
+  void (*add)(const T* from, T* into, std::int64_t width);
+};
+
+extern const GateLoops<float> kGateLoopsGeneric;
+extern const GateLoops<double> kGateLoopsDouble;
+#if defined(__x86_64__)
+extern const GateLoops<float> kGateLoopsAvx2;
+#endif
+
+// The best for this processor.
+template <class T>
+const GateLoops<T>& gate_loops();
+template <>
+const GateLoops<float>& gate_loops<float>();
+template <>
+const GateLoops<double>& gate_loops<double>();
+
+}  // namespace weft
