@@ -1,0 +1,84 @@
+// packed_attention: attention on the queries, keys and values of one array.
+#include "weft/autograd/node.h"
+#include "weft/kernel/attention.h"
+#include "weft/op/attention.h"
+#include "weft/op/attention_run.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+namespace {
+
+void check(const Tensor& qkv, const AttentionHeads& heads, const AttentionOptions& options) {
+  check_floating("packed_attention", qkv);
+  const std::int64_t parts = heads.heads + 2 * heads.kv_heads;
+  if (heads.heads < 1 || heads.kv_heads < 1 || heads.heads % heads.kv_heads != 0) {
+    throw_operand("packed_attention", "heads that a number of key heads divides",
+                  std::to_string(heads.heads) + " and " + std::to_string(heads.kv_heads));
+  }
+  if (qkv.ndim() != 3 || qkv.dim(2) % parts != 0) {
+    throw_operand("packed_attention", "[B, T, " + std::to_string(parts) + " D]",
+                  to_string(qkv.shape()));
+  }
+  if (options.mask.defined()) throw_operand("packed_attention", "no mask", "one");
+}
+
+}  // namespace
+
+Tensor packed_attention(const Tensor& qkv, const AttentionHeads& heads,
+                        const AttentionOptions& options) {
+  check(qkv, heads, options);
+  const Array dense = qkv.array().strided().contiguous();
+  const PackedHeads packed{heads.heads, heads.kv_heads};
+  const std::int64_t width = qkv.dim(2) / (heads.heads + 2 * heads.kv_heads);
+  const AttentionRun run = attention_run("packed_attention", options, width);
+  const Array stream = attention_stream(options);
+  const AttentionResult result = packed_attention_forward(dense, packed, stream, run);
+  Array y = result.output.reshape({qkv.dim(0), qkv.dim(1), heads.heads * width});
+  return record("packed_attention", std::move(y), {&qkv},
+                [dense, packed, stream, run, result](const Array& dy, const InputGradients& dx) {
+                  const Array rows = dy.strided().contiguous().reshape(result.output.shape());
+                  dx.add(0, packed_attention_backward(dense, packed, stream, run, result, rows));
+                });
+}
+
+// Copies heads [first, first + count) out of qkv to [B, count, T, D].
+static Array part_of(const Array& qkv, std::int64_t width, std::int64_t first, std::int64_t count) {
+  return qkv.slice(2, first * width, (first + count) * width)
+      .reshape({qkv.dim(0), qkv.dim(1), count, width})
+      .transpose(1, 2)
+      .contiguous();
+}
+
+static OpSample sample(const char* name, const Shape& shape, const AttentionHeads& heads,
+                       const AttentionOptions& options) {
+  return {
+      name,
+      {sample_values(shape, 187)},
+      [=](std::span<const Tensor> in) { return packed_attention(in[0], heads, options); },
+      [=](std::span<const Array> in) {
+        const std::int64_t width = shape[2] / (heads.heads + 2 * heads.kv_heads);
+        const Array y = attention_reference(
+            part_of(in[0], width, 0, heads.heads),
+            part_of(in[0], width, heads.heads, heads.kv_heads),
+            part_of(in[0], width, heads.heads + heads.kv_heads, heads.kv_heads), options);
+        return y.transpose(1, 2).contiguous().reshape({shape[0], shape[1], heads.heads * width});
+      }};
+}
+
+static std::vector<OpSample> samples() {
+  AttentionOptions causal;
+  causal.causal = true;
+  AttentionOptions dropped = causal;
+  dropped.dropout = 0.25;
+  dropped.dropout_words = Array::from(std::vector<std::int64_t>{4, 5, 7}, {3});
+  return {sample("2 heads", {2, 5, 18}, {2, 2}, causal),
+          sample("4 heads on 2", {2, 3, 16}, {4, 2}, causal),
+          sample("not causal, dropout", {2, 7, 12}, {2, 2}, dropped),
+          sample("more than a block", {1, 27, 15}, {1, 1}, causal),
+          sample("one element", {1, 1, 3}, {1, 1}, {}),
+          sample("no tokens", {2, 0, 12}, {2, 2}, causal)};
+}
+extern const OpDef packed_attention_op = {"packed_attention", samples};
+
+}  // namespace weft

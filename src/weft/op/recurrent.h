@@ -1,0 +1,48 @@
+// RNN, LSTM and GRU: one layer in one direction over a batch of sequences. nn/recurrent.h stacks
+// them.
+//
+// Time is the first axis: x [T, N, inputs]. With the gates G (1, LSTM 4: i f g o, GRU 3: r z n) the
+// weights are [G width, inputs] and [G width, width], the biases [G width]; names and formulas as
+// in PyTorch. The result is the hidden state after each step, [T, N, width]; what the options ask
+// for stands behind it on the first axis.
+// No second gradients. Fails: std::invalid_argument where shapes or types do not fit.
+#pragma once
+
+#include "weft/autograd/tensor.h"
+
+namespace weft {
+
+struct RecurrentParameters {
+  Tensor input_weight;
+  Tensor hidden_weight;
+  Tensor input_bias;  // undefined: none
+  Tensor hidden_bias;
+};
+
+// [N, width] each; undefined: zeros.
+struct RecurrentState {
+  Tensor hidden;
+  Tensor cell;  // LSTM
+};
+
+struct RecurrentOptions {
+  // From the last step of each sequence to its first.
+  bool reverse = false;
+  // i64 [N] in [0, T], any order; undefined: T. Behind a sequence's end its state stays as it is
+  // and the output is zero, as for PyTorch's packed sequences.
+  Array lengths;
+  // Appends the last hidden state and, for LSTM, the last cell: [T + 1, ...] or [T + 2, N, width].
+  bool with_state = false;
+};
+
+enum class RnnActivation { kTanh, kRelu };
+
+// h' = a(W x + b + V h + c).
+Tensor rnn(const Tensor& x, const RecurrentParameters& parameters, const RecurrentState& first = {},
+           const RecurrentOptions& options = {}, RnnActivation activation = RnnActivation::kTanh);
+Tensor lstm(const Tensor& x, const RecurrentParameters& parameters,
+            const RecurrentState& first = {}, const RecurrentOptions& options = {});
+Tensor gru(const Tensor& x, const RecurrentParameters& parameters, const RecurrentState& first = {},
+           const RecurrentOptions& options = {});
+
+}  // namespace weft
