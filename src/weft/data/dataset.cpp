@@ -152,6 +152,27 @@ Status Dataset::set_context(std::int64_t length) {
   return {};
 }
 
+Status keep_row_split(Dataset& dataset, Split split) {
+  WEFT_CHECK(dataset.kind == DatasetKind::kRows);
+  const std::int64_t cut = dataset.size - dataset.size / 10;
+  const std::int64_t begin = split == Split::kTrain ? 0 : cut;
+  const std::int64_t end = split == Split::kTrain ? cut : dataset.size;
+  if (begin >= end) {
+    return invalid_argument(fmt::format("{}: expected 10 rows or more for a {} split, got {}",
+                                        dataset.name, to_string(split), dataset.size));
+  }
+  const std::size_t width = dataset.classes > kByteLabels ? 2 : 1;
+  if (!dataset.labels.empty()) {
+    dataset.labels = dataset.labels.slice(static_cast<std::size_t>(begin) * width,
+                                          static_cast<std::size_t>(end - begin) * width);
+  }
+  dataset.rows = dataset.rows.slice(0, begin, end);
+  if (dataset.targets.defined()) dataset.targets = dataset.targets.slice(0, begin, end);
+  dataset.size = end - begin;
+  dataset.split = split;
+  return {};
+}
+
 Result<Dataset> make_token_dataset(std::string name, TokenSpan tokens, std::int64_t vocabulary,
                                    std::int64_t context) {
   if (vocabulary < 1) {

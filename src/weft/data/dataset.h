@@ -84,6 +84,9 @@ struct Dataset {
   Status set_context(std::int64_t context);
 };
 
+// Rows: keeps the first nine tenths, or the rest. Fails: kInvalidArgument where nothing is left.
+Status keep_row_split(Dataset& dataset, Split split);
+
 // A token dataset. Fails: kInvalidArgument as set_context, or on a vocabulary below 1.
 Result<Dataset> make_token_dataset(std::string name, TokenSpan tokens, std::int64_t vocabulary,
                                    std::int64_t context);

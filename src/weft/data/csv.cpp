@@ -1,0 +1,333 @@
+#include "weft/data/csv.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t{1} << 16U;
+constexpr std::size_t kWordsMax = 65536;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+bool is_missing(std::string_view text) {
+  return text.empty() || text == "NA" || text == "nan" || text == "NaN" || text == "?";
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+bool to_number(std::string_view text, double& value) {
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+}
+
+std::string shown(std::string_view text) {
+  const bool plain = text.size() <= 40 && std::all_of(text.begin(), text.end(),
+                                                      [](char c) { return c >= ' ' && c <= '~'; });
+  return plain ? fmt::format("\"{}\"", text) : fmt::format("{} bytes", text.size());
+}
+
+enum class ColumnKind { kUnknown, kNumbers, kWords };
+
+struct Column {
+  ColumnKind kind = ColumnKind::kUnknown;
+  std::unordered_map<std::string, std::size_t> places;
+  std::vector<std::string> words;
+};
+
+// Collects the records of a table.
+class TableReader {
+ public:
+  explicit TableReader(const CsvOptions& options) : options_(options) {}
+
+  Status add(const std::vector<std::string>& record, std::size_t line) {
+    if (columns_.empty()) {
+      columns_.resize(record.size());
+      for (std::size_t i = 0; i < record.size(); ++i) {
+        names_.push_back(options_.header ? std::string(trimmed(record[i])) : std::to_string(i));
+      }
+      if (options_.header) return {};
+    }
+    if (record.size() == 1 && record[0].empty() && columns_.size() > 1) return {};  // empty line
+    if (record.size() != columns_.size()) {
+      return corrupt(
+          fmt::format("line {}: expected {} fields, got {}", line, columns_.size(), record.size()));
+    }
+    if ((values_.size() + record.size()) * sizeof(double) > options_.bytes_max) {
+      return corrupt(fmt::format("line {}: expected at most {} bytes of values, got more", line,
+                                 options_.bytes_max));
+    }
+    for (std::size_t i = 0; i < record.size(); ++i) {
+      WEFT_TRY_ASSIGN(const double value, value_of(columns_[i], trimmed(record[i]), line, i));
+      values_.push_back(value);
+    }
+    return {};
+  }
+
+  Result<CsvTable> finish() {
+    if (columns_.empty()) return corrupt("expected at least one record, got none");
+    const std::size_t rows = values_.size() / columns_.size();
+    WEFT_TRY(fill_missing(rows));
+    CsvTable table;
+    table.names = std::move(names_);
+    for (Column& column : columns_) table.words.push_back(std::move(column.words));
+    table.values = Array::from(
+        values_, {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns_.size())});
+    return table;
+  }
+
+ private:
+  Result<double> value_of(Column& column, std::string_view text, std::size_t line,
+                          std::size_t place) {
+    double value = 0;
+    if (column.kind != ColumnKind::kWords && is_missing(text)) {
+      if (options_.missing != MissingValues::kRefuse) return kNan;
+      return corrupt(fmt::format("line {}, column {} ({}): expected a value, got {}", line,
+                                 place + 1, shown(names_[place]), shown(text)));
+    }
+    const bool number = column.kind != ColumnKind::kWords && to_number(text, value);
+    if (column.kind == ColumnKind::kUnknown) {
+      column.kind = number ? ColumnKind::kNumbers : ColumnKind::kWords;
+    }
+    if (number) return value;
+    if (column.kind == ColumnKind::kNumbers) {
+      return corrupt(fmt::format("line {}, column {} ({}): expected a finite number, got {}", line,
+                                 place + 1, shown(names_[place]), shown(text)));
+    }
+    const auto [found, fresh] = column.places.emplace(std::string(text), column.words.size());
+    if (fresh) column.words.emplace_back(text);
+    if (column.words.size() > kWordsMax) {
+      return corrupt(
+          fmt::format("line {}, column {} ({}): expected at most {} different words, got "
+                      "more",
+                      line, place + 1, shown(names_[place]), kWordsMax));
+    }
+    return static_cast<double>(found->second);
+  }
+
+  Status fill_missing(std::size_t rows) {
+    if (options_.missing == MissingValues::kRefuse || options_.missing == MissingValues::kNan) {
+      return {};
+    }
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      double sum = 0;
+      double count = 0;
+      for (std::size_t r = 0; r < rows; ++r) {
+        const double value = values_[r * columns_.size() + c];
+        if (std::isnan(value)) continue;
+        sum += value;
+        count += 1;
+      }
+      const bool mean = options_.missing == MissingValues::kColumnMean && count > 0;
+      const double filler = mean ? sum / count : 0;
+      for (std::size_t r = 0; r < rows; ++r) {
+        double& value = values_[r * columns_.size() + c];
+        if (std::isnan(value)) value = filler;
+      }
+    }
+    return {};
+  }
+
+  CsvOptions options_;
+  std::vector<std::string> names_;
+  std::vector<Column> columns_;
+  std::vector<double> values_;
+};
+
+Status take_records(CsvParser& parser, TableReader& reader, std::vector<std::string>& record) {
+  for (;;) {
+    WEFT_TRY_ASSIGN(const bool got, parser.next(record));
+    if (!got) return {};
+    WEFT_TRY(reader.add(record, parser.line()));
+  }
+}
+
+std::int64_t column_named(const CsvTable& table, const std::string& name) {
+  if (name.empty()) return static_cast<std::int64_t>(table.names.size()) - 1;
+  const auto found = std::find(table.names.begin(), table.names.end(), name);
+  return found == table.names.end() ? -1 : found - table.names.begin();
+}
+
+// The whole numbers of a column as labels; how many classes there are.
+Result<std::int64_t> read_labels(const CsvTable& table, std::int64_t column,
+                                 std::vector<std::int64_t>& labels) {
+  const std::int64_t columns = table.values.dim(1);
+  std::int64_t classes = 1;
+  for (std::int64_t row = 0; row < table.values.dim(0); ++row) {
+    const double value = table.values.data<double>()[row * columns + column];
+    if (!(value >= 0 && value < 65536) || value != std::floor(value)) {
+      return invalid_argument(
+          fmt::format("column {}: expected classes from 0 to 65535, got {} in row {}",
+                      shown(table.names[static_cast<std::size_t>(column)]), value, row));
+    }
+    labels.push_back(static_cast<std::int64_t>(value));
+    classes = std::max(classes, labels.back() + 1);
+  }
+  return classes;
+}
+
+}  // namespace
+
+Status CsvParser::end_field(std::vector<std::string>& fields) {
+  if (fields.size() == kCsvColumnsMax) {
+    return corrupt(
+        fmt::format("line {}: expected at most {} fields, got more", line_, kCsvColumnsMax));
+  }
+  fields.push_back(std::move(field_));
+  field_.clear();
+  place_ = Place::kFieldStart;
+  return {};
+}
+
+// Takes one byte; `ended` says that it was the last of its record.
+Status CsvParser::add(char byte, std::vector<std::string>& fields, bool& ended) {
+  if (place_ == Place::kQuoted) {
+    if (byte == '\n') ++line_;
+    if (byte == '"') {
+      place_ = Place::kQuoteInQuoted;
+      return {};
+    }
+  } else if (place_ == Place::kQuoteInQuoted && byte == '"') {
+    place_ = Place::kQuoted;
+  } else if (place_ == Place::kFieldStart && byte == '"') {
+    place_ = Place::kQuoted;
+    return {};
+  } else if (byte == separator_) {
+    return end_field(fields);
+  } else if (byte == '\n') {
+    if (place_ != Place::kQuoteInQuoted && !field_.empty() && field_.back() == '\r') {
+      field_.pop_back();
+    }
+    ++line_;
+    ended = true;
+    return end_field(fields);
+  } else if (place_ == Place::kQuoteInQuoted) {
+    if (byte == '\r') return {};  // of "\r\n" after a quoted field
+    return corrupt(fmt::format("line {}: expected a separator after a quoted field, got {}", line_,
+                               shown(std::string_view(&byte, 1))));
+  } else {
+    place_ = Place::kPlain;
+    if (byte == '"') {
+      return corrupt(
+          fmt::format("line {}: expected quotes around a whole field, got one inside", line_));
+    }
+  }
+  if (field_.size() == kCsvFieldBytesMax) {
+    return corrupt(fmt::format("line {}: expected fields of at most {} bytes, got more", line_,
+                               kCsvFieldBytesMax));
+  }
+  field_.push_back(byte);
+  return {};
+}
+
+Result<bool> CsvParser::next(std::vector<std::string>& fields) {
+  if (record_.empty() && field_.empty() && place_ == Place::kFieldStart) record_line_ = line_;
+  bool ended = false;
+  while (!ended && used_ < pending_.size()) WEFT_TRY(add(pending_[used_++], record_, ended));
+  if (used_ == pending_.size()) {
+    pending_.clear();
+    used_ = 0;
+  }
+  if (!ended && finished_) {
+    if (place_ == Place::kQuoted) {
+      return corrupt(fmt::format("line {}: expected a closing quote, got the end", record_line_));
+    }
+    if (record_.empty() && field_.empty() && place_ == Place::kFieldStart) return false;
+    WEFT_TRY(end_field(record_));
+    ended = true;
+  }
+  if (!ended) return false;
+  fields.swap(record_);
+  record_.clear();
+  return true;
+}
+
+Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  CsvParser parser(options.separator);
+  TableReader reader(options);
+  std::vector<std::string> record;
+  parser.feed(text);
+  parser.finish();
+  WEFT_TRY(take_records(parser, reader, record));
+  return reader.finish();
+}
+
+Result<CsvTable> read_csv(const std::string& path, const CsvOptions& options) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return unavailable(fmt::format("{}: expected a file that can be read, got none", path));
+  CsvParser parser(options.separator);
+  TableReader reader(options);
+  std::vector<std::string> record;
+  std::string chunk(kChunkBytes, '\0');
+  for (bool first = true; file; first = false) {
+    file.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+    std::string_view bytes(chunk.data(), static_cast<std::size_t>(file.gcount()));
+    if (first && bytes.starts_with(kByteOrderMark)) bytes.remove_prefix(kByteOrderMark.size());
+    parser.feed(bytes);
+    if (file.eof()) parser.finish();
+    WEFT_TRY(take_records(parser, reader, record).with_context(path));
+  }
+  if (file.bad() || !file.eof()) {
+    return unavailable(fmt::format("{}: expected to read to its end, got a fault", path));
+  }
+  Result<CsvTable> table = reader.finish();
+  if (!table.ok()) return table.status().with_context(path);
+  return table;
+}
+
+Result<Dataset> make_csv_dataset(std::string name, const CsvTable& table, Split split,
+                                 const CsvDatasetOptions& options) {
+  const std::int64_t target = column_named(table, options.target);
+  const std::int64_t columns = table.values.dim(1);
+  const std::int64_t rows = table.values.dim(0);
+  if (target < 0 || columns < 2 || rows < 1) {
+    return invalid_argument(
+        fmt::format("{}: expected rows of two columns or more, one of them {}, got {} rows of {}",
+                    name, shown(options.target), rows, columns));
+  }
+  Dataset dataset;
+  dataset.name = std::move(name);
+  dataset.split = split;
+  dataset.kind = DatasetKind::kRows;
+  dataset.size = rows;
+  dataset.rows = Array::empty({rows, columns - 1});
+  const double* values = table.values.data<double>();
+  float* inputs = dataset.rows.data<float>();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      if (column == target) continue;
+      *inputs++ = static_cast<float>(values[row * columns + column]);
+    }
+  }
+  const auto& words = table.words[static_cast<std::size_t>(target)];
+  if (!words.empty() || options.classify) {
+    std::vector<std::int64_t> labels;
+    WEFT_TRY_ASSIGN(dataset.classes, read_labels(table, target, labels));
+    dataset.labels = pack_labels(labels, dataset.classes);
+    dataset.class_names = words;
+    WEFT_TRY(keep_row_split(dataset, split));
+    return dataset;
+  }
+  dataset.targets = Array::empty({rows, 1});
+  for (std::int64_t row = 0; row < rows; ++row) {
+    dataset.targets.data<float>()[row] = static_cast<float>(values[row * columns + target]);
+  }
+  WEFT_TRY(keep_row_split(dataset, split));
+  return dataset;
+}
+
+}  // namespace weft

@@ -1,0 +1,86 @@
+// CSV (RFC 4180): records of quoted or plain fields, read as a stream, and tables of numbers.
+//
+//   file   := record (newline record)* newline?      newline := "\n" | "\r\n"
+//   record := field (separator field)*
+//   field  := '"' (any but '"' | '""')* '"' | (any but '"', separator, newline)*
+//
+// A column is of numbers where its first value that is not missing is one; else it is of words,
+// and each different word is a number in the order of first appearance. A later value that does
+// not fit is an error with its line and column.
+// Fails: kCorrupt "path: line N: expected X, got Y"; kUnavailable where a file cannot be read.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/array/array.h"
+#include "weft/base/status.h"
+#include "weft/data/dataset.h"
+
+namespace weft {
+
+inline constexpr std::size_t kCsvColumnsMax = 65536;
+inline constexpr std::size_t kCsvFieldBytesMax = std::size_t{1} << 20U;
+
+// Takes pieces of a file as they come and gives its records; holds one record at a time.
+class CsvParser {
+ public:
+  explicit CsvParser(char separator) : separator_(separator) {}
+
+  // Adds bytes, or says that there are no more.
+  void feed(std::string_view bytes) { pending_.append(bytes); }
+  void finish() { finished_ = true; }
+
+  // Fills `fields` with the next record; false where more bytes are needed, or none are left.
+  Result<bool> next(std::vector<std::string>& fields);
+  // Of the record that next() gave last, from 1.
+  std::size_t line() const { return record_line_; }
+
+ private:
+  enum class Place { kFieldStart, kPlain, kQuoted, kQuoteInQuoted };
+  Status add(char byte, std::vector<std::string>& fields, bool& ended);
+  Status end_field(std::vector<std::string>& fields);
+
+  char separator_;
+  std::string pending_;
+  std::size_t used_ = 0;  // bytes of pending_ that are done with
+  bool finished_ = false;
+  Place place_ = Place::kFieldStart;
+  std::string field_;
+  std::vector<std::string> record_;
+  std::size_t line_ = 1;
+  std::size_t record_line_ = 1;
+};
+
+enum class MissingValues { kRefuse, kNan, kZero, kColumnMean };
+
+struct CsvOptions {
+  char separator = ',';
+  bool header = true;  // the first record names the columns
+  // What an empty field, "NA", "nan" or "?" of a column of numbers becomes.
+  MissingValues missing = MissingValues::kRefuse;
+  std::size_t bytes_max = std::size_t{1} << 31U;  // of values, in memory
+};
+
+struct CsvTable {
+  std::vector<std::string> names;               // one a column; "0", "1", ... without a header
+  std::vector<std::vector<std::string>> words;  // one a column: its words, or none for numbers
+  Array values;                                 // f64 [rows, columns]
+};
+
+Result<CsvTable> read_csv(const std::string& path, const CsvOptions& options = {});
+Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options = {});
+
+// Column `target` is what to learn: classes where it is of words or of whole numbers from 0 on and
+// `classify`, else a value. All other columns are the inputs. The last
+// tenth of the rows is the test split.
+// Fails: kInvalidArgument on an unknown column, or labels that are no classes.
+struct CsvDatasetOptions {
+  std::string target;  // empty: the last column
+  bool classify = true;
+};
+Result<Dataset> make_csv_dataset(std::string name, const CsvTable& table, Split split,
+                                 const CsvDatasetOptions& options = {});
+
+}  // namespace weft

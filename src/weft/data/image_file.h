@@ -1,0 +1,24 @@
+// PNG and JPEG files as images of bytes, by libpng and TurboJPEG.
+//
+// Recognised by their first bytes. 16 bits a value become 8; transparency is dropped; grey is
+// 0.299 R + 0.587 G + 0.114 B. A file may come from anywhere: its size is checked before memory
+// is taken, and what the decoder only warns of is an error here.
+// Threads: pure functions.
+// Fails: kCorrupt "expected X, got Y".
+#pragma once
+
+#include "weft/base/bytes.h"
+#include "weft/data/transform.h"
+
+namespace weft {
+
+inline constexpr std::int64_t kImagePixelsMax = std::int64_t{1} << 28U;
+
+// REQUIRES: channels is 1 or 3.
+Result<Image> decode_image(ByteSpan bytes, std::int64_t channels,
+                           std::int64_t pixels_max = kImagePixelsMax);
+
+// A PNG of the image, 8 bits a value.
+Result<Bytes> encode_png(const Image& image);
+
+}  // namespace weft

@@ -1,0 +1,116 @@
+#include "weft/data/open_path.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "weft/data/npy.h"
+
+namespace weft {
+namespace {
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+bool ends_with_any(const std::string& path, std::initializer_list<std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return path.ends_with(ending); });
+}
+
+// The first nine tenths of the tokens, or the rest.
+Status keep_split(Dataset& dataset, Split split) {
+  const std::int64_t cut = dataset.tokens.size() / 10 * 9;
+  const auto width = static_cast<std::size_t>(dataset.tokens.token_bytes);
+  const std::size_t at = static_cast<std::size_t>(cut) * width;
+  SharedBytes& bytes = dataset.tokens.bytes;
+  bytes = split == Split::kTrain ? bytes.slice(0, at) : bytes.slice(at, bytes.size() - at);
+  dataset.split = split;
+  return dataset.set_context(dataset.context);
+}
+
+Result<Dataset> open_token_folder(const std::string& folder, Split split,
+                                  const TokenFileOptions& options) {
+  std::string path = folder + "/train.bin";
+  if (split == Split::kTest) {
+    path = folder + (is_file(folder + "/test.bin") ? "/test.bin" : "/val.bin");
+  }
+  WEFT_TRY_ASSIGN(Dataset dataset, open_token_file(path, options));
+  dataset.split = split;
+  return dataset;
+}
+
+Result<Dataset> open_arrays(const std::string& folder, Split split) {
+  WEFT_TRY_ASSIGN(const Array inputs, read_npy(folder + "/x.npy"));
+  WEFT_TRY_ASSIGN(const Array labels, read_npy(folder + "/y.npy"));
+  WEFT_TRY_ASSIGN(Dataset dataset, make_row_dataset(folder, inputs, labels));
+  WEFT_TRY(keep_row_split(dataset, split));
+  return dataset;
+}
+
+}  // namespace
+
+Result<Dataset> make_row_dataset(std::string name, const Array& inputs, const Array& labels) {
+  const std::int64_t count = inputs.ndim() > 0 ? inputs.dim(0) : 0;
+  const bool values = is_floating(labels.dtype());
+  if (count < 1 || inputs.size() < 1 || labels.ndim() < 1 || labels.ndim() > (values ? 2 : 1) ||
+      labels.dim(0) != count || labels.size() < 1) {
+    return invalid_argument(
+        fmt::format("{}: expected inputs [n, ...] and labels [n], got {} and {}", name,
+                    to_string(inputs.shape()), to_string(labels.shape())));
+  }
+  Dataset dataset;
+  dataset.name = std::move(name);
+  dataset.kind = DatasetKind::kRows;
+  dataset.size = count;
+  dataset.rows = inputs.to(DType::kF32).contiguous().reshape({count, -1});
+  if (values) {
+    dataset.targets = labels.to(DType::kF32).contiguous().reshape({count, -1});
+    return dataset;
+  }
+  const std::vector<std::int64_t> numbers = labels.to(DType::kI64).to_vector<std::int64_t>();
+  const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
+  if (*least < 0 || *most > 65535) {
+    return invalid_argument(fmt::format("{}: expected labels from 0 to 65535, got {} to {}",
+                                        dataset.name, *least, *most));
+  }
+  dataset.classes = *most + 1;
+  dataset.labels = pack_labels(numbers, dataset.classes);
+  return dataset;
+}
+
+Result<Dataset> open_path(const std::string& path, Split split, const PathOptions& options) {
+  TokenFileOptions tokens = options.tokens;
+  tokens.context = options.text.context;
+  if (is_folder(path)) {
+    if (is_file(path + "/train.bin")) return open_token_folder(path, split, tokens);
+    if (is_file(path + "/x.npy")) return open_arrays(path, split);
+    return open_image_folder(path, split, options.images);
+  }
+  if (ends_with_any(path, {".txt", ".text", ".txt.gz"})) {
+    WEFT_TRY_ASSIGN(const std::string text, read_text(path));
+    return make_text_dataset(path, text, split, options.text);
+  }
+  if (path.ends_with(".bin")) {
+    WEFT_TRY_ASSIGN(Dataset dataset, open_token_file(path, tokens));
+    WEFT_TRY(keep_split(dataset, split));
+    return dataset;
+  }
+  if (ends_with_any(path, {".csv", ".tsv"})) {
+    CsvOptions csv = options.csv;
+    if (path.ends_with(".tsv")) csv.separator = '\t';
+    WEFT_TRY_ASSIGN(const CsvTable table, read_csv(path, csv));
+    return make_csv_dataset(path, table, split, options.csv_dataset);
+  }
+  return invalid_argument(fmt::format(
+      "{}: expected a folder, or a file .txt, .txt.gz, .bin, .csv or .tsv, got another", path));
+}
+
+}  // namespace weft

@@ -1,0 +1,37 @@
+// open_path: a file or folder as a dataset, by what it is.
+//
+//   FOLDER with train.bin        tokens; the test split is test.bin or val.bin
+//   FOLDER with class folders    images (image_folder.h)
+//   *.txt, *.text, *.txt.gz      text
+//   *.bin                        tokens; the last tenth is the test split
+//   *.csv, *.tsv                 rows; the last tenth is the test split
+//   FOLDER with x.npy and y.npy  rows: y integers are classes, y floats are targets; the last tenth
+//                                is the test split
+//
+// Fails: kInvalidArgument on anything else, else as the readers do.
+#pragma once
+
+#include <string>
+
+#include "weft/data/csv.h"
+#include "weft/data/dataset.h"
+#include "weft/data/image_folder.h"
+#include "weft/data/text_file.h"
+
+namespace weft {
+
+struct PathOptions {
+  TextOptions text = {};
+  TokenFileOptions tokens = {};  // its context is that of `text`
+  ImageFolderOptions images = {};
+  CsvOptions csv = {};
+  CsvDatasetOptions csv_dataset = {};
+};
+
+Result<Dataset> open_path(const std::string& path, Split split, const PathOptions& options = {});
+
+// Rows from arrays: inputs [n, ...] of any type become f32 [n, rest]; integer or boolean labels
+// [n] are classes, floating targets [n] or [n, k] values.
+Result<Dataset> make_row_dataset(std::string name, const Array& inputs, const Array& labels);
+
+}  // namespace weft
