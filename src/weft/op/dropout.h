@@ -20,4 +20,9 @@ struct DropoutKey {
 // first_row + i, j) alone, so a batch that is split over peers has the mask of the whole batch.
 Tensor dropout(const Tensor& x, double p, const DropoutKey& key, bool training);
 
+// The same with seed, step and first row read from `words`, i64 [3], when the mask is drawn: a
+// captured step sees what they are at each replay (Module::step_words). The first form throws
+// under capture, where its mask would be the same in every replay.
+Tensor dropout(const Tensor& x, double p, const Array& words, std::uint32_t layer, bool training);
+
 }  // namespace weft

@@ -1,37 +1,43 @@
 // dropout: y = x mask / (1 - p); the mask is made again for the gradient, so nothing is saved.
+#include "weft/array/launch.h"
 #include "weft/base/rng.h"
 #include "weft/kernel/dropout.h"
 #include "weft/op/dropout.h"
-#include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
 
 namespace weft {
 namespace {
 
-DropoutStream stream_of(const DropoutKey& key, double p) {
-  const auto low = [](std::uint64_t word) { return static_cast<std::uint32_t>(word); };
-  const auto high = [](std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); };
-  // One key for each (seed, step, layer); 0x64726f70 keeps other users of the seed apart.
-  const PhiloxCounter words = philox4x32({low(key.step), high(key.step), key.layer, 0x64726f70},
-                                         {low(key.seed), high(key.seed)});
-  return {{words[0], words[1]}, key.first_row, p};
+// dropout with a stream that is drawn already.
+Tensor masked(const Tensor& x, const Array& stream, double p) {
+  return record(
+      "dropout", dropout_rows(x.array(), stream, p), {&x},
+      [stream, p](const Array& dy, const InputGradients& dx) {
+        dx.add(0, dropout_rows(dy, stream, p));
+      },
+      [stream, p](const Tensor& dy, const TensorGradients& dx) {
+        dx.add(0, masked(dy, stream, p));
+      });
 }
 
 }  // namespace
 
 Tensor dropout(const Tensor& x, double p, const DropoutKey& key, bool training) {
+  if (training && p != 0.0) launch_host_read("dropout with a key of numbers");
+  const auto word = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  const std::vector<std::int64_t> words = {word(key.seed), word(key.step), word(key.first_row)};
+  return dropout(x, p, Array::from(words, {3}), key.layer, training);
+}
+
+Tensor dropout(const Tensor& x, double p, const Array& words, std::uint32_t layer, bool training) {
   check_floating("dropout", x);
   if (!(p >= 0.0 && p < 1.0)) throw_operand("dropout", "p in [0, 1)", std::to_string(p));
+  if (words.shape() != Shape{3} || words.dtype() != DType::kI64 || !words.is_contiguous()) {
+    throw_operand("dropout", "words of shape [3] and type i64", to_string(words.shape()));
+  }
   if (!training || p == 0.0) return x;
-  const DropoutStream stream = stream_of(key, p);
-  return record(
-      "dropout", dropout_rows(x.array(), stream), {&x},
-      [stream](const Array& dy, const InputGradients& dx) { dx.add(0, dropout_rows(dy, stream)); },
-      [stream](const Tensor& dy, const TensorGradients& dx) {
-        const auto mask = [stream](const Array& g) { return dropout_rows(g, stream); };
-        dx.add(0, linear_map("dropout_gradient", dy, mask, mask));
-      });
+  return masked(x, dropout_stream(words, layer), p);
 }
 
 // Word by word from the generator of base/rng.h.
@@ -57,9 +63,13 @@ static Array reference(const Array& x, double p, const DropoutKey& key) {
 
 static std::vector<OpSample> samples() {
   const auto sample = [](const char* name, const Shape& shape, double p, const DropoutKey& key) {
+    const auto word = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+    const std::vector<std::int64_t> words = {word(key.seed), word(key.step), word(key.first_row)};
     return OpSample{name,
-                    {sample_values(shape, 51)},
-                    [=](std::span<const Tensor> in) { return dropout(in[0], p, key, true); },
+                    {sample_values(shape, 51), Array::from(words, {3})},
+                    [=](std::span<const Tensor> in) {
+                      return dropout(in[0], p, in[1].array().contiguous(), key.layer, true);
+                    },
                     [=](std::span<const Array> in) { return reference(in[0], p, key); }};
   };
   return {sample("half", {3, 70}, 0.5, {1, 2, 3, 0}),
