@@ -84,6 +84,7 @@ void set_element(Array& vector, std::int64_t index, double value) {
 
 // What a unit's channels multiply and add; 0 for lanes behind the last channel.
 struct Coefficients {
+  double origin[kLanes] = {};  // the mean as the loops have it
   double inverse[kLanes] = {};
   double scale[kLanes] = {};
   double shift[kLanes] = {};
@@ -96,8 +97,12 @@ struct Vectors {
   const Array& bias;
 };
 
+double as_type(DType dtype, double value) {
+  return dtype == DType::kF32 ? double{static_cast<float>(value)} : value;
+}
+
 Coefficients coefficients(const Vectors& vectors, const Planes& planes, std::int64_t unit,
-                          double eps) {
+                          DType dtype, double eps) {
   Coefficients result;
   for (std::int64_t i = 0; i < planes.channel_count(unit); ++i) {
     const std::int64_t c = planes.first_channel(unit) + i;
@@ -105,7 +110,9 @@ Coefficients coefficients(const Vectors& vectors, const Planes& planes, std::int
     const double weight = vectors.weight.defined() ? element(vectors.weight, c) : 1.0;
     const double bias = vectors.bias.defined() ? element(vectors.bias, c) : 0.0;
     result.scale[i] = weight * result.inverse[i];
-    result.shift[i] = bias - vectors.mean.data<double>()[c] * result.scale[i];
+    const double mean = vectors.mean.data<double>()[c];
+    result.origin[i] = as_type(dtype, mean);
+    result.shift[i] = bias + (result.origin[i] - mean) * result.scale[i];
   }
   return result;
 }
@@ -118,6 +125,11 @@ const NormLoops::Planes& loops_of(DType dtype, bool eight) {
 // The mean and the variance of a unit's channels.
 void unit_moments(const Array& x, const Planes& planes, std::int64_t unit, Array& mean,
                   Array& variance) {
+  if (planes.pixels == 0) {
+    mean.data<double>()[planes.first_channel(unit)] = 0;
+    variance.data<double>()[planes.first_channel(unit)] = 0;
+    return;
+  }
   const NormLoops::Planes& loops = loops_of(x.dtype(), planes.eight(unit));
   const NormPlanes all = planes.planes(unit);
   const void* const data = at(x, planes.offset(unit));
@@ -129,8 +141,7 @@ void unit_moments(const Array& x, const Planes& planes, std::int64_t unit, Array
   loops.moments(data, few, origin, sums);
   for (int i = 0; i < kLanes; ++i) {
     // As the loops have it, so that both see one value.
-    origin[i] = sums.first[i] / static_cast<double>(few.images * few.pixels);
-    if (x.dtype() == DType::kF32) origin[i] = static_cast<float>(origin[i]);
+    origin[i] = as_type(x.dtype(), sums.first[i] / static_cast<double>(few.images * few.pixels));
   }
   loops.moments(data, all, origin, sums);
   for (std::int64_t i = 0; i < planes.channel_count(unit); ++i) {
@@ -146,7 +157,7 @@ void apply_unit(const Array& x, Array& y, const Planes& planes, std::int64_t uni
                 const Coefficients& k, bool relu) {
   loops_of(x.dtype(), planes.eight(unit))
       .apply(at(x, planes.offset(unit)), at(y, planes.offset(unit)), planes.planes(unit),
-             {k.scale, k.shift, relu});
+             {k.origin, k.scale, k.shift, relu});
 }
 
 // `x` in blocks of 8 channels or contiguous.
@@ -170,30 +181,25 @@ struct Backward {
 
 void unit_backward(const Backward& work, const Planes& planes, std::int64_t unit) {
   const NormLoops::Planes& loops = loops_of(work.x.dtype(), planes.eight(unit));
-  const Coefficients k = coefficients(work.vectors, planes, unit, work.spec.eps);
+  const Coefficients k = coefficients(work.vectors, planes, unit, work.x.dtype(), work.spec.eps);
   const NormPlanes all = planes.planes(unit);
   const std::int64_t offset = planes.offset(unit);
-  const NormMask mask{k.scale, k.shift, work.spec.relu};
-  double origin[kLanes] = {};
+  const NormAffine affine{k.origin, k.scale, k.shift, work.spec.relu};
+  NormSums sums;
+  loops.products(at(work.dy, offset), at(work.x, offset), all, affine, sums);
   double b[kLanes] = {};
   double c[kLanes] = {};
   for (std::int64_t i = 0; i < planes.channel_count(unit); ++i) {
-    origin[i] = work.vectors.mean.data<double>()[planes.first_channel(unit) + i];
-    if (work.x.dtype() == DType::kF32) origin[i] = static_cast<float>(origin[i]);
-  }
-  NormSums sums;
-  loops.products(at(work.dy, offset), at(work.x, offset), all, origin, mask, sums);
-  for (std::int64_t i = 0; i < planes.channel_count(unit); ++i) {
     const std::int64_t channel = planes.first_channel(unit) + i;
-    const double mean = work.vectors.mean.data<double>()[channel];
-    const double product = sums.second[i] + (origin[i] - mean) * sums.first[i];
+    const double rest = k.origin[i] - work.vectors.mean.data<double>()[channel];
+    const double product = sums.second[i] + rest * sums.first[i];
     set_element(work.dweight, channel, product * k.inverse[i]);
     set_element(work.dbias, channel, sums.first[i]);
     if (!work.spec.training) continue;
     b[i] = -k.scale[i] * k.inverse[i] * k.inverse[i] * product / planes.count();
-    c[i] = -k.scale[i] * sums.first[i] / planes.count() - b[i] * mean;
+    c[i] = -k.scale[i] * sums.first[i] / planes.count() + b[i] * rest;
   }
-  loops.gradient(at(work.dy, offset), at(work.x, offset), at(work.dx, offset), all, mask,
+  loops.gradient(at(work.dy, offset), at(work.x, offset), at(work.dx, offset), all, affine,
                  {k.scale, b, c});
 }
 
@@ -207,18 +213,18 @@ BatchNormed batch_norm_forward(const Array& given, const Array& given_weight,
   const Array bias = dense(given_bias);
   BatchNormed result{like(x), mean, variance};
   if (!spec.training) {
-    launch("batch_norm_apply", {&x, &weight, &bias, &mean, &variance}, {&result.y},
-           [spec](LaunchArrays in, LaunchArrays out) {
-             const Planes planes(in[0]);
-             parallel_for(
-                 planes.units(), planes.grain(), [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t unit = begin; unit < end; ++unit) {
-                     const Coefficients k =
-                         coefficients({in[3], in[4], in[1], in[2]}, planes, unit, spec.eps);
-                     apply_unit(in[0], out[0], planes, unit, k, spec.relu);
-                   }
-                 });
-           });
+    launch(
+        "batch_norm_apply", {&x, &weight, &bias, &mean, &variance}, {&result.y},
+        [spec](LaunchArrays in, LaunchArrays out) {
+          const Planes planes(in[0]);
+          parallel_for(planes.units(), planes.grain(), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t unit = begin; unit < end; ++unit) {
+              const Coefficients k =
+                  coefficients({in[3], in[4], in[1], in[2]}, planes, unit, in[0].dtype(), spec.eps);
+              apply_unit(in[0], out[0], planes, unit, k, spec.relu);
+            }
+          });
+        });
     return result;
   }
   result.mean = Array::empty({x.dim(1)}, DType::kF64);
@@ -229,8 +235,8 @@ BatchNormed batch_norm_forward(const Array& given, const Array& given_weight,
            parallel_for(planes.units(), planes.grain(), [&](std::int64_t begin, std::int64_t end) {
              for (std::int64_t unit = begin; unit < end; ++unit) {
                unit_moments(in[0], planes, unit, out[1], out[2]);
-               const Coefficients k =
-                   coefficients({out[1], out[2], in[1], in[2]}, planes, unit, spec.eps);
+               const Coefficients k = coefficients({out[1], out[2], in[1], in[2]}, planes, unit,
+                                                   in[0].dtype(), spec.eps);
                apply_unit(in[0], out[0], planes, unit, k, spec.relu);
              }
            });

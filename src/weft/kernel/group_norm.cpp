@@ -71,9 +71,9 @@ void row_forward(const Groups& groups, LaunchArrays in, LaunchArrays out, std::i
   for (std::int64_t i = 0; i < groups.each; ++i) {
     const std::int64_t c = groups.channel(row, i);
     const double scale = element_or(in[1], c, 1.0) * inverse;
-    const double shift = element_or(in[2], c, 0.0) - mean * scale;
+    const double shift = element_or(in[2], c, 0.0) - rest * scale;
     loops.apply(at(in[0], groups.offset(row, i)), at(out[0], groups.offset(row, i)),
-                groups.channel_planes(), {&scale, &shift, false});
+                groups.channel_planes(), {&origin, &scale, &shift, false});
   }
 }
 
@@ -90,14 +90,14 @@ void row_backward(const Groups& groups, LaunchArrays in, Array& dx, std::int64_t
   const double inverse = in[4].data<double>()[row];
   const double one = 1.0;
   const double none = 0.0;
-  const NormMask mask{&one, &none, false};
   const double origin = in[1].dtype() == DType::kF32 ? double{static_cast<float>(mean)} : mean;
+  const NormAffine affine{&origin, &one, &none, false};
   double sum = 0;
   double product = 0;
   for (std::int64_t i = 0; i < groups.each; ++i) {
     NormSums own;
     loops.products(at(in[0], groups.offset(row, i)), at(in[1], groups.offset(row, i)),
-                   groups.channel_planes(), &origin, mask, own);
+                   groups.channel_planes(), affine, own);
     own.second[0] += (origin - mean) * own.first[0];
     const auto index = static_cast<std::size_t>(row * groups.each + i);
     sums.gradient[index] = own.first[0];
@@ -108,11 +108,11 @@ void row_backward(const Groups& groups, LaunchArrays in, Array& dx, std::int64_t
   }
   const auto count = static_cast<double>(groups.values());
   const double b = -inverse * inverse * inverse * product / count;
-  const double c = -inverse * sum / count - b * mean;
+  const double c = -inverse * sum / count + b * (origin - mean);
   for (std::int64_t i = 0; i < groups.each; ++i) {
     const double a = element_or(in[2], groups.channel(row, i), 1.0) * inverse;
     loops.gradient(at(in[0], groups.offset(row, i)), at(in[1], groups.offset(row, i)),
-                   at(dx, groups.offset(row, i)), groups.channel_planes(), mask, {&a, &b, &c});
+                   at(dx, groups.offset(row, i)), groups.channel_planes(), affine, {&a, &b, &c});
   }
 }
 

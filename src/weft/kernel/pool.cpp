@@ -37,6 +37,20 @@ Span window(std::int64_t output, std::int64_t extent, std::size_t axis,
   return {begin, std::min(first + geometry.kernel[axis], extent), begin - first};
 }
 
+// How many values the mean of a window is over.
+std::int64_t values_of(const Span& span, std::int64_t extent, std::size_t axis,
+                       const Pool2dGeometry& geometry) {
+  if (!geometry.count_include_pad) return span.end - span.begin;
+  const std::int64_t first = span.begin - span.offset;
+  return std::min(first + geometry.kernel[axis], extent + geometry.padding[axis]) - first;
+}
+
+template <class T>
+T share_of(const Span& rows, const Span& columns, const Plane& in, const Pool2dGeometry& geometry) {
+  return T{1} / static_cast<T>(values_of(rows, in.height, 0, geometry) *
+                               values_of(columns, in.width, 1, geometry));
+}
+
 // Calls body(index of the output's pixel, rows, columns) for every window of a plane.
 template <class Body>
 void for_each_window(const Plane& in, const Plane& out, const Pool2dGeometry& geometry, Body body) {
@@ -118,8 +132,8 @@ struct AvgForward {
   const Pool2dGeometry& geometry;
 
   void operator()(const T* x, T* y) const {
-    const T share = T{1} / static_cast<T>(geometry.kernel[0] * geometry.kernel[1]);
     for_each_window(in, out, geometry, [&](std::int64_t at, const Span& rows, const Span& columns) {
+      const T share = share_of<T>(rows, columns, in, geometry);
       T sum[kLanes] = {};
       for (std::int64_t r = rows.begin; r < rows.end; ++r) {
         for (std::int64_t c = columns.begin; c < columns.end; ++c) {
@@ -140,8 +154,8 @@ struct AvgBackward {
 
   void operator()(const T* dy, T* dx) const {
     std::fill_n(dx, in.height * in.width * kLanes, T{0});
-    const T share = T{1} / static_cast<T>(geometry.kernel[0] * geometry.kernel[1]);
     for_each_window(in, out, geometry, [&](std::int64_t at, const Span& rows, const Span& columns) {
+      const T share = share_of<T>(rows, columns, in, geometry);
       T each[kLanes];
       for (int lane = 0; lane < kLanes; ++lane) each[lane] = dy[at * kLanes + lane] * share;
       for (std::int64_t r = rows.begin; r < rows.end; ++r) {
@@ -208,7 +222,7 @@ PoolPlane pool_plane(const Planes& planes, const Pool2dGeometry& geometry) {
 // Whether the loops of pool_loops.h do it.
 bool has_blocks(std::int64_t block, const Pool2dGeometry& geometry) {
   return block == kBlock && use_avx2() && small_window(geometry) && geometry.padding[0] == 0 &&
-         geometry.padding[1] == 0;
+         geometry.padding[1] == 0 && !geometry.ceil_mode;
 }
 
 template <class T>
@@ -326,8 +340,13 @@ Shape pool2d_shape(const Shape& x, const Pool2dGeometry& geometry) {
   Shape shape = x;
   for (int axis = 0; axis < 2; ++axis) {
     const auto i = static_cast<std::size_t>(axis);
-    shape[2 + axis] =
-        (x[2 + axis] + 2 * geometry.padding[i] - geometry.kernel[i]) / geometry.stride[i] + 1;
+    const std::int64_t room = x[2 + axis] + 2 * geometry.padding[i] - geometry.kernel[i];
+    shape[2 + axis] = room / geometry.stride[i] + 1;
+    const std::int64_t next = shape[2 + axis] * geometry.stride[i];
+    if (geometry.ceil_mode && next - geometry.stride[i] < room &&
+        next < x[2 + axis] + geometry.padding[i]) {
+      ++shape[2 + axis];
+    }
   }
   return shape;
 }

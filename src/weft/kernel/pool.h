@@ -1,7 +1,8 @@
 // Pooling over images [N, C, H, W] and its gradients, f32 and f64.
 //
-// Channels in blocks stay in blocks: a blocked input gives a blocked result. Padding is at most
-// half the window, so every window holds at least one value.
+// Channels in blocks stay in blocks: a blocked input gives a blocked result (but for the adaptive
+// poolings, whose results are contiguous). Padding is at most half the window, so every window
+// holds at least one value.
 // Deterministic: the same bits for any thread count.
 // Threads: the calling thread and the compute threads.
 #pragma once
@@ -18,6 +19,10 @@ struct Pool2dGeometry {
   std::array<std::int64_t, 2> kernel = {2, 2};
   std::array<std::int64_t, 2> stride = {2, 2};
   std::array<std::int64_t, 2> padding = {0, 0};
+  // Also windows that begin on the padded image but reach over its end.
+  bool ceil_mode = false;
+  // Of means: padding counts as zeros, else it does not count.
+  bool count_include_pad = true;
 };
 
 Shape pool2d_shape(const Shape& x, const Pool2dGeometry& geometry);
@@ -34,9 +39,16 @@ MaxPoolOutput max_pool2d_forward(const Array& x, const Pool2dGeometry& geometry,
 Array max_pool2d_backward(const Array& dy, const MaxPoolOutput& forward, const Shape& x_shape,
                           const Pool2dGeometry& geometry);
 
-// Padding counts as zeros.
 Array avg_pool2d_forward(const Array& x, const Pool2dGeometry& geometry);
 // dx in dy's order.
 Array avg_pool2d_backward(const Array& dy, const Shape& x_shape, const Pool2dGeometry& geometry);
+
+// `size` windows {down, across} of about equal size that cover the image; window i of n over s
+// pixels is [floor(i s / n), ceil((i + 1) s / n)). Winners are places in the image.
+Array adaptive_avg_pool2d_forward(const Array& x, const std::array<std::int64_t, 2>& size);
+Array adaptive_avg_pool2d_backward(const Array& dy, const Shape& x_shape);
+MaxPoolOutput adaptive_max_pool2d_forward(const Array& x, const std::array<std::int64_t, 2>& size,
+                                          bool with_winners);
+Array adaptive_max_pool2d_backward(const Array& dy, const Array& winners, const Shape& x_shape);
 
 }  // namespace weft

@@ -54,15 +54,9 @@ struct NormSums {
   double second[8];
 };
 
-// y = x scale + shift, then ReLU if asked.
+// y = (x - origin) scale + shift, then ReLU if asked; each of a lane.
 struct NormAffine {
-  const double* scale;
-  const double* shift;
-  bool relu;
-};
-
-// What the gradient of a plane needs: g = dy, or dy where x scale + shift > 0 if `relu`.
-struct NormMask {
+  const double* origin;
   const double* scale;
   const double* shift;
   bool relu;
@@ -77,17 +71,17 @@ struct NormLoops {
     // Sums of x - origin[lane] and of its square.
     void (*moments)(const void* x, const NormPlanes& planes, const double* origin, NormSums& sums);
     void (*apply)(const void* x, void* y, const NormPlanes& planes, const NormAffine& affine);
-    // Sums of g and of g (x - origin).
-    void (*products)(const void* dy, const void* x, const NormPlanes& planes, const double* origin,
-                     const NormMask& mask, NormSums& sums);
-    // dx = a g + b x + c, each of a lane.
+    // Sums of g and of g (x - origin), where g = dy, or dy where y > 0 with ReLU.
+    void (*products)(const void* dy, const void* x, const NormPlanes& planes,
+                     const NormAffine& affine, NormSums& sums);
+    // dx = a g + b (x - origin) + c, each of a lane.
     struct Mix {
       const double* a;
       const double* b;
       const double* c;
     };
     void (*gradient)(const void* dy, const void* x, void* dx, const NormPlanes& planes,
-                     const NormMask& mask, const Mix& mix);
+                     const NormAffine& affine, const Mix& mix);
   };
   Planes one;
   Planes eight;
