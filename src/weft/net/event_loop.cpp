@@ -33,7 +33,7 @@ void EventLoop::Impl::wait(TimePoint deadline) {
   while (asked < pollers.size() && quiet) quiet = pollers[asked++]->prepare_sleep();
   if (quiet) context.run_one_until(deadline);
   for (std::size_t i = 0; i < asked && i < pollers.size(); ++i) pollers[i]->end_sleep();
-  idle_turns = 0;
+  idle_turns_ = 0;
 }
 
 void EventLoop::Impl::step(TimePoint deadline) {
@@ -46,17 +46,17 @@ void EventLoop::Impl::step(TimePoint deadline) {
     return;
   }
   if (poll_all()) {
-    idle_turns = 0;
-    if (++busy_turns % kTurnsBetweenSystemPolls == 0) context.poll();
+    idle_turns_ = 0;
+    if (++busy_turns_ % kTurnsBetweenSystemPolls == 0) context.poll();
     return;
   }
-  if (idle_turns++ == 0) idle_since = clock.now();
-  if (idle_turns <= kSpinTurns) {
+  if (idle_turns_++ == 0) idle_since_ = clock.now();
+  if (idle_turns_ <= kSpinTurns) {
     __builtin_ia32_pause();
     return;
   }
-  if (idle_turns % kTurnsBetweenSystemPolls == 0 && context.poll() > 0) return;
-  if (clock.now() - idle_since < kYieldFor) {
+  if (idle_turns_ % kTurnsBetweenSystemPolls == 0 && context.poll() > 0) return;
+  if (clock.now() - idle_since_ < kYieldFor) {
     sched_yield();
     return;
   }

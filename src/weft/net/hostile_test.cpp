@@ -215,6 +215,7 @@ TEST_F(Hostile, HellosThatLieAreRefused) {
 TEST_F(Hostile, TheSilentAndTheSlowAreShutOut) {
   start_tcp();
   std::vector<Socket> silent;
+  silent.reserve(8);
   for (int i = 0; i < 8; ++i) silent.push_back(dial());
   const Bytes whole = hello_frame(hello(Lane::kControl, Identity::generate().id()));
   const Socket slow = dial();
@@ -228,6 +229,7 @@ TEST_F(Hostile, TheSilentAndTheSlowAreShutOut) {
 TEST_F(Hostile, ManySilentConnectionsDoNotKeepAPeerOut) {
   start_tcp();
   std::vector<Socket> silent;
+  silent.reserve(100);
   for (int i = 0; i < 100; ++i) silent.push_back(dial());
   EXPECT_EQ(refusal(), "unavailable: too many connections without a hello");
   RecordingHandler handler;

@@ -42,9 +42,9 @@ struct EventLoop::Impl {
   bool poll_all();
   void wait(TimePoint deadline);
 
-  TimePoint idle_since{};
-  int idle_turns = 0;
-  int busy_turns = 0;
+  TimePoint idle_since_{};
+  int idle_turns_ = 0;
+  int busy_turns_ = 0;
 };
 
 }  // namespace weft

@@ -139,7 +139,7 @@ IoResult TlsStream::handshake() {
   const int result = SSL_do_handshake(ssl_.get());
   const IoResult step = result == 1 ? IoResult{} : outcome(result);
   // Also when it failed: the alert tells the other side why.
-  const IoResult flushed = output_.flush(socket_);
+  IoResult flushed = output_.flush(socket_);
   if (step.state != IoState::kMore) {
     return flushed.state == IoState::kWantWrite && step.state == IoState::kWantRead ? flushed
                                                                                     : step;
