@@ -14,9 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "sim_trainer.h"
 #include "weft/base/rng.h"
-#include "weft/collective/swarm_core.h"
+#include "weft/collective/test_swarm_peer.h"
 #include "weft/net/sim_network.h"
 
 namespace weft::sim {
@@ -51,9 +50,12 @@ class SwarmWorld {
   SwarmReport run();
 
  private:
-  class Peer;
-
-  Peer& add_peer(const PeerId& id);
+  SwarmPeer& add_peer(const PeerId& id);
+  SwarmCoreOptions core_options() const;
+  void on_event(const SwarmPeer& peer, const SwarmEvent& event);
+  void on_state(const SwarmPeer& peer);
+  // Ends the process of a peer that has left or cannot go on.
+  void on_pumped(SwarmPeer& peer);
   void start_joiner();
   void schedule_fault();
   void fault();
@@ -63,10 +65,10 @@ class SwarmWorld {
   void break_one();
   void leave_one();
   // Peers of the newest view that still run and are in no minority partition.
-  std::vector<Peer*> running();
-  Peer* random_running();
+  std::vector<SwarmPeer*> running();
+  SwarmPeer* random_running();
   // A member that everyone can reach, to make tickets.
-  Peer* a_member();
+  SwarmPeer* a_member();
   bool all_finished();
   void check_view(const View& view);
   void fail(const std::string& what);
@@ -77,7 +79,7 @@ class SwarmWorld {
   SimNetwork net_;
   std::size_t elements_;
   std::vector<Hash128> expected_;
-  std::vector<std::unique_ptr<Peer>> peers_;
+  std::vector<std::unique_ptr<SwarmPeer>> peers_;
   std::map<std::uint64_t, View> views_;
   std::uint64_t next_id_ = 0;
   bool faults_on_ = true;

@@ -24,11 +24,12 @@ struct World {
 
   SwarmPeer& add(std::uint32_t number, std::uint64_t incarnation = 1) {
     SwarmPeer::Settings settings;
-    settings.number = number;
+    settings.id = swarm_peer_id(number);
+    settings.seed = number + 77;
     settings.elements = elements;
-    settings.compute = compute;
+    settings.compute = [time = compute] { return time; };
     settings.incarnation = incarnation;
-    return *peers.emplace_back(std::make_unique<SwarmPeer>(net, options, settings));
+    return *peers.emplace_back(std::make_unique<SwarmPeer>(net, options, std::move(settings)));
   }
   // Founds with peer 0; the others join at once.
   void start(int members) {
@@ -47,17 +48,12 @@ struct World {
     return true;
   }
   bool run_to_round(std::size_t peer, std::uint64_t round) {
-    const bool there = run([&] { return peers[peer]->round.value() >= round; });
+    const bool there = run([&] { return peers[peer]->round().value() >= round; });
     if (!there) describe();
     return there;
   }
   void describe() {
-    for (const auto& peer : peers) {
-      ADD_FAILURE() << "peer " << peer->set.number << ": after round " << peer->round.value()
-                    << ", " << to_string(peer->core->state()) << ", view "
-                    << peer->core->view().id.number.value() << " of " << peer->core->view().size()
-                    << ", " << peer->failure.to_string();
-    }
+    for (const auto& peer : peers) ADD_FAILURE() << peer->describe();
   }
   void for_time(Duration time) { net.run_until(net.now() + time); }
   // All peers whose machine runs reach the end with the one right state.
@@ -68,13 +64,14 @@ struct World {
       });
     });
     if (!all) describe();
+    const TestTrainer& want = trained(elements, options.last_round.value());
     for (const auto& peer : peers) {
       if (!*peer->alive) continue;
-      EXPECT_TRUE(peer->failure.ok()) << peer->set.number << ": " << peer->failure.to_string();
-      EXPECT_TRUE(peer->finished) << peer->set.number << " stands after " << peer->round.value()
-                                  << ", " << to_string(peer->core->state());
-      EXPECT_EQ(peer->round, options.last_round) << peer->set.number;
-      EXPECT_EQ(peer->state, toy_state(options.last_round.value(), elements)) << peer->set.number;
+      SCOPED_TRACE(peer->describe());
+      EXPECT_TRUE(peer->failure.ok());
+      EXPECT_TRUE(peer->finished);
+      EXPECT_EQ(peer->round(), options.last_round);
+      EXPECT_EQ(peer->trainer.state(), want.state());
     }
   }
 
@@ -111,8 +108,8 @@ TEST(SwarmCore, StartsWithoutTheMissingAfterTheTimeout) {
   world.add(0).found();
   world.add(1).join(world.peers[0]->ticket());
   world.for_time(seconds(9));
-  EXPECT_EQ(world.peers[0]->round, Round(0));
-  EXPECT_EQ(world.peers[1]->round, Round(0));
+  EXPECT_EQ(world.peers[0]->round(), Round(0));
+  EXPECT_EQ(world.peers[1]->round(), Round(0));
   world.expect_end();
   EXPECT_EQ(world.peers[1]->members_of_turns.front(), 2);
 }
@@ -327,7 +324,7 @@ TEST(SwarmCore, HostileFramesEndTheLinkAndNothingElse) {
         // A true id, so that the rest is looked at.
         const ViewId view = hostile.core->view().id;
         Writer head;
-        head.view(view).round(Round(hostile.round.value() + rng.below(3)));
+        head.view(view).round(Round(hostile.round().value() + rng.below(3)));
         for (std::uint64_t left = rng.below(40); left > 0; --left) {
           head.u8(static_cast<std::uint8_t>(rng.below(4)));
         }

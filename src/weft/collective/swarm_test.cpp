@@ -36,7 +36,7 @@ SwarmOptions tls_options(std::uint64_t last_round) {
 struct Outcome {
   Status status;
   std::uint64_t round = 0;
-  std::vector<float> state;
+  TestTrainer trainer{kElements};
   int members_max = 0;
   std::vector<SwarmEvent> events;
 };
@@ -49,7 +49,6 @@ void pause(Duration time) {
 // The training thread of one peer. Ends at the last round, or abruptly after `stop_after`.
 Outcome train(Swarm& swarm, std::uint64_t stop_after, Atomic<std::uint64_t>& progress) {
   Outcome out;
-  out.state.resize(kElements);
   const SystemClock clock;
   const TimePoint end = clock.now() + seconds(60);
   std::vector<float> input;
@@ -65,11 +64,12 @@ Outcome train(Swarm& swarm, std::uint64_t stop_after, Atomic<std::uint64_t>& pro
       case TurnKind::kWait:
         continue;
       case TurnKind::kLoadState:
-        out.state = toy_from_bytes(turn->state.span());
+        out.status = out.trainer.load(turn->state.span());
+        if (!out.status.ok()) return out;
         out.round = turn->round.value();
         continue;
       case TurnKind::kSnapshot:
-        swarm.publish_state(turn->round, toy_bytes(out.state));
+        swarm.publish_state(turn->round, out.trainer.serialise());
         continue;
       case TurnKind::kFinished:
         out.status = swarm.leave(seconds(5));
@@ -79,7 +79,7 @@ Outcome train(Swarm& swarm, std::uint64_t stop_after, Atomic<std::uint64_t>& pro
         break;
       case TurnKind::kTrain: {
         out.members_max = std::max(out.members_max, turn->members);
-        input = toy_shard(turn->round.value(), turn->rank.value(), turn->members, kElements);
+        input = out.trainer.shard(turn->rank.value(), turn->members);
         const Status begun = swarm.begin(static_cast<std::int64_t>(kElements));
         if (!begun.ok()) {
           out.status = begun;
@@ -98,10 +98,10 @@ Outcome train(Swarm& swarm, std::uint64_t stop_after, Atomic<std::uint64_t>& pro
         break;
       }
     }
-    for (std::size_t i = 0; i < sums.size(); ++i) out.state[i] += sums[i];
+    out.trainer.apply(sums);
     out.round = turn->round.value();
     progress = out.round;
-    swarm.applied(turn->round, toy_hash(out.state));
+    swarm.applied(turn->round, out.trainer.hash());
     if (out.round == stop_after) return out;
     // Alone it would be through before anyone can join.
     if (turn->kind == TurnKind::kTrain && turn->members == 1) pause(milliseconds(40));
@@ -156,7 +156,7 @@ TEST(SwarmTls, ThreeTrainTogetherAndOneIsClosedAbruptly) {
     EXPECT_TRUE(peer->outcome.status.ok()) << peer->outcome.status.to_string();
     EXPECT_EQ(peer->outcome.round, 60U);
     EXPECT_EQ(peer->outcome.members_max, 3);
-    EXPECT_EQ(peer->outcome.state, toy_state(60, kElements));
+    EXPECT_EQ(peer->outcome.trainer.state(), trained(kElements, 60).state());
   }
 }
 
@@ -175,7 +175,7 @@ TEST(SwarmTls, JoinsMidRun) {
   second.thread.join();
   for (const Trainer* peer : {&first, &second}) {
     EXPECT_TRUE(peer->outcome.status.ok()) << peer->outcome.status.to_string();
-    EXPECT_EQ(peer->outcome.state, toy_state(250, kElements));
+    EXPECT_EQ(peer->outcome.trainer.state(), trained(kElements, 250).state());
   }
   EXPECT_EQ(second.outcome.members_max, 2) << "it took part";
 }

@@ -1,13 +1,10 @@
-// SwarmPeer: one simulated machine that trains, for the tests of this folder.
+// SwarmPeer: one simulated machine that trains a TestTrainer, for the tests of this folder and for
+// tests/swarm.
 //
-// The "model" is a vector of whole numbers and sample i of round r has the "gradient" of
-// toy_gradient(): sums are exact whatever the membership was, so the state after a round has a
-// closed form, toy_state(), that every peer must reach at any history of crashes and joins.
 // Threads: one owner.
 #pragma once
 
-#include <algorithm>
-#include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,61 +12,10 @@
 #include <vector>
 
 #include "weft/collective/swarm_core.h"
+#include "weft/collective/test_trainer.h"
 #include "weft/net/sim_network.h"
 
 namespace weft {
-
-inline constexpr int kToySamples = 24;
-
-inline constexpr std::size_t kToyPeriod = 11;
-
-inline float toy_gradient(std::uint64_t round, int sample, std::size_t element) {
-  return static_cast<float>((round * 7 + static_cast<std::uint64_t>(sample) * 3 + element) %
-                            kToyPeriod);
-}
-
-// The part of the samples that one of `members` computes.
-inline std::vector<float> toy_shard(std::uint64_t round, int rank, int members,
-                                    std::size_t elements) {
-  std::vector<float> sum(elements);
-  for (int sample = rank; sample < kToySamples; sample += members) {
-    for (std::size_t i = 0; i < std::min(elements, kToyPeriod); ++i) {
-      sum[i] += toy_gradient(round, sample, i);
-    }
-  }
-  for (std::size_t i = kToyPeriod; i < elements; ++i) sum[i] = sum[i - kToyPeriod];
-  return sum;
-}
-
-inline std::vector<float> toy_state(std::uint64_t rounds, std::size_t elements) {
-  std::vector<float> state(elements);
-  for (std::uint64_t round = 1; round <= rounds; ++round) {
-    const std::vector<float> sum = toy_shard(round, 0, 1, elements);
-    for (std::size_t i = 0; i < elements; ++i) state[i] += sum[i];
-  }
-  return state;
-}
-
-inline StateHash toy_hash(const std::vector<float>& state) {
-  const std::span<const float> values(state);
-  const std::size_t half = state.size() / 2;
-  StateHash hash;
-  hash.total = xxh3_128(as_bytes(values));
-  hash.tensors = {{"first", xxh3_128(as_bytes(values.first(half)))},
-                  {"second", xxh3_128(as_bytes(values.subspan(half)))}};
-  return hash;
-}
-
-inline Bytes toy_bytes(const std::vector<float>& state) {
-  const ByteSpan bytes = as_bytes(std::span<const float>(state));
-  return {bytes.begin(), bytes.end()};
-}
-
-inline std::vector<float> toy_from_bytes(ByteSpan bytes) {
-  std::vector<float> state(bytes.size() / sizeof(float));
-  if (!state.empty()) std::memcpy(state.data(), bytes.data(), bytes.size());
-  return state;
-}
 
 inline PeerId swarm_peer_id(std::uint32_t number) {
   return {sha256(as_bytes("swarm peer " + std::to_string(number)))};
@@ -93,26 +39,30 @@ inline SwarmCoreOptions swarm_options(std::uint64_t last_round) {
 class SwarmPeer final : public TransportHandler {
  public:
   struct Settings {
-    std::uint32_t number = 0;
+    PeerId id;
     std::size_t elements = 3000;
-    // From a turn to the first half of the input, and from there to the second.
-    Duration compute = std::chrono::milliseconds(2);
     std::uint64_t incarnation = 1;
+    std::uint64_t seed = 77;
+    // From a turn to the first half of the input, and from there to the second.
+    std::function<Duration()> compute = [] { return std::chrono::milliseconds(2); };
+    // Called after each change, if given: with an event, with the state after a round, after all.
+    std::function<void(const SwarmEvent& event)> on_event = nullptr;
+    std::function<void(const TestTrainer& trainer)> on_state = nullptr;
+    std::function<void()> on_pumped = nullptr;
   };
 
   SwarmPeer(SimNetwork& network, SwarmCoreOptions options, Settings settings)
       : net(network),
-        set(settings),
-        id(swarm_peer_id(settings.number)),
+        set(std::move(settings)),
+        id(set.id),
         transport(network.start(id)),
-        state(settings.elements) {
+        trainer(set.elements) {
     options.membership.self = id;
-    options.membership.incarnation = settings.incarnation;
-    options.membership.endpoints = {net.endpoint(id)};
+    options.membership.incarnation = set.incarnation;
+    options.membership.endpoints = transport.endpoints();
     options.rounds.self = id;
     transport.set_handler(*this);
-    core = std::make_unique<SwarmCore>(std::move(options), transport, net.clock(),
-                                       Rng(settings.number + 77));
+    core = std::make_unique<SwarmCore>(std::move(options), transport, net.clock(), Rng(set.seed));
     net.set_alarm_body(id, [this] {
       core->on_timer();
       pump();
@@ -142,6 +92,7 @@ class SwarmPeer final : public TransportHandler {
     *alive = false;
     net.crash(id, how);
   }
+  Round round() const { return Round(trainer.round()); }
   bool saw(SwarmEventKind kind) const {
     for (const SwarmEvent& event : events) {
       if (event.kind == kind) return true;
@@ -156,6 +107,14 @@ class SwarmPeer final : public TransportHandler {
       if (event.kind == kind) return event.text;
     }
     return {};
+  }
+  std::string describe() const {
+    return id.short_name() + " " + std::string(to_string(core->state())) + ", view " +
+           std::to_string(core->view().id.number.value()) + " of " +
+           std::to_string(core->view().size()) + ", after round " +
+           std::to_string(trainer.round()) + ", committed " +
+           std::to_string(core->committed().value()) + (finished ? ", finished" : "") +
+           (leaving ? ", leaving" : "") + (failure.ok() ? "" : ", " + failure.to_string());
   }
 
   // --- TransportHandler.
@@ -186,10 +145,10 @@ class SwarmPeer final : public TransportHandler {
   PeerId id;
   SimTransport& transport;
   std::unique_ptr<SwarmCore> core;
-  std::vector<float> state;
-  Round round;
+  TestTrainer trainer;
   bool finished = false;
   bool leaving = false;
+  // How next() ended, if it did.
   Status failure;
   // Of a round that ended neither committed nor aborted.
   Status outcome_failure;
@@ -203,9 +162,10 @@ class SwarmPeer final : public TransportHandler {
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
 
  private:
+  // Does what the core asks for, until it asks for nothing.
   void pump() {
     for (int turns = 0; turns < 64; ++turns) {
-      for (SwarmEvent& event : core->take_events()) events.push_back(std::move(event));
+      take_events();
       if (auto outcome = core->take_outcome()) take(*outcome);
       std::optional<Result<Turn>> turn = core->take_turn();
       if (!turn) break;
@@ -215,7 +175,16 @@ class SwarmPeer final : public TransportHandler {
       }
       take(**turn);
     }
-    net.set_alarm(id, core->next_deadline());
+    take_events();
+    if (set.on_pumped) set.on_pumped();
+    if (*alive) net.set_alarm(id, core->next_deadline());
+  }
+
+  void take_events() {
+    for (SwarmEvent& event : core->take_events()) {
+      if (set.on_event) set.on_event(event);
+      events.push_back(std::move(event));
+    }
   }
 
   void after(Duration delay, std::function<void()> body) {
@@ -227,11 +196,11 @@ class SwarmPeer final : public TransportHandler {
   void take(const Turn& turn) {
     switch (turn.kind) {
       case TurnKind::kLoadState:
-        state = toy_from_bytes(turn.state.span());
-        round = turn.round;
+        if (const Status loaded = trainer.load(turn.state.span()); !loaded.ok()) failure = loaded;
+        if (set.on_state) set.on_state(trainer);
         return core->request_turn();
       case TurnKind::kSnapshot:
-        core->publish_state(turn.round, toy_bytes(state));
+        core->publish_state(turn.round, trainer.serialise());
         return core->request_turn();
       case TurnKind::kApply:
         ++applied;
@@ -241,6 +210,7 @@ class SwarmPeer final : public TransportHandler {
         return train(turn);
       case TurnKind::kFinished:
         finished = true;
+        leaving = true;
         core->leave();
         return;
       case TurnKind::kWait:
@@ -250,22 +220,23 @@ class SwarmPeer final : public TransportHandler {
 
   void train(const Turn& turn) {
     members_of_turns.push_back(turn.members);
+    WEFT_CHECK(turn.round.value() == trainer.round() + 1);
     // Only as long as the round is open are the inputs alive: a later use of them shows in ASan.
-    input = std::make_unique<std::vector<float>>(
-        toy_shard(turn.round.value(), turn.rank.value(), turn.members, set.elements));
+    input = std::make_unique<std::vector<float>>(trainer.shard(turn.rank.value(), turn.members));
+    input->resize(set.elements);
     core->begin(turn.view, turn.round, static_cast<std::int64_t>(set.elements));
-    contribute_later(2, turn.round);
+    contribute_later(2);
   }
 
-  void contribute_later(int parts, Round of) {
+  void contribute_later(int parts) {
     const std::uint64_t mine = ++attempts;
-    after(set.compute, [this, parts, of, mine] {
+    after(set.compute(), [this, parts, mine] {
       if (!input || attempts != mine) return;
       const std::size_t half = set.elements / 2;
       const std::span<const float> values(*input);
       if (parts == 2) {
         core->contribute(static_cast<std::int64_t>(half), values.subspan(half));
-        contribute_later(1, of);
+        contribute_later(1);
       } else {
         core->contribute(0, values.first(half));
       }
@@ -283,10 +254,11 @@ class SwarmPeer final : public TransportHandler {
   }
 
   void apply(Round next, std::span<const float> sums) {
-    for (std::size_t i = 0; i < state.size(); ++i) state[i] += sums[i];
-    round = next;
-    if (spoil_at_round == next.value()) state.back() += 1;
-    core->applied(round, toy_hash(state));
+    WEFT_CHECK(next.value() == trainer.round() + 1);
+    trainer.apply(sums.first(trainer.elements()));
+    if (spoil_at_round == next.value()) trainer.spoil_last();
+    if (set.on_state) set.on_state(trainer);
+    core->applied(next, trainer.hash());
   }
 
   std::unique_ptr<std::vector<float>> input;
