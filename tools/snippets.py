@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Makes one C++ program of the snippets of a documentation page, and checks what it prints.
+
+usage: tools/snippets.py make PAGE.md PROGRAM.cpp
+       tools/snippets.py check PAGE.md PROGRAM
+
+The page's ```cpp blocks, in order, are the body of one main(); their #include lines come first,
+then the blocks marked ```cpp global (functions, classes). A comment `// prints: TEXT` in a block
+says that the program prints this line next; `check` runs the program and compares all of them, and
+the number of lines, with what it printed. Ends with "N passed, N failed", one check a line.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+BLOCK = re.compile(r"^```cpp( global)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PRINTS = re.compile(r"// prints: ?(.*)$", re.MULTILINE)
+SECONDS_MAX = 120
+
+
+def blocks(page):
+    """[(whether at namespace scope, text, line number of the text)]."""
+    text = pathlib.Path(page).read_text(encoding="utf-8")
+    return [(bool(found[1]), found[2], text.count("\n", 0, found.start(2)) + 1)
+            for found in BLOCK.finditer(text)]
+
+
+def make(page, program):
+    includes = ["#include <iostream>"]
+    scopes = {True: [], False: []}
+    for is_global, text, line in blocks(page):
+        kept = []
+        for source in text.splitlines():
+            if source.startswith("#include"):
+                includes.append(source)
+                source = ""
+            kept.append(source)
+        scopes[is_global].append(f'#line {line} "{page}"\n' + "\n".join(kept))
+    if not scopes[False]:
+        raise SystemExit(f"{page}: expected at least one ```cpp block, found none")
+    lines = [*dict.fromkeys(includes), "using namespace weft;", "namespace {", *scopes[True],
+             "}  // namespace", "int main() {", *scopes[False], "}", ""]
+    pathlib.Path(program).write_text("\n".join(lines), encoding="utf-8")
+
+
+def check(page, program):
+    wanted = [line.rstrip() for _, text, _ in blocks(page) for line in PRINTS.findall(text)]
+    ran = subprocess.run([program], text=True, check=False, timeout=SECONDS_MAX,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    got = [line.rstrip() for line in ran.stdout.splitlines()]
+    failures = []
+    if ran.returncode != 0:
+        failures.append(f"exit code {ran.returncode}; printed {got[-5:]}")
+    for number in range(max(len(wanted), len(got))):
+        want = wanted[number] if number < len(wanted) else "(nothing more)"
+        have = got[number] if number < len(got) else "(nothing more)"
+        if want != have:
+            failures.append(f"line {number + 1}: the page says {want!r}, the program {have!r}")
+    for failure in failures:
+        print(f"{page}: {failure}")
+    print(f"{len(wanted) + 1 - min(len(failures), len(wanted) + 1)} passed, {len(failures)} failed")
+    return 1 if failures or not wanted else 0
+
+
+def main(arguments):
+    if len(arguments) != 3 or arguments[0] not in ("make", "check"):
+        print(__doc__)
+        return 2
+    return (make if arguments[0] == "make" else check)(*arguments[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
