@@ -180,4 +180,20 @@ Array adaptive_max_pool2d_backward(const Array& given, const Array& winners, con
   return dx;
 }
 
+Array adaptive_max_pool2d_take(const Array& given, const Array& winners) {
+  const Array dx = given.strided().contiguous();
+  Array dy = Array::empty(winners.shape(), dx.dtype());
+  launch("adaptive_max_pool2d_take", {&dx, &winners}, {&dy}, [](LaunchArrays in, LaunchArrays out) {
+    const Sizes sizes = sizes_of(in[0].shape(), out[0].shape());
+    with_float(in[0].dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      for (std::int64_t i = 0; i < out[0].size(); ++i) {
+        const std::int64_t plane = i / sizes.out();
+        out[0].data<T>()[i] = in[0].data<T>()[plane * sizes.in() + in[1].data<std::int64_t>()[i]];
+      }
+    });
+  });
+  return dy;
+}
+
 }  // namespace weft

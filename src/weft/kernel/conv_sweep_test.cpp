@@ -155,7 +155,7 @@ class Oracle {
 
 // At most kChecked elements, spread over all. `terms` products of unit normals have the size
 // sqrt(terms).
-constexpr std::int64_t kChecked = 400;
+constexpr std::int64_t kChecked = 120;
 template <class Want>
 void expect_close(const char* what, const Array& got, std::int64_t terms, Want want) {
   const std::vector<float> values = got.strided().to_vector<float>();

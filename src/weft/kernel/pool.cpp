@@ -125,6 +125,30 @@ struct MaxBackward {
   }
 };
 
+// The transpose of MaxBackward: what dx has where each window's largest value was.
+template <class T, int kLanes, class Index>
+struct MaxTake {
+  Plane in;
+  Plane out;
+  const Pool2dGeometry& geometry;
+
+  void operator()(const T* dx, const Index* winners, T* dy) const {
+    for (std::int64_t i = 0; i < out.height; ++i) {
+      for (std::int64_t j = 0; j < out.width; ++j) {
+        const std::int64_t at = (i * out.width + j) * kLanes;
+        for (int lane = 0; lane < kLanes; ++lane) {
+          const auto winner = static_cast<std::int64_t>(winners[at + lane]);
+          const std::int64_t r =
+              i * geometry.stride[0] - geometry.padding[0] + winner / geometry.kernel[1];
+          const std::int64_t c =
+              j * geometry.stride[1] - geometry.padding[1] + winner % geometry.kernel[1];
+          dy[at + lane] = dx[(r * in.width + c) * kLanes + lane];
+        }
+      }
+    }
+  }
+};
+
 template <class T, int kLanes>
 struct AvgForward {
   Plane in;
@@ -300,6 +324,29 @@ void max_backward(const Array& dy, const Array& winners, const Pool2dGeometry& g
   });
 }
 
+void max_take(const Array& dx, const Array& winners, const Pool2dGeometry& geometry, Array& dy) {
+  const std::int64_t block = channel_block(dy);
+  const Planes planes = planes_of(dx.shape(), dy.shape(), block);
+  with_lanes(dy.dtype(), block, [&](auto zero, auto lanes) {
+    using T = decltype(zero);
+    constexpr int kLanes = decltype(lanes)::value;
+    const auto run = [&](auto index) {
+      using Index = decltype(index);
+      const MaxTake<T, kLanes, Index> take{planes.in, planes.out, geometry};
+      for_each_plane(planes, [&](std::int64_t plane) {
+        const std::int64_t at = plane * planes.out_size() * kLanes;
+        take(values<T>(dx) + plane * planes.in_size() * kLanes, values<Index>(winners) + at,
+             values<T>(dy) + at);
+      });
+    };
+    if (winners.dtype() == DType::kU8) {
+      run(std::uint8_t{});
+    } else {
+      run(std::int64_t{});
+    }
+  });
+}
+
 void avg_forward(const Array& x, const Pool2dGeometry& geometry, Array& y) {
   const std::int64_t block = channel_block(x);
   const Planes planes = planes_of(x.shape(), y.shape(), block);
@@ -379,6 +426,18 @@ Array max_pool2d_backward(const Array& given, const MaxPoolOutput& forward, cons
            max_backward(in[0], in[1], geometry, out[0]);
          });
   return dx;
+}
+
+Array max_pool2d_take(const Array& given, const MaxPoolOutput& forward,
+                      const Pool2dGeometry& geometry) {
+  // The lanes of the winners.
+  const Array model = same_order(forward.y, given.shape());
+  const Array dx = given.dtype() == DType::kF64 ? given.contiguous() : in_order_of(given, model);
+  Array dy = same_order(forward.y, forward.y.shape());
+  launch(
+      "max_pool2d_take", {&dx, &forward.winners}, {&dy},
+      [geometry](LaunchArrays in, LaunchArrays out) { max_take(in[0], in[1], geometry, out[0]); });
+  return dy;
 }
 
 Array avg_pool2d_forward(const Array& given, const Pool2dGeometry& geometry) {

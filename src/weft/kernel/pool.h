@@ -39,6 +39,10 @@ MaxPoolOutput max_pool2d_forward(const Array& x, const Pool2dGeometry& geometry,
 Array max_pool2d_backward(const Array& dy, const MaxPoolOutput& forward, const Shape& x_shape,
                           const Pool2dGeometry& geometry);
 
+// The transpose of that: of an array of x's shape, the values that were the windows' largest.
+Array max_pool2d_take(const Array& dx, const MaxPoolOutput& forward,
+                      const Pool2dGeometry& geometry);
+
 Array avg_pool2d_forward(const Array& x, const Pool2dGeometry& geometry);
 // dx in dy's order.
 Array avg_pool2d_backward(const Array& dy, const Shape& x_shape, const Pool2dGeometry& geometry);
@@ -50,5 +54,6 @@ Array adaptive_avg_pool2d_backward(const Array& dy, const Shape& x_shape);
 MaxPoolOutput adaptive_max_pool2d_forward(const Array& x, const std::array<std::int64_t, 2>& size,
                                           bool with_winners);
 Array adaptive_max_pool2d_backward(const Array& dy, const Array& winners, const Shape& x_shape);
+Array adaptive_max_pool2d_take(const Array& dx, const Array& winners);
 
 }  // namespace weft

@@ -1,6 +1,5 @@
-// avg_pool2d: the mean of each window, padding counted as zeros; the gradient is spread evenly.
-#include <numeric>
-
+// avg_pool2d: the mean of each window, the gradient is spread evenly.
+#include "weft/op/half_operand.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
 #include "weft/op/pooling.h"
@@ -9,6 +8,7 @@ namespace weft {
 
 Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options) {
   const Pool2dGeometry geometry = check_pool("avg_pool2d", x, options);
+  if (is_half(x)) return cast(avg_pool2d(widened(x), options), x.dtype());
   return record(
       "avg_pool2d", avg_pool2d_forward(x.array(), geometry), {&x},
       [geometry, shape = x.shape()](const Array& dy, const InputGradients& dx) {
@@ -25,10 +25,7 @@ Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options) {
 static std::vector<OpSample> samples() {
   return pool_samples(
       [](const Tensor& x, const Pool2dOptions& options) { return avg_pool2d(x, options); },
-      [](const std::vector<double>& values, const Pool2dOptions& options) {
-        return std::accumulate(values.begin(), values.end(), 0.0) /
-               static_cast<double>(options.kernel[0] * options.kernel[1]);
-      });
+      mean_of_window);
 }
 extern const OpDef avg_pool2d_op = {"avg_pool2d", samples};
 

@@ -2,24 +2,23 @@
 //
 // IMPLEMENTATION: Ioffe, Szegedy, "Batch normalization", ICML 2015, algorithm 1; running variance
 // with n - 1, as PyTorch keeps it.
+#include <algorithm>
 #include <cmath>
 
-#include "weft/kernel/elementwise.h"
-#include "weft/kernel/normalize.h"
+#include "weft/autograd/checkpoint.h"
+#include "weft/kernel/linear.h"
+#include "weft/kernel/norm.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/half_operand.h"
 #include "weft/op/norm.h"
+#include "weft/op/normalizing.h"
 #include "weft/op/operands.h"
+#include "weft/op/reduce.h"
 #include "weft/op/sample.h"
+#include "weft/op/shape.h"
 
 namespace weft {
 namespace {
-
-AxisMask all_but_channels(int ndim) { return ((AxisMask{1} << ndim) - 1) & ~AxisMask{2}; }
-
-Shape channel_shape(const Tensor& x) {
-  Shape shape = Shape::filled(x.ndim(), 1);
-  shape[1] = x.dim(1);
-  return shape;
-}
 
 void check_channel_vector(const char* what, const Array& vector, const Tensor& x) {
   if (vector.ndim() == 1 && vector.dim(0) == x.dim(1) && vector.dtype() == x.dtype()) return;
@@ -29,39 +28,11 @@ void check_channel_vector(const char* what, const Array& vector, const Tensor& x
                 to_string(vector.shape()) + " " + std::string(to_string(vector.dtype())));
 }
 
-// running = (1 - momentum) * running + momentum * batch.
-void move_towards(Array& running, const Array& batch, double momentum) {
-  running.copy_from(binary(BinaryOp::kAdd, binary(BinaryOp::kMul, running, 1.0 - momentum),
-                           binary(BinaryOp::kMul, batch.reshape(running.shape()), momentum)));
-}
-
-Normalized normalize_batch(const Tensor& x, Array& running_mean, Array& running_var,
-                           const BatchNormOptions& options) {
-  if (!options.training) {
-    if (!running_mean.defined() || !running_var.defined()) {
-      throw_operand("batch_norm", "running statistics outside of training", "none");
-    }
-    const Shape shape = channel_shape(x);
-    return normalize_with(x.array(), running_mean.reshape(shape), running_var.reshape(shape),
-                          options.eps);
-  }
-  const std::int64_t count = x.dim(1) == 0 ? 0 : x.size() / x.dim(1);
-  if (count <= 1 && x.dim(1) != 0) {
-    throw_operand("batch_norm", "more than one value a channel when training",
-                  to_string(x.shape()));
-  }
-  Normalized normalized = normalize(x.array(), all_but_channels(x.ndim()), options.eps);
-  if (running_mean.defined()) move_towards(running_mean, normalized.mean, options.momentum);
-  if (running_var.defined()) {
-    const double unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
-    move_towards(running_var, binary(BinaryOp::kMul, normalized.variance, unbiased),
-                 options.momentum);
-  }
-  return normalized;
-}
+// How many values a channel has.
+std::int64_t count_of(const Tensor& x) { return x.dim(1) == 0 ? 0 : x.size() / x.dim(1); }
 
 void check(const Tensor& x, const Tensor& weight, const Tensor& bias, const Array& running_mean,
-           const Array& running_var) {
+           const Array& running_var, bool training) {
   check_floating("batch_norm", x);
   if (x.ndim() < 2) throw_operand("batch_norm", "x of shape [N, C, ...]", to_string(x.shape()));
   if (weight.defined() != bias.defined()) {
@@ -71,88 +42,145 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& bias, const Arra
   if (bias.defined()) check_channel_vector("a bias", bias.array(), x);
   if (running_mean.defined()) check_channel_vector("a running mean", running_mean, x);
   if (running_var.defined()) check_channel_vector("a running variance", running_var, x);
+  if (!training && (!running_mean.defined() || !running_var.defined())) {
+    throw_operand("batch_norm", "running statistics outside of training", "none");
+  }
+  if (training && count_of(x) == 1) {
+    throw_operand("batch_norm", "more than one value a channel when training",
+                  to_string(x.shape()));
+  }
 }
 
 struct Saved {
-  Normalized normalized;
-  Array scale;  // the weight with x's number of axes; undefined without one
-  bool training;
+  Array x;
+  Array weight;
+  Array bias;
+  BatchNormed statistics;
+  BatchNormSpec spec;
 };
 
 void run_backward(const Saved& saved, const Array& dy, const InputGradients& dx) {
-  const Normalized& normalized = saved.normalized;
-  const AxisMask axes = all_but_channels(dy.ndim());
-  const Array g = dy.strided();
-  const Array slope = saved.scale.defined()
-                          ? binary(BinaryOp::kMul, normalized.inverse_deviation, saved.scale)
-                          : normalized.inverse_deviation;
-  const Shape channels = {dy.dim(1)};
-  if (saved.training && dx.needs(0)) {
-    NormalizedGradient gradient = normalize_gradient(g, normalized, axes, slope);
-    dx.add(0, std::move(gradient.x));
-    if (dx.needs(1)) dx.add(1, gradient.product_sum.reshape(channels));
-    if (dx.needs(2)) dx.add(2, gradient.sum.reshape(channels));
-    return;
+  NormGradients gradients =
+      batch_norm_backward(dy, saved.x, saved.weight, saved.bias, saved.statistics, saved.spec);
+  if (dx.needs(0)) dx.add(0, std::move(gradients.x));
+  if (dx.needs(1)) dx.add(1, std::move(gradients.weight));
+  if (dx.needs(2)) dx.add(2, std::move(gradients.bias));
+}
+
+// A vector of channels with x's number of axes.
+Tensor across(const Tensor& vector, const Tensor& x) {
+  Shape shape = Shape::filled(x.ndim(), 1);
+  shape[1] = x.dim(1);
+  return reshape(vector, shape);
+}
+
+NormalizedTensors normalized(const Saved& saved, const Tensor& x, const std::vector<int>& axes) {
+  if (saved.spec.training) return normalize_tensors(x, axes, saved.spec.eps, true);
+  const Tensor mean(saved.statistics.mean.to(x.dtype()));
+  const Tensor variance(saved.statistics.variance.to(x.dtype()));
+  const Tensor inverse = 1.0 / sqrt(across(variance, x) + saved.spec.eps);
+  return {(x - across(mean, x)) * inverse, inverse};
+}
+
+// 1 where the result was above 0.
+Tensor relu_mask(const Saved& saved, const Tensor& values) {
+  Tensor y = values;
+  if (saved.weight.defined()) {
+    y = values * across(Tensor(saved.weight), values) + across(Tensor(saved.bias), values);
   }
-  if (dx.needs(0)) dx.add(0, binary(BinaryOp::kMul, g, slope));
-  if (dx.needs(1)) {
-    const Array products = binary(BinaryOp::kMul, g, normalized.values);
-    dx.add(1, reduce(ReduceOp::kSum, products, axes, false));
+  return Tensor(relu_backward(Array::full(y.shape(), 1.0, y.dtype()), y.array()));
+}
+
+void run_tensor_backward(const Saved& saved, const Tensor& dy, const TensorGradients& dx) {
+  const Tensor x = dx.input(0, saved.x);
+  std::vector<int> axes;
+  for (int i = 0; i < x.ndim(); ++i) {
+    if (i != 1) axes.push_back(i);
   }
-  if (dx.needs(2)) dx.add(2, reduce(ReduceOp::kSum, g, axes, false));
+  const NormalizedTensors normal = normalized(saved, x, axes);
+  const bool affine = saved.weight.defined();
+  const Tensor weight = affine ? across(dx.input(1, saved.weight), x) : Tensor();
+  Tensor g = dy;
+  if (saved.spec.relu) g = dy * relu_mask(saved, normal.values.detach());
+  if (dx.needs(1)) dx.add(1, sum(g * normal.values, axes));
+  if (dx.needs(2)) dx.add(2, sum(g, axes));
+  if (!dx.needs(0)) return;
+  if (affine) g = g * weight;
+  dx.add(0, saved.spec.training ? normalize_tensors_gradient(g, normal, axes, true)
+                                : g * normal.inverse);
 }
 
 }  // namespace
 
-Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Array& running_mean,
-                  Array& running_var, const BatchNormOptions& options) {
-  check(x, weight, bias, running_mean, running_var);
-  Normalized normalized = normalize_batch(x, running_mean, running_var, options);
-  const Shape shape = channel_shape(x);
-  const Array scale = weight.defined() ? weight.array().reshape(shape) : Array();
-  Array y = normalized.values;
-  if (scale.defined()) {
-    y = binary(BinaryOp::kMul, y, scale);
-    binary_into(BinaryOp::kAdd, y, bias.array().reshape(shape), y);
+// In f32; running statistics of a 16-bit type are rounded after each step.
+static Tensor batch_norm_half(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                              Array& running_mean, Array& running_var,
+                              const BatchNormOptions& options) {
+  Array mean = running_mean.defined() ? running_mean.to(DType::kF32) : Array();
+  Array variance = running_var.defined() ? running_var.to(DType::kF32) : Array();
+  const Tensor y = batch_norm(widened(x), widened(weight), widened(bias), mean, variance, options);
+  if (options.training && mean.defined() && mean.dtype() != running_mean.dtype()) {
+    running_mean.copy_from(mean);
   }
-  return record("batch_norm", std::move(y), {&x, &weight, &bias},
-                [saved = Saved{std::move(normalized), scale, options.training}](
-                    const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); });
+  if (options.training && variance.defined() && variance.dtype() != running_var.dtype()) {
+    running_var.copy_from(variance);
+  }
+  return cast(y, x.dtype());
 }
 
-// Inputs x, weight, bias; in evaluation the running statistics are 0.5 + c and 1 + c.
-static Array reference(std::span<const Array> in, bool training) {
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Array& running_mean,
+                  Array& running_var, const BatchNormOptions& options) {
+  if (is_half(x)) return batch_norm_half(x, weight, bias, running_mean, running_var, options);
+  check(x, weight, bias, running_mean, running_var, options.training);
+  const BatchNormSpec spec{options.eps, options.activation == Activation::kRelu, options.training};
+  Saved saved{x.array(), weight.array(), bias.array(), {}, spec};
+  if (options.training) {
+    saved.statistics = batch_norm_forward(saved.x, saved.weight, saved.bias, spec, {}, {});
+    const auto n = static_cast<double>(count_of(x));
+    // A checkpoint that runs this again must not move them twice.
+    if (running_mean.defined() && !recomputing()) {
+      move_running(running_mean, saved.statistics.mean, options.momentum, 1.0);
+    }
+    if (running_var.defined() && !recomputing()) {
+      move_running(running_var, saved.statistics.variance, options.momentum, n / (n - 1));
+    }
+  } else {
+    saved.statistics = batch_norm_forward(saved.x, saved.weight, saved.bias, spec,
+                                          running_mean.to(DType::kF64).contiguous().clone(),
+                                          running_var.to(DType::kF64).contiguous().clone());
+  }
+  Array y = std::move(saved.statistics.y);
+  saved.statistics.y = Array();
+  return record(
+      "batch_norm", std::move(y), {&x, &weight, &bias},
+      [saved](const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); },
+      [saved](const Tensor& dy, const TensorGradients& dx) { run_tensor_backward(saved, dy, dx); });
+}
+
+static Array reference(std::span<const Array> in, bool training, bool relu) {
   const Array& x = in[0];
   const std::int64_t channels = x.dim(1);
-  Array y = Array::empty(x.shape(), DType::kF64);
-  if (x.size() == 0) return y;
-  const std::int64_t inside = x.size() / x.dim(0) / channels;
-  const double* const values = x.data<double>();
-  for (std::int64_t c = 0; c < channels; ++c) {
-    double sum = 0;
-    double squares = 0;
-    std::int64_t count = 0;
+  std::int64_t inside = 1;
+  for (int axis = 2; axis < x.ndim(); ++axis) inside *= x.dim(axis);
+  const auto channel_of = [=](std::int64_t i) { return i / inside % channels; };
+  Array y;
+  if (training) {
+    y = norm_reference(in, {channel_of, channel_of});
+  } else {
+    y = Array::empty(x.shape(), DType::kF64);
     for (std::int64_t i = 0; i < x.size(); ++i) {
-      if (i / inside % channels != c) continue;
-      sum += values[i];
-      squares += values[i] * values[i];
-      ++count;
-    }
-    const auto n = static_cast<double>(count);
-    const auto channel = static_cast<double>(c);
-    const double mean = training ? sum / n : 0.5 + channel;
-    const double variance = training ? squares / n - mean * mean : 1.0 + channel;
-    for (std::int64_t i = 0; i < x.size(); ++i) {
-      if (i / inside % channels != c) continue;
-      double out = (values[i] - mean) / std::sqrt(variance + 1e-5);
+      const std::int64_t c = channel_of(i);
+      const auto channel = static_cast<double>(c);
+      double out = (x.data<double>()[i] - (0.5 + channel)) / std::sqrt(1.0 + channel + 1e-5);
       if (in.size() > 1) out = out * in[1].data<double>()[c] + in[2].data<double>()[c];
       y.data<double>()[i] = out;
     }
   }
+  if (relu) return map_values(y, [](double v) { return std::max(v, 0.0); });
   return y;
 }
 
-static Tensor apply(std::span<const Tensor> in, bool training) {
+static Tensor apply(std::span<const Tensor> in, bool training, bool relu) {
   Array mean = Array::empty({in[0].dim(1)}, in[0].dtype());
   Array variance = Array::empty({in[0].dim(1)}, in[0].dtype());
   for (int c = 0; c < in[0].dim(1); ++c) {
@@ -162,24 +190,29 @@ static Tensor apply(std::span<const Tensor> in, bool training) {
   const Tensor none;
   const bool affine = in.size() > 1;
   return batch_norm(in[0], affine ? in[1] : none, affine ? in[2] : none, mean, variance,
-                    {training, 0.1, 1e-5});
+                    {training, 0.1, 1e-5, relu ? Activation::kRelu : Activation::kNone});
 }
 
 static std::vector<OpSample> samples() {
-  const auto sample = [](const char* name, const Shape& shape, bool training, bool affine) {
+  const auto sample = [](const char* name, const Shape& shape, bool training, bool affine,
+                         bool relu = false) {
     std::vector<Array> inputs = {sample_values(shape, 61, -2.0, 3.0)};
     if (affine) {
       inputs.push_back(sample_values({shape[1]}, 62, 0.5, 1.5));
       inputs.push_back(sample_values({shape[1]}, 63));
     }
     return OpSample{name, std::move(inputs),
-                    [training](std::span<const Tensor> in) { return apply(in, training); },
-                    [training](std::span<const Array> in) { return reference(in, training); }};
+                    [=](std::span<const Tensor> in) { return apply(in, training, relu); },
+                    [=](std::span<const Array> in) { return reference(in, training, relu); }};
   };
   return {sample("training, images", {3, 2, 3, 5}, true, true),
           sample("training, vectors", {7, 3}, true, true),
+          sample("training, many channels", {9, 19}, true, true, true),
+          sample("training, many pixels", {2, 2, 13, 11}, true, true),
           sample("training, no weight", {4, 3, 2}, true, false),
+          sample("training, relu", {4, 3, 3, 3}, true, true, true),
           sample("evaluation, images", {2, 3, 2, 3}, false, true),
+          sample("evaluation, relu", {2, 3, 9}, false, true, true),
           sample("evaluation, no weight", {3, 4}, false, false),
           sample("one element", {1, 1}, false, true),
           sample("no rows", {0, 3}, false, true)};

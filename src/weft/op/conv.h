@@ -1,4 +1,9 @@
-// conv2d: convolution over images (cross-correlation, as in every framework).
+// Convolutions over images and sequences (cross-correlations, as in every framework) and their
+// transposes.
+//
+// f32 or f64; bf16 and f16 are computed in f32. Blocked results (kernel/conv.h) are read by the
+// next convolution, normalisation or pooling without a reorder.
+// All throw std::invalid_argument where shapes do not fit.
 #pragma once
 
 #include <array>
@@ -24,5 +29,42 @@ struct Conv2dOptions {
 // Throws std::invalid_argument where shapes do not fit or the window is larger than the image.
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
               const Conv2dOptions& options = {});
+
+struct Conv1dOptions {
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;
+  std::int64_t dilation = 1;
+  std::int64_t groups = 1;
+  Activation activation = Activation::kNone;
+};
+// x [N, C, L], weight [O, C / groups, k], bias [O] or undefined -> [N, O, L'].
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+              const Conv1dOptions& options = {});
+
+// Pairs are {height, width}. Output padding adds rows and columns at the far ends, fewer than the
+// stride; they choose among the sizes that a convolution would take to x's.
+struct ConvTranspose2dOptions {
+  std::array<std::int64_t, 2> stride = {1, 1};
+  std::array<std::int64_t, 2> padding = {0, 0};
+  std::array<std::int64_t, 2> output_padding = {0, 0};
+  std::array<std::int64_t, 2> dilation = {1, 1};
+  std::int64_t groups = 1;
+};
+// The transpose of conv2d, which is its gradient: x [N, C, H, W], weight [C, O / groups, kh, kw],
+// bias [O] or undefined -> [N, O, H', W'] with
+// H' = (H - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
+Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                        const ConvTranspose2dOptions& options = {});
+
+struct ConvTranspose1dOptions {
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;
+  std::int64_t output_padding = 0;
+  std::int64_t dilation = 1;
+  std::int64_t groups = 1;
+};
+// x [N, C, L], weight [C, O / groups, k].
+Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                        const ConvTranspose1dOptions& options = {});
 
 }  // namespace weft

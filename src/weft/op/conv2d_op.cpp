@@ -6,6 +6,7 @@
 #include "weft/kernel/linear.h"
 #include "weft/op/conv.h"
 #include "weft/op/conv2d_gradient.h"
+#include "weft/op/half_operand.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
 #include "weft/op/reduce.h"
@@ -98,6 +99,9 @@ void run_tensors(const Conv2dSaved& saved, const Tensor& dy, const TensorGradien
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Conv2dOptions& options) {
   check(x, weight, bias, options);
+  if (is_half(x)) {
+    return cast(conv2d(widened(x), widened(weight), widened(bias), options), x.dtype());
+  }
   const Conv2dGeometry geometry{options.stride, options.padding, options.dilation, options.groups};
   const bool relu = options.activation == Activation::kRelu;
   Array y = conv2d_forward(x.array(), weight.array(), bias.array(), geometry, relu);

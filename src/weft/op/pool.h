@@ -1,4 +1,9 @@
-// max_pool2d, avg_pool2d: pooling over images.
+// Pooling over images and sequences: the largest value or the mean of windows.
+//
+// Images are x [N, C, H, W] -> [N, C, H', W'], sequences [N, C, L] -> [N, C, L'].
+// H' = (H + 2 padding - kernel) / stride + 1, rounded down, or up with ceil_mode (then the last
+// window begins on the image or the padding before it). Padding is at most half the kernel.
+// bf16 and f16 are computed in f32. All throw std::invalid_argument.
 #pragma once
 
 #include <array>
@@ -13,13 +18,34 @@ struct Pool2dOptions {
   std::array<std::int64_t, 2> kernel = {2, 2};
   std::array<std::int64_t, 2> stride = {0, 0};
   std::array<std::int64_t, 2> padding = {0, 0};
+  bool ceil_mode = false;
+  // Of means: padding counts as zeros (PyTorch's default), else it does not count.
+  bool count_include_pad = true;
+};
+struct Pool1dOptions {
+  std::int64_t kernel = 2;
+  std::int64_t stride = 0;
+  std::int64_t padding = 0;
+  bool ceil_mode = false;
+  bool count_include_pad = true;
 };
 
-// x [N, C, H, W] -> [N, C, H', W'], H' = (H + 2 padding - kernel) / stride + 1. A blocked input
-// gives a blocked output. Padding is at most half the kernel. Throws std::invalid_argument.
+// A blocked input gives a blocked output.
 // The largest value of each window; padding never wins. The gradient goes to the first of equals.
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options);
-// The mean of each window, padding counted as zeros (PyTorch's default).
+// The mean of each window.
 Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options);
+Tensor max_pool1d(const Tensor& x, const Pool1dOptions& options);
+Tensor avg_pool1d(const Tensor& x, const Pool1dOptions& options);
+
+// `size` windows {down, across} that cover the image: window i of n over H pixels is
+// [floor(i H / n), ceil((i + 1) H / n)).
+Tensor adaptive_avg_pool2d(const Tensor& x, const std::array<std::int64_t, 2>& size);
+Tensor adaptive_max_pool2d(const Tensor& x, const std::array<std::int64_t, 2>& size);
+Tensor adaptive_avg_pool1d(const Tensor& x, std::int64_t size);
+Tensor adaptive_max_pool1d(const Tensor& x, std::int64_t size);
+// The whole image: [N, C, 1, 1].
+Tensor global_avg_pool2d(const Tensor& x);
+Tensor global_max_pool2d(const Tensor& x);
 
 }  // namespace weft

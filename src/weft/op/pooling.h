@@ -1,7 +1,8 @@
-// What max_pool2d and avg_pool2d share: their checks and the walk over windows that the references
-// use. For op/*_pool2d_op.cpp.
+// What the poolings share: checks, references and samples. For op/*_pool*_op.cpp.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -14,13 +15,37 @@ namespace weft {
 // Strides of 0 replaced. Throws std::invalid_argument "[op] expected ..., got ...".
 Pool2dGeometry check_pool(const char* op, const Tensor& x, const Pool2dOptions& options);
 
-// y[...] = of_window(the values of the window that lie on the image), by slices.
-Array pool_reference(const Array& x, const Pool2dOptions& options,
-                     const std::function<double(const std::vector<double>&)>& of_window);
+// Images of at least one pixel and at least one window. Throws as check_pool.
+void check_adaptive_pool(const char* op, const Tensor& x, const std::array<std::int64_t, 2>& size);
+
+// What a window of a reference holds: its values on the image, and how many places it has on the
+// padded image.
+struct PoolWindow {
+  std::vector<double> values;
+  std::int64_t places = 0;
+};
+using PoolOfWindow = std::function<double(const PoolWindow&, const Pool2dOptions&)>;
+double largest_of_window(const PoolWindow& window, const Pool2dOptions& options);
+double mean_of_window(const PoolWindow& window, const Pool2dOptions& options);
+
+// y[...] = of_window(that window).
+Array pool_reference(const Array& x, const Pool2dOptions& options, const PoolOfWindow& of_window);
+
+// x [N, C, L] as [N, C, 1, L], and the options for that. Throws naming `op`.
+Tensor as_image(const char* op, const Tensor& x);
+Tensor as_sequence(const Tensor& y);
+Pool2dOptions options_2d(const Pool1dOptions& options);
 
 // Windows that touch, overlap, leave gaps and reach over the edge; odd sizes, one pixel, nothing.
 std::vector<OpSample> pool_samples(
     const std::function<Tensor(const Tensor&, const Pool2dOptions&)>& op,
-    const std::function<double(const std::vector<double>&, const Pool2dOptions&)>& of_window);
+    const PoolOfWindow& of_window);
+std::vector<OpSample> pool1d_samples(
+    const std::function<Tensor(const Tensor&, const Pool1dOptions&)>& op,
+    const PoolOfWindow& of_window);
+// `size` windows that cover the image; an adaptive pooling.
+std::vector<OpSample> adaptive_pool_samples(
+    const std::function<Tensor(const Tensor&, const std::array<std::int64_t, 2>&)>& op,
+    const PoolOfWindow& of_window);
 
 }  // namespace weft
