@@ -8,14 +8,32 @@
 #include "weft/op/arithmetic.h"
 
 namespace weft {
+namespace {
+
+using NamedParts = std::vector<std::pair<std::string, Module*>>;
+
+Module* find(const NamedParts& parts, std::string_view name) {
+  const auto found = std::find_if(parts.begin(), parts.end(),
+                                  [&](const auto& known) { return known.first == name; });
+  return found == parts.end() ? nullptr : found->second;
+}
+
+void check_name(const char* container, const NamedParts& parts, const std::string& name) {
+  if (find(parts, name) != nullptr || name.empty() || name.find('.') != std::string::npos) {
+    throw std::invalid_argument(
+        fmt::format("[{}] expected a new name without dots, got \"{}\"", container, name));
+  }
+}
+
+[[noreturn]] void throw_forward(const char* container) {
+  throw std::invalid_argument(
+      fmt::format("[{}] expected calls of its parts, got a call of the container", container));
+}
+
+}  // namespace
 
 Sequential& Sequential::add(std::string name, std::unique_ptr<Module> part) {
-  const bool taken = std::any_of(sequence_.begin(), sequence_.end(),
-                                 [&](const auto& known) { return known.first == name; });
-  if (taken || name.empty() || name.find('.') != std::string::npos) {
-    throw std::invalid_argument(
-        fmt::format("[sequential] expected a new name without dots, got \"{}\"", name));
-  }
+  check_name("sequential", sequence_, name);
   Module& owned = register_part(name, std::move(part));
   sequence_.emplace_back(std::move(name), &owned);
   return *this;
@@ -44,5 +62,39 @@ Residual::Residual(std::unique_ptr<Module> body, std::unique_ptr<Module> shortcu
 Tensor Residual::forward(const Tensor& x) {
   return body_->forward(x) + (shortcut_ != nullptr ? shortcut_->forward(x) : x);
 }
+
+Module& ModuleList::add(std::unique_ptr<Module> part) {
+  Module& owned = register_part(std::to_string(parts_.size()), std::move(part));
+  parts_.push_back(&owned);
+  return owned;
+}
+
+Tensor ModuleList::forward(const Tensor& /*x*/) { throw_forward("module_list"); }
+
+Module& ModuleDict::add(std::string name, std::unique_ptr<Module> part) {
+  check_name("module_dict", parts_, name);
+  Module& owned = register_part(name, std::move(part));
+  parts_.emplace_back(std::move(name), &owned);
+  return owned;
+}
+
+bool ModuleDict::contains(std::string_view name) const { return find(parts_, name) != nullptr; }
+
+Module& ModuleDict::at(std::string_view name) {
+  Module* const part = find(parts_, name);
+  if (part == nullptr) {
+    throw std::out_of_range(fmt::format("[module_dict] expected one of {}, got \"{}\"",
+                                        fmt::join(names(), ", "), name));
+  }
+  return *part;
+}
+
+std::vector<std::string> ModuleDict::names() const {
+  std::vector<std::string> result;
+  for (const auto& [name, part] : parts_) result.push_back(name);
+  return result;
+}
+
+Tensor ModuleDict::forward(const Tensor& /*x*/) { throw_forward("module_dict"); }
 
 }  // namespace weft

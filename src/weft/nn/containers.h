@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,8 +23,17 @@ class Sequential : public Module {
   Sequential& add(std::string name, Arguments&&... arguments) {
     return add(std::move(name), std::make_unique<Layer>(std::forward<Arguments>(arguments)...));
   }
+  // Named by its place, "0" for the first, as PyTorch does.
+  template <class Layer, class... Arguments>
+  Sequential& then(Arguments&&... arguments) {
+    return add(std::to_string(sequence_.size()),
+               std::make_unique<Layer>(std::forward<Arguments>(arguments)...));
+  }
 
   Tensor forward(const Tensor& x) override;
+  std::size_t size() const { return sequence_.size(); }
+  // Part i.
+  Module& operator[](std::size_t i) { return *sequence_.at(i).second; }
   // Off: every ReLU runs by itself, with the same result up to rounding. On at first.
   void set_fusion(bool on) { fusion_ = on; }
 
@@ -42,6 +52,48 @@ class Residual : public Module {
  private:
   Module* body_;
   Module* shortcut_ = nullptr;
+};
+
+// Parts "0", "1", ... that their owner calls as it likes; forward() throws std::invalid_argument.
+class ModuleList : public Module {
+ public:
+  template <class Layer, class... Arguments>
+  Layer& add(Arguments&&... arguments) {
+    auto part = std::make_unique<Layer>(std::forward<Arguments>(arguments)...);
+    Layer& result = *part;
+    add(std::move(part));
+    return result;
+  }
+  Module& add(std::unique_ptr<Module> part);
+  std::size_t size() const { return parts_.size(); }
+  // Throws std::out_of_range.
+  Module& operator[](std::size_t i) { return *parts_.at(i); }
+  Tensor forward(const Tensor& x) override;
+
+ private:
+  std::vector<Module*> parts_;
+};
+
+// The same with names, in the order in which they were added.
+class ModuleDict : public Module {
+ public:
+  template <class Layer, class... Arguments>
+  Layer& add(std::string name, Arguments&&... arguments) {
+    auto part = std::make_unique<Layer>(std::forward<Arguments>(arguments)...);
+    Layer& result = *part;
+    add(std::move(name), std::move(part));
+    return result;
+  }
+  // Throws std::invalid_argument if the name is taken, empty, or has a dot.
+  Module& add(std::string name, std::unique_ptr<Module> part);
+  bool contains(std::string_view name) const;
+  // Throws std::out_of_range.
+  Module& at(std::string_view name);
+  std::vector<std::string> names() const;
+  Tensor forward(const Tensor& x) override;
+
+ private:
+  std::vector<std::pair<std::string, Module*>> parts_;
 };
 
 }  // namespace weft

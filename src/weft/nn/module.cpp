@@ -1,5 +1,6 @@
 #include "weft/nn/module.h"
 
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -20,6 +21,10 @@ void Module::set_step_context(const StepContext& context) { set_context(context,
 
 std::uint32_t Module::set_context(const StepContext& context, std::uint32_t place) {
   context_ = context;
+  auto* const words = step_words_.data<std::int64_t>();
+  words[0] = static_cast<std::int64_t>(context.seed);
+  words[1] = static_cast<std::int64_t>(context.step);
+  words[2] = static_cast<std::int64_t>(context.first_row);
   place_ = place++;
   for (const Part& part : parts_) place = part.module->set_context(context, place);
   return place;
@@ -29,6 +34,91 @@ template <class Visit>
 void Module::visit_entries(const std::string& prefix, const Visit& visit) const {
   for (const Entry& entry : entries_) visit(prefix + entry.name, entry);
   for (const Part& part : parts_) part.module->visit_entries(prefix + part.name + ".", visit);
+}
+
+template <class Visit>
+void Module::change_entries(const std::string& prefix, const Visit& visit) {
+  for (Entry& entry : entries_) visit(prefix + entry.name, entry);
+  for (const Part& part : parts_) part.module->change_entries(prefix + part.name + ".", visit);
+}
+
+void Module::visit_modules(const std::string& name,
+                           const std::function<void(const std::string&, Module&)>& visit) {
+  visit(name, *this);
+  for (const Part& part : parts_) {
+    part.module->visit_modules(name.empty() ? part.name : name + "." + part.name, visit);
+  }
+}
+
+void Module::visit_modules(const std::function<void(const std::string& name, Module&)>& visit) {
+  visit_modules("", visit);
+}
+
+void Module::apply(const std::function<void(Module&)>& change) {
+  for (const Part& part : parts_) part.module->apply(change);
+  change(*this);
+}
+
+void Module::set_requires_grad(bool on, std::string_view prefix) {
+  change_entries("", [&](const std::string& name, Entry& entry) {
+    if (entry.parameter == nullptr || name.compare(0, prefix.size(), prefix) != 0) return;
+    if (entry.parameter->requires_grad() == on) return;
+    *entry.parameter = Tensor(entry.parameter->array(), on);
+    if (!entry.gradient.defined()) return;
+    if (on) {
+      entry.parameter->set_grad_storage(entry.gradient);
+      entry.parameter->set_parameter_id(entry.id);
+    } else {
+      entry.gradient.fill(0.0);
+    }
+  });
+}
+
+void Module::set_initializer(std::string_view name, const Initializer& initializer) {
+  const std::string ending = "." + std::string(name);
+  change_entries("", [&](const std::string& full, Entry& entry) {
+    const bool ends = full.size() > ending.size() &&
+                      full.compare(full.size() - ending.size(), ending.size(), ending) == 0;
+    if (full == name || ends) entry.initializer = initializer;
+  });
+}
+
+void Module::load_values(const std::vector<NamedValue>& values) {
+  std::map<std::string, const NamedValue*> given;
+  for (const NamedValue& value : values) {
+    if (!given.emplace(value.name, &value).second) {
+      throw std::invalid_argument(
+          fmt::format("[load_values] expected each value once, got \"{}\" twice", value.name));
+    }
+  }
+  std::size_t used = 0;
+  visit_entries("", [&](const std::string& name, const Entry& entry) {
+    const auto found = given.find(name);
+    const Array& to = entry.value();
+    if (found == given.end() || found->second->value.shape() != to.shape() ||
+        !is_floating(found->second->value.dtype())) {
+      throw std::invalid_argument(fmt::format(
+          "[load_values] expected \"{}\" of shape {}, got {}", name, to_string(to.shape()),
+          found == given.end() ? "none" : to_string(found->second->value.shape())));
+    }
+    ++used;
+  });
+  if (used != given.size()) {
+    throw std::invalid_argument(fmt::format(
+        "[load_values] expected the {} values of this model, got {}", used, given.size()));
+  }
+  visit_entries("", [&](const std::string& name, const Entry& entry) {
+    Array to = entry.value();
+    to.copy_from(given.at(name)->value);
+  });
+}
+
+std::vector<NamedParameter> Module::named_parameters() const {
+  std::vector<NamedParameter> parameters;
+  visit_entries("", [&](std::string name, const Entry& entry) {
+    if (entry.parameter != nullptr) parameters.push_back({std::move(name), *entry.parameter});
+  });
+  return parameters;
 }
 
 std::vector<NamedValue> Module::values() const {
@@ -55,6 +145,24 @@ Layout Module::layout() const {
   return layout;
 }
 
+void Module::replace_parameters(const std::vector<Tensor>& tensors) {
+  std::size_t used = 0;
+  change_entries("", [&](const std::string& name, Entry& entry) {
+    if (entry.parameter == nullptr) return;
+    if (used >= tensors.size() || tensors[used].shape() != entry.parameter->shape()) {
+      throw std::invalid_argument(fmt::format(
+          "[replace_parameters] expected a tensor for {} of shape {}, got {}", name,
+          to_string(entry.parameter->shape()),
+          used < tensors.size() ? to_string(tensors[used].shape()) : std::string("none")));
+    }
+    *entry.parameter = tensors[used++];
+  });
+  if (used != tensors.size()) {
+    throw std::invalid_argument(fmt::format("[replace_parameters] expected {} tensors, got {}",
+                                            used, tensors.size()));
+  }
+}
+
 void Module::initialize(std::uint64_t seed) {
   std::uint64_t index = 0;
   visit_entries("", [&](const std::string& /*name*/, const Entry& entry) {
@@ -72,13 +180,18 @@ void Module::bind(ParameterArena& arena) {
                     layout().size(), arena.layout().size()));
   }
   int index = 0;
-  visit_entries("", [&](const std::string& /*name*/, const Entry& entry) {
+  change_entries("", [&](const std::string& /*name*/, Entry& entry) {
     Array place = arena.parameter(index);
     place.copy_from(entry.value());
     if (entry.parameter != nullptr) {
-      *entry.parameter = Tensor(place, true);
-      entry.parameter->set_grad_storage(arena.gradient(index));
-      entry.parameter->set_parameter_id(ParameterId(index));
+      entry.gradient = arena.gradient(index);
+      entry.id = ParameterId(index);
+      const bool trained = entry.parameter->requires_grad();
+      *entry.parameter = Tensor(place, trained);
+      if (trained) {
+        entry.parameter->set_grad_storage(entry.gradient);
+        entry.parameter->set_parameter_id(entry.id);
+      }
     } else {
       *entry.buffer = place;
     }
@@ -89,13 +202,13 @@ void Module::bind(ParameterArena& arena) {
 void Module::register_parameter(std::string name, Tensor& parameter, const Shape& shape,
                                 ParameterKind kind, Initializer initializer) {
   parameter = Tensor(Array::full(shape, kind == ParameterKind::kNorm ? 1.0 : 0.0), true);
-  entries_.push_back({std::move(name), kind, &parameter, nullptr, std::move(initializer)});
+  entries_.push_back({std::move(name), kind, &parameter, nullptr, std::move(initializer), {}});
 }
 
 void Module::register_buffer(std::string name, Array& buffer, const Shape& shape, double value) {
   buffer = Array::full(shape, value);
   entries_.push_back(
-      {std::move(name), ParameterKind::kBuffer, nullptr, &buffer, constant_initializer(value)});
+      {std::move(name), ParameterKind::kBuffer, nullptr, &buffer, constant_initializer(value), {}});
 }
 
 Module& Module::register_part(std::string name, std::unique_ptr<Module> part) {

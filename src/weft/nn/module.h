@@ -9,8 +9,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/array/layout.h"
@@ -35,6 +37,11 @@ struct NamedValue {
   Array value;  // shared, contiguous
 };
 
+struct NamedParameter {
+  std::string name;
+  Tensor value;
+};
+
 class Module {
  public:
   Module() = default;
@@ -57,9 +64,29 @@ class Module {
   // In a fixed order: own parameters and buffers as they were registered, then those of each
   // part; the index of a value is its ParameterId.
   std::vector<NamedValue> values() const;
-  // Only what is trained, in the same order; handles that share value and gradient.
+  // Only the parameters, in the same order; handles that share value and gradient.
   std::vector<Tensor> parameters() const;
+  // The same with their names.
+  std::vector<NamedParameter> named_parameters() const;
+  // Copies values by name, of any floating type. Throws std::invalid_argument unless each of
+  // values() is given once, with its shape, and nothing else.
+  void load_values(const std::vector<NamedValue>& values);
+  // Puts tensors in the place of parameters(), in that order, such as casts of them for a forward
+  // pass in another precision; the caller puts the old ones back. Throws std::invalid_argument
+  // unless number and shapes fit.
+  void replace_parameters(const std::vector<Tensor>& tensors);
   Layout layout() const;
+
+  // Calls visit(name, module) for this ("") and all parts below, parents first.
+  void visit_modules(const std::function<void(const std::string& name, Module&)>& visit);
+  // Calls change(module) for all parts below and then for this, as PyTorch's apply does.
+  void apply(const std::function<void(Module&)>& change);
+
+  // Whether the parameters whose names begin with `prefix` are trained. Frozen ones take no
+  // gradient; their places in an arena's gradient buffer are zeroed once and then left alone.
+  void set_requires_grad(bool on, std::string_view prefix = "");
+  // What initialize() does for all values named `name` or "anything.name".
+  void set_initializer(std::string_view name, const Initializer& initializer);
 
   // Value i comes from Rng(seed, i).
   void initialize(std::uint64_t seed);
@@ -78,6 +105,9 @@ class Module {
   // The place of this module in the tree, counted from the root (0); the same on every peer.
   std::uint32_t place() const { return place_; }
   const StepContext& step_context() const { return context_; }
+  // seed, step and first row of the step context as an array, i64 [3]: what a layer that is random
+  // in training gives its ops, so that a captured step sees the present ones in each replay.
+  const Array& step_words() const { return step_words_; }
 
  private:
   struct Entry {
@@ -86,6 +116,9 @@ class Module {
     Tensor* parameter = nullptr;  // or
     Array* buffer = nullptr;
     Initializer initializer;
+    // Of parameters in an arena: where gradients go, and the id.
+    Array gradient;
+    ParameterId id = kNoParameter;
     const Array& value() const { return parameter != nullptr ? parameter->array() : *buffer; }
   };
   struct Part {
@@ -96,11 +129,16 @@ class Module {
   // Calls visit(full name, Entry&) for every value, in order.
   template <class Visit>
   void visit_entries(const std::string& prefix, const Visit& visit) const;
+  template <class Visit>
+  void change_entries(const std::string& prefix, const Visit& visit);
+  void visit_modules(const std::string& name,
+                     const std::function<void(const std::string&, Module&)>& visit);
   std::uint32_t set_context(const StepContext& context, std::uint32_t place);
 
   std::vector<Entry> entries_;
   std::vector<Part> parts_;
   StepContext context_;
+  Array step_words_ = Array::zeros({3}, DType::kI64);
   std::uint32_t place_ = 0;
   bool training_ = true;
 };

@@ -1,0 +1,100 @@
+#include "weft/nn/conv.h"
+
+#include "weft/nn/sizes.h"
+
+namespace weft {
+
+Conv2d::Conv2d(const Conv2dShape& shape)
+    : options_{.stride = shape.stride,
+               .padding = shape.padding,
+               .dilation = shape.dilation,
+               .groups = shape.groups} {
+  require_positive("conv2d", {shape.kernel[0], shape.kernel[1], shape.stride[0], shape.stride[1]});
+  require_groups("conv2d", shape.groups, shape.inputs, shape.outputs);
+  const Shape weight = {shape.outputs, shape.inputs / shape.groups, shape.kernel[0],
+                        shape.kernel[1]};
+  register_parameter("weight", weight_, weight, ParameterKind::kWeight,
+                     default_weight_initializer());
+  if (shape.bias) {
+    register_parameter("bias", bias_, {shape.outputs}, ParameterKind::kBias,
+                       default_bias_initializer(weight));
+  }
+}
+
+Tensor Conv2d::forward(const Tensor& x) { return conv2d(x, weight_, bias_, options_); }
+
+Tensor Conv2d::forward_relu(const Tensor& x) {
+  Conv2dOptions options = options_;
+  options.activation = Activation::kRelu;
+  return conv2d(x, weight_, bias_, options);
+}
+
+Conv1d::Conv1d(const Conv1dShape& shape)
+    : options_{.stride = shape.stride,
+               .padding = shape.padding,
+               .dilation = shape.dilation,
+               .groups = shape.groups} {
+  require_positive("conv1d", {shape.kernel, shape.stride});
+  require_groups("conv1d", shape.groups, shape.inputs, shape.outputs);
+  const Shape weight = {shape.outputs, shape.inputs / shape.groups, shape.kernel};
+  register_parameter("weight", weight_, weight, ParameterKind::kWeight,
+                     default_weight_initializer());
+  if (shape.bias) {
+    register_parameter("bias", bias_, {shape.outputs}, ParameterKind::kBias,
+                       default_bias_initializer(weight));
+  }
+}
+
+Tensor Conv1d::forward(const Tensor& x) { return conv1d(x, weight_, bias_, options_); }
+
+Tensor Conv1d::forward_relu(const Tensor& x) {
+  Conv1dOptions options = options_;
+  options.activation = Activation::kRelu;
+  return conv1d(x, weight_, bias_, options);
+}
+
+ConvTranspose2d::ConvTranspose2d(const ConvTranspose2dShape& shape)
+    : options_{.stride = shape.stride,
+               .padding = shape.padding,
+               .output_padding = shape.output_padding,
+               .dilation = shape.dilation,
+               .groups = shape.groups} {
+  require_positive("conv_transpose2d",
+                   {shape.kernel[0], shape.kernel[1], shape.stride[0], shape.stride[1]});
+  require_groups("conv_transpose2d", shape.groups, shape.inputs, shape.outputs);
+  const Shape weight = {shape.inputs, shape.outputs / shape.groups, shape.kernel[0],
+                        shape.kernel[1]};
+  register_parameter("weight", weight_, weight, ParameterKind::kWeight,
+                     default_weight_initializer());
+  if (shape.bias) {
+    register_parameter("bias", bias_, {shape.outputs}, ParameterKind::kBias,
+                       default_bias_initializer(weight));
+  }
+}
+
+Tensor ConvTranspose2d::forward(const Tensor& x) {
+  return conv_transpose2d(x, weight_, bias_, options_);
+}
+
+ConvTranspose1d::ConvTranspose1d(const ConvTranspose1dShape& shape)
+    : options_{.stride = shape.stride,
+               .padding = shape.padding,
+               .output_padding = shape.output_padding,
+               .dilation = shape.dilation,
+               .groups = shape.groups} {
+  require_positive("conv_transpose1d", {shape.kernel, shape.stride});
+  require_groups("conv_transpose1d", shape.groups, shape.inputs, shape.outputs);
+  const Shape weight = {shape.inputs, shape.outputs / shape.groups, shape.kernel};
+  register_parameter("weight", weight_, weight, ParameterKind::kWeight,
+                     default_weight_initializer());
+  if (shape.bias) {
+    register_parameter("bias", bias_, {shape.outputs}, ParameterKind::kBias,
+                       default_bias_initializer(weight));
+  }
+}
+
+Tensor ConvTranspose1d::forward(const Tensor& x) {
+  return conv_transpose1d(x, weight_, bias_, options_);
+}
+
+}  // namespace weft

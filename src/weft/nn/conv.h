@@ -1,0 +1,110 @@
+// Convolutions and their transposes, over images and sequences. Pairs are {height, width}.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "weft/nn/module.h"
+#include "weft/op/conv.h"
+
+namespace weft {
+
+struct Conv2dShape {
+  std::int64_t inputs = 1;   // channels
+  std::int64_t outputs = 1;  // channels
+  std::array<std::int64_t, 2> kernel = {3, 3};
+  std::array<std::int64_t, 2> stride = {1, 1};
+  std::array<std::int64_t, 2> padding = {0, 0};
+  std::array<std::int64_t, 2> dilation = {1, 1};
+  std::int64_t groups = 1;
+  bool bias = true;
+};
+
+// weight [outputs, inputs / groups, kernel height, kernel width], bias [outputs].
+class Conv2d : public Module {
+ public:
+  explicit Conv2d(const Conv2dShape& shape);
+  Tensor forward(const Tensor& x) override;
+  Tensor forward_relu(const Tensor& x) override;
+  bool fuses_relu() const override { return true; }
+
+ private:
+  Conv2dOptions options_;
+  Tensor weight_;
+  Tensor bias_;
+};
+
+struct Conv1dShape {
+  std::int64_t inputs = 1;
+  std::int64_t outputs = 1;
+  std::int64_t kernel = 3;
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;
+  std::int64_t dilation = 1;
+  std::int64_t groups = 1;
+  bool bias = true;
+};
+
+// weight [outputs, inputs / groups, kernel], bias [outputs].
+class Conv1d : public Module {
+ public:
+  explicit Conv1d(const Conv1dShape& shape);
+  Tensor forward(const Tensor& x) override;
+  Tensor forward_relu(const Tensor& x) override;
+  bool fuses_relu() const override { return true; }
+
+ private:
+  Conv1dOptions options_;
+  Tensor weight_;
+  Tensor bias_;
+};
+
+struct ConvTranspose2dShape {
+  std::int64_t inputs = 1;
+  std::int64_t outputs = 1;
+  std::array<std::int64_t, 2> kernel = {3, 3};
+  std::array<std::int64_t, 2> stride = {1, 1};
+  std::array<std::int64_t, 2> padding = {0, 0};
+  std::array<std::int64_t, 2> output_padding = {0, 0};
+  std::array<std::int64_t, 2> dilation = {1, 1};
+  std::int64_t groups = 1;
+  bool bias = true;
+};
+
+// weight [inputs, outputs / groups, kernel height, kernel width], bias [outputs].
+class ConvTranspose2d : public Module {
+ public:
+  explicit ConvTranspose2d(const ConvTranspose2dShape& shape);
+  Tensor forward(const Tensor& x) override;
+
+ private:
+  ConvTranspose2dOptions options_;
+  Tensor weight_;
+  Tensor bias_;
+};
+
+struct ConvTranspose1dShape {
+  std::int64_t inputs = 1;
+  std::int64_t outputs = 1;
+  std::int64_t kernel = 3;
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;
+  std::int64_t output_padding = 0;
+  std::int64_t dilation = 1;
+  std::int64_t groups = 1;
+  bool bias = true;
+};
+
+// weight [inputs, outputs / groups, kernel], bias [outputs].
+class ConvTranspose1d : public Module {
+ public:
+  explicit ConvTranspose1d(const ConvTranspose1dShape& shape);
+  Tensor forward(const Tensor& x) override;
+
+ private:
+  ConvTranspose1dOptions options_;
+  Tensor weight_;
+  Tensor bias_;
+};
+
+}  // namespace weft

@@ -1,0 +1,22 @@
+// summary(): what a model holds, as text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "weft/nn/module.h"
+
+namespace weft {
+
+struct ParameterCounts {
+  std::int64_t trained = 0;
+  std::int64_t frozen = 0;
+  std::int64_t buffers = 0;
+};
+ParameterCounts count_parameters(const Module& model);
+
+// A table of all values, one a line (name, shape, number of elements, "frozen" or "buffer"), and
+// the totals with their bytes.
+std::string summary(const Module& model);
+
+}  // namespace weft
