@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "weft/array/launch.h"
 #include "weft/autograd/anomaly_check.h"
 #include "weft/autograd/node_access.h"
 #include "weft/base/thread.h"
@@ -83,8 +84,9 @@ void BackwardSweep::run(std::span<const Tensor> outputs, std::span<const Tensor>
 
 std::vector<Tensor> BackwardSweep::gradients(std::span<const Tensor> outputs,
                                              std::span<const Tensor> seeds,
-                                             std::span<const Tensor> inputs) {
+                                             std::span<const Tensor> inputs, TargetPaths paths) {
   has_targets_ = true;
+  paths_ = paths;
   for (const Tensor& input : inputs) {
     const IntrusivePtr<Node>& node = NodeAccess::node(input);
     if (!node) continue;
@@ -125,6 +127,13 @@ void BackwardSweep::sweep(std::span<const Tensor> outputs, std::span<const Tenso
 bool BackwardSweep::is_outer(std::uint64_t sweep) const {
   for (const BackwardSweep* outer = outer_; outer != nullptr; outer = outer->outer_) {
     if (outer->id_ == sweep) return true;
+  }
+  return false;
+}
+
+bool BackwardSweep::is_shared(const Node& node) const {
+  for (const Outer& outer : set_aside_) {
+    if (outer.node.get() == &node) return true;
   }
   return false;
 }
@@ -183,6 +192,7 @@ void BackwardSweep::count_uses(Node& root) {
   while (!stack_.empty()) {
     Node& node = *stack_.back();
     stack_.pop_back();
+    if (ends_here(node)) continue;
     for (int i = 0; i < node.input_count_; ++i) {
       Node* const input = node.input(i).get();
       if (input == nullptr) continue;
@@ -200,7 +210,7 @@ void BackwardSweep::find_wanted(Node& root) {
   std::vector<std::pair<Node*, int>> path = {{&root, 0}};
   while (!path.empty()) {
     auto& [node, next] = path.back();
-    if (next == node->input_count_) {
+    if (next == node->input_count_ || ends_here(*node)) {
       const bool skip = node->skip_;
       path.pop_back();
       if (!path.empty() && !skip) path.back().first->skip_ = false;
@@ -231,8 +241,9 @@ void BackwardSweep::visit(Node& node) {
 }
 
 // Hooks, kept gradients and results of grad().
-void BackwardSweep::observe(internal::NodeExtras& extras, Tensor& gradient) const {
-  if (extras.hooks) {
+void BackwardSweep::observe(Node& node, Tensor& gradient) const {
+  internal::NodeExtras& extras = *node.extras_;
+  if (extras.hooks && !is_shared(node)) {
     // A hook may take itself away.
     const auto hooks = extras.hooks->hooks;
     for (const auto& [id, hook] : hooks) {
@@ -252,6 +263,7 @@ void BackwardSweep::observe(internal::NodeExtras& extras, Tensor& gradient) cons
 
 bool BackwardSweep::leads_on(Node& node) const {
   if (!has_targets_) return true;
+  if (ends_here(node)) return false;
   for (int i = 0; i < node.input_count_; ++i) {
     const Node* const input = node.input(i).get();
     if (input != nullptr && !input->skip_) return true;
@@ -265,7 +277,7 @@ bool BackwardSweep::run_node(Node& node) {
   node.gradient_ = Array();
   if (node.extras_) {
     Tensor observed(std::move(gradient));
-    observe(*node.extras_, observed);
+    observe(node, observed);
     gradient = observed.array();
   }
   if (!leads_on(node)) return false;
@@ -281,7 +293,7 @@ bool BackwardSweep::run_node_tensors(Node& node) {
   if (!node.extras_ || !node.extras_->gradient.defined()) return leads_on(node);
   const EnableGrad enable_grad;
   Tensor gradient = std::exchange(node.extras_->gradient, Tensor());
-  observe(*node.extras_, gradient);
+  observe(node, gradient);
   if (!leads_on(node)) return false;
   for (int i = 0; i < node.mark_count_; ++i) {
     internal::check_saved(node.marks_[static_cast<std::size_t>(i)], node.name_);
@@ -291,6 +303,7 @@ bool BackwardSweep::run_node_tensors(Node& node) {
 }
 
 void BackwardSweep::pass_on(Node& node, bool keep) {
+  if (ends_here(node)) return;
   for (int i = 0; i < node.input_count_; ++i) {
     IntrusivePtr<Node>& edge = node.input(i);
     if (!edge || (has_targets_ && edge->skip_)) continue;
@@ -313,9 +326,7 @@ void BackwardSweep::finish_leaf(Node& leaf) {
   }
   if (has_targets_) return;
   // The sweep around this one says when all uses have been counted.
-  for (const Outer& outer : set_aside_) {
-    if (outer.node.get() == &leaf) return;
-  }
+  if (is_shared(leaf)) return;
   if (extras != nullptr && extras->accumulated_hooks && leaf.touched_) {
     const auto hooks = extras->accumulated_hooks->hooks;
     for (const auto& [id, hook] : hooks) hook(leaf.gradient_);
@@ -328,16 +339,23 @@ void BackwardSweep::finish_leaf(Node& leaf) {
       leaf.gradient_.fill(0);
     }
   }
-  if (options_.sink != nullptr && *options_.sink) {
+  if (options_.sink == nullptr || !*options_.sink) return;
+  if (current_recorder() == nullptr) {
     (*options_.sink)(leaf.parameter_id_, leaf.gradient_);
+    return;
   }
+  // A replay hands each gradient over at the same point: it keeps its own copy of the sink.
+  launch_callback("gradient", {&leaf.gradient_},
+                  [sink = *options_.sink, id = leaf.parameter_id_](LaunchArrays gradient) {
+                    sink(id, gradient[0]);
+                  });
 }
 
 void BackwardSweep::finish_held(Node& leaf, internal::NodeExtras& extras) {
   Tensor gradient(std::exchange(leaf.gradient_, Array()));
   give_back(held_[static_cast<std::size_t>(extras.held)]);
   if (!gradient.defined()) return;
-  observe(extras, gradient);
+  observe(leaf, gradient);
   if (!has_targets_) add_to_leaf(leaf, gradient.array());
 }
 
@@ -352,7 +370,7 @@ void BackwardSweep::finish_tensors(Node& leaf) {
   if (extras == nullptr || !extras->gradient.defined()) return;
   const EnableGrad enable_grad;
   Tensor gradient = std::exchange(extras->gradient, Tensor());
-  observe(*extras, gradient);
+  observe(leaf, gradient);
   if (has_targets_) return;
   const bool adds = leaf.gradient_.defined() && !options_.overwrite;
   if (adds) {

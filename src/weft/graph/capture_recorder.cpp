@@ -12,9 +12,30 @@ std::unique_ptr<LaunchBody> copy_body() {
   return std::make_unique<LaunchBodyOf<decltype(body)>>(body);
 }
 
+// "TanhGradient" as "tanh_gradient".
+std::string snake_case(const char* name) {
+  std::string result;
+  for (const char* c = name; *c != 0; ++c) {
+    const bool is_upper = *c >= 'A' && *c <= 'Z';
+    if (is_upper && !result.empty()) result += '_';
+    result += is_upper ? static_cast<char>(*c - 'A' + 'a') : *c;
+  }
+  return result;
+}
+
+Array all_bytes(const std::shared_ptr<Storage>& storage) {
+  return Array::on(storage, 0, {static_cast<std::int64_t>(storage->size_bytes())}, {1}, DType::kU8);
+}
+
+Array copy_unnoted(const Array& array) {
+  const RecorderScope pause(nullptr);
+  return array.clone();
+}
+
 }  // namespace
 
-CaptureRecorder::CaptureRecorder() : first_inside_(Storage::made() + 1) {}
+CaptureRecorder::CaptureRecorder(OuterWrites outer_writes)
+    : outer_writes_(outer_writes), first_inside_(Storage::made() + 1) {}
 
 int CaptureRecorder::buffer_of(const Array& array) {
   const std::shared_ptr<Storage>& storage = array.storage();
@@ -48,12 +69,12 @@ Operand CaptureRecorder::operand_of(const Array& array) {
   return {index, array.rebound(nullptr, array.offset()), low, high};
 }
 
-void CaptureRecorder::read(const Array& array, const char* name) {
+void CaptureRecorder::read(const Array& array, const std::string& name) {
   if (!array.defined() || array.size() == 0) return;
   const Seen& seen = seen_[static_cast<std::size_t>(buffer_of(array))];
   if (seen.born_inside && !seen.has_values) {
     throw std::invalid_argument(
-        std::string("[capture] \"") + name +
+        "[capture] \"" + name +
         "\" reads an array that was made in this run and that no launch has written: a replay "
         "would not write it either. Compute it through launch() (array/launch.h), make it with "
         "Array::from(), or make it before the capture");
@@ -63,21 +84,21 @@ void CaptureRecorder::read(const Array& array, const char* name) {
 void CaptureRecorder::write(const Array& array) {
   if (!array.defined()) return;
   const int index = buffer_of(array);
+  if (program_.buffers[static_cast<std::size_t>(index)].kind == BufferKind::kConstant) {
+    restore_first(index, array);
+  }
   Buffer& buffer = program_.buffers[static_cast<std::size_t>(index)];
-  if (buffer.kind == BufferKind::kConstant) restore_first(index, array);
+  if (buffer.kind == BufferKind::kExternal && !buffer.written &&
+      outer_writes_ == OuterWrites::kUndo) {
+    overwritten_.push_back({buffer.storage, copy_unnoted(all_bytes(buffer.storage))});
+  }
   buffer.written = true;
   seen_[static_cast<std::size_t>(index)].has_values = true;
 }
 
 void CaptureRecorder::restore_first(int buffer, const Array& array) {
-  const std::shared_ptr<Storage>& storage = array.storage();
-  const auto bytes = static_cast<std::int64_t>(storage->size_bytes());
-  const Array whole = Array::on(storage, 0, {bytes}, {1}, DType::kU8);
-  Array copy;
-  {
-    const RecorderScope pause(nullptr);
-    copy = whole.clone();
-  }
+  const Array whole = all_bytes(array.storage());
+  const Array copy = copy_unnoted(whole);
   GraphNode node;
   node.name = "restore_constant";
   node.in.push_back(operand_of(copy));
@@ -105,7 +126,7 @@ void CaptureRecorder::count_live() {
 
 void CaptureRecorder::record(const LaunchNote& note, std::unique_ptr<LaunchBody> body) {
   GraphNode node;
-  node.name = note.name;
+  node.name = snake_case(note.name);
   node.body = std::move(body);
   node.has_side_effect = note.has_side_effect;
   if (note.elementwise != nullptr) node.loop = *note.elementwise;
@@ -113,7 +134,7 @@ void CaptureRecorder::record(const LaunchNote& note, std::unique_ptr<LaunchBody>
     // An output that is also listed as an input is written here first, or was before.
     const bool is_output = std::any_of(note.outputs.begin(), note.outputs.end(),
                                        [&](const Array* output) { return output == input; });
-    if (!is_output) read(*input, note.name);
+    if (!is_output) read(*input, node.name);
     node.in.push_back(operand_of(*input));
   }
   for (const Array* const output : note.outputs) {
@@ -151,6 +172,12 @@ void CaptureRecorder::host_read(const char* operation) {
       "repeat "
       "the first run's decision. Read the value after the replay, or let the graph decide with "
       "where(), if_else() or while_loop()");
+}
+
+void CaptureRecorder::undo_outer_writes() {
+  const RecorderScope pause(nullptr);
+  for (const Overwritten& saved : overwritten_) all_bytes(saved.storage).copy_from(saved.bytes);
+  overwritten_.clear();
 }
 
 Program CaptureRecorder::finish() {

@@ -4,6 +4,7 @@
 // what is alive at its end can be told from what was dropped.
 #pragma once
 
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -13,11 +14,15 @@ namespace weft::internal {
 
 class CaptureRecorder final : public Recorder {
  public:
-  CaptureRecorder();
+  // Whether writes to arrays from before are remembered, so that they can be undone.
+  enum class OuterWrites : std::uint8_t { kKeep, kUndo };
+  explicit CaptureRecorder(OuterWrites outer_writes = OuterWrites::kKeep);
   void record(const LaunchNote& note, std::unique_ptr<LaunchBody> body) override;
   void constant(const Array& array) override;
   void host_read(const char* operation) override;
 
+  // Puts back what the run has overwritten.
+  void undo_outer_writes();
   // Call when the run's results, and nothing else of it, are alive.
   Program finish();
   // The most bytes that planned and kept buffers held at once.
@@ -30,15 +35,21 @@ class CaptureRecorder final : public Recorder {
     bool born_inside = false;
     bool has_values = false;
   };
+  struct Overwritten {
+    std::shared_ptr<Storage> storage;
+    Array bytes;
+  };
   int buffer_of(const Array& array);
   Operand operand_of(const Array& array);
-  void read(const Array& array, const char* name);
+  void read(const Array& array, const std::string& name);
   void write(const Array& array);
   // Values that the host wrote and the graph changes are put back before each replay.
   void restore_first(int buffer, const Array& array);
   void count_live();
 
+  OuterWrites outer_writes_;
   std::uint64_t first_inside_;
+  std::vector<Overwritten> overwritten_;
   Program program_;
   std::vector<GraphNode> restores_;
   std::vector<Seen> seen_;  // by buffer

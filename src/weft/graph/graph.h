@@ -35,7 +35,6 @@ namespace weft {
 
 namespace internal {
 struct Program;
-class LoopGraph;
 }  // namespace internal
 
 struct CaptureOptions {
@@ -96,7 +95,6 @@ class Graph {
 
  private:
   friend Graph capture(const std::function<void()>& function, const CaptureOptions& options);
-  friend class internal::LoopGraph;
   std::unique_ptr<internal::Program> program_;
   GraphReport report_;
 };

@@ -1,0 +1,50 @@
+// SubGraph: a graph inside of a node; and run_control(), which runs pieces of work in an order
+// that values decide, as such a node under capture. For this folder.
+//
+// What a piece uses from outside are operands of the node, so that the graph around it plans and
+// binds them; a piece holds no memory but its own arena and constants between runs under capture.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/graph/program.h"
+
+namespace weft::internal {
+
+class SubGraph {
+ public:
+  // Runs `function` once to record it; what it wrote to arrays from before is undone.
+  explicit SubGraph(const std::function<void()>& function);
+
+  struct Outer {
+    Array bytes;  // u8: all that the graph touches of one storage
+    bool written = false;
+  };
+  // What it uses from outside, with memory until release().
+  std::vector<Outer> outer() const;
+  // Points it at other memory for the same things, in the order of outer().
+  void bind(LaunchArrays outer, int first);
+  void release();
+  int outer_count() const { return static_cast<int>(outer_.size()); }
+  void run() const;
+
+ private:
+  Program program_;
+  std::vector<int> outer_;  // buffers
+};
+
+using Piece = std::function<void()>;
+// Runs the pieces in the order it decides; `own` are the arrays given to run_control().
+using Drive = std::function<void(LaunchArrays own, std::span<const Piece> pieces)>;
+
+// drive(own, pieces), as one node under capture. Pieces are functions of arrays from before, `own`
+// and others; they write their results to arrays from before. Every one of `own` has values and
+// may be written.
+void run_control(const char* name, std::span<const Array> own, const std::vector<Piece>& pieces,
+                 const Drive& drive);
+
+}  // namespace weft::internal
