@@ -1,6 +1,7 @@
 #include "weft/kernel/matmul.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
@@ -42,21 +43,30 @@ void multiply(const GemmSize& size, const Matrix<const float>& a, const Matrix<c
        {out, size.n, accumulate});
 }
 
-void multiply(const GemmSize& size, const Matrix<const double>& a, const Matrix<const double>& b,
-              double* out, bool accumulate) {
+// f64 and integers, which wrap around.
+template <class T>
+void multiply(const GemmSize& size, const Matrix<const T>& a, const Matrix<const T>& b, T* out,
+              bool accumulate) {
+  using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
   const std::int64_t grain = 1 + 16384 / std::max<std::int64_t>(1, size.n * size.k);
   parallel_for(size.m, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      double* const row = out + i * size.n;
-      if (!accumulate) std::fill_n(row, size.n, 0.0);
+      T* const row = out + i * size.n;
+      if (!accumulate) std::fill_n(row, size.n, T{});
       for (std::int64_t k = 0; k < size.k; ++k) {
-        const double x = a.data[i * a.row_step + k * a.column_step];
-        const double* const from = b.data + k * b.row_step;
-        for (std::int64_t j = 0; j < size.n; ++j) row[j] += x * from[j * b.column_step];
+        const auto x = static_cast<Sum>(a.data[i * a.row_step + k * a.column_step]);
+        const T* const from = b.data + k * b.row_step;
+        for (std::int64_t j = 0; j < size.n; ++j) {
+          row[j] = static_cast<T>(static_cast<Sum>(row[j]) +
+                                  x * static_cast<Sum>(from[j * b.column_step]));
+        }
       }
     }
   });
 }
+
+// Multiplications of one matrix from which on the threads share it, not the batch.
+constexpr std::int64_t kSharedMatrix = 1 << 22;
 
 template <class T>
 void run(const Array& a, const Array& b, Array& out, const MatmulOptions& options) {
@@ -69,26 +79,41 @@ void run(const Array& a, const Array& b, Array& out, const MatmulOptions& option
   WEFT_CHECK(b.dim(options.transpose_b ? -2 : -1) == size.n);
   if (out.size() == 0) return;
   const std::int64_t count = out.size() / (size.m * size.n);
-  for (std::int64_t index = 0; index < count; ++index) {
-    auto left = operand<T>(a, options.transpose_a);
-    auto right = operand<T>(b, options.transpose_b);
-    left.data += batch_offset(a, shape, index);
-    right.data += batch_offset(b, shape, index);
-    multiply(size, left, right, out.data<T>() + index * size.m * size.n, options.accumulate);
-  }
+  const auto first_a = operand<T>(a, options.transpose_a);
+  const auto first_b = operand<T>(b, options.transpose_b);
+  T* const product = out.data<T>();
+  // An element is summed in the same order whichever way the work is split.
+  const std::int64_t work = size.m * size.n * std::max<std::int64_t>(1, size.k);
+  const std::int64_t grain = work >= kSharedMatrix ? count : 1 + kSharedMatrix / 32 / work;
+  parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t index = begin; index < end; ++index) {
+      auto left = first_a;
+      auto right = first_b;
+      left.data += batch_offset(a, shape, index);
+      right.data += batch_offset(b, shape, index);
+      multiply(size, left, right, product + index * size.m * size.n, options.accumulate);
+    }
+  });
 }
+
+bool is_half(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
 
 }  // namespace
 
 void matmul(const Array& a, const Array& b, Array& out, const MatmulOptions& options) {
+  if (is_half(out.dtype())) {
+    Array wide = options.accumulate ? out.to(DType::kF32) : Array::empty(out.shape());
+    matmul(a.to(DType::kF32), b.to(DType::kF32), wide, options);
+    out.copy_from(wide);
+    return;
+  }
   const Array left = a.strided();
   const Array right = b.strided();
   launch("matmul", {&left, &right}, {&out}, [options](LaunchArrays in, LaunchArrays product) {
-    if (product[0].dtype() == DType::kF64) {
-      run<double>(in[0], in[1], product[0], options);
-    } else {
-      run<float>(in[0], in[1], product[0], options);
-    }
+    with_dtype(product[0].dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (!kIsHalf<T>) run<T>(in[0], in[1], product[0], options);
+    });
   });
 }
 

@@ -1,4 +1,5 @@
-// matmul: products of matrices over Arrays. f32 by gemm (cpu/gemm.h), f64 by plain loops.
+// matmul: products of matrices over Arrays. f32 by gemm (cpu/gemm.h), f64 and integers by plain
+// loops, bf16 and f16 in f32 and rounded once.
 //
 // Deterministic: the same bits for any thread count.
 // Threads: the calling thread and the compute threads.
@@ -15,7 +16,7 @@ struct MatmulOptions {
 };
 
 // out [..., m, n] = a [..., m, k] b [..., k, n] after the transposes. All have the same number of
-// axes (2 or more) and one floating type; leading axes of a and b are equal to those of out or 1.
+// axes (2 or more) and one type; leading axes of a and b are equal to those of out or 1.
 // `out` is contiguous and overlaps neither input; a and b have any strides. k = 0 gives zeros.
 // REQUIRES: the shapes fit (the op has checked them).
 void matmul(const Array& a, const Array& b, Array& out, const MatmulOptions& options = {});
