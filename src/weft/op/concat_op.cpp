@@ -1,4 +1,5 @@
 // concat: tensors one after the other along an axis; each gets its part of the gradient.
+#include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
 #include "weft/op/shape.h"
@@ -12,12 +13,11 @@ Shape joined_shape(std::span<const Tensor> parts, int axis) {
   for (const Tensor& part : parts) {
     Shape expected = parts[0].shape();
     if (part.ndim() == expected.size()) expected[axis] = part.shape()[axis];
-    if (part.shape() != expected || part.dtype() != parts[0].dtype()) {
+    if (part.shape() != expected) {
       throw_operand("concat",
-                    "parts like the first, " + to_string(parts[0].shape()) + " " +
-                        std::string(to_string(parts[0].dtype())) + ", but along axis " +
+                    "parts like the first, " + to_string(parts[0].shape()) + ", but along axis " +
                         std::to_string(axis),
-                    to_string(part.shape()) + " " + std::string(to_string(part.dtype())));
+                    to_string(part.shape()));
     }
     shape[axis] += part.shape()[axis];
   }
@@ -29,7 +29,19 @@ Shape joined_shape(std::span<const Tensor> parts, int axis) {
 Tensor concat(std::span<const Tensor> parts, int axis) {
   if (parts.empty()) throw_operand("concat", "at least one tensor", "none");
   const int at = normalize_axis("concat", axis, parts[0].ndim());
-  Array y = Array::empty(joined_shape(parts, at), parts[0].dtype());
+  const Shape shape = joined_shape(parts, at);
+  DType dtype = parts[0].dtype();
+  bool differs = false;
+  for (const Tensor& part : parts) {
+    differs = differs || part.dtype() != dtype;
+    dtype = promote_types(dtype, part.dtype());
+  }
+  if (differs) {
+    std::vector<Tensor> promoted;
+    for (const Tensor& part : parts) promoted.push_back(cast(part, dtype));
+    return concat(promoted, at);
+  }
+  Array y = Array::empty(shape, dtype);
   std::vector<const Tensor*> inputs;
   std::vector<std::int64_t> ends;
   std::int64_t end = 0;

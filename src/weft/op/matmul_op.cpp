@@ -1,5 +1,6 @@
 // matmul: y = a b over the last two axes; da = dy b^T, db = a^T dy, summed where broadcast.
 #include "weft/kernel/matmul.h"
+#include "weft/op/arithmetic.h"
 #include "weft/op/matmul.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
@@ -77,17 +78,8 @@ void add_factor(const InputGradients& dx, int index, const Shape& shape, const A
 
 }  // namespace
 
-Tensor matmul(const Tensor& a, const Tensor& b) {
-  check_floating("matmul", a);
-  check_floating("matmul", b);
-  if (a.dtype() != b.dtype()) {
-    throw_operand("matmul", "operands of one type",
-                  std::string(to_string(a.dtype())) + " and " + std::string(to_string(b.dtype())));
-  }
-  if (a.ndim() < 2 || b.ndim() < 2 || a.dim(-1) != b.dim(-2)) {
-    throw_operand("matmul", "shapes [..., m, k] and [..., k, n]",
-                  to_string(a.shape()) + " and " + to_string(b.shape()));
-  }
+// Of two matrices or batches of them, of one type.
+static Tensor multiplied(const Tensor& a, const Tensor& b) {
   const Array x = a.array().strided();
   const Array z = b.array().strided();
   return record(
@@ -105,6 +97,23 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
           add_summed(dx, 1, matmul(transpose(dx.input(0, x), -1, -2), dy), z.shape());
         }
       });
+}
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  if (!a.defined() || !b.defined()) throw_operand("matmul", "two tensors", "an undefined one");
+  const bool is_row = a.ndim() == 1;
+  const bool is_column = b.ndim() == 1;
+  if (a.ndim() == 0 || b.ndim() == 0 || a.dim(-1) != b.dim(is_column ? 0 : -2)) {
+    throw_operand("matmul", "shapes [..., m, k] and [..., k, n]",
+                  to_string(a.shape()) + " and " + to_string(b.shape()));
+  }
+  const DType dtype = promote_types(a.dtype(), b.dtype());
+  if (dtype == DType::kBool) throw_operand("matmul", "numbers", "bool");
+  const Tensor left = cast(is_row ? unsqueeze(a, 0) : a, dtype);
+  const Tensor right = cast(is_column ? unsqueeze(b, 1) : b, dtype);
+  Tensor y = multiplied(left, right);
+  if (is_column) y = squeeze(y, -1);
+  return is_row ? squeeze(y, is_column ? -1 : -2) : y;
 }
 
 // Each output element by itself, through indexes of the whole batch.
@@ -152,6 +161,17 @@ static std::vector<OpSample> samples() {
                     [](std::span<const Tensor> in) { return matmul(in[0], in[1]); },
                     reference};
   };
+  // What the operands mean as matrices, and the shape of the result.
+  const auto vectors = [](const char* name, const Shape& a, const Shape& b, const Shape& as_a,
+                          const Shape& as_b, const Shape& result) {
+    return OpSample{name,
+                    {sample_values(a, 23), sample_values(b, 24)},
+                    [](std::span<const Tensor> in) { return matmul(in[0], in[1]); },
+                    [=](std::span<const Array> in) {
+                      const Array matrices[] = {in[0].reshape(as_a), in[1].reshape(as_b)};
+                      return reference(matrices).reshape(result);
+                    }};
+  };
   return {sample("3x5 5x4", {3, 5}, {5, 4}),
           sample("1x1", {1, 1}, {1, 1}),
           sample("17x9 9x1", {17, 9}, {9, 1}),
@@ -159,7 +179,14 @@ static std::vector<OpSample> samples() {
           sample("one matrix for all", {2, 3, 4}, {4, 5}),
           sample("batch broadcast", {2, 1, 3, 4}, {5, 4, 2}),
           sample("no rows", {0, 3}, {3, 2}),
-          sample("nothing to sum", {2, 0}, {0, 3})};
+          sample("nothing to sum", {2, 0}, {0, 3}),
+          sample("many small matrices", {40, 2, 3}, {40, 3, 2}),
+          sample("axes that broadcast on both sides", {2, 1, 3, 2}, {1, 3, 2, 4}),
+          vectors("vector and matrix", {4}, {4, 3}, {1, 4}, {4, 3}, {3}),
+          vectors("matrix and vector", {3, 4}, {4}, {3, 4}, {4, 1}, {3}),
+          vectors("two vectors", {5}, {5}, {1, 5}, {5, 1}, {}),
+          vectors("batch and vector", {2, 3, 4}, {4}, {2, 3, 4}, {4, 1}, {2, 3}),
+          vectors("vector and batch", {3}, {2, 3, 4}, {1, 3}, {2, 3, 4}, {2, 4})};
 }
 extern const OpDef matmul_op = {"matmul", samples};
 

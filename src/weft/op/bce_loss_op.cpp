@@ -1,0 +1,94 @@
+// bce_loss, bce_with_logits: cross-entropy of two classes, of probabilities or of their logits.
+#include <cmath>
+
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/pointwise_losses.h"
+#include "weft/op/sample.h"
+
+namespace weft {
+namespace {
+
+Tensor weighted(const char* name, const Tensor& losses, const BceOptions& options) {
+  if (!options.weight.defined()) return reduced(losses, options.reduction);
+  if (!(broadcast_shapes(options.weight.shape(), losses.shape()) == losses.shape())) {
+    throw_operand(name, "weights that broadcast to " + to_string(losses.shape()),
+                  to_string(options.weight.shape()));
+  }
+  return reduced(losses * Tensor(options.weight.to(losses.dtype())), options.reduction);
+}
+
+// 1 + (w - 1) t
+Tensor positive_share(const Tensor& target, const Array& weight) {
+  if (!weight.defined()) return target * 0.0 + 1.0;
+  return (Tensor(weight) - 1.0) * target + 1.0;
+}
+
+Tensor logits_by_input(const Tensor& x, const Tensor& t, const Array& weight, double) {
+  return 1.0 - t - positive_share(t, weight) * sigmoid(-x);
+}
+
+Tensor logits_by_target(const Tensor& x, const Tensor&, const Array& weight, double) {
+  if (!weight.defined()) return -x;
+  return -((Tensor(weight) - 1.0) * log(sigmoid(x))) - x;
+}
+
+}  // namespace
+
+Tensor bce_with_logits(const Tensor& logits, const Tensor& target, const BceOptions& options) {
+  const PointwiseLossOp op{
+      "bce_with_logits", {PointwiseLoss::kBceLogits}, {logits_by_input, logits_by_target}};
+  return weighted(op.name, pointwise_losses(op, logits, target, options.positive_weight), options);
+}
+
+Tensor bce_loss(const Tensor& probabilities, const Tensor& target, const BceOptions& options) {
+  const PointwiseLossOp op{
+      "bce_loss",
+      {PointwiseLoss::kBce},
+      {[](const Tensor& x, const Tensor& t, const Array&, double) {
+         return (x - t) / (x * (1.0 - x));
+       },
+       [](const Tensor& x, const Tensor&, const Array&, double) { return log(1.0 - x) - log(x); }}};
+  if (options.positive_weight.defined()) {
+    throw_operand(op.name, "no positive_weight", "one; it belongs to bce_with_logits");
+  }
+  return weighted(op.name, pointwise_losses(op, probabilities, target), options);
+}
+
+static double logits_reference(double x, double t, double positive_weight) {
+  const double p = 1 / (1 + std::exp(-x));
+  return -positive_weight * t * std::log(p) - (1 - t) * std::log(1 - p);
+}
+
+static std::vector<OpSample> samples() {
+  std::vector<OpSample> all = pointwise_loss_samples(
+      [](const Tensor& x, const Tensor& t, Reduction reduction) {
+        return bce_loss(x, t, {.reduction = reduction});
+      },
+      [](double x, double t) { return -t * std::log(x) - (1 - t) * std::log(1 - x); }, 0.05, 0.95);
+  for (OpSample& sample : pointwise_loss_samples(
+           [](const Tensor&x, const Tensor&t, Reduction reduction) {
+             return bce_with_logits(x * 4.0, t, {.reduction = reduction});
+           },
+           [](double x, double t) { return logits_reference(x * 4, t, 1); }, 0.05, 0.95)) {
+    sample.name = "logits: " + sample.name;
+    all.push_back(std::move(sample));
+  }
+  const Array weight = Array::from(std::vector<double>{0.5, 2}, {2, 1});
+  all.push_back(
+      {"logits with weights",
+       {sample_values({2, 3}, 611, -3, 3), sample_values({2, 3}, 612, 0, 1)},
+       [weight](std::span<const Tensor> in) {
+         return bce_with_logits(in[0], in[1],
+                                {Reduction::kNone, weight, Array::full({3}, 2.5, DType::kF64)});
+       },
+       [weight](std::span<const Array> in) {
+         const Array each = map_values(
+             in[0], in[1], [](double x, double t) { return logits_reference(x, t, 2.5); });
+         return map_values(each, weight, [](double x, double w) { return x * w; });
+       }});
+  return all;
+}
+extern const OpDef bce_loss_op = {"bce_loss", samples};
+
+}  // namespace weft
