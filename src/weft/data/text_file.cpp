@@ -1,16 +1,20 @@
 #include "weft/data/text_file.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 
 #include "weft/base/file.h"
+#include "weft/data/bpe_tokenizer.h"
 #include "weft/data/gzip.h"
 #include "weft/data/mapped_file.h"
 #include "weft/data/utf8.h"
 
 namespace weft {
 namespace {
+
+constexpr std::string_view kBpePrefix = "bpe:";
 
 Status check_utf8(std::string_view text) {
   const std::size_t valid = valid_utf8_prefix(text);
@@ -24,6 +28,21 @@ std::string_view part_of(std::string_view text, Split split) {
   std::size_t cut = text.size() / 10 * 9;
   while (cut < text.size() && (static_cast<std::uint8_t>(text[cut]) & 0xC0U) == 0x80U) ++cut;
   return split == Split::kTrain ? text.substr(0, cut) : text.substr(cut);
+}
+
+// "bpe:N", trained on the text.
+Result<std::shared_ptr<const Tokenizer>> train_tokenizer(std::string_view name,
+                                                         std::string_view text) {
+  const std::string_view digits = name.substr(kBpePrefix.size());
+  BpeTrainingOptions options;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), options.vocabulary);
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    return invalid_argument(fmt::format("tokenizer: expected bpe:N, got \"{}\"", name));
+  }
+  WEFT_TRY_ASSIGN(BpeModel model, train_bpe(text, options));
+  WEFT_TRY_ASSIGN(auto tokenizer, BpeTokenizer::make(std::move(model)));
+  return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
 }
 
 Status check_token_bytes(std::int64_t token_bytes) {
@@ -41,9 +60,10 @@ Result<std::shared_ptr<const Tokenizer>> make_tokenizer(std::string_view name,
     WEFT_TRY_ASSIGN(auto tokenizer, make_character_tokenizer(text));
     return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
   }
+  if (name.starts_with(kBpePrefix)) return train_tokenizer(name, text);
   if (name.find_first_of("./") == std::string_view::npos) {
     return invalid_argument(
-        fmt::format("tokenizer: expected byte, character or a path, got \"{}\"", name));
+        fmt::format("tokenizer: expected byte, character, bpe:N or a path, got \"{}\"", name));
   }
   WEFT_TRY_ASSIGN(auto tokenizer, load_tokenizer(std::string(name)));
   return std::shared_ptr<const Tokenizer>(std::move(tokenizer));

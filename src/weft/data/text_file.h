@@ -24,12 +24,12 @@ namespace weft {
 inline constexpr std::size_t kTextBytesMax = std::size_t{1} << 30U;
 
 struct TextOptions {
-  // "byte", "character", or the path of a tokenizer file.
+  // "byte", "character", "bpe:N" (trained on the text, N tokens), or the path of a tokenizer file.
   std::string tokenizer = "character";
   std::int64_t context = 128;  // T
 };
 
-// "byte" and "character" need no file; the vocabulary of "character" is that of `text`.
+// "byte", "character" and "bpe:N" need no file; the latter two learn their vocabulary of `text`.
 Result<std::shared_ptr<const Tokenizer>> make_tokenizer(std::string_view name,
                                                         std::string_view text);
 
