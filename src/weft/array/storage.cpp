@@ -1,5 +1,10 @@
 #include "weft/array/storage.h"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <new>
@@ -32,9 +37,41 @@ int class_of(std::size_t size_bytes) {
   return size_class;
 }
 
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+// Blocks from this size on ask for huge pages: a fraction of the page faults and of the misses of
+// address translation. Smaller ones would have more of their pages unused.
+constexpr std::size_t kHugeBlockBytesMin = 2 * kHugePageBytes;
+
+// `bytes` bytes, of which the first `used_bytes` will be used. Null if there are none.
+void* allocate_block(std::size_t bytes, std::size_t used_bytes) {
+#if defined(__linux__)
+  if (used_bytes >= kHugeBlockBytesMin) {
+    const std::size_t rounded = (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+    void* const block = std::aligned_alloc(kHugePageBytes, rounded);
+    // A refusal leaves ordinary pages. What lies behind the last whole page stays ordinary too, so
+    // that no memory is taken which nobody asked for.
+    if (block != nullptr) {
+      madvise(block, used_bytes / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
+    }
+    return block;
+  }
+#else
+  static_cast<void>(used_bytes);
+#endif
+  return std::aligned_alloc(Storage::kAlignment, bytes);
+}
+
 struct FreeLists {
   std::array<std::vector<void*>, kClasses> blocks;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;         // of the blocks
+  std::size_t bytes_in_use = 0;  // of those that storages hold
+  std::size_t bytes_in_use_max = 0;
+
+  // What may be kept beside `in_use` bytes: together no more than was once in use.
+  std::size_t room(std::size_t in_use) const {
+    const std::size_t rest = bytes_in_use_max > in_use ? bytes_in_use_max - in_use : 0;
+    return std::max(Storage::kPoolBytesMax, rest);
+  }
 };
 
 // Never destroyed: arrays in static storage may outlive any other order.
@@ -43,23 +80,41 @@ Guarded<FreeLists>& pool() {
   return lists;
 }
 
-void* take(int size_class) {
+// A block that is free, or null: then the caller gets one from the system, and `surplus` has what
+// the pool can no longer keep beside it.
+void* take(int size_class, std::vector<void*>& surplus) {
   return pool().with([&](FreeLists& lists) -> void* {
+    const std::size_t bytes = class_bytes(size_class);
+    lists.bytes_in_use += bytes;
+    lists.bytes_in_use_max = std::max(lists.bytes_in_use_max, lists.bytes_in_use);
     auto& blocks = lists.blocks[static_cast<std::size_t>(size_class)];
-    if (blocks.empty()) return nullptr;
-    void* block = blocks.back();
-    blocks.pop_back();
-    lists.bytes -= class_bytes(size_class);
-    return block;
+    if (!blocks.empty()) {
+      void* block = blocks.back();
+      blocks.pop_back();
+      lists.bytes -= bytes;
+      return block;
+    }
+    const std::size_t room = lists.room(lists.bytes_in_use);
+    for (int other = kClasses - 1; other >= 0 && lists.bytes > room; --other) {
+      auto& larger = lists.blocks[static_cast<std::size_t>(other)];
+      while (!larger.empty() && lists.bytes > room) {
+        surplus.push_back(larger.back());
+        larger.pop_back();
+        lists.bytes -= class_bytes(other);
+      }
+    }
+    return nullptr;
   });
 }
 
 // False if the pool is full.
 bool give(int size_class, void* block) {
   return pool().with([&](FreeLists& lists) {
-    if (lists.bytes + class_bytes(size_class) > Storage::kPoolBytesMax) return false;
+    const std::size_t bytes = class_bytes(size_class);
+    lists.bytes_in_use -= bytes;
+    if (lists.bytes + bytes > lists.room(lists.bytes_in_use)) return false;
     lists.blocks[static_cast<std::size_t>(size_class)].push_back(block);
-    lists.bytes += class_bytes(size_class);
+    lists.bytes += bytes;
     return true;
   });
 }
@@ -79,14 +134,19 @@ std::shared_ptr<Storage> Storage::allocate(std::size_t size_bytes, Device device
   WEFT_CHECK(device.kind == Device::Kind::kCpu);
   const int size_class = class_of(size_bytes);
   if (size_class >= kClasses) throw std::bad_alloc();
-  void* block = take(size_class);
+  std::vector<void*> surplus;
+  void* block = take(size_class, surplus);
+  for (void* const other : surplus) std::free(other);
   if (block == nullptr) {
-    block = std::aligned_alloc(kAlignment, class_bytes(size_class));
+    block = allocate_block(class_bytes(size_class), size_bytes);
     if (block == nullptr) {
       trim_pool();
-      block = std::aligned_alloc(kAlignment, class_bytes(size_class));
+      block = allocate_block(class_bytes(size_class), size_bytes);
     }
-    if (block == nullptr) throw std::bad_alloc();
+    if (block == nullptr) {
+      pool().with([&](FreeLists& lists) { lists.bytes_in_use -= class_bytes(size_class); });
+      throw std::bad_alloc();
+    }
   }
   std::shared_ptr<Storage> storage(new Storage());
   storage->data_ = block;
@@ -129,9 +189,13 @@ std::size_t Storage::pooled_bytes() {
 }
 
 void Storage::trim_pool() {
-  FreeLists all;
-  pool().with([&](FreeLists& lists) { std::swap(all, lists); });
-  for (auto& blocks : all.blocks) {
+  std::array<std::vector<void*>, kClasses> all;
+  pool().with([&](FreeLists& lists) {
+    std::swap(all, lists.blocks);
+    lists.bytes = 0;
+    lists.bytes_in_use_max = lists.bytes_in_use;
+  });
+  for (auto& blocks : all) {
     for (void* block : blocks) std::free(block);
   }
 }

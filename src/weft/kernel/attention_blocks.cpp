@@ -251,6 +251,7 @@ class Backward {
       dots_[i] = loops_.dot(dy.data + (block.begin + i) * dy.step,
                             out_.output.at(block.b, block.head, block.begin + i), p_.width);
     }
+    if (p_.keys == 0) clear_queries(block, block.end());
     for (std::int64_t j = 0; j < p_.keys; j += kPanel) panel(block, j);
   }
 

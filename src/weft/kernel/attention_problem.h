@@ -25,7 +25,8 @@ struct Heads {
 
 template <class T>
 Heads<const T> heads_of(const Array& array) {
-  WEFT_CHECK(array.ndim() == 4 && (array.dim(3) <= 1 || array.strides()[3] == 1));
+  WEFT_CHECK(array.ndim() == 4 &&
+             (array.size() == 0 || array.dim(3) == 1 || array.strides()[3] == 1));
   return {array.data<T>(), array.strides()[0], array.strides()[1], array.strides()[2]};
 }
 template <class T>

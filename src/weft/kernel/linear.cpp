@@ -33,7 +33,17 @@ void linear_plain(const Array& x, const Array& weight, const Array& bias, bool r
   for (double& value : y.flat<double>()) value = std::max(value, 0.0);
 }
 
+bool is_half(const Array& array) { return size_of(array.dtype()) < sizeof(float); }
+
+Array widened(const Array& array) { return array.defined() ? array.to(DType::kF32) : array; }
+
 void linear(const Array& x, const Array& weight, const Array& bias, bool relu, Array& y) {
+  if (is_half(x)) {
+    Array wide = Array::empty(y.shape());
+    linear(widened(x), widened(weight), widened(bias), relu, wide);
+    y.copy_from(wide);
+    return;
+  }
   if (x.dtype() == DType::kF64) {
     linear_plain(x, weight, bias, relu, y);
     return;
@@ -46,6 +56,12 @@ void linear(const Array& x, const Array& weight, const Array& bias, bool relu, A
 }
 
 void sum_columns(const Array& x, Array& sums, bool accumulate) {
+  if (is_half(x)) {
+    Array wide = accumulate ? widened(sums) : Array::empty(sums.shape());
+    sum_columns(widened(x), wide, accumulate);
+    sums.copy_from(wide);
+    return;
+  }
   const Array rows = x.contiguous();
   const std::int64_t count = rows.dim(0);
   const std::int64_t width = rows.dim(1);
@@ -66,6 +82,12 @@ void sum_columns(const Array& x, Array& sums, bool accumulate) {
 
 // x and y in one order.
 void relu_values(const Array& x, Array& y) {
+  if (is_half(x)) {
+    Array wide = Array::empty(y.shape());
+    relu_values(widened(x), wide);
+    y.copy_from(wide);
+    return;
+  }
   if (x.dtype() == DType::kF64) {
     const double* const from = x.data<double>();
     double* const to = y.data<double>();
@@ -80,6 +102,12 @@ void relu_values(const Array& x, Array& y) {
 
 // All in one order.
 void relu_gradient(const Array& dy, const Array& y, Array& dx) {
+  if (is_half(y)) {
+    Array wide = Array::empty(dx.shape());
+    relu_gradient(widened(dy), widened(y), wide);
+    dx.copy_from(wide);
+    return;
+  }
   if (y.dtype() == DType::kF64) {
     const double* const gradient = dy.data<double>();
     const double* const value = y.data<double>();
@@ -120,7 +148,7 @@ Array relu_forward(const Array& x) {
 
 Array relu_backward(const Array& dy, const Array& y) {
   const Array value = y.is_strided() ? y.contiguous() : y;
-  const Array gradient = y.dtype() == DType::kF64 ? dy.contiguous() : in_order_of(dy, value);
+  const Array gradient = y.dtype() != DType::kF32 ? dy.contiguous() : in_order_of(dy, value);
   Array dx = like(value);
   launch("relu_backward", {&gradient, &value}, {&dx},
          [](LaunchArrays in, LaunchArrays out) { relu_gradient(in[0], in[1], out[0]); });

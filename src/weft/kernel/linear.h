@@ -1,6 +1,7 @@
 // The fully connected layer and the ReLU over Arrays, with their gradients.
 //
-// f32 runs in gemm and in vectorised loops, f64 (gradient checks) in plain ones.
+// f32 runs in gemm and in vectorised loops, f64 (gradient checks) in plain ones; bf16
+// and f16 are computed in f32 and rounded at the end.
 // Deterministic: the same bits for any thread count.
 // Threads: the calling thread and the compute threads.
 #pragma once

@@ -129,12 +129,13 @@ struct ForwardPass {
     T* const gate = gates + walk.row(t, n) * walk.gates();
     const T* const before = hidden + walk.row(walk.before(t), n) * width;
     T* const after = hidden + walk.row(walk.after(t), n) * width;
-    const T* const cell_before = cell + walk.row(walk.before(t), n) * width;
-    T* const cell_after = cell + walk.row(walk.after(t), n) * width;
     if (!lives(lengths, n, t)) {
       std::fill_n(gate, walk.gates(), T{0});
       std::copy_n(before, width, after);
-      if (walk.run.cell == RecurrentCell::kLstm) std::copy_n(cell_before, width, cell_after);
+      if (walk.run.cell == RecurrentCell::kLstm) {
+        std::copy_n(cell + walk.row(walk.before(t), n) * width, width,
+                    cell + walk.row(walk.after(t), n) * width);
+      }
       if (walk.run.cell == RecurrentCell::kGru) {
         std::fill_n(candidate_sums + walk.row(t, n) * width, width, T{0});
       }
@@ -142,7 +143,9 @@ struct ForwardPass {
     }
     switch (walk.run.cell) {
       case RecurrentCell::kLstm:
-        return loops.lstm({gate, cell_before, cell_after, after}, width);
+        return loops.lstm({gate, cell + walk.row(walk.before(t), n) * width,
+                           cell + walk.row(walk.after(t), n) * width, after},
+                          width);
       case RecurrentCell::kGru:
         return loops.gru({gate, sums, candidate_sums + walk.row(t, n) * width, before, after},
                          width);

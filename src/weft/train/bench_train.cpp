@@ -1,7 +1,12 @@
 #include "weft/train/bench_train.h"
 
+#if defined(__unix__)
+#include <sys/resource.h>
+#endif
+
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -11,41 +16,104 @@
 #include "weft/base/rng.h"
 #include "weft/nn/zoo.h"
 #include "weft/op/loss.h"
+#include "weft/op/shape.h"
 #include "weft/optim/optimizer.h"
+#include "weft/train/captured_step.h"
 
 namespace weft {
 namespace {
 
-constexpr std::size_t kStepsMin = 10;
+constexpr std::size_t kStepsMin = 30;
 constexpr std::size_t kStepsMax = 20000;
-constexpr int kWarmUpSteps = 5;
+constexpr int kWarmUpSteps = 3;
 // As many batches are made beforehand and used in turn.
 constexpr std::uint64_t kBatches = 4;
 
+struct Workload {
+  std::string name;
+  std::string model;
+  ModelOptions options;
+  std::int64_t batch = 64;
+  bool adamw = false;
+};
+
+std::vector<Workload> workloads() {
+  const ModelOptions small = {};
+  const ModelOptions color = {.channels = 3, .height = 32, .width = 32};
+  const ModelOptions gpt4 = {.context = 128, .layers = 4, .embedding_width = 128, .heads = 4};
+  const ModelOptions gpt6 = {.context = 256, .layers = 6, .embedding_width = 384, .heads = 6};
+  const ModelOptions lstm = {
+      .hidden_units = 256, .context = 64, .layers = 2, .embedding_width = 64};
+  return {{"mlp", "mlp", small},
+          {"cnn", "cnn", small},
+          {"resnet9", "resnet9", color},
+          {"gpt4x128", "char_gpt", gpt4, 16, true},
+          {"gpt6x384", "char_gpt", gpt6, 8, true},
+          {"lstm2x256", "lstm_lm", lstm, 32}};
+}
+
+Workload workload_of(const std::string& name) {
+  for (const Workload& workload : workloads()) {
+    if (workload.name == name) return workload;
+  }
+  return {name, name, ModelOptions{}};
+}
+
+// Inputs and labels of one step.
 struct Batch {
-  Array images;
+  Array inputs;
   Array labels;
 };
 
-Batch make_batch(std::int64_t size, const ModelOptions& shape, std::uint64_t stream) {
-  Rng rng(1, stream);
-  Batch batch{Array::empty({size, shape.channels, shape.height, shape.width}),
-              Array::empty({size}, DType::kI64)};
-  for (float& pixel : batch.images.flat<float>()) pixel = static_cast<float>(rng.normal());
-  for (std::int64_t& label : batch.labels.flat<std::int64_t>()) {
-    label = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(shape.classes)));
+void fill_below(Array& values, Rng& rng, std::int64_t bound) {
+  for (std::int64_t& value : values.flat<std::int64_t>()) {
+    value = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(bound)));
   }
+}
+
+Batch make_batch(const Workload& workload, ModelInput kind, std::uint64_t stream) {
+  Rng rng(1, stream);
+  const ModelOptions& shape = workload.options;
+  if (kind == ModelInput::kTokens) {
+    const Shape tokens = {workload.batch, shape.context};
+    Batch batch{Array::empty(tokens, DType::kI64), Array::empty(tokens, DType::kI64)};
+    fill_below(batch.inputs, rng, shape.vocabulary);
+    fill_below(batch.labels, rng, shape.vocabulary);
+    batch.labels = batch.labels.reshape({-1});
+    return batch;
+  }
+  Batch batch{Array::empty({workload.batch, shape.channels, shape.height, shape.width}),
+              Array::empty({workload.batch}, DType::kI64)};
+  for (float& pixel : batch.inputs.flat<float>()) pixel = static_cast<float>(rng.normal());
+  fill_below(batch.labels, rng, shape.classes);
   return batch;
 }
 
-double step(Module& model, Optimizer& optimizer, const Batch& batch) {
-  const Tensor logits = model.forward(Tensor(batch.images));
-  const Tensor loss = cross_entropy(logits, batch.labels);
-  BackwardOptions options;
-  options.leaf_gradients = LeafGradients::kOverwrite;
-  backward(loss, GradientSink(), options);
-  optimizer.step();
-  return loss.item();
+// What a step computes with.
+struct Parts {
+  Module& model;
+  Optimizer& optimizer;
+  CapturedStep* captured;  // null: eager
+};
+
+double step(const Parts& parts, const Batch& batch) {
+  const ShardWorkFunction work = [&](const Array& inputs, const Array& labels,
+                                     const GradientSink& sink) {
+    Tensor logits = parts.model.forward(Tensor(inputs));
+    if (logits.ndim() != 2) logits = reshape(logits, {-1, logits.dim(-1)});
+    const Tensor loss = cross_entropy(logits, labels);
+    logits = Tensor();
+    BackwardOptions options;
+    options.leaf_gradients = LeafGradients::kOverwrite;
+    backward(loss, sink, options);
+    return ShardOutput{loss.array(), loss.array()};
+  };
+  const ShardOutput output =
+      parts.captured != nullptr
+          ? parts.captured->run(batch.inputs, batch.labels, "", work, GradientSink())
+          : work(batch.inputs, batch.labels, GradientSink());
+  parts.optimizer.step();
+  return output.loss.item();
 }
 
 double quantile(const std::vector<double>& sorted, double share) {
@@ -53,32 +121,21 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<std::size_t>(std::lround(last * share))];
 }
 
-}  // namespace
+std::int64_t peak_rss_bytes() {
+#if defined(__unix__)
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) == 0) return std::int64_t{usage.ru_maxrss} * 1024;
+#endif
+  return 0;
+}
 
-Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clock& clock) {
-  if (options.batch < 1 || options.threads < 1) {
-    return invalid_argument("bench train: expected a batch and threads of at least 1");
-  }
-  set_thread_count(options.threads);
-  const ModelOptions shape;
-  WEFT_TRY_ASSIGN(const std::unique_ptr<Module> model, make_model(options.model, shape));
-  ParameterArena arena(model->layout());
-  model->bind(arena);
-  OptimizerOptions sgd;
-  sgd.momentum = 0.9;
-  WEFT_TRY_ASSIGN(const std::unique_ptr<Optimizer> optimizer, make_optimizer(sgd, arena));
-  std::vector<Batch> batches;
-  for (std::uint64_t i = 0; i < kBatches; ++i) {
-    batches.push_back(make_batch(options.batch, shape, i));
-  }
-  for (int i = 0; i < kWarmUpSteps; ++i) step(*model, *optimizer, batches[0]);
-
-  TrainBenchResult result{options.model, options.batch, options.threads};
+// Runs the steps and fills in what was measured.
+void measure(const Parts& parts, std::span<const Batch> batches, const TimePoint& end,
+             const Clock& clock, TrainBenchResult& result) {
   std::vector<double> times_ms;
-  const TimePoint end = deadline_after(clock, options.duration);
   TimePoint before = clock.now();
   while (times_ms.size() < kStepsMin || (before < end && times_ms.size() < kStepsMax)) {
-    result.loss = step(*model, *optimizer, batches[times_ms.size() % kBatches]);
+    result.loss = step(parts, batches[times_ms.size() % batches.size()]);
     const TimePoint after = clock.now();
     times_ms.push_back(to_seconds(after - before) * 1e3);
     before = after;
@@ -88,14 +145,61 @@ Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clo
   result.median_ms = quantile(times_ms, 0.5);
   result.p10_ms = quantile(times_ms, 0.1);
   result.p90_ms = quantile(times_ms, 0.9);
+  result.peak_rss_bytes = peak_rss_bytes();
+}
+
+}  // namespace
+
+std::vector<std::string> train_bench_workloads() {
+  std::vector<std::string> names;
+  for (const Workload& workload : workloads()) names.push_back(workload.name);
+  return names;
+}
+
+Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clock& clock) {
+  if (options.batch < 0 || options.threads < 1) {
+    return invalid_argument("bench train: expected a batch of 0 or more and at least one thread");
+  }
+  set_thread_count(options.threads);
+  Workload workload = workload_of(options.model);
+  if (options.batch > 0) workload.batch = options.batch;
+  workload.options.checkpoint_blocks = options.checkpoint_blocks;
+  WEFT_TRY_ASSIGN(const std::unique_ptr<Module> model,
+                  make_model(workload.model, workload.options));
+  ParameterArena arena(model->layout());
+  model->bind(arena);
+  OptimizerOptions rule;
+  if (workload.adamw) {
+    rule.name = "adamw";
+    rule.learning_rate = 3e-4;
+    rule.weight_decay = 0.01;
+  } else {
+    rule.momentum = 0.9;
+  }
+  WEFT_TRY_ASSIGN(const std::unique_ptr<Optimizer> optimizer, make_optimizer(rule, arena));
+  std::vector<Batch> batches;
+  for (std::uint64_t i = 0; i < kBatches; ++i) {
+    batches.push_back(make_batch(workload, find_model(workload.model)->input, i));
+  }
+  CapturedStep captured;
+  const Parts parts{*model, *optimizer, options.capture ? &captured : nullptr};
+  for (int i = 0; i < kWarmUpSteps; ++i) step(parts, batches[0]);
+  TrainBenchResult result{options.model, workload.batch, options.threads};
+  measure(parts, batches, deadline_after(clock, options.duration), clock, result);
   return result;
 }
 
 std::string to_json(const TrainBenchResult& result) {
   return nlohmann::ordered_json{
-      {"model", result.model},         {"batch", result.batch},   {"threads", result.threads},
-      {"median_ms", result.median_ms}, {"p10_ms", result.p10_ms}, {"p90_ms", result.p90_ms},
-      {"steps", result.steps},         {"loss", result.loss},
+      {"model", result.model},
+      {"batch", result.batch},
+      {"threads", result.threads},
+      {"median_ms", result.median_ms},
+      {"p10_ms", result.p10_ms},
+      {"p90_ms", result.p90_ms},
+      {"steps", result.steps},
+      {"loss", result.loss},
+      {"peak_rss_bytes", result.peak_rss_bytes},
   }
       .dump();
 }

@@ -1,12 +1,14 @@
-// bench_train(): times whole training steps of a model from the zoo, alone and on made-up images.
+// bench_train(): times whole training steps, alone and on made-up batches.
 //
 // Behind `weft bench train`. A step is what the trainer does without an exchange: gradients
-// replaced, forward, loss, backward, SGD with momentum 0.9.
+// replaced, forward, loss, backward, optimizer. What is timed is a workload: a model with its
+// sizes, batch and optimizer, the same that bench/rivals/train_step.py builds in PyTorch.
 // Threads: the caller's and the compute threads, whose number it sets.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
@@ -14,9 +16,14 @@
 namespace weft {
 
 struct TrainBenchOptions {
+  // A workload ("mlp", "gpt6x384", ...) or, with default sizes, any model of the zoo.
   std::string model = "mlp";
-  std::int64_t batch = 64;
+  std::int64_t batch = 0;  // 0: the workload's
   int threads = 1;
+  // Keep only the inputs of the blocks of a text model, compute the rest again.
+  bool checkpoint_blocks = false;
+  // Steps are recorded once and replayed, as in training; otherwise each is eager.
+  bool capture = true;
   // After a few steps that do not count. At least kStepsMin steps are taken.
   Duration duration = from_milliseconds(5000);
 };
@@ -32,9 +39,14 @@ struct TrainBenchResult {
   double p90_ms = 0;
   // After the last step: a run that diverged or did nothing shows here.
   double loss = 0;
+  // The most memory that the process has had in RAM; 0 where the system does not tell.
+  std::int64_t peak_rss_bytes = 0;
 };
 
-// Fails: kInvalidArgument for an unknown model, no images or no threads.
+// Names of the workloads, in the order of their size.
+std::vector<std::string> train_bench_workloads();
+
+// Fails: kInvalidArgument for an unknown model, a negative batch or no threads.
 Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clock& clock);
 
 // One JSON object in one line.

@@ -1,0 +1,93 @@
+// Attention layers: multi-head attention with PyTorch's parameters, and the causal self-attention
+// of GPT and LLaMA models, with a cache of keys and values for text that grows.
+//
+// Fails: std::invalid_argument where sizes do not fit.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/nn/linear.h"
+#include "weft/nn/module.h"
+#include "weft/op/attention.h"
+
+namespace weft {
+
+struct MultiHeadAttentionShape {
+  std::int64_t width = 1;
+  std::int64_t heads = 1;
+  bool bias = true;
+  double dropout = 0.0;  // of the shares, in training
+};
+
+// Parameters in_proj_weight [3 width, width], in_proj_bias, out_proj.weight, out_proj.bias. Batch
+// first.
+class MultiHeadAttention : public Module {
+ public:
+  explicit MultiHeadAttention(const MultiHeadAttentionShape& shape);
+  // Self-attention without a mask, [N, T, width].
+  Tensor forward(const Tensor& x) override;
+  // query [N, Tq, width], key and value [N, Tk, width]. Of the options dropout is not read.
+  Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value,
+                    const AttentionOptions& options = {});
+
+ private:
+  AttentionOptions with_dropout(const AttentionOptions& options) const;
+  // Rows [part * width, (part + 1) * width) of the input projection.
+  Tensor project(const Tensor& x, std::int64_t part) const;
+
+  MultiHeadAttentionShape shape_;
+  Tensor weight_;
+  Tensor bias_;
+  Linear* out_;
+};
+
+// Keys and values [N, kv_heads, tokens, D] of the tokens that a layer has seen; for generation.
+struct KeyValueCache {
+  Array keys;
+  Array values;
+  std::int64_t tokens() const { return keys.defined() ? keys.dim(2) : 0; }
+};
+
+// GPT-2's: parts c_attn (queries, keys and values by one matrix) and c_proj.
+class GptAttention : public Module {
+ public:
+  GptAttention(std::int64_t width, std::int64_t heads, double dropout);
+  Tensor forward(const Tensor& x) override;
+  // The same behind the cached tokens, to which those of x are added. Without history.
+  Tensor forward_cached(const Tensor& x, KeyValueCache& cache);
+
+ private:
+  std::int64_t heads_;
+  double dropout_;
+  Linear* in_;
+  Linear* out_;
+};
+
+struct LlamaAttentionShape {
+  std::int64_t width = 1;
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 1;  // divides heads
+  double rotary_base = 10000.0;
+};
+
+// LLaMA's: parts q_proj, k_proj, v_proj, o_proj without biases; places by turning queries and keys;
+// groups of heads share keys and values.
+class LlamaAttention : public Module {
+ public:
+  explicit LlamaAttention(const LlamaAttentionShape& shape);
+  Tensor forward(const Tensor& x) override;
+  Tensor forward_cached(const Tensor& x, KeyValueCache& cache);
+
+ private:
+  // Of x [N, T, width]: [N, heads, T, D], turned unless they are values.
+  Tensor turned(const Tensor& x, Linear& part, std::int64_t heads, std::int64_t first_place);
+  Tensor values(const Tensor& x);
+
+  LlamaAttentionShape shape_;
+  Linear* q_;
+  Linear* k_;
+  Linear* v_;
+  Linear* o_;
+};
+
+}  // namespace weft

@@ -1,0 +1,115 @@
+// RNN, LSTM and GRU: stacks of recurrent layers, and their single steps.
+//
+// Parameters have PyTorch's names and shapes: layer k has weight_ih_lK, weight_hh_lK, bias_ih_lK,
+// bias_hh_lK, and with "_reverse" behind it those of the other direction; at first uniform within
+// 1 / sqrt(width).
+// Fails: std::invalid_argument on sizes below 1 and shapes that do not fit.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "weft/nn/module.h"
+#include "weft/op/recurrent.h"
+
+namespace weft {
+
+struct RecurrentShape {
+  std::int64_t inputs = 1;
+  std::int64_t width = 1;
+  std::int64_t layers = 1;
+  bool bias = true;
+  // x is [N, T, inputs] instead of [T, N, inputs], and so is the output.
+  bool batch_first = false;
+  // Of the outputs of all layers but the last, in training.
+  double dropout = 0.0;
+  bool bidirectional = false;
+};
+
+struct RecurrentResult {
+  // [T, N, directions * width], or [N, T, ...]: of the last layer.
+  Tensor output;
+  // [layers * directions, N, width]: the last states, layer by layer, forward before reverse.
+  Tensor hidden;
+  Tensor cell;  // LSTM
+};
+
+class Recurrent : public Module {
+ public:
+  // The output alone, from a state of zeros.
+  Tensor forward(const Tensor& x) override;
+  // `first` holds [layers * directions, N, width], or is undefined: zeros. `lengths`, i64 [N],
+  // tells where sequences end: the output is zero behind, states are those of the last step.
+  RecurrentResult operator()(const Tensor& x, const RecurrentState& first = {},
+                             const Array& lengths = {});
+
+ protected:
+  enum class Kind { kTanh, kRelu, kLstm, kGru };
+  Recurrent(const RecurrentShape& shape, Kind kind);
+
+ private:
+  // One layer in one direction.
+  Tensor layer(const Tensor& x, std::size_t index, const RecurrentState& first,
+               const RecurrentOptions& options) const;
+  Tensor drop(const Tensor& x, std::int64_t after) const;
+
+  RecurrentShape shape_;
+  Kind kind_;
+  std::vector<RecurrentParameters> parameters_;
+};
+
+class RNN : public Recurrent {
+ public:
+  explicit RNN(const RecurrentShape& shape, RnnActivation activation = RnnActivation::kTanh)
+      : Recurrent(shape, activation == RnnActivation::kTanh ? Kind::kTanh : Kind::kRelu) {}
+};
+class LSTM : public Recurrent {
+ public:
+  explicit LSTM(const RecurrentShape& shape) : Recurrent(shape, Kind::kLstm) {}
+};
+class GRU : public Recurrent {
+ public:
+  explicit GRU(const RecurrentShape& shape) : Recurrent(shape, Kind::kGru) {}
+};
+
+struct RecurrentCellShape {
+  std::int64_t inputs = 1;
+  std::int64_t width = 1;
+  bool bias = true;
+};
+
+// One step: x [N, inputs] and a state [N, width] to the next state. forward() starts from zeros and
+// gives the hidden state. Parameters weight_ih, weight_hh, bias_ih, bias_hh.
+class RNNCell : public Module {
+ public:
+  explicit RNNCell(const RecurrentCellShape& shape,
+                   RnnActivation activation = RnnActivation::kTanh);
+  Tensor forward(const Tensor& x) override { return (*this)(x, {}); }
+  Tensor operator()(const Tensor& x, const Tensor& hidden);
+
+ private:
+  RnnActivation activation_;
+  RecurrentParameters parameters_;
+};
+
+class LSTMCell : public Module {
+ public:
+  explicit LSTMCell(const RecurrentCellShape& shape);
+  Tensor forward(const Tensor& x) override { return (*this)(x, {}).hidden; }
+  RecurrentState operator()(const Tensor& x, const RecurrentState& state);
+
+ private:
+  RecurrentParameters parameters_;
+};
+
+class GRUCell : public Module {
+ public:
+  explicit GRUCell(const RecurrentCellShape& shape);
+  Tensor forward(const Tensor& x) override { return (*this)(x, {}); }
+  Tensor operator()(const Tensor& x, const Tensor& hidden);
+
+ private:
+  RecurrentParameters parameters_;
+};
+
+}  // namespace weft

@@ -1,0 +1,63 @@
+#include "weft/nn/text_model.h"
+
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "weft/autograd/checkpoint.h"
+#include "weft/nn/sizes.h"
+
+namespace weft {
+
+TextModelShape text_model_shape(const char* model, const ModelOptions& options) {
+  const auto value_or = [](std::int64_t value, std::int64_t other) {
+    return value == 0 ? other : value;
+  };
+  TextModelShape shape{};
+  shape.vocabulary = options.vocabulary;
+  shape.context = options.context;
+  shape.layers = value_or(options.layers, 4);
+  shape.width = value_or(options.embedding_width, 128);
+  shape.heads = value_or(options.heads, 4);
+  shape.kv_heads = value_or(options.kv_heads, shape.heads);
+  require_positive(model, {shape.vocabulary, shape.context, shape.layers, shape.width, shape.heads,
+                           shape.kv_heads});
+  return shape;
+}
+
+void check_tokens(const char* model, const Tensor& tokens, std::int64_t cached,
+                  std::int64_t context) {
+  if (tokens.ndim() == 2 && tokens.dim(1) + cached <= context) return;
+  throw std::invalid_argument(
+      fmt::format("[{}] expected tokens [N, T] with T at most {}, got {} behind {} cached", model,
+                  context, to_string(tokens.shape()), cached));
+}
+
+void BlockList::add(std::unique_ptr<TransformerBlock> block) {
+  blocks_.push_back(block.get());
+  register_part(std::to_string(blocks_.size() - 1), std::move(block));
+}
+
+Tensor BlockList::forward(const Tensor& x) {
+  Tensor value = x;
+  for (TransformerBlock* const block : blocks_) {
+    if (recompute_ && grad_enabled()) {
+      value = checkpoint([block](std::span<const Tensor> in) { return block->forward(in[0]); },
+                         std::vector<Tensor>{value});
+    } else {
+      value = block->forward(value);
+    }
+  }
+  return value;
+}
+
+Tensor BlockList::forward_cached(const Tensor& x, TextCache& cache) {
+  cache.resize(blocks_.size());
+  Tensor value = x;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    value = blocks_[i]->forward_cached(value, cache[i]);
+  }
+  return value;
+}
+
+}  // namespace weft

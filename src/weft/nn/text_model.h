@@ -1,0 +1,45 @@
+// What the transformer models of text share: the run through their blocks. For nn/*_model.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/nn/embedding.h"
+#include "weft/nn/language_model.h"
+#include "weft/nn/transformer.h"
+#include "weft/nn/zoo.h"
+
+namespace weft {
+
+// A transformer's sizes, the model's defaults filled in.
+struct TextModelShape {
+  std::int64_t vocabulary;
+  std::int64_t context;
+  std::int64_t layers;
+  std::int64_t width;
+  std::int64_t heads;
+  std::int64_t kv_heads;
+};
+// Throws std::invalid_argument naming `model` where sizes do not fit.
+TextModelShape text_model_shape(const char* model, const ModelOptions& options);
+
+// Throws unless tokens are [N, T] with T behind `cached` tokens within the context.
+void check_tokens(const char* model, const Tensor& tokens, std::int64_t cached,
+                  std::int64_t context);
+
+// Blocks "0", "1", ...
+class BlockList : public Module {
+ public:
+  // With `recompute` a block's insides live in its own backward alone.
+  explicit BlockList(bool recompute) : recompute_(recompute) {}
+  void add(std::unique_ptr<TransformerBlock> block);
+  Tensor forward(const Tensor& x) override;
+  Tensor forward_cached(const Tensor& x, TextCache& cache);
+
+ private:
+  bool recompute_;
+  std::vector<TransformerBlock*> blocks_;
+};
+
+}  // namespace weft
