@@ -2,7 +2,7 @@
 //
 // Blocks come from a pool: a freed block goes to the free list of its size class and serves the
 // next request of that class, so a training step after the first allocates nothing from the
-// system. The pool keeps at most kPoolBytesMax; what is more goes back to the system.
+// system. The pool keeps kPoolBytesMax, or with what is in use as much as once was in use.
 // Contents of a new block are undefined. Foreign memory (shared memory, a mapped file) can be
 // wrapped together with what keeps it alive.
 // Threads: the pool may be used by any; the bytes follow their owners' rules.

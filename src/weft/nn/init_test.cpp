@@ -76,5 +76,72 @@ TEST(Init, DefaultsAreBoundedByOneOverTheRootOfTheFanIn) {
   EXPECT_GT(bias.largest, bound * 0.99);
 }
 
+TEST(Init, GainsAndFanModesAreThoseOfPyTorch) {
+  EXPECT_DOUBLE_EQ(gain_of(Nonlinearity::kLinear), 1.0);
+  EXPECT_DOUBLE_EQ(gain_of(Nonlinearity::kSigmoid), 1.0);
+  EXPECT_DOUBLE_EQ(gain_of(Nonlinearity::kTanh), 5.0 / 3.0);
+  EXPECT_DOUBLE_EQ(gain_of(Nonlinearity::kRelu), std::sqrt(2.0));
+  EXPECT_DOUBLE_EQ(gain_of(Nonlinearity::kLeakyRelu, 0.2), std::sqrt(2.0 / 1.04));
+  EXPECT_DOUBLE_EQ(gain_of(Nonlinearity::kSelu), 0.75);
+  const Shape shape = {200, 50, 4, 5};
+  const Moments out = moments_of(shape, [](Array& a, Rng& r) {
+    kaiming_normal(a, r, {.mode = FanMode::kOut, .nonlinearity = Nonlinearity::kRelu});
+  });
+  EXPECT_NEAR(out.deviation / std::sqrt(2.0 / 4000), 1.0, kRelative);
+  const Moments tanh = moments_of(shape, [](Array& a, Rng& r) {
+    kaiming_uniform(a, r, {.nonlinearity = Nonlinearity::kTanh});
+  });
+  EXPECT_NEAR(tanh.deviation / (5.0 / 3.0 / std::sqrt(1000.0)), 1.0, kRelative);
+  const Moments lecun = moments_of(shape, [](Array& a, Rng& r) { lecun_normal(a, r); });
+  EXPECT_NEAR(lecun.deviation / std::sqrt(1.0 / 1000), 1.0, kRelative);
+}
+
+TEST(Init, ATruncatedNormalStaysWithinItsLimits) {
+  // Within two deviations of its mean a normal distribution has 0.8796 of its deviation.
+  const Moments moments = moments_of({500, 400}, [](Array& a, Rng& r) {
+    fill_truncated_normal(a, r, {.mean = 0, .deviation = 0.5, .low = -1, .high = 1});
+  });
+  EXPECT_LE(moments.largest, 1.0);
+  EXPECT_GT(moments.largest, 0.999);
+  EXPECT_NEAR(moments.deviation / 0.5, 0.8796, kRelative);
+  EXPECT_NEAR(moments.mean, 0.0, kRelative);
+  Array values = Array::empty({3});
+  Rng rng(1);
+  EXPECT_THROW(fill_truncated_normal(values, rng, {.low = 9, .high = 10}), std::invalid_argument);
+}
+
+TEST(Init, OrthogonalRowsOrColumnsAreOrthonormal) {
+  for (const Shape& shape : {Shape{5, 8}, Shape{8, 5}, Shape{6, 2, 3, 1}}) {
+    Array values = Array::empty(shape);
+    Rng rng(4);
+    orthogonal(values, rng, 2.0);
+    const std::int64_t rows = shape[0];
+    const std::int64_t columns = values.size() / rows;
+    const Array matrix = values.reshape({rows, columns});
+    const Array vectors = rows <= columns ? matrix : matrix.transpose(0, 1).clone();
+    for (std::int64_t i = 0; i < vectors.dim(0); ++i) {
+      for (std::int64_t j = 0; j <= i; ++j) {
+        double product = 0;
+        for (std::int64_t k = 0; k < vectors.dim(1); ++k) {
+          product +=
+              vectors.select(0, i).select(0, k).item() * vectors.select(0, j).select(0, k).item();
+        }
+        EXPECT_NEAR(product, i == j ? 4.0 : 0.0, 1e-6) << to_string(shape);
+      }
+    }
+  }
+}
+
+TEST(Init, EyeAndConstants) {
+  Array values = Array::empty({2, 3});
+  Rng rng(1);
+  eye_initializer()(values, rng);
+  EXPECT_EQ(values.to_vector<float>(), (std::vector<float>{1, 0, 0, 0, 1, 0}));
+  ones_initializer()(values, rng);
+  EXPECT_EQ(values.to_vector<float>(), std::vector<float>(6, 1.0F));
+  zeros_initializer()(values, rng);
+  EXPECT_EQ(values.to_vector<float>(), std::vector<float>(6, 0.0F));
+}
+
 }  // namespace
 }  // namespace weft
