@@ -86,8 +86,4 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
   return gradients;
 }
 
-Tensor grad(const Tensor& output, const Tensor& input, const GradOptions& options) {
-  return grad(std::span(&output, 1), std::span(&input, 1), options)[0];
-}
-
 }  // namespace weft

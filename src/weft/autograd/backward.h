@@ -10,6 +10,7 @@
 // value was written in place, or if create_graph meets an operation without a second gradient.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <span>
 #include <vector>
@@ -19,7 +20,7 @@
 namespace weft {
 
 // Gets a parameter's gradient. The array is the leaf's grad(); it may be read until the leaf's
-// next backward.
+// next backward. In a captured graph each replay calls a copy of the sink again.
 using GradientSink = std::function<void(ParameterId, const Array& gradient)>;
 
 enum class LeafGradients {
@@ -31,7 +32,7 @@ enum class LeafGradients {
 
 struct BackwardOptions {
   // The gradient to start from, of the output's shape; undefined: ones, for a scalar loss.
-  Array gradient;
+  Array gradient = {};
   LeafGradients leaf_gradients = LeafGradients::kAccumulate;
   // Keep the saved buffers for another sweep. Otherwise they are freed as they are used.
   bool keep_graph = false;
@@ -47,7 +48,7 @@ void backward(const Tensor& output, const GradientSink& sink, const BackwardOpti
 
 struct GradOptions {
   // One for each output, of its shape; undefined or none at all: ones, for outputs of one element.
-  std::vector<Tensor> grad_outputs;
+  std::vector<Tensor> grad_outputs = {};
   // The gradients have a history, so that they can be differentiated again. Keeps the graph.
   bool create_graph = false;
   bool keep_graph = false;
@@ -65,7 +66,10 @@ inline std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
                                 const GradOptions& options = {}) {
   return grad(std::span<const Tensor>(outputs), std::span<const Tensor>(inputs), options);
 }
-// Of one output for one input.
-Tensor grad(const Tensor& output, const Tensor& input, const GradOptions& options = {});
+// Of one output for one input. (A template so that lists in braces mean vectors.)
+template <std::same_as<Tensor> T>
+T grad(const T& output, const T& input, const GradOptions& options = {}) {
+  return grad(std::span<const Tensor>(&output, 1), std::span<const Tensor>(&input, 1), options)[0];
+}
 
 }  // namespace weft

@@ -3,15 +3,12 @@
 // Every element of every input is moved by +-eps, which costs 2 n forward passes: small inputs.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 
-#include "weft/autograd/tensor.h"
+#include "weft/autograd/functional.h"
 
 namespace weft {
-
-using TensorFunction = std::function<Tensor(std::span<const Tensor>)>;
 
 struct GradcheckOptions {
   double eps = 1e-6;
@@ -24,5 +21,12 @@ struct GradcheckOptions {
 // they are and take no gradient. Inputs keep their strides.
 std::string gradcheck(const TensorFunction& function, std::span<const Array> inputs,
                       const GradcheckOptions& options = {});
+
+// The same for the second gradient: that of a weighted sum of the first gradients, as create_graph
+// gives it, for inputs and for the gradient that the first starts from, with central differences
+// of the first gradient as the plain backward gives it. Both ways must give the same first
+// gradient too.
+std::string gradgradcheck(const TensorFunction& function, std::span<const Array> inputs,
+                          const GradcheckOptions& options = {});
 
 }  // namespace weft

@@ -5,9 +5,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "weft/autograd/in_place_history.h"
 #include "weft/autograd/node_access.h"
 #include "weft/base/check.h"
 #include "weft/kernel/elementwise.h"
+#include "weft/kernel/residual.h"
 
 namespace weft {
 namespace {
@@ -79,6 +81,10 @@ void InputGradients::add(int index, Array gradient) const {
     node.gradient_ = std::move(gradient);
     return;
   }
+  if (!node.leaf_ && !(node.gradient_.is_strided() && gradient.is_strided())) {
+    node.gradient_ = add_in_order(node.gradient_, gradient);
+    return;
+  }
   const Array plain = gradient.strided();
   GradientTarget into = target(index);
   if (into.accumulate) {
@@ -107,6 +113,15 @@ Tensor TensorGradients::input(int index, Array value) const {
 
 Tensor TensorGradients::output(Array value, int index) const {
   return NodeAccess::with_history(std::move(value), node_.output_node(index));
+}
+
+void note_written_in_place(const Tensor& result, const char* writer) {
+  const internal::SavedMark range = internal::mark_saved(result.array(), 0);
+  Storage& storage = *result.array().storage();
+  storage.note_write(range.begin, range.end, writer);
+  if (const IntrusivePtr<Node>& node = NodeAccess::node(result)) {
+    if (!NodeAccess::is_leaf(*node)) NodeAccess::output_version(*node) = storage.version();
+  }
 }
 
 namespace internal {

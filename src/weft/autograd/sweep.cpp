@@ -1,5 +1,6 @@
 #include "weft/autograd/sweep.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -66,6 +67,7 @@ BackwardSweep::~BackwardSweep() {
     node.skip_ = outer.skip;
     if (!node.leaf_) node.gradient_ = std::move(outer.gradient);
     if (!node.leaf_ || has_targets_) node.touched_ = outer.touched;
+    if (node.extras_) node.extras_->held = outer.held;
     if (outer.tensor.defined()) NodeAccess::extras(node).gradient = std::move(outer.tensor);
   }
   for (auto target = targets_.rbegin(); target != targets_.rend(); ++target) {
@@ -95,12 +97,16 @@ std::vector<Tensor> BackwardSweep::gradients(std::span<const Tensor> outputs,
     extras.wanted_by = id_;
     extras.captured = Tensor();
   }
+  // Below the only target there is no other.
+  const auto same = [&](const Target& target) {
+    return target.node.get() == targets_.front().node.get();
+  };
+  if (std::all_of(targets_.begin(), targets_.end(), same)) paths_ = TargetPaths::kEndThere;
   sweep(outputs, seeds);
   std::vector<Tensor> results;
   for (const Tensor& input : inputs) {
     const IntrusivePtr<Node>& node = NodeAccess::node(input);
     results.push_back(node ? NodeAccess::extras(*node).captured : Tensor());
-    if (!results.back().defined() && node && used_up_ != nullptr) throw_used_up(used_up_);
   }
   return results;
 }
@@ -140,8 +146,14 @@ bool BackwardSweep::is_shared(const Node& node) const {
 
 // Keeps the state of a node that a sweep around this one is in the midst of.
 void BackwardSweep::set_aside(Node& node) {
-  Outer outer{
-      IntrusivePtr<Node>(&node), node.sweep_, node.uses_left_, node.touched_, node.skip_, {}, {}};
+  Outer outer{IntrusivePtr<Node>(&node),
+              node.sweep_,
+              node.uses_left_,
+              node.touched_,
+              node.skip_,
+              node.extras_ ? node.extras_->held : -1,
+              {},
+              {}};
   if (!node.leaf_) outer.gradient = std::move(node.gradient_);
   if (node.extras_) outer.tensor = std::exchange(node.extras_->gradient, Tensor());
   set_aside_.push_back(std::move(outer));
@@ -223,9 +235,10 @@ void BackwardSweep::find_wanted(Node& root) {
       continue;
     }
     if (outer_ != nullptr && is_outer(input->sweep_)) set_aside(*input);
-    if (input->released_) used_up_ = input->name_;
     input->sweep_ = seen;
     input->skip_ = !(input->extras_ && is_wanted(*input->extras_));
+    // Where it led is no longer known.
+    if (input->released_ && !ends_here(*input)) throw_used_up(input->name_);
     path.emplace_back(input, 0);
   }
 }

@@ -15,6 +15,9 @@
 
 namespace weft {
 
+// Whether gradients flow on below a target, to targets that it depends on itself.
+enum class TargetPaths { kGoOn, kEndThere };
+
 class BackwardSweep {
  public:
   struct Options {
@@ -34,7 +37,8 @@ class BackwardSweep {
   void run(std::span<const Tensor> outputs, std::span<const Tensor> seeds);
   // The gradients of `inputs` instead; undefined where no output depends on one.
   std::vector<Tensor> gradients(std::span<const Tensor> outputs, std::span<const Tensor> seeds,
-                                std::span<const Tensor> inputs);
+                                std::span<const Tensor> inputs,
+                                TargetPaths paths = TargetPaths::kGoOn);
 
   // The innermost sweep that runs on this thread; null if none does.
   static BackwardSweep* current();
@@ -56,6 +60,7 @@ class BackwardSweep {
     std::int64_t uses_left;
     bool touched;
     bool skip;
+    std::ptrdiff_t held;
     Array gradient;  // unless a leaf
     Tensor tensor;
   };
@@ -79,21 +84,26 @@ class BackwardSweep {
   bool run_node_tensors(Node& node);
   bool leads_on(Node& node) const;
   void pass_on(Node& node, bool keep);
-  void observe(internal::NodeExtras& extras, Tensor& gradient) const;
+  void observe(Node& node, Tensor& gradient) const;
 
   void finish_leaf(Node& leaf);
   void finish_held(Node& leaf, internal::NodeExtras& extras);
   void finish_tensors(Node& leaf);
   void add_to_leaf(Node& leaf, Array gradient) const;
   void give_back(Held& held);
+  // Nothing below this node is of interest.
+  bool ends_here(const Node& node) const {
+    return paths_ == TargetPaths::kEndThere && node.extras_ && is_wanted(*node.extras_);
+  }
+  // An outer sweep visits it too, and does what is done once.
+  bool is_shared(const Node& node) const;
   bool is_wanted(const internal::NodeExtras& extras) const { return extras.wanted_by == id_; }
 
   Options options_;
   std::uint64_t id_;
   BackwardSweep* outer_;
   bool has_targets_ = false;
-  // An operation whose graph was used up, met on the way to the targets.
-  const char* used_up_ = nullptr;
+  TargetPaths paths_ = TargetPaths::kGoOn;
   std::vector<Node*> stack_;
   // Last in, first out: a branch is finished before the next is begun, so few gradients are alive.
   std::vector<IntrusivePtr<Node>> ready_;

@@ -128,9 +128,22 @@ static Tensor batch_norm_half(const Tensor& x, const Tensor& weight, const Tenso
   return cast(y, x.dtype());
 }
 
+// bf16 and f16 compute in f32; the running statistics may be of either type.
+static Tensor in_single(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                        Array& running_mean, Array& running_var, const BatchNormOptions& options) {
+  const auto single = [](const Array& a) { return a.defined() ? a.to(DType::kF32) : a; };
+  Array mean = single(running_mean);
+  Array variance = single(running_var);
+  const Tensor y = batch_norm(widened(x), widened(weight), widened(bias), mean, variance, options);
+  if (mean.storage() != running_mean.storage()) running_mean.copy_from(mean);
+  if (variance.storage() != running_var.storage()) running_var.copy_from(variance);
+  return cast(y, x.dtype());
+}
+
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Array& running_mean,
                   Array& running_var, const BatchNormOptions& options) {
   if (is_half(x)) return batch_norm_half(x, weight, bias, running_mean, running_var, options);
+  if (is_half(x)) return in_single(x, weight, bias, running_mean, running_var, options);
   check(x, weight, bias, running_mean, running_var, options.training);
   const BatchNormSpec spec{options.eps, options.activation == Activation::kRelu, options.training};
   Saved saved{x.array(), weight.array(), bias.array(), {}, spec};

@@ -3,6 +3,7 @@
 #include "weft/base/rng.h"
 #include "weft/kernel/dropout.h"
 #include "weft/op/dropout.h"
+#include "weft/op/half_operand.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
 
@@ -37,6 +38,7 @@ Tensor dropout(const Tensor& x, double p, const Array& words, std::uint32_t laye
     throw_operand("dropout", "words of shape [3] and type i64", to_string(words.shape()));
   }
   if (!training || p == 0.0) return x;
+  if (is_half(x)) return cast(masked(widened(x), dropout_stream(words, layer), p), x.dtype());
   return masked(x, dropout_stream(words, layer), p);
 }
 

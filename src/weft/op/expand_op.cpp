@@ -26,9 +26,9 @@ static std::vector<OpSample> samples() {
                                         [](double x, double) { return x; });
                     }};
   };
-  return {sample("rows", {3}, {4, 3}), sample("columns", {4, 1}, {4, 5}),
-          sample("scalar", {}, {2, 3}), sample("one element", {1}, {1}),
-          sample("to no rows", {1, 3}, {0, 3})};
+  return {sample("rows", {3}, {4, 3}),          sample("columns", {4, 1}, {4, 5}),
+          sample("scalar", {}, {2, 3}),         sample("one element", {1}, {1}),
+          sample("to no rows", {1, 3}, {0, 3}), sample("from no rows", {0, 1}, {0, 3})};
 }
 extern const OpDef expand_op = {"expand", samples};
 

@@ -1,0 +1,13 @@
+// note_written_in_place(): what an operation says that has written into the memory of a tensor.
+#pragma once
+
+#include "weft/autograd/tensor.h"
+
+namespace weft {
+
+// The values of `result` were just written by `writer`, a literal, and `result` carries the history
+// of that. Operations that had saved these bytes, and other handles that show them, are refused
+// from now on.
+void note_written_in_place(const Tensor& result, const char* writer);
+
+}  // namespace weft

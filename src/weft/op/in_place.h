@@ -1,0 +1,27 @@
+// Operations that write their result into the memory of their first operand.
+//
+// `x` gets the history of the operation. Other handles of the same values see them change: using
+// one of these, if it had a history, throws, and so does the backward of an operation that has
+// saved the old values. A leaf that takes a gradient is refused unless no history is recorded
+// (NoGrad), as when an optimizer changes it.
+// Threads: as record().
+// Fails: std::invalid_argument as above, if `other` does not broadcast to x's shape, has another
+// type, or x is a view that repeats elements.
+#pragma once
+
+#include "weft/autograd/tensor.h"
+
+namespace weft {
+
+// x += scale * other.
+Tensor& add_(Tensor& x, const Tensor& other, double scale = 1.0);
+Tensor& add_(Tensor& x, double value);
+Tensor& sub_(Tensor& x, const Tensor& other);
+Tensor& mul_(Tensor& x, const Tensor& other);
+Tensor& mul_(Tensor& x, double value);
+// Gradients do not go on below these two, but to `source`.
+Tensor& copy_(Tensor& x, const Tensor& source);
+Tensor& fill_(Tensor& x, double value);
+Tensor& zero_(Tensor& x);
+
+}  // namespace weft
