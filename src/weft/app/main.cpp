@@ -98,8 +98,14 @@ CLI::App* add_eval(CLI::App& app, weft::EvalRequest& request) {
 
 CLI::App* add_bench_train(CLI::App& bench, weft::BenchTrainRequest& request) {
   CLI::App* train = bench.add_subcommand("train", "Time a full training step");
-  train->add_option("--model", request.model, "mlp, cnn or lenet")->capture_default_str();
-  train->add_option("--batch", request.batch, "Samples a step")->capture_default_str();
+  train->add_option("--model", request.model, "mlp, cnn, gpt6x384, ... or a model of the zoo")
+      ->capture_default_str();
+  train->add_option("--batch", request.batch, "Samples a step; 0: as many as is usual")
+      ->capture_default_str();
+  train->add_flag("--eager", request.eager,
+                  "Compute each step anew instead of replaying a recorded one.");
+  train->add_flag("--checkpoint-blocks", request.checkpoint_blocks,
+                  "Save memory by computing the blocks of a text model twice");
   train->add_option("--threads", request.threads, "Compute threads")->capture_default_str();
   train->add_option("--seconds", request.seconds, "How long to measure")->capture_default_str();
   train->add_flag("--json", request.json, "One object");

@@ -92,14 +92,20 @@ void tell_started(Session& session) {
                           .with("threads", thread_count()));
 }
 
+std::string test_text(const Summary& summary) {
+  if (summary.test_bits_per_character.has_value()) {
+    return fmt::format(", test {:.4f} bits a character", *summary.test_bits_per_character);
+  }
+  if (!summary.test_accuracy.has_value()) return "";
+  return fmt::format(", test accuracy {:.2f} %", 100.0 * *summary.test_accuracy);
+}
+
 void say_summary(Terminal& terminal, const Summary& summary, const std::string& out) {
   terminal.say(fmt::format(
       "{} after {} steps in {:.1f} s: loss {:.4f}{}, {:.0f} samples/s, {:.1f} s lost, state {}",
       to_string(summary.end), summary.steps, summary.seconds, summary.final_loss,
-      summary.test_accuracy.has_value()
-          ? fmt::format(", test accuracy {:.2f} %", 100.0 * *summary.test_accuracy)
-          : std::string(),
-      summary.samples_per_second, summary.seconds_lost, summary.state_hash.substr(0, 16)));
+      test_text(summary), summary.samples_per_second, summary.seconds_lost,
+      summary.state_hash.substr(0, 16)));
   terminal.say(fmt::format("files: {}/summary.json, events.jsonl, checkpoints/", out));
 }
 

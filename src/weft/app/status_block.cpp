@@ -21,6 +21,15 @@ std::string peers_text(std::int64_t members) {
   return members == 1 ? "1 peer" : fmt::format("{} peers", members);
 }
 
+// What a person wants to know of how well it learns: texts are measured in bits a character.
+std::string learned_text(const Event& round) {
+  const std::string loss = fmt::format("loss {:.4f}", round.number("loss"));
+  if (round.find("bits_per_character") != nullptr) {
+    return fmt::format("{}  {:.3f} bits/character", loss, round.number("bits_per_character"));
+  }
+  return fmt::format("{}  accuracy {:.1f} %", loss, 100.0 * round.number("accuracy"));
+}
+
 }  // namespace
 
 std::string duration_text(double seconds) {
@@ -38,10 +47,10 @@ std::string clipped(const std::string& line, std::size_t width) {
 }
 
 std::string round_line(const Event& round) {
-  return fmt::format("round {}/{}  loss {:.4f}  accuracy {:.1f} %  {}  {:.0f} samples/s  ETA {}",
-                     round.integer("round"), round.integer("steps"), round.number("loss"),
-                     100.0 * round.number("accuracy"), peers_text(round.integer("members")),
-                     round.number("samples_per_second"), duration_text(round.number("eta_s")));
+  return fmt::format("round {}/{}  {}  {}  {:.0f} samples/s  ETA {}", round.integer("round"),
+                     round.integer("steps"), learned_text(round),
+                     peers_text(round.integer("members")), round.number("samples_per_second"),
+                     duration_text(round.number("eta_s")));
 }
 
 void StatusBlock::hear(const Event& event) {
@@ -56,10 +65,9 @@ void StatusBlock::hear(const Event& event) {
 std::vector<std::string> StatusBlock::lines(std::size_t width) const {
   if (round_.kind.empty()) return {};
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("round {}/{} {}  loss {:.4f}  accuracy {:.1f} %",
-                              round_.integer("round"), round_.integer("steps"),
-                              bar(round_.integer("round"), round_.integer("steps")),
-                              round_.number("loss"), 100.0 * round_.number("accuracy")));
+  lines.push_back(
+      fmt::format("round {}/{} {}  {}", round_.integer("round"), round_.integer("steps"),
+                  bar(round_.integer("round"), round_.integer("steps")), learned_text(round_)));
   lines.push_back(
       fmt::format("{}  {:.0f} samples/s  ETA {}  compute {:.0f} %, wait {:.0f} %, send {:.0f} %",
                   peers_text(round_.integer("members")), round_.number("samples_per_second"),

@@ -27,19 +27,22 @@ Result<std::string> evaluate(const EvalRequest& request) {
   WEFT_TRY_ASSIGN(const auto trainer, Trainer::make(recipe, data_places(), clock));
   WEFT_TRY(load_checkpoint_into(request.checkpoint, *trainer));
   WEFT_TRY_ASSIGN(const RoundMetrics metrics, trainer->evaluate_alone());
-  const double accuracy = metrics.correct / metrics.samples;
+  const double accuracy = metrics.accuracy();
+  const std::optional<double> bits = trainer->bits_per_character(metrics.loss);
   if (!request.json) {
     return fmt::format(
-        "step {}: test accuracy {:.2f} % ({:.0f} of {:.0f}), loss {:.4f}, state {}\n",
-        trainer->steps_done(), 100.0 * accuracy, metrics.correct, metrics.samples, metrics.loss,
+        "step {}: test accuracy {:.2f} % ({:.0f} of {:.0f}), loss {:.4f}{}, state {}\n",
+        trainer->steps_done(), 100.0 * accuracy, metrics.correct, metrics.labels, metrics.loss,
+        bits.has_value() ? fmt::format(" ({:.4f} bits a character)", *bits) : std::string(),
         trainer->digest().substr(0, 16));
   }
   Event event("evaluation");
   event.with("steps", trainer->steps_done())
       .with("samples", static_cast<std::int64_t>(metrics.samples))
       .with("test_accuracy", accuracy)
-      .with("loss", metrics.loss)
-      .with("state_hash", trainer->digest());
+      .with("loss", metrics.loss);
+  if (bits.has_value()) event.with("bits_per_character", *bits);
+  event.with("state_hash", trainer->digest());
   return fields_to_json(event) + "\n";
 }
 
@@ -59,6 +62,8 @@ ExitCode bench_train_command(const BenchTrainRequest& request) {
   options.batch = request.batch;
   options.threads = request.threads;
   options.duration = from_seconds(request.seconds);
+  options.checkpoint_blocks = request.checkpoint_blocks;
+  options.capture = !request.eager;
   const Result<TrainBenchResult> result = bench_train(options, clock);
   if (!result.ok()) return report(result.status());
   print(

@@ -20,9 +20,11 @@ ExitCode eval_command(const EvalRequest& request);
 
 struct BenchTrainRequest {
   std::string model = "cnn";
-  std::int64_t batch = 64;
+  std::int64_t batch = 0;
   int threads = 1;
   double seconds = 5.0;
+  bool checkpoint_blocks = false;
+  bool eager = false;
   bool json = false;
 };
 ExitCode bench_train_command(const BenchTrainRequest& request);

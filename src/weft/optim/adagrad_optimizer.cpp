@@ -11,6 +11,8 @@ class Adagrad : public Optimizer {
       : Optimizer(arena, options), square_sum_(arena.add_state("square_sum")) {}
 
  private:
+  bool leaves_zeros_alone() const override { return true; }
+
   void apply(const ArenaRange& range, std::span<const float> gradients,
              std::span<float> parameters) override {
     const AdagradConstants constants = {

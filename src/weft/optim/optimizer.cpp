@@ -89,6 +89,41 @@ void Optimizer::step(std::span<const float> gradients) {
   ++steps_;
 }
 
+Status Optimizer::step_rows(int parameter, std::span<const std::int64_t> rows,
+                            std::span<const float> values) {
+  WEFT_CHECK(parameter >= 0 && parameter < arena_.size());
+  const LayoutEntry& entry = arena_.layout()[parameter];
+  bool frozen = false;
+  ArenaRange range = settings_of(entry, options_, frozen);
+  range.entry = parameter;
+  if (!leaves_zeros_alone() || range.weight_decay != 0.0) {
+    return invalid_argument(fmt::format(
+        "step_rows: expected sgd without momentum or adagrad, both without weight decay, got {}",
+        options_.name));
+  }
+  if (frozen) return {};
+  const std::int64_t height = entry.shape.size() > 0 ? entry.shape[0] : 0;
+  const std::int64_t width = height > 0 ? entry.shape.num_elements() / height : 0;
+  if (static_cast<std::int64_t>(values.size()) != static_cast<std::int64_t>(rows.size()) * width) {
+    return invalid_argument(fmt::format("step_rows: {}: expected {} rows of {} values, got {}",
+                                        entry.name, rows.size(), width, values.size()));
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::int64_t least = i == 0 ? 0 : rows[i - 1] + 1;
+    if (rows[i] >= least && rows[i] < height) continue;
+    return invalid_argument(fmt::format("step_rows: {}: expected rising rows below {}, got {}",
+                                        entry.name, height, rows[i]));
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    range.begin = entry.offset + rows[i] * width;
+    range.end = range.begin + width;
+    const auto size = static_cast<std::size_t>(width);
+    apply(range, values.subspan(i * size, size),
+          arena_.parameters().subspan(static_cast<std::size_t>(range.begin), size));
+  }
+  return {};
+}
+
 namespace {
 
 Status require(bool holds, const char* key, const char* expected, double got) {

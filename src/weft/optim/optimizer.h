@@ -77,6 +77,14 @@ class Optimizer {
   // One step with other gradients of the arena's layout, gaps included (their values there are 0).
   void step(std::span<const float> gradients);
 
+  // One step of some rows of a parameter [rows, width] alone, such as those of an embedding that a
+  // batch has used: values [rows.size(), width] are their gradients. Comes beside a step() in which
+  // the parameter's own gradient is 0, and does not count as one. Costs what the rows cost.
+  // Fails: kInvalidArgument where the optimizer would also move other rows (sgd without momentum
+  // and adagrad would not, both without weight decay), or on rows out of range or not rising.
+  Status step_rows(int parameter, std::span<const std::int64_t> rows,
+                   std::span<const float> values);
+
   const std::string& name() const { return options_.name; }
   double learning_rate() const { return options_.learning_rate; }
   void set_learning_rate(double learning_rate) { options_.learning_rate = learning_rate; }
@@ -93,6 +101,9 @@ class Optimizer {
   // steps() is still the number of steps before this one.
   virtual void apply(const ArenaRange& range, std::span<const float> gradients,
                      std::span<float> parameters) = 0;
+
+  // Whether a gradient of 0 leaves parameter and state as they are, weight decay apart.
+  virtual bool leaves_zeros_alone() const { return false; }
 
   const OptimizerOptions& options() const { return options_; }
   double rate_of(const ArenaRange& range) const {

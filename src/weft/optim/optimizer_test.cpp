@@ -296,6 +296,43 @@ TEST(Optimizer, GroupsChangeRateDecayAndFreeze) {
   EXPECT_THAT(make_optimizer(options, arena).status().message(), HasSubstr("got \"c.*\""));
 }
 
+TEST(Optimizer, AStepOfRowsIsAStepWhoseOtherRowsHaveNoGradient) {
+  Layout layout;
+  layout.add("first", {3});
+  layout.add("table", {7, 5});
+  for (const char* name : {"sgd", "adagrad"}) {
+    ParameterArena dense(layout);
+    ParameterArena sparse(layout);
+    const auto by_all = make_or_die({.name = name, .learning_rate = 0.1}, dense);
+    const auto by_rows = make_or_die({.name = name, .learning_rate = 0.1}, sparse);
+    Rng rng(3);
+    fill_normal_values(dense.parameter(1), rng);
+    sparse.parameter(1).copy_from(dense.parameter(1));
+    const std::vector<std::int64_t> rows = {0, 3, 6};
+    for (int step = 0; step < 3; ++step) {
+      Array values = Array::zeros({3, 5});
+      fill_normal_values(values, rng);
+      dense.zero_gradients();
+      for (std::int64_t i = 0; i < 3; ++i) {
+        dense.gradient(1)
+            .select(0, rows[static_cast<std::size_t>(i)])
+            .copy_from(values.select(0, i));
+      }
+      by_all->step();
+      by_rows->step();
+      EXPECT_TRUE(by_rows->step_rows(1, rows, values.flat<float>()).ok());
+      EXPECT_EQ(dense.parameter(1).to_vector<float>(), sparse.parameter(1).to_vector<float>());
+    }
+    EXPECT_FALSE(by_rows->step_rows(1, std::vector<std::int64_t>{7}, std::vector<float>(5)).ok());
+    EXPECT_FALSE(
+        by_rows->step_rows(1, std::vector<std::int64_t>{2, 2}, std::vector<float>(10)).ok());
+    EXPECT_FALSE(by_rows->step_rows(1, std::vector<std::int64_t>{2}, std::vector<float>(4)).ok());
+  }
+  ParameterArena arena(layout);
+  const auto adam = make_or_die({.name = "adam"}, arena);
+  EXPECT_THAT(adam->step_rows(1, {}, {}).message(), HasSubstr("got adam"));
+}
+
 TEST(ParameterGroups, AreReadFromText) {
   const auto groups = parse_parameter_groups(" embed* rate=0.1 decay=0 ;kind:norm decay=0.5;; ");
   ASSERT_TRUE(groups.ok());

@@ -12,6 +12,8 @@ class Sgd : public Optimizer {
   }
 
  private:
+  bool leaves_zeros_alone() const override { return options().momentum == 0.0; }
+
   void apply(const ArenaRange& range, std::span<const float> gradients,
              std::span<float> parameters) override {
     const SgdConstants constants = {

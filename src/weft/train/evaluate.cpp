@@ -10,23 +10,37 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kRowsAtOnce = 128;
+constexpr std::int64_t kTokensAtOnce = 4096;
+
+std::int64_t rows_at_once(const Dataset& dataset) {
+  if (dataset.kind != DatasetKind::kTokens) return kRowsAtOnce;
+  return std::clamp<std::int64_t>(kTokensAtOnce / dataset.context, 1, kRowsAtOnce);
+}
+
+std::int64_t labels_of(const Dataset& dataset) {
+  return dataset.kind == DatasetKind::kTokens ? dataset.size * dataset.context : dataset.size;
+}
 
 }  // namespace
 
 RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange shard,
-                            Normalization normalization) {
+                            const BatchOptions& options) {
   const NoGrad no_grad;
   model.train(false);
-  const double scale = 1.0 / static_cast<double>(dataset.size);
+  const std::int64_t rows = rows_at_once(dataset);
+  CrossEntropyOptions loss;
+  loss.reduction = Reduction::kSum;
+  loss.scale = 1.0 / static_cast<double>(labels_of(dataset));
   RoundMetrics sum;
-  for (std::int64_t begin = shard.begin; begin < shard.end; begin += kRowsAtOnce) {
-    const std::int64_t end = std::min(shard.end, begin + kRowsAtOnce);
-    Result<Batch> made = make_batch(dataset, begin, end, {.normalization = normalization});
+  for (std::int64_t begin = shard.begin; begin < shard.end; begin += rows) {
+    const std::int64_t end = std::min(shard.end, begin + rows);
+    Result<Batch> made = make_batch(dataset, begin, end, options);
     if (!made.ok()) throw std::invalid_argument(made.status().message());
     const Batch& batch = *made;
     const Tensor logits = model.forward(Tensor(batch.inputs));
-    sum.loss += cross_entropy(logits, batch.labels, {Reduction::kSum, scale}).item();
+    sum.loss += cross_entropy(logits, batch.labels, loss).item();
     sum.correct += static_cast<double>(count_correct(logits.array(), batch.labels));
+    sum.labels += static_cast<double>(batch.labels.size());
   }
   sum.samples = static_cast<double>(shard.size());
   model.train(true);

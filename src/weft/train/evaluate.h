@@ -3,16 +3,17 @@
 // Threads: the training thread. Fails: as the model's operations do, by std::invalid_argument.
 #pragma once
 
-#include "weft/data/batch_loader.h"
+#include "weft/data/batch.h"
 #include "weft/data/dataset.h"
+#include "weft/data/sampler.h"
 #include "weft/nn/module.h"
 #include "weft/train/round_vector.h"
 
 namespace weft {
 
-// `loss` is divided by the size of the whole dataset, so that the shards' sum is its mean.
+// `loss` is divided by the labels of the whole dataset, so that the shards' sum is its mean.
 // Leaves the model in training mode.
 RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange shard,
-                            Normalization normalization);
+                            const BatchOptions& options);
 
 }  // namespace weft

@@ -192,6 +192,11 @@ std::string describe(const Event& event) {
   if (event.kind == "checkpoint") {
     return fmt::format("checkpoint after step {}: {}", event.integer("step"), event.text("path"));
   }
+  if (event.kind == "evaluation" && event.find("bits_per_character") != nullptr) {
+    return fmt::format("test set: {:.4f} bits a character, loss {:.4f}, accuracy {:.4f}",
+                       event.number("bits_per_character"), event.number("loss"),
+                       event.number("accuracy"));
+  }
   if (event.kind == "evaluation") {
     return fmt::format("test set: accuracy {:.4f}, loss {:.4f} on {} samples",
                        event.number("accuracy"), event.number("loss"), event.integer("samples"));

@@ -37,8 +37,9 @@ constexpr EventFieldDoc kStateLoaded[] = {
 constexpr EventFieldDoc kRound[] = {
     {"round", "integer", "The round, which is also the optimizer step."},
     {"steps", "integer", "Rounds of the whole run."},
-    {"loss", "number", "Mean training loss over the global batch."},
-    {"accuracy", "number", "Share of the global batch that was classified correctly."},
+    {"loss", "number", "Mean training loss a label over the global batch."},
+    {"accuracy", "number", "Share of the labels (of tokens, for texts) that were predicted right."},
+    {"bits_per_character", "number", "Texts: the loss in bits a character."},
     {"members", "integer", "Members that shared the round."},
     {"rank", "integer", "This peer's position among them."},
     {"learning_rate", "number", "The rate of this step."},
@@ -109,8 +110,9 @@ constexpr EventFieldDoc kCheckpoint[] = {
 };
 constexpr EventFieldDoc kEvaluation[] = {
     {"samples", "integer", "Test samples, over all members."},
-    {"accuracy", "number", "Share classified correctly."},
-    {"loss", "number", "Mean loss."},
+    {"accuracy", "number", "Share of the labels that were predicted right."},
+    {"loss", "number", "Mean loss a label."},
+    {"bits_per_character", "number", "Texts: the loss in bits a character."},
 };
 constexpr EventFieldDoc kInterrupted[] = {
     {"action", "text", "What follows."},
@@ -138,6 +140,8 @@ constexpr EventFieldDoc kSummary[] = {
     {"steps", "integer", "Optimizer steps that the state has behind it."},
     {"final_loss", "number", "Training loss of the last step."},
     {"test_accuracy", "number", "Accuracy on the test set; null if it was not measured."},
+    {"test_loss", "number", "Mean loss a label on the test set; null if it was not measured."},
+    {"test_bits_per_character", "number", "Texts: that loss in bits a character."},
     {"state_hash", "text", "SHA-256 of parameters and optimizer state."},
     {"view_changes", "integer", "Views that came after this peer's first."},
     {"rounds_rerun", "integer", "Rounds that had to be run again."},

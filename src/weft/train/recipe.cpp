@@ -297,6 +297,15 @@ Status check_recipe(const Recipe& recipe) {
     return invalid_argument(
         "optimizer.nesterov: expected a momentum above 0; set optimizer.momentum");
   }
+  const bool reads_file = recipe.data.name == "text" || recipe.data.name == "tokens";
+  if (reads_file && recipe.data.path.empty()) {
+    return invalid_argument(
+        fmt::format("data.path: expected the file that data.name = \"{}\" reads, got nothing",
+                    recipe.data.name));
+  }
+  if (recipe.data.token_bytes == 3) {
+    return invalid_argument("data.token_bytes: expected 1, 2 or 4, got 3");
+  }
   return {};
 }
 
@@ -331,7 +340,8 @@ std::string first_difference(const Recipe& a, const Recipe& b) {
   for (const RecipeKey& key : recipe_keys()) {
     const bool free = key.name == "run.steps" || key.name == "run.name" ||
                       key.name == "run.round_seconds_min" || key.name == "run.evaluate" ||
-                      key.name.substr(0, 6) == "group." || key.name.substr(0, 11) == "checkpoint.";
+                      key.name == "run.micro_batch" || key.name.substr(0, 6) == "group." ||
+                      key.name.substr(0, 11) == "checkpoint.";
     if (!free && recipe_value(a, key) != recipe_value(b, key)) return std::string(key.name);
   }
   return "";

@@ -29,22 +29,48 @@ struct Recipe {
     std::string name = "cnn";
     bool dropout = false;
     std::int64_t hidden_units = 256;
+    // 0: the model's own
+    std::int64_t layers = 0;
+    std::int64_t embedding_width = 0;
+    std::int64_t heads = 0;
+    std::int64_t kv_heads = 0;
+    bool checkpoint_blocks = false;
   } model;
   struct Data {
     std::string name = "fashion-mnist";
     std::int64_t train_samples_max = 0;
     std::int64_t test_samples_max = 0;
     std::int64_t synthetic_samples = 2048;
+    std::string path = "";
+    std::string tokenizer = "character";
+    std::int64_t context = 128;
+    std::string order = "auto";
+    std::string transforms = "";
+    std::int64_t token_bytes = 2;
+    std::int64_t vocabulary = 65536;
   } data;
   struct Optimizer {
     std::string name = "sgd";
     double learning_rate = 0.05;
     double momentum = 0.9;
+    double dampening = 0.0;
     bool nesterov = false;
     double weight_decay = 0.0;
+    bool decay_biases_and_norms = true;
     double beta1 = 0.9;
     double beta2 = 0.999;
     double epsilon = 1e-8;
+    bool amsgrad = false;
+    double smoothing = 0.99;
+    bool centered = false;
+    bool relative_step = true;
+    bool scale_parameter = true;
+    double clip_threshold = 1.0;
+    double rest_rate_factor = 0.015;
+    std::string groups = "";
+    std::int64_t base_batch = 0;
+    double clip_norm = 0.0;
+    double clip_value = 0.0;
   } optimizer;
   struct Schedule {
     std::string name = "cosine";
@@ -52,6 +78,12 @@ struct Recipe {
     double final_fraction = 0.0;
     std::int64_t drop_every_steps = 1000;
     double drop_factor = 0.1;
+    std::string milestones = "";
+    double power = 1.0;
+    std::int64_t cycle_steps = 1000;
+    std::int64_t cycle_growth = 1;
+    double rise_fraction = 0.3;
+    double start_fraction = 0.04;
   } schedule;
   struct Run {
     std::string name = "run";
@@ -59,6 +91,10 @@ struct Recipe {
     std::int64_t global_batch = 256;
     std::int64_t seed = 1;
     bool evaluate = true;
+    double label_smoothing = 0.0;
+    std::int64_t micro_batch = 0;
+    std::string precision = "f32";
+    double loss_scale = 1024.0;
     double round_seconds_min = 0.0;
   } run;
   struct Group {

@@ -1,6 +1,7 @@
 #include "weft/train/recipe.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/train/nearest_name.h"
+#include "weft/train/wiring.h"
 
 namespace weft {
 namespace {
@@ -68,8 +70,10 @@ TEST(Recipe, RangeErrorsNameValueAndRange) {
   EXPECT_THAT(message_of("[run]\nsteps = 1.5\n"), HasSubstr("expected a whole number, got 1.5"));
   EXPECT_THAT(message_of("[run]\nsteps = \"7\"\n"), HasSubstr("expected a whole number"));
   EXPECT_THAT(message_of("[run]\nevaluate = 1\n"), HasSubstr("expected true or false"));
-  EXPECT_THAT(message_of("[model]\nname = \"vgg\"\n"),
-              HasSubstr("expected one of mlp|cnn|lenet, got \"vgg\""));
+  EXPECT_THAT(
+      message_of("[model]\nname = \"vgg\"\n"),
+      HasSubstr(
+          "expected one of mlp|lenet|cnn|resnet9|resnet18|char_gpt|llama|lstm_lm, got \"vgg\""));
   EXPECT_THAT(message_of("[run]\nname = \"a\\nb\"\n"), HasSubstr("printable"));
   EXPECT_THAT(message_of("[run]\nsteps = [1]\n"), HasSubstr("got an array"));
   EXPECT_THAT(message_of("[run]\nsteps = \n"), HasSubstr("r.toml:2: "));
@@ -180,12 +184,37 @@ TEST(Recipe, OnlyLengthGroupAndCheckpointsMayChangeOnResume) {
 }
 
 TEST(Recipe, ShippedRecipesAreValid) {
-  for (const char* name : {"fashion_mnist_cnn", "mnist_mlp", "synthetic_mlp"}) {
-    const auto recipe = load_recipe(std::string(WEFT_SOURCE_DIR) + "/recipes/" + name + ".toml");
+  int count = 0;
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::string(WEFT_SOURCE_DIR) + "/recipes")) {
+    SCOPED_TRACE(file.path().string());
+    const auto recipe = load_recipe(file.path().string());
     ASSERT_TRUE(recipe.ok()) << recipe.status().message();
-    EXPECT_TRUE(check_recipe(*recipe).ok()) << name;
+    EXPECT_TRUE(check_recipe(*recipe).ok());
+    EXPECT_TRUE(schedule_options(*recipe).ok());
+    EXPECT_TRUE(optimizer_options(*recipe).ok());
+    EXPECT_TRUE(recipe_transforms(*recipe).ok());
+    ++count;
   }
+  EXPECT_GE(count, 9);
   EXPECT_FALSE(load_recipe("/nonexistent.toml").ok());
+}
+
+// The choices in the table are written by hand.
+TEST(Recipe, ChoicesAreTheNamesThatExist) {
+  const auto choices = [](std::string_view name) {
+    std::vector<std::string> parts;
+    for (const RecipeKey& key : recipe_keys()) {
+      if (key.name != name) continue;
+      std::istringstream stream{std::string(key.choices)};
+      for (std::string part; std::getline(stream, part, '|');) parts.push_back(part);
+    }
+    std::sort(parts.begin(), parts.end());
+    return parts;
+  };
+  EXPECT_EQ(choices("optimizer.name"), optimizer_names());
+  EXPECT_EQ(choices("schedule.name"), schedule_names());
+  EXPECT_EQ(choices("model.name"), model_names());
 }
 
 TEST(Recipe, DocumentedTableIsTheRealOne) {

@@ -14,6 +14,7 @@ std::array<float, kMetricsElements> encode_metrics(const RoundMetrics& own, int 
   tail[0] = static_cast<float>(own.loss);
   tail[1] = static_cast<float>(own.correct);
   tail[2] = static_cast<float>(own.samples);
+  tail[3] = static_cast<float>(own.labels);
   if (rank < kComputeSlots && !own.compute_seconds.empty()) {
     tail[kFirstComputeSlot + static_cast<std::size_t>(rank)] =
         static_cast<float>(own.compute_seconds.front());
@@ -26,6 +27,7 @@ RoundMetrics decode_metrics(std::span<const float> tail, int members) {
   sum.loss = tail[0];
   sum.correct = tail[1];
   sum.samples = tail[2];
+  sum.labels = tail[3];
   if (members <= kComputeSlots) {
     const auto slots = tail.subspan(kFirstComputeSlot, static_cast<std::size_t>(members));
     sum.compute_seconds.assign(slots.begin(), slots.end());

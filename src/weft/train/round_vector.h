@@ -1,7 +1,8 @@
 // RoundVector: the f32 vector that a round sums: all gradients, then a tail of metrics.
 //
 // element 0 .. layout.num_elements() - 1   the gradient buffer of the arena, gaps (zeros) included
-// then kMetricsElements                    loss, correct, samples, and the seconds each member
+// then kMetricsElements                    loss, correct, samples, labels, and the seconds each
+// member
 //                                          computed, in the slot of its rank
 // An evaluation round has the tail alone. Every element is contributed exactly once.
 //
@@ -24,8 +25,10 @@ inline constexpr std::int64_t kComputeSlots = kMetricsElements - 8;
 // One member's part of the metrics of a round; sums over the members are the group's.
 struct RoundMetrics {
   double loss = 0;     // already divided by the global batch
-  double correct = 0;  // samples
+  double correct = 0;  // labels that were predicted right
   double samples = 0;
+  double labels = 0;  // one a sample, or one a token
+  double accuracy() const { return labels > 0 ? correct / labels : 0.0; }
   // Seconds of computing by rank; only the own one is set before the exchange. Empty where the
   // group has more members than slots.
   std::vector<double> compute_seconds;

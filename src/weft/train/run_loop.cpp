@@ -179,33 +179,42 @@ void RunLoop::tell_round(const Turn& turn, const StepReport& report, const State
   const RoundMetrics& sums = report.metrics;
   const auto left =
       static_cast<double>(recipe_.run.steps) - static_cast<double>(turn.round.value());
-  log_.append(Event("round")
-                  .with("round", turn.round.value())
-                  .with("steps", recipe_.run.steps)
-                  .with("loss", sums.loss)
-                  .with("accuracy", sums.samples > 0 ? sums.correct / sums.samples : 0.0)
-                  .with("members", turn.members)
-                  .with("rank", turn.rank.value())
-                  .with("learning_rate", report.learning_rate)
-                  .with("round_seconds", to_seconds(now - round_begun_))
-                  .with("samples_per_second", meter_.samples_per_second())
-                  .with("eta_s", left * meter_.seconds_per_round())
-                  .with("compute_share", shares.compute)
-                  .with("wait_share", shares.wait)
-                  .with("send_share", shares.send)
-                  .with("bytes_sent", bytes_sent_)
-                  .with("bytes_received", bytes_received_)
-                  .with("state", to_hex(hash.total)));
+  Event event("round");
+  event.with("round", turn.round.value())
+      .with("steps", recipe_.run.steps)
+      .with("loss", sums.loss)
+      .with("accuracy", sums.accuracy());
+  if (const auto bits = trainer_.bits_per_character(sums.loss)) {
+    event.with("bits_per_character", *bits);
+  }
+  event.with("members", turn.members)
+      .with("rank", turn.rank.value())
+      .with("learning_rate", report.learning_rate)
+      .with("round_seconds", to_seconds(now - round_begun_))
+      .with("samples_per_second", meter_.samples_per_second())
+      .with("eta_s", left * meter_.seconds_per_round())
+      .with("compute_share", shares.compute)
+      .with("wait_share", shares.wait)
+      .with("send_share", shares.send)
+      .with("bytes_sent", bytes_sent_)
+      .with("bytes_received", bytes_received_)
+      .with("state", to_hex(hash.total));
+  log_.append(std::move(event));
 }
 
 void RunLoop::tell_evaluation(const StepReport& report) {
   const RoundMetrics& sums = report.metrics;
-  const double accuracy = sums.samples > 0 ? sums.correct / sums.samples : 0.0;
-  summary_.test_accuracy = accuracy;
-  log_.append(Event("evaluation")
-                  .with("samples", static_cast<std::int64_t>(sums.samples))
-                  .with("accuracy", accuracy)
-                  .with("loss", sums.loss));
+  summary_.test_accuracy = sums.accuracy();
+  summary_.test_loss = sums.loss;
+  summary_.test_bits_per_character = trainer_.bits_per_character(sums.loss);
+  Event event("evaluation");
+  event.with("samples", static_cast<std::int64_t>(sums.samples))
+      .with("accuracy", sums.accuracy())
+      .with("loss", sums.loss);
+  if (summary_.test_bits_per_character.has_value()) {
+    event.with("bits_per_character", *summary_.test_bits_per_character);
+  }
+  log_.append(std::move(event));
 }
 
 void RunLoop::tell_swarm_events() {

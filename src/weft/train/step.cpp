@@ -1,27 +1,103 @@
 #include "weft/train/step.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "weft/autograd/backward.h"
 #include "weft/op/loss.h"
+#include "weft/optim/clip.h"
+#include "weft/train/precision.h"
 
 namespace weft {
 namespace {
 
-// Forward and backward of one shard; each gradient is handed over as soon as it is complete.
-RoundMetrics compute_shard(const StepParts& parts, const Batch& batch, std::int64_t global_batch,
-                           RoundVector& vector) {
-  const double scale = 1.0 / static_cast<double>(global_batch);
-  const Tensor logits = parts.model.forward(Tensor(batch.inputs));
-  const Tensor loss = cross_entropy(logits, batch.labels, {Reduction::kSum, scale});
+// What holds for every piece of one shard.
+struct ShardWork {
+  const StepParts& parts;
+  std::uint64_t step;
+  ShardRange shard;
+  double scale;  // 1 / labels of the global batch
+};
+
+Batch rows_of(const Batch& batch, std::int64_t begin, std::int64_t end) {
+  if (begin == 0 && end == batch.inputs.dim(0)) return batch;
+  Batch piece = batch;
+  piece.inputs = batch.inputs.slice(0, begin, end);
+  piece.labels = batch.labels.slice(0, begin, end);
+  if (batch.lengths.defined()) piece.lengths = batch.lengths.slice(0, begin, end);
+  return piece;
+}
+
+// Forward and backward of rows [begin, end) of the shard; adds to `sum`.
+void compute_piece(const ShardWork& work, const Batch& batch, ShardRange rows,
+                   const GradientSink& sink, LeafGradients leaves, RoundMetrics& sum) {
+  work.parts.model.set_step_context(
+      {work.parts.seed, work.step, static_cast<std::uint64_t>(work.shard.begin + rows.begin)});
+  const Batch piece = rows_of(batch, rows.begin, rows.end);
+  const LowPrecision low(work.parts.model, work.parts.precision);
+  const Tensor logits = LowPrecision::output(work.parts.model.forward(low.input(piece.inputs)));
+  CrossEntropyOptions loss_options;
+  loss_options.reduction = Reduction::kSum;
+  loss_options.scale = work.scale * work.parts.loss_scale;
+  loss_options.label_smoothing = work.parts.label_smoothing;
+  const Tensor loss = cross_entropy(logits, piece.labels, loss_options);
   BackwardOptions options;
-  options.leaf_gradients = LeafGradients::kOverwrite;
-  backward(
-      loss, [&](ParameterId id, const Array&) { vector.add(id); }, options);
+  options.leaf_gradients = leaves;
+  backward(loss, sink, options);
+  sum.loss += loss.item() / work.parts.loss_scale;
+  sum.correct += static_cast<double>(count_correct(logits.array(), piece.labels));
+  sum.samples += static_cast<double>(rows.size());
+  sum.labels += static_cast<double>(piece.labels.size());
+}
+
+// Takes the loss scale out of a gradient of the arena.
+void unscale(const StepParts& parts, ParameterId id) {
+  if (parts.loss_scale == 1) return;
+  const auto factor = static_cast<float>(1.0 / parts.loss_scale);
+  Array gradient = parts.arena.gradient(id);
+  for (float& value : gradient.flat<float>()) value *= factor;
+}
+
+// Forward and backward of one shard; each gradient is handed over as soon as it is complete.
+RoundMetrics compute_shard(const ShardWork& work, const Batch& batch, RoundVector& vector) {
+  const std::int64_t rows = work.shard.size();
+  const std::int64_t wanted = work.parts.micro_batch;
+  const std::int64_t piece = wanted > 0 ? std::min(wanted, rows) : rows;
+  const auto hand_over = [&](ParameterId id) {
+    unscale(work.parts, id);
+    vector.add(id);
+  };
   RoundMetrics own;
-  own.loss = loss.item();
-  own.correct = static_cast<double>(count_correct(logits.array(), batch.labels));
-  own.samples = static_cast<double>(batch.labels.size());
+  if (piece == rows) {
+    compute_piece(
+        work, batch, {0, rows}, [&](ParameterId id, const Array&) { hand_over(id); },
+        LeafGradients::kOverwrite, own);
+    return own;
+  }
+  work.parts.arena.zero_gradients();
+  std::vector<bool> waiting(static_cast<std::size_t>(work.parts.arena.size()));
+  for (std::int64_t begin = 0; begin < rows; begin += piece) {
+    const bool last = begin + piece >= rows;
+    const auto sink = [&](ParameterId id, const Array&) {
+      waiting[static_cast<std::size_t>(id.value())] = !last;
+      if (last) hand_over(id);
+    };
+    compute_piece(work, batch, {begin, std::min(rows, begin + piece)}, sink,
+                  LeafGradients::kAccumulate, own);
+  }
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    if (waiting[i]) hand_over(ParameterId(static_cast<int>(i)));
+  }
+  return own;
+}
+
+// The summed gradients, clipped as the recipe asks; a copy in the arena where they change.
+std::span<const float> clipped(const StepParts& parts, std::span<const float> gradients) {
+  if (parts.clip_norm <= 0 && parts.clip_value <= 0) return gradients;
+  const std::span<float> own = parts.arena.gradients();
+  std::copy(gradients.begin(), gradients.end(), own.begin());
+  if (parts.clip_value > 0) clip_by_value(own, parts.clip_value);
+  if (parts.clip_norm > 0) clip_by_global_norm(own, parts.clip_norm);
   return own;
 }
 
@@ -33,13 +109,15 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange
   const std::int64_t global_batch = parts.loader.batch_size();
   const ShardRange shard = shard_of(global_batch, turn.rank.value(), turn.members);
   WEFT_TRY_ASSIGN(const Batch batch, parts.loader.get(step, shard));
-  parts.model.set_step_context(
-      {parts.seed, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(shard.begin)});
-
   RoundVector vector(parts.arena, exchange);
   WEFT_TRY(vector.begin());
   RoundMetrics own;
-  if (shard.size() > 0) own = compute_shard(parts, batch, global_batch, vector);
+  if (shard.size() > 0) {
+    const std::int64_t labels = global_batch * (batch.labels.size() / shard.size());
+    const ShardWork work = {parts, static_cast<std::uint64_t>(step), shard,
+                            1.0 / static_cast<double>(labels)};
+    own = compute_shard(work, batch, vector);
+  }
   const TimePoint computed = parts.clock.now();
   own.compute_seconds = {to_seconds(computed - begun)};
   vector.add_rest(own, turn.rank.value());
@@ -58,7 +136,7 @@ StepReport apply_step(const StepParts& parts, const Turn& turn, std::span<const 
   StepReport report;
   report.learning_rate = parts.learning_rate * schedule_factor(parts.schedule, step);
   parts.optimizer.set_learning_rate(report.learning_rate);
-  parts.optimizer.step(sums.first(gradients));
+  parts.optimizer.step(clipped(parts, sums.first(gradients)));
   report.metrics = decode_metrics(sums.subspan(gradients), turn.members);
   return report;
 }
@@ -66,8 +144,9 @@ StepReport apply_step(const StepParts& parts, const Turn& turn, std::span<const 
 std::int64_t count_correct(const Array& logits, const Array& labels) {
   const Array rows = logits.is_contiguous() ? logits : logits.contiguous();
   const auto values = std::span<const float>(rows.flat<float>());
-  const auto targets = std::span<const std::int64_t>(labels.flat<std::int64_t>());
-  const auto classes = static_cast<std::size_t>(rows.dim(1));
+  const Array wanted = labels.is_contiguous() ? labels : labels.contiguous();
+  const auto targets = std::span<const std::int64_t>(wanted.flat<std::int64_t>());
+  const auto classes = static_cast<std::size_t>(rows.dim(-1));
   std::int64_t correct = 0;
   for (std::size_t row = 0; row < targets.size(); ++row) {
     const auto line = values.subspan(row * classes, classes);

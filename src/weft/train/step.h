@@ -30,6 +30,12 @@ struct StepParts {
   double learning_rate;  // before the schedule
   std::uint64_t seed;
   const Clock& clock;
+  double label_smoothing = 0;
+  std::int64_t micro_batch = 0;  // samples computed at a time; 0: the whole shard
+  double clip_norm = 0;          // of the summed gradients; 0: not
+  double clip_value = 0;
+  DType precision = DType::kF32;
+  double loss_scale = 1;  // f16: keeps small gradients in range; a power of two
 };
 
 struct StepReport {
@@ -45,7 +51,8 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange
 // Updates the state with the sums of a round that others computed.
 StepReport apply_step(const StepParts& parts, const Turn& turn, std::span<const float> sums);
 
-// How many rows of `logits` [n, classes] are largest at their label.
+// How many rows of `logits` [..., classes] are largest at their label; `labels` has the shape of
+// the logits without the classes.
 std::int64_t count_correct(const Array& logits, const Array& labels);
 
 }  // namespace weft

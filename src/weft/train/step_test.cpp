@@ -1,6 +1,7 @@
 #include "weft/train/step.h"
 
 #include <cmath>
+#include <fstream>
 
 #include <gtest/gtest.h>
 
@@ -115,6 +116,159 @@ TEST(Step, MoreMembersThanSamplesLeavesTheRestIdle) {
   const auto alone = train(recipe, 1);
   const auto split = train(recipe, 5);
   EXPECT_LT(relative_difference(split->arena().parameters(), alone->arena().parameters()), 1e-5);
+}
+
+TEST(Step, MicroBatchesAddUpToTheWholeBatch) {
+  Recipe recipe = small_recipe("mlp");
+  recipe.run.label_smoothing = 0.1;
+  const auto whole = train(recipe, 1);
+  for (const std::int64_t piece : {1, 5, 12, 24, 100}) {
+    recipe.run.micro_batch = piece;
+    for (const int members : {1, 3}) {
+      const auto split = train(recipe, members);
+      EXPECT_LT(relative_difference(split->arena().parameters(), whole->arena().parameters()), 1e-5)
+          << piece << " at a time, " << members << " members";
+    }
+  }
+}
+
+TEST(Step, ClippedGradientsHaveTheNormThatWasAsked) {
+  Recipe recipe = small_recipe("mlp");
+  recipe.run.steps = 1;
+  recipe.schedule.name = "constant";
+  recipe.optimizer.momentum = 0;
+  recipe.optimizer.learning_rate = 1.0;
+  const auto measure = [&](const Recipe& wanted) {
+    static const SystemClock clock;
+    const auto fresh = std::move(Trainer::make(wanted, {}, clock)).value();
+    const auto moved = train(wanted, 2);
+    double norm = 0;
+    for (std::size_t i = 0; i < moved->arena().parameters().size(); ++i) {
+      const auto step = static_cast<double>(moved->arena().parameters()[i]) -
+                        static_cast<double>(fresh->arena().parameters()[i]);
+      norm += step * step;
+    }
+    return std::sqrt(norm);
+  };
+  EXPECT_GT(measure(recipe), 0.5);
+  recipe.optimizer.clip_norm = 0.125;
+  EXPECT_NEAR(measure(recipe), 0.125, 1e-4);
+  recipe.optimizer.clip_norm = 0;
+  recipe.optimizer.clip_value = 1e-3;
+  EXPECT_LT(measure(recipe), 1e-3 * std::sqrt(30000.0));
+}
+
+TEST(Step, EveryOptimizerTrainsTheModel) {
+  for (const std::string& name : optimizer_names()) {
+    Recipe recipe = small_recipe("mlp");
+    recipe.optimizer.name = name;
+    recipe.optimizer.learning_rate = name == "adadelta" ? 5.0 : name == "lion" ? 1e-3 : 0.02;
+    if (name == "rmsprop") recipe.optimizer.momentum = 0;
+    if (name == "rmsprop") recipe.optimizer.learning_rate = 1e-3;
+    const auto trainer = train(recipe, 2);
+    const Result<RoundMetrics> measured = trainer->evaluate_alone();
+    ASSERT_TRUE(measured.ok()) << name;
+    EXPECT_GT(measured->accuracy(), 0.8) << name;
+  }
+}
+
+TEST(Step, LowPrecisionLearnsAsWellAndKeepsItsMastersInF32) {
+  Recipe recipe = small_recipe("mlp");
+  const auto full = train(recipe, 1);
+  const double want = full->evaluate_alone()->accuracy();
+  for (const char* precision : {"bf16", "f16"}) {
+    recipe.run.precision = precision;
+    const auto low = train(recipe, 2);
+    EXPECT_NEAR(low->evaluate_alone()->accuracy(), want, 0.02) << precision;
+    const double apart = relative_difference(low->arena().parameters(), full->arena().parameters());
+    EXPECT_GT(apart, 0.0) << precision;
+    EXPECT_LT(apart, 0.05) << precision;
+  }
+}
+
+// A scale that is a power of two leaves no trace in f32.
+TEST(Step, TheLossScaleIsTakenOutAgain) {
+  Recipe recipe = small_recipe("mlp");
+  recipe.run.precision = "f16";
+  recipe.run.loss_scale = 1.0;
+  const auto plain = train(recipe, 1);
+  recipe.run.loss_scale = 256.0;
+  const auto scaled = train(recipe, 1);
+  EXPECT_LT(relative_difference(scaled->arena().parameters(), plain->arena().parameters()), 5e-3);
+}
+
+// A text of eight letters in turn: each letter tells the next one for certain.
+Recipe text_recipe(const std::string& model) {
+  const std::string path = testing::TempDir() + "/step_test_text.txt";
+  std::ofstream file(path);
+  for (int i = 0; i < 500; ++i) file << "abcdefgh";
+  Recipe recipe;
+  recipe.model.name = model;
+  recipe.model.layers = 1;
+  recipe.model.embedding_width = 16;
+  recipe.model.hidden_units = 16;
+  recipe.model.heads = 2;
+  recipe.model.kv_heads = 1;
+  recipe.data.name = "text";
+  recipe.data.path = path;
+  recipe.data.context = 12;
+  recipe.optimizer.name = "adamw";
+  recipe.optimizer.learning_rate = 0.01;
+  recipe.run.steps = 60;
+  recipe.run.global_batch = 10;
+  return recipe;
+}
+
+TEST(Step, TextModelsLearnAndTheNumberOfMembersDoesNotMatter) {
+  for (const char* model : {"char_gpt", "llama", "lstm_lm"}) {
+    SCOPED_TRACE(model);
+    Recipe recipe = text_recipe(model);
+    recipe.optimizer.clip_norm = 1.0;
+    const auto alone = train(recipe, 1);
+    recipe.run.micro_batch = 2;
+    const auto split = train(recipe, 3);
+    EXPECT_LT(relative_difference(split->arena().parameters(), alone->arena().parameters()), 2e-3);
+    const Result<RoundMetrics> measured = alone->evaluate_alone();
+    ASSERT_TRUE(measured.ok()) << measured.status().message();
+    EXPECT_EQ(measured->labels, measured->samples * 12);
+    EXPECT_GT(measured->accuracy(), 0.95);
+    EXPECT_LT(*alone->bits_per_character(measured->loss), 1.0);
+    EXPECT_NEAR(*alone->bits_per_character(std::log(2.0)), 1.0, 1e-12);
+  }
+}
+
+TEST(Step, AModelOfTextRefusesImagesAndTheOtherWayRound) {
+  static const SystemClock clock;
+  Recipe recipe = text_recipe("char_gpt");
+  recipe.data.name = "synthetic";
+  EXPECT_EQ(Trainer::make(recipe, {}, clock).status().message(),
+            "model.name: char_gpt takes tokens, but synthetic holds images");
+  recipe = text_recipe("mlp");
+  EXPECT_EQ(Trainer::make(recipe, {}, clock).status().code(), Code::kInvalidArgument);
+  EXPECT_FALSE(std::move(Trainer::make(small_recipe("mlp"), {}, clock))
+                   .value()
+                   ->bits_per_character(1.0)
+                   .has_value());
+}
+
+TEST(Step, FrozenParametersStayAndTheOthersLearn) {
+  static const SystemClock clock;
+  Recipe recipe = small_recipe("mlp");
+  const auto fresh = std::move(Trainer::make(recipe, {}, clock)).value();
+  const std::string first = fresh->layout()[0].name;
+  recipe.optimizer.groups = first + " frozen";
+  const auto trained = train(recipe, 2);
+  EXPECT_EQ(trained->arena().parameter(0).to_vector<float>(),
+            fresh->arena().parameter(0).to_vector<float>());
+  EXPECT_NE(trained->arena().parameter(2).to_vector<float>(),
+            fresh->arena().parameter(2).to_vector<float>());
+}
+
+TEST(Step, CountsTokensThatWerePredictedRight) {
+  const Array logits =
+      Array::from(std::vector<float>{0, 1, 2, 5, 1, 2, 0, 9, 2, 3, 2, 1}, {2, 2, 3});
+  const Array labels = Array::from(std::vector<std::int64_t>{2, 0, 0, 0}, {2, 2});
+  EXPECT_EQ(count_correct(logits, labels), 3);
 }
 
 TEST(Step, BitsDoNotDependOnTheNumberOfThreads) {

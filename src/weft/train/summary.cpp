@@ -28,7 +28,11 @@ Event summary_event(const Summary& summary) {
       .with("steps", summary.steps)
       .with("final_loss", summary.final_loss)
       .with("test_accuracy", summary.test_accuracy.value_or(kUnknown))
-      .with("state_hash", summary.state_hash)
+      .with("test_loss", summary.test_loss.value_or(kUnknown));
+  if (summary.test_bits_per_character.has_value()) {
+    event.with("test_bits_per_character", *summary.test_bits_per_character);
+  }
+  event.with("state_hash", summary.state_hash)
       .with("view_changes", summary.view_changes)
       .with("rounds_rerun", summary.rounds_rerun)
       .with("seconds", summary.seconds)

@@ -28,7 +28,9 @@ struct Summary {
   std::int64_t steps = 0;
   double final_loss = 0;
   std::optional<double> test_accuracy;
-  std::string state_hash;  // SHA-256, 64 hexadecimal digits
+  std::optional<double> test_loss;
+  std::optional<double> test_bits_per_character;  // texts
+  std::string state_hash;                         // SHA-256, 64 hexadecimal digits
   std::uint64_t view_changes = 0;
   std::uint64_t rounds_rerun = 0;
   double seconds = 0;

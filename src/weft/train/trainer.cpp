@@ -1,11 +1,14 @@
 #include "weft/train/trainer.h"
 
+#include <algorithm>
+#include <cmath>
 #include <exception>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "weft/train/evaluate.h"
+#include "weft/train/precision.h"
 #include "weft/train/train_state.h"
 #include "weft/train/wiring.h"
 
@@ -27,6 +30,17 @@ Status check_sums(std::size_t expected, std::size_t got) {
   return internal_error(fmt::format("round: expected {} sums, got {}", expected, got));
 }
 
+// Frozen parameters take no gradient: their part of the backward pass is saved.
+void freeze(const std::vector<ParameterGroup>& groups, Module& model) {
+  const Layout layout = model.layout();
+  for (const LayoutEntry& entry : layout.entries()) {
+    const auto group =
+        std::find_if(groups.begin(), groups.end(),
+                     [&](const ParameterGroup& candidate) { return belongs_to(candidate, entry); });
+    if (group != groups.end() && group->frozen) model.set_requires_grad(false, entry.name);
+  }
+}
+
 }  // namespace
 
 Trainer::Trainer(const Recipe& recipe, DataPlaces places, const Clock& clock,
@@ -34,7 +48,6 @@ Trainer::Trainer(const Recipe& recipe, DataPlaces places, const Clock& clock,
     : recipe_(recipe),
       places_(std::move(places)),
       clock_(clock),
-      schedule_(schedule_options(recipe)),
       model_(std::move(model)),
       arena_(model_->layout()) {
   model_->bind(arena_);
@@ -44,19 +57,37 @@ Trainer::Trainer(const Recipe& recipe, DataPlaces places, const Clock& clock,
 Result<std::unique_ptr<Trainer>> Trainer::make(const Recipe& recipe, const DataPlaces& places,
                                                const Clock& clock) {
   WEFT_TRY(check_recipe(recipe));
-  WEFT_TRY(check_schedule(schedule_options(recipe)));
+  WEFT_TRY_ASSIGN(ScheduleOptions schedule, schedule_options(recipe));
+  WEFT_TRY_ASSIGN(const OptimizerOptions optimizer, optimizer_options(recipe));
   WEFT_TRY_ASSIGN(Dataset data, open_recipe_dataset(recipe, Split::kTrain, places));
-  WEFT_TRY_ASSIGN(auto model, make_model(recipe.model.name, model_options(recipe)));
+  WEFT_TRY_ASSIGN(const ModelOptions options, model_options(recipe, data));
+  WEFT_TRY_ASSIGN(auto model, make_model(recipe.model.name, options));
   std::unique_ptr<Trainer> trainer(new Trainer(recipe, places, clock, std::move(model)));
-  WEFT_TRY_ASSIGN(trainer->optimizer_, make_optimizer(optimizer_options(recipe), trainer->arena_));
-  trainer->train_samples_ = data.size;
-  trainer->normalization_ = {data.mean, data.deviation};
-  BatchLoaderOptions options;
-  options.seed = static_cast<std::uint64_t>(recipe.run.seed);
-  options.batch_size = recipe.run.global_batch;
-  WEFT_TRY_ASSIGN(trainer->loader_,
-                  BatchLoader::make(std::make_shared<const Dataset>(std::move(data)), options));
+  trainer->schedule_ = std::move(schedule);
+  trainer->learning_rate_ = optimizer.learning_rate;
+  WEFT_TRY_ASSIGN(trainer->optimizer_, make_optimizer(optimizer, trainer->arena_));
+  freeze(optimizer.groups, *trainer->model_);
+  WEFT_TRY(trainer->open_training_data(std::move(data)));
   return trainer;
+}
+
+Status Trainer::open_training_data(Dataset data) {
+  train_samples_ = data.size;
+  if (data.kind == DatasetKind::kTokens) characters_per_token_ = data.characters_per_token;
+  WEFT_TRY_ASSIGN(const BatchLoaderOptions options, loader_options(recipe_, data));
+  evaluation_options_.normalization = {data.mean, data.deviation};
+  if (options.transforms != nullptr) {
+    evaluation_options_.transforms =
+        std::make_shared<const Transforms>(options.transforms->without_random());
+  }
+  WEFT_TRY_ASSIGN(loader_,
+                  BatchLoader::make(std::make_shared<const Dataset>(std::move(data)), options));
+  return {};
+}
+
+std::optional<double> Trainer::bits_per_character(double loss) const {
+  if (!characters_per_token_.has_value()) return std::nullopt;
+  return loss / std::log(2.0) / *characters_per_token_;
 }
 
 StepParts Trainer::parts() {
@@ -65,9 +96,15 @@ StepParts Trainer::parts() {
           *optimizer_,
           *loader_,
           schedule_,
-          recipe_.optimizer.learning_rate,
+          learning_rate_,
           static_cast<std::uint64_t>(recipe_.run.seed),
-          clock_};
+          clock_,
+          recipe_.run.label_smoothing,
+          recipe_.run.micro_batch,
+          recipe_.optimizer.clip_norm,
+          recipe_.optimizer.clip_value,
+          precision_dtype(recipe_.run.precision),
+          recipe_.run.precision == "f16" ? recipe_.run.loss_scale : 1.0};
 }
 
 bool Trainer::is_evaluation(Round round) const {
@@ -99,7 +136,7 @@ Status Trainer::prepare_evaluation() {
 
 Result<RoundMetrics> Trainer::measure(ShardRange shard) {
   return guarded("evaluation", [&]() -> Result<RoundMetrics> {
-    return evaluate_shard(*model_, *test_, shard, normalization_);
+    return evaluate_shard(*model_, *test_, shard, evaluation_options_);
   });
 }
 

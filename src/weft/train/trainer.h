@@ -34,6 +34,10 @@ class Trainer {
   const Recipe& recipe() const { return recipe_; }
   const Layout& layout() const { return arena_.layout(); }
   std::int64_t train_samples() const { return train_samples_; }
+  // Of texts: what one token stands for. Nothing for other data.
+  std::optional<double> characters_per_token() const { return characters_per_token_; }
+  // A loss a token in bits a character; nothing for other data.
+  std::optional<double> bits_per_character(double loss) const;
   // Steps that the state has behind it.
   std::int64_t steps_done() const { return optimizer_->steps(); }
   // Whether `round` is the evaluation that follows the last step.
@@ -65,6 +69,7 @@ class Trainer {
  private:
   Trainer(const Recipe& recipe, DataPlaces places, const Clock& clock,
           std::unique_ptr<Module> model);
+  Status open_training_data(Dataset data);
 
   StepParts parts();
   Result<StepReport> evaluate(const Turn& turn, Exchange& exchange);
@@ -73,13 +78,15 @@ class Trainer {
   const Recipe recipe_;
   const DataPlaces places_;
   const Clock& clock_;
-  const ScheduleOptions schedule_;
+  ScheduleOptions schedule_;
+  double learning_rate_ = 0;  // before the schedule
   std::unique_ptr<Module> model_;
   ParameterArena arena_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<BatchLoader> loader_;
   std::int64_t train_samples_ = 0;
-  Normalization normalization_;
+  std::optional<double> characters_per_token_;
+  BatchOptions evaluation_options_;
   std::optional<Dataset> test_;
 };
 

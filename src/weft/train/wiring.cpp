@@ -1,56 +1,190 @@
 #include "weft/train/wiring.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <utility>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "weft/data/text_file.h"
 #include "weft/train/round_vector.h"
 
 namespace weft {
 
-ModelOptions model_options(const Recipe& recipe) {
+namespace {
+
+// The file as it was given, or below the folder of the data.
+std::string find_file(const std::string& path, const DataPlaces& places) {
+  std::error_code failed;
+  if (std::filesystem::exists(path, failed) || places.data_dir.empty()) return path;
+  const std::filesystem::path below = std::filesystem::path(places.data_dir) / path;
+  return std::filesystem::exists(below, failed) ? below.string() : path;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+Result<Dataset> open_text(const Recipe& recipe, Split split, const DataPlaces& places,
+                          const TextOptions& options) {
+  const std::string path = find_file(recipe.data.path, places);
+  WEFT_TRY_ASSIGN(const std::string text, read_text(path));
+  return make_text_dataset(path, text, split, options);
+}
+
+// The test split is the last tenth.
+Result<Dataset> open_tokens(const Recipe& recipe, Split split, const DataPlaces& places) {
+  TokenFileOptions options;
+  options.token_bytes = recipe.data.token_bytes;
+  options.vocabulary = recipe.data.vocabulary;
+  options.context = recipe.data.context;
+  const std::string path = find_file(recipe.data.path, places);
+  WEFT_TRY_ASSIGN(const Dataset all, open_token_file(path, options));
+  const std::int64_t size = all.tokens.size();
+  const std::int64_t cut = size - size / 10;
+  const auto bytes = [&](std::int64_t tokens) {
+    return static_cast<std::size_t>(tokens * all.tokens.token_bytes);
+  };
+  TokenSpan part = all.tokens;
+  part.bytes = split == Split::kTrain ? all.tokens.bytes.slice(0, bytes(cut))
+                                      : all.tokens.bytes.slice(bytes(cut), bytes(size - cut));
+  WEFT_TRY_ASSIGN(Dataset dataset,
+                  make_token_dataset(path, part, options.vocabulary, options.context));
+  dataset.split = split;
+  return dataset;
+}
+
+Result<Dataset> open_named(const Recipe& recipe, Split split, const DataPlaces& places) {
+  const std::string& name = recipe.data.name;
+  if (name == "synthetic") {
+    const std::int64_t samples = recipe.data.synthetic_samples;
+    SyntheticOptions options;
+    options.seed = static_cast<std::uint64_t>(recipe.run.seed);
+    options.size = split == Split::kTrain ? samples : std::max<std::int64_t>(1, samples / 4);
+    return make_synthetic_dataset(options, split);
+  }
+  TextOptions text;
+  text.tokenizer = recipe.data.tokenizer;
+  text.context = recipe.data.context;
+  if (text.tokenizer != "byte" && text.tokenizer != "character") {
+    text.tokenizer = find_file(text.tokenizer, places);
+  }
+  if (name == "text") return open_text(recipe, split, places, text);
+  if (name == "tokens") return open_tokens(recipe, split, places);
+  return open_dataset(name, split, places, text);
+}
+
+}  // namespace
+
+Result<ModelOptions> model_options(const Recipe& recipe, const Dataset& data) {
   ModelOptions options;
   options.seed = static_cast<std::uint64_t>(recipe.run.seed);
   options.dropout = recipe.model.dropout;
   options.hidden_units = recipe.model.hidden_units;
+  options.layers = recipe.model.layers;
+  options.embedding_width = recipe.model.embedding_width;
+  options.heads = recipe.model.heads;
+  options.kv_heads = recipe.model.kv_heads;
+  options.checkpoint_blocks = recipe.model.checkpoint_blocks;
+  const ModelDef* def = find_model(recipe.model.name);
+  if (def == nullptr) return options;  // make_model says so
+  const bool wants_tokens = def->input == ModelInput::kTokens;
+  if (wants_tokens != (data.kind == DatasetKind::kTokens) || data.kind == DatasetKind::kRows) {
+    return invalid_argument(fmt::format("model.name: {} takes {}, but {} holds {}", def->name,
+                                        wants_tokens ? "tokens" : "images", data.name,
+                                        to_string(data.kind)));
+  }
+  if (wants_tokens) {
+    options.vocabulary = data.vocabulary;
+    options.context = data.context;
+    return options;
+  }
+  WEFT_TRY_ASSIGN(const Transforms transforms, recipe_transforms(recipe));
+  const ImageSize size = transforms.output_size({data.channels, data.height, data.width});
+  options.channels = size.channels;
+  options.height = size.height;
+  options.width = size.width;
+  options.classes = data.classes;
   return options;
 }
 
-OptimizerOptions optimizer_options(const Recipe& recipe) {
+Result<OptimizerOptions> optimizer_options(const Recipe& recipe) {
+  const Recipe::Optimizer& wanted = recipe.optimizer;
   OptimizerOptions options;
-  options.name = recipe.optimizer.name;
-  options.learning_rate = recipe.optimizer.learning_rate;
-  options.weight_decay = recipe.optimizer.weight_decay;
-  options.momentum = recipe.optimizer.momentum;
-  options.nesterov = recipe.optimizer.nesterov;
-  options.beta1 = recipe.optimizer.beta1;
-  options.beta2 = recipe.optimizer.beta2;
-  options.epsilon = recipe.optimizer.epsilon;
+  options.name = wanted.name;
+  options.learning_rate = wanted.learning_rate;
+  if (wanted.base_batch > 0) {
+    options.learning_rate =
+        linearly_scaled_rate(wanted.learning_rate, recipe.run.global_batch, wanted.base_batch);
+  }
+  options.weight_decay = wanted.weight_decay;
+  options.momentum = wanted.momentum;
+  options.dampening = wanted.dampening;
+  options.nesterov = wanted.nesterov;
+  options.beta1 = wanted.beta1;
+  options.beta2 = wanted.beta2;
+  options.epsilon = wanted.epsilon;
+  options.amsgrad = wanted.amsgrad;
+  options.smoothing = wanted.smoothing;
+  options.centered = wanted.centered;
+  options.relative_step = wanted.relative_step;
+  options.scale_parameter = wanted.scale_parameter;
+  options.clip_threshold = wanted.clip_threshold;
+  options.rest_rate_factor = wanted.rest_rate_factor;
+  options.decay_biases_and_norms = wanted.decay_biases_and_norms;
+  WEFT_TRY_ASSIGN(options.groups, parse_parameter_groups(wanted.groups));
   return options;
 }
 
-ScheduleOptions schedule_options(const Recipe& recipe) {
+Result<ScheduleOptions> schedule_options(const Recipe& recipe) {
+  const Recipe::Schedule& wanted = recipe.schedule;
   ScheduleOptions options;
-  options.name = recipe.schedule.name;
+  options.name = wanted.name;
   options.total_steps = recipe.run.steps;
-  options.warmup_steps = std::min(recipe.schedule.warmup_steps, recipe.run.steps / 2);
-  options.final_fraction = recipe.schedule.final_fraction;
-  options.drop_every_steps = recipe.schedule.drop_every_steps;
-  options.drop_factor = recipe.schedule.drop_factor;
+  options.warmup_steps = std::min(wanted.warmup_steps, recipe.run.steps / 2);
+  options.final_fraction = wanted.final_fraction;
+  options.drop_every_steps = wanted.drop_every_steps;
+  options.drop_factor = wanted.drop_factor;
+  options.power = wanted.power;
+  options.cycle_steps = wanted.cycle_steps;
+  options.cycle_growth = wanted.cycle_growth;
+  options.rise_fraction = wanted.rise_fraction;
+  options.start_fraction = wanted.start_fraction;
+  WEFT_TRY_ASSIGN(options.milestones, parse_milestones(wanted.milestones));
+  WEFT_TRY(check_schedule(options));
   return options;
 }
 
 Result<Dataset> open_recipe_dataset(const Recipe& recipe, Split split, const DataPlaces& places) {
-  const bool train = split == Split::kTrain;
-  if (recipe.data.name == "synthetic") {
-    SyntheticOptions options;
-    options.seed = static_cast<std::uint64_t>(recipe.run.seed);
-    options.size = train ? recipe.data.synthetic_samples
-                         : std::max<std::int64_t>(1, recipe.data.synthetic_samples / 4);
-    return make_synthetic_dataset(options, split);
-  }
-  WEFT_TRY_ASSIGN(Dataset dataset, open_dataset(recipe.data.name, split, places));
-  const std::int64_t most = train ? recipe.data.train_samples_max : recipe.data.test_samples_max;
-  if (most > 0 && most < dataset.size) dataset.keep_first(most);
+  WEFT_TRY_ASSIGN(Dataset dataset, open_named(recipe, split, places));
+  const std::int64_t most =
+      split == Split::kTrain ? recipe.data.train_samples_max : recipe.data.test_samples_max;
+  if (most > 0 && most < dataset.size && recipe.data.name != "synthetic") dataset.keep_first(most);
   return dataset;
+}
+
+Result<Transforms> recipe_transforms(const Recipe& recipe) {
+  return Transforms::parse(words_of(recipe.data.transforms));
+}
+
+Result<BatchLoaderOptions> loader_options(const Recipe& recipe, const Dataset& data) {
+  BatchLoaderOptions options;
+  options.seed = static_cast<std::uint64_t>(recipe.run.seed);
+  options.batch_size = recipe.run.global_batch;
+  options.order = data.kind == DatasetKind::kTokens ? SampleOrder::kRandom : SampleOrder::kShuffled;
+  if (recipe.data.order != "auto") {
+    WEFT_TRY_ASSIGN(options.order, sample_order_from(recipe.data.order));
+  }
+  WEFT_TRY_ASSIGN(Transforms transforms, recipe_transforms(recipe));
+  if (!transforms.empty()) {
+    options.transforms = std::make_shared<const Transforms>(std::move(transforms));
+  }
+  return options;
 }
 
 Round last_round(const Recipe& recipe) {

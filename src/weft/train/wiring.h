@@ -7,6 +7,7 @@
 
 #include "weft/base/status.h"
 #include "weft/collective/swarm.h"
+#include "weft/data/batch_loader.h"
 #include "weft/data/catalog.h"
 #include "weft/data/dataset.h"
 #include "weft/nn/zoo.h"
@@ -16,12 +17,16 @@
 
 namespace weft {
 
-ModelOptions model_options(const Recipe& recipe);
-OptimizerOptions optimizer_options(const Recipe& recipe);
-ScheduleOptions schedule_options(const Recipe& recipe);
+// Sizes of inputs, classes and vocabulary are those of `data`, as the transforms leave it. Fails
+// where the model takes another kind of data.
+Result<ModelOptions> model_options(const Recipe& recipe, const Dataset& data);
+Result<OptimizerOptions> optimizer_options(const Recipe& recipe);
+Result<ScheduleOptions> schedule_options(const Recipe& recipe);
 
 // The split that the recipe asks for, cut to its *_samples_max.
 Result<Dataset> open_recipe_dataset(const Recipe& recipe, Split split, const DataPlaces& places);
+Result<Transforms> recipe_transforms(const Recipe& recipe);
+Result<BatchLoaderOptions> loader_options(const Recipe& recipe, const Dataset& data);
 
 // Rounds of a run: the steps, and the evaluation if there is one.
 Round last_round(const Recipe& recipe);
