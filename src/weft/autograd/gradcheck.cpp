@@ -85,7 +85,7 @@ std::string gradcheck(const TensorFunction& function, std::span<const Array> inp
   backward(output, GradientSink(), backward_options);
   const std::vector<double> values = output.array().to_vector<double>();
   for (std::size_t i = 0; i < values.size(); ++i) {
-    check.noise += 4e-16 / options.eps * std::abs(weights[i] * values[i]);
+    check.noise += 1e-15 / options.eps * std::abs(weights[i] * values[i]);
   }
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (!leaves[i].requires_grad()) continue;

@@ -174,7 +174,7 @@ void BackwardSweep::enter(Node& node) {
     if (!options_.create_graph && (has_targets_ || hooked)) hold(node, NodeAccess::extras(node));
     return;
   }
-  if (node.released_) throw_used_up(node.name_);
+  if (node.released_ && !ends_here(node)) throw_used_up(node.name_);
   node.gradient_ = Array();
   stack_.push_back(&node);
 }
