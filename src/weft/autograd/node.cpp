@@ -163,7 +163,7 @@ std::vector<Tensor> ManyNode::take_tensors() {
 
 IntrusivePtr<Node> ManyNode::output_node(int index) {
   if (!is_floating(outputs_[static_cast<std::size_t>(index)].dtype)) return {};
-  return IntrusivePtr<Node>(new OutputNode(*this, index));
+  return IntrusivePtr<Node>(std::make_unique<OutputNode>(*this, index).release());
 }
 
 SavedMark mark_saved(const Array& array, int input) {
