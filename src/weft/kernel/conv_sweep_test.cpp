@@ -106,8 +106,8 @@ class Oracle {
 
   double dbias(std::int64_t o) const {
     double sum = 0;
-    for (std::int64_t i = 0; i < y_.num_elements(); ++i) {
-      if (place_of(y_, i).at[1] == o) sum += dy_[static_cast<std::size_t>(i)];
+    for (std::int64_t n = 0; n < y_[0]; ++n) {
+      for (std::int64_t i = 0; i < y_[2] * y_[3]; ++i) sum += dy(n, o, i / y_[3], i % y_[3]);
     }
     return sum;
   }

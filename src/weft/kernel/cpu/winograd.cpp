@@ -193,18 +193,69 @@ struct FilterOrder {
   std::int64_t rows;
 };
 
+constexpr std::int64_t kFilterFloats = 9;
+constexpr std::int64_t kBlockFloats = kPanel * kFilterFloats;
+
+// The filters of 16 lanes and up to 16 rows, side by side: where lanes lie far apart, they are read
+// and written in runs, not one filter of each in turn.
+class FilterBlock {
+ public:
+  FilterBlock(const FilterOrder& order, std::int64_t first_lane, std::int64_t first_row)
+      : order_(order),
+        first_(order.data + first_lane * order.lane_step + first_row * order.row_step),
+        lanes_(std::min(kPanel, order.lanes - first_lane)),
+        rows_(std::clamp<std::int64_t>(order.rows - first_row, 0, kPanel)),
+        copied_(order.row_step == kFilterFloats) {}
+
+  std::int64_t rows() const { return rows_; }
+  WinogradFilters row(std::int64_t row) {
+    if (copied_) return {values_ + row * kFilterFloats, kBlockFloats, lanes_};
+    return {first_ + row * order_.row_step, order_.lane_step, lanes_};
+  }
+  bool copied() const { return copied_; }
+
+  void read() {
+    if (!copied_) return;
+    for (std::int64_t lane = 0; lane < lanes_; ++lane) {
+      std::copy_n(first_ + lane * order_.lane_step, rows_ * kFilterFloats,
+                  values_ + lane * kBlockFloats);
+    }
+  }
+  void write(bool accumulate) const {
+    if (!copied_) return;
+    for (std::int64_t lane = 0; lane < lanes_; ++lane) {
+      const float* const from = values_ + lane * kBlockFloats;
+      float* const to = first_ + lane * order_.lane_step;
+      for (std::int64_t i = 0; i < rows_ * kFilterFloats; ++i) {
+        to[i] = accumulate ? to[i] + from[i] : from[i];
+      }
+    }
+  }
+
+ private:
+  const FilterOrder& order_;
+  float* first_;
+  std::int64_t lanes_;
+  std::int64_t rows_;
+  bool copied_;
+  float values_[kPanel * kBlockFloats];
+};
+
 // Panels [first, first + panels) of the transformed filters; rows behind the last are zeros.
 void transform_weights(const FilterOrder& order, std::int64_t first, std::int64_t panels,
                        const Matrices& out) {
-  const std::int64_t rows = up(order.rows, kPanel) * kPanel;
-  parallel_for(panels * rows, 64, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t blocks = up(order.rows, kPanel);
+  parallel_for(panels * blocks, 4, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t lane = (first + i / rows) * kPanel;
-      const std::int64_t row = i % rows;
-      const std::int64_t count = row < order.rows ? std::min(kPanel, order.lanes - lane) : 0;
-      loops().weights(
-          {order.data + lane * order.lane_step + row * order.row_step, order.lane_step, count},
-          out.panel(i / rows, row));
+      const std::int64_t panel = i / blocks;
+      const std::int64_t row = i % blocks * kPanel;
+      FilterBlock block(order, (first + panel) * kPanel, row);
+      block.read();
+      for (std::int64_t r = 0; r < kPanel; ++r) {
+        WinogradFilters filters{nullptr, 0, 0};
+        if (r < block.rows()) filters = block.row(r);
+        loops().weights(filters, out.panel(panel, row + r));
+      }
     }
   });
 }
@@ -268,18 +319,16 @@ void multiply_transposed(const Matrices& in, std::int64_t in_panels, const Matri
 
 // The gradients of the filters of inputs [first, first + panels) (in panels).
 void gather_weights(const Plan& plan, const Matrices& sums, std::int64_t first, std::int64_t panels,
-                    const FilterOrder& filters, bool accumulate) {
-  parallel_for(panels * kPanel * plan.out_panels, 32, [&](std::int64_t begin, std::int64_t end) {
+                    const FilterOrder& order, bool accumulate) {
+  parallel_for(panels * plan.out_panels, 2, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t out = i % plan.out_panels;
-      const std::int64_t own = i / plan.out_panels;
-      const std::int64_t input = first * kPanel + own;
-      if (input >= plan.inputs) continue;
-      loops().weights_gradient(
-          sums.panel(own / kPanel * plan.out_panels + out, own % kPanel),
-          {filters.data + out * kPanel * filters.lane_step + input * filters.row_step,
-           filters.lane_step, std::min(kPanel, plan.outputs - out * kPanel)},
-          accumulate);
+      const std::int64_t input = (first + i / plan.out_panels) * kPanel;
+      FilterBlock block(order, out * kPanel, input);
+      for (std::int64_t r = 0; r < block.rows(); ++r) {
+        loops().weights_gradient(sums.panel(i, r), block.row(r), accumulate && !block.copied());
+      }
+      block.write(accumulate);
     }
   });
 }

@@ -1,0 +1,224 @@
+// How near the kernels come to what this processor can do: a table of kernels, each with the
+// floating point operations it stands for, those it executes, and their rates as shares of the
+// measured peak of fused multiply-adds.
+//
+// usage: roofline [THREADS] [NAME_PART]
+// A Winograd convolution executes fewer operations than the sum that it computes: its rate can
+// exceed the peak. Each rate is the best of several repetitions.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "weft/base/parallel.h"
+#include "weft/base/rng.h"
+#include "weft/kernel/attention.h"
+#include "weft/kernel/conv.h"
+#include "weft/kernel/matmul.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace {
+
+using weft::Array;
+using weft::Shape;
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Seconds of one call: the best of those that fit into about a third of a second.
+double time_of(const std::function<void()>& run) {
+  run();
+  double best = 1e30;
+  const double start = seconds();
+  for (int i = 0; i < 3 || seconds() - start < 0.3; ++i) {
+    const double before = seconds();
+    run();
+    best = std::min(best, seconds() - before);
+  }
+  return best;
+}
+
+#if defined(__x86_64__)
+constexpr std::int64_t kFmaRounds = 2'000'000;
+constexpr double kFmaFlops = 2.0 * 8 * 12 * static_cast<double>(kFmaRounds);
+
+// Twelve independent chains of fused multiply-adds.
+__attribute__((target("avx2,fma"))) float fma_rounds() {
+  __m256 sums[12];
+  for (auto& sum : sums) sum = _mm256_set1_ps(1.0F);
+  const __m256 factor = _mm256_set1_ps(0.999F);
+  const __m256 term = _mm256_set1_ps(0.001F);
+  for (std::int64_t i = 0; i < kFmaRounds; ++i) {
+#pragma GCC unroll 12
+    for (int k = 0; k < 12; ++k) sums[k] = _mm256_fmadd_ps(sums[k], factor, term);
+  }
+  __m256 total = sums[0];
+  for (int k = 1; k < 12; ++k) total = _mm256_add_ps(total, sums[k]);
+  return _mm256_cvtss_f32(total);
+}
+
+// Of `threads` threads together, in GFLOP/s.
+double measured_peak(int threads) {
+  std::vector<float> results(static_cast<std::size_t>(threads));
+  const double time = time_of([&] {
+    weft::parallel_for(threads, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        results[static_cast<std::size_t>(i)] = fma_rounds();
+      }
+    });
+  });
+  return kFmaFlops * threads / time / 1e9;
+}
+#else
+double measured_peak(int /*threads*/) { return 0; }
+#endif
+
+Array random(const Shape& shape) {
+  weft::Rng rng(1);
+  Array values = Array::empty(shape);
+  for (float& value : values.flat<float>()) value = static_cast<float>(rng.normal());
+  return values;
+}
+
+struct Case {
+  std::string name;
+  double flops;     // of the sum that is computed
+  double executed;  // by the algorithm
+  std::function<void()> run;
+};
+
+struct ConvCase {
+  const char* name;
+  Shape x;
+  Shape weight;
+  weft::Conv2dGeometry geometry;
+};
+
+void add_conv(std::vector<Case>& cases, const ConvCase& conv) {
+  const Shape shape = weft::conv2d_shape(conv.x, conv.weight, conv.geometry);
+  const auto product = [](const Shape& s) { return static_cast<double>(s.num_elements()); };
+  const double flops =
+      2.0 * product(shape) * product(conv.weight) / static_cast<double>(conv.weight[0]);
+  const bool winograd = conv.weight[2] == 3 && conv.weight[3] == 3 && conv.weight[1] % 8 == 0 &&
+                        conv.geometry.stride[0] == 1 && conv.geometry.groups == 1;
+  const auto tiles = static_cast<double>((shape[2] + 3) / 4 * ((shape[3] + 3) / 4));
+  const double executed =
+      winograd ? 72.0 * tiles * static_cast<double>(shape[0] * shape[1] * conv.weight[1]) : flops;
+  const weft::Conv2dGeometry geometry = conv.geometry;
+  const Array weight = random(conv.weight);
+  // In the order that the kernels hand on, as within a network.
+  const Array x = random(conv.x);
+  const Array y = weft::conv2d_forward(x, weight, Array(), geometry, false);
+  const std::string name = std::string("conv ") + conv.name;
+  cases.push_back({name + " forward", flops, executed,
+                   [=] { weft::conv2d_forward(x, weight, Array(), geometry, false); }});
+  cases.push_back({name + " backward", 2 * flops, 2 * executed, [=] {
+                     Array gradient = Array::empty(weight.shape());
+                     weft::Conv2dWeightGradients out;
+                     out.weight = &gradient;
+                     weft::conv2d_backward(y, {x, weight, Array(), geometry}, out, true);
+                   }});
+}
+
+void add_matmul(std::vector<Case>& cases, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const Array a = random({m, k});
+  const Array b = random({k, n});
+  Array c = Array::empty({m, n});
+  const double flops = 2.0 * static_cast<double>(m * n * k);
+  cases.push_back(
+      {"matmul " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k), flops,
+       flops, [=]() mutable { weft::matmul(a, b, c); }});
+}
+
+struct MatmulCase {
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+  weft::MatmulOptions options;
+  const char* name;
+};
+
+// With transposes, as a linear layer has them: x weight^T, dy weight, dy^T x.
+void add_layer_matmul(std::vector<Case>& cases, const MatmulCase& c) {
+  const Array a = c.options.transpose_a ? random({c.k, c.m}) : random({c.m, c.k});
+  const Array b = c.options.transpose_b ? random({c.n, c.k}) : random({c.k, c.n});
+  Array out = Array::empty({c.m, c.n});
+  const double flops = 2.0 * static_cast<double>(c.m * c.n * c.k);
+  const weft::MatmulOptions options = c.options;
+  cases.push_back({std::string("matmul ") + c.name + " " + std::to_string(c.m) + "x" +
+                       std::to_string(c.n) + "x" + std::to_string(c.k),
+                   flops, flops, [=]() mutable { weft::matmul(a, b, out, options); }});
+}
+
+// Causal attention of `heads` heads of width 64 over a batch of 8, forward and backward. The
+// operations are those of the pairs that are read.
+void add_attention(std::vector<Case>& cases, std::int64_t tokens, std::int64_t heads) {
+  const std::int64_t width = 64;
+  const Array qkv = random({8, tokens, 3 * heads * width});
+  const weft::PackedHeads packed{heads, heads};
+  const weft::AttentionRun run{.scale = 0.125, .causal = true};
+  const weft::AttentionResult result = weft::packed_attention_forward(qkv, packed, Array(), run);
+  const Array dy = random({8, tokens, heads, width});
+  const double pairs = static_cast<double>(8 * heads) * static_cast<double>(tokens) *
+                       static_cast<double>(tokens + 1) / 2.0;
+  const double flops = 4.0 * pairs * static_cast<double>(width);
+  const std::string name =
+      "causal attention " + std::to_string(tokens) + " tokens, " + std::to_string(heads) + " heads";
+  cases.push_back({name + " forward", flops, flops,
+                   [=] { weft::packed_attention_forward(qkv, packed, Array(), run); }});
+  cases.push_back({name + " backward", 2.5 * flops, 2.5 * flops, [=] {
+                     weft::packed_attention_backward(qkv, packed, Array(), run, result, dy);
+                   }});
+}
+
+std::vector<Case> all_cases() {
+  const weft::Conv2dGeometry same{.padding = {1, 1}};
+  const weft::Conv2dGeometry halved{.stride = {2, 2}, .padding = {1, 1}};
+  std::vector<Case> cases;
+  add_conv(cases, {"3 to 64, 32x32", {64, 3, 32, 32}, {64, 3, 3, 3}, same});
+  add_conv(cases, {"64 to 128, 32x32", {64, 64, 32, 32}, {128, 64, 3, 3}, same});
+  add_conv(cases, {"128 to 128, 16x16", {64, 128, 16, 16}, {128, 128, 3, 3}, same});
+  add_conv(cases, {"128 to 256, 16x16", {64, 128, 16, 16}, {256, 128, 3, 3}, same});
+  add_conv(cases, {"256 to 512, 8x8", {64, 256, 8, 8}, {512, 256, 3, 3}, same});
+  add_conv(cases, {"512 to 512, 4x4", {64, 512, 4, 4}, {512, 512, 3, 3}, same});
+  add_conv(cases, {"64 to 128, 16x16, stride 2", {64, 64, 32, 32}, {128, 64, 3, 3}, halved});
+  add_conv(cases, {"128 to 256, 16x16, 1x1", {64, 128, 16, 16}, {256, 128, 1, 1}, {}});
+  add_matmul(cases, 512, 512, 512);
+  add_matmul(cases, 1024, 1024, 1024);
+  add_matmul(cases, 2048, 1536, 384);
+  add_layer_matmul(cases, {2048, 1152, 384, {.transpose_b = true}, "x weight^T"});
+  add_layer_matmul(cases, {2048, 384, 1536, {.transpose_b = true}, "x weight^T"});
+  add_layer_matmul(cases, {2048, 384, 1152, {}, "dy weight"});
+  add_layer_matmul(cases, {1536, 384, 2048, {.transpose_a = true}, "dy^T x"});
+  add_attention(cases, 256, 6);
+  add_attention(cases, 1024, 6);
+  return cases;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int threads = argc > 1 ? std::max(1, std::atoi(argv[1])) : 1;
+  const std::string part = argc > 2 ? argv[2] : "";
+  weft::set_thread_count(threads);
+  const double peak = measured_peak(threads);
+  std::printf("%d thread%s, peak %.1f GFLOP/s of f32 fused multiply-adds\n", threads,
+              threads == 1 ? "" : "s", peak);
+  std::printf("%-44s %9s %9s %11s %8s\n", "", "ms", "GFLOP/s", "executed", "of peak");
+  for (const Case& one : all_cases()) {
+    if (one.name.find(part) == std::string::npos) continue;
+    const double time = time_of(one.run);
+    const double executed = one.executed / time / 1e9;
+    std::printf("%-44s %9.3f %9.1f %11.1f %7.0f%%\n", one.name.c_str(), time * 1e3,
+                one.flops / time / 1e9, executed, peak > 0 ? 100 * executed / peak : 0.0);
+  }
+  return 0;
+}
