@@ -1,4 +1,4 @@
-// Poolings: modules without parameters. Options and shapes: op/pool.h.
+// Poolings and their counterpart: modules without parameters. Options and shapes: op/pool.h.
 #pragma once
 
 #include <array>
@@ -92,6 +92,20 @@ class GlobalAvgPool2d : public Module {
 class GlobalMaxPool2d : public Module {
  public:
   Tensor forward(const Tensor& x) override { return global_max_pool2d(x); }
+};
+
+// To a multiple of the image's size.
+class Upsample2d : public Module {
+ public:
+  explicit Upsample2d(std::int64_t factor, UpsampleMode mode = UpsampleMode::kNearest)
+      : factor_(factor), mode_(mode) {}
+  Tensor forward(const Tensor& x) override {
+    return upsample2d(x, {{x.dim(2) * factor_, x.dim(3) * factor_}, mode_});
+  }
+
+ private:
+  std::int64_t factor_;
+  UpsampleMode mode_;
 };
 
 }  // namespace weft

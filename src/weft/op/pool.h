@@ -1,4 +1,5 @@
-// Pooling over images and sequences: the largest value or the mean of windows.
+// Pooling over images and sequences: the largest value or the mean of windows; and the way back,
+// images at a larger size.
 //
 // Images are x [N, C, H, W] -> [N, C, H', W'], sequences [N, C, L] -> [N, C, L'].
 // H' = (H + 2 padding - kernel) / stride + 1, rounded down, or up with ceil_mode (then the last
@@ -47,5 +48,15 @@ Tensor adaptive_max_pool1d(const Tensor& x, std::int64_t size);
 // The whole image: [N, C, 1, 1].
 Tensor global_avg_pool2d(const Tensor& x);
 Tensor global_max_pool2d(const Tensor& x);
+
+enum class UpsampleMode : std::uint8_t { kNearest, kBilinear };
+struct Upsample2dOptions {
+  std::array<std::int64_t, 2> size = {1, 1};  // {height, width} of the result
+  UpsampleMode mode = UpsampleMode::kNearest;
+  // Of bilinear: the corner pixels' middles stay where they are; else the images' edges do.
+  bool align_corners = false;
+};
+// x [N, C, H, W] -> [N, C, size]; smaller ones too.
+Tensor upsample2d(const Tensor& x, const Upsample2dOptions& options);
 
 }  // namespace weft
