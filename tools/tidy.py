@@ -26,7 +26,7 @@ LINE_CHARACTERS_MAX = 100
 PROGRAMS = "programs"
 # (name, what to look for in code without comments and strings, folders that may, what to use).
 BANNED = [
-    ("rand", r"(?<![\w.>])(?:std::)?s?rand\s*\(", (), "weft::Rng"),
+    ("rand", r"(?<![\w.>])(?:std::)?(?:rand\s*\(\s*\)|srand\s*\()", (), "weft::Rng"),
     ("time", r"(?<![\w.>:])(?:std::|::)?time\s*\(", (), "weft::Clock"),
     ("clock", r"\b(?:system|steady|high_resolution)_clock::now\b", ("base", PROGRAMS),
      "weft::Clock"),

@@ -134,6 +134,25 @@ class Array {
   Array squeeze(int axis) const;
   // A new axis of size 1 before `axis`, in [-ndim - 1, ndim].
   Array unsqueeze(int axis) const;
+  // The axes from `first` to `last` as one: a view where strides allow it, else a copy.
+  Array flatten(int first = 0, int last = -1) const;
+  // Axis `from` becomes axis `to`; the others keep their order.
+  Array movedim(int from, int to) const;
+  // Backwards along the axes, each given once; by negative strides.
+  Array flip(std::span<const int> axes) const;
+  Array flip(std::initializer_list<int> axes) const {
+    return flip(std::span<const int>(axes.begin(), axes.size()));
+  }
+  // Windows of `size` along `axis`, `step` apart, as a new last axis; they may overlap.
+  Array unfold(int axis, std::int64_t size, std::int64_t step) const;
+  // The values whose positions along the two axes differ by `offset` (column - row), as the last
+  // axis in place of both.
+  Array diagonal(std::int64_t offset = 0, int row_axis = 0, int column_axis = 1) const;
+  // Parts of these lengths, which sum to the axis's; parts of one length, the last one shorter.
+  std::vector<Array> split(const std::vector<std::int64_t>& lengths, int axis = 0) const;
+  std::vector<Array> split(std::int64_t length, int axis = 0) const;
+  // At most `count` parts of equal length but the last.
+  std::vector<Array> chunk(std::int64_t count, int axis = 0) const;
   // Any view of the same storage, from `offset` elements after this view's first element.
   // Throws when it would leave the storage.
   Array as_strided(const Shape& shape, const Strides& strides, std::int64_t offset = 0) const;

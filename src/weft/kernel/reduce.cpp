@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -254,6 +255,12 @@ std::int64_t join_integers(ReduceOp op, std::int64_t a, std::int64_t b) {
   return std::max(a, b);
 }
 
+void check_floating_values(const char* name, const Array& x) {
+  if (is_floating(x.dtype())) return;
+  throw std::invalid_argument(std::string("[") + name + "] expected floating values, got " +
+                              std::string(to_string(x.dtype())));
+}
+
 // Integers and bool, as i64 rows.
 void reduce_integers(ReduceOp op, const Array& source, AxisMask axes, Array& out) {
   std::vector<int> order;
@@ -323,12 +330,9 @@ Array reduce(ReduceOp op, const Array& x, AxisMask axes, bool keepdims, double s
 }
 
 Array variance(const Array& x, AxisMask axes, bool keepdims, double correction) {
+  check_floating_values("var", x);
   const Array source = x.strided();
   Array out = Array::empty(reduced_shape(source.shape(), axes, keepdims), x.dtype());
-  if (!is_floating(x.dtype())) {
-    throw std::invalid_argument("[var] expected floating values, got " +
-                                std::string(to_string(x.dtype())));
-  }
   if (out.size() == 0) return out;
   launch("var", {&source}, {&out}, [axes, correction](LaunchArrays in, LaunchArrays outputs) {
     Problem problem = problem_of(ReduceOp::kSum, in[0], axes);
@@ -339,6 +343,23 @@ Array variance(const Array& x, AxisMask axes, bool keepdims, double correction) 
     problem.shifts = means.data();
     store(run(problem, outputs[0].size(), values), 1.0 / std::max(0.0, count - correction),
           outputs[0]);
+  });
+  return out;
+}
+
+Array euclidean_norm(const Array& x, AxisMask axes, bool keepdims) {
+  check_floating_values("norm", x);
+  const Array source = x.strided();
+  Array out = Array::empty(reduced_shape(source.shape(), axes, keepdims), x.dtype());
+  if (out.size() == 0) return out;
+  launch("norm", {&source}, {&out}, [axes](LaunchArrays in, LaunchArrays outputs) {
+    Problem problem = problem_of(ReduceOp::kSum, in[0], axes);
+    const std::int64_t values = reduced_count(in[0].shape(), axes);
+    const std::vector<double> zeros(static_cast<std::size_t>(outputs[0].size()), 0.0);
+    problem.shifts = zeros.data();
+    std::vector<double> squares = run(problem, outputs[0].size(), values);
+    for (double& square : squares) square = std::sqrt(square);
+    store(squares, 1.0, outputs[0]);
   });
   return out;
 }

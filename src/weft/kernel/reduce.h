@@ -29,6 +29,9 @@ Array reduce(ReduceOp op, const Array& x, AxisMask axes, bool keepdims, double s
 // or infinite where values <= correction. Floating types.
 Array variance(const Array& x, AxisMask axes, bool keepdims, double correction);
 
+// The root of the sum of squares, in f64 until it is rounded. Floating types.
+Array euclidean_norm(const Array& x, AxisMask axes, bool keepdims);
+
 // `x` summed over the axes along which `shape` was broadcast to x's shape; itself if none.
 Array sum_to_shape(const Array& x, const Shape& shape);
 

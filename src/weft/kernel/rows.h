@@ -45,6 +45,16 @@ struct DropoutRow {
 };
 using DropoutRowKernel = void (*)(const DropoutRow& row, const void* x, void* out,
                                   std::int64_t begin, std::int64_t end);
+// Words of the Philox blocks from `first_block` on in the same order, with the counter {block,
+// domain}. REQUIRES: count a multiple of 64.
+struct RandomStream {
+  std::uint64_t domain;
+  std::array<std::uint32_t, 2> key;
+};
+using RandomWords = void (*)(const RandomStream& stream, std::uint64_t first_block,
+                             std::uint32_t* out, std::int64_t count);
+// Standard normal values of as many words. REQUIRES: count a multiple of 64.
+using NormalRow = void (*)(const std::uint32_t* words, float* out, std::int64_t count);
 // out[i] = exp(x[i] - shift); dense.
 using ExpRow = void (*)(const void* x, double shift, void* out, std::int64_t count);
 // out[i] = x[i] * scale + shift; dense.
@@ -68,6 +78,8 @@ struct RowKernels {
   ByStored<DeviationRow> deviation_row;
   ByStored<DeviationColumns> deviation_columns;
   ByFloat<DropoutRowKernel> dropout;
+  RandomWords random_words;
+  NormalRow normal;
   ByFloat<ExpRow> exp_shifted;
   ByFloat<AffineRow> affine;
 };
