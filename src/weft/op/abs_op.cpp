@@ -5,12 +5,13 @@
 #include "weft/op/arithmetic.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/sample.h"
 
 namespace weft {
 
 Tensor abs(const Tensor& a) {
-  check_floating("abs", a);
+  if (!a.defined()) throw_operand("abs", "a tensor", "an undefined one");
   Array y = unary(UnaryOp::kAbs, a.array());
   return record(
       "abs", y, {&a},

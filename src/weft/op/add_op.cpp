@@ -1,14 +1,24 @@
 // add: y = a + b.
 #include "weft/kernel/elementwise.h"
+#include "weft/kernel/residual.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/sample.h"
 
 namespace weft {
 
 Tensor add(const Tensor& a, const Tensor& b) {
-  check_operands("add", a, b);
-  Array y = binary(BinaryOp::kAdd, a.array(), b.array());
+  if (differ(a, b)) {
+    const Operands like = promote("add", a, b);
+    return add(like.a, like.b);
+  }
+  check_broadcast("add", a, b);
+  // On bool, as in NumPy: or.
+  const BinaryOp op = a.dtype() == DType::kBool ? BinaryOp::kMaximum : BinaryOp::kAdd;
+  const bool blocked = !a.array().is_strided() || !b.array().is_strided();
+  Array y = blocked && a.shape() == b.shape() ? add_in_order(a.array(), b.array())
+                                              : binary(op, a.array(), b.array());
   return record(
       "add", y, {&a, &b},
       [shape_a = a.shape(), shape_b = b.shape()](const Array& dy, const InputGradients& dx) {
@@ -22,7 +32,10 @@ Tensor add(const Tensor& a, const Tensor& b) {
 }
 
 Tensor add(const Tensor& a, double b) {
-  check_floating("add", a);
+  if (!is_floating(a.dtype())) {
+    const Tensor x = operand_beside("add", a, b);
+    return is_floating(x.dtype()) ? add(x, b) : Tensor(binary(BinaryOp::kAdd, x.array(), b));
+  }
   return record(
       "add", binary(BinaryOp::kAdd, a.array(), b), {&a},
       [](const Array& dy, const InputGradients& dx) { dx.add(0, dy); },

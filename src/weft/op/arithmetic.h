@@ -1,5 +1,10 @@
-// Elementwise operations. Two operands broadcast as in NumPy and must have one floating type.
+// Elementwise operations. Two operands broadcast as in NumPy.
 //
+// Types, as in PyTorch: operands are promoted to one type (promote_types in array/dtype.h); bf16
+// and f16 compute in f32 and round once; integers wrap around; functions of real numbers (division,
+// exp, ...) make f32 of integers and bool. A plain number beside a tensor does not widen it: an
+// integer tensor stays one beside a whole number and becomes f32 beside another. On bool, add and
+// maximum are "or", mul and minimum "and"; sub and neg are refused.
 // All throw std::invalid_argument on operands that do not fit. Results are contiguous.
 #pragma once
 
@@ -11,8 +16,22 @@ Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
 Tensor div(const Tensor& a, const Tensor& b);
-// The larger value, NaN if either is; where they are equal each operand gets half the gradient.
+// The larger (smaller) value, NaN if either is; where they are equal each operand gets half the
+// gradient.
 Tensor maximum(const Tensor& a, const Tensor& b);
+Tensor minimum(const Tensor& a, const Tensor& b);
+// a^b. The gradient of b is 0 where a is 0.
+Tensor pow(const Tensor& a, const Tensor& b);
+// a - b floor(a / b): the sign of b, as Python's %. floor_divide is Python's //. Integers: 0 where
+// b is 0.
+Tensor remainder(const Tensor& a, const Tensor& b);
+Tensor floor_divide(const Tensor& a, const Tensor& b);
+// The angle of the point (b, a), in [-pi, pi].
+Tensor atan2(const Tensor& a, const Tensor& b);
+
+// The same values in another type, by convert_value() of array/dtype.h; x itself if it has that
+// type. Differentiable between floating types.
+Tensor cast(const Tensor& x, DType dtype);
 
 Tensor add(const Tensor& a, double b);
 Tensor mul(const Tensor& a, double b);
@@ -20,7 +39,30 @@ Tensor mul(const Tensor& a, double b);
 Tensor div(double b, const Tensor& a);
 Tensor neg(const Tensor& a);
 Tensor pow(const Tensor& a, double exponent);
+Tensor square(const Tensor& a);
+// 1 / sqrt(a) and 1 / a.
+Tensor rsqrt(const Tensor& a);
+Tensor reciprocal(const Tensor& a);
+// To [low, high]; the gradient is 1 within, ends included, and 0 outside.
+Tensor clamp(const Tensor& a, double low, double high);
 
+// Down, up, to the nearest (ties to even), towards 0; the gradient is 0. Integers stay as they are.
+Tensor floor(const Tensor& a);
+Tensor ceil(const Tensor& a);
+Tensor round(const Tensor& a);
+Tensor trunc(const Tensor& a);
+// -1, 0 or 1; the gradient is 0.
+Tensor sign(const Tensor& a);
+
+Tensor exp2(const Tensor& a);
+// e^a - 1 and log(1 + a), accurate near 0.
+Tensor expm1(const Tensor& a);
+Tensor log1p(const Tensor& a);
+Tensor log2(const Tensor& a);
+Tensor sin(const Tensor& a);
+Tensor cos(const Tensor& a);
+// The error function.
+Tensor erf(const Tensor& a);
 Tensor exp(const Tensor& a);
 Tensor log(const Tensor& a);
 Tensor tanh(const Tensor& a);

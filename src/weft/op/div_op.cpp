@@ -2,12 +2,17 @@
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/sample.h"
 
 namespace weft {
 
 Tensor div(const Tensor& a, const Tensor& b) {
-  check_operands("div", a, b);
+  if (differ(a, b) || !is_floating(a.dtype())) {
+    const Operands like = promote_floating("div", a, b);
+    return div(like.a, like.b);
+  }
+  check_broadcast("div", a, b);
   Array y = binary(BinaryOp::kDiv, a.array(), b.array());
   return record(
       "div", y, {&a, &b},
@@ -27,7 +32,7 @@ Tensor div(const Tensor& a, const Tensor& b) {
 }
 
 Tensor div(double b, const Tensor& a) {
-  check_floating("div", a);
+  if (!a.defined() || !is_floating(a.dtype())) return div(b, floating_operand("div", a));
   Array y = binary(BinaryOp::kDiv, b, a.array());
   return record(
       "div", y, {&a},

@@ -4,12 +4,13 @@
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/sample.h"
 
 namespace weft {
 
 Tensor exp(const Tensor& a) {
-  check_floating("exp", a);
+  if (!a.defined() || !is_floating(a.dtype())) return exp(floating_operand("exp", a));
   Array y = unary(UnaryOp::kExp, a.array());
   return record(
       "exp", y, {&a},

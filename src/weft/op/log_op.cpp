@@ -4,12 +4,13 @@
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/sample.h"
 
 namespace weft {
 
 Tensor log(const Tensor& a) {
-  check_floating("log", a);
+  if (!a.defined() || !is_floating(a.dtype())) return log(floating_operand("log", a));
   Array y = unary(UnaryOp::kLog, a.array());
   return record(
       "log", y, {&a},

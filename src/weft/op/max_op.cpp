@@ -4,6 +4,7 @@
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/reduce.h"
 #include "weft/op/sample.h"
 #include "weft/op/shape.h"
@@ -17,7 +18,7 @@ static Array shares_of(const Array& x, const Array& largest, AxisMask mask) {
 }
 
 Tensor max(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
-  check_floating("max", x);
+  if (!x.defined()) throw_operand("max", "a tensor", "an undefined one");
   const AxisMask mask = axis_mask("max", axes, x.ndim());
   Array y = reduce(ReduceOp::kMax, x.array(), mask, keepdims);
   return record(

@@ -2,12 +2,17 @@
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/sample.h"
 
 namespace weft {
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
-  check_operands("maximum", a, b);
+  if (differ(a, b)) {
+    const Operands like = promote("maximum", a, b);
+    return maximum(like.a, like.b);
+  }
+  check_broadcast("maximum", a, b);
   Array y = binary(BinaryOp::kMaximum, a.array(), b.array());
   return record(
       "maximum", y, {&a, &b},

@@ -30,13 +30,18 @@ Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
 }
 
 static std::vector<OpSample> samples() {
-  return reduce_samples([](const Tensor& x, const std::vector<int>& axes,
-                           bool keepdims) { return mean(x, axes, keepdims); },
-                        [](std::span<const double> values) {
-                          double total = 0;
-                          for (const double value : values) total += value;
-                          return total / static_cast<double>(values.size());
-                        });
+  std::vector<OpSample> all = reduce_samples([](const Tensor& x, const std::vector<int>& axes,
+                                                bool keepdims) { return mean(x, axes, keepdims); },
+                                             [](std::span<const double> values) {
+                                               double total = 0;
+                                               for (const double value : values) total += value;
+                                               return total / static_cast<double>(values.size());
+                                             });
+  // NaN.
+  for (OpSample& sample : all) {
+    if (sample.name == "over no values") sample.check_gradient = false;
+  }
+  return all;
 }
 extern const OpDef mean_op = {"mean", samples};
 

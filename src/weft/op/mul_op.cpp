@@ -2,13 +2,20 @@
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/sample.h"
 
 namespace weft {
 
 Tensor mul(const Tensor& a, const Tensor& b) {
-  check_operands("mul", a, b);
-  Array y = binary(BinaryOp::kMul, a.array(), b.array());
+  if (differ(a, b)) {
+    const Operands like = promote("mul", a, b);
+    return mul(like.a, like.b);
+  }
+  check_broadcast("mul", a, b);
+  // On bool, as in NumPy: and.
+  const BinaryOp op = a.dtype() == DType::kBool ? BinaryOp::kMinimum : BinaryOp::kMul;
+  Array y = binary(op, a.array(), b.array());
   return record(
       "mul", y, {&a, &b},
       [x = a.array(), z = b.array()](const Array& dy, const InputGradients& dx) {
@@ -22,7 +29,10 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 }
 
 Tensor mul(const Tensor& a, double b) {
-  check_floating("mul", a);
+  if (!is_floating(a.dtype())) {
+    const Tensor x = operand_beside("mul", a, b);
+    return is_floating(x.dtype()) ? mul(x, b) : Tensor(binary(BinaryOp::kMul, x.array(), b));
+  }
   return record(
       "mul", binary(BinaryOp::kMul, a.array(), b), {&a},
       [b](const Array& dy, const InputGradients& dx) { dx.add(0, binary(BinaryOp::kMul, dy, b)); },

@@ -4,12 +4,13 @@
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/sample.h"
 
 namespace weft {
 
 Tensor neg(const Tensor& a) {
-  check_floating("neg", a);
+  if (!a.defined()) throw_operand("neg", "a tensor", "an undefined one");
   Array y = unary(UnaryOp::kNeg, a.array());
   return record(
       "neg", y, {&a},

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "weft/op/linear_map.h"
+#include "weft/op/promote.h"
 
 namespace weft {
 
@@ -12,8 +13,8 @@ void throw_operand(const char* op, const std::string& expected, const std::strin
 
 void check_floating(const char* op, const Tensor& x) {
   if (!x.defined()) throw_operand(op, "a tensor", "an undefined one");
-  if (x.dtype() == DType::kF32 || x.dtype() == DType::kF64) return;
-  throw_operand(op, "f32 or f64 values", std::string(to_string(x.dtype())));
+  if (is_floating(x.dtype())) return;
+  throw_operand(op, "f32, f64, bf16 or f16 values", std::string(to_string(x.dtype())));
 }
 
 void check_operands(const char* op, const Tensor& a, const Tensor& b) {

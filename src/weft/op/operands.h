@@ -9,12 +9,13 @@
 #include "weft/autograd/node.h"
 #include "weft/autograd/tensor.h"
 #include "weft/kernel/reduce.h"
+#include "weft/op/promote.h"
 
 namespace weft {
 
 [[noreturn]] void throw_operand(const char* op, const std::string& expected,
                                 const std::string& got);
-// Defined and f32 or f64.
+// Defined and of a floating type.
 void check_floating(const char* op, const Tensor& x);
 // Both so, of one type, and shapes broadcast.
 void check_operands(const char* op, const Tensor& a, const Tensor& b);

@@ -4,6 +4,7 @@
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/sample.h"
 
 namespace weft {
@@ -17,7 +18,11 @@ Array power(const Array& a, double exponent) {
 }  // namespace
 
 Tensor pow(const Tensor& a, double exponent) {
-  check_floating("pow", a);
+  if (!is_floating(a.dtype())) {
+    const Tensor x = operand_beside("pow", a, exponent);
+    if (is_floating(x.dtype())) return pow(x, exponent);
+    return Tensor(binary(BinaryOp::kPow, x.array(), exponent));
+  }
   return record(
       "pow", power(a.array(), exponent), {&a},
       [x = a.array(), exponent](const Array& dy, const InputGradients& dx) {

@@ -4,12 +4,13 @@
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/sample.h"
 
 namespace weft {
 
 Tensor sigmoid(const Tensor& a) {
-  check_floating("sigmoid", a);
+  if (!a.defined() || !is_floating(a.dtype())) return sigmoid(floating_operand("sigmoid", a));
   Array y = unary(UnaryOp::kSigmoid, a.array());
   return record(
       "sigmoid", y, {&a},

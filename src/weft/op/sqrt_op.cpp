@@ -4,12 +4,13 @@
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/sample.h"
 
 namespace weft {
 
 Tensor sqrt(const Tensor& a) {
-  check_floating("sqrt", a);
+  if (!a.defined() || !is_floating(a.dtype())) return sqrt(floating_operand("sqrt", a));
   Array y = unary(UnaryOp::kSqrt, a.array());
   return record(
       "sqrt", y, {&a},

@@ -2,12 +2,17 @@
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/sample.h"
 
 namespace weft {
 
 Tensor sub(const Tensor& a, const Tensor& b) {
-  check_operands("sub", a, b);
+  if (differ(a, b)) {
+    const Operands like = promote("sub", a, b);
+    return sub(like.a, like.b);
+  }
+  check_broadcast("sub", a, b);
   Array y = binary(BinaryOp::kSub, a.array(), b.array());
   return record(
       "sub", y, {&a, &b},

@@ -1,5 +1,6 @@
 // sum: over any axes; the gradient is broadcast back.
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/reduce.h"
 #include "weft/op/sample.h"
 #include "weft/op/shape.h"
@@ -7,7 +8,7 @@
 namespace weft {
 
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
-  check_floating("sum", x);
+  if (!x.defined()) throw_operand("sum", "a tensor", "an undefined one");
   const AxisMask mask = axis_mask("sum", axes, x.ndim());
   return record(
       "sum", reduce(ReduceOp::kSum, x.array(), mask, keepdims), {&x},

@@ -4,12 +4,13 @@
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
+#include "weft/op/promote.h"
 #include "weft/op/sample.h"
 
 namespace weft {
 
 Tensor tanh(const Tensor& a) {
-  check_floating("tanh", a);
+  if (!a.defined() || !is_floating(a.dtype())) return tanh(floating_operand("tanh", a));
   Array y = unary(UnaryOp::kTanh, a.array());
   return record(
       "tanh", y, {&a},

@@ -1,0 +1,50 @@
+// Comparisons, tests and logic, which give bool and take no gradient; where() chooses by them.
+//
+// Two operands broadcast and are promoted (dtype.h). NaN is unequal to everything.
+// std::invalid_argument on operands that do not fit.
+#pragma once
+
+#include "weft/autograd/tensor.h"
+
+namespace weft {
+
+Tensor eq(const Tensor& a, const Tensor& b);
+Tensor ne(const Tensor& a, const Tensor& b);
+Tensor lt(const Tensor& a, const Tensor& b);
+Tensor le(const Tensor& a, const Tensor& b);
+Tensor gt(const Tensor& a, const Tensor& b);
+Tensor ge(const Tensor& a, const Tensor& b);
+// With one value: integers are compared exactly, also with fractions and beyond their range.
+Tensor eq(const Tensor& a, double b);
+Tensor ne(const Tensor& a, double b);
+Tensor lt(const Tensor& a, double b);
+Tensor le(const Tensor& a, double b);
+Tensor gt(const Tensor& a, double b);
+Tensor ge(const Tensor& a, double b);
+
+// Values that are not 0 are true.
+Tensor logical_and(const Tensor& a, const Tensor& b);
+Tensor logical_or(const Tensor& a, const Tensor& b);
+Tensor logical_xor(const Tensor& a, const Tensor& b);
+Tensor logical_not(const Tensor& a);
+
+Tensor isnan(const Tensor& a);
+Tensor isinf(const Tensor& a);
+Tensor isfinite(const Tensor& a);
+
+// |a - b| <= absolute + relative |b|, or equal; and whether all are (reads the values).
+struct Tolerance {
+  double relative = 1e-5;
+  double absolute = 1e-8;
+};
+Tensor isclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance = {});
+bool allclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance = {});
+
+// a where `condition` (bool) is true, else b; the three broadcast, a and b are promoted. The
+// gradient goes to what was chosen.
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+// The value has the type of the other operand.
+Tensor where(const Tensor& condition, const Tensor& a, double b);
+Tensor where(const Tensor& condition, double a, const Tensor& b);
+
+}  // namespace weft

@@ -1,0 +1,69 @@
+// floor, ceil, round (ties to even), trunc, sign: constant almost everywhere, so the gradient is 0.
+#include <cmath>
+
+#include "weft/op/arithmetic.h"
+#include "weft/op/operands.h"
+#include "weft/op/sample.h"
+#include "weft/op/unary_rule.h"
+
+namespace weft {
+namespace {
+
+constexpr UnaryRule kFloor{"floor", UnaryOp::kFloor, BinaryOp::kZeroGradient, false, nullptr};
+constexpr UnaryRule kCeil{"ceil", UnaryOp::kCeil, BinaryOp::kZeroGradient, false, nullptr};
+constexpr UnaryRule kRound{"round", UnaryOp::kRound, BinaryOp::kZeroGradient, false, nullptr};
+constexpr UnaryRule kTrunc{"trunc", UnaryOp::kTrunc, BinaryOp::kZeroGradient, false, nullptr};
+constexpr UnaryRule kSign{"sign", UnaryOp::kSign, BinaryOp::kZeroGradient, false, nullptr};
+
+Tensor apply(const UnaryRule& rule, const Tensor& a) {
+  if (!a.defined()) throw_operand(rule.name, "a tensor", "an undefined one");
+  if (is_floating(a.dtype())) return apply_rule(rule, a);
+  return Tensor(unary(rule.forward, a.array()));
+}
+
+using Op = Tensor (*)(const Tensor&);
+template <Op kOp>
+std::vector<OpSample> samples_of(double (*reference)(double)) {
+  return unary_samples([](const Tensor& a) { return kOp(a); }, reference, {-3.3, 3.1});
+}
+
+}  // namespace
+
+Tensor floor(const Tensor& a) { return apply(kFloor, a); }
+Tensor ceil(const Tensor& a) { return apply(kCeil, a); }
+Tensor round(const Tensor& a) { return apply(kRound, a); }
+Tensor trunc(const Tensor& a) { return apply(kTrunc, a); }
+Tensor sign(const Tensor& a) { return apply(kSign, a); }
+
+static std::vector<OpSample> floor_samples() {
+  return samples_of<floor>([](double a) { return std::floor(a); });
+}
+static std::vector<OpSample> ceil_samples() {
+  return samples_of<ceil>([](double a) { return std::ceil(a); });
+}
+static std::vector<OpSample> round_samples() {
+  std::vector<OpSample> all = samples_of<round>([](double a) { return std::nearbyint(a); });
+  all.push_back({"ties",
+                 {Array::from(std::vector<double>{-2.5, -1.5, -0.5, 0.5, 1.5, 2.5}, {6})},
+                 [](std::span<const Tensor> in) { return round(in[0]); },
+                 [](std::span<const Array> in) {
+                   return map_values(in[0], [](double a) { return std::nearbyint(a); });
+                 },
+                 1e-5,
+                 false});
+  return all;
+}
+static std::vector<OpSample> trunc_samples() {
+  return samples_of<trunc>([](double a) { return std::trunc(a); });
+}
+static std::vector<OpSample> sign_samples() {
+  return samples_of<sign>([](double a) { return static_cast<double>((a > 0) - (a < 0)); });
+}
+
+extern const OpDef floor_op = {"floor", floor_samples};
+extern const OpDef ceil_op = {"ceil", ceil_samples};
+extern const OpDef round_op = {"round", round_samples};
+extern const OpDef trunc_op = {"trunc", trunc_samples};
+extern const OpDef sign_op = {"sign", sign_samples};
+
+}  // namespace weft
