@@ -3,7 +3,8 @@
 // s and t are the scalars of the call.
 #pragma once
 
-// clang-format off: one group a line.
+// One group a line.
+// clang-format off
 
 // One operand.
 #define WEFT_UNARY_OPS(X)                                                                     \
