@@ -96,6 +96,8 @@ Graph capture(const std::function<void()>& function, const CaptureOptions& optio
   if (options.fuse) report.fused = internal::fuse(program);
   report.planned_bytes = internal::plan_memory(program, options.reuse_memory);
   report.nodes = static_cast<int>(program.nodes.size());
+  // The run's own blocks wait in the pool, and replays have no use for them.
+  Storage::trim_pool();
   internal::bind_all(program, report.planned_bytes);
   return graph;
 }

@@ -88,7 +88,7 @@ class Graph {
   // What to call `array` in texts.
   void set_name(const Array& array, const std::string& name);
   const GraphReport& report() const { return report_; }
-  // A line for each node.
+  // A line for each node; the graphs inside of a node follow it, further in.
   std::string to_text() const;
   // For Graphviz.
   std::string to_dot() const;

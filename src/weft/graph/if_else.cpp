@@ -1,4 +1,5 @@
 #include "weft/autograd/node.h"
+#include "weft/graph/capture_recorder.h"
 #include "weft/graph/control.h"
 #include "weft/graph/control_parts.h"
 #include "weft/graph/sub_graph.h"
@@ -21,12 +22,27 @@ void drive_choice(LaunchArrays own, std::span<const Piece> pieces) {
   pieces[internal::read_flag(own[0]) ? 0 : 1]();
 }
 
-// Shapes and types of the results; the branch runs once and is not noted.
 std::vector<Array> results_of(const Branch& branch, const std::vector<Array>& operands) {
-  const RecorderScope pause(nullptr);
   const std::vector<Tensor> results = branch(internal::plain_tensors(operands));
   internal::refuse_foreign_gradients("if_else", results);
   return internal::arrays_of(results);
+}
+
+// Zeros with the shapes and types of the branch's results. It runs once; what it writes to arrays
+// from before is undone, and nothing of it is part of the graph.
+std::vector<Array> results_like(const Branch& branch, const std::vector<Array>& operands) {
+  std::vector<Array> models;
+  {
+    internal::CaptureRecorder trial(internal::CaptureRecorder::OuterWrites::kUndo);
+    {
+      const RecorderScope scope(&trial);
+      models = results_of(branch, operands);
+    }
+    trial.undo_outer_writes();
+  }
+  std::vector<Array> results;
+  for (const Array& model : models) results.push_back(Array::zeros(model.shape(), model.dtype()));
+  return results;
 }
 
 Piece forward_piece(const Branch& branch, const std::vector<Array>& operands,
@@ -87,9 +103,7 @@ std::vector<Tensor> if_else(const Tensor& predicate, const Branch& then, const B
     // A result may be an operand itself; two tensors with one history each need two arrays.
     for (Array& result : results) result = result.strided().clone();
   } else {
-    for (const Array& model : results_of(then, choice.operands)) {
-      results.push_back(Array::zeros(model.shape(), model.dtype()));
-    }
+    results = results_like(then, choice.operands);
     std::vector<Array> own = {flag};
     own.insert(own.end(), results.begin(), results.end());
     internal::run_control("if_else", own,

@@ -7,6 +7,7 @@
 
 #include "weft/graph/graph.h"
 #include "weft/graph/program.h"
+#include "weft/graph/sub_graph.h"
 
 namespace weft {
 namespace {
@@ -62,6 +63,24 @@ std::string list(const Program& program, const std::vector<Operand>& operands) {
   return text;
 }
 
+// A line for each node; the graphs inside of one follow it, further in.
+std::string text_of(const Program& program, std::size_t depth) {
+  std::string text;
+  for (const GraphNode& node : program.nodes) {
+    const std::string results = list(program, node.out);
+    text += fmt::format("{}{}{}{}({})\n", std::string(4 * depth, ' '), results,
+                        results.empty() ? "" : " = ", node.name, list(program, node.in));
+    const auto* const control = dynamic_cast<const internal::ControlBody*>(node.body.get());
+    if (control == nullptr) continue;
+    std::size_t number = 0;
+    for (const std::shared_ptr<internal::SubGraph>& graph : control->graphs()) {
+      text += fmt::format("{}  graph {}:\n", std::string(4 * depth, ' '), number++);
+      text += text_of(graph->program(), depth + 1);
+    }
+  }
+  return text;
+}
+
 // For a quoted string of JSON or dot.
 std::string escaped(const std::string& text) {
   std::string result;
@@ -75,15 +94,7 @@ std::string escaped(const std::string& text) {
 
 }  // namespace
 
-std::string Graph::to_text() const {
-  std::string text;
-  for (const GraphNode& node : program_->nodes) {
-    const std::string results = list(*program_, node.out);
-    text += fmt::format("{}{}{}({})\n", results, results.empty() ? "" : " = ", node.name,
-                        list(*program_, node.in));
-  }
-  return text;
-}
+std::string Graph::to_text() const { return text_of(*program_, 0); }
 
 std::string Graph::to_dot() const {
   std::string text = "digraph weft {\n  node [shape=box, fontname=\"sans-serif\"];\n";

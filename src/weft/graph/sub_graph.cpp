@@ -50,14 +50,16 @@ void SubGraph::run() const {
 
 namespace {
 
-class ControlBody final : public LaunchBody {
+class DrivenBody final : public ControlBody {
  public:
-  ControlBody(std::vector<std::shared_ptr<SubGraph>> graphs, int own, Drive drive)
+  DrivenBody(std::vector<std::shared_ptr<SubGraph>> graphs, int own, Drive drive)
       : graphs_(std::move(graphs)), own_(own), drive_(std::move(drive)) {
     for (const std::shared_ptr<SubGraph>& graph : graphs_) {
       pieces_.emplace_back([graph] { graph->run(); });
     }
   }
+
+  std::span<const std::shared_ptr<SubGraph>> graphs() const override { return graphs_; }
 
   void run(LaunchArrays in, LaunchArrays out) override {
     int first = own_;
@@ -102,9 +104,9 @@ void run_control(const char* name, std::span<const Array> own, const std::vector
   for (Array& array : outputs) out.push_back(&array);
   const int own_count = static_cast<int>(own.size());
   recorder->record({.name = name, .inputs = in, .outputs = out},
-                   std::make_unique<ControlBody>(graphs, own_count, drive));
+                   std::make_unique<DrivenBody>(graphs, own_count, drive));
   const RecorderScope pause(nullptr);
-  ControlBody now(graphs, own_count, drive);
+  DrivenBody now(graphs, own_count, drive);
   std::vector<const Array*> results(out.begin(), out.end());
   now.run({in.data(), in.size()}, {results.data(), results.size()});
   // The graph around this decides where its arrays will lie; none may be held here.

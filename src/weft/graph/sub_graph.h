@@ -31,10 +31,17 @@ class SubGraph {
   void release();
   int outer_count() const { return static_cast<int>(outer_.size()); }
   void run() const;
+  const Program& program() const { return program_; }
 
  private:
   Program program_;
   std::vector<int> outer_;  // buffers
+};
+
+// The body of a node that holds graphs.
+class ControlBody : public LaunchBody {
+ public:
+  virtual std::span<const std::shared_ptr<SubGraph>> graphs() const = 0;
 };
 
 using Piece = std::function<void()>;
