@@ -103,7 +103,9 @@ BatchLoader::BatchLoader(BatchMaker maker, Sampler sampler, const BatchLoaderOpt
       sampler_(std::move(sampler)),
       ahead_(options.workers == 0 ? 0 : std::max({1, options.workers, options.ahead})) {
   workers_.reserve(static_cast<std::size_t>(options.workers));
-  for (int i = 0; i < options.workers; ++i) workers_.emplace_back([this] { run_worker(); });
+  for (int i = 0; i < options.workers; ++i) {
+    workers_.emplace_back([this, sampler = sampler_]() mutable { run_worker(sampler); });
+  }
 }
 
 BatchLoader::~BatchLoader() {
@@ -174,8 +176,7 @@ Result<Batch> BatchLoader::get(std::int64_t step, ShardRange shard) {
   return std::move(*batch);
 }
 
-void BatchLoader::run_worker() {
-  Sampler sampler = sampler_;
+void BatchLoader::run_worker(Sampler& sampler) {
   const auto wanted = [](const Slot& slot) { return slot.progress == Progress::kWanted; };
   for (;;) {
     exchange_.wait_until(from_now(kIdleMilliseconds), [&](const Exchange& exchange) {

@@ -88,7 +88,7 @@ class BatchLoader {
   Result<Batch> make_now(Sampler& sampler, const Key& key) const;
   std::optional<Result<Batch>> take_made(const Key& key);
   void order_ahead(const Key& last);
-  void run_worker();
+  void run_worker(Sampler& sampler);
 
   BatchMaker maker_;
   Sampler sampler_;

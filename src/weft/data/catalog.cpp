@@ -6,13 +6,65 @@
 
 #include "weft/base/hash.h"
 #include "weft/data/catalog_table.h"
+#include "weft/data/synthetic.h"
 
 namespace weft {
 namespace {
 
-constexpr std::string_view kSynthetic = "synthetic";
-constexpr std::string_view kSyntheticDescription =
-    "computed patterns with noise, 28x28, 10 classes";
+constexpr GaussianImageOptions kGaussian = {.size = 20000};
+constexpr std::int64_t kGaussianTestSize = 5000;
+constexpr MarkovOptions kMarkov = {};
+
+// A dataset that needs no files.
+struct ComputedDataset {
+  std::string_view name;
+  std::string (*description)();
+  Result<Dataset> (*open)(Split split, const TextOptions& options);
+};
+
+Result<Dataset> open_gaussian(Split split, const TextOptions& /*options*/) {
+  GaussianImageOptions options = kGaussian;
+  if (split == Split::kTest) options.size = kGaussianTestSize;
+  return make_gaussian_images(options, split);
+}
+
+Result<Dataset> open_markov(Split split, const TextOptions& text) {
+  MarkovOptions options = kMarkov;
+  if (split == Split::kTest) options.size /= 8;
+  options.context = text.context;
+  WEFT_TRY_ASSIGN(MarkovText made, make_markov_text(options, split));
+  return std::move(made.dataset);
+}
+
+const ComputedDataset kComputed[] = {
+    {"synthetic", [] { return std::string("computed patterns with noise, 28x28, 10 classes"); },
+     [](Split split, const TextOptions& /*options*/) { return make_synthetic_dataset({}, split); }},
+    {"gaussian",
+     [] {
+       return fmt::format(
+           "computed patterns in noise, 3x32x32, {} classes; the best accuracy is {:.4f}",
+           kGaussian.classes,
+           bayes_accuracy(kGaussian.classes, kGaussian.separation, kGaussian.label_noise));
+     },
+     open_gaussian},
+    {"markov",
+     [] {
+       MarkovOptions options = kMarkov;
+       options.size = 2;
+       options.context = 1;
+       return fmt::format("computed text, {} tokens; the least loss is {:.4f} bits a token",
+                          kMarkov.vocabulary,
+                          make_markov_text(options, Split::kTrain)->entropy_bits);
+     },
+     open_markov},
+};
+
+const ComputedDataset* find_computed(std::string_view name) {
+  for (const ComputedDataset& computed : kComputed) {
+    if (computed.name == name) return &computed;
+  }
+  return nullptr;
+}
 
 Result<const KnownDataset*> lookup(std::string_view name) {
   for (const KnownDataset& known : known_datasets()) {
@@ -94,8 +146,8 @@ DatasetReport describe(const KnownDataset& known, const DataPlaces& places) {
   return report;
 }
 
-DatasetReport describe_synthetic() {
-  return {std::string(kSynthetic), std::string(kSyntheticDescription), true, "", ""};
+DatasetReport describe_computed(const ComputedDataset& computed) {
+  return {std::string(computed.name), computed.description(), true, "", ""};
 }
 
 Result<std::string> require_folder(const KnownDataset& known, const DataPlaces& places) {
@@ -113,14 +165,14 @@ Result<std::string> require_folder(const KnownDataset& known, const DataPlaces& 
 std::vector<std::string> dataset_names() {
   std::vector<std::string> names;
   for (const KnownDataset& known : known_datasets()) names.emplace_back(known.name);
-  names.emplace_back(kSynthetic);
+  for (const ComputedDataset& computed : kComputed) names.emplace_back(computed.name);
   std::sort(names.begin(), names.end());
   return names;
 }
 
 Result<Dataset> open_dataset(std::string_view name, Split split, const DataPlaces& places,
                              const TextOptions& options) {
-  if (name == kSynthetic) return make_synthetic_dataset({}, split);
+  if (const ComputedDataset* computed = find_computed(name)) return computed->open(split, options);
   WEFT_TRY_ASSIGN(const KnownDataset* known, lookup(name));
   WEFT_TRY_ASSIGN(const std::string folder, require_folder(*known, places));
   return open_known(*known, folder, split, options);
@@ -129,19 +181,19 @@ Result<Dataset> open_dataset(std::string_view name, Split split, const DataPlace
 std::vector<DatasetReport> list_datasets(const DataPlaces& places) {
   std::vector<DatasetReport> reports;
   for (const KnownDataset& known : known_datasets()) reports.push_back(describe(known, places));
-  reports.push_back(describe_synthetic());
+  for (const ComputedDataset& computed : kComputed) reports.push_back(describe_computed(computed));
   return reports;
 }
 
 Result<DatasetReport> find_dataset(std::string_view name, const DataPlaces& places) {
-  if (name == kSynthetic) return describe_synthetic();
+  if (const ComputedDataset* computed = find_computed(name)) return describe_computed(*computed);
   WEFT_TRY_ASSIGN(const KnownDataset* known, lookup(name));
   return describe(*known, places);
 }
 
 Result<std::vector<FileReport>> check_dataset(std::string_view name, const DataPlaces& places) {
   std::vector<FileReport> reports;
-  if (name == kSynthetic) return reports;
+  if (find_computed(name) != nullptr) return reports;
   WEFT_TRY_ASSIGN(const KnownDataset* known, lookup(name));
   WEFT_TRY_ASSIGN(const std::string folder, require_folder(*known, places));
   for (const KnownFile& file : known->files) reports.push_back(report_of(*known, file, folder));

@@ -26,8 +26,8 @@ struct DataPlaces {
 // Sorted.
 std::vector<std::string> dataset_names();
 
-// Reads one split; labels, sizes and UTF-8 are checked. `options` is for texts. "synthetic" needs
-// no files.
+// Reads one split; labels, sizes and UTF-8 are checked. `options` is for texts. "synthetic",
+// "gaussian" and "markov" (synthetic.h) need no files.
 Result<Dataset> open_dataset(std::string_view name, Split split, const DataPlaces& places,
                              const TextOptions& options = {});
 

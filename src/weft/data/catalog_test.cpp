@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <libdeflate.h>
 #include <unistd.h>
 
 #include "weft/base/file.h"
@@ -46,8 +47,8 @@ TEST_F(CatalogTest, UnknownNamesListTheKnownOnes) {
   const auto opened = open_dataset("fashon", Split::kTrain, {});
   EXPECT_EQ(opened.status().code(), Code::kInvalidArgument);
   EXPECT_EQ(opened.status().message(),
-            "dataset: expected one of cifar10, cifar100, devil, fashion-mnist, jargon, kjv, mnist, "
-            "synthetic, got \"fashon\"");
+            "dataset: expected one of cifar10, cifar100, devil, fashion-mnist, gaussian, jargon, "
+            "kjv, markov, mnist, synthetic, got \"fashon\"");
   EXPECT_FALSE(find_dataset("", {}).ok());
   EXPECT_FALSE(check_dataset("x", {}).ok());
 }
@@ -96,6 +97,62 @@ TEST_F(CatalogTest, DamagedFilesAreNamed) {
   const auto files = check_dataset("mnist", places());
   ASSERT_TRUE(files.ok());
   EXPECT_THAT(data_check_text("mnist", *files), HasSubstr("BAD  corrupt: " + folder_));
+}
+
+// `bytes` as a gzip file.
+Bytes gzipped(ByteSpan bytes) {
+  libdeflate_compressor* compressor = libdeflate_alloc_compressor(1);
+  Bytes packed(libdeflate_gzip_compress_bound(compressor, bytes.size()));
+  packed.resize(libdeflate_gzip_compress(compressor, bytes.data(), bytes.size(), packed.data(),
+                                         packed.size()));
+  libdeflate_free_compressor(compressor);
+  return packed;
+}
+
+TEST_F(CatalogTest, Cifar10IsReadFromItsSixBatches) {
+  const auto message = open_dataset("cifar10", Split::kTest, places()).status().message();
+  EXPECT_THAT(message, HasSubstr("expected its 7 files in one of " + folder_ + "/cifar10, "));
+  EXPECT_THAT(message, HasSubstr("test_batch.bin and batches.meta.txt (plain or .gz) into"));
+  const std::string inner = folder_ + "/cifar10/cifar-10-batches-bin/";
+  std::filesystem::create_directories(inner);
+  Bytes batch;
+  for (std::size_t i = 0; i < 10000; ++i) {
+    batch.push_back(static_cast<std::uint8_t>(i % 10));
+    batch.insert(batch.end(), 3072, static_cast<std::uint8_t>(i % 251));
+  }
+  const Bytes packed = gzipped(batch);
+  for (const char* name : {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4",
+                           "data_batch_5", "test_batch"}) {
+    ASSERT_TRUE(write_file_atomically(inner + name + ".bin.gz", packed).ok());
+  }
+  const std::string_view names =
+      "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n\n";
+  ASSERT_TRUE(write_file_atomically(inner + "batches.meta.txt", as_bytes(names)).ok());
+  const auto train = open_dataset("cifar10", Split::kTrain, places());
+  ASSERT_TRUE(train.ok()) << train.status().to_string();
+  EXPECT_EQ(train->size, 50000);
+  EXPECT_EQ(train->channels, 3);
+  EXPECT_EQ(train->mean.size(), 3U);
+  EXPECT_EQ(train->class_names[9], "truck");
+  EXPECT_EQ(train->label(10003), 3);
+  EXPECT_EQ(train->image(10003)[3071], 3);
+  batch[3073] = 10;
+  ASSERT_TRUE(write_file_atomically(inner + "test_batch.bin.gz", gzipped(batch)).ok());
+  EXPECT_THAT(open_dataset("cifar10", Split::kTest, places()).status().message(),
+              HasSubstr("test_batch.bin.gz: record 1: expected a label below 10, got 10"));
+}
+
+TEST(Catalog, ComputedSetsSayWhatIsBest) {
+  EXPECT_THAT(find_dataset("gaussian", {})->description, HasSubstr("the best accuracy is 0."));
+  EXPECT_THAT(find_dataset("markov", {})->description, HasSubstr("the least loss is "));
+  const auto markov = open_dataset("markov", Split::kTest, {}, {.context = 32});
+  ASSERT_TRUE(markov.ok());
+  EXPECT_EQ(markov->context, 32);
+  EXPECT_EQ(markov->vocabulary, 16);
+  const auto gaussian = open_dataset("gaussian", Split::kTest, {});
+  ASSERT_TRUE(gaussian.ok());
+  EXPECT_EQ(gaussian->size, 5000);
+  EXPECT_EQ(gaussian->image_bytes(), 3072);
 }
 
 TEST(Catalog, FashionMnistOfThePackageIsWhole) {

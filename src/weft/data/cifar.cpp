@@ -38,6 +38,7 @@ Status append_cifar(ByteSpan bytes, CifarKind kind, std::int64_t count, CifarRec
                                count == 0 ? "one or more" : std::to_string(count), record_bytes,
                                bytes.size()));
   }
+  out.images.reserve(out.images.size() + records * kImageBytes);
   for (std::size_t i = 0; i < records; ++i) {
     const ByteSpan record = bytes.subspan(i * record_bytes, record_bytes);
     WEFT_TRY(check_labels(record.first(head), kind, i));

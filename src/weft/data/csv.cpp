@@ -224,9 +224,10 @@ Status CsvParser::add(char byte, std::vector<std::string>& fields, bool& ended) 
           fmt::format("line {}: expected quotes around a whole field, got one inside", line_));
     }
   }
-  if (field_.size() == kCsvFieldBytesMax) {
-    return corrupt(fmt::format("line {}: expected fields of at most {} bytes, got more", line_,
-                               kCsvFieldBytesMax));
+  if (field_.size() == kCsvFieldBytesMax || ++record_bytes_ > kCsvRecordBytesMax) {
+    return corrupt(
+        fmt::format("line {}: expected at most {} bytes a field and {} a record, got more", line_,
+                    kCsvFieldBytesMax, kCsvRecordBytesMax));
   }
   field_.push_back(byte);
   return {};
@@ -251,6 +252,7 @@ Result<bool> CsvParser::next(std::vector<std::string>& fields) {
   if (!ended) return false;
   fields.swap(record_);
   record_.clear();
+  record_bytes_ = 0;
   return true;
 }
 

@@ -22,6 +22,7 @@ namespace weft {
 
 inline constexpr std::size_t kCsvColumnsMax = 65536;
 inline constexpr std::size_t kCsvFieldBytesMax = std::size_t{1} << 20U;
+inline constexpr std::size_t kCsvRecordBytesMax = std::size_t{16} << 20U;
 
 // Takes pieces of a file as they come and gives its records; holds one record at a time.
 class CsvParser {
@@ -49,6 +50,7 @@ class CsvParser {
   Place place_ = Place::kFieldStart;
   std::string field_;
   std::vector<std::string> record_;
+  std::size_t record_bytes_ = 0;
   std::size_t line_ = 1;
   std::size_t record_line_ = 1;
 };

@@ -40,11 +40,17 @@ const std::string* text_field(const Json& part, const char* name) {
   return found != nullptr ? found->get_ptr<const std::string*>() : nullptr;
 }
 
-std::optional<std::int64_t> number_field(const Json& part, const char* name) {
-  const Json* found = field(part, name);
-  if (found == nullptr || !found->is_number_unsigned()) return std::nullopt;
-  const auto value = found->get<std::uint64_t>();
-  if (value >= static_cast<std::uint64_t>(kBpeTokensMax)) return std::nullopt;
+// Ids may leave gaps, but no more than this, so that a small file takes little memory.
+std::uint64_t id_limit(std::size_t entries) {
+  constexpr std::uint64_t kGap = 65536;
+  return std::min(static_cast<std::uint64_t>(kBpeTokensMax), 4 * entries + kGap);
+}
+
+// The id that `json` is, below the limit for so many entries.
+std::optional<std::int64_t> id_of(const Json* json, std::size_t entries) {
+  if (json == nullptr || !json->is_number_unsigned()) return std::nullopt;
+  const auto value = json->get<std::uint64_t>();
+  if (value >= id_limit(entries)) return std::nullopt;
   return static_cast<std::int64_t>(value);
 }
 
@@ -104,14 +110,14 @@ Status read_vocabulary(const Json& json, BpeModel& model, TokenIds& ids) {
     return corrupt("model.vocab: expected an object, got none");
   }
   for (const auto& [text, id] : vocabulary->items()) {
-    if (!id.is_number_unsigned() ||
-        id.get<std::uint64_t>() >= static_cast<std::uint64_t>(kBpeTokensMax)) {
+    const auto place = id_of(&id, vocabulary->size());
+    if (!place) {
       return corrupt(fmt::format("model.vocab: {}: expected an id below {}, got another",
-                                 printable(text), kBpeTokensMax));
+                                 printable(text), id_limit(vocabulary->size())));
     }
     // A token that is not in GPT-2's characters is one that was added: its text is its bytes.
-    WEFT_TRY(place_token(model, id.get<std::int64_t>(), bytes_of(text).value_or(text)));
-    ids[text] = id.get<std::int32_t>();
+    WEFT_TRY(place_token(model, *place, bytes_of(text).value_or(text)));
+    ids[text] = static_cast<std::int32_t>(*place);
   }
   return {};
 }
@@ -182,7 +188,7 @@ Status read_added(const Json& json, BpeModel& model) {
         fmt::format("added_tokens: expected an array of at most {}, got another", kBpeAddedMax));
   }
   for (const Json& entry : *list) {
-    const auto id = number_field(entry, "id");
+    const auto id = id_of(field(entry, "id"), model.tokens.size() + list->size());
     const std::string* content = text_field(entry, "content");
     if (!id || content == nullptr || content->empty()) {
       return corrupt("added_tokens: expected an id and a content each, got others");
