@@ -32,7 +32,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
 }
 
 Tensor add(const Tensor& a, double b) {
-  if (!is_floating(a.dtype())) {
+  if (!a.defined() || !is_floating(a.dtype())) {
     const Tensor x = operand_beside("add", a, b);
     return is_floating(x.dtype()) ? add(x, b) : Tensor(binary(BinaryOp::kAdd, x.array(), b));
   }

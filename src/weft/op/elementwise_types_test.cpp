@@ -119,6 +119,17 @@ TEST(Promotion, MistakesAreNamed) {
   EXPECT_THROW(add(Tensor(), ones_of(DType::kF32)), std::invalid_argument);
   EXPECT_THROW(add(ones_of(DType::kF32), Tensor(Array::zeros({3}, DType::kI64))),
                std::invalid_argument);
+  using Op = Tensor (*)(const Tensor&);
+  for (const Op op :
+       std::vector<Op>{exp, log, tanh, sigmoid, sqrt, neg, abs, square, floor, isnan}) {
+    EXPECT_THROW(op(Tensor()), std::invalid_argument);
+  }
+  EXPECT_THROW(add(Tensor(), 1.0), std::invalid_argument);
+  EXPECT_THROW(mul(Tensor(), 1.0), std::invalid_argument);
+  EXPECT_THROW(div(1.0, Tensor()), std::invalid_argument);
+  EXPECT_THROW(pow(Tensor(), 2.0), std::invalid_argument);
+  EXPECT_THROW(lt(Tensor(), 2.0), std::invalid_argument);
+  EXPECT_THROW(div(Tensor(), ones_of(DType::kF32)), std::invalid_argument);
   EXPECT_THROW(neg(ones_of(DType::kBool)), std::invalid_argument);
   EXPECT_THROW(where(ones_of(DType::kI64), ones_of(DType::kF32), ones_of(DType::kF32)),
                std::invalid_argument);

@@ -29,7 +29,7 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 }
 
 Tensor mul(const Tensor& a, double b) {
-  if (!is_floating(a.dtype())) {
+  if (!a.defined() || !is_floating(a.dtype())) {
     const Tensor x = operand_beside("mul", a, b);
     return is_floating(x.dtype()) ? mul(x, b) : Tensor(binary(BinaryOp::kMul, x.array(), b));
   }

@@ -18,7 +18,7 @@ Array power(const Array& a, double exponent) {
 }  // namespace
 
 Tensor pow(const Tensor& a, double exponent) {
-  if (!is_floating(a.dtype())) {
+  if (!a.defined() || !is_floating(a.dtype())) {
     const Tensor x = operand_beside("pow", a, exponent);
     if (is_floating(x.dtype())) return pow(x, exponent);
     return Tensor(binary(BinaryOp::kPow, x.array(), exponent));
