@@ -149,10 +149,6 @@ TEST(Catalog, ComputedSetsSayWhatIsBest) {
   ASSERT_TRUE(markov.ok());
   EXPECT_EQ(markov->context, 32);
   EXPECT_EQ(markov->vocabulary, 16);
-  const auto gaussian = open_dataset("gaussian", Split::kTest, {});
-  ASSERT_TRUE(gaussian.ok());
-  EXPECT_EQ(gaussian->size, 5000);
-  EXPECT_EQ(gaussian->image_bytes(), 3072);
 }
 
 TEST(Catalog, FashionMnistOfThePackageIsWhole) {
