@@ -3,6 +3,7 @@
 #include "weft/train/captured_step.h"
 
 #include <cstring>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -107,14 +108,16 @@ class CapturedZoo : public testing::TestWithParam<const ModelDef*> {};
 
 TEST_P(CapturedZoo, StepsAreEagersBitForBit) {
   const ModelDef& def = *GetParam();
+  const bool has_dropout = !std::string_view(def.name).starts_with("resnet");
   for (const bool dropout : {false, true}) {
+    if (dropout && !has_dropout) continue;
     const ModelOptions options = small_options(dropout);
     Side eager(def, options, false);
     Side captured(def, options, true);
     Rng rng(5, 0);
     std::uint64_t index = 0;
     // Two sizes of the shard, one of them again.
-    for (const std::int64_t rows : {4, 4, 4, 3, 3, 4}) {
+    for (const std::int64_t rows : {3, 3, 2, 3}) {
       const Array inputs = make_inputs(def, options, rows, rng);
       const Array labels = make_labels(def, options, rows, rng);
       const ShardOutput want = eager.run(index, inputs, labels);
