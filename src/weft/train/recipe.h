@@ -93,6 +93,7 @@ struct Recipe {
     bool evaluate = true;
     double label_smoothing = 0.0;
     std::int64_t micro_batch = 0;
+    bool capture = false;
     std::string precision = "f32";
     double loss_scale = 1024.0;
     double round_seconds_min = 0.0;

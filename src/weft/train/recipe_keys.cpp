@@ -128,6 +128,9 @@ constexpr RecipeKey kKeys[] = {
      "rmsprop, adadelta: decay of the mean of squared gradients."},
     {"optimizer.weight_decay", WEFT_SLOT(optimizer.weight_decay), 0, 10, "",
      "Weight decay: decoupled (adamw, adafactor, lion, muon) or into the gradient (the others)."},
+    {"run.capture", WEFT_SLOT(run.capture), 0, 1, "",
+     "Record forward and backward once as a graph and replay it with planned memory: the same "
+     "bits as step by step."},
     {"run.evaluate", WEFT_SLOT(run.evaluate), 0, 1, "",
      "Measure loss and accuracy on the test set in a last round that all members share."},
     {"run.global_batch", WEFT_SLOT(run.global_batch), 1, 1 << 20, "",

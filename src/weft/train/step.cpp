@@ -6,6 +6,7 @@
 #include "weft/autograd/backward.h"
 #include "weft/op/loss.h"
 #include "weft/optim/clip.h"
+#include "weft/train/captured_step.h"
 #include "weft/train/precision.h"
 
 namespace weft {
@@ -34,18 +35,28 @@ void compute_piece(const ShardWork& work, const Batch& batch, ShardRange rows,
   work.parts.model.set_step_context(
       {work.parts.seed, work.step, static_cast<std::uint64_t>(work.shard.begin + rows.begin)});
   const Batch piece = rows_of(batch, rows.begin, rows.end);
-  const LowPrecision low(work.parts.model, work.parts.precision);
-  const Tensor logits = LowPrecision::output(work.parts.model.forward(low.input(piece.inputs)));
-  CrossEntropyOptions loss_options;
-  loss_options.reduction = Reduction::kSum;
-  loss_options.scale = work.scale * work.parts.loss_scale;
-  loss_options.label_smoothing = work.parts.label_smoothing;
-  const Tensor loss = cross_entropy(logits, piece.labels, loss_options);
-  BackwardOptions options;
-  options.leaf_gradients = leaves;
-  backward(loss, sink, options);
-  sum.loss += loss.item() / work.parts.loss_scale;
-  sum.correct += static_cast<double>(count_correct(logits.array(), piece.labels));
+  const ShardWorkFunction compute = [&](const Array& inputs, const Array& labels,
+                                        const GradientSink& to) {
+    const LowPrecision low(work.parts.model, work.parts.precision);
+    const Tensor logits = LowPrecision::output(work.parts.model.forward(low.input(inputs)));
+    CrossEntropyOptions loss_options;
+    loss_options.reduction = Reduction::kSum;
+    loss_options.scale = work.scale * work.parts.loss_scale;
+    loss_options.label_smoothing = work.parts.label_smoothing;
+    const Tensor loss = cross_entropy(logits, labels, loss_options);
+    BackwardOptions options;
+    options.leaf_gradients = leaves;
+    backward(loss, to, options);
+    return ShardOutput{loss.array(), logits.array()};
+  };
+  const bool overwrites = leaves == LeafGradients::kOverwrite;
+  const ShardOutput output =
+      work.parts.captured != nullptr
+          ? work.parts.captured->run(piece.inputs, piece.labels,
+                                     overwrites ? "overwrite" : "accumulate", compute, sink)
+          : compute(piece.inputs, piece.labels, sink);
+  sum.loss += output.loss.item() / work.parts.loss_scale;
+  sum.correct += static_cast<double>(count_correct(output.logits, piece.labels));
   sum.samples += static_cast<double>(rows.size());
   sum.labels += static_cast<double>(piece.labels.size());
 }

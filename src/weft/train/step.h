@@ -20,6 +20,8 @@
 
 namespace weft {
 
+class CapturedStep;
+
 // All borrowed.
 struct StepParts {
   Module& model;
@@ -36,6 +38,9 @@ struct StepParts {
   double clip_value = 0;
   DType precision = DType::kF32;
   double loss_scale = 1;  // f16: keeps small gradients in range; a power of two
+  // Borrowed; records the work of a shard and replays it. Null: every step is computed eagerly,
+  // with the same bits.
+  CapturedStep* captured = nullptr;
 };
 
 struct StepReport {

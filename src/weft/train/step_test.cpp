@@ -264,6 +264,22 @@ TEST(Step, FrozenParametersStayAndTheOthersLearn) {
             fresh->arena().parameter(2).to_vector<float>());
 }
 
+TEST(Step, CapturedStepsHaveTheBitsOfEagerOnes) {
+  Recipe recipe = text_recipe("char_gpt");
+  recipe.run.steps = 6;
+  for (const bool text : {true, false}) {
+    if (!text) recipe = small_recipe("cnn");
+    recipe.run.steps = 6;
+    recipe.model.dropout = true;
+    recipe.run.micro_batch = text ? 4 : 0;
+    recipe.run.capture = false;
+    const auto eager = train(recipe, 2);
+    recipe.run.capture = true;
+    const auto captured = train(recipe, 2);
+    EXPECT_EQ(captured->digest(), eager->digest()) << recipe.model.name;
+  }
+}
+
 TEST(Step, CountsTokensThatWerePredictedRight) {
   const Array logits =
       Array::from(std::vector<float>{0, 1, 2, 5, 1, 2, 0, 9, 2, 3, 2, 1}, {2, 2, 3});

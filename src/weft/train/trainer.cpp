@@ -67,6 +67,7 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const Recipe& recipe, const DataP
   trainer->learning_rate_ = optimizer.learning_rate;
   WEFT_TRY_ASSIGN(trainer->optimizer_, make_optimizer(optimizer, trainer->arena_));
   freeze(optimizer.groups, *trainer->model_);
+  if (recipe.run.capture) trainer->captured_ = std::make_unique<CapturedStep>();
   WEFT_TRY(trainer->open_training_data(std::move(data)));
   return trainer;
 }
@@ -104,7 +105,8 @@ StepParts Trainer::parts() {
           recipe_.optimizer.clip_norm,
           recipe_.optimizer.clip_value,
           precision_dtype(recipe_.run.precision),
-          recipe_.run.precision == "f16" ? recipe_.run.loss_scale : 1.0};
+          recipe_.run.precision == "f16" ? recipe_.run.loss_scale : 1.0,
+          captured_.get()};
 }
 
 bool Trainer::is_evaluation(Round round) const {

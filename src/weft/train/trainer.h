@@ -18,6 +18,7 @@
 #include "weft/nn/module.h"
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
+#include "weft/train/captured_step.h"
 #include "weft/train/recipe.h"
 #include "weft/train/step.h"
 
@@ -88,6 +89,7 @@ class Trainer {
   std::optional<double> characters_per_token_;
   BatchOptions evaluation_options_;
   std::optional<Dataset> test_;
+  std::unique_ptr<CapturedStep> captured_;  // null: steps are computed eagerly
 };
 
 }  // namespace weft
