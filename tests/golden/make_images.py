@@ -4,13 +4,15 @@
 usage: make_images.py [DIRECTORY]     (default: the folder of this script)
 
 As ops.safetensors: CASE/inputI, CASE/output, CASE/weights (of the output, for a gradient) and
-CASE/gradientI.
+CASE/gradientI. And resnet.safetensors: the loss of one step of ResNet-9 and ResNet-18 on closed-form
+weights and images, and the norms of the gradients of all parameters, computed in f64.
 """
 import pathlib
 import sys
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from make_golden import values, write_safetensors
 
@@ -71,6 +73,84 @@ def cases():
     }
 
 
+def stage(inputs, outputs, pool=False):
+    layers = [nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs),
+              nn.ReLU()]
+    return nn.Sequential(*layers, *([nn.MaxPool2d(2)] if pool else []))
+
+
+class ResNet9(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.p, self.l1 = stage(3, 64), stage(64, 128, True)
+        self.r1 = nn.Sequential(stage(128, 128), stage(128, 128))
+        self.l2, self.l3 = stage(128, 256, True), stage(256, 512, True)
+        self.r3 = nn.Sequential(stage(512, 512), stage(512, 512))
+        self.fc = nn.Linear(512, 10)
+
+    def forward(self, x):
+        x = self.l1(self.p(x))
+        x = self.l3(self.l2(x + self.r1(x)))
+        return self.fc((x + self.r3(x)).amax((2, 3)))
+
+
+class Block(nn.Module):
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outputs)
+        if stride != 1 or inputs != outputs:
+            self.downsample = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False),
+                                            nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        shortcut = self.downsample(x) if hasattr(self, "downsample") else x
+        return F.relu(self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x))))) + shortcut)
+
+
+class ResNet18(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64)
+        widths = [64, 64, 128, 256, 512]
+        for i in range(1, 5):
+            blocks = [Block(widths[i - 1], widths[i], 1 if i == 1 else 2),
+                      Block(widths[i], widths[i], 1)]
+            setattr(self, f"layer{i}", nn.Sequential(*blocks))
+        self.fc = nn.Linear(512, 10)
+
+    def forward(self, x):
+        x = F.relu(self.bn1(self.conv1(x)))
+        for i in range(1, 5):
+            x = getattr(self, f"layer{i}")(x)
+        return self.fc(x.mean((2, 3)))
+
+
+def waves(shape, offset):
+    """sin(i^2 mod 9973 + offset): the values of golden_resnet_test's fill()."""
+    i = torch.arange(torch.Size(shape).numel(), dtype=torch.int64)
+    return torch.sin((i * i % 9973).double() + offset).reshape(shape).float().double()
+
+
+def make_resnet(path):
+    tensors = {}
+    for name, model in {"resnet9": ResNet9(), "resnet18": ResNet18()}.items():
+        model = model.double()
+        for index, parameter in enumerate(model.parameters()):
+            fan = parameter[0].numel() if parameter.dim() > 1 else 4
+            level = 1.0 if parameter.dim() == 1 else 0.0
+            scale = (3.0 / fan) ** 0.5 if parameter.dim() > 1 else 0.25
+            parameter.data = (waves(parameter.shape, index) * scale + level).float().double()
+        loss = F.cross_entropy(model(waves((4, 3, 32, 32), 100)), torch.arange(4))
+        loss.backward()
+        norms = [parameter.grad.norm() for parameter in model.parameters()]
+        tensors[f"{name}/loss"] = loss.detach()
+        tensors[f"{name}/gradient_norms"] = torch.stack(norms)
+    write_safetensors(path, tensors)
+
+
 def main():
     torch.manual_seed(3)
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
@@ -97,6 +177,7 @@ def main():
     norm.eval()
     tensors["running/evaluated"] = norm(tensors["running/x0"])
     write_safetensors(folder / "images.safetensors", tensors)
+    make_resnet(folder / "resnet.safetensors")
 
 
 if __name__ == "__main__":
