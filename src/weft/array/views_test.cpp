@@ -42,7 +42,7 @@ std::vector<int> axes_of(const std::string& text) {
   return axes;
 }
 
-Array apply(const Array& view, const std::string& step) {
+Array apply_step(const Array& view, const std::string& step) {
   const std::string rest = step.substr(1);
   const auto numbers = numbers_of(rest);
   const auto axis = [&](std::size_t i) { return static_cast<int>(numbers[i].value()); };
@@ -101,7 +101,7 @@ TEST(Views, ChainsAgreeWithNumPy) {
     ASSERT_EQ(fields.size(), 5U);
     const Array base = counting(shape_of(fields[0]), 0);
     Array view = base;
-    for (const std::string& step : fields_of(fields[1], ';')) view = apply(view, step);
+    for (const std::string& step : fields_of(fields[1], ';')) view = apply_step(view, step);
     ASSERT_EQ(view.shape(), shape_of(fields[2]));
     ASSERT_EQ(hash_of(view), std::stoull(fields[3]));
     ASSERT_EQ(hash_of(view.clone()), std::stoull(fields[3]));

@@ -221,6 +221,11 @@ TEST_F(RowBuilds, ReductionsSoftmaxAndDropoutAgreeInEveryBit) {
   expect_same(kCount, [&](const RowKernels& kernels, float* out) {
     kernels.affine[0](x.data(), {0.3, -0.7}, out, kCount);
   });
+  expect_same(6'400, [&](const RowKernels& kernels, float* out) {
+    std::vector<std::uint32_t> words(6'400);
+    kernels.random_words({9, {3, 4}}, (1ULL << 32U) - 160, words.data(), 6'400);
+    kernels.normal(words.data(), out, 6'400);
+  });
   expect_same(kCount, [&](const RowKernels& kernels, float* out) {
     kernels.dropout[0]({3, {1, 2}, 0x40000000U, 1.25}, x.data(), out, 5, kCount);
   });
