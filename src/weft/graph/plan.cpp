@@ -1,10 +1,10 @@
 // Places for buffers in one block of memory, so that those alive at once do not overlap.
 //
 // IMPLEMENTATION: Pisarchyk, Lee, "Efficient memory management for deep neural net inference",
-// arXiv:2001.03288, 2020, "greedy by size for offset calculation": the largest buffer first, each in
-// the smallest gap that holds it among the placed ones whose lifetimes meet its own. O(n^2) in the
-// number of buffers, once a capture. Before that, the result of an elementwise node takes over the
-// memory of an operand that ends there.
+// arXiv:2001.03288, 2020, "greedy by size for offset calculation": the largest buffer first, each
+// in the smallest gap that holds it among the placed ones whose lifetimes meet its own. O(n^2) in
+// the number of buffers, once a capture. Before that, the result of an elementwise node takes over
+// the memory of an operand that ends there.
 #include <algorithm>
 #include <limits>
 #include <numeric>
