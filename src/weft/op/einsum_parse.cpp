@@ -114,10 +114,10 @@ void check_result(const EinsumPlan& plan, std::string_view term) {
 
 }  // namespace
 
-std::int64_t EinsumPlan::product(LabelSet labels) const {
-  std::int64_t count = 1;
+double EinsumPlan::product(LabelSet labels) const {
+  double count = 1;
   for (std::size_t label = 0; label < lengths.size(); ++label) {
-    if ((labels >> label & 1) != 0) count *= lengths[label];
+    if ((labels >> label & 1) != 0) count *= static_cast<double>(lengths[label]);
   }
   return count;
 }
@@ -188,8 +188,8 @@ class OrderSearch {
     for (unsigned left = (set - 1) & set; left != 0; left = (left - 1) & set) {
       const unsigned right = set & ~left;
       if (left < right) continue;
-      const double cost = best_[left].cost + best_[right].cost +
-                          static_cast<double>(plan_.product(kept(left) | kept(right)));
+      const double cost =
+          best_[left].cost + best_[right].cost + plan_.product(kept(left) | kept(right));
       if (cost < best_[set].cost) best_[set] = {cost, left};
     }
   }

@@ -21,7 +21,8 @@ struct EinsumPlan {
   Labels result;
   std::vector<std::int64_t> lengths;  // by label: its length, 1 only if it is 1 everywhere
 
-  std::int64_t product(LabelSet labels) const;
+  // Of their lengths; a float, as the union of many labels may be beyond any integer.
+  double product(LabelSet labels) const;
 };
 
 // Throws std::invalid_argument "[einsum] ..." on an equation that says nothing or does not fit.

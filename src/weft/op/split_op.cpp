@@ -27,7 +27,10 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& leng
   std::vector<Array> parts;
   std::int64_t end = 0;
   for (const std::int64_t length : lengths) {
-    if (length < 0) throw_operand("split", "lengths of 0 or more", std::to_string(length));
+    if (length < 0 || length > x.dim(at) - end) {
+      throw_operand("split", "lengths of 0 or more that sum to " + std::to_string(x.dim(at)),
+                    std::to_string(length) + " after " + std::to_string(end));
+    }
     parts.push_back(whole.slice(at, end, end + length));
     end += length;
   }
