@@ -21,10 +21,10 @@ class SqueezeExcitation : public weft::Module {
  public:
   // `reduction` divides the channels in the middle.
   SqueezeExcitation(std::int64_t channels, std::int64_t reduction)
-      : shrink_(register_part("fc1",
-                              std::make_unique<weft::Linear>(channels, channels / reduction))),
-        grow_(register_part("fc2",
-                            std::make_unique<weft::Linear>(channels / reduction, channels))) {}
+      : shrink_(
+            register_part("fc1", std::make_unique<weft::Linear>(channels, channels / reduction))),
+        grow_(
+            register_part("fc2", std::make_unique<weft::Linear>(channels / reduction, channels))) {}
 
   // x [N, C, H, W] -> the same shape.
   Tensor forward(const Tensor& x) override {

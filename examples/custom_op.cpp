@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "weft/array/launch.h"
 #include "weft/array/print.h"
 #include "weft/autograd/backward.h"
 #include "weft/autograd/gradcheck.h"

@@ -68,9 +68,9 @@ int main(int argc, char** argv) {
   const std::string text = argc > 1 ? need(weft::read_text(argv[1])) : std::string(kRhyme);
   const auto tokenizer = need(weft::make_tokenizer("character", text));
   const std::vector<std::int32_t> tokens = need(tokenizer->encode(text));
-  const auto train = std::make_shared<const weft::Dataset>(need(weft::make_token_dataset(
-      "text", weft::pack_tokens(tokens, tokenizer->vocabulary()), tokenizer->vocabulary(),
-      kContext)));
+  const auto train = std::make_shared<const weft::Dataset>(
+      need(weft::make_token_dataset("text", weft::pack_tokens(tokens, tokenizer->vocabulary()),
+                                    tokenizer->vocabulary(), kContext)));
   const auto loader = need(weft::BatchLoader::make(
       train, {.seed = 1, .batch_size = 8, .order = weft::SampleOrder::kRandom}));
 

@@ -50,8 +50,8 @@ int main() {
   const auto model = need(weft::make_model("mlp", {.hidden_units = 32, .height = 12, .width = 12}));
   weft::ParameterArena arena(model->layout());
   model->bind(arena);  // all parameters in one buffer, all gradients in another
-  const auto optimizer = need(weft::make_optimizer(
-      {.name = "adamw", .learning_rate = 0.003, .weight_decay = 0.01}, arena));
+  const auto optimizer = need(
+      weft::make_optimizer({.name = "adamw", .learning_rate = 0.003, .weight_decay = 0.01}, arena));
 
   const int epochs = 3;
   const std::int64_t steps = epochs * loader->steps_per_epoch();

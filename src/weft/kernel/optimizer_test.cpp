@@ -154,19 +154,35 @@ TEST(OptimizerLoops, HaveTheSameBitsOnEveryInstructionSet) {
     constexpr std::int64_t kSize = kRows * kColumns;
     std::vector<float> p = random(kSize, 1);
     const std::vector<float> g = random(kSize, 2);
-    std::vector<float> a(kSize, 0.3F);
-    std::vector<float> b(kSize, 0.2F);
-    std::vector<float> c(kSize, 0.1F);
+    std::vector<float> a;
+    std::vector<float> b;
+    std::vector<float> c;
+    std::vector<float> seen;
+    // Keeps what a loop has left in the states and gives the next one states that are not negative.
+    const auto next = [&] {
+      for (std::vector<float>* values : {&a, &b, &c}) {
+        seen.insert(seen.end(), values->begin(), values->end());
+      }
+      a.assign(kSize, 0.3F);
+      b.assign(kSize, 0.2F);
+      c.assign(kSize, 0.1F);
+    };
+    next();
     AdamPass adam = {g.data(), a.data(), b.data(), p.data(), 0.9F, 0.1F, 0.99F,
                      0.01F,    0.1F,     0.5F,     1e-8F,    0.1F, 0.9F};
     loops->amsgrad({adam, c.data()}, 0, kSize);
+    next();
     loops->adagrad({g.data(), a.data(), p.data(), 0.1F, 1e-8F, 0.1F}, 0, kSize);
+    next();
     loops->rms_prop(
         {g.data(), a.data(), b.data(), c.data(), p.data(), 0.1F, 0.9F, 0.1F, 0.9F, 1e-3F, 0.1F}, 0,
         kSize);
+    next();
     loops->adadelta({g.data(), a.data(), c.data(), p.data(), 0.1F, 0.9F, 0.1F, 1e-6F, 0.1F}, 0,
                     kSize);
+    next();
     loops->lion({g.data(), a.data(), p.data(), 0.1F, 0.9F, 0.1F, 0.99F, 0.01F, 0.9F}, 0, kSize);
+    next();
     const FactoredPass factored = {g.data(), a.data(), b.data(), kColumns};
     loops->factored_update(factored, 0.9F, p.data(), 0, kRows);
     std::vector<double> sums(kColumns);
@@ -174,9 +190,10 @@ TEST(OptimizerLoops, HaveTheSameBitsOnEveryInstructionSet) {
     sums.push_back(loops->scaled_squares(factored, 5));
     sums.push_back(loops->sum_of_squares(p.data(), 0, kSize));
     loops->product({p.data(), g.data(), c.data(), kColumns, kRows, 1.5F, 0.5F}, 0, 37);
-    for (std::vector<float>* values : {&a, &b, &c})
-      p.insert(p.end(), values->begin(), values->end());
+    next();
+    p.insert(p.end(), seen.begin(), seen.end());
     for (const double sum : sums) p.push_back(static_cast<float>(sum));
+    for (const float value : p) ASSERT_TRUE(std::isfinite(value));
     results.push_back(p);
   }
   EXPECT_EQ(results[0], results[1]);
