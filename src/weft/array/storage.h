@@ -41,7 +41,7 @@ class Storage {
   // keeps a version can tell later that the bytes are no longer those it saw.
   std::uint64_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
-  // The same for a write that can be blamed: bytes [begin, end) were written by `writer`, a literal.
+  // The same for a write that can be blamed: `writer`, a literal, wrote bytes [begin, end).
   void note_write(std::size_t begin, std::size_t end, const char* writer);
   // Who noted a write of bytes [begin, end) since `version`; null if no one. Only the last
   // kWritesKept notes are known. The owner's thread.

@@ -97,7 +97,7 @@ struct Walk {
 
   std::int64_t gates() const { return gate_count(run.cell) * width; }
   // The time of step `index` in the order of the run.
-  std::int64_t time(std::int64_t index) const { return run.reverse ? steps - 1 - index : index; }
+  std::int64_t time_at(std::int64_t index) const { return run.reverse ? steps - 1 - index : index; }
   // Where the state before and after time t lies.
   std::int64_t before(std::int64_t t) const { return run.reverse ? t + 1 : t; }
   std::int64_t after(std::int64_t t) const { return run.reverse ? t : t + 1; }
@@ -161,7 +161,7 @@ struct ForwardPass {
     const bool gru = walk.run.cell == RecurrentCell::kGru;
     std::vector<T> sums(gru ? static_cast<std::size_t>((end - begin) * walk.gates()) : 0);
     for (std::int64_t index = 0; index < walk.steps; ++index) {
-      const std::int64_t t = walk.time(index);
+      const std::int64_t t = walk.time_at(index);
       T* const gate = gates + walk.row(t, begin) * walk.gates();
       product.run(end - begin, hidden + walk.row(walk.before(t), begin) * walk.width,
                   gru ? Sums<T>{sums.data(), walk.gates(), false, hidden_bias}
@@ -278,7 +278,7 @@ struct BackwardPass {
 
   void rows(std::int64_t begin, std::int64_t end) const {
     for (std::int64_t index = walk.steps - 1; index >= 0; --index) {
-      const std::int64_t t = walk.time(index);
+      const std::int64_t t = walk.time_at(index);
       for (std::int64_t n = begin; n < end; ++n) row(t, n);
       product.run(end - begin, hidden_sums + walk.row(t, begin) * walk.gates(),
                   {hidden_gradient + begin * walk.width, walk.width, true, nullptr});

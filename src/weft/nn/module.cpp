@@ -158,8 +158,8 @@ void Module::replace_parameters(const std::vector<Tensor>& tensors) {
     *entry.parameter = tensors[used++];
   });
   if (used != tensors.size()) {
-    throw std::invalid_argument(fmt::format("[replace_parameters] expected {} tensors, got {}",
-                                            used, tensors.size()));
+    throw std::invalid_argument(
+        fmt::format("[replace_parameters] expected {} tensors, got {}", used, tensors.size()));
   }
 }
 
