@@ -13,10 +13,12 @@
 
 namespace weft {
 namespace {
+#include "weft/kernel/cpu/math.inc"
+using Real = float;
 #include "weft/kernel/cpu/gate_loops.inc"
 }  // namespace
 
-const GateLoops<float> kGateLoopsAvx2 = WEFT_GATE_LOOPS(float);
+const GateLoops<float> kGateLoopsAvx2 = WEFT_GATE_LOOPS;
 
 }  // namespace weft
 

@@ -4,11 +4,22 @@
 
 namespace weft {
 namespace {
+#include "weft/kernel/cpu/math.inc"
+namespace single {
+using Real = float;
 #include "weft/kernel/cpu/gate_loops.inc"
+constexpr GateLoops<float> kLoops = WEFT_GATE_LOOPS;
+}  // namespace single
+#undef WEFT_GATE_LOOPS
+namespace wide {
+using Real = double;
+#include "weft/kernel/cpu/gate_loops.inc"
+constexpr GateLoops<double> kLoops = WEFT_GATE_LOOPS;
+}  // namespace wide
 }  // namespace
 
-const GateLoops<float> kGateLoopsGeneric = WEFT_GATE_LOOPS(float);
-const GateLoops<double> kGateLoopsDouble = WEFT_GATE_LOOPS(double);
+const GateLoops<float> kGateLoopsGeneric = single::kLoops;
+const GateLoops<double> kGateLoopsDouble = wide::kLoops;
 
 template <>
 const GateLoops<float>& gate_loops<float>() {
