@@ -6,8 +6,10 @@
 #include "weft/autograd/node.h"
 #include "weft/kernel/attention.h"
 #include "weft/kernel/dropout.h"
+#include "weft/op/arithmetic.h"
 #include "weft/op/attention.h"
 #include "weft/op/attention_run.h"
+#include "weft/op/composed.h"
 #include "weft/op/dropout.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
@@ -80,6 +82,14 @@ Array attention_stream(const AttentionOptions& options) {
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options) {
   check(q, k, v, options);
+  if (size_of(q.dtype()) < sizeof(float)) {
+    AttentionOptions wider = options;
+    if (wider.mask.defined() && wider.mask.dtype() != DType::kBool) {
+      wider.mask = wider.mask.to(DType::kF32);
+    }
+    const auto wide = [](const Tensor& x) { return cast(x, DType::kF32); };
+    return cast(attention(wide(q), wide(k), wide(v), wider), q.dtype());
+  }
   Saved saved{by_token(q.array()), by_token(k.array()), by_token(v.array()), {}, {}, {}, {}};
   if (options.mask.defined()) {
     saved.mask = options.mask.strided().expand({q.dim(0), q.dim(1), q.dim(2), k.dim(2)});
@@ -88,15 +98,22 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
   saved.stream = attention_stream(options);
   saved.result = attention_forward(saved.q, saved.k, saved.v, saved.mask, saved.stream, saved.run);
   Array y = saved.result.output.transpose(1, 2);
-  return record("attention", std::move(y), {&q, &k, &v},
-                [saved = std::move(saved)](const Array& dy, const InputGradients& dx) {
-                  const AttentionGradient gradient =
-                      attention_backward(saved.q, saved.k, saved.v, saved.mask, saved.stream,
-                                         saved.run, saved.result, by_token(dy));
-                  if (dx.needs(0)) dx.add(0, gradient.q.transpose(1, 2));
-                  if (dx.needs(1)) dx.add(1, gradient.k.transpose(1, 2));
-                  if (dx.needs(2)) dx.add(2, gradient.v.transpose(1, 2));
-                });
+  const Composition compose = attention_composition(saved.mask, saved.stream, saved.run);
+  return record(
+      "attention", std::move(y), {&q, &k, &v},
+      [saved](const Array& dy, const InputGradients& dx) {
+        const AttentionGradient gradient =
+            attention_backward(saved.q, saved.k, saved.v, saved.mask, saved.stream, saved.run,
+                               saved.result, by_token(dy));
+        if (dx.needs(0)) dx.add(0, gradient.q.transpose(1, 2));
+        if (dx.needs(1)) dx.add(1, gradient.k.transpose(1, 2));
+        if (dx.needs(2)) dx.add(2, gradient.v.transpose(1, 2));
+      },
+      [compose, q = saved.q, k = saved.k, v = saved.v](const Tensor& dy,
+                                                       const TensorGradients& dx) {
+        const Array values[] = {q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)};
+        add_composed_gradients(compose, values, dy, dx);
+      });
 }
 
 // One query after another, all keys; factors of the dropout come from the dropout op.

@@ -1,10 +1,12 @@
 // packed_attention: attention on the queries, keys and values of one array.
 #include "weft/autograd/node.h"
 #include "weft/kernel/attention.h"
+#include "weft/op/arithmetic.h"
 #include "weft/op/attention.h"
 #include "weft/op/attention_run.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
+#include "weft/op/shape.h"
 
 namespace weft {
 namespace {
@@ -28,6 +30,9 @@ void check(const Tensor& qkv, const AttentionHeads& heads, const AttentionOption
 Tensor packed_attention(const Tensor& qkv, const AttentionHeads& heads,
                         const AttentionOptions& options) {
   check(qkv, heads, options);
+  if (size_of(qkv.dtype()) < sizeof(float)) {
+    return cast(packed_attention(cast(qkv, DType::kF32), heads, options), qkv.dtype());
+  }
   const Array dense = qkv.array().strided().contiguous();
   const PackedHeads packed{heads.heads, heads.kv_heads};
   const std::int64_t width = qkv.dim(2) / (heads.heads + 2 * heads.kv_heads);
@@ -35,11 +40,25 @@ Tensor packed_attention(const Tensor& qkv, const AttentionHeads& heads,
   const Array stream = attention_stream(options);
   const AttentionResult result = packed_attention_forward(dense, packed, stream, run);
   Array y = result.output.reshape({qkv.dim(0), qkv.dim(1), heads.heads * width});
-  return record("packed_attention", std::move(y), {&qkv},
-                [dense, packed, stream, run, result](const Array& dy, const InputGradients& dx) {
-                  const Array rows = dy.strided().contiguous().reshape(result.output.shape());
-                  dx.add(0, packed_attention_backward(dense, packed, stream, run, result, rows));
-                });
+  return record(
+      "packed_attention", std::move(y), {&qkv},
+      [dense, packed, stream, run, result](const Array& dy, const InputGradients& dx) {
+        const Array rows = dy.strided().contiguous().reshape(result.output.shape());
+        dx.add(0, packed_attention_backward(dense, packed, stream, run, result, rows));
+      },
+      [dense, heads, width, stream, run](const Tensor& dy, const TensorGradients& dx) {
+        const Composition attend = attention_composition(Array(), stream, run);
+        const auto compose = [&](const std::vector<Tensor>& in) {
+          const auto part = [&](std::int64_t first, std::int64_t count) {
+            const Tensor columns = slice(in[0], 2, first * width, (first + count) * width);
+            return transpose(reshape(columns, {in[0].dim(0), in[0].dim(1), count, width}), 1, 2);
+          };
+          const Tensor attended = attend({part(0, heads.heads), part(heads.heads, heads.kv_heads),
+                                          part(heads.heads + heads.kv_heads, heads.kv_heads)});
+          return reshape(transpose(attended, 1, 2), dy.shape());
+        };
+        add_composed_gradients(compose, {&dense, 1}, dy, dx);
+      });
 }
 
 // Copies heads [first, first + count) out of qkv to [B, count, T, D].

@@ -5,7 +5,8 @@
 // weights are [G width, inputs] and [G width, width], the biases [G width]; names and formulas as
 // in PyTorch. The result is the hidden state after each step, [T, N, width]; what the options ask
 // for stands behind it on the first axis.
-// No second gradients. Fails: std::invalid_argument where shapes or types do not fit.
+// bf16 and f16 are computed in f32 and rounded at the end. Fails:
+// std::invalid_argument where shapes or types do not fit.
 #pragma once
 
 #include "weft/autograd/tensor.h"

@@ -6,6 +6,7 @@
 #include "weft/autograd/node.h"
 #include "weft/kernel/linear.h"
 #include "weft/kernel/matmul.h"
+#include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 
 namespace weft {
@@ -125,6 +126,17 @@ Tensor recurrent_layer(const char* op, RecurrentCell cell, const Tensor& x,
                        const RecurrentParameters& parameters, const RecurrentState& first,
                        const RecurrentOptions& options) {
   check(op, cell, x, parameters, first, options);
+  if (size_of(x.dtype()) < sizeof(float)) {
+    const auto wide = [](const Tensor& tensor) {
+      return tensor.defined() ? cast(tensor, DType::kF32) : tensor;
+    };
+    const RecurrentParameters wider = {wide(parameters.input_weight),
+                                       wide(parameters.hidden_weight), wide(parameters.input_bias),
+                                       wide(parameters.hidden_bias)};
+    return cast(
+        recurrent_layer(op, cell, wide(x), wider, {wide(first.hidden), wide(first.cell)}, options),
+        x.dtype());
+  }
   Saved saved;
   saved.run = {cell, options.reverse};
   saved.with_state = options.with_state;
@@ -147,10 +159,15 @@ Tensor recurrent_layer(const char* op, RecurrentCell cell, const Tensor& x,
                                                &parameters.hidden_bias,
                                                &first.hidden,
                                                &first.cell};
-  return record(op, std::move(y), std::span<const Tensor* const>(inputs),
-                [saved = std::move(saved)](const Array& dy, const InputGradients& dx) {
-                  run_backward(saved, dy, dx);
-                });
+  return record(
+      op, std::move(y), std::span<const Tensor* const>(inputs),
+      [saved](const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); },
+      [run = saved.run, with_state = saved.with_state, in = saved.inputs](
+          const Tensor& dy, const TensorGradients& dx) {
+        const Array values[] = {in.x,           in.input_weight, in.hidden_weight, in.input_bias,
+                                in.hidden_bias, in.first_hidden, in.first_cell};
+        add_composed_gradients(recurrent_composition(run, with_state, in.lengths), values, dy, dx);
+      });
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weft/kernel/recurrent.h"
+#include "weft/op/composed.h"
 #include "weft/op/op_def.h"
 #include "weft/op/recurrent.h"
 
@@ -14,6 +15,9 @@ namespace weft {
 Tensor recurrent_layer(const char* op, RecurrentCell cell, const Tensor& x,
                        const RecurrentParameters& parameters, const RecurrentState& first,
                        const RecurrentOptions& options);
+
+// The same out of smaller operations, of x, the weights, the biases, the first state and cell.
+Composition recurrent_composition(const RecurrentRun& run, bool with_state, const Array& lengths);
 
 // With and without biases, first states, lengths; both directions; odd, one and no element.
 std::vector<OpSample> recurrent_samples(const char* op, RecurrentCell cell);

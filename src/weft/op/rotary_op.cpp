@@ -4,6 +4,7 @@
 
 #include "weft/autograd/node.h"
 #include "weft/kernel/rotary.h"
+#include "weft/op/arithmetic.h"
 #include "weft/op/attention.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
@@ -27,6 +28,9 @@ Tensor rotary(const Tensor& x, const RotaryOptions& options) {
   check_floating("rotary", x);
   if (x.ndim() != 4 || x.dim(3) % 2 != 0) {
     throw_operand("rotary", "[B, T, heads, D] with an even D", to_string(x.shape()));
+  }
+  if (size_of(x.dtype()) < sizeof(float)) {
+    return cast(rotary(cast(x, DType::kF32), options), x.dtype());
   }
   return turned(x, {options.base, options.first_place, false});
 }
