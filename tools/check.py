@@ -206,8 +206,8 @@ def parse(arguments):
                         help="only the ctests of the release build whose name contains NAME")
     parser.add_argument("--stage", action="append", choices=list(STAGES),
                         help="only this stage; may be given several times")
-    parser.add_argument("--tidy-minutes", type=float, default=8.0,
-                        help="clang-tidy stops after so many minutes (default 8)")
+    parser.add_argument("--tidy-minutes", type=float, default=5.0,
+                        help="clang-tidy stops after so many minutes (default 5)")
     return parser.parse_args(arguments)
 
 
