@@ -37,6 +37,7 @@ class Recomputing {
 
 using Captures = std::vector<std::function<StateSnapshot()>>;
 Guarded<Captures>& captures() {
+  // Never destroyed: layers may register late. NOLINTNEXTLINE(*-avoid-non-const-global-variables)
   static auto& all = *new Guarded<Captures>();
   return all;
 }

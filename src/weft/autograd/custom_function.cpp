@@ -62,11 +62,12 @@ bool FunctionContext::needs(int index) const {
 }
 
 Tensor apply_context(
-    const char* name, std::shared_ptr<FunctionContext> context, const Tensor& output,
-    std::vector<const Tensor*> inputs,
-    std::function<std::vector<Tensor>(const FunctionContext&, const Tensor&)> backward) {
+    const char* name, const std::shared_ptr<FunctionContext>& context, const Tensor& output,
+    const std::vector<const Tensor*>& inputs,
+    const std::function<std::vector<Tensor>(const FunctionContext&, const Tensor&)>& backward) {
   context->relate(output.array(), inputs);
   std::vector<Like> likes;
+  likes.reserve(inputs.size());
   for (const Tensor* input : inputs) {
     likes.push_back(input->defined() ? Like{input->shape(), input->dtype()} : Like{});
   }

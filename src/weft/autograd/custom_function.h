@@ -51,9 +51,9 @@ class FunctionContext {
 
  private:
   friend Tensor apply_context(
-      const char* name, std::shared_ptr<FunctionContext> context, const Tensor& output,
-      std::vector<const Tensor*> inputs,
-      std::function<std::vector<Tensor>(const FunctionContext&, const Tensor&)> backward);
+      const char* name, const std::shared_ptr<FunctionContext>& context, const Tensor& output,
+      const std::vector<const Tensor*>& inputs,
+      const std::function<std::vector<Tensor>(const FunctionContext&, const Tensor&)>& backward);
   static constexpr int kOutput = -1;
   static constexpr int kOther = -2;
   struct Saved {
@@ -70,9 +70,9 @@ class FunctionContext {
 
 // For apply(): gives `output` a history that calls `backward`.
 Tensor apply_context(
-    const char* name, std::shared_ptr<FunctionContext> context, const Tensor& output,
-    std::vector<const Tensor*> inputs,
-    std::function<std::vector<Tensor>(const FunctionContext&, const Tensor&)> backward);
+    const char* name, const std::shared_ptr<FunctionContext>& context, const Tensor& output,
+    const std::vector<const Tensor*>& inputs,
+    const std::function<std::vector<Tensor>(const FunctionContext&, const Tensor&)>& backward);
 
 namespace internal {
 inline void collect_tensor(std::vector<const Tensor*>& tensors, const Tensor& tensor) {
@@ -93,8 +93,7 @@ Tensor apply(const Arguments&... arguments) {
   }
   std::vector<const Tensor*> inputs;
   (internal::collect_tensor(inputs, arguments), ...);
-  return apply_context(Function::kName, std::move(context), output, std::move(inputs),
-                       Function::backward);
+  return apply_context(Function::kName, context, output, inputs, Function::backward);
 }
 
 // What the backward of custom_function() gets.

@@ -312,6 +312,7 @@ std::vector<Tensor> record_many(const char* name, std::vector<Array> outputs,
   }
   if (!grad_enabled() || !internal::any_requires_grad(inputs)) {
     std::vector<Tensor> plain;
+    plain.reserve(outputs.size());
     for (Array& output : outputs) plain.emplace_back(std::move(output));
     return plain;
   }
