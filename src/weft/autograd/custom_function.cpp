@@ -121,7 +121,7 @@ Tensor custom_function(
   }
   context->save(output);
   return apply_context(
-      name, std::move(context), output, std::move(pointers),
+      name, context, output, pointers,
       [backward, count = inputs.size()](const FunctionContext& saved, const Tensor& dy) {
         CustomBackward values;
         for (std::size_t i = 0; i < count; ++i) {
