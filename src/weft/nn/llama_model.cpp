@@ -42,28 +42,9 @@ class Transformer : public Module {
   Module* norm_;
 };
 
-class Llama : public CausalLanguageModel {
- public:
-  explicit Llama(const ModelOptions& options) {
-    const TextModelShape shape = text_model_shape("llama", options);
-    body_ = &static_cast<Transformer&>(
-        register_part("model", std::make_unique<Transformer>(shape, options)));
-    head_ =
-        &register_part("lm_head", std::make_unique<Linear>(shape.width, shape.vocabulary, false));
-  }
-  Tensor forward(const Tensor& tokens) override { return head_->forward(body_->forward(tokens)); }
-  Tensor forward_cached(const Tensor& tokens, TextCache& cache) override {
-    const NoGrad no_grad;
-    return head_->forward(body_->forward_cached(tokens, cache));
-  }
-
- private:
-  Transformer* body_;
-  Module* head_;
-};
-
 std::unique_ptr<Module> make(const ModelOptions& options) {
-  return std::make_unique<Llama>(options);
+  return std::make_unique<HeadedLanguageModel<Transformer>>(
+      "model", text_model_shape("llama", options), options);
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/nn/embedding.h"
 #include "weft/nn/language_model.h"
+#include "weft/nn/linear.h"
 #include "weft/nn/transformer.h"
 #include "weft/nn/zoo.h"
 
@@ -40,6 +42,29 @@ class BlockList : public Module {
  private:
   bool recompute_;
   std::vector<TransformerBlock*> blocks_;
+};
+
+// A body and, behind it, the linear layer "lm_head" that gives logits.
+template <class Body>
+class HeadedLanguageModel : public CausalLanguageModel {
+ public:
+  HeadedLanguageModel(std::string body_name, const TextModelShape& shape,
+                      const ModelOptions& options) {
+    auto body = std::make_unique<Body>(shape, options);
+    body_ = body.get();
+    register_part(std::move(body_name), std::move(body));
+    head_ =
+        &register_part("lm_head", std::make_unique<Linear>(shape.width, shape.vocabulary, false));
+  }
+  Tensor forward(const Tensor& tokens) override { return head_->forward(body_->forward(tokens)); }
+  Tensor forward_cached(const Tensor& tokens, TextCache& cache) override {
+    const NoGrad no_grad;
+    return head_->forward(body_->forward_cached(tokens, cache));
+  }
+
+ private:
+  Body* body_;
+  Module* head_;
 };
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// min: the smallest value over any axes; equal smallest values share the gradient. argmax, argmin:
-// where the extreme stands, which has no gradient.
+// max, min: the largest and smallest value over any axes; equal extremes share the gradient.
+// argmax, argmin: where the extreme stands, which has no gradient.
 #include <algorithm>
 
 #include "weft/autograd/node.h"
@@ -14,10 +14,29 @@
 namespace weft {
 namespace {
 
-// The part of the minimum's gradient that each value of x gets: equal ones share it.
-Array shares_of(const Array& x, const Array& smallest, AxisMask mask) {
-  const Array hits = binary(BinaryOp::kEqual, x, smallest);
+// The part of its extreme's gradient that each value of x gets: equal ones share it.
+Array shares_of(const Array& x, const Array& extreme, AxisMask mask) {
+  const Array hits = binary(BinaryOp::kEqual, x, extreme);
   return binary(BinaryOp::kDiv, hits, reduce(ReduceOp::kSum, hits, mask, true));
+}
+
+Tensor extreme(const char* name, ReduceOp op, const Tensor& x, const std::vector<int>& axes,
+               bool keepdims) {
+  if (!x.defined()) throw_operand(name, "a tensor", "an undefined one");
+  const AxisMask mask = axis_mask(name, axes, x.ndim());
+  Array y = reduce(op, x.array(), mask, keepdims);
+  return record(
+      name, y, {&x},
+      [y, mask, in = x.array()](const Array& dy, const InputGradients& dx) {
+        const Shape kept = reduced_shape(in.shape(), mask, true);
+        const Array shares = shares_of(in, y.reshape(kept), mask);
+        dx.add(0, binary(BinaryOp::kMul, shares, dy.strided().reshape(kept)));
+      },
+      [y, mask, in = x.array()](const Tensor& dy, const TensorGradients& dx) {
+        const Shape kept = reduced_shape(in.shape(), mask, true);
+        const Tensor shares(shares_of(in, y.reshape(kept), mask));
+        dx.add(0, mul(shares, reshape(dy, kept)));
+      });
 }
 
 Tensor arg_extreme(Extreme extreme, const Tensor& x, int axis, bool keepdims) {
@@ -36,22 +55,11 @@ Tensor arg_extreme(Extreme extreme, const Tensor& x) {
 
 }  // namespace
 
+Tensor max(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return extreme("max", ReduceOp::kMax, x, axes, keepdims);
+}
 Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
-  if (!x.defined()) throw_operand("min", "a tensor", "an undefined one");
-  const AxisMask mask = axis_mask("min", axes, x.ndim());
-  Array y = reduce(ReduceOp::kMin, x.array(), mask, keepdims);
-  return record(
-      "min", y, {&x},
-      [y, mask, in = x.array()](const Array& dy, const InputGradients& dx) {
-        const Shape kept = reduced_shape(in.shape(), mask, true);
-        const Array shares = shares_of(in, y.reshape(kept), mask);
-        dx.add(0, binary(BinaryOp::kMul, shares, dy.strided().reshape(kept)));
-      },
-      [y, mask, in = x.array()](const Tensor& dy, const TensorGradients& dx) {
-        const Shape kept = reduced_shape(in.shape(), mask, true);
-        const Tensor shares(shares_of(in, y.reshape(kept), mask));
-        dx.add(0, mul(shares, reshape(dy, kept)));
-      });
+  return extreme("min", ReduceOp::kMin, x, axes, keepdims);
 }
 
 Tensor argmax(const Tensor& x, int axis, bool keepdims) {
@@ -63,16 +71,22 @@ Tensor argmin(const Tensor& x, int axis, bool keepdims) {
 }
 Tensor argmin(const Tensor& x) { return arg_extreme(Extreme::kMin, x); }
 
-static std::vector<OpSample> min_samples() {
-  std::vector<OpSample> all =
-      reduce_samples([](const Tensor& x, const std::vector<int>& axes,
-                        bool keepdims) { return min(x, axes, keepdims); },
-                     [](std::span<const double> values) {
-                       return *std::min_element(values.begin(), values.end());
-                     });
-  // A minimum over nothing is refused.
+// An extreme over nothing is refused.
+static std::vector<OpSample> extreme_samples(
+    const ReduceTensorOp& op, const std::function<double(std::span<const double>)>& reference) {
+  std::vector<OpSample> all = reduce_samples(op, reference);
   std::erase_if(all, [](const OpSample& sample) { return sample.name == "over no values"; });
   return all;
+}
+static std::vector<OpSample> max_samples() {
+  return extreme_samples(max, [](std::span<const double> values) {
+    return *std::max_element(values.begin(), values.end());
+  });
+}
+static std::vector<OpSample> min_samples() {
+  return extreme_samples(min, [](std::span<const double> values) {
+    return *std::min_element(values.begin(), values.end());
+  });
 }
 
 // Positions have no gradient; they weigh the sum of what was searched, which has one.
@@ -108,6 +122,7 @@ static std::vector<OpSample> argmin_samples() {
   return position_samples(argmin, argmin, [](double a, double b) { return a < b; });
 }
 
+extern const OpDef max_op = {"max", max_samples};
 extern const OpDef min_op = {"min", min_samples};
 extern const OpDef argmax_op = {"argmax", argmax_samples};
 extern const OpDef argmin_op = {"argmin", argmin_samples};
