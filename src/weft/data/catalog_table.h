@@ -32,17 +32,17 @@ struct KnownFile {
 struct KnownDataset {
   std::string_view name;
   std::string_view description;
-  std::string_view package;         // of Debian and Ubuntu; empty: none
-  std::string_view package_folder;  // where the package puts the files; empty: nowhere
-  std::string_view subfolder;       // where the files may lie too, below the dataset's folder
-  std::string_view command;         // writes the first file to its standard output; empty: none
-  std::span<const KnownFile> files;
+  std::string_view package = {};         // of Debian and Ubuntu; empty: none
+  std::string_view package_folder = {};  // where the package puts the files; empty: nowhere
+  std::string_view subfolder = {};       // where the files may lie too, below the dataset's folder
+  std::string_view command = {};  // writes the first file to its standard output; empty: none
+  std::span<const KnownFile> files = {};
   // Of images; 0 where there are none.
-  std::int64_t channels;
-  std::int64_t side;
-  std::int64_t classes;
-  std::array<double, 3> mean;
-  std::array<double, 3> deviation;
+  std::int64_t channels = 0;
+  std::int64_t side = 0;
+  std::int64_t classes = 0;
+  std::array<double, 3> mean = {};
+  std::array<double, 3> deviation = {};
 };
 
 std::span<const KnownDataset> known_datasets();
