@@ -33,6 +33,8 @@ SANITIZER_OPTIONS = {
 }
 
 
+# Programs for people, which count nothing: exit code 1 says that what they computed is wrong.
+EXAMPLES = re.compile(r"^examples/")
 # Where threads of ours meet. Elsewhere there are OpenMP's only, whose barriers ThreadSanitizer does
 # not know: its build computes with one thread.
 THREADED_FOLDERS = "base;array;data;wire;net;peer;collective"
@@ -167,6 +169,8 @@ def run_ctest(tally, preset, name):
         passed, failed, skipped = count_cases(report, re.sub(r"(?m)^\d+: ", "", ran.stdout))
     except xml.etree.ElementTree.ParseError:
         passed, failed, skipped = 0, 1, 0
+    if EXAMPLES.match(name) and ran.returncode == 0:
+        passed = 1
     if failed == 0 and (ran.returncode != 0 or passed + skipped == 0):
         failed = 1
     note = f" ({skipped} skipped)" if skipped else ""
