@@ -88,9 +88,9 @@ void expect_as_plain(const Sizes& sizes, const AttentionRun& run, const Array& m
 }
 
 // The plain f64 loops, which the op's contract test compares with its own reference, over sizes
-// around those of the blocks (24 queries, 256 keys; 256 queries and 16 keys in the gradient).
+// around those of the blocks (24 queries and 192 keys; 96 of both in the gradient).
 TEST(Attention, BlocksGiveWhatPlainLoopsGive) {
-  for (const std::int64_t tokens : {23, 24, 25, 255, 257, 530}) {
+  for (const std::int64_t tokens : {1, 7, 23, 25, 95, 97, 191, 194, 530}) {
     for (const bool causal : {false, true}) {
       SCOPED_TRACE(std::to_string(tokens) + (causal ? " causal" : ""));
       expect_as_plain({1, 2, 1, tokens, tokens, 20}, {.scale = 0.3, .causal = causal});
@@ -98,6 +98,38 @@ TEST(Attention, BlocksGiveWhatPlainLoopsGive) {
   }
   expect_as_plain({2, 4, 2, 40, 300, 32}, {.scale = 0.2, .causal = true, .causal_offset = 260});
   expect_as_plain({1, 1, 1, 300, 40, 16}, {.scale = 0.2, .causal = true, .causal_offset = -7});
+}
+
+TEST(Attention, HeadsOfAnyWidth) {
+  for (const std::int64_t width : {1, 15, 16, 17, 64, 80, 128}) {
+    SCOPED_TRACE(width);
+    expect_as_plain({1, 2, 2, 101, 101, width}, {.scale = 0.2, .causal = true});
+  }
+}
+
+TEST(Attention, ANegativeScaleTurnsTheOrderAround) {
+  expect_as_plain({1, 2, 1, 50, 200, 16}, {.scale = -0.4});
+}
+
+// Values of 1e30 at keys that nobody may read would show in any share but 0.
+TEST(Attention, HiddenKeysHaveNoShareAtAll) {
+  Inputs in = inputs_of({1, 1, 1, 40, 50, 16});
+  Array mask = Array::full({1, 1, 40, 50}, 1.0, DType::kBool);
+  for (std::int64_t i = 0; i < 40; ++i) mask.data<bool>()[i * 50 + 33] = false;
+  const All want = both_passes(in, mask, Array(), {.scale = 0.25});
+  for (std::int64_t d = 0; d < 16; ++d) in.v.data<float>()[33 * 16 + d] = 1e30F;
+  const All got = both_passes(in, mask, Array(), {.scale = 0.25});
+  EXPECT_EQ(got.result.output.to_vector<float>(), want.result.output.to_vector<float>());
+  EXPECT_EQ(got.gradient.k.to_vector<float>(), want.gradient.k.to_vector<float>());
+}
+
+TEST(Attention, WhatIsNoNumberStaysNoNumber) {
+  Inputs in = inputs_of({1, 1, 1, 30, 30, 16});
+  in.k.data<float>()[3 * 16] = std::nanf("");
+  const All all = both_passes(in, {.scale = 0.25, .causal = true});
+  for (std::int64_t i = 0; i < 30; ++i) {
+    EXPECT_EQ(std::isnan(all.result.output.data<float>()[i * 16]), i >= 3) << i;
+  }
 }
 
 TEST(Attention, MaskAndDropoutInBlocks) {

@@ -1,36 +1,40 @@
-// AttentionLoops: what attention does to blocks of scores between its matrix products, one build
-// for each instruction set.
+// AttentionLoops: what attention does to rows of scores between its matrix products, one build for
+// each instruction set.
 //
-// For this folder.
+// For this folder. Scores are in units of log 2: they were multiplied by log2 e, so that shares are
+// powers of 2. Rows have room for kAttentionRoom values behind the last one.
 #pragma once
 
 #include <cstdint>
 
 namespace weft {
 
-// Scores of some queries against 16 keys, [rows][16], and what turns them into gradients.
-struct AttentionPanel {
-  float* scores;          // in: q k; out: the shares p = exp(scale q k - log_sum)
-  float* gradients;       // in: dp; out: p (dp - dot) scale
-  const float* log_sums;  // one a row
-  const float* dots;      // one a row
-  // Null or [rows][16]: added to the scaled scores.
-  const float* bias;
-  float scale;
+inline constexpr std::int64_t kAttentionRoom = 16;
+
+// The softmax of a query over the keys so far.
+struct alignas(32) AttentionSoftmax {
+  float sums[8];  // of 2^(score - largest), in eight parts
+  float largest;  // of the scores; -infinity before the first
+};
+
+// A row of scores of one query, and what turns it into gradients.
+struct AttentionRow {
+  float* scores;     // in: q k; out: the shares p = 2^(q k - log_sum)
+  float* gradients;  // in: dp; out: p (dp - dot)
+  float log_sum;     // in base 2
+  float dot;
 };
 
 struct AttentionLoops {
-  // The largest of `count` > 0 values.
-  float (*max)(const float* x, std::int64_t count);
-  // x = exp(x * scale - shift); returns the sum, in one order for each count.
-  float (*exp_sum)(float* x, std::int64_t count, float scale, float shift);
-  // x *= by.
-  void (*scale)(float* x, std::int64_t count, float by);
-  // y = x * by.
+  // scores = 2^(score - largest) of `count` > 0 scores, and zeros in the 8 places behind them. The
+  // largest is that of all so far: returns what sums so far must be multiplied by, and does so with
+  // those of `softmax`.
+  float (*soften)(float* scores, std::int64_t count, AttentionSoftmax& softmax);
+  // Of `count` > 0 keys; zeros in the 8 places behind them.
+  void (*gradient)(const AttentionRow& row, std::int64_t count);
+  // y = x * by; x and y may be the same.
   void (*scaled)(const float* x, float* y, std::int64_t count, float by);
   float (*dot)(const float* a, const float* b, std::int64_t count);
-  // Of `rows` rows; all 16 keys.
-  void (*panel)(const AttentionPanel& panel, std::int64_t rows);
 };
 
 extern const AttentionLoops kAttentionLoopsGeneric;

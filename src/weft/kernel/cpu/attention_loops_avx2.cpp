@@ -2,6 +2,8 @@
 // that no function of a header is compiled for them.
 #if defined(__x86_64__)
 
+#include <immintrin.h>
+
 #include "weft/kernel/cpu/attention_loops.h"
 
 #if defined(__clang__)
@@ -13,7 +15,11 @@
 
 namespace weft {
 namespace {
+
+inline __m256 multiply_add(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
+inline __m256 larger(__m256 a, __m256 b) { return _mm256_max_ps(a, b); }
 #include "weft/kernel/cpu/attention_loops.inc"
+
 }  // namespace
 
 const AttentionLoops kAttentionLoopsAvx2 = WEFT_ATTENTION_LOOPS;

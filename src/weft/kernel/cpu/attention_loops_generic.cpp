@@ -7,7 +7,17 @@
 
 namespace weft {
 namespace {
+
+template <class Vector>
+inline Vector multiply_add(const Vector& a, const Vector& b, const Vector& c) {
+  return a * b + c;
+}
+template <class Vector>
+inline Vector larger(const Vector& a, const Vector& b) {
+  return a > b ? a : b;
+}
 #include "weft/kernel/cpu/attention_loops.inc"
+
 }  // namespace
 
 const AttentionLoops kAttentionLoopsGeneric = WEFT_ATTENTION_LOOPS;
