@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/hash.h"
+#include "weft/base/nearest_name.h"
 #include "weft/data/catalog_table.h"
 #include "weft/data/synthetic.h"
 
@@ -70,8 +71,9 @@ Result<const KnownDataset*> lookup(std::string_view name) {
   for (const KnownDataset& known : known_datasets()) {
     if (known.name == name) return &known;
   }
-  return invalid_argument(fmt::format("dataset: expected one of {}, got \"{}\"",
-                                      fmt::join(dataset_names(), ", "), name));
+  return invalid_argument(fmt::format("dataset: expected one of {}, got \"{}\"{}",
+                                      fmt::join(dataset_names(), ", "), name,
+                                      did_you_mean(name, dataset_names())));
 }
 
 std::vector<std::string> folders_of(const KnownDataset& known, const DataPlaces& places) {

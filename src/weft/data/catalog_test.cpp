@@ -49,6 +49,8 @@ TEST_F(CatalogTest, UnknownNamesListTheKnownOnes) {
   EXPECT_EQ(opened.status().message(),
             "dataset: expected one of cifar10, cifar100, devil, fashion-mnist, gaussian, jargon, "
             "kjv, markov, mnist, synthetic, got \"fashon\"");
+  EXPECT_THAT(open_dataset("mnits", Split::kTrain, {}).status().message(),
+              HasSubstr("got \"mnits\"; did you mean \"mnist\"?"));
   EXPECT_FALSE(find_dataset("", {}).ok());
   EXPECT_FALSE(check_dataset("x", {}).ok());
 }

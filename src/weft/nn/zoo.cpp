@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/nearest_name.h"
+
 namespace weft {
 
 #define WEFT_PLUGIN(name) extern const ModelDef name##_model;
@@ -42,8 +44,9 @@ Result<std::unique_ptr<Module>> make_model(std::string_view name, const ModelOpt
       return invalid_argument(fmt::format("model {}: {}", name, mistake.what()));
     }
   }
-  return invalid_argument(
-      fmt::format("model: expected one of {}, got \"{}\"", fmt::join(model_names(), ", "), name));
+  return invalid_argument(fmt::format("model: expected one of {}, got \"{}\"{}",
+                                      fmt::join(model_names(), ", "), name,
+                                      did_you_mean(name, model_names())));
 }
 
 }  // namespace weft

@@ -17,7 +17,7 @@
 #include <toml++/toml.h>
 #pragma pop_macro("NDEBUG")
 
-#include "weft/train/nearest_name.h"
+#include "weft/base/nearest_name.h"
 #include "weft/train/recipe_text.h"
 
 namespace weft {
@@ -58,14 +58,15 @@ Status wrong_type(std::string_view where, const RecipeKey& key, std::string_view
       fmt::format("{}: {}: expected {}, got {}", where, key.name, expected, got));
 }
 
-bool has_choice(std::string_view choices, std::string_view value) {
-  if (choices.empty()) return true;
+// "a|b|c" apart.
+std::vector<std::string_view> split_choices(std::string_view choices) {
+  std::vector<std::string_view> split;
   while (!choices.empty()) {
     const std::size_t bar = choices.find('|');
-    if (choices.substr(0, bar) == value) return true;
+    split.push_back(choices.substr(0, bar));
     choices = bar == std::string_view::npos ? std::string_view() : choices.substr(bar + 1);
   }
-  return false;
+  return split;
 }
 
 // A value as it was written, before it is known which type the key has.
@@ -108,8 +109,10 @@ Status put(Recipe& recipe, const RecipeKey& key, const Written& value, std::stri
   if (auto* const* out = std::get_if<std::string*>(&slot)) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr) return wrong_type(where, key, "a text in quotes", describe(value));
-    if (!has_choice(key.choices, *text)) {
-      return wrong_type(where, key, fmt::format("one of {}", key.choices), describe(value));
+    const std::vector<std::string_view> choices = split_choices(key.choices);
+    if (!choices.empty() && std::find(choices.begin(), choices.end(), *text) == choices.end()) {
+      return wrong_type(where, key, fmt::format("one of {}", key.choices),
+                        describe(value) + did_you_mean(*text, choices));
     }
     const bool printable = std::all_of(text->begin(), text->end(),
                                        [](char letter) { return letter >= ' ' && letter != 127; });
@@ -297,7 +300,8 @@ Status check_recipe(const Recipe& recipe) {
     return invalid_argument(
         "optimizer.nesterov: expected a momentum above 0; set optimizer.momentum");
   }
-  const bool reads_file = recipe.data.name == "text" || recipe.data.name == "tokens";
+  const bool reads_file =
+      recipe.data.name == "text" || recipe.data.name == "tokens" || recipe.data.name == "rows";
   if (reads_file && recipe.data.path.empty()) {
     return invalid_argument(
         fmt::format("data.path: expected the file that data.name = \"{}\" reads, got nothing",

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/train/nearest_name.h"
+#include "weft/base/nearest_name.h"
 #include "weft/train/wiring.h"
 
 namespace weft {
@@ -26,6 +26,17 @@ TEST(EditDistance, CountsInsertionsDeletionsChangesAndSwaps) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
   EXPECT_EQ(edit_distance("stpes", "steps"), 1U);
   EXPECT_EQ(edit_distance("same", "same"), 0U);
+}
+
+TEST(NearestName, OnlyWhatIsNearIsOffered) {
+  const std::vector<std::string> models = {"mlp", "resnet9", "resnet18"};
+  EXPECT_EQ(did_you_mean("mpl", models), "; did you mean \"mlp\"?");
+  EXPECT_EQ(did_you_mean("resnet-18", models), "; did you mean \"resnet18\"?");
+  EXPECT_EQ(did_you_mean("transformer", models), "");
+  EXPECT_EQ(did_you_mean("fashon", std::vector<std::string>{"jargon"}), "");
+  EXPECT_EQ(did_you_mean("lstm", std::vector<std::string>{"mlp", "lstm_model"}),
+            "; did you mean \"lstm_model\"?");
+  EXPECT_EQ(did_you_mean("", models), "");
 }
 
 TEST(Recipe, TableIsSortedAndDefaultsLieInRange) {
@@ -74,6 +85,8 @@ TEST(Recipe, RangeErrorsNameValueAndRange) {
       message_of("[model]\nname = \"vgg\"\n"),
       HasSubstr(
           "expected one of mlp|lenet|cnn|resnet9|resnet18|char_gpt|llama|lstm_lm, got \"vgg\""));
+  EXPECT_THAT(message_of("[optimizer]\nname = \"adamm\"\n"),
+              HasSubstr("got \"adamm\"; did you mean \"adam\"?"));
   EXPECT_THAT(message_of("[run]\nname = \"a\\nb\"\n"), HasSubstr("printable"));
   EXPECT_THAT(message_of("[run]\nsteps = [1]\n"), HasSubstr("got an array"));
   EXPECT_THAT(message_of("[run]\nsteps = \n"), HasSubstr("r.toml:2: "));

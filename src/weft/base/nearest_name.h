@@ -3,7 +3,9 @@
 // Threads: pure. Fails: never; gives "" where nothing is near.
 #pragma once
 
+#include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace weft {
@@ -14,5 +16,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // The candidate at the smallest distance, if that is at most a third of the name's length plus one.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
+
+// `; did you mean "CANDIDATE"?` for the end of a message: one that differs in a third of the
+// letters at most, or the first that begins with the name; else "".
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
+std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace weft

@@ -1,10 +1,17 @@
-#include "weft/train/nearest_name.h"
+#include "weft/base/nearest_name.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace weft {
+namespace {
+
+constexpr std::size_t kBegunLettersMin = 3;
+
+}  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   // Three rows of the table distance[i][j] between the first i letters of a and j letters of b.
@@ -37,6 +44,20 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     }
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
+  std::string_view meant = nearest_name(name, candidates);
+  if (edit_distance(name, meant) > std::max<std::size_t>(1, name.size() / 3)) meant = {};
+  for (const std::string_view candidate : candidates) {
+    const bool begun = name.size() >= kBegunLettersMin && candidate.starts_with(name);
+    if (meant.empty() && begun) meant = candidate;
+  }
+  return meant.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", meant);
+}
+
+std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
+  return did_you_mean(name, std::vector<std::string_view>(candidates.begin(), candidates.end()));
 }
 
 }  // namespace weft
