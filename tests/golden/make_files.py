@@ -104,6 +104,13 @@ def images():
     write_png("palette.png", 4, 6, 4, 3, packed, 1,
               chunk(b"PLTE", bytes(palette.ravel().tolist())))
 
+    # 16 bits a value: the nearest of 256 even steps, whatever the brightness.
+    for name, color, shape in (("rgb16.png", 2, (5, 4, 3)), ("grey16.png", 0, (4, 7, 1))):
+        deep = rng.integers(0, 65536, shape)
+        keep_image(name, np.broadcast_to((deep + 128) // 257, shape[:2] + (3,)))
+        write_png(name, *shape[:2], 16, color, [row.astype(">u2").tobytes() for row in deep],
+                  2 * shape[2])
+
 
 class Bits:
     def __init__(self):

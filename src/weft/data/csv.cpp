@@ -6,6 +6,7 @@
 #include <fstream>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -31,6 +32,15 @@ bool to_number(std::string_view text, double& value) {
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+}
+
+// Written like a number, but one that no finite value stands for: "inf", "1e999".
+bool is_not_finite(std::string_view text) {
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || end != text.data() + text.size()) return false;
+  return error == std::errc::result_out_of_range || !std::isfinite(value);
 }
 
 std::string shown(std::string_view text) {
@@ -99,7 +109,8 @@ class TableReader {
     }
     const bool number = column.kind != ColumnKind::kWords && to_number(text, value);
     if (column.kind == ColumnKind::kUnknown) {
-      column.kind = number ? ColumnKind::kNumbers : ColumnKind::kWords;
+      const bool numbers = number || is_not_finite(text);
+      column.kind = numbers ? ColumnKind::kNumbers : ColumnKind::kWords;
     }
     if (number) return value;
     if (column.kind == ColumnKind::kNumbers) {
@@ -193,6 +204,8 @@ Status CsvParser::end_field(std::vector<std::string>& fields) {
 
 // Takes one byte; `ended` says that it was the last of its record.
 Status CsvParser::add(char byte, std::vector<std::string>& fields, bool& ended) {
+  const bool second_of_end = std::exchange(after_return_, false) && byte == '\n';
+  if (second_of_end) return {};
   if (place_ == Place::kQuoted) {
     if (byte == '\n') ++line_;
     if (byte == '"') {
@@ -206,15 +219,12 @@ Status CsvParser::add(char byte, std::vector<std::string>& fields, bool& ended) 
     return {};
   } else if (byte == separator_) {
     return end_field(fields);
-  } else if (byte == '\n') {
-    if (place_ != Place::kQuoteInQuoted && !field_.empty() && field_.back() == '\r') {
-      field_.pop_back();
-    }
+  } else if (byte == '\n' || byte == '\r') {
+    after_return_ = byte == '\r';
     ++line_;
     ended = true;
     return end_field(fields);
   } else if (place_ == Place::kQuoteInQuoted) {
-    if (byte == '\r') return {};  // of "\r\n" after a quoted field
     return corrupt(fmt::format("line {}: expected a separator after a quoted field, got {}", line_,
                                shown(std::string_view(&byte, 1))));
   } else {

@@ -48,6 +48,7 @@ class CsvParser {
   std::size_t used_ = 0;  // bytes of pending_ that are done with
   bool finished_ = false;
   Place place_ = Place::kFieldStart;
+  bool after_return_ = false;  // a "\n" now belongs to the end of the record before
   std::string field_;
   std::vector<std::string> record_;
   std::size_t record_bytes_ = 0;

@@ -175,8 +175,8 @@ TEST(Npz, ChangedBytesDoNoHarm) {
 }
 
 TEST(ImageFile, PngAndJpegHaveTheValuesTheyWereBuiltFrom) {
-  for (const char* name :
-       {"rgb.png", "rgba.png", "grey.png", "palette.png", "grey.jpg", "color.jpg"}) {
+  for (const char* name : {"rgb.png", "rgba.png", "grey.png", "palette.png", "rgb16.png",
+                           "grey16.png", "grey.jpg", "color.jpg"}) {
     SCOPED_TRACE(name);
     const Result<Image> image = decode_image(bytes_of(name), 3);
     ASSERT_TRUE(image.ok()) << image.status().to_string();
@@ -295,6 +295,18 @@ TEST(Csv, FieldsFollowTheStandard) {
   EXPECT_TRUE(table->words[0].empty());
 }
 
+TEST(Csv, LinesMayEndInAnyOfTheThreeWays) {
+  for (const char* end : {"\n", "\r\n", "\r"}) {
+    std::string text;
+    for (const char* line : {"a,b", "1,\"x\"", "", "2,y"}) text += std::string(line) + end;
+    const auto table = parse_csv(text);
+    ASSERT_TRUE(table.ok()) << table.status().to_string();
+    EXPECT_EQ(table->values.to_vector<double>(), (std::vector<double>{1, 0, 2, 1}));
+    EXPECT_THAT(table->words[1], ElementsAre("x", "y"));
+    EXPECT_THAT(parse_csv(text + "3" + end).status().message(), HasSubstr("line 5: expected 2"));
+  }
+}
+
 TEST(Csv, EveryCutOfTheStreamGivesTheSameRecords) {
   const std::string text = "x,y\r\n\"a\r\n\"\"b\",1\n\"\",2\r\nlast,3";
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {
@@ -327,6 +339,11 @@ TEST(Csv, FaultsHaveTheirPlace) {
   EXPECT_EQ(message("a\n1\"2\n"), "line 2: expected quotes around a whole field, got one inside");
   EXPECT_EQ(message("a\n1\n1e999\n"),
             "line 3, column 1 (\"a\"): expected a finite number, got \"1e999\"");
+  for (const char* first : {"inf", "-inf", "1e999", "+1e999"}) {
+    EXPECT_EQ(
+        message("a\n" + std::string(first) + "\n"),
+        "line 2, column 1 (\"a\"): expected a finite number, got \"" + std::string(first) + "\"");
+  }
   EXPECT_EQ(message(""), "expected at least one record, got none");
 }
 
@@ -435,7 +452,8 @@ TEST_F(OpenPathTest, EachKindIsToldByItsName) {
   put("tokens/train.bin", text);
   put("tokens/val.bin", text);
   EXPECT_TRUE(open_path(folder_ + "/tokens", Split::kTest).ok());
-  EXPECT_EQ(open_path(folder_ + "/a.gif", Split::kTrain).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(open_path(put("a.gif", text), Split::kTrain).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(open_path(folder_ + "/b.gif", Split::kTrain).status().code(), Code::kUnavailable);
 }
 
 }  // namespace

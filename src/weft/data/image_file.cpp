@@ -60,6 +60,8 @@ Result<Image> decode_png(ByteSpan bytes, std::int64_t channels, std::int64_t pix
   }
   WEFT_TRY(check_size(png.control.width, png.control.height, pixels_max));
   png.control.format = PNG_FORMAT_RGBA;
+  // Otherwise libpng takes 16-bit values of a file that does not say for linear light.
+  png.control.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
   Bytes pixels(std::size_t{png.control.width} * png.control.height * kRgba);
   if (png_image_finish_read(&png.control, nullptr, pixels.data(), 0, nullptr) == 0) {
     return png.fault();

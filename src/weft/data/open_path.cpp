@@ -109,8 +109,11 @@ Result<Dataset> open_path(const std::string& path, Split split, const PathOption
     WEFT_TRY_ASSIGN(const CsvTable table, read_csv(path, csv));
     return make_csv_dataset(path, table, split, options.csv_dataset);
   }
-  return invalid_argument(fmt::format(
-      "{}: expected a folder, or a file .txt, .txt.gz, .bin, .csv or .tsv, got another", path));
+  if (!is_file(path)) return unavailable(fmt::format("{}: no such file or folder", path));
+  return invalid_argument(
+      fmt::format("{}: expected a folder (of class folders, with train.bin, or with x.npy and "
+                  "y.npy), or a file .txt, .txt.gz, .bin, .csv or .tsv, got another",
+                  path));
 }
 
 }  // namespace weft

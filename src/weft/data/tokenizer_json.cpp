@@ -174,6 +174,10 @@ Status read_model(const Json& json, BpeModel& model) {
   if (flag(json, "byte_fallback", false)) {
     return corrupt("model.byte_fallback: expected false (byte-level BPE), got true");
   }
+  const Json* dropout = field(json, "dropout");
+  if (dropout != nullptr && !(dropout->is_number() && dropout->get<double>() == 0)) {
+    return corrupt("model.dropout: expected none (one text, one encoding), got some");
+  }
   model.whole_pieces = flag(json, "ignore_merges", false);
   TokenIds ids;
   WEFT_TRY(read_vocabulary(json, model, ids));

@@ -235,6 +235,7 @@ TEST(Bpe, FilesThatAskForMoreAreRefused) {
   expect_refused([](Json& j) { j["model"]["merges"].push_back("z z"); }, "expected a token for");
   expect_refused([](Json& j) { j["model"].erase("merges"); }, "expected an array");
   expect_refused([](Json& j) { j["model"]["byte_fallback"] = true; }, "byte_fallback");
+  expect_refused([](Json& j) { j["model"]["dropout"] = 0.1; }, "model.dropout: expected none");
   expect_refused([](Json& j) { j["normalizer"] = {{"type", "NFC"}}; }, "normalizer: expected none");
   expect_refused([](Json& j) { j["decoder"] = {{"type", "Metaspace"}}; }, "expected ByteLevel");
   expect_refused([](Json& j) { j["pre_tokenizer"] = {{"type", "Digits"}}; }, "got \"Digits\"");
