@@ -122,7 +122,11 @@ Tensor GptAttention::forward_cached(const Tensor& x, KeyValueCache& cache) {
 
 LlamaAttention::LlamaAttention(const LlamaAttentionShape& shape) : shape_(shape) {
   require_heads("llama_attention", shape.width, shape.heads);
-  require_heads("llama_attention", shape.heads, shape.kv_heads);
+  if (shape.kv_heads < 1 || shape.heads % shape.kv_heads != 0) {
+    throw std::invalid_argument(
+        fmt::format("[llama_attention] expected kv_heads to divide heads, got {} and {}",
+                    shape.kv_heads, shape.heads));
+  }
   const std::int64_t keys = shape.width / shape.heads * shape.kv_heads;
   const auto part = [&](const char* name, std::int64_t outputs) {
     return &static_cast<Linear&>(

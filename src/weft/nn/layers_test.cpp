@@ -17,6 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 Tensor random_input(const Shape& shape, std::uint64_t seed = 1) {
   Array values = Array::empty(shape);
@@ -85,6 +86,13 @@ TEST(Layers, WrongSizesAreRefused) {
                std::invalid_argument);
   EXPECT_THROW(GroupNorm(3, 4), std::invalid_argument);
   EXPECT_THROW(LayerNorm(Shape{}), std::invalid_argument);
+  // Without a weight, too, which would give the size away.
+  LayerNorm layer_norm({2, 5}, NormOptions{1e-5, false});
+  EXPECT_EQ(layer_norm.forward(random_input({3, 2, 5})).shape(), (Shape{3, 2, 5}));
+  for (const Shape& wrong : {Shape{5, 2}, Shape{5}, Shape{2, 5, 1}}) {
+    EXPECT_THAT([&] { layer_norm.forward(random_input(wrong)); },
+                ThrowsMessage<std::invalid_argument>(HasSubstr("ends in [2, 5], got")));
+  }
   EXPECT_THROW(PReLU(0), std::invalid_argument);
   EXPECT_THROW(PReLU(3).forward(random_input({2, 4})), std::invalid_argument);
 }

@@ -1,5 +1,6 @@
 #include "weft/nn/norm.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -10,12 +11,19 @@
 namespace weft {
 namespace {
 
-int axes_of(const char* layer, const Shape& normalized) {
+void require_sizes(const char* layer, const Shape& normalized) {
   if (normalized.empty()) {
     throw std::invalid_argument(fmt::format("[{}] expected at least one axis, got none", layer));
   }
   for (const std::int64_t size : normalized) require_positive(layer, {size});
-  return normalized.size();
+}
+
+// Throws unless the last axes of `shape` are those that the layer was made for.
+void require_last(const char* layer, const Shape& shape, const Shape& normalized) {
+  const int first = shape.size() - normalized.size();
+  if (first >= 0 && std::equal(normalized.begin(), normalized.end(), shape.begin() + first)) return;
+  throw std::invalid_argument(fmt::format("[{}] expected an input whose shape ends in {}, got {}",
+                                          layer, to_string(normalized), to_string(shape)));
 }
 
 }  // namespace
@@ -46,20 +54,27 @@ Tensor BatchNorm::forward(const Tensor& x) { return normalize(x, false); }
 Tensor BatchNorm::forward_relu(const Tensor& x) { return normalize(x, true); }
 
 LayerNorm::LayerNorm(const Shape& normalized, const NormOptions& options)
-    : axes_(axes_of("layer_norm", normalized)), eps_(options.eps) {
+    : normalized_(normalized), eps_(options.eps) {
+  require_sizes("layer_norm", normalized);
   if (!options.affine) return;
   register_parameter("weight", weight_, normalized, ParameterKind::kNorm, constant_initializer(1));
   register_parameter("bias", bias_, normalized, ParameterKind::kBias, constant_initializer(0));
 }
 
-Tensor LayerNorm::forward(const Tensor& x) { return layer_norm(x, axes_, weight_, bias_, eps_); }
+Tensor LayerNorm::forward(const Tensor& x) {
+  require_last("layer_norm", x.shape(), normalized_);
+  return layer_norm(x, normalized_.size(), weight_, bias_, eps_);
+}
 
-RMSNorm::RMSNorm(const Shape& normalized, double eps)
-    : axes_(axes_of("rms_norm", normalized)), eps_(eps) {
+RMSNorm::RMSNorm(const Shape& normalized, double eps) : normalized_(normalized), eps_(eps) {
+  require_sizes("rms_norm", normalized);
   register_parameter("weight", weight_, normalized, ParameterKind::kNorm, constant_initializer(1));
 }
 
-Tensor RMSNorm::forward(const Tensor& x) { return rms_norm(x, axes_, weight_, eps_); }
+Tensor RMSNorm::forward(const Tensor& x) {
+  require_last("rms_norm", x.shape(), normalized_);
+  return rms_norm(x, normalized_.size(), weight_, eps_);
+}
 
 GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, const NormOptions& options)
     : groups_(groups), eps_(options.eps) {

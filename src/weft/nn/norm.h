@@ -65,7 +65,7 @@ class LayerNorm : public Module {
   Tensor forward(const Tensor& x) override;
 
  private:
-  int axes_;
+  Shape normalized_;
   double eps_;
   Tensor weight_;
   Tensor bias_;
@@ -78,7 +78,7 @@ class RMSNorm : public Module {
   Tensor forward(const Tensor& x) override;
 
  private:
-  int axes_;
+  Shape normalized_;
   double eps_;
   Tensor weight_;
 };

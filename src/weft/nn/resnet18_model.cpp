@@ -118,7 +118,7 @@ std::unique_ptr<Module> make(const ModelOptions& options) {
 
 }  // namespace
 
-extern const ModelDef resnet18_model = {"resnet18", "eight residual blocks in four stages, 11.7 M",
+extern const ModelDef resnet18_model = {"resnet18", "eight residual blocks in four stages, 11.2 M",
                                         make};
 
 }  // namespace weft
