@@ -96,5 +96,20 @@ TEST(Defects, RandomMasks) {
   EXPECT_EQ(sum(mul(x, mask)).item(), 2.0 * sum(mask).item());
 }
 
+// Both raised.
+TEST(Defects, OneRowOfATensorAndBatchesOfMatrices) {
+  const Tensor x(counting({3, 2, 2}, DType::kF64), true);
+  const Tensor row = squeeze(slice(x, 0, 0, 1), 0);
+  EXPECT_THAT(row.array().to_vector<double>(), ElementsAre(0, 1, 2, 3));
+  const Tensor y = matmul(x, row);  // the same matrix for each of three
+  EXPECT_EQ(y.shape(), (Shape{3, 2, 2}));
+  EXPECT_THAT(y.array().to_vector<double>(),
+              ElementsAre(2, 3, 6, 11, 10, 19, 14, 27, 18, 35, 22, 43));
+  backward(sum(y));
+  // On the left the row sums 1 and 5 of `row`; on the right the column sums 30 and 36 of x.
+  EXPECT_THAT(x.grad().to_vector<double>(),
+              ElementsAre(1 + 30, 5 + 30, 1 + 36, 5 + 36, 1, 5, 1, 5, 1, 5, 1, 5));
+}
+
 }  // namespace
 }  // namespace weft
