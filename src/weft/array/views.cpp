@@ -82,8 +82,9 @@ Array Array::diagonal(std::int64_t offset, int row_axis, int column_axis) const 
   const int column = normalize_axis("diagonal", column_axis, ndim());
   if (row == column) fail("diagonal", "two axes", fmt::format("{} twice", row_axis));
   const Array view = strided();
-  const std::int64_t down = std::clamp<std::int64_t>(-offset, 0, shape_[row]);
-  const std::int64_t right = std::clamp<std::int64_t>(offset, 0, shape_[column]);
+  const std::int64_t at = std::clamp(offset, -shape_[row], shape_[column]);
+  const std::int64_t down = std::max<std::int64_t>(-at, 0);
+  const std::int64_t right = std::max<std::int64_t>(at, 0);
   const std::int64_t length = std::min(shape_[row] - down, shape_[column] - right);
   Shape shape = view.shape();
   Strides strides = view.strides();

@@ -2,6 +2,7 @@
 #include "weft/kernel/elementwise.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -43,10 +44,19 @@ void call_row(const ElementwiseLoop& loop, ScalarSide side, const RunOperand* op
   row(pair, out, count, loop.scalars.data());
 }
 
+// A number beside integers wraps around as their operations do: u8 values - 2 add 254.
+template <class T>
+T scalar_of(double value) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    if (std::abs(value) < 0x1p63) return static_cast<T>(static_cast<std::int64_t>(value));
+  }
+  return convert_value<T>(value);
+}
+
 template <class T, ScalarSide kSide>
 void run_plain(const ElementwiseLoop& loop, const RunOperand* operands, void* out,
                std::int64_t count) {
-  const T value = convert_value<T>(loop.scalars[kValue]);
+  const T value = scalar_of<T>(loop.scalars[kValue]);
   call_row(loop, kSide, operands, &value, out, count);
 }
 

@@ -22,7 +22,7 @@ void add_range(const float* __restrict a, const float* __restrict b, float* __re
                std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
     const float sum = a[i] + b[i];
-    y[i] = !kRelu || sum > 0.0F ? sum : 0.0F;
+    y[i] = kRelu && sum < 0.0F ? 0.0F : sum;
   }
 }
 

@@ -98,8 +98,10 @@ Tensor hardtanh(const Tensor& x, double low, double high) {
   return apply_rule(kHardtanh, x, {low, high});
 }
 Tensor clamp(const Tensor& a, double low, double high) {
-  if (a.defined() && is_integer(a.dtype())) {
-    return Tensor(unary(UnaryOp::kClamp, a.array(), {std::ceil(low), std::floor(high)}));
+  const bool whole = std::floor(low) == low && std::floor(high) == high;
+  if (a.defined() && !is_floating(a.dtype()) && whole) {
+    const Tensor x = a.dtype() == DType::kBool ? cast(a, DType::kI64) : a;
+    return Tensor(unary(UnaryOp::kClamp, x.array(), {low, high}));
   }
   return apply_rule(kClamp, a, {low, high});
 }

@@ -2,10 +2,11 @@
 //
 // Types, as in PyTorch: operands are promoted to one type (promote_types in array/dtype.h); bf16
 // and f16 compute in f32 and round once; integers wrap around; functions of real numbers (division,
-// exp, ...) make f32 of integers and bool. A plain number beside a tensor does not widen it: an
-// integer tensor stays one beside a whole number and becomes f32 beside another. On bool, add and
-// maximum are "or", mul and minimum "and"; sub and neg are refused.
-// All throw std::invalid_argument on operands that do not fit. Results are contiguous.
+// exp, ...) make f32 of integers and bool. A tensor without axes beside one with does not widen it
+// unless it is of a higher kind, nor does a plain number: an integer tensor stays one beside a
+// whole number (which wraps around too) and becomes f32 beside another. On bool, add and maximum
+// are "or", mul and minimum "and"; sub and neg are refused. All throw std::invalid_argument on
+// operands that do not fit. Results are contiguous.
 #pragma once
 
 #include "weft/autograd/tensor.h"
@@ -35,15 +36,18 @@ Tensor cast(const Tensor& x, DType dtype);
 
 Tensor add(const Tensor& a, double b);
 Tensor mul(const Tensor& a, double b);
+Tensor div(const Tensor& a, double b);
 // b / a for every element.
 Tensor div(double b, const Tensor& a);
 Tensor neg(const Tensor& a);
+// Of integers: no negative exponent.
 Tensor pow(const Tensor& a, double exponent);
 Tensor square(const Tensor& a);
 // 1 / sqrt(a) and 1 / a.
 Tensor rsqrt(const Tensor& a);
 Tensor reciprocal(const Tensor& a);
-// To [low, high]; the gradient is 1 within, ends included, and 0 outside.
+// To [low, high]; the gradient is 1 within, ends included, and 0 outside. Integers with bounds that
+// are not whole become f32.
 Tensor clamp(const Tensor& a, double low, double high);
 
 // Down, up, to the nearest (ties to even), towards 0; the gradient is 0. Integers stay as they are.
@@ -51,7 +55,7 @@ Tensor floor(const Tensor& a);
 Tensor ceil(const Tensor& a);
 Tensor round(const Tensor& a);
 Tensor trunc(const Tensor& a);
-// -1, 0 or 1; the gradient is 0.
+// -1, 0 or 1, NaN of NaN; the gradient is 0.
 Tensor sign(const Tensor& a);
 
 Tensor exp2(const Tensor& a);
@@ -83,7 +87,7 @@ inline Tensor operator-(const Tensor& a, double b) { return add(a, -b); }
 inline Tensor operator-(double a, const Tensor& b) { return add(neg(b), a); }
 inline Tensor operator*(const Tensor& a, double b) { return mul(a, b); }
 inline Tensor operator*(double a, const Tensor& b) { return mul(b, a); }
-inline Tensor operator/(const Tensor& a, double b) { return mul(a, 1.0 / b); }
+inline Tensor operator/(const Tensor& a, double b) { return div(a, b); }
 inline Tensor operator/(double a, const Tensor& b) { return div(a, b); }
 
 }  // namespace weft

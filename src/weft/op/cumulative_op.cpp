@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// The axis, in range; a scalar is a row of one.
+// The axis, in range.
 int scanned_axis(const char* name, const Tensor& x, int axis) {
   if (!x.defined()) throw_operand(name, "a tensor", "an undefined one");
   return normalize_axis(name, axis, x.ndim());
@@ -39,6 +39,7 @@ Tensor cumprod_gradient(const Tensor& x, const Tensor& dy, int axis) {
 }  // namespace
 
 Tensor cumsum(const Tensor& x, int axis) {
+  if (x.defined() && x.ndim() == 0) return reshape(cumsum(reshape(x, {1}), axis), {});
   const int at = scanned_axis("cumsum", x, axis);
   return record(
       "cumsum", cumulative_sum(x.array(), at), {&x},
@@ -54,6 +55,7 @@ Tensor cumsum(const Tensor& x, int axis) {
 }
 
 Tensor cumprod(const Tensor& x, int axis) {
+  if (x.defined() && x.ndim() == 0) return reshape(cumprod(reshape(x, {1}), axis), {});
   const int at = scanned_axis("cumprod", x, axis);
   return record(
       "cumprod", cumulative_product(x.array(), at), {&x},

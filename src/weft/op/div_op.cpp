@@ -31,6 +31,14 @@ Tensor div(const Tensor& a, const Tensor& b) {
       });
 }
 
+Tensor div(const Tensor& a, double b) {
+  if (!a.defined() || !is_floating(a.dtype())) return div(floating_operand("div", a), b);
+  return record(
+      "div", binary(BinaryOp::kDiv, a.array(), b), {&a},
+      [b](const Array& dy, const InputGradients& dx) { dx.add(0, binary(BinaryOp::kDiv, dy, b)); },
+      [b](const Tensor& dy, const TensorGradients& dx) { dx.add(0, div(dy, b)); });
+}
+
 Tensor div(double b, const Tensor& a) {
   if (!a.defined() || !is_floating(a.dtype())) return div(b, floating_operand("div", a));
   Array y = binary(BinaryOp::kDiv, b, a.array());
@@ -46,8 +54,15 @@ Tensor div(double b, const Tensor& a) {
 }
 
 static std::vector<OpSample> samples() {
-  return binary_samples([](const Tensor& a, const Tensor& b) { return div(a, b); },
-                        [](double a, double b) { return a / b; }, {0.5, 2.0});
+  std::vector<OpSample> all =
+      binary_samples([](const Tensor& a, const Tensor& b) { return div(a, b); },
+                     [](double a, double b) { return a / b; }, {0.5, 2.0});
+  for (OpSample& sample : unary_samples([](const Tensor& a) { return div(a, 3.0); },
+                                        [](double a) { return a / 3.0; })) {
+    sample.name += ", by a number";
+    all.push_back(std::move(sample));
+  }
+  return all;
 }
 extern const OpDef div_op = {"div", samples};
 

@@ -92,7 +92,8 @@ TEST(Promotion, ANumberBesideATensorDoesNotWidenIt) {
   EXPECT_THAT(values_of(integers - 1), ElementsAre(0, -3, 6));
   EXPECT_THAT(values_of(integers / 2), ElementsAre(0.5, -1, 3.5));
   EXPECT_THAT(values_of(pow(integers, 2.0)), ElementsAre(1, 4, 49));
-  EXPECT_THAT(values_of(clamp(integers, -1.5, 3.5)), ElementsAre(1, -1, 3));
+  EXPECT_THAT(values_of(clamp(integers, -1.5, 3.5)), ElementsAre(1, -1.5, 3.5));
+  EXPECT_EQ(clamp(integers, -1, 3).dtype(), DType::kI32);
   const Tensor half(Array::full({2}, 1.0, DType::kBF16));
   EXPECT_EQ((half * 0.1).dtype(), DType::kBF16);
   const Tensor flags(Array::from(std::vector<bool>{true, false}, {2}));

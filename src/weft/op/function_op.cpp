@@ -45,7 +45,10 @@ std::vector<OpSample> samples_of(double (*reference)(double), ValueRange range) 
 }  // namespace
 
 Tensor square(const Tensor& a) {
-  if (a.defined() && is_integer(a.dtype())) return Tensor(unary(UnaryOp::kSquare, a.array()));
+  if (a.defined() && !is_floating(a.dtype())) {
+    const DType dtype = is_integer(a.dtype()) ? a.dtype() : DType::kI64;
+    return Tensor(unary(UnaryOp::kSquare, a.array().to(dtype)));
+  }
   return apply_rule(kSquare, a);
 }
 Tensor rsqrt(const Tensor& a) { return apply_rule(kRsqrt, a); }

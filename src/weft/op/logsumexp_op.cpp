@@ -20,8 +20,8 @@ Array finite_shift(const Array& y) {
 
 }  // namespace
 
-Tensor logsumexp(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
-  check_floating("logsumexp", x);
+Tensor logsumexp(const Tensor& operand, const std::vector<int>& axes, bool keepdims) {
+  const Tensor x = floating_operand("logsumexp", operand);
   // Several roundings otherwise.
   if (size_of(x.dtype()) == 2) {
     return cast(logsumexp(cast(x, DType::kF32), axes, keepdims), x.dtype());

@@ -29,6 +29,8 @@ void check_operands(const char* op, const Tensor& a, const Tensor& b) {
     const std::int64_t x = a.shape()[a.ndim() - i];
     const std::int64_t y = b.shape()[b.ndim() - i];
     if (x == y || x == 1 || y == 1) continue;
+  // A single value counts as one axis, as in PyTorch.
+  if (ndim == 0 && axes.size() == 1 && (axes[0] == 0 || axes[0] == -1)) return 0;
     throw_operand(op, "broadcastable shapes",
                   to_string(a.shape()) + " and " + to_string(b.shape()));
   }

@@ -21,7 +21,11 @@ Tensor pow(const Tensor& a, double exponent) {
   if (!a.defined() || !is_floating(a.dtype())) {
     const Tensor x = operand_beside("pow", a, exponent);
     if (is_floating(x.dtype())) return pow(x, exponent);
-    return Tensor(binary(BinaryOp::kPow, x.array(), exponent));
+    if (exponent < 0) {
+      throw_operand("pow", "an exponent of at least 0 for integers", std::to_string(exponent));
+    }
+    // In i64, which holds every exponent that matters; the low bits are those of the narrower type.
+    return Tensor(binary(BinaryOp::kPow, x.array().to(DType::kI64), exponent).to(x.dtype()));
   }
   return record(
       "pow", power(a.array(), exponent), {&a},

@@ -27,15 +27,22 @@ void check_broadcast(const char* op, const Tensor& a, const Tensor& b) {
   }
 }
 
+DType promoted_type(const Tensor& a, const Tensor& b) {
+  if ((a.ndim() == 0) == (b.ndim() == 0)) return promote_types(a.dtype(), b.dtype());
+  const DType array = a.ndim() == 0 ? b.dtype() : a.dtype();
+  const DType value = a.ndim() == 0 ? a.dtype() : b.dtype();
+  return kind_of(value) > kind_of(array) ? promote_types(array, value) : array;
+}
+
 Operands promote(const char* op, const Tensor& a, const Tensor& b) {
   check_broadcast(op, a, b);
-  const DType common = promote_types(a.dtype(), b.dtype());
+  const DType common = promoted_type(a, b);
   return {cast(a, common), cast(b, common)};
 }
 
 Operands promote_floating(const char* op, const Tensor& a, const Tensor& b) {
   check_broadcast(op, a, b);
-  const DType common = promote_types(a.dtype(), b.dtype());
+  const DType common = promoted_type(a, b);
   const DType wanted = is_floating(common) ? common : DType::kF32;
   return {cast(a, wanted), cast(b, wanted)};
 }
@@ -48,7 +55,7 @@ Tensor floating_operand(const char* op, const Tensor& x) {
 Tensor operand_beside(const char* op, const Tensor& x, double value) {
   check_defined(op, x);
   if (is_floating(x.dtype())) return x;
-  if (std::floor(value) != value) return cast(x, DType::kF32);
+  if (std::floor(value) != value || std::isinf(value)) return cast(x, DType::kF32);
   return x.dtype() == DType::kBool ? cast(x, DType::kI64) : x;
 }
 

@@ -1,6 +1,7 @@
 // relu: y = max(x, 0); dx = dy where y > 0, else 0.
 #include <algorithm>
 
+#include "weft/kernel/elementwise.h"
 #include "weft/kernel/linear.h"
 #include "weft/op/activation.h"
 #include "weft/op/linear_map.h"
@@ -10,6 +11,9 @@
 namespace weft {
 
 Tensor relu(const Tensor& x) {
+  if (x.defined() && is_integer(x.dtype())) {
+    return Tensor(binary(BinaryOp::kMaximum, x.array(), 0.0));
+  }
   check_floating("relu", x);
   Array y = relu_forward(x.array());
   return record(

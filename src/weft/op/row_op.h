@@ -10,6 +10,7 @@
 #include "weft/autograd/node.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
+#include "weft/op/shape.h"
 
 namespace weft {
 
@@ -25,6 +26,7 @@ struct RowKernel {
 
 inline Tensor apply_rows(const RowKernel& kernel, const Tensor& x, int axis) {
   check_floating(kernel.name, x);
+  if (x.ndim() == 0) return reshape(apply_rows(kernel, reshape(x, {1}), axis), {});
   const int at = normalize_axis(kernel.name, axis, x.ndim());
   const Array rows = kernel.forward(x.array().strided().transpose(at, -1));
   return record(

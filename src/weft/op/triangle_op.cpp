@@ -1,4 +1,6 @@
 // triu, tril: zeros below or above a diagonal of the last two axes; the gradient alike.
+#include <algorithm>
+
 #include "weft/kernel/arrange.h"
 #include "weft/op/operands.h"
 #include "weft/op/pick_values.h"
@@ -6,8 +8,10 @@
 
 namespace weft {
 
-static Tensor triangle_of(const char* op, const Tensor& x, Triangle side, std::int64_t diagonal) {
+static Tensor triangle_of(const char* op, const Tensor& x, Triangle side, std::int64_t wanted) {
   if (x.ndim() < 2) throw_operand(op, "at least two axes", to_string(x.shape()));
+  // Further out than the corners all diagonals are alike.
+  const std::int64_t diagonal = std::clamp(wanted, -x.dim(-2), x.dim(-1));
   return record(
       op, triangle(x.array(), side, diagonal), {&x},
       [=](const Array& dy, const InputGradients& dx) { dx.add(0, triangle(dy, side, diagonal)); },

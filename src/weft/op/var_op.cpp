@@ -6,6 +6,7 @@
 #include "weft/autograd/node.h"
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
+#include "weft/op/compare.h"
 #include "weft/op/operands.h"
 #include "weft/op/reduce.h"
 #include "weft/op/sample.h"
@@ -36,7 +37,11 @@ Tensor var(const Tensor& x, const std::vector<int>& axes, bool unbiased, bool ke
 }
 
 Tensor stddev(const Tensor& x, const std::vector<int>& axes, bool unbiased, bool keepdims) {
-  return sqrt(var(x, axes, unbiased, keepdims));
+  const Tensor variance = var(x, axes, unbiased, keepdims);
+  // Where all values are equal the root's slope is infinite and theirs is 0: the product counts as
+  // 0.
+  const Tensor none = eq(variance, 0.0);
+  return where(none, variance, sqrt(where(none, 1.0, variance)));
 }
 
 static double naive_variance(std::span<const double> values, double correction) {
