@@ -32,6 +32,21 @@ bool is_row_major(const Shape& shape, const Strides& strides) {
   return true;
 }
 
+// Tells whoever has seen these bytes that they are about to change. Of memory that no one else
+// holds there is no one to tell.
+void note_write(Storage& storage, bool is_shared, const Array& array, const char* writer) {
+  if (!is_shared || array.size() == 0) return storage.bump_version();
+  std::int64_t low = array.offset();
+  std::int64_t high = array.offset();
+  for (int axis = 0; axis < array.ndim(); ++axis) {
+    const std::int64_t reach = (array.shape()[axis] - 1) * array.strides()[axis];
+    (reach < 0 ? low : high) += reach;
+  }
+  const std::size_t each = size_of(array.dtype());
+  storage.note_write(static_cast<std::size_t>(low) * each,
+                     static_cast<std::size_t>(high + 1) * each, writer);
+}
+
 // What a view is made from: `array` itself, or its strided copy if it is blocked.
 Array viewable(const char* operation, const Array& array) {
   if (!array.defined()) fail(operation, "an array", "an undefined one");
@@ -355,7 +370,7 @@ void Array::copy_from(const Array& source) {
   WEFT_CHECK(defined() && is_strided());
   Array from = viewable("copy_from", source);
   if (!(from.shape_ == shape_)) from = from.expand(shape_);
-  storage_->bump_version();
+  note_write(*storage_, storage_.use_count() > 1, *this, "copy_from");
   launch("copy", {&from}, {this}, [](LaunchArrays in, LaunchArrays out) {
     internal::copy_strided({in[0].raw_data(), in[0].dtype(), in[0].strides()},
                            {out[0].raw_data(), out[0].dtype(), out[0].strides()}, out[0].shape());
@@ -364,7 +379,7 @@ void Array::copy_from(const Array& source) {
 
 void Array::fill(double value) {
   WEFT_CHECK(defined() && is_strided());
-  storage_->bump_version();
+  note_write(*storage_, storage_.use_count() > 1, *this, "fill");
   launch("fill", {}, {this}, [value](LaunchArrays, LaunchArrays out) { out[0].fill_now(value); });
 }
 

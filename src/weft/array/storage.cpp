@@ -119,6 +119,13 @@ bool give(int size_class, void* block) {
   });
 }
 
+// Held while notes are read or written: threads may write parts of one storage.
+struct Gate {};
+Guarded<Gate>& notes_gate() {
+  static auto& gate = *new Guarded<Gate>();
+  return gate;
+}
+
 Atomic<std::uint64_t>& storages_made() {
   static Atomic<std::uint64_t> count{0};
   return count;
@@ -171,17 +178,27 @@ Storage::~Storage() {
 }
 
 void Storage::note_write(std::size_t begin, std::size_t end, const char* writer) {
-  bump_version();
-  if (writes_.size() == kWritesKept) writes_.erase(writes_.begin());
-  writes_.push_back({version(), begin, end, writer});
+  notes_gate().with([&](Gate) {
+    bump_version();
+    if (writes_.size() == kWritesKept) {
+      // The two oldest become one that takes in both, so that none is forgotten.
+      Write& second = writes_[1];
+      second.begin = std::min(second.begin, writes_[0].begin);
+      second.end = std::max(second.end, writes_[0].end);
+      writes_.erase(writes_.begin());
+    }
+    writes_.push_back({version(), begin, end, writer});
+  });
 }
 
 const char* Storage::writer_since(std::uint64_t version, std::size_t begin, std::size_t end) const {
-  for (auto write = writes_.rbegin(); write != writes_.rend(); ++write) {
-    if (write->version <= version) break;
-    if (write->begin < end && begin < write->end) return write->writer;
-  }
-  return nullptr;
+  return notes_gate().with([&](Gate) -> const char* {
+    for (auto write = writes_.rbegin(); write != writes_.rend(); ++write) {
+      if (write->version <= version) break;
+      if (write->begin < end && begin < write->end) return write->writer;
+    }
+    return nullptr;
+  });
 }
 
 std::size_t Storage::pooled_bytes() {

@@ -81,7 +81,9 @@ void watch(const char* name, const Array& output, std::span<const Tensor* const>
   const std::optional<std::string> made = anomaly_of(output);
   if (!made) return;
   std::string text = std::string("[anomaly] the forward of \"") + name + "\" gave " +
-                     describe(output) + " of which " + *made + "; inputs:";
+                     describe(output) + " of which " + *made;
+  if (inputs.empty()) throw AnomalyError(text);
+  text += "; inputs:";
   bool clean = true;
   for (const Tensor* input : inputs) {
     const std::optional<std::string> had = anomaly_of(input->array());

@@ -10,4 +10,8 @@ namespace weft {
 // from now on.
 void note_written_in_place(const Tensor& result, const char* writer);
 
+// Whether `x` is a view, made with history, of a leaf that takes a gradient: a write through it
+// would change the leaf behind the back of its gradient.
+bool is_view_of_leaf(const Tensor& x);
+
 }  // namespace weft

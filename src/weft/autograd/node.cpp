@@ -124,6 +124,13 @@ void note_written_in_place(const Tensor& result, const char* writer) {
   }
 }
 
+bool is_view_of_leaf(const Tensor& x) {
+  const IntrusivePtr<Node>& node = NodeAccess::node(x);
+  if (!node || NodeAccess::is_leaf(*node)) return false;
+  const internal::NodeExtras* const extras = NodeAccess::extras_if_any(*node);
+  return extras != nullptr && extras->shows_leaf;
+}
+
 namespace internal {
 
 // One output of a ManyNode: hands its gradient over to it.
@@ -243,14 +250,24 @@ static void check_current(const Tensor& input, const char* name) {
                               "\" has written in place through another handle");
 }
 
+// Notes it if the output, whose history `node` is, shows the memory of a leaf among the inputs.
+static void note_view(Node& node, const Array& output, std::span<const Tensor* const> inputs) {
+  for (const Tensor* input : inputs) {
+    if (!input->requires_grad() || input->array().storage() != output.storage()) continue;
+    if (input->is_leaf() || is_view_of_leaf(*input)) NodeAccess::extras(node).shows_leaf = true;
+  }
+}
+
 Tensor attach(Array output, std::unique_ptr<Node> node, const char* name,
               std::span<const Tensor* const> inputs, std::span<const std::byte> saved) {
   IntrusivePtr<Node> owner(node.release());
   for (const Tensor* input : inputs) check_current(*input, name);
+  if (!is_floating(output.dtype())) return Tensor(std::move(output));
   NodeAccess::describe(*owner, output.shape(), output.dtype());
   NodeAccess::set_inputs(*owner, name, inputs);
   mark_captured(*owner, output, inputs, saved);
   NodeAccess::output_version(*owner) = output.storage()->version();
+  note_view(*owner, output, inputs);
   return NodeAccess::with_history(std::move(output), std::move(owner));
 }
 
@@ -265,7 +282,10 @@ std::vector<Tensor> attach_many(std::vector<Array> outputs, std::unique_ptr<Many
   std::vector<Tensor> results;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     IntrusivePtr<Node> history = many.output_node(static_cast<int>(i));
-    if (history) NodeAccess::output_version(*history) = outputs[i].storage()->version();
+    if (history) {
+      NodeAccess::output_version(*history) = outputs[i].storage()->version();
+      note_view(*history, outputs[i], inputs);
+    }
     results.push_back(NodeAccess::with_history(std::move(outputs[i]), std::move(history)));
   }
   return results;

@@ -263,9 +263,11 @@ void BackwardSweep::observe(Node& node, Tensor& gradient) const {
       Tensor replaced = hook(gradient);
       if (!replaced.defined()) continue;
       if (replaced.shape() != gradient.shape() || replaced.dtype() != gradient.dtype()) {
-        throw std::invalid_argument("[register_hook] expected a gradient of shape " +
-                                    to_string(gradient.shape()) + ", got " +
-                                    to_string(replaced.shape()) + " from the hook");
+        const auto text = [](const Tensor& x) {
+          return "shape " + to_string(x.shape()) + " and type " + std::string(to_string(x.dtype()));
+        };
+        throw std::invalid_argument("[register_hook] expected a gradient of " + text(gradient) +
+                                    ", got one of " + text(replaced) + " from the hook");
       }
       gradient = std::move(replaced);
     }

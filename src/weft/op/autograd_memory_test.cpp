@@ -266,13 +266,11 @@ TEST(InPlace, RefusesMisuse) {
               HasSubstr("\"mul_\" has written in place through another handle"));
   EXPECT_THAT(values_of(x * 2.0), ElementsAre(4, 8));
   Tensor wide = expand(Tensor(Array::zeros({1}, DType::kF64)), {3});
-  EXPECT_THAT(refusal([&] { fill_(wide, 1.0); }), HasSubstr("repeats axis 0"));
+  EXPECT_THAT(refusal([&] { fill_(wide, 1.0); }), HasSubstr("repeats elements: shape [3]"));
   EXPECT_THAT(refusal([&] {
                 mul_(x, Tensor(Array::zeros({2, 2}, DType::kF64)));
               }),
               HasSubstr("an operand that broadcasts to [2], got [2, 2]"));
-  EXPECT_THAT(refusal([&] { copy_(x, Tensor(Array::zeros({2}))); }),
-              HasSubstr("operands of one type, got f64 and f32"));
 }
 
 std::string anomaly(const std::function<void()>& call) {

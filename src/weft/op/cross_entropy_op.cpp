@@ -124,8 +124,9 @@ Tensor cross_entropy(const Tensor& logits, const IndexOperand& targets,
     loss = cross_entropy_sum(rows, is_mean, options.scale, logits.dtype());
     if (is_mean) setting.scale.weights = rows.weights;
   }
+  const Tensor kept(setting.targets);  // an input, so that a write to it is noticed
   return record(
-      "cross_entropy", std::move(loss), {&logits},
+      "cross_entropy", std::move(loss), {&logits, &kept},
       [setting, probabilities = rows.probabilities](const Array& dy, const InputGradients& dx) {
         dx.add(0, setting.gradient(probabilities, dy));
       },

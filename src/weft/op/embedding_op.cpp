@@ -59,8 +59,9 @@ Tensor embedding(const Tensor& table, const IndexOperand& tokens, const Embeddin
   const std::int64_t padding = padding_row(options, table.dim(0));
   Array y = select_rows("embedding", table.array(), 0, flat)
                 .reshape(with_width(tokens.shape(), table.dim(1)));
+  const Tensor kept(flat);  // an input, so that a write to it is noticed
   return record(
-      "embedding", std::move(y), {&table},
+      "embedding", std::move(y), {&table, &kept},
       [=, shape = table.shape()](const Array& dy, const InputGradients& dx) {
         add_table_gradient(dy, flat, padding, dx, shape);
       },

@@ -26,8 +26,9 @@ Tensor gather(const Tensor& x, int axis, const IndexOperand& index) {
   const int at = normalize_axis("gather", axis, x.ndim());
   const Array positions = index.indexes("gather", "indexes");
   check_index_shape(x, at, positions);
+  const Tensor kept(positions);  // an input, so that a write to it is noticed
   return record(
-      "gather", gather("gather", x.array(), at, positions), {&x},
+      "gather", gather("gather", x.array(), at, positions), {&x, &kept},
       [=, shape = x.shape()](const Array& dy, const InputGradients& dx) {
         dx.add(0, scatter_sum("gather", shape, at, positions, dy));
       },

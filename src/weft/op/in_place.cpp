@@ -1,6 +1,10 @@
 #include "weft/op/in_place.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "weft/autograd/in_place_history.h"
 #include "weft/autograd/node.h"
@@ -11,30 +15,61 @@
 namespace weft {
 namespace {
 
+// Whether two elements may lie in one place: an axis must step over all that shorter steps reach.
+bool overlaps(const Array& array) {
+  if (!array.is_strided() || array.size() == 0) return false;
+  std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // step, number of steps
+  for (int axis = 0; axis < array.ndim(); ++axis) {
+    if (array.shape()[axis] == 1) continue;
+    axes.emplace_back(std::abs(array.strides()[axis]), array.shape()[axis] - 1);
+  }
+  std::sort(axes.begin(), axes.end());
+  std::int64_t reach = 0;
+  for (const auto& [step, steps] : axes) {
+    if (step <= reach) return true;
+    reach += step * steps;
+  }
+  return false;
+}
+
 void check_written(const char* op, const Tensor& x) {
   if (!x.defined()) throw_operand(op, "a tensor", "an undefined one");
-  if (grad_enabled() && x.requires_grad() && x.is_leaf()) {
-    throw_operand(op, "a tensor that is no leaf with a gradient, or NoGrad", "such a leaf");
+  if (grad_enabled() && x.requires_grad() && (x.is_leaf() || is_view_of_leaf(x))) {
+    throw_operand(op, "a tensor that is no leaf with a gradient, or NoGrad",
+                  x.is_leaf() ? "such a leaf" : "a view of such a leaf");
   }
-  for (int axis = 0; axis < x.ndim(); ++axis) {
-    if (x.array().is_strided() && x.array().strides()[axis] == 0 && x.shape()[axis] > 1) {
-      throw_operand(op, "a tensor whose elements have memory of their own",
-                    "one that repeats axis " + std::to_string(axis));
-    }
+  if (overlaps(x.array())) {
+    throw_operand(op, "a tensor whose elements have memory of their own",
+                  "one that repeats elements: shape " + to_string(x.shape()) + ", steps " +
+                      to_string(x.array().strides()));
   }
 }
 
-void check_operand(const char* op, const Tensor& x, const Tensor& other) {
-  check_written(op, x);
+void check_shape(const char* op, const Tensor& x, const Tensor& other) {
   if (!other.defined()) throw_operand(op, "a second operand", "an undefined one");
-  if (other.dtype() != x.dtype()) {
-    throw_operand(
-        op, "operands of one type",
-        std::string(to_string(x.dtype())) + " and " + std::string(to_string(other.dtype())));
-  }
   if (broadcast_shapes(x.shape(), other.shape()) != x.shape()) {
     throw_operand(op, "an operand that broadcasts to " + to_string(x.shape()),
                   to_string(other.shape()));
+  }
+}
+
+// `other` in x's type, in which the result must have a place: no floats into integers.
+Tensor operand_of(const char* op, const Tensor& x, const Tensor& other) {
+  check_written(op, x);
+  check_shape(op, x, other);
+  if (kind_of(other.dtype()) > kind_of(x.dtype())) {
+    throw_operand(op, "an operand that fits into " + std::string(to_string(x.dtype())),
+                  std::string(to_string(other.dtype())));
+  }
+  return cast(other, x.dtype());
+}
+
+void check_number(const char* op, const Tensor& x, double value) {
+  check_written(op, x);
+  if (is_floating(x.dtype())) return;
+  if (x.dtype() == DType::kBool || std::floor(value) != value || std::isinf(value)) {
+    throw_operand(op, "a number that fits into " + std::string(to_string(x.dtype())),
+                  std::to_string(value));
   }
 }
 
@@ -49,6 +84,7 @@ Tensor& replace(Tensor& x, Tensor y, const char* op, const Write& write) {
   write(memory);
   if (grad_enabled() || !x.array().is_strided()) x = std::move(y);
   note_written_in_place(x, op);
+  if (internal::watching) internal::watch(op, memory, {});
   return x;
 }
 
@@ -58,8 +94,9 @@ Tensor& assign(Tensor& x, Tensor y, const char* op, const Array& values) {
 
 }  // namespace
 
-Tensor& add_(Tensor& x, const Tensor& other, double scale) {
-  check_operand("add_", x, other);
+Tensor& add_(Tensor& x, const Tensor& operand, double scale) {
+  const Tensor other = operand_of("add_", x, operand);
+  if (scale != 1.0) check_number("add_", x, scale);
   const Array part = scale == 1.0 ? other.array() : binary(BinaryOp::kMul, other.array(), scale);
   const Array values = binary(BinaryOp::kAdd, x.array(), part);
   Tensor y = record(
@@ -78,7 +115,7 @@ Tensor& add_(Tensor& x, const Tensor& other, double scale) {
 }
 
 Tensor& add_(Tensor& x, double value) {
-  check_written("add_", x);
+  check_number("add_", x, value);
   const Array values = binary(BinaryOp::kAdd, x.array(), value);
   Tensor y = record(
       "add_", memory_of(x), {&x}, [](const Array& dy, const InputGradients& dx) { dx.add(0, dy); },
@@ -88,8 +125,8 @@ Tensor& add_(Tensor& x, double value) {
 
 Tensor& sub_(Tensor& x, const Tensor& other) { return add_(x, other, -1.0); }
 
-Tensor& mul_(Tensor& x, const Tensor& other) {
-  check_operand("mul_", x, other);
+Tensor& mul_(Tensor& x, const Tensor& operand) {
+  const Tensor other = operand_of("mul_", x, operand);
   const Array values = binary(BinaryOp::kMul, x.array(), other.array());
   // The old values live on only where a gradient needs them.
   const Array before = recording({&other}) ? x.array().clone() : Array();
@@ -109,7 +146,7 @@ Tensor& mul_(Tensor& x, const Tensor& other) {
 }
 
 Tensor& mul_(Tensor& x, double value) {
-  check_written("mul_", x);
+  check_number("mul_", x, value);
   const Array values = binary(BinaryOp::kMul, x.array(), value);
   Tensor y = record(
       "mul_", memory_of(x), {&x},
@@ -120,8 +157,10 @@ Tensor& mul_(Tensor& x, double value) {
   return assign(x, std::move(y), "mul_", values);
 }
 
-Tensor& copy_(Tensor& x, const Tensor& source) {
-  check_operand("copy_", x, source);
+Tensor& copy_(Tensor& x, const Tensor& operand) {
+  check_written("copy_", x);
+  check_shape("copy_", x, operand);
+  const Tensor source = cast(operand, x.dtype());
   const Tensor value =
       source.array().storage() == x.array().storage() ? Tensor(source.array().clone()) : source;
   Tensor y = record(

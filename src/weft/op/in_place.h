@@ -3,10 +3,13 @@
 // `x` gets the history of the operation. Other handles of the same values see them change: using
 // one of these, if it had a history, throws, and so does the backward of an operation that has
 // saved the old values. A leaf that takes a gradient is refused unless no history is recorded
-// (NoGrad), as when an optimizer changes it.
+// (NoGrad), as when an optimizer changes it; so is a view of one.
+//
+// The result keeps x's type: other operands are converted to it, but floats are not put into
+// integers, nor numbers into bool, except by copy_ and fill_, which convert.
 // Threads: as record().
-// Fails: std::invalid_argument as above, if `other` does not broadcast to x's shape, has another
-// type, or x is a view that repeats elements.
+// Fails: std::invalid_argument as above, if `other` does not broadcast to x's shape, or x is a view
+// whose elements share memory.
 #pragma once
 
 #include "weft/autograd/tensor.h"

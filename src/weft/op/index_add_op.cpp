@@ -30,11 +30,12 @@ Tensor index_add(const Tensor& x, int axis, const IndexOperand& index, const Ten
   const int at = normalize_axis("index_add", axis, x.ndim());
   check_adds("index_add", x.dtype());
   const Array positions = checked("index_add", x, at, index, source);
+  const Tensor kept(positions);  // an input, so that a write to it is noticed
   return record(
       "index_add",
       put_rows("index_add", x.array().strided(), at, positions, source.array().strided(),
                ScatterMode::kAdd),
-      {&x, &source},
+      {&x, &source, &kept},
       [=](const Array& dy, const InputGradients& dx) {
         if (dx.needs(0)) dx.add(0, dy);
         if (dx.needs(1)) dx.add(1, select_rows("index_add", dy.strided(), at, positions));
@@ -48,11 +49,12 @@ Tensor index_add(const Tensor& x, int axis, const IndexOperand& index, const Ten
 Tensor index_copy(const Tensor& x, int axis, const IndexOperand& index, const Tensor& source) {
   const int at = normalize_axis("index_copy", axis, x.ndim());
   const Array positions = checked("index_copy", x, at, index, source);
+  const Tensor kept(positions);
   return record(
       "index_copy",
       put_rows("index_copy", x.array().strided(), at, positions, source.array().strided(),
                ScatterMode::kAssign),
-      {&x, &source},
+      {&x, &source, &kept},
       [=, shape = source.shape()](const Array& dy, const InputGradients& dx) {
         if (dx.needs(0)) {
           dx.add(0, put_rows("index_copy", dy.strided(), at, positions,

@@ -12,8 +12,9 @@ Tensor index_select(const Tensor& x, int axis, const IndexOperand& index) {
   if (positions.ndim() != 1) {
     throw_operand("index_select", "an index of one axis", to_string(positions.shape()));
   }
+  const Tensor kept(positions);  // an input, so that a write to it is noticed
   return record(
-      "index_select", select_rows("index_select", x.array(), at, positions), {&x},
+      "index_select", select_rows("index_select", x.array(), at, positions), {&x, &kept},
       [=, shape = x.shape()](const Array& dy, const InputGradients& dx) {
         dx.add(0, sum_rows("index_select", shape, at, positions, dy.strided()));
       },

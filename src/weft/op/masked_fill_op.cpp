@@ -13,8 +13,9 @@ Tensor masked_fill(const Tensor& x, const IndexOperand& where, double value) {
                   to_string(mask.shape()));
   }
   check_holds("masked_fill", x.dtype(), value);
+  const Tensor kept(mask);  // an input, so that a write to it is noticed
   return record(
-      "masked_fill", masked_fill(x.array(), mask, value), {&x},
+      "masked_fill", masked_fill(x.array(), mask, value), {&x, &kept},
       [mask](const Array& dy, const InputGradients& dx) { dx.add(0, masked_fill(dy, mask, 0)); },
       [mask](const Tensor& dy, const TensorGradients& dx) { dx.add(0, masked_fill(dy, mask, 0)); });
 }

@@ -9,6 +9,7 @@
 #include "weft/op/create.h"
 #include "weft/op/dropout.h"
 #include "weft/op/embedding.h"
+#include "weft/op/in_place.h"
 #include "weft/op/index.h"
 #include "weft/op/linalg.h"
 #include "weft/op/linear.h"

@@ -37,8 +37,9 @@ Tensor scatter(const Tensor& x, int axis, const IndexOperand& index, const Tenso
   const Array positions = index.indexes("scatter", "indexes");
   check_scatter("scatter", x, at, positions, source);
   Array y = scatter("scatter", x.array(), at, positions, source.array(), ScatterMode::kAssign);
+  const Tensor kept(positions);  // an input, so that a write to it is noticed
   return record(
-      "scatter", std::move(y), {&x, &source},
+      "scatter", std::move(y), {&x, &source, &kept},
       [=](const Array& dy, const InputGradients& dx) {
         if (dx.needs(0)) {
           dx.add(0, scatter("scatter", dy.strided(), at, positions,
@@ -60,8 +61,9 @@ Tensor scatter_add(const Tensor& x, int axis, const IndexOperand& index, const T
   check_adds("scatter_add", x.dtype());
   check_scatter("scatter_add", x, at, positions, source);
   Array y = scatter("scatter_add", x.array(), at, positions, source.array(), ScatterMode::kAdd);
+  const Tensor kept(positions);
   return record(
-      "scatter_add", std::move(y), {&x, &source},
+      "scatter_add", std::move(y), {&x, &source, &kept},
       [=](const Array& dy, const InputGradients& dx) {
         if (dx.needs(0)) dx.add(0, dy);
         if (dx.needs(1)) dx.add(1, gather("scatter_add", dy, at, positions));

@@ -19,7 +19,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   const Tensor& right = operands.b;
   Array y = where(condition.array(), left.array(), right.array());
   return record(
-      "where", std::move(y), {&left, &right},
+      "where", std::move(y), {&left, &right, &condition},
       [flags = condition.array(), shape_a = left.shape(), shape_b = right.shape()](
           const Array& dy, const InputGradients& dx) {
         const Array zero = Array::zeros({}, dy.dtype());
