@@ -24,7 +24,41 @@ std::string message_of(int error) {
   return reinterpret_cast<const char*>(text.data());
 }
 
-Result<std::shared_ptr<const void>> compile(const std::string& pattern) {
+// The characters that Unicode calls white space, for a class of PCRE2.
+constexpr std::string_view kSpaces = R"(\x09-\x0d\x{85}\p{Z})";
+
+// `pattern` with \s and \S written out: PCRE2 takes U+180E for a space, as Unicode did before 6.3
+// and the regular expressions of tokenizers do not. (\S in a class stays what it is.)
+std::string with_spaces_of_unicode(std::string_view pattern) {
+  std::string result;
+  bool in_class = false;
+  std::size_t inside = 0;  // where the class's members begin; a "]" there is one of them
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    if (c != '\\' || i + 1 == pattern.size()) {
+      if (c == '[' && !in_class) {
+        in_class = true;
+        inside = i + (pattern.substr(i + 1).starts_with("^") ? 2 : 1);
+      } else if (c == ']' && i > inside) {
+        in_class = false;
+      }
+      result.push_back(c);
+      continue;
+    }
+    const char escaped = pattern[++i];
+    if (escaped == 's' || (escaped == 'S' && !in_class)) {
+      const char* const opening = in_class ? "" : (escaped == 's' ? "[" : "[^");
+      result += fmt::format("{}{}{}", opening, kSpaces, in_class ? "" : "]");
+    } else {
+      result.push_back(c);
+      result.push_back(escaped);
+    }
+  }
+  return result;
+}
+
+Result<std::shared_ptr<const void>> compile(const std::string& written) {
+  const std::string pattern = with_spaces_of_unicode(written);
   if (pattern.size() > kPatternBytesMax) {
     return corrupt(fmt::format("pattern: expected at most {} bytes, got {}", kPatternBytesMax,
                                pattern.size()));

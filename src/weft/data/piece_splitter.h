@@ -2,7 +2,7 @@
 //
 // Where it stands: BpeTokenizer and its training -> PieceSplitter -> PCRE2. A later pattern cuts
 // the pieces of the one before. Bytes that are not UTF-8 form pieces of their own.
-// \s, \d and \w know Unicode.
+// \s, \d and \w know Unicode; \s is its White_Space.
 // Threads: immutable once made; any number may use it.
 // Fails: kCorrupt on a pattern that does not compile or that takes more work than its bound, so
 // that a hostile pattern cannot hold the process.

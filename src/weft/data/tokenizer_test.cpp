@@ -261,6 +261,28 @@ TEST(Bpe, HostilePatternsEnd) {
   EXPECT_THAT(*empty->split("axxb"), ElementsAre("a", "xx", "b"));
 }
 
+// U+180E is a space to PCRE2 but not to Unicode; U+0085 and U+2028 are spaces to both.
+TEST(PieceSplitter, SpacesAreThoseOfUnicode) {
+  const auto cut = [](const std::string& pattern, std::string_view text) {
+    const auto splitter = PieceSplitter::make({{pattern, false}});
+    EXPECT_TRUE(splitter.ok()) << splitter.status().to_string();
+    const auto pieces = splitter->split(text);
+    return std::vector<std::string>(pieces->begin(), pieces->end());
+  };
+  constexpr std::string_view kText = "a\u180eb\u2028c\u0085d \u3000e";
+  const auto words = ElementsAre("a\u180eb", "c", "d", "e");
+  EXPECT_THAT(cut(R"(\S+)", kText), words);
+  EXPECT_THAT(cut(R"([^\s]+)", kText), words);
+  EXPECT_THAT(cut(R"((?:(?!\s).)+)", kText), words);
+  EXPECT_THAT(cut(R"(\s+)", kText), ElementsAre("\u2028", "\u0085", " \u3000"));
+  EXPECT_THAT(cut(R"([]\s]+)", "] x]"), ElementsAre("] ", "]"));
+  EXPECT_THAT(cut(R"([a[]\s)", "a [ ] "), ElementsAre("a ", "[ "));
+  EXPECT_THAT(cut(R"([\[]\s)", "a [ ] "), ElementsAre("[ "));
+  EXPECT_THAT(cut(R"(\\s|[\]\\]s)", R"(\s ]s xs)"), ElementsAre(R"(\s)", "]s"));
+  const auto gpt2 = PieceSplitter::make({{std::string(kGpt2Pattern)}});
+  EXPECT_THAT(*gpt2->split("it \u180e's"), ElementsAre("it", " \u180e'", "s"));
+}
+
 TEST(PieceSplitter, RulesFollowEachOtherAndGapsMayBeDropped) {
   const auto splitter = PieceSplitter::make({{R"(\p{N}{1,3})"}, {R"([^\s]+)", false}});
   ASSERT_TRUE(splitter.ok());
