@@ -6,10 +6,11 @@
 // kept; the gradient makes the scores again. Differs: blocks fit the processor's caches, of blocks
 // on the diagonal only tiles with something to read are made, shares are powers of 2, and a thread
 // owns whole key heads, so that nothing is summed across threads. Flops: 4 B H Tq Tk D, in the
-// gradient 10, halved if causal; memory beside inputs and outputs: O(T D) a thread. Arrays are [B,
-// tokens, heads, D] of any strides but 1 on the last axis. Query head h reads key head h / (heads /
-// kv_heads) (Ainslie et al., "GQA", EMNLP 2023). f32, and f64 in plain loops. Deterministic: the
-// same bits for any thread count. Threads: the calling thread and the compute threads.
+// gradient 10, halved if causal; memory beside inputs and outputs: O(T D) a thread.
+// Arrays are [B, tokens, heads, D] of any strides but 1 on the last axis. Query head h reads key
+// head h / (heads / kv_heads) (Ainslie et al., "GQA", EMNLP 2023).
+// f32, and f64 in plain loops. Deterministic: the same bits for any thread count.
+// Threads: the calling thread and the compute threads.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include "weft/array/launch.h"
 #include "weft/kernel/conv_plain.h"
 #include "weft/kernel/cpu/conv_onednn.h"
-#include "weft/kernel/cpu/few_channels.h"
+#include "weft/kernel/cpu/direct_weights.h"
 #include "weft/kernel/cpu/onednn.h"
 #include "weft/kernel/cpu/winograd.h"
 #include "weft/kernel/elementwise.h"
@@ -78,17 +78,18 @@ void backward(const Array& dy, const Conv2dSaved& saved, const Conv2dWeightGradi
     winograd::conv2d_backward(dy, saved, out, dx);
     return;
   }
-  if (!f64 && !dx.defined() && out.weight != nullptr &&
-      few_channels::applies(shape, saved.weight.shape(), saved.geometry)) {
-    few_channels::conv2d_backward_weights(dy, saved, out);
-    return;
-  }
+  const bool direct = !f64 && out.weight != nullptr &&
+                      direct_weights::applies(shape, saved.weight.shape(), saved.geometry);
+  if (direct) direct_weights::conv2d_backward_weights(dy, saved, out);
+  if (direct && !dx.defined()) return;
   const Array g = saved.y.defined() ? relu_backward(dy, saved.y) : dy;
   if (f64) {
     backward_plain(g.contiguous(), saved, out, dx);
     return;
   }
-  if (out.weight != nullptr) onednn::conv2d_backward_weights(saved.x, g, saved.geometry, out);
+  if (out.weight != nullptr && !direct) {
+    onednn::conv2d_backward_weights(saved.x, g, saved.geometry, out);
+  }
   if (dx.defined()) onednn::conv2d_backward_data(g, saved.weight, saved.geometry, dx);
 }
 

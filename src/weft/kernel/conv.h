@@ -1,8 +1,8 @@
 // conv2d and its gradients over Arrays.
 //
-// f32 runs in own kernels for 3x3 windows of stride 1 (cpu/winograd.h) and for first layers
-// (cpu/few_channels.h), else in oneDNN, in the memory order that is best for them: results are
-// blocked Arrays unless that order is plain, and blocked inputs are taken as they are. f64
+// f32 runs in own kernels for 3x3 windows of stride 1 (cpu/winograd.h) and for the weights of first
+// layers and of steps (cpu/direct_weights.h), else in oneDNN, in the memory order that is best for
+// them: results are blocked Arrays unless that order is plain, and blocked inputs are taken. f64
 // (gradient checks) runs in plain loops. What oneDNN prepares for a shape is kept.
 // Deterministic: the same input gives the same bits in every run and for any thread count
 // (cpu/conv_onednn.cpp says how the weight gradient does).

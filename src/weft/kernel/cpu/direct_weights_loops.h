@@ -1,4 +1,4 @@
-// The inner loops of few_channels.h, with AVX2.
+// The inner loops of direct_weights.h, with AVX2.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 namespace weft {
 
 // Products of the pixels of one image with the gradients of up to 2 blocks of 8 outputs.
-struct FewChannelsPass {
+struct DirectWeightsPass {
   // The value that meets the gradient at (row i, column j) for tap t of the filter:
   // x[taps[t] + i * row_step + j * column_step].
   const float* x;
@@ -22,10 +22,12 @@ struct FewChannelsPass {
   std::int64_t width;
   // Adds to sums[t * 16 + block * 8 + lane].
   float* sums;
+  // As many values from each of these on are read soon, by the next pass: fetched meanwhile.
+  const float* ahead[4];
 };
 
-struct FewChannelsLoops {
-  void (*weight_sums)(const FewChannelsPass& pass);
+struct DirectWeightsLoops {
+  void (*weight_sums)(const DirectWeightsPass& pass);
   // g = dy where y > 0 (everywhere if y is null), for `pixels` of 8 outputs; adds g to bias_sums.
   struct Mask {
     const float* dy;
@@ -36,7 +38,7 @@ struct FewChannelsLoops {
 };
 
 #if defined(__x86_64__)
-extern const FewChannelsLoops kFewChannelsLoopsAvx2;
+extern const DirectWeightsLoops kDirectWeightsLoopsAvx2;
 #endif
 
 }  // namespace weft
