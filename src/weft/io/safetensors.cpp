@@ -109,8 +109,10 @@ Result<SafetensorsView> parse_safetensors(ByteSpan bytes) {
   const std::uint64_t room =
       std::min<std::uint64_t>(bytes.size() - kLengthBytes, kSafetensorsHeaderBytesMax);
   if (header_bytes > room) {
-    return corrupt(fmt::format("safetensors: expected a header of at most {} bytes, got {}", room,
-                               header_bytes));
+    return corrupt(
+        fmt::format("safetensors: expected a header of at most {} bytes, got {}: a file "
+                    "that was cut, or of another kind",
+                    room, header_bytes));
   }
   const auto header_size = static_cast<std::size_t>(header_bytes);
   WEFT_TRY_ASSIGN(Header header, parse_header(bytes.subspan(kLengthBytes, header_size)));

@@ -48,7 +48,7 @@ struct Sample {
   }
 };
 
-TEST(Safetensors, every_dtype_of_an_array_is_written_and_read) {
+TEST(Safetensors, EveryTypeOfAnArrayIsWrittenAndRead) {
   for (const auto& [dtype, name] : {std::pair<DType, const char*>{DType::kBF16, "BF16"},
                                     {DType::kF16, "F16"},
                                     {DType::kI8, "I8"},
@@ -125,6 +125,12 @@ TEST(Safetensors, ReadsAFileOfAnotherWriter) {
 }
 
 TEST(Safetensors, HeaderLengthBeyondFileOrLimitIsRefused) {
+  const std::string text = "[run]\nsteps = 3\n";
+  EXPECT_THAT(
+      parse_safetensors(ByteSpan(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()))
+          .status()
+          .message(),
+      HasSubstr("or of another kind"));
   Bytes file = file_of("{}", 0);
   EXPECT_TRUE(parse_safetensors(file).ok());
   file[7] = 0xFF;
