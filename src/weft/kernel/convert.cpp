@@ -4,6 +4,8 @@
 
 #include "weft/array/half_rows.h"
 #include "weft/array/launch.h"
+#include "weft/base/parallel.h"
+#include "weft/kernel/cpu/onednn.h"
 
 namespace weft {
 namespace {
@@ -36,10 +38,41 @@ ElementwiseLoop::Run row_of(DType from, DType to) {
   });
 }
 
+constexpr std::int64_t kGrain = 32 * 1024;
+
+bool is_blocked_type(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16;
+}
+
+// Both in one order.
+template <class From, class To>
+void convert_dense(const Array& from, Array& to) {
+  const auto* const source = static_cast<const From*>(from.raw_data());
+  auto* const target = static_cast<To*>(to.raw_data());
+  parallel_for(dense_elements(to), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    const RunOperand operand{source + begin, 1};
+    convert_row<From, To>({}, &operand, target + begin, end - begin);
+  });
+}
+
+void convert_blocks(const Array& from, Array& to) {
+  with_dtype(from.dtype(), [&](auto from_zero) {
+    with_dtype(to.dtype(), [&](auto to_zero) {
+      convert_dense<decltype(from_zero), decltype(to_zero)>(from, to);
+    });
+  });
+}
+
 }  // namespace
 
 Array convert(const Array& x, DType dtype) {
   if (x.dtype() == dtype) return x;
+  if (!x.is_strided() && is_blocked_type(x.dtype()) && is_blocked_type(dtype)) {
+    Array out = like(x, dtype);
+    launch("cast", {&x}, {&out},
+           [](LaunchArrays in, LaunchArrays to) { convert_blocks(in[0], to[0]); });
+    return out;
+  }
   const Array source = x.strided();
   Array out = Array::empty(x.shape(), dtype);
   ElementwiseLoop loop;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "weft/array/half_rows.h"
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/cpu/flat_loops.h"
 #include "weft/kernel/cpu/gemm.h"
+#include "weft/kernel/cpu/gemm_half.h"
 #include "weft/kernel/cpu/onednn.h"
 #include "weft/kernel/matmul.h"
 
@@ -13,12 +15,9 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kGrain = 32 * 1024;
-
-// Every float of a dense array, blocked or not, gaps of the order included.
-std::int64_t dense_floats(const Array& array) {
-  if (array.is_strided()) return array.size();
-  return static_cast<std::int64_t>(array.format()->size_bytes() / sizeof(float));
-}
+// Values of 16 bits, and rows of them, that are widened at a time.
+constexpr std::int64_t kBlock = 256;
+constexpr std::int64_t kBlockRows = 32;
 
 float* floats(const Array& array) { return static_cast<float*>(array.raw_data()); }
 
@@ -35,13 +34,29 @@ void linear_plain(const Array& x, const Array& weight, const Array& bias, bool r
 
 bool is_half(const Array& array) { return size_of(array.dtype()) < sizeof(float); }
 
-Array widened(const Array& array) { return array.defined() ? array.to(DType::kF32) : array; }
+// Calls body(zero of the type) for bf16 and f16.
+template <class Body>
+void with_half(DType dtype, Body&& body) {
+  with_dtype(dtype, [&](auto zero) {
+    if constexpr (kIsHalf<decltype(zero)>) body(zero);
+  });
+}
+
+void linear_half(const Array& x, const Array& weight, const Array& bias, bool relu, Array& y) {
+  const Array dense_bias = bias.defined() ? bias.contiguous() : bias;
+  with_half(y.dtype(), [&](auto zero) {
+    using Half = decltype(zero);
+    gemm_half({y.dim(0), y.dim(1), x.dim(1)},
+              HalfOperand<Half>{x.data<Half>(), x.strides()[0], x.strides()[1]},
+              HalfOperand<Half>{weight.data<Half>(), weight.strides()[1], weight.strides()[0]},
+              HalfOutput<Half>{y.data<Half>(), y.dim(1), false,
+                               dense_bias.defined() ? dense_bias.data<Half>() : nullptr, relu});
+  });
+}
 
 void linear(const Array& x, const Array& weight, const Array& bias, bool relu, Array& y) {
   if (is_half(x)) {
-    Array wide = Array::empty(y.shape());
-    linear(widened(x), widened(weight), widened(bias), relu, wide);
-    y.copy_from(wide);
+    linear_half(x, weight, bias, relu, y);
     return;
   }
   if (x.dtype() == DType::kF64) {
@@ -55,11 +70,37 @@ void linear(const Array& x, const Array& weight, const Array& bias, bool relu, A
         relu});
 }
 
+// Columns [begin, end), a block at a time.
+template <class Half>
+void sum_half_columns(const Array& rows, Array& sums, bool accumulate, std::int64_t begin,
+                      std::int64_t end) {
+  const std::int64_t width = rows.dim(1);
+  float block[kBlockRows * kBlock];
+  float total[kBlock];
+  for (std::int64_t j = begin; j < end; j += kBlock) {
+    const std::int64_t count = std::min(kBlock, end - j);
+    std::fill_n(total, count, 0.0F);
+    if (accumulate) to_f32_row(sums.data<Half>() + j, total, count);
+    for (std::int64_t i = 0; i < rows.dim(0); i += kBlockRows) {
+      const std::int64_t height = std::min(kBlockRows, rows.dim(0) - i);
+      for (std::int64_t r = 0; r < height; ++r) {
+        to_f32_row(rows.data<Half>() + (i + r) * width + j, block + r * kBlock, count);
+      }
+      flat_loops().column_sums({block, kBlock, height}, total, 0, count);
+    }
+    from_f32_row(total, sums.data<Half>() + j, count);
+  }
+}
+
 void sum_columns(const Array& x, Array& sums, bool accumulate) {
   if (is_half(x)) {
-    Array wide = accumulate ? widened(sums) : Array::empty(sums.shape());
-    sum_columns(widened(x), wide, accumulate);
-    sums.copy_from(wide);
+    const Array dense = x.contiguous();
+    with_half(x.dtype(), [&](auto zero) {
+      parallel_for(dense.dim(1), 64 + kGrain / std::max<std::int64_t>(dense.dim(0), 1),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     sum_half_columns<decltype(zero)>(dense, sums, accumulate, begin, end);
+                   });
+    });
     return;
   }
   const Array rows = x.contiguous();
@@ -80,12 +121,30 @@ void sum_columns(const Array& x, Array& sums, bool accumulate) {
       [&](std::int64_t begin, std::int64_t end) { loops.column_sums(source, to, begin, end); });
 }
 
+// y = of(x, other), all of one type and order; `of` writes over its first argument.
+template <class Half, class Of>
+void map_half(const Array& x, const Array& other, Array& y, const Of& of) {
+  parallel_for(dense_elements(y), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    float wide[kBlock];
+    float beside[kBlock];
+    for (std::int64_t at = begin; at < end; at += kBlock) {
+      const std::int64_t count = std::min(kBlock, end - at);
+      to_f32_row(static_cast<const Half*>(x.raw_data()) + at, wide, count);
+      to_f32_row(static_cast<const Half*>(other.raw_data()) + at, beside, count);
+      of(wide, beside, count);
+      from_f32_row(wide, static_cast<Half*>(y.raw_data()) + at, count);
+    }
+  });
+}
+
 // x and y in one order.
 void relu_values(const Array& x, Array& y) {
   if (is_half(x)) {
-    Array wide = Array::empty(y.shape());
-    relu_values(widened(x), wide);
-    y.copy_from(wide);
+    with_half(x.dtype(), [&](auto zero) {
+      map_half<decltype(zero)>(x, x, y, [](float* values, const float*, std::int64_t count) {
+        flat_loops().relu(values, values, 0, count);
+      });
+    });
     return;
   }
   if (x.dtype() == DType::kF64) {
@@ -95,7 +154,7 @@ void relu_values(const Array& x, Array& y) {
     return;
   }
   const FlatLoops& loops = flat_loops();
-  parallel_for(dense_floats(x), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(dense_elements(x), kGrain, [&](std::int64_t begin, std::int64_t end) {
     loops.relu(floats(x), floats(y), begin, end);
   });
 }
@@ -103,9 +162,11 @@ void relu_values(const Array& x, Array& y) {
 // All in one order.
 void relu_gradient(const Array& dy, const Array& y, Array& dx) {
   if (is_half(y)) {
-    Array wide = Array::empty(dx.shape());
-    relu_gradient(widened(dy), widened(y), wide);
-    dx.copy_from(wide);
+    with_half(y.dtype(), [&](auto zero) {
+      map_half<decltype(zero)>(dy, y, dx, [](float* g, const float* value, std::int64_t count) {
+        flat_loops().relu_gradient(g, value, g, 0, count);
+      });
+    });
     return;
   }
   if (y.dtype() == DType::kF64) {
@@ -116,7 +177,7 @@ void relu_gradient(const Array& dy, const Array& y, Array& dx) {
     return;
   }
   const FlatLoops& loops = flat_loops();
-  parallel_for(dense_floats(y), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(dense_elements(y), kGrain, [&](std::int64_t begin, std::int64_t end) {
     loops.relu_gradient(floats(dy), floats(y), floats(dx), begin, end);
   });
 }
@@ -148,7 +209,7 @@ Array relu_forward(const Array& x) {
 
 Array relu_backward(const Array& dy, const Array& y) {
   const Array value = y.is_strided() ? y.contiguous() : y;
-  const Array gradient = y.dtype() != DType::kF32 ? dy.contiguous() : in_order_of(dy, value);
+  const Array gradient = y.dtype() == DType::kF64 ? dy.contiguous() : in_order_of(dy, value);
   Array dx = like(value);
   launch("relu_backward", {&gradient, &value}, {&dx},
          [](LaunchArrays in, LaunchArrays out) { relu_gradient(in[0], in[1], out[0]); });

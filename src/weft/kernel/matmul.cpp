@@ -6,6 +6,7 @@
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/cpu/gemm.h"
+#include "weft/kernel/cpu/gemm_half.h"
 
 namespace weft {
 namespace {
@@ -41,6 +42,24 @@ void multiply(const GemmSize& size, const Matrix<const float>& a, const Matrix<c
               float* out, bool accumulate) {
   gemm(size, {a.data, a.row_step, a.column_step}, {b.data, b.row_step, b.column_step},
        {out, size.n, accumulate});
+}
+
+template <class Half>
+void multiply_half(const GemmSize& size, const Matrix<const Half>& a, const Matrix<const Half>& b,
+                   Half* out, bool accumulate) {
+  gemm_half(size, HalfOperand<Half>{a.data, a.row_step, a.column_step},
+            HalfOperand<Half>{b.data, b.row_step, b.column_step},
+            HalfOutput<Half>{out, size.n, accumulate});
+}
+
+void multiply(const GemmSize& size, const Matrix<const BFloat16>& a,
+              const Matrix<const BFloat16>& b, BFloat16* out, bool accumulate) {
+  multiply_half(size, a, b, out, accumulate);
+}
+
+void multiply(const GemmSize& size, const Matrix<const Float16>& a, const Matrix<const Float16>& b,
+              Float16* out, bool accumulate) {
+  multiply_half(size, a, b, out, accumulate);
 }
 
 // f64 and integers, which wrap around.
@@ -96,24 +115,14 @@ void run(const Array& a, const Array& b, Array& out, const MatmulOptions& option
   });
 }
 
-bool is_half(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
-
 }  // namespace
 
 void matmul(const Array& a, const Array& b, Array& out, const MatmulOptions& options) {
-  if (is_half(out.dtype())) {
-    Array wide = options.accumulate ? out.to(DType::kF32) : Array::empty(out.shape());
-    matmul(a.to(DType::kF32), b.to(DType::kF32), wide, options);
-    out.copy_from(wide);
-    return;
-  }
   const Array left = a.strided();
   const Array right = b.strided();
   launch("matmul", {&left, &right}, {&out}, [options](LaunchArrays in, LaunchArrays product) {
-    with_dtype(product[0].dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      if constexpr (!kIsHalf<T>) run<T>(in[0], in[1], product[0], options);
-    });
+    with_dtype(product[0].dtype(),
+               [&](auto zero) { run<decltype(zero)>(in[0], in[1], product[0], options); });
   });
 }
 

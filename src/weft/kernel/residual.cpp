@@ -1,7 +1,9 @@
 #include "weft/kernel/residual.h"
 
 #include <algorithm>
+#include <type_traits>
 
+#include "weft/array/half_rows.h"
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/cpu/onednn.h"
@@ -16,6 +18,8 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kGrain = 32 * 1024;
+// Values of 16 bits that are widened at a time.
+constexpr std::int64_t kBlock = 512;
 
 template <bool kRelu>
 void add_range(const float* __restrict a, const float* __restrict b, float* __restrict y,
@@ -24,6 +28,31 @@ void add_range(const float* __restrict a, const float* __restrict b, float* __re
     const float sum = a[i] + b[i];
     y[i] = kRelu && sum < 0.0F ? 0.0F : sum;
   }
+}
+
+template <bool kRelu>
+void add_range(const Array& a, const Array& b, Array& y, std::int64_t begin, std::int64_t end) {
+  const auto add = [&](auto zero) {
+    using T = decltype(zero);
+    const auto* const x0 = static_cast<const T*>(a.raw_data());
+    const auto* const x1 = static_cast<const T*>(b.raw_data());
+    auto* const to = static_cast<T*>(y.raw_data());
+    if constexpr (std::is_same_v<T, float>) {
+      add_range<kRelu>(x0, x1, to, begin, end);
+    } else if constexpr (kIsHalf<T>) {
+      float wide0[kBlock];
+      float wide1[kBlock];
+      for (std::int64_t at = begin; at < end; at += kBlock) {
+        const std::int64_t count = std::min(kBlock, end - at);
+        to_f32_row(x0 + at, wide0, count);
+        to_f32_row(x1 + at, wide1, count);
+        float sums[kBlock];
+        add_range<kRelu>(wide0, wide1, sums, 0, count);
+        from_f32_row(sums, to + at, count);
+      }
+    }
+  };
+  with_dtype(y.dtype(), add);
 }
 
 }  // namespace
@@ -37,16 +66,12 @@ Array add_in_order(const Array& a, const Array& b, bool relu) {
   const Array left = in_order_of(a, model);
   const Array right = in_order_of(b, model);
   Array y = like(model);
-  const auto floats = static_cast<std::int64_t>(model.format()->size_bytes() / sizeof(float));
-  launch("add_in_order", {&left, &right}, {&y}, [relu, floats](LaunchArrays in, LaunchArrays out) {
-    const auto* const x0 = static_cast<const float*>(in[0].raw_data());
-    const auto* const x1 = static_cast<const float*>(in[1].raw_data());
-    auto* const to = static_cast<float*>(out[0].raw_data());
-    parallel_for(floats, kGrain, [&](std::int64_t begin, std::int64_t end) {
+  launch("add_in_order", {&left, &right}, {&y}, [relu](LaunchArrays in, LaunchArrays out) {
+    parallel_for(dense_elements(out[0]), kGrain, [&](std::int64_t begin, std::int64_t end) {
       if (relu) {
-        add_range<true>(x0, x1, to, begin, end);
+        add_range<true>(in[0], in[1], out[0], begin, end);
       } else {
-        add_range<false>(x0, x1, to, begin, end);
+        add_range<false>(in[0], in[1], out[0], begin, end);
       }
     });
   });

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "weft/autograd/checkpoint.h"
+#include "weft/kernel/convert.h"
 #include "weft/kernel/linear.h"
 #include "weft/kernel/norm.h"
 #include "weft/op/arithmetic.h"
@@ -21,7 +22,9 @@ namespace weft {
 namespace {
 
 void check_channel_vector(const char* what, const Array& vector, const Tensor& x) {
-  if (vector.ndim() == 1 && vector.dim(0) == x.dim(1) && vector.dtype() == x.dtype()) return;
+  const bool running = std::string(what).starts_with("a running");
+  const bool fits = vector.dtype() == x.dtype() || (running && is_half(x));
+  if (vector.ndim() == 1 && vector.dim(0) == x.dim(1) && fits) return;
   throw_operand("batch_norm",
                 std::string(what) + " of shape [" + std::to_string(x.dim(1)) + "] and type " +
                     std::string(to_string(x.dtype())),
@@ -59,12 +62,25 @@ struct Saved {
   BatchNormSpec spec;
 };
 
+// bf16 and f16 compute in f32; what is kept for the gradients has the 16-bit type.
+Array computed(const Array& a) {
+  return a.defined() && a.dtype() != DType::kF64 ? convert(a, DType::kF32) : a;
+}
+
 void run_backward(const Saved& saved, const Array& dy, const InputGradients& dx) {
-  NormGradients gradients =
-      batch_norm_backward(dy, saved.x, saved.weight, saved.bias, saved.statistics, saved.spec);
-  if (dx.needs(0)) dx.add(0, std::move(gradients.x));
-  if (dx.needs(1)) dx.add(1, std::move(gradients.weight));
-  if (dx.needs(2)) dx.add(2, std::move(gradients.bias));
+  const NormGradients gradients =
+      batch_norm_backward(computed(dy), computed(saved.x), computed(saved.weight),
+                          computed(saved.bias), saved.statistics, saved.spec);
+  if (dx.needs(0)) dx.add(0, convert(gradients.x, dy.dtype()));
+  if (dx.needs(1)) dx.add(1, convert(gradients.weight, dy.dtype()));
+  if (dx.needs(2)) dx.add(2, convert(gradients.bias, dy.dtype()));
+}
+
+// Moves running statistics of any floating type.
+void move_any_running(Array& running, const Array& batch, double momentum, double scale) {
+  Array wide = computed(running);
+  move_running(wide, batch, momentum, scale);
+  if (wide.dtype() != running.dtype()) running.copy_from(wide);
 }
 
 // A vector of channels with x's number of axes.
@@ -86,83 +102,59 @@ NormalizedTensors normalized(const Saved& saved, const Tensor& x, const std::vec
 Tensor relu_mask(const Saved& saved, const Tensor& values) {
   Tensor y = values;
   if (saved.weight.defined()) {
-    y = values * across(Tensor(saved.weight), values) + across(Tensor(saved.bias), values);
+    const Tensor weight(computed(saved.weight));
+    const Tensor bias(computed(saved.bias));
+    y = values * across(weight, values) + across(bias, values);
   }
   return Tensor(relu_backward(Array::full(y.shape(), 1.0, y.dtype()), y.array()));
 }
 
 void run_tensor_backward(const Saved& saved, const Tensor& dy, const TensorGradients& dx) {
-  const Tensor x = dx.input(0, saved.x);
+  const DType type = dy.dtype();
+  const Tensor x = widened(dx.input(0, saved.x));
   std::vector<int> axes;
   for (int i = 0; i < x.ndim(); ++i) {
     if (i != 1) axes.push_back(i);
   }
   const NormalizedTensors normal = normalized(saved, x, axes);
   const bool affine = saved.weight.defined();
-  const Tensor weight = affine ? across(dx.input(1, saved.weight), x) : Tensor();
-  Tensor g = dy;
-  if (saved.spec.relu) g = dy * relu_mask(saved, normal.values.detach());
-  if (dx.needs(1)) dx.add(1, sum(g * normal.values, axes));
-  if (dx.needs(2)) dx.add(2, sum(g, axes));
+  const Tensor weight = affine ? across(widened(dx.input(1, saved.weight)), x) : Tensor();
+  Tensor g = widened(dy);
+  if (saved.spec.relu) g = g * relu_mask(saved, normal.values.detach());
+  if (dx.needs(1)) dx.add(1, cast(sum(g * normal.values, axes), type));
+  if (dx.needs(2)) dx.add(2, cast(sum(g, axes), type));
   if (!dx.needs(0)) return;
   if (affine) g = g * weight;
-  dx.add(0, saved.spec.training ? normalize_tensors_gradient(g, normal, axes, true)
-                                : g * normal.inverse);
+  dx.add(0, cast(saved.spec.training ? normalize_tensors_gradient(g, normal, axes, true)
+                                     : g * normal.inverse,
+                 type));
 }
 
 }  // namespace
 
-// In f32; running statistics of a 16-bit type are rounded after each step.
-static Tensor batch_norm_half(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                              Array& running_mean, Array& running_var,
-                              const BatchNormOptions& options) {
-  Array mean = running_mean.defined() ? running_mean.to(DType::kF32) : Array();
-  Array variance = running_var.defined() ? running_var.to(DType::kF32) : Array();
-  const Tensor y = batch_norm(widened(x), widened(weight), widened(bias), mean, variance, options);
-  if (options.training && mean.defined() && mean.dtype() != running_mean.dtype()) {
-    running_mean.copy_from(mean);
-  }
-  if (options.training && variance.defined() && variance.dtype() != running_var.dtype()) {
-    running_var.copy_from(variance);
-  }
-  return cast(y, x.dtype());
-}
-
-// bf16 and f16 compute in f32; the running statistics may be of either type.
-static Tensor in_single(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                        Array& running_mean, Array& running_var, const BatchNormOptions& options) {
-  const auto single = [](const Array& a) { return a.defined() ? a.to(DType::kF32) : a; };
-  Array mean = single(running_mean);
-  Array variance = single(running_var);
-  const Tensor y = batch_norm(widened(x), widened(weight), widened(bias), mean, variance, options);
-  if (mean.storage() != running_mean.storage()) running_mean.copy_from(mean);
-  if (variance.storage() != running_var.storage()) running_var.copy_from(variance);
-  return cast(y, x.dtype());
-}
-
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Array& running_mean,
                   Array& running_var, const BatchNormOptions& options) {
-  if (is_half(x)) return batch_norm_half(x, weight, bias, running_mean, running_var, options);
-  if (is_half(x)) return in_single(x, weight, bias, running_mean, running_var, options);
   check(x, weight, bias, running_mean, running_var, options.training);
   const BatchNormSpec spec{options.eps, options.activation == Activation::kRelu, options.training};
   Saved saved{x.array(), weight.array(), bias.array(), {}, spec};
   if (options.training) {
-    saved.statistics = batch_norm_forward(saved.x, saved.weight, saved.bias, spec, {}, {});
+    saved.statistics = batch_norm_forward(computed(saved.x), computed(saved.weight),
+                                          computed(saved.bias), spec, {}, {});
     const auto n = static_cast<double>(count_of(x));
     // A checkpoint that runs this again must not move them twice.
     if (running_mean.defined() && !recomputing()) {
-      move_running(running_mean, saved.statistics.mean, options.momentum, 1.0);
+      move_any_running(running_mean, saved.statistics.mean, options.momentum, 1.0);
     }
     if (running_var.defined() && !recomputing()) {
-      move_running(running_var, saved.statistics.variance, options.momentum, n / (n - 1));
+      move_any_running(running_var, saved.statistics.variance, options.momentum, n / (n - 1));
     }
   } else {
-    saved.statistics = batch_norm_forward(saved.x, saved.weight, saved.bias, spec,
-                                          running_mean.to(DType::kF64).contiguous().clone(),
-                                          running_var.to(DType::kF64).contiguous().clone());
+    saved.statistics =
+        batch_norm_forward(computed(saved.x), computed(saved.weight), computed(saved.bias), spec,
+                           running_mean.to(DType::kF64).contiguous().clone(),
+                           running_var.to(DType::kF64).contiguous().clone());
   }
-  Array y = std::move(saved.statistics.y);
+  Array y = convert(saved.statistics.y, x.dtype());
   saved.statistics.y = Array();
   return record(
       "batch_norm", std::move(y), {&x, &weight, &bias},

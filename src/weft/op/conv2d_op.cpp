@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/kernel/conv.h"
+#include "weft/kernel/convert.h"
 #include "weft/kernel/linear.h"
 #include "weft/op/conv.h"
 #include "weft/op/conv2d_gradient.h"
@@ -77,21 +78,50 @@ void run_backward(const Conv2dSaved& saved, const Array& dy, const InputGradient
   if (dx.needs(0)) dx.add(0, std::move(gradient));
 }
 
+// bf16 and f16 compute in f32 and round once; what is kept for the gradients has the 16-bit type.
+Array single(const Array& x) { return x.defined() ? convert(x, DType::kF32) : x; }
+
+Conv2dSaved single(const Conv2dSaved& saved) {
+  return {single(saved.x), single(saved.weight), single(saved.y), saved.geometry};
+}
+
+void run_half_backward(const Conv2dSaved& saved, const Array& dy, const InputGradients& dx) {
+  const Conv2dSaved wide = single(saved);
+  Array weight;
+  Array bias;
+  Conv2dWeightGradients out;
+  if (dx.needs(1) || dx.needs(2)) {
+    weight = Array::empty(saved.weight.shape());
+    out.weight = &weight;
+  }
+  if (dx.needs(2)) {
+    bias = Array::empty({saved.weight.dim(0)});
+    out.bias = &bias;
+  }
+  const Array gradient = conv2d_backward(single(dy), wide, out, dx.needs(0));
+  if (dx.needs(0)) dx.add(0, convert(gradient, dy.dtype()));
+  if (dx.needs(1)) dx.add(1, convert(weight, dy.dtype()));
+  if (dx.needs(2)) dx.add(2, convert(bias, dy.dtype()));
+}
+
 void run_tensors(const Conv2dSaved& saved, const Tensor& dy, const TensorGradients& dx) {
-  Tensor g = dy;
+  const DType type = dy.dtype();
+  Tensor g = widened(dy);
   if (saved.y.defined()) {
-    const auto mask = [y = saved.y](const Array& a) { return relu_backward(a, y); };
-    g = linear_map("relu_gradient", dy, mask, mask);
+    const auto mask = [y = convert(saved.y, g.dtype())](const Array& a) {
+      return relu_backward(a, y);
+    };
+    g = linear_map("relu_gradient", g, mask, mask);
   }
   if (dx.needs(0)) {
-    const Tensor weight = dx.input(1, saved.weight);
-    dx.add(0, conv2d_backward_data(g, weight, saved.x.shape(), saved.geometry));
+    const Tensor weight = widened(dx.input(1, saved.weight));
+    dx.add(0, cast(conv2d_backward_data(g, weight, saved.x.shape(), saved.geometry), type));
   }
   if (dx.needs(1)) {
-    const Tensor x = dx.input(0, saved.x);
-    dx.add(1, conv2d_backward_weight(g, x, saved.weight.shape(), saved.geometry));
+    const Tensor x = widened(dx.input(0, saved.x));
+    dx.add(1, cast(conv2d_backward_weight(g, x, saved.weight.shape(), saved.geometry), type));
   }
-  if (dx.needs(2)) dx.add(2, sum(g, {0, 2, 3}));
+  if (dx.needs(2)) dx.add(2, cast(sum(g, {0, 2, 3}), type));
 }
 
 }  // namespace
@@ -99,16 +129,19 @@ void run_tensors(const Conv2dSaved& saved, const Tensor& dy, const TensorGradien
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Conv2dOptions& options) {
   check(x, weight, bias, options);
-  if (is_half(x)) {
-    return cast(conv2d(widened(x), widened(weight), widened(bias), options), x.dtype());
-  }
   const Conv2dGeometry geometry{options.stride, options.padding, options.dilation, options.groups};
   const bool relu = options.activation == Activation::kRelu;
-  Array y = conv2d_forward(x.array(), weight.array(), bias.array(), geometry, relu);
+  Array y = is_half(x) ? convert(conv2d_forward(single(x.array()), single(weight.array()),
+                                                single(bias.array()), geometry, relu),
+                                 x.dtype())
+                       : conv2d_forward(x.array(), weight.array(), bias.array(), geometry, relu);
   return record(
       "conv2d", y, {&x, &weight, &bias},
       [saved = Conv2dSaved{x.array(), weight.array(), relu ? y : Array(), geometry}](
-          const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); },
+          const Array& dy, const InputGradients& dx) {
+        (dy.dtype() == DType::kBF16 || dy.dtype() == DType::kF16) ? run_half_backward(saved, dy, dx)
+                                                                  : run_backward(saved, dy, dx);
+      },
       [saved = Conv2dSaved{x.array(), weight.array(), relu ? y : Array(), geometry}](
           const Tensor& dy, const TensorGradients& dx) { run_tensors(saved, dy, dx); });
 }

@@ -1,4 +1,5 @@
 // max_pool2d: the largest value of each window; the gradient goes where that value was.
+#include "weft/kernel/convert.h"
 #include "weft/op/half_operand.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
@@ -8,17 +9,26 @@ namespace weft {
 
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
   const Pool2dGeometry geometry = check_pool("max_pool2d", x, options);
-  if (is_half(x)) return cast(max_pool2d(widened(x), options), x.dtype());
-  const MaxPoolOutput forward = max_pool2d_forward(x.array(), geometry, recording({&x}));
-  const auto scatter = [forward, geometry, shape = x.shape()](const Array& dy) {
-    return max_pool2d_backward(dy, forward, shape, geometry);
+  // bf16 and f16 go through f32, exactly; what is kept has the 16-bit type.
+  const DType type = x.dtype();
+  const DType computed = is_half(x) ? DType::kF32 : type;
+  MaxPoolOutput forward =
+      max_pool2d_forward(convert(x.array(), computed), geometry, recording({&x}));
+  forward.y = convert(forward.y, type);
+  const auto in_computed = [forward, computed] {
+    return MaxPoolOutput{convert(forward.y, computed), forward.winners};
+  };
+  const auto scatter = [=, shape = x.shape()](const Array& dy) {
+    return convert(max_pool2d_backward(convert(dy, computed), in_computed(), shape, geometry),
+                   type);
   };
   return record(
       "max_pool2d", forward.y, {&x},
       [scatter](const Array& dy, const InputGradients& dx) { dx.add(0, scatter(dy)); },
-      [scatter, forward, geometry](const Tensor& dy, const TensorGradients& dx) {
+      [=](const Tensor& dy, const TensorGradients& dx) {
         dx.add(0, linear_map("max_pool2d_gradient", dy, scatter, [=](const Array& g) {
-                 return max_pool2d_take(g, forward, geometry);
+                 return convert(max_pool2d_take(convert(g, computed), in_computed(), geometry),
+                                type);
                }));
       });
 }

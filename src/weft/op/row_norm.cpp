@@ -1,6 +1,7 @@
 #include "weft/op/row_norm.h"
 
 #include "weft/autograd/node.h"
+#include "weft/kernel/convert.h"
 #include "weft/kernel/norm.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/half_operand.h"
@@ -40,19 +41,29 @@ struct Saved {
   RowNormOptions options;
 };
 
-void run_backward(const Saved& saved, const Shape& inner, const Array& dy,
-                  const InputGradients& dx) {
-  NormGradients gradients =
-      norm_rows_gradient(dy, saved.x, saved.weight, saved.statistics, saved.options,
-                         {dx.needs(0), dx.needs(1), dx.needs(2)});
-  if (dx.needs(0)) dx.add(0, gradients.x.reshape(saved.x.shape()));
-  if (dx.needs(1)) dx.add(1, gradients.weight.reshape(inner));
-  if (dx.needs(2)) dx.add(2, gradients.bias.reshape(inner));
+// bf16 and f16 compute in f32; what is kept for the gradients has the 16-bit type.
+Array computed(const Array& a) {
+  return a.defined() && a.dtype() != DType::kF64 ? convert(a, DType::kF32) : a;
 }
 
-void run_tensor_backward(const Saved& saved, int axes, const Tensor& dy,
+void run_backward(const Saved& saved, const Shape& inner, const Array& dy,
+                  const InputGradients& dx) {
+  const NormGradients gradients =
+      norm_rows_gradient(computed(dy), computed(saved.x), computed(saved.weight), saved.statistics,
+                         saved.options, {dx.needs(0), dx.needs(1), dx.needs(2)});
+  const auto add = [&](int index, const Array& gradient, const Shape& shape) {
+    if (dx.needs(index)) dx.add(index, convert(gradient, dy.dtype()).reshape(shape));
+  };
+  add(0, gradients.x, saved.x.shape());
+  add(1, gradients.weight, inner);
+  add(2, gradients.bias, inner);
+}
+
+void run_tensor_backward(const Saved& saved, int axes, const Tensor& given,
                          const TensorGradients& dx) {
-  const Tensor x = dx.input(0, saved.x);
+  const DType type = given.dtype();
+  const Tensor dy = widened(given);
+  const Tensor x = widened(dx.input(0, saved.x));
   std::vector<int> inner;
   std::vector<int> outer;
   for (int i = 0; i < x.ndim(); ++i) (i < x.ndim() - axes ? outer : inner).push_back(i);
@@ -61,26 +72,22 @@ void run_tensor_backward(const Saved& saved, int axes, const Tensor& dy,
   };
   const bool centered = saved.options.centered;
   const NormalizedTensors normal = normalize_tensors(x, inner, saved.options.eps, centered);
-  if (dx.needs(1)) dx.add(1, add_over_rows(dy * normal.values));
-  if (dx.needs(2)) dx.add(2, add_over_rows(dy));
+  if (dx.needs(1)) dx.add(1, cast(add_over_rows(dy * normal.values), type));
+  if (dx.needs(2)) dx.add(2, cast(add_over_rows(dy), type));
   if (!dx.needs(0)) return;
-  const Tensor g = saved.weight.defined() ? dy * dx.input(1, saved.weight) : dy;
-  dx.add(0, normalize_tensors_gradient(g, normal, inner, centered));
+  const Tensor g = saved.weight.defined() ? dy * widened(dx.input(1, saved.weight)) : dy;
+  dx.add(0, cast(normalize_tensors_gradient(g, normal, inner, centered), type));
 }
 
 }  // namespace
 
 Tensor row_norm(const char* op, const Tensor& x, int axes, const RowNorm& norm) {
   check(op, x, axes, norm);
-  if (is_half(x)) {
-    const Tensor weight = widened(norm.weight);
-    const Tensor bias = widened(norm.bias);
-    return cast(row_norm(op, widened(x), axes, {weight, bias, norm.eps, norm.centered}), x.dtype());
-  }
   const Shape inner = inner_shape(x, axes);
   Saved saved{x.array(), norm.weight.array(), {}, {inner.num_elements(), norm.eps, norm.centered}};
-  NormedRows forward = norm_rows(saved.x, saved.weight, norm.bias.array(), saved.options);
-  Array y = std::move(forward.y);
+  NormedRows forward = norm_rows(computed(saved.x), computed(saved.weight),
+                                 computed(norm.bias.array()), saved.options);
+  Array y = convert(forward.y, x.dtype());
   forward.y = Array();
   saved.statistics = std::move(forward);
   return record(

@@ -43,12 +43,6 @@ Work rows_of(const Work& work, std::int64_t begin, std::int64_t end) {
   return part;
 }
 
-// Parts of k that are summed apart, all but the last of this size; of k alone.
-std::int64_t depth_of(std::int64_t k) {
-  const std::int64_t blocks = std::max<std::int64_t>(1, (k + kDepthMax - 1) / kDepthMax);
-  return std::max<std::int64_t>(1, ((k + blocks - 1) / blocks + 7) / 8 * 8);
-}
-
 // Columns with those that fill the last panel.
 std::int64_t padded_columns(std::int64_t n) {
   return (n + kGemmPanel - 1) / kGemmPanel * kGemmPanel;
@@ -106,7 +100,7 @@ bool packs_rows(const GemmSize& size, const GemmOperand& a) {
 }
 
 void run(const Work& work) {
-  const std::int64_t step = depth_of(work.size.k);
+  const std::int64_t step = gemm_depth(work.size.k);
   const std::int64_t columns = std::min(padded_columns(work.size.n), kColumnsAtOnce);
   const bool packs = packs_rows(work.size, work.a);
   const std::int64_t row_floats = packs ? std::min(work.size.m, kRowsAtOnce) * step : 0;
@@ -134,6 +128,11 @@ const GemmLoops& gemm_loops() {
   return kGemmLoopsGeneric;
 }
 
+std::int64_t gemm_depth(std::int64_t k) {
+  const std::int64_t blocks = std::max<std::int64_t>(1, (k + kDepthMax - 1) / kDepthMax);
+  return std::max<std::int64_t>(1, ((k + blocks - 1) / blocks + 7) / 8 * 8);
+}
+
 void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, const GemmOutput& c) {
   if (size.m == 0 || size.n == 0) return;
   const Work work{size, a, b, c};
@@ -156,7 +155,7 @@ PackedMatrix::PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n)
       n_(n),
       storage_(Storage::allocate(static_cast<std::size_t>(padded_columns(n) * k) * sizeof(float))) {
   auto* packed = static_cast<float*>(storage_->data());
-  const std::int64_t step = depth_of(k);
+  const std::int64_t step = gemm_depth(k);
   for (std::int64_t row = 0; row < k; row += step) {
     const std::int64_t depth = std::min(step, k - row);
     pack_panels(block_of(b, row, 0), depth, n, packed);
@@ -167,7 +166,7 @@ PackedMatrix::PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n)
 void gemm_packed(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, const GemmOutput& c) {
   if (m == 0 || b.n() == 0) return;
   const float* panels = b.data();
-  const std::int64_t step = depth_of(b.k());
+  const std::int64_t step = gemm_depth(b.k());
   for (std::int64_t k = 0; k < b.k() || k == 0; k += step) {
     const std::int64_t depth = std::min(step, b.k() - k);
     multiply_panels({m, b.n(), depth}, block_of(a, 0, k), panels, output_of(c, k, depth, b.k()),

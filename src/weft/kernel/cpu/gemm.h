@@ -36,6 +36,9 @@ struct GemmOutput {
   bool relu = false;
 };
 
+// Parts of k that are summed apart, all but the last of this size; of k alone.
+std::int64_t gemm_depth(std::int64_t k);
+
 void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, const GemmOutput& c);
 
 // A b [k, n] that is packed once and used for many products.

@@ -11,6 +11,11 @@ namespace weft {
 
 // A new array of the shape, type and order of `array`, which is contiguous or blocked.
 Array like(const Array& array);
+// The same in another type. Of blocked arrays f32, bf16 and f16 keep the order; others are
+// contiguous.
+Array like(const Array& array, DType dtype);
+// Values that `array`, which is contiguous or blocked, holds, those that fill its blocks included.
+std::int64_t dense_elements(const Array& array);
 // A new f32 array of another shape [N, C, H, W] with the channels in blocks as `array` has them.
 Array like_with_shape(const Array& array, const Shape& shape);
 

@@ -2,6 +2,7 @@
 
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
+#include "weft/kernel/convert.h"
 #include "weft/kernel/cpu/onednn.h"
 
 namespace weft {
@@ -24,6 +25,15 @@ const OneDnnFormat& format_of(const Array& blocked) {
   const auto* const format = dynamic_cast<const OneDnnFormat*>(blocked.format().get());
   WEFT_CHECK(format != nullptr);
   return *format;
+}
+
+bool is_half(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
+
+// The order of a dense array of any type, as that of f32 values.
+MemoryDesc single_desc(const Array& array) {
+  const auto* const half = dynamic_cast<const HalfFormat*>(array.format().get());
+  if (half == nullptr) return desc_of(array);
+  return dynamic_cast<const OneDnnFormat&>(*half->single()).desc();
 }
 
 constexpr std::pair<Tag, std::int64_t> kBlockTags[] = {{Tag::nChw8c, 8}, {Tag::nChw16c, 16}};
@@ -119,6 +129,27 @@ Array OneDnnFormat::to_strided(const Array& blocked) const {
   return result;
 }
 
+Array HalfFormat::to_strided(const Array& blocked) const {
+  return convert(convert(blocked, DType::kF32).strided(), blocked.dtype());
+}
+
+Array like(const Array& array, DType dtype) {
+  const bool f32 = dtype == DType::kF32;
+  if (array.is_strided() || !(f32 || is_half(dtype))) return Array::empty(array.shape(), dtype);
+  std::shared_ptr<const MemoryFormat> format = array.format();
+  if (is_half(array.dtype()) && f32) {
+    format = static_cast<const HalfFormat&>(*format).single();
+  } else if (!is_half(array.dtype()) && !f32) {
+    format = std::make_shared<const HalfFormat>(format);
+  }
+  return Array::blocked(array.shape(), dtype, std::move(format));
+}
+
+std::int64_t dense_elements(const Array& array) {
+  if (array.is_strided()) return array.size();
+  return static_cast<std::int64_t>(array.format()->size_bytes() / size_of(array.dtype()));
+}
+
 Array like(const Array& array) {
   if (array.is_strided()) return Array::empty(array.shape(), array.dtype());
   return Array::blocked(array.shape(), array.dtype(), array.format());
@@ -151,7 +182,11 @@ Array in_order_of(const Array& values, const Array& model) {
   if (values.is_contiguous() && model.is_strided()) return values;
   if (values.format() != nullptr && values.format() == model.format()) return values;
   Array dense = values.is_strided() ? values.contiguous() : values;
-  if (desc_of(dense) == desc_of(model)) return dense;
+  if (single_desc(dense) == single_desc(model)) return dense;
+  if (is_half(values.dtype())) {
+    const Array order = model.dtype() == DType::kF32 ? model : like(model, DType::kF32);
+    return convert(in_order_of(convert(dense, DType::kF32), order), values.dtype());
+  }
   Array result = like(model);
   launch_reorder(dense, result);
   return result;

@@ -31,6 +31,18 @@ class OneDnnFormat final : public MemoryFormat {
   MemoryDesc desc_;
 };
 
+// An order of f32 values, for as many 16-bit ones.
+class HalfFormat final : public MemoryFormat {
+ public:
+  explicit HalfFormat(std::shared_ptr<const MemoryFormat> single) : single_(std::move(single)) {}
+  const std::shared_ptr<const MemoryFormat>& single() const { return single_; }
+  std::size_t size_bytes() const override { return single_->size_bytes() / 2; }
+  Array to_strided(const Array& blocked) const override;
+
+ private:
+  std::shared_ptr<const MemoryFormat> single_;
+};
+
 // Row-major f32.
 MemoryDesc plain_desc(const Shape& shape);
 // The order `array` is in. REQUIRES: contiguous or blocked by oneDNN.
