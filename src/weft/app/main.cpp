@@ -1,6 +1,8 @@
 // weft: the command line. Reads flags, calls one command, returns its exit code.
+#include <cstdio>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -9,6 +11,7 @@
 #include "weft/app/exit_code.h"
 #include "weft/app/peer_command.h"
 #include "weft/app/tool_commands.h"
+#include "weft/app/usage.h"
 #include "weft/base/log.h"
 #include "weft/base/time.h"
 
@@ -17,20 +20,6 @@ namespace {
 constexpr const char* kAbout =
     "Weft trains one model on many machines without a server: every peer holds the whole model, "
     "computes its share of each batch, and the gradients are summed among all of them.\n";
-
-constexpr const char* kFooter =
-    "Try it:\n"
-    "  weft demo                                    four peers, one killed, one joining\n"
-    "  weft run recipes/fashion_mnist_cnn.toml      trains, and prints the line for others:\n"
-    "  weft join TICKET                             on this or another machine\n"
-    "  weft run recipes/mnist_mlp.toml --peers 4 --set optimizer.learning_rate=0.002\n"
-    "\n"
-    "Settings: flags win over the environment (WEFT_RUN_STEPS for run.steps), which wins over the\n"
-    "recipe. `weft recipe` lists every key.\n"
-    "\n"
-    "Exit codes: 0 done; 1 failed; 2 wrong flag, recipe or ticket; 3 data, disk, address or group\n"
-    "not there; 4 damaged file or differing state; 5 quorum lost; 130 interrupted (Ctrl-C once:\n"
-    "the round is finished and the peer leaves politely; twice: at once).";
 
 struct Requests {
   weft::RunRequest run;
@@ -103,7 +92,7 @@ CLI::App* add_bench_train(CLI::App& bench, weft::BenchTrainRequest& request) {
   train->add_option("--batch", request.batch, "Samples a step; 0: as many as is usual")
       ->capture_default_str();
   train->add_flag("--eager", request.eager,
-                  "Compute each step anew instead of replaying a recorded one.");
+                  "Compute each step anew instead of replaying a recorded one");
   train->add_flag("--checkpoint-blocks", request.checkpoint_blocks,
                   "Save memory by computing the blocks of a text model twice");
   train->add_option("--threads", request.threads, "Compute threads")->capture_default_str();
@@ -131,13 +120,33 @@ CLI::App* add_bench_all_reduce(CLI::App& bench, weft::BenchAllReduceRequest& req
   return reduce;
 }
 
+// Below each page what belongs to that command alone.
+void add_footers(CLI::App& app, const std::string& words) {
+  app.footer(words.empty() ? weft::main_footer() : weft::command_footer(words));
+  for (CLI::App* command : app.get_subcommands({})) {
+    add_footers(*command, words.empty() ? command->get_name() : words + " " + command->get_name());
+  }
+}
+
+// The exit code of a command line that was not understood, or that asked for help.
+int explain(const CLI::App& app, const CLI::ParseError& error,
+            const std::vector<std::string>& arguments) {
+  if (error.get_exit_code() == 0) return app.exit(error);
+  const std::string mistake = weft::misspelt(app, arguments);
+  if (mistake.empty()) {
+    app.exit(error);
+  } else {
+    std::fprintf(stderr, "weft: %s\nRun with --help for more information.\n", mistake.c_str());
+  }
+  return static_cast<int>(weft::ExitCode::kUsage);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   weft::restart_with_short_spin(argv);
   const weft::TimePoint started = weft::SystemClock().now();
   CLI::App app(kAbout, "weft");
-  app.footer(kFooter);
   app.require_subcommand(1);
   bool verbose = false;
   app.add_flag("-v,--verbose", verbose, "Log what happens inside to standard error");
@@ -164,10 +173,10 @@ int main(int argc, char** argv) {
     code = weft::data_list_command();
   });
   CLI::App* get = data->add_subcommand("get", "Where a dataset is, or how to get it");
-  get->add_option("name", requests.dataset)->required();
+  get->add_option("name", requests.dataset, "As `weft data list` has it")->required();
   get->callback([&] { code = weft::data_get_command(requests.dataset); });
   CLI::App* check = data->add_subcommand("check", "Read a dataset's files whole");
-  check->add_option("name", requests.dataset)->required();
+  check->add_option("name", requests.dataset, "As `weft data list` has it")->required();
   check->callback([&] { code = weft::data_check_command(requests.dataset); });
 
   app.add_subcommand("recipe", "Every key of a recipe, as a Markdown table")->callback([&] {
@@ -180,14 +189,15 @@ int main(int argc, char** argv) {
     code = weft::version_command();
   });
 
+  app.set_version_flag("--version", weft::version_text());
+  add_footers(app, "");
   app.parse_complete_callback([&] {
     if (verbose) weft::set_log_level(weft::LogLevel::kInfo);
   });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int shown = app.exit(error);
-    return shown == 0 ? 0 : static_cast<int>(weft::ExitCode::kUsage);
+    return explain(app, error, {argv + 1, argv + argc});
   }
   return static_cast<int>(code);
 }

@@ -1,5 +1,6 @@
 #include "weft/app/tool_commands.h"
 
+#include <cmath>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -30,9 +31,12 @@ Result<std::string> evaluate(const EvalRequest& request) {
   const double accuracy = metrics.accuracy();
   const std::optional<double> bits = trainer->bits_per_character(metrics.loss);
   if (!request.json) {
+    const std::string right = std::isnan(accuracy)
+                                  ? std::string()
+                                  : fmt::format("accuracy {:.2f} % ({:.0f} of {:.0f}), ",
+                                                100.0 * accuracy, metrics.correct, metrics.labels);
     return fmt::format(
-        "step {}: test accuracy {:.2f} % ({:.0f} of {:.0f}), loss {:.4f}{}, state {}\n",
-        trainer->steps_done(), 100.0 * accuracy, metrics.correct, metrics.labels, metrics.loss,
+        "step {}: test {}loss {:.4f}{}, state {}\n", trainer->steps_done(), right, metrics.loss,
         bits.has_value() ? fmt::format(" ({:.4f} bits a character)", *bits) : std::string(),
         trainer->digest().substr(0, 16));
   }
@@ -112,8 +116,10 @@ ExitCode data_check_command(const std::string& name) {
   return ExitCode::kOk;
 }
 
+std::string version_text() { return "weft " WEFT_VERSION; }
+
 ExitCode version_command() {
-  print("weft " WEFT_VERSION "\n");
+  print(version_text() + "\n");
   return ExitCode::kOk;
 }
 

@@ -39,6 +39,8 @@ ExitCode data_list_command();
 ExitCode data_get_command(const std::string& name);
 ExitCode data_check_command(const std::string& name);
 
+// "weft 1.2.3".
+std::string version_text();
 ExitCode version_command();
 // Every recipe key, and every kind of event, as Markdown.
 ExitCode recipe_keys_command();
