@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -160,6 +161,60 @@ TEST(LearningRules, OptimizersAgreeOverFiveSteps) {
   }
   const auto dumped = std::count_if(file.begin(), file.end(), [](const auto& entry) {
     return entry.first.starts_with("steps/");
+  });
+  EXPECT_EQ(compared, dumped);
+}
+
+// Cases of their own for steps in which some parameters have no gradient.
+std::map<std::string, OptimizerOptions> absent_cases() {
+  std::map<std::string, OptimizerOptions> all = cases();
+  for (const char* other : {"groups", "sgd_clip_norm", "sgd_clip_value"}) all.erase(other);
+  all["sgd"] = {.name = "sgd", .learning_rate = 0.1, .weight_decay = 0.1};
+  all["sgd_momentum"] = {
+      .name = "sgd", .learning_rate = 0.1, .weight_decay = 0.1, .momentum = 0.9, .dampening = 0.5};
+  all["sgd_nesterov"] = {.name = "sgd", .learning_rate = 0.1, .momentum = 0.9, .nesterov = true};
+  all["adam"] = {.name = "adam", .learning_rate = 0.01, .weight_decay = 0.1};
+  all["adamw"] = {.name = "adamw", .learning_rate = 0.01, .weight_decay = 0.1};
+  return all;
+}
+
+// In which steps the parameters have a gradient; the first is frozen.
+const std::vector<std::vector<int>>& present_steps() {
+  static const std::vector<std::vector<int>> kPresent = {{},        {0, 1, 2, 3, 4}, {1, 3},
+                                                         {2, 3, 4}, {0, 4},          {0, 1, 3, 4}};
+  return kPresent;
+}
+
+TEST(LearningRules, AParameterWithoutAGradientIsSkippedByEveryOptimizer) {
+  const std::map<std::string, Array> file = golden();
+  int compared = 0;
+  for (const auto& [name, options] : absent_cases()) {
+    SCOPED_TRACE(name);
+    ParameterArena arena(golden_layout(file));
+    Result<std::unique_ptr<Optimizer>> optimizer = make_optimizer(options, arena);
+    ASSERT_TRUE(optimizer.ok()) << optimizer.status().message();
+    for (int i = 0; i < arena.size(); ++i) {
+      arena.parameter(i).copy_from(file.at("start/" + std::string(kNames[i])).to(DType::kF32));
+      arena.use(i)->watched = true;
+    }
+    arena.use(0)->trained = false;
+    for (int step = 0; step < kSteps; ++step) {
+      SCOPED_TRACE("step " + std::to_string(step));
+      arena.zero_gradients();
+      for (int i = 0; i < arena.size(); ++i) {
+        const std::vector<int>& steps = present_steps()[static_cast<std::size_t>(i)];
+        const bool here = std::find(steps.begin(), steps.end(), step) != steps.end();
+        if (!here && i != 0) continue;
+        const Array gradients = file.at("gradients/" + std::string(kNames[i]));
+        arena.gradient(i).copy_from(gradients.select(0, step).to(DType::kF32));
+      }
+      optimizer.value()->step();
+      expect_parameters(arena, file.at("absent/" + name).select(0, step));
+    }
+    ++compared;
+  }
+  const auto dumped = std::count_if(file.begin(), file.end(), [](const auto& entry) {
+    return entry.first.starts_with("absent/");
   });
   EXPECT_EQ(compared, dumped);
 }

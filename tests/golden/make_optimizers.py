@@ -35,6 +35,18 @@ TORCH = {
 }
 
 
+# More of PyTorch's for steps in which some parameters have no gradient.
+ABSENT = {
+    "sgd": ("SGD", dict(lr=0.1, weight_decay=0.1)),
+    "sgd_momentum": ("SGD", dict(lr=0.1, momentum=0.9, dampening=0.5, weight_decay=0.1)),
+    "sgd_nesterov": ("SGD", dict(lr=0.1, momentum=0.9, nesterov=True)),
+    "adam": ("Adam", dict(lr=0.01, weight_decay=0.1)),
+    "adamw": ("AdamW", dict(lr=0.01, weight_decay=0.1)),
+}
+# In which steps the parameters of SHAPES have a gradient; the first is frozen.
+PRESENT = [(), (0, 1, 2, 3, 4), (1, 3), (2, 3, 4), (0, 4), (0, 1, 3, 4)]
+
+
 def rms(x):
     return math.sqrt(numpy.mean(numpy.square(x)))
 
@@ -150,6 +162,33 @@ def paper_steps(case, start, gradients):
     return torch.from_numpy(numpy.stack(after))
 
 
+def absent_steps(case, start, gradients):
+    """The same, but grad is None where PRESENT does not list the step."""
+    if case in PAPERS:
+        rule = PAPERS[case]()
+        parameters = {name: tensor.double().numpy() for name, tensor in start.items()}
+    else:
+        kind, options = (TORCH | ABSENT)[case]
+        parameters = {name: torch.nn.Parameter(tensor.clone()) for name, tensor in start.items()}
+        parameters["embed.weight"].requires_grad_(False)
+        optimizer = getattr(torch.optim, kind)(parameters.values(), **options)
+    after, counts = [], dict.fromkeys(start, 0)
+    for step in range(STEPS):
+        for (name, parameter), steps in zip(parameters.items(), PRESENT):
+            here = step in steps
+            counts[name] += here
+            if case not in PAPERS:
+                parameter.grad = gradients[name][step].clone() if here else None
+            elif here:
+                gradient = gradients[name][step].double().numpy()
+                parameters[name] = rule.step(name, parameter, gradient, counts[name])
+        if case not in PAPERS:
+            optimizer.step()
+        after.append(torch.cat([torch.as_tensor(parameter).detach().double().flatten()
+                                for parameter in parameters.values()]))
+    return torch.stack(after)
+
+
 def group_steps(start, gradients):
     """AdamW with embeddings at half the rate, no decay for the bias and a frozen convolution."""
     parameters = {name: torch.nn.Parameter(tensor.clone()) for name, tensor in start.items()}
@@ -206,6 +245,9 @@ def main():
         tensors[f"steps/{case}"] = torch_steps(case, start, gradients)
     for case in PAPERS:
         tensors[f"steps/{case}"] = paper_steps(case, start, gradients)
+    for case in [*TORCH, *PAPERS, *ABSENT]:
+        if "clip" not in case:
+            tensors[f"absent/{case}"] = absent_steps(case, start, gradients)
     tensors["steps/groups"] = group_steps(start, gradients)
     tensors |= schedule_factors()
     write_safetensors(directory / "learning_rules.safetensors", tensors,

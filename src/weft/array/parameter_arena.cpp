@@ -1,5 +1,6 @@
 #include "weft/array/parameter_arena.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace weft {
@@ -7,7 +8,9 @@ namespace weft {
 ParameterArena::ParameterArena(Layout layout)
     : layout_(std::move(layout)),
       parameters_(Array::zeros({layout_.num_elements()})),
-      gradients_(Array::zeros({layout_.num_elements()})) {}
+      gradients_(Array::zeros({layout_.num_elements()})),
+      uses_(std::make_shared<std::vector<ParameterUse>>(static_cast<std::size_t>(layout_.size()))) {
+}
 
 Array ParameterArena::view(const Array& buffer, int index) const {
   WEFT_CHECK(index >= 0 && index < size());
@@ -16,7 +19,26 @@ Array ParameterArena::view(const Array& buffer, int index) const {
   return buffer.as_strided(entry.shape, contiguous_strides(entry.shape), entry.offset);
 }
 
-void ParameterArena::zero_gradients() { gradients_.fill(0); }
+void ParameterArena::zero_gradients() {
+  gradients_.fill(0);
+  for (ParameterUse& use : *uses_) use.written = false;
+}
+
+std::shared_ptr<ParameterUse> ParameterArena::use(int index) const {
+  WEFT_CHECK(index >= 0 && index < size());
+  return {uses_, &(*uses_)[static_cast<std::size_t>(index)]};
+}
+
+bool ParameterArena::has_gradient(int index) const {
+  const ParameterUse& use = (*uses_)[static_cast<std::size_t>(index)];
+  if (!use.trained) return false;
+  if (use.written || !use.watched) return true;
+  const LayoutEntry& entry = layout_[index];
+  const auto values = std::span<const float>(gradients_.flat<float>())
+                          .subspan(static_cast<std::size_t>(entry.offset),
+                                   static_cast<std::size_t>(entry.shape.num_elements()));
+  return std::any_of(values.begin(), values.end(), [](float value) { return value != 0.0F; });
+}
 
 Array ParameterArena::add_state(std::string_view name) {
   if (const State* known = find_state(name); known != nullptr) return known->buffer;

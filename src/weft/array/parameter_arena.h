@@ -21,6 +21,14 @@
 
 namespace weft {
 
+// What an optimizer asks about a parameter beside its gradient's values.
+struct ParameterUse {
+  bool trained = true;  // Module::set_requires_grad() says no
+  // Whether somebody says when the gradient is written: Module::bind().
+  bool watched = false;
+  bool written = false;  // by a backward, since zero_gradients()
+};
+
 class ParameterArena {
  public:
   // Everything starts as 0.
@@ -48,7 +56,15 @@ class ParameterArena {
   std::span<const float> gradients() const { return gradients_.flat<float>(); }
   const Array& parameter_buffer() const { return parameters_; }
   const Array& gradient_buffer() const { return gradients_; }
+  // From then on parameters have no gradient until a backward writes one.
   void zero_gradients();
+
+  // Shared with the module that is bound to this. REQUIRES: 0 <= index < size().
+  std::shared_ptr<ParameterUse> use(int index) const;
+  // Whether the parameter is trained and has a gradient: one that a backward has written since
+  // zero_gradients(), zeros too; or one with a value that is not 0, whoever wrote it. Where no
+  // module is bound every parameter has one.
+  bool has_gradient(int index) const;
 
   // A further buffer of the same layout, zeros at first; the same name gives the same buffer.
   Array add_state(std::string_view name);
@@ -72,6 +88,7 @@ class ParameterArena {
   Layout layout_;
   Array parameters_;
   Array gradients_;
+  std::shared_ptr<std::vector<ParameterUse>> uses_;  // by entry
   std::vector<State> states_;
 };
 

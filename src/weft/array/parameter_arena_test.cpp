@@ -76,5 +76,22 @@ TEST(ParameterArena, states_are_found_by_name_and_kept_in_order) {
   EXPECT_THAT(arena.state_names(), ElementsAre("momentum", "second"));
 }
 
+TEST(ParameterArena, knows_which_parameters_have_a_gradient) {
+  ParameterArena arena(small_layout());
+  EXPECT_TRUE(arena.has_gradient(0));  // nobody watches
+  for (int i = 0; i < arena.size(); ++i) arena.use(i)->watched = true;
+  EXPECT_FALSE(arena.has_gradient(0));
+  arena.gradient(0).fill(1);
+  EXPECT_TRUE(arena.has_gradient(0));
+  EXPECT_FALSE(arena.has_gradient(1));
+  arena.use(1)->written = true;
+  EXPECT_TRUE(arena.has_gradient(1));
+  arena.use(1)->trained = false;
+  EXPECT_FALSE(arena.has_gradient(1));
+  arena.zero_gradients();
+  EXPECT_FALSE(arena.has_gradient(0));
+  EXPECT_FALSE(arena.use(1)->written);
+}
+
 }  // namespace
 }  // namespace weft

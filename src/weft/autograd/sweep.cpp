@@ -332,6 +332,12 @@ void BackwardSweep::pass_on(Node& node, bool keep) {
   }
 }
 
+void BackwardSweep::tell_written(const std::shared_ptr<bool>& written, const Node& leaf) {
+  *written = true;
+  if (current_recorder() == nullptr) return;
+  launch_callback("mark_gradient", {&leaf.gradient_}, [written](LaunchArrays) { *written = true; });
+}
+
 void BackwardSweep::finish_leaf(Node& leaf) {
   internal::NodeExtras* const extras = leaf.extras_.get();
   if (options_.create_graph) {
@@ -346,6 +352,7 @@ void BackwardSweep::finish_leaf(Node& leaf) {
     const auto hooks = extras->accumulated_hooks->hooks;
     for (const auto& [id, hook] : hooks) hook(leaf.gradient_);
   }
+  if (extras != nullptr && extras->written && leaf.touched_) tell_written(extras->written, leaf);
   if (leaf.parameter_id_ == kNoParameter) return;
   if (!leaf.touched_) {
     if (!leaf.gradient_.defined()) {

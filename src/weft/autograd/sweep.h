@@ -86,6 +86,7 @@ class BackwardSweep {
   void pass_on(Node& node, bool keep);
   void observe(Node& node, Tensor& gradient) const;
 
+  static void tell_written(const std::shared_ptr<bool>& written, const Node& leaf);
   void finish_leaf(Node& leaf);
   void finish_held(Node& leaf, internal::NodeExtras& extras);
   void finish_tensors(Node& leaf);

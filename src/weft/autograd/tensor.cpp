@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/autograd/leaf_watch.h"
 #include "weft/autograd/node.h"
 #include "weft/autograd/node_access.h"
 
@@ -29,6 +30,7 @@ const Array& undefined_array() {
 // Gives what takes the hook away again.
 template <class Hook>
 std::function<void()> add_hook(std::shared_ptr<internal::HookList<Hook>>& list, Hook hook) {
+  internal::count_hook();
   if (!list) list = std::make_shared<internal::HookList<Hook>>();
   const std::uint64_t id = list->next_id++;
   list->hooks.emplace_back(id, std::move(hook));

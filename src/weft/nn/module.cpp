@@ -6,9 +6,20 @@
 
 #include <fmt/format.h>
 
+#include "weft/autograd/leaf_watch.h"
 #include "weft/op/activation.h"
 
 namespace weft {
+namespace {
+
+std::string no_value_named(const char* where, std::string_view name, const Module& module) {
+  const std::vector<NamedValue> values = module.values();
+  return fmt::format("[{}] expected the name of a value, got \"{}\"; {}", where, name,
+                     values.empty() ? std::string("there are none")
+                                    : fmt::format("\"{}\" is one", values.front().name));
+}
+
+}  // namespace
 
 Tensor Module::forward_relu(const Tensor& x) { return relu(forward(x)); }
 
@@ -60,27 +71,39 @@ void Module::apply(const std::function<void(Module&)>& change) {
 }
 
 void Module::set_requires_grad(bool on, std::string_view prefix) {
+  bool fits = prefix.empty();
   change_entries("", [&](const std::string& name, Entry& entry) {
-    if (entry.parameter == nullptr || name.compare(0, prefix.size(), prefix) != 0) return;
+    if (!name.starts_with(prefix)) return;
+    fits = true;
+    if (entry.parameter == nullptr) return;
     if (entry.parameter->requires_grad() == on) return;
     *entry.parameter = Tensor(entry.parameter->array(), on);
     if (!entry.gradient.defined()) return;
-    if (on) {
-      entry.parameter->set_grad_storage(entry.gradient);
-      entry.parameter->set_parameter_id(entry.id);
-    } else {
-      entry.gradient.fill(0.0);
-    }
+    connect(entry, on);
+    if (!on) entry.gradient.fill(0.0);
   });
+  if (!fits) throw std::invalid_argument(no_value_named("set_requires_grad", prefix, *this));
+}
+
+void Module::connect(Entry& entry, bool trained) {
+  *entry.use = {.trained = trained, .watched = true, .written = false};
+  if (!trained) return;
+  entry.parameter->set_grad_storage(entry.gradient);
+  entry.parameter->set_parameter_id(entry.id);
+  mark_gradients(*entry.parameter, {entry.use, &entry.use->written});
 }
 
 void Module::set_initializer(std::string_view name, const Initializer& initializer) {
   const std::string ending = "." + std::string(name);
+  bool fits = false;
   change_entries("", [&](const std::string& full, Entry& entry) {
     const bool ends = full.size() > ending.size() &&
                       full.compare(full.size() - ending.size(), ending.size(), ending) == 0;
-    if (full == name || ends) entry.initializer = initializer;
+    if (full != name && !ends) return;
+    fits = true;
+    entry.initializer = initializer;
   });
+  if (!fits) throw std::invalid_argument(no_value_named("set_initializer", name, *this));
 }
 
 void Module::load_values(const std::vector<NamedValue>& values) {
@@ -92,20 +115,26 @@ void Module::load_values(const std::vector<NamedValue>& values) {
     }
   }
   std::size_t used = 0;
+  std::map<std::string, const NamedValue*> given_more = given;
   visit_entries("", [&](const std::string& name, const Entry& entry) {
     const auto found = given.find(name);
     const Array& to = entry.value();
     if (found == given.end() || found->second->value.shape() != to.shape() ||
         !is_floating(found->second->value.dtype())) {
       throw std::invalid_argument(fmt::format(
-          "[load_values] expected \"{}\" of shape {}, got {}", name, to_string(to.shape()),
-          found == given.end() ? "none" : to_string(found->second->value.shape())));
+          "[load_values] expected \"{}\" of shape {} and a floating type, got {}", name,
+          to_string(to.shape()),
+          found == given.end() ? "none"
+                               : fmt::format("{} {}", to_string(found->second->value.shape()),
+                                             to_string(found->second->value.dtype()))));
     }
     ++used;
+    given_more.erase(name);
   });
   if (used != given.size()) {
-    throw std::invalid_argument(fmt::format(
-        "[load_values] expected the {} values of this model, got {}", used, given.size()));
+    throw std::invalid_argument(
+        fmt::format("[load_values] expected the {} values of this model, got {}, \"{}\" too", used,
+                    given.size(), given_more.begin()->first));
   }
   visit_entries("", [&](const std::string& name, const Entry& entry) {
     Array to = entry.value();
@@ -186,12 +215,10 @@ void Module::bind(ParameterArena& arena) {
     if (entry.parameter != nullptr) {
       entry.gradient = arena.gradient(index);
       entry.id = ParameterId(index);
+      entry.use = arena.use(index);
       const bool trained = entry.parameter->requires_grad();
       *entry.parameter = Tensor(place, trained);
-      if (trained) {
-        entry.parameter->set_grad_storage(entry.gradient);
-        entry.parameter->set_parameter_id(entry.id);
-      }
+      connect(entry, trained);
     } else {
       *entry.buffer = place;
     }

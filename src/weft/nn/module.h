@@ -83,15 +83,17 @@ class Module {
   void apply(const std::function<void(Module&)>& change);
 
   // Whether the parameters whose names begin with `prefix` are trained. Frozen ones take no
-  // gradient; their places in an arena's gradient buffer are zeroed once and then left alone.
+  // gradient, and no optimizer moves them; their places in an arena's gradient buffer are zeroed
+  // once and then left alone. Throws std::invalid_argument if the prefix fits no name.
   void set_requires_grad(bool on, std::string_view prefix = "");
-  // What initialize() does for all values named `name` or "anything.name".
+  // What initialize() does for the values named `name` or "anything.name"; throws if none is.
   void set_initializer(std::string_view name, const Initializer& initializer);
 
   // Value i comes from Rng(seed, i).
   void initialize(std::uint64_t seed);
-  // Copies all values into the arena; from then on they are views of it and gradients accumulate
-  // in its gradient buffer. Throws std::invalid_argument unless arena.layout() == layout().
+  // Copies all values into the arena; from then on they are views of it, gradients accumulate in
+  // its gradient buffer, and it knows which parameters are trained and have one. Throws
+  // std::invalid_argument unless arena.layout() == layout().
   void bind(ParameterArena& arena);
 
  protected:
@@ -119,6 +121,7 @@ class Module {
     // Of parameters in an arena: where gradients go, and the id.
     Array gradient;
     ParameterId id = kNoParameter;
+    std::shared_ptr<ParameterUse> use = nullptr;
     const Array& value() const { return parameter != nullptr ? parameter->array() : *buffer; }
   };
   struct Part {
@@ -129,6 +132,8 @@ class Module {
   // Calls visit(full name, Entry&) for every value, in order.
   template <class Visit>
   void visit_entries(const std::string& prefix, const Visit& visit) const;
+  // Lets gradients of a parameter that lies in an arena go there, or not.
+  static void connect(Entry& entry, bool trained);
   template <class Visit>
   void change_entries(const std::string& prefix, const Visit& visit);
   void visit_modules(const std::string& name,

@@ -46,7 +46,9 @@ class Adafactor : public Optimizer {
       : Optimizer(arena, options, RangeUnit::kParameter),
         rows_(add(arena, "variance_rows", Part::kRows)),
         columns_(add(arena, "variance_columns", Part::kColumns)),
-        whole_(add(arena, "variance", Part::kWhole)) {}
+        whole_(add(arena, "variance", Part::kWhole)) {
+    count_steps();
+  }
 
  private:
   // A buffer with one entry a parameter.
@@ -67,7 +69,7 @@ class Adafactor : public Optimizer {
 
   void apply(const ArenaRange& range, std::span<const float> gradients,
              std::span<float> parameters) override {
-    const auto step = static_cast<double>(steps() + 1);
+    const auto step = static_cast<double>(range.steps + 1);
     double rate = rate_of(range);
     if (options().relative_step) rate = std::min(rate, range.rate_factor / std::sqrt(step));
     if (options().scale_parameter) {

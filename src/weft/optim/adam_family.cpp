@@ -13,6 +13,7 @@ class AdamFamily : public Optimizer {
         variance_(arena.add_state("variance")),
         weight_decay_(weight_decay) {
     if (options.amsgrad) variance_max_ = arena.add_state("variance_max");
+    count_steps();
   }
 
  private:
@@ -25,7 +26,7 @@ class AdamFamily : public Optimizer {
         .epsilon = options().epsilon,
         .weight_decay = range.weight_decay,
         .decoupled_weight_decay = weight_decay_ == WeightDecay::kDecoupled,
-        .step = steps() + 1,
+        .step = range.steps + 1,
     };
     AdamState state = {.mean = range.of(mean_), .variance = range.of(variance_)};
     if (variance_max_.defined()) state.variance_max = range.of(variance_max_);

@@ -58,7 +58,9 @@ class Muon : public Optimizer {
         hidden_(hidden_matrices(arena.layout())),
         variance_layout_(variance_layout(arena.layout(), hidden_)),
         momentum_(arena.add_state("momentum")),
-        variance_(arena.add_state("variance", variance_layout_)) {}
+        variance_(arena.add_state("variance", variance_layout_)) {
+    count_steps();
+  }
 
  private:
   void apply(const ArenaRange& range, std::span<const float> gradients,
@@ -94,7 +96,7 @@ class Muon : public Optimizer {
         .epsilon = options().epsilon,
         .weight_decay = range.weight_decay,
         .decoupled_weight_decay = true,
-        .step = steps() + 1,
+        .step = range.steps + 1,
     };
     const auto begin = static_cast<std::size_t>(variance_layout_[range.entry].offset);
     adam_step(constants, gradients,

@@ -24,9 +24,9 @@ ArenaRange settings_of(const LayoutEntry& entry, const OptimizerOptions& options
   return range;
 }
 
-// The arena without its buffers and frozen parameters, as few ranges as `unit` allows.
-std::vector<ArenaRange> trained_ranges(const Layout& layout, const OptimizerOptions& options,
-                                       RangeUnit unit) {
+// Each parameter that no group freezes. With RangeUnit::kSettings the gap behind belongs to it.
+std::vector<ArenaRange> trained_parameters(const Layout& layout, const OptimizerOptions& options,
+                                           RangeUnit unit) {
   std::vector<ArenaRange> ranges;
   for (int i = 0; i < layout.size(); ++i) {
     bool frozen = false;
@@ -34,22 +34,27 @@ std::vector<ArenaRange> trained_ranges(const Layout& layout, const OptimizerOpti
     if (frozen) continue;
     range.entry = i;
     range.begin = layout[i].offset;
-    if (unit == RangeUnit::kParameter) {
-      range.end = range.begin + layout[i].shape.num_elements();
-      ranges.push_back(range);
-      continue;
-    }
     range.end = i + 1 < layout.size() ? layout[i + 1].offset : layout.num_elements();
-    const bool same = !ranges.empty() && ranges.back().end == range.begin &&
-                      ranges.back().rate_factor == range.rate_factor &&
-                      ranges.back().weight_decay == range.weight_decay;
-    if (same) {
-      ranges.back().end = range.end;
-    } else {
-      ranges.push_back(range);
-    }
+    if (unit == RangeUnit::kParameter) range.end = range.begin + layout[i].shape.num_elements();
+    ranges.push_back(range);
   }
   return ranges;
+}
+
+bool same_settings(const ArenaRange& a, const ArenaRange& b) {
+  return a.rate_factor == b.rate_factor && a.weight_decay == b.weight_decay && a.steps == b.steps;
+}
+
+std::int64_t row_width(const LayoutEntry& entry) {
+  const std::int64_t height = entry.shape.size() > 0 ? entry.shape[0] : 0;
+  return height > 0 ? entry.shape.num_elements() / height : 0;
+}
+
+// One value an entry.
+Layout counts_layout(const Layout& layout) {
+  Layout counts;
+  for (const LayoutEntry& entry : layout.entries()) counts.add(entry.name, {}, entry.kind);
+  return counts;
 }
 
 }  // namespace
@@ -76,52 +81,148 @@ std::vector<std::string> optimizer_names() {
 Optimizer::Optimizer(ParameterArena& arena, OptimizerOptions options, RangeUnit unit)
     : arena_(arena),
       options_(std::move(options)),
-      ranges_(trained_ranges(arena.layout(), options_, unit)) {}
+      unit_(unit),
+      parameters_(trained_parameters(arena.layout(), options_, unit)) {}
 
-void Optimizer::step(std::span<const float> gradients) {
+void Optimizer::count_steps() {
+  step_counts_ = arena_.add_state("steps", counts_layout(arena_.layout()));
+}
+
+// In f32 like all state: beyond 2^24 it stays there, where no arithmetic tells the difference.
+float* Optimizer::steps_of(int entry) {
+  if (!step_counts_.defined()) return nullptr;
+  return step_counts_.data<float>() + arena_.state_layout("steps")[entry].offset;
+}
+
+// Rows that are left for this step are its parameter's whole gradient.
+bool Optimizer::is_present(int entry, bool own_gradients) const {
+  if (!own_gradients) return arena_.use(entry)->trained;
+  return !rows_.contains(entry) && arena_.has_gradient(entry);
+}
+
+// What the next step moves, in as few ranges as settings and unit allow.
+std::vector<ArenaRange> Optimizer::present_ranges(bool own_gradients) {
+  std::vector<ArenaRange> ranges;
+  for (ArenaRange range : parameters_) {
+    if (!is_present(range.entry, own_gradients)) continue;
+    if (float* const count = steps_of(range.entry); count != nullptr) {
+      range.steps = static_cast<std::int64_t>((*count)++);
+    }
+    const bool joins = unit_ == RangeUnit::kSettings && !ranges.empty() &&
+                       ranges.back().end == range.begin && same_settings(ranges.back(), range);
+    if (joins) {
+      ranges.back().end = range.end;
+    } else {
+      ranges.push_back(range);
+    }
+  }
+  return ranges;
+}
+
+void Optimizer::step() {
+  std::vector<ArenaRange> sparse;
+  for (const ArenaRange& range : parameters_) {
+    const auto found = rows_.find(range.entry);
+    if (found == rows_.end()) continue;
+    const std::shared_ptr<ParameterUse> use = arena_.use(range.entry);
+    // Where nobody watches there may be a gradient beside the rows.
+    if (leaves_zeros_alone() && range.weight_decay == 0.0 && use->watched && !use->written) {
+      if (use->trained) sparse.push_back(range);
+      continue;
+    }
+    add_to_gradient(range.entry, found->second);
+    rows_.erase(found);
+  }
+  move(arena_.gradients(), true);
+  for (const ArenaRange& range : sparse) move_rows(range, rows_.at(range.entry));
+  note_writes(sparse);
+  rows_.clear();
+}
+
+void Optimizer::step(std::span<const float> gradients) { move(gradients, false); }
+
+void Optimizer::move(std::span<const float> gradients, bool own_gradients) {
   const std::span<float> parameters = arena_.parameters();
   WEFT_CHECK(gradients.size() == parameters.size());
-  for (const ArenaRange& range : ranges_) {
+  const std::vector<ArenaRange> ranges = present_ranges(own_gradients);
+  for (const ArenaRange& range : ranges) {
     const auto begin = static_cast<std::size_t>(range.begin);
     const auto size = static_cast<std::size_t>(range.size());
     apply(range, gradients.subspan(begin, size), parameters.subspan(begin, size));
   }
+  note_writes(ranges);
   ++steps_;
 }
 
-Status Optimizer::step_rows(int parameter, std::span<const std::int64_t> rows,
-                            std::span<const float> values) {
+// One note for each stretch, over gaps between parameters too: a storage remembers few.
+void Optimizer::note_writes(std::span<const ArenaRange> written) {
+  const Array& buffer = arena_.parameter_buffer();
+  const auto note = [&buffer](std::int64_t begin, std::int64_t end) {
+    const auto at = [&buffer](std::int64_t element) {
+      return static_cast<std::size_t>(buffer.offset() + element) * sizeof(float);
+    };
+    buffer.storage()->note_write(at(begin), at(end), "optimizer step");
+  };
+  for (std::size_t i = 0; i < written.size();) {
+    const std::int64_t begin = written[i].begin;
+    std::int64_t end = written[i].end;
+    for (++i; i < written.size() && written[i].begin - end < Layout::kAlignment; ++i) {
+      end = written[i].end;
+    }
+    note(begin, end);
+  }
+}
+
+Status Optimizer::add_rows(int parameter, std::span<const std::int64_t> rows,
+                           std::span<const float> values) {
   WEFT_CHECK(parameter >= 0 && parameter < arena_.size());
   const LayoutEntry& entry = arena_.layout()[parameter];
-  bool frozen = false;
-  ArenaRange range = settings_of(entry, options_, frozen);
-  range.entry = parameter;
-  if (!leaves_zeros_alone() || range.weight_decay != 0.0) {
-    return invalid_argument(fmt::format(
-        "step_rows: expected sgd without momentum or adagrad, both without weight decay, got {}",
-        options_.name));
-  }
-  if (frozen) return {};
   const std::int64_t height = entry.shape.size() > 0 ? entry.shape[0] : 0;
-  const std::int64_t width = height > 0 ? entry.shape.num_elements() / height : 0;
+  const std::int64_t width = row_width(entry);
   if (static_cast<std::int64_t>(values.size()) != static_cast<std::int64_t>(rows.size()) * width) {
-    return invalid_argument(fmt::format("step_rows: {}: expected {} rows of {} values, got {}",
+    return invalid_argument(fmt::format("add_rows: {}: expected {} rows of {} values, got {}",
                                         entry.name, rows.size(), width, values.size()));
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::int64_t least = i == 0 ? 0 : rows[i - 1] + 1;
     if (rows[i] >= least && rows[i] < height) continue;
-    return invalid_argument(fmt::format("step_rows: {}: expected rising rows below {}, got {}",
+    return invalid_argument(fmt::format("add_rows: {}: expected rising rows below {}, got {}",
                                         entry.name, height, rows[i]));
   }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    range.begin = entry.offset + rows[i] * width;
-    range.end = range.begin + width;
-    const auto size = static_cast<std::size_t>(width);
-    apply(range, values.subspan(i * size, size),
-          arena_.parameters().subspan(static_cast<std::size_t>(range.begin), size));
-  }
+  const bool known = std::any_of(parameters_.begin(), parameters_.end(),
+                                 [&](const ArenaRange& range) { return range.entry == parameter; });
+  if (!known || !arena_.use(parameter)->trained) return {};
+  const Rows added = {{rows.begin(), rows.end()}, {values.begin(), values.end()}};
+  const auto [place, is_first] = rows_.try_emplace(parameter, added);
+  if (is_first) return {};
+  // Two lists of rows may name the same one: their sum is the gradient.
+  add_to_gradient(parameter, place->second);
+  add_to_gradient(parameter, added);
+  place->second = {};
   return {};
+}
+
+void Optimizer::add_to_gradient(int entry, const Rows& rows) {
+  Array gradient = arena_.gradient(entry);
+  const std::int64_t width = row_width(arena_.layout()[entry]);
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    float* const to = gradient.data<float>() + rows.rows[i] * width;
+    const float* const from = rows.values.data() + static_cast<std::int64_t>(i) * width;
+    for (std::int64_t column = 0; column < width; ++column) to[column] += from[column];
+  }
+  arena_.use(entry)->written = true;
+}
+
+void Optimizer::move_rows(const ArenaRange& range, const Rows& rows) {
+  const std::int64_t width = row_width(arena_.layout()[range.entry]);
+  ArenaRange row = range;
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    row.begin = range.begin + rows.rows[i] * width;
+    row.end = row.begin + width;
+    const auto size = static_cast<std::size_t>(width);
+    apply(row, std::span(rows.values).subspan(i * size, size),
+          arena_.parameters().subspan(static_cast<std::size_t>(row.begin), size));
+  }
 }
 
 namespace {

@@ -5,10 +5,16 @@
 // ("momentum"), so state transfer, checkpoints and the state hash see it without asking.
 // The arithmetic has one fixed order: equal inputs give equal bits on every peer, for any
 // instruction set and number of threads. Buffers (running statistics) are left alone.
+// A parameter that is frozen, by its group or by Module::set_requires_grad(), or that has no
+// gradient (ParameterArena::has_gradient) is skipped as in PyTorch: neither it nor its state moves,
+// by decay or momentum either, and the step does not count for it.
+// A step is a write in place: the backward of what was computed before it throws where it needs
+// the old values.
 // Threads: the training thread's.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -56,6 +62,7 @@ struct ArenaRange {
   int entry = 0;  // of the layout: the first in the range, or the only one
   double rate_factor = 1.0;
   double weight_decay = 0.0;
+  std::int64_t steps = 0;  // that count for its parameters, before this one
   std::int64_t size() const { return end - begin; }
   std::span<float> of(Array& buffer) const {
     return buffer.flat<float>().subspan(static_cast<std::size_t>(begin),
@@ -72,18 +79,21 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // One step with the arena's own gradients.
-  void step() { step(arena_.gradients()); }
+  // One step with the arena's own gradients, of the parameters that have one, and with the rows
+  // that were added since the last.
+  void step();
   // One step with other gradients of the arena's layout, gaps included (their values there are 0).
+  // All parameters that are not frozen have one.
   void step(std::span<const float> gradients);
 
-  // One step of some rows of a parameter [rows, width] alone, such as those of an embedding that a
-  // batch has used: values [rows.size(), width] are their gradients. Comes beside a step() in which
-  // the parameter's own gradient is 0, and does not count as one. Costs what the rows cost.
-  // Fails: kInvalidArgument where the optimizer would also move other rows (sgd without momentum
-  // and adagrad would not, both without weight decay), or on rows out of range or not rising.
-  Status step_rows(int parameter, std::span<const std::int64_t> rows,
-                   std::span<const float> values);
+  // Gives the next step() the gradient of some rows of a parameter [rows, width], such as those of
+  // an embedding that a batch has used: values [rows.size(), width]; all other rows have 0. The
+  // step has the bits of one with that gradient as a whole. Sgd without momentum and adagrad, both
+  // without weight decay, look at these rows alone, unless a backward has written the parameter's
+  // gradient too; for the others the rows are added to the arena's gradient. Copies; a frozen
+  // parameter takes none.
+  // Fails: kInvalidArgument on rows out of range or not rising, or another number of values.
+  Status add_rows(int parameter, std::span<const std::int64_t> rows, std::span<const float> values);
 
   const std::string& name() const { return options_.name; }
   double learning_rate() const { return options_.learning_rate; }
@@ -97,8 +107,11 @@ class Optimizer {
   // Borrows `arena`, which must outlive this.
   Optimizer(ParameterArena& arena, OptimizerOptions options, RangeUnit unit = RangeUnit::kSettings);
 
+  // Keeps how many steps count for each parameter, as the arena's state "steps": for those whose
+  // arithmetic asks for range.steps, in their constructor.
+  void count_steps();
+
   // Part of a step: spans of equal length over one range without buffers or frozen parameters.
-  // steps() is still the number of steps before this one.
   virtual void apply(const ArenaRange& range, std::span<const float> gradients,
                      std::span<float> parameters) = 0;
 
@@ -112,9 +125,24 @@ class Optimizer {
   ParameterArena& arena() { return arena_; }
 
  private:
+  struct Rows {
+    std::vector<std::int64_t> rows;
+    std::vector<float> values;
+  };
+  float* steps_of(int entry);
+  bool is_present(int entry, bool own_gradients) const;
+  std::vector<ArenaRange> present_ranges(bool own_gradients);
+  void move(std::span<const float> gradients, bool own_gradients);
+  void move_rows(const ArenaRange& range, const Rows& rows);
+  void add_to_gradient(int entry, const Rows& rows);
+  void note_writes(std::span<const ArenaRange> written);
+
   ParameterArena& arena_;
   OptimizerOptions options_;
-  std::vector<ArenaRange> ranges_;
+  RangeUnit unit_;
+  std::vector<ArenaRange> parameters_;  // one for each that no group freezes, in order
+  std::map<int, Rows> rows_;            // for the next step, by entry
+  Array step_counts_;                   // undefined: nobody asks
   std::int64_t steps_ = 0;
 };
 

@@ -300,11 +300,17 @@ TEST(Optimizer, AStepOfRowsIsAStepWhoseOtherRowsHaveNoGradient) {
   Layout layout;
   layout.add("first", {3});
   layout.add("table", {7, 5});
-  for (const char* name : {"sgd", "adagrad"}) {
+  std::vector<OptimizerOptions> all = all_cases();
+  all.push_back({.name = "sgd", .learning_rate = 0.1, .weight_decay = 0.1});
+  for (const OptimizerOptions& options : all) {
+    SCOPED_TRACE(options.name);
     ParameterArena dense(layout);
     ParameterArena sparse(layout);
-    const auto by_all = make_or_die({.name = name, .learning_rate = 0.1}, dense);
-    const auto by_rows = make_or_die({.name = name, .learning_rate = 0.1}, sparse);
+    const auto by_all = make_or_die(options, dense);
+    const auto by_rows = make_or_die(options, sparse);
+    dense.use(0)->trained = false;
+    sparse.use(1)->watched = true;  // and no backward writes it
+    sparse.use(0)->trained = false;
     Rng rng(3);
     fill_normal_values(dense.parameter(1), rng);
     sparse.parameter(1).copy_from(dense.parameter(1));
@@ -319,18 +325,107 @@ TEST(Optimizer, AStepOfRowsIsAStepWhoseOtherRowsHaveNoGradient) {
             .copy_from(values.select(0, i));
       }
       by_all->step();
+      sparse.zero_gradients();
+      EXPECT_TRUE(by_rows->add_rows(1, rows, values.flat<float>()).ok());
       by_rows->step();
-      EXPECT_TRUE(by_rows->step_rows(1, rows, values.flat<float>()).ok());
       EXPECT_EQ(dense.parameter(1).to_vector<float>(), sparse.parameter(1).to_vector<float>());
     }
-    EXPECT_FALSE(by_rows->step_rows(1, std::vector<std::int64_t>{7}, std::vector<float>(5)).ok());
+    EXPECT_FALSE(by_rows->add_rows(1, std::vector<std::int64_t>{7}, std::vector<float>(5)).ok());
     EXPECT_FALSE(
-        by_rows->step_rows(1, std::vector<std::int64_t>{2, 2}, std::vector<float>(10)).ok());
-    EXPECT_FALSE(by_rows->step_rows(1, std::vector<std::int64_t>{2}, std::vector<float>(4)).ok());
+        by_rows->add_rows(1, std::vector<std::int64_t>{2, 2}, std::vector<float>(10)).ok());
+    EXPECT_FALSE(by_rows->add_rows(1, std::vector<std::int64_t>{2}, std::vector<float>(4)).ok());
+    const std::vector<float> before = sparse.parameter(0).to_vector<float>();
+    EXPECT_TRUE(by_rows->add_rows(0, std::vector<std::int64_t>{1}, std::vector<float>(1)).ok());
+    by_rows->step();
+    EXPECT_EQ(sparse.parameter(0).to_vector<float>(), before);
   }
+}
+
+TEST(Optimizer, RowsThatAreGivenTwiceAddUp) {
+  Layout layout;
+  layout.add("table", {4, 2});
+  for (const char* name : {"adagrad", "adamw"}) {
+    ParameterArena dense(layout);
+    ParameterArena sparse(layout);
+    sparse.use(0)->watched = true;
+    const auto by_all = make_or_die({.name = name, .learning_rate = 0.1}, dense);
+    const auto by_rows = make_or_die({.name = name, .learning_rate = 0.1}, sparse);
+    dense.gradient(0).select(0, 1).fill(3);
+    dense.gradient(0).select(0, 2).fill(1);
+    by_all->step();
+    const std::vector<float> ones(4, 1.0F);
+    const std::vector<float> twos(2, 2.0F);
+    EXPECT_TRUE(by_rows->add_rows(0, std::vector<std::int64_t>{1, 2}, ones).ok());
+    EXPECT_TRUE(by_rows->add_rows(0, std::vector<std::int64_t>{1}, twos).ok());
+    by_rows->step();
+    EXPECT_EQ(sparse.parameter(0).to_vector<float>(), dense.parameter(0).to_vector<float>())
+        << name;
+  }
+}
+
+// A parameter that is skipped now and then goes the way of one that sees the other steps only.
+TEST(Optimizer, AStepWithoutAGradientDoesNotCount) {
+  Layout layout;
+  layout.add("hidden.weight", {6, 4});
+  layout.add("late.weight", {6, 4});
+  layout.add("bias", {5}, ParameterKind::kBias);
+  layout.add("head.weight", {3, 6});
+  std::vector<OptimizerOptions> all = all_cases();
+  for (OptimizerOptions& options : all) options.weight_decay = 0.1;
+  for (const OptimizerOptions& options : all) {
+    ParameterArena arena(layout);
+    ParameterArena alone(layout);
+    const auto optimizer = make_or_die(options, arena);
+    const auto only = make_or_die(options, alone);
+    Rng rng(7);
+    for (int i = 0; i < arena.size(); ++i) {
+      fill_normal_values(arena.parameter(i), rng);
+      alone.parameter(i).copy_from(arena.parameter(i));
+      arena.use(i)->watched = true;
+    }
+    arena.use(3)->trained = false;
+    const std::vector<float> frozen = arena.parameter(3).to_vector<float>();
+    for (int step = 0; step < 6; ++step) {
+      arena.zero_gradients();
+      alone.zero_gradients();
+      fill_normal_values(arena.gradient(0), rng);
+      fill_normal_values(arena.gradient(3), rng);
+      if (step == 2 || step == 3 || step == 5) {
+        // In the last of them all is 0, and still a gradient.
+        if (step != 5) fill_normal_values(arena.gradient(1), rng);
+        arena.use(1)->written = true;
+        alone.gradient(1).copy_from(arena.gradient(1));
+        only->step();
+      }
+      optimizer->step();
+      EXPECT_EQ(arena.parameter(1).to_vector<float>(), alone.parameter(1).to_vector<float>())
+          << options.name << " step " << step;
+    }
+    EXPECT_EQ(arena.parameter(3).to_vector<float>(), frozen) << options.name;
+    EXPECT_EQ(optimizer->steps(), 6);
+    optimizer->step(arena.gradients());
+    EXPECT_EQ(arena.parameter(3).to_vector<float>(), frozen) << options.name;
+  }
+}
+
+TEST(Optimizer, AStepIsAWriteInPlace) {
+  Layout layout;
+  layout.add("a", {40});
+  layout.add("frozen", {20});
+  layout.add("b", {7});
   ParameterArena arena(layout);
-  const auto adam = make_or_die({.name = "adam"}, arena);
-  EXPECT_THAT(adam->step_rows(1, {}, {}).message(), HasSubstr("got adam"));
+  const auto optimizer = make_or_die({.name = "muon", .momentum = 0.9}, arena);
+  arena.use(1)->trained = false;
+  const Storage& storage = *arena.parameter_buffer().storage();
+  const std::uint64_t before = storage.version();
+  optimizer->step();
+  const auto writer = [&](std::size_t first, std::size_t last) {
+    const char* const name = storage.writer_since(before, first * 4, last * 4);
+    return name == nullptr ? std::string() : std::string(name);
+  };
+  EXPECT_EQ(writer(0, 40), "optimizer step");
+  EXPECT_EQ(writer(48, 68), "");
+  EXPECT_EQ(writer(80, 81), "optimizer step");
 }
 
 TEST(ParameterGroups, AreReadFromText) {
@@ -385,7 +480,7 @@ TEST(Optimizer, SgdWithoutMomentumKeepsNoState) {
   const auto plain = make_or_die({.name = "sgd"}, arena);
   EXPECT_TRUE(arena.state_names().empty());
   const auto momentum = make_or_die({.name = "sgd", .momentum = 0.9}, arena);
-  EXPECT_THAT(arena.state_names(), ElementsAre("momentum"));
+  EXPECT_THAT(arena.state_names(), ElementsAre("momentum", "steps"));
 }
 
 }  // namespace

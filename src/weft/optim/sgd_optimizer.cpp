@@ -8,7 +8,9 @@ namespace {
 class Sgd : public Optimizer {
  public:
   Sgd(const OptimizerOptions& options, ParameterArena& arena) : Optimizer(arena, options) {
-    if (options.momentum != 0.0) momentum_ = arena.add_state("momentum");
+    if (options.momentum == 0.0) return;
+    momentum_ = arena.add_state("momentum");
+    count_steps();
   }
 
  private:
@@ -22,7 +24,7 @@ class Sgd : public Optimizer {
         .dampening = static_cast<float>(options().dampening),
         .weight_decay = static_cast<float>(range.weight_decay),
         .nesterov = options().nesterov,
-        .first_step = steps() == 0,
+        .first_step = range.steps == 0,
     };
     std::span<float> momentum;
     if (momentum_.defined()) momentum = range.of(momentum_);
