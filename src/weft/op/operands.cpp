@@ -29,8 +29,6 @@ void check_operands(const char* op, const Tensor& a, const Tensor& b) {
     const std::int64_t x = a.shape()[a.ndim() - i];
     const std::int64_t y = b.shape()[b.ndim() - i];
     if (x == y || x == 1 || y == 1) continue;
-  // A single value counts as one axis, as in PyTorch.
-  if (ndim == 0 && axes.size() == 1 && (axes[0] == 0 || axes[0] == -1)) return 0;
     throw_operand(op, "broadcastable shapes",
                   to_string(a.shape()) + " and " + to_string(b.shape()));
   }
@@ -38,6 +36,8 @@ void check_operands(const char* op, const Tensor& a, const Tensor& b) {
 
 AxisMask axis_mask(const char* op, const std::vector<int>& axes, int ndim) {
   if (axes.empty()) return (AxisMask{1} << ndim) - 1;
+  // A single value counts as one axis, as in PyTorch.
+  if (ndim == 0 && axes.size() == 1 && (axes[0] == 0 || axes[0] == -1)) return 0;
   AxisMask mask = 0;
   for (const int axis : axes) {
     const AxisMask bit = AxisMask{1} << normalize_axis(op, axis, ndim);
