@@ -88,12 +88,24 @@ void CaptureRecorder::write(const Array& array) {
     restore_first(index, array);
   }
   Buffer& buffer = program_.buffers[static_cast<std::size_t>(index)];
-  if (buffer.kind == BufferKind::kExternal && !buffer.written &&
-      outer_writes_ == OuterWrites::kUndo) {
-    overwritten_.push_back({buffer.storage, copy_unnoted(all_bytes(buffer.storage))});
+  if (buffer.kind == BufferKind::kExternal && outer_writes_ == OuterWrites::kUndo) {
+    keep_overwritten(array);
   }
   buffer.written = true;
   seen_[static_cast<std::size_t>(index)].has_values = true;
+}
+
+void CaptureRecorder::keep_overwritten(const Array& array) {
+  const auto [low, high] = byte_range(array);
+  if (low == high) return;
+  for (const Overwritten& kept : overwritten_) {
+    if (kept.place.storage() == array.storage() && kept.place.offset() <= low &&
+        kept.place.offset() + kept.place.size() >= high) {
+      return;
+    }
+  }
+  const Array place = Array::on(array.storage(), low, {high - low}, {1}, DType::kU8);
+  overwritten_.push_back({place, copy_unnoted(place)});
 }
 
 void CaptureRecorder::restore_first(int buffer, const Array& array) {
@@ -176,8 +188,10 @@ void CaptureRecorder::host_read(const char* operation) {
 
 void CaptureRecorder::undo_outer_writes() {
   const RecorderScope pause(nullptr);
-  for (const Overwritten& saved : overwritten_) all_bytes(saved.storage).copy_from(saved.bytes);
-  overwritten_.clear();
+  // Backwards: where two overlap the older bytes come last.
+  for (; !overwritten_.empty(); overwritten_.pop_back()) {
+    overwritten_.back().place.copy_from(overwritten_.back().bytes);
+  }
 }
 
 Program CaptureRecorder::finish() {

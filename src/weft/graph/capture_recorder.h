@@ -35,10 +35,12 @@ class CaptureRecorder final : public Recorder {
     bool born_inside = false;
     bool has_values = false;
   };
+  // Bytes of an array from before, as they were when the run first wrote there.
   struct Overwritten {
-    std::shared_ptr<Storage> storage;
+    Array place;
     Array bytes;
   };
+  void keep_overwritten(const Array& array);
   int buffer_of(const Array& array);
   Operand operand_of(const Array& array);
   void read(const Array& array, const std::string& name);

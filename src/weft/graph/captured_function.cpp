@@ -6,8 +6,9 @@
 
 namespace weft {
 
-CapturedFunction::CapturedFunction(Function function, const CaptureOptions& options)
-    : function_(std::move(function)), options_(options) {}
+CapturedFunction::CapturedFunction(Function function, const CaptureOptions& options,
+                                   std::size_t graphs_max)
+    : function_(std::move(function)), options_(options), graphs_max_(graphs_max) {}
 
 std::vector<Array> CapturedFunction::call(std::span<const Array> inputs) const {
   const std::vector<Tensor> tensors(inputs.begin(), inputs.end());
@@ -43,7 +44,7 @@ CapturedFunction::Entry& CapturedFunction::capture_entry(std::span<const Array> 
   entry.graph = capture([&] { entry.results = call(entry.inputs); }, options_);
   ++captures_;
   entries_.push_front(std::move(entry));
-  if (entries_.size() > kGraphsMax) entries_.pop_back();
+  if (entries_.size() > graphs_max_) entries_.pop_back();
   return entries_.front();
 }
 

@@ -25,10 +25,11 @@ namespace weft {
 class CapturedFunction {
  public:
   using Function = std::function<std::vector<Tensor>(std::span<const Tensor> inputs)>;
-  // More graphs than this push the oldest out.
   static constexpr std::size_t kGraphsMax = 8;
 
-  explicit CapturedFunction(Function function, const CaptureOptions& options = {});
+  // More graphs than `graphs_max` push the oldest out.
+  explicit CapturedFunction(Function function, const CaptureOptions& options = {},
+                            std::size_t graphs_max = kGraphsMax);
 
   // Results without history; the next call of the same combination writes them again. Inside of
   // another capture this is a plain call, which becomes part of that graph.
@@ -39,6 +40,8 @@ class CapturedFunction {
     return (*this)(std::span<const Array>(inputs.begin(), inputs.size()), variant);
   }
 
+  // Drops all graphs and their memory.
+  void clear() { entries_.clear(); }
   // How often the function itself has run.
   int captures() const { return captures_; }
   // The graph of the latest call. REQUIRES: there was one outside of other captures.
@@ -57,6 +60,7 @@ class CapturedFunction {
 
   Function function_;
   CaptureOptions options_;
+  std::size_t graphs_max_;
   std::list<Entry> entries_;  // the latest first
   std::vector<Array> nested_results_;
   int captures_ = 0;

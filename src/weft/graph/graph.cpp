@@ -80,10 +80,15 @@ Graph capture(const std::function<void()>& function, const CaptureOptions& optio
   if (current_recorder() != nullptr) {
     throw std::invalid_argument("[capture] expected no capture inside a capture, got one");
   }
-  internal::CaptureRecorder recorder;
-  {
+  using OuterWrites = internal::CaptureRecorder::OuterWrites;
+  internal::CaptureRecorder recorder(options.undo_on_failure ? OuterWrites::kUndo
+                                                             : OuterWrites::kKeep);
+  try {
     const RecorderScope scope(&recorder);
     function();
+  } catch (...) {
+    recorder.undo_outer_writes();
+    throw;
   }
   Graph graph;
   internal::Program& program = *graph.program_;

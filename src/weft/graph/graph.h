@@ -41,6 +41,9 @@ struct CaptureOptions {
   bool prune = true;
   bool fuse = true;
   bool reuse_memory = true;
+  // If the run throws, what it has written to arrays from before is put back, so that it can begin
+  // again. Costs a copy of these for as long as the run takes.
+  bool undo_on_failure = false;
 };
 
 struct GraphReport {

@@ -3,21 +3,30 @@
 //
 // Where it stands: train_step -> CapturedStep -> model, loss, backward(). The exchange sees each
 // gradient when it is ready, in a replay as in an eager step: the sink of the present step is
-// called from the graph. Another size of the shard or another variant is recorded anew. What a step
-// draws at random it reads from the model's step words, which the caller sets before.
+// called from the graph; while a step is recorded, at its end. What a step draws at random it reads
+// from the model's step words, which the caller sets before.
+// A step runs eagerly where a replay could differ or would not pay: the second and later sizes of
+// a shard the first time they come (the end of an epoch, a group that changes); while an
+// AnomalyMode looks on or a parameter has hooks; and from then on, work that cannot be captured (it
+// reads values on the host, it registers hooks) or whose sizes never come again. What a recording
+// that failed had written is put back first.
 // Threads: the training thread.
-// Fails: as the work itself and Graph::replay(). Work that cannot be captured (it reads values on
-// the host) runs eagerly from then on, and why_eager() says why.
+// Fails: as the work itself and Graph::replay().
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "weft/array/array.h"
 #include "weft/autograd/backward.h"
 #include "weft/graph/captured_function.h"
 
 namespace weft {
+
+class Module;
 
 struct ShardOutput {
   Array loss;    // one value
@@ -30,7 +39,12 @@ using ShardWorkFunction =
 
 class CapturedStep {
  public:
-  CapturedStep();
+  // More graphs than this push the oldest out: each holds the memory of a step.
+  static constexpr std::size_t kGraphsMax = 4;
+
+  // `model`, borrowed, is what the work computes with: what it is recorded for includes which of
+  // its parameters are trained and whether it is in training. Null: these never change.
+  explicit CapturedStep(const Module* model = nullptr);
   CapturedStep(const CapturedStep&) = delete;
   CapturedStep& operator=(const CapturedStep&) = delete;
 
@@ -42,18 +56,30 @@ class CapturedStep {
 
   // Steps that were recorded.
   int captures() const { return function_.captures(); }
-  // Empty while steps are captured.
+  // Why the latest step ran eagerly; empty if it did not, or only because its size was new.
   const std::string& why_eager() const { return why_eager_; }
   // The graph of the latest captured step, for texts and timings. REQUIRES: captures() > 0.
   Graph& graph() { return function_.graph(); }
 
  private:
+  std::string reason_to_watch() const;
+  std::string key_of(const Array& inputs, const Array& labels, const std::string& variant) const;
+  bool is_worth_recording(const std::string& key);
+  void give_up(const std::string& reason);
+  ShardOutput capture_or_replay(const Array& inputs, const Array& labels, const std::string& key,
+                                const ShardWorkFunction& work, const GradientSink& sink);
+
+  const Module* model_;
   CapturedFunction function_;
   std::string why_eager_;
+  bool gave_up_ = false;
+  std::vector<std::string> seen_;  // kinds of steps, the latest last
+  std::int64_t steps_ = 0;         // that were recorded or replayed
   // Of the present step: a graph outlives the step that recorded it.
   const ShardWorkFunction* work_ = nullptr;
   const GradientSink* sink_ = nullptr;
-  bool sink_called_ = false;
+  bool recording_ = false;
+  std::vector<std::pair<ParameterId, Array>> waiting_;  // gradients of a step that is recorded
 };
 
 }  // namespace weft

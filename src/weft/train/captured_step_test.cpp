@@ -116,8 +116,8 @@ TEST_P(CapturedZoo, StepsAreEagersBitForBit) {
     Side captured(def, options, true);
     Rng rng(5, 0);
     std::uint64_t index = 0;
-    // Two sizes of the shard, one of them again.
-    for (const std::int64_t rows : {3, 3, 2, 3}) {
+    // Two sizes of the shard; the second is recorded when it comes again.
+    for (const std::int64_t rows : {3, 3, 2, 3, 2, 2, 3}) {
       const Array inputs = make_inputs(def, options, rows, rng);
       const Array labels = make_labels(def, options, rows, rng);
       const ShardOutput want = eager.run(index, inputs, labels);
@@ -134,6 +134,34 @@ TEST_P(CapturedZoo, StepsAreEagersBitForBit) {
     }
     EXPECT_EQ(captured.step.why_eager(), "");
     EXPECT_EQ(captured.step.captures(), 2);
+  }
+}
+
+// Nothing is learned, and each step sees the same batch: only the masks differ.
+TEST(CapturedStep, DropoutDrawsFreshMasksInEachReplayAndThoseOfTheEagerStep) {
+  for (const char* const name : {"mlp", "lstm_lm", "char_gpt", "lenet"}) {
+    const ModelDef& def = *find_model(name);
+    const ModelOptions options = small_options(true);
+    Side eager(def, options, false);
+    Side captured(def, options, true);
+    eager.optimizer->set_learning_rate(0.0);
+    captured.optimizer->set_learning_rate(0.0);
+    Rng rng(5, 0);
+    const Array inputs = make_inputs(def, options, 3, rng);
+    const Array labels = make_labels(def, options, 3, rng);
+    std::vector<std::vector<float>> logits;
+    for (std::uint64_t step = 0; step < 5; ++step) {
+      const ShardOutput want = eager.run(step, inputs, labels);
+      const ShardOutput got = captured.run(step, inputs, labels);
+      expect_equal_bits(got.logits, want.logits, name);
+      expect_equal_bits(captured.arena.gradient_buffer(), eager.arena.gradient_buffer(), name);
+      logits.push_back(got.logits.to_vector<float>());
+      for (std::size_t i = 0; i + 1 < logits.size(); ++i)
+        EXPECT_NE(logits[i], logits.back()) << name;
+    }
+    EXPECT_EQ(captured.step.captures(), 1) << name;
+    // The generator's state is (seed, step): the first step again gives its numbers again.
+    EXPECT_EQ(captured.run(0, inputs, labels).logits.to_vector<float>(), logits[0]) << name;
   }
 }
 
