@@ -71,7 +71,8 @@ struct Best {
 
   void take(const T* from, Index position) {
     for (int lane = 0; lane < kLanes; ++lane) {
-      const bool wins = empty || from[lane] > values[lane];
+      // A NaN stays, whatever comes after it.
+      const bool wins = empty || from[lane] > values[lane] || from[lane] != from[lane];
       values[lane] = wins ? from[lane] : values[lane];
       winners[lane] = wins ? position : winners[lane];
     }

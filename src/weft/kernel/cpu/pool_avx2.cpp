@@ -38,7 +38,9 @@ void max_forward(const PoolPlane& plane, const float* x, float* y, std::uint8_t*
         const float* const row = window + r * p.in_width * kLanes;
         for (std::int64_t c = 0; c < p.kernel_width; ++c, ++position) {
           const __m256 value = _mm256_loadu_ps(row + c * kLanes);
-          const __m256 wins = _mm256_cmp_ps(value, best, _CMP_GT_OQ);
+          // A NaN stays, whatever comes after it.
+          const __m256 wins = _mm256_or_ps(_mm256_cmp_ps(value, best, _CMP_GT_OQ),
+                                           _mm256_cmp_ps(value, value, _CMP_UNORD_Q));
           best = _mm256_blendv_ps(best, value, wins);
           winner =
               _mm256_blendv_epi8(winner, _mm256_set1_epi32(position), _mm256_castps_si256(wins));
