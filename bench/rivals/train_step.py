@@ -7,9 +7,15 @@ process of its own with a clean environment, the two sides take turns, a run tak
 steps, and the medians over all runs are compared, as are the peaks of resident memory. Needs a
 Python with torch for the other side (--python). With --check the exit status is 1 unless: the
 geometric mean of the ratios is at most 0.65 with 1 thread and 0.70 with 2, no ratio exceeds 0.90,
-and no peak of memory exceeds 0.6 of the other side's.
+and no peak of memory exceeds 0.6 of the other side's (in bf16: at most 0.65 of our own f32 time for
+resnet9 and gpt6x384, and less than the other side's).
 
     bench/rivals/train_step.py --weft build/release/weft --json steps.json --markdown steps.md
+
+With --precision bf16 both sides compute in mixed precision (PyTorch under autocast) and Weft's own
+f32 stands beside it. PyTorch is slow at that on processors without bf16 instructions, so its runs
+end after --torch-limit seconds, and the output says how many steps that were; 0 stands for less
+than two in five times the limit, and half of that for the time of one, at least.
 """
 
 import argparse
@@ -29,6 +35,9 @@ STEPS_MIN = 30
 RATIO_MEAN_MAX = {1: 0.65, 2: 0.70}
 RATIO_MAX = 0.90
 MEMORY_RATIO_MAX = 0.60
+# Of the time in f32, for bf16.
+OWN_RATIO_MAX = {"resnet9": 0.65, "gpt6x384": 0.65}
+RUN_SECONDS_MAX = 600
 # What a shell may have set to make OpenBLAS choose old kernels or a number of threads of its own.
 UNWANTED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "GOMP_CPU_AFFINITY", "OMP_PROC_BIND")
 # Debian keeps the variants of OpenBLAS side by side; PyTorch uses OpenMP, so its BLAS should too.
@@ -48,27 +57,34 @@ def torch_environment(threads):
     return env
 
 
-def run_torch_here(name, threads, seconds):
+def run_torch_here(options):
     """The other side's whole benchmark; runs in a process of its own."""
+    name, seconds = options.torch_child, options.seconds
+    bf16 = options.precision == "bf16"
     import torch
     from train_models import make_workload
 
-    torch.set_num_threads(threads)
+    torch.set_num_threads(options.threads[0])
     work = make_workload(name)
     batches = [work.batch() for _ in range(4)]
 
     def step(inputs, labels):
         work.optimizer.zero_grad(set_to_none=True)
-        logits = work.model(inputs)
-        loss = torch.nn.functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            logits = work.model(inputs)
+        loss = torch.nn.functional.cross_entropy(logits.float().flatten(0, -2), labels.flatten())
         loss.backward()
         work.optimizer.step()
 
-    for _ in range(3):
+    begun = time.perf_counter()
+    for _ in range(1 if bf16 else 3):
         step(*batches[0])
     times = []
+    limit = begun + options.torch_limit if bf16 else math.inf
     begun = time.perf_counter()
     while len(times) < STEPS_MIN or time.perf_counter() - begun < seconds:
+        if times and time.perf_counter() > limit:
+            break
         before = time.perf_counter()
         step(*batches[len(times) % len(batches)])
         times.append((time.perf_counter() - before) * 1e3)
@@ -79,40 +95,56 @@ def run_torch_here(name, threads, seconds):
                       "peak_rss_bytes": peak}))
 
 
-def run(command, env):
+def run(command, env, timeout=RUN_SECONDS_MAX):
     done = subprocess.run(command, env=env, check=False, capture_output=True, text=True,
-                          timeout=600)
+                          timeout=timeout)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\nended with {done.returncode}: {done.stderr}")
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def run_weft(options, name, threads):
+def run_weft(options, name, threads, precision):
     return run([options.weft, "bench", "train", "--model", name, "--threads", str(threads),
-                "--seconds", str(options.seconds), "--json"], clean_environment(threads))
+                "--precision", precision, "--seconds", str(options.seconds), "--json"],
+               clean_environment(threads))
 
 
 def run_torch(options, name, threads):
-    return run([options.python, os.path.abspath(__file__), "--torch-child", name,
-                "--threads", str(threads), "--seconds", str(options.seconds)],
-               torch_environment(threads))
+    command = [options.python, os.path.abspath(__file__), "--torch-child", name,
+               "--threads", str(threads), "--seconds", str(options.seconds),
+               "--precision", options.precision, "--torch-limit", str(options.torch_limit)]
+    if options.precision == "f32":
+        return run(command, torch_environment(threads))
+    limit = 5 * options.torch_limit
+    try:
+        return run(command, torch_environment(threads), limit)
+    except subprocess.TimeoutExpired:
+        # Not even two steps: what is reported is a lower bound, of no step.
+        return {"version": "", "median_ms": limit / 2 * 1e3, "p10_ms": limit / 2 * 1e3, "steps": 0,
+                "peak_rss_bytes": 1}
 
 
 def compare(options, name, threads):
-    ours, theirs = [], []
+    ours, theirs, single = [], [], []
     for _ in range(options.runs):
-        ours.append(run_weft(options, name, threads))
+        ours.append(run_weft(options, name, threads, options.precision))
         theirs.append(run_torch(options, name, threads))
+        if options.precision != "f32":
+            single.append(run_weft(options, name, threads, "f32"))
     row = {"model": name, "batch": ours[0]["batch"], "threads": threads, "runs": options.runs,
-           "steps": sum(r["steps"] for r in ours), "torch_version": theirs[0]["version"]}
+           "precision": options.precision, "steps": sum(r["steps"] for r in ours),
+           "torch_steps": sum(r["steps"] for r in theirs), "torch_version": theirs[0]["version"]}
     for key in ("median_ms", "p10_ms"):
         row["weft_" + key] = round(statistics.median(r[key] for r in ours), 3)
         row["torch_" + key] = round(statistics.median(r[key] for r in theirs), 3)
         row["ratio_" + key.removesuffix("_ms")] = round(row["weft_" + key] / row["torch_" + key],
                                                         3)
     for side, results in (("weft", ours), ("torch", theirs)):
-        row[side + "_peak_mib"] = round(max(r["peak_rss_bytes"] for r in results) / 2**20)
+        row[side + "_peak_mib"] = max(1, round(max(r["peak_rss_bytes"] for r in results) / 2**20))
     row["ratio_peak"] = round(row["weft_peak_mib"] / row["torch_peak_mib"], 3)
+    if single:
+        row["weft_f32_median_ms"] = round(statistics.median(r["median_ms"] for r in single), 3)
+        row["ratio_own_f32"] = round(row["weft_median_ms"] / row["weft_f32_median_ms"], 3)
     return row
 
 
@@ -125,6 +157,19 @@ def means(rows):
     threads = sorted({r["threads"] for r in rows})
     return {t: round(geometric_mean([r["ratio_median"] for r in rows if r["threads"] == t]), 3)
             for t in threads}
+
+
+def misses_low(rows):
+    """The same in mixed precision."""
+    result = []
+    for r in rows:
+        what = f"{r['model']} with {r['threads']} threads"
+        most = OWN_RATIO_MAX.get(r["model"], math.inf)
+        if r["ratio_own_f32"] > most:
+            result.append(f"{what}: {r['ratio_own_f32']} of its own f32 time, at most {most}")
+        if r["ratio_median"] >= 1:
+            result.append(f"{what}: {r['ratio_median']} of the other side's time, less than 1")
+    return result
 
 
 def misses(rows):
@@ -157,6 +202,18 @@ def markdown(rows):
     return "\n".join(lines)
 
 
+def markdown_low(rows):
+    lines = ["| workload, batch | threads | Weft bf16 ms | Weft f32 ms | PyTorch bf16 ms (steps) | "
+             "bf16 to own f32 | to PyTorch |",
+             "|---|---|---|---|---|---|---|"]
+    for r in rows:
+        lines.append(f"| {r['model']}, {r['batch']} | {r['threads']} | {r['weft_median_ms']:.1f} "
+                     f"| {r['weft_f32_median_ms']:.1f} "
+                     f"| {r['torch_median_ms']:.1f} ({r['torch_steps']}) "
+                     f"| {r['ratio_own_f32']:.2f} | {r['ratio_median']:.2f} |")
+    return "\n".join(lines)
+
+
 def numbers(text):
     return [int(part) for part in text.split(",")]
 
@@ -167,6 +224,9 @@ def parse_arguments():
     parser.add_argument("--python", default="/usr/bin/python3", help="a Python that has torch")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
     parser.add_argument("--threads", type=numbers, default=[1, 2], help="e.g. 1,2")
+    parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
+    parser.add_argument("--torch-limit", type=float, default=20,
+                        help="seconds of a run of PyTorch in bf16, which takes at least one step")
     parser.add_argument("--runs", type=int, default=3, help="runs of each side")
     parser.add_argument("--seconds", type=float, default=5,
                         help=f"of each run, which takes at least {STEPS_MIN} steps")
@@ -180,21 +240,23 @@ def parse_arguments():
 def main():
     options = parse_arguments()
     if options.torch_child:
-        run_torch_here(options.torch_child, options.threads[0], options.seconds)
+        run_torch_here(options)
         return
     rows = []
     for name in options.models:
         for threads in options.threads:
             rows.append(compare(options, name, threads))
             print(json.dumps(rows[-1]), flush=True)
-    print(markdown(rows))
-    missed = misses(rows)
+    low = options.precision != "f32"
+    table = markdown_low(rows) if low else markdown(rows)
+    print(table)
+    missed = misses_low(rows) if low else misses(rows)
     if options.json:
         report = {"machine": platform.processor() or platform.machine(), "cores": os.cpu_count(),
                   "geometric_means": means(rows), "missed": missed, "rows": rows}
         pathlib.Path(options.json).write_text(json.dumps(report, indent=2) + "\n")
     if options.markdown:
-        pathlib.Path(options.markdown).write_text(markdown(rows) + "\n")
+        pathlib.Path(options.markdown).write_text(table + "\n")
     for text in missed:
         print("missed:", text, file=sys.stderr)
     if options.check and missed:

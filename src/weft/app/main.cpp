@@ -95,6 +95,9 @@ CLI::App* add_bench_train(CLI::App& bench, weft::BenchTrainRequest& request) {
                   "Compute each step anew instead of replaying a recorded one");
   train->add_flag("--checkpoint-blocks", request.checkpoint_blocks,
                   "Save memory by computing the blocks of a text model twice");
+  train->add_option("--precision", request.precision, "f32, bf16 or f16")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}))
+      ->capture_default_str();
   train->add_option("--threads", request.threads, "Compute threads")->capture_default_str();
   train->add_option("--seconds", request.seconds, "How long to measure")->capture_default_str();
   train->add_flag("--json", request.json, "One object");

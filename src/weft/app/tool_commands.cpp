@@ -68,6 +68,7 @@ ExitCode bench_train_command(const BenchTrainRequest& request) {
   options.duration = from_seconds(request.seconds);
   options.checkpoint_blocks = request.checkpoint_blocks;
   options.capture = !request.eager;
+  options.precision = request.precision;
   const Result<TrainBenchResult> result = bench_train(options, clock);
   if (!result.ok()) return report(result.status());
   print(

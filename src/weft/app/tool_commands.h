@@ -24,6 +24,7 @@ struct BenchTrainRequest {
   int threads = 1;
   double seconds = 5.0;
   bool checkpoint_blocks = false;
+  std::string precision = "f32";
   bool eager = false;
   bool json = false;
 };

@@ -19,6 +19,7 @@
 #include "weft/op/shape.h"
 #include "weft/optim/optimizer.h"
 #include "weft/train/captured_step.h"
+#include "weft/train/precision.h"
 
 namespace weft {
 namespace {
@@ -94,12 +95,14 @@ struct Parts {
   Module& model;
   Optimizer& optimizer;
   CapturedStep* captured;  // null: eager
+  DType precision;
 };
 
 double step(const Parts& parts, const Batch& batch) {
   const ShardWorkFunction work = [&](const Array& inputs, const Array& labels,
                                      const GradientSink& sink) {
-    Tensor logits = parts.model.forward(Tensor(inputs));
+    const LowPrecision low(parts.model, parts.precision);
+    Tensor logits = LowPrecision::output(parts.model.forward(low.input(inputs)));
     if (logits.ndim() != 2) logits = reshape(logits, {-1, logits.dim(-1)});
     const Tensor loss = cross_entropy(logits, labels);
     logits = Tensor();
@@ -160,6 +163,10 @@ Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clo
   if (options.batch < 0 || options.threads < 1) {
     return invalid_argument("bench train: expected a batch of 0 or more and at least one thread");
   }
+  if (!is_precision(options.precision)) {
+    return invalid_argument("bench train: expected precision f32, bf16 or f16, got " +
+                            options.precision);
+  }
   set_thread_count(options.threads);
   Workload workload = workload_of(options.model);
   if (options.batch > 0) workload.batch = options.batch;
@@ -182,24 +189,21 @@ Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clo
     batches.push_back(make_batch(workload, find_model(workload.model)->input, i));
   }
   CapturedStep captured;
-  const Parts parts{*model, *optimizer, options.capture ? &captured : nullptr};
+  const Parts parts{*model, *optimizer, options.capture ? &captured : nullptr,
+                    precision_dtype(options.precision)};
   for (int i = 0; i < kWarmUpSteps; ++i) step(parts, batches[0]);
-  TrainBenchResult result{options.model, workload.batch, options.threads};
+  TrainBenchResult result{options.model, workload.batch, options.threads, options.precision};
   measure(parts, batches, deadline_after(clock, options.duration), clock, result);
   return result;
 }
 
 std::string to_json(const TrainBenchResult& result) {
   return nlohmann::ordered_json{
-      {"model", result.model},
-      {"batch", result.batch},
-      {"threads", result.threads},
-      {"median_ms", result.median_ms},
-      {"p10_ms", result.p10_ms},
-      {"p90_ms", result.p90_ms},
-      {"steps", result.steps},
-      {"loss", result.loss},
-      {"peak_rss_bytes", result.peak_rss_bytes},
+      {"model", result.model},         {"batch", result.batch},
+      {"threads", result.threads},     {"precision", result.precision},
+      {"median_ms", result.median_ms}, {"p10_ms", result.p10_ms},
+      {"p90_ms", result.p90_ms},       {"steps", result.steps},
+      {"loss", result.loss},           {"peak_rss_bytes", result.peak_rss_bytes},
   }
       .dump();
 }

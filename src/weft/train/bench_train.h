@@ -22,6 +22,8 @@ struct TrainBenchOptions {
   int threads = 1;
   // Keep only the inputs of the blocks of a text model, compute the rest again.
   bool checkpoint_blocks = false;
+  // As the recipe key run.precision: "f32", "bf16" or "f16".
+  std::string precision = "f32";
   // Steps are recorded once and replayed, as in training; otherwise each is eager.
   bool capture = true;
   // After a few steps that do not count. At least kStepsMin steps are taken.
@@ -32,6 +34,7 @@ struct TrainBenchResult {
   std::string model;
   std::int64_t batch = 0;
   int threads = 0;
+  std::string precision;
   std::int64_t steps = 0;
   // Of one step.
   double median_ms = 0;
@@ -46,7 +49,7 @@ struct TrainBenchResult {
 // Names of the workloads, in the order of their size.
 std::vector<std::string> train_bench_workloads();
 
-// Fails: kInvalidArgument for an unknown model, a negative batch or no threads.
+// Fails: kInvalidArgument for an unknown model, a negative batch, no threads or another precision.
 Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clock& clock);
 
 // One JSON object in one line.

@@ -5,6 +5,10 @@
 
 namespace weft {
 
+bool is_precision(std::string_view name) {
+  return name == "f32" || name == "bf16" || name == "f16";
+}
+
 DType precision_dtype(std::string_view name) {
   if (name == "bf16") return DType::kBF16;
   if (name == "f16") return DType::kF16;
@@ -27,7 +31,7 @@ LowPrecision::~LowPrecision() {
 
 Tensor LowPrecision::input(const Array& values) const {
   if (dtype_ == DType::kF32 || !is_floating(values.dtype())) return Tensor(values);
-  return Tensor(values.to(dtype_));
+  return cast(Tensor(values), dtype_);
 }
 
 Tensor LowPrecision::output(const Tensor& values) {

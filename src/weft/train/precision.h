@@ -4,7 +4,7 @@
 // flow back through the casts into the f32 gradients of the parameters themselves. Norms, softmax
 // and sums compute in f32 inside, losses are taken of f32 logits.
 // IMPLEMENTATION: Micikevicius et al., "Mixed precision training", ICLR 2018: master weights
-// (section 3.1), loss scaling (3.2, with one fixed power of two), sums in f32 (3.3).
+// (section 3.1), loss scaling (3.2, loss_scale.h), sums in f32 (3.3).
 //
 // Where it stands: train step. Threads: the training thread.
 #pragma once
@@ -18,6 +18,7 @@
 
 namespace weft {
 
+bool is_precision(std::string_view name);
 // "f32", "bf16" or "f16". REQUIRES: one of them.
 DType precision_dtype(std::string_view name);
 
