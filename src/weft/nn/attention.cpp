@@ -64,6 +64,7 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionShape& shape) : s
   }
   out_ = &static_cast<Linear&>(
       register_part("out_proj", std::make_unique<Linear>(shape.width, shape.width, shape.bias)));
+  if (shape.bias) out_->set_initializer("bias", zeros_initializer());  // as PyTorch does
 }
 
 AttentionOptions MultiHeadAttention::with_dropout(const AttentionOptions& options) const {

@@ -4,7 +4,12 @@
 #include <cmath>
 #include <stdexcept>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "weft/nn/attention.h"
+#include "weft/nn/layers.h"
+#include "weft/nn/recurrent.h"
 
 namespace weft {
 namespace {
@@ -141,6 +146,34 @@ TEST(Init, EyeAndConstants) {
   EXPECT_EQ(values.to_vector<float>(), std::vector<float>(6, 1.0F));
   zeros_initializer()(values, rng);
   EXPECT_EQ(values.to_vector<float>(), std::vector<float>(6, 0.0F));
+}
+
+// The largest size that a uniform distribution may give, as PyTorch's layers have it; 0 for zeros.
+TEST(Init, LayersBeginAsThoseOfPyTorch) {
+  const auto largest = [](Module&& layer) {
+    layer.initialize(1);
+    std::vector<double> result;
+    for (const NamedValue& value : layer.values()) {
+      const std::vector<float> flat = value.value.to_vector<float>();
+      double size = 0;
+      for (const float each : flat) size = std::max(size, std::abs(double{each}));
+      result.push_back(size);
+    }
+    return result;
+  };
+  const auto near = [](double bound) {
+    return testing::AllOf(testing::Le(bound * (1 + 1e-6)), testing::Ge(0.9 * bound));
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(largest(Linear(100, 64)), ElementsAre(near(0.1), near(0.1)));
+  const double conv = 1 / std::sqrt(8.0 * 3 * 3);
+  EXPECT_THAT(largest(Conv2d({.inputs = 16, .outputs = 64, .groups = 2})),
+              ElementsAre(near(conv), near(conv)));
+  EXPECT_THAT(largest(LSTM({.inputs = 9, .width = 25})),
+              ElementsAre(near(0.2), near(0.2), near(0.2), near(0.2)));
+  const double xavier = std::sqrt(6.0 / (4 * 96));
+  EXPECT_THAT(largest(MultiHeadAttention({.width = 96, .heads = 4})),
+              ElementsAre(near(xavier), 0.0, near(1 / std::sqrt(96.0)), 0.0));
 }
 
 }  // namespace
