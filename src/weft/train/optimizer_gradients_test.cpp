@@ -201,12 +201,16 @@ TEST(StepsInPlace, ABackwardThatNeedsTheOldParametersThrows) {
 TEST(StepsInPlace, ABackwardThatNeedsOnlyFrozenParametersDoesNot) {
   Learner learner({.name = "adamw", .learning_rate = 0.1});
   learner.model.set_requires_grad(false);
-  learner.model.set_requires_grad(true, "left.bias");
+  learner.model.set_requires_grad(true, "right");
   const Array x = random_array({5, 4}, 1);
+  const Tensor input(x, true);
+  const Tensor late = mean(learner.model.forward(input));
+  learner.model.use_right = true;
+  const std::vector<float> right = learner.values("right.weight");
   learner.step(x);
-  const Tensor late = mean(learner.model.forward(Tensor(x)));
-  learner.step(x);
-  EXPECT_NO_THROW(backward(late));  // needs the weight of the head
+  EXPECT_NE(learner.values("right.weight"), right);
+  EXPECT_NO_THROW(backward(late));
+  EXPECT_TRUE(input.grad().defined());
 }
 
 }  // namespace
