@@ -17,6 +17,7 @@ namespace weft {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 std::vector<std::string> names_of(const Module& module) {
   std::vector<std::string> names;
@@ -258,6 +259,33 @@ TEST(Layers, LayerNormGivesMeanZeroAndVarianceOne) {
   }
   EXPECT_NEAR(sum_of_values, 0.0, 1e-4);
   EXPECT_NEAR(sum_of_squares / 50, 1.0, 1e-3);
+}
+
+TEST(Module, NamesThatFitNothingAreRefused) {
+  Sequential model;
+  model.add<Linear>("head", 2, 3);
+  const auto message = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const std::invalid_argument& mistake) {
+      return mistake.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(
+      message([&] { model.set_initializer("wieght", zeros_initializer()); }),
+      "[set_initializer] expected the name of a value, got \"wieght\"; \"head.weight\" is one");
+  EXPECT_THAT(message([&] { model.set_requires_grad(false, "haed."); }), HasSubstr("\"haed.\""));
+  EXPECT_EQ(message([&] { Flatten().set_requires_grad(false); }), "");
+  std::vector<NamedValue> values = model.values();
+  values.push_back({"head.scale", ParameterKind::kWeight, Array::zeros({3})});
+  EXPECT_EQ(message([&] { model.load_values(values); }),
+            "[load_values] expected the 2 values of this model, got 3, \"head.scale\" too");
+  values.pop_back();
+  values[0].value = Array::zeros({3, 2}, DType::kI64);
+  EXPECT_EQ(message([&] { model.load_values(values); }),
+            "[load_values] expected \"head.weight\" of shape [3, 2] and a floating type, got "
+            "[3, 2] i64");
 }
 
 }  // namespace
