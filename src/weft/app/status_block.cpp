@@ -27,6 +27,7 @@ std::string learned_text(const Event& round) {
   if (round.find("bits_per_character") != nullptr) {
     return fmt::format("{}  {:.3f} bits/character", loss, round.number("bits_per_character"));
   }
+  if (std::isnan(round.number("accuracy"))) return loss;
   return fmt::format("{}  accuracy {:.1f} %", loss, 100.0 * round.number("accuracy"));
 }
 

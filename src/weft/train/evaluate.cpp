@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "weft/op/loss.h"
 #include "weft/train/step.h"
 
 namespace weft {
@@ -18,7 +17,8 @@ std::int64_t rows_at_once(const Dataset& dataset) {
 }
 
 std::int64_t labels_of(const Dataset& dataset) {
-  return dataset.kind == DatasetKind::kTokens ? dataset.size * dataset.context : dataset.size;
+  if (dataset.kind == DatasetKind::kTokens) return dataset.size * dataset.context;
+  return dataset.targets.defined() ? dataset.targets.size() : dataset.size;
 }
 
 }  // namespace
@@ -28,9 +28,7 @@ RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange sh
   const NoGrad no_grad;
   model.train(false);
   const std::int64_t rows = rows_at_once(dataset);
-  CrossEntropyOptions loss;
-  loss.reduction = Reduction::kSum;
-  loss.scale = 1.0 / static_cast<double>(labels_of(dataset));
+  const double scale = 1.0 / static_cast<double>(labels_of(dataset));
   RoundMetrics sum;
   for (std::int64_t begin = shard.begin; begin < shard.end; begin += rows) {
     const std::int64_t end = std::min(shard.end, begin + rows);
@@ -38,8 +36,8 @@ RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange sh
     if (!made.ok()) throw std::invalid_argument(made.status().message());
     const Batch& batch = *made;
     const Tensor logits = model.forward(Tensor(batch.inputs));
-    sum.loss += cross_entropy(logits, batch.labels, loss).item();
-    sum.correct += static_cast<double>(count_correct(logits.array(), batch.labels));
+    sum.loss += summed_loss(logits, batch.labels, scale).item();
+    sum.correct += count_correct(logits.array(), batch.labels);
     sum.labels += static_cast<double>(batch.labels.size());
   }
   sum.samples = static_cast<double>(shard.size());

@@ -197,6 +197,10 @@ std::string describe(const Event& event) {
                        event.number("bits_per_character"), event.number("loss"),
                        event.number("accuracy"));
   }
+  if (event.kind == "evaluation" && std::isnan(event.number("accuracy"))) {
+    return fmt::format("test set: loss {:.4f} on {} samples", event.number("loss"),
+                       event.integer("samples"));
+  }
   if (event.kind == "evaluation") {
     return fmt::format("test set: accuracy {:.4f}, loss {:.4f} on {} samples",
                        event.number("accuracy"), event.number("loss"), event.integer("samples"));

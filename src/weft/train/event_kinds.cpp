@@ -38,7 +38,9 @@ constexpr EventFieldDoc kRound[] = {
     {"round", "integer", "The round, which is also the optimizer step."},
     {"steps", "integer", "Rounds of the whole run."},
     {"loss", "number", "Mean training loss a label over the global batch."},
-    {"accuracy", "number", "Share of the labels (of tokens, for texts) that were predicted right."},
+    {"accuracy", "number",
+     "Share of the labels (of tokens, for texts) that were predicted right; "
+     "null where they are values."},
     {"bits_per_character", "number", "Texts: the loss in bits a character."},
     {"members", "integer", "Members that shared the round."},
     {"rank", "integer", "This peer's position among them."},
@@ -110,7 +112,8 @@ constexpr EventFieldDoc kCheckpoint[] = {
 };
 constexpr EventFieldDoc kEvaluation[] = {
     {"samples", "integer", "Test samples, over all members."},
-    {"accuracy", "number", "Share of the labels that were predicted right."},
+    {"accuracy", "number",
+     "Share of the labels that were predicted right; null where they are values."},
     {"loss", "number", "Mean loss a label."},
     {"bits_per_character", "number", "Texts: the loss in bits a character."},
 };

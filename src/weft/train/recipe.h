@@ -42,6 +42,9 @@ struct Recipe {
     std::int64_t test_samples_max = 0;
     std::int64_t synthetic_samples = 2048;
     std::string path = "";
+    std::string target = "";
+    bool classify = true;
+    bool header = true;
     std::string tokenizer = "character";
     std::int64_t context = 128;
     std::string order = "auto";
@@ -93,7 +96,7 @@ struct Recipe {
     bool evaluate = true;
     double label_smoothing = 0.0;
     std::int64_t micro_batch = 0;
-    bool capture = false;
+    bool capture = true;
     std::string precision = "f32";
     double loss_scale = 1024.0;
     double round_seconds_min = 0.0;

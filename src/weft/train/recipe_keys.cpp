@@ -13,19 +13,27 @@ constexpr RecipeKey kKeys[] = {
      "Write a checkpoint after every so many steps; 0 writes only the one at the end."},
     {"checkpoint.keep", WEFT_SLOT(checkpoint.keep), 1, 1000, "",
      "How many of the newest checkpoints stay on disk."},
+    {"data.classify", WEFT_SLOT(data.classify), 0, 1, "",
+     "rows: whole numbers in the target column are classes; otherwise they are values, which the "
+     "model meets by least squares. Words are always classes."},
     {"data.context", WEFT_SLOT(data.context), 1, 1 << 20, "",
      "Texts and tokens: how many tokens a sample has."},
+    {"data.header", WEFT_SLOT(data.header), 0, 1, "",
+     "rows: the first line of a CSV file names its columns."},
     {"data.name", WEFT_SLOT(data.name), 0, 0, "",
      "The dataset. `weft data list` tells the names and where each is looked for; synthetic needs "
-     "no file; text and tokens read data.path."},
+     "no file; text, tokens and rows read data.path."},
     {"data.order", WEFT_SLOT(data.order), 0, 0, "auto|shuffled|sequential|random|streams",
      "Which samples a step takes. auto: random windows of texts and tokens, and of other data all "
      "samples in a fresh order each epoch."},
     {"data.path", WEFT_SLOT(data.path), 0, 0, "",
-     "text: a UTF-8 file, plain or gzip. tokens: a file of little-endian numbers. Relative to the "
-     "working folder or to WEFT_DATA_DIR; every member needs the same file."},
+     "text: a UTF-8 file, plain or gzip. tokens: a file of little-endian numbers. rows: a "
+     "file .csv or .tsv, or a folder with x.npy and y.npy. Relative to the working folder or to "
+     "WEFT_DATA_DIR; every member needs the same file."},
     {"data.synthetic_samples", WEFT_SLOT(data.synthetic_samples), 16, 1 << 20, "",
      "Training samples of the synthetic dataset; its test set has a quarter as many."},
+    {"data.target", WEFT_SLOT(data.target), 0, 0, "",
+     "rows: the column of a CSV file to learn; empty: the last one. All others are inputs."},
     {"data.test_samples_max", WEFT_SLOT(data.test_samples_max), 0, kAny, "",
      "Use at most the first so many test samples; 0 uses all."},
     {"data.token_bytes", WEFT_SLOT(data.token_bytes), 1, 4, "",
@@ -129,8 +137,8 @@ constexpr RecipeKey kKeys[] = {
     {"optimizer.weight_decay", WEFT_SLOT(optimizer.weight_decay), 0, 10, "",
      "Weight decay: decoupled (adamw, adafactor, lion, muon) or into the gradient (the others)."},
     {"run.capture", WEFT_SLOT(run.capture), 0, 1, "",
-     "Record forward and backward once as a graph and replay it with planned memory: the same "
-     "bits as step by step."},
+     "Record forward and backward once as a graph and replay it with planned memory: the same bits "
+     "as step by step. A step that cannot be replayed runs eagerly, and a note says why."},
     {"run.evaluate", WEFT_SLOT(run.evaluate), 0, 1, "",
      "Measure loss and accuracy on the test set in a last round that all members share."},
     {"run.global_batch", WEFT_SLOT(run.global_batch), 1, 1 << 20, "",

@@ -25,7 +25,7 @@ inline constexpr std::int64_t kComputeSlots = kMetricsElements - 8;
 // One member's part of the metrics of a round; sums over the members are the group's.
 struct RoundMetrics {
   double loss = 0;     // already divided by the global batch
-  double correct = 0;  // labels that were predicted right
+  double correct = 0;  // labels that were predicted right; NaN where they are values
   double samples = 0;
   double labels = 0;  // one a sample, or one a token
   double accuracy() const { return labels > 0 ? correct / labels : 0.0; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -148,6 +149,7 @@ Status RunLoop::after_round(const Turn& turn, const StepReport& report) {
   meter_.add(timing);
   summary_.final_loss = report.metrics.loss;
   tell_round(turn, report, hash);
+  tell_eager_steps();
   tell_swarm_events();
   tell_peers(computed);
   const std::int64_t every = recipe_.checkpoint.every_steps;
@@ -204,7 +206,7 @@ void RunLoop::tell_round(const Turn& turn, const StepReport& report, const State
 
 void RunLoop::tell_evaluation(const StepReport& report) {
   const RoundMetrics& sums = report.metrics;
-  summary_.test_accuracy = sums.accuracy();
+  if (!std::isnan(sums.accuracy())) summary_.test_accuracy = sums.accuracy();
   summary_.test_loss = sums.loss;
   summary_.test_bits_per_character = trainer_.bits_per_character(sums.loss);
   Event event("evaluation");
@@ -225,6 +227,15 @@ void RunLoop::tell_swarm_events() {
     if (event.kind == SwarmEventKind::kQuorumBack) quorum_lost_ = false;
     if (std::optional<Event> told = event_of(event, group_)) log_.append(*std::move(told));
   }
+}
+
+void RunLoop::tell_eager_steps() {
+  if (told_eager_) return;
+  const std::string reason = trainer_.why_eager();
+  if (reason.empty()) return;
+  told_eager_ = true;
+  log_.append(Event("note").with(
+      "text", "run.capture: steps run eagerly, with the same values: " + reason));
 }
 
 void RunLoop::tell_peers(const std::vector<double>& compute_seconds) {

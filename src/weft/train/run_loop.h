@@ -61,6 +61,8 @@ class RunLoop {
   void tell_round(const Turn& turn, const StepReport& report, const StateHash& hash);
   void tell_evaluation(const StepReport& report);
   void tell_swarm_events();
+  // Once a run.
+  void tell_eager_steps();
   void tell_peers(const std::vector<double>& compute_seconds);
   void tell_first_step();
   void save_checkpoint();
@@ -87,6 +89,7 @@ class RunLoop {
   GroupNews group_;
   std::int64_t saved_step_ = -1;
   bool trained_ = false;
+  bool told_eager_ = false;
   bool holds_state_ = false;
   bool quorum_lost_ = false;
 };

@@ -1,5 +1,6 @@
 #include "weft/train/run_loop.h"
 
+#include <algorithm>
 #include <deque>
 #include <filesystem>
 
@@ -79,6 +80,23 @@ TEST_F(RunLoopTest, AloneTrainsEvaluatesAndFinishes) {
   ASSERT_NE(told("evaluation"), nullptr);
   EXPECT_EQ(told("evaluation")->integer("samples"), 64);
   EXPECT_EQ(*result.summary.test_accuracy, told("evaluation")->number("accuracy"));
+}
+
+TEST_F(RunLoopTest, StepsThatCannotBeReplayedAreToldOnce) {
+  ASSERT_TRUE(recipe_.run.capture);
+  run();
+  EXPECT_EQ(told("note"), nullptr);
+  SetUp();
+  told_.clear();
+  int calls = 0;
+  const HookHandle hook = trainer_->model().parameters()[0].register_post_accumulate_hook(
+      [&](const Array&) { ++calls; });
+  run();
+  EXPECT_EQ(calls, 6);
+  EXPECT_EQ(std::count_if(told_.begin(), told_.end(),
+                          [](const Event& event) { return event.kind == "note"; }),
+            1);
+  EXPECT_THAT(told("note")->text("text"), HasSubstr("steps run eagerly"));
 }
 
 TEST_F(RunLoopTest, AnAbortedRoundIsRunAgainWithTheSameResult) {

@@ -1,9 +1,11 @@
 #include "weft/train/step.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "weft/autograd/backward.h"
+#include "weft/op/arithmetic.h"
 #include "weft/op/loss.h"
 #include "weft/optim/clip.h"
 #include "weft/train/captured_step.h"
@@ -39,11 +41,8 @@ void compute_piece(const ShardWork& work, const Batch& batch, ShardRange rows,
                                         const GradientSink& to) {
     const LowPrecision low(work.parts.model, work.parts.precision);
     const Tensor logits = LowPrecision::output(work.parts.model.forward(low.input(inputs)));
-    CrossEntropyOptions loss_options;
-    loss_options.reduction = Reduction::kSum;
-    loss_options.scale = work.scale * work.parts.loss_scale;
-    loss_options.label_smoothing = work.parts.label_smoothing;
-    const Tensor loss = cross_entropy(logits, labels, loss_options);
+    const Tensor loss = summed_loss(logits, labels, work.scale * work.parts.loss_scale,
+                                    work.parts.label_smoothing);
     BackwardOptions options;
     options.leaf_gradients = leaves;
     backward(loss, to, options);
@@ -56,7 +55,7 @@ void compute_piece(const ShardWork& work, const Batch& batch, ShardRange rows,
                                      overwrites ? "overwrite" : "accumulate", compute, sink)
           : compute(piece.inputs, piece.labels, sink);
   sum.loss += output.loss.item() / work.parts.loss_scale;
-  sum.correct += static_cast<double>(count_correct(output.logits, piece.labels));
+  sum.correct += count_correct(output.logits, piece.labels);
   sum.samples += static_cast<double>(rows.size());
   sum.labels += static_cast<double>(piece.labels.size());
 }
@@ -114,6 +113,18 @@ std::span<const float> clipped(const StepParts& parts, std::span<const float> gr
 
 }  // namespace
 
+Tensor summed_loss(const Tensor& outputs, const Array& labels, double scale,
+                   double label_smoothing) {
+  if (is_floating(labels.dtype())) {
+    return mse_loss(outputs, Tensor(labels), Reduction::kSum) * scale;
+  }
+  CrossEntropyOptions options;
+  options.reduction = Reduction::kSum;
+  options.scale = scale;
+  options.label_smoothing = label_smoothing;
+  return cross_entropy(outputs, labels, options);
+}
+
 Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange& exchange) {
   const TimePoint begun = parts.clock.now();
   const auto step = static_cast<std::int64_t>(turn.round.value()) - 1;
@@ -152,7 +163,8 @@ StepReport apply_step(const StepParts& parts, const Turn& turn, std::span<const 
   return report;
 }
 
-std::int64_t count_correct(const Array& logits, const Array& labels) {
+double count_correct(const Array& logits, const Array& labels) {
+  if (is_floating(labels.dtype())) return std::numeric_limits<double>::quiet_NaN();
   const Array rows = logits.is_contiguous() ? logits : logits.contiguous();
   const auto values = std::span<const float>(rows.flat<float>());
   const Array wanted = labels.is_contiguous() ? labels : labels.contiguous();
@@ -164,7 +176,7 @@ std::int64_t count_correct(const Array& logits, const Array& labels) {
     const auto best = std::max_element(line.begin(), line.end()) - line.begin();
     correct += best == targets[row] ? 1 : 0;
   }
-  return correct;
+  return static_cast<double>(correct);
 }
 
 }  // namespace weft

@@ -56,8 +56,13 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange
 // Updates the state with the sums of a round that others computed.
 StepReport apply_step(const StepParts& parts, const Turn& turn, std::span<const float> sums);
 
+// The sum over labels, times `scale`: cross-entropy for classes, squared errors for values, which
+// are the outputs' shape and floating.
+Tensor summed_loss(const Tensor& outputs, const Array& labels, double scale,
+                   double label_smoothing = 0.0);
+
 // How many rows of `logits` [..., classes] are largest at their label; `labels` has the shape of
-// the logits without the classes.
-std::int64_t count_correct(const Array& logits, const Array& labels);
+// the logits without the classes. NaN for values.
+double count_correct(const Array& logits, const Array& labels);
 
 }  // namespace weft

@@ -67,7 +67,9 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const Recipe& recipe, const DataP
   trainer->learning_rate_ = optimizer.learning_rate;
   WEFT_TRY_ASSIGN(trainer->optimizer_, make_optimizer(optimizer, trainer->arena_));
   freeze(optimizer.groups, *trainer->model_);
-  if (recipe.run.capture) trainer->captured_ = std::make_unique<CapturedStep>();
+  if (recipe.run.capture) {
+    trainer->captured_ = std::make_unique<CapturedStep>(trainer->model_.get());
+  }
   WEFT_TRY(trainer->open_training_data(std::move(data)));
   return trainer;
 }

@@ -63,6 +63,10 @@ class Trainer {
   // SHA-256, hexadecimal.
   std::string digest() const;
 
+  // Why the latest step was not replayed though the recipe asks for it; empty if there is nothing
+  // to say.
+  std::string why_eager() const { return captured_ ? captured_->why_eager() : std::string(); }
+
   ParameterArena& arena() { return arena_; }
   Optimizer& optimizer() { return *optimizer_; }
   Module& model() { return *model_; }

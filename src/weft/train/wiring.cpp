@@ -1,6 +1,7 @@
 #include "weft/train/wiring.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <sstream>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/data/open_path.h"
 #include "weft/data/text_file.h"
 #include "weft/train/round_vector.h"
 
@@ -59,6 +61,51 @@ Result<Dataset> open_tokens(const Recipe& recipe, Split split, const DataPlaces&
   return dataset;
 }
 
+// Each column of `rows` with mean 0 and deviation 1 over the rows of `training`; a column that
+// never changes becomes 0.
+void normalize_columns(const Array& training, Array& rows) {
+  const std::int64_t columns = training.dim(1);
+  const std::int64_t count = training.dim(0);
+  for (std::int64_t column = 0; column < columns; ++column) {
+    double mean = 0;
+    for (std::int64_t row = 0; row < count; ++row) {
+      mean += static_cast<double>(training.data<float>()[row * columns + column]);
+    }
+    mean /= static_cast<double>(count);
+    double square = 0;
+    for (std::int64_t row = 0; row < count; ++row) {
+      const double apart = training.data<float>()[row * columns + column] - mean;
+      square += apart * apart;
+    }
+    const double deviation = std::sqrt(square / static_cast<double>(count));
+    const double scale = deviation > 0 ? 1.0 / deviation : 1.0;
+    for (std::int64_t row = 0; row < rows.dim(0); ++row) {
+      float& value = rows.data<float>()[row * columns + column];
+      value = static_cast<float>((value - mean) * scale);
+    }
+  }
+}
+
+// Mean and deviation are those of the training split, for both.
+Result<Dataset> open_rows(const Recipe& recipe, Split split, const DataPlaces& places) {
+  PathOptions options;
+  options.csv.header = recipe.data.header;
+  options.csv_dataset.target = recipe.data.target;
+  options.csv_dataset.classify = recipe.data.classify;
+  const std::string path = find_file(recipe.data.path, places);
+  WEFT_TRY_ASSIGN(Dataset dataset, open_path(path, split, options));
+  WEFT_TRY_ASSIGN(const Dataset training, open_path(path, Split::kTrain, options));
+  if (dataset.kind != DatasetKind::kRows) {
+    return invalid_argument(
+        fmt::format("data.path: expected rows (a file .csv or .tsv, or a folder "
+                    "with x.npy and y.npy), got {} in {}",
+                    to_string(dataset.kind), path));
+  }
+  dataset.rows = dataset.rows.clone();
+  normalize_columns(training.rows.contiguous(), dataset.rows);
+  return dataset;
+}
+
 Result<Dataset> open_named(const Recipe& recipe, Split split, const DataPlaces& places) {
   const std::string& name = recipe.data.name;
   if (name == "synthetic") {
@@ -76,6 +123,7 @@ Result<Dataset> open_named(const Recipe& recipe, Split split, const DataPlaces& 
   }
   if (name == "text") return open_text(recipe, split, places, text);
   if (name == "tokens") return open_tokens(recipe, split, places);
+  if (name == "rows") return open_rows(recipe, split, places);
   return open_dataset(name, split, places, text);
 }
 
@@ -94,7 +142,19 @@ Result<ModelOptions> model_options(const Recipe& recipe, const Dataset& data) {
   const ModelDef* def = find_model(recipe.model.name);
   if (def == nullptr) return options;  // make_model says so
   const bool wants_tokens = def->input == ModelInput::kTokens;
-  if (wants_tokens != (data.kind == DatasetKind::kTokens) || data.kind == DatasetKind::kRows) {
+  if (data.kind == DatasetKind::kRows) {
+    if (recipe.model.name != "mlp") {
+      return invalid_argument(
+          fmt::format("model.name: expected mlp for {}, which holds rows of numbers, got {}",
+                      data.name, def->name));
+    }
+    options.channels = data.rows.dim(1);
+    options.height = 1;
+    options.width = 1;
+    options.classes = data.targets.defined() ? data.targets.dim(1) : data.classes;
+    return options;
+  }
+  if (wants_tokens != (data.kind == DatasetKind::kTokens)) {
     return invalid_argument(fmt::format("model.name: {} takes {}, but {} holds {}", def->name,
                                         wants_tokens ? "tokens" : "images", data.name,
                                         to_string(data.kind)));
