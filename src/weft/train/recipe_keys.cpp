@@ -39,7 +39,7 @@ constexpr RecipeKey kKeys[] = {
     {"data.token_bytes", WEFT_SLOT(data.token_bytes), 1, 4, "",
      "tokens: bytes of one number in the file, 1, 2 or 4."},
     {"data.tokenizer", WEFT_SLOT(data.tokenizer), 0, 0, "",
-     "Texts: byte, character, or the path of a tokenizer file (tokenizer.json)."},
+     "Texts: byte, character, bpe:N (trained on the text), or the path of a tokenizer.json."},
     {"data.train_samples_max", WEFT_SLOT(data.train_samples_max), 0, kAny, "",
      "Use at most the first so many training samples; 0 uses all."},
     {"data.transforms", WEFT_SLOT(data.transforms), 0, 0, "",
@@ -147,8 +147,9 @@ constexpr RecipeKey kKeys[] = {
     {"run.label_smoothing", WEFT_SLOT(run.label_smoothing), 0, 1, "",
      "Share of the target that is spread evenly over all classes while training."},
     {"run.loss_scale", WEFT_SLOT(run.loss_scale), 1, 1 << 24, "",
-     "precision f16: the loss is multiplied by it for the backward pass, so that small gradients "
-     "do not vanish; a power of two changes no other bit."},
+     "precision f16: what the loss is multiplied by for the backward pass at first, so that small "
+     "gradients do not vanish. Halved, and the step left out, where a gradient is not finite; "
+     "doubled after 2000 steps without that."},
     {"run.micro_batch", WEFT_SLOT(run.micro_batch), 0, 1 << 20, "",
      "A member computes its part of the batch in pieces of so many samples and adds their "
      "gradients: less memory, the same step up to rounding (but for batch norms, which see a "

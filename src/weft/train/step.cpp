@@ -9,6 +9,7 @@
 #include "weft/op/loss.h"
 #include "weft/optim/clip.h"
 #include "weft/train/captured_step.h"
+#include "weft/train/loss_scale.h"
 #include "weft/train/precision.h"
 
 namespace weft {
@@ -41,11 +42,11 @@ void compute_piece(const ShardWork& work, const Batch& batch, ShardRange rows,
                                         const GradientSink& to) {
     const LowPrecision low(work.parts.model, work.parts.precision);
     const Tensor logits = LowPrecision::output(work.parts.model.forward(low.input(inputs)));
-    const Tensor loss = summed_loss(logits, labels, work.scale * work.parts.loss_scale,
-                                    work.parts.label_smoothing);
+    const Tensor loss = summed_loss(logits, labels, work.scale, work.parts.label_smoothing);
     BackwardOptions options;
     options.leaf_gradients = leaves;
-    backward(loss, to, options);
+    const LossScale* const scale = work.parts.loss_scale;
+    backward(scale != nullptr ? scale->scaled(loss) : loss, to, options);
     return ShardOutput{loss.array(), logits.array()};
   };
   const bool overwrites = leaves == LeafGradients::kOverwrite;
@@ -54,18 +55,10 @@ void compute_piece(const ShardWork& work, const Batch& batch, ShardRange rows,
           ? work.parts.captured->run(piece.inputs, piece.labels,
                                      overwrites ? "overwrite" : "accumulate", compute, sink)
           : compute(piece.inputs, piece.labels, sink);
-  sum.loss += output.loss.item() / work.parts.loss_scale;
+  sum.loss += output.loss.item();
   sum.correct += count_correct(output.logits, piece.labels);
   sum.samples += static_cast<double>(rows.size());
   sum.labels += static_cast<double>(piece.labels.size());
-}
-
-// Takes the loss scale out of a gradient of the arena.
-void unscale(const StepParts& parts, ParameterId id) {
-  if (parts.loss_scale == 1) return;
-  const auto factor = static_cast<float>(1.0 / parts.loss_scale);
-  Array gradient = parts.arena.gradient(id);
-  for (float& value : gradient.flat<float>()) value *= factor;
 }
 
 // Forward and backward of one shard; each gradient is handed over as soon as it is complete.
@@ -74,7 +67,9 @@ RoundMetrics compute_shard(const ShardWork& work, const Batch& batch, RoundVecto
   const std::int64_t wanted = work.parts.micro_batch;
   const std::int64_t piece = wanted > 0 ? std::min(wanted, rows) : rows;
   const auto hand_over = [&](ParameterId id) {
-    unscale(work.parts, id);
+    if (LossScale* const scale = work.parts.loss_scale; scale != nullptr) {
+      scale->unscale(work.parts.arena.gradient(id).flat<float>());
+    }
     vector.add(id);
   };
   RoundMetrics own;
@@ -158,7 +153,13 @@ StepReport apply_step(const StepParts& parts, const Turn& turn, std::span<const 
   StepReport report;
   report.learning_rate = parts.learning_rate * schedule_factor(parts.schedule, step);
   parts.optimizer.set_learning_rate(report.learning_rate);
-  parts.optimizer.step(clipped(parts, sums.first(gradients)));
+  report.skipped = parts.loss_scale != nullptr && !parts.loss_scale->update(sums.first(gradients));
+  if (report.skipped) {
+    // The round is over all the same: steps are counted as rounds are.
+    parts.optimizer.set_steps(parts.optimizer.steps() + 1);
+  } else {
+    parts.optimizer.step(clipped(parts, sums.first(gradients)));
+  }
   report.metrics = decode_metrics(sums.subspan(gradients), turn.members);
   return report;
 }

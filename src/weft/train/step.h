@@ -21,6 +21,7 @@
 namespace weft {
 
 class CapturedStep;
+class LossScale;
 
 // All borrowed.
 struct StepParts {
@@ -37,7 +38,7 @@ struct StepParts {
   double clip_norm = 0;          // of the summed gradients; 0: not
   double clip_value = 0;
   DType precision = DType::kF32;
-  double loss_scale = 1;  // f16: keeps small gradients in range; a power of two
+  LossScale* loss_scale = nullptr;  // f16 only
   // Borrowed; records the work of a shard and replays it. Null: every step is computed eagerly,
   // with the same bits.
   CapturedStep* captured = nullptr;
@@ -46,6 +47,8 @@ struct StepParts {
 struct StepReport {
   RoundMetrics metrics;  // of the whole group
   double learning_rate = 0;
+  // Gradients were not finite in f16: parameters and optimizer are as before.
+  bool skipped = false;
   double compute_seconds = 0;   // own
   double exchange_seconds = 0;  // inside finish()
 };

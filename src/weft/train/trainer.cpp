@@ -66,6 +66,9 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const Recipe& recipe, const DataP
   trainer->schedule_ = std::move(schedule);
   trainer->learning_rate_ = optimizer.learning_rate;
   WEFT_TRY_ASSIGN(trainer->optimizer_, make_optimizer(optimizer, trainer->arena_));
+  if (recipe.run.precision == "f16") {
+    trainer->loss_scale_.emplace(trainer->arena_, recipe.run.loss_scale);
+  }
   freeze(optimizer.groups, *trainer->model_);
   if (recipe.run.capture) {
     trainer->captured_ = std::make_unique<CapturedStep>(trainer->model_.get());
@@ -107,7 +110,7 @@ StepParts Trainer::parts() {
           recipe_.optimizer.clip_norm,
           recipe_.optimizer.clip_value,
           precision_dtype(recipe_.run.precision),
-          recipe_.run.precision == "f16" ? recipe_.run.loss_scale : 1.0,
+          loss_scale_ ? &*loss_scale_ : nullptr,
           captured_.get()};
 }
 

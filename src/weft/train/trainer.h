@@ -19,6 +19,7 @@
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
 #include "weft/train/captured_step.h"
+#include "weft/train/loss_scale.h"
 #include "weft/train/recipe.h"
 #include "weft/train/step.h"
 
@@ -88,6 +89,7 @@ class Trainer {
   std::unique_ptr<Module> model_;
   ParameterArena arena_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::optional<LossScale> loss_scale_;  // precision f16
   std::unique_ptr<BatchLoader> loader_;
   std::int64_t train_samples_ = 0;
   std::optional<double> characters_per_token_;
