@@ -4,6 +4,15 @@
 
 namespace weft {
 
+void ConvModule::register_filters(const Shape& weight, std::int64_t outputs, bool bias) {
+  register_parameter("weight", weight_, weight, ParameterKind::kWeight,
+                     default_weight_initializer());
+  if (bias) {
+    register_parameter("bias", bias_, {outputs}, ParameterKind::kBias,
+                       default_bias_initializer(weight));
+  }
+}
+
 Conv2d::Conv2d(const Conv2dShape& shape)
     : options_{.stride = shape.stride,
                .padding = shape.padding,
@@ -13,12 +22,7 @@ Conv2d::Conv2d(const Conv2dShape& shape)
   require_groups("conv2d", shape.groups, shape.inputs, shape.outputs);
   const Shape weight = {shape.outputs, shape.inputs / shape.groups, shape.kernel[0],
                         shape.kernel[1]};
-  register_parameter("weight", weight_, weight, ParameterKind::kWeight,
-                     default_weight_initializer());
-  if (shape.bias) {
-    register_parameter("bias", bias_, {shape.outputs}, ParameterKind::kBias,
-                       default_bias_initializer(weight));
-  }
+  register_filters(weight, shape.outputs, shape.bias);
 }
 
 Tensor Conv2d::forward(const Tensor& x) { return conv2d(x, weight_, bias_, options_); }
@@ -37,12 +41,7 @@ Conv1d::Conv1d(const Conv1dShape& shape)
   require_positive("conv1d", {shape.kernel, shape.stride});
   require_groups("conv1d", shape.groups, shape.inputs, shape.outputs);
   const Shape weight = {shape.outputs, shape.inputs / shape.groups, shape.kernel};
-  register_parameter("weight", weight_, weight, ParameterKind::kWeight,
-                     default_weight_initializer());
-  if (shape.bias) {
-    register_parameter("bias", bias_, {shape.outputs}, ParameterKind::kBias,
-                       default_bias_initializer(weight));
-  }
+  register_filters(weight, shape.outputs, shape.bias);
 }
 
 Tensor Conv1d::forward(const Tensor& x) { return conv1d(x, weight_, bias_, options_); }
@@ -64,12 +63,7 @@ ConvTranspose2d::ConvTranspose2d(const ConvTranspose2dShape& shape)
   require_groups("conv_transpose2d", shape.groups, shape.inputs, shape.outputs);
   const Shape weight = {shape.inputs, shape.outputs / shape.groups, shape.kernel[0],
                         shape.kernel[1]};
-  register_parameter("weight", weight_, weight, ParameterKind::kWeight,
-                     default_weight_initializer());
-  if (shape.bias) {
-    register_parameter("bias", bias_, {shape.outputs}, ParameterKind::kBias,
-                       default_bias_initializer(weight));
-  }
+  register_filters(weight, shape.outputs, shape.bias);
 }
 
 Tensor ConvTranspose2d::forward(const Tensor& x) {
@@ -85,12 +79,7 @@ ConvTranspose1d::ConvTranspose1d(const ConvTranspose1dShape& shape)
   require_positive("conv_transpose1d", {shape.kernel, shape.stride});
   require_groups("conv_transpose1d", shape.groups, shape.inputs, shape.outputs);
   const Shape weight = {shape.inputs, shape.outputs / shape.groups, shape.kernel};
-  register_parameter("weight", weight_, weight, ParameterKind::kWeight,
-                     default_weight_initializer());
-  if (shape.bias) {
-    register_parameter("bias", bias_, {shape.outputs}, ParameterKind::kBias,
-                       default_bias_initializer(weight));
-  }
+  register_filters(weight, shape.outputs, shape.bias);
 }
 
 Tensor ConvTranspose1d::forward(const Tensor& x) {

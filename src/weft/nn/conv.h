@@ -9,6 +9,16 @@
 
 namespace weft {
 
+// What all of them have: weight, laid out as each of them says, and bias [outputs].
+class ConvModule : public Module {
+ protected:
+  // Makes them, with PyTorch's initialisers.
+  void register_filters(const Shape& weight, std::int64_t outputs, bool bias);
+
+  Tensor weight_;
+  Tensor bias_;
+};
+
 struct Conv2dShape {
   std::int64_t inputs = 1;   // channels
   std::int64_t outputs = 1;  // channels
@@ -20,8 +30,8 @@ struct Conv2dShape {
   bool bias = true;
 };
 
-// weight [outputs, inputs / groups, kernel height, kernel width], bias [outputs].
-class Conv2d : public Module {
+// weight [outputs, inputs / groups, kernel height, kernel width].
+class Conv2d : public ConvModule {
  public:
   explicit Conv2d(const Conv2dShape& shape);
   Tensor forward(const Tensor& x) override;
@@ -30,8 +40,6 @@ class Conv2d : public Module {
 
  private:
   Conv2dOptions options_;
-  Tensor weight_;
-  Tensor bias_;
 };
 
 struct Conv1dShape {
@@ -45,8 +53,8 @@ struct Conv1dShape {
   bool bias = true;
 };
 
-// weight [outputs, inputs / groups, kernel], bias [outputs].
-class Conv1d : public Module {
+// weight [outputs, inputs / groups, kernel].
+class Conv1d : public ConvModule {
  public:
   explicit Conv1d(const Conv1dShape& shape);
   Tensor forward(const Tensor& x) override;
@@ -55,8 +63,6 @@ class Conv1d : public Module {
 
  private:
   Conv1dOptions options_;
-  Tensor weight_;
-  Tensor bias_;
 };
 
 struct ConvTranspose2dShape {
@@ -71,16 +77,14 @@ struct ConvTranspose2dShape {
   bool bias = true;
 };
 
-// weight [inputs, outputs / groups, kernel height, kernel width], bias [outputs].
-class ConvTranspose2d : public Module {
+// weight [inputs, outputs / groups, kernel height, kernel width].
+class ConvTranspose2d : public ConvModule {
  public:
   explicit ConvTranspose2d(const ConvTranspose2dShape& shape);
   Tensor forward(const Tensor& x) override;
 
  private:
   ConvTranspose2dOptions options_;
-  Tensor weight_;
-  Tensor bias_;
 };
 
 struct ConvTranspose1dShape {
@@ -95,16 +99,14 @@ struct ConvTranspose1dShape {
   bool bias = true;
 };
 
-// weight [inputs, outputs / groups, kernel], bias [outputs].
-class ConvTranspose1d : public Module {
+// weight [inputs, outputs / groups, kernel].
+class ConvTranspose1d : public ConvModule {
  public:
   explicit ConvTranspose1d(const ConvTranspose1dShape& shape);
   Tensor forward(const Tensor& x) override;
 
  private:
   ConvTranspose1dOptions options_;
-  Tensor weight_;
-  Tensor bias_;
 };
 
 }  // namespace weft
