@@ -7,6 +7,7 @@
 #include "weft/autograd/backward.h"
 #include "weft/autograd/gradcheck.h"
 #include "weft/autograd/node.h"
+#include "weft/autograd/test_tensor.h"
 #include "weft/kernel/elementwise.h"
 #include "weft/kernel/reduce.h"
 
@@ -15,10 +16,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Tensor leaf(const std::vector<double>& values, bool requires_grad = true) {
-  return Tensor(Array::from(values, {static_cast<std::int64_t>(values.size())}), requires_grad);
-}
 
 Tensor times(const Tensor& a, const Tensor& b) {
   return record("times", binary(BinaryOp::kMul, a.array(), b.array()), {&a, &b},
@@ -57,18 +54,6 @@ Tensor total(const Tensor& a) {
                 [shape = a.shape()](const Array& dy, const InputGradients& dx) {
                   dx.add(0, dy.reshape({1}).expand(shape));
                 });
-}
-
-std::vector<double> gradient(const Tensor& x) { return x.grad().to_vector<double>(); }
-
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "not refused";
 }
 
 TEST(Backward, FollowsEveryUse) {

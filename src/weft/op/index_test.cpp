@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/autograd/backward.h"
+#include "weft/autograd/test_tensor.h"
 #include "weft/base/parallel.h"
 #include "weft/op/ops.h"
 #include "weft/op/sample.h"
@@ -21,27 +22,6 @@ using testing::HasSubstr;
 
 constexpr DType kEveryType[] = {DType::kF32, DType::kF64, DType::kI64, DType::kU8,  DType::kBF16,
                                 DType::kF16, DType::kI8,  DType::kI32, DType::kBool};
-
-Tensor tensor(const std::vector<double>& values, const Shape& shape, bool requires_grad = false) {
-  return Tensor(Array::from(values, shape), requires_grad);
-}
-
-Array numbers(const std::vector<std::int64_t>& values) {
-  return Array::from(values, {static_cast<std::int64_t>(values.size())});
-}
-
-std::vector<double> values(const Array& x) { return x.to(DType::kF64).to_vector<double>(); }
-std::vector<double> values(const Tensor& x) { return values(x.array()); }
-
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "not refused";
-}
 
 // 0, 1, 0, 1, ... or 0, 1, 2, ...: values that every type holds.
 Tensor counted(const Shape& shape, DType dtype) {
@@ -58,7 +38,7 @@ TEST(Indexing, MovesValuesOfEveryType) {
     const Tensor x = counted({3, 4}, dtype);
     const auto same = [&](const Tensor& got, const Tensor& from_i64) {
       EXPECT_EQ(got.dtype(), dtype);
-      EXPECT_EQ(values(got), values(Tensor(from_i64.array().to(dtype))));
+      EXPECT_EQ(values_of(got), values_of(Tensor(from_i64.array().to(dtype))));
     };
     const Tensor wide(x.array().to(DType::kI64));
     const Array rows = numbers({2, 0, 2});
@@ -86,8 +66,8 @@ TEST(Indexing, TakesIndexesOfAnyIntegerType) {
   const Tensor x = tensor({5, 6, 7}, {3});
   for (const DType dtype : {DType::kI64, DType::kI32, DType::kU8, DType::kI8}) {
     const Array at = numbers({2, 0}).to(dtype);
-    EXPECT_THAT(values(index_select(x, 0, at)), ElementsAre(7, 5));
-    EXPECT_THAT(values(gather(x, 0, Tensor(at))), ElementsAre(7, 5));
+    EXPECT_THAT(values_of(index_select(x, 0, at)), ElementsAre(7, 5));
+    EXPECT_THAT(values_of(gather(x, 0, Tensor(at))), ElementsAre(7, 5));
   }
   EXPECT_EQ(refusal([&] { gather(x, 0, numbers({1}).to(DType::kF32)); }),
             "[gather] expected i64 indexes, got f32");
@@ -150,35 +130,35 @@ TEST(Joining, RefusesWhatDoesNotFit) {
 }
 
 TEST(Creation, CountsAndGrids) {
-  EXPECT_THAT(values(arange(1, 2, 0.25)), ElementsAre(1, 1.25, 1.5, 1.75));
-  EXPECT_THAT(values(arange(5, 0, -2)), ElementsAre(5, 3, 1));
+  EXPECT_THAT(values_of(arange(1, 2, 0.25)), ElementsAre(1, 1.25, 1.5, 1.75));
+  EXPECT_THAT(values_of(arange(5, 0, -2)), ElementsAre(5, 3, 1));
   EXPECT_EQ(arange(std::int64_t{3}).dtype(), DType::kI64);
   EXPECT_EQ(arange(0, 0).size(), 0);
-  EXPECT_THAT(values(linspace(0, 1, 5)), ElementsAre(0, 0.25, 0.5, 0.75, 1));
-  EXPECT_THAT(values(linspace(3, 9, 1)), ElementsAre(3));
+  EXPECT_THAT(values_of(linspace(0, 1, 5)), ElementsAre(0, 0.25, 0.5, 0.75, 1));
+  EXPECT_THAT(values_of(linspace(3, 9, 1)), ElementsAre(3));
   EXPECT_EQ(linspace(0, 0.1, 11, DType::kF64).array().to_vector<double>().back(), 0.1);
-  EXPECT_THAT(values(eye(2, 3)), ElementsAre(1, 0, 0, 0, 1, 0));
-  EXPECT_THAT(values(eye(0)), ElementsAre());
-  EXPECT_THAT(values(one_hot(numbers({2, 0}), 3)), ElementsAre(0, 0, 1, 1, 0, 0));
+  EXPECT_THAT(values_of(eye(2, 3)), ElementsAre(1, 0, 0, 0, 1, 0));
+  EXPECT_THAT(values_of(eye(0)), ElementsAre());
+  EXPECT_THAT(values_of(one_hot(numbers({2, 0}), 3)), ElementsAre(0, 0, 1, 1, 0, 0));
   const std::vector<Tensor> grid = meshgrid({tensor({1, 2}, {2}), tensor({3, 4, 5}, {3})});
-  EXPECT_THAT(values(grid[0]), ElementsAre(1, 1, 1, 2, 2, 2));
-  EXPECT_THAT(values(grid[1]), ElementsAre(3, 4, 5, 3, 4, 5));
+  EXPECT_THAT(values_of(grid[0]), ElementsAre(1, 1, 1, 2, 2, 2));
+  EXPECT_THAT(values_of(grid[1]), ElementsAre(3, 4, 5, 3, 4, 5));
   const std::vector<Tensor> xy =
       meshgrid({tensor({1, 2}, {2}), tensor({3, 4, 5}, {3})}, GridOrder::kXy);
-  EXPECT_THAT(values(xy[0]), ElementsAre(1, 2, 1, 2, 1, 2));
+  EXPECT_THAT(values_of(xy[0]), ElementsAre(1, 2, 1, 2, 1, 2));
 }
 
 TEST(Sorting, IsStableAndPutsNaNLast) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();
   const Tensor x = tensor({2, nan, 1, inf, 2, nan, -inf}, {7});
-  EXPECT_THAT(values(argsort(x)), ElementsAre(6, 2, 0, 4, 3, 1, 5));
-  EXPECT_THAT(values(argsort(x, 0, true)), ElementsAre(1, 5, 3, 0, 4, 2, 6));
-  EXPECT_THAT(values(topk(x, 3).indices), ElementsAre(1, 5, 3));
-  EXPECT_THAT(values(topk(x, 3, 0, false).indices), ElementsAre(6, 2, 0));
-  EXPECT_EQ(values(kthvalue(x, 4).indices)[0], 4);
-  EXPECT_TRUE(std::isnan(values(median(x).values)[0]));
-  EXPECT_EQ(values(median(x).indices)[0], 1);
+  EXPECT_THAT(values_of(argsort(x)), ElementsAre(6, 2, 0, 4, 3, 1, 5));
+  EXPECT_THAT(values_of(argsort(x, 0, true)), ElementsAre(1, 5, 3, 0, 4, 2, 6));
+  EXPECT_THAT(values_of(topk(x, 3).indices), ElementsAre(1, 5, 3));
+  EXPECT_THAT(values_of(topk(x, 3, 0, false).indices), ElementsAre(6, 2, 0));
+  EXPECT_EQ(values_of(kthvalue(x, 4).indices)[0], 4);
+  EXPECT_TRUE(std::isnan(values_of(median(x).values)[0]));
+  EXPECT_EQ(values_of(median(x).indices)[0], 1);
   EXPECT_EQ(median_of_all(tensor({4, 1, 3, 2}, {2, 2})).item(), 2);
 }
 
@@ -200,19 +180,19 @@ TEST(Sorting, OfManyEqualValuesKeepsTheirOrder) {
 TEST(Searching, FindsCountsAndUniqueValues) {
   const Array sorted = Array::from(std::vector<double>{1, 2, 2, 5}, {4});
   const Array wanted = Array::from(std::vector<double>{0, 2, 3, 5, 9}, {5});
-  EXPECT_THAT(values(searchsorted(sorted, wanted)), ElementsAre(0, 1, 3, 3, 4));
-  EXPECT_THAT(values(searchsorted(sorted, wanted, true)), ElementsAre(0, 3, 3, 4, 4));
-  EXPECT_THAT(values(bincount(numbers({1, 3, 1}))), ElementsAre(0, 2, 0, 1));
-  EXPECT_THAT(values(bincount(numbers({1, 0}), 3, Array::from(std::vector<double>{.5, 2}, {2}))),
+  EXPECT_THAT(values_of(searchsorted(sorted, wanted)), ElementsAre(0, 1, 3, 3, 4));
+  EXPECT_THAT(values_of(searchsorted(sorted, wanted, true)), ElementsAre(0, 3, 3, 4, 4));
+  EXPECT_THAT(values_of(bincount(numbers({1, 3, 1}))), ElementsAre(0, 2, 0, 1));
+  EXPECT_THAT(values_of(bincount(numbers({1, 0}), 3, Array::from(std::vector<double>{.5, 2}, {2}))),
               ElementsAre(2, 0.5, 0));
   EXPECT_EQ(bincount(numbers({})).size(), 0);
   EXPECT_THAT(refusal([] { bincount(numbers({-1})); }), HasSubstr("values of 0 or more"));
   const Unique found = unique(Array::from(std::vector<double>{3, 1, 3, 2, 1, 3}, {2, 3}));
-  EXPECT_THAT(values(found.values), ElementsAre(1, 2, 3));
-  EXPECT_THAT(values(found.inverse), ElementsAre(2, 0, 2, 1, 0, 2));
-  EXPECT_THAT(values(found.counts), ElementsAre(2, 1, 3));
+  EXPECT_THAT(values_of(found.values), ElementsAre(1, 2, 3));
+  EXPECT_THAT(values_of(found.inverse), ElementsAre(2, 0, 2, 1, 0, 2));
+  EXPECT_THAT(values_of(found.counts), ElementsAre(2, 1, 3));
   const Array mask = Array::from(std::vector<double>{0, 1, 1, 0, 0, 1}, {2, 3}).to(DType::kBool);
-  EXPECT_THAT(values(nonzero(mask)), ElementsAre(0, 1, 0, 2, 1, 2));
+  EXPECT_THAT(values_of(nonzero(mask)), ElementsAre(0, 1, 0, 2, 1, 2));
 }
 
 TEST(Embedding, TheSparseGradientIsTheDenseOne) {
@@ -224,8 +204,8 @@ TEST(Embedding, TheSparseGradientIsTheDenseOne) {
   const SparseEmbedding sparse = sparse_embedding(table, tokens);
   backward(sum(sparse.output * weights));
   const SparseRows rows = sparse_rows(sparse, {.padding_index = -1});
-  EXPECT_THAT(values(rows.rows), ElementsAre(1, 3));
-  EXPECT_EQ(values(to_dense(rows)), values(dense.grad()));
+  EXPECT_THAT(values_of(rows.rows), ElementsAre(1, 3));
+  EXPECT_EQ(values_of(to_dense(rows)), values_of(dense.grad()));
   EXPECT_EQ(to_dense(rows).shape(), (Shape{9, 4}));
 }
 
@@ -237,7 +217,7 @@ TEST(Embedding, AddsToTheGradientThatIsThere) {
   for (int i = 0; i < 2; ++i) {
     backward(sum(embedding(leaf, numbers({0, 2, 0, 1}), {.padding_index = 1})));
   }
-  EXPECT_THAT(values(leaf.grad()), ElementsAre(4, 4, 0, 0, 2, 2));
+  EXPECT_THAT(values_of(leaf.grad()), ElementsAre(4, 4, 0, 0, 2, 2));
 }
 
 TEST(ScatterAdd, IsTheSameForAnyThreadCount) {
@@ -265,9 +245,9 @@ TEST(Regression, FlipInsideALongerGraph) {
   backward(sum(exp(flip(x * x, {1}) * 0.1) * weights));
   for (int i = 0; i < 6; ++i) {
     const double v = i + 1;
-    const double w = values(weights)[static_cast<std::size_t>(i / 3 * 3 + 2 - i % 3)];
-    EXPECT_NEAR(values(x.grad())[static_cast<std::size_t>(i)], w * std::exp(0.1 * v * v) * 0.2 * v,
-                1e-12);
+    const double w = values_of(weights)[static_cast<std::size_t>(i / 3 * 3 + 2 - i % 3)];
+    EXPECT_NEAR(values_of(x.grad())[static_cast<std::size_t>(i)],
+                w * std::exp(0.1 * v * v) * 0.2 * v, 1e-12);
   }
 }
 
@@ -285,41 +265,41 @@ TEST(Regression, LogSumExpOfAllAxesAndOfTwo) {
   const Tensor x = tensor({1, 2, 3, 4, 5, 6, 7, 8}, {2, 2, 2}, true);
   backward(logsumexp(x));
   double total = 0;
-  for (const double share : values(x.grad())) total += share;
+  for (const double share : values_of(x.grad())) total += share;
   EXPECT_NEAR(total, 1.0, 1e-12);
   const Tensor y = tensor({1, 2, 3, 4, 5, 6, 7, 8}, {2, 2, 2}, true);
   const Tensor z = logsumexp(y, {0, 2});
   EXPECT_EQ(z.shape(), Shape{2});
   backward(sum(z));
   total = 0;
-  for (const double share : values(y.grad())) total += share;
+  for (const double share : values_of(y.grad())) total += share;
   EXPECT_NEAR(total, 2.0, 1e-12);
 }
 
 TEST(Regression, OneRowOfATensor) {
   const Tensor x = tensor({1, 2, 3, 4}, {2, 2}, true);
   const Tensor row = unbind(x)[1];
-  EXPECT_THAT(values(row), ElementsAre(3, 4));
+  EXPECT_THAT(values_of(row), ElementsAre(3, 4));
   backward(sum(row * row));
-  EXPECT_THAT(values(x.grad()), ElementsAre(0, 0, 6, 8));
-  EXPECT_THAT(values(slice(x, 0, -2, {})), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(values_of(x.grad()), ElementsAre(0, 0, 6, 8));
+  EXPECT_THAT(values_of(slice(x, 0, -2, {})), ElementsAre(1, 2, 3, 4));
 }
 
 TEST(Regression, UndilateHasAGradient) {
   const Tensor x = tensor({1, 2, 3, 4}, {4}, true);
   const Tensor y = undilate(dilate(x, {0}, 2), {0}, 2);
-  EXPECT_THAT(values(y), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(values_of(y), ElementsAre(1, 2, 3, 4));
   backward(sum(undilate(x * x, {0}, 1)));
-  EXPECT_THAT(values(x.grad()), ElementsAre(2, 0, 6, 0));
+  EXPECT_THAT(values_of(x.grad()), ElementsAre(2, 0, 6, 0));
 }
 
 TEST(Regression, AViewOfAViewKeepsItsOffset) {
   const Tensor x = tensor({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {3, 4});
   const Tensor view = slice(slice(x, 0, 1, 3), 1, 1, {}, 2);
-  EXPECT_THAT(values(sum(view, {1})), ElementsAre(12, 20));
-  EXPECT_THAT(values(permute(view, {1, 0})), ElementsAre(5, 9, 7, 11));
-  EXPECT_THAT(values(roll(view, {1}, {1})), ElementsAre(7, 5, 11, 9));
-  EXPECT_THAT(values(diagonal(view)), ElementsAre(5, 11));
+  EXPECT_THAT(values_of(sum(view, {1})), ElementsAre(12, 20));
+  EXPECT_THAT(values_of(permute(view, {1, 0})), ElementsAre(5, 9, 7, 11));
+  EXPECT_THAT(values_of(roll(view, {1}, {1})), ElementsAre(7, 5, 11, 9));
+  EXPECT_THAT(values_of(diagonal(view)), ElementsAre(5, 11));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/autograd/backward.h"
+#include "weft/autograd/test_tensor.h"
 #include "weft/op/ops.h"
 #include "weft/op/sample.h"
 
@@ -16,26 +17,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Tensor tensor(const std::vector<double>& values, const Shape& shape, bool requires_grad = false) {
-  return Tensor(Array::from(values, shape), requires_grad);
-}
-
-Array numbers(const std::vector<std::int64_t>& values) {
-  return Array::from(values, {static_cast<std::int64_t>(values.size())});
-}
-
-std::vector<double> values(const Array& x) { return x.to(DType::kF64).to_vector<double>(); }
-
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "not refused";
-}
 
 TEST(CrossEntropy, TakesLogitsOfEveryFloatingType) {
   const Array logits = sample_values({6, 5}, 1, -3, 3);
@@ -50,7 +31,7 @@ TEST(CrossEntropy, TakesLogitsOfEveryFloatingType) {
     backward(loss);
     EXPECT_EQ(x.grad().dtype(), dtype);
     double total = 0;
-    for (const double value : values(x.grad())) total += value;
+    for (const double value : values_of(x.grad())) total += value;
     EXPECT_NEAR(total, 0, 1e-2);
   }
 }
@@ -72,7 +53,7 @@ TEST(CrossEntropy, OfOnlyIgnoredRowsIsNaNAndTheirSumZero) {
   const Tensor sum = cross_entropy(logits, numbers({1, 1}), options);
   EXPECT_EQ(sum.item(), 0);
   backward(sum);
-  for (const double value : values(logits.grad())) EXPECT_EQ(value, 0);
+  for (const double value : values_of(logits.grad())) EXPECT_EQ(value, 0);
 }
 
 TEST(CrossEntropy, FindsTheAxisOfTheClasses) {
@@ -114,7 +95,7 @@ TEST(CrossEntropy, AgreesWithNllOfLogSoftmaxInSecondGradients) {
     const Tensor loss =
         fused ? cross_entropy(leaf, targets) : nll_loss(log_softmax(leaf, 1), targets);
     const Tensor first = grad({loss}, {leaf}, {.create_graph = true})[0];
-    return values(grad({sum(first * first)}, {leaf})[0].array());
+    return values_of(grad({sum(first * first)}, {leaf})[0].array());
   };
   const std::vector<double> fused = second(true);
   const std::vector<double> parts = second(false);
@@ -125,17 +106,17 @@ TEST(BceWithLogits, IsStableAndRightAtZero) {
   const Tensor x = tensor({0, 800, -800, 800}, {4}, true);
   const Tensor target = tensor({1, 1, 0, 0}, {4});
   const Tensor loss = bce_with_logits(x, target, {.reduction = Reduction::kNone});
-  EXPECT_THAT(values(loss.array()), ElementsAre(std::log(2.0), 0, 0, 800));
+  EXPECT_THAT(values_of(loss.array()), ElementsAre(std::log(2.0), 0, 0, 800));
   backward(sum(loss));
-  EXPECT_THAT(values(x.grad()), ElementsAre(-0.5, 0, 0, 1));
+  EXPECT_THAT(values_of(x.grad()), ElementsAre(-0.5, 0, 0, 1));
 }
 
 TEST(BceLoss, HoldsItsLogarithms) {
   const Tensor p = tensor({0, 1}, {2}, true);
   const Tensor loss = bce_loss(p, tensor({1, 0}, {2}), {.reduction = Reduction::kNone});
-  EXPECT_THAT(values(loss.array()), ElementsAre(100, 100));
+  EXPECT_THAT(values_of(loss.array()), ElementsAre(100, 100));
   backward(sum(loss));
-  for (const double value : values(p.grad())) EXPECT_TRUE(std::isfinite(value));
+  for (const double value : values_of(p.grad())) EXPECT_TRUE(std::isfinite(value));
 }
 
 TEST(KlDiv, CountsNothingWhereTheTargetIsZero) {
@@ -143,7 +124,7 @@ TEST(KlDiv, CountsNothingWhereTheTargetIsZero) {
   const Tensor loss = kl_div(x, tensor({0, 1}, {2}), {.reduction = Reduction::kSum});
   EXPECT_EQ(loss.item(), 2);
   backward(loss);
-  EXPECT_THAT(values(x.grad()), ElementsAre(0, -1));
+  EXPECT_THAT(values_of(x.grad()), ElementsAre(0, -1));
 }
 
 TEST(CtcLoss, OfAnImpossibleTargetIsInfiniteOrZero) {
@@ -157,7 +138,7 @@ TEST(CtcLoss, OfAnImpossibleTargetIsInfiniteOrZero) {
   const Tensor zero = loss(true);
   EXPECT_EQ(zero.item(), 0);
   backward(zero);
-  for (const double value : values(x.grad())) EXPECT_EQ(value, 0);
+  for (const double value : values_of(x.grad())) EXPECT_EQ(value, 0);
 }
 
 TEST(CtcLoss, RefusesWrongLabelsAndLengths) {
@@ -207,15 +188,15 @@ TEST(Matmul, OfIntegersAndMixedTypes) {
   for (const DType dtype : {DType::kI64, DType::kI32, DType::kU8, DType::kI8}) {
     const Tensor y = matmul(Tensor(a.to(dtype)), Tensor(a.to(dtype)));
     EXPECT_EQ(y.dtype(), dtype);
-    EXPECT_THAT(values(y.array()), ElementsAre(7, 10, 15, 22));
+    EXPECT_THAT(values_of(y.array()), ElementsAre(7, 10, 15, 22));
   }
   for (const DType dtype : {DType::kBF16, DType::kF16, DType::kF32, DType::kF64}) {
     const Tensor x(a.to(dtype), true);
     const Tensor y = matmul(x, Tensor(a));
     EXPECT_EQ(y.dtype(), dtype);
-    EXPECT_THAT(values(y.array()), ElementsAre(7, 10, 15, 22));
+    EXPECT_THAT(values_of(y.array()), ElementsAre(7, 10, 15, 22));
     backward(sum(y));
-    EXPECT_THAT(values(x.grad()), ElementsAre(3, 7, 3, 7));
+    EXPECT_THAT(values_of(x.grad()), ElementsAre(3, 7, 3, 7));
   }
   EXPECT_THAT(refusal([&] { matmul(Tensor(a.to(DType::kBool)), Tensor(a.to(DType::kBool))); }),
               HasSubstr("[matmul] expected numbers"));

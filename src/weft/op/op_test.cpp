@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/autograd/backward.h"
+#include "weft/autograd/test_tensor.h"
 #include "weft/op/ops.h"
 #include "weft/op/sample.h"
 
@@ -15,23 +16,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Tensor tensor(const std::vector<double>& values, const Shape& shape, bool requires_grad = false) {
-  return Tensor(Array::from(values, shape), requires_grad);
-}
-
-std::vector<double> values(const Tensor& x) { return x.array().to_vector<double>(); }
-std::vector<double> gradient(const Tensor& x) { return x.grad().to_vector<double>(); }
-
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "not refused";
-}
 
 TEST(Op, RefusesOperandsThatDoNotFit) {
   const Tensor a = tensor({1, 2, 3, 4, 5, 6}, {2, 3});
@@ -122,8 +106,8 @@ TEST(Max, NaNWins) {
 
 TEST(Arithmetic, OperatorsTakeNumbers) {
   const Tensor x = tensor({1, 2, 4}, {3}, true);
-  EXPECT_THAT(values(2.0 / x + 1.0 - x * 3.0), ElementsAre(0, -4, -10.5));
-  EXPECT_THAT(values(1.0 - x / 2.0), ElementsAre(0.5, 0, -1));
+  EXPECT_THAT(values_of(2.0 / x + 1.0 - x * 3.0), ElementsAre(0, -4, -10.5));
+  EXPECT_THAT(values_of(1.0 - x / 2.0), ElementsAre(0.5, 0, -1));
   backward(sum(8.0 / x));
   EXPECT_THAT(gradient(x), ElementsAre(-8, -2, -0.5));
 }
@@ -205,7 +189,7 @@ TEST(Sigmoid, IsStableAtBothEnds) {
 TEST(Slice, OfASliceReachesTheLeaf) {
   const Tensor x = tensor({1, 2, 3, 4, 5, 6}, {6}, true);
   const Tensor y = slice(slice(x, 0, 1, {}, 2), 0, {}, {}, -1);
-  EXPECT_THAT(values(y), ElementsAre(6, 4, 2));
+  EXPECT_THAT(values_of(y), ElementsAre(6, 4, 2));
   backward(sum(y * tensor({1, 10, 100}, {3})));
   EXPECT_THAT(gradient(x), ElementsAre(0, 100, 0, 10, 0, 1));
 }
