@@ -86,7 +86,8 @@ double one_cycle(const ScheduleOptions& options, const Moment& at) {
 }
 
 double step_down(const ScheduleOptions& options, const Moment& at) {
-  return std::pow(options.drop_factor, static_cast<double>(at.step / options.drop_every_steps));
+  const std::int64_t drops = at.step / options.drop_every_steps;
+  return std::pow(options.drop_factor, static_cast<double>(drops));
 }
 
 struct ScheduleDef {
