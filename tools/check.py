@@ -229,7 +229,7 @@ def stage_clang_tidy(tally, options):
         tally.skip("clang-tidy", "clang-tidy-14 is not installed")
         return
     files = [str(path) for folder in CLANG_TIDY_FOLDERS
-             for path in sorted((ROOT / "src" / "weft" / folder).glob("*.cpp"))]
+             for path in sorted((ROOT / "src" / "weft" / folder).rglob("*.cpp"))]
     tally.command("clang-tidy", ["python3", "tools/clang_tidy.py", "--minutes",
                                  str(options.tidy_minutes), *files])
 
