@@ -10,6 +10,7 @@
 #include "weft/autograd/backward.h"
 #include "weft/autograd/checkpoint.h"
 #include "weft/autograd/gradcheck.h"
+#include "weft/autograd/test_tensor.h"
 #include "weft/op/in_place.h"
 #include "weft/op/ops.h"
 #include "weft/op/sample.h"
@@ -19,22 +20,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Tensor leaf(const std::vector<double>& values) {
-  return Tensor(Array::from(values, {static_cast<std::int64_t>(values.size())}), true);
-}
-
-std::vector<double> values_of(const Tensor& x) { return x.array().to_vector<double>(); }
-
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "not refused";
-}
 
 // Two layers that share their weight, with dropout between.
 Tensor block(const Tensor& x, const Tensor& w) {

@@ -10,6 +10,7 @@
 #include "weft/autograd/custom_function.h"
 #include "weft/autograd/functional.h"
 #include "weft/autograd/gradcheck.h"
+#include "weft/autograd/test_tensor.h"
 #include "weft/op/ops.h"
 #include "weft/op/sample.h"
 
@@ -21,22 +22,6 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pointwise;
-
-Tensor leaf(const std::vector<double>& values) {
-  return Tensor(Array::from(values, {static_cast<std::int64_t>(values.size())}), true);
-}
-
-std::vector<double> values_of(const Tensor& x) { return x.array().to_vector<double>(); }
-
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "not refused";
-}
 
 TEST(Grad, GivesDerivativesOfEveryOrder) {
   const Tensor x = leaf({2, -1});

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/autograd/backward.h"
+#include "weft/autograd/test_tensor.h"
 #include "weft/op/ops.h"
 
 namespace weft {
@@ -19,10 +20,6 @@ constexpr DType kAll[] = {DType::kF32, DType::kF64, DType::kI64, DType::kU8,  DT
                           DType::kF16, DType::kI8,  DType::kI32, DType::kBool};
 
 Tensor ones_of(DType dtype) { return Tensor(Array::full({2}, 1.0, dtype)); }
-
-std::vector<double> values_of(const Tensor& x) {
-  return x.array().strided().to(DType::kF64).to_vector<double>();
-}
 
 TEST(Promotion, EveryPairOfTypesGivesPyTorchsType) {
   for (const DType a : kAll) {

@@ -24,14 +24,7 @@ void check_operands(const char* op, const Tensor& a, const Tensor& b) {
     throw_operand(op, "operands of one type",
                   std::string(to_string(a.dtype())) + " and " + std::string(to_string(b.dtype())));
   }
-  const int common = std::min(a.ndim(), b.ndim());
-  for (int i = 1; i <= common; ++i) {
-    const std::int64_t x = a.shape()[a.ndim() - i];
-    const std::int64_t y = b.shape()[b.ndim() - i];
-    if (x == y || x == 1 || y == 1) continue;
-    throw_operand(op, "broadcastable shapes",
-                  to_string(a.shape()) + " and " + to_string(b.shape()));
-  }
+  check_broadcast(op, a, b);
 }
 
 AxisMask axis_mask(const char* op, const std::vector<int>& axes, int ndim) {
