@@ -8,7 +8,6 @@ namespace weft {
 
 struct NodeAccess {
   static const IntrusivePtr<Node>& node(const Tensor& tensor) { return tensor.node_; }
-  static void set_node(Tensor& tensor, IntrusivePtr<Node> node) { tensor.node_ = std::move(node); }
   // `value` with the history of `node`, which may be null.
   static Tensor with_history(Array value, IntrusivePtr<Node> node) {
     Tensor tensor(std::move(value));

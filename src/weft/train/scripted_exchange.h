@@ -47,10 +47,6 @@ class ScriptedExchange final : public Exchange {
 
   // --- What happened.
   std::uint64_t rounds_applied() const { return applied_.value(); }
-  int turns_given(Round round) const {
-    const auto found = given_.find(round.value());
-    return found == given_.end() ? 0 : found->second;
-  }
   const std::map<std::uint64_t, std::vector<float>>& results() const { return results_; }
   const Bytes& snapshot() const { return snapshot_; }
   bool left() const { return left_; }
@@ -73,7 +69,6 @@ class ScriptedExchange final : public Exchange {
     turn.members = 1;
     turn.rank = Rank(0);
     open_ = turn.round;
-    ++given_[turn.round.value()];
     if (const auto found = failures_.find(turn.round.value()); found != failures_.end()) {
       return found->second;
     }
@@ -115,7 +110,6 @@ class ScriptedExchange final : public Exchange {
   std::deque<Turn> turns_;
   std::deque<std::vector<float>> kept_;
   std::map<std::uint64_t, int> aborts_;
-  std::map<std::uint64_t, int> given_;
   std::map<std::uint64_t, Status> failures_;
   std::map<std::uint64_t, std::vector<SwarmEvent>> events_;
   std::map<std::uint64_t, std::vector<float>> results_;
