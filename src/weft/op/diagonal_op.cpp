@@ -9,6 +9,9 @@
 namespace weft {
 namespace {
 
+// No matrix of a larger side fits into memory.
+constexpr std::int64_t kOffsetMax = std::int64_t{1} << 31;
+
 struct Diagonal {
   int row_axis;
   int column_axis;
@@ -22,10 +25,12 @@ struct Diagonal {
       shape.push_back(x.shape()[i]);
       strides.push_back(x.strides()[i]);
     }
-    const std::int64_t down = std::max<std::int64_t>(0, -offset);
-    const std::int64_t right = std::max<std::int64_t>(0, offset);
-    const std::int64_t length = std::max<std::int64_t>(
-        0, std::min(x.shape()[row_axis] - down, x.shape()[column_axis] - right));
+    const std::int64_t rows = x.shape()[row_axis];
+    const std::int64_t columns = x.shape()[column_axis];
+    // Further out than the corners all diagonals are empty.
+    const std::int64_t down = -std::clamp<std::int64_t>(offset, -rows, 0);
+    const std::int64_t right = std::clamp<std::int64_t>(offset, 0, columns);
+    const std::int64_t length = std::min(rows - down, columns - right);
     const std::int64_t row_step = x.strides()[row_axis];
     const std::int64_t column_step = x.strides()[column_axis];
     shape.push_back(length);
@@ -69,6 +74,9 @@ Tensor diagonal(const Tensor& x, std::int64_t offset, int axis_a, int axis_b) {
 
 Tensor diag_embed(const Tensor& x, std::int64_t offset) {
   if (x.ndim() == 0) throw_operand("diag_embed", "at least one axis", "[]");
+  if (offset < -kOffsetMax || offset > kOffsetMax) {
+    throw_operand("diag_embed", "an offset within 2^31", std::to_string(offset));
+  }
   Shape shape = x.shape();
   const std::int64_t side = shape.back() + (offset < 0 ? -offset : offset);
   shape[shape.size() - 1] = side;

@@ -108,6 +108,8 @@ TEST(Triangle, OfADiagonalFarOutsideIsAllOrNothing) {
   EXPECT_EQ(sum(triu(x, kMin)).item(), 21.0);
   EXPECT_EQ(diagonal(x, kMin).size(), 0);
   EXPECT_EQ(diagonal(x, kMax).size(), 0);
+  EXPECT_EQ(diagonal(x, -2).size(), 0);
+  EXPECT_THAT(refusal([&] { diag_embed(x, kMin); }), testing::HasSubstr("an offset within 2^31"));
 }
 
 TEST(Pow, OfIntegersRefusesNegativeExponents) {
