@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "weft/array/launch.h"
+#include "weft/array/reach.h"
 #include "weft/array/strided_copy.h"
 
 namespace weft {
@@ -36,15 +37,8 @@ bool is_row_major(const Shape& shape, const Strides& strides) {
 // holds there is no one to tell.
 void note_write(Storage& storage, bool is_shared, const Array& array, const char* writer) {
   if (!is_shared || array.size() == 0) return storage.bump_version();
-  std::int64_t low = array.offset();
-  std::int64_t high = array.offset();
-  for (int axis = 0; axis < array.ndim(); ++axis) {
-    const std::int64_t reach = (array.shape()[axis] - 1) * array.strides()[axis];
-    (reach < 0 ? low : high) += reach;
-  }
-  const std::size_t each = size_of(array.dtype());
-  storage.note_write(static_cast<std::size_t>(low) * each,
-                     static_cast<std::size_t>(high + 1) * each, writer);
+  const ByteRange bytes = byte_range(array);
+  storage.note_write(bytes.begin, bytes.end, writer);
 }
 
 // What a view is made from: `array` itself, or its strided copy if it is blocked.

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "weft/array/reach.h"
 #include "weft/autograd/in_place_history.h"
 #include "weft/autograd/node_access.h"
 #include "weft/base/check.h"
@@ -174,22 +175,9 @@ IntrusivePtr<Node> ManyNode::output_node(int index) {
 }
 
 SavedMark mark_saved(const Array& array, int input) {
-  // First and last element that the view reaches.
-  std::int64_t low = array.offset();
-  std::int64_t high = array.offset();
-  for (int axis = 0; axis < array.ndim(); ++axis) {
-    const std::int64_t reach = (array.shape()[axis] - 1) * array.strides()[axis];
-    (reach < 0 ? low : high) += reach;
-  }
-  const std::size_t each = size_of(array.dtype());
-  SavedMark mark{array.storage().get(), 0, 0, array.storage()->version(), input};
-  if (!array.is_strided()) {
-    mark.end = array.storage()->size_bytes();
-  } else if (array.size() != 0) {
-    mark.begin = static_cast<std::size_t>(low) * each;
-    mark.end = static_cast<std::size_t>(high + 1) * each;
-  }
-  return mark;
+  const ByteRange bytes =
+      array.is_strided() ? byte_range(array) : ByteRange{0, array.storage()->size_bytes()};
+  return {array.storage().get(), bytes.begin, bytes.end, array.storage()->version(), input};
 }
 
 void check_saved(const SavedMark& mark, const char* name) {

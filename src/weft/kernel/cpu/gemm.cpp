@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "weft/array/storage.h"
-#include "weft/base/parallel.h"
+#include "weft/kernel/cpu/gemm_blocks.h"
 #include "weft/kernel/cpu/gemm_loops.h"
 #include "weft/kernel/cpu/isa.h"
 
@@ -12,41 +12,10 @@ namespace {
 
 // A packed panel of b (24 KiB) stays in the first-level cache while a's rows pass by.
 constexpr std::int64_t kDepthMax = 384;
-// Rows of a at once: with kDepthMax columns 144 KiB, which stay in the second-level cache.
-constexpr std::int64_t kRowsAtOnce = 96;
-// Columns packed at once: with kDepthMax rows 768 KiB.
-constexpr std::int64_t kColumnsAtOnce = 512;
-// Below this many multiply-adds a thread is not worth waking.
-constexpr std::int64_t kGrainProducts = 64 * 1024;
-
-struct Work {
-  GemmSize size;
-  GemmOperand a;
-  GemmOperand b;
-  GemmOutput c;
-};
-
-Work columns_of(const Work& work, std::int64_t begin, std::int64_t end) {
-  Work part = work;
-  part.size.n = end - begin;
-  part.b.data += begin * work.b.column_step;
-  part.c.data += begin;
-  if (work.c.bias != nullptr) part.c.bias += begin;
-  return part;
-}
-
-Work rows_of(const Work& work, std::int64_t begin, std::int64_t end) {
-  Work part = work;
-  part.size.m = end - begin;
-  part.a.data += begin * work.a.row_step;
-  part.c.data += begin * work.c.row_step;
-  return part;
-}
-
-// Columns with those that fill the last panel.
-std::int64_t padded_columns(std::int64_t n) {
-  return (n + kGemmPanel - 1) / kGemmPanel * kGemmPanel;
-}
+using gemm_blocks::kColumnsAtOnce;
+using gemm_blocks::kRowsAtOnce;
+using gemm_blocks::padded_columns;
+using Work = gemm_blocks::Work<GemmOperand, GemmOutput>;
 
 GemmOperand block_of(const GemmOperand& operand, std::int64_t row, std::int64_t column) {
   return {operand.data + row * operand.row_step + column * operand.column_step, operand.row_step,
@@ -109,7 +78,7 @@ void run(const Work& work) {
   auto* const panels = static_cast<float*>(buffer->data());
   float* const row_buffer = packs ? panels + columns * step : nullptr;
   for (std::int64_t j = 0; j < work.size.n; j += kColumnsAtOnce) {
-    const Work part = columns_of(work, j, std::min(j + kColumnsAtOnce, work.size.n));
+    const Work part = work.columns(j, std::min(j + kColumnsAtOnce, work.size.n));
     for (std::int64_t k = 0; k < work.size.k || k == 0; k += step) {
       const std::int64_t depth = std::min(step, work.size.k - k);
       pack_panels(block_of(part.b, k, 0), depth, part.size.n, panels);
@@ -134,20 +103,7 @@ std::int64_t gemm_depth(std::int64_t k) {
 }
 
 void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, const GemmOutput& c) {
-  if (size.m == 0 || size.n == 0) return;
-  const Work work{size, a, b, c};
-  const std::int64_t panels = (size.n + kGemmPanel - 1) / kGemmPanel;
-  const std::int64_t depth = std::max<std::int64_t>(size.k, 1);
-  if (size.m < 2 * kRowsAtOnce || panels * kGemmPanel >= size.m) {
-    const std::int64_t grain = 1 + kGrainProducts / (kGemmPanel * depth * size.m);
-    parallel_for(panels, grain, [&](std::int64_t begin, std::int64_t end) {
-      run(columns_of(work, begin * kGemmPanel, std::min(end * kGemmPanel, size.n)));
-    });
-    return;
-  }
-  const std::int64_t grain = 6 + kGrainProducts / (size.n * depth);
-  parallel_for(size.m, grain,
-               [&](std::int64_t begin, std::int64_t end) { run(rows_of(work, begin, end)); });
+  gemm_blocks::run_parts(Work{size, a, b, c}, run);
 }
 
 PackedMatrix::PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n)

@@ -6,48 +6,20 @@
 
 #include "weft/array/half_rows.h"
 #include "weft/array/storage.h"
-#include "weft/base/parallel.h"
+#include "weft/kernel/cpu/gemm_blocks.h"
 #include "weft/kernel/cpu/gemm_loops.h"
 
 namespace weft {
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 96;
-constexpr std::int64_t kColumnsAtOnce = 512;
+using gemm_blocks::kColumnsAtOnce;
+using gemm_blocks::kRowsAtOnce;
+using gemm_blocks::padded_columns;
 // Rows of b that are widened before they are packed: with kColumnsAtOnce columns 64 KiB.
 constexpr std::int64_t kStripRows = 32;
-constexpr std::int64_t kGrainProducts = 64 * 1024;
-
-std::int64_t padded_columns(std::int64_t n) {
-  return (n + kGemmPanel - 1) / kGemmPanel * kGemmPanel;
-}
 
 template <class Half>
-struct Work {
-  GemmSize size;
-  HalfOperand<Half> a;
-  HalfOperand<Half> b;
-  HalfOutput<Half> c;
-};
-
-template <class Half>
-Work<Half> columns_of(const Work<Half>& work, std::int64_t begin, std::int64_t end) {
-  Work<Half> part = work;
-  part.size.n = end - begin;
-  part.b.data += begin * work.b.column_step;
-  part.c.data += begin;
-  if (work.c.bias != nullptr) part.c.bias += begin;
-  return part;
-}
-
-template <class Half>
-Work<Half> rows_of(const Work<Half>& work, std::int64_t begin, std::int64_t end) {
-  Work<Half> part = work;
-  part.size.m = end - begin;
-  part.a.data += begin * work.a.row_step;
-  part.c.data += begin * work.c.row_step;
-  return part;
-}
+using Work = gemm_blocks::Work<HalfOperand<Half>, HalfOutput<Half>>;
 
 // [rows, columns] of `from` in f32, in the operand's own order where that is dense along an axis.
 template <class Half>
@@ -174,7 +146,7 @@ template <class Half>
 void run(const Work<Half>& work) {
   const Buffers buffers(work.size);
   for (std::int64_t j = 0; j < work.size.n; j += kColumnsAtOnce) {
-    const Work<Half> part = columns_of(work, j, std::min(j + kColumnsAtOnce, work.size.n));
+    const Work<Half> part = work.columns(j, std::min(j + kColumnsAtOnce, work.size.n));
     if (part.c.bias != nullptr) to_f32_row(part.c.bias, buffers.bias, part.size.n);
     for (std::int64_t k = 0; k < work.size.k || k == 0; k += buffers.depth) {
       const std::int64_t depth = std::min(buffers.depth, work.size.k - k);
@@ -186,33 +158,15 @@ void run(const Work<Half>& work) {
   }
 }
 
-template <class Half>
-void gemm_any(const Work<Half>& work) {
-  const GemmSize& size = work.size;
-  if (size.m == 0 || size.n == 0) return;
-  const std::int64_t panels = (size.n + kGemmPanel - 1) / kGemmPanel;
-  const std::int64_t depth = std::max<std::int64_t>(size.k, 1);
-  if (size.m < 2 * kRowsAtOnce || panels * kGemmPanel >= size.m) {
-    const std::int64_t grain = 1 + kGrainProducts / (kGemmPanel * depth * size.m);
-    parallel_for(panels, grain, [&](std::int64_t begin, std::int64_t end) {
-      run(columns_of(work, begin * kGemmPanel, std::min(end * kGemmPanel, size.n)));
-    });
-    return;
-  }
-  const std::int64_t grain = 6 + kGrainProducts / (size.n * depth);
-  parallel_for(size.m, grain,
-               [&](std::int64_t begin, std::int64_t end) { run(rows_of(work, begin, end)); });
-}
-
 }  // namespace
 
 void gemm_half(const GemmSize& size, const HalfOperand<BFloat16>& a, const HalfOperand<BFloat16>& b,
                const HalfOutput<BFloat16>& c) {
-  gemm_any(Work<BFloat16>{size, a, b, c});
+  gemm_blocks::run_parts(Work<BFloat16>{size, a, b, c}, run<BFloat16>);
 }
 void gemm_half(const GemmSize& size, const HalfOperand<Float16>& a, const HalfOperand<Float16>& b,
                const HalfOutput<Float16>& c) {
-  gemm_any(Work<Float16>{size, a, b, c});
+  gemm_blocks::run_parts(Work<Float16>{size, a, b, c}, run<Float16>);
 }
 
 }  // namespace weft
