@@ -1,0 +1,81 @@
+// The datagrams with which the members of runs are found on a local network.
+//
+//   head   = magic u32, version u16, kind u8 (1 query, 2 answer)
+//   query  = head, nonce 16, tag 32, zeros up to kDiscoveryQueryBytes
+//   answer = head, nonce 16, tag 32, key 32, unix time u64, members u32, name text,
+//            count u32 x endpoint text, invite u8, [open], run proof 32, signature 64
+//   open   = run id 32, recipe hash 32, invitation 16, expiry u64, secret 32; only of invite 0
+//
+// The tag is a hash of the run id: who holds a ticket finds its run, and who listens does not learn
+// the id. A tag of zeros asks for any run. No answer is longer than a query, so that a query under
+// a false address brings its victim no more than its sender has sent. What the proof and the
+// signature are over stands in net/discovery.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/base/bytes.h"
+#include "weft/base/hash.h"
+#include "weft/base/status.h"
+#include "weft/wire/ids.h"
+#include "weft/wire/join_message.h"
+
+namespace weft {
+
+inline constexpr std::uint32_t kDiscoveryMagic = 0x64666577;  // "wefd"
+inline constexpr std::uint16_t kDiscoveryVersion = 1;
+inline constexpr std::size_t kDiscoveryQueryBytes = 1024;
+inline constexpr std::size_t kDiscoveryNameBytesMax = 64;
+
+using DiscoveryNonce = std::array<std::uint8_t, 16>;
+
+struct DiscoveryQuery {
+  // Drawn for this query; answers repeat it.
+  DiscoveryNonce nonce{};
+  Hash256 tag{};
+
+  Bytes encode() const;
+  static Result<DiscoveryQuery> decode(ByteSpan bytes);
+};
+
+// How one gets in.
+enum class DiscoveryInvite : std::uint8_t { kOpen = 0, kTicket = 1, kAllowlist = 2 };
+
+// What a ticket of an open run holds besides addresses: anybody may have it.
+struct OpenInvitation {
+  RunId run{};
+  Hash256 recipe_hash{};
+  InvitationId invitation{};
+  std::int64_t expiry_unix_s = 0;
+  Hash256 secret{};
+  friend bool operator==(const OpenInvitation&, const OpenInvitation&) = default;
+};
+
+struct DiscoveryAnswer {
+  DiscoveryNonce nonce{};
+  Hash256 tag{};
+  // The answering member's Ed25519 key.
+  std::array<std::uint8_t, 32> key{};
+  std::int64_t unix_time_s = 0;
+  std::uint32_t members = 0;
+  // Of the run, for people.
+  std::string name;
+  // At least one.
+  std::vector<std::string> endpoints;
+  DiscoveryInvite invite = DiscoveryInvite::kTicket;
+  // Present where invite is kOpen.
+  std::optional<OpenInvitation> open;
+  Hash256 run_proof{};
+  std::array<std::uint8_t, 64> signature{};
+
+  // All but the signature.
+  Bytes signed_part() const;
+  Bytes encode() const;
+  static Result<DiscoveryAnswer> decode(ByteSpan bytes);
+};
+
+}  // namespace weft

@@ -1,0 +1,21 @@
+// Endpoints in messages that strangers may have written: "host:port" each, few and short.
+//
+// Threads: functions of their arguments. Fails: the reader, with the field's name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weft/wire/codec.h"
+
+namespace weft {
+
+inline constexpr std::uint32_t kHintEndpointsMax = 4;
+inline constexpr std::size_t kHintEndpointBytesMax = 96;
+
+// u32 count, then each as text: the first kHintEndpointsMax of those that are short enough.
+void write_endpoints(Writer& out, const std::vector<std::string>& endpoints);
+// One to kHintEndpointsMax, each printable, without a blank and with a colon.
+std::vector<std::string> read_endpoints(Reader& in);
+
+}  // namespace weft
