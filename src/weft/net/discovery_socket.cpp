@@ -1,0 +1,438 @@
+#include "weft/net/discovery_socket.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <asio/posix/stream_descriptor.hpp>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "weft/net/loop_impl.h"
+#include "weft/net/socket.h"
+
+namespace weft {
+
+namespace {
+
+// More than any datagram that is looked at.
+constexpr std::size_t kDatagramBytesMax = 2048;
+// Read before the loop turns to something else.
+constexpr int kDatagramsAtOnce = 64;
+constexpr Duration kInterfacesEvery = std::chrono::seconds(30);
+constexpr Duration kQueryTimes[] = {Duration::zero(), std::chrono::milliseconds(250),
+                                    std::chrono::milliseconds(700)};
+
+// One address of an interface of this machine.
+struct Interface {
+  unsigned index = 0;
+  int family = AF_INET;
+  // 4 or 16 bytes.
+  Bytes address;
+  Bytes mask;
+};
+
+// An IP address and port as the system takes them.
+union SystemAddress {
+  sockaddr_storage storage;
+  sockaddr any;
+  sockaddr_in v4;
+  sockaddr_in6 v6;
+};
+
+struct Datagram {
+  SystemAddress address{};
+  socklen_t address_size = sizeof(SystemAddress);
+  std::array<std::uint8_t, kDatagramBytesMax> bytes{};
+  std::size_t size = 0;
+};
+
+std::size_t size_of_family(int family) {
+  return family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+}
+
+// REQUIRES: `from` points to an address of `family`.
+SystemAddress copy_of(const sockaddr* from, int family) {
+  SystemAddress out{};
+  std::memcpy(&out.storage, from, size_of_family(family));
+  out.any.sa_family = static_cast<sa_family_t>(family);
+  return out;
+}
+
+Bytes ip_bytes(const SystemAddress& address) {
+  const bool is_v4 = address.any.sa_family == AF_INET;
+  Bytes out(is_v4 ? sizeof address.v4.sin_addr : sizeof address.v6.sin6_addr);
+  if (is_v4) {
+    std::memcpy(out.data(), &address.v4.sin_addr, out.size());
+  } else {
+    std::memcpy(out.data(), &address.v6.sin6_addr, out.size());
+  }
+  return out;
+}
+
+std::string ip_text(const SystemAddress& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const Bytes bytes = ip_bytes(address);
+  const int family = address.any.sa_family;
+  if (::inet_ntop(family, bytes.data(), text.data(), text.size()) == nullptr) return "";
+  return text.data();
+}
+
+std::vector<Interface> interfaces() {
+  std::vector<Interface> out;
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return out;
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_netmask == nullptr) continue;
+    const int family = entry->ifa_addr->sa_family;
+    if ((family != AF_INET && family != AF_INET6) || (entry->ifa_flags & IFF_UP) == 0) continue;
+    const unsigned index = ::if_nametoindex(entry->ifa_name);
+    if (index == 0) continue;
+    out.push_back({index, family, ip_bytes(copy_of(entry->ifa_addr, family)),
+                   ip_bytes(copy_of(entry->ifa_netmask, family))});
+  }
+  ::freeifaddrs(list);
+  return out;
+}
+
+bool is_neighbour(const Bytes& address, const std::vector<Interface>& own) {
+  for (const Interface& interface : own) {
+    if (interface.address.size() != address.size()) continue;
+    bool same = true;
+    for (std::size_t i = 0; i < address.size(); ++i) {
+      same = same && ((address[i] ^ interface.address[i]) & interface.mask[i]) == 0;
+    }
+    if (same) return true;
+  }
+  return false;
+}
+
+template <class Value>
+bool set_option(int socket, int level, int name, const Value& value) {
+  return ::setsockopt(socket, level, name, &value, sizeof value) == 0;
+}
+
+Result<Socket> open_socket(int family) {
+  Socket socket(::socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) return system_status(errno);
+  if (family == AF_INET6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  return socket;
+}
+
+Status bind_to(const Socket& socket, const Datagram& to) {
+  if (::bind(socket.get(), &to.address.any, to.address_size) != 0) return system_status(errno);
+  return {};
+}
+
+// All addresses of `family`.
+Datagram any_address(int family, std::uint16_t port) {
+  Datagram out;
+  out.address.any.sa_family = static_cast<sa_family_t>(family);
+  if (family == AF_INET) {
+    out.address.v4.sin_port = htons(port);
+  } else {
+    out.address.v6.sin6_port = htons(port);
+  }
+  out.address_size = static_cast<socklen_t>(size_of_family(family));
+  return out;
+}
+
+// The group of `family` and its port; no bytes.
+Result<Datagram> group_of(const DiscoveryPlace& place, int family) {
+  Datagram out = any_address(family, place.port);
+  bool good = false;
+  if (family == AF_INET) {
+    in_addr& ip = out.address.v4.sin_addr;
+    good = ::inet_pton(AF_INET, place.group_v4.c_str(), &ip) == 1 && IN_MULTICAST(ntohl(ip.s_addr));
+  } else {
+    in6_addr& ip = out.address.v6.sin6_addr;
+    good = ::inet_pton(AF_INET6, place.group_v6.c_str(), &ip) == 1 && ip.s6_addr[0] == 0xff;
+  }
+  if (!good) return invalid_argument("discovery: expected the address of a multicast group");
+  return out;
+}
+
+// Whether any interface is listened on. One that is already does no harm.
+bool join_groups(const Socket& socket, const Datagram& group, int family,
+                 const std::vector<Interface>& own) {
+  bool joined = false;
+  for (const Interface& interface : own) {
+    if (interface.family != family) continue;
+    bool good = false;
+    if (family == AF_INET) {
+      ip_mreqn request{};
+      request.imr_multiaddr = group.address.v4.sin_addr;
+      request.imr_ifindex = static_cast<int>(interface.index);
+      good = set_option(socket.get(), IPPROTO_IP, IP_ADD_MEMBERSHIP, request);
+    } else {
+      ipv6_mreq request{};
+      request.ipv6mr_multiaddr = group.address.v6.sin6_addr;
+      request.ipv6mr_interface = interface.index;
+      good = set_option(socket.get(), IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, request);
+    }
+    joined = joined || good || errno == EADDRINUSE;
+  }
+  return joined;
+}
+
+// Of all interfaces of the socket's family; whether any took the datagram.
+bool send_to_group(const Socket& socket, const Datagram& group, int family, const Bytes& bytes) {
+  bool sent = false;
+  unsigned last = 0;
+  for (const Interface& interface : interfaces()) {
+    if (interface.family != family || interface.index == last) continue;
+    last = interface.index;
+    if (family == AF_INET) {
+      ip_mreqn request{};
+      request.imr_ifindex = static_cast<int>(interface.index);
+      if (!set_option(socket.get(), IPPROTO_IP, IP_MULTICAST_IF, request)) continue;
+    } else if (!set_option(socket.get(), IPPROTO_IPV6, IPV6_MULTICAST_IF,
+                           static_cast<int>(interface.index))) {
+      continue;
+    }
+    const auto count = ::sendto(socket.get(), bytes.data(), bytes.size(), 0, &group.address.any,
+                                group.address_size);
+    sent = sent || count == static_cast<ssize_t>(bytes.size());
+  }
+  return sent;
+}
+
+// False when nothing is waiting. A datagram that is too long comes back as one without bytes.
+bool receive_from(int socket, Datagram& out) {
+  out.address_size = sizeof out.address;
+  const auto count = ::recvfrom(socket, out.bytes.data(), out.bytes.size(), MSG_TRUNC,
+                                &out.address.any, &out.address_size);
+  if (count < 0) return false;
+  const auto size = static_cast<std::size_t>(count);
+  out.size = size > out.bytes.size() ? 0 : size;
+  return true;
+}
+
+// Calls `take` for each datagram that arrives, until it is destroyed.
+class Receiver {
+ public:
+  using Take = std::function<void(const Socket& socket, const Datagram& datagram)>;
+
+  Receiver(EventLoop& loop, Socket socket, Take take)
+      : socket_(std::move(socket)),
+        descriptor_(loop.impl().context, socket_.get()),
+        take_(std::move(take)) {
+    wait();
+  }
+  ~Receiver() {
+    // The socket belongs to socket_.
+    descriptor_.release();
+  }
+  Receiver(const Receiver&) = delete;
+  Receiver& operator=(const Receiver&) = delete;
+  const Socket& socket() const { return socket_; }
+
+ private:
+  void wait() {
+    descriptor_.async_wait(
+        asio::posix::stream_descriptor::wait_read,
+        [this, alive = std::weak_ptr(alive_)](const asio::error_code& error) {
+          if (error || alive.expired()) return;
+          for (int i = 0; i < kDatagramsAtOnce && receive_from(socket_.get(), datagram_); ++i) {
+            take_(socket_, datagram_);
+            if (alive.expired()) return;
+          }
+          wait();
+        });
+  }
+
+  Socket socket_;
+  asio::posix::stream_descriptor descriptor_;
+  Take take_;
+  Datagram datagram_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+std::uint16_t port_of(const Socket& socket) {
+  Datagram bound;
+  if (::getsockname(socket.get(), &bound.address.any, &bound.address_size) != 0) return 0;
+  return ntohs(bound.address.any.sa_family == AF_INET ? bound.address.v4.sin_port
+                                                      : bound.address.v6.sin6_port);
+}
+
+}  // namespace
+
+// --- The member's side.
+
+struct DiscoveryListener::Impl {
+  Impl(EventLoop& on, const Identity& identity) : loop(on), responder(identity) {}
+
+  Status open(int family, DiscoveryPlace& place);
+  void refresh();
+  void take(const Socket& socket, const Datagram& datagram);
+
+  EventLoop& loop;
+  DiscoveryResponder responder;
+  std::vector<Interface> own;
+  TimePoint looked_at;
+  std::uint16_t port = 0;
+  // By family.
+  std::map<int, Datagram> groups;
+  std::map<int, std::unique_ptr<Receiver>> receivers;
+};
+
+Status DiscoveryListener::Impl::open(int family, DiscoveryPlace& place) {
+  WEFT_TRY_ASSIGN(Datagram group, group_of(place, family));
+  WEFT_TRY_ASSIGN(Socket socket, open_socket(family));
+  // Several peers of one machine hear the same group.
+  set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (family == AF_INET) {
+    // Bound to the group itself: what is sent to this machine alone is not heard.
+    set_option(socket.get(), IPPROTO_IP, IP_MULTICAST_ALL, 0);
+    WEFT_TRY(bind_to(socket, group));
+  } else {
+    WEFT_TRY(bind_to(socket, any_address(family, place.port)));
+  }
+  if (!join_groups(socket, group, family, own)) {
+    return unavailable("no network interface takes part in multicast");
+  }
+  place.port = port = port_of(socket);
+  WEFT_TRY_ASSIGN(group, group_of(place, family));
+  groups.emplace(family, group);
+  receivers.emplace(
+      family, std::make_unique<Receiver>(
+                  loop, std::move(socket),
+                  [this](const Socket& from, const Datagram& datagram) { take(from, datagram); }));
+  return {};
+}
+
+void DiscoveryListener::Impl::refresh() {
+  if (loop.now() - looked_at < kInterfacesEvery) return;
+  looked_at = loop.now();
+  own = interfaces();
+  for (const auto& [family, receiver] : receivers) {
+    static_cast<void>(join_groups(receiver->socket(), groups.at(family), family, own));
+  }
+}
+
+void DiscoveryListener::Impl::take(const Socket& socket, const Datagram& datagram) {
+  if (!is_neighbour(ip_bytes(datagram.address), own)) return;
+  const std::optional<Bytes> answer =
+      responder.answer(ip_text(datagram.address), ByteSpan(datagram.bytes).first(datagram.size),
+                       loop.now(), loop.clock().unix_time_s());
+  if (!answer) return;
+  // A lost answer is asked for again.
+  static_cast<void>(::sendto(socket.get(), answer->data(), answer->size(), 0, &datagram.address.any,
+                             datagram.address_size));
+}
+
+DiscoveryListener::DiscoveryListener(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DiscoveryListener::~DiscoveryListener() = default;
+
+Result<std::unique_ptr<DiscoveryListener>> DiscoveryListener::open(EventLoop& loop,
+                                                                   const Identity& identity,
+                                                                   const DiscoveryPlace& place) {
+  auto impl = std::make_unique<Impl>(loop, identity);
+  impl->own = interfaces();
+  impl->looked_at = loop.now();
+  DiscoveryPlace chosen = place;
+  const Status v4 = impl->open(AF_INET, chosen);
+  const Status v6 = impl->open(AF_INET6, chosen);
+  if (!v4.ok() && !v6.ok()) return v4.with_context("discovery");
+  return std::make_unique<DiscoveryListener>(std::move(impl));
+}
+
+void DiscoveryListener::set_card(std::optional<DiscoveryCard> card) {
+  impl_->responder.set_card(std::move(card));
+  impl_->refresh();
+}
+
+std::uint16_t DiscoveryListener::port() const { return impl_->port; }
+
+// --- The side that looks.
+
+struct DiscoveryAsker::Impl {
+  Impl(EventLoop& on, std::optional<RunId> run, std::function<void()> heard)
+      : loop(on), search(run), on_answer(std::move(heard)) {}
+
+  Status open(const DiscoveryPlace& place, int family);
+  void take(const Datagram& got);
+
+  EventLoop& loop;
+  DiscoverySearch search;
+  std::function<void()> on_answer;
+  // By family.
+  std::map<int, Datagram> groups;
+  std::map<int, std::unique_ptr<Receiver>> receivers;
+};
+
+Status DiscoveryAsker::Impl::open(const DiscoveryPlace& place, int family) {
+  WEFT_TRY_ASSIGN(const Datagram group, group_of(place, family));
+  WEFT_TRY_ASSIGN(Socket socket, open_socket(family));
+  WEFT_TRY(bind_to(socket, any_address(family, 0)));
+  if (family == AF_INET) {
+    set_option(socket.get(), IPPROTO_IP, IP_MULTICAST_TTL, 1);
+  } else {
+    set_option(socket.get(), IPPROTO_IPV6, IPV6_MULTICAST_HOPS, 1);
+  }
+  groups.emplace(family, group);
+  receivers.emplace(family, std::make_unique<Receiver>(
+                                loop, std::move(socket),
+                                [this](const Socket&, const Datagram& got) { take(got); }));
+  return {};
+}
+
+void DiscoveryAsker::Impl::take(const Datagram& got) {
+  const Status status =
+      search.on_datagram(ip_text(got.address), ByteSpan(got.bytes).first(got.size), loop.now(),
+                         loop.clock().unix_time_s());
+  if (status.ok()) on_answer();
+}
+
+DiscoveryAsker::DiscoveryAsker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DiscoveryAsker::~DiscoveryAsker() = default;
+
+Result<std::unique_ptr<DiscoveryAsker>> DiscoveryAsker::open(EventLoop& loop,
+                                                             std::optional<RunId> run,
+                                                             const DiscoveryPlace& place,
+                                                             std::function<void()> on_answer) {
+  auto impl = std::make_unique<Impl>(loop, run, std::move(on_answer));
+  const Status v4 = impl->open(place, AF_INET);
+  const Status v6 = impl->open(place, AF_INET6);
+  if (!v4.ok() && !v6.ok()) return v4.with_context("discovery");
+  return std::make_unique<DiscoveryAsker>(std::move(impl));
+}
+
+bool DiscoveryAsker::ask() {
+  DiscoveryNonce nonce{};
+  random_bytes(nonce);
+  const Bytes query = impl_->search.query(nonce);
+  bool sent = false;
+  for (const auto& [family, receiver] : impl_->receivers) {
+    const Datagram& group = impl_->groups.at(family);
+    sent = send_to_group(receiver->socket(), group, family, query) || sent;
+  }
+  return sent;
+}
+
+std::vector<DiscoveredRun> DiscoveryAsker::runs() const { return impl_->search.runs(); }
+
+Result<std::vector<DiscoveredRun>> discover_runs(const DiscoverOptions& options) {
+  EventLoop loop;
+  bool asked = false;
+  bool enough = false;
+  std::unique_ptr<DiscoveryAsker> asker;
+  const auto on_answer = [&] { enough = options.enough && options.enough(asker->runs()); };
+  WEFT_TRY_ASSIGN(asker, DiscoveryAsker::open(loop, options.run, options.place, on_answer));
+  const TimePoint begun = loop.now();
+  for (const Duration after : kQueryTimes) {
+    loop.call_at(begun + after, [&] { asked = asker->ask() || asked; });
+  }
+  loop.run_until([&] { return enough; }, options.limit);
+  if (!asked) {
+    return unavailable("discovery: no network interface of this machine takes multicast");
+  }
+  return asker->runs();
+}
+
+}  // namespace weft

@@ -1,0 +1,92 @@
+// The datagrams of discovery on real sockets: a listener for members, an asker, and a search that
+// blocks.
+//
+// Queries go to a multicast group on every interface, with a hop limit of one; answers go to the
+// asker alone. A listener answers addresses of its own networks only, so that nobody uses it to
+// send to others. Several peers of one machine listen side by side.
+//
+// Threads: DiscoveryListener and DiscoveryAsker on their loop; discover_runs() blocks its caller
+// and has a loop of its own. Fails: kUnavailable where the system has no multicast.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/net/discovery.h"
+#include "weft/net/event_loop.h"
+
+namespace weft {
+
+inline constexpr std::uint16_t kDiscoveryPort = 47863;
+
+// Where queries go.
+struct DiscoveryPlace {
+  std::string group_v4 = "239.255.119.102";
+  // Of the link alone.
+  std::string group_v6 = "ff12::7765:6674";
+  // 0 in a listener: the system chooses; see DiscoveryListener::port().
+  std::uint16_t port = kDiscoveryPort;
+};
+
+class DiscoveryListener {
+ public:
+  // Borrows `loop`, which must outlive this.
+  static Result<std::unique_ptr<DiscoveryListener>> open(EventLoop& loop, const Identity& identity,
+                                                         const DiscoveryPlace& place = {});
+  ~DiscoveryListener();
+  DiscoveryListener(const DiscoveryListener&) = delete;
+  DiscoveryListener& operator=(const DiscoveryListener&) = delete;
+
+  // Also looks whether there are new interfaces to listen on.
+  void set_card(std::optional<DiscoveryCard> card);
+  std::uint16_t port() const;
+
+  struct Impl;
+  explicit DiscoveryListener(std::unique_ptr<Impl> impl);
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+// A search beside other things. The bounds of DiscoverySearch hold for each asker.
+class DiscoveryAsker {
+ public:
+  // Of `run`, or of any. Borrows `loop`, which must outlive this; calls `on_answer` on it after
+  // each answer that is taken.
+  static Result<std::unique_ptr<DiscoveryAsker>> open(EventLoop& loop, std::optional<RunId> run,
+                                                      const DiscoveryPlace& place,
+                                                      std::function<void()> on_answer);
+  ~DiscoveryAsker();
+  DiscoveryAsker(const DiscoveryAsker&) = delete;
+  DiscoveryAsker& operator=(const DiscoveryAsker&) = delete;
+
+  // Sends a query on every interface; whether any took it.
+  bool ask();
+  std::vector<DiscoveredRun> runs() const;
+
+  struct Impl;
+  explicit DiscoveryAsker(std::unique_ptr<Impl> impl);
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+struct DiscoverOptions {
+  // Only this run.
+  std::optional<RunId> run;
+  Duration limit = std::chrono::milliseconds(1500);
+  // Ends the search before the limit; asked after each answer.
+  std::function<bool(const std::vector<DiscoveredRun>&)> enough;
+  DiscoveryPlace place;
+};
+
+// What answered within the limit; three queries are sent meanwhile.
+Result<std::vector<DiscoveredRun>> discover_runs(const DiscoverOptions& options);
+
+}  // namespace weft

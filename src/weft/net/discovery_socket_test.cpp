@@ -1,0 +1,100 @@
+#include "weft/net/discovery_socket.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "weft/base/thread.h"
+
+namespace weft {
+namespace {
+
+constexpr Duration kLimit = std::chrono::seconds(20);
+
+RunId run(std::uint8_t number) {
+  RunId out{};
+  out.fill(number);
+  return out;
+}
+
+// Members of one machine, on a loop of their own.
+class DiscoverySocket : public testing::Test {
+ protected:
+  DiscoverySocket() { place_.port = 0; }
+  ~DiscoverySocket() override {
+    loop_.stop();
+    thread_.join();
+  }
+
+  // Before start(). False where the machine has no multicast.
+  bool add_member(std::uint8_t number) {
+    auto listener = DiscoveryListener::open(loop_, Identity::generate(), place_);
+    if (!listener.ok()) return false;
+    place_.port = (*listener)->port();
+    DiscoveryCard card;
+    card.run = run(number);
+    card.name = "run " + std::to_string(number);
+    card.endpoints = {"127.0.0.1:7420"};
+    (*listener)->set_card(card);
+    listeners_.push_back(std::move(listener).value());
+    return true;
+  }
+  void start() {
+    thread_ = Thread([this] { loop_.run(); });
+  }
+  Result<std::vector<DiscoveredRun>> find(std::optional<RunId> wanted, std::size_t answers) {
+    DiscoverOptions options;
+    options.run = wanted;
+    options.limit = kLimit;
+    options.place = place_;
+    options.enough = [answers](const std::vector<DiscoveredRun>& runs) {
+      std::size_t count = 0;
+      for (const DiscoveredRun& found : runs) count += found.answers.size();
+      return count >= answers;
+    };
+    return discover_runs(options);
+  }
+
+  DiscoveryPlace place_;
+  EventLoop loop_;
+  std::vector<std::unique_ptr<DiscoveryListener>> listeners_;
+  Thread thread_;
+};
+
+TEST_F(DiscoverySocket, TwoPeersOfOneMachineAreBothFound) {
+  if (!add_member(1)) GTEST_SKIP() << "this machine has no multicast";
+  ASSERT_TRUE(add_member(2));
+  start();
+  const auto found = find(std::nullopt, 2);
+  ASSERT_TRUE(found.ok()) << found.status().to_string();
+  ASSERT_EQ(found->size(), 2U);
+  EXPECT_NE((*found)[0].tag, (*found)[1].tag);
+}
+
+TEST_F(DiscoverySocket, AsksForOneRun) {
+  if (!add_member(1)) GTEST_SKIP() << "this machine has no multicast";
+  ASSERT_TRUE(add_member(2));
+  start();
+  const auto found = find(run(2), 1);
+  ASSERT_TRUE(found.ok()) << found.status().to_string();
+  ASSERT_EQ(found->size(), 1U);
+  EXPECT_EQ((*found)[0].name, "run 2");
+  EXPECT_TRUE((*found)[0].proved);
+}
+
+TEST_F(DiscoverySocket, APlaceThatIsNoGroupIsRefused) {
+  DiscoveryPlace place;
+  place.group_v4 = "192.0.2.1";
+  place.group_v6 = "::1";
+  EXPECT_EQ(DiscoveryListener::open(loop_, Identity::generate(), place).status().code(),
+            Code::kInvalidArgument);
+  DiscoverOptions options;
+  options.place = place;
+  EXPECT_EQ(discover_runs(options).status().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace weft
