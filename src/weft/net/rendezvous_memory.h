@@ -1,0 +1,40 @@
+// A rendezvous table in memory, for tests: several peers of one process share a RendezvousStore.
+//
+// It keeps what it is given, of anybody, without limits of time. Threads: the store any; a table
+// its loop's. Fails: never.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "weft/base/thread.h"
+#include "weft/net/rendezvous.h"
+
+namespace weft {
+
+using RendezvousStore = Guarded<std::map<RendezvousKey, std::vector<Bytes>>>;
+
+class MemoryRendezvousTable final : public RendezvousTable {
+ public:
+  MemoryRendezvousTable(EventLoop& loop, std::shared_ptr<RendezvousStore> store)
+      : loop_(loop), store_(std::move(store)) {}
+
+  void put(const RendezvousKey& key, Bytes value) override {
+    store_->with([&](auto& values) { values[key].push_back(std::move(value)); });
+  }
+  void get(const RendezvousKey& key, Found found) override {
+    std::vector<Bytes> values = store_->with([&](auto& all) { return all[key]; });
+    loop_.post([alive = std::weak_ptr(alive_), found = std::move(found), values]() {
+      if (!alive.expired()) found(values);
+    });
+  }
+
+ private:
+  EventLoop& loop_;
+  std::shared_ptr<RendezvousStore> store_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace weft
