@@ -1,0 +1,152 @@
+#include "weft/collective/swarm_presence.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "weft/base/log.h"
+#include "weft/collective/swarm_core.h"
+
+namespace weft {
+
+namespace {
+
+constexpr Duration kLookEvery = std::chrono::seconds(1);
+constexpr Duration kDialEvery = std::chrono::seconds(4);
+constexpr Duration kAskEvery = std::chrono::seconds(8);
+// An invitation that has less time left is made anew.
+constexpr std::int64_t kInvitationLeftS = 600;
+constexpr Duration kInvitationFor = std::chrono::hours(1);
+
+Rng unpredictable_rng() {
+  std::array<std::uint8_t, 8> bytes{};
+  random_bytes(bytes);
+  std::uint64_t seed = 0;
+  for (const std::uint8_t byte : bytes) seed = seed << 8U | byte;
+  return Rng(seed);
+}
+
+}  // namespace
+
+SwarmPresence::SwarmPresence(EventLoop& loop, Transport& transport, const Identity& identity,
+                             PresenceOptions options, Callbacks callbacks)
+    : loop_(loop),
+      transport_(transport),
+      identity_(identity),
+      options_(std::move(options)),
+      callbacks_(std::move(callbacks)) {
+  if (options_.on_lan) {
+    auto listener = DiscoveryListener::open(loop_, identity_, options_.place);
+    if (listener.ok()) {
+      listener_ = std::move(listener).value();
+    } else {
+      log(LogLevel::kInfo, "not found on the local network: {}", listener.status().message());
+    }
+  }
+  if (options_.make_table) {
+    auto table = options_.make_table(loop_);
+    if (table.ok()) {
+      table_ = std::move(table).value();
+    } else {
+      log(LogLevel::kWarning, "{}", table.status().message());
+    }
+  }
+  if (listener_ || table_) timer_ = loop_.call_at(loop_.now(), [this] { look_again(); });
+}
+
+SwarmPresence::~SwarmPresence() { loop_.cancel(timer_); }
+
+void SwarmPresence::look_again() {
+  const PresenceFacts facts = callbacks_.facts();
+  if (listener_) show(facts);
+  if (options_.on_lan && facts.is_isolated && loop_.now() >= ask_at_) ask_lan();
+  if (table_) meet(facts);
+  timer_ = loop_.call_at(loop_.now() + kLookEvery, [this] { look_again(); });
+}
+
+void SwarmPresence::show(const PresenceFacts& facts) {
+  if (!facts.is_member || facts.view == nullptr) return listener_->set_card(std::nullopt);
+  DiscoveryCard card;
+  card.run = options_.run;
+  card.name = options_.name;
+  card.members = static_cast<std::uint32_t>(facts.view->members.size());
+  card.endpoints = transport_.endpoints();
+  card.invite = options_.invite;
+  if (card.invite == DiscoveryInvite::kOpen) {
+    const std::int64_t now = loop_.clock().unix_time_s();
+    if (!invitation_ || invitation_->expiry_unix_s - now < kInvitationLeftS) {
+      invitation_ = callbacks_.invitation();
+    }
+    card.open = invitation_;
+  }
+  listener_->set_card(std::move(card));
+}
+
+void SwarmPresence::meet(const PresenceFacts& facts) {
+  const TimePoint now = loop_.now();
+  const std::int64_t unix_time_s = loop_.clock().unix_time_s();
+  if (!rendezvous_) {
+    RendezvousOptions settings;
+    settings.run = options_.run;
+    rendezvous_.emplace(settings, identity_, unpredictable_rng());
+  }
+  rendezvous_->set_endpoints(facts.is_member ? transport_.endpoints() : std::vector<std::string>(),
+                             now);
+  rendezvous_->set_looking(facts.is_isolated, now);
+  Rendezvous::Actions actions = rendezvous_->on_timer(now, unix_time_s);
+  const RendezvousKey key = rendezvous_key(options_.run);
+  if (actions.put) table_->put(key, std::move(*actions.put));
+  if (actions.get) {
+    table_->get(key, [this](const std::vector<Bytes>& values) {
+      rendezvous_->on_values(values, loop_.clock().unix_time_s());
+    });
+  }
+  if (facts.is_isolated && now >= dial_at_) {
+    dial_at_ = now + kDialEvery;
+    dial(rendezvous_->known(unix_time_s));
+  }
+}
+
+void SwarmPresence::ask_lan() {
+  ask_at_ = loop_.now() + kAskEvery;
+  auto asker = DiscoveryAsker::open(loop_, options_.run, options_.place, [this] {
+    for (const DiscoveredRun& run : asker_->runs()) dial(run.addresses());
+  });
+  asker_ = asker.ok() ? std::move(asker).value() : nullptr;
+  if (asker_) asker_->ask();
+}
+
+void SwarmPresence::dial(const std::vector<PeerAddress>& found) {
+  const PresenceFacts facts = callbacks_.facts();
+  if (!facts.is_isolated || facts.view == nullptr) return;
+  // Only members are dialled: whoever writes or answers under other names gains nothing here.
+  for (const PeerAddress& address : found) {
+    if (address.id == identity_.id() || transport_.linked(address.id)) continue;
+    if (!facts.view->contains(address.id)) continue;
+    log(LogLevel::kInfo, "dialling {} at {}, as it told", address.id.short_name(),
+        address.endpoints.front());
+    transport_.connect(address);
+  }
+}
+
+std::unique_ptr<SwarmPresence> make_presence(EventLoop& loop, Transport& transport, SwarmCore& core,
+                                             const Identity& identity, PresenceOptions options) {
+  SwarmPresence::Callbacks callbacks;
+  callbacks.facts = [&core, self = identity.id()] {
+    PresenceFacts facts;
+    facts.is_isolated = core.state() == MembershipState::kIsolated;
+    facts.is_member = !core.left() && core.view().contains(self);
+    facts.view = &core.view();
+    return facts;
+  };
+  callbacks.invitation = [&core] {
+    const Ticket ticket = core.ticket(kInvitationFor);
+    return OpenInvitation{ticket.run, ticket.recipe_hash, ticket.invitation, ticket.expiry_unix_s,
+                          ticket.secret};
+  };
+  return std::make_unique<SwarmPresence>(loop, transport, identity, std::move(options),
+                                         std::move(callbacks));
+}
+
+}  // namespace weft

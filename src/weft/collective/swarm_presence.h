@@ -1,0 +1,89 @@
+// SwarmPresence: how others find this peer while it is a member, and it them when it is alone.
+//
+// A member answers questions on the local network (net/discovery.h) and leaves its addresses in
+// the rendezvous (net/rendezvous.h); an isolated one looks in both for the addresses that the
+// others have by then, and dials those it has no link to. Neither is needed for a run: what cannot
+// be opened is logged and left out.
+//
+// Threads: the loop's. Fails: never.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/base/rng.h"
+#include "weft/net/discovery_socket.h"
+#include "weft/net/rendezvous.h"
+#include "weft/net/transport.h"
+#include "weft/peer/view.h"
+
+namespace weft {
+
+struct PresenceOptions {
+  // Set by the swarm.
+  RunId run{};
+  // Answer on the local network.
+  bool on_lan = false;
+  DiscoveryPlace place;
+  // Of the run, for people.
+  std::string name;
+  DiscoveryInvite invite = DiscoveryInvite::kTicket;
+  // Nothing: no rendezvous.
+  MakeRendezvousTable make_table;
+};
+
+// What the swarm tells of itself.
+struct PresenceFacts {
+  // False: nobody is told anything.
+  bool is_member = false;
+  bool is_isolated = false;
+  // Borrowed until the call returns.
+  const View* view = nullptr;
+};
+
+class SwarmPresence {
+ public:
+  // `facts` and, for an open run, `invitation` are called about once a second; the latter may give
+  // the same invitation again and again. Borrows `loop` and `transport`, which must outlive this.
+  struct Callbacks {
+    std::function<PresenceFacts()> facts;
+    std::function<OpenInvitation()> invitation;
+  };
+  SwarmPresence(EventLoop& loop, Transport& transport, const Identity& identity,
+                PresenceOptions options, Callbacks callbacks);
+  ~SwarmPresence();
+  SwarmPresence(const SwarmPresence&) = delete;
+  SwarmPresence& operator=(const SwarmPresence&) = delete;
+
+ private:
+  void look_again();
+  void show(const PresenceFacts& facts);
+  void meet(const PresenceFacts& facts);
+  void ask_lan();
+  void dial(const std::vector<PeerAddress>& found);
+
+  EventLoop& loop_;
+  Transport& transport_;
+  Identity identity_;
+  PresenceOptions options_;
+  Callbacks callbacks_;
+  std::unique_ptr<DiscoveryListener> listener_;
+  std::optional<OpenInvitation> invitation_;
+  std::unique_ptr<DiscoveryAsker> asker_;
+  TimePoint ask_at_;
+  std::unique_ptr<RendezvousTable> table_;
+  std::optional<Rendezvous> rendezvous_;
+  TimePoint dial_at_;
+  TimerId timer_;
+};
+
+class SwarmCore;
+// That of `core`, which it borrows too.
+std::unique_ptr<SwarmPresence> make_presence(EventLoop& loop, Transport& transport, SwarmCore& core,
+                                             const Identity& identity, PresenceOptions options);
+
+}  // namespace weft
