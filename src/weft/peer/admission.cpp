@@ -1,5 +1,7 @@
 #include "weft/peer/admission.h"
 
+#include <algorithm>
+
 namespace weft {
 namespace {
 
@@ -7,7 +9,74 @@ JoinRefusedMessage refusal(RefusalCode code, std::string reason) {
   return {code, 0, std::move(reason)};
 }
 
+std::optional<JoinRefusedMessage> refuse_invitation(const RunFacts& facts, const JoinProof& proof,
+                                                    ProofPurpose purpose, const ProofLink& link,
+                                                    std::int64_t now_unix_s) {
+  if (now_unix_s >= proof.expiry_unix_s) {
+    return refusal(RefusalCode::kExpired, "the ticket expired " +
+                                              std::to_string(now_unix_s - proof.expiry_unix_s) +
+                                              " s ago; ask a member for a new one");
+  }
+  if (!check_proof(proof, facts.invitation_key, purpose, link)) {
+    return refusal(RefusalCode::kBadProof,
+                   "the ticket was not made by a member of this run, or it was altered");
+  }
+  // After the proof: only holders learn what was revoked.
+  if (facts.revocations != nullptr && facts.revocations->revoked(proof.invitation)) {
+    return refusal(RefusalCode::kRevoked,
+                   "the members have revoked this ticket; ask one of them for another");
+  }
+  return std::nullopt;
+}
+
+std::optional<JoinRefusedMessage> refuse_peer(const RunFacts& facts, const PeerId& joiner) {
+  const std::string* ban =
+      facts.revocations == nullptr ? nullptr : facts.revocations->ban_reason(joiner);
+  if (ban != nullptr) {
+    return refusal(RefusalCode::kBanned, "the members have put this peer out of the run: " + *ban);
+  }
+  const bool listed = facts.allowed != nullptr && facts.allowed->count(joiner) != 0;
+  if (facts.invite == InviteMode::kAllowlist && !listed) {
+    return refusal(
+        RefusalCode::kNotListed,
+        "the run takes only the keys in its group.allow; this peer's is " + joiner.to_string());
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+Result<InviteMode> parse_invite_mode(std::string_view text) {
+  if (text == "open") return InviteMode::kOpen;
+  if (text == "ticket") return InviteMode::kTicket;
+  if (text == "allowlist") return InviteMode::kAllowlist;
+  return invalid_argument("invite: expected open, ticket or allowlist, got '" + std::string(text) +
+                          "'");
+}
+
+Result<std::set<PeerId>> parse_allow_list(std::string_view text) {
+  constexpr std::string_view kBlank = " ,\t\r\n";
+  std::set<PeerId> allowed;
+  std::size_t at = text.find_first_not_of(kBlank);
+  while (at != std::string_view::npos) {
+    const std::size_t end = std::min(text.find_first_of(kBlank, at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    const Result<Bytes> bytes = from_hex(word);
+    PeerId peer;
+    if (!bytes.ok() || bytes->size() != peer.bytes.size()) {
+      return invalid_argument("allow list: expected peer ids of 64 hexadecimal digits, got '" +
+                              std::string(word.substr(0, 80)) + "'");
+    }
+    std::copy(bytes->begin(), bytes->end(), peer.bytes.begin());
+    allowed.insert(peer);
+    if (allowed.size() > kAllowedMax) {
+      return invalid_argument("allow list: expected at most " + std::to_string(kAllowedMax) +
+                              " peers");
+    }
+    at = text.find_first_not_of(kBlank, end);
+  }
+  return allowed;
+}
 
 std::optional<JoinRefusedMessage> refuse_proof(const RunFacts& facts, const JoinProof& proof,
                                                ProofPurpose purpose, const ProofLink& link,
@@ -21,16 +90,9 @@ std::optional<JoinRefusedMessage> refuse_proof(const RunFacts& facts, const Join
   if (proof.run != facts.run) {
     return refusal(RefusalCode::kWrongRun, "the ticket is for another run");
   }
-  if (now_unix_s >= proof.expiry_unix_s) {
-    return refusal(RefusalCode::kExpired, "the ticket expired " +
-                                              std::to_string(now_unix_s - proof.expiry_unix_s) +
-                                              " s ago; ask a member for a new one");
-  }
-  if (!check_proof(proof, facts.invitation_key, purpose, link)) {
-    return refusal(RefusalCode::kBadProof,
-                   "the ticket was not made by a member of this run, or it was altered");
-  }
-  return std::nullopt;
+  if (auto unwanted = refuse_peer(facts, link.joiner)) return unwanted;
+  if (facts.invite != InviteMode::kTicket) return std::nullopt;
+  return refuse_invitation(facts, proof, purpose, link, now_unix_s);
 }
 
 std::optional<JoinRefusedMessage> refuse_join(const RunFacts& facts,
@@ -64,6 +126,9 @@ bool final_refusal(RefusalCode code) {
     case RefusalCode::kBadProof:
     case RefusalCode::kRecipe:
     case RefusalCode::kLayout:
+    case RefusalCode::kRevoked:
+    case RefusalCode::kNotListed:
+    case RefusalCode::kBanned:
       return true;
     case RefusalCode::kTryAgain:
     case RefusalCode::kNotMember:

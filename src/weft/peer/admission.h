@@ -10,14 +10,31 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/base/time.h"
+#include "weft/peer/revocations.h"
 #include "weft/peer/ticket.h"
 #include "weft/wire/join_message.h"
 
 namespace weft {
+
+// Whom a run lets in.
+enum class InviteMode : std::uint8_t {
+  kOpen,       // everybody who has its id and an address
+  kTicket,     // whoever holds an invitation that is neither expired nor revoked
+  kAllowlist,  // the keys on a list; the link has proved the joiner's
+};
+// "open", "ticket" or "allowlist".
+Result<InviteMode> parse_invite_mode(std::string_view text);
+
+inline constexpr std::size_t kAllowedMax = 256;
+// Peer ids of 64 hexadecimal digits, between blanks or commas; the message names the bad one.
+Result<std::set<PeerId>> parse_allow_list(std::string_view text);
 
 // What this run is; a joiner must name the same.
 struct RunFacts {
@@ -25,6 +42,10 @@ struct RunFacts {
   Hash256 recipe_hash{};
   Hash256 layout_hash{};
   Hash256 invitation_key{};
+  InviteMode invite = InviteMode::kTicket;
+  // Borrowed; null for none.
+  const std::set<PeerId>* allowed = nullptr;
+  const Revocations* revocations = nullptr;
 };
 
 // Why the proof is not enough, or nothing. `now_unix_s` in seconds since 1970.

@@ -71,6 +71,7 @@ bool Membership::Core::may_speak(const PeerId& from) {
   if (role(from) != PeerRole::kStranger || !active()) return true;
   // Former members may speak as members do; the answer tells them that they are none.
   if (strangers.count_frame(from)) return true;
+  blame(from, Offence::kFlood, "more frames than a stranger may send");
   const Status why = unavailable("more than " + std::to_string(options.stranger_frames_max) +
                                  " frames from a peer that is no member");
   sink.on_refused(from, why);
@@ -80,6 +81,7 @@ bool Membership::Core::may_speak(const PeerId& from) {
 
 Status Membership::Core::dispatch(const PeerId& from, const FrameView& frame) {
   if (!frame.body.empty()) return corrupt("membership frame: expected no body");
+  if (ignores(from, frame.type)) return {};
   switch (frame.type) {
     case frame_type::kHeartbeat:
       return deliver(*this, from, frame, &Core::on_heartbeat);
@@ -93,6 +95,10 @@ Status Membership::Core::dispatch(const PeerId& from, const FrameView& frame) {
       return deliver(*this, from, frame, &Core::on_notice);
     case frame_type::kRemoved:
       return deliver(*this, from, frame, &Core::on_removed);
+    case frame_type::kAccusation:
+      return deliver(*this, from, frame, &Core::on_accusation);
+    case frame_type::kRevocation:
+      return deliver(*this, from, frame, &Core::on_revocation);
     default:
       return frame.type >= frame_type::kJoiner ? dispatch_joining(from, frame)
                                                : dispatch_agreement(from, frame);
@@ -256,6 +262,7 @@ void Membership::on_frame(const PeerId& from, const FrameView& frame, TimePoint 
   if (!core_->may_speak(from)) return;
   core_->heard(from);
   if (const Status status = core_->dispatch(from, frame); !status.ok()) {
+    core_->blame(from, Offence::kMalformed, status.message());
     core_->sink.close(from, status);
   }
   core_->settle();

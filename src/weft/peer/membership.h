@@ -31,6 +31,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/net/transport.h"
+#include "weft/peer/admission.h"
 #include "weft/peer/ticket.h"
 #include "weft/peer/view.h"
 
@@ -72,6 +74,9 @@ struct MembershipOptions {
   std::string recipe_text;
   // Founder: 32 random bytes. Joiners get it when they are accepted.
   Hash256 invitation_key{};
+  // Whom this run lets in; the same at all members, since the recipe says it.
+  InviteMode invite = InviteMode::kTicket;
+  std::set<PeerId> allowed;
   // Where the founder resumes: the rounds up to it are part of its state.
   Round founded_at;
 
@@ -112,6 +117,17 @@ struct IsolatedReport {
   std::string text;
 };
 
+// What a peer did, as `by` saw it; or that `by` accuses it, which is a voice for putting it out.
+struct Misconduct {
+  PeerId peer;
+  PeerId by;
+  Offence offence = Offence::kMalformed;
+  std::string evidence;
+  bool accusation = false;
+  // This peer's own score of it (conduct.h).
+  double score = 0;
+};
+
 // What a membership needs done; the driver implements it. REQUIRES: see the header's "Threads".
 class MembershipSink {
  public:
@@ -122,6 +138,12 @@ class MembershipSink {
   virtual void close(const PeerId& peer, const Status& why) = 0;
   // Seconds since 1970, for the expiry of tickets.
   virtual std::int64_t unix_time_s() const = 0;
+  // 32 random bytes.
+  virtual Hash256 fresh_secret() {
+    Hash256 secret{};
+    random_bytes(secret);
+    return secret;
+  }
 
   // Asked when a promise is made, after on_freeze().
   virtual RoundStatus round_status() const = 0;
@@ -140,6 +162,9 @@ class MembershipSink {
   virtual void on_joiner_gone(const PeerId& joiner, const Status& why) = 0;
   // Member: a stranger was refused; the reason has been told to it as well.
   virtual void on_refused(const PeerId& peer, const Status& why) = 0;
+  // For the log: the evidence of what peers did, and what follows for tickets.
+  virtual void on_misconduct(const Misconduct& /*report*/) {}
+  virtual void on_revoked(const InvitationId& /*invitation*/, const PeerId& /*by*/) {}
   // Joiner: `sponsor` let us in; take the state from it or from any member of `view`. Comes again,
   // with another sponsor, if the first one is lost.
   virtual void on_join_accepted(const View& view, const PeerId& sponsor) = 0;
@@ -176,6 +201,14 @@ class Membership {
   void suspect(const PeerId& peer, const std::string& reason, TimePoint now);
   // Ends in on_left(), at the latest after leave_timeout.
   void leave(TimePoint now);
+  // Makes an invitation (or kAllInvitations) void at all members, for good. Who came in by it
+  // stays; members that are away then need a new one.
+  Status revoke(const InvitationId& invitation, TimePoint now);
+  // This member's voice for putting `peer` out; it goes, and stays out, once more than half of the
+  // others have said so. What is still needed, in words.
+  Result<std::string> expel(const PeerId& peer, const std::string& reason, TimePoint now);
+  // From the collective: what `peer` sent over its authenticated link cannot be meant honestly.
+  void blame(const PeerId& peer, Offence offence, const std::string& evidence, TimePoint now);
 
   // --- Events.
   void on_link_up(const LinkInfo& link, TimePoint now);

@@ -265,6 +265,7 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   count_unlinked();
   stirred = true;
   choose_observers();
+  take_verdicts(next, change);
   for (const auto& [peer, joiner] : joiners) {
     if (joiner.sponsor == options.self) send(peer, frame_type::kViewNotice, notice);
   }

@@ -4,6 +4,7 @@
 //   membership_watch.cpp   links, heartbeats, suspicions: who is to go
 //   membership_change.cpp  ballots, installation of views, isolation, leaving
 //   membership_join.cpp    the joiner's side and the side that lets it in
+//   membership_conduct.cpp misconduct, accusations, revoked invitations
 //
 // Every entry point sets `now` first and ends in settle(), which does nothing unless `stirred`. All
 // sets are ordered, so that the same events give the same actions. Threads: as Membership.
@@ -17,8 +18,10 @@
 
 #include "weft/peer/admission.h"
 #include "weft/peer/agreement.h"
+#include "weft/peer/conduct.h"
 #include "weft/peer/failure_detector.h"
 #include "weft/peer/membership.h"
+#include "weft/peer/revocations.h"
 #include "weft/wire/frame_type.h"
 #include "weft/wire/membership_message.h"
 
@@ -72,6 +75,8 @@ struct Joiner {
   bool linked = false;
   // It has asked to be admitted.
   bool ready = false;
+  // By which it came; known to its sponsor.
+  InvitationId invitation{};
 };
 
 // What a joiner remembers of its attempts.
@@ -200,6 +205,26 @@ struct Membership::Core {
   std::vector<Member> newcomers() const;
   bool has_ready_joiner() const;
 
+  // --- membership_conduct.cpp
+  // What a member says that is about to be put out, as far as it is about others.
+  bool ignores(const PeerId& from, std::uint8_t type) const;
+  bool shuns(const PeerId& stranger) const;
+  void blame(const PeerId& peer, Offence offence, const std::string& evidence);
+  void report(const PeerId& peer, const PeerId& by, Offence offence, const std::string& evidence,
+              bool accusation);
+  void consider(const PeerId& peer);
+  void accuse(const PeerId& peer, Offence offence, const std::string& evidence);
+  void judge(const PeerId& peer);
+  void retell_accusations();
+  Result<std::string> expel(const PeerId& peer, const std::string& reason);
+  Status revoke(const InvitationId& invitation);
+  void void_invitation(const InvitationId& invitation, const PeerId& by);
+  void tell_revocations(const PeerId& to);
+  void on_accusation(const PeerId& from, const AccusationMessage& message);
+  void on_revocation(const PeerId& from, const RevocationMessage& message);
+  // After a view was installed.
+  void take_verdicts(const ViewNoticeMessage& next, const ViewChange& change);
+
   MembershipOptions options;
   MembershipSink& sink;
   Rng rng;
@@ -218,6 +243,12 @@ struct Membership::Core {
   std::map<PeerId, Departure> departed;
   Strangers strangers;
   std::optional<JoinAttempt> attempt;
+  Conduct conduct;
+  Accusations accusations;
+  Revocations revocations;
+  // When to tell this member's accusations again, and after how long once more.
+  TimePoint retell_at = kNever;
+  Duration retell_gap{};
 
   // Something happened from which settle() may draw consequences.
   bool stirred = false;

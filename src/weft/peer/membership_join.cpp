@@ -18,7 +18,8 @@ JoinRefusedMessage try_again(std::string reason) {
 }  // namespace
 
 RunFacts Membership::Core::facts() const {
-  return {options.run, options.recipe_hash, options.layout_hash, options.invitation_key};
+  return {options.run,    options.recipe_hash, options.layout_hash, options.invitation_key,
+          options.invite, &options.allowed,    &revocations};
 }
 
 void Membership::Core::join(const Ticket& ticket) {
@@ -196,6 +197,7 @@ void Membership::Core::refuse(const PeerId& peer, const JoinRefusedMessage& why)
   if (message.reason.size() > kRefusalBytesMax) message.reason.resize(kRefusalBytesMax);
   send(peer, frame_type::kJoinRefused, message);
   if (final_refusal(why.code)) sink.on_refused(peer, invalid_argument(why.reason));
+  if (why.code == RefusalCode::kBadProof) blame(peer, Offence::kRefusedProof, why.reason);
 }
 
 void Membership::Core::on_recipe_request(const PeerId& from, const RecipeRequestMessage& message) {
@@ -252,10 +254,12 @@ void Membership::Core::on_join_request(const PeerId& from, const JoinRequestMess
     return;
   }
   strangers.remove(from);
-  const Joiner joiner{message.joiner, options.self, now, now, true, false};
+  const Joiner joiner{message.joiner,          options.self, now, now, true, false,
+                      message.proof.invitation};
   joiners.insert_or_assign(from, joiner);
   tell_joiner(joiner, true);
   send(from, frame_type::kJoinAccepted, JoinAcceptedMessage{options.invitation_key, notice});
+  tell_revocations(from);
   sink.on_joiner(joiner.member);
 }
 
@@ -289,9 +293,10 @@ void Membership::Core::on_joiner(const PeerId& from, const JoinerMessage& messag
     return;
   }
   if (found == joiners.end() && joiners.size() >= kMembersMax) return;
+  if (revocations.ban_reason(peer) != nullptr) return;
   strangers.remove(peer);
   const bool linked = links.count(peer) != 0;
-  joiners.insert_or_assign(peer, Joiner{message.joiner, from, now, now, linked, false});
+  joiners.insert_or_assign(peer, Joiner{message.joiner, from, now, now, linked, false, {}});
   sink.on_joiner(message.joiner);
 }
 

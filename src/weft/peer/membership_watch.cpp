@@ -39,6 +39,7 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
     heard(link.peer);
     send_heartbeat(link.peer);
     if (leaving) send(link.peer, frame_type::kLeaving, LeavingMessage{view.id});
+    tell_revocations(link.peer);
     if (state == MembershipState::kIsolated) {
       // Let further links come up before somebody proposes.
       const Duration wait = from_seconds(to_seconds(options.takeover_timeout) * rng.uniform());
@@ -54,6 +55,10 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
   }
   if (attempt && attempt->asked == link.peer) {
     send_request();
+  } else if (shuns(link.peer)) {
+    const Status why = unavailable("refused for what it did before");
+    sink.on_refused(link.peer, why);
+    sink.close(link.peer, why);
   } else if (active() && !strangers.add(link.peer, now)) {
     const Status why = unavailable("more than " + std::to_string(options.strangers_max) +
                                    " peers that are no members are connected");
@@ -128,6 +133,7 @@ void Membership::Core::beat() {
   watch_members();
   if (leaving) tell_leaving();
   tell_suspicions();
+  retell_accusations();
   joiners_timer();
   for (const PeerId& peer : strangers.take_expired(now)) {
     sink.close(peer,
@@ -235,7 +241,11 @@ void Membership::Core::on_suspicion(const PeerId& from, const SuspicionMessage& 
   const auto found = watched.find(message.who);
   if (found == watched.end() || message.who == from) return;
   if (message.withdrawn) {
-    found->second.reports.erase(from);
+    const bool heard_here = found->second.linked && !found->second.own;
+    if (found->second.reports.erase(from) != 0 && heard_here) {
+      blame(from, Offence::kFalseSuspicion,
+            "took back its suspicion of " + message.who.short_name() + ", which was heard here");
+    }
     return;
   }
   // Beyond the second report another one changes nothing.
@@ -268,7 +278,11 @@ void Membership::Core::mark_restarted(const PeerId& peer, std::uint64_t incarnat
   const auto found = watched.find(peer);
   const Member* member = view.find(peer);
   if (found == watched.end() || member == nullptr || incarnation <= member->incarnation) return;
-  if (found->second.gone && found->second.gone->cause == DepartureCause::kRestarted) return;
+  // A verdict stands for the next life, too.
+  if (found->second.gone && (found->second.gone->cause == DepartureCause::kRestarted ||
+                             found->second.gone->cause == DepartureCause::kExpelled)) {
+    return;
+  }
   found->second.gone = Departure{peer, member->incarnation, DepartureCause::kRestarted,
                                  "its process was started again"};
   own_news = stirred = true;

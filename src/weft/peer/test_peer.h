@@ -65,8 +65,18 @@ class TestPeer : public TransportHandler, public MembershipSink {
     membership->suspect(peer, reason, net.now());
     pump();
   }
-  Ticket ticket() const {
-    return membership->ticket(net.clock().unix_time_s(), std::chrono::hours(1), InvitationId{1});
+  Ticket ticket(const InvitationId& invitation = InvitationId{1}) const {
+    return membership->ticket(net.clock().unix_time_s(), std::chrono::hours(1), invitation);
+  }
+  Status revoke(const InvitationId& invitation) {
+    const Status outcome = membership->revoke(invitation, net.now());
+    pump();
+    return outcome;
+  }
+  Result<std::string> expel(const PeerId& peer, const std::string& reason) {
+    Result<std::string> outcome = membership->expel(peer, reason, net.now());
+    pump();
+    return outcome;
   }
   const View& view() const { return membership->view(); }
   MembershipState state() const { return membership->state(); }
@@ -123,6 +133,10 @@ class TestPeer : public TransportHandler, public MembershipSink {
   }
   void on_view_ahead(const View& view) override { views_ahead.push_back(view); }
   void on_join_failed(const Status& why) override { join_failed = why; }
+  void on_misconduct(const Misconduct& report) override { reports.push_back(report); }
+  void on_revoked(const InvitationId& invitation, const PeerId& /*by*/) override {
+    revoked.push_back(invitation);
+  }
 
   SimNetwork& net;
   PeerId id;
@@ -144,6 +158,8 @@ class TestPeer : public TransportHandler, public MembershipSink {
   std::vector<PeerId> sponsors;
   std::vector<Status> refused;
   std::vector<Status> closed;
+  std::vector<Misconduct> reports;
+  std::vector<InvitationId> revoked;
 
  protected:
   // Frames of others than the membership.

@@ -62,6 +62,9 @@ std::string to_string(const Departure& departure) {
     case DepartureCause::kRestarted:
       text += " restarted";
       break;
+    case DepartureCause::kExpelled:
+      text += " was expelled";
+      break;
   }
   if (!departure.reason.empty()) text += " (" + departure.reason + ")";
   return text;

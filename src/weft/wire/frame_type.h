@@ -14,6 +14,12 @@ namespace weft::frame_type {
 inline constexpr std::uint8_t kHello = 0x01;
 inline constexpr std::uint8_t kHelloReply = 0x02;
 inline constexpr std::uint8_t kGoodbye = 0x03;
+// Peers that bring two others together (wire/reach_message.h).
+inline constexpr std::uint8_t kIntroduce = 0x04;
+inline constexpr std::uint8_t kIntroduction = 0x05;
+inline constexpr std::uint8_t kRelayOffer = 0x06;
+inline constexpr std::uint8_t kReachRefused = 0x07;
+inline constexpr std::uint8_t kLastReachType = 0x07;
 inline constexpr std::uint8_t kLastLinkType = 0x0f;
 
 // Membership (wire/membership_message.h).
@@ -29,6 +35,9 @@ inline constexpr std::uint8_t kRemoved = 0x18;
 inline constexpr std::uint8_t kOutside = 0x19;
 inline constexpr std::uint8_t kLeaving = 0x1a;
 inline constexpr std::uint8_t kJoiner = 0x1b;
+// Who may take part (wire/admission_message.h).
+inline constexpr std::uint8_t kAccusation = 0x1c;
+inline constexpr std::uint8_t kRevocation = 0x1d;
 // Joining (wire/join_message.h).
 inline constexpr std::uint8_t kRecipeRequest = 0x20;
 inline constexpr std::uint8_t kRecipe = 0x21;

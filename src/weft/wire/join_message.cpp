@@ -104,8 +104,8 @@ Result<JoinRefusedMessage> JoinRefusedMessage::decode(ByteSpan bytes) {
   Reader in("join_refused", bytes);
   JoinRefusedMessage message;
   const std::uint8_t code = in.u8("code");
-  if (code > static_cast<std::uint8_t>(RefusalCode::kFull)) {
-    in.fail("code", "expected 0 to 9");
+  if (code > static_cast<std::uint8_t>(RefusalCode::kBanned)) {
+    in.fail("code", "expected 0 to 12");
   } else {
     message.code = static_cast<RefusalCode>(code);
   }

@@ -80,6 +80,9 @@ enum class RefusalCode : std::uint8_t {
   kNotMember = 7,      // the asked peer is no member itself: ask another
   kUnknownJoiner = 8,  // prove the ticket again
   kFull = 9,
+  kRevoked = 10,    // the invitation was taken back
+  kNotListed = 11,  // the run takes only the keys on its list
+  kBanned = 12,     // the members have put this peer out
 };
 
 struct JoinRefusedMessage {

@@ -52,6 +52,7 @@ enum class DepartureCause : std::uint8_t {
   kFailed = 0,     // no sign of life, or its connections broke
   kLeft = 1,       // it asked to
   kRestarted = 2,  // its process came back with a higher incarnation
+  kExpelled = 3,   // more than half of the others accused it; it stays out of the run
 };
 
 struct Departure {

@@ -81,9 +81,9 @@ TEST(MembershipMessage, RefusesEachFieldBeyondItsBound) {
   const auto one_member = [&] { return head().u32(1).peer(peer(1)).u64(1).u32(0); };
   EXPECT_EQ(AcceptMessage::decode(one_member().u32(kMembersMax + 1).take()).status().message(),
             "accept.value.departures: expected at most 256 entries, got 257");
-  const Bytes cause = one_member().u32(1).peer(peer(2)).u64(1).u8(3).take();
+  const Bytes cause = one_member().u32(1).peer(peer(2)).u64(1).u8(4).take();
   EXPECT_EQ(AcceptMessage::decode(cause).status().message(),
-            "accept.departure.cause: expected 0 to 2");
+            "accept.departure.cause: expected 0 to 3");
   const Bytes reason = one_member().u32(1).peer(peer(2)).u64(1).u8(0).u32(161).take();
   EXPECT_EQ(AcceptMessage::decode(reason).status().message(),
             "accept.departure.reason: expected at most 160 bytes, got 161");

@@ -22,8 +22,8 @@ Departure read_departure(Reader& in) {
   departure.id = in.peer("departure.id");
   departure.incarnation = in.u64("departure.incarnation");
   const std::uint8_t cause = in.u8("departure.cause");
-  if (cause > static_cast<std::uint8_t>(DepartureCause::kRestarted)) {
-    in.fail("departure.cause", "expected 0 to 2");
+  if (cause > static_cast<std::uint8_t>(DepartureCause::kExpelled)) {
+    in.fail("departure.cause", "expected 0 to 3");
   } else {
     departure.cause = static_cast<DepartureCause>(cause);
   }
