@@ -85,6 +85,18 @@ SEEDS = {
         "join_refused": u8(0) + u32(1500) + text("2 joins at once; try again"),
         "admit_request": u64(5) + u64(41),
     },
+    "reach": {
+        "introduce": HASH[:16] + peer(2) + u8(1),
+        "introduction": HASH[:16] + peer(2) + u8(1) + text("192.0.2.1:7420") + text("[::1]:7421"),
+        "relay_offer": (HASH[:16] + peer(2) + u8(0) + HASH + HASH
+                        + several([text("192.0.2.1:7420")])),
+        "refused": HASH[:16] + text("not linked to that peer"),
+        "preface": b"WEFTPCH1" + HASH[:16] + u8(1) + u8(1) + bytes(14),
+    },
+    "admission": {
+        "accusation": peer(2) + u8(1) + text("block 3: its SHA-256 differs"),
+        "revocation": u64(2) + HASH + several([HASH[:16], HASH[16:]]) + several([peer(3) + text("expelled")]),
+    },
     "collective": {
         "segment": ROUND + u8(1) + u64(1 << 20) + u32(3),
         "ready": ROUND + u64(1 << 20) + several([b"\0", b"\1", b"\2"]),

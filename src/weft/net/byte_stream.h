@@ -12,6 +12,8 @@
 
 namespace weft {
 
+struct PrefaceMessage;
+
 enum class IoState : std::uint8_t {
   kMore,       // done, and there may be more to do
   kWantRead,   // wait until the socket is readable
@@ -51,8 +53,12 @@ class ByteStream {
   // with no parts if there are none.
   virtual IoResult write(std::span<const ByteSpan> parts) = 0;
   virtual PolledStream* polled() { return nullptr; }
+  // After the handshake: what carries on in this one's place; null if it carries on itself.
+  virtual std::unique_ptr<ByteStream> successor() { return nullptr; }
   // Set after a handshake that proved the other side's key.
   virtual std::optional<PeerId> proven_peer() const { return std::nullopt; }
+  // What the other side said before anything else, where that ends the handshake; null if nothing.
+  virtual const PrefaceMessage* preface() const { return nullptr; }
   // A secret that only both ends have; empty if there is none.
   virtual std::optional<std::array<std::uint8_t, 32>> exporter() const { return std::nullopt; }
 };

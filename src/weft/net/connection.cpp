@@ -5,8 +5,6 @@
 
 #include <sys/socket.h>
 
-#include "weft/net/socket.h"
-
 namespace weft {
 
 namespace {
@@ -62,6 +60,9 @@ void Connection::continue_handshake() {
     case IoState::kFailed:
       end(step.error);
       return;
+  }
+  if (std::unique_ptr<ByteStream> next = stream_->successor(); next != nullptr) {
+    stream_ = std::move(next);
   }
   ready_ = true;
   if (polled_ != nullptr) {
@@ -259,6 +260,13 @@ void Connection::close() {
   if (polled_ != nullptr) loop_.impl().remove_poller(*this);
   asio::error_code ignored;
   descriptor_.close(ignored);
+}
+
+Socket Connection::release() {
+  closed_ = true;
+  decoder_.halt();
+  loop_.cancel(closing_timer_);
+  return Socket(descriptor_.release());
 }
 
 void Connection::close_after_sending(Duration limit) {

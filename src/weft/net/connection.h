@@ -14,10 +14,18 @@
 #include "weft/net/frame_codec.h"
 #include "weft/net/frame_queue.h"
 #include "weft/net/loop_impl.h"
+#include "weft/net/socket.h"
 
 namespace weft {
 
 class Connection;
+
+// What a LinkInfo says about the path.
+struct LinkRoute {
+  LinkPath path = LinkPath::kDirect;
+  std::string via;
+  std::string why;
+};
 
 class ConnectionOwner {
  public:
@@ -65,6 +73,13 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   void fall_silent(Duration limit);
   bool closed() const { return closed_; }
 
+  // The socket, which this connection then has closed; nothing that was read is lost before the
+  // first frame.
+  Socket release();
+
+  // How the two ends found each other; direct unless it is set.
+  void set_route(LinkRoute route) { route_ = std::move(route); }
+  const LinkRoute& route() const { return route_; }
   const ByteStream& stream() const { return *stream_; }
   int socket() { return descriptor_.native_handle(); }
   const TransportStats& stats() const { return stats_; }
@@ -100,6 +115,7 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   FrameDecoder decoder_;
   FrameQueue queue_;
   TransportStats stats_;
+  LinkRoute route_;
   std::size_t low_water_bytes_;
   TimerId closing_timer_;
   bool ready_ = false;

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
+#include "weft/net/preface_stream.h"
 #include "weft/wire/frame_type.h"
 
 namespace weft {
@@ -15,10 +17,20 @@ constexpr Duration kRefusalTimeout = std::chrono::seconds(2);
 // After accept() failed, as it does when the process has no descriptors left.
 constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
 
+std::string remote_text(int socket) {
+  SocketAddress remote;
+  auto size = static_cast<socklen_t>(remote.capacity());
+  if (::getpeername(socket, remote.data(), &size) != 0) return "";
+  remote.resize(size);
+  return address_text(remote);
+}
+
 }  // namespace
 
 Greeter::Greeter(const LinkContext& context, Callbacks callbacks)
-    : context_(context), callbacks_(std::move(callbacks)) {}
+    : context_(context),
+      callbacks_(std::move(callbacks)),
+      gate_(context.options.handshakes, context.loop.now()) {}
 
 Greeter::~Greeter() {
   for (const Guest& guest : guests_) {
@@ -60,14 +72,27 @@ void Greeter::accept_waiting(std::size_t listener) {
 }
 
 void Greeter::receive(Socket socket) {
+  const std::string refusal = gate_.refusal(origin_of(socket.get()), context_.loop.now());
+  if (!refusal.empty()) {
+    return callbacks_.on_refused(remote_text(socket.get()), unavailable(refusal));
+  }
   const Status prepared = context_.medium.prepare(socket.get());
   if (!prepared.ok()) return callbacks_.on_refused("", prepared);
   if (guests_.size() >= context_.options.handshakes_max) {
     turn_away(*guests_.front().connection, unavailable("too many connections without a hello"));
   }
   std::unique_ptr<ByteStream> stream = context_.medium.accept(socket.get());
+  if (context_.medium.reaches_far()) {
+    stream = std::make_unique<PrefaceStream>(socket.get(), std::move(stream), std::nullopt,
+                                             PrefaceHearing::kPerhaps);
+  }
+  receive(std::move(socket), std::move(stream), {LinkPath::kDirect, "", "it dialled this peer"});
+}
+
+void Greeter::receive(Socket socket, std::unique_ptr<ByteStream> stream, const LinkRoute& route) {
   auto connection = std::make_shared<Connection>(context_.loop, socket.release(), std::move(stream),
                                                  *this, context_.options.low_water_bytes);
+  connection->set_route(route);
   const TimerId timer = context_.loop.call_at(
       context_.loop.now() + context_.options.handshake_timeout,
       [this, alive = std::weak_ptr(alive_), weak = std::weak_ptr(connection)] {
@@ -90,11 +115,23 @@ std::shared_ptr<Connection> Greeter::take(const Connection& connection) {
   return taken;
 }
 
+void Greeter::on_ready(Connection& connection) {
+  const PrefaceMessage* heard = connection.stream().preface();
+  if (heard == nullptr) return;
+  const PrefaceMessage preface = *heard;
+  const std::shared_ptr<Connection> guest = take(connection);
+  if (guest == nullptr) return;
+  const std::string remote = guest->remote_endpoint();
+  callbacks_.on_preface(guest->release(), preface, remote);
+}
+
 void Greeter::turn_away(Connection& connection, const Status& why) {
   const std::shared_ptr<Connection> taken = take(connection);
   if (taken == nullptr) return;
   const std::string remote = taken->remote_endpoint();
   taken->close();
+  // Both sides punch, and of the connections that come about all but one are given up.
+  if (taken->route().path == LinkPath::kPunched && why.code() == Code::kUnavailable) return;
   callbacks_.on_refused(remote, why);
 }
 

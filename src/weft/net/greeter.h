@@ -12,25 +12,31 @@
 #include <asio/posix/stream_descriptor.hpp>
 
 #include "weft/net/connection.h"
+#include "weft/net/handshake_gate.h"
 #include "weft/net/medium.h"
 #include "weft/net/socket.h"
 #include "weft/wire/link_message.h"
+#include "weft/wire/reach_message.h"
 
 namespace weft {
 
 class Greeter final : public ConnectionOwner {
  public:
   // `on_hello` takes a connection whose hello is in order and proved, from inside its frame call:
-  // it must set another owner or refuse. `on_refused` hears why any other ended.
+  // it must set another owner or refuse. `on_refused` hears why any other ended. `on_preface`
+  // takes a socket that began with a preface (a relay's customer, a punched connection).
   struct Callbacks {
     std::function<void(const std::shared_ptr<Connection>&, const HelloMessage&)> on_hello;
     std::function<void(const std::string& remote, const Status& why)> on_refused;
+    std::function<void(Socket, const PrefaceMessage&, const std::string& remote)> on_preface;
   };
 
   Greeter(const LinkContext& context, Callbacks callbacks);
   ~Greeter() override;
   // Takes a listening socket.
   void listen(Socket socket);
+  // Takes a connection to which this side says no hello either, though it made it.
+  void receive(Socket socket, std::unique_ptr<ByteStream> stream, const LinkRoute& route);
   // Answers with `verdict` and ends the connection.
   void refuse(Connection& connection, HelloVerdict verdict, const std::string& text);
 
@@ -41,7 +47,7 @@ class Greeter final : public ConnectionOwner {
   };
   using Guests = std::list<Guest>;
 
-  void on_ready(Connection& /*connection*/) override {}
+  void on_ready(Connection& connection) override;
   void on_frame(Connection& connection, const FrameView& frame) override;
   void on_ended(Connection& connection, const Status& why) override;
 
@@ -54,6 +60,7 @@ class Greeter final : public ConnectionOwner {
 
   const LinkContext& context_;
   Callbacks callbacks_;
+  HandshakeGate gate_;
   std::vector<std::unique_ptr<asio::posix::stream_descriptor>> listeners_;
   Guests guests_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

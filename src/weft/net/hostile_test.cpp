@@ -259,6 +259,12 @@ TEST_F(Hostile, ALinkThatBreaksTheRulesEnds) {
             std::string::npos);
   EXPECT_NE(breaks(framed(frame_type::kGoodbye, Bytes(3, 0xff)), Lane::kControl).find("corrupt"),
             std::string::npos);
+  EXPECT_NE(breaks(framed(frame_type::kIntroduce, Bytes(9)), Lane::kControl).find("introduce."),
+            std::string::npos);
+  EXPECT_NE(breaks(framed(frame_type::kRelayOffer, Bytes(9)), Lane::kControl).find("relay_offer."),
+            std::string::npos);
+  EXPECT_NE(breaks(framed(frame_type::kIntroduce, Bytes(49)), Lane::kBulk).find("expected no 4"),
+            std::string::npos);
   // A body that never comes whole is no frame.
   const std::size_t frames = handlers_[0].frames.size();
   Bytes cut = framed(kData, Bytes(4), Bytes(1000));

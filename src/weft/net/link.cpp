@@ -33,6 +33,9 @@ LinkInfo make_link_info(const PeerId& peer, bool inbound, Connection& control, B
   info.peer = peer;
   info.inbound = inbound;
   info.remote_endpoint = control.remote_endpoint();
+  info.path = control.route().path;
+  info.via = control.route().via;
+  info.why = control.route().why;
   // Without a secret of the two ends, at least the same value at both.
   info.exporter = control.stream().exporter().value_or(sha256(link_id));
   return info;
@@ -102,6 +105,13 @@ void Link::on_frame(Connection& connection, const FrameView& frame) {
       const Code code = goodbye->code == Code::kOk ? Code::kUnavailable : goodbye->code;
       return owner_.on_link_ended(*this, Status(code, "the peer ended the link: " + goodbye->text));
     }
+  }
+  const bool reach =
+      frame.type >= frame_type::kIntroduce && frame.type <= frame_type::kLastReachType;
+  if (reach && lane == Lane::kControl) {
+    const Status status = owner_.on_link_reach(*this, frame);
+    if (!status.ok()) owner_.on_link_ended(*this, status);
+    return;
   }
   owner_.on_link_ended(
       *this, corrupt(fmt::format("frame.type: expected no {} on an open link", frame.type)));

@@ -16,6 +16,8 @@ class LinkOwner {
  public:
   virtual ~LinkOwner() = default;
   virtual void on_link_frame(Link& link, Lane lane, const FrameView& frame) = 0;
+  // A frame by which peers bring each other together; an error ends the link.
+  virtual Status on_link_reach(Link& link, const FrameView& frame) = 0;
   virtual void on_link_writable(Link& link, Lane lane) = 0;
   virtual MutableByteSpan link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
                                                 std::size_t body_bytes) = 0;
@@ -46,6 +48,10 @@ class Link final : public ConnectionOwner, public std::enable_shared_from_this<L
   void say_goodbye(const Status& why);
 
   const LinkInfo& info() const { return parts_.info; }
+  // Where the connections of the two lanes come from, as seen here.
+  std::array<std::string, 2> remote_endpoints() const {
+    return {parts_.control->remote_endpoint(), parts_.bulk->remote_endpoint()};
+  }
   std::uint64_t remote_instance() const { return parts_.remote_instance; }
   TransportStats stats() const;
 

@@ -30,13 +30,19 @@ LinkTransport::LinkTransport(EventLoop& loop, const PeerId& self, const LinkOpti
     : medium_(std::move(medium)),
       context_{loop, self, draw_instance(), options, *medium_},
       endpoints_(std::move(endpoints)),
-      greeter_(context_, {[this](const std::shared_ptr<Connection>& connection,
-                                 const HelloMessage& hello) { on_hello(connection, hello); },
-                          [this](const std::string& remote, const Status& why) {
-                            log(LogLevel::kInfo, "refused a connection from {}: {}", remote,
-                                why.to_string());
-                            if (handler_ != nullptr) handler_->on_refused(remote, why);
-                          }}) {}
+      greeter_(context_,
+               {[this](const std::shared_ptr<Connection>& connection, const HelloMessage& hello) {
+                  on_hello(connection, hello);
+                },
+                [this](const std::string& remote, const Status& why) {
+                  log(LogLevel::kInfo, "refused a connection from {}: {}", remote, why.to_string());
+                  if (handler_ != nullptr) handler_->on_refused(remote, why);
+                },
+                [this](Socket socket, const PrefaceMessage& preface, const std::string& remote) {
+                  on_preface(std::move(socket), preface, remote);
+                }}),
+      relay_(context_),
+      reach_(context_, greeter_, relay_, *this) {}
 
 LinkTransport::~LinkTransport() {
   for (auto& [id, peer] : peers_) {
@@ -44,6 +50,11 @@ LinkTransport::~LinkTransport() {
     if (peer.dial != nullptr) peer.dial->abandon();
     drop_half(peer);
   }
+}
+
+void LinkTransport::take_port_map(std::unique_ptr<PortMap> port_map) {
+  port_map_ = std::move(port_map);
+  endpoints_.insert(endpoints_.begin(), port_map_->endpoint());
 }
 
 void LinkTransport::post(std::function<void()> body) {
@@ -88,6 +99,7 @@ void LinkTransport::start_dial(Peer& peer) {
   peer.dial = std::make_shared<Dial>(context_, *peer.wanted, [this, id](Result<LinkParts> result) {
     on_dialled(id, std::move(result));
   });
+  if (medium_->reaches_far()) reach_.help(peer.dial);
   post([dial = peer.dial] { dial->start(); });
 }
 
@@ -108,6 +120,28 @@ void LinkTransport::on_hello(const std::shared_ptr<Connection>& connection,
   } else {
     accept_bulk(connection, hello);
   }
+}
+
+void LinkTransport::on_preface(Socket socket, const PrefaceMessage& preface,
+                               const std::string& remote) {
+  const Status status = preface.kind == PrefaceKind::kRelay
+                            ? relay_.take(std::move(socket), preface.token)
+                            : reach_.on_punched(std::move(socket), preface);
+  if (!status.ok() && handler_ != nullptr) handler_->on_refused(remote, status);
+}
+
+Status LinkTransport::on_link_reach(Link& link, const FrameView& frame) {
+  if (find_link(link.info().peer) != &link) return {};
+  if (!medium_->reaches_far()) return corrupt("peers of this transport need no introduction");
+  return reach_.on_frame(link, frame);
+}
+
+std::vector<PeerId> LinkTransport::linked_peers() const {
+  std::vector<PeerId> linked;
+  for (const auto& [id, peer] : peers_) {
+    if (peer.link != nullptr) linked.push_back(id);
+  }
+  return linked;
 }
 
 void LinkTransport::accept_control(const std::shared_ptr<Connection>& connection,
@@ -163,6 +197,13 @@ void LinkTransport::accept_bulk(const std::shared_ptr<Connection>& connection,
   parts.bulk = connection;
   parts.info = make_link_info(hello.from, true, *half->control, half->link);
   parts.remote_instance = half->instance;
+  if (port_map_ != nullptr && parts.info.path == LinkPath::kDirect) {
+    const Result<SocketAddress> remote = numeric_address(parts.info.remote_endpoint);
+    if (remote.ok() && !is_nearby(*remote)) {
+      parts.info.path = LinkPath::kMapped;
+      parts.info.why = "it dialled the port that the router opened by " + port_map_->method();
+    }
+  }
   // So that drop_half() leaves the connection open.
   half->control.reset();
   connection->halt();
@@ -211,6 +252,7 @@ void LinkTransport::bring_up(const PeerId& id, LinkParts parts) {
   peer.link = link;
   // Frames are held back until the loop's next turn.
   link->open();
+  reach_.on_link_up(id);
   handler_->on_link_up(link->info());
 }
 
@@ -225,6 +267,7 @@ void LinkTransport::end_link(const PeerId& id, const Status& why, bool politely)
     link->drop();
   }
   forget_if_idle(id);
+  reach_.on_link_down(id);
   handler_->on_link_down(id, why);
 }
 
@@ -279,6 +322,7 @@ void LinkTransport::close(const PeerId& id, const Status& why) {
   drop_half(peer);
   peer.wanted.reset();
   forget_if_idle(id);
+  reach_.on_link_down(id);
   if (report) post([this, id, why] { handler_->on_link_down(id, why); });
 }
 

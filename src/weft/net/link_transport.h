@@ -2,7 +2,8 @@
 //
 // Of two dials that meet, the one of the smaller PeerId stays: its dialler answers the other's
 // hello with kWaitForMine, and the other tries again until a link is up. Only a dial that has said
-// its hello counts, so a dial that hangs on a dead address does not hold the other up.
+// its hello counts, so a dial that hangs on a dead address does not hold the other up. Where
+// connections cross networks Reach helps dials that get no answer, and other peers' dials.
 //
 // Threads: the loop thread.
 #pragma once
@@ -14,10 +15,13 @@
 #include "weft/net/dial.h"
 #include "weft/net/greeter.h"
 #include "weft/net/link.h"
+#include "weft/net/port_map.h"
+#include "weft/net/reach.h"
+#include "weft/net/relay.h"
 
 namespace weft {
 
-class LinkTransport final : public Transport, private LinkOwner {
+class LinkTransport final : public Transport, private LinkOwner, private ReachLinks {
  public:
   // `endpoints`: what others are told to dial.
   LinkTransport(EventLoop& loop, const PeerId& self, const LinkOptions& options,
@@ -25,6 +29,11 @@ class LinkTransport final : public Transport, private LinkOwner {
   ~LinkTransport() override;
   // Takes a listening socket.
   void listen(Socket socket) { greeter_.listen(std::move(socket)); }
+  // Far connections are dialled from there; this transport listens on both.
+  void set_lane_ports(const std::array<std::uint16_t, 2>& ports) { context_.lane_ports = ports; }
+
+  // A port that the router opened: told to others first, and named as the path of who dials it.
+  void take_port_map(std::unique_ptr<PortMap> port_map);
 
   const PeerId& self() const override { return context_.self; }
   void set_handler(TransportHandler& handler) override { handler_ = &handler; }
@@ -62,7 +71,13 @@ class LinkTransport final : public Transport, private LinkOwner {
     bool idle() const { return !link && !dial && !half && !wanted; }
   };
 
+  // ReachLinks.
+  Link* link_to(const PeerId& peer) override { return find_link(peer); }
+  std::vector<PeerId> linked_peers() const override;
+  std::vector<std::string> own_endpoints() const override { return endpoints_; }
+
   // LinkOwner.
+  Status on_link_reach(Link& link, const FrameView& frame) override;
   void on_link_frame(Link& link, Lane lane, const FrameView& frame) override;
   void on_link_writable(Link& link, Lane lane) override;
   MutableByteSpan link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
@@ -75,6 +90,7 @@ class LinkTransport final : public Transport, private LinkOwner {
   void on_hello(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
   void accept_control(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
   void accept_bulk(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
+  void on_preface(Socket socket, const PrefaceMessage& preface, const std::string& remote);
   void reply_accepted(Connection& connection);
   void drop_half(Peer& peer);
   void on_half_failed(const PeerId& id, const Status& why);
@@ -92,7 +108,10 @@ class LinkTransport final : public Transport, private LinkOwner {
   std::unordered_map<PeerId, Peer> peers_;
   TransportStats past_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::unique_ptr<PortMap> port_map_;
   Greeter greeter_;
+  Relay relay_;
+  Reach reach_;
 };
 
 }  // namespace weft

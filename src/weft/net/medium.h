@@ -3,6 +3,7 @@
 // Threads: the loop thread.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "weft/net/byte_stream.h"
 #include "weft/net/event_loop.h"
+#include "weft/net/handshake_gate.h"
 #include "weft/net/transport.h"
 
 namespace weft {
@@ -29,6 +31,8 @@ class Medium {
   virtual std::unique_ptr<ByteStream> accept(int socket) = 0;
   // Sets a connected socket's options; an error turns an inbound connection away.
   virtual Status prepare(int socket) = 0;
+  // Its connections cross networks: peers behind address translation are worth reaching.
+  virtual bool reaches_far() const { return false; }
 };
 
 struct LinkOptions {
@@ -38,6 +42,14 @@ struct LinkOptions {
   std::size_t low_water_bytes = 0;
   std::size_t bulk_queue_bytes_max = 0;
   std::size_t control_queue_bytes_max = 0;
+  HandshakeLimits handshakes{};
+  // How long both sides of a punched connection try; then a relay is asked for.
+  Duration punch_timeout = std::chrono::seconds(1);
+  // For others: whether this peer relays, how many connections at once, and how fast in all.
+  bool relays = true;
+  std::size_t relayed_connections_max = 64;
+  double relay_bytes_per_second = 64e6;
+  Duration relay_idle_timeout = std::chrono::seconds(60);
 };
 
 // What the parts of one transport share.
@@ -48,6 +60,9 @@ struct LinkContext {
   std::uint64_t instance = 0;
   LinkOptions options;
   Medium& medium;
+  // Where far connections of each lane are dialled from, so that a router between translates all of
+  // them alike; 0: from any port.
+  std::array<std::uint16_t, 2> lane_ports = {};
 };
 
 }  // namespace weft

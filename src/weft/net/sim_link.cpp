@@ -55,7 +55,45 @@ void SimNetwork::Impl::arrive_dial(std::uint32_t from, const PeerAddress& peer,
   if (!target.running) {
     return dial_failed(from, peer, endpoint, unavailable("connect: refused"), now());
   }
-  at_machine(to, now(), [=, this] { link_up(from, to); });
+  if (target.nat != SimNat::kNone) return reach(from, peer, endpoint);
+  at_machine(to, now(), [=, this] { link_up(from, to, LinkPath::kDirect, SimLink::kNobody); });
+}
+
+std::uint32_t SimNetwork::Impl::helper_of(std::uint32_t a, std::uint32_t b) const {
+  for (std::uint32_t third = 0; third < machines.size(); ++third) {
+    if (third == a || third == b || !machines[third].running || machines[third].paused) continue;
+    const auto helps = [&](std::uint32_t end) {
+      const auto link = up_link(end, machines[third].id);
+      return link != nullptr && link->path != LinkPath::kRelayed && !blocked(end, third) &&
+             !blocked(third, end);
+    };
+    if (helps(a) && helps(b)) return third;
+  }
+  return SimLink::kNobody;
+}
+
+void SimNetwork::Impl::reach(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint) {
+  const std::uint32_t to = index_of(peer.id);
+  const std::uint32_t via = helper_of(from, to);
+  if (via == SimLink::kNobody) {
+    return dial_failed(from, peer, endpoint, timed_out("connect: no answer, and nobody helps"),
+                       now() + options.connect_timeout);
+  }
+  // Who is open itself is dialled by the other; otherwise both routers must play along.
+  const SimNat own = machines[from].nat;
+  const bool punched =
+      own == SimNat::kNone || (own == SimNat::kCone && machines[to].nat == SimNat::kCone);
+  const TimePoint introduced = now() + delay(from, via) + delay(via, to);
+  const LinkPath path = punched ? LinkPath::kPunched : LinkPath::kRelayed;
+  at(introduced, [=, this] {
+    if (machines[to].running && (punched || machines[via].running)) {
+      return at_machine(to, now(), [=, this] { link_up(from, to, path, via); });
+    }
+    at_machine(from, now() + options.connect_timeout, [this, from, to] {
+      if (machines[from].dialing.erase(to) == 0) return;
+      machines[from].handler->on_link_down(machines[to].id, timed_out("connect: no answer"));
+    });
+  });
 }
 
 void SimNetwork::Impl::dial_failed(std::uint32_t from, const PeerAddress& peer,
@@ -70,7 +108,8 @@ void SimNetwork::Impl::dial_failed(std::uint32_t from, const PeerAddress& peer,
 }
 
 // Runs at the machine that was dialled.
-void SimNetwork::Impl::link_up(std::uint32_t from, std::uint32_t to) {
+void SimNetwork::Impl::link_up(std::uint32_t from, std::uint32_t to, LinkPath path,
+                               std::uint32_t via) {
   if (!machines[from].running || !machines[from].dialing.contains(to)) return;
   if (const auto old = current(from, to)) {
     const int here = old->end_of(to);
@@ -81,10 +120,13 @@ void SimNetwork::Impl::link_up(std::uint32_t from, std::uint32_t to) {
   }
   auto link = std::make_shared<SimLink>();
   link->ends = {from, to};
+  link->path = path;
+  link->via = via;
+  any_relayed |= path == LinkPath::kRelayed;
   for (auto& byte : link->exporter) byte = static_cast<std::uint8_t>(rng.below(256));
   links[pair_of(from, to)] = link;
   machines[to].dialing.erase(from);
-  const TimePoint answer = now() + delay(to, from);
+  const TimePoint answer = now() + link_delay(*link, 1);
   link->direction[1].last_arrival = {answer, answer};
   const auto announce = [this, link](std::size_t end) {
     if (link->state[end] != SimEnd::kNotYet || current(link->ends[0], link->ends[1]) != link)
@@ -94,8 +136,14 @@ void SimNetwork::Impl::link_up(std::uint32_t from, std::uint32_t to) {
     const std::uint32_t other = link->ends[1 - end];
     machine.dialing.erase(other);
     trace(1, link->ends[end], other, 0);
-    machine.handler->on_link_up(
-        {machines[other].id, end == 1, link->exporter, "sim:" + std::to_string(other)});
+    LinkInfo info;
+    info.peer = machines[other].id;
+    info.inbound = end == 1;
+    info.exporter = link->exporter;
+    info.remote_endpoint = "sim:" + std::to_string(other);
+    info.path = link->path;
+    if (link->via != SimLink::kNobody) info.via = machines[link->via].id.short_name();
+    machine.handler->on_link_up(info);
   };
   // After the old link's end has been told.
   at_machine(to, now(), [announce] { announce(1); });
@@ -182,7 +230,7 @@ Status SimNetwork::Impl::send(std::uint32_t from, const PeerId& to, Lane lane, F
   }
   auto entry = std::make_shared<SimQueued>();
   const TimePoint left = enqueue(link, end, lane, bytes, entry);
-  const TimePoint arrives = left + delay(from, link->ends[1 - e]);
+  const TimePoint arrives = left + link_delay(*link, end);
   SimArrival arrival{lane, std::make_shared<Frame>(std::move(frame))};
   if (left == now()) {
     link->stats[e].bytes_sent += bytes;
@@ -247,7 +295,7 @@ void SimNetwork::Impl::arrive(const std::shared_ptr<SimLink>& link, int from_end
                               const SimArrival& arrival) {
   const auto e = static_cast<std::size_t>(from_end);
   if (link->state[1 - e] != SimEnd::kUp) return;
-  if (blocked(link->ends[e], link->ends[1 - e])) {
+  if (held_up(*link, from_end)) {
     link->direction[e].held.push_back(arrival);
     return;
   }
@@ -278,26 +326,71 @@ void SimNetwork::Impl::hand_over(const std::shared_ptr<SimLink>& link, int from_
   machine.handler->on_frame(from, arrival.lane, {frame.type, frame.head, body});
 }
 
+bool SimNetwork::Impl::held_up(const SimLink& link, int from_end) const {
+  const std::uint32_t from = link.ends[static_cast<std::size_t>(from_end)];
+  const std::uint32_t to = link.ends[static_cast<std::size_t>(1 - from_end)];
+  if (link.path != LinkPath::kRelayed) return blocked(from, to);
+  return blocked(from, link.via) || blocked(link.via, to);
+}
+
+Duration SimNetwork::Impl::link_delay(const SimLink& link, int from_end) {
+  const std::uint32_t from = link.ends[static_cast<std::size_t>(from_end)];
+  const std::uint32_t to = link.ends[static_cast<std::size_t>(1 - from_end)];
+  if (link.path != LinkPath::kRelayed) return delay(from, to);
+  return delay(from, link.via) + delay(link.via, to);
+}
+
+void SimNetwork::Impl::for_directions(
+    std::uint32_t from, std::uint32_t to,
+    const std::function<void(const std::shared_ptr<SimLink>&, int)>& body) {
+  const auto direct = current(from, to);
+  if (direct && direct->path != LinkPath::kRelayed) body(direct, direct->end_of(from));
+  if (!any_relayed) return;
+  const std::map<SimPair, std::shared_ptr<SimLink>> all = links;
+  for (const auto& [pair, link] : all) {
+    if (link->path != LinkPath::kRelayed) continue;
+    for (const int end : {0, 1}) {
+      const std::uint32_t source = link->ends[static_cast<std::size_t>(end)];
+      const std::uint32_t target = link->ends[static_cast<std::size_t>(1 - end)];
+      const bool passes =
+          (source == from && link->via == to) || (link->via == from && target == to);
+      if (passes) body(link, end);
+    }
+  }
+}
+
+void SimNetwork::Impl::block_direction(const std::shared_ptr<SimLink>& link, int from_end,
+                                       const SimPair& leg, std::uint64_t number) {
+  at(now() + options.break_after, [=, this] {
+    const auto found = blocks.find(leg);
+    if (found == blocks.end() || found->second != number) return;
+    if (current(link->ends[0], link->ends[1]) != link || !held_up(*link, from_end)) return;
+    break_both(link, timed_out("no answer from the peer's system"), true);
+  });
+}
+
+void SimNetwork::Impl::release_held(const std::shared_ptr<SimLink>& link, int from_end) {
+  if (held_up(*link, from_end)) return;
+  SimDirection& direction = link->direction[static_cast<std::size_t>(from_end)];
+  std::deque<SimArrival> held = std::move(direction.held);
+  direction.held.clear();
+  for (SimArrival& arrival : held) {
+    schedule_arrival(link, from_end, std::move(arrival), now() + link_delay(*link, from_end));
+  }
+}
+
 void SimNetwork::Impl::set_blocked(std::uint32_t from, std::uint32_t to, bool value) {
-  const auto link = current(from, to);
   if (value) {
     const std::uint64_t number = ++next_block;
     if (!blocks.try_emplace({from, to}, number).second) return;
-    if (!link) return;
-    at(now() + options.break_after, [=, this] {
-      const auto found = blocks.find({from, to});
-      if (found == blocks.end() || found->second != number || current(from, to) != link) return;
-      break_both(link, timed_out("no answer from the peer's system"), true);
+    for_directions(from, to, [&](const std::shared_ptr<SimLink>& link, int end) {
+      block_direction(link, end, {from, to}, number);
     });
     return;
   }
-  if (blocks.erase({from, to}) == 0 || !link) return;
-  const int end = link->end_of(from);
-  std::deque<SimArrival> held = std::move(link->direction[static_cast<std::size_t>(end)].held);
-  link->direction[static_cast<std::size_t>(end)].held.clear();
-  for (SimArrival& arrival : held) {
-    schedule_arrival(link, end, std::move(arrival), now() + delay(from, to));
-  }
+  if (blocks.erase({from, to}) == 0) return;
+  for_directions(from, to,
+                 [&](const std::shared_ptr<SimLink>& link, int end) { release_held(link, end); });
 }
 
 }  // namespace weft

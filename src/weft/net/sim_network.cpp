@@ -88,6 +88,16 @@ void SimNetwork::crash(const PeerId& id, SimCrash how) {
   impl_->graveyard.push_back(std::move(machine.transport));
   impl_->trace(5, index, static_cast<std::uint64_t>(how), 0);
   for (const auto& [pair, link] : impl_->links) {
+    if (link->path == LinkPath::kRelayed && link->via == index) {
+      for (const int end : {0, 1}) {
+        const Duration wait = how == SimCrash::kPowerLoss
+                                  ? impl_->options.break_after
+                                  : impl_->delay(index, link->ends[static_cast<std::size_t>(end)]);
+        impl_->take_down(link, end, unavailable("the relay's connection broke"),
+                         impl_->now() + wait);
+      }
+      continue;
+    }
     if (pair.first != index && pair.second != index) continue;
     const int end = link->end_of(index);
     const auto e = static_cast<std::size_t>(end);
@@ -113,6 +123,10 @@ void SimNetwork::resume(const PeerId& id) {
   for (auto& body : std::exchange(machine.held, {})) {
     impl_->at_machine(index, now(), std::move(body));
   }
+}
+
+void SimNetwork::set_nat(const PeerId& id, SimNat nat) {
+  impl_->machines[impl_->index_of(id)].nat = nat;
 }
 
 std::string SimNetwork::endpoint(const PeerId& id) const {

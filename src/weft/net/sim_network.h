@@ -6,7 +6,8 @@
 // frames keep their order, between lanes and links they do not.
 //
 // Loss shows as TCP shows it: a blocked direction holds its frames; if it stays blocked for
-// `break_after`, the link goes down at both ends and what was under way is lost.
+// `break_after`, the link goes down at both ends and what was under way is lost. A relayed link
+// lives on its two legs and on the relay's machine.
 //
 // Threads: one owner drives everything through step() or run_until().
 #pragma once
@@ -42,6 +43,13 @@ struct SimNetworkOptions {
 enum class SimCrash : std::uint8_t {
   kKilled,     // its system closes the connections: peers see it after one delay
   kPowerLoss,  // nothing is heard any more: peers see it after break_after
+};
+
+// What a machine's router does to those who dial it.
+enum class SimNat : std::uint8_t {
+  kNone,
+  kCone,       // lets in who is dialled at the same time: a third peer must introduce the two
+  kSymmetric,  // lets in nobody: links to others behind routers are relayed by a third peer
 };
 
 class SimNetwork;
@@ -91,6 +99,9 @@ class SimNetwork {
   void resume(const PeerId& id);
   // "sim:INDEX", what PeerAddress wants; a wrong one fails like a refused connection.
   std::string endpoint(const PeerId& id) const;
+
+  // Of links made from now on. A third peer helps that runs and is linked to both.
+  void set_nat(const PeerId& id, SimNat nat);
 
   // --- Links.
   // Ends the link between the two, if there is one, as a broken connection does.

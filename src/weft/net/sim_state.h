@@ -50,7 +50,11 @@ struct SimLink {
   std::array<SimDirection, 2> direction;
   std::array<TransportStats, 2> stats;
   std::array<std::uint8_t, 32> exporter{};
+  LinkPath path = LinkPath::kDirect;
+  // Who introduced or relays; kNobody on the direct path.
+  std::uint32_t via = kNobody;
 
+  static constexpr std::uint32_t kNobody = UINT32_MAX;
   int end_of(std::uint32_t machine) const { return ends[0] == machine ? 0 : 1; }
 };
 
@@ -64,6 +68,7 @@ struct SimMachine {
   // Counts starts; events of an earlier life are dropped.
   std::uint64_t life = 0;
   double slowness = 1;
+  SimNat nat = SimNat::kNone;
   std::set<std::uint32_t> dialing;
   std::vector<std::function<void()>> held;
   std::function<void()> alarm_body;
@@ -111,7 +116,10 @@ struct SimNetwork::Impl {
   void arrive_dial(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint);
   void dial_failed(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint, Status why,
                    TimePoint when);
-  void link_up(std::uint32_t from, std::uint32_t to);
+  // Through the routers of either: introduces the two, or relays.
+  void reach(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint);
+  std::uint32_t helper_of(std::uint32_t a, std::uint32_t b) const;
+  void link_up(std::uint32_t from, std::uint32_t to, LinkPath path, std::uint32_t via);
   // The link between the two if `machine`'s end of it is up; null otherwise.
   std::shared_ptr<SimLink> up_link(std::uint32_t machine, const PeerId& peer) const;
   std::shared_ptr<SimLink> current(std::uint32_t a, std::uint32_t b) const;
@@ -128,6 +136,15 @@ struct SimNetwork::Impl {
   void close(std::uint32_t machine, const PeerId& peer, const Status& why);
   void cancel_bulk(std::uint32_t machine, const PeerId& to);
   void set_blocked(std::uint32_t from, std::uint32_t to, bool value);
+  void block_direction(const std::shared_ptr<SimLink>& link, int from_end, const SimPair& leg,
+                       std::uint64_t number);
+  void release_held(const std::shared_ptr<SimLink>& link, int from_end);
+  // Whether frames of that direction are held up, on a leg of it or all the way.
+  bool held_up(const SimLink& link, int from_end) const;
+  Duration link_delay(const SimLink& link, int from_end);
+  // Calls body(link, end) for each direction that passes from one machine to the other.
+  void for_directions(std::uint32_t from, std::uint32_t to,
+                      const std::function<void(const std::shared_ptr<SimLink>&, int)>& body);
 
   SimNetworkOptions options;
   Rng rng;
@@ -144,6 +161,8 @@ struct SimNetwork::Impl {
   // Blocked directions, each with the number of the block() that made it.
   std::map<SimPair, std::uint64_t> blocks;
   std::uint64_t next_block = 0;
+  // There has been a relayed link.
+  bool any_relayed = false;
 };
 
 }  // namespace weft

@@ -38,7 +38,7 @@ asio::ip::address ip_of(const SocketAddress& address) {
   return endpoint.address();
 }
 
-bool is_nearby(asio::ip::address address) {
+bool is_nearby_ip(asio::ip::address address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped()) {
     address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
   }
@@ -96,13 +96,25 @@ Result<Socket> listen_on(const SocketAddress& address) {
       ::listen(socket.get(), kBacklog) != 0) {
     return system_status(errno);
   }
+  // Only now, so that no other process shares the port: begin_connect() may dial from it.
+  if (family != AF_UNIX) set_option(socket.get(), SOL_SOCKET, SO_REUSEPORT, 1);
   return socket;
 }
 
-Result<Socket> begin_connect(const SocketAddress& address) {
+static Status bind_local(int socket, int family, std::uint16_t port) {
+  set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+  set_option(socket, SOL_SOCKET, SO_REUSEPORT, 1);
+  const asio::ip::tcp::endpoint any(family == AF_INET6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4(),
+                                    port);
+  const bool bound = ::bind(socket, any.data(), static_cast<socklen_t>(any.size())) == 0;
+  return bound ? Status() : system_status(errno);
+}
+
+Result<Socket> begin_connect(const SocketAddress& address, std::uint16_t local_port) {
   const int family = address.protocol().family();
   Socket socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return system_status(errno);
+  if (local_port != 0) WEFT_TRY(bind_local(socket.get(), family, local_port));
   if (::connect(socket.get(), address.data(), static_cast<socklen_t>(address.size())) != 0 &&
       errno != EINPROGRESS) {
     return system_status(errno);
@@ -143,7 +155,26 @@ std::string address_text(const SocketAddress& address) {
   if (address.protocol().family() == AF_UNIX) return "unix";
   asio::ip::tcp::endpoint endpoint;
   std::memcpy(endpoint.data(), address.data(), std::min(address.size(), endpoint.capacity()));
-  return to_string(HostPort{ip_of(address).to_string(), endpoint.port()});
+  asio::ip::address ip = ip_of(address);
+  if (ip.is_v6() && ip.to_v6().is_v4_mapped()) {
+    ip = asio::ip::make_address_v4(asio::ip::v4_mapped, ip.to_v6());
+  }
+  return to_string(HostPort{ip.to_string(), endpoint.port()});
+}
+
+Result<SocketAddress> numeric_address(const std::string& endpoint) {
+  WEFT_TRY_ASSIGN(const HostPort parsed, parse_host_port(endpoint));
+  asio::error_code error;
+  const asio::ip::address ip = asio::ip::make_address(parsed.host, error);
+  if (error || parsed.port == 0 || ip.is_unspecified() || ip.is_multicast()) {
+    return invalid_argument(
+        fmt::format("endpoint: expected the address of a machine, got \"{}\"", endpoint));
+  }
+  return SocketAddress(asio::ip::tcp::endpoint(ip, parsed.port));
+}
+
+bool is_nearby(const SocketAddress& address) {
+  return address.protocol().family() == AF_UNIX || is_nearby_ip(ip_of(address));
 }
 
 void prepare_tcp(int socket, Duration dead_after) {
@@ -158,7 +189,7 @@ void prepare_tcp(int socket, Duration dead_after) {
   auto size = static_cast<socklen_t>(remote.capacity());
   if (::getpeername(socket, remote.data(), &size) != 0) return;
   remote.resize(size);
-  if (!is_nearby(ip_of(remote))) return;
+  if (!is_nearby_ip(ip_of(remote))) return;
   for (const std::string_view name : {"cubic", "reno"}) {
     if (::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(),
                      static_cast<socklen_t>(name.size())) == 0) {

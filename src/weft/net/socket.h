@@ -37,16 +37,22 @@ struct HostPort {
 Result<HostPort> parse_host_port(const std::string& text);
 std::string to_string(const HostPort& endpoint);
 
-// A non-blocking socket, bound and listening.
+// A non-blocking socket, bound and listening; nobody else may listen there.
 Result<Socket> listen_on(const SocketAddress& address);
-// A non-blocking socket whose connect() has begun; it is writable when that has ended.
-Result<Socket> begin_connect(const SocketAddress& address);
+// A non-blocking socket whose connect() has begun; it is writable when that has ended. With a
+// `local_port` it comes from there, even if this process listens on it.
+Result<Socket> begin_connect(const SocketAddress& address, std::uint16_t local_port = 0);
 // How it ended.
 Status connect_outcome(int socket);
 // Invalid when nobody is waiting; non-blocking.
 Result<Socket> accept_from(int listening);
 Result<SocketAddress> local_address(int socket);
 std::string address_text(const SocketAddress& address);
+// "host:port" with a host in digits; kInvalidArgument for names, port 0 and addresses that no
+// single machine has.
+Result<SocketAddress> numeric_address(const std::string& endpoint);
+// On this machine or a private network of its own.
+bool is_nearby(const SocketAddress& address);
 Status system_status(int error);
 
 // For a TCP connection: no delay, keep-alive, and an end after `dead_after` without an

@@ -6,8 +6,10 @@
 #include <asio/ip/tcp.hpp>
 #include <fmt/format.h>
 
+#include "weft/base/log.h"
 #include "weft/net/link_transport.h"
 #include "weft/net/loop_impl.h"
+#include "weft/net/port_map.h"
 #include "weft/net/socket.h"
 #include "weft/net/tls_stream.h"
 
@@ -51,6 +53,7 @@ class TcpMedium : public Medium {
     prepare_tcp(socket, dead_after_);
     return {};
   }
+  bool reaches_far() const override { return true; }
 
  private:
   tcp::resolver resolver_;
@@ -93,6 +96,21 @@ std::vector<std::string> advertised(const ListenOptions& options, const tcp::end
   return {to_string(HostPort{bound.address().to_string(), bound.port()})};
 }
 
+// The bulk lane's port of its own. Nobody is told of it; without it bulk connections come from any
+// port, and hole punching fails where routers translate those.
+void listen_for_bulk(LinkTransport& transport, tcp::endpoint control) {
+  const std::uint16_t control_port = control.port();
+  control.port(0);
+  Result<Socket> socket = listen_on(control);
+  if (!socket.ok()) return;
+  const Result<SocketAddress> address = local_address(socket->get());
+  if (!address.ok()) return;
+  tcp::endpoint bulk;
+  std::memcpy(bulk.data(), address->data(), address->size());
+  transport.set_lane_ports({control_port, bulk.port()});
+  transport.listen(std::move(socket).value());
+}
+
 Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop, const PeerId& self,
                                                   std::unique_ptr<Medium> medium,
                                                   const ListenOptions& options) {
@@ -104,12 +122,26 @@ Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop, const PeerId&
   tcp::endpoint bound;
   std::memcpy(bound.data(), address.data(), address.size());
   bound.resize(address.size());
-  const LinkOptions link_options{
+  LinkOptions link_options{
       options.handshake_timeout, options.handshakes_max,       options.links_max,
-      options.low_water_bytes,   options.bulk_queue_bytes_max, options.control_queue_bytes_max};
+      options.low_water_bytes,   options.bulk_queue_bytes_max, options.control_queue_bytes_max,
+      options.handshakes};
+  link_options.punch_timeout = options.punch_timeout;
+  link_options.relays = options.relays;
+  link_options.relayed_connections_max = options.relayed_connections_max;
+  link_options.relay_bytes_per_second = options.relay_bytes_per_second;
   auto transport = std::make_unique<LinkTransport>(loop, self, link_options, std::move(medium),
                                                    advertised(options, bound));
   transport->listen(std::move(socket).value());
+  if (!bound.address().is_loopback()) listen_for_bulk(*transport, bound);
+  if (options.map_port) {
+    Result<std::unique_ptr<PortMap>> mapped = PortMap::open(bound.port());
+    if (mapped.ok()) {
+      transport->take_port_map(std::move(mapped).value());
+    } else {
+      log(LogLevel::kWarning, "the router opens no port: {}", mapped.status().message());
+    }
+  }
   return std::unique_ptr<Transport>(std::move(transport));
 }
 

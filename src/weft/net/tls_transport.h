@@ -7,9 +7,10 @@
 //
 // Connections without a hello are bounded in number and in time. When two peers dial each other at
 // once exactly one link stays. A peer that vanishes is noticed when its connection closes, at the
-// latest after `dead_after` without an acknowledgement. No handler call happens inside a call to
-// the transport. send() is kUnavailable too when the bulk queue is full; a control queue that
-// overflows ends the link.
+// latest after `dead_after` without an acknowledgement. A peer whose addresses do not answer is
+// reached through a third one that is linked to both (docs/reach.md). No handler call happens
+// inside a call to the transport. send() is kUnavailable too when the bulk queue is full; a control
+// queue that overflows ends the link.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "weft/net/event_loop.h"
+#include "weft/net/handshake_gate.h"
 #include "weft/net/identity.h"
 #include "weft/net/transport.h"
 
@@ -35,6 +37,8 @@ struct ListenOptions {
   Duration handshake_timeout = std::chrono::seconds(10);
   // Inbound connections that have not proved a key yet; more are closed at once.
   std::size_t handshakes_max = 128;
+  // How many may begin in a while.
+  HandshakeLimits handshakes{};
   // Links of any origin; further inbound ones are refused.
   std::size_t links_max = 512;
   // Data that nobody acknowledges for so long ends the link.
@@ -42,6 +46,16 @@ struct ListenOptions {
   std::size_t low_water_bytes = 512 * 1024;
   std::size_t bulk_queue_bytes_max = std::size_t{1} << 30;
   std::size_t control_queue_bytes_max = std::size_t{64} << 20;
+  // How long both sides of a punched connection try before a relay is asked for.
+  Duration punch_timeout = std::chrono::seconds(1);
+  // Ask this network's router to open the port (port_map.h): takes a few seconds, and failing to is
+  // no fault. Its address is told to others first.
+  bool map_port = false;
+  // Whether this peer relays for others that cannot reach each other (it sees their ciphertext),
+  // how many connections at once (a link has two), and how many bytes a second in all.
+  bool relays = true;
+  std::size_t relayed_connections_max = 64;
+  double relay_bytes_per_second = 64e6;
 };
 
 // Splits "host:port" or "[v6]:port" into `options`' host and port.

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/base/bytes.h"
@@ -41,7 +42,7 @@ struct FrameView {
   ByteSpan body;
 };
 
-// Where a peer may be reached: "host:port" each, tried in order.
+// Where a peer may be reached: "host:port" each, tried in order, a little apart.
 struct PeerAddress {
   PeerId id;
   std::vector<std::string> endpoints;
@@ -55,6 +56,15 @@ struct TransportStats {
   double rtt_seconds = 0;
 };
 
+// How the two ends of a link found each other.
+enum class LinkPath : std::uint8_t {
+  kDirect,   // one dialled an address of the other
+  kMapped,   // the same, through a port that the other's router was asked to open
+  kPunched,  // both dialled at once, told by a third peer
+  kRelayed,  // through a third peer, which sees ciphertext
+};
+std::string_view to_string(LinkPath path);
+
 struct LinkInfo {
   PeerId peer;
   // True where the other side dialled us.
@@ -62,6 +72,11 @@ struct LinkInfo {
   // Secret that only the two ends of this link can compute (TLS exporter); proofs are bound to it.
   std::array<std::uint8_t, 32> exporter{};
   std::string remote_endpoint;
+  LinkPath path = LinkPath::kDirect;
+  // Short name of the peer that introduced or relays; empty for the other paths.
+  std::string via = {};
+  // Why this path and no shorter one, for people.
+  std::string why = {};
 };
 
 class TransportHandler {

@@ -1,0 +1,33 @@
+// PortMap: a listening port that the router of this network was asked to open, by UPnP or NAT-PMP.
+//
+// Both protocols are spoken by libraries that are optional (CMake finds miniupnpc and libnatpmp);
+// without them open() says so. A thread of its own renews the lease; the end of the object gives
+// the port back.
+// Threads: open() blocks its caller for a few seconds at most; all else any thread, one at a time.
+// Fails: kUnavailable with what each protocol said.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+
+namespace weft {
+
+class PortMap {
+ public:
+  // Asks for `port` (TCP) under the same number, or any.
+  static Result<std::unique_ptr<PortMap>> open(std::uint16_t port);
+  virtual ~PortMap() = default;
+  // "host:port" that peers outside may dial.
+  virtual const std::string& endpoint() const = 0;
+  // "UPnP" or "NAT-PMP".
+  virtual const std::string& method() const = 0;
+};
+
+// Which of the two this program was built with, for people: "UPnP, NAT-PMP", or "neither".
+std::string port_map_methods();
+
+}  // namespace weft

@@ -1,0 +1,211 @@
+// Three transports on one loop: two that cannot dial each other, and one that both are linked to.
+#include "weft/net/reach.h"
+
+#include <array>
+
+#include <asio/ip/tcp.hpp>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "weft/net/event_loop.h"
+#include "weft/net/tls_transport.h"
+#include "weft/net/transport_contract.h"
+
+namespace weft {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Duration kLimit = std::chrono::seconds(20);
+constexpr std::uint8_t kData = 0x30;
+constexpr std::size_t kAsker = 0;
+constexpr std::size_t kOther = 1;
+constexpr std::size_t kThird = 2;
+
+class ReachTest : public ::testing::Test {
+ protected:
+  void open(bool relays = true) {
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+      ListenOptions options;
+      options.host = "127.0.0.1";
+      options.punch_timeout = milliseconds(200);
+      options.relays = relays;
+      peers_[i] = make_tls_transport(loop_, identities_[i], options).value();
+      peers_[i]->set_handler(handlers_[i]);
+    }
+  }
+  const PeerId& id(std::size_t peer) const { return identities_[peer].id(); }
+  void link(std::size_t from, std::size_t to) {
+    peers_[from]->connect({id(to), peers_[to]->endpoints()});
+    ASSERT_TRUE(loop_.run_until(
+        [&] { return peers_[from]->linked(id(to)) && peers_[to]->linked(id(from)); }, kLimit));
+  }
+  // The asker knows only an address where nobody listens.
+  void ask() { peers_[kAsker]->connect({id(kOther), {"127.0.0.1:1"}}); }
+  bool both_linked() const {
+    return peers_[kAsker]->linked(id(kOther)) && peers_[kOther]->linked(id(kAsker));
+  }
+  void exchange() {
+    const Bytes body(300'000, 42);
+    for (const auto& [from, to] : {std::pair(kAsker, kOther), std::pair(kOther, kAsker)}) {
+      for (const Lane lane : {Lane::kControl, Lane::kBulk}) {
+        ASSERT_TRUE(peers_[from]->send(id(to), lane, {kData, {1, 2}, SharedBytes(body)}).ok());
+      }
+      RecordingHandler& handler = handlers_[to];
+      ASSERT_TRUE(loop_.run_until([&] { return handler.frames.size() == 2; }, kLimit));
+      EXPECT_EQ(handler.frames[0].body, body);
+      EXPECT_EQ(handler.frames[1].body, body);
+    }
+  }
+
+  EventLoop loop_;
+  std::array<Identity, 3> identities_{Identity::generate(), Identity::generate(),
+                                      Identity::generate()};
+  std::array<RecordingHandler, 3> handlers_;
+  std::array<std::unique_ptr<Transport>, 3> peers_;
+};
+
+TEST_F(ReachTest, ThePeersSeenByTheThirdArePunched) {
+  open();
+  // It dialled both, so what it sees of them are the ports that they listen on.
+  link(kThird, kAsker);
+  link(kThird, kOther);
+  ask();
+  ASSERT_TRUE(loop_.run_until([&] { return both_linked(); }, kLimit));
+  const LinkInfo& info = handlers_[kAsker].ups.back();
+  EXPECT_EQ(info.path, LinkPath::kPunched);
+  EXPECT_EQ(info.via, id(kThird).short_name());
+  EXPECT_NE(info.why.find("127.0.0.1:1"), std::string::npos) << info.why;
+  EXPECT_EQ(handlers_[kOther].ups.back().path, LinkPath::kPunched);
+  EXPECT_EQ(handlers_[kOther].ups.back().exporter, info.exporter);
+  exchange();
+}
+
+TEST_F(ReachTest, WithoutAnOpenPortTheThirdRelaysAndReadsNothing) {
+  open();
+  link(kAsker, kThird);
+  link(kOther, kThird);
+  ask();
+  ASSERT_TRUE(loop_.run_until([&] { return both_linked(); }, kLimit));
+  const LinkInfo& info = handlers_[kAsker].ups.back();
+  EXPECT_EQ(info.path, LinkPath::kRelayed);
+  EXPECT_EQ(info.via, id(kThird).short_name());
+  EXPECT_FALSE(info.inbound);
+  EXPECT_EQ(handlers_[kOther].ups.back().path, LinkPath::kRelayed);
+  EXPECT_TRUE(handlers_[kOther].ups.back().inbound);
+  // The secret is the two ends' own, so nobody stands between them.
+  EXPECT_EQ(handlers_[kOther].ups.back().exporter, info.exporter);
+  exchange();
+  // The link ends with the relay.
+  peers_[kThird].reset();
+  EXPECT_TRUE(loop_.run_until([&] { return !peers_[kAsker]->linked(id(kOther)); }, kLimit));
+}
+
+TEST_F(ReachTest, BothMayAskAtOnce) {
+  open();
+  link(kAsker, kThird);
+  link(kOther, kThird);
+  ask();
+  peers_[kOther]->connect({id(kAsker), {"127.0.0.1:1"}});
+  ASSERT_TRUE(loop_.run_until([&] { return both_linked(); }, kLimit));
+  exchange();
+}
+
+TEST_F(ReachTest, ADialFailsWithAReasonWhenNobodyRelays) {
+  open(false);
+  link(kAsker, kThird);
+  link(kOther, kThird);
+  ask();
+  ASSERT_TRUE(loop_.run_until([&] { return !handlers_[kAsker].downs.empty(); }, kLimit));
+  EXPECT_EQ(handlers_[kAsker].downs[0].peer, id(kOther));
+  EXPECT_NE(handlers_[kAsker].downs[0].why.message().find("does not relay"), std::string::npos)
+      << handlers_[kAsker].downs[0].why.message();
+  EXPECT_TRUE(peers_[kAsker]->linked(id(kThird)));
+}
+
+TEST_F(ReachTest, AnIntroducerThatIsNotLinkedToTheOtherSaysSo) {
+  open();
+  link(kAsker, kThird);
+  ask();
+  ASSERT_TRUE(loop_.run_until([&] { return !handlers_[kAsker].downs.empty(); }, kLimit));
+  EXPECT_NE(handlers_[kAsker].downs[0].why.message().find("not linked to that peer"),
+            std::string::npos)
+      << handlers_[kAsker].downs[0].why.message();
+}
+
+TEST_F(ReachTest, TheFirstAddressThatAnswersWinsTheRace) {
+  open();
+  // The first address takes the connection and never says a word.
+  const asio::ip::tcp::endpoint any(asio::ip::make_address("127.0.0.1"), 0);
+  const Socket deaf = listen_on(any).value();
+  const std::string silent = address_text(local_address(deaf.get()).value());
+  const TimePoint begin = loop_.now();
+  peers_[kAsker]->connect({id(kOther), {silent, peers_[kOther]->endpoints()[0]}});
+  ASSERT_TRUE(loop_.run_until([&] { return both_linked(); }, kLimit));
+  // One after the other would take the handshake's ten seconds.
+  EXPECT_LT(loop_.now() - begin, std::chrono::seconds(9));
+  EXPECT_EQ(handlers_[kAsker].ups.back().path, LinkPath::kDirect);
+}
+
+TEST_F(ReachTest, PeersMeetOverIpv6) {
+  ListenOptions options;
+  options.host = "::1";
+  options.punch_timeout = milliseconds(200);
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    Result<std::unique_ptr<Transport>> made = make_tls_transport(loop_, identities_[i], options);
+    if (!made.ok()) GTEST_SKIP() << "no IPv6 here: " << made.status().message();
+    peers_[i] = std::move(made).value();
+    peers_[i]->set_handler(handlers_[i]);
+  }
+  link(kAsker, kThird);
+  link(kOther, kThird);
+  // One family's address is dead; the other one's answers, or the third peer relays.
+  peers_[kAsker]->connect({id(kOther), {"127.0.0.1:1", "[::1]:1"}});
+  ASSERT_TRUE(loop_.run_until([&] { return both_linked(); }, kLimit));
+  EXPECT_EQ(handlers_[kAsker].ups.back().path, LinkPath::kRelayed);
+  exchange();
+}
+
+TEST_F(ReachTest, AskingInVainEndsEachTime) {
+  open();
+  link(kAsker, kThird);
+  for (int i = 0; i < 40; ++i) {
+    const std::size_t before = handlers_[kAsker].downs.size();
+    peers_[kAsker]->connect({Identity::generate().id(), {"127.0.0.1:1"}});
+    ASSERT_TRUE(loop_.run_until([&] { return handlers_[kAsker].downs.size() > before; }, kLimit));
+  }
+  EXPECT_TRUE(peers_[kAsker]->linked(id(kThird)));
+}
+
+// --- Strangers at the relay.
+
+Socket dialled(const std::string& endpoint) {
+  return begin_connect(numeric_address(endpoint).value()).value();
+}
+
+TEST_F(ReachTest, PrefacesThatNobodyExpectsAreRefused) {
+  open();
+  const std::array<Bytes, 3> openings = {
+      PrefaceMessage{PrefaceKind::kRelay, {1}, {}, 0, false}.encode(),
+      PrefaceMessage{PrefaceKind::kPunch, {}, {2}, 0, false}.encode(),
+      Bytes(kPrefaceBytes, kPrefaceFirstByte)};
+  const std::array<std::string, 3> reasons = {"token", "nobody here asked", "preface.magic"};
+  for (std::size_t i = 0; i < openings.size(); ++i) {
+    const std::size_t before = handlers_[kThird].refusals.size();
+    const Socket stranger = dialled(peers_[kThird]->endpoints()[0]);
+    ASSERT_TRUE(loop_.run_until(
+        [&] {
+          return ::send(stranger.get(), openings[i].data(), openings[i].size(), MSG_NOSIGNAL) > 0;
+        },
+        kLimit));
+    ASSERT_TRUE(
+        loop_.run_until([&] { return handlers_[kThird].refusals.size() > before; }, kLimit));
+    const std::string why = handlers_[kThird].refusals.back().message();
+    EXPECT_NE(why.find(reasons[i]), std::string::npos) << why;
+  }
+}
+
+}  // namespace
+
+}  // namespace weft
