@@ -38,6 +38,8 @@ CLI::App* add_run(CLI::App& app, weft::RunRequest& request) {
       ->check(CLI::Range(1, 64));
   run->add_option("--listen", request.listen, "HOST:PORT for other peers; port 0: any free one")
       ->capture_default_str();
+  run->add_flag("--map-port", request.map_port,
+                "Ask the router of this network to open the port (UPnP, NAT-PMP)");
   run->add_option("--steps", request.steps, "Optimizer steps; the same as --set run.steps=N");
   run->add_option("--threads", request.threads, "Compute threads; default: this machine's share")
       ->check(CLI::Range(1, 1024));
@@ -55,6 +57,8 @@ CLI::App* add_join(CLI::App& app, weft::JoinRequest& request) {
   join->add_option("ticket", request.ticket, "The line that `weft run` printed")->required();
   join->add_option("--listen", request.listen, "HOST:PORT for other peers; port 0: any free one")
       ->capture_default_str();
+  join->add_flag("--map-port", request.map_port,
+                 "Ask the router of this network to open the port (UPnP, NAT-PMP)");
   join->add_option("--out", request.out, "Folder for events, summary, checkpoints and the key");
   join->add_option("--threads", request.threads, "Compute threads; default: all cores")
       ->check(CLI::Range(1, 1024));

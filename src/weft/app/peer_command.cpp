@@ -68,10 +68,12 @@ Status open_output(Session& session, const std::string& out, const std::string& 
   return {};
 }
 
-Result<PeerSettings> peer_settings(const Session& session, const std::string& listen) {
+Result<PeerSettings> peer_settings(const Session& session, const std::string& listen,
+                                   bool map_port) {
   PeerSettings settings;
   WEFT_TRY_ASSIGN(settings.identity, Identity::load_or_create(session.out->identity_path()));
   settings.listen = listen;
+  settings.map_port = map_port;
   settings.incarnation = static_cast<std::uint64_t>(session.clock.unix_time_s());
   return settings;
 }
@@ -175,7 +177,8 @@ Result<std::int64_t> resume_or_begin(Session& session, bool resume) {
 
 Status found_group(Session& session, const RunRequest& request, std::int64_t step) {
   const Trainer& trainer = *session.trainer;
-  WEFT_TRY_ASSIGN(const PeerSettings settings, peer_settings(session, request.listen));
+  WEFT_TRY_ASSIGN(const PeerSettings settings,
+                  peer_settings(session, request.listen, request.map_port));
   SwarmOptions options = swarm_options(trainer.recipe(), trainer.layout(), settings);
   Hash256 nonce{};
   random_bytes(nonce);
@@ -213,7 +216,8 @@ Status prepare_join(Session& session, const JoinRequest& request) {
   WEFT_TRY_ASSIGN(const Ticket ticket, parse_ticket(request.ticket));
   WEFT_TRY(check_expiry(ticket, session.clock.unix_time_s()));
   WEFT_TRY(open_output(session, request.out, "weft-runs/joined", request.json));
-  WEFT_TRY_ASSIGN(const PeerSettings settings, peer_settings(session, request.listen));
+  WEFT_TRY_ASSIGN(const PeerSettings settings,
+                  peer_settings(session, request.listen, request.map_port));
   const Result<std::string> text =
       Swarm::fetch_recipe(ticket, settings.identity, kFetchRecipeLimit);
   if (!text.ok()) {

@@ -25,6 +25,8 @@ struct RunRequest {
   std::vector<std::string> settings;
   bool resume = false;
   bool json = false;
+  // Ask the router of this network to open the port.
+  bool map_port = false;
 };
 
 struct JoinRequest {
@@ -33,6 +35,7 @@ struct JoinRequest {
   std::string listen = "0.0.0.0:0";
   std::optional<int> threads;
   bool json = false;
+  bool map_port = false;
 };
 
 // `started`: when the process began.

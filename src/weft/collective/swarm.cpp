@@ -23,6 +23,7 @@ static Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop,
                                                          const SwarmOptions& options) {
   WEFT_TRY_ASSIGN(ListenOptions listen, parse_listen(options.listen));
   listen.advertise = options.advertise;
+  listen.map_port = options.map_port;
   if (options.transport == "tls") return make_tls_transport(loop, options.identity, listen);
   if (options.transport == "tcp") return make_tcp_transport(loop, options.identity.id(), listen);
   return invalid_argument(

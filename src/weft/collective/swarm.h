@@ -51,6 +51,8 @@ struct SwarmOptions {
   std::string listen = "0.0.0.0:0";
   // Told to others instead of the addresses found from `listen`: "host:port" each.
   std::vector<std::string> advertise;
+  // Ask this network's router to open the port, by UPnP or NAT-PMP.
+  bool map_port = false;
   // "tls", or "tcp" (no encryption, ids are believed: trusted hosts only).
   std::string transport = "tls";
   // Given to joiners; its hash is membership.recipe_hash.

@@ -108,6 +108,9 @@ void SwarmCore::leave() {
 // --- Events of the transport.
 
 void SwarmCore::on_link_up(const LinkInfo& link) {
+  SwarmEvent& up = event(SwarmEventKind::kLinkUp, link.why);
+  up.peer = link.peer;
+  up.link = {std::string(to_string(link.path)), link.via, link.remote_endpoint, link.inbound};
   membership_.on_link_up(link, now());
   rounds_.on_link_up(link.peer);
   if (at_end() && view().contains(link.peer)) {

@@ -198,6 +198,8 @@ std::string_view to_string(SwarmEventKind kind) {
       return "join_refused";
     case SwarmEventKind::kLinkRefused:
       return "link_refused";
+    case SwarmEventKind::kLinkUp:
+      return "link_up";
     case SwarmEventKind::kStateMismatch:
       return "state_mismatch";
     case SwarmEventKind::kJoinerSyncing:

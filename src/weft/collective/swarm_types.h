@@ -61,6 +61,7 @@ enum class SwarmEventKind : std::uint8_t {
   kQuorumBack,     //
   kJoinRefused,    // peer, text = why (at the member), or this peer's own refusal
   kLinkRefused,    // peer, text = why
+  kLinkUp,         // peer, link = how it was reached, text = why that way
   kStateMismatch,  // round, peer = who differs, text names the tensor
   kJoinerSyncing,  // peer, round = of the snapshot
   kStateReceived,  // at the joiner: round, seconds it took, bytes
@@ -70,6 +71,14 @@ enum class SwarmEventKind : std::uint8_t {
 };
 std::string_view to_string(SwarmEventKind kind);
 
+// How a link came about; see LinkInfo.
+struct LinkNews {
+  std::string path;
+  std::string via;
+  std::string endpoint;
+  bool inbound = false;
+};
+
 struct SwarmEvent {
   SwarmEventKind kind{};
   PeerId peer;
@@ -78,6 +87,7 @@ struct SwarmEvent {
   double seconds = 0;
   std::uint64_t bytes = 0;
   std::vector<PeerId> peers;
+  LinkNews link;
   // The whole sentence for people, with its reason and numbers.
   std::string text;
 };

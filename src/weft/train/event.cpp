@@ -75,6 +75,11 @@ std::string describe_group(const Event& event) {
   }
   if (event.kind == "quorum_back") return fmt::format("quorum is back ({}): going on", reason);
   if (event.kind == "join_refused") return fmt::format("refused {}: {}", peer, reason);
+  if (event.kind == "link_up" && event.text("path") != "direct") {
+    const std::string via = event.text("via");
+    return fmt::format("peer {} is linked: {}{}{} ({})", peer, event.text("path"),
+                       via.empty() ? "" : " by peer ", via, reason);
+  }
   if (event.kind == "link_refused") {
     return fmt::format("closed the connection of {}: {}", peer, reason);
   }

@@ -99,6 +99,14 @@ constexpr EventFieldDoc kRefused[] = {
     {"reason", "text", "Why."},
     {"text", "text", "The whole sentence for people."},
 };
+constexpr EventFieldDoc kLinkUp[] = {
+    {"peer", "text", "Short name of the peer at the other end."},
+    {"path", "text", "direct, mapped (a port opened by a router), punched or relayed."},
+    {"via", "text", "Short name of the peer that introduced or relays; empty for others."},
+    {"endpoint", "text", "Where the connection goes to, or comes from."},
+    {"inbound", "flag", "Whether the other peer dialled."},
+    {"reason", "text", "Why this path and no shorter one."},
+};
 constexpr EventFieldDoc kMismatch[] = {
     {"round", "integer", "The round after which the states differ."},
     {"peer", "text", "Short name of the member whose state differs."},
@@ -173,6 +181,7 @@ constexpr EventKindDoc kKinds[] = {
     {"quorum_lost", "More than half of the group is out of reach.", kQuorumLost},
     {"quorum_back", "Enough members are in reach again.", kQuorumBack},
     {"join_refused", "Somebody asked to join and was refused.", kRefused},
+    {"link_up", "A connection to another peer stands.", kLinkUp},
     {"link_refused", "A connection was refused or broke the protocol.", kRefused},
     {"state_mismatch", "Two members hold different states.", kMismatch},
     {"checkpoint", "The state was written to disk.", kCheckpoint},

@@ -93,6 +93,13 @@ std::optional<Event> event_of(const SwarmEvent& event, const GroupNews& news) {
       return peer_event("join_refused", event).with("reason", event.text);
     case SwarmEventKind::kLinkRefused:
       return peer_event("link_refused", event).with("reason", event.text);
+    case SwarmEventKind::kLinkUp:
+      return peer_event("link_up", event)
+          .with("path", event.link.path)
+          .with("via", event.link.via)
+          .with("endpoint", event.link.endpoint)
+          .with("inbound", event.link.inbound)
+          .with("reason", event.text);
     case SwarmEventKind::kStateMismatch:
       return peer_event("state_mismatch", event)
           .with("round", event.round.value())

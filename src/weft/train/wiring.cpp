@@ -257,6 +257,7 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   SwarmOptions options;
   options.identity = settings.identity;
   options.listen = settings.listen;
+  options.map_port = settings.map_port;
   options.recipe_text = canonical_text(recipe);
   options.vector_elements_max = layout.num_elements() + kMetricsElements;
   options.segment_bytes = static_cast<std::size_t>(group.segment_bytes);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "weft/base/status.h"
 #include "weft/collective/swarm.h"
@@ -35,6 +36,7 @@ Round last_round(const Recipe& recipe);
 struct PeerSettings {
   Identity identity = Identity::generate();
   std::string listen = "0.0.0.0:0";
+  bool map_port = false;
   // Larger than in any earlier life of this identity.
   std::uint64_t incarnation = 1;
 };
