@@ -1,6 +1,7 @@
 #include "weft/peer/admission.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace weft {
 namespace {
@@ -9,13 +10,20 @@ JoinRefusedMessage refusal(RefusalCode code, std::string reason) {
   return {code, 0, std::move(reason)};
 }
 
+// From `then` to `now`, `then` <= `now`; the sender chose `then`, and the difference may not fit.
+std::int64_t seconds_since(std::int64_t then, std::int64_t now) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return then < 0 && now > kMost + then ? kMost : now - then;
+}
+
 std::optional<JoinRefusedMessage> refuse_invitation(const RunFacts& facts, const JoinProof& proof,
                                                     ProofPurpose purpose, const ProofLink& link,
                                                     std::int64_t now_unix_s) {
   if (now_unix_s >= proof.expiry_unix_s) {
-    return refusal(RefusalCode::kExpired, "the ticket expired " +
-                                              std::to_string(now_unix_s - proof.expiry_unix_s) +
-                                              " s ago; ask a member for a new one");
+    return refusal(RefusalCode::kExpired,
+                   "the ticket expired " +
+                       std::to_string(seconds_since(proof.expiry_unix_s, now_unix_s)) +
+                       " s ago; ask a member for a new one");
   }
   if (!check_proof(proof, facts.invitation_key, purpose, link)) {
     return refusal(RefusalCode::kBadProof,

@@ -1,5 +1,7 @@
 #include "weft/peer/admission.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,6 +59,15 @@ TEST_F(AdmissionTest, ExpiredTicket) {
   EXPECT_EQ(refused(request(), kNow + 60), RefusalCode::kExpired);
   EXPECT_EQ(refused(request(), kNow + 75), RefusalCode::kExpired);
   EXPECT_THAT(reason, HasSubstr("15 s ago"));
+}
+
+TEST_F(AdmissionTest, AnExpiryBeforeTheBeginningOfTimeIsOnlyExpired) {
+  ticket.expiry_unix_s = std::numeric_limits<std::int64_t>::min();
+  EXPECT_EQ(refused(request()), RefusalCode::kExpired);
+  EXPECT_THAT(reason, HasSubstr("9223372036854775807 s ago"));
+  ticket.expiry_unix_s = -1;
+  EXPECT_EQ(refused(request()), RefusalCode::kExpired);
+  EXPECT_THAT(reason, HasSubstr("1700000001 s ago"));
 }
 
 TEST_F(AdmissionTest, ExpiryMovedByTheHolder) {
