@@ -35,6 +35,9 @@ inline constexpr std::uint8_t kRemoved = 0x18;
 inline constexpr std::uint8_t kOutside = 0x19;
 inline constexpr std::uint8_t kLeaving = 0x1a;
 inline constexpr std::uint8_t kJoiner = 0x1b;
+// Branches (wire/branch_message.h).
+inline constexpr std::uint8_t kBranch = 0x1e;
+inline constexpr std::uint8_t kStanding = 0x1f;
 // Who may take part (wire/admission_message.h).
 inline constexpr std::uint8_t kAccusation = 0x1c;
 inline constexpr std::uint8_t kRevocation = 0x1d;
@@ -54,6 +57,14 @@ inline constexpr std::uint8_t kDone = 0x32;
 inline constexpr std::uint8_t kFinished = 0x33;
 inline constexpr std::uint8_t kStateHash = 0x34;
 inline constexpr std::uint8_t kProgress = 0x35;
+// Collectives that are not rounds (wire/group_message.h).
+inline constexpr std::uint8_t kGroupSegment = 0x36;
+inline constexpr std::uint8_t kGroupReady = 0x37;
+inline constexpr std::uint8_t kGroupDone = 0x38;
+inline constexpr std::uint8_t kLastGroupType = 0x3f;
+// Lines between members (wire/line_message.h).
+inline constexpr std::uint8_t kLineReport = 0x40;
+inline constexpr std::uint8_t kProbe = 0x41;
 inline constexpr std::uint8_t kLastCollectiveType = 0x4f;
 
 // State transfer (wire/state_message.h).
@@ -65,6 +76,7 @@ inline constexpr std::uint8_t kBlockMissing = 0x54;
 inline constexpr std::uint8_t kResultRequest = 0x55;
 inline constexpr std::uint8_t kResult = 0x56;
 inline constexpr std::uint8_t kResultMissing = 0x57;
+inline constexpr std::uint8_t kHeldState = 0x58;
 inline constexpr std::uint8_t kLastStateType = 0x6f;
 
 }  // namespace weft::frame_type

@@ -1,0 +1,81 @@
+// Line messages: what members tell each other about the lines between them, and how they try one.
+//
+//   line   := from:u16 rate:u16 delay:u16       (ranks; LineCode each)
+//   row    := reporter:u16 sequence:u64 age:u16 lines:several line      (age in seconds)
+//   report := view:ViewId rows:several row      (kLineReport, control)
+//   probe  := view:ViewId sequence:u32 index:u8 count:u8
+//             (kProbe, bulk; body = bytes of no meaning, at most kProbeBodyBytesMax)
+//
+// A row is what its reporter receives: rate and delay of the lines from others to it. Rows are
+// handed on by whoever has them; ranks are those of the view that the message names.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "weft/base/bytes.h"
+#include "weft/base/status.h"
+#include "weft/wire/ids.h"
+#include "weft/wire/membership_message.h"
+
+namespace weft {
+
+// With these bounds a report stays below 256 KiB.
+inline constexpr std::uint32_t kLineRowsMax = 64;
+inline constexpr std::uint32_t kProbeFramesMax = 32;
+inline constexpr std::size_t kProbeBodyBytesMax = 64 * 1024;
+
+// A positive quantity in 16 bits: 1024 times its logarithm to the base 2, at least 1. 0: not known.
+class LineCode {
+ public:
+  constexpr LineCode() = default;
+  constexpr explicit LineCode(std::uint16_t code) : code_(code) {}
+  // Below 2^(1/1024) it is taken for that, from 2^64 on for just below.
+  static LineCode of(double value);
+  // 0 where it is not known.
+  double value() const;
+  bool known() const { return code_ != 0; }
+  std::uint16_t code() const { return code_; }
+  friend bool operator==(const LineCode&, const LineCode&) = default;
+
+ private:
+  std::uint16_t code_ = 0;
+};
+
+struct LineEntry {
+  std::uint16_t from = 0;
+  // Bytes a second; microseconds one way.
+  LineCode rate;
+  LineCode delay;
+  friend bool operator==(const LineEntry&, const LineEntry&) = default;
+};
+
+struct LineRow {
+  std::uint16_t reporter = 0;
+  // Of two rows of one reporter the later one counts.
+  std::uint64_t sequence = 0;
+  std::uint16_t age_s = 0;
+  // By rank, ascending; none of the reporter itself.
+  std::vector<LineEntry> lines;
+  friend bool operator==(const LineRow&, const LineRow&) = default;
+};
+
+struct LineReportMessage {
+  ViewId view;
+  std::vector<LineRow> rows;
+  Bytes encode() const;
+  static Result<LineReportMessage> decode(ByteSpan bytes);
+};
+
+// One frame of a burst; the receiver measures how fast the latter half of it comes.
+struct ProbeHead {
+  ViewId view;
+  std::uint32_t sequence = 0;
+  std::uint8_t index = 0;
+  std::uint8_t count = 0;
+  Bytes encode() const;
+  static Result<ProbeHead> decode(ByteSpan bytes);
+};
+
+}  // namespace weft
