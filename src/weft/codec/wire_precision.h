@@ -1,0 +1,58 @@
+// WirePrecision: in how many bits f32 values travel, and the two ways between values and bytes.
+//
+//   f32   4 bytes a value, little-endian
+//   bf16  2 bytes: the upper half, rounded to nearest, ties to even
+//   f16   2 bytes: IEEE binary16, rounded likewise; finite values beyond 65504 become +-65504
+//   int8  blocks of kInt8Block values: an f32 scale, then a signed byte each; value = byte * scale,
+//         scale = largest magnitude / 127. A block with a NaN or an infinity decodes to NaN, so a
+//         run that diverges shows everywhere.
+//
+// Decoding gives the same bits on every processor; so whoever decodes the same bytes holds the
+// same values.
+//
+// Error feedback: what rounding drops is kept by who rounded and added to what it rounds next at
+// the same place. Over many rounds the sums then lose nothing but a delay.
+// IMPLEMENTATION: F. Seide et al., "1-bit stochastic gradient descent", INTERSPEECH 2014 (the
+// residual), S. P. Karimireddy et al., "Error feedback fixes SignSGD", ICML 2019. We keep residuals
+// at each hop of a collective, where partial sums are rounded, not only at the source.
+//
+// Where it stands: collective encodes segments with it. Threads: free functions, any thread.
+// Fails: never; sizes are the caller's to check (encoded_bytes), wrong ones are a bug.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "weft/base/bytes.h"
+#include "weft/base/status.h"
+
+namespace weft {
+
+enum class WirePrecision : std::uint8_t { kF32 = 0, kBf16 = 1, kF16 = 2, kInt8 = 3 };
+
+inline constexpr std::size_t kInt8Block = 128;
+
+// "f32", "bf16", "f16", "int8".
+std::string_view to_string(WirePrecision precision);
+// kInvalidArgument for another word.
+Result<WirePrecision> parse_wire_precision(std::string_view text);
+
+// How many bytes so many values take.
+std::size_t encoded_bytes(WirePrecision precision, std::size_t elements);
+// About how many values fill so many bytes: a multiple of the block, at least one block.
+std::size_t elements_in(WirePrecision precision, std::size_t bytes);
+
+// REQUIRES: out.size() == encoded_bytes(precision, values.size()); no overlap.
+void encode(WirePrecision precision, std::span<const float> values, MutableByteSpan out);
+// REQUIRES: bytes.size() == encoded_bytes(precision, out.size()); no overlap. Any bytes will do.
+void decode(WirePrecision precision, ByteSpan bytes, std::span<float> out);
+
+// Encodes values + residual. Then `values` are what the bytes decode to, and `residual` is what
+// rounding dropped (0 where that is no finite number). An empty `residual` keeps nothing.
+// REQUIRES: residual is empty or as long as values.
+void encode_keeping(WirePrecision precision, std::span<float> values, MutableByteSpan out,
+                    std::span<float> residual);
+
+}  // namespace weft
