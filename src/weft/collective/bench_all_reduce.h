@@ -26,6 +26,9 @@ struct AllReduceBenchOptions {
   // That count; two more go before. 0: as many as take a few seconds.
   int repetitions = 0;
   std::int64_t segment_bytes = 256 * 1024;
+  // See collective.h.
+  std::string wire = "f32";
+  std::string algorithm = "auto";
 
   // Set: run this rank only, here; the others are started elsewhere with the same options and meet
   // this one in `meeting_folder`, which was empty before.
@@ -41,10 +44,12 @@ struct AllReduceBenchResult {
   int peers = 0;
   std::int64_t bytes = 0;
   std::string transport;
+  std::string wire;
+  std::string algorithm;
   int repetitions = 0;
   double median_seconds = 0;
   double min_seconds = 0;
-  // 2 (n-1)/n bytes / median: what each link must carry, whatever the algorithm.
+  // 2 (n-1)/n bytes / median: what each link must carry as f32, whatever the algorithm.
   double bus_bandwidth_gb_per_s = 0;
 };
 

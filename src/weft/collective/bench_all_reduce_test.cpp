@@ -25,6 +25,24 @@ TEST(BenchAllReduce, MeasuresEveryTransportAndChecksTheSum) {
   }
 }
 
+TEST(BenchAllReduce, MeasuresEveryWayAndPrecision) {
+  for (const char* algorithm : {"ring", "butterfly"}) {
+    for (const char* wire : {"f32", "bf16", "int8"}) {
+      AllReduceBenchOptions options;
+      options.peers = 3;
+      options.bytes = 400'000;
+      options.transport = "shm";
+      options.repetitions = 2;
+      options.wire = wire;
+      options.algorithm = algorithm;
+      options.limit = std::chrono::seconds(60);
+      const Result<AllReduceBenchResult> result = bench_all_reduce(options);
+      ASSERT_TRUE(result.ok()) << algorithm << ", " << wire << ": " << result.status().to_string();
+      EXPECT_EQ(result->wire, wire);
+    }
+  }
+}
+
 TEST(BenchAllReduce, RefusesWhatMakesNoSense) {
   const auto code = [](auto change) {
     AllReduceBenchOptions options;
@@ -36,6 +54,8 @@ TEST(BenchAllReduce, RefusesWhatMakesNoSense) {
   EXPECT_EQ(code([](auto& options) { options.bytes = 0; }), Code::kInvalidArgument);
   EXPECT_EQ(code([](auto& options) { options.segment_bytes = 1 << 21; }), Code::kInvalidArgument);
   EXPECT_EQ(code([](auto& options) { options.rank = 4; }), Code::kInvalidArgument);
+  EXPECT_EQ(code([](auto& options) { options.wire = "f64"; }), Code::kInvalidArgument);
+  EXPECT_EQ(code([](auto& options) { options.algorithm = "star"; }), Code::kInvalidArgument);
   EXPECT_EQ(code([](auto& options) {
               options.peers = 1;
               options.bytes = 64;

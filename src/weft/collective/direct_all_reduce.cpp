@@ -5,14 +5,15 @@
 
 #include <fmt/format.h>
 
-#include "weft/collective/ring_all_reduce.h"
+#include "weft/collective/collective_form.h"
 
 namespace weft {
 
-DirectAllReduce::DirectAllReduce(const AllReduceOptions& options, std::int64_t elements,
-                                 AllReduceSink& sink, std::shared_ptr<FloatBuffer> buffer)
+DirectAllReduce::DirectAllReduce(const CollectiveOptions& options, std::int64_t elements,
+                                 CollectiveSink& sink, std::shared_ptr<FloatBuffer> buffer)
     : options_(options),
       elements_(elements),
+      form_(form_of(options, Algorithm::kDirect)),
       sink_(sink),
       result_(buffer ? std::move(buffer) : std::make_shared<FloatBuffer>(elements)),
       input_(elements),
@@ -39,11 +40,7 @@ void DirectAllReduce::contribute(std::int64_t offset, std::span<const float> val
 
 Status DirectAllReduce::check(Rank from, ByteSpan head_bytes, std::size_t body_bytes) const {
   WEFT_TRY_ASSIGN(const SegmentHead head, SegmentHead::decode(head_bytes));
-  if (head.elements != static_cast<std::uint64_t>(elements_)) {
-    return invalid_argument(fmt::format(
-        "all-reduce of round {}: the vector of rank {} has {} elements, this member's has {}",
-        head.id.round.value(), from.value(), head.elements, elements_));
-  }
+  WEFT_TRY(check_head(head, from, elements_, form_));
   const bool known = from.value() >= 0 && from.value() < options_.size && from != options_.rank;
   if (!known || head.op != CollectiveOp::kDirect || head.segment != 0) {
     return corrupt(fmt::format("direct all-reduce: operation {} segment {} from rank {}",
@@ -99,7 +96,7 @@ void DirectAllReduce::pump() {
     Peer& to = peer(Rank(rank));
     if (Rank(rank) == options_.rank || !to.open || to.sent) continue;
     to.sent = true;
-    const SegmentHead head{options_.id, CollectiveOp::kDirect,
+    const SegmentHead head{options_.id, CollectiveOp::kDirect, form_,
                            static_cast<std::uint64_t>(elements_), 0};
     SharedBytes body;
     if (input) body = SharedBytes(input, as_bytes(std::span<const float>(input->span())));
@@ -137,17 +134,6 @@ Rank DirectAllReduce::waits_for() const {
     if (!peer(Rank(rank)).received) return Rank(rank);
   }
   return options_.rank;
-}
-
-std::unique_ptr<AllReduce> make_all_reduce(const AllReduceOptions& options, std::int64_t elements,
-                                           AllReduceSink& sink,
-                                           std::shared_ptr<FloatBuffer> buffer) {
-  WEFT_CHECK(elements >= 0 && options.size > 0);
-  const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(float);
-  if (options.size > 1 && bytes <= std::min(options.direct_bytes_max, kFrameBodyBytesMax)) {
-    return std::make_unique<DirectAllReduce>(options, elements, sink, std::move(buffer));
-  }
-  return std::make_unique<RingAllReduce>(options, elements, sink, std::move(buffer));
 }
 
 }  // namespace weft

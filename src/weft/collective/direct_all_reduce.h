@@ -7,14 +7,14 @@
 #include <memory>
 #include <vector>
 
-#include "weft/collective/all_reduce.h"
+#include "weft/collective/collective.h"
 #include "weft/collective/input_pieces.h"
 
 namespace weft {
 
-class DirectAllReduce final : public AllReduce {
+class DirectAllReduce final : public Collective {
  public:
-  DirectAllReduce(const AllReduceOptions& options, std::int64_t elements, AllReduceSink& sink,
+  DirectAllReduce(const CollectiveOptions& options, std::int64_t elements, CollectiveSink& sink,
                   std::shared_ptr<FloatBuffer> buffer);
 
   void contribute(std::int64_t offset, std::span<const float> values) override;
@@ -24,6 +24,7 @@ class DirectAllReduce final : public AllReduce {
   void on_link_down(Rank to) override;
   Status resume(Rank to, ByteSpan received) override;
   Bytes received_map(Rank from) const override;
+  std::size_t map_size() const override { return 1; }
   bool contributed() const override { return input_.whole(); }
   bool complete() const override { return complete_; }
   bool sent_all() const override;
@@ -46,9 +47,10 @@ class DirectAllReduce final : public AllReduce {
   void pump();
   void finish_if_whole();
 
-  const AllReduceOptions options_;
+  const CollectiveOptions options_;
   const std::int64_t elements_;
-  AllReduceSink& sink_;
+  const std::uint8_t form_;
+  CollectiveSink& sink_;
   std::shared_ptr<FloatBuffer> result_;
   InputPieces input_;
   std::vector<Peer> peers_;

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "weft/base/check.h"
-#include "weft/collective/all_reduce.h"
+#include "weft/collective/collective.h"
 
 namespace weft {
 

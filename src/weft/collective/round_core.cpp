@@ -27,8 +27,10 @@ Status RoundCore::on_view(const View& view, TimePoint now) {
     }
   }
   view_ = view;
+  residual_.reset();
   self_ = view.rank_of(options_.self);
   frozen_ = false;
+  given_ = Round();
   last_done_.reset();
   peers_.assign(view.members.size(), {});
   for (const auto& [id, ready] : std::exchange(early_, {})) {
@@ -48,6 +50,7 @@ Status RoundCore::on_view(const View& view, TimePoint now) {
 void RoundCore::leave_view(TimePoint now) {
   cancel(aborted("this peer is no member of the view"), now);
   view_ = {};
+  residual_.reset();
   peers_.clear();
   held_.reset();
   last_done_.reset();
@@ -73,6 +76,7 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
   options.rank = self_;
   options.size = view_.size();
   options.start_open = false;
+  options.residual = residual(elements - std::min(elements, options.exact_elements));
   attempt_.emplace();
   attempt_->id = id;
   attempt_->begun = now;
@@ -83,11 +87,25 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
     if (rank == self_) continue;
     send_ready(rank);
     // A length that differs shows when the data comes; a bad map is its sender's own loss.
-    if (const Status status = resume(rank); !status.ok() && attempt_) {
-      return end_attempt(status, now);
+    const Status status = resume(rank);
+    if (status.ok()) continue;
+    if (!differs(status, now).ok()) {
+      peer(rank).ready.reset();
+      stalls_.push_back({id_of(rank), StallKind::kDiffers, id.round, {}});
     }
+    if (!attempt_) return;
   }
   settle(now);
+}
+
+std::shared_ptr<FloatBuffer> RoundCore::residual(std::int64_t rounded) {
+  const bool rounds = options_.all_reduce.precision != WirePrecision::kF32 && view_.size() > 1;
+  if (!rounds || rounded == 0) return nullptr;
+  if (!residual_ || static_cast<std::int64_t>(residual_->span().size()) != rounded) {
+    residual_ = std::make_shared<FloatBuffer>(rounded);
+    std::ranges::fill(residual_->span(), 0.0F);
+  }
+  return residual_;
 }
 
 std::shared_ptr<FloatBuffer> RoundCore::take_buffer(std::int64_t elements) {
@@ -138,6 +156,7 @@ void RoundCore::end_attempt(Status status, TimePoint now) {
   RoundOutcome outcome;
   outcome.round = attempt_->id.round;
   outcome.took = now - attempt_->begun;
+  if (attempt_->core->contributed()) given_ = attempt_->id.round;
   if (status.ok()) {
     outcome.hash = attempt_->hash;
     outcome.values = attempt_->core->result();
@@ -291,11 +310,7 @@ Status RoundCore::on_segment(Rank from, const FrameView& frame, TimePoint now) {
     return corrupt(fmt::format("data of round {} that was not asked for", head.id.round.value()));
   }
   const Status status = attempt_->core->on_frame(from, frame);
-  if (status.code() == Code::kInvalidArgument) {
-    end_attempt(status, now);
-    return {};
-  }
-  WEFT_TRY(status);
+  if (!status.ok()) return differs(status, now);
   attempt_->progress = now;
   attempt_->asked.reset();
   settle(now);
@@ -324,12 +339,17 @@ Status RoundCore::on_ready(Rank from, const ReadyMessage& message, TimePoint now
   peer(from).ready = message;
   if (!attempt_) return {};
   const Status status = resume(from);
-  if (status.code() == Code::kInvalidArgument) {
-    end_attempt(status, now);
-    return {};
-  }
-  WEFT_TRY(status);
+  if (!status.ok()) return differs(status, now);
   settle(now);
+  return {};
+}
+
+// A member whose vector or way differs. All of a view have one recipe and one layout, so among more
+// than two it is that member which misbehaves; two are told in words.
+Status RoundCore::differs(const Status& status, TimePoint now) {
+  if (status.code() != Code::kInvalidArgument) return status;
+  if (view_.size() > 2) return corrupt(status.message());
+  end_attempt(status, now);
   return {};
 }
 
@@ -350,7 +370,7 @@ Status RoundCore::on_done(Rank from, const DoneMessage& message, TimePoint now) 
   if (message.id.view != view_.id || message.id.round < peer(from).done) return {};
   const Round round = message.id.round;
   // Nobody can be done with a round to which this member has not given all its input.
-  const bool possible = round <= committed_ ||
+  const bool possible = round <= committed_ || round <= given_ ||
                         (attempt_ && round == attempt_->id.round && attempt_->core->contributed());
   if (!possible) {
     return corrupt(fmt::format("done with round {} that cannot be", round.value()));
@@ -449,10 +469,11 @@ RoundStatus RoundCore::status(const RoundStatus& held) const {
   return held;
 }
 
-bool RoundCore::begun_elsewhere(Round round) const {
-  return std::ranges::any_of(peers_, [&](const Peer& each) {
-    return each.ready && each.ready->id.view == view_.id && each.ready->id.round == round;
-  });
+std::optional<std::uint64_t> RoundCore::elements_elsewhere(Round round) const {
+  for (const Peer& each : peers_) {
+    if (each.ready && each.ready->id == CollectiveId{view_.id, round}) return each.ready->elements;
+  }
+  return std::nullopt;
 }
 
 std::vector<Stall> RoundCore::take_stalls() { return std::exchange(stalls_, {}); }

@@ -32,7 +32,7 @@ namespace weft {
 
 struct RoundCoreOptions {
   PeerId self;
-  // `id`, `rank`, `size` and `start_open` are set for each round.
+  // `id`, `rank`, `size`, `start_open` and `residual` are set for each round.
   AllReduceOptions all_reduce;
   // A member that owes data and gives no answer for so long is reported.
   Duration stall_timeout = std::chrono::seconds(20);
@@ -106,7 +106,9 @@ class RoundCore final : private AllReduceSink {
   Round committed() const { return committed_; }
   bool open() const { return attempt_.has_value(); }
   // A member of this view has begun `round`.
-  bool begun_elsewhere(Round round) const;
+  bool begun_elsewhere(Round round) const { return elements_elsewhere(round).has_value(); }
+  // And with so many elements.
+  std::optional<std::uint64_t> elements_elsewhere(Round round) const;
   std::vector<Stall> take_stalls();
 
  private:
@@ -141,6 +143,7 @@ class RoundCore final : private AllReduceSink {
   Status on_segment(Rank from, const FrameView& frame, TimePoint now);
   void answer_progress(Rank from, const ProgressMessage& query);
   Status resume(Rank to);
+  Status differs(const Status& status, TimePoint now);
   void send_ready(Rank to);
   void send_done(Rank to);
   void send_control(Rank to, std::uint8_t type, Bytes head);
@@ -149,6 +152,8 @@ class RoundCore final : private AllReduceSink {
   bool all_done();
   void end_attempt(Status status, TimePoint now);
   std::shared_ptr<FloatBuffer> take_buffer(std::int64_t elements);
+  // What roundings have dropped, for a vector of which so many elements are rounded.
+  std::shared_ptr<FloatBuffer> residual(std::int64_t rounded);
   PeerId owes() const;
 
   Rank rank_of(const PeerId& peer) const { return view_.rank_of(peer); }
@@ -163,6 +168,9 @@ class RoundCore final : private AllReduceSink {
   Rank self_;
   bool frozen_ = false;
   Round committed_;
+  // The last round of this view to which this member gave all its input and that has ended here,
+  // perhaps without its result: the others may be done with it all the same.
+  Round given_;
   std::vector<Peer> peers_;
   // Of a later view than ours: its sender was told of it before us. One a peer.
   std::map<PeerId, ReadyMessage> early_;
@@ -176,6 +184,9 @@ class RoundCore final : private AllReduceSink {
   std::vector<Stall> stalls_;
   // Whose body is being written to which round's buffer: kept until the frame or the link ends.
   std::map<PeerId, std::shared_ptr<AllReduce>> receiving_;
+  // See residual(). A round that is run again meets a new view, which begins without: what was
+  // dropped in the last round before a change of view is lost, once.
+  std::shared_ptr<FloatBuffer> residual_;
   // Result buffers for reuse; one is free when nobody else holds it.
   std::vector<std::shared_ptr<FloatBuffer>> buffers_;
 };

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/collective/collective_form.h"
 #include "weft/wire/frame_type.h"
 
 namespace weft {
@@ -65,8 +66,9 @@ class RoundCoreTest : public testing::Test {
     return give(frame_type::kReady, ReadyMessage{id(round), elements, {}}.encode());
   }
   Status data(std::uint64_t round) {
-    return give(frame_type::kSegment, SegmentHead{id(round), CollectiveOp::kDirect, 4, 0}.encode(),
-                theirs_);
+    const std::uint8_t form = form_of({}, Algorithm::kDirect);
+    const SegmentHead head{id(round), CollectiveOp::kDirect, form, 4, 0};
+    return give(frame_type::kSegment, head.encode(), theirs_);
   }
   Status done(std::uint64_t round) {
     return give(frame_type::kDone, DoneMessage{id(round), sum_hash()}.encode());
@@ -162,6 +164,16 @@ TEST_F(RoundCoreTest, WhatWasSaidStandsWhenTheRoundIsGivenUp) {
   EXPECT_EQ(core_.status({}).done, Round(1));
 }
 
+// A member that hears the others again after it has given the round up, having lost the quorum.
+TEST_F(RoundCoreTest, OthersMayBeDoneWithARoundThatWasGivenUpHere) {
+  begin(1);
+  core_.on_freeze();
+  core_.release(aborted("the quorum is lost"), now_);
+  EXPECT_TRUE(ready(1).ok());
+  EXPECT_TRUE(done(1).ok());
+  EXPECT_EQ(done(2).code(), Code::kCorrupt) << "of that they have no input";
+}
+
 TEST_F(RoundCoreTest, CommittedAboveTheNewBaseIsAnError) {
   begin(1);
   ASSERT_TRUE(ready(1).ok());
@@ -209,6 +221,33 @@ TEST_F(RoundCoreTest, AnotherLengthIsSaid) {
   ASSERT_TRUE(outcome.has_value());
   EXPECT_EQ(outcome->status.code(), Code::kInvalidArgument);
   EXPECT_THAT(outcome->status.message(), testing::HasSubstr("5 elements"));
+}
+
+TEST_F(RoundCoreTest, OfThreeNoneEndsTheRoundOfTheOthersByAnotherLengthOrWay) {
+  const View three = make_view(6, {1, 2, 3}, 0);
+  ASSERT_TRUE(core_.on_view(three, now_).ok());
+  const CollectiveId round{three.id, Round(1)};
+  core_.begin(round, 4, now_);
+  core_.contribute(0, mine_, now_);
+  EXPECT_EQ(give(frame_type::kReady, ReadyMessage{round, 5, {}}.encode()).code(), Code::kCorrupt);
+  ASSERT_TRUE(give(frame_type::kReady, ReadyMessage{round, 4, {}}.encode()).ok());
+  const std::uint8_t ring = form_of({}, Algorithm::kRing);
+  const SegmentHead head{round, CollectiveOp::kReduce, ring, 4, 0};
+  EXPECT_EQ(give(frame_type::kSegment, head.encode(), theirs_).code(), Code::kCorrupt);
+  EXPECT_TRUE(core_.open());
+}
+
+TEST_F(RoundCoreTest, OfThreeAnotherLengthSaidBeforeTheRoundIsReported) {
+  const View three = make_view(6, {1, 2, 3}, 0);
+  ASSERT_TRUE(core_.on_view(three, now_).ok());
+  const CollectiveId round{three.id, Round(1)};
+  ASSERT_TRUE(give(frame_type::kReady, ReadyMessage{round, 5, {}}.encode()).ok());
+  core_.begin(round, 4, now_);
+  const std::vector<Stall> stalls = core_.take_stalls();
+  ASSERT_EQ(stalls.size(), 1U);
+  EXPECT_EQ(stalls[0].kind, StallKind::kDiffers);
+  EXPECT_EQ(stalls[0].peer, peer_id(2));
+  EXPECT_TRUE(core_.open());
 }
 
 TEST_F(RoundCoreTest, DoneComesAgainWithALinkThatCameBack) {

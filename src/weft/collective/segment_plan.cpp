@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/base/check.h"
+#include "weft/collective/collective.h"
 
 namespace weft {
 
@@ -18,7 +19,7 @@ static void cut_chunk(std::int64_t begin, std::int64_t end, Rank owner, std::int
   const std::int64_t step =
       std::min(limit, ceil_div(ceil_div(end - begin, count), kGrain) * kGrain);
   for (std::int64_t at = begin; at < end; at += step) {
-    out.push_back({at, std::min(step, end - at), owner});
+    out.push_back({at, std::min(step, end - at), owner, WirePrecision::kF32});
   }
 }
 
@@ -36,6 +37,52 @@ std::vector<Segment> plan_segments(std::int64_t elements, const SegmentPlanOptio
                 Rank(rank), options.segment_elements, segments);
     }
   }
+  return segments;
+}
+
+// The part [begin, begin + count) of the vector in one precision, appended.
+static void plan_part(const CollectiveOptions& options, std::int64_t begin, std::int64_t count,
+                      WirePrecision precision, std::vector<Segment>& out) {
+  const auto floats = [](std::size_t bytes) {
+    return std::max<std::int64_t>(kGrain, static_cast<std::int64_t>(bytes / sizeof(float)));
+  };
+  SegmentPlanOptions plan{options.size, floats(options.bucket_bytes),
+                          floats(options.segment_bytes)};
+  if (precision != WirePrecision::kF32) {
+    plan.segment_elements =
+        static_cast<std::int64_t>(elements_in(precision, options.segment_bytes));
+  }
+  for (Segment segment : plan_segments(count, plan)) {
+    segment.offset += begin;
+    segment.precision = precision;
+    out.push_back(segment);
+  }
+}
+
+std::vector<Segment> plan_collective(const CollectiveOptions& options, std::int64_t elements) {
+  std::vector<Segment> segments;
+  // Alone nothing travels.
+  const WirePrecision precision = options.size == 1 ? WirePrecision::kF32 : options.precision;
+  if (options.kind == CollectiveKind::kAllReduce || options.kind == CollectiveKind::kBarrier) {
+    const std::int64_t exact = std::clamp<std::int64_t>(options.exact_elements, 0, elements);
+    plan_part(options, 0, elements - exact, precision, segments);
+    plan_part(options, elements - exact, exact, WirePrecision::kF32, segments);
+    return segments;
+  }
+  const auto limit = static_cast<std::int64_t>(
+      precision == WirePrecision::kF32
+          ? std::max<std::size_t>(kGrain, options.segment_bytes / sizeof(float))
+          : elements_in(precision, options.segment_bytes));
+  if (options.kind == CollectiveKind::kBroadcast || options.kind == CollectiveKind::kReduce) {
+    cut_chunk(0, elements, options.root, limit, segments);
+  } else {
+    WEFT_CHECK(elements % options.size == 0);
+    const std::int64_t part = elements / options.size;
+    for (int rank = 0; rank < options.size; ++rank) {
+      cut_chunk(rank * part, (rank + 1) * part, Rank(rank), limit, segments);
+    }
+  }
+  for (Segment& segment : segments) segment.precision = precision;
   return segments;
 }
 

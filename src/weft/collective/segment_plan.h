@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "weft/codec/wire_precision.h"
 #include "weft/wire/ids.h"
 
 namespace weft {
@@ -18,6 +19,7 @@ struct Segment {
   std::int64_t offset = 0;
   std::int64_t elements = 0;
   Rank owner;
+  WirePrecision precision = WirePrecision::kF32;
 };
 
 struct SegmentPlanOptions {
@@ -28,5 +30,10 @@ struct SegmentPlanOptions {
 
 // In the order of their offsets; none is empty.
 std::vector<Segment> plan_segments(std::int64_t elements, const SegmentPlanOptions& options);
+
+struct CollectiveOptions;
+// As the kind asks: chunks of buckets for an all-reduce, part r for rank r where the parts are the
+// members', everything for the root of a broadcast or reduce.
+std::vector<Segment> plan_collective(const CollectiveOptions& options, std::int64_t elements);
 
 }  // namespace weft

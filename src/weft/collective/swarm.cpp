@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -45,6 +46,8 @@ static SwarmCoreOptions core_options(const SwarmOptions& options, const Transpor
   core.rounds.all_reduce.segment_bytes = options.segment_bytes;
   core.rounds.all_reduce.bucket_bytes = options.bucket_bytes;
   core.rounds.all_reduce.direct_bytes_max = options.direct_bytes_max;
+  core.rounds.all_reduce.precision = options.wire;
+  core.rounds.all_reduce.exact_elements = options.exact_elements;
   core.rounds.stall_timeout = options.stall_timeout;
   core.fetch.elements_max = static_cast<std::uint64_t>(options.vector_elements_max);
   core.result_log_bytes_max = options.result_log_bytes_max;
@@ -90,6 +93,8 @@ class Swarm::Impl final : private TransportHandler {
   SwarmStatus status();
   std::vector<SwarmEvent> take_events();
   const PeerId& self() const { return options_.identity.id(); }
+  void begin_group(const ViewId& view, GroupCall call,
+                   std::function<void(const GroupOutcome&)> ended);
 
  private:
   using Command = std::function<void()>;
@@ -134,6 +139,7 @@ class Swarm::Impl final : private TransportHandler {
   TimePoint timer_at_ = TimePoint::max();
   TimerId timer_;
   bool ended_ = false;
+  std::map<std::uint64_t, std::function<void(const GroupOutcome&)>> group_calls_;
 
   // The training thread's.
   bool requested_ = false;
@@ -285,6 +291,13 @@ SwarmStatus Swarm::Impl::status() {
   });
 }
 
+void Swarm::Impl::begin_group(const ViewId& view, GroupCall call,
+                              std::function<void(const GroupOutcome&)> ended) {
+  submit([this, view, call = std::move(call), ended = std::move(ended)]() mutable {
+    group_calls_[core_->begin_group(view, std::move(call))] = std::move(ended);
+  });
+}
+
 std::vector<SwarmEvent> Swarm::Impl::take_events() {
   return box_.with([](Box& box) { return std::exchange(box.events, {}); });
 }
@@ -313,6 +326,10 @@ void Swarm::Impl::deliver() {
       }
       box.left = core_->left();
     });
+  }
+  for (const GroupOutcome& group : core_->take_group_outcomes()) {
+    const auto call = group_calls_.extract(group.call);
+    if (!call.empty()) call.mapped()(group);
   }
   arm_timer();
 }
@@ -423,5 +440,9 @@ Ticket Swarm::ticket(Duration valid_for) { return impl_->ticket(valid_for); }
 SwarmStatus Swarm::status() { return impl_->status(); }
 std::vector<SwarmEvent> Swarm::take_events() { return impl_->take_events(); }
 const PeerId& Swarm::self() const { return impl_->self(); }
+void Swarm::begin_group(const ViewId& view, GroupCall call,
+                        std::function<void(const GroupOutcome&)> ended) {
+  impl_->begin_group(view, std::move(call), std::move(ended));
+}
 
 }  // namespace weft

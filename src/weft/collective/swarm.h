@@ -29,6 +29,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,6 +38,8 @@
 #include "weft/base/bytes.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
+#include "weft/codec/wire_precision.h"
+#include "weft/collective/group_core.h"
 #include "weft/collective/swarm_types.h"
 #include "weft/net/identity.h"
 #include "weft/peer/membership.h"
@@ -64,6 +67,10 @@ struct SwarmOptions {
   std::size_t bucket_bytes = 4 * 1024 * 1024;
   // At most this total is exchanged directly instead of round the ring.
   std::size_t direct_bytes_max = 32 * 1024;
+  // How the vector travels, but for its last `exact_elements`, which always go as f32. With less
+  // than f32 each member keeps what its roundings drop and adds it in the next round.
+  WirePrecision wire = WirePrecision::kF32;
+  std::int64_t exact_elements = 0;
   // Results of past rounds kept for members that catch up; the last two are always kept.
   std::uint64_t result_log_bytes_max = std::uint64_t{256} << 20;
   Round last_round;
@@ -117,6 +124,10 @@ class Swarm {
   SwarmStatus status();
   std::vector<SwarmEvent> take_events();
   const PeerId& self() const;
+  // Begins a collective beside the rounds; `ended` is called on the loop thread, once. What the
+  // call borrows must live until then. Any thread; swarm_engine.h is the convenient form.
+  void begin_group(const ViewId& view, GroupCall call,
+                   std::function<void(const GroupOutcome&)> ended);
 
  private:
   std::unique_ptr<Impl> impl_;

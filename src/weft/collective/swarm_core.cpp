@@ -17,6 +17,18 @@ static constexpr Duration kCaughtUpWait = std::chrono::milliseconds(100);
 // A member that lags asks again if nothing has come for so long.
 static constexpr Duration kFetchRetry = std::chrono::seconds(1);
 
+// Segments and line as in rounds; precision is the caller's choice.
+static GroupCoreOptions group_options(const RoundCoreOptions& rounds) {
+  GroupCoreOptions options;
+  options.self = rounds.self;
+  options.collective.segment_bytes = rounds.all_reduce.segment_bytes;
+  options.collective.bucket_bytes = rounds.all_reduce.bucket_bytes;
+  options.collective.direct_bytes_max = rounds.all_reduce.direct_bytes_max;
+  options.collective.queue_bytes_max = rounds.all_reduce.queue_bytes_max;
+  options.collective.line = rounds.all_reduce.line;
+  return options;
+}
+
 SwarmCore::SwarmCore(SwarmCoreOptions options, Transport& transport, const Clock& clock, Rng rng)
     : options_(std::move(options)),
       transport_(transport),
@@ -26,6 +38,7 @@ SwarmCore::SwarmCore(SwarmCoreOptions options, Transport& transport, const Clock
       server_({}, log_, *this),
       fetch_(options_.fetch, *this),
       rounds_(options_.rounds, *this),
+      group_(group_options(options_.rounds), *this),
       comparison_(options_.membership.self),
       membership_(options_.membership, *this, Rng(rng_.next_u64())) {}
 
@@ -94,6 +107,10 @@ void SwarmCore::publish_state(Round round, Bytes state) {
   settle();
 }
 
+std::uint64_t SwarmCore::begin_group(const ViewId& view, GroupCall call) {
+  return group_.begin(view, std::move(call), now());
+}
+
 void SwarmCore::leave() {
   rounds_.cancel(aborted("this peer leaves"), now());
   const bool alone = view().size() <= 1 || !is_member();
@@ -113,6 +130,7 @@ void SwarmCore::on_link_up(const LinkInfo& link) {
   up.link = {std::string(to_string(link.path)), link.via, link.remote_endpoint, link.inbound};
   membership_.on_link_up(link, now());
   rounds_.on_link_up(link.peer);
+  group_.on_link_up(link.peer);
   if (at_end() && view().contains(link.peer)) {
     send(link.peer, {frame_type::kFinished, FinishedMessage{trainer_round_}.encode(), {}});
   }
@@ -121,6 +139,7 @@ void SwarmCore::on_link_up(const LinkInfo& link) {
 
 void SwarmCore::on_link_down(const PeerId& peer, const Status& why) {
   rounds_.on_link_down(peer);
+  group_.on_link_down(peer);
   server_.on_link_down(peer);
   fetch_.on_link_down(peer, now());
   membership_.on_link_down(peer, why, now());
@@ -145,8 +164,12 @@ void SwarmCore::on_frame(const PeerId& from, Lane /*lane*/, const FrameView& fra
 Status SwarmCore::on_collective_frame(const PeerId& from, const FrameView& frame) {
   // A member of a view that we have not heard of yet says Ready perhaps; it may be unknown here.
   const bool from_member = is_member() && view().contains(from);
-  if (!from_member && frame.type != frame_type::kReady) return {};
+  const bool ready = frame.type == frame_type::kReady || frame.type == frame_type::kGroupReady;
+  if (!from_member && !ready) return {};
   membership_.heard(from, now());
+  if (frame.type >= frame_type::kGroupSegment && frame.type <= frame_type::kLastGroupType) {
+    return group_.on_frame(from, frame);
+  }
   switch (frame.type) {
     case frame_type::kFinished: {
       WEFT_TRY_ASSIGN(const FinishedMessage message, FinishedMessage::decode(frame.head));
@@ -184,6 +207,7 @@ Status SwarmCore::on_state_frame(const PeerId& from, const FrameView& frame) {
 void SwarmCore::on_writable(const PeerId& peer, Lane lane) {
   if (lane != Lane::kBulk) return;
   rounds_.on_writable(peer);
+  group_.on_writable(peer);
   server_.on_writable(peer);
 }
 
@@ -204,6 +228,7 @@ void SwarmCore::on_refused(const std::string& remote_endpoint, const Status& why
 MutableByteSpan SwarmCore::body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
                                             std::size_t body_bytes) {
   if (type == frame_type::kSegment) return rounds_.body_destination(from, head, body_bytes);
+  if (type == frame_type::kGroupSegment) return group_.body_destination(from, head, body_bytes);
   if (type != frame_type::kBlock && type != frame_type::kResult) return {};
   if (std::ranges::count(sources_, from) == 0) return {};
   return fetch_.body_destination(from, type, head, body_bytes);
@@ -212,13 +237,15 @@ MutableByteSpan SwarmCore::body_destination(const PeerId& from, std::uint8_t typ
 void SwarmCore::on_timer() {
   membership_.on_timer(now());
   rounds_.on_timer(now());
+  group_.on_timer(now());
   fetch_.on_timer(now());
   settle();
 }
 
 TimePoint SwarmCore::next_deadline() const {
   TimePoint next =
-      std::min({membership_.next_deadline(), rounds_.next_deadline(), fetch_.next_deadline()});
+      std::min({membership_.next_deadline(), rounds_.next_deadline(), group_.next_deadline(),
+                fetch_.next_deadline()});
   if (fetching_ == Fetching::kResults && is_member()) next = std::min(next, fetch_retry_at_);
   if (fetching_ == Fetching::kResults && now() < results_since_ + kCaughtUpWait) {
     next = std::min(next, results_since_ + kCaughtUpWait);

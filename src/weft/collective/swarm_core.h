@@ -24,6 +24,7 @@
 #include "weft/base/rng.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
+#include "weft/collective/group_core.h"
 #include "weft/collective/result_log.h"
 #include "weft/collective/round_core.h"
 #include "weft/collective/state_comparison.h"
@@ -74,6 +75,8 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   void cancel_round(const Status& why);
   void applied(Round round, StateHash hash);
   void publish_state(Round round, Bytes state);
+  // A collective beside the rounds; take_group_outcomes() gives its end under this number.
+  std::uint64_t begin_group(const ViewId& view, GroupCall call);
   void leave();
 
   // --- Events. Call on_timer() at next_deadline(); it may have changed after any other call.
@@ -92,6 +95,7 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   std::optional<Result<Turn>> take_turn();
   std::optional<RoundOutcome> take_outcome();
   std::vector<SwarmEvent> take_events();
+  std::vector<GroupOutcome> take_group_outcomes() { return group_.take_outcomes(); }
 
   // --- Queries.
   // Left, or nobody is there to take leave of.
@@ -165,6 +169,7 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   StateServer server_;
   StateFetch fetch_;
   RoundCore rounds_;
+  GroupCore group_;
   StateComparison comparison_;
   Membership membership_;
 

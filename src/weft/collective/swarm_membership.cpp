@@ -30,6 +30,7 @@ void SwarmCore::on_view(const View& view, const ViewChange& change) {
   if (std::optional<RoundOutcome> adopted = rounds_.take_adopted()) {
     keep_result(adopted->round, adopted->hash, std::move(adopted->values));
   }
+  group_.on_view(view);
   comparison_.on_view(view);
   if (!status.ok()) fail(status);
   for (const Member& member : change.joined) {
@@ -65,6 +66,7 @@ void SwarmCore::on_quorum_back() {
 
 void SwarmCore::on_removed(const Status& why) {
   rounds_.leave_view(now());
+  group_.leave_view();
   removed_ = true;
   frozen_at_ = TimePoint::max();
   event(SwarmEventKind::kRemoved, why.message());

@@ -32,6 +32,8 @@ inline SwarmCoreOptions swarm_options(std::uint64_t last_round) {
   options.rounds.all_reduce.segment_bytes = 1024;
   options.rounds.all_reduce.bucket_bytes = 8192;
   options.rounds.all_reduce.direct_bytes_max = 256;
+  // A line without delays: what is not small goes round the ring.
+  options.rounds.all_reduce.line = {0, 1e9, 0};
   options.last_round = Round(last_round);
   return options;
 }

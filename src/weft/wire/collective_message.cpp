@@ -14,7 +14,7 @@ static CollectiveId read_id(Reader& in) {
 Bytes SegmentHead::encode() const {
   Writer out;
   write_id(out, id);
-  out.u8(static_cast<std::uint8_t>(op)).u64(elements).u32(segment);
+  out.u8(static_cast<std::uint8_t>(op)).u8(form).u64(elements).u32(segment);
   return out.take();
 }
 
@@ -23,8 +23,9 @@ Result<SegmentHead> SegmentHead::decode(ByteSpan bytes) {
   SegmentHead head;
   head.id = read_id(in);
   const std::uint8_t op = in.u8("op");
-  if (op > static_cast<std::uint8_t>(CollectiveOp::kDirect)) in.fail("op", "expected 0 to 2");
+  if (op > static_cast<std::uint8_t>(CollectiveOp::kTree)) in.fail("op", "expected 0 to 3");
   head.op = static_cast<CollectiveOp>(op);
+  head.form = in.u8("form");
   head.elements = in.u64("elements");
   head.segment = in.u32("segment");
   WEFT_TRY(in.finish());

@@ -1,8 +1,8 @@
 // Collective messages: what the members of one view say to each other about a round.
 //
 //   id           := view:ViewId round:u64
-//   segment      := id op:u8 elements:u64 segment:u32        (frame kSegment, lane bulk;
-//                   body = the segment's f32 values, little-endian)
+//   segment      := id op:u8 form:u8 elements:u64 segment:u32        (frame kSegment, lane bulk;
+//                   body = the segment's values, in the form's precision)
 //   ready        := id elements:u64 received:bytes           (kReady, control)
 //   done         := id result_hash:16 bytes                  (kDone, control)
 //   finished     := round:u64                                (kFinished, control)
@@ -31,15 +31,18 @@ struct CollectiveId {
 };
 
 enum class CollectiveOp : std::uint8_t {
-  kReduce = 0,  // ring: a partial sum on its way to the chunk's owner
-  kGather = 1,  // ring: a finished sum on its way to everybody
+  kReduce = 0,  // a partial sum, or an input, on its way to the chunk's owner
+  kGather = 1,  // a finished sum on its way to everybody
   kDirect = 2,  // small vectors: the sender's whole input
+  kTree = 3,    // small vectors: the sum of a block of members; `segment` is the step
 };
 
 // The head of a frame of data.
 struct SegmentHead {
   CollectiveId id;
   CollectiveOp op{};
+  // What is exchanged, along which links and in which precision; the same at all members.
+  std::uint8_t form = 0;
   std::uint64_t elements = 0;  // of the whole vector
   std::uint32_t segment = 0;
 

@@ -25,7 +25,7 @@ Writer head() {
 TEST(CollectiveMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   PeerId peer;
   peer.bytes.fill(5);
-  check_message(SegmentHead{id(), CollectiveOp::kGather, 1 << 20, 3});
+  check_message(SegmentHead{id(), CollectiveOp::kGather, 0x60, 1 << 20, 3});
   check_message(ReadyMessage{id(), 1 << 20, {0, 1, 2}});
   check_message(DoneMessage{id(), {1, 2}});
   check_message(FinishedMessage{Round(400)});
@@ -35,16 +35,18 @@ TEST(CollectiveMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
 
 TEST(CollectiveMessage, KeepsEveryFieldOfASegmentHead) {
   const Result<SegmentHead> got =
-      SegmentHead::decode(SegmentHead{id(), CollectiveOp::kGather, 1 << 20, 3}.encode());
+      SegmentHead::decode(SegmentHead{id(), CollectiveOp::kGather, 0x60, 1 << 20, 3}.encode());
   ASSERT_TRUE(got.ok());
   EXPECT_EQ(got->id, id());
   EXPECT_EQ(got->op, CollectiveOp::kGather);
+  EXPECT_EQ(got->form, 0x60);
   EXPECT_EQ(got->elements, std::uint64_t{1} << 20U);
   EXPECT_EQ(got->segment, 3U);
 }
 
 TEST(CollectiveMessage, RefusesEachFieldBeyondItsBound) {
-  EXPECT_EQ(SegmentHead::decode(head().u8(3).u64(0).u32(0).take()).status().code(), Code::kCorrupt);
+  EXPECT_EQ(SegmentHead::decode(head().u8(4).u8(0).u64(0).u32(0).take()).status().code(),
+            Code::kCorrupt);
   EXPECT_EQ(
       ReadyMessage::decode(head().u64(1).u32(kReceivedMapBytesMax + 1).take()).status().code(),
       Code::kCorrupt);

@@ -1,4 +1,4 @@
-// RingAllReduce: reduce-scatter and all-gather round the ring, segment by segment.
+// RingCollective: reduce-scatter and all-gather round the ring, segment by segment.
 //
 // IMPLEMENTATION: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
 // workstations", JPDC 69 (2009). We differ in that there are no steps: a segment of chunk c starts
@@ -7,24 +7,22 @@
 // one first-in-first-out queue. Bytes sent by a member: 2 (n-1)/n of the vector; additions (n-1)/n.
 // The order of additions is the ring's: ((x[c+1] + x[c+2]) + ...) + x[c].
 //
-// Partial sum and finished sum of a segment use one place in the result buffer: the finished sum
-// can only arrive after the next member has read the partial one.
+// A reduce-scatter is the first half, an all-gather the second; a broadcast is a gather whose
+// segments all belong to the root, a chain from it to the member before it.
 #pragma once
 
 #include <deque>
 #include <memory>
 #include <vector>
 
-#include "weft/collective/all_reduce.h"
-#include "weft/collective/input_pieces.h"
-#include "weft/collective/segment_plan.h"
+#include "weft/collective/segment_store.h"
 
 namespace weft {
 
-class RingAllReduce final : public AllReduce {
+class RingCollective final : public Collective {
  public:
-  RingAllReduce(const AllReduceOptions& options, std::int64_t elements, AllReduceSink& sink,
-                std::shared_ptr<FloatBuffer> buffer);
+  RingCollective(const CollectiveOptions& options, std::int64_t elements, CollectiveSink& sink,
+                 std::shared_ptr<FloatBuffer> buffer);
 
   void contribute(std::int64_t offset, std::span<const float> values) override;
   Status on_frame(Rank from, const FrameView& frame) override;
@@ -33,11 +31,12 @@ class RingAllReduce final : public AllReduce {
   void on_link_down(Rank to) override;
   Status resume(Rank to, ByteSpan received) override;
   Bytes received_map(Rank from) const override;
-  bool contributed() const override { return input_.whole(); }
-  bool complete() const override { return final_ == slots_.size(); }
+  std::size_t map_size() const override { return store_.count(); }
+  bool contributed() const override { return inputs_due_ == 0; }
+  bool complete() const override { return finished_ == store_.count(); }
   bool sent_all() const override { return open_ && queue_.empty(); }
   Rank waits_for() const override;
-  std::shared_ptr<FloatBuffer> result() const override { return buffer_; }
+  std::shared_ptr<FloatBuffer> result() const override { return store_.buffer(); }
   std::int64_t elements() const override { return elements_; }
 
  private:
@@ -46,12 +45,6 @@ class RingAllReduce final : public AllReduce {
     kPartial,  // the predecessor's partial sum, our input not added yet
     kSummed,   // with our input; sent on, or about to be
     kFinal,
-  };
-  struct Slot {
-    Segment segment;
-    std::int64_t covered = 0;  // elements of our input that are here
-    State state = State::kEmpty;
-    bool input_ready() const { return covered == segment.elements; }
   };
   struct Outgoing {
     std::uint32_t segment = 0;
@@ -62,26 +55,33 @@ class RingAllReduce final : public AllReduce {
   Rank previous() const {
     return Rank((options_.rank.value() + options_.size - 1) % options_.size);
   }
-  bool starts(const Slot& slot) const { return slot.segment.owner == previous(); }
-  bool owns(const Slot& slot) const { return slot.segment.owner == options_.rank; }
+  Rank owner(std::uint32_t index) const { return store_.segment(index).owner; }
+  bool starts(std::uint32_t index) const { return owner(index) == previous(); }
+  bool owns(std::uint32_t index) const { return owner(index) == options_.rank; }
   // The next member owns it: it has the finished sum already.
-  bool ends(const Slot& slot) const { return slot.segment.owner == next(); }
-  std::span<float> values(const Slot& slot) const;
-  // The slot a head names; an error for a frame that may not come now.
+  bool ends(std::uint32_t index) const { return owner(index) == next(); }
+  bool needs_input(std::uint32_t index) const { return reduces_ || owns(index); }
+  // The predecessor still owes it.
+  bool missing(std::uint32_t index) const;
+  // The segment a head names; an error for a frame that may not come now.
   Result<std::uint32_t> accept(Rank from, ByteSpan head, std::size_t body_bytes) const;
   void take_input(std::uint32_t index);
   void add_input(std::uint32_t index, ByteSpan received);
+  void take_sum(std::uint32_t index);
   void take_final(std::uint32_t index);
   void enqueue(std::uint32_t index, CollectiveOp op);
   void pump();
 
-  const AllReduceOptions options_;
+  const CollectiveOptions options_;
   const std::int64_t elements_;
-  AllReduceSink& sink_;
-  std::shared_ptr<FloatBuffer> buffer_;
-  InputPieces input_;
-  std::vector<Slot> slots_;
-  std::size_t final_ = 0;
+  const std::uint8_t form_;
+  const bool reduces_;
+  const bool gathers_;
+  CollectiveSink& sink_;
+  SegmentStore store_;
+  std::vector<State> states_;
+  std::uint32_t inputs_due_ = 0;
+  std::uint32_t finished_ = 0;
   std::deque<Outgoing> queue_;
   bool open_;
 };

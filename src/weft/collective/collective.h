@@ -1,0 +1,192 @@
+// Collective: one exchange of an f32 vector among the members of a view; a core without I/O.
+//
+// What is exchanged (CollectiveKind) and along which links (Algorithm) are two questions; members
+// answer both alike, from values that they have agreed on. However the frames travel, all
+// members get the same bits, inputs are never written to, and whatever arrives is written straight
+// into the buffer from which it is sent on.
+//
+//   all-reduce       input: the vector;          result: the sum over the members
+//   reduce-scatter   input: n parts of equal size; result: in the place of this rank's part its sum
+//   all-gather       input: this rank's part;    result: all n parts
+//   broadcast        input: the root's vector;   result: the same
+//   barrier          an all-reduce of nothing
+//   reduce           input: the vector;          result: at the root the sum
+//
+// Where it stands: RoundCore, GroupCore and the all-reduce bench own such cores and carry their
+// frames. Threads: one owner. Frames that it sent may outlive it: they keep its buffer alive.
+// Fails: on_frame and resume give kCorrupt for whatever a correct member would not send, and
+// kInvalidArgument where two correct members disagree on what they exchange. Data is then lost:
+// destroy this and end the link.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/bytes.h"
+#include "weft/base/status.h"
+#include "weft/codec/wire_precision.h"
+#include "weft/net/transport.h"
+#include "weft/wire/collective_message.h"
+
+namespace weft {
+
+enum class CollectiveKind : std::uint8_t {
+  kAllReduce = 0,
+  kReduceScatter = 1,
+  kAllGather = 2,
+  kBroadcast = 3,
+  kBarrier = 4,
+  kReduce = 5,  // as an all-reduce, but only the root gets the result
+};
+std::string_view to_string(CollectiveKind kind);
+
+enum class Algorithm : std::uint8_t {
+  kAuto = 0,       // by size, members and line: choose_algorithm()
+  kDirect = 1,     // each sends its input to each; all sum in rank order
+  kTree = 2,       // recursive doubling: log2 n exchanges of the whole vector
+  kButterfly = 3,  // each sends each the part that it owns; the owner sums and sends it to all
+  kRing = 4,       // parts travel round the ring in segments
+  // Within each host, between hosts, and back; never chosen by kAuto.
+  kHierarchical = 5,
+};
+std::string_view to_string(Algorithm algorithm);
+// kInvalidArgument for another word.
+Result<Algorithm> parse_algorithm(std::string_view text);
+
+// What a line between members is like, as far as they agree on it.
+struct LineProfile {
+  double latency_s = 50e-6;
+  double bytes_per_s = 1e9;
+  // What a frame costs its sender, however short.
+  double frame_s = 10e-6;
+  friend bool operator==(const LineProfile&, const LineProfile&) = default;
+};
+
+// out = some combination of all members' values at one place, inputs[r] of rank r.
+using Aggregate =
+    std::function<void(std::span<const std::span<const float>> inputs, std::span<float> out)>;
+
+// Borrowed by a Collective and must outlive it.
+class CollectiveSink {
+ public:
+  virtual ~CollectiveSink() = default;
+  // Sends on the bulk lane. A failure is the link's: on_link_down(to) follows.
+  virtual void send(Rank to, Frame frame) = 0;
+  // Bytes in the bulk queue to that member.
+  virtual std::size_t queued_bytes(Rank to) const = 0;
+};
+
+// Uninitialised floats with an owner that frames can share. Large ones lie in huge pages where the
+// system has them: vectors are copied in and out of sockets by the megabyte, and with small pages a
+// third of that time is spent on address translation.
+class FloatBuffer {
+ public:
+  explicit FloatBuffer(std::int64_t elements);
+  std::span<float> span() { return {values_.get(), size_}; }
+  std::span<const float> span() const { return {values_.get(), size_}; }
+
+ private:
+  struct Free {
+    void operator()(float* values) const;
+  };
+  std::unique_ptr<float[], Free> values_;
+  std::size_t size_;
+};
+
+struct CollectiveOptions {
+  CollectiveId id;
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Rank rank;
+  int size = 1;
+  // Of a broadcast or a reduce.
+  Rank root;
+  // kHierarchical: by rank, a number for the host; the same at all members.
+  std::vector<int> hosts;
+  Algorithm algorithm = Algorithm::kAuto;
+  LineProfile line;
+  // A segment travels as one frame: at most kFrameBodyBytesMax.
+  std::size_t segment_bytes = 256 * 1024;
+  // The vector is cut into buckets of about this size, each split over all members, so that the
+  // exchange of a bucket can begin while the next one is not contributed yet.
+  std::size_t bucket_bytes = 4 * 1024 * 1024;
+  // kAuto: vectors of at most so many bytes are exchanged directly, or by a tree.
+  std::size_t direct_bytes_max = 32 * 1024;
+  // Nothing more is sent to a member for whom so many bytes are queued. More than the transport's
+  // low-water mark, or on_writable never comes.
+  std::size_t queue_bytes_max = 1024 * 1024;
+  // False: nothing is sent to a member before resume() was called for it.
+  bool start_open = true;
+
+  // How values travel in rings and butterflies; directly and by tree they always go as f32. A
+  // partial sum is rounded at each hop, the finished sum once, by its owner, who uses the rounded
+  // one as all others do.
+  WirePrecision precision = WirePrecision::kF32;
+  // The last so many elements travel as f32 all the same: counts and the like.
+  std::int64_t exact_elements = 0;
+  // What this member's roundings have dropped so far, one for each element that is not exact; null:
+  // it is not kept. Read and written in place.
+  std::shared_ptr<FloatBuffer> residual;
+  // Where in `residual` this vector begins.
+  std::int64_t residual_offset = 0;
+
+  // Butterfly all-reduce and reduce-scatter: instead of the sum. The same at all members.
+  Aggregate aggregate;
+};
+
+class Collective {
+ public:
+  virtual ~Collective() = default;
+
+  // Elements [offset, offset + values.size()) of this member's input; each exactly once, in any
+  // order. Borrows `values` until complete() or the end of this. REQUIRES: within the vector.
+  virtual void contribute(std::int64_t offset, std::span<const float> values) = 0;
+  // A frame kSegment with this id from the member of rank `from`.
+  virtual Status on_frame(Rank from, const FrameView& frame) = 0;
+  // Where the body of such a frame is best written; empty if the frame is not wanted.
+  virtual MutableByteSpan body_destination(Rank from, ByteSpan head, std::size_t body_bytes) = 0;
+  virtual void on_writable(Rank to) = 0;
+
+  // Stops sending to that member; what was sent may be lost.
+  virtual void on_link_down(Rank to) = 0;
+  // Sends to that member whatever its map of received segments (ReadyMessage) lacks.
+  virtual Status resume(Rank to, ByteSpan received) = 0;
+  // The map for ReadyMessage of what this member has from `from`.
+  virtual Bytes received_map(Rank from) const = 0;
+  // The length of a map that says anything.
+  virtual std::size_t map_size() const = 0;
+
+  // All input is here.
+  virtual bool contributed() const = 0;
+  // The result is whole. Frames may still be waiting to be sent: keep this until the others are
+  // complete too.
+  virtual bool complete() const = 0;
+  // Frames still to be handed to the sink.
+  virtual bool sent_all() const = 0;
+  // The member whose data is missing, or this rank if none is.
+  virtual Rank waits_for() const = 0;
+  // The buffer that holds the result once complete().
+  virtual std::shared_ptr<FloatBuffer> result() const = 0;
+  virtual std::int64_t elements() const = 0;
+};
+
+// The way that is used: `options.algorithm`, or for kAuto the cheapest by the line's profile.
+//
+//   direct     latency + (n-1) (frame + bytes/rate)
+//   tree       log2 n (latency + frame + bytes/rate), two more steps where n is no power of two
+//   butterfly  2 (latency + (n-1) frame) + 2 (n-1)/n bytes/rate, which must be well below the
+//   ring       2 (n-1) (latency + frame) + 2 (n-1)/n bytes/rate: a ring uses the lines that the
+//              view has ordered, a butterfly all of them
+Algorithm choose_algorithm(const CollectiveOptions& options, std::int64_t elements);
+
+// `elements`: of the whole vector; for reduce-scatter and all-gather a multiple of `size`.
+// `buffer` (of `elements` floats; null: a new one) becomes the result; of a reduce-scatter's result
+// only this rank's part means anything.
+std::unique_ptr<Collective> make_collective(const CollectiveOptions& options, std::int64_t elements,
+                                            CollectiveSink& sink,
+                                            std::shared_ptr<FloatBuffer> buffer = nullptr);
+
+}  // namespace weft
