@@ -52,16 +52,21 @@ HASH = bytes(range(32))
 BALLOT = u64(4) + peer(1)
 DEPARTURE = peer(3) + u64(9) + u8(2) + text("came back with a new process")
 VALUE = (u64(41) + several([member(1, "10.0.0.1:7420", "[::1]:7420"), member(2)])
-         + several([DEPARTURE]))
+         + several([DEPARTURE]) + several([HASH + view(2) + u64(6400)])
+         + several([HASH + u64(9600)]) + u8(1) + HASH
+         + u8(1) + HASH + view(5) + u64(40) + HASH + u64(3200) + u64(6400))
 PROOF = u16(1) + HASH + HASH[:16] + u64(1900000000) + HASH
 ROUND = view(3) + u64(12)
-MANIFEST = u64(12) + u64((1 << 20) + 5) + several([HASH, HASH])
+ANSWER = (u32(0x64666577) + u16(1) + u8(2) + HASH[:16] + HASH + HASH + u64(1900000000) + u32(5)
+          + text("digits (cnn)") + several([text("192.0.2.1:7420")]))
 
 SEEDS = {
     "link": {
         "hello": u32(0x74666577) + u16(1) + u8(1) + peer(1) + peer(2) + HASH[:16] + u64(99),
         "hello_reply": u8(0) + peer(1) + u64(99) + text("welcome"),
         "goodbye": u8(2) + text("the run is over"),
+        "shortcut": HASH[:16] + HASH,
+        "shortcut_hello": HASH,
     },
     "membership": {
         "heartbeat": view(3) + u64(5) + u64(900) + u64(12),
@@ -76,6 +81,10 @@ SEEDS = {
         "outside": u64(5),
         "leaving": view(3),
         "joiner": member(4, "192.0.2.1:1") + u8(1),
+    },
+    "branch": {
+        "branch": view(4) + u64(2) + u8(0) + u64(0) + HASH + several([member(1), member(2)]),
+        "standing": view(3) + view(4) + VALUE + u64(12) + u64(768) + u8(1) + HASH,
     },
     "join": {
         "recipe_request": PROOF,
@@ -98,21 +107,46 @@ SEEDS = {
         "revocation": u64(2) + HASH + several([HASH[:16], HASH[16:]]) + several([peer(3) + text("expelled")]),
     },
     "collective": {
-        "segment": ROUND + u8(1) + u64(1 << 20) + u32(3),
+        "segment": ROUND + u8(1) + u8(0x60) + u64(1 << 20) + u32(3),
         "ready": ROUND + u64(1 << 20) + several([b"\0", b"\1", b"\2"]),
         "done": ROUND + HASH[:16],
         "finished": u64(400),
         "state_hash": ROUND + HASH[:16] + several([HASH[:16], HASH[16:]]),
         "progress": ROUND + u8(0) + u8(1) + peer(2),
     },
+    "group": {
+        "group_segment": u8(0) + u16(5) + ROUND + u8(1) + u8(0x60) + u64(1 << 20) + u32(3),
+        "group_ready": (view(3) + u8(1) + u16(5) + u64(11) + u8(0x23) + u64(1 << 20)
+                        + several([b"\0", b"\1", b"\2"])),
+        "group_done": view(3) + u8(2) + u16(5) + u64(11),
+    },
+    "line": {
+        "report": (view(3) + several([u16(2) + u64(9) + u16(30)
+                                      + several([u16(0) + u16(24000) + u16(9000),
+                                                 u16(1) + u16(0) + u16(0)])])),
+        "probe": view(3) + u32(5) + u8(7) + u8(8),
+    },
     "state": {
-        "offer": u8(1) + MANIFEST,
+        "query": u8(1) + HASH,
+        "offer": u8(1) + u64(12) + u64((1 << 20) + 5) + HASH,
         "block_request": HASH + u32(1),
-        "block": HASH + u32(1),
+        "block": HASH + u32(1) + u8(2) + HASH + HASH,
         "block_missing": HASH,
         "result_request": u64(12),
         "result": u64(12) + u64(13) + u64(1 << 20) + u32(1) + HASH[:16],
         "result_missing": u64(12) + u64(20) + u64(30),
+        "held": u64(12) + HASH,
+    },
+    "discovery": {
+        "query": (u32(0x64666577) + u16(1) + u8(1) + HASH[:16] + HASH).ljust(1024, b"\0"),
+        "answer": ANSWER + u8(0) + HASH + HASH + HASH[:16] + u64(1900003600) + HASH * 4,
+        "record": u16(1) + HASH + u64(1900000000) + several([text("192.0.2.1:7420")]) + HASH * 2,
+    },
+    "stun": {
+        "reply_v4": bytes.fromhex("0101001c2112a442b7e7a701bc34d686fa87dfae"
+                                  "8022000b7465737420766563746f7220002000080001a147e112a643"),
+        "reply_plain": bytes.fromhex("0101000c2112a442b7e7a701bc34d686fa87dfae"
+                                     "000100080001005002030405"),
     },
     "ticket": {
         "fields": (HASH + HASH + several([peer(1) + several([text("192.0.2.1:7420")])])
@@ -126,7 +160,9 @@ SEEDS = {
                      b'name = """adam"""\n'),
     },
 }
-CHOSEN_BY_FIRST_BYTE = ("link", "membership", "join", "collective", "state")
+CHOSEN_BY_FIRST_BYTE = ("link", "membership", "branch", "join", "reach", "admission", "collective", "group",
+                        "line",
+                        "state", "discovery")
 
 
 def main():

@@ -9,6 +9,11 @@ static constexpr std::size_t kQueueBytesMax = std::size_t{64} << 20;
 
 static SimPair pair_of(std::uint32_t a, std::uint32_t b) { return std::minmax(a, b); }
 
+static Duration time_for(std::size_t bytes, std::uint64_t rate) {
+  if (rate == 0) return {};
+  return from_seconds(static_cast<double>(bytes) / static_cast<double>(rate));
+}
+
 static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
 
 // --- Dialling.
@@ -105,6 +110,16 @@ void SimNetwork::Impl::dial_failed(std::uint32_t from, const PeerAddress& peer,
     if (known != indexes.end() && machines[from].dialing.erase(known->second) == 0) return;
     machines[from].handler->on_link_down(peer.id, why);
   });
+}
+
+void SimNetwork::Impl::fail_dials(std::uint32_t to) {
+  for (std::uint32_t from = 0; from < machines.size(); ++from) {
+    if (!machines[from].dialing.contains(to)) continue;
+    at_machine(from, now() + options.connect_timeout, [this, from, to] {
+      if (machines[from].dialing.erase(to) == 0) return;
+      machines[from].handler->on_link_down(machines[to].id, timed_out("connect: no answer"));
+    });
+  }
 }
 
 // Runs at the machine that was dialled.
@@ -255,19 +270,33 @@ Status SimNetwork::Impl::send(std::uint32_t from, const PeerId& to, Lane lane, F
 
 TimePoint SimNetwork::Impl::enqueue(const std::shared_ptr<SimLink>& link, int end, Lane lane,
                                     std::size_t bytes, const std::shared_ptr<SimQueued>& entry) {
-  if (options.bytes_per_second == 0) return now();
-  SimDirection& direction = link->direction[static_cast<std::size_t>(end)];
-  const Duration takes =
-      from_seconds(static_cast<double>(bytes) / static_cast<double>(options.bytes_per_second));
+  const auto e = static_cast<std::size_t>(end);
+  const std::uint64_t rate = rate_of(link->ends[e], link->ends[1 - e]);
+  const bool lines = machines[link->ends[e]].line != 0 || machines[link->ends[1 - e]].line != 0;
+  if (rate == 0 && !lines) return now();
+  SimDirection& direction = link->direction[e];
+  const Duration takes = time_for(bytes, rate);
   direction.queued[index(lane)] += bytes;
   entry->bytes = bytes;
   // Control frames have a line of their own: they never wait behind bulk frames.
   entry->starts = lane == Lane::kBulk ? std::max(now(), direction.busy_until) : now();
-  if (lane == Lane::kBulk) {
-    direction.busy_until = entry->starts + takes;
-    direction.bulk.push_back(entry);
-  }
-  return entry->starts + std::max(takes, Duration(1));
+  if (lane == Lane::kControl) return entry->starts + std::max(takes, Duration(1));
+  const TimePoint through =
+      lines ? through_lines(link->ends[e], link->ends[1 - e], bytes, entry->starts) : TimePoint();
+  direction.busy_until = std::max(entry->starts + std::max(takes, Duration(1)), through);
+  direction.bulk.push_back(entry);
+  return direction.busy_until;
+}
+
+TimePoint SimNetwork::Impl::through_lines(std::uint32_t from, std::uint32_t to, std::size_t bytes,
+                                          TimePoint starts) {
+  const auto pass = [&](std::uint64_t line, TimePoint& until) {
+    if (line == 0) return starts;
+    until = std::max(until, starts) + time_for(bytes, line);
+    return until;
+  };
+  const TimePoint sent = pass(machines[from].line, machines[from].sends_until);
+  return std::max(sent, pass(machines[to].line, machines[to].receives_until));
 }
 
 void SimNetwork::Impl::cancel_bulk(std::uint32_t machine, const PeerId& to) {

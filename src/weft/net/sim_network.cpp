@@ -78,6 +78,8 @@ void SimNetwork::crash(const PeerId& id, SimCrash how) {
   const std::uint32_t index = impl_->index_of(id);
   SimMachine& machine = impl_->machines[index];
   if (!machine.running) return;
+  // Who dialled it while it stood still waits for an answer that is lost now.
+  if (machine.paused) impl_->fail_dials(index);
   machine.running = false;
   machine.stopped_by = how;
   machine.handler = nullptr;
@@ -166,6 +168,14 @@ void SimNetwork::unblock_all() {
 
 void SimNetwork::set_slowness(const PeerId& id, double factor) {
   impl_->machines[impl_->index_of(id)].slowness = factor;
+}
+
+void SimNetwork::set_line(const PeerId& id, std::uint64_t bytes_per_second) {
+  impl_->machines[impl_->index_of(id)].line = bytes_per_second;
+}
+
+void SimNetwork::set_rate(const PeerId& from, const PeerId& to, std::uint64_t bytes_per_second) {
+  impl_->rates[{impl_->index_of(from), impl_->index_of(to)}] = bytes_per_second;
 }
 
 // --- Time.

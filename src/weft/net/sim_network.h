@@ -32,7 +32,7 @@ struct SimNetworkOptions {
   Duration delay_mean = std::chrono::microseconds(400);
   Duration connect_timeout = std::chrono::seconds(3);
   Duration break_after = std::chrono::milliseconds(1500);
-  // Of each direction of a link, both lanes together; 0: unlimited.
+  // Of each direction of a link; 0: unlimited. set_rate() says otherwise for single ones.
   std::uint64_t bytes_per_second = 0;
   // on_writable() is called when a lane's queue falls to this.
   std::size_t low_water_bytes = 256 * 1024;
@@ -114,6 +114,10 @@ class SimNetwork {
   void unblock_all();
   // Multiplies the delays of all frames to and from `id`: a slow machine or line.
   void set_slowness(const PeerId& id, double factor);
+  // Of all bulk frames that `id` sends, and of all that it receives, together; 0: unlimited.
+  void set_line(const PeerId& id, std::uint64_t bytes_per_second);
+  // Of frames from `from` to `to`, from now on; 0: unlimited.
+  void set_rate(const PeerId& from, const PeerId& to, std::uint64_t bytes_per_second);
 
   // --- Time.
   const Clock& clock() const;

@@ -69,6 +69,10 @@ struct SimMachine {
   std::uint64_t life = 0;
   double slowness = 1;
   SimNat nat = SimNat::kNone;
+  // Its line's bytes a second each way, 0: unlimited; and until when frames have it.
+  std::uint64_t line = 0;
+  TimePoint sends_until;
+  TimePoint receives_until;
   std::set<std::uint32_t> dialing;
   std::vector<std::function<void()>> held;
   std::function<void()> alarm_body;
@@ -114,6 +118,8 @@ struct SimNetwork::Impl {
   void connect(std::uint32_t from, const PeerAddress& peer);
   void dial(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint);
   void arrive_dial(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint);
+  // Of all that are under way to this machine.
+  void fail_dials(std::uint32_t to);
   void dial_failed(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint, Status why,
                    TimePoint when);
   // Through the routers of either: introduces the two, or relays.
@@ -135,6 +141,13 @@ struct SimNetwork::Impl {
                         TimePoint when);
   void close(std::uint32_t machine, const PeerId& peer, const Status& why);
   void cancel_bulk(std::uint32_t machine, const PeerId& to);
+  std::uint64_t rate_of(std::uint32_t from, std::uint32_t to) const {
+    const auto found = rates.find({from, to});
+    return found == rates.end() ? options.bytes_per_second : found->second;
+  }
+  // When the lines of both have passed on what begins at `starts`.
+  TimePoint through_lines(std::uint32_t from, std::uint32_t to, std::size_t bytes,
+                          TimePoint starts);
   void set_blocked(std::uint32_t from, std::uint32_t to, bool value);
   void block_direction(const std::shared_ptr<SimLink>& link, int from_end, const SimPair& leg,
                        std::uint64_t number);
@@ -161,6 +174,8 @@ struct SimNetwork::Impl {
   // Blocked directions, each with the number of the block() that made it.
   std::map<SimPair, std::uint64_t> blocks;
   std::uint64_t next_block = 0;
+  // Where a direction's rate is not that of the options.
+  std::map<SimPair, std::uint64_t> rates;
   // There has been a relayed link.
   bool any_relayed = false;
 };

@@ -51,12 +51,19 @@ bool Agreement::on_promise(const PeerId& from, const PromiseMessage& message) {
   return true;
 }
 
-AcceptMessage Agreement::propose(ViewValue fresh) {
+Round Agreement::fresh_base() const {
   WEFT_CHECK(phase_ == Phase::kPromised);
-  const AcceptedValue* newest = nullptr;
   std::optional<Round> least;
   for (const auto& [peer, promise] : promises_) {
     least = std::min(least.value_or(promise.status.done), promise.status.done);
+  }
+  return std::max(view_.base_round, least.value_or(Round()));
+}
+
+AcceptMessage Agreement::propose(ViewValue fresh) {
+  WEFT_CHECK(phase_ == Phase::kPromised);
+  const AcceptedValue* newest = nullptr;
+  for (const auto& [peer, promise] : promises_) {
     if (promise.accepted && (newest == nullptr || newest->ballot < promise.accepted->ballot)) {
       newest = &*promise.accepted;
     }
@@ -65,7 +72,7 @@ AcceptMessage Agreement::propose(ViewValue fresh) {
     proposed_ = newest->value;
   } else {
     proposed_ = std::move(fresh);
-    proposed_.base_round = std::max(view_.base_round, least.value_or(Round()));
+    proposed_.base_round = fresh_base();
   }
   phase_ = Phase::kAccepting;
   return AcceptMessage{view_.id, ballot_, proposed_};

@@ -38,6 +38,8 @@ class Agreement {
   PrepareMessage start(int quorum);
   // True when this promise completes the quorum: propose() is next.
   bool on_promise(const PeerId& from, const PromiseMessage& message);
+  // The base round that a fresh value gets. REQUIRES: on_promise() was true.
+  Round fresh_base() const;
   // The value to accept: the newest that any promise tells of, or else `fresh` with its base round
   // set to the highest that the whole quorum has done. REQUIRES: on_promise() was true.
   AcceptMessage propose(ViewValue fresh);
@@ -50,6 +52,15 @@ class Agreement {
   const std::optional<ViewValue>& decided() const { return decided_; }
   bool proposing() const { return phase_ != Phase::kNone; }
   const Ballot& promised() const { return promised_; }
+  // Whether an answer to this ballot may still change anything.
+  bool awaits_promise(const Ballot& ballot) const {
+    return phase_ == Phase::kPreparing && ballot == ballot_;
+  }
+  bool awaits_acceptance(const Ballot& ballot) const {
+    return phase_ == Phase::kAccepting && ballot == ballot_;
+  }
+  // All that tells this from another agreement on the same view.
+  void write_state(class Writer& out) const;
 
  private:
   enum class Phase : std::uint8_t { kNone, kPreparing, kPromised, kAccepting };

@@ -5,6 +5,12 @@
 #include <algorithm>
 
 namespace weft {
+namespace {
+
+// (1 - 1 / 500)^350 is about a half.
+constexpr int kFading = 500;
+
+}  // namespace
 
 FailureDetector::FailureDetector(Duration interval, Duration cap, TimePoint now)
     : interval_(interval),
@@ -20,6 +26,7 @@ void FailureDetector::on_heartbeat(TimePoint now) {
     const Duration error = gap - mean_;
     mean_ += error / 8;
     deviation_ += (std::max(error, -error) - deviation_) / 4;
+    longest_ = std::max(gap, longest_ - longest_ / kFading);
   }
   beating_ = true;
   beat_ = now;
@@ -34,7 +41,8 @@ void FailureDetector::forgive(TimePoint now) {
 }
 
 Duration FailureDetector::timeout() const {
-  return std::min(std::max(mean_ + 4 * deviation_, 4 * interval_), cap_);
+  const Duration paused = longest_ + longest_ / 4;
+  return std::min(std::max({mean_ + 4 * deviation_, 4 * interval_, paused}), cap_);
 }
 
 }  // namespace weft

@@ -2,8 +2,10 @@
 //
 // The timeout follows the gaps between the peer's heartbeats: their smoothed mean and four times
 // their smoothed deviation, within [4 * interval, cap]. A slow line is given more time, a regular
-// one is suspected sooner. Any frame shows that the peer lives; only heartbeats, which are sent at
-// a known pace, shape the timeout.
+// one is suspected sooner. A line that once paused for longer and came back is given a little more
+// than that pause, which is forgotten by half in 350 heartbeats, a minute and a half at the default
+// pace: good peers on lines that come and go are not put out again and again. Any frame shows that
+// the peer lives; only heartbeats, which are sent at a known pace, shape the timeout.
 //
 // Threads: one owner.
 // Fails: never.
@@ -22,6 +24,8 @@ class FailureDetector {
   void on_sign_of_life(TimePoint now);
   // This process itself stood still: the silence so far says nothing, the count starts again.
   void forgive(TimePoint now);
+  // It was taken for lost and was not: from now on it has the whole cap, for a while.
+  void be_patient() { longest_ = cap_; }
 
   Duration timeout() const;
   Duration silent_for(TimePoint now) const { return now - heard_; }
@@ -36,6 +40,8 @@ class FailureDetector {
   bool beating_ = false;
   Duration mean_;
   Duration deviation_;
+  // The longest gap, fading.
+  Duration longest_{};
 };
 
 }  // namespace weft

@@ -55,6 +55,24 @@ TEST(FailureDetector, OwnStandstillIsForgiven) {
   EXPECT_EQ(detector.timeout(), before);
 }
 
+TEST(FailureDetector, APauseIsRememberedForMinutesAndFades) {
+  TimePoint now{};
+  FailureDetector detector(kInterval, kCap, now);
+  for (int i = 0; i < 100; ++i) detector.on_heartbeat(now += kInterval);
+  detector.on_heartbeat(now += milliseconds(1400));
+  for (int i = 0; i < 60; ++i) detector.on_heartbeat(now += kInterval);
+  // The smoothed mean and deviation have forgotten it.
+  EXPECT_GT(detector.timeout(), milliseconds(1400));
+  for (int i = 0; i < 400; ++i) detector.on_heartbeat(now += kInterval);
+  EXPECT_EQ(detector.timeout(), 4 * kInterval);
+}
+
+TEST(FailureDetector, WhoWasTakenForLostInErrorGetsTheCap) {
+  FailureDetector detector(kInterval, kCap, TimePoint());
+  detector.be_patient();
+  EXPECT_EQ(detector.timeout(), kCap);
+}
+
 TEST(FailureDetector, CapBelowFourIntervalsWins) {
   const FailureDetector detector(seconds(1), seconds(2), TimePoint());
   EXPECT_EQ(detector.timeout(), seconds(2));

@@ -54,7 +54,7 @@ Membership::Core::Core(MembershipOptions given, MembershipSink& outlet, Rng rand
 PeerRole Membership::Core::role(const PeerId& peer) const {
   if (active() && (is_other_member(peer) || peer == options.self)) return PeerRole::kMember;
   if (attempt && attempt->known.contains(peer)) return PeerRole::kMember;
-  return joiners.count(peer) != 0 ? PeerRole::kJoiner : PeerRole::kStranger;
+  return joiners.count(peer) != 0 || in_meeting(peer) ? PeerRole::kJoiner : PeerRole::kStranger;
 }
 
 void Membership::Core::found() {
@@ -68,8 +68,11 @@ void Membership::Core::found() {
 
 bool Membership::Core::may_speak(const PeerId& from) {
   if (links.count(from) == 0) return false;
-  if (role(from) != PeerRole::kStranger || !active()) return true;
-  // Former members may speak as members do; the answer tells them that they are none.
+  if (role(from) != PeerRole::kStranger || !active() || former.count(from) != 0) return true;
+  // Those that were members may speak as members do, not knowing that they are none any more: what
+  // they have sent meanwhile arrives first, and the answer tells them.
+  const auto gone = departed.find(from);
+  if (gone != departed.end() && gone->second.cause != DepartureCause::kExpelled) return true;
   if (strangers.count_frame(from)) return true;
   blame(from, Offence::kFlood, "more frames than a stranger may send");
   const Status why = unavailable("more than " + std::to_string(options.stranger_frames_max) +
@@ -99,6 +102,10 @@ Status Membership::Core::dispatch(const PeerId& from, const FrameView& frame) {
       return deliver(*this, from, frame, &Core::on_accusation);
     case frame_type::kRevocation:
       return deliver(*this, from, frame, &Core::on_revocation);
+    case frame_type::kBranch:
+      return deliver(*this, from, frame, &Core::on_branch);
+    case frame_type::kStanding:
+      return deliver(*this, from, frame, &Core::on_standing);
     default:
       return frame.type >= frame_type::kJoiner ? dispatch_joining(from, frame)
                                                : dispatch_agreement(from, frame);
@@ -149,7 +156,17 @@ bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
     send(from, frame_type::kOutside, OutsideMessage{options.incarnation});
     return false;
   }
-  if (theirs == view.id) return is_other_member(from) || from == options.self;
+  if (theirs == view.id) {
+    if (is_other_member(from) || from == options.self) return true;
+    if (joiners.count(from) == 0) {
+      refuse(from, {RefusalCode::kUnknownJoiner, 0, "prove the ticket again"});
+    }
+    return false;
+  }
+  if (of_other_branch(theirs)) {
+    tell_standing(from);
+    return false;
+  }
   // Whoever is ahead answers an old heartbeat with its view.
   if (theirs > view.id) {
     send_heartbeat(from);
@@ -160,7 +177,7 @@ bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
 }
 
 void Membership::Core::tell_current(const PeerId& to) {
-  if (view.contains(to) || joiners.count(to) != 0) {
+  if (view.contains(to) || joiners.count(to) != 0 || merges()) {
     send(to, frame_type::kViewNotice, notice);
     return;
   }
@@ -174,7 +191,7 @@ void Membership::Core::tell_current(const PeerId& to) {
 }
 
 void Membership::Core::on_timer() {
-  stirred = true;
+  stirred = stirred || !calm;
   if (now >= beat_at) beat();
   if (active()) watch_links();
   if (attempt) join_timer();
@@ -190,8 +207,10 @@ void Membership::Core::settle() {
     return;
   }
   check_quorum();
+  branch_when_due();
   schedule_proposal();
   propose_when_due();
+  calm = is_calm();
 }
 
 TimePoint Membership::Core::next_deadline() const {
@@ -213,6 +232,7 @@ TimePoint Membership::Core::next_deadline() const {
 Membership::Membership(MembershipOptions options, MembershipSink& sink, Rng rng)
     : core_(std::make_unique<Core>(std::move(options), sink, rng)) {}
 
+Membership::Membership(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 Membership::~Membership() = default;
 
 void Membership::found(TimePoint now) {
@@ -235,6 +255,25 @@ void Membership::caught_up(Round round, TimePoint now) {
 void Membership::suspect(const PeerId& peer, const std::string& reason, TimePoint now) {
   core_->now = now;
   core_->set_suspicion(peer, SuspicionKind::kCollective, reason);
+  core_->settle();
+}
+
+void Membership::reorder(TimePoint now) {
+  core_->now = now;
+  if (core_->state != MembershipState::kMember || core_->frozen || core_->view.yields_to) return;
+  core_->must_change = core_->stirred = true;
+  core_->settle();
+}
+
+void Membership::offer_state(const Hash256& snapshot, TimePoint now) {
+  core_->now = now;
+  core_->offer_state(snapshot);
+  core_->settle();
+}
+
+void Membership::merge_ready(const Hash256& snapshot, TimePoint now) {
+  core_->now = now;
+  core_->merge_ready(snapshot);
   core_->settle();
 }
 
@@ -308,6 +347,13 @@ Ticket Membership::ticket(std::int64_t now_unix_s, Duration valid_for,
   if (core_->active() && !core_->options.endpoints.empty()) {
     ticket.members.push_back({core_->options.self, core_->options.endpoints});
   }
+  // Of a branch that was absorbed the members of the other one are to be asked.
+  for (const PeerAddress& member : core_->refuge) {
+    if (ticket.members.size() < most && member.id != core_->options.self) {
+      ticket.members.push_back(member);
+    }
+  }
+  if (!core_->refuge.empty()) return ticket;
   for (const Member& member : core_->view.members) {
     if (ticket.members.size() >= most) break;
     if (member.id == core_->options.self || member.endpoints.empty()) continue;

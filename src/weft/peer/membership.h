@@ -8,6 +8,11 @@
 //   Outside -> Joining -> Syncing -> Member <-> Changing -> Left | Removed
 //                                        \-> Isolated -> Member
 //
+// With SplitPolicy::kMerge an isolated side goes on as a branch of the run after a while (see
+// membership_branch.cpp and lineage.h). When branches meet, the smaller one yields and offers its
+// state, the larger one averages it into its own, and the smaller one's members join as newcomers:
+// to them that is on_removed(), and ticket() names the members of the larger one.
+//
 // Bounds. A peer whose connection breaks is suspected after one failed reconnection attempt, at
 // most `reconnect_timeout` later; one that falls silent after its adaptive timeout, at most
 // `suspicion_timeout` (+ one heartbeat interval). The view changes two round trips of the quorum's
@@ -45,6 +50,12 @@
 #include "weft/peer/view.h"
 
 namespace weft {
+
+// What members that are cut off from a quorum do (group.on_split).
+enum class SplitPolicy : std::uint8_t {
+  kPause,  // wait
+  kMerge,  // go on as a branch of the run, and become one again with the others on meeting them
+};
 
 enum class MembershipState : std::uint8_t {
   kOutside,   // nothing begun
@@ -103,6 +114,13 @@ struct MembershipOptions {
   int joins_at_once = 2;
   // Each member is watched by so many others.
   int observers = 3;
+  SplitPolicy on_split = SplitPolicy::kPause;
+  // Isolated for so long, members found a branch.
+  Duration split_after = std::chrono::seconds(60);
+  // A branch that has yielded goes on alone if it is not absorbed by then.
+  Duration merge_timeout = std::chrono::seconds(60);
+  // Former members are dialled one after the other, one in each such interval, for ever.
+  Duration former_redial_interval = std::chrono::seconds(1);
   // Of two members either may go on alone. Unsafe where the two can lose each other and both live.
   bool lone_survivor = false;
 };
@@ -128,6 +146,14 @@ struct Misconduct {
   double score = 0;
 };
 
+// Another branch has stopped and offers its state.
+struct MergeOffer {
+  Hash256 branch{};
+  // Its last view; any of its members has the snapshot of the state after its base round.
+  View view;
+  Hash256 snapshot{};
+};
+
 // What a membership needs done; the driver implements it. REQUIRES: see the header's "Threads".
 class MembershipSink {
  public:
@@ -145,6 +171,8 @@ class MembershipSink {
     return secret;
   }
 
+  // The members of a view that this peer proposes, in the order in which they shall form the ring.
+  virtual std::vector<Member> arrange(std::vector<Member> members) const { return members; }
   // Asked when a promise is made, after on_freeze().
   virtual RoundStatus round_status() const = 0;
   // A view change began: from now until on_view() no Done may be sent for the current view.
@@ -172,6 +200,17 @@ class MembershipSink {
   virtual void on_view_ahead(const View& view) = 0;
   // Joiner: given up.
   virtual void on_join_failed(const Status& why) = 0;
+
+  // With SplitPolicy::kMerge only.
+  // The samples that the state after `round` has learned from, over all of its history, those of
+  // absorbed branches included. Asked for the last applied round and the one after it, if done.
+  virtual std::uint64_t samples_after(Round round) const { return round.value(); }
+  // The highest round that all members were done with, as this one knows; at most done.
+  virtual Round committed_round() const { return round_status().done; }
+  // Dial the members of offer.view, fetch offer.snapshot, then call merge_ready(). While that goes
+  // on they are PeerRole::kJoiner here, as this side's members are there. A view with `merge` may
+  // come before: then fetch it before the first round.
+  virtual void on_merge_offer(const MergeOffer& /*offer*/) {}
 };
 
 // What is known of one member, for the status block.
@@ -199,6 +238,13 @@ class Membership {
   void caught_up(Round round, TimePoint now);
   // From the collective: `peer` owes it something for too long.
   void suspect(const PeerId& peer, const std::string& reason, TimePoint now);
+  // Propose a view even if nobody comes or goes: MembershipSink::arrange() has a better order.
+  // Nothing where a change is under way, or in a view that yields.
+  void reorder(TimePoint now);
+  // In a view that yields: the manifest of the state after its base round, once it can be fetched.
+  void offer_state(const Hash256& snapshot, TimePoint now);
+  // The snapshot that on_merge_offer() told of is here.
+  void merge_ready(const Hash256& snapshot, TimePoint now);
   // Ends in on_left(), at the latest after leave_timeout.
   void leave(TimePoint now);
   // Makes an invitation (or kAllInvitations) void at all members, for good. Who came in by it
@@ -231,9 +277,18 @@ class Membership {
   // An invitation by this member, valid from now on. REQUIRES: is or was a member or accepted.
   Ticket ticket(std::int64_t now_unix_s, Duration valid_for, const InvitationId& invitation) const;
 
+  // --- For those who explore all orders of events (tests/sim/explorer.h).
+  // The same membership once more, with the same sink.
+  std::unique_ptr<Membership> copy() const;
+  // Equal for states that behave alike, clocks and jitter left out.
+  Hash128 fingerprint() const;
+
   struct Core;
+  const Core& core() const { return *core_; }
 
  private:
+  explicit Membership(std::unique_ptr<Core> core);
+
   std::unique_ptr<Core> core_;
 };
 

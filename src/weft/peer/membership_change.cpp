@@ -13,6 +13,8 @@ constexpr Duration kGatherDelay = std::chrono::milliseconds(10);
 constexpr Duration kNewsJitter = std::chrono::milliseconds(50);
 constexpr int kPositionMax = 4;
 constexpr int kBackOffMax = 3;
+// Who was put out in error is taken for one whose line comes and goes.
+constexpr double kFlapsOfReturned = 3;
 
 Duration scaled(Duration duration, double factor) {
   return from_seconds(to_seconds(duration) * factor);
@@ -32,7 +34,7 @@ bool Membership::Core::may_go_alone() const {
 }
 
 bool Membership::Core::wants_change() const {
-  if (must_change || has_ready_joiner()) return true;
+  if (must_change || has_ready_joiner() || wants_merge()) return true;
   const std::vector<Departure> out = departures();
   return !out.empty() && static_cast<int>(out.size()) < view.size();
 }
@@ -60,7 +62,7 @@ bool Membership::Core::more_to_come() const {
 }
 
 void Membership::Core::schedule_proposal() {
-  if (propose_at != kNever || frozen || !active() || !wants_change()) return;
+  if (propose_at != kNever || frozen || !active() || retired || !wants_change()) return;
   if (!trouble_since) trouble_since = now;
   const int before = position();
   if (own_news || leaving) {
@@ -91,7 +93,7 @@ void Membership::Core::start_ballot() {
   const double back_off = 1 << std::min(ballots, kBackOffMax);
   propose_at = now + scaled(options.takeover_timeout, back_off * (1 + rng.uniform()));
   const bool alone = may_go_alone();
-  if (!alone && reachable() < view.quorum()) return;
+  if (retired || (!alone && reachable() < view.quorum())) return;
   ++ballots;
   freeze();
   const PrepareMessage message = agreement->start(alone ? 1 : view.quorum());
@@ -103,14 +105,23 @@ void Membership::Core::start_ballot() {
   WEFT_CHECK(alone || view.id == asked);
 }
 
-ViewValue Membership::Core::fresh_value() const {
+ViewValue Membership::Core::fresh_value(Round base) const {
   ViewValue value;
+  value.base_round = base;
+  value.lineage = view.lineage;
   value.departures = departures();
   value.members = next_members(view, value.departures, newcomers());
   if (value.members.empty()) {
     value.departures.clear();
     value.members = view.members;
   }
+  // Whatever the sink says, the members are these.
+  std::vector<Member> arranged = sink.arrange(value.members);
+  if (std::is_permutation(arranged.begin(), arranged.end(), value.members.begin(),
+                          value.members.end())) {
+    value.members = std::move(arranged);
+  }
+  add_merge(value);
   return value;
 }
 
@@ -124,7 +135,7 @@ void Membership::Core::freeze() {
 }
 
 void Membership::Core::on_prepare(const PeerId& from, const PrepareMessage& message) {
-  if (!is_current(from, message.view)) return;
+  if (!is_current(from, message.view) || retired) return;
   freeze();
   const auto answer = agreement->on_prepare(message, sink.round_status());
   if (const auto* rejected = std::get_if<RejectedMessage>(&answer)) {
@@ -142,8 +153,9 @@ void Membership::Core::on_prepare(const PeerId& from, const PrepareMessage& mess
 }
 
 void Membership::Core::on_promise(const PeerId& from, const PromiseMessage& message) {
-  if (!is_current(from, message.view) || !agreement->on_promise(from, message)) return;
-  const AcceptMessage accept = agreement->propose(fresh_value());
+  if (!is_current(from, message.view) || retired) return;
+  if (!agreement->on_promise(from, message)) return;
+  const AcceptMessage accept = agreement->propose(fresh_value(agreement->fresh_base()));
   for (const auto& [peer, member] : watched) {
     if (member.linked) send(peer, frame_type::kAccept, accept);
   }
@@ -151,7 +163,7 @@ void Membership::Core::on_promise(const PeerId& from, const PromiseMessage& mess
 }
 
 void Membership::Core::on_accept(const PeerId& from, const AcceptMessage& message) {
-  if (!is_current(from, message.view)) return;
+  if (!is_current(from, message.view) || retired) return;
   freeze();
   const auto answer = agreement->on_accept(message);
   if (const auto* rejected = std::get_if<RejectedMessage>(&answer)) {
@@ -206,6 +218,11 @@ void Membership::Core::on_notice(const PeerId& from, const ViewNoticeMessage& me
     return;
   }
   if (!active() || message.view <= view.id) return;
+  // Other branches are met, not followed, but for the one that begins right here.
+  const Lineage& theirs = message.value.lineage;
+  const bool begins = theirs.points.size() == view.lineage.points.size() + 1 &&
+                      theirs.points.back().from == view.id && included;
+  if (theirs.branch() != view.lineage.branch() && !begins) return;
   if (included) {
     install(message);
     return;
@@ -217,8 +234,10 @@ void Membership::Core::on_notice(const PeerId& from, const ViewNoticeMessage& me
   be_removed(reason);
 }
 
-void Membership::Core::on_removed(const PeerId& /*from*/, const RemovedMessage& message) {
-  if (active() && message.view > view.id) be_removed(message.reason);
+void Membership::Core::on_removed(const PeerId& from, const RemovedMessage& message) {
+  if (has_sponsor(from)) ask_sponsor_again();
+  // Where there may be branches, who is out learns it from a notice, which names its branch.
+  if (active() && !merges() && message.view > view.id) be_removed(message.reason);
 }
 
 ViewChange Membership::Core::change_to(const ViewNoticeMessage& next) const {
@@ -249,8 +268,9 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   const ViewChange change = change_to(next);
   const View previous = view;
   const bool was_isolated = state == MembershipState::kIsolated;
+  const bool was_outside = !active();
   notice = next;
-  view = View{next.view, next.value.members, next.value.base_round};
+  view = view_of(next);
   state = MembershipState::kMember;
   agreement.emplace(view, options.self);
   attempt.reset();
@@ -260,8 +280,10 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   unreachable_since.reset();
   propose_at = kNever;
   ballots = 0;
+  const std::set<PeerId> returned = returned_members();
+  follow_branch(change);
   remember_departures(change);
-  rebuild_watch(previous);
+  rebuild_watch(previous, returned);
   count_unlinked();
   stirred = true;
   choose_observers();
@@ -272,6 +294,10 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   if (beat_at == kNever) beat_at = now + options.heartbeat_interval;
   if (was_isolated) sink.on_quorum_back();
   sink.on_view(view, change);
+  if (view.merge) tell_standings();
+  for (const Member& member : change.joined) {
+    if (!was_outside && merges()) tell_former(member.id);
+  }
 }
 
 void Membership::Core::remember_departures(const ViewChange& change) {
@@ -286,8 +312,21 @@ void Membership::Core::remember_departures(const ViewChange& change) {
   }
 }
 
+// Members that were put out as failed although their processes lived on.
+std::set<PeerId> Membership::Core::returned_members() const {
+  std::set<PeerId> returned;
+  for (const Member& member : view.members) {
+    const auto known = departed.find(member.id);
+    if (known != departed.end() && known->second.cause == DepartureCause::kFailed &&
+        known->second.incarnation + 1 == member.incarnation) {
+      returned.insert(member.id);
+    }
+  }
+  return returned;
+}
+
 // Keeps what is known of members that stay, and starts to watch the new ones.
-void Membership::Core::rebuild_watch(const View& previous) {
+void Membership::Core::rebuild_watch(const View& previous, const std::set<PeerId>& returned) {
   std::map<PeerId, Watched> before = std::move(watched);
   watched.clear();
   for (const Member& member : view.members) {
@@ -311,6 +350,11 @@ void Membership::Core::rebuild_watch(const View& previous) {
     Watched fresh(FailureDetector(options.heartbeat_interval, options.suspicion_timeout, now), now);
     fresh.linked = fresh.had_link = linked;
     fresh.patience = linked ? options.reconnect_timeout : options.suspicion_timeout;
+    if (returned.count(member.id) != 0) {
+      fresh.detector.be_patient();
+      fresh.flaps = kFlapsOfReturned;
+      fresh.flapped = now;
+    }
     if (!linked) {
       fresh.dial_at = options.self < member.id ? now : now + options.reconnect_timeout / 2;
     }
@@ -318,7 +362,8 @@ void Membership::Core::rebuild_watch(const View& previous) {
   }
   // The links of peers that are no members any more last as long as a stranger's.
   for (const Member& member : previous.members) {
-    if (!view.contains(member.id) && links.count(member.id) != 0) strangers.add(member.id, now);
+    if (view.contains(member.id) || links.count(member.id) == 0) continue;
+    if (former.count(member.id) == 0) strangers.add(member.id, now);
   }
 }
 
@@ -326,7 +371,10 @@ void Membership::Core::be_removed(const std::string& reason) {
   watched.clear();
   joiners.clear();
   agreement.reset();
-  frozen = false;
+  frozen = retired = false;
+  meetings.clear();
+  branching.reset();
+  isolated_since.reset();
   propose_at = kNever;
   beat_at = kNever;
   if (leaving) {
@@ -355,13 +403,14 @@ void Membership::Core::isolate() {
   for (const Member& member : view.members) {
     if (member.id == options.self) continue;
     const Watched& seen = watched.at(member.id);
-    if (!seen.linked || seen.own) report.missing.push_back(member);
+    if (!seen.reachable()) report.missing.push_back(member);
   }
   report.needed = std::max(0, view.quorum() - reachable());
   report.text = isolation_text(report);
   freeze();
   must_change = true;
   state = MembershipState::kIsolated;
+  isolated_since = now;
   if (propose_at == kNever) propose_at = now + options.takeover_timeout;
   sink.on_isolated(report);
 }

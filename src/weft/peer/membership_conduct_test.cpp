@@ -78,6 +78,21 @@ TEST_F(MembershipConductTest, WhoSendsGarbageToMostOfTheOthersIsPutOut) {
   EXPECT_TRUE(peer(2).reports.back().accusation);
 }
 
+// It goes on speaking as a member until it hears that it is none any more.
+TEST_F(MembershipConductTest, WhoIsPutOutWhileItHearsNothingIsNotBlamedForGoingOn) {
+  form(4);
+  for (std::size_t i = 0; i < 3; ++i) net.block(peer(i).id, peer(3).id);
+  run(seconds(8));
+  EXPECT_EQ(holders(3, 3), 0);
+  net.unblock_all();
+  run(seconds(5));
+  for (const auto& each : peers) {
+    for (const Misconduct& report : each->reports) {
+      EXPECT_EQ(report.offence, Offence::kFalseSuspicion) << report.evidence;
+    }
+  }
+}
+
 TEST_F(MembershipConductTest, TheExpelledStaysOut) {
   form(4);
   send_garbage(3, 0, 3);

@@ -1,10 +1,13 @@
-// Membership::Core: the state of one peer's membership, split over four sources by concern.
+// Membership::Core: the state of one peer's membership, split over its sources by concern.
 //
 //   membership.cpp         commands, events, which message goes where
 //   membership_watch.cpp   links, heartbeats, suspicions: who is to go
 //   membership_change.cpp  ballots, installation of views, isolation, leaving
 //   membership_join.cpp    the joiner's side and the side that lets it in
 //   membership_conduct.cpp misconduct, accusations, revoked invitations
+//   membership_branch.cpp  going on without a quorum
+//   membership_meeting.cpp becoming one again with other branches
+//   fingerprint.cpp        what tells two states apart
 //
 // Every entry point sets `now` first and ends in settle(), which does nothing unless `stirred`. All
 // sets are ordered, so that the same events give the same actions. Threads: as Membership.
@@ -13,6 +16,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,8 +24,10 @@
 #include "weft/peer/agreement.h"
 #include "weft/peer/conduct.h"
 #include "weft/peer/failure_detector.h"
+#include "weft/peer/lineage.h"
 #include "weft/peer/membership.h"
 #include "weft/peer/revocations.h"
+#include "weft/wire/branch_message.h"
 #include "weft/wire/frame_type.h"
 #include "weft/wire/membership_message.h"
 
@@ -58,11 +64,17 @@ struct Watched {
   TimePoint dial_at = kNever;
   Duration patience{};
   bool had_link = false;
+  // How often its link came back lately, fading; a line that does so is given more time.
+  double flaps = 0;
+  TimePoint flapped;
   std::optional<OwnSuspicion> own;
   // By others, by reporter.
   std::map<PeerId, Report> reports;
   // It said itself that it is leaving, or that its process is a new one.
   std::optional<Departure> gone;
+
+  // Whether it may answer: one that owes the collective something too long may well do so.
+  bool reachable() const { return linked && (!own || own->kind == SuspicionKind::kCollective); }
 };
 
 // A peer that has proved a ticket and takes the state.
@@ -95,6 +107,26 @@ struct JoinAttempt {
   std::optional<PeerId> sponsor;
   View known;
   std::optional<Round> caught_up;
+};
+
+// A branch that this peer tries to found: everybody in it must agree.
+struct BranchAttempt {
+  std::uint64_t number = 0;
+  std::vector<PeerId> members;
+  // Who agrees, and how far it has committed.
+  std::map<PeerId, Round> agreed;
+  TimePoint ends = kNever;
+};
+
+// Another branch, as far as it is known here.
+struct Meeting {
+  StandingMessage standing;
+  TimePoint since;
+  TimePoint heard;
+  // The sink was told of the snapshot, and has it; so do these members.
+  bool offered = false;
+  bool ready = false;
+  std::set<PeerId> holders;
 };
 
 struct Membership::Core {
@@ -148,6 +180,9 @@ struct Membership::Core {
   int reachable() const;
   bool all_linked() const { return unlinked == 0; }
   void count_unlinked();
+  void set_linked(Watched& member, bool linked);
+  bool flapping(const Watched& member) const;
+  bool is_calm() const;
   void choose_observers();
 
   // --- membership_change.cpp
@@ -158,7 +193,7 @@ struct Membership::Core {
   void schedule_proposal();
   void propose_when_due();
   void start_ballot();
-  ViewValue fresh_value() const;
+  ViewValue fresh_value(Round base) const;
   void freeze();
   void on_prepare(const PeerId& from, const PrepareMessage& message);
   void on_promise(const PeerId& from, const PromiseMessage& message);
@@ -171,7 +206,8 @@ struct Membership::Core {
   void install(const ViewNoticeMessage& next);
   ViewChange change_to(const ViewNoticeMessage& next) const;
   void remember_departures(const ViewChange& change);
-  void rebuild_watch(const View& previous);
+  void rebuild_watch(const View& previous, const std::set<PeerId>& returned);
+  std::set<PeerId> returned_members() const;
   void be_removed(const std::string& reason);
   void check_quorum();
   void isolate();
@@ -189,8 +225,14 @@ struct Membership::Core {
   void send_request();
   void join_timer();
   void fail_join(const Status& why);
+  bool reaches_all() const;
+  void dial_known();
   void admit_again();
   void know_view(const ViewNoticeMessage& notice);
+  bool has_sponsor(const PeerId& peer) const {
+    return state == MembershipState::kSyncing && attempt && attempt->sponsor == peer;
+  }
+  void ask_sponsor_again();
   void on_accepted_join(const PeerId& from, const JoinAcceptedMessage& message);
   void on_refused_join(const PeerId& from, const JoinRefusedMessage& message);
   void on_recipe_request(const PeerId& from, const RecipeRequestMessage& message);
@@ -200,6 +242,7 @@ struct Membership::Core {
   std::optional<JoinRefusedMessage> refuse_now(const JoinRequestMessage& request);
   void refuse(const PeerId& peer, const JoinRefusedMessage& why);
   void tell_joiner(const Joiner& joiner, bool present);
+  void retell_joiners();
   void drop_joiner(const PeerId& peer, const Status& why);
   void joiners_timer();
   std::vector<Member> newcomers() const;
@@ -224,6 +267,42 @@ struct Membership::Core {
   void on_revocation(const PeerId& from, const RevocationMessage& message);
   // After a view was installed.
   void take_verdicts(const ViewNoticeMessage& next, const ViewChange& change);
+  // --- membership_branch.cpp
+  bool merges() const { return options.on_split == SplitPolicy::kMerge; }
+  bool of_other_branch(const ViewId& theirs) const;
+  bool may_branch() const;
+  void branch_when_due();
+  void propose_branch();
+  void found_branch();
+  void on_branch(const PeerId& from, const BranchMessage& message);
+  void miss(const PeerId& peer);
+  bool fits_branch(const PeerId& from, const BranchMessage& message) const;
+  void answer_branch(const PeerId& from, const BranchMessage& message);
+  void remember_former(const Member& member);
+  void follow_branch(const ViewChange& change);
+  void dial_former();
+  void tell_former();
+  void tell_former(const PeerId& to);
+  // --- membership_meeting.cpp
+  StandingMessage standing() const;
+  BranchTotal total() const;
+  void tell_standing(const PeerId& to);
+  void tell_standings();
+  void on_standing(const PeerId& from, const StandingMessage& message);
+  void meet(const PeerId& from, const StandingMessage& message);
+  bool in_meeting(const PeerId& peer) const;
+  void be_absorbed(const StandingMessage& by);
+  bool yields_to_us(const Meeting& other) const;
+  bool absorbs_us(const Hash256& branch, const Meeting& other) const;
+  std::optional<Hash256> absorber() const;
+  const Meeting* mergeable() const;
+  bool resumes() const;
+  bool wants_merge() const;
+  void add_merge(ViewValue& value) const;
+  void branch_beat();
+  void offer_state(const Hash256& snapshot);
+  void merge_ready(const Hash256& snapshot);
+  void tell_have();
 
   MembershipOptions options;
   MembershipSink& sink;
@@ -252,6 +331,8 @@ struct Membership::Core {
 
   // Something happened from which settle() may draw consequences.
   bool stirred = false;
+  // Nobody is missing, suspected or on the way in: time alone changes nothing.
+  bool calm = false;
   std::uint64_t beats = 0;
   TimePoint beat_at = kNever;
   std::vector<PeerId> observers_of_self;
@@ -264,7 +345,7 @@ struct Membership::Core {
   std::optional<TimePoint> trouble_since;
   // The evidence here may be known to no one else, so this peer proposes without waiting its turn.
   bool own_news = false;
-  // The view must change even if nobody comes or goes: it was isolated.
+  // The view must change even if nobody comes or goes: it was isolated, or the ring is reordered.
   bool must_change = false;
   TimePoint propose_at = kNever;
   int ballots = 0;
@@ -272,6 +353,36 @@ struct Membership::Core {
 
   bool leaving = false;
   TimePoint leave_ends = kNever;
+
+  // This branch, and its views that were installed here, the latest 256.
+  Hash256 own_branch{};
+  std::set<ViewId> own_views;
+  std::optional<TimePoint> isolated_since;
+  // This peer has agreed to a branch, so it votes in the present view no more.
+  bool retired = false;
+  // To whom it agreed last, and until when it waits for the outcome.
+  std::optional<PeerId> agreed_with;
+  TimePoint agreed_until{};
+  std::uint64_t branch_attempts = 0;
+  std::optional<BranchAttempt> branching;
+  TimePoint branch_again_at{};
+  // How often each refused this peer's last attempts, or did not answer.
+  std::map<PeerId, int> misses;
+  // Where the members of the present view are to be found.
+  std::map<PeerId, Member> addresses;
+  // Members of earlier views that did not leave by their own wish: dialled for ever.
+  std::map<PeerId, Member> former;
+  std::optional<PeerId> former_dialled;
+  TimePoint dial_former_at{};
+  // By branch.
+  std::map<Hash256, Meeting> meetings;
+  std::optional<Hash256> offered_snapshot;
+  std::optional<Hash256> yielding_to;
+  TimePoint yielding_since{};
+  // After a yield in vain.
+  TimePoint yield_again_at{};
+  // The members of the branch that absorbed this peer's, for its ticket.
+  std::vector<PeerAddress> refuge;
 };
 
 }  // namespace weft

@@ -113,9 +113,24 @@ void Membership::Core::fail_join(const Status& why) {
   sink.on_join_failed(why);
 }
 
+// Whether the joiner has a link with each member: without it, it would be put out again.
+bool Membership::Core::reaches_all() const {
+  return std::all_of(attempt->known.members.begin(), attempt->known.members.end(),
+                     [&](const Member& member) {
+                       return member.id == options.self || links.count(member.id) != 0;
+                     });
+}
+
+void Membership::Core::dial_known() {
+  for (const Member& member : attempt->known.members) {
+    if (member.id == options.self || links.count(member.id) != 0) continue;
+    sink.connect({member.id, member.endpoints});
+  }
+}
+
 void Membership::Core::admit_again() {
   if (!attempt || state != MembershipState::kSyncing) return;
-  if (!attempt->sponsor || !attempt->caught_up) return;
+  if (!attempt->sponsor || !attempt->caught_up || !reaches_all()) return;
   const AdmitRequestMessage request{options.incarnation, *attempt->caught_up};
   for (const Member& member : attempt->known.members) {
     if (links.count(member.id) != 0) send(member.id, frame_type::kAdmitRequest, request);
@@ -135,33 +150,39 @@ void Membership::Core::on_accepted_join(const PeerId& from, const JoinAcceptedMe
   a.sponsor = from;
   a.asked.reset();
   a.attempt_ends = a.ask_at = a.ends = kNever;
-  if (a.known.id < current.view) {
-    a.known = View{current.view, current.value.members, current.value.base_round};
+  // The member may have come to another branch since it was asked first.
+  if (a.known.lineage.branch() != current.value.lineage.branch() || a.known.id < current.view) {
+    a.known = view_of(current);
   }
   // Whoever loses its sponsor asks the members, not the ticket, which may be old.
   a.candidates.clear();
   for (const Member& member : a.known.members) {
-    if (member.id == options.self) continue;
-    a.candidates.push_back({member.id, member.endpoints});
-    if (links.count(member.id) == 0) sink.connect({member.id, member.endpoints});
+    if (member.id != options.self) a.candidates.push_back({member.id, member.endpoints});
   }
+  dial_known();
   a.next = 0;
   const View known = a.known;
   sink.on_join_accepted(known, from);
+}
+
+// The sponsor has forgotten this joiner.
+void Membership::Core::ask_sponsor_again() {
+  JoinAttempt& a = *attempt;
+  const Member* known = a.known.find(*a.sponsor);
+  if (known == nullptr) {
+    ask_next();
+    return;
+  }
+  a.sponsor.reset();
+  a.ends = now + options.join_timeout;
+  ask({known->id, known->endpoints});
 }
 
 void Membership::Core::on_refused_join(const PeerId& from, const JoinRefusedMessage& message) {
   if (!attempt) return;
   JoinAttempt& a = *attempt;
   if (message.code == RefusalCode::kUnknownJoiner && a.sponsor == from) {
-    const Member* known = a.known.find(from);
-    if (known == nullptr) {
-      ask_next();
-      return;
-    }
-    a.sponsor.reset();
-    a.ends = now + options.join_timeout;
-    ask({from, known->endpoints});
+    ask_sponsor_again();
     return;
   }
   if (a.asked != from) return;
@@ -178,16 +199,17 @@ void Membership::Core::on_refused_join(const PeerId& from, const JoinRefusedMess
 }
 
 void Membership::Core::know_view(const ViewNoticeMessage& message) {
-  if (!attempt || message.view <= attempt->known.id) return;
+  if (!attempt) return;
   JoinAttempt& a = *attempt;
-  a.known = View{message.view, message.value.members, message.value.base_round};
+  const bool same_branch = a.known.lineage.branch() == message.value.lineage.branch();
+  if (same_branch && message.view <= a.known.id) return;
+  a.known = view_of(message);
   a.candidates.clear();
   a.next = 0;
   for (const Member& member : a.known.members) {
-    if (member.id == options.self) continue;
-    a.candidates.push_back({member.id, member.endpoints});
-    if (links.count(member.id) == 0) sink.connect({member.id, member.endpoints});
+    if (member.id != options.self) a.candidates.push_back({member.id, member.endpoints});
   }
+  dial_known();
   const View known = a.known;
   sink.on_view_ahead(known);
 }
@@ -296,6 +318,10 @@ void Membership::Core::on_joiner(const PeerId& from, const JoinerMessage& messag
   if (revocations.ban_reason(peer) != nullptr) return;
   strangers.remove(peer);
   const bool linked = links.count(peer) != 0;
+  if (found != joiners.end() && found->second.sponsor == from &&
+      found->second.member.incarnation == message.joiner.incarnation) {
+    return;  // told again
+  }
   joiners.insert_or_assign(peer, Joiner{message.joiner, from, now, now, linked, false, {}});
   sink.on_joiner(message.joiner);
 }
@@ -303,6 +329,13 @@ void Membership::Core::on_joiner(const PeerId& from, const JoinerMessage& messag
 void Membership::Core::tell_joiner(const Joiner& joiner, bool present) {
   for (const auto& [peer, member] : watched) {
     if (member.linked) send(peer, frame_type::kJoiner, JoinerMessage{joiner.member, present});
+  }
+}
+
+// Whoever became a member after the joiner was let in has not heard of it.
+void Membership::Core::retell_joiners() {
+  for (const auto& [peer, joiner] : joiners) {
+    if (joiner.sponsor == options.self) tell_joiner(joiner, true);
   }
 }
 

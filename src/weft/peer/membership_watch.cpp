@@ -1,5 +1,6 @@
 // Who is alive: links, heartbeats, suspicions and what follows from them.
 #include <algorithm>
+#include <cmath>
 
 #include "weft/peer/membership_core.h"
 
@@ -12,6 +13,12 @@ constexpr Duration kDialStagger = std::chrono::milliseconds(100);
 constexpr Duration kTellGap = std::chrono::seconds(1);
 // So many members hear of a suspicion at once, all of them when it is told again.
 constexpr int kFirstListeners = 8;
+// A joiner dials the members that it has no link with once in so many heartbeats.
+constexpr int kBeatsPerDial = 4;
+constexpr int kBeatsPerTelling = 8;
+// A link that came back is remembered for about so long, and this often is more than bad luck.
+constexpr Duration kFlapsFade = std::chrono::seconds(60);
+constexpr double kFlapsPatient = 1.5;
 
 std::string seconds_text(Duration duration) {
   const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count() / 100;
@@ -31,11 +38,14 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
   const auto found = watched.find(link.peer);
   if (found != watched.end()) {
     Watched& member = found->second;
-    member.linked = true;
+    if (!member.linked && member.had_link) {
+      const double since = to_seconds(now - member.flapped);
+      member.flaps = 1 + member.flaps * std::exp(-since / to_seconds(kFlapsFade));
+      member.flapped = now;
+    }
+    set_linked(member, true);
     member.had_link = true;
     member.dial_at = kNever;
-    member.patience = options.reconnect_timeout;
-    count_unlinked();
     heard(link.peer);
     send_heartbeat(link.peer);
     if (leaving) send(link.peer, frame_type::kLeaving, LeavingMessage{view.id});
@@ -53,12 +63,16 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
     joiner->second.heard = now;
     return;
   }
+  // With the last link that it lacked, a joiner may ask to be admitted.
+  if (state == MembershipState::kSyncing) admit_again();
   if (attempt && attempt->asked == link.peer) {
     send_request();
   } else if (shuns(link.peer)) {
     const Status why = unavailable("refused for what it did before");
     sink.on_refused(link.peer, why);
     sink.close(link.peer, why);
+  } else if (active() && (former.count(link.peer) != 0 || in_meeting(link.peer))) {
+    tell_standing(link.peer);
   } else if (active() && !strangers.add(link.peer, now)) {
     const Status why = unavailable("more than " + std::to_string(options.strangers_max) +
                                    " peers that are no members are connected");
@@ -75,11 +89,11 @@ void Membership::Core::on_link_down(const PeerId& peer, const Status& why) {
   if (found != watched.end()) {
     Watched& member = found->second;
     if (member.linked) {
-      member.linked = false;
+      set_linked(member, false);
       member.unlinked_since = now;
       member.dial_at = options.self < peer ? now : now + kDialStagger;
-      count_unlinked();
-    } else if (member.had_link) {
+      member.patience = flapping(member) ? options.suspicion_timeout : options.reconnect_timeout;
+    } else if (member.had_link && !flapping(member)) {
       set_suspicion(peer, SuspicionKind::kLink,
                     "connection lost, and again on dialling: " + why.message());
     }
@@ -124,6 +138,7 @@ void Membership::Core::beat() {
   }
   if (state == MembershipState::kSyncing && attempt && attempt->sponsor) {
     send_heartbeat(*attempt->sponsor);
+    if (beats % kBeatsPerDial == 0) dial_known();
     admit_again();
   }
   if (!active()) return;
@@ -134,7 +149,9 @@ void Membership::Core::beat() {
   if (leaving) tell_leaving();
   tell_suspicions();
   retell_accusations();
+  if (merges()) branch_beat();
   joiners_timer();
+  if (beats % kBeatsPerTelling == 0) retell_joiners();
   for (const PeerId& peer : strangers.take_expired(now)) {
     sink.close(peer,
                timed_out("no proof of a ticket within " + seconds_text(options.stranger_timeout)));
@@ -167,12 +184,37 @@ void Membership::Core::count_unlinked() {
       watched.begin(), watched.end(), [](const auto& entry) { return !entry.second.linked; }));
 }
 
+void Membership::Core::set_linked(Watched& member, bool linked) {
+  if (member.linked != linked) unlinked += linked ? -1 : 1;
+  member.linked = linked;
+}
+
+// Whether its link has come back so often lately that it is likely to come back again.
+bool Membership::Core::flapping(const Watched& member) const {
+  return member.flaps * std::exp(-to_seconds(now - member.flapped) / to_seconds(kFlapsFade)) >
+         kFlapsPatient;
+}
+
+bool Membership::Core::is_calm() const {
+  if (!all_linked() || frozen || leaving || must_change || propose_at != kNever ||
+      state == MembershipState::kIsolated || !joiners.empty() || !meetings.empty() ||
+      view.yields_to) {
+    return false;
+  }
+  return std::all_of(watched.begin(), watched.end(), [](const auto& entry) {
+    return !entry.second.own && !entry.second.gone && entry.second.reports.empty();
+  });
+}
+
 void Membership::Core::watch_links() {
   if (all_linked()) return;
   for (auto& [peer, member] : watched) {
     if (member.linked) continue;
     if (now >= member.dial_at) {
-      member.dial_at = now + options.redial_interval;
+      // A line that comes and goes is dialled more often, while it is waited for.
+      const bool soon = !member.own && flapping(member);
+      member.dial_at = now + (soon ? std::min(options.redial_interval, member.patience / 4)
+                                   : options.redial_interval);
       if (const Member* address = view.find(peer)) sink.connect({peer, address->endpoints});
     }
     if (!member.own && now >= member.unlinked_since + member.patience) {
@@ -187,6 +229,7 @@ void Membership::Core::set_suspicion(const PeerId& peer, SuspicionKind kind,
   const auto found = watched.find(peer);
   if (!active() || found == watched.end() || found->second.own) return;
   stirred = true;
+  calm = false;
   found->second.own = OwnSuspicion{kind, short_reason(reason), now, now, kTellGap, 0};
   tell_suspicions();
 }
@@ -195,7 +238,7 @@ void Membership::Core::withdraw_suspicion(const PeerId& peer) {
   const auto found = watched.find(peer);
   if (found == watched.end() || !found->second.own) return;
   const int tellings = found->second.own->tellings;
-  if (tellings > 0) tell_suspicion(peer, static_cast<int>(kMembersMax), true);
+  if (tellings > 0) tell_suspicion(peer, view.size(), true);
   found->second.own.reset();
 }
 
@@ -204,27 +247,27 @@ void Membership::Core::withdraw_suspicion(const PeerId& peer) {
 // propose the change; when a whole group is cut off, everybody telling everybody would be n^3
 // frames.
 void Membership::Core::tell_suspicions() {
-  if (frozen) return;
+  if (frozen || calm) return;
   for (auto& [peer, member] : watched) {
     if (!member.own || now < member.own->tell_at) continue;
     OwnSuspicion& own = *member.own;
     own.tell_at = now + own.tell_gap;
     own.tell_gap *= 2;
     if (member.reports.size() >= 3) continue;
-    tell_suspicion(peer, own.tellings == 0 ? kFirstListeners : static_cast<int>(kMembersMax),
-                   false);
+    tell_suspicion(peer, own.tellings == 0 ? kFirstListeners : view.size(), false);
     ++own.tellings;
   }
 }
 
-// To the first `listeners` members, in ring order, that are linked and not suspected here.
+// To the first `listeners` members, in ring order, that can be reached; a member that only owes the
+// collective something is one of them: it may do so because of the very one that is told of.
 void Membership::Core::tell_suspicion(const PeerId& suspect, int listeners, bool withdrawn) {
   const std::string reason = withdrawn ? "" : watched.at(suspect).own->reason;
   for (const Member& member : view.members) {
     if (listeners == 0) return;
     if (member.id == options.self || member.id == suspect) continue;
     const Watched& listener = watched.at(member.id);
-    if (!listener.linked || (listener.own && !withdrawn)) continue;
+    if (!listener.linked || (!listener.reachable() && !withdrawn)) continue;
     send(member.id, frame_type::kSuspicion, SuspicionMessage{view.id, suspect, withdrawn, reason});
     --listeners;
   }
@@ -254,6 +297,8 @@ void Membership::Core::on_suspicion(const PeerId& from, const SuspicionMessage& 
 }
 
 void Membership::Core::on_outside(const PeerId& from, const OutsideMessage& message) {
+  // A sponsor that is out itself lets nobody in.
+  if (has_sponsor(from)) ask_next();
   if (!active()) return;
   const Member* member = view.find(from);
   if (member == nullptr) return;
@@ -309,7 +354,7 @@ std::vector<Departure> Membership::Core::departures() const {
     const Watched& seen = watched.at(member.id);
     if (seen.gone) {
       out.push_back(*seen.gone);
-      if (seen.gone->cause == DepartureCause::kRestarted) --voters;
+      if (seen.gone->cause != DepartureCause::kLeft) --voters;
     } else if (reporters(seen) >= needed) {
       const std::string& reason = seen.own ? seen.own->reason : seen.reports.begin()->second.reason;
       out.push_back({member.id, member.incarnation, DepartureCause::kFailed, reason});
@@ -350,7 +395,7 @@ void Membership::Core::add_bad_links(std::vector<Departure>& out) const {
 int Membership::Core::reachable() const {
   int count = 1;
   for (const auto& [peer, member] : watched) {
-    if (member.linked && !member.own) ++count;
+    if (member.reachable()) ++count;
   }
   return count;
 }

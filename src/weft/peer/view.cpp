@@ -19,6 +19,12 @@ const Member* View::find(const PeerId& peer) const {
   return rank.value() < 0 ? nullptr : &members[static_cast<std::size_t>(rank.value())];
 }
 
+View view_of(const ViewNoticeMessage& notice) {
+  const ViewValue& value = notice.value;
+  return View{notice.view,   value.members,   value.base_round,
+              value.lineage, value.yields_to, value.merge};
+}
+
 ViewId next_view_id(const RunId& run, const ViewId& previous, const ViewValue& value) {
   Writer out;
   out.text("weft view").raw(run).view(previous);

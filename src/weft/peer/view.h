@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct View {
   std::vector<Member> members;
   // Rounds up to this one are committed in this view's history; the next to run is the one after.
   Round base_round;
+  // Which branch of the run this is (lineage.h).
+  Lineage lineage{};
+  // Set where the members wait for this other branch to absorb theirs: no round is run.
+  std::optional<Hash256> yields_to{};
+  // Set where the members average another branch's state into theirs before the first round.
+  std::optional<MergeDirective> merge{};
 
   int size() const { return static_cast<int>(members.size()); }
   bool contains(const PeerId& peer) const { return rank_of(peer).value() >= 0; }
@@ -31,6 +38,9 @@ struct View {
   int quorum() const { return size() / 2 + 1; }
   friend bool operator==(const View&, const View&) = default;
 };
+
+// What a notice tells of, unchecked.
+View view_of(const ViewNoticeMessage& notice);
 
 // The id of the view that follows `previous` with this value: number + 1, and a hash over the
 // run, `previous` and the value.

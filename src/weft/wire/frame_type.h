@@ -20,6 +20,10 @@ inline constexpr std::uint8_t kIntroduction = 0x05;
 inline constexpr std::uint8_t kRelayOffer = 0x06;
 inline constexpr std::uint8_t kReachRefused = 0x07;
 inline constexpr std::uint8_t kLastReachType = 0x07;
+// Two peers of one machine (wire/link_message.h).
+inline constexpr std::uint8_t kShortcut = 0x08;
+inline constexpr std::uint8_t kShortcutHello = 0x09;
+inline constexpr std::uint8_t kLaneMoved = 0x0a;
 inline constexpr std::uint8_t kLastLinkType = 0x0f;
 
 // Membership (wire/membership_message.h).

@@ -2,7 +2,11 @@
 //
 //   member     = peer id 32, incarnation u64, count u32 x endpoint text
 //   departure  = peer id 32, incarnation u64, cause u8, reason text
-//   value      = base round u64, count u32 x member, count u32 x departure
+//   point      = branch 32, from view, samples u64
+//   absorbed   = branch 32, until u64
+//   merge      = branch 32, view, round u64, snapshot 32, samples u64, own samples u64
+//   value      = base round u64, count u32 x member, count u32 x departure, count u32 x point,
+//                count u32 x absorbed, yields u8 [, branch 32], merges u8 [, merge]
 //   ballot     = counter u64, proposer 32
 //   heartbeat  = view, incarnation u64, sequence u64, done round u64
 //   suspicion  = view, who 32, withdrawn u8, reason text
@@ -35,9 +39,14 @@ namespace weft {
 
 // Bounds of a decoded message; the largest (promise, accept, notice) stays below 256 KiB.
 inline constexpr std::uint32_t kMembersMax = 256;
+// So many a decoder takes, for larger simulated runs; the frame's own bound comes first.
+inline constexpr std::uint32_t kViewMembersMax = 4096;
 inline constexpr std::uint32_t kEndpointsMax = 4;
 inline constexpr std::size_t kEndpointBytesMax = 96;
 inline constexpr std::size_t kReasonBytesMax = 160;
+// A branch of a branch of a branch ... and no deeper; so many others it remembers to have absorbed.
+inline constexpr std::uint32_t kBranchPointsMax = 16;
+inline constexpr std::uint32_t kAbsorbedMax = 64;
 
 struct Member {
   PeerId id;
@@ -64,12 +73,57 @@ struct Departure {
   friend bool operator==(const Departure&, const Departure&) = default;
 };
 
+// Where a branch left the run, or another branch: members that were cut off went on by themselves.
+struct BranchPoint {
+  // Names the branch that begins here.
+  Hash256 branch{};
+  // The last view before it, and the samples that the run's state had learned from by then.
+  ViewId from;
+  std::uint64_t samples = 0;
+  friend bool operator==(const BranchPoint&, const BranchPoint&) = default;
+};
+
+// A branch whose state was averaged into this one's.
+struct AbsorbedBranch {
+  Hash256 branch{};
+  // The samples that its state had learned from by then.
+  std::uint64_t until = 0;
+  friend bool operator==(const AbsorbedBranch&, const AbsorbedBranch&) = default;
+};
+
+// A branch's history since the beginning of the run; empty for the run that never was cut apart.
+struct Lineage {
+  std::vector<BranchPoint> points;
+  std::vector<AbsorbedBranch> absorbed;
+  // Zeros for the run itself.
+  Hash256 branch() const { return points.empty() ? Hash256{} : points.back().branch; }
+  friend bool operator==(const Lineage&, const Lineage&) = default;
+};
+
+// What the members of a view do before its first round: average the state after its base round with
+// the state that another branch has yielded, by samples.
+struct MergeDirective {
+  Hash256 branch{};
+  // The yielding branch's last view, its base round, and the manifest of its state after it.
+  ViewId view;
+  Round round;
+  Hash256 snapshot{};
+  // The weights: what the yielding branch and what this one has learned from alone.
+  std::uint64_t samples = 0;
+  std::uint64_t own_samples = 0;
+  friend bool operator==(const MergeDirective&, const MergeDirective&) = default;
+};
+
 // What the members agree on: the next membership and how far the run's history is committed.
 struct ViewValue {
   Round base_round;
   // Ring order; no peer twice, at least one.
   std::vector<Member> members;
   std::vector<Departure> departures;
+  Lineage lineage{};
+  // The branch that is to absorb this one: its members stop at the base round and offer its state.
+  std::optional<Hash256> yields_to{};
+  std::optional<MergeDirective> merge{};
   friend bool operator==(const ViewValue&, const ViewValue&) = default;
 };
 

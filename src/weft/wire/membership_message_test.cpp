@@ -25,6 +25,10 @@ ViewValue value() {
   out.base_round = Round(41);
   out.members = {{peer(1), 7, {"10.0.0.1:7420", "[::1]:7420"}}, {peer(2), 8, {}}};
   out.departures = {{peer(3), 9, DepartureCause::kRestarted, "came back with a new process"}};
+  out.lineage.points = {{{7}, view(2), 6400}};
+  out.lineage.absorbed = {{{8}, 9600}};
+  out.yields_to = Hash256{9};
+  out.merge = MergeDirective{{8}, view(5), Round(40), {10}, 3200, 6400};
   return out;
 }
 
@@ -70,8 +74,8 @@ TEST(MembershipMessage, RefusesAMembershipWithoutMembersOrWithOneTwice) {
 
 TEST(MembershipMessage, RefusesEachFieldBeyondItsBound) {
   const auto head = [] { return Writer().view(view(1)).u64(1).peer(peer(1)).round(Round(0)); };
-  EXPECT_EQ(AcceptMessage::decode(head().u32(kMembersMax + 1).take()).status().message(),
-            "accept.value.members: expected at most 256 entries, got 257");
+  EXPECT_EQ(AcceptMessage::decode(head().u32(kViewMembersMax + 1).take()).status().message(),
+            "accept.value.members: expected at most 4096 entries, got 4097");
   const Bytes endpoints = head().u32(1).peer(peer(1)).u64(1).u32(kEndpointsMax + 1).take();
   EXPECT_EQ(AcceptMessage::decode(endpoints).status().message(),
             "accept.member.endpoints: expected at most 4 entries, got 5");
@@ -79,8 +83,8 @@ TEST(MembershipMessage, RefusesEachFieldBeyondItsBound) {
   EXPECT_EQ(AcceptMessage::decode(endpoint).status().message(),
             "accept.member.endpoint: expected at most 96 bytes, got 97");
   const auto one_member = [&] { return head().u32(1).peer(peer(1)).u64(1).u32(0); };
-  EXPECT_EQ(AcceptMessage::decode(one_member().u32(kMembersMax + 1).take()).status().message(),
-            "accept.value.departures: expected at most 256 entries, got 257");
+  EXPECT_EQ(AcceptMessage::decode(one_member().u32(kViewMembersMax + 1).take()).status().message(),
+            "accept.value.departures: expected at most 4096 entries, got 4097");
   const Bytes cause = one_member().u32(1).peer(peer(2)).u64(1).u8(4).take();
   EXPECT_EQ(AcceptMessage::decode(cause).status().message(),
             "accept.departure.cause: expected 0 to 3");

@@ -31,6 +31,52 @@ Departure read_departure(Reader& in) {
   return departure;
 }
 
+void write_lineage(Writer& out, const Lineage& lineage) {
+  WEFT_CHECK(lineage.points.size() <= kBranchPointsMax && lineage.absorbed.size() <= kAbsorbedMax);
+  out.u32(static_cast<std::uint32_t>(lineage.points.size()));
+  for (const BranchPoint& point : lineage.points) {
+    out.raw(point.branch).view(point.from).u64(point.samples);
+  }
+  out.u32(static_cast<std::uint32_t>(lineage.absorbed.size()));
+  for (const AbsorbedBranch& absorbed : lineage.absorbed) {
+    out.raw(absorbed.branch).u64(absorbed.until);
+  }
+}
+
+Lineage read_lineage(Reader& in) {
+  Lineage lineage;
+  const std::uint32_t points = in.count("lineage.points", kBranchPointsMax);
+  for (std::uint32_t i = 0; i < points && !in.failed(); ++i) {
+    BranchPoint& point = lineage.points.emplace_back();
+    point.branch = in.raw<32>("point.branch");
+    point.from = in.view("point.from");
+    point.samples = in.u64("point.samples");
+  }
+  const std::uint32_t absorbed = in.count("lineage.absorbed", kAbsorbedMax);
+  for (std::uint32_t i = 0; i < absorbed && !in.failed(); ++i) {
+    AbsorbedBranch& one = lineage.absorbed.emplace_back();
+    one.branch = in.raw<32>("absorbed.branch");
+    one.until = in.u64("absorbed.until");
+  }
+  return lineage;
+}
+
+void write_merge(Writer& out, const MergeDirective& merge) {
+  out.raw(merge.branch).view(merge.view).round(merge.round).raw(merge.snapshot);
+  out.u64(merge.samples).u64(merge.own_samples);
+}
+
+MergeDirective read_merge(Reader& in) {
+  MergeDirective merge;
+  merge.branch = in.raw<32>("merge.branch");
+  merge.view = in.view("merge.view");
+  merge.round = in.round("merge.round");
+  merge.snapshot = in.raw<32>("merge.snapshot");
+  merge.samples = in.u64("merge.samples");
+  merge.own_samples = in.u64("merge.own_samples");
+  return merge;
+}
+
 bool has_duplicates(const std::vector<Member>& members) {
   std::vector<PeerId> ids;
   ids.reserve(members.size());
@@ -62,26 +108,34 @@ Member read_member(Reader& in) {
 }
 
 void write_view_value(Writer& out, const ViewValue& value) {
-  WEFT_CHECK(value.members.size() <= kMembersMax && value.departures.size() <= kMembersMax);
+  WEFT_CHECK(value.members.size() <= kViewMembersMax && value.departures.size() <= kViewMembersMax);
   out.round(value.base_round).u32(static_cast<std::uint32_t>(value.members.size()));
   for (const Member& member : value.members) write_member(out, member);
   out.u32(static_cast<std::uint32_t>(value.departures.size()));
   for (const Departure& departure : value.departures) write_departure(out, departure);
+  write_lineage(out, value.lineage);
+  out.u8(value.yields_to ? 1 : 0);
+  if (value.yields_to) out.raw(*value.yields_to);
+  out.u8(value.merge ? 1 : 0);
+  if (value.merge) write_merge(out, *value.merge);
 }
 
 ViewValue read_view_value(Reader& in) {
   ViewValue value;
   value.base_round = in.round("value.base_round");
-  const std::uint32_t members = in.count("value.members", kMembersMax);
+  const std::uint32_t members = in.count("value.members", kViewMembersMax);
   if (members == 0) in.fail("value.members", "expected at least one");
   for (std::uint32_t i = 0; i < members && !in.failed(); ++i) {
     value.members.push_back(read_member(in));
   }
   if (has_duplicates(value.members)) in.fail("value.members", "expected no peer twice");
-  const std::uint32_t departures = in.count("value.departures", kMembersMax);
+  const std::uint32_t departures = in.count("value.departures", kViewMembersMax);
   for (std::uint32_t i = 0; i < departures && !in.failed(); ++i) {
     value.departures.push_back(read_departure(in));
   }
+  value.lineage = read_lineage(in);
+  if (in.boolean("value.yields")) value.yields_to = in.raw<32>("value.yields_to");
+  if (in.boolean("value.merges")) value.merge = read_merge(in);
   return value;
 }
 
