@@ -23,6 +23,18 @@ void expect_sound(int peers, std::uint64_t first, std::uint64_t last) {
   EXPECT_GT(rounds, last - first);
 }
 
+void expect_one_again(int peers, std::uint64_t first, std::uint64_t last) {
+  std::uint64_t merges = 0;
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
+    SimulationOptions merging = options(seed, peers);
+    merging.merge = true;
+    const SimulationResult result = simulate(merging);
+    EXPECT_EQ(result.fault, "") << "weft_sim --merge --peers " << peers << " --seed " << seed;
+    merges += result.merges;
+  }
+  EXPECT_GT(merges, 0U);
+}
+
 TEST(Simulation, TheSeedRepeatsTheRun) {
   const SimulationResult a = simulate(options(5, 6));
   const SimulationResult b = simulate(options(5, 6));
@@ -35,6 +47,9 @@ TEST(Simulation, TwoPeers) { expect_sound(2, 1, 40); }
 TEST(Simulation, ThreePeers) { expect_sound(3, 1, 40); }
 TEST(Simulation, FivePeers) { expect_sound(5, 1, 60); }
 TEST(Simulation, EightPeers) { expect_sound(8, 1, 60); }
+// With branches: every side goes on, and they become one again.
+TEST(Simulation, BranchesOfFiveMerge) { expect_one_again(5, 1, 30); }
+TEST(Simulation, BranchesOfEightMerge) { expect_one_again(8, 1, 20); }
 TEST(Simulation, SixtyFourPeers) { expect_sound(64, 1, 3); }
 
 }  // namespace

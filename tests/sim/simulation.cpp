@@ -5,138 +5,13 @@
 #include <memory>
 #include <vector>
 
-#include "invariants.h"
-#include "toy_rounds.h"
-#include "weft/peer/test_peer.h"
+#include "sim_peer.h"
 
 namespace weft {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr Duration kRejoinDelay = milliseconds(700);
-
-// What all peers of a simulation share.
-struct World {
-  World(const SimulationOptions& given, SimNetworkOptions network)
-      : options(given), net(network), invariants(test_membership(PeerId()).run), rng(given.seed) {}
-
-  const SimulationOptions& options;
-  SimNetwork net;
-  Invariants invariants;
-  Rng rng;
-  Duration round_interval{};
-};
-
-void say(const World& world, const PeerId& peer, const std::string& text) {
-  if (!world.options.trace) return;
-  std::printf("%9.4f  %s  %s\n", to_seconds(world.net.now().time_since_epoch()),
-              peer.short_name().c_str(), text.c_str());
-}
-
-class SimPeer final : public TestPeer {
- public:
-  SimPeer(World& world, MembershipOptions options)
-      : TestPeer(world.net, options, world.options.seed + options.incarnation),
-        world_(world),
-        incarnation_(options.incarnation),
-        rounds_(options.self, world.round_interval,
-                {[this](const PeerId& to, std::uint8_t type, Bytes head) {
-                   send(to, Frame{type, std::move(head), {}});
-                 },
-                 [this](Round round, std::uint64_t state) {
-                   world_.invariants.on_commit(id, round, state);
-                   last_commit = net.now();
-                 }},
-                Rng(world.options.seed, options.incarnation)) {
-    hold_sync = true;
-    net.set_alarm_body(id, [this] {
-      alarm_at_ = TimePoint::max();
-      if (net.now() >= membership->next_deadline()) membership->on_timer(net.now());
-      rounds_.on_timer(net.now());
-      pump();
-    });
-  }
-
-  // --- MembershipSink.
-  void send(const PeerId& to, Frame frame) override {
-    world_.invariants.on_sent(id, to, frame);
-    TestPeer::send(to, std::move(frame));
-  }
-  RoundStatus round_status() const override { return rounds_.status(); }
-  void on_freeze() override { rounds_.on_freeze(); }
-  void on_view(const View& view, const ViewChange& change) override {
-    say(world_, id, describe(view, change));
-    rounds_.on_view(view, change.caught_up, net.now());
-    world_.invariants.on_view(id, incarnation_, view, rounds_.applied());
-    syncing_ = false;
-  }
-  void on_isolated(const IsolatedReport& report) override { say(world_, id, report.text); }
-  void on_removed(const Status& why) override {
-    say(world_, id, "removed: " + why.message());
-    ++incarnation_;
-    join_at = net.now() + kRejoinDelay;
-  }
-  void on_join_failed(const Status& why) override {
-    say(world_, id, "join failed: " + why.message());
-    join_at = net.now() + kRejoinDelay;
-  }
-  void on_left() override {
-    left = true;
-    say(world_, id, "left");
-  }
-  void on_join_accepted(const View& view, const PeerId& sponsor) override {
-    say(world_, id, "syncing with " + sponsor.short_name());
-    rounds_.fetch(view, view.base_round, net.now());
-    syncing_ = true;
-  }
-  void on_view_ahead(const View& view) override {
-    rounds_.fetch(view, view.base_round, net.now());
-    syncing_ = true;
-  }
-  void on_link_up(const LinkInfo& link) override {
-    TestPeer::on_link_up(link);
-    rounds_.on_link_up(link.peer, net.now());
-  }
-
-  Round applied() const { return rounds_.applied(); }
-  std::uint64_t incarnation() const { return incarnation_; }
-
-  TimePoint join_at = TimePoint::max();
-  TimePoint last_commit{};
-
- protected:
-  void on_other_frame(const PeerId& from, const FrameView& frame) override {
-    rounds_.on_frame(from, frame, net.now());
-  }
-  void pump() override {
-    if (syncing_ && !rounds_.fetching()) {
-      syncing_ = false;
-      membership->caught_up(rounds_.applied(), net.now());
-    }
-    const TimePoint deadline = std::min(membership->next_deadline(), rounds_.next_deadline());
-    if (deadline == alarm_at_) return;
-    alarm_at_ = deadline;
-    net.set_alarm(id, deadline);
-  }
-
- private:
-  static std::string describe(const View& view, const ViewChange& change) {
-    std::string text = "view " + std::to_string(view.id.number.value()) + " of " +
-                       std::to_string(view.size()) + ", base " +
-                       std::to_string(view.base_round.value());
-    for (const Member& member : change.joined) text += ", +" + member.id.short_name();
-    for (const Departure& departure : change.left) text += ", -" + to_string(departure);
-    return text;
-  }
-
-  World& world_;
-  std::uint64_t incarnation_;
-  ToyRounds rounds_;
-  bool syncing_ = false;
-  TimePoint alarm_at_ = TimePoint::max();
-};
 
 // The peers, and what is done to them.
 class Simulation {
@@ -147,6 +22,7 @@ class Simulation {
     start_of_faults_ = TimePoint() + options.forming;
     end_of_faults_ = start_of_faults_ + options.faults;
     end_ = end_of_faults_ + options.quiet;
+    if (options.merge) end_ += options.quiet * 3;
   }
 
   SimulationResult run();
@@ -180,6 +56,8 @@ class Simulation {
   bool may_lose(std::size_t i) const;
   std::optional<Ticket> any_ticket();
   std::string check_progress(SimulationResult& result);
+  std::string check_one_branch();
+  View newest() const;
   bool up(std::size_t i) const { return slots_[i].peer && !slots_[i].paused; }
   std::size_t pick() { return static_cast<std::size_t>(world_.rng.below(slots_.size())); }
   Duration some(double least, double most) {
@@ -188,7 +66,7 @@ class Simulation {
   TimePoint now() const { return world_.net.now(); }
 
   const SimulationOptions options_;
-  World world_;
+  SimWorld world_;
   std::vector<Slot> slots_;
   // Dead lives: the network may still hold events that name them.
   std::vector<std::unique_ptr<SimPeer>> graveyard_;
@@ -205,6 +83,10 @@ void Simulation::start(std::size_t i) {
   MembershipOptions options = test_membership(slot.id);
   options.incarnation = slot.incarnation += 100;
   options.joins_at_once = std::max(2, options_.peers / 2);
+  options.on_split = options_.merge ? SplitPolicy::kMerge : SplitPolicy::kPause;
+  options.join_timeout = seconds(8);
+  options.split_after = seconds(2);
+  options.merge_timeout = seconds(15);
   slot.paused = false;
   slot.peer = std::make_unique<SimPeer>(world_, std::move(options));
 }
@@ -226,7 +108,9 @@ void Simulation::join_later(std::size_t i, TimePoint when) { slots_[i].peer->joi
 void Simulation::tick() {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (!up(i) || now() < slots_[i].peer->join_at) continue;
-    const auto ticket = any_ticket();
+    std::optional<Ticket> ticket;
+    ticket.swap(slots_[i].peer->own_ticket);
+    if (!ticket || ticket->members.empty()) ticket = any_ticket();
     if (!ticket) continue;
     slots_[i].peer->join_at = TimePoint::max();
     slots_[i].peer->join(*ticket);
@@ -239,6 +123,11 @@ void Simulation::tick() {
 
 // Whether the newest view keeps a quorum with its state if `i` loses its own.
 bool Simulation::may_lose(std::size_t i) const {
+  if (options_.merge) {
+    return std::count_if(slots_.begin(), slots_.end(), [](const Slot& s) {
+             return s.peer && s.peer->state() == MembershipState::kMember;
+           }) > 2;
+  }
   const View& view = world_.invariants.newest();
   int alive = 0;
   bool tie = view.size() == 1;
@@ -369,8 +258,22 @@ void Simulation::heal() {
   }
 }
 
+// The newest view of those that live; what the dead alone knew is lost with them.
+View Simulation::newest() const {
+  View newest;
+  for (const Slot& slot : slots_) {
+    if (!slot.peer || slot.peer->left) continue;
+    const MembershipState state = slot.peer->state();
+    const bool active = state == MembershipState::kMember || state == MembershipState::kChanging ||
+                        state == MembershipState::kIsolated;
+    if (active && slot.peer->view().id > newest.id) newest = slot.peer->view();
+  }
+  return newest;
+}
+
 std::string Simulation::check_progress(SimulationResult& result) {
-  const View& newest = world_.invariants.newest();
+  if (options_.merge) return check_one_branch();
+  const View newest = this->newest();
   int voters = 0;
   bool tie = false;
   for (const Slot& slot : slots_) {
@@ -390,6 +293,25 @@ std::string Simulation::check_progress(SimulationResult& result) {
       return who + std::string(to_string(slot.peer->state())) + " long after the faults ended";
     }
     if (slot.peer->view() != newest) return who + "not in the newest view";
+    if (end_ - slot.peer->last_commit > options_.quiet / 2) {
+      return who + "stuck after round " + std::to_string(slot.peer->applied().value());
+    }
+  }
+  return "";
+}
+
+std::string Simulation::check_one_branch() {
+  const SimPeer* first = nullptr;
+  for (const Slot& slot : slots_) {
+    if (!slot.peer || slot.peer->left) continue;
+    const std::string who = "peer " + slot.id.short_name() + " is ";
+    if (slot.peer->state() != MembershipState::kMember) {
+      return who + std::string(to_string(slot.peer->state())) + " long after the faults ended";
+    }
+    if (first == nullptr) first = slot.peer.get();
+    if (slot.peer->view() != first->view()) {
+      return who + "in another view than peer " + first->id.short_name();
+    }
     if (end_ - slot.peer->last_commit > options_.quiet / 2) {
       return who + "stuck after round " + std::to_string(slot.peer->applied().value());
     }
@@ -429,6 +351,8 @@ SimulationResult Simulation::run() {
   result.views = world_.invariants.views();
   result.rounds = world_.invariants.newest_round().value();
   result.faults = faults_;
+  result.branches = world_.invariants.branches();
+  result.merges = world_.invariants.merges();
   return result;
 }
 

@@ -21,6 +21,8 @@ struct SimulationOptions {
   Duration faults = std::chrono::seconds(20);
   // Long enough for timeouts, back-off and joins.
   Duration quiet = std::chrono::seconds(18);
+  // Whether members without a quorum found branches (SplitPolicy::kMerge); all must be one again.
+  bool merge = false;
   // Prints views, faults and states as they happen.
   bool trace = false;
 };
@@ -33,6 +35,8 @@ struct SimulationResult {
   std::uint64_t views = 0;
   std::uint64_t rounds = 0;
   std::uint64_t faults = 0;
+  std::uint64_t branches = 0;
+  std::uint64_t merges = 0;
   // So many members of the last view lost their state that it has no quorum: nobody may go on.
   bool quorum_lost = false;
 };

@@ -19,11 +19,26 @@
 
 namespace weft {
 
+// What stands for the parameters. Each committed round is one sample.
+struct ToyState {
+  std::uint64_t number = 0;
+  std::uint64_t samples = 0;
+  // The branch whose state this is, and the branches that were averaged in.
+  Hash256 branch{};
+  std::vector<AbsorbedBranch> absorbed;
+  // By branch: up to which round it has learned from it.
+  std::map<Hash256, std::uint64_t> learned;
+
+  Bytes encode() const;
+  static ToyState decode(Reader& in);
+  Hash256 hash() const { return sha256(encode()); }
+};
+
 class ToyRounds {
  public:
   struct Outlet {
     std::function<void(const PeerId& to, std::uint8_t type, Bytes head)> send;
-    std::function<void(Round round, std::uint64_t state)> committed;
+    std::function<void(Round round, const ToyState& state)> committed;
   };
 
   ToyRounds(const PeerId& self, Duration interval, Outlet outlet, Rng rng);
@@ -33,9 +48,17 @@ class ToyRounds {
   void on_freeze() { frozen_ = true; }
   void on_view(const View& view, bool caught_up, TimePoint now);
   void on_link_up(const PeerId& peer, TimePoint now);
-  // Joiner: ask `members` for a state at least at `at_least`.
+  // Joiner: ask `members` for a state of their branch, at least at `at_least`.
   void fetch(const View& members, Round at_least, TimePoint now);
   bool fetching() const { return wanted_.has_value(); }
+  std::uint64_t samples_after(Round round) const {
+    return state_.samples + round.value() - applied_.value();
+  }
+  // In a view that yields, once the state is that of its base round: its hash, given once.
+  std::optional<Hash256> take_offer();
+  // Asks `members` for the state with this hash until it is here.
+  void fetch_offer(const View& members, const Hash256& snapshot, TimePoint now);
+  std::optional<Hash256> take_fetched();
 
   // --- Events.
   void on_frame(const PeerId& from, const FrameView& frame, TimePoint now);
@@ -43,6 +66,10 @@ class ToyRounds {
   TimePoint next_deadline() const;
 
   Round applied() const { return applied_; }
+  // In which the rounds are run, or the joiner's sources.
+  const View& view() const { return rank_ >= 0 ? view_ : sources_; }
+  // A new life: nothing is known but what was offered to others.
+  void forget();
 
  private:
   struct Token {
@@ -61,7 +88,15 @@ class ToyRounds {
   void commit_if_all(TimePoint now);
   void say_done(const PeerId& to);
   void count_done();
-  void adopt(Round round, std::uint64_t state, TimePoint now);
+  void adopt(Round round, const ToyState& state, TimePoint now);
+  bool is_state_of(const Lineage& lineage) const {
+    return state_.branch == lineage.branch() && state_.absorbed == lineage.absorbed;
+  }
+  void merge(const ToyState& other);
+  void on_state(Reader& in, TimePoint now);
+  void on_fetch(const PeerId& from, Reader& in);
+  void on_done(const PeerId& from, Reader& in, TimePoint now);
+  void ask_offers(TimePoint now);
   void ask(TimePoint now);
   void begin_round(TimePoint now);
   const PeerId& at(int rank) const {
@@ -77,7 +112,7 @@ class ToyRounds {
   int rank_ = -1;
   bool frozen_ = false;
   Round applied_;
-  std::uint64_t state_ = 0;
+  ToyState state_;
   // The result of round applied_ + 1, had but not committed.
   std::optional<std::uint64_t> result_;
   // Whether the others have been told of it: only then may it be committed in this view.
@@ -91,6 +126,13 @@ class ToyRounds {
   std::optional<std::pair<ViewId, Token>> early_;
   std::uint32_t hops_seen_ = 0;
   TimePoint begin_at_ = TimePoint::max();
+
+  // States that were offered, here or by others, by their hash.
+  std::map<Hash256, ToyState> offers_;
+  std::map<Hash256, View> wanted_offers_;
+  std::optional<Hash256> offer_;
+  std::vector<Hash256> fetched_;
+  TimePoint ask_offers_at_ = TimePoint::max();
 
   View sources_;
   std::optional<Round> wanted_;

@@ -22,11 +22,13 @@ struct Arguments {
   int peers = 8;
   int jobs = 1;
   bool trace = false;
+  bool merge = false;
 };
 
 int usage() {
-  std::fprintf(stderr,
-               "usage: weft_sim [--seeds A..B | --seed S] [--peers N] [--jobs N] [--trace]\n");
+  std::fprintf(
+      stderr,
+      "usage: weft_sim [--seeds A..B | --seed S] [--peers N] [--jobs N] [--merge] [--trace]\n");
   return 2;
 }
 
@@ -34,6 +36,10 @@ int usage() {
 bool parse(int argc, char** argv, Arguments& out) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
+    if (name == "--merge") {
+      out.merge = true;
+      continue;
+    }
     if (name == "--trace") {
       out.trace = true;
       continue;
@@ -55,7 +61,7 @@ bool parse(int argc, char** argv, Arguments& out) {
       return false;
     }
   }
-  return out.peers >= 1 && out.peers <= 200 && out.jobs >= 1 && out.jobs <= 64 &&
+  return out.peers >= 1 && out.peers <= 256 && out.jobs >= 1 && out.jobs <= 64 &&
          out.first <= out.last;
 }
 
@@ -66,6 +72,8 @@ struct Tally {
   std::uint64_t faults = 0;
   std::uint64_t events = 0;
   std::uint64_t quorum_lost = 0;
+  std::uint64_t branches = 0;
+  std::uint64_t merges = 0;
 };
 
 void run_one(std::uint64_t seed, const Arguments& arguments, weft::Guarded<Tally>& tally) {
@@ -73,12 +81,15 @@ void run_one(std::uint64_t seed, const Arguments& arguments, weft::Guarded<Tally
   options.seed = seed;
   options.peers = arguments.peers;
   options.trace = arguments.trace;
+  options.merge = arguments.merge;
   const weft::SimulationResult result = weft::simulate(options);
   tally.with([&](Tally& sum) {
     sum.views += result.views;
     sum.rounds += result.rounds;
     sum.faults += result.faults;
     sum.events += result.events;
+    sum.branches += result.branches;
+    sum.merges += result.merges;
     sum.quorum_lost += result.quorum_lost ? 1 : 0;
     const bool single = arguments.first == arguments.last;
     if (!result.fault.empty() || single) {
@@ -115,11 +126,12 @@ int main(int argc, char** argv) {
   return tally.with([&](const Tally& sum) {
     std::printf(
         "%llu seeds of %d peers: %llu faulty; %llu faults played, %llu views, %llu rounds, "
-        "%llu events, %llu runs lost their quorum for good\n",
+        "%llu events, %llu branches, %llu merges, %llu runs lost their quorum for good\n",
         static_cast<unsigned long long>(arguments.last - arguments.first + 1), arguments.peers,
         static_cast<unsigned long long>(sum.faulty), static_cast<unsigned long long>(sum.faults),
         static_cast<unsigned long long>(sum.views), static_cast<unsigned long long>(sum.rounds),
-        static_cast<unsigned long long>(sum.events),
+        static_cast<unsigned long long>(sum.events), static_cast<unsigned long long>(sum.branches),
+        static_cast<unsigned long long>(sum.merges),
         static_cast<unsigned long long>(sum.quorum_lost));
     return sum.faulty == 0 ? 0 : 1;
   });

@@ -1,0 +1,27 @@
+// Growth laws as claims: what a member does in a quiet minute does not depend on how many there
+// are.
+#include "scale.h"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+TEST(Scale, AQuietMinuteCostsTheSameInAnyView) {
+  const ScaleResult few = measure_scale(16, 8);
+  const ScaleResult many = measure_scale(256, 8);
+  EXPECT_GT(few.quiet.messages_sent, 0U);
+  EXPECT_EQ(few.quiet.messages_sent, many.quiet.messages_sent);
+  EXPECT_EQ(few.quiet.bytes_sent, many.quiet.bytes_sent);
+  EXPECT_EQ(few.quiet.messages_received, many.quiet.messages_received);
+}
+
+TEST(Scale, AChangeCostsOneMemberTheViewAndTheOthersAFewMessages) {
+  const ScaleResult result = measure_scale(256, 8);
+  ASSERT_TRUE(result.changed);
+  EXPECT_LE(result.proposer.messages_sent, 4U * 256);
+  EXPECT_LE(result.other.messages_sent, 32U);
+}
+
+}  // namespace
+}  // namespace weft
