@@ -1,19 +1,30 @@
 #include "weft/app/peer_command.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "weft/app/control_commands.h"
+#include "weft/app/control_socket.h"
 #include "weft/app/environment.h"
+#include "weft/app/find_run.h"
 #include "weft/app/interrupt.h"
 #include "weft/app/local_peers.h"
 #include "weft/app/out_folder.h"
 #include "weft/app/terminal.h"
 #include "weft/base/parallel.h"
+#include "weft/collective/mpi_engine.h"
 #include "weft/collective/swarm.h"
+#include "weft/net/rendezvous_opendht.h"
+#include "weft/train/audit_exchange.h"
+#include "weft/train/engine_exchange.h"
 #include "weft/train/run_loop.h"
 #include "weft/train/wiring.h"
 
@@ -22,6 +33,8 @@ namespace {
 
 constexpr Duration kFetchRecipeLimit = std::chrono::seconds(20);
 constexpr Duration kLocalPeersLimit = std::chrono::seconds(30);
+// Between the start of the first and the last member of an engine.
+constexpr Duration kEngineLimit = std::chrono::seconds(60);
 
 // What a peer needs whether it founds or joins. Order matters: later members use earlier ones.
 struct Session {
@@ -35,6 +48,8 @@ struct Session {
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<Exchange> exchange;
   std::unique_ptr<LocalPeers> local_peers;
+  // Of an engine's members one is enough.
+  bool saves_checkpoints = true;
 };
 
 Result<Recipe> recipe_of(const RunRequest& request) {
@@ -68,12 +83,15 @@ Status open_output(Session& session, const std::string& out, const std::string& 
   return {};
 }
 
-Result<PeerSettings> peer_settings(const Session& session, const std::string& listen,
-                                   bool map_port) {
+// `request`: that of a run or of a join.
+template <class Request>
+Result<PeerSettings> peer_settings(const Session& session, const Request& request) {
   PeerSettings settings;
   WEFT_TRY_ASSIGN(settings.identity, Identity::load_or_create(session.out->identity_path()));
-  settings.listen = listen;
-  settings.map_port = map_port;
+  settings.listen = request.listen;
+  settings.map_port = request.map_port;
+  settings.advertise = request.advertise;
+  settings.rendezvous = opendht_maker;
   settings.incarnation = static_cast<std::uint64_t>(session.clock.unix_time_s());
   return settings;
 }
@@ -104,10 +122,11 @@ std::string test_text(const Summary& summary) {
 
 void say_summary(Terminal& terminal, const Summary& summary, const std::string& out) {
   terminal.say(fmt::format(
-      "{} after {} steps in {:.1f} s: loss {:.4f}{}, {:.0f} samples/s, {:.1f} s lost, state {}",
+      "{} after {} steps in {:.1f} s: loss {:.4f}{}, {:.0f} samples/s, {:.1f} s lost, {:.1f} MB "
+      "sent, state {}",
       to_string(summary.end), summary.steps, summary.seconds, summary.final_loss,
       test_text(summary), summary.samples_per_second, summary.seconds_lost,
-      summary.state_hash.substr(0, 16)));
+      static_cast<double>(summary.bytes_sent) / 1e6, summary.state_hash.substr(0, 16)));
   terminal.say(fmt::format("files: {}/summary.json, events.jsonl, checkpoints/", out));
 }
 
@@ -125,9 +144,26 @@ ExitCode end_code(const RunResult& result) {
   return ExitCode::kFailure;
 }
 
+// Without it the run goes on as well; it only cannot be spoken to.
+std::unique_ptr<ControlSocket> open_control(Session& session) {
+  ControlContext context;
+  context.run_id = session.run_id;
+  context.ticket_valid_s = session.trainer->recipe().group.ticket_valid_h * 3600;
+  Result<std::unique_ptr<ControlSocket>> opened = ControlSocket::open(
+      session.out->path(), [&exchange = *session.exchange, context](const std::string& request) {
+        return answer_control(exchange, context, request);
+      });
+  if (opened.ok()) return std::move(opened).value();
+  session.log->append(Event("note").with("text", opened.status().message()));
+  return nullptr;
+}
+
 // The run itself, from the first turn to the files at the end.
 ExitCode take_part(Session& session, bool founder) {
   tell_started(session);
+  if (session.trainer->recipe().group.audit) {
+    session.exchange = make_audit_exchange(std::move(session.exchange), *session.log);
+  }
   Checkpoints checkpoints(session.out->checkpoints_path(),
                           session.trainer->recipe().checkpoint.keep, session.run_id);
   RunLoopOptions options;
@@ -135,9 +171,11 @@ ExitCode take_part(Session& session, bool founder) {
   options.started = session.started;
   options.founder = founder;
   options.stop_asked = interrupted;
-  RunLoop loop(*session.trainer, *session.exchange, *session.log, &checkpoints, session.clock,
-               options);
+  std::unique_ptr<ControlSocket> control = open_control(session);
+  RunLoop loop(*session.trainer, *session.exchange, *session.log,
+               session.saves_checkpoints ? &checkpoints : nullptr, session.clock, options);
   const RunResult result = loop.run();
+  control.reset();
   session.exchange.reset();
   const Status written = write_summary(session.out->summary_path(), result.summary);
   session.log->append(summary_event(result.summary));
@@ -177,15 +215,15 @@ Result<std::int64_t> resume_or_begin(Session& session, bool resume) {
 
 Status found_group(Session& session, const RunRequest& request, std::int64_t step) {
   const Trainer& trainer = *session.trainer;
-  WEFT_TRY_ASSIGN(const PeerSettings settings,
-                  peer_settings(session, request.listen, request.map_port));
+  WEFT_TRY_ASSIGN(const PeerSettings settings, peer_settings(session, request));
   SwarmOptions options = swarm_options(trainer.recipe(), trainer.layout(), settings);
   Hash256 nonce{};
   random_bytes(nonce);
   options.membership.run = make_run_id(recipe_hash(trainer.recipe()), nonce);
   random_bytes(options.membership.invitation_key);
-  options.resume_round = Round(static_cast<std::uint64_t>(step));
+  options.resume_round = round_after(step, trainer.recipe().local.steps);
   options.membership.founded_at = options.resume_round;
+  options.gather_states = request.resume;
   session.run_id = to_hex(options.membership.run);
   session.role = step > 0 ? "resumed" : "founder";
   WEFT_TRY_ASSIGN(auto swarm, Swarm::found(std::move(options)));
@@ -193,7 +231,60 @@ Status found_group(Session& session, const RunRequest& request, std::int64_t ste
   return {};
 }
 
+// What rank `rank` of an engine needs; rank 0 prints and saves, the others write below its folder.
+Status prepare_member(Session& session, const RunRequest& request, int rank, int size) {
+  WEFT_TRY_ASSIGN(const Recipe recipe, recipe_of(request));
+  const std::string stem = std::filesystem::path(request.recipe_path).stem().string();
+  const std::string shared = request.out.empty() ? "weft-runs/" + stem : request.out;
+  const std::string own = rank == 0 ? shared : shared + "/rank-" + std::to_string(rank);
+  WEFT_TRY(open_output(session, own, own, request.json));
+  session.saves_checkpoints = rank == 0;
+  if (rank > 0) session.terminal.emplace(OutputMode::kPlain, 80, session.clock, [](auto) {});
+  set_thread_count(request.threads.value_or(threads_for(size)));
+  WEFT_TRY_ASSIGN(session.trainer, Trainer::make(recipe, data_places(), session.clock));
+  if (request.resume) {
+    const Checkpoints checkpoints(shared + "/checkpoints", 1, "");
+    return checkpoints.load_newest(*session.trainer).status();
+  }
+  if (rank > 0) return {};
+  return session.out->set_checkpoints_aside().status();
+}
+
+// Ok where `own` is ok at every rank: nobody waits for a member that could not begin.
+Status all_begin(Engine& engine, const Status& own) {
+  const std::vector<float> begins = {own.ok() ? 1.0F : 0.0F};
+  std::vector<float> all(static_cast<std::size_t>(engine.size()));
+  WEFT_TRY(engine.all_gather(begins, all, {})->wait(kEngineLimit));
+  WEFT_TRY(own);
+  const auto missing = std::find(all.begin(), all.end(), 0.0F);
+  if (missing == all.end()) return {};
+  return unavailable(fmt::format("rank {} could not begin", missing - all.begin()));
+}
+
+Status prepare_engine_run(Session& session, const RunRequest& request) {
+  if (request.peers) return invalid_argument("--peers: with --engine mpi, mpirun starts them");
+  WEFT_TRY_ASSIGN(std::unique_ptr<Engine> engine, make_mpi_engine());
+  WEFT_TRY(all_begin(*engine, prepare_member(session, request, engine->rank(), engine->size())));
+  EngineExchangeOptions options;
+  WEFT_TRY_ASSIGN(const PeerSettings settings, peer_settings(session, request));
+  options.self = settings.identity.id();
+  options.last_round = last_round(session.trainer->recipe());
+  options.resume_round = session.trainer->rounds_done();
+  // One name for the run at all ranks.
+  Hash256 nonce{};
+  random_bytes(nonce);
+  std::array<float, sizeof nonce / sizeof(float)> shared{};
+  std::memcpy(shared.data(), nonce.data(), sizeof nonce);
+  WEFT_TRY(engine->broadcast(shared, 0, {})->wait(kEngineLimit));
+  std::memcpy(nonce.data(), shared.data(), sizeof nonce);
+  session.run_id = to_hex(make_run_id(recipe_hash(session.trainer->recipe()), nonce));
+  session.role = fmt::format("rank {} of {}", engine->rank(), engine->size());
+  session.exchange = make_engine_exchange(std::move(engine), options);
+  return {};
+}
+
 Status prepare_run(Session& session, const RunRequest& request) {
+  if (request.engine == "mpi") return prepare_engine_run(session, request);
   WEFT_TRY_ASSIGN(const Recipe recipe, recipe_of(request));
   const std::string stem = std::filesystem::path(request.recipe_path).stem().string();
   WEFT_TRY(open_output(session, request.out, "weft-runs/" + stem, request.json));
@@ -212,14 +303,48 @@ Status prepare_run(Session& session, const RunRequest& request) {
   return {};
 }
 
+FindRunOptions find_options(const JoinRequest& request) {
+  FindRunOptions options;
+  options.wanted = request.wanted;
+  if (!request.rendezvous.empty()) options.make_table = opendht_maker(request.rendezvous);
+  return options;
+}
+
+Result<Ticket> ticket_of(const JoinRequest& request) {
+  if (!request.ticket.empty()) return parse_ticket(request.ticket);
+  return find_run(find_options(request), ask_on_terminal,
+                  [](const std::string& list) { std::fputs(list.c_str(), stderr); });
+}
+
+// From a member of `ticket`; where none answers, from one that is found otherwise, which `ticket`
+// then names too.
+Result<std::string> recipe_of_run(Ticket& ticket, const Identity& identity,
+                                  const JoinRequest& request) {
+  Result<std::string> text = Swarm::fetch_recipe(ticket, identity, kFetchRecipeLimit);
+  if (text.ok() || text.status().code() == Code::kInvalidArgument) return text;
+  const Result<Ticket> mended = refresh_ticket(ticket, find_options(request));
+  if (!mended.ok()) return text;
+  ticket = *mended;
+  return Swarm::fetch_recipe(ticket, identity, kFetchRecipeLimit);
+}
+
+// The round of the newest checkpoint in --out, which is loaded: if all members have died, and this
+// one is ahead of the others, the run goes on from there. 0 for none of this run.
+Result<Round> held_state(Session& session) {
+  const Checkpoints checkpoints(session.out->checkpoints_path(), 1, "");
+  const auto loaded = checkpoints.load_newest(*session.trainer);
+  if (loaded.ok() && loaded->has_value()) return session.trainer->rounds_done();
+  if (!loaded.ok()) session.log->append(Event("note").with("text", loaded.status().message()));
+  WEFT_TRY_ASSIGN(const std::string aside, session.out->set_checkpoints_aside());
+  return Round();
+}
+
 Status prepare_join(Session& session, const JoinRequest& request) {
-  WEFT_TRY_ASSIGN(const Ticket ticket, parse_ticket(request.ticket));
+  WEFT_TRY_ASSIGN(Ticket ticket, ticket_of(request));
   WEFT_TRY(check_expiry(ticket, session.clock.unix_time_s()));
   WEFT_TRY(open_output(session, request.out, "weft-runs/joined", request.json));
-  WEFT_TRY_ASSIGN(const PeerSettings settings,
-                  peer_settings(session, request.listen, request.map_port));
-  const Result<std::string> text =
-      Swarm::fetch_recipe(ticket, settings.identity, kFetchRecipeLimit);
+  WEFT_TRY_ASSIGN(const PeerSettings settings, peer_settings(session, request));
+  const Result<std::string> text = recipe_of_run(ticket, settings.identity, request);
   if (!text.ok()) {
     return text.status().with_context(
         "join: no member of the ticket gave the recipe; a peer that still runs has a newer ticket");
@@ -227,8 +352,9 @@ Status prepare_join(Session& session, const JoinRequest& request) {
   WEFT_TRY_ASSIGN(const Recipe recipe, parse_recipe(*text, "recipe of the run"));
   set_thread_count(request.threads.value_or(threads_for(1)));
   WEFT_TRY_ASSIGN(session.trainer, Trainer::make(recipe, data_places(), session.clock));
-  WEFT_TRY_ASSIGN(const std::string aside, session.out->set_checkpoints_aside());
   SwarmOptions options = swarm_options(recipe, session.trainer->layout(), settings);
+  WEFT_TRY_ASSIGN(options.held_round, held_state(session));
+  options.state_file = session.out->path() + "/state.partial";
   options.membership.run = ticket.run;
   session.run_id = to_hex(ticket.run);
   session.role = "joiner";

@@ -49,7 +49,7 @@ std::string clipped(const std::string& line, std::size_t width) {
 
 std::string round_line(const Event& round) {
   return fmt::format("round {}/{}  {}  {}  {:.0f} samples/s  ETA {}", round.integer("round"),
-                     round.integer("steps"), learned_text(round),
+                     round.integer("rounds"), learned_text(round),
                      peers_text(round.integer("members")), round.number("samples_per_second"),
                      duration_text(round.number("eta_s")));
 }
@@ -67,8 +67,8 @@ std::vector<std::string> StatusBlock::lines(std::size_t width) const {
   if (round_.kind.empty()) return {};
   std::vector<std::string> lines;
   lines.push_back(
-      fmt::format("round {}/{} {}  {}", round_.integer("round"), round_.integer("steps"),
-                  bar(round_.integer("round"), round_.integer("steps")), learned_text(round_)));
+      fmt::format("round {}/{} {}  {}", round_.integer("round"), round_.integer("rounds"),
+                  bar(round_.integer("round"), round_.integer("rounds")), learned_text(round_)));
   lines.push_back(
       fmt::format("{}  {:.0f} samples/s  ETA {}  compute {:.0f} %, wait {:.0f} %, send {:.0f} %",
                   peers_text(round_.integer("members")), round_.number("samples_per_second"),

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 Event round_event(int round) {
   return Event("round")
       .with("round", round)
-      .with("steps", 400)
+      .with("rounds", 400)
       .with("loss", 0.51234)
       .with("accuracy", 0.8125)
       .with("members", 4)

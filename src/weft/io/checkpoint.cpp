@@ -33,20 +33,20 @@ void add_slices(const Array& buffer, const Layout& layout, const std::string& pr
   }
 }
 
-std::vector<Slice> slices_of(const ParameterArena& arena, LoadState what) {
+std::vector<Slice> slices_of(const ParameterArena& arena, std::span<const std::string> states) {
   std::vector<Slice> slices;
   add_slices(arena.parameter_buffer(), arena.layout(), "", slices);
-  if (what == LoadState::kParameters) return slices;
-  for (const std::string& state : arena.state_names()) {
+  for (const std::string& state : states) {
     add_slices(arena.state(state), arena.state_layout(state),
                fmt::format("{}{}/", kStatePrefix, state), slices);
   }
   return slices;
 }
 
-std::vector<SafetensorsTensor> tensors_of(const ParameterArena& arena) {
+std::vector<SafetensorsTensor> tensors_of(const ParameterArena& arena,
+                                          std::span<const std::string> states) {
   std::vector<SafetensorsTensor> tensors;
-  for (const Slice& slice : slices_of(arena, LoadState::kAll)) {
+  for (const Slice& slice : slices_of(arena, states)) {
     const auto values = std::span<const float>(slice.values.flat<float>());
     tensors.push_back({slice.name, DType::kF32, slice.values.shape(), as_bytes(values)});
   }
@@ -54,13 +54,15 @@ std::vector<SafetensorsTensor> tensors_of(const ParameterArena& arena) {
 }
 
 SafetensorsMetadata metadata_of(const ParameterArena& arena, const CheckpointInfo& info) {
-  return {{"format", std::string(kFormat)},
-          {"layout", to_hex(arena.layout().hash())},
-          {"optimizer", info.optimizer},
-          {"optimizer_steps", std::to_string(info.optimizer_steps)},
-          {"recipe", info.recipe},
-          {"run_id", info.run_id},
-          {"step", std::to_string(info.step)}};
+  SafetensorsMetadata metadata = {{"format", std::string(kFormat)},
+                                  {"layout", to_hex(arena.layout().hash())},
+                                  {"optimizer", info.optimizer},
+                                  {"optimizer_steps", std::to_string(info.optimizer_steps)},
+                                  {"recipe", info.recipe},
+                                  {"run_id", info.run_id},
+                                  {"step", std::to_string(info.step)}};
+  if (!info.shares.empty()) metadata["shares"] = info.shares;
+  return metadata;
 }
 
 Result<std::string> text_field(const SafetensorsView& view, std::string_view key) {
@@ -93,6 +95,9 @@ Result<CheckpointInfo> info_of(const SafetensorsView& view) {
   WEFT_TRY_ASSIGN(info.recipe, text_field(view, "recipe"));
   WEFT_TRY_ASSIGN(info.optimizer, text_field(view, "optimizer"));
   WEFT_TRY_ASSIGN(info.optimizer_steps, count_field(view, "optimizer_steps"));
+  if (view.metadata.contains("shares")) {
+    WEFT_TRY_ASSIGN(info.shares, text_field(view, "shares"));
+  }
   return info;
 }
 
@@ -147,7 +152,12 @@ bool is_leftover(const std::string& name) {
 }  // namespace
 
 Bytes serialise_state(const ParameterArena& arena, const CheckpointInfo& info) {
-  return write_safetensors(tensors_of(arena), metadata_of(arena, info));
+  return serialise_state(arena, info, arena.state_names());
+}
+
+Bytes serialise_state(const ParameterArena& arena, const CheckpointInfo& info,
+                      std::span<const std::string> states) {
+  return write_safetensors(tensors_of(arena, states), metadata_of(arena, info));
 }
 
 Result<CheckpointInfo> read_state_info(ByteSpan bytes) {
@@ -155,10 +165,10 @@ Result<CheckpointInfo> read_state_info(ByteSpan bytes) {
   return info_of(view);
 }
 
-Result<CheckpointInfo> load_state(ByteSpan bytes, ParameterArena& arena, LoadState what) {
+static Result<CheckpointInfo> load_slices(ByteSpan bytes, ParameterArena& arena,
+                                          std::vector<Slice> slices, LoadState what) {
   WEFT_TRY_ASSIGN(const SafetensorsView view, parse_safetensors(bytes));
   WEFT_TRY_ASSIGN(CheckpointInfo info, info_of(view));
-  std::vector<Slice> slices = slices_of(arena, what);
   WEFT_TRY(check_entries(view, slices, what));
   WEFT_TRY_ASSIGN(const std::string layout, text_field(view, "layout"));
   if (layout != to_hex(arena.layout().hash())) {
@@ -173,9 +183,19 @@ Result<CheckpointInfo> load_state(ByteSpan bytes, ParameterArena& arena, LoadSta
   return info;
 }
 
+Result<CheckpointInfo> load_state(ByteSpan bytes, ParameterArena& arena, LoadState what) {
+  if (what == LoadState::kParameters) return load_slices(bytes, arena, slices_of(arena, {}), what);
+  return load_slices(bytes, arena, slices_of(arena, arena.state_names()), what);
+}
+
+Result<CheckpointInfo> load_state(ByteSpan bytes, ParameterArena& arena,
+                                  std::span<const std::string> states) {
+  return load_slices(bytes, arena, slices_of(arena, states), LoadState::kAll);
+}
+
 Status save_checkpoint(const std::string& path, const ParameterArena& arena,
                        const CheckpointInfo& info) {
-  const std::vector<SafetensorsTensor> tensors = tensors_of(arena);
+  const std::vector<SafetensorsTensor> tensors = tensors_of(arena, arena.state_names());
   const Bytes header = safetensors_header(tensors, metadata_of(arena, info));
   std::vector<ByteSpan> parts = {header};
   for (const SafetensorsTensor& tensor : tensors) parts.push_back(tensor.values);

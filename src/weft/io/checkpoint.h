@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct CheckpointInfo {
   std::string recipe;     // canonical text
   std::string optimizer;  // "sgd"
   std::int64_t optimizer_steps = 0;
+  std::string shares;  // how members split a batch; empty: equally
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
 };
 
@@ -35,14 +37,20 @@ enum class LoadState {
   kParameters,  // to evaluate: whatever optimizer state there is, is left out
 };
 
-// The state as bytes.
+// The state as bytes; the second with those of the arena's states alone that `states` names.
 Bytes serialise_state(const ParameterArena& arena, const CheckpointInfo& info);
+Bytes serialise_state(const ParameterArena& arena, const CheckpointInfo& info,
+                      std::span<const std::string> states);
 // What the bytes say about themselves, so that the model can be built from the recipe first.
 Result<CheckpointInfo> read_state_info(ByteSpan bytes);
 // Copies the state into the arena, all of it or, on failure, nothing. With kAll the arena must
 // have been given to the optimizer, so that its states are there; the caller sets its steps.
 Result<CheckpointInfo> load_state(ByteSpan bytes, ParameterArena& arena,
                                   LoadState what = LoadState::kAll);
+// The same with those of the arena's states alone that `states` names, which are all that the bytes
+// hold; the others stay as they are.
+Result<CheckpointInfo> load_state(ByteSpan bytes, ParameterArena& arena,
+                                  std::span<const std::string> states);
 
 // Replaces `path` so that a crash leaves the old or the new file. Writes from the arena, without
 // a copy in memory.

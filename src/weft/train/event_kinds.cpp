@@ -17,7 +17,7 @@ constexpr EventFieldDoc kStarted[] = {
     {"run_id", "text", "The run's id."},
     {"peer_id", "text", "This peer's id, 64 hexadecimal digits."},
     {"peer", "text", "Its short name, as other events write it."},
-    {"role", "text", "founder, joiner or resumed."},
+    {"role", "text", "founder, joiner, resumed, or the rank in an engine with fixed members."},
     {"model", "text", "Name of the model."},
     {"parameters", "integer", "Number of parameters."},
     {"data", "text", "Name of the dataset."},
@@ -35,8 +35,10 @@ constexpr EventFieldDoc kStateLoaded[] = {
     {"seconds", "number", "From the start of the process until the state stood here."},
 };
 constexpr EventFieldDoc kRound[] = {
-    {"round", "integer", "The round, which is also the optimizer step."},
-    {"steps", "integer", "Rounds of the whole run."},
+    {"round", "integer", "The round."},
+    {"rounds", "integer", "Rounds of the whole run, without the evaluation."},
+    {"step", "integer", "Optimizer steps behind the state; with local.steps, several a round."},
+    {"steps", "integer", "Optimizer steps of the whole run."},
     {"loss", "number", "Mean training loss a label over the global batch."},
     {"accuracy", "number",
      "Share of the labels (of tokens, for texts) that were predicted right; "
@@ -44,6 +46,7 @@ constexpr EventFieldDoc kRound[] = {
     {"bits_per_character", "number", "Texts: the loss in bits a character."},
     {"members", "integer", "Members that shared the round."},
     {"rank", "integer", "This peer's position among them."},
+    {"share", "integer", "Samples of the batch that were this peer's; of one step."},
     {"learning_rate", "number", "The rate of this step."},
     {"round_seconds", "number", "Time of this round, reruns included."},
     {"samples_per_second", "number", "Samples of the whole group a second, over recent rounds."},
@@ -99,6 +102,20 @@ constexpr EventFieldDoc kRefused[] = {
     {"reason", "text", "Why."},
     {"text", "text", "The whole sentence for people."},
 };
+constexpr EventFieldDoc kMisconduct[] = {
+    {"peer", "text", "Short name of the peer that did something no correct peer does."},
+    {"by", "list", "Short name of the member that says so."},
+    {"text", "text", "What was seen, and whether it is an accusation: a voice for putting it out."},
+};
+constexpr EventFieldDoc kTicketRevoked[] = {
+    {"peer", "text", "Short name of the member that revoked it."},
+    {"text", "text", "The whole sentence for people."},
+};
+constexpr EventFieldDoc kRing[] = {
+    {"round", "integer", "The last round in the present order."},
+    {"members", "list", "Short names of the members in the order that is proposed."},
+    {"text", "text", "The whole sentence for people."},
+};
 constexpr EventFieldDoc kLinkUp[] = {
     {"peer", "text", "Short name of the peer at the other end."},
     {"path", "text", "direct, mapped (a port opened by a router), punched or relayed."},
@@ -142,6 +159,33 @@ constexpr EventFieldDoc kPeerFault[] = {
     {"process", "integer", "Number of the local process."},
     {"round", "integer", "The newest round at that moment."},
 };
+constexpr EventFieldDoc kAuditInput[] = {
+    {"round", "integer", "The round."},
+    {"view", "integer", "Number of the view in which it is run."},
+    {"view_hash", "text", "The first digits of that view's hash."},
+    {"elements", "integer", "Elements of the vector."},
+    {"samples", "number", "Samples that it speaks for."},
+    {"hash", "text", "XXH3-128 of its bytes."},
+    {"magnitude", "number", "The sum of the absolute values."},
+    {"projections", "text",
+     "Sums of its elements with fixed pseudo-random signs; those of the inputs add up to those of "
+     "the sum."},
+    {"values", "text", "A few of its elements, at equal distances."},
+    {"rank", "integer", "This peer's position among the members."},
+    {"members", "integer", "Members that share the round."},
+};
+constexpr EventFieldDoc kAuditSum[] = {
+    {"round", "integer", "The round."},
+    {"view", "integer", "Number of the view in which this peer got it."},
+    {"view_hash", "text", "The first digits of that view's hash."},
+    {"elements", "integer", "Elements of the vector."},
+    {"samples", "number", "Samples that it speaks for."},
+    {"hash", "text", "XXH3-128 of its bytes."},
+    {"magnitude", "number", "The sum of the absolute values."},
+    {"projections", "text", "As in audit_input."},
+    {"values", "text", "As in audit_input."},
+    {"caught_up", "flag", "It came from another member's memory; this peer took no part in it."},
+};
 constexpr EventFieldDoc kNote[] = {
     {"text", "text", "Something worth knowing."},
 };
@@ -149,7 +193,8 @@ constexpr EventFieldDoc kSummary[] = {
     {"run_id", "text", "The run's id."},
     {"peer_id", "text", "This peer's id."},
     {"steps", "integer", "Optimizer steps that the state has behind it."},
-    {"final_loss", "number", "Training loss of the last step."},
+    {"rounds", "integer", "Rounds of training that the state has behind it."},
+    {"final_loss", "number", "Training loss of the last round."},
     {"test_accuracy", "number", "Accuracy on the test set; null if it was not measured."},
     {"test_loss", "number", "Mean loss a label on the test set; null if it was not measured."},
     {"test_bits_per_character", "number", "Texts: that loss in bits a character."},
@@ -183,6 +228,10 @@ constexpr EventKindDoc kKinds[] = {
     {"join_refused", "Somebody asked to join and was refused.", kRefused},
     {"link_up", "A connection to another peer stands.", kLinkUp},
     {"link_refused", "A connection was refused or broke the protocol.", kRefused},
+    {"misconduct", "A peer broke the rules, or a member accuses it of that.", kMisconduct},
+    {"ring_proposed", "This member has found an order of the ring in which rounds are shorter.",
+     kRing},
+    {"ticket_revoked", "A ticket lets nobody in any more.", kTicketRevoked},
     {"state_mismatch", "Two members hold different states.", kMismatch},
     {"checkpoint", "The state was written to disk.", kCheckpoint},
     {"evaluation", "The test set was measured by all members together.", kEvaluation},
@@ -191,6 +240,10 @@ constexpr EventKindDoc kKinds[] = {
     {"process", "A local process that this program started began or ended.", kProcess},
     {"peer_killed", "The demo killed a peer with SIGKILL.", kPeerFault},
     {"peer_added", "The demo let a new peer join.", kPeerFault},
+    {"audit_input",
+     "group.audit: what this peer gives to a round, before the others have all of it.",
+     kAuditInput},
+    {"audit_sum", "group.audit: what came out of a round, before it is applied.", kAuditSum},
     {"note", "Something worth knowing.", kNote},
     {"summary", "The last event: the fields of OUT/summary.json.", kSummary},
 };

@@ -18,6 +18,7 @@
 #pragma pop_macro("NDEBUG")
 
 #include "weft/base/nearest_name.h"
+#include "weft/peer/admission.h"
 #include "weft/train/recipe_text.h"
 
 namespace weft {
@@ -116,8 +117,10 @@ Status put(Recipe& recipe, const RecipeKey& key, const Written& value, std::stri
     }
     const bool printable = std::all_of(text->begin(), text->end(),
                                        [](char letter) { return letter >= ' ' && letter != 127; });
-    if (text->size() > 200 || !printable) {
-      return wrong_type(where, key, "at most 200 printable characters", describe(value));
+    const std::size_t most = key.max > 0 ? static_cast<std::size_t>(key.max) : 200;
+    if (text->size() > most || !printable) {
+      return wrong_type(where, key, fmt::format("at most {} printable characters", most),
+                        describe(value));
     }
     **out = *text;
     return {};
@@ -283,6 +286,33 @@ Result<std::vector<RecipeSetting>> settings_of_environment(
   return settings;
 }
 
+static Status check_wait(const Recipe& recipe) {
+  const Recipe::Group& group = recipe.group;
+  if (group.wait == "deadline" && group.audit) {
+    return invalid_argument(
+        "group.audit: expected group.wait = \"all\", got \"deadline\"; what stands in for a late "
+        "member is not in its log");
+  }
+  if (group.late == "carry" && recipe.local.steps > 1) {
+    return invalid_argument(
+        "group.late: expected \"drop\" with local.steps above 1, got \"carry\"");
+  }
+  return {};
+}
+
+static Status check_local(const Recipe::Local& local) {
+  if (!local.overlap) return {};
+  if (local.steps == 1) {
+    return invalid_argument("local.overlap: expected local.steps above 1, got 1");
+  }
+  if (overlap_is_stable(outer_options(local))) return {};
+  return invalid_argument(
+      fmt::format("local.overlap: a mean that is applied one round late diverges with "
+                  "local.outer_rate = {} and local.outer_momentum = {}; try 0.4 and 0.5, or "
+                  "local.outer = \"plain\" with a rate below 1",
+                  local.outer_rate, local.outer_momentum));
+}
+
 Status check_recipe(const Recipe& recipe) {
   const Recipe::Group& group = recipe.group;
   if (group.suspicion_timeout_ms < 2 * group.heartbeat_interval_ms) {
@@ -290,6 +320,13 @@ Status check_recipe(const Recipe& recipe) {
         "group.suspicion_timeout_ms: expected at least twice group.heartbeat_interval_ms ({} ms), "
         "got {} ms; one lost heartbeat must not cost a member its place",
         group.heartbeat_interval_ms, group.suspicion_timeout_ms));
+  }
+  const Result<std::set<PeerId>> allowed = parse_allow_list(group.allow);
+  if (!allowed.ok()) return allowed.status().with_context("group.allow");
+  if (group.invite == "allowlist" && allowed->empty()) {
+    return invalid_argument(
+        "group.allow: expected the ids of the peers that group.invite = \"allowlist\" lets in, got "
+        "none; `weft id OUT` tells the id of the peer whose folder is OUT");
   }
   if (recipe.data.name == "synthetic" && recipe.data.synthetic_samples < recipe.run.global_batch) {
     return invalid_argument(
@@ -310,7 +347,12 @@ Status check_recipe(const Recipe& recipe) {
   if (recipe.data.token_bytes == 3) {
     return invalid_argument("data.token_bytes: expected 1, 2 or 4, got 3");
   }
-  return {};
+  WEFT_TRY(check_wait(recipe));
+  return check_local(recipe.local);
+}
+
+OuterOptions outer_options(const Recipe::Local& local) {
+  return {local.outer == "nesterov", local.outer_rate, local.outer_momentum};
 }
 
 std::string recipe_value(const Recipe& recipe, const RecipeKey& key) {

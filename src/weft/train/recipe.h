@@ -21,6 +21,7 @@
 
 #include "weft/base/hash.h"
 #include "weft/base/status.h"
+#include "weft/train/outer_step.h"
 
 namespace weft {
 
@@ -114,7 +115,28 @@ struct Recipe {
     std::int64_t segment_bytes = 256 * 1024;
     std::int64_t result_log_bytes = 256LL << 20;
     std::int64_t ticket_valid_h = 24;
+    std::string discovery = "lan";
+    std::string rendezvous;
+    std::string invite = "ticket";
+    std::string allow;
+    std::string wire = "f32";
+    std::string hosts = "together";
+    std::string ring = "measured";
+    bool audit = false;
+    std::string shares = "equal";
+    std::string wait = "all";
+    std::int64_t deadline_ms = 0;
+    double deadline_factor = 2.0;
+    std::string late = "drop";
+    std::int64_t staleness_max = 4;
   } group;
+  struct Local {
+    std::int64_t steps = 1;
+    std::string outer = "nesterov";
+    double outer_rate = 0.7;
+    double outer_momentum = 0.9;
+    bool overlap = false;
+  } local;
   struct Checkpoint {
     std::int64_t every_steps = 0;
     std::int64_t keep = 2;
@@ -127,8 +149,8 @@ using RecipeSlot = std::variant<std::int64_t*, double*, bool*, std::string*>;
 struct RecipeKey {
   std::string_view name;  // "run.steps"
   RecipeSlot (*slot)(Recipe& recipe);
-  double min;  // numbers: the smallest and largest value allowed
-  double max;
+  double min;                // numbers: the smallest and largest value allowed
+  double max;                // texts: the most characters, 0 for 200
   std::string_view choices;  // text: "a|b|c", empty = any text
   std::string_view help;
 };
@@ -154,6 +176,8 @@ Result<RecipeSetting> parse_setting(std::string_view text);
 // the name of a section but names no key is an error. Others are ignored.
 Result<std::vector<RecipeSetting>> settings_of_environment(
     std::span<const std::pair<std::string, std::string>> variables);
+
+OuterOptions outer_options(const Recipe::Local& local);
 
 // Rules between keys, such as suspicion_timeout_ms against heartbeat_interval_ms.
 Status check_recipe(const Recipe& recipe);

@@ -47,12 +47,37 @@ constexpr RecipeKey kKeys[] = {
      "evaluation leaves out what is random."},
     {"data.vocabulary", WEFT_SLOT(data.vocabulary), 2, 1LL << 31, "",
      "tokens: every number in the file is below."},
+    {"group.allow", WEFT_SLOT(group.allow), 0, 20000, "",
+     "With group.invite = \"allowlist\": the ids of the peers that may take part, the founder's "
+     "too, 64 hexadecimal digits each, between blanks; `weft id OUT` tells a peer's."},
+    {"group.audit", WEFT_SLOT(group.audit), 0, 1, "",
+     "Each member writes into its events what it gave to each round and what came out, as hashes "
+     "and a few numbers, so that sums can be checked afterwards."},
     {"group.bucket_bytes", WEFT_SLOT(group.bucket_bytes), 4096, 1 << 30, "",
      "Gradients travel in buckets of about this size, each as soon as backward has filled it."},
+    {"group.deadline_factor", WEFT_SLOT(group.deadline_factor), 1, 1000, "",
+     "With group.wait = \"deadline\" and group.deadline_ms = 0: a round waits for so many times as "
+     "long as the median member computed in the round before."},
+    {"group.deadline_ms", WEFT_SLOT(group.deadline_ms), 0, 86400000, "",
+     "With group.wait = \"deadline\": how long a round waits for a member's part, from when the "
+     "first member has begun it; 0 takes group.deadline_factor."},
+    {"group.discovery", WEFT_SLOT(group.discovery), 0, 0, "lan|off",
+     "Whether members answer on the local network, so that `weft join` finds the run without a "
+     "ticket; docs/discovery.md says what they tell."},
     {"group.heartbeat_interval_ms", WEFT_SLOT(group.heartbeat_interval_ms), 10, 60000, "",
      "How often a member tells the others that it is alive."},
+    {"group.hosts", WEFT_SLOT(group.hosts), 0, 0, "together|apart",
+     "Where members share hosts and there are several: together: large vectors are summed in each "
+     "host first, and one member of each speaks to the other hosts; apart: all members are "
+     "alike."},
+    {"group.invite", WEFT_SLOT(group.invite), 0, 0, "open|ticket|allowlist",
+     "Whom the members let in: everybody, holders of a ticket, or the keys in group.allow."},
     {"group.joins_at_once", WEFT_SLOT(group.joins_at_once), 1, 64, "",
      "How many newcomers may take the state at the same time."},
+    {"group.late", WEFT_SLOT(group.late), 0, 0, "drop|carry",
+     "What becomes of gradients that were too late for their round: nothing, or they are added to "
+     "a "
+     "later one, with the samples behind them."},
     {"group.lone_survivor", WEFT_SLOT(group.lone_survivor), 0, 1, "",
      "Two members: may either go on alone when the other is lost? Safe only where the network "
      "cannot split, as on one machine: after a split both sides would go on."},
@@ -61,10 +86,22 @@ constexpr RecipeKey kKeys[] = {
      "keep the state and wait for them, or save a checkpoint and exit."},
     {"group.quorum_timeout_s", WEFT_SLOT(group.quorum_timeout_s), 0.1, 86400, "",
      "How long a majority may be out of reach before on_quorum_lost applies."},
+    {"group.rendezvous", WEFT_SLOT(group.rendezvous), 0, 0, "",
+     "HOST:PORT of a node of the OpenDHT network, such as bootstrap.jami.net:4222: members leave "
+     "their addresses there, sealed, for joiners and for members that have lost the others. Empty: "
+     "they do not."},
     {"group.result_log_bytes", WEFT_SLOT(group.result_log_bytes), 0, 64LL << 30, "",
      "Memory for the results of past rounds, from which a newcomer catches up."},
+    {"group.ring", WEFT_SLOT(group.ring), 0, 0, "measured|fixed",
+     "The order in which the members of a ring follow each other: by what their lines have been "
+     "measured to carry, agreed anew when rounds become clearly shorter; or as they came."},
     {"group.segment_bytes", WEFT_SLOT(group.segment_bytes), 1024, 1 << 20, "",
      "A bucket travels round the ring in pieces of this size, so that hops overlap."},
+    {"group.shares", WEFT_SLOT(group.shares), 0, 0, "equal|speed",
+     "How the members split a batch: equally, or so that all take equally long; what counts is "
+     "measured, and agreed anew where that saves more than 15 % of a round."},
+    {"group.staleness_max", WEFT_SLOT(group.staleness_max), 1, 1000, "",
+     "With group.late = \"carry\": gradients that are older than so many rounds are dropped."},
     {"group.start_members", WEFT_SLOT(group.start_members), 1, 64, "",
      "The first round begins when the group has so many members; later ones do not wait."},
     {"group.start_timeout_s", WEFT_SLOT(group.start_timeout_s), 0, 86400, "",
@@ -73,6 +110,28 @@ constexpr RecipeKey kKeys[] = {
      "A member that was silent for this long is taken for lost."},
     {"group.ticket_valid_h", WEFT_SLOT(group.ticket_valid_h), 1, 8760, "",
      "For how many hours a printed ticket lets others join."},
+    {"group.wait", WEFT_SLOT(group.wait), 0, 0, "all|deadline",
+     "all: a round waits for every member. deadline: a member that is late is not in the sum, "
+     "which "
+     "is the mean of what arrived; gradients then leave when all are computed, not as backward "
+     "goes."},
+    {"group.wire", WEFT_SLOT(group.wire), 0, 0, "f32|bf16|f16|int8",
+     "How gradients travel. Shorter than f32 they are rounded on the way, and each member adds "
+     "what "
+     "its roundings drop to the next round; all members still hold the same bits."},
+    {"local.outer", WEFT_SLOT(local.outer), 0, 0, "plain|nesterov",
+     "With local.steps above 1: how the parameters follow the mean of what the members' steps have "
+     "moved; plain with local.outer_rate = 1 takes the mean of the members' parameters."},
+    {"local.outer_momentum", WEFT_SLOT(local.outer_momentum), 0, 0.999999, "",
+     "Momentum of the outer nesterov."},
+    {"local.outer_rate", WEFT_SLOT(local.outer_rate), 1e-6, 10, "",
+     "How much of the mean the parameters follow, before momentum."},
+    {"local.overlap", WEFT_SLOT(local.overlap), 0, 1, "",
+     "Members take the steps of the next round while the mean of this one is on its way; it is "
+     "applied one round late, which wants a smaller outer rate and momentum, such as 0.4 and 0.5."},
+    {"local.steps", WEFT_SLOT(local.steps), 1, 1 << 20, "",
+     "Optimizer steps that each member takes by itself between two exchanges, on its shard of each "
+     "global batch; 1 exchanges gradients in every step."},
     {"model.checkpoint_blocks", WEFT_SLOT(model.checkpoint_blocks), 0, 1, "",
      "Models of text: keep only the inputs of each block and compute the rest again in the "
      "backward "

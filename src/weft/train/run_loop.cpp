@@ -91,6 +91,8 @@ Result<RunLoop::Step> RunLoop::take(const Turn& turn) {
 }
 
 Status RunLoop::train(const Turn& turn) {
+  // Loaded, or the group goes on from the state that this peer came back with.
+  holds_state_ = true;
   tell_first_step();
   if (turn.round != round_in_work_) {
     round_in_work_ = turn.round;
@@ -103,7 +105,7 @@ Status RunLoop::train(const Turn& turn) {
 }
 
 Status RunLoop::load(const Turn& turn) {
-  WEFT_TRY(trainer_.decode(turn.state.span()));
+  WEFT_TRY(trainer_.adopt(turn.state.span()));
   holds_state_ = true;
   log_.append(Event("state_loaded")
                   .with("round", turn.round.value())
@@ -145,7 +147,7 @@ Status RunLoop::after_round(const Turn& turn, const StepReport& report) {
   timing.exchange_seconds = report.exchange_seconds;
   timing.slowest_seconds =
       computed.empty() ? 0.0 : *std::max_element(computed.begin(), computed.end());
-  timing.samples = recipe_.run.global_batch;
+  timing.samples = static_cast<std::int64_t>(report.metrics.samples);
   meter_.add(timing);
   summary_.final_loss = report.metrics.loss;
   tell_round(turn, report, hash);
@@ -153,7 +155,7 @@ Status RunLoop::after_round(const Turn& turn, const StepReport& report) {
   tell_swarm_events();
   tell_peers(computed);
   const std::int64_t every = recipe_.checkpoint.every_steps;
-  if (every > 0 && trainer_.steps_done() % every == 0) save_checkpoint();
+  if (every > 0 && trainer_.steps_done() % every < recipe_.local.steps) save_checkpoint();
   // Not before the first round, which it would delay; a test set that cannot be read shows early.
   return first ? trainer_.prepare_evaluation() : Status();
 }
@@ -179,10 +181,12 @@ void RunLoop::tell_round(const Turn& turn, const StepReport& report, const State
   }
   const RoundShares shares = meter_.shares();
   const RoundMetrics& sums = report.metrics;
-  const auto left =
-      static_cast<double>(recipe_.run.steps) - static_cast<double>(turn.round.value());
+  const std::uint64_t rounds = trainer_.training_rounds().value();
+  const auto left = static_cast<double>(rounds) - static_cast<double>(turn.round.value());
   Event event("round");
   event.with("round", turn.round.value())
+      .with("rounds", rounds)
+      .with("step", trainer_.steps_done())
       .with("steps", recipe_.run.steps)
       .with("loss", sums.loss)
       .with("accuracy", sums.accuracy());
@@ -191,6 +195,7 @@ void RunLoop::tell_round(const Turn& turn, const StepReport& report, const State
   }
   event.with("members", turn.members)
       .with("rank", turn.rank.value())
+      .with("share", report.share)
       .with("learning_rate", report.learning_rate)
       .with("round_seconds", to_seconds(now - round_begun_))
       .with("samples_per_second", meter_.samples_per_second())
@@ -282,6 +287,7 @@ RunResult RunLoop::ended(RunEnd end, const Status& status) {
   const SwarmStatus group = exchange_.status();
   summary_.end = end;
   summary_.steps = trainer_.steps_done();
+  summary_.rounds = static_cast<std::int64_t>(trainer_.rounds_done().value());
   summary_.state_hash = trainer_.digest();
   summary_.view_changes = group.view_changes;
   summary_.rounds_rerun = group.rounds_rerun;

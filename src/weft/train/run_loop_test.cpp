@@ -197,6 +197,42 @@ TEST_F(RunLoopTest, CheckpointsResumeToTheSameBits) {
   std::filesystem::remove_all(folder);
 }
 
+// 6 steps, 4 a round: two rounds of 4 and 2, then the evaluation.
+TEST_F(RunLoopTest, LocalStepsAreCountedBesideTheRounds) {
+  recipe_.local.steps = 4;
+  recipe_.checkpoint.every_steps = 4;
+  SetUp();
+  const std::string folder = testing::TempDir() + "weft_local_" + std::to_string(::getpid());
+  Checkpoints checkpoints(folder, 2, "r");
+  const RunResult whole = run(true, &checkpoints);
+  EXPECT_EQ(whole.summary.end, RunEnd::kFinished);
+  EXPECT_EQ(whole.summary.steps, 6);
+  EXPECT_EQ(whole.summary.rounds, 2);
+  EXPECT_THAT(rounds_told(), ElementsAre(1, 2));
+  EXPECT_EQ(told("round")->integer("step"), 4);
+  EXPECT_EQ(told("round")->integer("steps"), 6);
+  EXPECT_EQ(told("round")->integer("rounds"), 2);
+  EXPECT_EQ(told("checkpoint")->integer("step"), 4);
+  ASSERT_NE(told("evaluation"), nullptr);
+
+  SetUp();
+  exchange_->abort_next(Round(2), 2);
+  EXPECT_EQ(run().summary.state_hash, whole.summary.state_hash);
+
+  SetUp();
+  stop_after_ = 1;
+  const std::string other = folder + "_2";
+  Checkpoints first(other, 2, "r");
+  EXPECT_EQ(run(true, &first).summary.steps, 4);
+  SetUp();
+  stop_after_ = 1000;
+  ASSERT_TRUE(first.load_newest(*trainer_).ok());
+  exchange_->start_after(trainer_->rounds_done());
+  EXPECT_EQ(run(true, &first).summary.state_hash, whole.summary.state_hash);
+  std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(other);
+}
+
 TEST_F(RunLoopTest, ARoundTakesAtLeastWhatTheRecipeSays) {
   recipe_.run.round_seconds_min = 0.03;
   SetUp();

@@ -10,18 +10,12 @@
 #include "weft/optim/clip.h"
 #include "weft/train/captured_step.h"
 #include "weft/train/loss_scale.h"
+#include "weft/train/member_part.h"
 #include "weft/train/precision.h"
+#include "weft/train/running_statistics.h"
 
 namespace weft {
 namespace {
-
-// What holds for every piece of one shard.
-struct ShardWork {
-  const StepParts& parts;
-  std::uint64_t step;
-  ShardRange shard;
-  double scale;  // 1 / labels of the global batch
-};
 
 Batch rows_of(const Batch& batch, std::int64_t begin, std::int64_t end) {
   if (begin == 0 && end == batch.inputs.dim(0)) return batch;
@@ -61,8 +55,35 @@ void compute_piece(const ShardWork& work, const Batch& batch, ShardRange rows,
   sum.labels += static_cast<double>(piece.labels.size());
 }
 
-// Forward and backward of one shard; each gradient is handed over as soon as it is complete.
-RoundMetrics compute_shard(const ShardWork& work, const Batch& batch, RoundVector& vector) {
+// The summed gradients, clipped as the recipe asks; a copy in the arena where they change.
+std::span<const float> clipped(const StepParts& parts, std::span<const float> gradients) {
+  if (parts.clip_norm <= 0 && parts.clip_value <= 0) return gradients;
+  const std::span<float> own = parts.arena.gradients();
+  if (own.data() != gradients.data()) std::copy(gradients.begin(), gradients.end(), own.begin());
+  RunningStatistics::clear(parts.arena, own);
+  if (parts.clip_value > 0) clip_by_value(own, parts.clip_value);
+  if (parts.clip_norm > 0) clip_by_global_norm(own, parts.clip_norm);
+  return own;
+}
+
+// Of sums that lack some members' samples, or have more, the mean over those that they hold.
+std::span<const float> mean_of_arrived(const StepParts& parts, std::span<const float> sums,
+                                       double weight, RoundMetrics& metrics) {
+  if (parts.part == nullptr) return sums;
+  parts.part->hear(metrics);
+  if (weight <= 0 || weight == 1) return sums;
+  metrics.loss /= weight;
+  const auto scale = static_cast<float>(1 / weight);
+  const std::span<float> own = parts.arena.gradients();
+  std::transform(sums.begin(), sums.end(), own.begin(),
+                 [scale](float value) { return value * scale; });
+  return own;
+}
+
+}  // namespace
+
+RoundMetrics compute_shard(const ShardWork& work, const Batch& batch,
+                           const std::function<void(ParameterId)>& ready) {
   const std::int64_t rows = work.shard.size();
   const std::int64_t wanted = work.parts.micro_batch;
   const std::int64_t piece = wanted > 0 ? std::min(wanted, rows) : rows;
@@ -70,7 +91,7 @@ RoundMetrics compute_shard(const ShardWork& work, const Batch& batch, RoundVecto
     if (LossScale* const scale = work.parts.loss_scale; scale != nullptr) {
       scale->unscale(work.parts.arena.gradient(id).flat<float>());
     }
-    vector.add(id);
+    ready(id);
   };
   RoundMetrics own;
   if (piece == rows) {
@@ -96,17 +117,17 @@ RoundMetrics compute_shard(const ShardWork& work, const Batch& batch, RoundVecto
   return own;
 }
 
-// The summed gradients, clipped as the recipe asks; a copy in the arena where they change.
-std::span<const float> clipped(const StepParts& parts, std::span<const float> gradients) {
-  if (parts.clip_norm <= 0 && parts.clip_value <= 0) return gradients;
-  const std::span<float> own = parts.arena.gradients();
-  std::copy(gradients.begin(), gradients.end(), own.begin());
-  if (parts.clip_value > 0) clip_by_value(own, parts.clip_value);
-  if (parts.clip_norm > 0) clip_by_global_norm(own, parts.clip_norm);
-  return own;
+bool update_parameters(const StepParts& parts, std::int64_t step,
+                       std::span<const float> gradients) {
+  parts.optimizer.set_learning_rate(parts.learning_rate * schedule_factor(parts.schedule, step));
+  if (parts.loss_scale != nullptr && !parts.loss_scale->update(gradients)) {
+    // The step is over all the same: steps are counted as rounds are.
+    parts.optimizer.set_steps(parts.optimizer.steps() + 1);
+    return false;
+  }
+  parts.optimizer.step(clipped(parts, gradients));
+  return true;
 }
-
-}  // namespace
 
 Tensor summed_loss(const Tensor& outputs, const Array& labels, double scale,
                    double label_smoothing) {
@@ -124,24 +145,45 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange
   const TimePoint begun = parts.clock.now();
   const auto step = static_cast<std::int64_t>(turn.round.value()) - 1;
   const std::int64_t global_batch = parts.loader.batch_size();
-  const ShardRange shard = shard_of(global_batch, turn.rank.value(), turn.members);
+  const ShardRange shard = shard_for(parts.part, turn, global_batch);
   WEFT_TRY_ASSIGN(const Batch batch, parts.loader.get(step, shard));
-  RoundVector vector(parts.arena, exchange);
+  const bool whole = parts.part != nullptr && !parts.part->options().waits;
+  RoundVector vector(parts.arena, exchange, whole);
+  if (parts.part != nullptr) {
+    parts.part->begin(turn, shard, parts.arena.layout().num_elements(), exchange);
+  }
   WEFT_TRY(vector.begin());
+  RunningStatistics statistics(parts.arena);
   RoundMetrics own;
   if (shard.size() > 0) {
     const std::int64_t labels = global_batch * (batch.labels.size() / shard.size());
     const ShardWork work = {parts, static_cast<std::uint64_t>(step), shard,
                             1.0 / static_cast<double>(labels)};
-    own = compute_shard(work, batch, vector);
+    own = compute_shard(work, batch, [&](ParameterId id) { vector.add(id); });
+    statistics.hand_over(static_cast<double>(shard.size()) / static_cast<double>(global_batch));
+    for (const int entry : statistics.entries()) vector.add(ParameterId(entry));
   }
   const TimePoint computed = parts.clock.now();
   own.compute_seconds = {to_seconds(computed - begun)};
-  vector.add_rest(own, turn.rank.value());
+  if (parts.part != nullptr) {
+    own.reports = {parts.part->computed(own.compute_seconds.front(), shard.size())};
+  }
+  if (whole) {
+    RoundMetrics all = own;
+    const std::span<const float> gradients = parts.part->with_carried(vector.complete(), all);
+    vector.add_whole(gradients, all, turn.rank.value());
+  } else {
+    vector.add_rest(own, turn.rank.value());
+  }
   WEFT_TRY_ASSIGN(const std::span<const float> sums, vector.finish());
   const TimePoint exchanged = parts.clock.now();
+  if (whole) {
+    const std::span<const float> gradients = std::as_const(parts.arena).gradients();
+    parts.part->ended(sums.subspan(gradients.size()), gradients, own);
+  }
 
   StepReport report = apply_step(parts, turn, sums);
+  report.share = shard.size();
   report.exchange_seconds = to_seconds(exchanged - computed);
   report.compute_seconds = to_seconds(parts.clock.now() - begun) - report.exchange_seconds;
   return report;
@@ -151,16 +193,21 @@ StepReport apply_step(const StepParts& parts, const Turn& turn, std::span<const 
   const auto step = static_cast<std::int64_t>(turn.round.value()) - 1;
   const auto gradients = static_cast<std::size_t>(parts.arena.layout().num_elements());
   StepReport report;
-  report.learning_rate = parts.learning_rate * schedule_factor(parts.schedule, step);
-  parts.optimizer.set_learning_rate(report.learning_rate);
-  report.skipped = parts.loss_scale != nullptr && !parts.loss_scale->update(sums.first(gradients));
-  if (report.skipped) {
-    // The round is over all the same: steps are counted as rounds are.
-    parts.optimizer.set_steps(parts.optimizer.steps() + 1);
-  } else {
-    parts.optimizer.step(clipped(parts, sums.first(gradients)));
-  }
   report.metrics = decode_metrics(sums.subspan(gradients), turn.members);
+  const double weight = report.metrics.samples / static_cast<double>(parts.loader.batch_size());
+  const std::span<const float> mean =
+      mean_of_arrived(parts, sums.first(gradients), weight, report.metrics);
+  if (weight > 0) {
+    report.skipped = !update_parameters(parts, step, mean);
+  } else {
+    // The round is over all the same: steps are counted as rounds are.
+    report.skipped = true;
+    parts.optimizer.set_steps(parts.optimizer.steps() + 1);
+  }
+  report.learning_rate = parts.optimizer.learning_rate();
+  if (!report.skipped) {
+    RunningStatistics::apply(parts.arena, sums.first(gradients), weight);
+  }
   return report;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "weft/array/parameter_arena.h"
@@ -22,6 +23,7 @@ namespace weft {
 
 class CapturedStep;
 class LossScale;
+class MemberPart;
 
 // All borrowed.
 struct StepParts {
@@ -42,13 +44,17 @@ struct StepParts {
   // Borrowed; records the work of a shard and replays it. Null: every step is computed eagerly,
   // with the same bits.
   CapturedStep* captured = nullptr;
+  // Borrowed; null: equal shares, and rounds wait for all members.
+  MemberPart* part = nullptr;
 };
 
 struct StepReport {
   RoundMetrics metrics;  // of the whole group
   double learning_rate = 0;
-  // Gradients were not finite in f16: parameters and optimizer are as before.
+  // Gradients were not finite in f16, or nobody's came in time: parameters and optimizer are as
+  // before.
   bool skipped = false;
+  std::int64_t share = 0;       // samples of the batch that were this member's to compute
   double compute_seconds = 0;   // own
   double exchange_seconds = 0;  // inside finish()
 };
@@ -58,6 +64,23 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange
 
 // Updates the state with the sums of a round that others computed.
 StepReport apply_step(const StepParts& parts, const Turn& turn, std::span<const float> sums);
+
+// One member's part of one global batch.
+struct ShardWork {
+  const StepParts& parts;
+  std::uint64_t step;  // from 0
+  ShardRange shard;
+  double scale;  // of the loss: 1 / labels of the batch whose mean is taken
+};
+
+// Forward and backward of the shard, whose rows `batch` holds. The gradients stand in the arena;
+// `ready` is called for each as soon as it is complete, and not for parameters without one.
+RoundMetrics compute_shard(const ShardWork& work, const Batch& batch,
+                           const std::function<void(ParameterId)>& ready);
+
+// The optimizer step `step`, from 0, with gradients of the arena's layout (clipped, if asked).
+// False if they were not finite in f16: nothing has moved then.
+bool update_parameters(const StepParts& parts, std::int64_t step, std::span<const float> gradients);
 
 // The sum over labels, times `scale`: cross-entropy for classes, squared errors for values, which
 // are the outputs' shape and floating.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/parallel.h"
+#include "weft/train/collecting_exchange.h"
 #include "weft/train/trainer.h"
 #include "weft/train/wiring.h"
 
@@ -24,50 +25,11 @@ Recipe small_recipe(const std::string& model) {
   return recipe;
 }
 
-// Keeps what one member contributes and then aborts, so that the state stays untouched: the sums
-// over all members come back as a turn of kind kApply.
-class Collector final : public Exchange {
- public:
-  Status begin(std::int64_t elements) override {
-    values_.assign(static_cast<std::size_t>(elements), 0.0F);
-    filled_.assign(static_cast<std::size_t>(elements), 0);
-    return {};
-  }
-  void contribute(std::int64_t offset, std::span<const float> values) override {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values_[static_cast<std::size_t>(offset) + i] = values[i];
-      ++filled_[static_cast<std::size_t>(offset) + i];
-    }
-  }
-  Result<std::span<const float>> finish() override { return aborted("collected"); }
-  bool each_element_once() const {
-    for (const int count : filled_) {
-      if (count != 1) return false;
-    }
-    return true;
-  }
-  const std::vector<float>& values() const { return values_; }
-
-  Result<Turn> next() override { return Turn(); }
-  void applied(Round /*round*/, const StateHash& /*hash*/) override {}
-  void publish_state(Round /*round*/, Bytes /*state*/) override {}
-  Status leave(Duration /*limit*/) override { return {}; }
-  std::string ticket(Duration /*valid_for*/) override { return ""; }
-  SwarmStatus status() override { return {}; }
-  std::vector<SwarmEvent> take_events() override { return {}; }
-  const PeerId& self() const override { return self_; }
-
- private:
-  PeerId self_;
-  std::vector<float> values_;
-  std::vector<int> filled_;
-};
-
 // The run of `members` equal peers; all hold the same state, so one trainer plays every rank.
 std::unique_ptr<Trainer> train(const Recipe& recipe, int members) {
   static const SystemClock clock;
   auto trainer = std::move(Trainer::make(recipe, {}, clock)).value();
-  Collector collector;
+  CollectingExchange collector;
   for (std::int64_t round = 1; round <= recipe.run.steps; ++round) {
     Turn turn;
     turn.kind = TurnKind::kTrain;
@@ -312,11 +274,42 @@ TEST(Step, DropoutMasksAreThoseOfTheWholeBatch) {
   EXPECT_LT(relative_difference(split->arena().parameters(), alone->arena().parameters()), 1e-4);
 }
 
+// A batch norm's running statistics: each member's change counts by its share of the batch, and
+// nothing moves before the round is committed.
+TEST(Step, RunningStatisticsBecomeTheMembersMean) {
+  static const SystemClock clock;
+  Recipe recipe = small_recipe("resnet9");
+  recipe.run.global_batch = 6;
+  recipe.optimizer.clip_norm = 1.0;
+  const auto trainer = std::move(Trainer::make(recipe, {}, clock)).value();
+  const std::string before = trainer->digest();
+  const int mean = trainer->layout().find("p.1.running_mean");
+  ASSERT_GE(mean, 0);
+  const auto offset = static_cast<std::size_t>(trainer->layout()[mean].offset);
+  CollectingExchange collector;
+  Turn turn;
+  turn.round = Round(1);
+  turn.members = 2;
+  std::vector<float> sums;
+  for (int rank = 0; rank < 2; ++rank) {
+    turn.rank = Rank(rank);
+    EXPECT_EQ(trainer->run_round(turn, collector).status().code(), Code::kAborted);
+    EXPECT_TRUE(collector.each_element_once());
+    EXPECT_NE(collector.values()[offset], 0.0F);
+    if (sums.empty()) sums.assign(collector.values().size(), 0.0F);
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += collector.values()[i];
+  }
+  EXPECT_EQ(trainer->digest(), before);
+  turn.reduced = sums;
+  ASSERT_TRUE(trainer->apply_round(turn).ok());
+  EXPECT_EQ(trainer->arena().parameter(mean).to_vector<float>()[0], sums[offset]);
+}
+
 TEST(Step, LearnsTheSyntheticClusters) {
   Recipe recipe = small_recipe("mlp");
   const auto trainer = train(recipe, 1);
   EXPECT_EQ(trainer->steps_done(), recipe.run.steps);
-  Collector collector;
+  CollectingExchange collector;
   Turn turn;
   turn.round = last_round(recipe);
   turn.members = 1;

@@ -26,6 +26,7 @@ Event summary_event(const Summary& summary) {
   event.with("run_id", summary.run_id)
       .with("peer_id", summary.peer_id)
       .with("steps", summary.steps)
+      .with("rounds", summary.rounds)
       .with("final_loss", summary.final_loss)
       .with("test_accuracy", summary.test_accuracy.value_or(kUnknown))
       .with("test_loss", summary.test_loss.value_or(kUnknown));

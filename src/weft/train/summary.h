@@ -26,6 +26,7 @@ struct Summary {
   std::string run_id;
   std::string peer_id;
   std::int64_t steps = 0;
+  std::int64_t rounds = 0;  // that trained
   double final_loss = 0;
   std::optional<double> test_accuracy;
   std::optional<double> test_loss;

@@ -29,10 +29,11 @@ void hash_entries(const Layout& layout, const Array& buffer, const std::string& 
 
 }  // namespace
 
-StateHash hash_state(const ParameterArena& arena, const Optimizer& optimizer) {
+StateHash hash_state(const ParameterArena& arena, const Optimizer& optimizer,
+                     std::span<const std::string> states) {
   StateHash hash;
   hash_entries(arena.layout(), arena.parameter_buffer(), "", hash.tensors);
-  for (const std::string& name : arena.state_names()) {
+  for (const std::string& name : states) {
     hash_entries(arena.state_layout(name), arena.state(name), name + "/", hash.tensors);
   }
   Bytes all = encoded_steps(optimizer);
@@ -43,12 +44,13 @@ StateHash hash_state(const ParameterArena& arena, const Optimizer& optimizer) {
   return hash;
 }
 
-std::string state_digest(const ParameterArena& arena, const Optimizer& optimizer) {
+std::string state_digest(const ParameterArena& arena, const Optimizer& optimizer,
+                         std::span<const std::string> states) {
   Sha256 hash;
   hash.update(arena.layout().hash());
   hash.update(encoded_steps(optimizer));
   hash.update(as_bytes(arena.parameters()));
-  for (const std::string& name : arena.state_names()) {
+  for (const std::string& name : states) {
     const Array buffer = arena.state(name);
     hash.update(as_bytes(std::span<const float>(buffer.flat<float>())));
   }

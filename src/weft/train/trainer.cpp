@@ -69,6 +69,8 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const Recipe& recipe, const DataP
   if (recipe.run.precision == "f16") {
     trainer->loss_scale_.emplace(trainer->arena_, recipe.run.loss_scale);
   }
+  if (const auto part = part_options(recipe.group)) trainer->part_.emplace(*part);
+  if (recipe.local.steps > 1) trainer->local_.emplace(trainer->arena_, local_options(recipe));
   freeze(optimizer.groups, *trainer->model_);
   if (recipe.run.capture) {
     trainer->captured_ = std::make_unique<CapturedStep>(trainer->model_.get());
@@ -111,16 +113,21 @@ StepParts Trainer::parts() {
           recipe_.optimizer.clip_value,
           precision_dtype(recipe_.run.precision),
           loss_scale_ ? &*loss_scale_ : nullptr,
-          captured_.get()};
+          captured_.get(),
+          part_ ? &*part_ : nullptr};
 }
 
-bool Trainer::is_evaluation(Round round) const {
-  return static_cast<std::int64_t>(round.value()) > recipe_.run.steps;
+ShardRange Trainer::shard(const Turn& turn) const {
+  return shard_for(part_ ? &*part_ : nullptr, turn, loader_->batch_size());
 }
+
+bool Trainer::is_evaluation(Round round) const { return round > training_rounds(); }
 
 Result<StepReport> Trainer::run_round(const Turn& turn, Exchange& exchange) {
   if (is_evaluation(turn.round)) return evaluate(turn, exchange);
-  return guarded("step", [&] { return train_step(parts(), turn, exchange); });
+  return guarded("step", [&] {
+    return local_ ? local_->run(parts(), turn, exchange) : train_step(parts(), turn, exchange);
+  });
 }
 
 Result<StepReport> Trainer::apply_round(const Turn& turn) {
@@ -132,6 +139,7 @@ Result<StepReport> Trainer::apply_round(const Turn& turn) {
   }
   WEFT_TRY(check_sums(static_cast<std::size_t>(layout().num_elements() + kMetricsElements),
                       turn.reduced.size()));
+  if (local_) return local_->apply(parts(), turn, turn.reduced);
   return apply_step(parts(), turn, turn.reduced);
 }
 
@@ -158,7 +166,7 @@ Result<StepReport> Trainer::evaluate(const Turn& turn, Exchange& exchange) {
   WEFT_TRY(prepare_evaluation());
   const TimePoint begun = clock_.now();
   WEFT_TRY(exchange.begin(kMetricsElements));
-  const ShardRange shard = shard_of(test_->size, turn.rank.value(), turn.members);
+  const ShardRange shard = shard_for(part_ ? &*part_ : nullptr, turn, test_->size);
   WEFT_TRY_ASSIGN(RoundMetrics own, measure(shard));
   const TimePoint computed = clock_.now();
   own.compute_seconds = {to_seconds(computed - begun)};
@@ -173,25 +181,57 @@ Result<StepReport> Trainer::evaluate(const Turn& turn, Exchange& exchange) {
 }
 
 Bytes Trainer::encode(const std::string& run_id) const {
-  return serialise_state(arena_, checkpoint_info(run_id));
+  return serialise_state(arena_, checkpoint_info(run_id), shared_states());
+}
+
+std::vector<std::string> Trainer::shared_states() const {
+  return local_ ? local_->shared_states() : arena_.state_names();
 }
 
 CheckpointInfo Trainer::checkpoint_info(const std::string& run_id) const {
-  return {run_id, steps_done(), canonical_text(recipe_), optimizer_->name(), optimizer_->steps()};
+  return {run_id,
+          steps_done(),
+          canonical_text(recipe_),
+          optimizer_->name(),
+          optimizer_->steps(),
+          part_ ? part_->encode() : std::string()};
+}
+
+Result<CheckpointInfo> Trainer::check_optimizer(ByteSpan state) const {
+  WEFT_TRY_ASSIGN(CheckpointInfo info, read_state_info(state));
+  if (info.optimizer == optimizer_->name()) return info;
+  return invalid_argument(
+      fmt::format("state: expected optimizer {}, got {}", optimizer_->name(), info.optimizer));
 }
 
 Status Trainer::decode(ByteSpan state) {
-  WEFT_TRY_ASSIGN(const CheckpointInfo info, read_state_info(state));
-  if (info.optimizer != optimizer_->name()) {
-    return invalid_argument(
-        fmt::format("state: expected optimizer {}, got {}", optimizer_->name(), info.optimizer));
-  }
+  WEFT_TRY_ASSIGN(const CheckpointInfo info, check_optimizer(state));
   WEFT_TRY(load_state(state, arena_));
+  if (part_) WEFT_TRY(part_->adopt(info.shares));
   optimizer_->set_steps(info.optimizer_steps);
   return {};
 }
 
-StateHash Trainer::hash() const { return hash_state(arena_, *optimizer_); }
-std::string Trainer::digest() const { return state_digest(arena_, *optimizer_); }
+Status Trainer::adopt(ByteSpan state) {
+  WEFT_TRY_ASSIGN(const CheckpointInfo info, check_optimizer(state));
+  WEFT_TRY(load_state(state, arena_, shared_states()));
+  if (part_) WEFT_TRY(part_->adopt(info.shares));
+  optimizer_->set_steps(info.optimizer_steps);
+  if (local_) local_->adopted();
+  return {};
+}
+
+StateHash Trainer::hash() const {
+  StateHash hash = hash_state(arena_, *optimizer_, shared_states());
+  if (part_) {
+    const std::string shares = part_->encode();
+    hash.tensors.push_back({"shares", xxh3_128(as_bytes(std::string_view(shares)))});
+    Bytes all(hash.total.begin(), hash.total.end());
+    all.insert(all.end(), hash.tensors.back().hash.begin(), hash.tensors.back().hash.end());
+    hash.total = xxh3_128(all);
+  }
+  return hash;
+}
+std::string Trainer::digest() const { return state_digest(arena_, *optimizer_, shared_states()); }
 
 }  // namespace weft

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "weft/array/parameter_arena.h"
 #include "weft/base/time.h"
@@ -19,7 +20,9 @@
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
 #include "weft/train/captured_step.h"
+#include "weft/train/local_step.h"
 #include "weft/train/loss_scale.h"
+#include "weft/train/member_part.h"
 #include "weft/train/recipe.h"
 #include "weft/train/step.h"
 
@@ -40,11 +43,16 @@ class Trainer {
   std::optional<double> characters_per_token() const { return characters_per_token_; }
   // A loss a token in bits a character; nothing for other data.
   std::optional<double> bits_per_character(double loss) const;
-  // Steps that the state has behind it.
+  // Steps that the state has behind it, and the round that brought it there.
   std::int64_t steps_done() const { return optimizer_->steps(); }
+  Round rounds_done() const { return round_after(steps_done(), recipe_.local.steps); }
+  // Rounds that train, of the whole run.
+  Round training_rounds() const { return round_after(recipe_.run.steps, recipe_.local.steps); }
   // Whether `round` is the evaluation that follows the last step.
   bool is_evaluation(Round round) const;
 
+  // This member's samples of the batch in round `turn.round`, which is the next.
+  ShardRange shard(const Turn& turn) const;
   // Computes this member's part of the round and applies the sums.
   Result<StepReport> run_round(const Turn& turn, Exchange& exchange);
   // Applies the sums of a round that others computed: turn.reduced.
@@ -55,11 +63,15 @@ class Trainer {
   // Reads the test set, once; the evaluation does it otherwise.
   Status prepare_evaluation();
 
-  // The whole state as io/checkpoint.h writes it; equal states give equal bytes.
+  // The state that all members share, as io/checkpoint.h writes it; equal states give equal bytes.
   Bytes encode(const std::string& run_id) const;
   CheckpointInfo checkpoint_info(const std::string& run_id) const;
-  // All of it or, on failure, nothing.
+  // Takes over what encode() wrote at another member. All of it or, on failure, nothing.
+  Status adopt(ByteSpan state);
+  // Takes over a checkpoint: what all members share and, with local steps, what was its writer's
+  // own. All of it or, on failure, nothing.
   Status decode(ByteSpan state);
+  // Of the state that all members share.
   StateHash hash() const;
   // SHA-256, hexadecimal.
   std::string digest() const;
@@ -68,6 +80,8 @@ class Trainer {
   // to say.
   std::string why_eager() const { return captured_ ? captured_->why_eager() : std::string(); }
 
+  // What a step works on.
+  StepParts parts();
   ParameterArena& arena() { return arena_; }
   Optimizer& optimizer() { return *optimizer_; }
   Module& model() { return *model_; }
@@ -77,7 +91,8 @@ class Trainer {
           std::unique_ptr<Module> model);
   Status open_training_data(Dataset data);
 
-  StepParts parts();
+  std::vector<std::string> shared_states() const;
+  Result<CheckpointInfo> check_optimizer(ByteSpan state) const;
   Result<StepReport> evaluate(const Turn& turn, Exchange& exchange);
   Result<RoundMetrics> measure(ShardRange shard);
 
@@ -90,6 +105,8 @@ class Trainer {
   ParameterArena arena_;
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<LossScale> loss_scale_;  // precision f16
+  std::optional<MemberPart> part_;       // nothing: equal shares, and rounds wait for all
+  std::optional<LocalSteps> local_;      // nothing: an exchange in every step
   std::unique_ptr<BatchLoader> loader_;
   std::int64_t train_samples_ = 0;
   std::optional<double> characters_per_token_;

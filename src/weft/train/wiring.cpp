@@ -247,8 +247,31 @@ Result<BatchLoaderOptions> loader_options(const Recipe& recipe, const Dataset& d
   return options;
 }
 
+LocalOptions local_options(const Recipe& recipe) {
+  LocalOptions options;
+  options.steps = recipe.local.steps;
+  options.total_steps = recipe.run.steps;
+  options.outer = outer_options(recipe.local);
+  options.overlap = recipe.local.overlap;
+  return options;
+}
+
 Round last_round(const Recipe& recipe) {
-  return Round(static_cast<std::uint64_t>(recipe.run.steps) + (recipe.run.evaluate ? 1U : 0U));
+  const Round trained = round_after(recipe.run.steps, recipe.local.steps);
+  return recipe.run.evaluate ? trained.next() : trained;
+}
+
+static PresenceOptions presence_options(const Recipe& recipe, const PeerSettings& settings) {
+  const Recipe::Group& group = recipe.group;
+  PresenceOptions options;
+  options.on_lan = group.discovery == "lan";
+  options.name = fmt::format("{} ({})", recipe.run.name, recipe.model.name);
+  if (group.invite == "open") options.invite = DiscoveryInvite::kOpen;
+  if (group.invite == "allowlist") options.invite = DiscoveryInvite::kAllowlist;
+  if (!group.rendezvous.empty() && settings.rendezvous) {
+    options.make_table = settings.rendezvous(group.rendezvous);
+  }
+  return options;
 }
 
 SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
@@ -258,15 +281,25 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   options.identity = settings.identity;
   options.listen = settings.listen;
   options.map_port = settings.map_port;
+  options.advertise = settings.advertise;
   options.recipe_text = canonical_text(recipe);
   options.vector_elements_max = layout.num_elements() + kMetricsElements;
   options.segment_bytes = static_cast<std::size_t>(group.segment_bytes);
   options.bucket_bytes = static_cast<std::size_t>(group.bucket_bytes);
+  // The recipe was checked, so the word is one.
+  const Result<WirePrecision> wire = parse_wire_precision(group.wire);
+  if (wire.ok()) options.wire = *wire;
+  options.measured_ring = group.ring == "measured";
+  options.by_host = group.hosts == "together";
+  options.exact_elements = kMetricsElements;
+  // A member that is done with its steps waits for one that is slower by a whole round of them.
+  if (recipe.local.steps > 1) options.finish_limit = std::chrono::hours(24);
   options.result_log_bytes_max = static_cast<std::uint64_t>(group.result_log_bytes);
   options.last_round = last_round(recipe);
   options.start_members = static_cast<int>(group.start_members);
   options.start_timeout = from_seconds(group.start_timeout_s);
   options.exit_on_quorum_lost = group.on_quorum_lost == "exit";
+  options.presence = presence_options(recipe, settings);
   MembershipOptions& membership = options.membership;
   membership.self = settings.identity.id();
   membership.incarnation = settings.incarnation;
@@ -278,6 +311,10 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   membership.quorum_timeout = from_seconds(group.quorum_timeout_s);
   membership.joins_at_once = static_cast<int>(group.joins_at_once);
   membership.lone_survivor = group.lone_survivor;
+  if (const auto invite = parse_invite_mode(group.invite); invite.ok()) membership.invite = *invite;
+  if (const auto allowed = parse_allow_list(group.allow); allowed.ok()) {
+    membership.allowed = *allowed;
+  }
   return options;
 }
 

@@ -3,6 +3,7 @@
 // Threads: pure. Fails: kInvalidArgument, kUnavailable or kCorrupt with the remedy in the message.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -14,6 +15,7 @@
 #include "weft/nn/zoo.h"
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
+#include "weft/train/local_step.h"
 #include "weft/train/recipe.h"
 
 namespace weft {
@@ -29,16 +31,23 @@ Result<Dataset> open_recipe_dataset(const Recipe& recipe, Split split, const Dat
 Result<Transforms> recipe_transforms(const Recipe& recipe);
 Result<BatchLoaderOptions> loader_options(const Recipe& recipe, const Dataset& data);
 
-// Rounds of a run: the steps, and the evaluation if there is one.
+// REQUIRES: recipe.local.steps > 1.
+LocalOptions local_options(const Recipe& recipe);
+
+// Rounds of a run: those that train, local.steps steps each, and the evaluation if there is one.
 Round last_round(const Recipe& recipe);
 
 // What machines decide for themselves.
 struct PeerSettings {
   Identity identity = Identity::generate();
-  std::string listen = "0.0.0.0:0";
+  std::string listen = "*:0";
   bool map_port = false;
+  // "host:port" each, told to others before those that the machine has.
+  std::vector<std::string> advertise;
   // Larger than in any earlier life of this identity.
   std::uint64_t incarnation = 1;
+  // The table behind group.rendezvous; none: the key is passed over.
+  std::function<MakeRendezvousTable(const std::string& node)> rendezvous;
 };
 // For Swarm::found and Swarm::join; the founder adds its run id and invitation key.
 SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,

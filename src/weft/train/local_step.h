@@ -1,0 +1,101 @@
+// LocalSteps: rounds of many optimizer steps for one exchange (local SGD, DiLoCo).
+//
+// In a round each member takes `steps` inner steps by itself, from the parameters that all share,
+// on its own shard of the global batch of each step. What is exchanged is the pseudo-gradient, the
+// parameters before minus those after, weighted by the samples behind it; OuterStep applies the
+// mean. Buffers such as a batch norm's running statistics travel with it and become the mean.
+//
+// Between two calls the arena holds the parameters that all members share, also after an abort: the
+// inner steps' result is kept as a *phase*, and a round that is run again runs its exchange alone.
+// The state of the inner optimizer (and the f16 loss scale) is this member's own: it is in no hash
+// and no newcomer gets it, but it is in this member's checkpoints.
+//
+// Overlapped: while the pseudo-gradient of round r is on its way, the phase of round r + 1 is
+// computed, from parameters that do not contain r yet. Whoever came in between has no phase for its
+// first round: it contributes nothing (weight 0) and computes the next, so that nobody waits.
+//
+// Where it stands: Trainer, in the place of train_step. IMPLEMENTATION: Stich, "Local SGD converges
+// fast and communicates little", ICLR 2019; Douillard et al., "DiLoCo", 2023; the overlapped form:
+// Keiblinger et al., "Prime Collective Communications Library", 2025, asynchronous DiLoCo. Memory
+// beside the model: twice the parameters, thrice when overlapped, and the outer momentum.
+// Threads: the training thread. Fails: as train_step.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/array/parameter_arena.h"
+#include "weft/train/exchange.h"
+#include "weft/train/outer_step.h"
+#include "weft/train/round_vector.h"
+#include "weft/train/step.h"
+
+namespace weft {
+
+// Steps [begin, end), counted from 0.
+struct StepRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t size() const { return end - begin; }
+};
+
+// The steps of round `round` >= 1 of a run of `total_steps`, `steps` a round; the last may be
+// shorter, and those behind it are empty.
+StepRange steps_of_round(Round round, std::int64_t steps, std::int64_t total_steps);
+// The round after which `steps_done` steps are done.
+Round round_after(std::int64_t steps_done, std::int64_t steps);
+
+struct LocalOptions {
+  std::int64_t steps = 1;  // inner steps of a round
+  std::int64_t total_steps = 1;
+  OuterOptions outer;
+  bool overlap = false;
+};
+
+class LocalSteps {
+ public:
+  // Borrows `arena`, which must outlive this. Adds the outer step's state to it.
+  LocalSteps(ParameterArena& arena, const LocalOptions& options);
+
+  // Takes this member's part in round `turn.round` and applies the mean. Learning rates are those
+  // of the steps, which the schedule counts as ever.
+  Result<StepReport> run(const StepParts& parts, const Turn& turn, Exchange& exchange);
+  // Applies the sums of a round, whoever took part in it.
+  StepReport apply(const StepParts& parts, const Turn& turn, std::span<const float> sums);
+  // The parameters came from other members: own phases led from others.
+  void adopted();
+
+  // The states of the arena that are equal at all members.
+  std::vector<std::string> shared_states() const { return outer_.state_names(); }
+
+ private:
+  // What one member has done for a round.
+  struct Phase {
+    std::vector<float> vector;  // weighted pseudo-gradient, then the tail of metrics
+    RoundMetrics own;
+  };
+
+  StepRange steps_of(Round round) const {
+    return steps_of_round(round, options_.steps, options_.total_steps);
+  }
+  // Planned samples of all members together.
+  double planned_samples(const StepParts& parts, Round round) const;
+  Status ensure_phase(const StepParts& parts, const Turn& turn, Round round);
+  Result<Phase> compute(const StepParts& parts, const Turn& turn, Round round);
+  Status take_steps(const StepParts& parts, const Turn& turn, StepRange range, RoundMetrics& own);
+  Phase empty_phase();
+
+  ParameterArena& arena_;
+  const LocalOptions options_;
+  OuterStep outer_;
+  std::map<Round, Phase> phases_;
+  std::vector<float> anchor_;  // the shared parameters, while inner steps move the arena's
+  std::vector<std::vector<float>> free_;
+  // Overlapped: no phase was computed yet, and the parameters are those the others begin with.
+  bool in_step_ = true;
+};
+
+}  // namespace weft
