@@ -1,6 +1,7 @@
 // swarm_sim: runs whole swarms in the simulator over many seeds; see swarm_world.h.
 //
-//   swarm_sim [--peers N] [--seeds A..B | --seed S] [--rounds N] [--verbose]
+//   swarm_sim [--peers N] [--seeds A..B | --seed S] [--rounds N] [--local STEPS [--overlap]]
+//             [--verbose]
 //
 // Prints the seeds that fail, and runs the first seed twice: the same seed must repeat itself.
 #include <cstdint>
@@ -22,7 +23,7 @@ struct Arguments {
 [[noreturn]] void usage(const std::string& fault) {
   std::fprintf(stderr,
                "%s\nusage: swarm_sim [--peers N] [--seeds A..B | --seed S] [--rounds N] "
-               "[--verbose]\n",
+               "[--local STEPS [--overlap]] [--verbose]\n",
                fault.c_str());
   std::exit(2);
 }
@@ -43,12 +44,18 @@ Arguments parse(int argc, char** argv) {
       out.world.verbose = true;
       continue;
     }
+    if (name == "--overlap") {
+      out.world.overlap = true;
+      continue;
+    }
     if (i + 1 == argc) usage("no value for " + name);
     const std::string value = argv[++i];
     if (name == "--peers") {
       out.world.peers = static_cast<int>(number(value));
     } else if (name == "--rounds") {
       out.world.rounds = number(value);
+    } else if (name == "--local") {
+      out.world.local_steps = static_cast<std::int64_t>(number(value));
     } else if (name == "--seed") {
       out.first = out.last = number(value);
     } else if (const auto dots = value.find(".."); name == "--seeds" && dots != value.npos) {
@@ -86,11 +93,16 @@ int run(const Arguments& arguments) {
     sum.events += report.events;
     sum.gave_up += report.gave_up;
     sum.finished += report.finished;
+    sum.accuracy += report.accuracy;
   }
   std::printf("%s views, %s reruns, %s joins, %s events, %d peers finished, %d gave up\n",
               std::to_string(sum.views).c_str(), std::to_string(sum.reruns).c_str(),
               std::to_string(sum.joins).c_str(), std::to_string(sum.events).c_str(), sum.finished,
               sum.gave_up);
+  if (arguments.world.local_steps > 0) {
+    std::printf("mean accuracy %.3f\n",
+                sum.accuracy / static_cast<double>(arguments.last - arguments.first + 1));
+  }
   std::printf("%llu passed, %llu failed\n", static_cast<unsigned long long>(passed),
               static_cast<unsigned long long>(failed));
   return failed == 0 ? 0 : 1;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "local_trainer.h"
+
 namespace weft::sim {
 
 using std::chrono::milliseconds;
@@ -34,6 +36,14 @@ SwarmCoreOptions SwarmWorld::core_options() const {
   SwarmCoreOptions options = swarm_options(options_.rounds);
   options.rounds.all_reduce.direct_bytes_max = 4 * 1024;
   options.rounds.all_reduce.queue_bytes_max = 512 * 1024;
+  // Every second run on lines with delays, where butterflies win.
+  if (options_.seed % 2 == 0) options.rounds.all_reduce.line = LineProfile{};
+  if (options_.local_steps > 0) {
+    constexpr WirePrecision kWires[] = {WirePrecision::kF32, WirePrecision::kInt8,
+                                        WirePrecision::kBf16};
+    options.rounds.all_reduce.precision = kWires[options_.seed % 3];
+    options.rounds.all_reduce.exact_elements = kMetricsElements;
+  }
   options.fetch.source_timeout = seconds(3);
   options.result_log_bytes_max = 30 * elements_ * sizeof(float);
   options.start_members = options_.peers;
@@ -45,11 +55,20 @@ void SwarmWorld::on_event(const SwarmPeer& peer, const SwarmEvent& event) {
   if (event.kind == SwarmEventKind::kRoundRerun) ++report_.reruns;
   if (event.kind == SwarmEventKind::kStateReceived) ++report_.joins;
   if (event.kind == SwarmEventKind::kStateMismatch) fail("mismatch: " + event.text);
+  // All peers here follow the rules; one that hears nothing may suspect the others wrongly.
+  const bool doubted = event.text.find("false suspicion") != std::string::npos;
+  if (event.kind == SwarmEventKind::kMisconduct && !doubted) fail("blamed: " + event.text);
   say(peer.id.short_name() + " " + std::string(to_string(event.kind)) + ": " + event.text);
 }
 
 void SwarmWorld::on_state(const SwarmPeer& peer) {
   const std::uint64_t round = peer.trainer.round();
+  if (options_.local_steps > 0) {
+    const Hash128 hash = peer.trainer.hash().total;
+    if (reached_.try_emplace(round, hash).first->second == hash) return;
+    return fail(peer.id.short_name() + ": the state after round " + std::to_string(round) +
+                " differs from another peer's");
+  }
   if (round < expected_.size() && peer.trainer.hash().total == expected_[round]) return;
   fail(peer.id.short_name() + ": the state after round " + std::to_string(round) + " is wrong");
 }
@@ -75,6 +94,11 @@ SwarmWorld::SwarmWorld(SwarmWorldOptions options)
     : options_(options), rng_(options.seed, 1), net_(network_options(options)) {
   // Both ways of reducing are covered: up to 1,024 elements go directly.
   elements_ = rng_.chance(0.3) ? 100 + rng_.below(900) : 1500 + rng_.below(9000);
+  if (options_.local_steps > 0) {
+    local_ = local_recipe(options_.rounds, options_.local_steps, options_.overlap);
+    elements_ = LocalTrainer(local_).elements();
+    return;
+  }
   expected_ = expected(elements_, options_.rounds);
 }
 
@@ -109,6 +133,9 @@ SwarmPeer& SwarmWorld::add_peer(const PeerId& id) {
   settings.elements = elements_;
   settings.incarnation = static_cast<std::uint64_t>(net_.now().time_since_epoch().count()) + 1;
   settings.seed = rng_.next_u64();
+  if (options_.local_steps > 0) {
+    settings.make_trainer = [this] { return std::make_unique<LocalTrainer>(local_); };
+  }
   settings.compute = [rng = std::make_shared<Rng>(rng_.next_u64())] {
     return milliseconds(1 + static_cast<std::int64_t>(rng->below(40)));
   };
@@ -199,6 +226,24 @@ void SwarmWorld::pause_one() {
   next_loss_ = std::max(next_loss_, net_.now() + lasts + seconds(8));
 }
 
+// It hears nothing, or is not heard; the other direction is whole.
+void SwarmWorld::deafen_one() {
+  const PeerId id = random_running()->id;
+  const bool deaf = rng_.chance(0.5);
+  say(id.short_name() + (deaf ? " hears nothing" : " is not heard"));
+  for (const auto& peer : peers_) {
+    if (peer->id != id) deaf ? net_.block(peer->id, id) : net_.block(id, peer->id);
+  }
+  partitioned_ = true;
+  const Duration lasts = milliseconds(300 + static_cast<std::int64_t>(rng_.below(6000)));
+  net_.call_at(net_.now() + lasts, [this] {
+    say("both ways again");
+    net_.unblock_all();
+    partitioned_ = false;
+    next_loss_ = net_.now() + seconds(12);
+  });
+}
+
 void SwarmWorld::break_one() {
   const SwarmPeer* const a = random_running();
   const SwarmPeer* const b = random_running();
@@ -233,8 +278,10 @@ void SwarmWorld::fault() {
     return;
   } else if (draw < 0.70) {
     kill_one();
-  } else if (draw < 0.82) {
+  } else if (draw < 0.78) {
     partition();
+  } else if (draw < 0.84) {
+    deafen_one();
   } else if (draw < 0.92) {
     pause_one();
   } else {
@@ -268,6 +315,16 @@ bool SwarmWorld::all_finished() {
   return all || (stranded && finished >= 3);
 }
 
+void SwarmWorld::check_learned() {
+  if (options_.local_steps == 0) return;
+  for (const auto& peer : peers_) {
+    if (!peer->finished) continue;
+    report_.accuracy = static_cast<const LocalTrainer&>(peer->trainer).accuracy();
+    if (report_.accuracy < 0.7) fail("accuracy " + std::to_string(report_.accuracy));
+    return;
+  }
+}
+
 SwarmReport SwarmWorld::run() {
   PeerId id;
   id.bytes = sha256(as_bytes(std::string_view("peer " + std::to_string(next_id_++))));
@@ -296,6 +353,7 @@ SwarmReport SwarmWorld::run() {
     fail("only " + std::to_string(report_.finished) + " peers finished, " +
          std::to_string(report_.gave_up) + " gave up");
   }
+  check_learned();
   report_.trace_hash = net_.trace_hash();
   report_.events = net_.events();
   return report_;

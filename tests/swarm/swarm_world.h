@@ -3,7 +3,8 @@
 // For a while peers are killed, lose power, are partitioned, pause, lose links, leave and join; a
 // majority of every view stays alive, as the protocol asks. Then faults stop, and every peer that
 // still runs must reach the last round. Checked all along: one membership for each view number,
-// and after each round the state that one machine alone would have had.
+// and after each round the state that one machine alone would have had; with local steps, where the
+// state depends on who took part, the same state at all members.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "weft/base/rng.h"
 #include "weft/collective/test_swarm_peer.h"
 #include "weft/net/sim_network.h"
+#include "weft/train/recipe.h"
 
 namespace weft::sim {
 
@@ -28,6 +30,9 @@ struct SwarmWorldOptions {
   Duration fault_time = std::chrono::seconds(20);
   // After the faults everyone must be done within this.
   Duration limit = std::chrono::seconds(1200);
+  // Above 0: a small model with rounds of so many inner steps, in every wire precision by seed.
+  std::int64_t local_steps = 0;
+  bool overlap = false;
   bool verbose = false;
 };
 
@@ -41,6 +46,8 @@ struct SwarmReport {
   std::uint64_t joins = 0;
   int finished = 0;
   int gave_up = 0;
+  // With local steps: of the last state, on the test set.
+  double accuracy = 0;
 };
 
 class SwarmWorld {
@@ -54,6 +61,7 @@ class SwarmWorld {
   SwarmCoreOptions core_options() const;
   void on_event(const SwarmPeer& peer, const SwarmEvent& event);
   void on_state(const SwarmPeer& peer);
+  void check_learned();
   // Ends the process of a peer that has left or cannot go on.
   void on_pumped(SwarmPeer& peer);
   void start_joiner();
@@ -62,6 +70,7 @@ class SwarmWorld {
   void kill_one();
   void partition();
   void pause_one();
+  void deafen_one();
   void break_one();
   void leave_one();
   // Peers of the newest view that still run and are in no minority partition.
@@ -79,6 +88,9 @@ class SwarmWorld {
   SimNetwork net_;
   std::size_t elements_;
   std::vector<Hash128> expected_;
+  Recipe local_;
+  // With local steps: the state after each round, as the first peer had it.
+  std::map<std::uint64_t, Hash128> reached_;
   std::vector<std::unique_ptr<SwarmPeer>> peers_;
   std::map<std::uint64_t, View> views_;
   std::uint64_t next_id_ = 0;

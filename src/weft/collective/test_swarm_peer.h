@@ -45,12 +45,19 @@ class SwarmPeer final : public TransportHandler {
     std::size_t elements = 3000;
     std::uint64_t incarnation = 1;
     std::uint64_t seed = 77;
+    // Told beside the real one.
+    std::vector<std::string> more_endpoints = {};
     // From a turn to the first half of the input, and from there to the second.
     std::function<Duration()> compute = [] { return std::chrono::milliseconds(2); };
     // Called after each change, if given: with an event, with the state after a round, after all.
     std::function<void(const SwarmEvent& event)> on_event = nullptr;
     std::function<void(const TestTrainer& trainer)> on_state = nullptr;
     std::function<void()> on_pumped = nullptr;
+    // Another trainer than the one of whole numbers.
+    std::function<std::unique_ptr<TestTrainer>()> make_trainer = nullptr;
+    // Asked first in a turn. With it the input is handed over as a whole, after one compute(), and
+    // no outcome is looked at before that, as by a thread that computes.
+    std::function<StandIn(const Turn& turn)> stand_in = nullptr;
   };
 
   SwarmPeer(SimNetwork& network, SwarmCoreOptions options, Settings settings)
@@ -58,10 +65,15 @@ class SwarmPeer final : public TransportHandler {
         set(std::move(settings)),
         id(set.id),
         transport(network.start(id)),
-        trainer(set.elements) {
+        own_trainer(set.make_trainer ? set.make_trainer()
+                                     : std::make_unique<TestTrainer>(set.elements)),
+        trainer(*own_trainer) {
     options.membership.self = id;
     options.membership.incarnation = set.incarnation;
     options.membership.endpoints = transport.endpoints();
+    for (const std::string& more : set.more_endpoints) {
+      options.membership.endpoints.push_back(more);
+    }
     options.rounds.self = id;
     transport.set_handler(*this);
     core = std::make_unique<SwarmCore>(std::move(options), transport, net.clock(), Rng(set.seed));
@@ -147,7 +159,8 @@ class SwarmPeer final : public TransportHandler {
   PeerId id;
   SimTransport& transport;
   std::unique_ptr<SwarmCore> core;
-  TestTrainer trainer;
+  std::unique_ptr<TestTrainer> own_trainer;
+  TestTrainer& trainer;
   bool finished = false;
   bool leaving = false;
   // How next() ended, if it did.
@@ -157,6 +170,8 @@ class SwarmPeer final : public TransportHandler {
   std::vector<SwarmEvent> events;
   std::vector<Status> downs;
   std::vector<int> members_of_turns;
+  // The round of the first turn to train.
+  std::uint64_t first_trained = 0;
   // Results that came as a turn and not out of an own round.
   int applied = 0;
   // Set by a test: changes the state before it is hashed.
@@ -168,7 +183,8 @@ class SwarmPeer final : public TransportHandler {
   void pump() {
     for (int turns = 0; turns < 64; ++turns) {
       take_events();
-      if (auto outcome = core->take_outcome()) take(*outcome);
+      if (auto outcome = core->take_outcome()) waiting = std::move(outcome);
+      if (waiting && !computing) take(*std::exchange(waiting, std::nullopt));
       std::optional<Result<Turn>> turn = core->take_turn();
       if (!turn) break;
       if (!turn->ok()) {
@@ -222,12 +238,28 @@ class SwarmPeer final : public TransportHandler {
 
   void train(const Turn& turn) {
     members_of_turns.push_back(turn.members);
+    if (first_trained == 0) first_trained = turn.round.value();
     WEFT_CHECK(turn.round.value() == trainer.round() + 1);
+    StandIn given = set.stand_in ? set.stand_in(turn) : StandIn();
     // Only as long as the round is open are the inputs alive: a later use of them shows in ASan.
     input = std::make_unique<std::vector<float>>(trainer.shard(turn.rank.value(), turn.members));
     input->resize(set.elements);
+    if (set.stand_in) core->stand_in(turn.view, turn.round, std::move(given));
     core->begin(turn.view, turn.round, static_cast<std::int64_t>(set.elements));
-    contribute_later(2);
+    if (set.stand_in) {
+      compute_whole();
+    } else {
+      contribute_later(2);
+    }
+  }
+
+  void compute_whole() {
+    computing = true;
+    after(set.compute(), [this] {
+      computing = false;
+      core->contribute(0, *input);
+      pump();
+    });
   }
 
   void contribute_later(int parts) {
@@ -264,6 +296,8 @@ class SwarmPeer final : public TransportHandler {
   }
 
   std::unique_ptr<std::vector<float>> input;
+  bool computing = false;
+  std::optional<RoundOutcome> waiting;
   std::uint64_t attempts = 0;
 };
 

@@ -28,15 +28,22 @@ class TestTrainer {
     for (std::size_t i = 0; i < elements; ++i) state_[i] = static_cast<float>(mix(i) % kModulus);
   }
 
-  std::uint64_t round() const { return round_; }
-  std::size_t elements() const { return state_.size(); }
+  virtual ~TestTrainer() = default;
+  TestTrainer(const TestTrainer&) = default;
+  TestTrainer& operator=(const TestTrainer&) = default;
+
+  virtual std::uint64_t round() const { return round_; }
+  virtual std::size_t elements() const { return state_.size(); }
   const std::vector<float>& state() const { return state_; }
 
   // The sum of the gradients, for the next round, of the items that one of `members` computes.
-  std::vector<float> shard(int rank, int members) const {
-    const int end = kGlobalBatch * (rank + 1) / members;
+  virtual std::vector<float> shard(int rank, int members) const {
+    return items(kGlobalBatch * rank / members, kGlobalBatch * (rank + 1) / members);
+  }
+  // Of the items [begin, end) of the global batch.
+  std::vector<float> items(int begin, int end) const {
     std::vector<float> sums(state_.size());
-    for (int item = kGlobalBatch * rank / members; item < end; ++item) {
+    for (int item = begin; item < end; ++item) {
       const std::uint64_t salt =
           mix((round_ + 1) * kGlobalBatch + static_cast<std::uint64_t>(item));
       auto value = static_cast<std::uint32_t>(salt % 9973);
@@ -47,7 +54,7 @@ class TestTrainer {
     }
     return sums;
   }
-  void apply(std::span<const float> sums) {
+  virtual void apply(std::span<const float> sums) {
     for (std::size_t i = 0; i < state_.size(); ++i) {
       state_[i] = std::fmod(3 * state_[i] + sums[i], static_cast<float>(kModulus));
     }
@@ -57,7 +64,7 @@ class TestTrainer {
   void spoil_last() { state_.back() += 1; }
 
   // In two tensors, "first" and "second".
-  StateHash hash() const {
+  virtual StateHash hash() const {
     const std::span<const float> values(state_);
     const std::size_t half = state_.size() / 2;
     StateHash hash;
@@ -67,7 +74,7 @@ class TestTrainer {
     return hash;
   }
 
-  Bytes serialise() const {
+  virtual Bytes serialise() const {
     const std::size_t bytes = state_.size() * sizeof(float);
     Bytes out(sizeof round_ + bytes);
     std::memcpy(out.data(), &round_, sizeof round_);
@@ -75,7 +82,7 @@ class TestTrainer {
     return out;
   }
   // Takes over the length, too.
-  Status load(ByteSpan in) {
+  virtual Status load(ByteSpan in) {
     if (in.size() < sizeof round_) return corrupt("state: too short");
     state_.resize((in.size() - sizeof round_) / sizeof(float));
     std::memcpy(&round_, in.data(), sizeof round_);
