@@ -59,6 +59,10 @@ Status check_options(const AllReduceBenchOptions& options) {
   }
   WEFT_TRY(parse_wire_precision(options.wire));
   WEFT_TRY(parse_algorithm(options.algorithm));
+  if (!options.hosts.empty() && options.hosts.size() != static_cast<std::size_t>(options.peers)) {
+    return invalid_argument(fmt::format("hosts: expected one number for each of {} peers, got {}",
+                                        options.peers, options.hosts.size()));
+  }
   if (options.rank.has_value() && (*options.rank < 0 || *options.rank >= options.peers)) {
     return invalid_argument(
         fmt::format("rank: expected 0 to {}, got {}", options.peers - 1, *options.rank));
@@ -167,14 +171,17 @@ class BenchRank final : public TransportHandler, private AllReduceSink {
 };
 
 Status BenchRank::open_transport() {
-  Result<std::unique_ptr<Transport>> made = invalid_argument("transport: expected tls, tcp or shm");
+  Result<std::unique_ptr<Transport>> made =
+      invalid_argument("transport: expected tls, tls+shm, tcp or shm");
   if (options_.transport == "shm") {
     ShmOptions shm;
     shm.folder = (std::filesystem::path(folder_) / "shm").string();
     made = make_shm_transport(loop_, identity_.id(), shm);
   } else {
     WEFT_TRY_ASSIGN(const ListenOptions listen, parse_listen(options_.listen));
-    if (options_.transport == "tls") made = make_tls_transport(loop_, identity_, listen);
+    ListenOptions tls = listen;
+    tls.shortcuts = options_.transport == "tls+shm";
+    if (options_.transport.starts_with("tls")) made = make_tls_transport(loop_, identity_, tls);
     if (options_.transport == "tcp") made = make_tcp_transport(loop_, identity_.id(), listen);
   }
   WEFT_TRY_ASSIGN(transport_, std::move(made));
@@ -248,6 +255,10 @@ void BenchRank::open_round(int repetition) {
   options.segment_bytes = static_cast<std::size_t>(options_.segment_bytes);
   options.precision = *parse_wire_precision(options_.wire);
   options.algorithm = *parse_algorithm(options_.algorithm);
+  if (!options_.hosts.empty()) {
+    options.algorithm = Algorithm::kHierarchical;
+    options.hosts = options_.hosts;
+  }
   core_ = make_all_reduce(options, elements_, *this, result_);
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
@@ -21,7 +22,7 @@ struct AllReduceBenchOptions {
   int peers = 4;
   // Of the vector; a multiple of 4.
   std::int64_t bytes = 64'000'000;
-  // "tls", "tcp" or "shm".
+  // "tls", "tls+shm" (peers of one machine by memory, as in training), "tcp" or "shm".
   std::string transport = "tls";
   // That count; two more go before. 0: as many as take a few seconds.
   int repetitions = 0;
@@ -29,6 +30,8 @@ struct AllReduceBenchOptions {
   // See collective.h.
   std::string wire = "f32";
   std::string algorithm = "auto";
+  // By rank, a number for the host: the ranks of a host sum among themselves first.
+  std::vector<int> hosts;
 
   // Set: run this rank only, here; the others are started elsewhere with the same options and meet
   // this one in `meeting_folder`, which was empty before.

@@ -43,6 +43,18 @@ TEST(BenchAllReduce, MeasuresEveryWayAndPrecision) {
   }
 }
 
+TEST(BenchAllReduce, MeasuresTheWayByHosts) {
+  AllReduceBenchOptions options;
+  options.peers = 3;
+  options.bytes = 400'000;
+  options.transport = "tcp";
+  options.repetitions = 2;
+  options.hosts = {0, 1, 0};
+  options.limit = std::chrono::seconds(60);
+  const Result<AllReduceBenchResult> result = bench_all_reduce(options);
+  ASSERT_TRUE(result.ok()) << result.status().to_string();
+}
+
 TEST(BenchAllReduce, RefusesWhatMakesNoSense) {
   const auto code = [](auto change) {
     AllReduceBenchOptions options;
@@ -54,6 +66,7 @@ TEST(BenchAllReduce, RefusesWhatMakesNoSense) {
   EXPECT_EQ(code([](auto& options) { options.bytes = 0; }), Code::kInvalidArgument);
   EXPECT_EQ(code([](auto& options) { options.segment_bytes = 1 << 21; }), Code::kInvalidArgument);
   EXPECT_EQ(code([](auto& options) { options.rank = 4; }), Code::kInvalidArgument);
+  EXPECT_EQ(code([](auto& options) { options.hosts = {0, 1}; }), Code::kInvalidArgument);
   EXPECT_EQ(code([](auto& options) { options.wire = "f64"; }), Code::kInvalidArgument);
   EXPECT_EQ(code([](auto& options) { options.algorithm = "star"; }), Code::kInvalidArgument);
   EXPECT_EQ(code([](auto& options) {

@@ -117,16 +117,15 @@ Status RingCollective::on_frame(Rank from, const FrameView& frame) {
 
 void RingCollective::enqueue(std::uint32_t index, CollectiveOp op) {
   // While closed, resume() finds what is to be sent from the states.
-  if (open_) queue_.push_back({index, op});
+  if (open_) queue_[index] = op;
 }
 
 void RingCollective::pump() {
   while (open_ && !queue_.empty() && sink_.queued_bytes(next()) < options_.queue_bytes_max) {
-    const Outgoing out = queue_.front();
-    queue_.pop_front();
-    const SegmentHead head{options_.id, out.op, form_, static_cast<std::uint64_t>(elements_),
-                           out.segment};
-    sink_.send(next(), {frame_type::kSegment, head.encode(), store_.shared(out.segment)});
+    const auto [index, op] = *queue_.begin();
+    queue_.erase(queue_.begin());
+    const SegmentHead head{options_.id, op, form_, static_cast<std::uint64_t>(elements_), index};
+    sink_.send(next(), {frame_type::kSegment, head.encode(), store_.shared(index)});
   }
 }
 

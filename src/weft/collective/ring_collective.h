@@ -11,7 +11,7 @@
 // segments all belong to the root, a chain from it to the member before it.
 #pragma once
 
-#include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -46,10 +46,6 @@ class RingCollective final : public Collective {
     kSummed,   // with our input; sent on, or about to be
     kFinal,
   };
-  struct Outgoing {
-    std::uint32_t segment = 0;
-    CollectiveOp op{};
-  };
 
   Rank next() const { return Rank((options_.rank.value() + 1) % options_.size); }
   Rank previous() const {
@@ -82,7 +78,9 @@ class RingCollective final : public Collective {
   std::vector<State> states_;
   std::uint32_t inputs_due_ = 0;
   std::uint32_t finished_ = 0;
-  std::deque<Outgoing> queue_;
+  // Lowest segment first: a bucket goes all its way while it is in the cache, instead of the whole
+  // vector one step after the other.
+  std::map<std::uint32_t, CollectiveOp> queue_;
   bool open_;
 };
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "weft/collective/hosts.h"
+
 namespace weft {
 
 static constexpr std::size_t kBuffersKept = 96;
@@ -27,6 +29,8 @@ Status RoundCore::on_view(const View& view, TimePoint now) {
     }
   }
   view_ = view;
+  hosts_.clear();
+  if (options_.by_host) hosts_ = hosts_of(view);
   residual_.reset();
   self_ = view.rank_of(options_.self);
   frozen_ = false;
@@ -76,6 +80,12 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
   options.rank = self_;
   options.size = view_.size();
   options.start_open = false;
+  const bool is_large =
+      elements > static_cast<std::int64_t>(options.direct_bytes_max / sizeof(float));
+  if (!hosts_.empty() && is_large && options.algorithm == Algorithm::kAuto) {
+    options.algorithm = Algorithm::kHierarchical;
+    options.hosts = hosts_;
+  }
   options.residual = residual(elements - std::min(elements, options.exact_elements));
   attempt_.emplace();
   attempt_->id = id;
@@ -333,6 +343,8 @@ Status RoundCore::on_ready(Rank from, const ReadyMessage& message, TimePoint now
   if (message.id.view != view_.id || message.id.round <= committed_) return {};
   learn_committed(Round(message.id.round.value() - 1), now);
   if (message.id.round != committed_.next()) {
+    // They have committed what was given up here.
+    if (message.id.round <= given_.next()) return {};
     return corrupt(fmt::format("ready for round {} while round {} is not done",
                                message.id.round.value(), committed_.next().value()));
   }

@@ -34,6 +34,9 @@ struct RoundCoreOptions {
   PeerId self;
   // `id`, `rank`, `size`, `start_open` and `residual` are set for each round.
   AllReduceOptions all_reduce;
+  // Where members share hosts, large vectors are summed in each host first, and one member of each
+  // speaks to the other hosts.
+  bool by_host = false;
   // A member that owes data and gives no answer for so long is reported.
   Duration stall_timeout = std::chrono::seconds(20);
 };
@@ -97,6 +100,8 @@ class RoundCore final : private AllReduceSink {
   void on_writable(const PeerId& peer);
   void on_timer(TimePoint now);
   TimePoint next_deadline() const;
+  // The rounds begin anew after `round`: nobody has begun one yet. REQUIRES: none is open.
+  void restart_at(Round round) { committed_ = round; }
   // Somebody has applied `round`, so it is committed.
   void learn_committed(Round round, TimePoint now);
 
@@ -105,6 +110,8 @@ class RoundCore final : private AllReduceSink {
   RoundStatus status(const RoundStatus& held) const;
   Round committed() const { return committed_; }
   bool open() const { return attempt_.has_value(); }
+  // A round is open whose result is not whole yet.
+  bool moving() const { return attempt_ && !attempt_->done; }
   // A member of this view has begun `round`.
   bool begun_elsewhere(Round round) const { return elements_elsewhere(round).has_value(); }
   // And with so many elements.
@@ -166,6 +173,8 @@ class RoundCore final : private AllReduceSink {
   StateSink& sink_;
   View view_;
   Rank self_;
+  // See hosts_of(); empty also where that is not wanted.
+  std::vector<int> hosts_;
   bool frozen_ = false;
   Round committed_;
   // The last round of this view to which this member gave all its input and that has ended here,

@@ -174,6 +174,16 @@ TEST_F(RoundCoreTest, OthersMayBeDoneWithARoundThatWasGivenUpHere) {
   EXPECT_EQ(done(2).code(), Code::kCorrupt) << "of that they have no input";
 }
 
+// A member that leaves gives its round up after it has said that it is done with it.
+TEST_F(RoundCoreTest, OthersMayGoOnToTheNextRoundWhenThisOneWasGivenUpHere) {
+  begin(1);
+  ASSERT_TRUE(ready(1).ok());
+  ASSERT_TRUE(data(1).ok());
+  core_.cancel(aborted("leaving"), now_);
+  EXPECT_TRUE(ready(2).ok());
+  EXPECT_EQ(ready(3).code(), Code::kCorrupt) << "without this member's part of round 2";
+}
+
 TEST_F(RoundCoreTest, CommittedAboveTheNewBaseIsAnError) {
   begin(1);
   ASSERT_TRUE(ready(1).ok());
