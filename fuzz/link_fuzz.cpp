@@ -4,5 +4,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return weft::fuzz::check_decoders<weft::HelloMessage, weft::HelloReplyMessage,
-                                    weft::GoodbyeMessage>(data, size);
+                                    weft::GoodbyeMessage, weft::ShortcutMessage,
+                                    weft::ShortcutHelloMessage>(data, size);
 }

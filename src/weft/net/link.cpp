@@ -53,11 +53,13 @@ void Link::open() {
 }
 
 Status Link::send(Lane lane, Frame frame) {
-  Connection& to = connection(lane);
+  Connection& to = lane == Lane::kControl ? *parts_.control
+                   : moved_out_           ? *shortcut_
+                                          : *parts_.bulk;
   const std::size_t size = frame.head.size() + frame.body.size() + kFrameHeaderBytes;
   const std::size_t limit = lane == Lane::kBulk ? context_.options.bulk_queue_bytes_max
                                                 : context_.options.control_queue_bytes_max;
-  if (to.queued_bytes() + size > limit) {
+  if (queued_bytes(lane) + size > limit) {
     if (lane == Lane::kControl && !overflowed_) {
       // Control frames may not be lost while the link stands.
       overflowed_ = true;
@@ -73,15 +75,55 @@ Status Link::send(Lane lane, Frame frame) {
   return {};
 }
 
+std::size_t Link::queued_bytes(Lane lane) const {
+  if (lane == Lane::kControl) return parts_.control->queued_bytes();
+  return parts_.bulk->queued_bytes() + (shortcut_ ? shortcut_->queued_bytes() : 0);
+}
+
+void Link::cancel_bulk() {
+  // On the old connection the word that the lane has moved waits behind other frames.
+  if (moved_out_) return shortcut_->cancel_queued();
+  parts_.bulk->cancel_queued();
+}
+
+bool Link::within_one_machine() const {
+  if (parts_.info.path != LinkPath::kDirect && parts_.info.path != LinkPath::kMapped) return false;
+  return ends_meet(parts_.control->socket());
+}
+
+void Link::take_shortcut(std::shared_ptr<Connection> shortcut, Moves moves) {
+  shortcut_ = std::move(shortcut);
+  // Until the other side has said that it sends no more on the old one.
+  shortcut_->halt();
+  shortcut_->set_owner(*this);
+  shortcut_->accept_all_frames();
+  if (moves == Moves::kFirst) move_out();
+}
+
+void Link::move_out() {
+  parts_.bulk->send({frame_type::kLaneMoved, {}, {}});
+  moved_out_ = true;
+}
+
+Status Link::on_lane_moved() {
+  if (shortcut_ == nullptr || moved_in_) return corrupt("a lane that cannot have moved");
+  moved_in_ = true;
+  if (!moved_out_) move_out();
+  shortcut_->resume();
+  return {};
+}
+
 void Link::drop() {
   parts_.control->close();
   parts_.bulk->close();
+  if (shortcut_) shortcut_->close();
 }
 
 void Link::say_goodbye(const Status& why) {
   // Nothing more is read: a bulk body goes to memory that is only lent while the link stands. The
   // socket stays a moment, so that the peer reads the reason before it sees an end.
   parts_.bulk->fall_silent(kGoodbyeTimeout);
+  if (shortcut_) shortcut_->fall_silent(kGoodbyeTimeout);
   const GoodbyeMessage goodbye{why.code(), why.message()};
   parts_.control->send({frame_type::kGoodbye, goodbye.encode(), {}});
   parts_.control->close_after_sending(kGoodbyeTimeout);
@@ -91,6 +133,11 @@ TransportStats Link::stats() const {
   TransportStats sum = parts_.control->stats();
   sum.bytes_sent += parts_.bulk->stats().bytes_sent;
   sum.bytes_received += parts_.bulk->stats().bytes_received;
+  if (shortcut_) {
+    sum.in_memory = moved_out_;
+    sum.bytes_sent += shortcut_->stats().bytes_sent;
+    sum.bytes_received += shortcut_->stats().bytes_received;
+  }
   if (!parts_.control->closed()) sum.rtt_seconds = round_trip_seconds(parts_.control->socket());
   return sum;
 }
@@ -105,6 +152,15 @@ void Link::on_frame(Connection& connection, const FrameView& frame) {
       const Code code = goodbye->code == Code::kOk ? Code::kUnavailable : goodbye->code;
       return owner_.on_link_ended(*this, Status(code, "the peer ended the link: " + goodbye->text));
     }
+  }
+  if (frame.type == frame_type::kShortcut && lane == Lane::kControl) {
+    const Status status = owner_.on_link_shortcut(*this, frame.head);
+    if (!status.ok()) owner_.on_link_ended(*this, status);
+    return;
+  }
+  if (frame.type == frame_type::kLaneMoved && &connection == parts_.bulk.get()) {
+    if (const Status status = on_lane_moved(); !status.ok()) owner_.on_link_ended(*this, status);
+    return;
   }
   const bool reach =
       frame.type >= frame_type::kIntroduce && frame.type <= frame_type::kLastReachType;
@@ -131,6 +187,11 @@ void Link::on_writable(Connection& connection) {
 
 void Link::on_ended(Connection& connection, const Status& why) {
   const std::shared_ptr<Link> self = shared_from_this();
+  if (&connection == shortcut_.get() && !moved_out_ && !moved_in_) {
+    shortcut_->close();
+    shortcut_.reset();
+    return;
+  }
   if (lane_of(connection) == Lane::kControl || why.code() == Code::kCorrupt || bulk_ended_) {
     return owner_.on_link_ended(*this, why);
   }

@@ -18,6 +18,8 @@ class LinkOwner {
   virtual void on_link_frame(Link& link, Lane lane, const FrameView& frame) = 0;
   // A frame by which peers bring each other together; an error ends the link.
   virtual Status on_link_reach(Link& link, const FrameView& frame) = 0;
+  // The peer offers a shortcut; an error ends the link.
+  virtual Status on_link_shortcut(Link& link, ByteSpan head) = 0;
   virtual void on_link_writable(Link& link, Lane lane) = 0;
   virtual MutableByteSpan link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
                                                 std::size_t body_bytes) = 0;
@@ -40,8 +42,15 @@ class Link final : public ConnectionOwner, public std::enable_shared_from_this<L
   // Lets frames in, those that have arrived already included.
   void open();
   Status send(Lane lane, Frame frame);
-  std::size_t queued_bytes(Lane lane) const { return connection(lane).queued_bytes(); }
-  void cancel_bulk() { parts_.bulk->cancel_queued(); }
+  std::size_t queued_bytes(Lane lane) const;
+  void cancel_bulk();
+  // Both ends of the control connection have the same address.
+  bool within_one_machine() const;
+  // Takes a connection to the same peer for bulk frames (shortcut.h). Who moves first says so at
+  // once; the other side when it has heard of it.
+  enum class Moves : std::uint8_t { kFirst, kSecond };
+  void take_shortcut(std::shared_ptr<Connection> shortcut, Moves moves);
+  bool has_shortcut() const { return shortcut_ != nullptr; }
   // Closes at once; nothing is heard of the link any more.
   void drop();
   // The same, but the control lane still sends what it holds, and the reason.
@@ -63,9 +72,8 @@ class Link final : public ConnectionOwner, public std::enable_shared_from_this<L
   void on_writable(Connection& connection) override;
   void on_ended(Connection& connection, const Status& why) override;
 
-  Connection& connection(Lane lane) const {
-    return lane == Lane::kControl ? *parts_.control : *parts_.bulk;
-  }
+  void move_out();
+  Status on_lane_moved();
   Lane lane_of(const Connection& connection) const {
     return &connection == parts_.control.get() ? Lane::kControl : Lane::kBulk;
   }
@@ -73,6 +81,10 @@ class Link final : public ConnectionOwner, public std::enable_shared_from_this<L
   const LinkContext& context_;
   LinkParts parts_;
   LinkOwner& owner_;
+  // For bulk frames out and in once they have moved to it.
+  std::shared_ptr<Connection> shortcut_;
+  bool moved_out_ = false;
+  bool moved_in_ = false;
   bool overflowed_ = false;
   bool bulk_ended_ = false;
 };

@@ -26,7 +26,7 @@ void add(TransportStats& sum, const TransportStats& stats) {
 }  // namespace
 
 LinkTransport::LinkTransport(EventLoop& loop, const PeerId& self, const LinkOptions& options,
-                             std::unique_ptr<Medium> medium, std::vector<std::string> endpoints)
+                             std::unique_ptr<Medium> medium, Endpoints endpoints)
     : medium_(std::move(medium)),
       context_{loop, self, draw_instance(), options, *medium_},
       endpoints_(std::move(endpoints)),
@@ -42,7 +42,8 @@ LinkTransport::LinkTransport(EventLoop& loop, const PeerId& self, const LinkOpti
                   on_preface(std::move(socket), preface, remote);
                 }}),
       relay_(context_),
-      reach_(context_, greeter_, relay_, *this) {}
+      reach_(context_, greeter_, relay_, *this),
+      shortcuts_(context_, [this](const PeerId& peer) { return find_link(peer); }) {}
 
 LinkTransport::~LinkTransport() {
   for (auto& [id, peer] : peers_) {
@@ -54,7 +55,12 @@ LinkTransport::~LinkTransport() {
 
 void LinkTransport::take_port_map(std::unique_ptr<PortMap> port_map) {
   port_map_ = std::move(port_map);
-  endpoints_.insert(endpoints_.begin(), port_map_->endpoint());
+}
+
+std::vector<std::string> LinkTransport::endpoints() const {
+  std::vector<std::string> all = endpoints_();
+  if (port_map_ != nullptr) all.insert(all.begin(), port_map_->endpoint());
+  return all;
 }
 
 void LinkTransport::post(std::function<void()> body) {
@@ -134,6 +140,11 @@ Status LinkTransport::on_link_reach(Link& link, const FrameView& frame) {
   if (find_link(link.info().peer) != &link) return {};
   if (!medium_->reaches_far()) return corrupt("peers of this transport need no introduction");
   return reach_.on_frame(link, frame);
+}
+
+Status LinkTransport::on_link_shortcut(Link& link, ByteSpan head) {
+  if (find_link(link.info().peer) != &link) return {};
+  return shortcuts_.on_offer(link, head);
 }
 
 std::vector<PeerId> LinkTransport::linked_peers() const {
@@ -253,6 +264,7 @@ void LinkTransport::bring_up(const PeerId& id, LinkParts parts) {
   // Frames are held back until the loop's next turn.
   link->open();
   reach_.on_link_up(id);
+  shortcuts_.on_link_up(*link);
   handler_->on_link_up(link->info());
 }
 
@@ -268,6 +280,7 @@ void LinkTransport::end_link(const PeerId& id, const Status& why, bool politely)
   }
   forget_if_idle(id);
   reach_.on_link_down(id);
+  shortcuts_.on_link_down(id);
   handler_->on_link_down(id, why);
 }
 
@@ -323,6 +336,7 @@ void LinkTransport::close(const PeerId& id, const Status& why) {
   peer.wanted.reset();
   forget_if_idle(id);
   reach_.on_link_down(id);
+  shortcuts_.on_link_down(id);
   if (report) post([this, id, why] { handler_->on_link_down(id, why); });
 }
 

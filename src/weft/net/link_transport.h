@@ -18,14 +18,16 @@
 #include "weft/net/port_map.h"
 #include "weft/net/reach.h"
 #include "weft/net/relay.h"
+#include "weft/net/shortcut.h"
 
 namespace weft {
 
 class LinkTransport final : public Transport, private LinkOwner, private ReachLinks {
  public:
-  // `endpoints`: what others are told to dial.
+  // What others are told to dial, asked each time: a machine may get other addresses.
+  using Endpoints = std::function<std::vector<std::string>()>;
   LinkTransport(EventLoop& loop, const PeerId& self, const LinkOptions& options,
-                std::unique_ptr<Medium> medium, std::vector<std::string> endpoints);
+                std::unique_ptr<Medium> medium, Endpoints endpoints);
   ~LinkTransport() override;
   // Takes a listening socket.
   void listen(Socket socket) { greeter_.listen(std::move(socket)); }
@@ -43,7 +45,7 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   void cancel_bulk(const PeerId& to) override;
   void close(const PeerId& peer, const Status& why) override;
   bool linked(const PeerId& peer) const override { return find_link(peer) != nullptr; }
-  std::vector<std::string> endpoints() const override { return endpoints_; }
+  std::vector<std::string> endpoints() const override;
   TransportStats stats(const PeerId& peer) const override;
   TransportStats total_stats() const override;
 
@@ -74,10 +76,11 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   // ReachLinks.
   Link* link_to(const PeerId& peer) override { return find_link(peer); }
   std::vector<PeerId> linked_peers() const override;
-  std::vector<std::string> own_endpoints() const override { return endpoints_; }
+  std::vector<std::string> own_endpoints() const override { return endpoints(); }
 
   // LinkOwner.
   Status on_link_reach(Link& link, const FrameView& frame) override;
+  Status on_link_shortcut(Link& link, ByteSpan head) override;
   void on_link_frame(Link& link, Lane lane, const FrameView& frame) override;
   void on_link_writable(Link& link, Lane lane) override;
   MutableByteSpan link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
@@ -103,7 +106,7 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
 
   std::unique_ptr<Medium> medium_;
   LinkContext context_;
-  std::vector<std::string> endpoints_;
+  Endpoints endpoints_;
   TransportHandler* handler_ = nullptr;
   std::unordered_map<PeerId, Peer> peers_;
   TransportStats past_;
@@ -112,6 +115,7 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   Greeter greeter_;
   Relay relay_;
   Reach reach_;
+  Shortcuts shortcuts_;
 };
 
 }  // namespace weft

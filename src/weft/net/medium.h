@@ -33,6 +33,8 @@ class Medium {
   virtual Status prepare(int socket) = 0;
   // Its connections cross networks: peers behind address translation are worth reaching.
   virtual bool reaches_far() const { return false; }
+  // Its streams prove the other side's key, and nobody else reads them.
+  virtual bool proves_keys() const { return false; }
 };
 
 struct LinkOptions {
@@ -43,6 +45,8 @@ struct LinkOptions {
   std::size_t bulk_queue_bytes_max = 0;
   std::size_t control_queue_bytes_max = 0;
   HandshakeLimits handshakes{};
+  // Bulk frames to peers of this machine go through memory; shortcut.h.
+  bool shortcuts = false;
   // How long both sides of a punched connection try; then a relay is asked for.
   Duration punch_timeout = std::chrono::seconds(1);
   // For others: whether this peer relays, how many connections at once, and how fast in all.

@@ -101,7 +101,7 @@ Result<std::unique_ptr<Transport>> make_shm_transport(EventLoop& loop, const Pee
       options.low_water_bytes,   options.bulk_queue_bytes_max, options.control_queue_bytes_max};
   auto transport =
       std::make_unique<LinkTransport>(loop, self, link_options, std::make_unique<ShmMedium>(path),
-                                      std::vector<std::string>{std::string(kScheme) + path});
+                                      [path] { return std::vector{std::string(kScheme) + path}; });
   transport->listen(std::move(socket).value());
   return std::unique_ptr<Transport>(std::move(transport));
 }

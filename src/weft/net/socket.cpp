@@ -101,6 +101,13 @@ Result<Socket> listen_on(const SocketAddress& address) {
   return socket;
 }
 
+Result<Socket> listen_on_all(std::uint16_t port) {
+  // A socket for IPv6 takes IPv4 as well; without IPv6 the system makes none.
+  Result<Socket> both = listen_on(asio::ip::tcp::endpoint(asio::ip::tcp::v6(), port));
+  if (both.ok()) return both;
+  return listen_on(asio::ip::tcp::endpoint(asio::ip::tcp::v4(), port));
+}
+
 static Status bind_local(int socket, int family, std::uint16_t port) {
   set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
   set_option(socket, SOL_SOCKET, SO_REUSEPORT, 1);
@@ -177,6 +184,21 @@ bool is_nearby(const SocketAddress& address) {
   return address.protocol().family() == AF_UNIX || is_nearby_ip(ip_of(address));
 }
 
+bool ends_meet(int socket) {
+  SocketAddress ends[2];
+  for (const bool remote : {false, true}) {
+    SocketAddress& end = ends[remote ? 1 : 0];
+    auto size = static_cast<socklen_t>(end.capacity());
+    const int failed = remote ? ::getpeername(socket, end.data(), &size)
+                              : ::getsockname(socket, end.data(), &size);
+    if (failed != 0) return false;
+    end.resize(size);
+    const int family = end.protocol().family();
+    if (family != AF_INET && family != AF_INET6) return false;
+  }
+  return ip_of(ends[0]) == ip_of(ends[1]);
+}
+
 void prepare_tcp(int socket, Duration dead_after) {
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -199,7 +221,10 @@ void prepare_tcp(int socket, Duration dead_after) {
 }
 
 std::vector<std::string> interface_endpoints(std::uint16_t port, bool with_v6) {
-  std::vector<std::string> found;
+  // Of public IPv6 addresses a machine may have many that last a day; few are worth telling.
+  constexpr std::size_t kFarV6Max = 2;
+  // Far IPv4, far IPv6, near IPv4, near IPv6.
+  std::array<std::vector<asio::ip::address>, 4> kinds;
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) == 0) {
     for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
@@ -209,9 +234,16 @@ std::vector<std::string> interface_endpoints(std::uint16_t port, bool with_v6) {
       const std::size_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
       const asio::ip::address ip = ip_of({entry->ifa_addr, size});
       if (ip.is_loopback() || (ip.is_v6() && ip.to_v6().is_link_local())) continue;
-      found.push_back(to_string(HostPort{ip.to_string(), port}));
+      kinds[(is_nearby_ip(ip) ? 2U : 0U) + (ip.is_v6() ? 1U : 0U)].push_back(ip);
     }
     ::freeifaddrs(list);
+  }
+  if (kinds[1].size() > kFarV6Max) kinds[1].resize(kFarV6Max);
+  std::vector<std::string> found;
+  for (const std::vector<asio::ip::address>& kind : kinds) {
+    for (const asio::ip::address& ip : kind) {
+      found.push_back(to_string(HostPort{ip.to_string(), port}));
+    }
   }
   found.push_back(to_string(HostPort{"127.0.0.1", port}));
   return found;

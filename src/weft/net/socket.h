@@ -39,6 +39,8 @@ std::string to_string(const HostPort& endpoint);
 
 // A non-blocking socket, bound and listening; nobody else may listen there.
 Result<Socket> listen_on(const SocketAddress& address);
+// The same on every address of this machine, of both families where it has both.
+Result<Socket> listen_on_all(std::uint16_t port);
 // A non-blocking socket whose connect() has begun; it is writable when that has ended. With a
 // `local_port` it comes from there, even if this process listens on it.
 Result<Socket> begin_connect(const SocketAddress& address, std::uint16_t local_port = 0);
@@ -53,13 +55,15 @@ std::string address_text(const SocketAddress& address);
 Result<SocketAddress> numeric_address(const std::string& endpoint);
 // On this machine or a private network of its own.
 bool is_nearby(const SocketAddress& address);
+// A TCP connection between two sockets of this machine: both ends have one address.
+bool ends_meet(int socket);
 Status system_status(int error);
 
 // For a TCP connection: no delay, keep-alive, and an end after `dead_after` without an
 // acknowledgement. Loopback and private networks get a loss-based congestion control: model-based
 // ones take the jitter of a busy machine for congestion.
 void prepare_tcp(int socket, Duration dead_after);
-// Addresses of this machine that others may reach, at `port`; loopback if there is none.
+// Addresses of this machine at `port`, those first that most others may reach; loopback last.
 std::vector<std::string> interface_endpoints(std::uint16_t port, bool with_v6);
 
 }  // namespace weft

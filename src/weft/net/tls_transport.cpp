@@ -12,6 +12,7 @@
 #include "weft/net/port_map.h"
 #include "weft/net/socket.h"
 #include "weft/net/tls_stream.h"
+#include "weft/wire/reach_message.h"
 
 namespace weft {
 
@@ -20,6 +21,7 @@ namespace {
 using asio::ip::tcp;
 
 constexpr std::size_t kAddressesMax = 8;
+constexpr std::string_view kAllHosts = "*";
 
 class TcpMedium : public Medium {
  public:
@@ -64,6 +66,7 @@ class TlsMedium final : public TcpMedium {
  public:
   TlsMedium(EventLoop& loop, Duration dead_after, std::unique_ptr<TlsContext> context)
       : TcpMedium(loop, dead_after), context_(std::move(context)) {}
+  bool proves_keys() const override { return true; }
   std::unique_ptr<ByteStream> dial(int socket, Lane /*lane*/) override {
     return context_->dial(socket);
   }
@@ -74,26 +77,29 @@ class TlsMedium final : public TcpMedium {
 };
 
 // Names are resolved here and now: a transport is made before its loop runs.
-Result<tcp::endpoint> listen_address(const ListenOptions& options) {
+Result<Socket> listen_as(const ListenOptions& options) {
+  if (options.host == kAllHosts) return listen_on_all(options.port);
   asio::error_code error;
   const asio::ip::address numeric = asio::ip::make_address(options.host, error);
-  if (!error) return tcp::endpoint(numeric, options.port);
+  if (!error) return listen_on(tcp::endpoint(numeric, options.port));
   asio::io_context context;
   tcp::resolver resolver(context);
   const auto found =
       resolver.resolve(options.host, std::to_string(options.port), tcp::resolver::passive, error);
-  if (error || found.empty()) {
-    return unavailable(fmt::format("listen on {}: {}", options.host, error.message()));
-  }
-  return found.begin()->endpoint();
+  if (error || found.empty()) return unavailable(error.message());
+  return listen_on(found.begin()->endpoint());
 }
 
-std::vector<std::string> advertised(const ListenOptions& options, const tcp::endpoint& bound) {
-  if (!options.advertise.empty()) return options.advertise;
-  if (bound.address().is_unspecified()) {
-    return interface_endpoints(bound.port(), bound.address().is_v6());
-  }
-  return {to_string(HostPort{bound.address().to_string(), bound.port()})};
+LinkTransport::Endpoints advertised(const ListenOptions& options, const tcp::endpoint& bound) {
+  return [first = options.advertise, bound] {
+    std::vector<std::string> all = first;
+    std::vector<std::string> own = {to_string(HostPort{bound.address().to_string(), bound.port()})};
+    if (bound.address().is_unspecified()) {
+      own = interface_endpoints(bound.port(), bound.address().is_v6());
+    }
+    all.insert(all.end(), own.begin(), own.end());
+    return all;
+  };
 }
 
 // The bulk lane's port of its own. Nobody is told of it; without it bulk connections come from any
@@ -114,9 +120,15 @@ void listen_for_bulk(LinkTransport& transport, tcp::endpoint control) {
 Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop, const PeerId& self,
                                                   std::unique_ptr<Medium> medium,
                                                   const ListenOptions& options) {
-  WEFT_TRY_ASSIGN(const tcp::endpoint wanted, listen_address(options));
+  for (const std::string& endpoint : options.advertise) {
+    WEFT_TRY_ASSIGN(const HostPort parsed, parse_host_port(endpoint));
+    if (parsed.port == 0 || endpoint.size() > kReachEndpointBytesMax) {
+      return invalid_argument(
+          fmt::format("advertise: expected HOST:PORT as others dial it, got \"{}\"", endpoint));
+    }
+  }
   const std::string name = to_string(HostPort{options.host, options.port});
-  Result<Socket> socket = listen_on(wanted);
+  Result<Socket> socket = listen_as(options);
   if (!socket.ok()) return socket.status().with_context("listen on " + name);
   WEFT_TRY_ASSIGN(const SocketAddress address, local_address(socket->get()));
   tcp::endpoint bound;
@@ -126,6 +138,7 @@ Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop, const PeerId&
       options.handshake_timeout, options.handshakes_max,       options.links_max,
       options.low_water_bytes,   options.bulk_queue_bytes_max, options.control_queue_bytes_max,
       options.handshakes};
+  link_options.shortcuts = options.shortcuts && medium->proves_keys();
   link_options.punch_timeout = options.punch_timeout;
   link_options.relays = options.relays;
   link_options.relayed_connections_max = options.relayed_connections_max;

@@ -26,11 +26,12 @@
 namespace weft {
 
 struct ListenOptions {
-  // An address, a name, or "0.0.0.0" / "::" for all.
-  std::string host = "0.0.0.0";
+  // An address, a name, "*" for all of this machine, or "0.0.0.0" for all of IPv4.
+  std::string host = "*";
   // 0: the system chooses.
   std::uint16_t port = 0;
-  // "host:port" each: what others are told to dial. Empty: found from the host or the interfaces.
+  // "host:port" each: what others are told to dial first, before what the host or the interfaces
+  // show.
   std::vector<std::string> advertise;
 
   // From the first byte to the link, for each side.
@@ -46,6 +47,9 @@ struct ListenOptions {
   std::size_t low_water_bytes = 512 * 1024;
   std::size_t bulk_queue_bytes_max = std::size_t{1} << 30;
   std::size_t control_queue_bytes_max = std::size_t{64} << 20;
+  // tls: bulk frames to peers of the same user on this machine go through memory, unencrypted, once
+  // the link has proved who they are; shortcut.h.
+  bool shortcuts = true;
   // How long both sides of a punched connection try before a relay is asked for.
   Duration punch_timeout = std::chrono::seconds(1);
   // Ask this network's router to open the port (port_map.h): takes a few seconds, and failing to is

@@ -12,11 +12,14 @@ ListenOptions loopback() {
   return options;
 }
 
+template <bool kShortcuts>
 class TlsWorld final : public SocketWorld {
  public:
   TlsWorld() {
+    ListenOptions options = loopback();
+    options.shortcuts = kShortcuts;
     for (int peer = 0; peer < kPeers; ++peer) {
-      add(peer, make_tls_transport(loop_, Identity::generate(), loopback()));
+      add(peer, make_tls_transport(loop_, Identity::generate(), options));
     }
   }
   std::string dead_endpoint() override { return "127.0.0.1:1"; }
@@ -38,7 +41,9 @@ std::unique_ptr<TransportWorld> make_world() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Socket, TransportContract,
-                         ::testing::Values(TransportCase{"tls", make_world<TlsWorld>},
+                         ::testing::Values(TransportCase{"tls", make_world<TlsWorld<false>>},
+                                           TransportCase{"tls_in_memory",
+                                                         make_world<TlsWorld<true>>},
                                            TransportCase{"tcp", make_world<TcpWorld>}),
                          case_name);
 

@@ -54,6 +54,8 @@ struct TransportStats {
   std::uint64_t bytes_received = 0;
   // Smoothed round trip as the system measures it; 0 where it is not known.
   double rtt_seconds = 0;
+  // Of one link: its bulk frames go through memory that both ends share.
+  bool in_memory = false;
 };
 
 // How the two ends of a link found each other.

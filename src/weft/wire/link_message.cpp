@@ -51,6 +51,35 @@ Result<HelloReplyMessage> HelloReplyMessage::decode(ByteSpan bytes) {
   return reply;
 }
 
+Bytes ShortcutMessage::encode() const {
+  Writer writer;
+  writer.raw(name).raw(token);
+  return writer.take();
+}
+
+Result<ShortcutMessage> ShortcutMessage::decode(ByteSpan bytes) {
+  Reader reader("shortcut", bytes);
+  ShortcutMessage shortcut;
+  shortcut.name = reader.raw<16>("name");
+  shortcut.token = reader.raw<32>("token");
+  WEFT_TRY(reader.finish());
+  return shortcut;
+}
+
+Bytes ShortcutHelloMessage::encode() const {
+  Writer writer;
+  writer.raw(token);
+  return writer.take();
+}
+
+Result<ShortcutHelloMessage> ShortcutHelloMessage::decode(ByteSpan bytes) {
+  Reader reader("shortcut hello", bytes);
+  ShortcutHelloMessage hello;
+  hello.token = reader.raw<32>("token");
+  WEFT_TRY(reader.finish());
+  return hello;
+}
+
 Bytes GoodbyeMessage::encode() const {
   Writer writer;
   writer.u8(static_cast<std::uint8_t>(code)).text(to_printable(text, kLinkTextBytesMax));

@@ -3,6 +3,9 @@
 //   hello       = magic u32, version u16, lane u8, from peer, to peer, link 16, instance u64
 //   hello_reply = verdict u8, from peer, instance u64, text
 //   goodbye     = code u8, text
+//   shortcut    = name 16, token 32    (control; the dialler listens at a socket of that name)
+//   shortcut_hello = token 32          (first on a connection to it)
+//   lane_moved  = nothing              (bulk; what follows comes by the shortcut)
 //
 // One hello opens each connection of a link, the dialler's word first; connections with the same
 // `link` belong together. `instance` is drawn when a transport starts, so a restarted peer is told
@@ -56,6 +59,24 @@ struct HelloReplyMessage {
 
   Bytes encode() const;
   static Result<HelloReplyMessage> decode(ByteSpan bytes);
+};
+
+// Two peers of one machine: bulk frames may go through memory instead (net/shortcut.h).
+struct ShortcutMessage {
+  // Of a socket that nobody else knows, as hexadecimal digits.
+  std::array<std::uint8_t, 16> name{};
+  // Proves who connects to it.
+  std::array<std::uint8_t, 32> token{};
+
+  Bytes encode() const;
+  static Result<ShortcutMessage> decode(ByteSpan bytes);
+};
+
+struct ShortcutHelloMessage {
+  std::array<std::uint8_t, 32> token{};
+
+  Bytes encode() const;
+  static Result<ShortcutHelloMessage> decode(ByteSpan bytes);
 };
 
 struct GoodbyeMessage {

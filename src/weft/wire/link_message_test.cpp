@@ -19,6 +19,8 @@ HelloMessage hello() { return {kLinkVersion, 1, peer(1), peer(2), {3}, 99}; }
 TEST(LinkMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   check_message(hello());
   check_message(HelloReplyMessage{HelloVerdict::kWrongPeer, peer(1), 99, "I am another"});
+  check_message(ShortcutMessage{{1, 2}, {3, 4}});
+  check_message(ShortcutHelloMessage{{5, 6}});
   check_message(GoodbyeMessage{Code::kTimeout, "silent for 2 s"});
 }
 
