@@ -157,6 +157,12 @@ std::vector<std::string> own_hosts() {
 }
 
 Result<std::string> probe_listen(const std::string& endpoint) {
+  WEFT_TRY_ASSIGN(const HostPort wanted, parse_host_port(endpoint));
+  if (wanted.host == "*") {
+    WEFT_TRY_ASSIGN(const Socket all, listen_on_all(wanted.port));
+    WEFT_TRY_ASSIGN(const SocketAddress bound, local_address(all.get()));
+    return address_text(bound);
+  }
   const Result<std::vector<tcp::endpoint>> found = addresses_of(endpoint);
   if (!found.ok()) return found.status();
   const Result<Socket> socket = listen_on(found->front());
