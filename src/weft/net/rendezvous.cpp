@@ -101,6 +101,7 @@ Rendezvous::Rendezvous(RendezvousOptions options, Identity identity, Rng rng)
 void Rendezvous::set_endpoints(std::vector<std::string> endpoints, TimePoint now) {
   if (endpoints == endpoints_) return;
   endpoints_ = std::move(endpoints);
+  write_pause_ = options_.write_gap_first;
   if (endpoints_.empty()) {
     write_at_ = TimePoint::max();
     return;
@@ -122,7 +123,8 @@ Rendezvous::Actions Rendezvous::on_timer(TimePoint now, std::int64_t unix_time_s
     written_at_ = now;
     // Members that began together do not write together for ever.
     const double jitter = 0.8 + 0.4 * rng_.uniform();
-    write_at_ = now + from_seconds(to_seconds(options_.write_interval) * jitter);
+    write_at_ = now + from_seconds(to_seconds(write_pause_) * jitter);
+    write_pause_ = std::min(2 * write_pause_, options_.write_interval);
   }
   if (now >= look_at_) {
     actions.get = true;

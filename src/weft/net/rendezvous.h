@@ -60,6 +60,8 @@ struct RendezvousOptions {
   // A record is written anew so often, and at once when the addresses change (but not more often
   // than `write_gap`). Tables forget values after about ten minutes.
   Duration write_interval = std::chrono::minutes(4);
+  // The first pauses, doubled up to that: a table that was only just entered may lose a record.
+  Duration write_gap_first = std::chrono::seconds(5);
   Duration write_gap = std::chrono::seconds(20);
   // While the others are looked for: the first pause between looks, doubled up to the last.
   Duration look_gap_first = std::chrono::seconds(2);
@@ -109,6 +111,7 @@ class Rendezvous {
   Rng rng_;
   std::vector<std::string> endpoints_;
   TimePoint write_at_ = TimePoint::max();
+  Duration write_pause_{};
   std::optional<TimePoint> written_at_;
   TimePoint look_at_ = TimePoint::max();
   Duration look_gap_{};
