@@ -18,6 +18,7 @@
 #include "weft/net/port_map.h"
 #include "weft/net/reach.h"
 #include "weft/net/relay.h"
+#include "weft/net/shortcut.h"
 
 namespace weft {
 
@@ -79,6 +80,7 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
 
   // LinkOwner.
   Status on_link_reach(Link& link, const FrameView& frame) override;
+  Status on_link_shortcut(Link& link, ByteSpan head) override;
   void on_link_frame(Link& link, Lane lane, const FrameView& frame) override;
   void on_link_writable(Link& link, Lane lane) override;
   MutableByteSpan link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
@@ -113,6 +115,7 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   Greeter greeter_;
   Relay relay_;
   Reach reach_;
+  Shortcuts shortcuts_;
 };
 
 }  // namespace weft

@@ -66,6 +66,7 @@ class TlsMedium final : public TcpMedium {
  public:
   TlsMedium(EventLoop& loop, Duration dead_after, std::unique_ptr<TlsContext> context)
       : TcpMedium(loop, dead_after), context_(std::move(context)) {}
+  bool proves_keys() const override { return true; }
   std::unique_ptr<ByteStream> dial(int socket, Lane /*lane*/) override {
     return context_->dial(socket);
   }
@@ -137,6 +138,7 @@ Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop, const PeerId&
       options.handshake_timeout, options.handshakes_max,       options.links_max,
       options.low_water_bytes,   options.bulk_queue_bytes_max, options.control_queue_bytes_max,
       options.handshakes};
+  link_options.shortcuts = options.shortcuts && medium->proves_keys();
   link_options.punch_timeout = options.punch_timeout;
   link_options.relays = options.relays;
   link_options.relayed_connections_max = options.relayed_connections_max;

@@ -47,6 +47,9 @@ struct ListenOptions {
   std::size_t low_water_bytes = 512 * 1024;
   std::size_t bulk_queue_bytes_max = std::size_t{1} << 30;
   std::size_t control_queue_bytes_max = std::size_t{64} << 20;
+  // tls: bulk frames to peers of the same user on this machine go through memory, unencrypted, once
+  // the link has proved who they are; shortcut.h.
+  bool shortcuts = true;
   // How long both sides of a punched connection try before a relay is asked for.
   Duration punch_timeout = std::chrono::seconds(1);
   // Ask this network's router to open the port (port_map.h): takes a few seconds, and failing to is
