@@ -28,6 +28,13 @@ ShardRange shard_of(std::int64_t batch_size, std::int64_t rank, std::int64_t cou
   return {batch_size * rank / count, batch_size * (rank + 1) / count};
 }
 
+ShardRange shard_of(std::span<const std::int64_t> sizes, std::int64_t rank) {
+  WEFT_CHECK(rank >= 0 && rank < static_cast<std::int64_t>(sizes.size()));
+  const auto before = sizes.first(static_cast<std::size_t>(rank));
+  const std::int64_t begin = std::accumulate(before.begin(), before.end(), std::int64_t{0});
+  return {begin, begin + sizes[static_cast<std::size_t>(rank)]};
+}
+
 std::string_view to_string(SampleOrder order) {
   switch (order) {
     case SampleOrder::kShuffled:

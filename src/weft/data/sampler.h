@@ -47,6 +47,8 @@ struct ShardRange {
 // Part `rank` of `count` nearly equal parts (sizes differ by at most one) of a batch.
 // REQUIRES: 0 <= rank < count.
 ShardRange shard_of(std::int64_t batch_size, std::int64_t rank, std::int64_t count);
+// Part `rank` of a batch that is cut into parts of these sizes, in their order. REQUIRES: the same.
+ShardRange shard_of(std::span<const std::int64_t> sizes, std::int64_t rank);
 
 class Sampler {
  public:

@@ -1,0 +1,254 @@
+#include "weft/collective/shares.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t kNameMask = 0xffffff;
+// Whole numbers up to here are exact as f32.
+constexpr double kWholeMax = 16777216.0;
+constexpr double kNanosecondsMax = 1e12;  // a quarter of an hour a sample
+// The fastest member's speed; the others' are less.
+constexpr std::int64_t kTopSpeed = std::int64_t{1} << 20U;
+
+// 0 for what is no whole number from 0 to kWholeMax.
+std::int64_t whole(float value) {
+  const auto wide = static_cast<double>(value);
+  if (!(wide >= 0 && wide <= kWholeMax) || std::floor(wide) != wide) return 0;
+  return static_cast<std::int64_t>(wide);
+}
+
+double seconds(float value) {
+  const auto wide = static_cast<double>(value);
+  return std::isfinite(wide) && wide > 0 ? wide : 0.0;
+}
+
+std::int64_t nanoseconds_of(double seconds_per_sample) {
+  if (!(seconds_per_sample > 0)) return 0;
+  return static_cast<std::int64_t>(std::clamp(seconds_per_sample * 1e9, 1.0, kNanosecondsMax));
+}
+
+// What a split takes: the slowest member's time. No sums, so that nothing can be fused.
+double round_time(std::span<const std::int64_t> shares, std::span<const std::int64_t> nanoseconds) {
+  double slowest = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    slowest =
+        std::max(slowest, static_cast<double>(shares[i]) * static_cast<double>(nanoseconds[i]));
+  }
+  return slowest;
+}
+
+// Relative to the fastest; members without a measurement get the mean of the others.
+std::vector<std::int64_t> speeds_of(std::span<const std::int64_t> nanoseconds) {
+  std::int64_t fastest = static_cast<std::int64_t>(kNanosecondsMax);
+  for (const std::int64_t each : nanoseconds) {
+    if (each > 0) fastest = std::min(fastest, each);
+  }
+  std::vector<std::int64_t> speeds;
+  std::int64_t sum = 0;
+  std::int64_t measured = 0;
+  for (const std::int64_t each : nanoseconds) {
+    const std::int64_t speed = each > 0 ? std::max<std::int64_t>(1, fastest * kTopSpeed / each) : 0;
+    speeds.push_back(speed);
+    sum += speed;
+    measured += each > 0 ? 1 : 0;
+  }
+  for (std::int64_t& speed : speeds) {
+    if (speed == 0) speed = std::max<std::int64_t>(1, sum / measured);
+  }
+  return speeds;
+}
+
+}  // namespace
+
+std::uint32_t report_name(const PeerId& peer) {
+  std::uint32_t name = 0;
+  for (int i = 0; i < 3; ++i) name = name << 8U | peer.bytes[static_cast<std::size_t>(i)];
+  return name == 0 ? 1 : name;
+}
+
+void encode_report(const MemberReport& report, std::span<float, kReportElements> out) {
+  out[0] = static_cast<float>(report.compute_seconds);
+  out[1] = static_cast<float>(report.name & kNameMask);
+  out[2] = static_cast<float>(report.attendance);
+  out[3] = static_cast<float>(report.share);
+  out[4] =
+      static_cast<float>(report.settled ? report.seconds_per_sample : -report.seconds_per_sample);
+}
+
+MemberReport decode_report(std::span<const float, kReportElements> in) {
+  MemberReport report;
+  report.compute_seconds = seconds(in[0]);
+  report.name = static_cast<std::uint32_t>(whole(in[1])) & kNameMask;
+  const std::int64_t attendance = whole(in[2]);
+  if (report.name == 0 || attendance < 1 || attendance > 3) {
+    report.name = 0;
+    return report;
+  }
+  report.attendance = static_cast<Attendance>(attendance);
+  report.share = whole(in[3]);
+  report.settled = in[4] > 0.0F;
+  report.seconds_per_sample = seconds(std::abs(in[4]));
+  return report;
+}
+
+std::vector<std::int64_t> equal_shares(std::int64_t batch, std::int64_t members) {
+  std::vector<std::int64_t> shares;
+  for (std::int64_t rank = 0; rank < members; ++rank) {
+    shares.push_back(batch * (rank + 1) / members - batch * rank / members);
+  }
+  return shares;
+}
+
+std::vector<std::int64_t> shares_by_speed(std::int64_t batch,
+                                          std::span<const std::int64_t> speeds) {
+  const auto members = static_cast<std::int64_t>(speeds.size());
+  if (batch < members) return equal_shares(batch, members);
+  const std::int64_t all = std::accumulate(speeds.begin(), speeds.end(), std::int64_t{0});
+  std::vector<std::int64_t> shares;
+  std::vector<std::pair<std::int64_t, std::size_t>> remainders;  // largest first, then by rank
+  std::int64_t left = batch;
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
+    shares.push_back(batch * speeds[i] / all);
+    remainders.emplace_back(-(batch * speeds[i] % all), i);
+    left -= shares.back();
+  }
+  std::sort(remainders.begin(), remainders.end());
+  for (std::size_t i = 0; left > 0; ++i, --left) ++shares[remainders[i].second];
+  for (std::int64_t& share : shares) {
+    if (share > 0) continue;
+    --*std::max_element(shares.begin(), shares.end());
+    share = 1;
+  }
+  return shares;
+}
+
+// --- Shares.
+
+const Shares::Known* Shares::find(std::uint32_t name) const {
+  const auto found =
+      std::lower_bound(known_.begin(), known_.end(), name,
+                       [](const Known& each, std::uint32_t wanted) { return each.name < wanted; });
+  return found != known_.end() && found->name == name ? &*found : nullptr;
+}
+
+void Shares::hear(std::span<const MemberReport> reports) {
+  ++heard_;
+  for (const MemberReport& report : reports) {
+    if (report.name == 0) continue;
+    const auto place = std::lower_bound(
+        known_.begin(), known_.end(), report.name,
+        [](const Known& each, std::uint32_t wanted) { return each.name < wanted; });
+    const bool known = place != known_.end() && place->name == report.name;
+    Known& entry = known ? *place : *known_.insert(place, Known{});
+    const std::int64_t before = entry.nanoseconds;
+    entry = {report.name, nanoseconds_of(report.seconds_per_sample), report.settled, report.share,
+             heard_};
+    // One that came back has yet to measure itself: what it was is the better guess.
+    if (entry.nanoseconds == 0) entry.nanoseconds = before;
+  }
+  while (known_.size() > kKnownMax) {
+    known_.erase(std::min_element(known_.begin(), known_.end(), [](const Known& a, const Known& b) {
+      return std::pair(a.heard, a.name) < std::pair(b.heard, b.name);
+    }));
+  }
+}
+
+std::vector<std::int64_t> Shares::split(std::span<const std::uint32_t> names,
+                                        std::int64_t batch) const {
+  const auto members = static_cast<std::int64_t>(names.size());
+  std::vector<std::int64_t> nanoseconds;
+  std::vector<std::int64_t> current;
+  std::int64_t sum = 0;
+  bool all_settled = true;
+  bool all_work = true;
+  for (const std::uint32_t name : names) {
+    const Known* const known = find(name);
+    nanoseconds.push_back(known != nullptr ? known->nanoseconds : 0);
+    current.push_back(known != nullptr ? known->share : 0);
+    sum += current.back();
+    all_settled = all_settled && known != nullptr && known->settled && known->nanoseconds > 0;
+    all_work = all_work && current.back() > 0;
+  }
+  const bool some_measured =
+      std::any_of(nanoseconds.begin(), nanoseconds.end(), [](auto each) { return each > 0; });
+  if (!some_measured || batch < members) return equal_shares(batch, members);
+  const bool holds = all_work && sum == batch;
+  if (holds && !all_settled) return current;
+  std::vector<std::int64_t> best = shares_by_speed(batch, speeds_of(nanoseconds));
+  if (!holds) return best;
+  const double gained = round_time(current, nanoseconds) * 100.0;
+  const double enough = round_time(best, nanoseconds) * static_cast<double>(100 + kGainPercent);
+  return gained > enough ? best : current;
+}
+
+std::string Shares::encode() const {
+  if (heard_ == 0) return {};
+  std::string text = std::to_string(heard_);
+  for (const Known& each : known_) {
+    text += fmt::format(";{} {} {} {} {}", each.name, each.nanoseconds, each.settled ? 1 : 0,
+                        each.share, each.heard);
+  }
+  return text;
+}
+
+Result<Shares> Shares::decode(std::string_view text) {
+  Shares shares;
+  if (text.empty()) return shares;
+  const Status wrong = corrupt("shares: expected numbers of members, got something else");
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  const auto number = [&](std::int64_t most, std::int64_t& out) {
+    const auto [stopped, error] = std::from_chars(at, end, out);
+    const bool good = error == std::errc() && out >= 0 && out <= most;
+    at = stopped;
+    return good;
+  };
+  const auto skip = [&](char wanted) { return at != end && *at++ == wanted; };
+  if (!number(std::int64_t{1} << 60U, shares.heard_)) return wrong;
+  while (at != end) {
+    std::int64_t name = 0;
+    std::int64_t settled = 0;
+    Known known;
+    const bool read = skip(';') && number(kNameMask, name) && skip(' ') &&
+                      number(static_cast<std::int64_t>(kNanosecondsMax), known.nanoseconds) &&
+                      skip(' ') && number(1, settled) && skip(' ') &&
+                      number(static_cast<std::int64_t>(kWholeMax), known.share) && skip(' ') &&
+                      number(shares.heard_, known.heard);
+    known.name = static_cast<std::uint32_t>(name);
+    known.settled = settled != 0;
+    const bool in_order = shares.known_.empty() || shares.known_.back().name < known.name;
+    if (!read || name == 0 || !in_order || shares.known_.size() >= kKnownMax) return wrong;
+    shares.known_.push_back(known);
+  }
+  return shares;
+}
+
+// --- SpeedMeter.
+
+void SpeedMeter::add(double seconds, std::int64_t share) {
+  if (share <= 0 || !(seconds > 0)) return;
+  if (share != share_) {
+    share_ = share;
+    size_ = 0;
+    next_ = 0;
+  }
+  last_[next_] = seconds / static_cast<double>(share);
+  next_ = (next_ + 1) % kKept;
+  size_ = std::min(size_ + 1, kKept);
+  if (!settled()) return;
+  std::array<double, kKept> sorted = last_;
+  const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(size_);
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(size_ / 2);
+  std::nth_element(sorted.begin(), middle, end);
+  seconds_per_sample_ = *middle;
+}
+
+}  // namespace weft

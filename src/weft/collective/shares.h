@@ -1,0 +1,115 @@
+// Shares: how a global batch is split over members of unequal speed. Each decides alone, all alike.
+//
+// In a round each member tells in its own place of the vector's tail who it is, what share it had
+// and how long a sample takes it. Only that place of its own is not zero, so the sum brings the
+// reports of all to everybody in the same bits. What follows from them is arithmetic on whole
+// numbers and on single products of doubles: no processor comes to another result.
+//
+// A new split is taken where it would shorten the round by more than kGainPercent, and not before
+// every member has measured itself with the share that it has. Whoever was never heard of counts as
+// one of mean speed, which gives it the share of an equal split; a member that comes back begins
+// with what it was before. The state is part of what a newcomer gets: encode().
+//
+// Where it stands: train's step -> Shares. Threads: values, one owner.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/status.h"
+#include "weft/wire/ids.h"
+
+namespace weft {
+
+// Whether a member's input is in the sum of a round.
+enum class Attendance : std::uint8_t {
+  kAbsent,   // nothing was told
+  kInTime,   // its input is
+  kLate,     // zeros stand in its place
+  kCarried,  // what it had too late for an earlier round stands in its place
+};
+
+// What one member tells in a round.
+struct MemberReport {
+  // 24 bits of its id, exact as f32; 0: nothing was told.
+  std::uint32_t name = 0;
+  Attendance attendance = Attendance::kAbsent;
+  std::int64_t share = 0;         // samples
+  double compute_seconds = 0;     // of this round
+  double seconds_per_sample = 0;  // over the last rounds; 0: not measured yet
+  bool settled = false;           // measured with this share
+  friend bool operator==(const MemberReport&, const MemberReport&) = default;
+};
+
+// Elements of the tail that one member's report takes.
+inline constexpr std::size_t kReportElements = 5;
+
+std::uint32_t report_name(const PeerId& peer);
+void encode_report(const MemberReport& report, std::span<float, kReportElements> out);
+// Whatever the values are; what no member would have written is no report.
+MemberReport decode_report(std::span<const float, kReportElements> in);
+
+// `batch` in `members` nearly equal parts, as shard_of() cuts it.
+std::vector<std::int64_t> equal_shares(std::int64_t batch, std::int64_t members);
+// `batch` in proportion to `speeds` > 0, by largest remainders, at least 1 each; equal where there
+// are more members than samples. `batch` and speeds at most 2^30.
+std::vector<std::int64_t> shares_by_speed(std::int64_t batch, std::span<const std::int64_t> speeds);
+
+class Shares {
+ public:
+  static constexpr std::int64_t kGainPercent = 15;
+  // Members that are remembered; those heard of last.
+  static constexpr std::size_t kKnownMax = 512;
+
+  // The reports of a committed round, by rank. REQUIRES: called for every round, in order.
+  void hear(std::span<const MemberReport> reports);
+  // The shares of a batch of the members with these names, by rank. At most 2^30 samples.
+  std::vector<std::int64_t> split(std::span<const std::uint32_t> names, std::int64_t batch) const;
+
+  // Equal states give equal text.
+  std::string encode() const;
+  // Fails: kCorrupt.
+  static Result<Shares> decode(std::string_view text);
+  friend bool operator==(const Shares&, const Shares&) = default;
+
+ private:
+  struct Known {
+    std::uint32_t name = 0;
+    std::int64_t nanoseconds = 0;  // a sample; 0: not known
+    bool settled = false;
+    std::int64_t share = 0;
+    std::int64_t heard = 0;  // the round, counted from the first that was heard
+    friend bool operator==(const Known&, const Known&) = default;
+  };
+
+  const Known* find(std::uint32_t name) const;
+
+  std::int64_t heard_ = 0;
+  std::vector<Known> known_;  // by name
+};
+
+// How long a sample takes this member: the median over its last rounds with one share.
+class SpeedMeter {
+ public:
+  // A round with `share` samples took `seconds` of computing.
+  void add(double seconds, std::int64_t share);
+  // Until some rounds with the latest share are measured: of the one before. 0 at first.
+  double seconds_per_sample() const { return seconds_per_sample_; }
+  bool settled() const { return size_ >= kSettled; }
+
+ private:
+  static constexpr std::size_t kSettled = 3;
+  static constexpr std::size_t kKept = 5;
+
+  std::int64_t share_ = 0;
+  std::array<double, kKept> last_{};
+  std::size_t size_ = 0;
+  std::size_t next_ = 0;
+  double seconds_per_sample_ = 0;
+};
+
+}  // namespace weft
