@@ -53,7 +53,8 @@ CheckpointInfo sample_info() {
           .step = 123,
           .recipe = "run.name = \"ünïcode \\\" quote\"\nrun.steps = 5\n",
           .optimizer = "adam",
-          .optimizer_steps = 122};
+          .optimizer_steps = 122,
+          .shares = "3;7 1000 1 12 3"};
 }
 
 std::vector<float> values_of(const Array& array) { return array.to_vector<float>(); }

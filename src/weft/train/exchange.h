@@ -15,6 +15,7 @@
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/swarm_types.h"
+#include "weft/peer/ticket.h"
 
 namespace weft {
 
@@ -24,6 +25,8 @@ class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual Result<Turn> next() = 0;
+  // Rounds wait for all members where it does nothing.
+  virtual void stand_in(StandIn /*stand_in*/) {}
   virtual Status begin(std::int64_t elements) = 0;
   virtual void contribute(std::int64_t offset, std::span<const float> values) = 0;
   virtual Result<std::span<const float>> finish() = 0;
@@ -32,6 +35,13 @@ class Exchange {
   virtual Status leave(Duration limit) = 0;
   // The text of a ticket that others can use from now on.
   virtual std::string ticket(Duration valid_for) = 0;
+  // Those of collective/swarm.h; any thread. Groups with fixed members have neither.
+  virtual Status revoke(const InvitationId& /*invitation*/) {
+    return unavailable("revoke: this run has no tickets");
+  }
+  virtual Result<std::string> expel(const PeerId& /*peer*/, const std::string& /*reason*/) {
+    return unavailable("expel: the members of this run are fixed");
+  }
   virtual SwarmStatus status() = 0;
   virtual std::vector<SwarmEvent> take_events() = 0;
   virtual const PeerId& self() const = 0;

@@ -5,7 +5,9 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kFirstComputeSlot = 8;
+constexpr std::size_t kFirstSlot = 8;
+
+std::size_t slot_of(std::size_t rank) { return kFirstSlot + rank * kReportElements; }
 
 }  // namespace
 
@@ -15,10 +17,13 @@ std::array<float, kMetricsElements> encode_metrics(const RoundMetrics& own, int 
   tail[1] = static_cast<float>(own.correct);
   tail[2] = static_cast<float>(own.samples);
   tail[3] = static_cast<float>(own.labels);
-  if (rank < kComputeSlots && !own.compute_seconds.empty()) {
-    tail[kFirstComputeSlot + static_cast<std::size_t>(rank)] =
-        static_cast<float>(own.compute_seconds.front());
-  }
+  if (rank >= kMemberSlots) return tail;
+  MemberReport report;
+  if (!own.reports.empty()) report = own.reports.front();
+  if (!own.compute_seconds.empty()) report.compute_seconds = own.compute_seconds.front();
+  encode_report(
+      report,
+      std::span(tail).subspan(slot_of(static_cast<std::size_t>(rank))).first<kReportElements>());
   return tail;
 }
 
@@ -28,16 +33,23 @@ RoundMetrics decode_metrics(std::span<const float> tail, int members) {
   sum.correct = tail[1];
   sum.samples = tail[2];
   sum.labels = tail[3];
-  if (members <= kComputeSlots) {
-    const auto slots = tail.subspan(kFirstComputeSlot, static_cast<std::size_t>(members));
-    sum.compute_seconds.assign(slots.begin(), slots.end());
+  const auto ranks = static_cast<std::size_t>(members);
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(kMemberSlots); ++rank) {
+    const MemberReport report = decode_report(tail.subspan(slot_of(rank)).first<kReportElements>());
+    if (rank < ranks && members <= kMemberSlots) {
+      sum.compute_seconds.push_back(report.compute_seconds);
+    }
+    if (report.name == 0) continue;
+    sum.reports.resize(rank + 1);
+    sum.reports[rank] = report;
   }
   return sum;
 }
 
-RoundVector::RoundVector(ParameterArena& arena, Exchange& exchange)
+RoundVector::RoundVector(ParameterArena& arena, Exchange& exchange, bool whole)
     : arena_(arena),
       exchange_(exchange),
+      whole_(whole),
       gradient_elements_(arena.layout().num_elements()),
       contributed_(static_cast<std::size_t>(arena.size())) {}
 
@@ -55,17 +67,29 @@ void RoundVector::contribute(int index) {
   const std::int64_t end =
       index + 1 < layout.size() ? layout[index + 1].offset : gradient_elements_;
   contributed_[static_cast<std::size_t>(index)] = true;
+  if (whole_) return;
   exchange_.contribute(begin, arena_.gradients().subspan(static_cast<std::size_t>(begin),
                                                          static_cast<std::size_t>(end - begin)));
 }
 
-void RoundVector::add_rest(const RoundMetrics& own, int rank) {
+std::span<const float> RoundVector::complete() {
   for (int index = arena_.size() - 1; index >= 0; --index) {
     if (contributed_[static_cast<std::size_t>(index)]) continue;
     arena_.gradient(index).fill(0.0);
     contribute(index);
   }
+  return std::as_const(arena_).gradients();
+}
+
+void RoundVector::add_rest(const RoundMetrics& own, int rank) {
+  complete();
   tail_ = encode_metrics(own, rank);
+  exchange_.contribute(gradient_elements_, tail_);
+}
+
+void RoundVector::add_whole(std::span<const float> gradients, const RoundMetrics& own, int rank) {
+  tail_ = encode_metrics(own, rank);
+  exchange_.contribute(0, gradients);
   exchange_.contribute(gradient_elements_, tail_);
 }
 

@@ -1,9 +1,8 @@
 // RoundVector: the f32 vector that a round sums: all gradients, then a tail of metrics.
 //
 // element 0 .. layout.num_elements() - 1   the gradient buffer of the arena, gaps (zeros) included
-// then kMetricsElements                    loss, correct, samples, labels, and the seconds each
-// member
-//                                          computed, in the slot of its rank
+// then kMetricsElements                    loss, correct, samples, labels; then for each rank the
+//                                          seconds that it computed and its report
 // An evaluation round has the tail alone. Every element is contributed exactly once.
 //
 // Where it stands: autograd's sink -> RoundVector -> Exchange. Threads: the training thread.
@@ -15,12 +14,14 @@
 #include <vector>
 
 #include "weft/array/parameter_arena.h"
+#include "weft/collective/shares.h"
 #include "weft/train/exchange.h"
 
 namespace weft {
 
-inline constexpr std::int64_t kMetricsElements = 64;
-inline constexpr std::int64_t kComputeSlots = kMetricsElements - 8;
+inline constexpr std::int64_t kMemberSlots = 256;
+inline constexpr std::int64_t kMetricsElements =
+    8 + kMemberSlots * static_cast<std::int64_t>(kReportElements);
 
 // One member's part of the metrics of a round; sums over the members are the group's.
 struct RoundMetrics {
@@ -32,6 +33,9 @@ struct RoundMetrics {
   // Seconds of computing by rank; only the own one is set before the exchange. Empty where the
   // group has more members than slots.
   std::vector<double> compute_seconds;
+  // What members tell of themselves where shares or deadlines need it; by rank, up to the last that
+  // told something; only the own one is set before the exchange.
+  std::vector<MemberReport> reports;
 };
 
 std::array<float, kMetricsElements> encode_metrics(const RoundMetrics& own, int rank);
@@ -39,8 +43,8 @@ RoundMetrics decode_metrics(std::span<const float> tail, int members);
 
 class RoundVector {
  public:
-  // Borrows both, which must outlive this.
-  RoundVector(ParameterArena& arena, Exchange& exchange);
+  // Borrows both, which must outlive this. With `whole` nothing is handed over before add_whole().
+  RoundVector(ParameterArena& arena, Exchange& exchange, bool whole = false);
 
   std::int64_t elements() const { return gradient_elements_ + kMetricsElements; }
   // Opens the round: nothing is contributed yet.
@@ -49,6 +53,10 @@ class RoundVector {
   void add(ParameterId id);
   // Contributes what no add() has (as zeros), and the metrics.
   void add_rest(const RoundMetrics& own, int rank);
+  // Completes the arena's gradients, as add_rest() does, and hands over nothing.
+  std::span<const float> complete();
+  // Contributes everything: these gradients and the metrics. Borrows the gradients until finish().
+  void add_whole(std::span<const float> gradients, const RoundMetrics& own, int rank);
   // Waits for the sums: gradients and tail.
   Result<std::span<const float>> finish();
 
@@ -57,6 +65,7 @@ class RoundVector {
 
   ParameterArena& arena_;
   Exchange& exchange_;
+  const bool whole_;
   const std::int64_t gradient_elements_;
   std::vector<bool> contributed_;
   std::array<float, kMetricsElements> tail_{};

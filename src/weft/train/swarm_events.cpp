@@ -106,11 +106,25 @@ std::optional<Event> event_of(const SwarmEvent& event, const GroupNews& news) {
           .with("text", event.text);
     case SwarmEventKind::kJoinerSyncing:
       return peer_event("joiner_syncing", event).with("round", event.round.value());
+    case SwarmEventKind::kLate:
+      return note(event.text);
     case SwarmEventKind::kStalled:
       return note(
           fmt::format("waiting for peer {} for {:.1f} s", event.peer.short_name(), event.seconds));
+    case SwarmEventKind::kMisconduct:
+      return peer_event("misconduct", event)
+          .with("by", short_names(event.peers))
+          .with("text", event.text);
+    case SwarmEventKind::kRingProposed:
+      return Event("ring_proposed")
+          .with("round", event.round.value())
+          .with("members", short_names(event.peers))
+          .with("text", event.text);
+    case SwarmEventKind::kRevoked:
+      return peer_event("ticket_revoked", event).with("text", event.text);
     case SwarmEventKind::kRemoved:  // the run ends with this reason
     case SwarmEventKind::kStateReceived:
+      return Event("note").with("text", event.text);
     case SwarmEventKind::kCaughtUp:
       return std::nullopt;
   }

@@ -11,6 +11,7 @@ class SwarmExchange final : public Exchange {
   explicit SwarmExchange(std::unique_ptr<Swarm> swarm) : swarm_(std::move(swarm)) {}
 
   Result<Turn> next() override { return swarm_->next(); }
+  void stand_in(StandIn stand_in) override { swarm_->stand_in(std::move(stand_in)); }
   Status begin(std::int64_t elements) override { return swarm_->begin(elements); }
   void contribute(std::int64_t offset, std::span<const float> values) override {
     swarm_->contribute(offset, values);
@@ -23,6 +24,10 @@ class SwarmExchange final : public Exchange {
   Status leave(Duration limit) override { return swarm_->leave(limit); }
   std::string ticket(Duration valid_for) override {
     return format_ticket(swarm_->ticket(valid_for));
+  }
+  Status revoke(const InvitationId& invitation) override { return swarm_->revoke(invitation); }
+  Result<std::string> expel(const PeerId& peer, const std::string& reason) override {
+    return swarm_->expel(peer, reason);
   }
   SwarmStatus status() override { return swarm_->status(); }
   std::vector<SwarmEvent> take_events() override { return swarm_->take_events(); }
