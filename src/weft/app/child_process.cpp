@@ -55,9 +55,15 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
   pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
+  // The first of two with one name counts.
+  std::string ticket = "WEFT_TICKET=" + options.ticket;
+  std::vector<char*> variables;
+  if (!options.ticket.empty()) variables.push_back(ticket.data());
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
+  variables.push_back(nullptr);
   pid_t pid = -1;
-  const int error =
-      ::posix_spawn(&pid, "/proc/self/exe", actions.get(), nullptr, pointers.data(), environ);
+  const int error = ::posix_spawn(&pid, "/proc/self/exe", actions.get(), nullptr, pointers.data(),
+                                  variables.data());
   ::close(ends[1]);
   if (error != 0) {
     ::close(ends[0]);

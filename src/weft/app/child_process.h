@@ -20,6 +20,8 @@ struct ChildOptions {
   std::vector<std::string> arguments;  // without the program's name
   std::string errors_path;             // standard error goes there, appended
   bool read_events = true;             // false: its standard output goes nowhere
+  // Handed over as WEFT_TICKET: arguments can be read by every user of the machine.
+  std::string ticket;
 };
 
 class ChildProcess {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -28,6 +29,14 @@ TEST(AsChild, DISABLED_WaitsForASignal) {
   std::printf("%s\n", to_json(Event("note").with("text", std::string("ready"))).c_str());
   std::fflush(stdout);
   ::pause();
+}
+
+TEST(AsChild, DISABLED_TellsItsTicket) {
+  const char* const ticket = std::getenv("WEFT_TICKET");
+  std::printf(
+      "%s\n",
+      to_json(Event("note").with("text", std::string(ticket == nullptr ? "" : ticket))).c_str());
+  std::fflush(stdout);
 }
 
 ChildOptions child_options(const std::string& test) {
@@ -57,6 +66,16 @@ bool wait_for_end(ChildProcess& child) {
     wait_for_output({}, std::chrono::milliseconds(5));
   }
   return child.has_ended();
+}
+
+TEST(ChildProcess, ATicketIsHandedOverWhereOtherUsersCannotReadIt) {
+  ChildOptions options = child_options("TellsItsTicket");
+  options.ticket = "weft1-abc";
+  ChildProcess child = std::move(ChildProcess::start(options)).value();
+  const std::vector<Event> events = read_all(child);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].text("text"), "weft1-abc");
+  EXPECT_TRUE(wait_for_end(child));
 }
 
 TEST(ChildProcess, ItsEventsAndExitCodeArrive) {

@@ -17,6 +17,7 @@
 #include "weft/base/file.h"
 #include "weft/base/hash.h"
 #include "weft/train/event_log.h"
+#include "weft/train/local_step.h"
 #include "weft/train/recipe.h"
 
 namespace weft {
@@ -35,8 +36,10 @@ class Demo {
         log_(log),
         clock_(clock),
         recipe_(std::move(recipe)),
-        kill_at_(std::max<std::int64_t>(1, recipe_.run.steps / 3)),
-        join_at_(std::max<std::int64_t>(2, recipe_.run.steps / 2)) {}
+        rounds_(
+            static_cast<std::int64_t>(round_after(recipe_.run.steps, recipe_.local.steps).value())),
+        kill_at_(std::max<std::int64_t>(1, rounds_ / 3)),
+        join_at_(std::max<std::int64_t>(2, rounds_ / 2)) {}
 
   // Runs to the end; the first fault ends it.
   Status run(const std::string& recipe_path) {
@@ -174,6 +177,7 @@ class Demo {
   EventLog& log_;
   const Clock& clock_;
   const Recipe recipe_;
+  const std::int64_t rounds_;
   const std::int64_t kill_at_;
   const std::int64_t join_at_;
   TimePoint deadline_;

@@ -33,8 +33,8 @@ Result<std::unique_ptr<LocalPeers>> LocalPeers::start(const OutFolder& out,
     std::filesystem::create_directories(folder, error);
     if (error) return unavailable(fmt::format("{}: {}", folder, error.message()));
     ChildOptions options;
-    options.arguments = {"join",  ticket, "--out", folder, "--threads", std::to_string(threads),
-                         "--json"};
+    options.arguments = {"join", "--out", folder, "--threads", std::to_string(threads), "--json"};
+    options.ticket = ticket;
     options.errors_path = folder + "/errors.txt";
     options.read_events = false;
     WEFT_TRY_ASSIGN(ChildProcess child, ChildProcess::start(options));

@@ -6,7 +6,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "weft/app/control_commands.h"
 #include "weft/app/demo.h"
+#include "weft/app/doctor.h"
 #include "weft/app/environment.h"
 #include "weft/app/exit_code.h"
 #include "weft/app/peer_command.h"
@@ -24,20 +26,56 @@ constexpr const char* kAbout =
 struct Requests {
   weft::RunRequest run;
   weft::JoinRequest join;
+  weft::DoctorRequest doctor;
   weft::DemoRequest demo;
   weft::EvalRequest eval;
   weft::BenchTrainRequest bench_train;
   weft::BenchAllReduceRequest bench_all_reduce;
   std::string dataset;
+  weft::ControlRequest control;
 };
+
+// Those of a peer that runs already, here.
+void add_control(CLI::App& app, weft::ControlRequest& request, weft::ExitCode& code) {
+  const auto add = [&](const char* name, const char* about, auto command) {
+    CLI::App* added = app.add_subcommand(name, about);
+    added->add_option("out", request.out, "The --out folder of a peer that runs")->required();
+    added->add_flag("--json", request.json, "One object");
+    added->callback([&request, &code, command] { code = command(request); });
+    return added;
+  };
+  add("status", "Where a running peer stands, and who is in its group", weft::status_command);
+  add("ticket", "A new ticket from a running peer", weft::ticket_command)
+      ->add_option("--valid-h", request.valid_h, "Hours; default: as the recipe says")
+      ->check(CLI::Range(0.001, 8760.0));
+  add("revoke", "Make a ticket void at all members", weft::revoke_command)
+      ->add_option("ticket", request.subject, "A ticket, the id that `weft ticket` told, or all")
+      ->required();
+  CLI::App* expel = add("expel", "This peer's voice for putting a member out", weft::expel_command);
+  expel->add_option("peer", request.subject, "The member's name, as events write it")->required();
+  expel->add_option("--reason", request.reason, "For the event logs of all members")
+      ->capture_default_str();
+  CLI::App* id = app.add_subcommand("id", "A peer's id, for group.allow; makes its key if need be");
+  id->add_option("out", request.out, "The peer's --out folder")->required();
+  id->callback([&request, &code] { code = weft::id_command(request.out); });
+}
+
+void add_advertise(CLI::App& command, std::vector<std::string>& advertise) {
+  command
+      .add_option("--advertise", advertise,
+                  "HOST:PORT that others are told to dial first; may be repeated")
+      ->allow_extra_args(false);
+}
 
 CLI::App* add_run(CLI::App& app, weft::RunRequest& request) {
   CLI::App* run = app.add_subcommand("run", "Train by a recipe: alone, or as the first peer");
   run->add_option("recipe", request.recipe_path, "TOML file; see recipes/")->required();
   run->add_option("--peers", request.peers, "Start so many local peers, this one included")
       ->check(CLI::Range(1, 64));
-  run->add_option("--listen", request.listen, "HOST:PORT for other peers; port 0: any free one")
+  run->add_option("--listen", request.listen,
+                  "HOST:PORT for other peers; host *: all addresses, port 0: any")
       ->capture_default_str();
+  add_advertise(*run, request.advertise);
   run->add_flag("--map-port", request.map_port,
                 "Ask the router of this network to open the port (UPnP, NAT-PMP)");
   run->add_option("--steps", request.steps, "Optimizer steps; the same as --set run.steps=N");
@@ -47,6 +85,10 @@ CLI::App* add_run(CLI::App& app, weft::RunRequest& request) {
   run->add_option("--out", request.out, "Folder for events, summary, checkpoints and the key");
   run->add_flag("--resume", request.resume, "Go on from the newest checkpoint in --out");
   run->add_flag("--json", request.json, "One event a line, as docs/events.md describes them");
+  run->add_option("--engine", request.engine,
+                  "What carries the rounds: swarm, or mpi under mpirun (fixed members)")
+      ->check(CLI::IsMember({"swarm", "mpi"}))
+      ->capture_default_str();
   run->add_option("--set", request.settings, "key=value for any recipe key; may be repeated")
       ->allow_extra_args(false);
   return run;
@@ -54,9 +96,17 @@ CLI::App* add_run(CLI::App& app, weft::RunRequest& request) {
 
 CLI::App* add_join(CLI::App& app, weft::JoinRequest& request) {
   CLI::App* join = app.add_subcommand("join", "Take part in a run that somebody gave a ticket for");
-  join->add_option("ticket", request.ticket, "The line that `weft run` printed")->required();
-  join->add_option("--listen", request.listen, "HOST:PORT for other peers; port 0: any free one")
+  join->add_option("ticket", request.ticket,
+                   "The line that `weft run` printed; without it: choose a run of this network")
+      ->envname("WEFT_TICKET");
+  join->add_option("--run", request.wanted,
+                   "Without a ticket: how the name or tag of the run begins");
+  join->add_option("--rendezvous", request.rendezvous,
+                   "HOST:PORT of an OpenDHT node to ask where no address of the ticket answers");
+  join->add_option("--listen", request.listen,
+                   "HOST:PORT for other peers; host *: all addresses, port 0: any")
       ->capture_default_str();
+  add_advertise(*join, request.advertise);
   join->add_flag("--map-port", request.map_port,
                  "Ask the router of this network to open the port (UPnP, NAT-PMP)");
   join->add_option("--out", request.out, "Folder for events, summary, checkpoints and the key");
@@ -64,6 +114,21 @@ CLI::App* add_join(CLI::App& app, weft::JoinRequest& request) {
       ->check(CLI::Range(1, 1024));
   join->add_flag("--json", request.json, "One event a line, as docs/events.md describes them");
   return join;
+}
+
+CLI::App* add_doctor(CLI::App& app, weft::DoctorRequest& request) {
+  CLI::App* doctor = app.add_subcommand("doctor", "What keeps this machine from taking part");
+  doctor->add_option("ticket", request.ticket, "Try its members too")->envname("WEFT_TICKET");
+  doctor->add_option("--listen", request.listen, "HOST:PORT that a run would listen on")
+      ->capture_default_str();
+  doctor->add_option("--out", request.out, "Folder that a run would write to")
+      ->capture_default_str();
+  doctor->add_option("--stun", request.stun, "HOST:PORT of a STUN server; give two for NAT's kind")
+      ->allow_extra_args(false);
+  doctor->add_flag("--map-port", request.map_port, "Try to let the router open the port");
+  doctor->add_option("--rendezvous", request.rendezvous, "HOST:PORT of an OpenDHT node to ask");
+  doctor->add_flag("--json", request.json, "One object a step");
+  return doctor;
 }
 
 CLI::App* add_demo(CLI::App& app, weft::DemoRequest& request) {
@@ -113,8 +178,8 @@ CLI::App* add_bench_all_reduce(CLI::App& bench, weft::BenchAllReduceRequest& req
   CLI::App* reduce = bench.add_subcommand("allreduce", "Time an all-reduce among local processes");
   reduce->add_option("--peers", options.peers, "Processes")->capture_default_str();
   reduce->add_option("--bytes", options.bytes, "Of the vector")->capture_default_str();
-  reduce->add_option("--transport", options.transport, "tls, tcp or shm")
-      ->check(CLI::IsMember({"tls", "tcp", "shm"}))
+  reduce->add_option("--transport", options.transport, "tls, tls+shm, tcp or shm")
+      ->check(CLI::IsMember({"tls", "tls+shm", "tcp", "shm"}))
       ->capture_default_str();
   reduce->add_option("--repetitions", options.repetitions, "0: as many as take a few seconds")
       ->capture_default_str();
@@ -124,6 +189,12 @@ CLI::App* add_bench_all_reduce(CLI::App& bench, weft::BenchAllReduceRequest& req
   reduce->add_option("--meet", options.meeting_folder, "Folder where separate ranks meet");
   reduce->add_option("--listen", options.listen, "HOST:PORT of a rank")->capture_default_str();
   reduce->add_flag("--json", request.json, "One object");
+  reduce->add_option("--wire", request.options.wire, "How values travel")
+      ->check(CLI::IsMember({"f32", "bf16", "f16", "int8"}))
+      ->capture_default_str();
+  reduce->add_option("--algorithm", request.options.algorithm, "The way between the processes")
+      ->check(CLI::IsMember({"auto", "direct", "tree", "butterfly", "ring"}))
+      ->capture_default_str();
   return reduce;
 }
 
@@ -162,8 +233,11 @@ int main(int argc, char** argv) {
   weft::ExitCode code = weft::ExitCode::kOk;
   add_run(app, requests.run)->callback([&] { code = run_command(requests.run, started); });
   add_join(app, requests.join)->callback([&] { code = join_command(requests.join, started); });
+  add_doctor(app, requests.doctor)->callback([&] { code = doctor_command(requests.doctor); });
   add_demo(app, requests.demo)->callback([&] { code = demo_command(requests.demo, started); });
   add_eval(app, requests.eval)->callback([&] { code = eval_command(requests.eval); });
+
+  add_control(app, requests.control, code);
 
   CLI::App* bench = app.add_subcommand("bench", "Measure this machine");
   bench->require_subcommand(1);

@@ -17,7 +17,7 @@ namespace weft {
 struct RunRequest {
   std::string recipe_path;
   std::optional<int> peers;
-  std::string listen = "0.0.0.0:0";
+  std::string listen = "*:0";
   std::optional<std::int64_t> steps;
   std::optional<std::int64_t> seed;
   std::optional<int> threads;
@@ -27,15 +27,22 @@ struct RunRequest {
   bool json = false;
   // Ask the router of this network to open the port.
   bool map_port = false;
+  // HOST:PORT each, told to others first.
+  std::vector<std::string> advertise;
+  // "swarm", or "mpi": the processes that mpirun has started are the group.
+  std::string engine = "swarm";
 };
 
 struct JoinRequest {
-  std::string ticket;
-  std::string out;  // empty: weft-runs/joined
-  std::string listen = "0.0.0.0:0";
+  std::string ticket;      // empty: a run of the local network is chosen
+  std::string wanted;      // which one: how its name or tag begins; empty: ask
+  std::string rendezvous;  // HOST:PORT; asked where no address of the ticket answers
+  std::string out;         // empty: weft-runs/joined
+  std::string listen = "*:0";
   std::optional<int> threads;
   bool json = false;
   bool map_port = false;
+  std::vector<std::string> advertise;
 };
 
 // `started`: when the process began.
