@@ -44,23 +44,31 @@ SwarmPresence::SwarmPresence(EventLoop& loop, Transport& transport, const Identi
       log(LogLevel::kInfo, "not found on the local network: {}", listener.status().message());
     }
   }
-  if (options_.make_table) {
-    auto table = options_.make_table(loop_);
-    if (table.ok()) {
-      table_ = std::move(table).value();
-    } else {
-      log(LogLevel::kWarning, "{}", table.status().message());
-    }
-  }
-  if (listener_ || table_) timer_ = loop_.call_at(loop_.now(), [this] { look_again(); });
+  if (options_.make_table) open_table();
+  if (listener_ || options_.make_table)
+    timer_ = loop_.call_at(loop_.now(), [this] { look_again(); });
 }
 
 SwarmPresence::~SwarmPresence() { loop_.cancel(timer_); }
+
+void SwarmPresence::open_table() {
+  told_ = transport_.endpoints();
+  table_.reset();
+  auto table = options_.make_table(loop_);
+  if (table.ok()) {
+    table_ = std::move(table).value();
+  } else {
+    log(LogLevel::kWarning, "{}", table.status().message());
+  }
+}
 
 void SwarmPresence::look_again() {
   const PresenceFacts facts = callbacks_.facts();
   if (listener_) show(facts);
   if (options_.on_lan && facts.is_isolated && loop_.now() >= ask_at_) ask_lan();
+  // Other nodes go on answering a node where they knew it first: under new addresses it is a new
+  // one.
+  if (options_.make_table && transport_.endpoints() != told_) open_table();
   if (table_) meet(facts);
   timer_ = loop_.call_at(loop_.now() + kLookEvery, [this] { look_again(); });
 }

@@ -60,6 +60,7 @@ class SwarmPresence {
   SwarmPresence& operator=(const SwarmPresence&) = delete;
 
  private:
+  void open_table();
   void look_again();
   void show(const PresenceFacts& facts);
   void meet(const PresenceFacts& facts);
@@ -76,6 +77,8 @@ class SwarmPresence {
   std::unique_ptr<DiscoveryAsker> asker_;
   TimePoint ask_at_;
   std::unique_ptr<RendezvousTable> table_;
+  // The addresses that this peer had when the table was opened.
+  std::vector<std::string> told_;
   std::optional<Rendezvous> rendezvous_;
   TimePoint dial_at_;
   TimerId timer_;
