@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""How peers find a run: on the local network, and with a ticket out of date.
+
+usage: discovery_test.py [NAME ...]
+"""
+import base64
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import subprocess
+
+import harness
+from harness import Group, Peer, expect, main, run_weft, same_hashes
+
+SHORT = {"run.steps": 60}
+# Outlives its test, which ends it.
+LONG = {"run.steps": 20000, "run.round_seconds_min": 0.02}
+
+
+def doctor(*arguments):
+    """Exit code and {step: finding} of `weft doctor`."""
+    code, output, errors = run_weft("doctor", "--json", *arguments, seconds=120)
+    findings = [json.loads(line) for line in output.splitlines()]
+    expect(findings, f"expected findings, got nothing; {errors}")
+    for finding in findings:
+        expect(finding["result"] != "FAILED" or finding["remedy"], f"no remedy: {finding}")
+    return code, {finding["step"]: finding for finding in findings}
+
+
+def open_run(group, name, settings=None):
+    """A founder whose run is found by `name`; None where the machine has no multicast."""
+    founder = group.found({"run.name": name, "group.invite": "open", **LONG, **(settings or {})})
+    founder.ticket()
+    lan = doctor("--out", str(group.path))[1]["local network"]
+    return founder if name in lan["text"] else None
+
+
+def unique_name():
+    return f"run-{secrets.token_hex(4)}"
+
+
+def joiner(group, arguments):
+    peer = Peer(["join", "--listen", "127.0.0.1:0", *arguments], group.path / "joiner")
+    group.peers.append(peer)
+    return peer
+
+
+def an_open_run_is_joined_without_a_ticket():
+    with Group() as group:
+        name = unique_name()
+        founder = open_run(group, name, {"group.start_members": 2, **SHORT})
+        if founder is None:
+            return "left out: no multicast here"
+        peers = [founder, joiner(group, ["--run", name])]
+        same_hashes([peer.finish() for peer in peers])
+    return ""
+
+
+def a_closed_run_is_listed_and_asks_for_its_ticket():
+    with Group() as group:
+        name = unique_name()
+        founder = open_run(group, name, {"group.invite": "ticket"})
+        if founder is None:
+            return "left out: no multicast here"
+        code, _, errors = run_weft("join", "--run", name)
+        expect(code == 2 and "wants a ticket" in errors, f"got {code}: {errors}")
+    return ""
+
+
+def a_hidden_run_is_not_found():
+    with Group() as group:
+        name = unique_name()
+        expect(open_run(group, name, {"group.discovery": "off"}) is None, f"{name} answered")
+        code, _, errors = run_weft("join", "--run", name)
+        expect(code == 3, f"expected exit code 3, got {code}: {errors}")
+
+
+def with_port(ticket, port):
+    """The ticket with another port in its first address, as if the member had moved."""
+    text = ticket.removeprefix("weft1-").upper()
+    data = bytearray(base64.b32decode(text + "=" * (-len(text) % 8)))
+    at = data.index(b"127.0.0.1:") + len(b"127.0.0.1:")
+    end = at
+    while chr(data[end]).isdigit():
+        end += 1
+    data[at:end] = str(port).zfill(end - at).encode()
+    fields = bytes(data[:-4])
+    sum_ = hashlib.sha256(b"weft1-" + fields).digest()[:4]
+    return "weft1-" + base64.b32encode(fields + sum_).decode().rstrip("=").lower()
+
+
+def a_ticket_out_of_date_is_mended_on_the_local_network():
+    with Group() as group:
+        name = unique_name()
+        founder = open_run(group, name,
+                           {"group.invite": "ticket", "group.start_members": 2, **SHORT})
+        if founder is None:
+            return "left out: no multicast here"
+        peers = [founder, joiner(group, [with_port(founder.ticket(), 1)])]
+        same_hashes([peer.finish() for peer in peers])
+    return ""
+
+
+@contextlib.contextmanager
+def two_machines():
+    """Two network namespaces with a cable between them; None where those may not be made."""
+    names = [f"weft-find-{os.getpid()}-{number}" for number in (1, 2)]
+    made = []
+    try:
+        for name in names:
+            done = subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False)
+            if done.returncode != 0:
+                yield None
+                return
+            made.append(name)
+        ip("-n", names[0], "link", "add", "cable", "type", "veth", "peer", "name", "cable",
+           "netns", names[1])
+        for number, name in enumerate(names, 1):
+            ip("-n", name, "addr", "add", f"192.168.77.{number}/24", "dev", "cable")
+            ip("-n", name, "link", "set", "lo", "up")
+            ip("-n", name, "link", "set", "cable", "up")
+        yield names
+    finally:
+        for name in made:
+            ip("netns", "del", name)
+
+
+def ip(*arguments):
+    done = subprocess.run(["ip", *arguments], capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"ip {arguments}: {done.stderr}")
+
+
+def a_run_of_another_machine_is_found():
+    program = harness.WEFT
+    with two_machines() as machines, Group() as group:
+        if machines is None:
+            return "left out: no network namespaces here"
+        name = unique_name()
+        settings = {"run.name": name, "group.invite": "open", "group.start_members": 2, **SHORT}
+        sets = [f"--set={key}={value}" for key, value in settings.items()]
+        harness.WEFT = "ip"
+        try:
+            commands = (["run", harness.RECIPE, *sets], ["join", "--run", name])
+            for machine, command in zip(machines, commands):
+                peer = Peer(["netns", "exec", machine, program, *command], group.path / machine)
+                group.peers.append(peer)
+                if command[0] == "run":
+                    peer.ticket()
+        finally:
+            harness.WEFT = program
+        same_hashes([peer.finish() for peer in group.peers])
+    return ""
+
+
+def a_run_is_chosen_from_the_list():
+    with Group() as group:
+        name = unique_name()
+        founder = open_run(group, name, {"group.start_members": 2, **SHORT})
+        if founder is None:
+            return "left out: no multicast here"
+        out = group.path / "chooser"
+        chooser = subprocess.Popen(
+            [harness.WEFT, "join", "--listen", "127.0.0.1:0", "--out", str(out)], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            line = next(line for line in chooser.stderr if name in line)
+            # Other runs may be on this network.
+            chooser.stdin.write(line.split()[0] + "\n")
+            chooser.stdin.close()
+            founder.finish()
+            expect(chooser.wait(60) == 0, f"expected exit code 0, got {chooser.returncode}")
+        finally:
+            chooser.kill()
+            chooser.wait()
+            chooser.stderr.close()
+        hashes = {json.loads((folder / "summary.json").read_text())["state_hash"]
+                  for folder in (founder.out, out)}
+        expect(len(hashes) == 1, f"expected one state hash, got {hashes}")
+    return ""
+
+
+if __name__ == "__main__":
+    raise SystemExit(main({test.__name__: test for test in (
+        an_open_run_is_joined_without_a_ticket,
+        a_run_of_another_machine_is_found,
+        a_closed_run_is_listed_and_asks_for_its_ticket,
+        a_hidden_run_is_not_found,
+        a_ticket_out_of_date_is_mended_on_the_local_network,
+        a_run_is_chosen_from_the_list,
+    )}))
