@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Weft needs and this machine lacks.
 #
-# usage: tools/install_deps.sh [build|test]
+# usage: tools/install_deps.sh [build|test|all]
 #   build  what it takes to compile and run the program (the default)
 #   test   that, and what ./test uses besides; the checkers of style (clang-format-14,
-#          clang-tidy-14) are installed where the distribution has them, and ./test says so if not
+#          clang-tidy-14) and the tools of tests/nat are installed where the distribution has
+#          them, and ./test says so if not
+#   all    that, and what is used only where it is found: OpenDHT, under whose GPL the program is
+#          then passed on (docs/dependencies.md), OpenMPI, and a router that opens ports
 # Debian 12 and Ubuntu 24.04, as root or with sudo. WEFT_SKIP_INSTALL=1 leaves the machine alone.
 # docs/dependencies.md says what each package is for.
 set -euo pipefail
@@ -19,9 +22,16 @@ build_packages=(
 test_packages=(
   libgtest-dev libgmock-dev python3 openssl
 )
-# Other versions format otherwise, so no other will do.
-style_packages=(
-  clang-format-14 clang-tidy-14
+# The program asks routers to open ports with them, and says so where it was built without.
+router_packages=(
+  libminiupnpc-dev libnatpmp-dev
+)
+# Of clang's tools other versions format otherwise, so no other will do.
+extra_test_packages=(
+  clang-format-14 clang-tidy-14 nftables iproute2
+)
+all_packages=(
+  libopendht-dev libopenmpi-dev openmpi-bin miniupnpd-nftables
 )
 
 fail() {
@@ -30,9 +40,16 @@ fail() {
 }
 
 case "${1:-build}" in
-  build) wanted=("${build_packages[@]}") style_packages=() ;;
-  test) wanted=("${build_packages[@]}" "${test_packages[@]}") ;;
-  *) fail "unknown set '$1': expected build or test" ;;
+  build) wanted=("${build_packages[@]}") extra=("${router_packages[@]}") ;;
+  test)
+    wanted=("${build_packages[@]}" "${test_packages[@]}")
+    extra=("${router_packages[@]}" "${extra_test_packages[@]}")
+    ;;
+  all)
+    wanted=("${build_packages[@]}" "${test_packages[@]}")
+    extra=("${router_packages[@]}" "${extra_test_packages[@]}" "${all_packages[@]}")
+    ;;
+  *) fail "unknown set '$1': expected build, test or all" ;;
 esac
 
 if [ "${WEFT_SKIP_INSTALL:-}" = 1 ]; then
@@ -60,11 +77,11 @@ missing=()
 for package in "${wanted[@]}"; do
   installed "$package" || missing+=("$package")
 done
-missing_style=()
-for package in "${style_packages[@]}"; do
-  installed "$package" || missing_style+=("$package")
+missing_extra=()
+for package in "${extra[@]}"; do
+  installed "$package" || missing_extra+=("$package")
 done
-if [ $((${#missing[@]} + ${#missing_style[@]})) -eq 0 ]; then
+if [ $((${#missing[@]} + ${#missing_extra[@]})) -eq 0 ]; then
   exit 0
 fi
 
@@ -72,7 +89,7 @@ as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   command -v sudo >/dev/null ||
     fail "packages are missing, and this is neither root nor is sudo installed." \
-      "As root, run:  apt-get install ${missing[*]} ${missing_style[*]}"
+      "As root, run:  apt-get install ${missing[*]} ${missing_extra[*]}"
   as_root=(sudo)
 fi
 
@@ -99,6 +116,8 @@ if [ ${#missing[@]} -gt 0 ]; then
     installed "$package" || fail "apt-get ended well, yet '$package' is not installed."
   done
 fi
-if [ ${#missing_style[@]} -gt 0 ] && ! install "${missing_style[@]}"; then
-  echo "install_deps: ${missing_style[*]} cannot be had here; ./test leaves their stages out" >&2
-fi
+# One by one: a package that this distribution lacks does not keep the others away.
+for package in ${missing_extra[@]+"${missing_extra[@]}"}; do
+  install "$package" ||
+    echo "install_deps: $package cannot be had here; what it is for is left out" >&2
+done
