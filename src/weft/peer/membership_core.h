@@ -107,6 +107,8 @@ struct JoinAttempt {
   std::optional<PeerId> sponsor;
   View known;
   std::optional<Round> caught_up;
+  // When each member was last asked, over its present link, to admit this peer.
+  std::map<PeerId, TimePoint> admission_asked;
 };
 
 // A branch that this peer tries to found: everybody in it must agree.
@@ -175,6 +177,7 @@ struct Membership::Core {
   void on_leaving(const PeerId& from, const LeavingMessage& message);
   void mark_restarted(const PeerId& peer, std::uint64_t incarnation);
   int reporters(const Watched& member) const;
+  bool owes_only(const Watched& member) const;
   std::vector<Departure> departures() const;
   void add_bad_links(std::vector<Departure>& out) const;
   int reachable() const;

@@ -10,6 +10,8 @@ namespace {
 // A refused or failed round of attempts is followed by a pause of this.
 constexpr Duration kAskAgain = std::chrono::milliseconds(500);
 constexpr std::uint32_t kTryAgainMs = 300;
+// Between two requests of a joiner to be admitted, to the same member.
+constexpr Duration kAdmissionGap = std::chrono::milliseconds(1500);
 
 JoinRefusedMessage try_again(std::string reason) {
   return {RefusalCode::kTryAgain, kTryAgainMs, std::move(reason)};
@@ -133,7 +135,12 @@ void Membership::Core::admit_again() {
   if (!attempt->sponsor || !attempt->caught_up || !reaches_all()) return;
   const AdmitRequestMessage request{options.incarnation, *attempt->caught_up};
   for (const Member& member : attempt->known.members) {
-    if (links.count(member.id) != 0) send(member.id, frame_type::kAdmitRequest, request);
+    if (links.count(member.id) == 0) continue;
+    // One that has not heard of this joiner takes it for a stranger, who may not say much.
+    const auto [asked, first] = attempt->admission_asked.try_emplace(member.id, now);
+    if (!first && now - asked->second < kAdmissionGap) continue;
+    asked->second = now;
+    send(member.id, frame_type::kAdmitRequest, request);
   }
 }
 

@@ -178,6 +178,21 @@ TEST_F(MembershipTest, OfTwoTheTieBreakerGoesOnAlone) {
   EXPECT_EQ(peer(stays).state(), MembershipState::kMember);
 }
 
+TEST_F(MembershipTest, OfTwoOnlyTheTieBreakerPutsOutOneThatLivesAndOwes) {
+  form(2);
+  const std::size_t rank = breaker();
+  TestPeer& decides = peer(rank);
+  TestPeer& other = peer(1 - rank);
+  other.suspect(decides.id, "owes round 7 for 20.0 s");
+  run(seconds(10));
+  EXPECT_EQ(other.view().size(), 2);
+  EXPECT_EQ(decides.view().size(), 2);
+  decides.suspect(other.id, "owes round 7 for 21.0 s");
+  run(seconds(1));
+  EXPECT_EQ(decides.view().size(), 1);
+  EXPECT_EQ(other.state(), MembershipState::kRemoved);
+}
+
 TEST_F(MembershipTest, OfTwoTheOtherWaitsAndSaysWhy) {
   form(2);
   const std::size_t dies = breaker();

@@ -85,6 +85,7 @@ void Membership::Core::on_link_down(const PeerId& peer, const Status& why) {
   stirred = true;
   links.erase(peer);
   strangers.remove(peer);
+  if (attempt) attempt->admission_asked.erase(peer);
   const auto found = watched.find(peer);
   if (found != watched.end()) {
     Watched& member = found->second;
@@ -338,6 +339,12 @@ int Membership::Core::reporters(const Watched& member) const {
   return static_cast<int>(member.reports.size()) + (member.own ? 1 : 0);
 }
 
+// Of two members, the other one lives and only owes the collective something. Its vote would be
+// needed, and it would vote itself out; the tie-breaker alone may say so.
+bool Membership::Core::owes_only(const Watched& member) const {
+  return view.size() == 2 && member.reachable() && !may_go_alone();
+}
+
 // Who should go, as far as this peer knows. Two reports are needed: with one alone it may be the
 // reporter's own line that is broken.
 std::vector<Departure> Membership::Core::departures() const {
@@ -355,7 +362,7 @@ std::vector<Departure> Membership::Core::departures() const {
     if (seen.gone) {
       out.push_back(*seen.gone);
       if (seen.gone->cause != DepartureCause::kLeft) --voters;
-    } else if (reporters(seen) >= needed) {
+    } else if (reporters(seen) >= needed && !owes_only(seen)) {
       const std::string& reason = seen.own ? seen.own->reason : seen.reports.begin()->second.reason;
       out.push_back({member.id, member.incarnation, DepartureCause::kFailed, reason});
       --voters;
