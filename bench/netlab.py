@@ -1,0 +1,196 @@
+"""Networks of namespaces and veth pairs, and weft processes in them, for the benches of this folder.
+
+Root only. Every namespace goes when its `with` block ends; every wait has a deadline.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import queue
+import signal
+import subprocess
+import threading
+import time
+
+
+def sh(*command, check=True):
+    subprocess.run(command, check=check, capture_output=not check)
+
+
+def inside(name, *command):
+    return ["ip", "netns", "exec", name, *command]
+
+
+def shape(name, device, rate_mbit):
+    # The burst is what passes at once; the kernel wants at least a tick's worth of the rate.
+    burst_kb = max(16, int(rate_mbit * 1000 / 8 / 250 * 2))
+    sh(*inside(name, "tc", "qdisc", "replace", "dev", device, "root", "tbf", "rate",
+               f"{rate_mbit}mbit", "burst", f"{burst_kb}kb", "latency", "100ms"))
+
+
+class Lab:
+    """Namespaces `names`, one for each member, with an address each; use as a context manager."""
+
+    def __init__(self, members):
+        self.tag = f"w{os.getpid() % 100000}"
+        self.names = [f"{self.tag}n{i}" for i in range(members)]
+        self.links = []
+
+    def __enter__(self):
+        for name in self.names:
+            sh("ip", "netns", "add", name)
+            sh(*inside(name, "ip", "link", "set", "lo", "up"))
+        return self
+
+    def __exit__(self, *_):
+        for name in self.names:
+            sh("ip", "netns", "del", name, check=False)
+        for link in self.links:
+            sh("ip", "link", "del", link, check=False)
+
+    @staticmethod
+    def address(member):
+        return f"10.77.0.{member + 1}"
+
+
+class Lan(Lab):
+    """All members at one bridge; `uplinks_mbit`: what each may send, None for no limit."""
+
+    def __init__(self, uplinks_mbit):
+        super().__init__(len(uplinks_mbit))
+        self.uplinks = uplinks_mbit
+
+    def __enter__(self):
+        super().__enter__()
+        bridge = f"{self.tag}b"
+        self.links.append(bridge)
+        sh("ip", "link", "add", bridge, "type", "bridge")
+        sh("ip", "link", "set", bridge, "up")
+        for i, name in enumerate(self.names):
+            sh("ip", "link", "add", f"{self.tag}v{i}", "type", "veth", "peer", "name", "line",
+               "netns", name)
+            sh("ip", "link", "set", f"{self.tag}v{i}", "master", bridge, "up")
+            sh(*inside(name, "ip", "addr", "add", f"{self.address(i)}/24", "dev", "line"))
+            sh(*inside(name, "ip", "link", "set", "line", "up"))
+            if self.uplinks[i] is not None:
+                shape(name, "line", self.uplinks[i])
+        return self
+
+
+class Mesh(Lab):
+    """A line of its own between any two members; `rate_of(a, b)` in Mbit/s, both ways."""
+
+    def __init__(self, members, rate_of):
+        super().__init__(members)
+        self.rate_of = rate_of
+
+    def __enter__(self):
+        super().__enter__()
+        for a, first in enumerate(self.names):
+            for b in range(a + 1, len(self.names)):
+                second = self.names[b]
+                sh("ip", "link", "add", f"to{b}", "netns", first, "type", "veth", "peer", "name",
+                   f"to{a}", "netns", second)
+                for name, own, other in ((first, a, b), (second, b, a)):
+                    sh(*inside(name, "ip", "addr", "add", f"{self.address(own)}/32", "dev",
+                               f"to{other}"))
+                    sh(*inside(name, "ip", "link", "set", f"to{other}", "up"))
+                    sh(*inside(name, "ip", "route", "add", f"{self.address(other)}/32", "dev",
+                               f"to{other}", "src", self.address(own)))
+                    shape(name, f"to{other}", self.rate_of(a, b))
+        return self
+
+
+class Peer:
+    """A weft process with --json in a namespace; `lines` are (time read, event)."""
+
+    def __init__(self, weft, name, arguments, out):
+        self.out = pathlib.Path(out)
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.errors = open(self.out / "stderr.txt", "w", encoding="utf-8")
+        self.process = subprocess.Popen(
+            inside(name, weft, *arguments, "--out", str(self.out), "--json"),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors, text=True,
+            start_new_session=True)
+        self.lines = []
+        self._arrived = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for text in self.process.stdout:
+            with contextlib.suppress(json.JSONDecodeError):
+                self._arrived.put((time.monotonic(), json.loads(text)))
+        self._arrived.put(None)
+
+    def wait_for(self, ready, what, seconds, begin=0):
+        """The first line from number `begin` on that `ready(when, event)` accepts."""
+        deadline = time.monotonic() + seconds
+        at = begin
+        while True:
+            for entry in self.lines[at:]:
+                at += 1
+                if ready(*entry):
+                    return entry
+            try:
+                entry = self._arrived.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise TimeoutError(f"{what}: not seen in {seconds} s; {self.tail()}") from None
+            if entry is None:
+                self._arrived.put(None)
+                raise RuntimeError(f"{what}: the process ended first; {self.tail()}")
+            self.lines.append(entry)
+
+    def wait_round(self, number, seconds):
+        return self.wait_for(lambda _, e: e.get("kind") == "round" and e["round"] >= number,
+                             f"round {number}", seconds)
+
+    def ticket(self):
+        return self.wait_for(lambda _, e: e.get("kind") == "ticket", "ticket", 30)[1]["ticket"]
+
+    def drain(self):
+        with contextlib.suppress(queue.Empty):
+            while True:
+                entry = self._arrived.get_nowait()
+                if entry is None:
+                    self._arrived.put(None)
+                    return
+                self.lines.append(entry)
+
+    def tail(self):
+        self.errors.flush()
+        return (f"last lines {[e for _, e in self.lines[-3:]]}, "
+                f"errors: {(self.out / 'stderr.txt').read_text(errors='replace')[-800:]}")
+
+    def kill(self):
+        """SIGKILL, at the returned time."""
+        when = time.monotonic()
+        os.killpg(self.process.pid, signal.SIGKILL)
+        return when
+
+    def stop(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.errors.close()
+
+
+def start_group(weft, lab, recipe, settings, folder):
+    """The founder in the first namespace, a joiner in each other one."""
+    given = [word for key, value in {**settings, "group.start_members": len(lab.names)}.items()
+             for word in ("--set", f"{key}={value}")]
+    listen = [f"{lab.address(i)}:0" for i in range(len(lab.names))]
+    peers = [Peer(weft, lab.names[0], ["run", recipe, "--listen", listen[0], "--threads", "1",
+                                       *given], f"{folder}/0")]
+    try:
+        ticket = peers[0].ticket()
+        for i, name in enumerate(lab.names[1:], 1):
+            peers.append(join(weft, name, ticket, listen[i], f"{folder}/{i}"))
+    except BaseException:
+        for peer in peers:
+            peer.stop()
+        raise
+    return peers
+
+
+def join(weft, name, ticket, listen, out):
+    return Peer(weft, name, ["join", ticket, "--listen", listen, "--threads", "1"], out)
