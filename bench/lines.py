@@ -4,8 +4,8 @@
 usage (as root): lines.py WEFT [--part uplinks|order] [--draws 4]
 
 uplinks  four members at one bridge, what each may send shaped by tc tbf: `weft bench allreduce`.
-         Each uplink must carry 2 (n-1)/n * bytes; share_of_line is what that makes of the rate of the
-         slowest one, headers and acknowledgements not counted. share_of_tcp is the same of what a
+         Each uplink must carry 2 (n-1)/n * bytes; share_of_line is what that makes of the rate of
+         the slowest one, headers and acknowledgements not counted. share_of_tcp is the same of what a
          plain stream from each member to the next, without encryption, gets through at that time.
 order    six members, a line of its own between any two; two of the fifteen lines, drawn from a
          seed, are ten times slower. Six real peers train; seconds a round with the order in which
@@ -140,7 +140,7 @@ def ring_of(peer):
 
 
 def one_group(weft, slow, ring):
-    """Seconds a round: of the order in which the members came, or of the one that they agreed on."""
+    """Seconds a round: in the order in which the members came, or the one that they agreed on."""
     settings = {**MODEL, "group.ring": f'"{ring}"'}
     with netlab.Mesh(MEMBERS, lambda a, b: SLOW_MBIT if (a, b) in slow else FAST_MBIT) as lab, \
             tempfile.TemporaryDirectory() as folder:
@@ -155,7 +155,8 @@ def one_group(weft, slow, ring):
             peer.wait_round(70, 300)
             at = last_round(peer)
             after = seconds_a_round(peer, at + 2, at + 22)
-            return {"seconds": after, "before": round(before, 4), "reordered": ring_of(peer) != first}
+            return {"seconds": after, "before": round(before, 4),
+                    "reordered": ring_of(peer) != first}
         finally:
             for each in peers:
                 each.stop()

@@ -1,4 +1,4 @@
-"""Networks of namespaces and veth pairs, and weft processes in them, for the benches of this folder.
+"""Networks of namespaces and veth pairs, and weft processes in them, for benches of this folder.
 
 Root only. Every namespace goes when its `with` block ends; every wait has a deadline.
 """
