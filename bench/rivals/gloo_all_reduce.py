@@ -1,10 +1,9 @@
-"""One rank of an all-reduce of float32 vectors with torch.distributed's Gloo backend: a ring over
-plain TCP.
+"""One rank of all-reduces of float32 vectors with torch.distributed's Gloo backend, over plain TCP.
 
-usage: gloo_all_reduce.py RANK RANKS ADDRESS PORT INTERFACE BYTES REPETITIONS
+usage: gloo_all_reduce.py RANK RANKS ADDRESS PORT INTERFACE BYTES REPETITIONS [BYTES REPETITIONS]...
 
-Rank 0 prints one JSON object: bytes, median_seconds, min_seconds. A repetition lasts from a barrier
-until the slowest rank is done, as in `weft bench allreduce`.
+Rank 0 prints one JSON object for each size: bytes, median_seconds, min_seconds. A repetition lasts
+from a barrier until the slowest rank is done, as in `weft bench allreduce`.
 """
 
 import json
@@ -12,32 +11,37 @@ import os
 import sys
 import time
 
-rank, ranks, address, port, interface, size, repetitions = sys.argv[1:]
+rank, ranks, address, port, interface, *runs = sys.argv[1:]
 os.environ.update(MASTER_ADDR=address, MASTER_PORT=port, GLOO_SOCKET_IFNAME=interface)
 
 import torch  # noqa: E402  (the environment comes first)
 import torch.distributed as dist  # noqa: E402
 
+WARM_UPS = 2
+
+
+def measure(size, repetitions):
+    vector = torch.full((size // 4,), float(rank) + 1)
+    seconds = []
+    for repetition in range(repetitions + WARM_UPS):
+        vector.fill_(float(rank) + 1)
+        dist.barrier()
+        start = time.perf_counter()
+        dist.all_reduce(vector)
+        longest = torch.tensor([time.perf_counter() - start])
+        dist.all_reduce(longest, op=dist.ReduceOp.MAX)
+        if repetition == 0:
+            assert vector[-1].item() == int(ranks) * (int(ranks) + 1) / 2
+        if repetition >= WARM_UPS:
+            seconds.append(longest.item())
+    return sorted(seconds)
+
+
 torch.set_num_threads(1)
 dist.init_process_group("gloo", rank=int(rank), world_size=int(ranks))
-vector = torch.full((int(size) // 4,), float(rank) + 1)
-seconds = []
-for repetition in range(int(repetitions) + 2):
-    vector.fill_(float(rank) + 1)
-    dist.barrier()
-    start = time.perf_counter()
-    dist.all_reduce(vector)
-    longest = torch.tensor([time.perf_counter() - start])
-    dist.all_reduce(longest, op=dist.ReduceOp.MAX)
-    if repetition == 0:
-        assert vector[-1].item() == int(ranks) * (int(ranks) + 1) / 2
-    if repetition >= 2:
-        seconds.append(longest.item())
-seconds.sort()
-if rank == "0":
-    print(json.dumps({
-        "bytes": int(size),
-        "median_seconds": seconds[len(seconds) // 2],
-        "min_seconds": seconds[0],
-    }))
+for size, repetitions in zip(map(int, runs[::2]), map(int, runs[1::2])):
+    times = measure(size, repetitions)
+    if rank == "0":
+        print(json.dumps({"bytes": size, "median_seconds": times[len(times) // 2],
+                          "min_seconds": times[0]}), flush=True)
 dist.destroy_process_group()
