@@ -27,7 +27,7 @@ PROGRAM = harness.WEFT
 # What ctest takes for a skipped test.
 SKIPPED = 77
 PACED = {"run.round_seconds_min": 0.05, "run.steps": 60, "group.start_members": 3,
-         "group.suspicion_timeout_ms": 2000}
+         "group.suspicion_timeout_ms": 5000}
 
 
 def rules(masquerade, uninvited):
