@@ -14,7 +14,8 @@ namespace {
 int usage() {
   std::fprintf(stderr,
                "usage: explore_views [--members N] [--joiners N] [--crashes N] [--suspicions N]\n"
-               "                     [--leaves N] [--ballots N] [--rounds N] [--worlds-max N]\n");
+               "                     [--leaves N] [--ballots N] [--ballots-in-all N] [--rounds N]\n"
+               "                     [--worlds-max N]\n");
   return 2;
 }
 
@@ -27,14 +28,15 @@ bool parse(int argc, char** argv, weft::ExploreOptions& out) {
       out.states_max = static_cast<std::uint64_t>(value);
       continue;
     }
-    int* const slot = name == "--members"      ? &out.members
-                      : name == "--joiners"    ? &out.joiners
-                      : name == "--crashes"    ? &out.crashes
-                      : name == "--suspicions" ? &out.suspicions
-                      : name == "--leaves"     ? &out.leaves
-                      : name == "--ballots"    ? &out.ballots
-                      : name == "--rounds"     ? &out.rounds
-                                               : nullptr;
+    int* const slot = name == "--members"          ? &out.members
+                      : name == "--joiners"        ? &out.joiners
+                      : name == "--crashes"        ? &out.crashes
+                      : name == "--suspicions"     ? &out.suspicions
+                      : name == "--leaves"         ? &out.leaves
+                      : name == "--ballots"        ? &out.ballots
+                      : name == "--ballots-in-all" ? &out.ballots_in_all
+                      : name == "--rounds"         ? &out.rounds
+                                                   : nullptr;
     if (slot == nullptr || value > 100) return false;
     *slot = static_cast<int>(value);
   }
@@ -48,6 +50,9 @@ unsigned long long number(std::uint64_t value) { return value; }
 int main(int argc, char** argv) {
   weft::ExploreOptions options;
   if (!parse(argc, argv, options)) return usage();
+  options.progress = [](std::uint64_t worlds) {
+    std::fprintf(stderr, "%llu million worlds\n", number(worlds / 1'000'000));
+  };
   const weft::ExploreResult result = weft::explore(options);
   for (std::size_t i = 0; i < result.path.size(); ++i) {
     std::printf("%4zu  %s\n", i + 1, result.path[i].c_str());

@@ -126,6 +126,8 @@ ExploredWorld ExploredNetwork::start() {
   world.crashes_left = net.options.crashes;
   world.suspicions_left = net.options.suspicions;
   world.leaves_left = net.options.leaves;
+  const int all = net.options.ballots_in_all;
+  world.ballots_left = all == 0 ? net.options.ballots * n : all;
   return world;
 }
 
@@ -153,7 +155,8 @@ std::vector<Action> ExploredNetwork::actions(const ExploredWorld& world) const {
       }
     }
     const ModelRounds& rounds = peer.rounds;
-    if (core.active() && core.propose_at != kNever && peer.ballots_left > 0) {
+    if (core.active() && core.propose_at != kNever && peer.ballots_left > 0 &&
+        world.ballots_left > 0) {
       out.push_back({Kind::kTimer, a, a});
     }
     if (peer.may_catch_up) out.push_back({Kind::kCaughtUp, a, a});
@@ -239,6 +242,7 @@ Hash128 ExploredNetwork::fingerprint(const ExploredWorld& world) const {
   out.u64(static_cast<std::uint64_t>(world.crashes_left));
   out.u64(static_cast<std::uint64_t>(world.suspicions_left));
   out.u64(static_cast<std::uint64_t>(world.leaves_left));
+  out.u64(static_cast<std::uint64_t>(world.ballots_left));
   return xxh3_128(out.written());
 }
 

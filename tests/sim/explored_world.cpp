@@ -36,6 +36,9 @@ void note_subject(QueuedFrame& frame) {
       frame.ballot.proposer = in.peer("proposer");
       break;
     case frame_type::kSuspicion:
+      frame.view = in.view("view");
+      frame.suspect = in.peer("who");
+      break;
     case frame_type::kPrepare:
     case frame_type::kAccept:
     case frame_type::kRejected:
@@ -135,6 +138,11 @@ bool ExploredNetwork::Impl::is_void(int from, int to, const QueuedFrame& frame) 
            (sender.membership->core().active() && sender.membership->view().id >= known);
   }
   if (frame.view != known || !core.agreement) return false;
+  if (frame.type == frame_type::kSuspicion) {
+    // Two voices are enough, and nobody takes one back here.
+    const auto found = core.watched.find(frame.suspect);
+    return found != core.watched.end() && core.reporters(found->second) >= 2;
+  }
   if (frame.type == frame_type::kPromise) return !core.agreement->awaits_promise(frame.ballot);
   return frame.type == frame_type::kAccepted && !core.agreement->awaits_acceptance(frame.ballot);
 }
@@ -180,6 +188,7 @@ void ExploredNetwork::Impl::hear_all(int who) {
 // Until its member has begun a ballot, or has seen that it needs none.
 void ExploredNetwork::Impl::fire(int who) {
   --peer(who).ballots_left;
+  --world->ballots_left;
   const int before = peer(who).membership->core().ballots;
   for (int i = 0; i < 1000; ++i) {
     const Membership::Core& core = peer(who).membership->core();

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,12 +32,16 @@ struct ExploreOptions {
   int leaves = 0;
   // So often a member's proposal timer may fire, beyond what it proposes at once on its own news.
   int ballots = 1;
+  // And so often all together; 0: no bound but the one above.
+  int ballots_in_all = 0;
   // Rounds that are run meanwhile.
   int rounds = 0;
   // 0: all.
   std::uint64_t states_max = 0;
   // Whether each end is followed by a fair continuation that must heal everything.
   bool check_ends = true;
+  // Told how many worlds were seen, once in a million.
+  std::function<void(std::uint64_t worlds)> progress = nullptr;
 };
 
 struct Action {
@@ -81,6 +86,7 @@ struct QueuedFrame {
   // Which view it speaks of, and which ballot it answers.
   ViewId view;
   Ballot ballot;
+  PeerId suspect;
 };
 
 struct ExploredPeer {
@@ -108,6 +114,7 @@ struct ExploredWorld {
   int crashes_left = 0;
   int suspicions_left = 0;
   int leaves_left = 0;
+  int ballots_left = 0;
   std::string fault;
 
   const std::string& violation() const { return fault.empty() ? invariants->fault() : fault; }

@@ -70,6 +70,7 @@ ExploreResult explore(const ExploreOptions& options) {
     result.fault = world.violation();
     if (!result.fault.empty()) return false;
     if (!seen.add(key_of(network.fingerprint(world)))) return true;
+    if (options.progress && seen.count() % 1'000'000 == 0) options.progress(seen.count());
     views.insert(world.invariants->newest().id.hash);
     std::vector<Action> actions = network.actions(world);
     if (actions.empty()) {

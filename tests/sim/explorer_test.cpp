@@ -17,6 +17,13 @@ void expect_sound(const ExploreOptions& options, std::uint64_t worlds_least) {
 
 TEST(Explorer, ThreeMembersAndACrash) { expect_sound({}, 100); }
 
+TEST(Explorer, FourMembersACrashAndOneProposer) {
+  ExploreOptions options;
+  options.members = 4;
+  options.ballots_in_all = 1;
+  expect_sound(options, 1000);
+}
+
 TEST(Explorer, TwoMembersAJoinerAndACrash) {
   ExploreOptions options;
   options.members = 2;

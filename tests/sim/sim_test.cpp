@@ -47,6 +47,20 @@ TEST(Simulation, TwoPeers) { expect_sound(2, 1, 40); }
 TEST(Simulation, ThreePeers) { expect_sound(3, 1, 40); }
 TEST(Simulation, FivePeers) { expect_sound(5, 1, 60); }
 TEST(Simulation, EightPeers) { expect_sound(8, 1, 60); }
+// Each of these once ended badly: a joiner whose sponsor was no member any more, one that had an
+// old ticket, and those where nobody lives who knows the newest view.
+TEST(Simulation, SeedsThatFoundFaults) {
+  expect_sound(3, 955, 955);
+  expect_sound(3, 1376, 1376);
+  expect_sound(3, 2286, 2286);
+  expect_sound(5, 1754, 1754);
+  expect_sound(8, 903, 903);
+}
+// Newcomers that did not know whom the run had lost, and a branch that absorbed another one twice.
+TEST(Simulation, SeedsOfBranchesThatFoundFaults) {
+  expect_one_again(3, 528, 528);
+  expect_one_again(3, 541, 541);
+}
 // With branches: every side goes on, and they become one again.
 TEST(Simulation, BranchesOfFiveMerge) { expect_one_again(5, 1, 30); }
 TEST(Simulation, BranchesOfEightMerge) { expect_one_again(8, 1, 20); }
