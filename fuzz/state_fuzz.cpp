@@ -3,7 +3,9 @@
 #include "weft/wire/state_message.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return weft::fuzz::check_decoders<weft::StateOfferMessage, weft::BlockName,
+  return weft::fuzz::check_decoders<weft::StateQueryMessage, weft::StateOfferMessage,
+                                    weft::BlockRequestMessage, weft::BlockHead,
                                     weft::BlockMissingMessage, weft::ResultRequestMessage,
-                                    weft::ResultHead, weft::ResultMissingMessage>(data, size);
+                                    weft::ResultHead, weft::ResultMissingMessage,
+                                    weft::HeldStateMessage>(data, size);
 }

@@ -32,6 +32,8 @@ constexpr int kRepetitionsLarge = 9;
 constexpr int kRepetitionsSmall = 300;
 constexpr std::size_t kMeetingFileBytesMax = 4096;
 constexpr Duration kMeetingPause = std::chrono::milliseconds(5);
+// What a line through shared memory is like, for the choice of the way.
+constexpr LineProfile kSharedMemory{5e-6, 2e9, 3e-6};
 // Values that the sums of up to kPeersMax ranks hold exactly.
 constexpr std::int64_t kValues = 997;
 
@@ -253,6 +255,7 @@ void BenchRank::open_round(int repetition) {
   options.rank = Rank(rank_);
   options.size = options_.peers;
   options.segment_bytes = static_cast<std::size_t>(options_.segment_bytes);
+  if (options_.transport == "shm") options.line = kSharedMemory;
   options.precision = *parse_wire_precision(options_.wire);
   options.algorithm = *parse_algorithm(options_.algorithm);
   if (!options_.hosts.empty()) {

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "weft/wire/frame_type.h"
 
 namespace weft {
 
 static constexpr std::size_t kPieceElements = kStateBlockBytes / sizeof(float);
+// A round that is not known to be over is asked for again after this.
+static constexpr Duration kAskAgain = std::chrono::milliseconds(2500);
 
 static Round after(Round round, std::uint64_t steps) { return Round(round.value() + steps); }
 
@@ -64,13 +67,16 @@ void ResultFetch::request(TimePoint now) {
     Pending& pending = pending_[round];
     if (pending.asked || pending.complete) continue;
     const PeerId* const source = pick(pending);
-    if (source == nullptr) continue;
-    pending.asked = true;
-    pending.source = *source;
-    pending.asked_at = now;
-    const ResultRequestMessage message{round};
-    sink_.send(*source, Lane::kControl, {frame_type::kResultRequest, message.encode(), {}});
+    if (source != nullptr) ask(*source, round, pending, now);
   }
+}
+
+void ResultFetch::ask(const PeerId& source, Round round, Pending& pending, TimePoint now) {
+  pending.asked = true;
+  pending.source = source;
+  pending.asked_at = now;
+  const ResultRequestMessage message{round};
+  sink_.send(source, Lane::kControl, {frame_type::kResultRequest, message.encode(), {}});
 }
 
 const PeerId* ResultFetch::pick(const Pending& pending) const {
@@ -168,12 +174,23 @@ void ResultFetch::on_missing(const PeerId& from, const ResultMissingMessage& mis
   request(now);
 }
 
+TimePoint ResultFetch::asked_until(Round round, const Pending& pending) const {
+  if (!pending.asked || pending.complete) return TimePoint::max();
+  return pending.asked_at + (round > newest_ ? kAskAgain : options_.source_timeout);
+}
+
 void ResultFetch::on_timer(TimePoint now) {
   bool changed = false;
   for (auto& [round, pending] : pending_) {
-    if (!pending.asked || pending.complete || round > newest_) continue;
-    if (now < pending.asked_at + options_.source_timeout) continue;
+    if (asked_until(round, pending) > now) continue;
+    // The group may only be slow. But a member that does not know this peer yet, or no more, lets
+    // requests fall; nothing would ever come. The same one is asked once more, then another.
+    if (round > newest_ && !std::exchange(pending.asked_again, true)) {
+      ask(PeerId(pending.source), round, pending, now);
+      continue;
+    }
     if (sources_.size() > 1) pending.without.insert(pending.source);
+    pending.asked_again = false;
     restart(pending);
     if (pick(pending) == nullptr) pending.without.clear();
     changed = true;
@@ -184,8 +201,7 @@ void ResultFetch::on_timer(TimePoint now) {
 TimePoint ResultFetch::next_deadline() const {
   TimePoint deadline = TimePoint::max();
   for (const auto& [round, pending] : pending_) {
-    if (!pending.asked || pending.complete || round > newest_) continue;
-    deadline = std::min(deadline, pending.asked_at + options_.source_timeout);
+    deadline = std::min(deadline, asked_until(round, pending));
   }
   return deadline;
 }

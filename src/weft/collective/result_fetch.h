@@ -41,6 +41,7 @@ class ResultFetch {
  private:
   struct Pending {
     bool asked = false;
+    bool asked_again = false;
     PeerId source;
     TimePoint asked_at;
     // Sources that do not keep this round.
@@ -52,6 +53,9 @@ class ResultFetch {
   };
 
   void request(TimePoint now);
+  void ask(const PeerId& source, Round round, Pending& pending, TimePoint now);
+  // When its source has had long enough; TimePoint::max() if nothing is waited for.
+  TimePoint asked_until(Round round, const Pending& pending) const;
   // The source with the fewest open requests that may have it; null if there is none.
   const PeerId* pick(const Pending& pending) const;
   void restart(Pending& pending);

@@ -1,6 +1,7 @@
 #include "weft/collective/snapshot_fetch.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "weft/base/check.h"
@@ -10,9 +11,13 @@ namespace weft {
 
 void SnapshotFetch::begin(TimePoint now) {
   phase_ = Phase::kOffers;
-  offers_.clear();
   choose_at_ = TimePoint::max();
   for (auto& [peer, source] : sources_) source = Source();
+  for (Block& block : blocks_) block.asked = false;
+  if (!std::exchange(looked_for_kept_, true) && options_.keep != nullptr) {
+    wanted_ = options_.keep->name();
+  }
+  if (here_ > 0) wanted_ = target_;
   query(now);
 }
 
@@ -35,23 +40,28 @@ void SnapshotFetch::remove_source(const PeerId& peer, TimePoint now) {
 
 void SnapshotFetch::query(TimePoint now) {
   next_query_ = now + options_.query_interval;
+  StateQueryMessage message;
+  if (phase_ == Phase::kBlocks) {
+    message.wanted = target_.root;
+  } else if (wanted_) {
+    message.wanted = wanted_->root;
+  }
   for (const auto& [peer, source] : sources_) {
-    if (!source.offered) sink_.send(peer, Lane::kControl, {frame_type::kStateQuery, {}, {}});
+    if (source.offered) continue;
+    sink_.send(peer, Lane::kControl, {frame_type::kStateQuery, message.encode(), {}});
   }
 }
 
 Status SnapshotFetch::on_offer(const PeerId& from, const StateOfferMessage& offer, TimePoint now) {
   const auto source = sources_.find(from);
-  if (source == sources_.end() || !offer.manifest) return {};
-  if (offer.manifest->bytes > options_.snapshot_bytes_max) {
+  if (source == sources_.end() || !offer.snapshot) return {};
+  if (offer.snapshot->bytes > options_.snapshot_bytes_max) {
     return corrupt("snapshot offered by " + from.short_name() + ": expected at most " +
                    std::to_string(options_.snapshot_bytes_max) + " bytes, got " +
-                   std::to_string(offer.manifest->bytes));
+                   std::to_string(offer.snapshot->bytes));
   }
-  const Hash256 id = offer.manifest->id();
-  source->second.offered = id;
+  source->second.offered = *offer.snapshot;
   if (phase_ == Phase::kOffers) {
-    offers_.try_emplace(id, *offer.manifest);
     choose_at_ = std::min(choose_at_, now + options_.offer_wait);
     const bool all = std::all_of(sources_.begin(), sources_.end(),
                                  [](const auto& each) { return each.second.offered.has_value(); });
@@ -63,53 +73,73 @@ Status SnapshotFetch::on_offer(const PeerId& from, const StateOfferMessage& offe
 }
 
 void SnapshotFetch::choose(TimePoint now) {
-  std::map<Hash256, int> votes;
+  std::vector<std::pair<SnapshotName, int>> votes;
   for (const auto& [peer, source] : sources_) {
-    if (source.offered && offers_.contains(*source.offered)) ++votes[*source.offered];
+    if (!source.offered) continue;
+    // What has begun goes on, wherever it still can.
+    if (wanted_ && *source.offered == *wanted_) return adopt(*wanted_, now);
+    const auto same = std::find_if(votes.begin(), votes.end(),
+                                   [&](const auto& vote) { return vote.first == *source.offered; });
+    if (same == votes.end()) {
+      votes.emplace_back(*source.offered, 1);
+    } else {
+      ++same->second;
+    }
   }
   if (votes.empty()) return begin(now);
-  const auto better = [&](const auto& a, const auto& b) {
-    return std::pair(a.second, offers_.at(a.first).round) <
-           std::pair(b.second, offers_.at(b.first).round);
+  const auto better = [](const auto& a, const auto& b) {
+    return std::pair(a.second, a.first.round) < std::pair(b.second, b.first.round);
   };
   adopt(std::max_element(votes.begin(), votes.end(), better)->first, now);
 }
 
-void SnapshotFetch::adopt(const Hash256& id, TimePoint now) {
-  const SnapshotManifest before = std::exchange(target_, offers_.at(id));
-  const std::shared_ptr<Bytes> old_bytes = std::move(buffer_);
-  const std::vector<Block> old_blocks = std::move(blocks_);
-  target_id_ = id;
-  buffer_ = std::make_shared<Bytes>(static_cast<std::size_t>(target_.bytes));
-  blocks_.assign(target_.blocks.size(), {});
-  here_ = 0;
-  for (std::size_t i = 0; i < std::min(old_blocks.size(), blocks_.size()); ++i) {
-    if (!old_blocks[i].here || before.blocks[i] != target_.blocks[i]) continue;
-    const auto begin = static_cast<std::ptrdiff_t>(i * kStateBlockBytes);
-    const auto size =
-        static_cast<std::ptrdiff_t>(target_.block_bytes(static_cast<std::uint32_t>(i)));
-    std::copy_n(old_bytes->begin() + begin, size, buffer_->begin() + begin);
-    blocks_[i].here = true;
-    ++here_;
+void SnapshotFetch::adopt(const SnapshotName& name, TimePoint now) {
+  if (buffer_ == nullptr || target_ != name) {
+    target_ = name;
+    buffer_ = std::make_shared<Bytes>(static_cast<std::size_t>(name.bytes));
+    blocks_.assign(name.blocks(), {});
+    here_ = 0;
+    if (options_.keep != nullptr) read_kept();
   }
+  resumed_ = static_cast<std::uint32_t>(here_);
+  wanted_ = name;
   phase_ = here_ == blocks_.size() ? Phase::kReady : Phase::kBlocks;
   if (phase_ == Phase::kBlocks) request(now);
 }
 
+// A file is no more to be believed than a peer: each block is checked.
+void SnapshotFetch::read_kept() {
+  StateKeep& keep = *options_.keep;
+  if (keep.name() != target_) return keep.begin(target_);
+  while (const std::optional<StateKeep::Block> kept = keep.next()) {
+    if (!kept->head.proves(target_, kept->body)) continue;
+    Block& block = blocks_[kept->head.index];
+    if (std::exchange(block.here, true)) continue;
+    std::copy(kept->body.begin(), kept->body.end(), place_of(kept->head.index).begin());
+    ++here_;
+  }
+}
+
 void SnapshotFetch::request(TimePoint now) {
   bool provider = false;
-  bool asked = true;
-  while (asked) {  // a block from each in turn, so that all lines are used
-    asked = false;
-    for (auto& [peer, source] : sources_) {
-      if (source.offered != target_id_) continue;
-      provider = true;
-      if (source.in_flight < options_.blocks_in_flight) {
-        asked = request_from(peer, source, now) || asked;
-      }
-    }
+  // A block from each in turn, so that all lines are used.
+  while (request_round(false, now, provider)) {
+  }
+  while (request_round(true, now, provider)) {
   }
   if (!provider) begin(now);
+}
+
+bool SnapshotFetch::request_round(bool slow, TimePoint now, bool& provider) {
+  bool asked = false;
+  for (auto& [peer, source] : sources_) {
+    if (source.offered != target_ || source.slow != slow) continue;
+    provider = true;
+    if (source.in_flight < options_.blocks_in_flight) {
+      asked = request_from(peer, source, now) || asked;
+    }
+  }
+  return asked;
 }
 
 bool SnapshotFetch::request_from(const PeerId& peer, Source& source, TimePoint now) {
@@ -118,7 +148,8 @@ bool SnapshotFetch::request_from(const PeerId& peer, Source& source, TimePoint n
   if (open == blocks_.end()) return false;
   *open = {true, false, peer, now};
   ++source.in_flight;
-  const BlockName message{target_id_, static_cast<std::uint32_t>(open - blocks_.begin())};
+  const BlockRequestMessage message{target_.root,
+                                    static_cast<std::uint32_t>(open - blocks_.begin())};
   sink_.send(peer, Lane::kControl, {frame_type::kBlockRequest, message.encode(), {}});
   return true;
 }
@@ -130,33 +161,43 @@ void SnapshotFetch::release(const PeerId& peer) {
   if (const auto source = sources_.find(peer); source != sources_.end()) source->second = Source();
 }
 
-SnapshotFetch::Block* SnapshotFetch::asked_block(const PeerId& from, const BlockName& head) {
-  if (phase_ != Phase::kBlocks || head.manifest != target_id_) return nullptr;
-  if (head.index >= blocks_.size()) return nullptr;
-  Block& block = blocks_[head.index];
-  return block.asked && block.source == from ? &block : nullptr;
+MutableByteSpan SnapshotFetch::place_of(std::uint32_t index) {
+  return MutableByteSpan(*buffer_).subspan(std::size_t{index} * kStateBlockBytes,
+                                           target_.block_bytes(index));
 }
 
-MutableByteSpan SnapshotFetch::body_destination(const PeerId& from, const BlockName& head,
+MutableByteSpan SnapshotFetch::body_destination(const PeerId& from, const BlockHead& head,
                                                 std::size_t body_bytes) {
-  const Block* const block = asked_block(from, head);
-  if (block == nullptr || body_bytes != target_.block_bytes(head.index)) return {};
-  return MutableByteSpan(*buffer_).subspan(std::size_t{head.index} * kStateBlockBytes, body_bytes);
+  if (phase_ != Phase::kBlocks || head.root != target_.root || head.index >= blocks_.size()) {
+    return {};
+  }
+  const Block& block = blocks_[head.index];
+  // Two peers must not write to one place, and a block that is here stays as it is.
+  if (block.here || !block.asked || block.source != from) return {};
+  const MutableByteSpan place = place_of(head.index);
+  return body_bytes == place.size() ? place : MutableByteSpan();
 }
 
-Status SnapshotFetch::on_block(const PeerId& from, const BlockName& head, ByteSpan body,
+Status SnapshotFetch::on_block(const PeerId& from, const BlockHead& head, ByteSpan body,
                                TimePoint now) {
-  Block* const block = asked_block(from, head);
-  if (block == nullptr) return {};  // late: it was given to another source, or a newer target
-  if (sha256(body) != target_.blocks[head.index]) {
+  // Late, of a target that is given up. Of this one it is taken from whoever sends it.
+  if (phase_ != Phase::kBlocks || head.root != target_.root || !sources_.contains(from)) return {};
+  if (!head.proves(target_, body)) {
     return corrupt("block " + std::to_string(head.index) + " of the snapshot of round " +
                    std::to_string(target_.round.value()) + " from " + from.short_name() +
-                   ": its SHA-256 is not the manifest's");
+                   ": it does not lead to the root of the hash tree");
   }
-  std::uint8_t* const place = buffer_->data() + std::size_t{head.index} * kStateBlockBytes;
-  if (body.data() != place) std::copy(body.begin(), body.end(), place);
-  *block = {false, true, from, now};
-  --sources_.at(from).in_flight;
+  Block& block = blocks_[head.index];
+  if (block.here) return {};
+  const MutableByteSpan place = place_of(head.index);
+  if (body.data() != place.data()) std::copy(body.begin(), body.end(), place.begin());
+  if (block.asked) {
+    const auto asked = sources_.find(block.source);
+    if (asked != sources_.end()) --asked->second.in_flight;
+  }
+  sources_.at(from).slow = false;
+  block = {false, true, from, now};
+  if (options_.keep != nullptr) options_.keep->keep(head, body);
   if (++here_ == blocks_.size()) {
     phase_ = Phase::kReady;
   } else {
@@ -167,7 +208,7 @@ Status SnapshotFetch::on_block(const PeerId& from, const BlockName& head, ByteSp
 
 void SnapshotFetch::on_missing(const PeerId& from, const BlockMissingMessage& missing,
                                TimePoint now) {
-  if (phase_ != Phase::kBlocks || missing.manifest != target_id_) return;
+  if (phase_ != Phase::kBlocks || missing.root != target_.root) return;
   release(from);
   request(now);
 }
@@ -179,13 +220,19 @@ void SnapshotFetch::on_timer(TimePoint now) {
     return;
   }
   if (phase_ != Phase::kBlocks) return;
-  std::vector<PeerId> silent;
-  for (const Block& block : blocks_) {
-    if (block.asked && now >= block.asked_at + options_.source_timeout) {
-      silent.push_back(block.source);
+  std::set<PeerId> silent;
+  for (Block& block : blocks_) {
+    if (!block.asked || now < block.asked_at + options_.source_timeout) continue;
+    block.asked = false;
+    silent.insert(block.source);
+    const auto source = sources_.find(block.source);
+    if (source != sources_.end()) --source->second.in_flight;
+  }
+  for (const PeerId& peer : silent) {
+    if (const auto source = sources_.find(peer); source != sources_.end()) {
+      source->second.slow = true;
     }
   }
-  for (const PeerId& peer : silent) release(peer);
   if (!silent.empty()) request(now);
 }
 
@@ -202,11 +249,15 @@ TimePoint SnapshotFetch::next_deadline() const {
 StateFetch::Snapshot SnapshotFetch::take() {
   WEFT_CHECK(ready());
   phase_ = Phase::kIdle;
+  if (options_.keep != nullptr) options_.keep->forget();
   const std::shared_ptr<Bytes> state = std::move(buffer_);
-  const Round round = target_.round;
+  buffer_.reset();
+  const SnapshotName name = target_;
   blocks_.clear();
+  here_ = 0;
+  wanted_.reset();
   target_ = {};
-  return {round, SharedBytes(state, *state)};
+  return {name.round, SharedBytes(state, *state), name.root};
 }
 
 }  // namespace weft

@@ -22,15 +22,16 @@ class SnapshotFetch {
   SnapshotFetch(const StateFetchOptions& options, StateSink& sink)
       : options_(options), sink_(sink) {}
 
+  // Asks for offers. Blocks that are here stay here, for the case that their snapshot still is.
   void begin(TimePoint now);
   void stop() { phase_ = Phase::kIdle; }
   void set_sources(const std::vector<PeerId>& sources, TimePoint now);
   void remove_source(const PeerId& peer, TimePoint now);
 
   Status on_offer(const PeerId& from, const StateOfferMessage& offer, TimePoint now);
-  Status on_block(const PeerId& from, const BlockName& head, ByteSpan body, TimePoint now);
+  Status on_block(const PeerId& from, const BlockHead& head, ByteSpan body, TimePoint now);
   void on_missing(const PeerId& from, const BlockMissingMessage& missing, TimePoint now);
-  MutableByteSpan body_destination(const PeerId& from, const BlockName& head,
+  MutableByteSpan body_destination(const PeerId& from, const BlockHead& head,
                                    std::size_t body_bytes);
   void on_timer(TimePoint now);
   TimePoint next_deadline() const;
@@ -38,12 +39,16 @@ class SnapshotFetch {
   bool ready() const { return phase_ == Phase::kReady; }
   // REQUIRES: ready().
   StateFetch::Snapshot take();
+  // Blocks that were here when the last transfer began or went on.
+  std::uint32_t blocks_resumed() const { return resumed_; }
 
  private:
   enum class Phase : std::uint8_t { kIdle, kOffers, kBlocks, kReady };
   struct Source {
-    std::optional<Hash256> offered;
+    std::optional<SnapshotName> offered;
     int in_flight = 0;
+    // It has let a block wait for too long: asked once more after all others.
+    bool slow = false;
   };
   struct Block {
     bool asked = false;
@@ -54,27 +59,30 @@ class SnapshotFetch {
 
   void query(TimePoint now);
   void choose(TimePoint now);
-  void adopt(const Hash256& id, TimePoint now);
+  void adopt(const SnapshotName& name, TimePoint now);
+  void read_kept();
   // Asks providers for blocks; goes back to the offers if there is no provider left.
   void request(TimePoint now);
+  bool request_round(bool slow, TimePoint now, bool& provider);
   bool request_from(const PeerId& peer, Source& source, TimePoint now);
   void release(const PeerId& peer);
-  // The block if it was asked of `from`; null otherwise.
-  Block* asked_block(const PeerId& from, const BlockName& head);
+  MutableByteSpan place_of(std::uint32_t index);
 
   StateFetchOptions options_;
   StateSink& sink_;
   Phase phase_ = Phase::kIdle;
   std::map<PeerId, Source> sources_;
-  std::map<Hash256, SnapshotManifest> offers_;
   TimePoint next_query_;
   TimePoint choose_at_;
+  // Asked for by its root: the target, or what was kept by an earlier start of the program.
+  std::optional<SnapshotName> wanted_;
+  bool looked_for_kept_ = false;
 
-  Hash256 target_id_{};
-  SnapshotManifest target_;
+  SnapshotName target_;
   std::shared_ptr<Bytes> buffer_;
   std::vector<Block> blocks_;
   std::size_t here_ = 0;
+  std::uint32_t resumed_ = 0;
 };
 
 }  // namespace weft

@@ -49,7 +49,7 @@ Status StateFetch::on_frame(const PeerId& from, const FrameView& frame, TimePoin
       return impl_->snapshot.on_offer(from, offer, now);
     }
     case frame_type::kBlock: {
-      WEFT_TRY_ASSIGN(const BlockName head, BlockName::decode(frame.head));
+      WEFT_TRY_ASSIGN(const BlockHead head, BlockHead::decode(frame.head));
       return impl_->snapshot.on_block(from, head, frame.body, now);
     }
     case frame_type::kBlockMissing: {
@@ -74,7 +74,7 @@ Status StateFetch::on_frame(const PeerId& from, const FrameView& frame, TimePoin
 MutableByteSpan StateFetch::body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
                                              std::size_t body_bytes) {
   if (type == frame_type::kBlock) {
-    const Result<BlockName> block = BlockName::decode(head);
+    const Result<BlockHead> block = BlockHead::decode(head);
     if (block.ok()) return impl_->snapshot.body_destination(from, *block, body_bytes);
   }
   if (type == frame_type::kResult) {
@@ -112,5 +112,6 @@ std::optional<StateFetch::FetchedResult> StateFetch::take_result(TimePoint now) 
 Round StateFetch::newest_known() const { return impl_->results.newest_known(); }
 bool StateFetch::results_gone() const { return impl_->results.gone(); }
 std::uint64_t StateFetch::bytes_received() const { return impl_->bytes_received; }
+std::uint32_t StateFetch::blocks_resumed() const { return impl_->snapshot.blocks_resumed(); }
 
 }  // namespace weft

@@ -2,10 +2,12 @@
 // results only.
 //
 // Asks every source which snapshot it has, takes the one that most offer, and draws its blocks from
-// all of them at once; each block is checked against its SHA-256 before it counts, and blocks that
-// an older manifest shares with a newer one are not fetched again. Then draws the results of the
-// rounds after it, a few ahead. A source that sends anything false is reported by on_frame; one
-// that falls silent for `source_timeout` loses its requests to others.
+// all of them at once; each block is checked against the root of the offer's hash tree before it
+// counts. Blocks stay here when sources are lost, the view changes or a fetch begins anew, and with
+// a StateKeep when the process ends; as long as any member has that snapshot, the transfer goes on
+// with what is missing. Then draws the results of the rounds after it, a few ahead. A source that
+// sends anything false is reported by on_frame; one that lets a block wait for `source_timeout`
+// loses its requests to others.
 //
 // Where it stands: SwarmCore owns one while it joins or lags.
 // Threads: one owner.
@@ -20,6 +22,7 @@
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
+#include "weft/collective/state_keep.h"
 #include "weft/collective/state_server.h"
 #include "weft/wire/state_message.h"
 
@@ -38,6 +41,8 @@ struct StateFetchOptions {
   // Between queries while nobody has a snapshot.
   Duration query_interval = std::chrono::milliseconds(200);
   Duration source_timeout = std::chrono::seconds(10);
+  // Borrowed; null: nothing outlives the process.
+  StateKeep* keep = nullptr;
 };
 
 class StateFetch {
@@ -45,6 +50,7 @@ class StateFetch {
   struct Snapshot {
     Round round;
     SharedBytes state;
+    Hash256 root{};
   };
   struct FetchedResult {
     Round round;
@@ -84,6 +90,8 @@ class StateFetch {
   // The rounds wanted are kept by no source any more: fetch_snapshot() anew.
   bool results_gone() const;
   std::uint64_t bytes_received() const;
+  // Blocks of the snapshot that were here when its transfer last began or went on.
+  std::uint32_t blocks_resumed() const;
 
  private:
   struct Impl;

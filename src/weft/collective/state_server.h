@@ -1,9 +1,11 @@
 // StateServer: the member's side of state transfer; answers queries for snapshots and results.
 //
-// Keeps the last two snapshots (blocks named by SHA-256) and reads the ResultLog. A request for a
-// round that is not committed yet waits here and is answered by committed(), so a joiner that asks
-// a few rounds ahead gets each result as soon as there is one. At most `queue_bytes_max` lie in a
-// peer's bulk queue; the rest waits for on_writable().
+// Keeps the last two snapshots, for a while after the last question about one, so that a transfer
+// that broke can go on; and reads the ResultLog. A request for a round that is not committed yet
+// waits here and is answered by committed(), so a joiner that asks a few rounds ahead gets each
+// result as soon as there is one. At most `queue_bytes_max` lie in a peer's bulk queue; the rest
+// waits for on_writable(). Newcomers get what the line has left beside this member's own rounds
+// (state_throttle.h); a member that lags holds the rounds up, and is served at once.
 //
 // Where it stands: SwarmCore owns one, and passes it frames 0x50 to 0x6f of members and joiners.
 // Threads: one owner.
@@ -15,7 +17,10 @@
 #include <map>
 
 #include "weft/base/status.h"
+#include "weft/base/time.h"
 #include "weft/collective/result_log.h"
+#include "weft/collective/state_snapshot.h"
+#include "weft/collective/state_throttle.h"
 #include "weft/net/transport.h"
 #include "weft/wire/state_message.h"
 
@@ -34,60 +39,94 @@ struct StateServerOptions {
   std::size_t queue_bytes_max = 2 * kStateBlockBytes;
   // Of one peer; more ends its link.
   std::size_t requests_max = 256;
+  // A snapshot that nobody has asked about for so long may be dropped.
+  Duration keep_unused = std::chrono::seconds(60);
+  StateThrottleOptions throttle;
 };
 
 class StateServer {
  public:
   // Borrows both.
   StateServer(StateServerOptions options, const ResultLog& log, StateSink& sink)
-      : options_(options), log_(log), sink_(sink) {}
+      : options_(options), log_(log), sink_(sink), throttle_(options.throttle) {}
 
-  // Takes the state after `round`.
-  void publish(Round round, Bytes state);
+  void publish(StateSnapshot snapshot, TimePoint now);
+  // What the rounds of this member do; call pump_all() when it has less to do.
+  StateThrottle& throttle() { return throttle_; }
   // The round of a snapshot; 0 for none.
   Round newest_snapshot() const;
   Round oldest_snapshot() const;
   // True once someone has asked for a snapshot that is not here: make one after the next round.
   bool wanted() const { return wanted_; }
-  // Drops the snapshots, once nobody joins any more.
-  void forget_snapshots();
-  // The log has grown.
-  void committed();
+  bool has(const Hash256& root) const { return find(root) != nullptr; }
+  // Drops the snapshots that nobody has asked about lately, once nobody joins any more.
+  void forget_unused(TimePoint now);
+  // When forget_unused() has something to drop.
+  TimePoint unused_at() const;
+  // Offers nothing: a newer state than this member's is on its way.
+  void hold_offers(bool hold) { held_ = hold; }
 
-  Status on_frame(const PeerId& from, const FrameView& frame);
-  void on_writable(const PeerId& peer);
+  // Somebody has asked for what was not sent yet.
+  bool waiting() const;
+  // The log has grown.
+  void committed(TimePoint now) { pump_all(now); }
+  void pump_all(TimePoint now);
+  // The line counts as free then, and somebody waits for it.
+  TimePoint next_deadline(TimePoint now) const;
+  // `urgent`: the peer holds this member's rounds up.
+  Status on_frame(const PeerId& from, const FrameView& frame, bool urgent, TimePoint now);
+  void on_writable(const PeerId& peer, TimePoint now);
   void on_link_down(const PeerId& peer) { waiting_.erase(peer); }
 
  private:
   struct Snapshot {
-    SnapshotManifest manifest;
-    Hash256 id{};
-    SharedBytes state;
+    StateSnapshot of;
+    TimePoint used;
   };
   // One frame still to be sent: a block, or a piece of a result.
   struct Request {
     bool is_block = false;
-    Hash256 manifest{};
+    Hash256 root{};
     Round round;
     std::uint32_t part = 0;
+    // The newest result when it was asked for.
+    Round since;
+    bool same_as(const Request& other) const {
+      return is_block == other.is_block && root == other.root && round == other.round &&
+             (!is_block || part == other.part);
+    }
   };
   enum class Outcome : std::uint8_t { kSent, kMore, kNotYet };
 
-  void offer(const PeerId& to);
-  Status enqueue(const PeerId& from, const Request& request);
-  void pump(const PeerId& to);
+  // The requests of one peer.
+  struct Waiting {
+    std::deque<Request> requests;
+    // When each block was sent that is not known to have arrived.
+    std::deque<TimePoint> blocks_sent;
+    bool urgent = false;
+  };
+
+  void offer(const PeerId& to, const StateQueryMessage& query, TimePoint now);
+  bool usable(const Snapshot& snapshot, const StateQueryMessage& query) const;
+  std::size_t next_bytes(const Request& request) const;
+  bool may_serve(const Waiting& waiting, const Request& request, TimePoint now) const;
+  void note_delivered(const PeerId& to, TimePoint now);
+  Status enqueue(const PeerId& from, const Request& request, bool urgent, TimePoint now);
+  void pump(const PeerId& to, Waiting& waiting, TimePoint now);
   // Sends what one request asks for next; kMore: it has further pieces.
-  Outcome serve(const PeerId& to, Request& request);
-  void serve_block(const PeerId& to, const Request& request);
-  Outcome serve_result(const PeerId& to, Request& request);
-  const Snapshot* find(const Hash256& id) const;
+  Outcome serve(const PeerId& to, Request& request, TimePoint now);
+  void serve_block(const PeerId& to, const Request& request, TimePoint now);
+  Outcome serve_result(const PeerId& to, Request& request, TimePoint now);
+  const Snapshot* find(const Hash256& root) const;
 
   StateServerOptions options_;
   const ResultLog& log_;
   StateSink& sink_;
   std::deque<Snapshot> snapshots_;
-  std::map<PeerId, std::deque<Request>> waiting_;
+  std::map<PeerId, Waiting> waiting_;
+  StateThrottle throttle_;
   bool wanted_ = false;
+  bool held_ = false;
 };
 
 }  // namespace weft

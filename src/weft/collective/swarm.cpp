@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/thread.h"
+#include "weft/collective/state_file.h"
 #include "weft/collective/swarm_core.h"
 #include "weft/net/event_loop.h"
 #include "weft/net/tls_transport.h"
@@ -48,12 +49,16 @@ static SwarmCoreOptions core_options(const SwarmOptions& options, const Transpor
   core.rounds.all_reduce.direct_bytes_max = options.direct_bytes_max;
   core.rounds.all_reduce.precision = options.wire;
   core.rounds.all_reduce.exact_elements = options.exact_elements;
+  core.lines.enabled = options.measured_ring;
+  core.rounds.by_host = options.by_host;
   core.rounds.stall_timeout = options.stall_timeout;
   core.fetch.elements_max = static_cast<std::uint64_t>(options.vector_elements_max);
   core.result_log_bytes_max = options.result_log_bytes_max;
   core.vector_elements_max = options.vector_elements_max;
   core.last_round = options.last_round;
   core.resume_round = options.resume_round;
+  core.gather_states = options.gather_states;
+  core.held_round = options.held_round;
   core.start_members = options.start_members;
   core.start_timeout = options.start_timeout;
   core.exit_on_quorum_lost = options.exit_on_quorum_lost;
@@ -81,6 +86,7 @@ class Swarm::Impl final : private TransportHandler {
 
   // --- The training thread.
   Result<Turn> next();
+  void stand_in(StandIn stand_in);
   Status begin(std::int64_t elements);
   void contribute(std::int64_t offset, std::span<const float> values);
   Result<std::span<const float>> finish();
@@ -90,11 +96,11 @@ class Swarm::Impl final : private TransportHandler {
 
   // --- Any thread.
   Ticket ticket(Duration valid_for);
+  Result<std::string> ask(std::function<Result<std::string>(SwarmCore&)> question);
   SwarmStatus status();
   std::vector<SwarmEvent> take_events();
   const PeerId& self() const { return options_.identity.id(); }
-  void begin_group(const ViewId& view, GroupCall call,
-                   std::function<void(const GroupOutcome&)> ended);
+  void begin_group(const ViewId& view, GroupCall call, GroupEnd ended);
 
  private:
   using Command = std::function<void()>;
@@ -135,11 +141,13 @@ class Swarm::Impl final : private TransportHandler {
   const SwarmOptions options_;
   EventLoop loop_;
   std::unique_ptr<Transport> transport_;
+  std::unique_ptr<StateFile> state_file_;
   std::unique_ptr<SwarmCore> core_;
+  std::unique_ptr<SwarmPresence> presence_;
   TimePoint timer_at_ = TimePoint::max();
   TimerId timer_;
   bool ended_ = false;
-  std::map<std::uint64_t, std::function<void(const GroupOutcome&)>> group_calls_;
+  std::map<std::uint64_t, GroupEnd> group_calls_;
 
   // The training thread's.
   bool requested_ = false;
@@ -155,13 +163,18 @@ class Swarm::Impl final : private TransportHandler {
 Status Swarm::Impl::start(const Ticket* ticket) {
   WEFT_TRY_ASSIGN(transport_, make_transport(loop_, options_));
   transport_->set_handler(*this);
-  core_ = std::make_unique<SwarmCore>(core_options(options_, *transport_), *transport_,
-                                      loop_.clock(), random_rng());
+  if (!options_.state_file.empty()) state_file_ = std::make_unique<StateFile>(options_.state_file);
+  SwarmCoreOptions core = core_options(options_, *transport_);
+  core.fetch.keep = state_file_.get();
+  core_ = std::make_unique<SwarmCore>(std::move(core), *transport_, loop_.clock(), random_rng());
   if (ticket != nullptr) {
     core_->join(*ticket);
   } else {
     core_->found();
   }
+  PresenceOptions presence = options_.presence;
+  presence.run = options_.membership.run;
+  presence_ = make_presence(loop_, *transport_, *core_, options_.identity, std::move(presence));
   deliver();
   thread_ = Thread([this] { loop_.run(); });
   return {};
@@ -200,6 +213,12 @@ Result<Turn> Swarm::Impl::next() {
   Result<Turn> turn = box_.with([](Box& box) { return *std::exchange(box.turn, std::nullopt); });
   if (turn.ok() && turn->kind == TurnKind::kTrain) train_ = *turn;
   return turn;
+}
+
+void Swarm::Impl::stand_in(StandIn stand_in) {
+  submit([this, view = train_.view, round = train_.round, given = std::move(stand_in)]() mutable {
+    core_->stand_in(view, round, std::move(given));
+  });
 }
 
 Status Swarm::Impl::begin(std::int64_t elements) {
@@ -242,9 +261,8 @@ void Swarm::Impl::applied(Round round, StateHash hash) {
 }
 
 void Swarm::Impl::publish_state(Round round, Bytes state) {
-  submit([this, round, state = std::move(state)]() mutable {
-    core_->publish_state(round, std::move(state));
-  });
+  auto snapshot = make_state_snapshot(round, std::move(state));  // the loop has no time for it
+  submit([this, snapshot = std::move(snapshot)] { core_->publish_state(snapshot); });
 }
 
 Status Swarm::Impl::leave(Duration limit) {
@@ -273,6 +291,20 @@ Ticket Swarm::Impl::ticket(Duration valid_for) {
   return box_.with([](Box& box) { return box.ticket; });
 }
 
+// The answer lives as long as either side: the loop may give it after the wait has ended.
+Result<std::string> Swarm::Impl::ask(std::function<Result<std::string>(SwarmCore&)> question) {
+  using Answer = Guarded<std::optional<Result<std::string>>>;
+  const auto answer = std::make_shared<Answer>();
+  submit([this, answer, question = std::move(question)] {
+    Result<std::string> given = question(*core_);
+    answer->with([&](auto& slot) { slot = std::move(given); });
+  });
+  const bool given = answer->wait_until(clock_.now() + kAnswerLimit,
+                                        [](const auto& slot) { return slot.has_value(); });
+  if (!given) return timed_out("the network thread gives no answer");
+  return answer->with([](auto& slot) { return *slot; });
+}
+
 SwarmStatus Swarm::Impl::status() {
   const std::uint64_t before = box_.with([](Box& box) { return box.statuses; });
   submit([this] {
@@ -291,8 +323,7 @@ SwarmStatus Swarm::Impl::status() {
   });
 }
 
-void Swarm::Impl::begin_group(const ViewId& view, GroupCall call,
-                              std::function<void(const GroupOutcome&)> ended) {
+void Swarm::Impl::begin_group(const ViewId& view, GroupCall call, GroupEnd ended) {
   submit([this, view, call = std::move(call), ended = std::move(ended)]() mutable {
     group_calls_[core_->begin_group(view, std::move(call))] = std::move(ended);
   });
@@ -412,6 +443,13 @@ Result<std::unique_ptr<Swarm>> Swarm::found(SwarmOptions options) {
     random_bytes(nonce);
     membership.run = make_run_id(membership.recipe_hash, nonce);
   }
+  const PeerId self = options.identity.id();
+  if (membership.invite == InviteMode::kAllowlist && membership.allowed.count(self) == 0) {
+    return invalid_argument(
+        "group.allow: expected the founder's own key among the others, which it needs to come back "
+        "after it was lost: " +
+        self.to_string());
+  }
   auto impl = std::make_unique<Impl>(std::move(options));
   WEFT_TRY(impl->start(nullptr));
   return std::make_unique<Swarm>(std::move(impl));
@@ -426,6 +464,7 @@ Result<std::unique_ptr<Swarm>> Swarm::join(SwarmOptions options, const Ticket& t
 }
 
 Result<Turn> Swarm::next() { return impl_->next(); }
+void Swarm::stand_in(StandIn stand_in) { impl_->stand_in(std::move(stand_in)); }
 Status Swarm::begin(std::int64_t elements) { return impl_->begin(elements); }
 void Swarm::contribute(std::int64_t offset, std::span<const float> values) {
   impl_->contribute(offset, values);
@@ -437,11 +476,21 @@ void Swarm::publish_state(Round round, Bytes state) {
 }
 Status Swarm::leave(Duration limit) { return impl_->leave(limit); }
 Ticket Swarm::ticket(Duration valid_for) { return impl_->ticket(valid_for); }
+Status Swarm::revoke(const InvitationId& invitation) {
+  return impl_
+      ->ask([invitation](SwarmCore& core) -> Result<std::string> {
+        WEFT_TRY(core.revoke(invitation));
+        return std::string();
+      })
+      .status();
+}
+Result<std::string> Swarm::expel(const PeerId& peer, const std::string& reason) {
+  return impl_->ask([peer, reason](SwarmCore& core) { return core.expel(peer, reason); });
+}
 SwarmStatus Swarm::status() { return impl_->status(); }
 std::vector<SwarmEvent> Swarm::take_events() { return impl_->take_events(); }
 const PeerId& Swarm::self() const { return impl_->self(); }
-void Swarm::begin_group(const ViewId& view, GroupCall call,
-                        std::function<void(const GroupOutcome&)> ended) {
+void Swarm::begin_group(const ViewId& view, GroupCall call, GroupEnd ended) {
   impl_->begin_group(view, std::move(call), std::move(ended));
 }
 

@@ -40,6 +40,7 @@
 #include "weft/base/time.h"
 #include "weft/codec/wire_precision.h"
 #include "weft/collective/group_core.h"
+#include "weft/collective/swarm_presence.h"
 #include "weft/collective/swarm_types.h"
 #include "weft/net/identity.h"
 #include "weft/peer/membership.h"
@@ -50,9 +51,9 @@ namespace weft {
 struct SwarmOptions {
   MembershipOptions membership;
   Identity identity = Identity::generate();
-  // "HOST:PORT"; port 0: the system chooses.
-  std::string listen = "0.0.0.0:0";
-  // Told to others instead of the addresses found from `listen`: "host:port" each.
+  // "HOST:PORT"; host *: all addresses; port 0: the system chooses.
+  std::string listen = "*:0";
+  // Told to others before the addresses found from `listen`: "host:port" each.
   std::vector<std::string> advertise;
   // Ask this network's router to open the port, by UPnP or NAT-PMP.
   bool map_port = false;
@@ -71,6 +72,10 @@ struct SwarmOptions {
   // than f32 each member keeps what its roundings drop and adds it in the next round.
   WirePrecision wire = WirePrecision::kF32;
   std::int64_t exact_elements = 0;
+  // The members agree on a better order of the ring where their lines are unequal; lines.h.
+  bool measured_ring = true;
+  // Members of one host sum among themselves before one of them speaks to the other hosts.
+  bool by_host = true;
   // Results of past rounds kept for members that catch up; the last two are always kept.
   std::uint64_t result_log_bytes_max = std::uint64_t{256} << 20;
   Round last_round;
@@ -82,11 +87,21 @@ struct SwarmOptions {
   Duration finish_limit = std::chrono::minutes(10);
   // Where resuming: the state given to the trainer is already after this round.
   Round resume_round;
+  // For a founder that resumes: it waits for `start_members`, and the newest state that any of them
+  // holds is where the run goes on.
+  bool gather_states = false;
+  // Of a joiner whose trainer holds a state already, as from a checkpoint: after this round.
+  Round held_round;
+  // Where a joiner keeps what it has of a state until it is whole, so that it need not begin anew
+  // if it is started again. Empty: nowhere.
+  std::string state_file;
   // The first round waits for so many members, at most `start_timeout`.
   int start_members = 1;
   Duration start_timeout = std::chrono::seconds(30);
   // A lost quorum ends next() with kUnavailable; false: it gives kWait until enough are back.
   bool exit_on_quorum_lost = false;
+  // How others find this peer, and it them when it is alone.
+  PresenceOptions presence;
 };
 
 class Swarm {
@@ -107,6 +122,9 @@ class Swarm {
   Swarm& operator=(const Swarm&) = delete;
 
   Result<Turn> next();
+  // What this member gives to the round of the last kTrain turn and to later ones if its own input
+  // comes too late; call it before begin(). Rounds wait for all members otherwise.
+  void stand_in(StandIn stand_in);
   // Opens the round of the last kTrain turn. `elements` <= vector_elements_max.
   Status begin(std::int64_t elements);
   // Elements [offset, offset + size) are ready. Borrows `values` until finish() returns.
@@ -121,13 +139,18 @@ class Swarm {
 
   // A line for others to paste; names this member and a few more.
   Ticket ticket(Duration valid_for);
+  // Makes a ticket void at all members. Any thread, as expel().
+  Status revoke(const InvitationId& invitation);
+  // This member's voice for putting `peer` out: it goes once more than half of the others say so.
+  // In words, how far that is.
+  Result<std::string> expel(const PeerId& peer, const std::string& reason);
   SwarmStatus status();
   std::vector<SwarmEvent> take_events();
   const PeerId& self() const;
   // Begins a collective beside the rounds; `ended` is called on the loop thread, once. What the
   // call borrows must live until then. Any thread; swarm_engine.h is the convenient form.
-  void begin_group(const ViewId& view, GroupCall call,
-                   std::function<void(const GroupOutcome&)> ended);
+  using GroupEnd = std::function<void(const GroupOutcome&)>;
+  void begin_group(const ViewId& view, GroupCall call, GroupEnd ended);
 
  private:
   std::unique_ptr<Impl> impl_;

@@ -10,12 +10,8 @@
 namespace weft {
 
 static constexpr std::size_t kEventsMax = 4096;
-// So many refused connections a second are told one by one, the rest as a number.
-static constexpr std::uint64_t kRefusalsASecond = 5;
 // A joiner that is told of no newer round for so long takes itself to be up to date.
 static constexpr Duration kCaughtUpWait = std::chrono::milliseconds(100);
-// A member that lags asks again if nothing has come for so long.
-static constexpr Duration kFetchRetry = std::chrono::seconds(1);
 
 // Segments and line as in rounds; precision is the caller's choice.
 static GroupCoreOptions group_options(const RoundCoreOptions& rounds) {
@@ -29,6 +25,12 @@ static GroupCoreOptions group_options(const RoundCoreOptions& rounds) {
   return options;
 }
 
+static LinesOptions line_options(const SwarmCoreOptions& options) {
+  LinesOptions lines = options.lines;
+  lines.self = options.membership.self;
+  return lines;
+}
+
 SwarmCore::SwarmCore(SwarmCoreOptions options, Transport& transport, const Clock& clock, Rng rng)
     : options_(std::move(options)),
       transport_(transport),
@@ -39,6 +41,7 @@ SwarmCore::SwarmCore(SwarmCoreOptions options, Transport& transport, const Clock
       fetch_(options_.fetch, *this),
       rounds_(options_.rounds, *this),
       group_(group_options(options_.rounds), *this),
+      lines_(line_options(options_), *this),
       comparison_(options_.membership.self),
       membership_(options_.membership, *this, Rng(rng_.next_u64())) {}
 
@@ -50,6 +53,9 @@ void SwarmCore::found() {
   founder_ = true;
   has_state_ = true;
   trainer_round_ = options_.resume_round;
+  start_round_ = options_.resume_round;
+  gathering_ = options_.gather_states && options_.start_members > 1;
+  server_.hold_offers(gathering_);
   started_ = now();
   membership_.found(now());
   settle();
@@ -58,31 +64,8 @@ void SwarmCore::found() {
 void SwarmCore::join(const Ticket& ticket) {
   started_ = now();
   sync_started_ = now();
+  held_round_ = options_.held_round;
   membership_.join(ticket, now());
-  settle();
-}
-
-void SwarmCore::begin(const ViewId& view, Round round, std::int64_t elements) {
-  if (elements < 0 || elements > options_.vector_elements_max) {
-    outcome_ = RoundOutcome{round,
-                            invalid_argument(fmt::format("round of {} elements: at most {}",
-                                                         elements, options_.vector_elements_max)),
-                            {},
-                            nullptr,
-                            {}};
-    return;
-  }
-  rounds_.begin({view, round}, elements, now());
-  settle();
-}
-
-void SwarmCore::contribute(std::int64_t offset, std::span<const float> values) {
-  rounds_.contribute(offset, values, now());
-  settle();
-}
-
-void SwarmCore::cancel_round(const Status& why) {
-  rounds_.cancel(why, now());
   settle();
 }
 
@@ -102,16 +85,12 @@ void SwarmCore::applied(Round round, StateHash hash) {
   settle();
 }
 
-void SwarmCore::publish_state(Round round, Bytes state) {
-  server_.publish(round, std::move(state));
-  settle();
-}
-
 std::uint64_t SwarmCore::begin_group(const ViewId& view, GroupCall call) {
   return group_.begin(view, std::move(call), now());
 }
 
 void SwarmCore::leave() {
+  late_.given = {};
   rounds_.cancel(aborted("this peer leaves"), now());
   const bool alone = view().size() <= 1 || !is_member();
   if (alone || others_finished()) {
@@ -146,7 +125,11 @@ void SwarmCore::on_link_down(const PeerId& peer, const Status& why) {
   settle();
 }
 
-void SwarmCore::on_frame(const PeerId& from, Lane /*lane*/, const FrameView& frame) {
+void SwarmCore::on_frame(const PeerId& from, Lane lane, const FrameView& frame) {
+  if (lane == Lane::kBulk && frame.type != frame_type::kProbe) {
+    lines_.on_traffic(from, frame.body.size(), now());
+  }
+  note_received(frame.type);
   if (is_membership_frame(frame.type)) {
     membership_.on_frame(from, frame, now());
     return settle();
@@ -157,7 +140,12 @@ void SwarmCore::on_frame(const PeerId& from, Lane /*lane*/, const FrameView& fra
   } else {
     status = on_state_frame(from, frame);
   }
-  if (!status.ok()) closing_.emplace_back(from, status);
+  if (!status.ok()) {
+    const bool state = frame.type == frame_type::kBlock || frame.type == frame_type::kResult;
+    membership_.blame(from, state ? Offence::kWrongHash : Offence::kMalformed, status.message(),
+                      now());
+    closing_.emplace_back(from, status);
+  }
   settle();
 }
 
@@ -170,6 +158,7 @@ Status SwarmCore::on_collective_frame(const PeerId& from, const FrameView& frame
   if (frame.type >= frame_type::kGroupSegment && frame.type <= frame_type::kLastGroupType) {
     return group_.on_frame(from, frame);
   }
+  if (frame.type > frame_type::kLastGroupType) return lines_.on_frame(from, frame, now());
   switch (frame.type) {
     case frame_type::kFinished: {
       WEFT_TRY_ASSIGN(const FinishedMessage message, FinishedMessage::decode(frame.head));
@@ -188,41 +177,11 @@ Status SwarmCore::on_collective_frame(const PeerId& from, const FrameView& frame
   }
 }
 
-Status SwarmCore::on_state_frame(const PeerId& from, const FrameView& frame) {
-  switch (frame.type) {
-    case frame_type::kStateQuery:
-    case frame_type::kBlockRequest:
-    case frame_type::kResultRequest:
-      // Only members have something to give, and only ticket holders get it.
-      if (!is_member() || membership_.role(from) == PeerRole::kStranger) return {};
-      membership_.heard(from, now());
-      return server_.on_frame(from, frame);
-    default:
-      if (std::ranges::count(sources_, from) == 0) return {};
-      membership_.heard(from, now());
-      return fetch_.on_frame(from, frame, now());
-  }
-}
-
 void SwarmCore::on_writable(const PeerId& peer, Lane lane) {
   if (lane != Lane::kBulk) return;
   rounds_.on_writable(peer);
   group_.on_writable(peer);
-  server_.on_writable(peer);
-}
-
-void SwarmCore::on_refused(const std::string& remote_endpoint, const Status& why) {
-  if (now() >= refusals_since_ + std::chrono::seconds(1)) {
-    if (refusals_ > kRefusalsASecond) {
-      event(SwarmEventKind::kLinkRefused,
-            fmt::format("{} more connections were refused", refusals_ - kRefusalsASecond));
-    }
-    refusals_since_ = now();
-    refusals_ = 0;
-  }
-  if (++refusals_ > kRefusalsASecond) return;
-  event(SwarmEventKind::kLinkRefused,
-        fmt::format("connection from {} refused: {}", remote_endpoint, why.message()));
+  server_.on_writable(peer, now());
 }
 
 MutableByteSpan SwarmCore::body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
@@ -239,20 +198,24 @@ void SwarmCore::on_timer() {
   rounds_.on_timer(now());
   group_.on_timer(now());
   fetch_.on_timer(now());
+  lines_.on_timer(now());
   settle();
 }
 
 TimePoint SwarmCore::next_deadline() const {
   TimePoint next =
       std::min({membership_.next_deadline(), rounds_.next_deadline(), group_.next_deadline(),
-                fetch_.next_deadline()});
+                fetch_.next_deadline(), lines_.next_deadline()});
   if (fetching_ == Fetching::kResults && is_member()) next = std::min(next, fetch_retry_at_);
   if (fetching_ == Fetching::kResults && now() < results_since_ + kCaughtUpWait) {
     next = std::min(next, results_since_ + kCaughtUpWait);
   }
+  next = std::min({next, late_.due, server_.next_deadline(now())});
+  if (joiners_.empty() && published_) next = std::min(next, server_.unused_at());
+  if (adopting_) next = std::min(next, adopt_until_);
   if (requested_) {
     // What only time decides: the start without all members, the end without all Finished.
-    if (trainer_round_ == options_.resume_round && started_ + options_.start_timeout > now()) {
+    if (trainer_round_ == start_round_ && started_ + options_.start_timeout > now()) {
       next = std::min(next, started_ + options_.start_timeout);
     }
     if (finished_at_ != TimePoint::max())
@@ -266,6 +229,8 @@ TimePoint SwarmCore::next_deadline() const {
 void SwarmCore::send(const PeerId& to, Frame frame) { send(to, Lane::kControl, std::move(frame)); }
 
 void SwarmCore::send(const PeerId& to, Lane lane, Frame frame) {
+  if (lane == Lane::kBulk && frame.type != frame_type::kProbe) lines_.on_sent(frame.body.size());
+  note_sent(frame.type, frame.body.size());
   // A frame that cannot be sent is lost with its link; the link's next life asks again.
   const Status status = transport_.send(to, lane, std::move(frame));
   if (status.code() == Code::kInvalidArgument) fail(internal_error(status.message()));
@@ -283,42 +248,18 @@ void SwarmCore::close(const PeerId& peer, const Status& why) { closing_.emplace_
 
 void SwarmCore::settle() {
   settle_outcome();
+  settle_late();
   settle_stalls();
   settle_comparison();
   settle_membership();
+  settle_lines();
+  settle_gathering();
   settle_fetch();
+  settle_serving();
   if (joiners_.empty() && published_ && !server_.wanted()) {
-    server_.forget_snapshots();
-    published_.reset();
+    server_.forget_unused(now());
+    if (server_.newest_snapshot() == Round()) published_.reset();
   }
-}
-
-void SwarmCore::settle_outcome() {
-  std::optional<RoundOutcome> outcome = rounds_.take_outcome();
-  if (!outcome) return;
-  if (outcome->status.ok()) {
-    keep_result(outcome->round, outcome->hash, outcome->values);
-  } else if (outcome->status.code() == Code::kAborted && outcome->took > Duration::zero() &&
-             outcome->round > rounds_.committed()) {
-    ++rounds_rerun_;
-    seconds_lost_ += to_seconds(outcome->took);
-    SwarmEvent& rerun = event(SwarmEventKind::kRoundRerun,
-                              fmt::format("round {} is run again: {:.2f} s lost",
-                                          outcome->round.value(), to_seconds(outcome->took)));
-    rerun.round = outcome->round;
-    rerun.seconds = to_seconds(outcome->took);
-  }
-  outcome_ = std::move(outcome);
-}
-
-void SwarmCore::keep_result(Round round, const Hash128& hash, std::shared_ptr<FloatBuffer> values) {
-  if (!log_.empty() && round <= log_.newest()) return;
-  if (!log_.empty() && round != log_.newest().next()) log_.clear();
-  // Joiners catch up from the results after their snapshot.
-  const Round snapshot = server_.oldest_snapshot();
-  log_.need_from(snapshot == Round() ? round : snapshot.next());
-  log_.add(round, hash, std::move(values));
-  server_.committed();
 }
 
 void SwarmCore::settle_stalls() {
@@ -344,8 +285,9 @@ void SwarmCore::settle_stalls() {
         suspects_.emplace_back(stall.peer, stalled.text);
         break;
       case StallKind::kDiffers:
-        stalled.text = fmt::format("round {}: the sums of peer {} differ from this member's",
-                                   stall.round.value(), name);
+        stalled.text =
+            fmt::format("round {}: the vector or the sums of peer {} differ from this member's",
+                        stall.round.value(), name);
         suspects_.emplace_back(stall.peer, stalled.text);
         break;
     }
@@ -360,7 +302,13 @@ void SwarmCore::settle_comparison() {
     SwarmEvent& mismatch = event(SwarmEventKind::kStateMismatch, difference.text);
     mismatch.peer = difference.peer;
     mismatch.round = difference.round;
-    if (difference.peer_is_wrong) suspects_.emplace_back(difference.peer, difference.text);
+    if (difference.peer_is_wrong) {
+      suspects_.emplace_back(difference.peer, difference.text);
+      // Once: a bit that flipped in memory differs in every round until that member is gone.
+      if (mismatched_.insert(difference.peer).second) {
+        membership_.blame(difference.peer, Offence::kWrongHash, difference.text, now());
+      }
+    }
     if (difference.self_is_wrong) fail(corrupt(difference.text));
   }
 }
@@ -390,67 +338,6 @@ void SwarmCore::settle_membership() {
         .round = trainer_round_;
     membership_.caught_up(trainer_round_, now());
   }
-}
-
-std::vector<PeerId> SwarmCore::sources() const {
-  std::vector<PeerId> out;
-  const View& known = is_member() ? view() : sync_view_;
-  for (const Member& member : known.members) {
-    if (member.id != options_.membership.self && transport_.linked(member.id)) {
-      out.push_back(member.id);
-    }
-  }
-  return out;
-}
-
-void SwarmCore::settle_fetch() {
-  const bool syncing = membership_.state() == MembershipState::kSyncing;
-  const bool behind = is_member() && (!has_state_ || trainer_round_ < rounds_.committed());
-  const bool lags = behind && log_.find(trainer_round_.next()) == nullptr;
-  if (!syncing && !lags) {
-    if (fetching_ == Fetching::kNothing) return;
-    fetch_.stop();
-    fetching_ = Fetching::kNothing;
-    sources_.clear();
-    return;
-  }
-  if (std::vector<PeerId> current = sources(); current != sources_) {
-    sources_ = std::move(current);
-    fetch_.set_sources(sources_, now());
-  }
-  // A member whose state is gone, or that has nobody to ask, can never do its part.
-  const bool nobody_has_it = is_member() && (!has_state_ || view().size() == 1);
-  if (nobody_has_it || (fetching_ == Fetching::kResults && fetch_.results_gone())) {
-    // A member cannot wait for a snapshot: the others wait for its part of the next round.
-    if (is_member()) {
-      fail(unavailable(fmt::format("the sums of round {} are kept by no member any more: join anew",
-                                   trainer_round_.next().value())));
-      return;
-    }
-    has_state_ = false;
-    fetching_ = Fetching::kNothing;
-  }
-  if (fetching_ == Fetching::kNothing || (lags && has_state_ && fetch_stalled())) start_fetch();
-}
-
-void SwarmCore::start_fetch() {
-  fetch_retry_at_ = now() + kFetchRetry;
-  if (has_state_) {
-    fetching_ = Fetching::kResults;
-    fetch_.fetch_results(trainer_round_.next(), now());
-  } else {
-    fetching_ = Fetching::kSnapshot;
-    fetch_.fetch_snapshot(now());
-  }
-}
-
-// True now and then while nothing at all arrives.
-bool SwarmCore::fetch_stalled() {
-  if (now() < fetch_retry_at_) return false;
-  const bool moved = fetch_.bytes_received() != fetched_bytes_;
-  fetched_bytes_ = fetch_.bytes_received();
-  fetch_retry_at_ = now() + kFetchRetry;
-  return !moved;
 }
 
 void SwarmCore::fail(Status why) {

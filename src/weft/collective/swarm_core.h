@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -25,6 +26,8 @@
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/group_core.h"
+#include "weft/collective/late_round.h"
+#include "weft/collective/lines.h"
 #include "weft/collective/result_log.h"
 #include "weft/collective/round_core.h"
 #include "weft/collective/state_comparison.h"
@@ -40,11 +43,17 @@ struct SwarmCoreOptions {
   MembershipOptions membership;
   RoundCoreOptions rounds;
   StateFetchOptions fetch;
+  // `self` is set.
+  LinesOptions lines;
   std::uint64_t result_log_bytes_max = std::uint64_t{256} << 20;
   std::int64_t vector_elements_max = std::int64_t{1} << 28;
   // 0: never finished.
   Round last_round;
   Round resume_round;
+  // Of a founder that resumes: it takes the newest state that one of its first members holds.
+  bool gather_states = false;
+  // Of a joiner: the training side holds the state after this round, from a checkpoint; 0: none.
+  Round held_round;
   // The first round waits for so many members, at most `start_timeout`.
   int start_members = 1;
   Duration start_timeout = std::chrono::seconds(30);
@@ -55,7 +64,10 @@ struct SwarmCoreOptions {
   int rejoins_max = 5;
 };
 
-class SwarmCore final : public TransportHandler, private MembershipSink, private StateSink {
+class SwarmCore final : public TransportHandler,
+                        private MembershipSink,
+                        private StateSink,
+                        private LineSink {
  public:
   // Borrows `transport` and `clock`, which must outlive this. The driver sets the transport's
   // handler: this, or one that hands on to it.
@@ -71,13 +83,21 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   void begin(const ViewId& view, Round round, std::int64_t elements);
   // Borrows `values` until the outcome.
   void contribute(std::int64_t offset, std::span<const float> values);
+  // What this member gives where its input comes too late: for the round of the latest kTrain turn
+  // and those after it. See late_round.h.
+  void stand_in(const ViewId& view, Round round, StandIn stand_in);
   // Ends an open round at once: the training side waits no longer.
   void cancel_round(const Status& why);
   void applied(Round round, StateHash hash);
+  // The second hashes all of it; the first was made where that may take its time.
+  void publish_state(StateSnapshot snapshot);
   void publish_state(Round round, Bytes state);
   // A collective beside the rounds; take_group_outcomes() gives its end under this number.
   std::uint64_t begin_group(const ViewId& view, GroupCall call);
   void leave();
+  // As those of the membership.
+  Status revoke(const InvitationId& invitation);
+  Result<std::string> expel(const PeerId& peer, const std::string& reason);
 
   // --- Events. Call on_timer() at next_deadline(); it may have changed after any other call.
   void on_link_up(const LinkInfo& link) override;
@@ -103,6 +123,7 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   Round trainer_round() const { return trainer_round_; }
   Round committed() const { return rounds_.committed(); }
   const View& view() const { return membership_.view(); }
+  const Lines& lines() const { return lines_; }
   MembershipState state() const { return membership_.state(); }
   // All but the training side's wait_seconds.
   SwarmStatus status() const;
@@ -126,23 +147,42 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   void on_joiner(const Member& joiner) override;
   void on_joiner_gone(const PeerId& joiner, const Status& why) override;
   void on_refused(const PeerId& peer, const Status& why) override;
+  void on_misconduct(const Misconduct& report) override;
+  void on_revoked(const InvitationId& invitation, const PeerId& by) override;
   void on_join_accepted(const View& view, const PeerId& sponsor) override;
   void on_view_ahead(const View& view) override;
   void on_join_failed(const Status& why) override;
-  // StateSink.
+  std::vector<Member> arrange(std::vector<Member> members) const override;
+  // StateSink, LineSink.
   void send(const PeerId& to, Lane lane, Frame frame) override;
   std::size_t queued_bytes(const PeerId& to) const override;
+  bool linked(const PeerId& peer) const override { return transport_.linked(peer); }
+  double rtt_seconds(const PeerId& peer) const override;
 
   Status on_collective_frame(const PeerId& from, const FrameView& frame);
   Status on_state_frame(const PeerId& from, const FrameView& frame);
+  bool may_tell_refusal();
   // After any event: what it has caused.
   void settle();
   void settle_outcome();
+  bool may_stand_in() const;
+  void settle_late();
+  void enter_late(const CollectiveId& id);
   void settle_stalls();
   void settle_membership();
+  void settle_lines();
+  void count_round(const RoundOutcome& outcome);
   void settle_fetch();
   void start_fetch();
+  void stop_fetch();
   bool fetch_stalled();
+  void on_state_loaded();
+  void note_sent(std::uint8_t type, std::size_t bytes);
+  void note_received(std::uint8_t type);
+  void settle_serving();
+  void tell_held_state(const PeerId& sponsor);
+  void on_held_state(const PeerId& from, const HeldStateMessage& held);
+  void settle_gathering();
   void settle_comparison();
   std::vector<PeerId> sources() const;
 
@@ -170,6 +210,7 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   StateFetch fetch_;
   RoundCore rounds_;
   GroupCore group_;
+  Lines lines_;
   StateComparison comparison_;
   Membership membership_;
 
@@ -184,7 +225,21 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   std::shared_ptr<FloatBuffer> apply_;
   std::optional<Round> published_;
   std::optional<RoundOutcome> outcome_;
+  std::int64_t open_elements_ = 0;
+  LateRound late_;
   Status failure_;
+
+  // The first round comes after this one.
+  Round start_round_;
+
+  // After all have died: see swarm_state.cpp.
+  bool gathering_ = false;
+  Round held_round_;
+  std::map<PeerId, Round> held_states_;
+  std::optional<PeerId> adopting_;
+  std::uint64_t adopted_bytes_ = 0;
+  TimePoint adopt_until_;
+  Hash256 adopted_root_{};
 
   // Joining, lagging, leaving.
   Fetching fetching_ = Fetching::kNothing;
@@ -202,6 +257,8 @@ class SwarmCore final : public TransportHandler, private MembershipSink, private
   TimePoint sync_started_;
   std::set<PeerId> joiners_;
   std::set<PeerId> finished_;
+  // Of this view: whose state differs.
+  std::set<PeerId> mismatched_;
   TimePoint finished_at_ = TimePoint::max();
 
   // What may not be called from inside the membership's own calls.

@@ -5,6 +5,9 @@
 
 namespace weft {
 
+// So many refused connections a second are told one by one, the rest as a number.
+static constexpr std::uint64_t kRefusalsASecond = 5;
+
 RoundStatus SwarmCore::round_status() const {
   RoundStatus held{trainer_round_, {}};
   if (log_.newest() >= held.done && !log_.empty()) {
@@ -31,7 +34,9 @@ void SwarmCore::on_view(const View& view, const ViewChange& change) {
     keep_result(adopted->round, adopted->hash, std::move(adopted->values));
   }
   group_.on_view(view);
+  lines_.on_view(view, now());
   comparison_.on_view(view);
+  mismatched_.clear();
   if (!status.ok()) fail(status);
   for (const Member& member : change.joined) {
     joiners_.erase(member.id);
@@ -67,6 +72,7 @@ void SwarmCore::on_quorum_back() {
 void SwarmCore::on_removed(const Status& why) {
   rounds_.leave_view(now());
   group_.leave_view();
+  lines_.leave_view();
   removed_ = true;
   frozen_at_ = TimePoint::max();
   event(SwarmEventKind::kRemoved, why.message());
@@ -92,15 +98,71 @@ void SwarmCore::on_joiner_gone(const PeerId& joiner, const Status& why) {
       .peer = joiner;
 }
 
+// Strangers must not fill the log: beyond a few a second they are counted only.
+bool SwarmCore::may_tell_refusal() {
+  if (now() >= refusals_since_ + std::chrono::seconds(1)) {
+    if (refusals_ > kRefusalsASecond) {
+      event(SwarmEventKind::kLinkRefused,
+            fmt::format("{} more connections were refused", refusals_ - kRefusalsASecond));
+    }
+    refusals_since_ = now();
+    refusals_ = 0;
+  }
+  return ++refusals_ <= kRefusalsASecond;
+}
+
+void SwarmCore::on_refused(const std::string& remote_endpoint, const Status& why) {
+  if (!may_tell_refusal()) return;
+  event(SwarmEventKind::kLinkRefused,
+        fmt::format("connection from {} refused: {}", remote_endpoint, why.message()));
+}
+
 void SwarmCore::on_refused(const PeerId& peer, const Status& why) {
+  if (!may_tell_refusal()) return;
   event(SwarmEventKind::kJoinRefused, why.message()).peer = peer;
 }
 
-void SwarmCore::on_join_accepted(const View& view, const PeerId& /*sponsor*/) {
+Status SwarmCore::revoke(const InvitationId& invitation) {
+  const Status status = membership_.revoke(invitation, now());
+  settle();
+  return status;
+}
+
+Result<std::string> SwarmCore::expel(const PeerId& peer, const std::string& reason) {
+  Result<std::string> outcome = membership_.expel(peer, reason, now());
+  settle();
+  return outcome;
+}
+
+void SwarmCore::on_misconduct(const Misconduct& report) {
+  if (!view().contains(report.peer) && !may_tell_refusal()) return;
+  const std::string name = report.peer.short_name();
+  const bool here = report.by == options_.membership.self;
+  std::string text =
+      report.accusation
+          ? fmt::format("{} accuses peer {}: {}, {}",
+                        here ? std::string("this peer") : "peer " + report.by.short_name(), name,
+                        to_string(report.offence), report.evidence)
+          : fmt::format("peer {}: {}, {} (score {:.0f})", name, to_string(report.offence),
+                        report.evidence, report.score);
+  SwarmEvent& told = event(SwarmEventKind::kMisconduct, std::move(text));
+  told.peer = report.peer;
+  told.peers = {report.by};
+}
+
+void SwarmCore::on_revoked(const InvitationId& invitation, const PeerId& by) {
+  const std::string which = invitation == kAllInvitations ? std::string("all tickets made before")
+                                                          : "the ticket " + to_hex(invitation);
+  event(SwarmEventKind::kRevoked, fmt::format("peer {} has revoked {}", by.short_name(), which))
+      .peer = by;
+}
+
+void SwarmCore::on_join_accepted(const View& view, const PeerId& sponsor) {
   sync_view_ = view;
   for (const Member& member : view.members) {
     if (member.id != options_.membership.self) transport_.connect({member.id, member.endpoints});
   }
+  if (sponsor != PeerId()) tell_held_state(sponsor);
 }
 
 void SwarmCore::on_view_ahead(const View& view) { on_join_accepted(view, {}); }

@@ -31,8 +31,9 @@ class DialledTransport final : public Transport {
   void cancel_bulk(const PeerId& /*to*/) override {}
   void close(const PeerId& /*peer*/, const Status& /*why*/) override {}
   bool linked(const PeerId& /*peer*/) const override { return false; }
-  std::vector<std::string> endpoints() const override { return {"192.0.2.1:7420"}; }
+  std::vector<std::string> endpoints() const override { return own; }
 
+  std::vector<std::string> own = {"192.0.2.1:7420"};
   std::vector<PeerAddress> dialled;
 
  private:
@@ -106,6 +107,22 @@ TEST(SwarmPresence, AnIsolatedMemberDialsTheAddressesThatOthersHaveLeft) {
     EXPECT_EQ(dialled.endpoints, std::vector<std::string>{"192.0.2.1:7420"});
   }
   EXPECT_TRUE(other.transport.dialled.empty());
+}
+
+TEST(SwarmPresence, UnderOtherAddressesTheTableIsEnteredAnew) {
+  Peer peer;
+  int opened = 0;
+  PresenceOptions options = with_table(std::make_shared<RendezvousStore>());
+  options.make_table = [&opened, make = options.make_table](EventLoop& loop) {
+    ++opened;
+    return make(loop);
+  };
+  peer.start(std::move(options));
+  EXPECT_EQ(opened, 1);
+  peer.transport.own = {"192.0.2.2:7420"};
+  EXPECT_TRUE(peer.loop.run_until([&] { return opened == 2; }, kLimit));
+  peer.loop.run_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(opened, 2);
 }
 
 TEST(SwarmPresence, ATableThatCannotBeOpenedIsLeftOut) {

@@ -9,21 +9,11 @@
 namespace weft {
 
 void SwarmCore::request_turn() {
-  if (given_ == TurnKind::kLoadState && snapshot_) {
-    has_state_ = true;
-    trainer_round_ = snapshot_->round;
-    log_.clear();
-    SwarmEvent& received = event(SwarmEventKind::kStateReceived,
-                                 fmt::format("the state after round {} is here, {} bytes",
-                                             trainer_round_.value(), snapshot_->state.size()));
-    received.round = trainer_round_;
-    received.bytes = fetch_.bytes_received();
-    received.seconds = to_seconds(now() - sync_started_);
-    fetching_ = Fetching::kResults;
-    results_since_ = now();
-    snapshot_.reset();
-  }
+  if (given_ == TurnKind::kLoadState && snapshot_) on_state_loaded();
   given_ = TurnKind::kWait;
+  late_.training.reset();
+  late_.absent = false;
+  late_.early.reset();
   apply_.reset();
   requested_ = true;
   settle();
@@ -35,6 +25,7 @@ std::optional<Result<Turn>> SwarmCore::take_turn() {
   if (!turn) return std::nullopt;
   requested_ = false;
   if (turn->ok()) given_ = (*turn)->kind;
+  if (given_ == TurnKind::kTrain) late_.training = {(*turn)->view, (*turn)->round};
   return turn;
 }
 
@@ -49,6 +40,7 @@ Turn SwarmCore::make_turn(TurnKind kind, Round round) const {
   turn.view = view().id;
   turn.rank = view().rank_of(options_.membership.self);
   turn.members = view().size();
+  for (const Member& member : view().members) turn.peers.push_back(member.id);
   return turn;
 }
 
@@ -58,7 +50,11 @@ std::optional<Result<Turn>> SwarmCore::decide() {
     return std::nullopt;
   }
   if (!failure_.ok()) return failure_;
-  if (!has_state_) {
+  if (!has_state_ && server_.wanted() && held_round_ > Round() && published_ != held_round_) {
+    published_ = held_round_;
+    return make_turn(TurnKind::kSnapshot, held_round_);
+  }
+  if (!has_state_ || adopting_) {
     if (auto turn = load_turn()) return *turn;
     return std::nullopt;
   }
@@ -69,7 +65,8 @@ std::optional<Result<Turn>> SwarmCore::decide() {
     return make_turn(TurnKind::kSnapshot, trainer_round_);
   }
   const bool frozen = membership_.frozen() || membership_.state() != MembershipState::kMember;
-  if (frozen || !may_start()) return std::nullopt;
+  // An open round is one that this member was too late for.
+  if (frozen || rounds_.open() || !may_start()) return std::nullopt;
   return make_turn(TurnKind::kTrain, trainer_round_.next());
 }
 
@@ -121,7 +118,8 @@ std::optional<Turn> SwarmCore::finished_turn() {
 }
 
 bool SwarmCore::may_start() const {
-  if (trainer_round_ != options_.resume_round) return true;
+  if (gathering_) return false;
+  if (trainer_round_ != start_round_) return true;
   if (view().size() >= options_.start_members) return true;
   if (now() >= started_ + options_.start_timeout) return true;
   // The founder has the say, because it has waited longest.
@@ -151,6 +149,7 @@ SwarmStatus SwarmCore::status() const {
   status.applied = trainer_round_;
   status.view_changes = view_changes_;
   status.rounds_rerun = rounds_rerun_;
+  status.rounds_late = late_.rounds;
   status.seconds_lost = seconds_lost_;
   status.state_hash = state_hash_;
   return status;
@@ -208,8 +207,16 @@ std::string_view to_string(SwarmEventKind kind) {
       return "state_received";
     case SwarmEventKind::kCaughtUp:
       return "caught_up";
+    case SwarmEventKind::kLate:
+      return "late";
     case SwarmEventKind::kStalled:
       return "stalled";
+    case SwarmEventKind::kMisconduct:
+      return "misconduct";
+    case SwarmEventKind::kRevoked:
+      return "revoked";
+    case SwarmEventKind::kRingProposed:
+      return "ring_proposed";
     case SwarmEventKind::kRemoved:
       return "removed";
   }

@@ -33,9 +33,25 @@ struct Turn {
   ViewId view;
   Rank rank;
   int members = 0;
+  // By rank; empty where the members are fixed.
+  std::vector<PeerId> peers;
   SharedBytes state;
   // Valid until the next call to next().
   std::span<const float> reduced;
+};
+
+// What a member gives to a round in place of its input where that comes too late.
+struct StandIn {
+  // From when the first member has begun the round; zero: the round waits.
+  Duration deadline{};
+  // Of a round like this one; to others it does not apply.
+  std::int64_t elements = 0;
+  // The vector's last elements; before them zeros. Used as long as the view stays.
+  std::vector<float> tail;
+  // In the round of the latest kTrain turn, in place of the zeros and their tail; empty: nothing
+  // is. Borrowed until finish() returns. With `carried_tail` as long as the vector.
+  std::span<const float> carried;
+  std::vector<float> carried_tail;
 };
 
 // The hash of one tensor (or of any part of the state that deserves a name).
@@ -66,7 +82,11 @@ enum class SwarmEventKind : std::uint8_t {
   kJoinerSyncing,  // peer, round = of the snapshot
   kStateReceived,  // at the joiner: round, seconds it took, bytes
   kCaughtUp,       // at the joiner: round
+  kLate,           // round: others did not wait for this member's part
   kStalled,        // peer = who is owed to, seconds
+  kMisconduct,     // peer, peers = who says so, text = what was seen
+  kRevoked,        // peer = who revoked a ticket, text = which
+  kRingProposed,   // round, peers = a better order, seconds = saved each round, text = the reason
   kRemoved,        // this peer is no member any more, text = why
 };
 std::string_view to_string(SwarmEventKind kind);
@@ -111,6 +131,8 @@ struct SwarmStatus {
   Round applied;
   std::uint64_t view_changes = 0;
   std::uint64_t rounds_rerun = 0;
+  // To which this member came too late.
+  std::uint64_t rounds_late = 0;
   // Begun rounds that were thrown away, and waits for a new view.
   double seconds_lost = 0;
   // Spent by the training thread inside finish() and next().

@@ -20,6 +20,11 @@ Result<SavedCheckpoint> Checkpoints::save(Trainer& trainer) {
   saved.step = trainer.steps_done();
   saved.path = checkpoint_path(folder_, saved.step);
   WEFT_TRY(save_checkpoint(saved.path, trainer.arena(), trainer.checkpoint_info(run_id_)));
+  // Those of later steps belong to a history that the group did not go on with.
+  const std::vector<std::string> all = list_checkpoints(folder_);
+  for (auto later = all.rbegin(); later != all.rend() && *later != saved.path; ++later) {
+    std::filesystem::rename(*later, *later + ".aside", error);
+  }
   WEFT_TRY(prune_checkpoints(folder_, keep_));
   saved.bytes = std::filesystem::file_size(saved.path, error);
   return saved;

@@ -26,7 +26,8 @@ class Checkpoints {
   Checkpoints(std::string folder, std::int64_t keep, std::string run_id)
       : folder_(std::move(folder)), keep_(keep), run_id_(std::move(run_id)) {}
 
-  // Writes the trainer's state, then removes all but the newest `keep`.
+  // Writes the trainer's state, sets those of later steps aside and removes all but the newest
+  // `keep`.
   Result<SavedCheckpoint> save(Trainer& trainer);
   // Loads the newest into `trainer`. Nothing if there is none; `bytes` stays 0.
   Result<std::optional<SavedCheckpoint>> load_newest(Trainer& trainer) const;

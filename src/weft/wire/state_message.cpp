@@ -4,6 +4,7 @@
 
 #include "weft/base/check.h"
 #include "weft/wire/codec.h"
+#include "weft/wire/hash_tree.h"
 
 namespace weft {
 
@@ -11,86 +12,124 @@ static std::uint64_t blocks_of(std::uint64_t bytes) {
   return bytes / kStateBlockBytes + (bytes % kStateBlockBytes != 0 ? 1 : 0);
 }
 
-static void write_manifest(Writer& out, const SnapshotManifest& manifest) {
-  out.round(manifest.round).u64(manifest.bytes);
-  out.u32(static_cast<std::uint32_t>(manifest.blocks.size()));
-  for (const Hash256& block : manifest.blocks) out.raw(block);
-}
+std::uint32_t SnapshotName::blocks() const { return static_cast<std::uint32_t>(blocks_of(bytes)); }
 
-static SnapshotManifest read_manifest(Reader& in) {
-  SnapshotManifest manifest;
-  manifest.round = in.round("round");
-  manifest.bytes = in.u64("bytes");
-  const std::uint32_t count = in.count("blocks", kStateBlocksMax);
-  if (blocks_of(manifest.bytes) != count) in.fail("blocks", "their number does not fit the bytes");
-  for (std::uint32_t i = 0; i < count && !in.failed(); ++i) {
-    manifest.blocks.push_back(in.raw<32>("block hash"));
-  }
-  return manifest;
-}
-
-Hash256 SnapshotManifest::id() const {
-  Writer out;
-  write_manifest(out, *this);
-  return sha256(out.written());
-}
-
-std::size_t SnapshotManifest::block_bytes(std::uint32_t index) const {
-  WEFT_CHECK(index < blocks.size());
+std::size_t SnapshotName::block_bytes(std::uint32_t index) const {
+  WEFT_CHECK(index < blocks());
   const std::uint64_t begin = std::uint64_t{index} * kStateBlockBytes;
   return static_cast<std::size_t>(std::min<std::uint64_t>(kStateBlockBytes, bytes - begin));
 }
 
-SnapshotManifest make_manifest(Round round, ByteSpan state) {
-  SnapshotManifest manifest{round, state.size(), {}};
-  WEFT_CHECK(blocks_of(state.size()) <= kStateBlocksMax);
-  for (std::size_t begin = 0; begin < state.size(); begin += kStateBlockBytes) {
-    const std::size_t size = std::min(kStateBlockBytes, state.size() - begin);
-    manifest.blocks.push_back(sha256(state.subspan(begin, size)));
-  }
-  return manifest;
+SnapshotName name_snapshot(Round round, std::uint64_t bytes, const Hash256& tree_root) {
+  Writer out;
+  out.text("weft snapshot").round(round).u64(bytes).raw(tree_root);
+  return {round, bytes, sha256(out.written())};
+}
+
+Bytes StateQueryMessage::encode() const {
+  Writer out;
+  out.u8(wanted ? 1 : 0);
+  if (wanted) out.raw(*wanted);
+  return out.take();
+}
+
+Result<StateQueryMessage> StateQueryMessage::decode(ByteSpan bytes) {
+  Reader in("state query", bytes);
+  StateQueryMessage message;
+  if (in.boolean("has root")) message.wanted = in.raw<32>("root");
+  WEFT_TRY(in.finish());
+  return message;
 }
 
 Bytes StateOfferMessage::encode() const {
   Writer out;
-  out.u8(manifest ? 1 : 0);
-  if (manifest) write_manifest(out, *manifest);
+  out.u8(snapshot ? 1 : 0);
+  if (snapshot) out.round(snapshot->round).u64(snapshot->bytes).raw(snapshot->root);
   return out.take();
 }
 
 Result<StateOfferMessage> StateOfferMessage::decode(ByteSpan bytes) {
   Reader in("state offer", bytes);
   StateOfferMessage message;
-  if (in.boolean("has manifest")) message.manifest = read_manifest(in);
+  if (in.boolean("has snapshot")) {
+    SnapshotName& snapshot = message.snapshot.emplace();
+    snapshot.round = in.round("round");
+    snapshot.bytes = in.u64("bytes");
+    snapshot.root = in.raw<32>("root");
+    if (blocks_of(snapshot.bytes) > kStateBlocksMax) in.fail("bytes", "are too many");
+  }
   WEFT_TRY(in.finish());
   return message;
 }
 
-Bytes BlockName::encode() const {
+Bytes BlockRequestMessage::encode() const {
   Writer out;
-  out.raw(manifest).u32(index);
+  out.raw(root).u32(index);
   return out.take();
 }
 
-Result<BlockName> BlockName::decode(ByteSpan bytes) {
+Result<BlockRequestMessage> BlockRequestMessage::decode(ByteSpan bytes) {
   Reader in("block request", bytes);
-  BlockName message;
-  message.manifest = in.raw<32>("manifest");
+  BlockRequestMessage message;
+  message.root = in.raw<32>("root");
   message.index = in.u32("index");
   WEFT_TRY(in.finish());
   return message;
 }
 
+bool BlockHead::proves(const SnapshotName& snapshot, ByteSpan body) const {
+  if (root != snapshot.root || index >= snapshot.blocks()) return false;
+  if (body.size() != snapshot.block_bytes(index)) return false;
+  const auto tree_root = root_of_path(sha256(body), index, snapshot.blocks(), path);
+  return tree_root && name_snapshot(snapshot.round, snapshot.bytes, *tree_root) == snapshot;
+}
+
+Bytes BlockHead::encode() const {
+  Writer out;
+  out.raw(root).u32(index).u8(static_cast<std::uint8_t>(path.size()));
+  for (const Hash256& partner : path) out.raw(partner);
+  return out.take();
+}
+
+Result<BlockHead> BlockHead::decode(ByteSpan bytes) {
+  Reader in("block", bytes);
+  BlockHead head;
+  head.root = in.raw<32>("root");
+  head.index = in.u32("index");
+  const std::uint8_t count = in.u8("path");
+  if (count > kBlockPathMax) in.fail("path", "is too long");
+  for (std::uint8_t i = 0; i < count && !in.failed(); ++i) {
+    head.path.push_back(in.raw<32>("partner"));
+  }
+  WEFT_TRY(in.finish());
+  return head;
+}
+
 Bytes BlockMissingMessage::encode() const {
   Writer out;
-  out.raw(manifest);
+  out.raw(root);
   return out.take();
 }
 
 Result<BlockMissingMessage> BlockMissingMessage::decode(ByteSpan bytes) {
   Reader in("block missing", bytes);
   BlockMissingMessage message;
-  message.manifest = in.raw<32>("manifest");
+  message.root = in.raw<32>("root");
+  WEFT_TRY(in.finish());
+  return message;
+}
+
+Bytes HeldStateMessage::encode() const {
+  Writer out;
+  out.round(round).raw(root);
+  return out.take();
+}
+
+Result<HeldStateMessage> HeldStateMessage::decode(ByteSpan bytes) {
+  Reader in("held state", bytes);
+  HeldStateMessage message;
+  message.round = in.round("round");
+  message.root = in.raw<32>("root");
   WEFT_TRY(in.finish());
   return message;
 }

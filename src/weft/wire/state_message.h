@@ -1,20 +1,26 @@
 // State messages: how a newcomer or a member that lags gets what the others already have.
 //
-//   query          := (empty)                          kStateQuery, control: "which snapshot?"
-//   offer          := has u8 [, manifest]              kStateOffer, control
-//   manifest       := round u64, bytes u64, count u32 x SHA-256 32
-//   block_name     := manifest id 32, index u32        kBlockRequest, control; kBlock, bulk, with
-//                                                      the block as its body
-//   block_missing  := manifest id 32                   kBlockMissing, control: "kept no more"
+//   query          := has u8 [, root 32]              kStateQuery, control: "which snapshot do you
+//                                                      have? this one, if it is still there"
+//   offer          := has u8 [, snapshot]              kStateOffer, control
+//   snapshot       := round u64, bytes u64, root 32
+//   block_name     := root 32, index u32               kBlockRequest, control
+//   block          := root 32, index u32, count u8 x SHA-256 32
+//                                                      kBlock, bulk, with the block as its body
+//   block_missing  := root 32                          kBlockMissing, control: "kept no more"
 //   result_request := round u64                        kResultRequest, control
 //   result         := round u64, newest u64, elements u64, piece u32, hash 16
 //                                                      kResult, bulk, body = f32 values
 //   result_missing := round u64, oldest u64, newest u64
 //                                                      kResultMissing, control
+//   held           := round u64, root 32               kHeldState, control: "I hold the state after
+//                                                      this round"; a joiner from a checkpoint, and
+//                                                      a resumed founder that has taken it
 //
-// A snapshot is cut into blocks of kStateBlockBytes (the last may be shorter), each named by its
-// SHA-256: any member that made the same snapshot may serve any block. A result is cut into pieces
-// of kStateBlockBytes.
+// A snapshot is cut into blocks of kStateBlockBytes (the last may be shorter), the leaves of a hash
+// tree (wire/hash_tree.h). An offer names the root, and a block comes with its path to it: any
+// member that made the same snapshot may serve any block, each is checked as it comes, and who
+// sends a false one is known. A result is cut into pieces of kStateBlockBytes.
 #pragma once
 
 #include <cstdint>
@@ -29,40 +35,60 @@
 namespace weft {
 
 inline constexpr std::size_t kStateBlockBytes = std::size_t{1} << 20;
-// A manifest must fit the head of a frame.
-inline constexpr std::uint32_t kStateBlocksMax = 8000;
+inline constexpr std::uint32_t kStateBlocksMax = 1U << 20U;
+// Hashes in a path: the levels of a tree of kStateBlocksMax leaves.
+inline constexpr std::uint32_t kBlockPathMax = 20;
 
-// The parts of a snapshot of the state after `round`.
-struct SnapshotManifest {
+// A snapshot of the state after `round`.
+struct SnapshotName {
   Round round;
   std::uint64_t bytes = 0;
-  std::vector<Hash256> blocks;
+  // SHA-256 over the two above and the root of the hash tree of its blocks.
+  Hash256 root{};
 
-  // SHA-256 of the encoded manifest: equal for equal snapshots.
-  Hash256 id() const;
+  std::uint32_t blocks() const;
+  // REQUIRES: index < blocks().
   std::size_t block_bytes(std::uint32_t index) const;
-  friend bool operator==(const SnapshotManifest&, const SnapshotManifest&) = default;
+  friend bool operator==(const SnapshotName&, const SnapshotName&) = default;
 };
 
-SnapshotManifest make_manifest(Round round, ByteSpan state);
+// The name of what has this round, this many bytes and this tree.
+SnapshotName name_snapshot(Round round, std::uint64_t bytes, const Hash256& tree_root);
+
+struct StateQueryMessage {
+  // The snapshot of which the asker has blocks already.
+  std::optional<Hash256> wanted;
+  Bytes encode() const;
+  static Result<StateQueryMessage> decode(ByteSpan bytes);
+};
 
 struct StateOfferMessage {
   // Empty: no snapshot yet, one will be made; ask again.
-  std::optional<SnapshotManifest> manifest;
+  std::optional<SnapshotName> snapshot;
   Bytes encode() const;
   static Result<StateOfferMessage> decode(ByteSpan bytes);
 };
 
-// What is asked for by kBlockRequest and what kBlock brings.
-struct BlockName {
-  Hash256 manifest{};
+struct BlockRequestMessage {
+  Hash256 root{};
   std::uint32_t index = 0;
   Bytes encode() const;
-  static Result<BlockName> decode(ByteSpan bytes);
+  static Result<BlockRequestMessage> decode(ByteSpan bytes);
+};
+
+struct BlockHead {
+  Hash256 root{};
+  std::uint32_t index = 0;
+  std::vector<Hash256> path;
+
+  // Whether `body` is the block of this name in `snapshot`.
+  bool proves(const SnapshotName& snapshot, ByteSpan body) const;
+  Bytes encode() const;
+  static Result<BlockHead> decode(ByteSpan bytes);
 };
 
 struct BlockMissingMessage {
-  Hash256 manifest{};
+  Hash256 root{};
   Bytes encode() const;
   static Result<BlockMissingMessage> decode(ByteSpan bytes);
 };
@@ -93,6 +119,15 @@ struct ResultMissingMessage {
   Round newest;
   Bytes encode() const;
   static Result<ResultMissingMessage> decode(ByteSpan bytes);
+};
+
+struct HeldStateMessage {
+  // 0: none.
+  Round round;
+  // Of its snapshot; zeros where none was made yet.
+  Hash256 root{};
+  Bytes encode() const;
+  static Result<HeldStateMessage> decode(ByteSpan bytes);
 };
 
 }  // namespace weft

@@ -2,50 +2,70 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/wire/codec.h"
+#include "weft/wire/hash_tree.h"
 #include "weft/wire/message_checks.h"
 
 namespace weft {
 namespace {
 
 TEST(StateMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
-  const Bytes state(kStateBlockBytes + 5, 7);
+  check_message(StateQueryMessage{});
+  check_message(StateQueryMessage{Hash256{8}});
   check_message(StateOfferMessage{});
-  check_message(StateOfferMessage{make_manifest(Round(9), state)});
-  check_message(BlockName{Hash256{1, 2}, 3});
+  check_message(StateOfferMessage{SnapshotName{Round(9), kStateBlockBytes + 5, Hash256{7}}});
+  check_message(BlockRequestMessage{Hash256{1, 2}, 3});
+  check_message(BlockHead{Hash256{1, 2}, 3, {}});
+  check_message(BlockHead{Hash256{1, 2}, 3, {Hash256{4}, Hash256{5}}});
   check_message(BlockMissingMessage{Hash256{4}});
   check_message(ResultRequestMessage{Round(77)});
   check_message(ResultHead{Round(7), Round(9), 1'000'000, 2, Hash128{5}});
   check_message(ResultMissingMessage{Round(7), Round(9), Round(12)});
+  check_message(HeldStateMessage{Round(12), Hash256{6}});
 }
 
-TEST(StateMessage, ManifestCutsTheStateIntoNamedBlocks) {
+TEST(StateMessage, ANameKnowsItsBlocks) {
+  const SnapshotName name{Round(3), 2 * kStateBlockBytes + 100, {}};
+  EXPECT_EQ(name.blocks(), 3U);
+  EXPECT_EQ(name.block_bytes(1), kStateBlockBytes);
+  EXPECT_EQ(name.block_bytes(2), 100U);
+  EXPECT_EQ((SnapshotName{Round(3), 0, {}}).blocks(), 0U);
+  EXPECT_EQ((SnapshotName{Round(3), kStateBlockBytes, {}}).blocks(), 1U);
+}
+
+TEST(StateMessage, ABlockProvesItselfByItsPathAndNoOtherDoes) {
   Bytes state(2 * kStateBlockBytes + 100, 1);
-  const SnapshotManifest manifest = make_manifest(Round(3), state);
-  ASSERT_EQ(manifest.blocks.size(), 3U);
-  EXPECT_EQ(manifest.bytes, state.size());
-  EXPECT_EQ(manifest.block_bytes(1), kStateBlockBytes);
-  EXPECT_EQ(manifest.block_bytes(2), 100U);
-  EXPECT_EQ(manifest.blocks[0], manifest.blocks[1]);
-  EXPECT_EQ(manifest.blocks[2], sha256(ByteSpan(state).last(100)));
-  state.back() = 2;
-  EXPECT_NE(make_manifest(Round(3), state).id(), manifest.id());
-  EXPECT_NE(make_manifest(Round(4), state).id(), make_manifest(Round(3), state).id());
+  state[kStateBlockBytes] = 2;
+  const ByteSpan bytes = state;
+  const std::vector<ByteSpan> blocks = {bytes.first(kStateBlockBytes),
+                                        bytes.subspan(kStateBlockBytes, kStateBlockBytes),
+                                        bytes.last(100)};
+  const HashTree tree({sha256(blocks[0]), sha256(blocks[1]), sha256(blocks[2])});
+  const SnapshotName name = name_snapshot(Round(3), state.size(), tree.root());
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    BlockHead head{name.root, i, tree.path(i)};
+    EXPECT_TRUE(head.proves(name, blocks[i]));
+    EXPECT_FALSE(head.proves(name, blocks[(i + 1) % 3]));
+    EXPECT_FALSE(head.proves(name, blocks[i].first(99)));
+    EXPECT_FALSE(head.proves({Round(4), state.size(), name.root}, blocks[i]));
+    EXPECT_FALSE(head.proves({Round(3), state.size() + kStateBlockBytes, name.root}, blocks[i]));
+    EXPECT_FALSE(head.proves({Round(3), state.size(), Hash256{}}, blocks[i]));
+    head.index = 3;
+    EXPECT_FALSE(head.proves(name, blocks[i]));
+  }
 }
 
-TEST(StateMessage, ManifestWhoseBlocksDoNotFitItsBytesIsRefused) {
-  Writer out;
-  out.u8(1).round(Round(1)).u64(kStateBlockBytes + 1).u32(1).raw(Hash256{});
-  EXPECT_EQ(StateOfferMessage::decode(out.written()).status().code(), Code::kCorrupt);
-  Writer huge;
-  huge.u8(1).round(Round(1)).u64(~std::uint64_t{0}).u32(0);
-  EXPECT_EQ(StateOfferMessage::decode(huge.written()).status().code(), Code::kCorrupt);
-  Writer many;
-  many.u8(1)
-      .round(Round(1))
-      .u64(kStateBlockBytes * (kStateBlocksMax + 1ULL))
-      .u32(kStateBlocksMax + 1);
-  EXPECT_EQ(StateOfferMessage::decode(many.written()).status().code(), Code::kCorrupt);
+TEST(StateMessage, WhatIsOutOfBoundsIsRefused) {
+  const SnapshotName most{Round(1), std::uint64_t{kStateBlockBytes} * kStateBlocksMax, {}};
+  EXPECT_TRUE(StateOfferMessage::decode(StateOfferMessage{most}.encode()).ok());
+  for (const std::uint64_t bytes : {most.bytes + 1, ~std::uint64_t{0}}) {
+    const SnapshotName huge{Round(1), bytes, {}};
+    EXPECT_EQ(StateOfferMessage::decode(StateOfferMessage{huge}.encode()).status().code(),
+              Code::kCorrupt);
+  }
+  BlockHead head{Hash256{}, 1, std::vector<Hash256>(kBlockPathMax)};
+  EXPECT_TRUE(BlockHead::decode(head.encode()).ok());
+  head.path.emplace_back();
+  EXPECT_EQ(BlockHead::decode(head.encode()).status().code(), Code::kCorrupt);
 }
 
 TEST(StateMessage, ResultOfARoundAboveTheNewestIsRefused) {

@@ -1,0 +1,33 @@
+// StateKeep: where the verified blocks of a snapshot lie until it is whole, so that a transfer goes
+// on after its process was started again.
+//
+// Where it stands: StateFetch borrows one. Threads: one owner.
+// Fails: never; a keep that cannot write keeps nothing more. What it gives back is checked again.
+#pragma once
+
+#include <optional>
+
+#include "weft/base/bytes.h"
+#include "weft/wire/state_message.h"
+
+namespace weft {
+
+class StateKeep {
+ public:
+  struct Block {
+    BlockHead head;
+    Bytes body;
+  };
+
+  virtual ~StateKeep() = default;
+  // The snapshot of which blocks are kept, if any.
+  virtual std::optional<SnapshotName> name() = 0;
+  // Forgets what was kept, and keeps blocks of this one from now on.
+  virtual void begin(const SnapshotName& name) = 0;
+  virtual void keep(const BlockHead& head, ByteSpan body) = 0;
+  // The kept blocks one after another, from the first after name(); nothing at their end.
+  virtual std::optional<Block> next() = 0;
+  virtual void forget() = 0;
+};
+
+}  // namespace weft

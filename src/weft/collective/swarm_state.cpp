@@ -1,0 +1,234 @@
+// SwarmCore: state that is given and taken: snapshots, results, and the newest of the states that
+// members come back with after all have died.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "weft/collective/swarm_core.h"
+#include "weft/wire/frame_type.h"
+
+namespace weft {
+
+// A member that lags asks again if nothing has come for so long.
+static constexpr Duration kFetchRetry = std::chrono::seconds(1);
+// A joiner whose newer state does not come any further for so long is not waited for.
+static constexpr Duration kHeldTimeout = std::chrono::seconds(30);
+
+static bool is_round_data(std::uint8_t type) {
+  return type == frame_type::kSegment || type == frame_type::kGroupSegment;
+}
+
+void SwarmCore::publish_state(Round round, Bytes state) {
+  publish_state(make_state_snapshot(round, std::move(state)));
+}
+
+void SwarmCore::publish_state(StateSnapshot snapshot) {
+  server_.publish(std::move(snapshot), now());
+  settle();
+}
+
+Status SwarmCore::on_state_frame(const PeerId& from, const FrameView& frame) {
+  switch (frame.type) {
+    case frame_type::kStateQuery:
+    case frame_type::kBlockRequest:
+    case frame_type::kResultRequest: {
+      // Only ticket holders get it, from members, and members from one that comes back with more.
+      const bool to_joiner = is_member() && membership_.role(from) != PeerRole::kStranger;
+      const bool to_founder = !is_member() && held_round_ > Round() && sync_view_.contains(from);
+      if (!to_joiner && !to_founder) return {};
+      membership_.heard(from, now());
+      return server_.on_frame(from, frame, view().contains(from), now());
+    }
+    case frame_type::kHeldState: {
+      WEFT_TRY_ASSIGN(const HeldStateMessage held, HeldStateMessage::decode(frame.head));
+      on_held_state(from, held);
+      return {};
+    }
+    default:
+      if (std::ranges::count(sources_, from) == 0) return {};
+      membership_.heard(from, now());
+      return fetch_.on_frame(from, frame, now());
+  }
+}
+
+// --- What this member's line has left for others.
+
+void SwarmCore::note_sent(std::uint8_t type, std::size_t bytes) {
+  if (is_round_data(type)) server_.throttle().on_round_sent(bytes, now());
+}
+
+void SwarmCore::note_received(std::uint8_t type) {
+  if (is_round_data(type)) server_.throttle().on_round_received(now());
+}
+
+// The round's data is through once it is whole here and nothing waits to be sent any more.
+void SwarmCore::settle_serving() {
+  StateThrottle& throttle = server_.throttle();
+  const auto still_sends = [&](const Member& member) {
+    return member.id != options_.membership.self && queued_bytes(member.id) > 0;
+  };
+  if (throttle.exchanging() && !rounds_.moving() &&
+      std::ranges::none_of(view().members, still_sends)) {
+    throttle.on_round_over(now());
+  }
+  if (!server_.waiting()) return;
+  throttle.set_group(view().size(), static_cast<int>(joiners_.size()));
+  server_.pump_all(now());
+}
+
+// --- Taking the state.
+
+std::vector<PeerId> SwarmCore::sources() const {
+  std::vector<PeerId> out;
+  const View& known = is_member() ? view() : sync_view_;
+  for (const Member& member : known.members) {
+    if (member.id != options_.membership.self && transport_.linked(member.id)) {
+      out.push_back(member.id);
+    }
+  }
+  return out;
+}
+
+void SwarmCore::settle_fetch() {
+  if (adopting_) return;
+  const bool syncing = membership_.state() == MembershipState::kSyncing;
+  const bool behind = is_member() && (!has_state_ || trainer_round_ < rounds_.committed());
+  const bool lags = behind && log_.find(trainer_round_.next()) == nullptr;
+  if (!syncing && !lags) {
+    if (fetching_ != Fetching::kNothing) stop_fetch();
+    return;
+  }
+  if (std::vector<PeerId> current = sources(); current != sources_) {
+    sources_ = std::move(current);
+    fetch_.set_sources(sources_, now());
+  }
+  // A member whose state is gone, or that has nobody to ask, can never do its part.
+  const bool nobody_has_it = is_member() && (!has_state_ || view().size() == 1);
+  if (nobody_has_it || (fetching_ == Fetching::kResults && fetch_.results_gone())) {
+    // A member cannot wait for a snapshot: the others wait for its part of the next round.
+    if (is_member()) {
+      fail(unavailable(fmt::format("the sums of round {} are kept by no member any more: join anew",
+                                   trainer_round_.next().value())));
+      return;
+    }
+    has_state_ = false;
+    fetching_ = Fetching::kNothing;
+  }
+  if (fetching_ == Fetching::kNothing || (lags && has_state_ && fetch_stalled())) start_fetch();
+}
+
+void SwarmCore::start_fetch() {
+  fetch_retry_at_ = now() + kFetchRetry;
+  if (has_state_) {
+    fetching_ = Fetching::kResults;
+    fetch_.fetch_results(trainer_round_.next(), now());
+  } else {
+    fetching_ = Fetching::kSnapshot;
+    fetch_.fetch_snapshot(now());
+  }
+}
+
+void SwarmCore::stop_fetch() {
+  fetch_.stop();
+  fetching_ = Fetching::kNothing;
+  sources_.clear();
+}
+
+// True now and then while nothing at all arrives.
+bool SwarmCore::fetch_stalled() {
+  if (now() < fetch_retry_at_) return false;
+  const bool moved = fetch_.bytes_received() != fetched_bytes_;
+  fetched_bytes_ = fetch_.bytes_received();
+  fetch_retry_at_ = now() + kFetchRetry;
+  return !moved;
+}
+
+void SwarmCore::on_state_loaded() {
+  has_state_ = true;
+  trainer_round_ = snapshot_->round;
+  held_round_ = Round();
+  log_.clear();
+  std::string text = fmt::format("the state after round {} is here, {} bytes",
+                                 trainer_round_.value(), snapshot_->state.size());
+  if (fetch_.blocks_resumed() > 0) {
+    text += fmt::format("; {} of its blocks were here before", fetch_.blocks_resumed());
+  }
+  SwarmEvent& received = event(SwarmEventKind::kStateReceived, std::move(text));
+  received.round = trainer_round_;
+  received.bytes = fetch_.bytes_received();
+  received.seconds = to_seconds(now() - sync_started_);
+  fetching_ = Fetching::kResults;
+  results_since_ = now();
+  if (adopting_) {
+    adopted_root_ = snapshot_->root;
+    adopting_.reset();
+    rounds_.restart_at(trainer_round_);
+    start_round_ = trainer_round_;
+    stop_fetch();
+  }
+  snapshot_.reset();
+}
+
+// --- After all have died: the founder that resumes takes the newest state that anyone comes back
+// with, before it begins its first round. Whoever comes later takes the group's.
+
+void SwarmCore::tell_held_state(const PeerId& sponsor) {
+  send(sponsor, {frame_type::kHeldState, HeldStateMessage{held_round_, {}}.encode(), {}});
+}
+
+void SwarmCore::on_held_state(const PeerId& from, const HeldStateMessage& held) {
+  if (gathering_ && joiners_.contains(from)) {
+    held_states_[from] = held.round;
+    return;
+  }
+  // The founder has taken this peer's own state: there is nothing to fetch.
+  const bool mine = membership_.state() == MembershipState::kSyncing && !has_state_ &&
+                    sync_view_.contains(from) && held.round == held_round_ &&
+                    server_.has(held.root);
+  if (!mine) return;
+  has_state_ = true;
+  trainer_round_ = held_round_;
+  results_since_ = now();
+  snapshot_.reset();
+  stop_fetch();
+}
+
+void SwarmCore::settle_gathering() {
+  if (!gathering_) return;
+  std::erase_if(held_states_, [&](const auto& held) { return !joiners_.contains(held.first); });
+  if (adopting_) {
+    if (fetch_.bytes_received() != adopted_bytes_) {
+      adopted_bytes_ = fetch_.bytes_received();
+      adopt_until_ = now() + kHeldTimeout;
+    }
+    if (held_states_.contains(*adopting_) && now() < adopt_until_) return;
+    held_states_.erase(*adopting_);
+    adopting_.reset();
+    stop_fetch();
+  }
+  const auto newest = std::ranges::max_element(
+      held_states_, [](const auto& a, const auto& b) { return a.second < b.second; });
+  const bool all = held_states_.size() + 1 >= static_cast<std::size_t>(options_.start_members);
+  if (!all && now() < started_ + options_.start_timeout) return;
+  if (newest != held_states_.end() && newest->second > trainer_round_) {
+    adopting_ = newest->first;
+    adopted_bytes_ = fetch_.bytes_received();
+    adopt_until_ = now() + kHeldTimeout;
+    sync_started_ = now();
+    sources_ = {*adopting_};
+    fetch_.set_sources(sources_, now());
+    fetching_ = Fetching::kSnapshot;
+    fetch_.fetch_snapshot(now());
+    return;
+  }
+  gathering_ = false;
+  server_.hold_offers(false);
+  const HeldStateMessage taken{trainer_round_, adopted_root_};
+  for (const auto& [peer, round] : held_states_) {
+    send(peer, {frame_type::kHeldState, taken.encode(), {}});
+  }
+  held_states_.clear();
+}
+
+}  // namespace weft

@@ -1,0 +1,258 @@
+// State in whole swarms on lines of a given rate: what a newcomer costs the others, how long it
+// takes, and where a run goes on after all have died.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "weft/collective/test_swarm_peer.h"
+
+namespace weft {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A state that is far larger than what a round exchanges, as optimizers' is.
+class HeavyTrainer final : public TestTrainer {
+ public:
+  HeavyTrainer(std::size_t elements, std::size_t extra) : TestTrainer(elements), extra_(extra) {}
+  Bytes serialise() const override {
+    const Bytes own = TestTrainer::serialise();
+    Bytes state(own.size() + extra_);
+    std::copy(own.begin(), own.end(), state.begin());
+    for (std::size_t i = own.size(); i < state.size(); i += 512) {
+      state[i] = static_cast<std::uint8_t>(i / 512);
+    }
+    return state;
+  }
+  Status load(ByteSpan in) override {
+    if (in.size() < extra_) return corrupt("state: too short");
+    return TestTrainer::load(in.first(in.size() - extra_));
+  }
+
+ private:
+  std::size_t extra_;
+};
+
+class SwarmStateTest : public ::testing::Test {
+ protected:
+  ~SwarmStateTest() override {
+    for (auto& peer : peers) {
+      if (*peer->alive) peer->crash(SimCrash::kKilled);
+    }
+  }
+
+  SwarmPeer& add(std::uint32_t number) {
+    SwarmPeer::Settings settings;
+    settings.id = swarm_peer_id(number);
+    settings.seed = 100 + number;
+    settings.incarnation = ++starts;
+    settings.elements = elements;
+    settings.compute = [this] { return compute / 2; };
+    if (extra > 0) {
+      settings.make_trainer = [this] { return std::make_unique<HeavyTrainer>(elements, extra); };
+    }
+    peers.push_back(std::make_unique<SwarmPeer>(net, options, std::move(settings)));
+    if (line > 0) net.set_line(peers.back()->id, line);
+    return *peers.back();
+  }
+  void start(int members) {
+    options.start_members = members;
+    add(0).found();
+    for (int i = 1; i < members; ++i) {
+      add(static_cast<std::uint32_t>(i)).join(peers[0]->ticket());
+    }
+    ASSERT_TRUE(run([&] { return peers[0]->core->view().size() == members; }, seconds(60)));
+  }
+  template <class Done>
+  bool run(Done&& done, Duration limit) {
+    const TimePoint end = net.now() + limit;
+    while (!done()) {
+      if (net.now() > end || !net.step()) return done();
+    }
+    return true;
+  }
+  bool run_rounds(SwarmPeer& peer, std::uint64_t count) {
+    const std::uint64_t last = peer.round().value() + count;
+    return run([&] { return peer.round().value() >= last; }, seconds(3600));
+  }
+  double seconds_a_round(std::uint64_t count) {
+    const TimePoint begun = net.now();
+    EXPECT_TRUE(run_rounds(*peers[0], count));
+    return to_seconds(net.now() - begun) / static_cast<double>(count);
+  }
+
+  // What a newcomer needs until it takes part, and how much longer rounds took meanwhile.
+  struct Cost {
+    double seconds = 0;
+    double slowdown = 0;
+  };
+  Cost join_one(std::uint32_t number) {
+    EXPECT_TRUE(run_rounds(*peers[0], 3));
+    const double alone = seconds_a_round(6);
+    const std::uint64_t first = peers[0]->round().value();
+    const TimePoint begun = net.now();
+    SwarmPeer& joiner = add(number);
+    joiner.join(peers[0]->ticket());
+    EXPECT_TRUE(run([&] { return joiner.in_round(); }, seconds(3600)));
+    Cost cost;
+    cost.seconds = to_seconds(net.now() - begun);
+    // The view change belongs to it.
+    EXPECT_TRUE(run_rounds(*peers[0], 1));
+    const auto rounds = static_cast<double>(peers[0]->round().value() - first);
+    cost.slowdown = to_seconds(net.now() - begun) / rounds / alone;
+    return cost;
+  }
+
+  SimNetwork net{{}};
+  SwarmCoreOptions options = swarm_options(0);
+  std::size_t elements = 3000;
+  std::size_t extra = 0;
+  std::uint64_t line = 0;
+  Duration compute = milliseconds(4);
+  std::uint64_t starts = 0;
+  std::vector<std::unique_ptr<SwarmPeer>> peers;
+};
+
+// 100 MB of state, lines of 100 Mbit/s, 4 members; two thirds of a round are computing.
+TEST_F(SwarmStateTest, ANewcomerTakesWhatTheLinesHaveLeft) {
+  options.rounds.all_reduce.segment_bytes = 64 * 1024;
+  options.rounds.all_reduce.bucket_bytes = 1 << 20;
+  options.lines.enabled = false;
+  line = 12'500'000;
+  elements = 1'000'000;
+  extra = 96'000'000;
+  compute = milliseconds(1000);
+  start(4);
+  const Cost cost = join_one(4);
+  const double transfer = 100e6 / static_cast<double>(line);
+  RecordProperty("seconds", std::to_string(cost.seconds));
+  RecordProperty("slowdown", std::to_string(cost.slowdown));
+  EXPECT_LE(cost.seconds, 1.2 * transfer + 2);
+  EXPECT_LE(cost.slowdown, 1.10);
+}
+
+// Lines that rounds fill from end to end: the newcomer gets a share, and comes in.
+TEST_F(SwarmStateTest, RoundsThatFillTheLinesAreSlowedByLittle) {
+  options.rounds.all_reduce.segment_bytes = 64 * 1024;
+  options.rounds.all_reduce.bucket_bytes = 1 << 20;
+  options.lines.enabled = false;
+  line = 12'500'000;
+  elements = 1'000'000;
+  extra = 12'000'000;
+  compute = milliseconds(2);
+  start(4);
+  const Cost cost = join_one(4);
+  RecordProperty("seconds", std::to_string(cost.seconds));
+  RecordProperty("slowdown", std::to_string(cost.slowdown));
+  EXPECT_LE(cost.seconds, 120);
+  EXPECT_LE(cost.slowdown, 1.10);
+}
+
+TEST_F(SwarmStateTest, ATransferGoesOnAfterItsLinksBroke) {
+  line = 2'000'000;
+  extra = 20 << 20;
+  compute = milliseconds(500);
+  start(3);
+  SwarmPeer& joiner = add(3);
+  joiner.join(peers[0]->ticket());
+  EXPECT_TRUE(run([&] { return joiner.saw(SwarmEventKind::kLinkUp); }, seconds(10)));
+  const TimePoint half = net.now() + seconds(6);
+  run([&] { return net.now() >= half; }, seconds(10));
+  for (int i = 0; i < 3; ++i) net.break_link(joiner.id, peers[static_cast<std::size_t>(i)]->id);
+  ASSERT_TRUE(run([&] { return joiner.in_round(); }, seconds(120)));
+  const std::string told = joiner.text_of(SwarmEventKind::kStateReceived);
+  EXPECT_NE(told.find("of its blocks were here before"), std::string::npos) << told;
+}
+
+class ResumeTest : public SwarmStateTest {
+ protected:
+  // A peer that has a checkpoint of the state after `round`.
+  SwarmPeer& back(std::uint32_t number, std::uint64_t round, bool founder) {
+    options.resume_round = founder ? Round(round) : Round();
+    options.membership.founded_at = options.resume_round;
+    options.gather_states = founder;
+    options.held_round = founder ? Round() : Round(round);
+    SwarmPeer& peer = add(number);
+    const Status loaded = peer.trainer.load(trained(elements, round).serialise());
+    EXPECT_TRUE(loaded.ok());
+    peer.set.on_state = [](const TestTrainer& trainer) {
+      EXPECT_EQ(trainer.hash().total, trained(trainer.elements(), trainer.round()).hash().total);
+    };
+    if (founder) peer.found();
+    return peer;
+  }
+};
+
+TEST_F(ResumeTest, TheNewestStateOfThoseThatComeBackWins) {
+  options.start_members = 3;
+  SwarmPeer& founder = back(0, 10, true);
+  SwarmPeer& second = back(1, 7, false);
+  second.join(founder.ticket());
+  ASSERT_FALSE(run([&] { return founder.in_round(); }, seconds(3)));
+  SwarmPeer& third = back(2, 14, false);
+  third.join(founder.ticket());
+  ASSERT_TRUE(run(
+      [&] {
+        return founder.core->view().size() == 3 && founder.round().value() >= 20 &&
+               third.round() == founder.round();
+      },
+      seconds(60)));
+  EXPECT_EQ(founder.first_trained, 15U);
+  EXPECT_TRUE(founder.saw(SwarmEventKind::kStateReceived));
+  EXPECT_TRUE(second.saw(SwarmEventKind::kStateReceived));
+  EXPECT_FALSE(third.saw(SwarmEventKind::kStateReceived)) << "it had the state already";
+  for (const auto& peer : peers) EXPECT_FALSE(peer->saw(SwarmEventKind::kStateMismatch));
+}
+
+TEST_F(ResumeTest, TheFoundersOwnStateWinsIfNobodyHasANewerOne) {
+  options.start_members = 3;
+  SwarmPeer& founder = back(0, 10, true);
+  back(1, 10, false).join(founder.ticket());
+  back(2, 0, false).join(founder.ticket());
+  ASSERT_TRUE(run([&] { return founder.core->view().size() == 3 && founder.round().value() >= 20; },
+                  seconds(60)));
+  EXPECT_EQ(founder.first_trained, 11U);
+  EXPECT_FALSE(founder.saw(SwarmEventKind::kStateReceived));
+}
+
+TEST_F(ResumeTest, WhoeverComesAfterTheStartTakesTheGroupsState) {
+  options.start_members = 2;
+  SwarmPeer& founder = back(0, 10, true);
+  back(1, 8, false).join(founder.ticket());
+  ASSERT_TRUE(run([&] { return founder.round().value() >= 13; }, seconds(60)));
+  SwarmPeer& late = back(2, 500, false);
+  late.join(founder.ticket());
+  ASSERT_TRUE(run([&] { return late.in_round(); }, seconds(60)));
+  EXPECT_LT(late.round().value(), 500U);
+  EXPECT_TRUE(late.saw(SwarmEventKind::kStateReceived));
+}
+
+TEST_F(ResumeTest, TheNewestOneMayDieWhileItsStateIsTaken) {
+  line = 250'000;
+  elements = 500'000;
+  options.start_members = 3;
+  SwarmPeer& founder = back(0, 10, true);
+  back(1, 12, false).join(founder.ticket());
+  SwarmPeer& third = back(2, 14, false);
+  third.join(founder.ticket());
+  const TimePoint half = net.now() + seconds(4);
+  run([&] { return net.now() >= half; }, seconds(10));
+  third.crash(SimCrash::kKilled);
+  ASSERT_TRUE(run([&] { return founder.in_round(); }, seconds(200)));
+  EXPECT_EQ(founder.first_trained, 13U);
+}
+
+TEST_F(ResumeTest, NobodyIsWaitedForLongerThanTheStart) {
+  options.start_members = 3;
+  options.start_timeout = seconds(5);
+  SwarmPeer& founder = back(0, 10, true);
+  back(1, 12, false).join(founder.ticket());
+  ASSERT_TRUE(run([&] { return founder.round().value() >= 13; }, seconds(20)));
+  EXPECT_EQ(founder.first_trained, 13U);
+}
+
+}  // namespace
+}  // namespace weft
