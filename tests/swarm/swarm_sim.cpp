@@ -1,7 +1,7 @@
 // swarm_sim: runs whole swarms in the simulator over many seeds; see swarm_world.h.
 //
 //   swarm_sim [--peers N] [--seeds A..B | --seed S] [--rounds N] [--local STEPS [--overlap]]
-//             [--verbose]
+//             [--late] [--verbose]
 //
 // Prints the seeds that fail, and runs the first seed twice: the same seed must repeat itself.
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Arguments {
 [[noreturn]] void usage(const std::string& fault) {
   std::fprintf(stderr,
                "%s\nusage: swarm_sim [--peers N] [--seeds A..B | --seed S] [--rounds N] "
-               "[--local STEPS [--overlap]] [--verbose]\n",
+               "[--local STEPS [--overlap]] [--late] [--verbose]\n",
                fault.c_str());
   std::exit(2);
 }
@@ -42,6 +42,10 @@ Arguments parse(int argc, char** argv) {
     const std::string name = argv[i];
     if (name == "--verbose") {
       out.world.verbose = true;
+      continue;
+    }
+    if (name == "--late") {
+      out.world.late = true;
       continue;
     }
     if (name == "--overlap") {
@@ -94,11 +98,15 @@ int run(const Arguments& arguments) {
     sum.gave_up += report.gave_up;
     sum.finished += report.finished;
     sum.accuracy += report.accuracy;
+    sum.late += report.late;
   }
   std::printf("%s views, %s reruns, %s joins, %s events, %d peers finished, %d gave up\n",
               std::to_string(sum.views).c_str(), std::to_string(sum.reruns).c_str(),
               std::to_string(sum.joins).c_str(), std::to_string(sum.events).c_str(), sum.finished,
               sum.gave_up);
+  if (arguments.world.late) {
+    std::printf("%s parts of rounds came too late\n", std::to_string(sum.late).c_str());
+  }
   if (arguments.world.local_steps > 0) {
     std::printf("mean accuracy %.3f\n",
                 sum.accuracy / static_cast<double>(arguments.last - arguments.first + 1));

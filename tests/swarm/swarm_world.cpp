@@ -63,7 +63,7 @@ void SwarmWorld::on_event(const SwarmPeer& peer, const SwarmEvent& event) {
 
 void SwarmWorld::on_state(const SwarmPeer& peer) {
   const std::uint64_t round = peer.trainer.round();
-  if (options_.local_steps > 0) {
+  if (options_.local_steps > 0 || options_.late) {
     const Hash128 hash = peer.trainer.hash().total;
     if (reached_.try_emplace(round, hash).first->second == hash) return;
     return fail(peer.id.short_name() + ": the state after round " + std::to_string(round) +
@@ -127,6 +127,20 @@ void SwarmWorld::check_view(const View& view) {
   }
 }
 
+// Most are in time, a tenth takes as long as a few rounds.
+void SwarmWorld::add_lateness(SwarmPeer::Settings& settings) {
+  settings.stand_in = [elements = elements_](const Turn&) {
+    StandIn given;
+    given.deadline = milliseconds(60);
+    given.elements = static_cast<std::int64_t>(elements);
+    return given;
+  };
+  settings.compute = [rng = std::make_shared<Rng>(rng_.next_u64())] {
+    const std::uint64_t most = rng->chance(0.1) ? 500 : 40;
+    return milliseconds(1 + static_cast<std::int64_t>(rng->below(most)));
+  };
+}
+
 SwarmPeer& SwarmWorld::add_peer(const PeerId& id) {
   SwarmPeer::Settings settings;
   settings.id = id;
@@ -139,6 +153,7 @@ SwarmPeer& SwarmWorld::add_peer(const PeerId& id) {
   settings.compute = [rng = std::make_shared<Rng>(rng_.next_u64())] {
     return milliseconds(1 + static_cast<std::int64_t>(rng->below(40)));
   };
+  if (options_.late) add_lateness(settings);
   peers_.push_back(std::make_unique<SwarmPeer>(net_, core_options(), std::move(settings)));
   SwarmPeer& peer = *peers_.back();
   peer.set.on_event = [this, &peer](const SwarmEvent& event) { on_event(peer, event); };
@@ -348,7 +363,10 @@ SwarmReport SwarmWorld::run() {
     }
     fail("no progress" + who);
   }
-  for (const auto& peer : peers_) report_.finished += peer->finished ? 1 : 0;
+  for (const auto& peer : peers_) {
+    report_.finished += peer->finished ? 1 : 0;
+    report_.late += peer->core->status().rounds_late;
+  }
   if (report_.fault.empty() && report_.finished < 3) {
     fail("only " + std::to_string(report_.finished) + " peers finished, " +
          std::to_string(report_.gave_up) + " gave up");

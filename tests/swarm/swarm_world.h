@@ -33,6 +33,8 @@ struct SwarmWorldOptions {
   // Above 0: a small model with rounds of so many inner steps, in every wire precision by seed.
   std::int64_t local_steps = 0;
   bool overlap = false;
+  // Rounds do not wait for members that are late, and now and then one is.
+  bool late = false;
   bool verbose = false;
 };
 
@@ -46,6 +48,8 @@ struct SwarmReport {
   std::uint64_t joins = 0;
   int finished = 0;
   int gave_up = 0;
+  // Parts of rounds that came too late.
+  std::uint64_t late = 0;
   // With local steps: of the last state, on the test set.
   double accuracy = 0;
 };
@@ -58,6 +62,7 @@ class SwarmWorld {
 
  private:
   SwarmPeer& add_peer(const PeerId& id);
+  void add_lateness(SwarmPeer::Settings& settings);
   SwarmCoreOptions core_options() const;
   void on_event(const SwarmPeer& peer, const SwarmEvent& event);
   void on_state(const SwarmPeer& peer);

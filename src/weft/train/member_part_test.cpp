@@ -16,9 +16,10 @@ namespace {
 
 class ManualClock final : public Clock {
  public:
-  TimePoint now() const override { return at; }
+  TimePoint now() const override { return at += tick; }
   std::int64_t unix_time_s() const override { return 0; }
-  TimePoint at{};
+  mutable TimePoint at{};
+  Duration tick{};  // passes at each look
 };
 
 // Collects what a member gives, and what is to stand in for it; then, once there are sums, gives
@@ -339,6 +340,27 @@ TEST(MemberPart, TheDeadlineFollowsTheMedianMember) {
       << "nothing is known yet";
   group.run_round();
   EXPECT_NEAR(to_seconds(group.exchanges[0]->stand_in_given.deadline), 3 * 6 * 0.010, 1e-6);
+}
+
+TEST(MemberPart, LocalStepsAreSharedAndWeightedBySpeed) {
+  Recipe recipe = small_recipe();
+  recipe.group.shares = "speed";
+  recipe.local.steps = 3;
+  const std::vector<double> rates = {0.010, 0.010, 0.010, 0.040};
+  Group group(recipe, {0, 0, 0, 0});
+  for (int round = 0; round < 12; ++round) {
+    const std::vector<std::int64_t> split = group.split();
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      group.clocks[i]->tick = from_seconds(3 * rates[i] * static_cast<double>(split[i]));
+    }
+    group.run_round();
+    EXPECT_EQ(group.last.metrics.samples, 3 * 24.0);
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      const auto tail = std::span(group.given[i]).last(kMetricsElements);
+      EXPECT_EQ(decode_metrics(tail, 4).samples, 3 * static_cast<double>(split[i]));
+    }
+  }
+  EXPECT_EQ(group.split(), (std::vector<std::int64_t>{8, 7, 7, 2}));
 }
 
 TEST(MemberPart, RecipesThatContradictThemselvesAreRefused) {
