@@ -32,6 +32,25 @@ def same_mathematics_for_one_to_four_peers():
     return f"worst relative difference {worst:.1e}"
 
 
+def values_that_travel_short_give_equal_states_near_those_of_f32():
+    """A member dies and another joins meanwhile: residuals are no part of the state."""
+    with Group() as group:
+        exact = group.found({"run.steps": 200}).finish()
+    notes = []
+    for wire in ("bf16", "f16", "int8"):
+        with Group() as group:
+            peers = group.start(3, {"run.steps": 200, "group.wire": f'"{wire}"', **PACED})
+            peers[0].wait_round(30)
+            peers[2].kill()
+            late = group.join(peers[0].ticket())
+            summaries = finish_all([*peers[:2], late], 150)
+            same_hashes(summaries)
+            change = abs(summaries[0]["final_loss"] - exact["final_loss"])
+            expect(change < 0.02, f"{wire}: the loss differs by {change:.4f} from f32's")
+            notes.append(f"{wire} {change:.1e}")
+    return "loss against f32's: " + ", ".join(notes)
+
+
 def same_bits_for_any_thread_count():
     with Group() as group:
         founder = group.found({"group.start_members": 3, "run.steps": 50}, ["--threads", "1"])
@@ -190,6 +209,7 @@ def peers_option_starts_local_peers():
 
 TESTS = {test.__name__: test for test in (
     same_mathematics_for_one_to_four_peers,
+    values_that_travel_short_give_equal_states_near_those_of_f32,
     same_bits_for_any_thread_count,
     survivors_go_on_when_one_is_killed,
     a_newcomer_gets_the_state_while_the_others_go_on,
