@@ -8,8 +8,12 @@ namespace weft {
 static constexpr double kGapUsed = 0.9;
 // What a newcomer gets of each round's sums, so that it comes nearer.
 static constexpr double kFollow = 1.25;
-// How much of a new measurement counts.
-static constexpr double kNewRate = 0.3;
+// A gap counts as longer than foreseen after twice its time and this.
+static constexpr Duration kLonger = std::chrono::milliseconds(50);
+// How much of a new measurement counts: of a lower one much, of a higher one little, because the
+// first blocks that several members send to one newcomer arrive faster than those that follow.
+static constexpr double kLowerRate = 0.7;
+static constexpr double kHigherRate = 0.05;
 
 void StateThrottle::round_moves(TimePoint now) {
   moved_ = now;
@@ -54,6 +58,10 @@ TimePoint StateThrottle::foreseen_end() const {
   return gap_begun_ + from_seconds(to_seconds(std::min(last_gap_, gap_before_)) * kGapUsed);
 }
 
+TimePoint StateThrottle::longer_from() const {
+  return foreseen_end() + (foreseen_end() - gap_begun_) + kLonger;
+}
+
 bool StateThrottle::may_send(StateKind kind, std::size_t bytes, TimePoint now) const {
   return credit(kind) >= static_cast<double>(bytes) || line_is_free(bytes, now);
 }
@@ -62,10 +70,9 @@ bool StateThrottle::line_is_free(std::size_t bytes, TimePoint now) const {
   if (busy(now)) return false;
   const bool none_under_way = backlog(now) < 1;
   if (exchanging_) return none_under_way;
-  const TimePoint end = foreseen_end();
-  if (!rounds_ || now + drain(bytes, now) <= end) return true;
-  if (now >= end + (end - gap_begun_) + options_.idle_after) return true;
-  return now >= end && none_under_way;
+  if (!rounds_ || now + drain(bytes, now) <= foreseen_end()) return true;
+  if (now >= longer_from() + options_.idle_after) return true;
+  return now >= longer_from() && none_under_way;
 }
 
 void StateThrottle::on_state_sent(StateKind kind, std::size_t bytes, TimePoint now) {
@@ -83,7 +90,7 @@ void StateThrottle::on_state_delivered(std::size_t bytes, TimePoint sent, TimePo
   const double measured = static_cast<double>(bytes) / std::max(to_seconds(took), 1e-6);
   backlog_ = backlog(now);
   backlog_at_ = now;
-  rate_ += (measured - rate_) * kNewRate;
+  rate_ += (measured - rate_) * (measured < rate_ ? kLowerRate : kHigherRate);
 }
 
 TimePoint StateThrottle::next_change(StateKind kind, std::size_t bytes, TimePoint now) const {
@@ -91,8 +98,8 @@ TimePoint StateThrottle::next_change(StateKind kind, std::size_t bytes, TimePoin
   if (busy(now)) return moved_ + options_.quiet_after;
   const TimePoint emptied = now + std::max(drain(0, now), Duration(1));
   if (exchanging_) return emptied;
-  const TimePoint end = foreseen_end();
-  return now < end ? end : std::min(emptied, end + (end - gap_begun_) + options_.idle_after);
+  const TimePoint longer = longer_from();
+  return now < longer ? longer : std::min(emptied, longer + options_.idle_after);
 }
 
 }  // namespace weft

@@ -70,6 +70,8 @@ class StateThrottle {
   Duration drain(std::size_t more, TimePoint now) const;
   // The gap's end as foreseen.
   TimePoint foreseen_end() const;
+  // From then on it is longer than that.
+  TimePoint longer_from() const;
 
   StateThrottleOptions options_;
   bool exchanging_ = false;
