@@ -11,6 +11,8 @@ static constexpr std::size_t kPieceElements = kStateBlockBytes / sizeof(float);
 // A snapshot is not offered if its followers must apply more results than so many, and more bytes
 // of them than the state has: a newer one is cheaper.
 static constexpr std::uint64_t kRoundsBehindMax = 16;
+// A snapshot that was made or asked for so lately is offered even so.
+static constexpr Duration kFreshFor = std::chrono::seconds(2);
 // How far above the newest result a request may reach; a joiner asks a few rounds ahead.
 static constexpr std::uint64_t kRoundsAheadMax = 256;
 
@@ -137,7 +139,10 @@ void StateServer::offer(const PeerId& to, const StateQueryMessage& query, TimePo
   StateOfferMessage message;
   Snapshot* best = nullptr;
   for (Snapshot& snapshot : snapshots_) {
-    if (!usable(snapshot, query)) continue;
+    // Rounds may be faster than questions: whoever made it necessary must get it.
+    const bool followed = log_.empty() || snapshot.of.name.round.next() >= log_.oldest();
+    const bool fresh = followed && now < snapshot.used + kFreshFor;
+    if (!fresh && !usable(snapshot, query)) continue;
     best = &snapshot;
     if (query.wanted == snapshot.of.name.root) break;
   }
