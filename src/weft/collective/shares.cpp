@@ -239,6 +239,7 @@ void SpeedMeter::add(double seconds, std::int64_t share) {
     share_ = share;
     size_ = 0;
     next_ = 0;
+    return;
   }
   last_[next_] = seconds / static_cast<double>(share);
   next_ = (next_ + 1) % kKept;

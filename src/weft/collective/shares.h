@@ -95,15 +95,16 @@ class Shares {
 // How long a sample takes this member: the median over its last rounds with one share.
 class SpeedMeter {
  public:
-  // A round with `share` samples took `seconds` of computing.
+  // A round with `share` samples took `seconds` of computing. The first with another share, in which
+  // memory is planned anew, does not count.
   void add(double seconds, std::int64_t share);
   // Until some rounds with the latest share are measured: of the one before. 0 at first.
   double seconds_per_sample() const { return seconds_per_sample_; }
   bool settled() const { return size_ >= kSettled; }
 
  private:
-  static constexpr std::size_t kSettled = 3;
-  static constexpr std::size_t kKept = 5;
+  static constexpr std::size_t kSettled = 4;
+  static constexpr std::size_t kKept = 8;
 
   std::int64_t share_ = 0;
   std::array<double, kKept> last_{};

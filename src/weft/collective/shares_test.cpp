@@ -251,14 +251,13 @@ TEST(Shares, SettleWhereAllTakeEquallyLong) {
 TEST(SpeedMeter, TakesTheMedianAndBeginsAnewWithAnotherShare) {
   SpeedMeter meter;
   EXPECT_EQ(meter.seconds_per_sample(), 0.0);
-  for (const double seconds : {9.0, 1.0, 1.0}) meter.add(seconds, 10);
+  for (const double seconds : {50.0, 9.0, 1.0, 1.0, 1.0}) meter.add(seconds, 10);
   EXPECT_TRUE(meter.settled());
   EXPECT_DOUBLE_EQ(meter.seconds_per_sample(), 0.1);
   meter.add(8.0, 20);
   EXPECT_FALSE(meter.settled());
   EXPECT_DOUBLE_EQ(meter.seconds_per_sample(), 0.1);
-  meter.add(4.0, 20);
-  meter.add(4.0, 20);
+  for (int round = 0; round < 4; ++round) meter.add(4.0, 20);
   EXPECT_TRUE(meter.settled());
   EXPECT_DOUBLE_EQ(meter.seconds_per_sample(), 0.2);
 }
