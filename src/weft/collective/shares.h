@@ -95,8 +95,8 @@ class Shares {
 // How long a sample takes this member: the median over its last rounds with one share.
 class SpeedMeter {
  public:
-  // A round with `share` samples took `seconds` of computing. The first with another share, in which
-  // memory is planned anew, does not count.
+  // A round with `share` samples took `seconds` of computing. The first with another share, in
+  // which memory is planned anew, does not count.
   void add(double seconds, std::int64_t share);
   // Until some rounds with the latest share are measured: of the one before. 0 at first.
   double seconds_per_sample() const { return seconds_per_sample_; }
