@@ -169,6 +169,8 @@ def run_ctest(tally, preset, name):
         passed, failed, skipped = count_cases(report, re.sub(r"(?m)^\d+: ", "", ran.stdout))
     except xml.etree.ElementTree.ParseError:
         passed, failed, skipped = 0, 1, 0
+    if "***Skipped" in ran.stdout:
+        skipped = 1
     if EXAMPLES.match(name) and ran.returncode == 0:
         passed = 1
     if failed == 0 and (ran.returncode != 0 or passed + skipped == 0):

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "weft/base/check.h"
@@ -31,8 +32,10 @@ Result<std::unique_ptr<EventLog>> EventLog::open(const std::string& path, const 
                                                  Listener listener) {
   int file = -1;
   if (!path.empty()) {
-    file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (file < 0) {
+    // Its tickets let others in, so nobody else may read it.
+    file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (file < 0 || ::fchmod(file, 0600) != 0) {
+      if (file >= 0) ::close(file);
       return unavailable(fmt::format("{}: cannot be written ({}); choose another --out", path,
                                      system_text(errno)));
     }
