@@ -3,9 +3,8 @@
 #include "weft/wire/state_message.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return weft::fuzz::check_decoders<weft::StateQueryMessage, weft::StateOfferMessage,
-                                    weft::BlockRequestMessage, weft::BlockHead,
-                                    weft::BlockMissingMessage, weft::ResultRequestMessage,
-                                    weft::ResultHead, weft::ResultMissingMessage,
-                                    weft::HeldStateMessage>(data, size);
+  return weft::fuzz::check_decoders<
+      weft::StateQueryMessage, weft::StateOfferMessage, weft::BlockRequestMessage, weft::BlockHead,
+      weft::BlockMissingMessage, weft::ResultRequestMessage, weft::ResultHead,
+      weft::ResultMissingMessage, weft::HeldStateMessage>(data, size);
 }
