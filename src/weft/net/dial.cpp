@@ -36,9 +36,7 @@ Dial::Dial(const LinkContext& context, PeerAddress peer, Done done)
 
 void Dial::start() {
   if (finished_) return;
-  const std::vector<std::string> endpoints = peer_.endpoints;
-  for (const std::string& endpoint : endpoints) resolve(0, endpoint);
-  started_ = true;
+  resolve_all(0, peer_.endpoints);
   proceed();
 }
 
@@ -123,14 +121,24 @@ void Dial::add_way(DialWay way) {
     drop_tries_to(target.addresses[0]);
     waiting_.push_front(std::move(target));
   } else {
-    // So that an endpoint that cannot be resolved does not end the dial before the next is seen.
-    started_ = false;
-    const std::vector<std::string> endpoints = ways_[number].endpoints;
-    for (const std::string& endpoint : endpoints) resolve(number, endpoint);
-    started_ = true;
+    resolve_all(number, ways_[number].endpoints);
   }
   due_ = true;
   proceed();
+}
+
+void Dial::add_endpoints(const std::vector<std::string>& endpoints) {
+  if (finished_) return;
+  resolve_all(0, endpoints);
+  due_ = true;
+  proceed();
+}
+
+void Dial::resolve_all(std::size_t way, const std::vector<std::string>& endpoints) {
+  // So that an endpoint that cannot be resolved does not end the dial before the next is seen.
+  started_ = false;
+  for (const std::string& endpoint : endpoints) resolve(way, endpoint);
+  started_ = true;
 }
 
 void Dial::resolve(std::size_t way, const std::string& endpoint) {

@@ -2,8 +2,8 @@
 // lane on the way that won.
 //
 // The peer's addresses are tried in order, a quarter of a second apart, or at once when the one
-// before has failed; further ways (a punched connection, a relay) may be added while it lasts. Of
-// several connections that come about only one says hello.
+// before has failed; further addresses and ways (a punched connection, a relay) may be added while
+// it lasts. Of several connections that come about only one says hello.
 // Threads: the loop thread.
 #pragma once
 
@@ -47,6 +47,8 @@ class Dial final : public ConnectionOwner, public std::enable_shared_from_this<D
   void start();
   void set_when_exhausted(Exhausted exhausted) { exhausted_ = std::move(exhausted); }
   void add_way(DialWay way);
+  // Further addresses of the peer's own, told while the dial is under way: they join the race.
+  void add_endpoints(const std::vector<std::string>& endpoints);
   // A connection that the other side made to this one's listening socket, after its preface.
   void take_punched(Socket socket, const PrefaceMessage& preface);
   // The other side's punch is answered instead, from and to the same addresses.
@@ -92,6 +94,7 @@ class Dial final : public ConnectionOwner, public std::enable_shared_from_this<D
 
   // --- The race.
   void resolve(std::size_t way, const std::string& endpoint);
+  void resolve_all(std::size_t way, const std::vector<std::string>& endpoints);
   void add_target(Target target);
   void start_next();
   void proceed();

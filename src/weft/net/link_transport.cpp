@@ -1,5 +1,6 @@
 #include "weft/net/link_transport.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +12,9 @@
 namespace weft {
 
 namespace {
+
+// Of one peer, what is told while a link to it is being made; a dial leaves room for relays.
+constexpr std::size_t kWantedEndpointsMax = 16;
 
 std::uint64_t draw_instance() {
   std::uint64_t value = 0;
@@ -94,7 +98,8 @@ void LinkTransport::connect(const PeerAddress& address) {
     });
   }
   Peer& peer = peers_[address.id];
-  if (peer.link != nullptr || peer.wanted.has_value()) return;
+  if (peer.link != nullptr) return;
+  if (peer.wanted.has_value()) return tell_dial(peer, address);
   peer.wanted = address;
   // A link that the peer is making may be all that is needed.
   if (peer.half == nullptr) start_dial(peer);
@@ -107,6 +112,21 @@ void LinkTransport::start_dial(Peer& peer) {
   });
   if (medium_->reaches_far()) reach_.help(peer.dial);
   post([dial = peer.dial] { dial->start(); });
+}
+
+// The address under way may be dead: whoever has moved is found at those that are told since.
+void LinkTransport::tell_dial(Peer& peer, const PeerAddress& address) {
+  std::vector<std::string>& known = peer.wanted->endpoints;
+  std::vector<std::string> fresh;
+  for (const std::string& endpoint : address.endpoints) {
+    if (known.size() >= kWantedEndpointsMax) break;
+    if (std::find(known.begin(), known.end(), endpoint) != known.end()) continue;
+    known.push_back(endpoint);
+    fresh.push_back(endpoint);
+  }
+  if (fresh.empty() || peer.dial == nullptr) return;
+  // Later, as the dial may end by them; after its start, which was posted before.
+  post([dial = peer.dial, fresh = std::move(fresh)] { dial->add_endpoints(fresh); });
 }
 
 void LinkTransport::on_dialled(const PeerId& id, Result<LinkParts> result) {

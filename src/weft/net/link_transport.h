@@ -89,6 +89,7 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
 
   Link* find_link(const PeerId& peer) const;
   void start_dial(Peer& peer);
+  void tell_dial(Peer& peer, const PeerAddress& address);
   void on_dialled(const PeerId& id, Result<LinkParts> result);
   void on_hello(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
   void accept_control(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);

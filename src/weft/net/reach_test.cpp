@@ -25,12 +25,13 @@ constexpr std::size_t kThird = 2;
 
 class ReachTest : public ::testing::Test {
  protected:
-  void open(bool relays = true) {
+  void open(bool relays = true, Duration handshake_timeout = std::chrono::seconds(10)) {
     for (std::size_t i = 0; i < peers_.size(); ++i) {
       ListenOptions options;
       options.host = "127.0.0.1";
       options.punch_timeout = milliseconds(200);
       options.relays = relays;
+      options.handshake_timeout = handshake_timeout;
       peers_[i] = make_tls_transport(loop_, identities_[i], options).value();
       peers_[i]->set_handler(handlers_[i]);
     }
@@ -134,18 +135,65 @@ TEST_F(ReachTest, AnIntroducerThatIsNotLinkedToTheOtherSaysSo) {
       << handlers_[kAsker].downs[0].why.message();
 }
 
+// Takes connections and never says a word, so that a dial of it lasts as long as it may.
+class DeafListener {
+ public:
+  explicit DeafListener(const std::string& host)
+      : socket_(listen_on(asio::ip::tcp::endpoint(asio::ip::make_address(host), 0)).value()) {}
+  std::string endpoint() const { return address_text(local_address(socket_.get()).value()); }
+  std::string port() const { return endpoint().substr(endpoint().rfind(':')); }
+  std::size_t dials() {
+    for (;;) {
+      Socket dial(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!dial.valid()) return taken_.size();
+      taken_.push_back(std::move(dial));
+    }
+  }
+
+ private:
+  Socket socket_;
+  std::vector<Socket> taken_;
+};
+
 TEST_F(ReachTest, TheFirstAddressThatAnswersWinsTheRace) {
   open();
   // The first address takes the connection and never says a word.
-  const asio::ip::tcp::endpoint any(asio::ip::make_address("127.0.0.1"), 0);
-  const Socket deaf = listen_on(any).value();
-  const std::string silent = address_text(local_address(deaf.get()).value());
+  const DeafListener deaf("127.0.0.1");
+  const std::string silent = deaf.endpoint();
   const TimePoint begin = loop_.now();
   peers_[kAsker]->connect({id(kOther), {silent, peers_[kOther]->endpoints()[0]}});
   ASSERT_TRUE(loop_.run_until([&] { return both_linked(); }, kLimit));
   // One after the other would take the handshake's ten seconds.
   EXPECT_LT(loop_.now() - begin, std::chrono::seconds(9));
   EXPECT_EQ(handlers_[kAsker].ups.back().path, LinkPath::kDirect);
+}
+
+TEST_F(ReachTest, AnAddressThatIsToldDuringADialJoinsTheRace) {
+  // Longer than the test's limit: the dial of the dead address never ends.
+  open(true, std::chrono::hours(1));
+  DeafListener dead("127.0.0.1");
+  peers_[kAsker]->connect({id(kOther), {dead.endpoint()}});
+  ASSERT_TRUE(loop_.run_until([&] { return dead.dials() == 1; }, kLimit));
+  for (int i = 0; i < 3; ++i) peers_[kAsker]->connect({id(kOther), {dead.endpoint()}});
+  peers_[kAsker]->connect({id(kOther), {dead.endpoint(), peers_[kOther]->endpoints()[0]}});
+  ASSERT_TRUE(loop_.run_until([&] { return both_linked(); }, kLimit));
+  EXPECT_EQ(handlers_[kAsker].ups.size(), 1U);
+  EXPECT_TRUE(handlers_[kAsker].downs.empty());
+  // What is under way is not dialled once more.
+  EXPECT_EQ(dead.dials(), 1U);
+}
+
+TEST_F(ReachTest, OnlySoManyAddressesOfAPeerAreDialled) {
+  open(true, std::chrono::hours(1));
+  DeafListener dead("0.0.0.0");
+  for (int i = 1; i <= 100; ++i) {
+    peers_[kAsker]->connect({id(kOther), {"127.0.0." + std::to_string(i) + dead.port()}});
+  }
+  EXPECT_TRUE(loop_.run_until([&] { return dead.dials() >= 16; }, kLimit));
+  loop_.run_for(milliseconds(600));
+  EXPECT_EQ(dead.dials(), 16U);
+  // The peer's own dial needs no address.
+  link(kOther, kAsker);
 }
 
 TEST_F(ReachTest, PeersMeetOverIpv6) {

@@ -107,7 +107,7 @@ class Transport {
   virtual const PeerId& self() const = 0;
   // Borrows `handler`, which must outlive this. Call before anything else.
   virtual void set_handler(TransportHandler& handler) = 0;
-  // Starts to dial; ends in on_link_up or on_link_down. Does nothing if a link is up or dialled.
+  // Ends in on_link_up or on_link_down; nothing if linked. What a dial does not know yet joins it.
   virtual void connect(const PeerAddress& peer) = 0;
   // Queues a frame. kUnavailable without a link or with a full bulk queue (the frame is not
   // queued); kInvalidArgument for a frame out of bounds. Types up to 0x0f are the transport's own.
