@@ -107,6 +107,10 @@ void Rendezvous::set_endpoints(std::vector<std::string> endpoints, TimePoint now
     return;
   }
   write_at_ = written_at_ ? std::max(now, *written_at_ + options_.write_gap) : now;
+  if (look_at_ == TimePoint::max()) return;
+  // What moved this peer may have moved the others, who write anew as well.
+  look_gap_ = options_.look_gap_first;
+  look_at_ = now;
 }
 
 void Rendezvous::set_looking(bool looking, TimePoint now) {

@@ -95,6 +95,17 @@ TEST(Rendezvous, WhoeverIsAloneLooksLessAndLessOften) {
   EXPECT_EQ(member.next_deadline(), TimePoint::max());
 }
 
+TEST(Rendezvous, WhoeverGetsOtherAddressesLooksAnew) {
+  Rendezvous member(options(), Identity::generate(), Rng(1));
+  member.set_endpoints(kHere, at(0));
+  EXPECT_FALSE(member.on_timer(at(0), kNow).get);
+  member.set_looking(true, at(0));
+  for (const int second : {0, 2, 6, 14}) EXPECT_TRUE(member.on_timer(at(second), kNow).get);
+  member.set_endpoints(kThere, at(15));
+  for (const int second : {15, 17, 21}) EXPECT_TRUE(member.on_timer(at(second), kNow).get);
+  EXPECT_FALSE(member.on_timer(at(22), kNow).get);
+}
+
 TEST(Rendezvous, TheNewestRecordOfAPeerCountsAndOldOnesDoNot) {
   const Identity other = Identity::generate();
   const Identity self = Identity::generate();
