@@ -14,6 +14,11 @@ static constexpr Duration kLonger = std::chrono::milliseconds(50);
 // first blocks that several members send to one newcomer arrive faster than those that follow.
 static constexpr double kLowerRate = 0.7;
 static constexpr double kHigherRate = 0.05;
+// Of a block that overran: it had the line alone, so the rate that others kept low comes back.
+static constexpr double kAloneRate = 0.5;
+// What an overrun is taken to cost at most: a rate that was measured while the line stood still
+// must not shut newcomers out. Where a block really takes longer, rounds lose more than their part.
+static constexpr Duration kOverrunMost = std::chrono::seconds(3);
 
 void StateThrottle::round_moves(TimePoint now) {
   moved_ = now;
@@ -22,6 +27,7 @@ void StateThrottle::round_moves(TimePoint now) {
   // Before the first round there was no gap to learn from.
   gap_before_ = last_gap_;
   last_gap_ = rounds_ ? now - gap_begun_ : Duration();
+  if (!rounds_) overran_at_ = now;
   rounds_ = true;
 }
 
@@ -72,12 +78,22 @@ bool StateThrottle::line_is_free(std::size_t bytes, TimePoint now) const {
   if (exchanging_) return none_under_way;
   if (!rounds_ || now + drain(bytes, now) <= foreseen_end()) return true;
   if (now >= longer_from() + options_.idle_after) return true;
-  return now >= longer_from() && none_under_way;
+  if (now >= longer_from()) return none_under_way;
+  return none_under_way && may_overrun(bytes, now);
+}
+
+// One overrun spends all that was saved up: a long time without newcomers must not end in many.
+bool StateThrottle::may_overrun(std::size_t bytes, TimePoint now) const {
+  const Duration over = std::min(now + drain(bytes, now) - foreseen_end(), kOverrunMost);
+  return to_seconds(over) <= to_seconds(now - overran_at_) * options_.overrun;
 }
 
 void StateThrottle::on_state_sent(StateKind kind, std::size_t bytes, TimePoint now) {
   if (!line_is_free(bytes, now)) {
     (kind == StateKind::kBlock ? block_credit_ : result_credit_) -= static_cast<double>(bytes);
+  } else if (rounds_ && !exchanging_ && now < longer_from() &&
+             now + drain(bytes, now) > foreseen_end()) {
+    overran_at_ = now;
   }
   backlog_ = backlog(now) + static_cast<double>(bytes);
   backlog_at_ = now;
@@ -90,7 +106,9 @@ void StateThrottle::on_state_delivered(std::size_t bytes, TimePoint sent, TimePo
   const double measured = static_cast<double>(bytes) / std::max(to_seconds(took), 1e-6);
   backlog_ = backlog(now);
   backlog_at_ = now;
-  rate_ += (measured - rate_) * (measured < rate_ ? kLowerRate : kHigherRate);
+  double weight = measured < rate_ ? kLowerRate : kHigherRate;
+  if (sent == overran_at_) weight = kAloneRate;
+  rate_ += (measured - rate_) * weight;
 }
 
 TimePoint StateThrottle::next_change(StateKind kind, std::size_t bytes, TimePoint now) const {

@@ -70,6 +70,35 @@ TEST_F(StateThrottleTest, AGapTooShortForABlockIsLeftAlone) {
   }
 }
 
+// Otherwise a newcomer would never come in where a block takes longer than members compute.
+TEST_F(StateThrottleTest, ABlockThatNoGapHasRoomForGoesNowAndThen) {
+  int sent = 0;
+  for (int i = 0; i < 2000; ++i) {  // of 0.5 s; the block takes about one second
+    round(milliseconds(100), milliseconds(400));
+    if (!throttle.may_send(StateKind::kBlock, kBlock, now)) continue;
+    throttle.on_state_sent(StateKind::kBlock, kBlock, now);
+    ++sent;
+  }
+  EXPECT_GE(sent, 90);
+  EXPECT_LE(sent, 110);
+}
+
+TEST_F(StateThrottleTest, ARateThatWasMeasuredFalselyComesBack) {
+  for (int i = 0; i < 3; ++i) round(milliseconds(300), milliseconds(200));
+  throttle.on_state_sent(StateKind::kBlock, kBlock, now);
+  throttle.on_state_delivered(kBlock, now, now + seconds(1000));
+  now += seconds(1000);
+  int sent = 0;
+  for (int i = 0; i < 240; ++i) {
+    round(milliseconds(300), milliseconds(200));
+    if (!throttle.may_send(StateKind::kBlock, kBlock, now)) continue;
+    throttle.on_state_sent(StateKind::kBlock, kBlock, now);
+    throttle.on_state_delivered(kBlock, now, now + milliseconds(100));
+    ++sent;
+  }
+  EXPECT_GE(sent, 200);
+}
+
 TEST_F(StateThrottleTest, TheShorterOfTheLastTwoGapsIsForeseen) {
   for (int i = 0; i < 4; ++i) round(seconds(2), seconds(1));
   round(milliseconds(100), seconds(1));

@@ -153,6 +153,23 @@ TEST_F(SwarmStateTest, RoundsThatFillTheLinesGoOn) {
   EXPECT_LE(cost.slowdown, 1.65);
 }
 
+// Half way all links of the newcomer break at once.
+TEST_F(SwarmStateTest, ATransferGoesOnAfterItsLinksBroke) {
+  line = 2'000'000;
+  extra = 20 << 20;
+  compute = milliseconds(500);
+  start(3);
+  SwarmPeer& joiner = add(3);
+  joiner.join(peers[0]->ticket());
+  EXPECT_TRUE(run([&] { return joiner.saw(SwarmEventKind::kLinkUp); }, seconds(10)));
+  const TimePoint half = net.now() + seconds(6);
+  run([&] { return net.now() >= half; }, seconds(10));
+  for (int i = 0; i < 3; ++i) net.break_link(joiner.id, peers[static_cast<std::size_t>(i)]->id);
+  ASSERT_TRUE(run([&] { return joiner.in_round(); }, seconds(120))) << joiner.describe();
+  const std::string told = joiner.text_of(SwarmEventKind::kStateReceived);
+  EXPECT_NE(told.find("of its blocks were here before"), std::string::npos) << told;
+}
+
 class ResumeTest : public SwarmStateTest {
  protected:
   // A peer that has a checkpoint of the state after `round`.
