@@ -23,7 +23,7 @@ MembershipOptions explored_options(int number) {
   // Silence, patience and the loss of a quorum are matters of time; here only ballots are.
   options.join_timeout = options.join_attempt_timeout = hours(1000);
   options.stranger_timeout = options.bad_link_timeout = hours(1000);
-  options.quorum_timeout = hours(1000);
+  options.quorum_timeout = options.unreached_timeout = hours(1000);
   options.stranger_frames_max = 1'000'000;
   return options;
 }

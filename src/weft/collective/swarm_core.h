@@ -151,6 +151,7 @@ class SwarmCore final : public TransportHandler,
   void on_revoked(const InvitationId& invitation, const PeerId& by) override;
   void on_join_accepted(const View& view, const PeerId& sponsor) override;
   void on_view_ahead(const View& view) override;
+  void on_unreached(const std::vector<Member>& members, const std::string& text) override;
   void on_join_failed(const Status& why) override;
   std::vector<Member> arrange(std::vector<Member> members) const override;
   // StateSink, LineSink.

@@ -241,6 +241,23 @@ TEST(SwarmCore, FrozenMachineIsRemovedAndComesBack) {
   EXPECT_TRUE(frozen.saw(SwarmEventKind::kRemoved));
 }
 
+TEST(SwarmCore, ANewcomerSaysWhichMemberItHasNoPathTo) {
+  World world(11, 200);
+  world.compute = milliseconds(200);
+  world.start(3);
+  ASSERT_TRUE(world.run_to_round(0, 5));
+  SwarmPeer& late = world.add(3);
+  world.net.partition({{world.peers[2]->id}, {late.id}});
+  late.join(world.peers[0]->ticket());
+  ASSERT_TRUE(world.run([&] { return late.saw(SwarmEventKind::kUnreached); }, seconds(15)));
+  EXPECT_THAT(late.text_of(SwarmEventKind::kUnreached),
+              HasSubstr("no path to peer " + world.peers[2]->id.short_name()));
+  EXPECT_EQ(world.peers[0]->core->view().size(), 3);
+  world.net.unblock_all();
+  ASSERT_TRUE(world.run([&] { return world.peers[0]->core->view().size() == 4; }, seconds(15)));
+  world.expect_end();
+}
+
 TEST(SwarmCore, MinorityWaitsAndGoesOnWhenTheOthersAreBack) {
   World world(8, 200);
   world.compute = milliseconds(20);

@@ -167,6 +167,11 @@ void SwarmCore::on_join_accepted(const View& view, const PeerId& sponsor) {
 
 void SwarmCore::on_view_ahead(const View& view) { on_join_accepted(view, {}); }
 
+void SwarmCore::on_unreached(const std::vector<Member>& members, const std::string& text) {
+  SwarmEvent& told = event(SwarmEventKind::kUnreached, "not let in yet: " + text);
+  for (const Member& member : members) told.peers.push_back(member.id);
+}
+
 void SwarmCore::on_join_failed(const Status& why) {
   event(SwarmEventKind::kJoinRefused, why.message()).peer = options_.membership.self;
   fail(why);

@@ -217,6 +217,8 @@ std::string_view to_string(SwarmEventKind kind) {
       return "revoked";
     case SwarmEventKind::kRingProposed:
       return "ring_proposed";
+    case SwarmEventKind::kUnreached:
+      return "unreached";
     case SwarmEventKind::kRemoved:
       return "removed";
   }

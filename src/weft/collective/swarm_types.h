@@ -87,6 +87,7 @@ enum class SwarmEventKind : std::uint8_t {
   kMisconduct,     // peer, peers = who says so, text = what was seen
   kRevoked,        // peer = who revoked a ticket, text = which
   kRingProposed,   // round, peers = a better order, seconds = saved each round, text = the reason
+  kUnreached,      // at the joiner: peers = members it has no path to, text = why, what to do
   kRemoved,        // this peer is no member any more, text = why
 };
 std::string_view to_string(SwarmEventKind kind);

@@ -41,6 +41,7 @@ void write_attempt(Writer& out, const JoinAttempt& attempt) {
   out.u64(attempt.next);
   write_flag(out, attempt.request_sent);
   write_flag(out, attempt.caught_up.has_value());
+  write_flag(out, attempt.unreached_told);
 }
 
 }  // namespace

@@ -17,8 +17,9 @@
 // most `reconnect_timeout` later; one that falls silent after its adaptive timeout, at most
 // `suspicion_timeout` (+ one heartbeat interval). The view changes two round trips of the quorum's
 // later, or, if the proposer dies too, `takeover_timeout` (+ jitter) after that for each proposer
-// lost. Without a quorum the state is kIsolated after `quorum_timeout`. Nothing waits without a
-// deadline.
+// lost. Without a quorum the state is kIsolated after `quorum_timeout`. A newcomer that cannot
+// reach every member says so after `bad_link_timeout`, and gives up after `unreached_timeout`.
+// Nothing waits without a deadline.
 //
 // Round commit and view change agree by one rule. RoundStatus.done of the sink is the highest
 // round whose complete result it holds. The new view's base is max(base, min done over the
@@ -104,6 +105,8 @@ struct MembershipOptions {
   // rank is removed, because a collective cannot go on without the link.
   Duration bad_link_timeout = std::chrono::seconds(10);
   Duration join_timeout = std::chrono::seconds(30);
+  // A newcomer that has the state and still lacks a link with a member gives up after this.
+  Duration unreached_timeout = std::chrono::minutes(2);
   // For each address of a ticket.
   Duration join_attempt_timeout = std::chrono::seconds(3);
   Duration leave_timeout = std::chrono::seconds(5);
@@ -198,6 +201,9 @@ class MembershipSink {
   virtual void on_join_accepted(const View& view, const PeerId& sponsor) = 0;
   // Joiner: the members' view moved on while we sync.
   virtual void on_view_ahead(const View& view) = 0;
+  // Joiner: no link with `members` since it was accepted, for bad_link_timeout; `text` says for
+  // people why, and what to do. Goes on trying, until unreached_timeout.
+  virtual void on_unreached(const std::vector<Member>& /*members*/, const std::string& /*text*/) {}
   // Joiner: given up.
   virtual void on_join_failed(const Status& why) = 0;
 

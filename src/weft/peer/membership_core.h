@@ -107,6 +107,11 @@ struct JoinAttempt {
   std::optional<PeerId> sponsor;
   View known;
   std::optional<Round> caught_up;
+  // Since when a member of `known` has no link, whether the sink was told of it, and what the
+  // last dial of each came to.
+  std::optional<TimePoint> unreached_since;
+  bool unreached_told = false;
+  std::map<PeerId, std::string> dial_failures;
   // When each member was last asked, over its present link, to admit this peer.
   std::map<PeerId, TimePoint> admission_asked;
 };
@@ -229,6 +234,9 @@ struct Membership::Core {
   void join_timer();
   void fail_join(const Status& why);
   bool reaches_all() const;
+  std::vector<Member> unreached() const;
+  std::string unreached_text(const std::vector<Member>& members) const;
+  void watch_reach();
   void dial_known();
   void admit_again();
   void know_view(const ViewNoticeMessage& notice);

@@ -12,6 +12,8 @@ constexpr Duration kAskAgain = std::chrono::milliseconds(500);
 constexpr std::uint32_t kTryAgainMs = 300;
 // Between two requests of a joiner to be admitted, to the same member.
 constexpr Duration kAdmissionGap = std::chrono::milliseconds(1500);
+// Of many members that cannot be reached.
+constexpr std::size_t kUnreachedNamed = 4;
 
 JoinRefusedMessage try_again(std::string reason) {
   return {RefusalCode::kTryAgain, kTryAgainMs, std::move(reason)};
@@ -106,6 +108,7 @@ void Membership::Core::join_timer() {
     a.last = timed_out("peer " + a.asked->short_name() + " does not answer");
     ask_next();
   }
+  if (state == MembershipState::kSyncing) watch_reach();
 }
 
 void Membership::Core::fail_join(const Status& why) {
@@ -121,6 +124,53 @@ bool Membership::Core::reaches_all() const {
                      [&](const Member& member) {
                        return member.id == options.self || links.count(member.id) != 0;
                      });
+}
+
+std::vector<Member> Membership::Core::unreached() const {
+  std::vector<Member> members;
+  for (const Member& member : attempt->known.members) {
+    if (member.id != options.self && links.count(member.id) == 0) members.push_back(member);
+  }
+  return members;
+}
+
+std::string Membership::Core::unreached_text(const std::vector<Member>& members) const {
+  std::string text = "no path to";
+  std::size_t named = 0;
+  for (const Member& member : members) {
+    if (named++ == kUnreachedNamed) {
+      text += " and " + std::to_string(members.size() - kUnreachedNamed) + " more";
+      break;
+    }
+    text += (named == 1 ? " peer " : ", peer ") + member.id.short_name();
+    if (!member.endpoints.empty()) text += " at " + member.endpoints.front();
+    const auto why = attempt->dial_failures.find(member.id);
+    if (why != attempt->dial_failures.end()) text += " (" + why->second + ")";
+  }
+  return text +
+         "; each member needs a link with every other: open or map a port here or there, or let a "
+         "member relay that both can reach";
+}
+
+// A member that nobody reaches is soon out of the view. One that only this joiner cannot reach
+// stays, and the joiner takes the place of another newcomer: so it does not wait for ever.
+void Membership::Core::watch_reach() {
+  JoinAttempt& a = *attempt;
+  if (reaches_all()) {
+    a.unreached_since.reset();
+    a.unreached_told = false;
+    a.dial_failures.clear();
+    return;
+  }
+  if (!a.unreached_since) a.unreached_since = now;
+  const Duration waited = now - *a.unreached_since;
+  if (a.caught_up && waited >= options.unreached_timeout) {
+    fail_join(unavailable("not let in: " + unreached_text(unreached())));
+  } else if (!a.unreached_told && waited >= options.bad_link_timeout) {
+    a.unreached_told = true;
+    const std::vector<Member> missing = unreached();
+    sink.on_unreached(missing, unreached_text(missing));
+  }
 }
 
 void Membership::Core::dial_known() {

@@ -14,6 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A run of a few peers; peer 0 is the founder.
@@ -375,6 +376,63 @@ TEST_F(MembershipTest, JoinWithoutAnyMemberInReachFailsInTime) {
   run(seconds(32));
   ASSERT_TRUE(late.join_failed.has_value());
   EXPECT_THAT(late.join_failed->message(), HasSubstr("join timeout"));
+}
+
+TEST_F(MembershipTest, ANewcomerWithoutAPathToAMemberSaysSoAndGivesUpInTime) {
+  form(3);
+  TestPeer& late = add(9);
+  net.block(late.id, peer(2).id);
+  net.block(peer(2).id, late.id);
+  late.join(peer(0).ticket());
+  run(seconds(9));
+  EXPECT_TRUE(late.unreached.empty());
+  run(seconds(3));
+  EXPECT_THAT(late.unreached, ElementsAre(peer(2).id));
+  EXPECT_THAT(late.unreached_text, HasSubstr(peer(2).id.short_name()));
+  EXPECT_THAT(late.unreached_text, HasSubstr(net.endpoint(peer(2).id)));
+  EXPECT_THAT(late.unreached_text, HasSubstr("no answer"));
+  EXPECT_THAT(late.unreached_text, HasSubstr("open or map a port"));
+  run(seconds(90));
+  EXPECT_EQ(late.state(), MembershipState::kSyncing);
+  EXPECT_EQ(late.unreached.size(), 1U);
+  run(seconds(25));
+  EXPECT_EQ(late.state(), MembershipState::kOutside);
+  ASSERT_TRUE(late.join_failed.has_value());
+  EXPECT_THAT(late.join_failed->message(), HasSubstr(peer(2).id.short_name()));
+  // Its place is another's, and the members have not been disturbed.
+  run(seconds(35));
+  EXPECT_EQ(peer(0).membership->role(late.id), PeerRole::kStranger);
+  EXPECT_EQ(peer(0).view().id.number, ViewNumber(3));
+  // It may try again, and gets in once there is a path.
+  net.unblock_all();
+  late.join(peer(0).ticket());
+  run(seconds(5));
+  EXPECT_EQ(late.state(), MembershipState::kMember);
+  EXPECT_EQ(peer(2).view().size(), 4);
+}
+
+TEST_F(MembershipTest, ANewcomerIsLetInOnceThePathIsThere) {
+  form(3);
+  TestPeer& late = add(9);
+  net.block(late.id, peer(2).id);
+  late.join(peer(0).ticket());
+  run(seconds(40));
+  EXPECT_EQ(late.unreached.size(), 1U);
+  EXPECT_EQ(late.state(), MembershipState::kSyncing);
+  net.unblock_all();
+  run(seconds(8));
+  EXPECT_EQ(late.state(), MembershipState::kMember);
+  EXPECT_FALSE(late.join_failed.has_value());
+}
+
+TEST_F(MembershipTest, ANewcomerDoesNotWaitForAMemberThatIsGone) {
+  form(4);
+  kill(3, SimCrash::kPowerLoss);
+  TestPeer& late = add(9);
+  late.join(peer(0).ticket());
+  run(seconds(8));
+  EXPECT_EQ(late.state(), MembershipState::kMember);
+  EXPECT_TRUE(late.unreached.empty());
 }
 
 TEST_F(MembershipTest, TooManyStrangersAreTurnedAway) {

@@ -85,7 +85,12 @@ void Membership::Core::on_link_down(const PeerId& peer, const Status& why) {
   stirred = true;
   links.erase(peer);
   strangers.remove(peer);
-  if (attempt) attempt->admission_asked.erase(peer);
+  if (attempt) {
+    attempt->admission_asked.erase(peer);
+    if (attempt->known.contains(peer)) {
+      attempt->dial_failures[peer] = short_reason(why.message());
+    }
+  }
   const auto found = watched.find(peer);
   if (found != watched.end()) {
     Watched& member = found->second;

@@ -132,6 +132,10 @@ class TestPeer : public TransportHandler, public MembershipSink {
     synced = view.base_round;
   }
   void on_view_ahead(const View& view) override { views_ahead.push_back(view); }
+  void on_unreached(const std::vector<Member>& members, const std::string& text) override {
+    for (const Member& member : members) unreached.push_back(member.id);
+    unreached_text = text;
+  }
   void on_join_failed(const Status& why) override { join_failed = why; }
   void on_misconduct(const Misconduct& report) override { reports.push_back(report); }
   void on_revoked(const InvitationId& invitation, const PeerId& /*by*/) override {
@@ -152,6 +156,8 @@ class TestPeer : public TransportHandler, public MembershipSink {
   std::vector<View> views_ahead;
   std::optional<IsolatedReport> isolated;
   std::optional<Status> removed;
+  std::vector<PeerId> unreached;
+  std::string unreached_text;
   std::optional<Status> join_failed;
   std::vector<PeerId> joiners;
   std::vector<PeerId> joiners_gone;

@@ -122,6 +122,7 @@ std::optional<Event> event_of(const SwarmEvent& event, const GroupNews& news) {
           .with("text", event.text);
     case SwarmEventKind::kRevoked:
       return peer_event("ticket_revoked", event).with("text", event.text);
+    case SwarmEventKind::kUnreached:
     case SwarmEventKind::kRemoved:  // the run ends with this reason
     case SwarmEventKind::kStateReceived:
       return Event("note").with("text", event.text);
