@@ -98,7 +98,7 @@ class Run:
                     raise RuntimeError(f"{what}: peer {member.number} ended: {member.words()}")
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{what}: not seen in {seconds} s")
-            time.sleep(TICK)
+            time.sleep(TICK)  # tidy: allow sleep: logs of other processes are read each tick
 
     def disturb(self, faults, seconds):
         for fault in faults:
@@ -141,7 +141,7 @@ class Run:
             heapq.heappop(self._due)[2]()
         self._listen()
         self._look()
-        time.sleep(TICK)
+        time.sleep(TICK)  # tidy: allow sleep: its lateness measures the machine's own stalls
         # Actions take their time as well; only what nothing explains is the machine's.
         self.late += max(0.0, time.monotonic() - began - TICK - LATE)
 

@@ -171,6 +171,7 @@ def slow_lorises():
             for stream in plain + slow:
                 with contextlib.suppress(OSError):
                     stream.send(whole[at:at + 1])
+            # tidy: allow sleep: that each byte comes late is the attack
             time.sleep(max(0.0, begin + at * 0.1 - time.monotonic()))
         third = run.group.join(run.ticket)
         third.wait_round(1)
