@@ -113,19 +113,6 @@ ResultFetch::Pending* ResultFetch::expected(const PeerId& from, const ResultHead
   return wanted && head.piece == pending.pieces_here ? &pending : nullptr;
 }
 
-MutableByteSpan ResultFetch::body_destination(const PeerId& from, const ResultHead& head,
-                                              std::size_t body_bytes) {
-  Pending* const pending = expected(from, head);
-  if (pending == nullptr || head.elements > options_.elements_max) return {};
-  if (body_bytes == 0 || body_bytes != piece_bytes(head)) return {};
-  const auto elements = static_cast<std::int64_t>(head.elements);
-  if (head.piece == 0) pending->values = std::make_shared<FloatBuffer>(elements);
-  if (!pending->values || pending->values->span().size() != head.elements) return {};
-  const std::span<float> piece = pending->values->span().subspan(
-      std::size_t{head.piece} * kPieceElements, body_bytes / sizeof(float));
-  return {reinterpret_cast<std::uint8_t*>(piece.data()), piece.size_bytes()};
-}
-
 Status ResultFetch::on_result(const PeerId& from, const ResultHead& head, ByteSpan body,
                               TimePoint now) {
   Pending* const pending = expected(from, head);
@@ -146,10 +133,7 @@ Status ResultFetch::on_result(const PeerId& from, const ResultHead& head, ByteSp
                    from.short_name() + ": its pieces do not agree");
   }
   pending->hash = head.hash;
-  float* const place = values.data() + std::size_t{head.piece} * kPieceElements;
-  if (body.data() != reinterpret_cast<const std::uint8_t*>(place)) {
-    std::memcpy(place, body.data(), body.size());
-  }
+  std::memcpy(values.data() + std::size_t{head.piece} * kPieceElements, body.data(), body.size());
   ++pending->pieces_here;
   pending->asked_at = now;
   learn(head.newest, now);

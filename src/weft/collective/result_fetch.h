@@ -29,8 +29,6 @@ class ResultFetch {
 
   Status on_result(const PeerId& from, const ResultHead& head, ByteSpan body, TimePoint now);
   void on_missing(const PeerId& from, const ResultMissingMessage& missing, TimePoint now);
-  MutableByteSpan body_destination(const PeerId& from, const ResultHead& head,
-                                   std::size_t body_bytes);
   void on_timer(TimePoint now);
   TimePoint next_deadline() const;
 

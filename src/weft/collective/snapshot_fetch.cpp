@@ -166,18 +166,6 @@ MutableByteSpan SnapshotFetch::place_of(std::uint32_t index) {
                                            target_.block_bytes(index));
 }
 
-MutableByteSpan SnapshotFetch::body_destination(const PeerId& from, const BlockHead& head,
-                                                std::size_t body_bytes) {
-  if (phase_ != Phase::kBlocks || head.root != target_.root || head.index >= blocks_.size()) {
-    return {};
-  }
-  const Block& block = blocks_[head.index];
-  // Two peers must not write to one place, and a block that is here stays as it is.
-  if (block.here || !block.asked || block.source != from) return {};
-  const MutableByteSpan place = place_of(head.index);
-  return body_bytes == place.size() ? place : MutableByteSpan();
-}
-
 Status SnapshotFetch::on_block(const PeerId& from, const BlockHead& head, ByteSpan body,
                                TimePoint now) {
   // Late, of a target that is given up. Of this one it is taken from whoever sends it.
@@ -190,7 +178,7 @@ Status SnapshotFetch::on_block(const PeerId& from, const BlockHead& head, ByteSp
   Block& block = blocks_[head.index];
   if (block.here) return {};
   const MutableByteSpan place = place_of(head.index);
-  if (body.data() != place.data()) std::copy(body.begin(), body.end(), place.begin());
+  std::copy(body.begin(), body.end(), place.begin());
   if (block.asked) {
     const auto asked = sources_.find(block.source);
     if (asked != sources_.end()) --asked->second.in_flight;

@@ -31,8 +31,6 @@ class SnapshotFetch {
   Status on_offer(const PeerId& from, const StateOfferMessage& offer, TimePoint now);
   Status on_block(const PeerId& from, const BlockHead& head, ByteSpan body, TimePoint now);
   void on_missing(const PeerId& from, const BlockMissingMessage& missing, TimePoint now);
-  MutableByteSpan body_destination(const PeerId& from, const BlockHead& head,
-                                   std::size_t body_bytes);
   void on_timer(TimePoint now);
   TimePoint next_deadline() const;
 

@@ -71,19 +71,6 @@ Status StateFetch::on_frame(const PeerId& from, const FrameView& frame, TimePoin
   }
 }
 
-MutableByteSpan StateFetch::body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
-                                             std::size_t body_bytes) {
-  if (type == frame_type::kBlock) {
-    const Result<BlockHead> block = BlockHead::decode(head);
-    if (block.ok()) return impl_->snapshot.body_destination(from, *block, body_bytes);
-  }
-  if (type == frame_type::kResult) {
-    const Result<ResultHead> result = ResultHead::decode(head);
-    if (result.ok()) return impl_->results.body_destination(from, *result, body_bytes);
-  }
-  return {};
-}
-
 void StateFetch::on_link_down(const PeerId& peer, TimePoint now) {
   impl_->snapshot.remove_source(peer, now);
   impl_->results.remove_source(peer, now);

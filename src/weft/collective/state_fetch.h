@@ -74,9 +74,6 @@ class StateFetch {
 
   // --- Events.
   Status on_frame(const PeerId& from, const FrameView& frame, TimePoint now);
-  // The place of an arriving block or piece in its buffer; empty if it was not asked for.
-  MutableByteSpan body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
-                                   std::size_t body_bytes);
   void on_link_down(const PeerId& peer, TimePoint now);
   void on_timer(TimePoint now);
   TimePoint next_deadline() const;

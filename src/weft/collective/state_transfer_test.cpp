@@ -227,7 +227,6 @@ TEST(StateTransfer, RandomFramesNeverBreakEitherSide) {
     const Bytes body(rng.below(50));
     const auto type = static_cast<std::uint8_t>(0x50 + rng.below(10));
     const FrameView frame{type, head, body};
-    (void)group.fetch().body_destination(peer_of(1), type, head, body.size());
     (void)group.fetch().on_frame(peer_of(1), frame, group.now()).ok();
     (void)group.member(0).server.on_frame(peer_of(9), frame, false, group.now()).ok();
     group.queue.clear();

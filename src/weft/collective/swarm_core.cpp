@@ -188,9 +188,9 @@ MutableByteSpan SwarmCore::body_destination(const PeerId& from, std::uint8_t typ
                                             std::size_t body_bytes) {
   if (type == frame_type::kSegment) return rounds_.body_destination(from, head, body_bytes);
   if (type == frame_type::kGroupSegment) return group_.body_destination(from, head, body_bytes);
-  if (type != frame_type::kBlock && type != frame_type::kResult) return {};
-  if (std::ranges::count(sources_, from) == 0) return {};
-  return fetch_.body_destination(from, type, head, body_bytes);
+  // Blocks and results may be asked of another member while they are under way from a slow one, so
+  // that no place is any one sender's: they are copied once they are whole.
+  return {};
 }
 
 void SwarmCore::on_timer() {

@@ -147,15 +147,8 @@ class StateGroup {
     Bytes body(sent.frame.body.span().begin(), sent.frame.body.span().end());
     blocks_[sent.from] += sent.frame.type == frame_type::kBlock ? 1 : 0;
     if (damage) damage(sent, body);
-    ByteSpan arrived = body;
-    const MutableByteSpan place =
-        fetch_->body_destination(sent.from, sent.frame.type, sent.frame.head, body.size());
-    if (place.size() == body.size()) {
-      std::copy(body.begin(), body.end(), place.begin());
-      arrived = place;
-    }
     const Status status =
-        fetch_->on_frame(sent.from, {sent.frame.type, sent.frame.head, arrived}, now_);
+        fetch_->on_frame(sent.from, {sent.frame.type, sent.frame.head, body}, now_);
     if (!status.ok()) {
       refused.push_back(sent.from);
       kill(sent.from.bytes[0] - 1U);

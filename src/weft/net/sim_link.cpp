@@ -246,11 +246,12 @@ Status SimNetwork::Impl::send(std::uint32_t from, const PeerId& to, Lane lane, F
   auto entry = std::make_shared<SimQueued>();
   const TimePoint left = enqueue(link, end, lane, bytes, entry);
   const TimePoint arrives = left + link_delay(*link, end);
-  SimArrival arrival{lane, std::make_shared<Frame>(std::move(frame))};
+  auto sent = std::make_shared<const Frame>(std::move(frame));
   if (left == now()) {
     link->stats[e].bytes_sent += bytes;
     machines[from].total.bytes_sent += bytes;
-    schedule_arrival(link, end, std::move(arrival), arrives);
+    link->direction[e].on_way[index(lane)].push_back(std::move(sent));
+    schedule_arrival(link, end, lane, arrives);
     return {};
   }
   at_machine(from, left, [=, this] {
@@ -261,7 +262,8 @@ Status SimNetwork::Impl::send(std::uint32_t from, const PeerId& to, Lane lane, F
     if (lane == Lane::kBulk) direction.bulk.pop_front();
     const std::size_t before = direction.queued[index(lane)];
     direction.queued[index(lane)] = before - bytes;
-    schedule_arrival(link, end, arrival, arrives);
+    direction.on_way[index(lane)].push_back(sent);
+    schedule_arrival(link, end, lane, arrives);
     const bool fell = before > options.low_water_bytes && before - bytes <= options.low_water_bytes;
     if (fell) machines[from].handler->on_writable(to, lane);
   });
@@ -311,48 +313,60 @@ void SimNetwork::Impl::cancel_bulk(std::uint32_t machine, const PeerId& to) {
   }
 }
 
+// The first frame of that lane that is on its way will be there.
 void SimNetwork::Impl::schedule_arrival(const std::shared_ptr<SimLink>& link, int from_end,
-                                        SimArrival arrival, TimePoint when) {
+                                        Lane lane, TimePoint when) {
   const auto e = static_cast<std::size_t>(from_end);
-  TimePoint& last = link->direction[e].last_arrival[index(arrival.lane)];
+  TimePoint& last = link->direction[e].last_arrival[index(lane)];
   last = std::max(last, when);
-  at_machine(link->ends[1 - e], last,
-             [=, this, arrival = std::move(arrival)] { arrive(link, from_end, arrival); });
+  at_machine(link->ends[1 - e], last, [=, this] { arrive(link, from_end, lane); });
 }
 
-void SimNetwork::Impl::arrive(const std::shared_ptr<SimLink>& link, int from_end,
-                              const SimArrival& arrival) {
+void SimNetwork::Impl::arrive(const std::shared_ptr<SimLink>& link, int from_end, Lane lane) {
   const auto e = static_cast<std::size_t>(from_end);
   if (link->state[1 - e] != SimEnd::kUp) return;
   if (held_up(*link, from_end)) {
-    link->direction[e].held.push_back(arrival);
+    ++link->direction[e].held[index(lane)];
     return;
   }
-  hand_over(link, from_end, arrival);
+  hand_over(link, from_end, lane);
 }
 
-void SimNetwork::Impl::hand_over(const std::shared_ptr<SimLink>& link, int from_end,
-                                 const SimArrival& arrival) {
+MutableByteSpan SimNetwork::Impl::place_for(const SimLink& link, int from_end, const Frame& frame) {
+  const auto e = static_cast<std::size_t>(from_end);
+  const std::size_t bytes = frame.body.size();
+  if (bytes == 0) return {};
+  const MutableByteSpan place = machines[link.ends[1 - e]].handler->body_destination(
+      machines[link.ends[e]].id, frame.type, frame.head, bytes);
+  WEFT_CHECK(place.empty() || place.size() == bytes);
+  return place;
+}
+
+void SimNetwork::Impl::hand_over(const std::shared_ptr<SimLink>& link, int from_end, Lane lane) {
   const auto e = static_cast<std::size_t>(from_end);
   const std::uint32_t to = link->ends[1 - e];
   SimMachine& machine = machines[to];
-  const PeerId& from = machines[link->ends[e]].id;
-  const Frame& frame = *arrival.frame;
-  const std::size_t bytes = kFrameOverhead + frame.head.size() + frame.body.size();
+  SimDirection& direction = link->direction[e];
+  std::deque<std::shared_ptr<const Frame>>& on_way = direction.on_way[index(lane)];
+  const std::shared_ptr<const Frame> frame = on_way.front();
+  on_way.pop_front();
+  const std::size_t bytes = kFrameOverhead + frame->head.size() + frame->body.size();
   link->stats[1 - e].bytes_received += bytes;
   machine.total.bytes_received += bytes;
-  trace(3, link->ends[e], to, (bytes << 8U) | frame.type);
-  ByteSpan body = frame.body.span();
-  if (arrival.lane == Lane::kBulk && !body.empty()) {
+  trace(3, link->ends[e], to, (bytes << 8U) | frame->type);
+  ByteSpan body = frame->body.span();
+  if (lane == Lane::kBulk) {
     const MutableByteSpan place =
-        machine.handler->body_destination(from, frame.type, frame.head, body.size());
-    WEFT_CHECK(place.empty() || place.size() == body.size());
-    if (!place.empty()) {
-      std::copy(body.begin(), body.end(), place.begin());
-      body = place;
-    }
+        direction.lent ? *direction.lent : place_for(*link, from_end, *frame);
+    direction.lent.reset();
+    std::copy_n(body.begin(), place.size(), place.begin());
+    if (!place.empty()) body = place;
   }
-  machine.handler->on_frame(from, arrival.lane, {frame.type, frame.head, body});
+  machine.handler->on_frame(machines[link->ends[e]].id, lane, {frame->type, frame->head, body});
+  // With the end of one frame comes the beginning of the next, which may take its time.
+  const bool goes_on = lane == Lane::kBulk && !on_way.empty() && !direction.lent;
+  if (!goes_on || link->state[1 - e] != SimEnd::kUp) return;
+  direction.lent = place_for(*link, from_end, *on_way.front());
 }
 
 bool SimNetwork::Impl::held_up(const SimLink& link, int from_end) const {
@@ -401,10 +415,10 @@ void SimNetwork::Impl::block_direction(const std::shared_ptr<SimLink>& link, int
 void SimNetwork::Impl::release_held(const std::shared_ptr<SimLink>& link, int from_end) {
   if (held_up(*link, from_end)) return;
   SimDirection& direction = link->direction[static_cast<std::size_t>(from_end)];
-  std::deque<SimArrival> held = std::move(direction.held);
-  direction.held.clear();
-  for (SimArrival& arrival : held) {
-    schedule_arrival(link, from_end, std::move(arrival), now() + link_delay(*link, from_end));
+  for (const Lane lane : {Lane::kControl, Lane::kBulk}) {
+    for (std::size_t left = std::exchange(direction.held[index(lane)], 0); left > 0; --left) {
+      schedule_arrival(link, from_end, lane, now() + link_delay(*link, from_end));
+    }
   }
 }
 

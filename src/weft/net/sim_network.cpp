@@ -269,8 +269,14 @@ std::vector<std::string> SimTransport::endpoints() const {
 }
 
 TransportStats SimTransport::stats(const PeerId& peer) const {
+  const SimNetwork::Impl& net = *network_.impl_;
   const auto link = alive() ? network_.impl_->up_link(index_, peer) : nullptr;
-  return link ? link->stats[static_cast<std::size_t>(link->end_of(index_))] : TransportStats();
+  if (!link) return {};
+  TransportStats stats = link->stats[static_cast<std::size_t>(link->end_of(index_))];
+  const double slowness =
+      std::max(net.machines[link->ends[0]].slowness, net.machines[link->ends[1]].slowness);
+  stats.rtt_seconds = 2 * to_seconds(net.options.delay_mean) * slowness;
+  return stats;
 }
 
 TransportStats SimTransport::total_stats() const { return network_.impl_->machines[index_].total; }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,18 +30,17 @@ struct SimQueued {
   bool cancelled = false;
 };
 
-struct SimArrival {
-  Lane lane = Lane::kControl;
-  std::shared_ptr<Frame> frame;
-};
-
 struct SimDirection {
   TimePoint busy_until{};
   std::array<TimePoint, 2> last_arrival{};
   std::array<std::size_t, 2> queued{};
   std::deque<std::shared_ptr<SimQueued>> bulk;
-  // Arrived while the direction was blocked.
-  std::deque<SimArrival> held;
+  // Frames that have left, by lane, and how many of them would be here if nothing were blocked.
+  std::array<std::deque<std::shared_ptr<const Frame>>, 2> on_way;
+  std::array<std::size_t, 2> held{};
+  // The place that the receiver has lent for the body of the first bulk frame on its way, of which
+  // a part may be there; null where it was not asked yet.
+  std::optional<MutableByteSpan> lent;
 };
 
 // ends[0] dialled; direction i carries the frames that ends[i] sends.
@@ -135,9 +135,10 @@ struct SimNetwork::Impl {
   // When the frame has left; keeps the queue's books.
   TimePoint enqueue(const std::shared_ptr<SimLink>& link, int end, Lane lane, std::size_t bytes,
                     const std::shared_ptr<SimQueued>& entry);
-  void arrive(const std::shared_ptr<SimLink>& link, int from_end, const SimArrival& arrival);
-  void hand_over(const std::shared_ptr<SimLink>& link, int from_end, const SimArrival& arrival);
-  void schedule_arrival(const std::shared_ptr<SimLink>& link, int from_end, SimArrival arrival,
+  void arrive(const std::shared_ptr<SimLink>& link, int from_end, Lane lane);
+  void hand_over(const std::shared_ptr<SimLink>& link, int from_end, Lane lane);
+  MutableByteSpan place_for(const SimLink& link, int from_end, const Frame& frame);
+  void schedule_arrival(const std::shared_ptr<SimLink>& link, int from_end, Lane lane,
                         TimePoint when);
   void close(std::uint32_t machine, const PeerId& peer, const Status& why);
   void cancel_bulk(std::uint32_t machine, const PeerId& to);
