@@ -54,7 +54,8 @@ DEPARTURE = peer(3) + u64(9) + u8(2) + text("came back with a new process")
 VALUE = (u64(41) + several([member(1, "10.0.0.1:7420", "[::1]:7420"), member(2)])
          + several([DEPARTURE]) + several([HASH + view(2) + u64(6400)])
          + several([HASH + u64(9600)]) + u8(1) + HASH
-         + u8(1) + HASH + view(5) + u64(40) + HASH + u64(3200) + u64(6400))
+         + u8(1) + HASH + view(5) + u64(40) + HASH + u64(3200) + u64(6400)
+         + u16(27000) + u16(26000) + u16(14000))
 PROOF = u16(1) + HASH + HASH[:16] + u64(1900000000) + HASH
 ROUND = view(3) + u64(12)
 ANSWER = (u32(0x64666577) + u16(1) + u8(2) + HASH[:16] + HASH + HASH + u64(1900000000) + u32(5)

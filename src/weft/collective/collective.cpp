@@ -9,6 +9,7 @@
 #include "weft/collective/collective_form.h"
 #include "weft/collective/direct_all_reduce.h"
 #include "weft/collective/hierarchical_all_reduce.h"
+#include "weft/collective/line_meter.h"
 #include "weft/collective/ring_collective.h"
 #include "weft/collective/tree_all_reduce.h"
 
@@ -114,14 +115,16 @@ Costs costs_of(const CollectiveOptions& options, std::int64_t elements) {
   const bool whole = kind_reduces(options.kind) && kind_gathers(options.kind);
   const double halves = whole ? 2 : 1;
   const double moved = halves * others / options.size * coded;
+  const double ring_share =
+      line.ring_bytes_per_s > 0 ? line.bytes_per_s / line.ring_bytes_per_s : 1;
   Costs costs;
   costs.direct = line.latency_s + others * (line.frame_s + exact);
   costs.tree = steps * (line.latency_s + line.frame_s + exact);
   costs.butterfly = kButterflyMargin * (halves * (line.latency_s + others * line.frame_s) + moved);
-  costs.ring = halves * others * (line.latency_s + line.frame_s) + moved;
+  costs.ring = halves * others * (line.latency_s + line.frame_s) + moved * ring_share;
   if (options.kind == CollectiveKind::kBroadcast || options.kind == CollectiveKind::kReduce) {
     costs.butterfly = kButterflyMargin * (line.latency_s + others * (line.frame_s + coded));
-    costs.ring = others * (line.latency_s + line.frame_s) + coded;
+    costs.ring = others * (line.latency_s + line.frame_s) + coded * ring_share;
   }
   return costs;
 }
@@ -153,6 +156,28 @@ Algorithm choose_algorithm(const CollectiveOptions& options, std::int64_t elemen
   }
   if (whole_fits && bytes <= options.direct_bytes_max) return whole;
   return costs.butterfly < costs.ring ? Algorithm::kButterfly : Algorithm::kRing;
+}
+
+double predicted_seconds(const CollectiveOptions& options, std::int64_t elements,
+                         Algorithm algorithm) {
+  const Costs costs = costs_of(options, elements);
+  if (algorithm == Algorithm::kDirect) return costs.direct;
+  if (algorithm == Algorithm::kTree) return costs.tree;
+  return algorithm == Algorithm::kButterfly ? costs.butterfly : costs.ring;
+}
+
+LineProfile profile_of(const LineSummary& lines, LineProfile line) {
+  static constexpr double kMicrosecond = 1e-6;
+  if (!lines.known()) return line;
+  // Faster lines than that are not told apart.
+  const auto rate_of = [](LineCode code, double assumed) {
+    static const LineCode fastest = LineCode::of(kLineRateMax);
+    return code.code() < fastest.code() ? code.value() : std::max(assumed, code.value());
+  };
+  line.ring_bytes_per_s = rate_of(lines.ring_rate, line.bytes_per_s);
+  line.bytes_per_s = rate_of(lines.rate, line.bytes_per_s);
+  if (lines.delay.known()) line.latency_s = lines.delay.value() * kMicrosecond;
+  return line;
 }
 
 std::unique_ptr<Collective> make_collective(const CollectiveOptions& options, std::int64_t elements,

@@ -31,6 +31,7 @@
 #include "weft/codec/wire_precision.h"
 #include "weft/net/transport.h"
 #include "weft/wire/collective_message.h"
+#include "weft/wire/line_code.h"
 
 namespace weft {
 
@@ -60,9 +61,12 @@ Result<Algorithm> parse_algorithm(std::string_view text);
 // What a line between members is like, as far as they agree on it.
 struct LineProfile {
   double latency_s = 50e-6;
+  // What a member sends in all, to however many at once.
   double bytes_per_s = 1e9;
   // What a frame costs its sender, however short.
   double frame_s = 10e-6;
+  // The same to its neighbour in the ring, whose order spares the slowest lines; 0: no different.
+  double ring_bytes_per_s = 0;
   friend bool operator==(const LineProfile&, const LineProfile&) = default;
 };
 
@@ -181,6 +185,13 @@ class Collective {
 //   ring       2 (n-1) (latency + frame) + 2 (n-1)/n bytes/rate: a ring uses the lines that the
 //              view has ordered, a butterfly all of them
 Algorithm choose_algorithm(const CollectiveOptions& options, std::int64_t elements);
+
+// The seconds that choose_algorithm() reckons for direct, tree, butterfly or ring.
+double predicted_seconds(const CollectiveOptions& options, std::int64_t elements,
+                         Algorithm algorithm);
+
+// `line` with what a view says of its lines; as it is where that says nothing.
+LineProfile profile_of(const LineSummary& lines, LineProfile line);
 
 // `elements`: of the whole vector; for reduce-scatter and all-gather a multiple of `size`.
 // `buffer` (of `elements` floats; null: a new one) becomes the result; of a reduce-scatter's result

@@ -360,6 +360,23 @@ TEST(ChooseAlgorithm, FollowsSizeMembersAndLine) {
   EXPECT_EQ(choice(8, 512 << 20, far), Algorithm::kRing);
 }
 
+TEST(ChooseAlgorithm, FollowsWhatTheViewSaysOfItsLines) {
+  const auto choice = [](const LineSummary& lines, std::int64_t bytes) {
+    CollectiveOptions options;
+    options.size = 8;
+    options.line = profile_of(lines, options.line);
+    return choose_algorithm(options, bytes / 4);
+  };
+  const LineCode slow = LineCode::of(1e6);
+  const LineCode fast = LineCode::of(1e7);
+  EXPECT_EQ(choice({}, 256 << 10), Algorithm::kButterfly);
+  EXPECT_EQ(choice({fast, fast, LineCode::of(100)}, 256 << 10), Algorithm::kRing);
+  EXPECT_EQ(choice({fast, fast, LineCode::of(50e3)}, 256 << 10), Algorithm::kButterfly);
+  // Slow lines that the ring leaves out.
+  EXPECT_EQ(choice({fast, slow, LineCode::of(50e3)}, 1 << 20), Algorithm::kRing);
+  EXPECT_EQ(choice({slow, slow, LineCode::of(500e3)}, 1 << 20), Algorithm::kButterfly);
+}
+
 TEST(ChooseAlgorithm, OnlyButterfliesCanAggregate) {
   CollectiveOptions options;
   options.size = 3;

@@ -141,6 +141,7 @@ std::uint64_t GroupCore::begin(const ViewId& view, GroupCall call, TimePoint now
   const Key key{row, next_[row]++};
   auto opened = std::make_shared<Open>(*this, number, key, call);
   CollectiveOptions options = options_.collective;
+  options.line = profile_of(view_.lines, options.line);
   options.id = {view_.id, Round(key.sequence)};
   options.kind = call.partner ? CollectiveKind::kBroadcast : call.kind;
   options.root = call.partner ? Rank(0) : call.root;

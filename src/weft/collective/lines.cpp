@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
+#include <numeric>
+#include <span>
 #include <utility>
 
 #include "weft/base/check.h"
@@ -41,7 +44,9 @@ void Lines::on_view(const View& view, TimePoint now) {
     former.push_back(stays ? before.rank_of(member.id).value() : -1);
   }
   const bool stay = before.size() == view.size() && std::ranges::count(former, -1) == 0;
-  if (stay && !std::ranges::is_sorted(former)) ordered_ = std::max(committed_, view.base_round);
+  if (stay && (!std::ranges::is_sorted(former) || before.lines != view.lines)) {
+    ordered_ = std::max(committed_, view.base_round);
+  }
   std::erase_if(peers_, [&](const auto& entry) {
     const Member* member = view.find(entry.first);
     return member == nullptr || member->incarnation != entry.second.incarnation;
@@ -135,9 +140,9 @@ void Lines::on_traffic(const PeerId& from, std::size_t bytes, TimePoint now) {
   }
 }
 
-void Lines::on_committed(Round round, std::uint64_t bytes, TimePoint now) {
+void Lines::on_committed(Round round, const RoundLoad& load, TimePoint now) {
   committed_ = std::max(committed_, round);
-  round_bytes_ = bytes;
+  load_ = load;
   if (ordered_ == Round()) ordered_ = compared_ = committed_;
   if (probe_due_) probe(now);
 }
@@ -152,7 +157,7 @@ void Lines::on_timer(TimePoint now) {
   gossip(now);
   probe_due_ = true;
   probe(now);
-  compare(now);
+  compare();
 }
 
 int Lines::distances() const {
@@ -274,31 +279,79 @@ LineMatrix Lines::matrix() const {
   return matrix;
 }
 
-void Lines::compare(TimePoint /*now*/) {
+// Of the ring order[0] -> order[1] -> ...; all rates are known.
+static LineSummary summary_of(const LineMatrix& lines, std::span<const int> order) {
+  double slowest = std::numeric_limits<double>::max();
+  double delay = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const int next = order[(i + 1) % order.size()];
+    slowest = std::min(slowest, lines.at(order[i], next).bytes_per_s);
+    for (const int other : order) {
+      if (other != order[i]) delay = std::max(delay, lines.at(order[i], other).delay_s);
+    }
+  }
+  const LineCode delay_code = delay > 0 ? LineCode::of(delay / kMicrosecond) : LineCode();
+  return {LineCode::of(slowest), LineCode::of(lines.all_to_all_rate()), delay_code};
+}
+
+LineSummary Lines::summary(const std::vector<Member>& members) const {
+  std::vector<int> ranks;
+  for (const Member& member : members) {
+    const Rank rank = view_.rank_of(member.id);
+    if (rank.value() >= 0) ranks.push_back(rank.value());
+  }
+  if (rows_.empty() || static_cast<int>(ranks.size()) < kMembersLeast) return view_.lines;
+  const LineMatrix known = matrix().part(ranks);
+  if (known.known_share() < options_.known_min) return view_.lines;
+  std::vector<int> order(ranks.size());
+  std::iota(order.begin(), order.end(), 0);
+  return summary_of(known.filled(), order);
+}
+
+// What rounds take now, and what they would take in the best order and the way that suits it.
+BetterRing Lines::judge(const LineMatrix& lines) const {
+  RingLoad ring;
+  ring.bytes = static_cast<double>(
+      encoded_bytes(load_.way.precision, static_cast<std::size_t>(load_.elements)));
+  std::vector<int> present(static_cast<std::size_t>(view_.size()));
+  std::iota(present.begin(), present.end(), 0);
+  const std::vector<int> order = ring_order(lines, ring);
+  CollectiveOptions agreed = load_.way;
+  agreed.line = profile_of(view_.lines, load_.way.line);
+  CollectiveOptions then = load_.way;
+  then.line = profile_of(summary_of(lines, order), load_.way.line);
+  BetterRing better;
+  better.way_now = choose_algorithm(agreed, load_.elements);
+  better.way_then = choose_algorithm(then, load_.elements);
+  if (better.way_now != better.way_then) {
+    CollectiveOptions real = load_.way;
+    real.line = profile_of(summary_of(lines, present), load_.way.line);
+    better.seconds_now = predicted_seconds(real, load_.elements, better.way_now);
+    better.seconds_then = predicted_seconds(then, load_.elements, better.way_then);
+  } else if (better.way_now == Algorithm::kRing) {
+    better.seconds_now = ring_seconds(lines, present, ring);
+    better.seconds_then = ring_seconds(lines, order, ring);
+  }
+  for (const int rank : order) {
+    better.order.push_back(view_.members[static_cast<std::size_t>(rank)].id);
+  }
+  return better;
+}
+
+void Lines::compare() {
   // What the search costs is due once in so many rounds only, unless it has just found something.
   const std::uint64_t wait = better_ > 0 ? 1 : options_.rounds_between;
   const bool due = committed_.value() >= compared_.value() + wait &&
                    committed_.value() >= ordered_.value() + options_.rounds_between;
-  if (rank_ != 0 || round_bytes_ == 0 || !due || !proposed_.empty()) return;
+  if (rank_ != 0 || load_.elements == 0 || !due || !proposed_.empty()) return;
   const LineMatrix known = matrix();
   if (known.known_share() < options_.known_min) return;
   compared_ = committed_;
-  const LineMatrix lines = known.filled();
-  RingLoad load;
-  load.bytes = static_cast<double>(round_bytes_);
-  std::vector<int> now_order;
-  for (int rank = 0; rank < view_.size(); ++rank) now_order.push_back(rank);
-  const std::vector<int> order = ring_order(lines, load);
-  BetterRing better;
-  better.seconds_now = ring_seconds(lines, now_order, load);
-  better.seconds_then = ring_seconds(lines, order, load);
+  BetterRing better = judge(known.filled());
   const bool worth = better.seconds_now > better.seconds_then * options_.gain_min &&
                      better.seconds_now - better.seconds_then > to_seconds(options_.saving_min);
   better_ = worth ? better_ + 1 : 0;
   if (better_ < kBetterTimes) return;
-  for (const int rank : order) {
-    better.order.push_back(view_.members[static_cast<std::size_t>(rank)].id);
-  }
   proposed_ = better.order;
   proposal_ = std::move(better);
 }

@@ -7,9 +7,11 @@
 // beat one message to one other member, at distances 1, 2, 4, ... round the ring, so that what is
 // new is with all of n members after log2 n beats.
 //
-// The first member of the ring compares the present order with the best that it finds. If a round
-// would be clearly shorter, it proposes a view of the same members in that order; they agree on it
-// as on any other view, so the order is the same for all, whatever each of them has measured.
+// The first member of the ring compares the present order with the best that it finds, and the way
+// that rounds go with the one that the measured lines call for. If a round would be clearly
+// shorter, it proposes a view of the same members in that order, with a summary of the lines; they
+// agree on it as on any other view, so order and way are the same for all, whatever each of them
+// has measured.
 //
 // Where it stands: SwarmCore owns one and passes it the frames 0x40 and 0x41 of members.
 // Threads: one owner; no I/O, no clock. With fewer than four members it does nothing: every ring of
@@ -25,6 +27,7 @@
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
+#include "weft/collective/collective.h"
 #include "weft/collective/line_meter.h"
 #include "weft/collective/ring_order.h"
 #include "weft/net/transport.h"
@@ -63,9 +66,18 @@ class LineSink {
   virtual double rtt_seconds(const PeerId& peer) const = 0;
 };
 
+// What rounds exchange. `way` as in any view: its line is what is assumed where nothing is known.
+struct RoundLoad {
+  CollectiveOptions way;
+  std::int64_t elements = 0;
+};
+
 // A new order that this member would propose, and what it is worth.
 struct BetterRing {
   std::vector<PeerId> order;
+  // Rounds go this way now, and would go that way then.
+  Algorithm way_now = Algorithm::kRing;
+  Algorithm way_then = Algorithm::kRing;
   double seconds_now = 0;
   double seconds_then = 0;
 };
@@ -83,8 +95,8 @@ class Lines {
   // A bulk frame of a member arrived, or was sent by this one.
   void on_traffic(const PeerId& from, std::size_t bytes, TimePoint now);
   void on_sent(std::size_t bytes) { bytes_sent_ += bytes; }
-  // A round of so many bytes (0: it did not go round the ring) was committed, and none is open.
-  void on_committed(Round round, std::uint64_t bytes, TimePoint now);
+  // A round was committed, and none is open.
+  void on_committed(Round round, const RoundLoad& load, TimePoint now);
   void on_timer(TimePoint now);
   TimePoint next_deadline() const { return active() ? beat_at_ : TimePoint::max(); }
 
@@ -92,6 +104,8 @@ class Lines {
   std::optional<BetterRing> take_better();
   // The members in the order last given by take_better(), if there is one; newcomers last.
   std::vector<Member> arrange(std::vector<Member> members) const;
+  // Of a ring of these members; as the view has it where too little is known.
+  LineSummary summary(const std::vector<Member>& members) const;
 
   // --- Queries.
   // By rank; rates that are not known here are 0.
@@ -123,7 +137,8 @@ class Lines {
   void greet(const View& before, TimePoint now);
   void probe(TimePoint now);
   Peer* probe_target(TimePoint now, PeerId& target);
-  void compare(TimePoint now);
+  void compare();
+  BetterRing judge(const LineMatrix& lines) const;
   int distances() const;
 
   static constexpr int kMembersLeast = 4;
@@ -143,7 +158,7 @@ class Lines {
   std::uint64_t bytes_probed_ = 0;
 
   Round committed_;
-  std::uint64_t round_bytes_ = 0;
+  RoundLoad load_;
   // The round after which the order last changed, or the last comparison was made.
   Round ordered_;
   Round compared_;

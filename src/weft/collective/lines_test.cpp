@@ -126,10 +126,14 @@ class Net {
   void beat(std::uint64_t bytes = 1 << 20) {
     now += seconds(1);
     ++rounds;
+    RoundLoad load;
+    load.way.size = view.size();
+    load.way.algorithm = way;
+    load.elements = static_cast<std::int64_t>(bytes / 4);
     for (auto& each : nodes) {
       if (!view.contains(each->id)) continue;
       each->lines.on_sent(bytes);
-      each->lines.on_committed(Round(rounds), bytes, now);
+      each->lines.on_committed(Round(rounds), load, now);
       each->lines.on_timer(now);
       deliver();
     }
@@ -166,6 +170,7 @@ class Net {
   std::deque<Sent> under_way;
   std::set<PeerId> away;
   std::uint64_t rounds = 0;
+  Algorithm way = Algorithm::kRing;
   std::uint64_t reports = 0;
   std::uint64_t probe_bytes = 0;
 };
@@ -246,6 +251,47 @@ TEST(Lines, ABetterOrderIsProposedByTheFirstMemberOnceItIsSure) {
   EXPECT_EQ(net.nodes[0]->lines.arrange(net.view.members), net.view.members);
 }
 
+TEST(Lines, AnotherWayIsProposedWhereTheLinesCallForIt) {
+  Net net(6);
+  net.way = Algorithm::kAuto;
+  constexpr std::uint64_t kBytes = 256 << 10;
+  std::optional<BetterRing> better;
+  for (int i = 0; i < 40 && !better; ++i) {
+    net.beat(kBytes);
+    better = net.better();
+  }
+  ASSERT_TRUE(better);
+  EXPECT_EQ(better->way_now, Algorithm::kButterfly);
+  EXPECT_EQ(better->way_then, Algorithm::kRing);
+  const Lines& first = net.nodes[0]->lines;
+  const std::vector<Member> members = first.arrange(net.view.members);
+  net.view.lines = first.summary(members);
+  EXPECT_NEAR(net.view.lines.rate.value(), 1e6, 2e4);
+  EXPECT_NEAR(net.view.lines.ring_rate.value(), 1e6, 2e4);
+  EXPECT_NEAR(net.view.lines.delay.value(), 1000, 2);
+  net.change(members);
+  for (int i = 0; i < 60; ++i) net.beat(kBytes);
+  EXPECT_FALSE(net.better());
+}
+
+TEST(Lines, TheSummaryTellsTheRingFromAllLines) {
+  Net net(6);
+  make_slow(net, 1, 4);
+  EXPECT_FALSE(net.nodes[2]->lines.summary(net.view.members).known());
+  for (int i = 0; i < 30; ++i) net.beat();
+  // 1 and 4 are no neighbours; five parts at once over the slow line take as long as all of them
+  // over half of a fast one.
+  const LineSummary apart = net.nodes[2]->lines.summary(net.view.members);
+  EXPECT_NEAR(apart.ring_rate.value(), 1e6, 2e4);
+  EXPECT_NEAR(apart.rate.value(), 5e5, 1e4);
+  std::vector<Member> beside = net.view.members;
+  std::swap(beside[2], beside[4]);
+  EXPECT_NEAR(net.nodes[2]->lines.summary(beside).ring_rate.value(), 1e5, 2e3);
+  // Where a newcomer's lines are not known, what is known counts.
+  beside.push_back({peer(99), 1, {}});
+  EXPECT_NEAR(net.nodes[2]->lines.summary(beside).ring_rate.value(), 1e5, 2e3);
+}
+
 TEST(Lines, SmallGainsAndShortRoundsChangeNothing) {
   Net net(6);
   make_slow(net, 0, 1, 1.1);
@@ -256,7 +302,9 @@ TEST(Lines, SmallGainsAndShortRoundsChangeNothing) {
   make_slow(other, 0, 1);
   for (int i = 0; i < 60; ++i) other.beat(500);
   EXPECT_FALSE(other.better());
-  // Rounds that go another way than round the ring.
+  // Rounds that go another way than round the ring, and nothing at all.
+  other.way = Algorithm::kButterfly;
+  for (int i = 0; i < 60; ++i) other.beat();
   for (int i = 0; i < 60; ++i) other.beat(0);
   EXPECT_FALSE(other.better());
 }

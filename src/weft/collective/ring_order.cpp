@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "weft/base/check.h"
@@ -291,6 +292,24 @@ LineMatrix LineMatrix::filled() const {
     }
   }
   return full;
+}
+
+double LineMatrix::all_to_all_rate() const {
+  if (size_ < 2) return 0;
+  double slowest = std::numeric_limits<double>::max();
+  double narrowest = slowest;
+  for (int one = 0; one < size_; ++one) {
+    double up = 0;
+    double down = 0;
+    for (int other = 0; other < size_; ++other) {
+      if (other == one) continue;
+      up = std::max(up, at(one, other).bytes_per_s);
+      down = std::max(down, at(other, one).bytes_per_s);
+      if (at(one, other).bytes_per_s > 0) slowest = std::min(slowest, at(one, other).bytes_per_s);
+    }
+    narrowest = std::min({narrowest, up, down});
+  }
+  return std::min(narrowest, (size_ - 1) * slowest);
 }
 
 LineMatrix LineMatrix::part(std::span<const int> members) const {

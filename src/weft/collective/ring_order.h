@@ -37,6 +37,9 @@ class LineMatrix {
   double known_share() const;
   // What is not known is taken from the other direction, else from the median of what is known.
   LineMatrix filled() const;
+  // What every member sends in all, at least, while each sends to all others alike: its uplink and
+  // downlink are taken to be as fast as its best line. 0 where no rate is known, or of one member.
+  double all_to_all_rate() const;
   // Those of `members` only, in their order.
   LineMatrix part(std::span<const int> members) const;
 

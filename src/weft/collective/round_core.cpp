@@ -79,6 +79,7 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
   options.id = id;
   options.rank = self_;
   options.size = view_.size();
+  options.line = profile_of(view_.lines, options.line);
   options.start_open = false;
   const bool is_large =
       elements > static_cast<std::int64_t>(options.direct_bytes_max / sizeof(float));

@@ -154,6 +154,7 @@ class SwarmCore final : public TransportHandler,
   void on_unreached(const std::vector<Member>& members, const std::string& text) override;
   void on_join_failed(const Status& why) override;
   std::vector<Member> arrange(std::vector<Member> members) const override;
+  LineSummary lines_of(const std::vector<Member>& members) const override;
   // StateSink, LineSink.
   void send(const PeerId& to, Lane lane, Frame frame) override;
   std::size_t queued_bytes(const PeerId& to) const override;

@@ -15,14 +15,15 @@ std::vector<Member> SwarmCore::arrange(std::vector<Member> members) const {
   return lines_.arrange(std::move(members));
 }
 
-// The order matters to rounds that go round the ring only.
+LineSummary SwarmCore::lines_of(const std::vector<Member>& members) const {
+  return lines_.summary(members);
+}
+
 void SwarmCore::count_round(const RoundOutcome& outcome) {
-  AllReduceOptions way = options_.rounds.all_reduce;
-  way.size = view().size();
-  const auto elements = static_cast<std::int64_t>(outcome.values->span().size());
-  const bool ring = choose_algorithm(way, elements) == Algorithm::kRing;
-  const auto bytes = encoded_bytes(way.precision, static_cast<std::size_t>(elements));
-  lines_.on_committed(outcome.round, ring ? bytes : 0, now());
+  RoundLoad load{options_.rounds.all_reduce,
+                 static_cast<std::int64_t>(outcome.values->span().size())};
+  load.way.size = view().size();
+  lines_.on_committed(outcome.round, load, now());
 }
 
 // Between rounds, so that none has to be run again.
@@ -31,12 +32,12 @@ void SwarmCore::settle_lines() {
   if (!quiet || rounds_.open()) return;
   const std::optional<BetterRing> better = lines_.take_better();
   if (!better) return;
-  SwarmEvent& told =
-      event(SwarmEventKind::kRingProposed,
-            fmt::format(
-                "another order of the ring is proposed: by the lines' measured rates a round then "
-                "takes {:.3f} s instead of {:.3f} s",
-                better->seconds_then, better->seconds_now));
+  SwarmEvent& told = event(
+      SwarmEventKind::kRingProposed,
+      fmt::format("another order of the ring is proposed: by the lines' measured rates a round, by "
+                  "{}, then takes {:.3f} s instead of {:.3f} s by {}",
+                  to_string(better->way_then), better->seconds_then, better->seconds_now,
+                  to_string(better->way_now)));
   told.round = rounds_.committed();
   told.seconds = better->seconds_now - better->seconds_then;
   told.peers = better->order;

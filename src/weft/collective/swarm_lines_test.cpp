@@ -10,6 +10,7 @@
 namespace weft {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -21,8 +22,10 @@ constexpr double kRoundSeconds = 2.0 * (kMembers - 1) / kMembers * kElements * 4
 
 class SwarmLinesTest : public ::testing::Test {
  protected:
-  void start(bool measured, std::uint64_t seed) {
+  void start(bool measured, std::uint64_t seed, Duration delay = microseconds(100)) {
     SimNetworkOptions network;
+    network.delay_min = delay;
+    network.delay_mean = delay + microseconds(300);
     network.seed = seed;
     network.bytes_per_second = kRate;
     net = std::make_unique<SimNetwork>(network);
@@ -163,6 +166,25 @@ TEST_F(SwarmLinesTest, IsMuchFasterThanRandomOrders) {
   EXPECT_GT(random, 1.5 * agreed);
   RecordProperty("random_s", std::to_string(random / static_cast<double>(draws.size())));
   RecordProperty("agreed_s", std::to_string(agreed / static_cast<double>(draws.size())));
+}
+
+// Ten hops round the ring, each of 60 ms, against two of a butterfly.
+TEST_F(SwarmLinesTest, TheMembersAgreeOnAnotherWayWhereLinesAreLong) {
+  start(true, 5, milliseconds(60));
+  const double before = seconds_a_round(4);
+  ASSERT_FALSE(view().lines.known());
+  ASSERT_TRUE(run([&] { return view().lines.known(); }, seconds(600)));
+  ASSERT_TRUE(run_rounds(2));
+  EXPECT_EQ(proposals(), 1);
+  EXPECT_NEAR(view().lines.rate.value() / kRate, 1, 0.1);
+  EXPECT_LT(seconds_a_round(10), 0.75 * before);
+  ASSERT_TRUE(run_rounds(60));
+  EXPECT_EQ(proposals(), 1);
+  for (const auto& peer : peers) {
+    EXPECT_TRUE(peer->failure.ok());
+    EXPECT_EQ(peer->core->view(), view());
+    EXPECT_FALSE(peer->saw(SwarmEventKind::kStateMismatch));
+  }
 }
 
 TEST_F(SwarmLinesTest, EqualLinesChangeNothing) {

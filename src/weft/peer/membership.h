@@ -176,6 +176,8 @@ class MembershipSink {
 
   // The members of a view that this peer proposes, in the order in which they shall form the ring.
   virtual std::vector<Member> arrange(std::vector<Member> members) const { return members; }
+  // And what is known of the lines between them; `members` in that order.
+  virtual LineSummary lines_of(const std::vector<Member>& /*members*/) const { return {}; }
   // Asked when a promise is made, after on_freeze().
   virtual RoundStatus round_status() const = 0;
   // A view change began: from now until on_view() no Done may be sent for the current view.

@@ -27,6 +27,8 @@ struct View {
   std::optional<Hash256> yields_to{};
   // Set where the members average another branch's state into theirs before the first round.
   std::optional<MergeDirective> merge{};
+  // What the members know of their lines; they choose their way to exchange data by it.
+  LineSummary lines{};
 
   int size() const { return static_cast<int>(members.size()); }
   bool contains(const PeerId& peer) const { return rank_of(peer).value() >= 0; }

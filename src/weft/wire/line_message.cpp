@@ -1,22 +1,9 @@
 #include "weft/wire/line_message.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "weft/base/check.h"
 #include "weft/wire/codec.h"
 
 namespace weft {
-
-static constexpr double kCodesAnOctave = 1024;
-static constexpr double kCodeMax = 65535;
-
-LineCode LineCode::of(double value) {
-  const double code = std::round(kCodesAnOctave * std::log2(std::max(value, 1.0)));
-  return LineCode(static_cast<std::uint16_t>(std::clamp(code, 1.0, kCodeMax)));
-}
-
-double LineCode::value() const { return known() ? std::exp2(code_ / kCodesAnOctave) : 0; }
 
 static void write_row(Writer& out, const LineRow& row) {
   WEFT_CHECK(row.lines.size() < kMembersMax);

@@ -17,6 +17,7 @@
 #include "weft/base/bytes.h"
 #include "weft/base/status.h"
 #include "weft/wire/ids.h"
+#include "weft/wire/line_code.h"
 #include "weft/wire/membership_message.h"
 
 namespace weft {
@@ -25,23 +26,6 @@ namespace weft {
 inline constexpr std::uint32_t kLineRowsMax = 64;
 inline constexpr std::uint32_t kProbeFramesMax = 32;
 inline constexpr std::size_t kProbeBodyBytesMax = 64 * 1024;
-
-// A positive quantity in 16 bits: 1024 times its logarithm to the base 2, at least 1. 0: not known.
-class LineCode {
- public:
-  constexpr LineCode() = default;
-  constexpr explicit LineCode(std::uint16_t code) : code_(code) {}
-  // Below 2^(1/1024) it is taken for that, from 2^64 on for just below.
-  static LineCode of(double value);
-  // 0 where it is not known.
-  double value() const;
-  bool known() const { return code_ != 0; }
-  std::uint16_t code() const { return code_; }
-  friend bool operator==(const LineCode&, const LineCode&) = default;
-
- private:
-  std::uint16_t code_ = 0;
-};
 
 struct LineEntry {
   std::uint16_t from = 0;

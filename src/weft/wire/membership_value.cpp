@@ -118,6 +118,7 @@ void write_view_value(Writer& out, const ViewValue& value) {
   if (value.yields_to) out.raw(*value.yields_to);
   out.u8(value.merge ? 1 : 0);
   if (value.merge) write_merge(out, *value.merge);
+  write_line_summary(out, value.lines);
 }
 
 ViewValue read_view_value(Reader& in) {
@@ -136,6 +137,7 @@ ViewValue read_view_value(Reader& in) {
   value.lineage = read_lineage(in);
   if (in.boolean("value.yields")) value.yields_to = in.raw<32>("value.yields_to");
   if (in.boolean("value.merges")) value.merge = read_merge(in);
+  value.lines = read_line_summary(in);
   return value;
 }
 
