@@ -1,8 +1,15 @@
 # weft_test_flags(TARGET): sanitizers look at the library as it is optimised; a test's own code is
-# compiled in half the time without.
+# compiled in half the time without, and takes GoogleTest's headers precompiled, once for all. The
+# release build sees each source with its own includes alone.
 function(weft_test_flags target)
-  if(WEFT_SANITIZE)
-    target_compile_options(${target} PRIVATE -O0)
+  if(NOT WEFT_SANITIZE)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -O0)
+  if(NOT TARGET base_test OR target STREQUAL base_test)
+    target_precompile_headers(${target} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+  else()
+    target_precompile_headers(${target} REUSE_FROM base_test)
   endif()
 endfunction()
 

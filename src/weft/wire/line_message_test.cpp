@@ -23,8 +23,10 @@ TEST(LineMessage, EveryMessageSurvivesAndEveryCutIsRefused) {
 }
 
 TEST(LineMessage, CodesKeepAThousandthOverAllSizes) {
-  for (double value = 2; value < 1e18; value *= 7.3) {
+  double value = 2;
+  while (value < 1e18) {
     EXPECT_NEAR(LineCode::of(value).value() / value, 1, 1e-3);
+    value *= 7.3;
   }
   EXPECT_FALSE(LineCode().known());
   EXPECT_EQ(LineCode().value(), 0);
