@@ -5,8 +5,10 @@ usage (as root): lines.py WEFT [--part uplinks|order] [--draws 4]
 
 uplinks  four members at one bridge, what each may send shaped by tc tbf: `weft bench allreduce`.
          Each uplink must carry 2 (n-1)/n * bytes; share_of_line is what that makes of the rate of
-         the slowest one, headers and acknowledgements not counted. share_of_tcp is the same of what a
-         plain stream from each member to the next, without encryption, gets through at that time.
+         the slowest one, headers and acknowledgements not counted. share_of_goodput is the same of
+         what the headers of Ethernet, IPv4 and TCP leave of that rate: more no program can have.
+         share_of_tcp is that of what a plain stream from each member to the next, without
+         encryption, gets through at that time.
 order    six members, a line of its own between any two; two of the fifteen lines, drawn from a
          seed, are ten times slower. Six real peers train; seconds a round with the order in which
          they came (group.ring = "fixed": to lines drawn at random a random order) and with the one
@@ -118,6 +120,7 @@ def share_of_uplinks(weft, uplinks, repetitions):
             "line_seconds": round(seconds, 4), "median_seconds": round(found["median_seconds"], 4),
             "min_seconds": round(found["min_seconds"], 4),
             "share_of_line": round(seconds / found["median_seconds"], 4),
+            "share_of_goodput": round(seconds / netlab.GOODPUT / found["median_seconds"], 4),
             "share_of_tcp": round(share * size / plain / found["median_seconds"], 4)}
 
 

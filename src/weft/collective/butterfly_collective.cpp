@@ -1,6 +1,7 @@
 #include "weft/collective/butterfly_collective.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -79,24 +80,43 @@ void ButterflyCollective::reduce_if_whole(std::uint32_t index) {
 void ButterflyCollective::add_in_rank_order(std::uint32_t index) {
   const std::span<float> sum = store_.values(index);
   const WirePrecision precision = store_.segment(index).precision;
+  if (precision == WirePrecision::kF32) return add_exact(index);
   const std::vector<float> own(sum.begin(), sum.end());
-  std::vector<float> decoded(precision == WirePrecision::kF32 ? 0 : sum.size());
+  std::vector<float> decoded(sum.size());
   for (int rank = 0; rank < options_.size; ++rank) {
     std::span<const float> values = own;
     if (Rank(rank) != options_.rank) {
-      const MutableByteSpan bytes = inbox_of(index, Rank(rank));
-      if (precision == WirePrecision::kF32) {
-        values = {reinterpret_cast<const float*>(bytes.data()), sum.size()};
-      } else {
-        decode(precision, bytes, decoded);
-        values = decoded;
-      }
+      decode(precision, inbox_of(index, Rank(rank)), decoded);
+      values = decoded;
     }
     if (rank == 0) {
       std::copy(values.begin(), values.end(), sum.begin());
     } else {
       add_floats(reinterpret_cast<const std::uint8_t*>(sum.data()), values.data(), sum.data(),
                  sum.size());
+    }
+  }
+}
+
+// Block by block, so that a block of the sum stays in the cache while the inputs pass.
+void ButterflyCollective::add_exact(std::uint32_t index) {
+  constexpr std::size_t kBlock = 2048;
+  std::array<float, kBlock> own;
+  const std::span<float> sum = store_.values(index);
+  for (std::size_t at = 0; at < sum.size(); at += kBlock) {
+    const std::span<float> out = sum.subspan(at, std::min(kBlock, sum.size() - at));
+    std::copy(out.begin(), out.end(), own.begin());
+    for (int rank = 0; rank < options_.size; ++rank) {
+      const float* values = own.data();
+      if (Rank(rank) != options_.rank) {
+        values = reinterpret_cast<const float*>(inbox_of(index, Rank(rank)).data()) + at;
+      }
+      if (rank == 0) {
+        std::memcpy(out.data(), values, out.size_bytes());
+      } else {
+        add_floats(reinterpret_cast<const std::uint8_t*>(out.data()), values, out.data(),
+                   out.size());
+      }
     }
   }
 }

@@ -70,6 +70,7 @@ class ButterflyCollective final : public Collective {
   void take_input(std::uint32_t index);
   void reduce_if_whole(std::uint32_t index);
   void add_in_rank_order(std::uint32_t index);
+  void add_exact(std::uint32_t index);
   void aggregate(std::uint32_t index);
   void take_final(std::uint32_t index);
   void enqueue(Rank to, std::uint32_t index, CollectiveOp op);

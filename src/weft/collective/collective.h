@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "weft/base/bytes.h"
+#include "weft/base/shared_memory.h"
 #include "weft/base/status.h"
 #include "weft/codec/wire_precision.h"
 #include "weft/net/transport.h"
@@ -89,15 +90,20 @@ class CollectiveSink {
 // third of that time is spent on address translation.
 class FloatBuffer {
  public:
-  explicit FloatBuffer(std::int64_t elements);
-  std::span<float> span() { return {values_.get(), size_}; }
-  std::span<const float> span() const { return {values_.get(), size_}; }
+  // kShareable: members of this machine may read it where it lies, if the transport lets them.
+  enum class Kind : std::uint8_t { kPrivate, kShareable };
+  explicit FloatBuffer(std::int64_t elements, Kind kind = Kind::kPrivate);
+  std::span<float> span() { return {values_, size_}; }
+  std::span<const float> span() const { return {values_, size_}; }
 
  private:
   struct Free {
     void operator()(float* values) const;
   };
-  std::unique_ptr<float[], Free> values_;
+  // Where the values are, unless `shared_` has them.
+  std::unique_ptr<float[], Free> own_;
+  std::shared_ptr<SharedMemory> shared_;
+  float* values_ = nullptr;
   std::size_t size_;
 };
 

@@ -33,4 +33,15 @@ std::vector<int> hosts_of(const View& view) {
   return hosts;
 }
 
+bool shares_host(const View& view, Rank self) {
+  const auto own = static_cast<std::size_t>(self.value());
+  const std::set<std::string> addresses = addresses_of(view.members[own]);
+  for (std::size_t rank = 0; rank < view.members.size(); ++rank) {
+    if (rank != own && !addresses.empty() && addresses_of(view.members[rank]) == addresses) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace weft

@@ -33,6 +33,10 @@ Status RoundCore::on_view(const View& view, TimePoint now) {
   if (options_.by_host) hosts_ = hosts_of(view);
   residual_.reset();
   self_ = view.rank_of(options_.self);
+  if (const bool shares = shares_host(view, self_); shares != shares_host_) {
+    shares_host_ = shares;
+    buffers_.clear();
+  }
   frozen_ = false;
   given_ = Round();
   last_done_.reset();
@@ -129,7 +133,8 @@ std::shared_ptr<FloatBuffer> RoundCore::take_buffer(std::int64_t elements) {
     buffers_.push_back(buffer);
     return buffer;
   }
-  auto buffer = std::make_shared<FloatBuffer>(elements);
+  auto buffer = std::make_shared<FloatBuffer>(
+      elements, shares_host_ ? FloatBuffer::Kind::kShareable : FloatBuffer::Kind::kPrivate);
   if (buffers_.size() >= kBuffersKept) buffers_.erase(buffers_.begin());
   buffers_.push_back(buffer);
   return buffer;

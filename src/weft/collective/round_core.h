@@ -175,6 +175,8 @@ class RoundCore final : private AllReduceSink {
   Rank self_;
   // See hosts_of(); empty also where that is not wanted.
   std::vector<int> hosts_;
+  // Members of this host may read the result buffers where they lie.
+  bool shares_host_ = false;
   bool frozen_ = false;
   Round committed_;
   // The last round of this view to which this member gave all its input and that has ended here,

@@ -137,6 +137,9 @@ class Swarm::Impl final : private TransportHandler {
   void on_refused(const std::string& remote_endpoint, const Status& why) override;
   MutableByteSpan body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
                                    std::size_t body_bytes) override;
+  bool reads_body_once(std::uint8_t type) override {
+    return type == frame_type::kSegment || type == frame_type::kGroupSegment;
+  }
 
   const SwarmOptions options_;
   EventLoop loop_;

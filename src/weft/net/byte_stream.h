@@ -30,14 +30,23 @@ struct IoResult {
 };
 
 // What a stream adds whose bytes do not come through the socket: the loop looks at it by itself,
-// and the socket only serves as the doorbell of a loop that sleeps.
+// and the socket only serves as the doorbell of a loop that sleeps. Bytes that lie in SharedMemory
+// are not copied but named to the other side, which reads them where they are: they count as
+// written once it has.
 class PolledStream {
  public:
   virtual ~PolledStream() = default;
   virtual bool readable() const = 0;
-  virtual bool writable() const = 0;
-  // From now on the other side rings when it has read or written something.
-  virtual void ask_for_bell() = 0;
+  // Of `queued` bytes write() could take more now, or count more of them as written.
+  virtual bool writable(std::size_t queued) const = 0;
+  // What write() has taken, beyond what it has counted as written: it is given what follows.
+  virtual std::size_t bytes_ahead() const = 0;
+  // The next bytes where they lie, if the other side has named them; it may write to them still.
+  // They stand until they are read, or let go of.
+  virtual ByteSpan named_bytes() = 0;
+  virtual void release_named_bytes() = 0;
+  // From now on the other side rings when it has written something, or, for `to_write`, read.
+  virtual void ask_for_bell(bool to_write) = 0;
   virtual void withdraw_bell() = 0;
   // Empties the socket; kWantRead while the other side lives.
   virtual IoResult answer_bell() = 0;

@@ -1,6 +1,7 @@
 #include "weft/net/connection.h"
 
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include <sys/socket.h>
@@ -18,6 +19,24 @@ constexpr std::size_t kPartsPerWrite = 48;
 constexpr FrameLimits kHelloLimits{1024, 0};
 
 Status stream_ended() { return unavailable("the peer's connection closed"); }
+
+// Frames of which the other side may still be reading bodies where they lie: kept until it has
+// closed its end.
+struct Unread {
+  asio::posix::stream_descriptor descriptor;
+  FrameQueue frames;
+};
+
+void keep_until_read(const std::shared_ptr<Unread>& unread) {
+  unread->descriptor.async_wait(
+      asio::posix::stream_descriptor::wait_read, [unread](const asio::error_code& error) {
+        if (error) return;
+        std::array<std::uint8_t, 64> bells;
+        const ssize_t got =
+            ::recv(unread->descriptor.native_handle(), bells.data(), bells.size(), MSG_DONTWAIT);
+        if (got > 0 || (got < 0 && errno == EAGAIN)) keep_until_read(unread);
+      });
+}
 
 }  // namespace
 
@@ -101,6 +120,20 @@ MutableByteSpan Connection::body_destination(std::uint8_t type, ByteSpan head,
   return owner_->body_destination(*this, type, head, body_bytes);
 }
 
+Result<std::size_t> Connection::take_named_body() {
+  if (polled_ == nullptr || decoder_.body_due() == 0) return std::size_t{0};
+  const ByteSpan body = polled_->named_bytes();
+  if (body.size() != decoder_.body_due() || closing_ ||
+      !owner_->reads_body_once(*this, decoder_.type_due())) {
+    return std::size_t{0};
+  }
+  const std::size_t size = body.size();
+  const Status status = decoder_.take_body(body, *this);
+  polled_->release_named_bytes();
+  if (!status.ok()) return status;
+  return size;
+}
+
 void Connection::read_some() {
   if (in_read_ || waits_to_read_ || silent_) return;
   const std::shared_ptr<Connection> self = shared_from_this();
@@ -109,10 +142,16 @@ void Connection::read_some() {
   IoResult result;
   Status status;
   while (!closed_ && !decoder_.halted() && moved < kBytesPerTurn) {
-    result = stream_->read(decoder_.destinations());
+    const Result<std::size_t> named = take_named_body();
+    status = named.status();
+    if (named.ok() && *named > 0) {
+      result = {IoState::kMore, *named, {}};
+    } else if (named.ok()) {
+      result = stream_->read(decoder_.destinations());
+      if (result.bytes > 0) status = decoder_.received(result.bytes, *this);
+    }
     moved += result.bytes;
     stats_.bytes_received += result.bytes;
-    if (result.bytes > 0) status = decoder_.received(result.bytes, *this);
     if (!status.ok() || result.state != IoState::kMore) break;
   }
   in_read_ = false;
@@ -148,16 +187,17 @@ void Connection::wait_readable() {
 void Connection::send(Frame frame) {
   if (closed_ || closing_) return;
   queue_.push(std::move(frame));
-  if (ready_ && !waits_to_write_) {
+  if (ready_ && (!waits_to_write_ || takes_more())) {
+    waits_to_write_ = false;
     // One call only: a long queue goes on from the loop.
     if (write_step() && !queue_.empty()) wait_writable();
   }
-  if (queue_.bytes() > low_water_bytes_) above_low_water_ = true;
+  if (queued_bytes() > low_water_bytes_) above_low_water_ = true;
 }
 
 bool Connection::write_step() {
   std::array<ByteSpan, kPartsPerWrite> parts;
-  const std::size_t used = queue_.gather(parts);
+  const std::size_t used = queue_.gather(parts, bytes_ahead());
   const IoResult result = stream_->write(std::span(parts).first(used));
   queue_.consume(result.bytes);
   stats_.bytes_sent += result.bytes;
@@ -184,7 +224,7 @@ void Connection::write_some() {
     break;
   }
   if (closing_ && queue_.empty() && !waits_to_write_) return finish_closing();
-  if (above_low_water_ && queue_.bytes() <= low_water_bytes_ && !closing_) {
+  if (above_low_water_ && queued_bytes() <= low_water_bytes_ && !closing_) {
     above_low_water_ = false;
     owner_->on_writable(*this);
   }
@@ -205,7 +245,7 @@ bool Connection::poll() {
   if (closed_) return false;
   const std::shared_ptr<Connection> self = shared_from_this();
   bool progress = false;
-  if (waits_to_write_ && polled_->writable()) {
+  if (waits_to_write_ && takes_more()) {
     progress = true;
     waits_to_write_ = false;
     write_some();
@@ -219,8 +259,10 @@ bool Connection::poll() {
 }
 
 bool Connection::prepare_sleep() {
-  polled_->ask_for_bell();
-  return !(waits_to_write_ && polled_->writable()) && !(waits_to_read_ && polled_->readable());
+  // Whether the other side has read the last of it can wait until this side has more to say.
+  const bool more = queue_.bytes() > polled_->bytes_ahead() || above_low_water_ || closing_;
+  polled_->ask_for_bell(waits_to_write_ && more);
+  return !(waits_to_write_ && takes_more()) && !(waits_to_read_ && polled_->readable());
 }
 
 void Connection::end_sleep() { polled_->withdraw_bell(); }
@@ -258,6 +300,13 @@ void Connection::close() {
   decoder_.halt();
   loop_.cancel(closing_timer_);
   if (polled_ != nullptr) loop_.impl().remove_poller(*this);
+  if (bytes_ahead() > 0) {
+    const int socket = descriptor_.release();
+    ::shutdown(socket, SHUT_WR);
+    keep_until_read(std::make_shared<Unread>(
+        asio::posix::stream_descriptor(loop_.impl().context, socket), std::move(queue_)));
+    return;
+  }
   asio::error_code ignored;
   descriptor_.close(ignored);
 }
@@ -282,7 +331,7 @@ void Connection::fall_silent(Duration limit) {
   if (closed_) return;
   closing_ = silent_ = true;
   decoder_.halt();
-  queue_.cancel();
+  cancel_queued();
   closing_timer_ =
       loop_.call_at(loop_.now() + limit, [self = shared_from_this()] { self->close(); });
 }

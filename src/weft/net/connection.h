@@ -5,6 +5,7 @@
 // another owner. Threads: the loop thread.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -37,6 +38,8 @@ class ConnectionOwner {
                                            ByteSpan /*head*/, std::size_t /*body_bytes*/) {
     return {};
   }
+  // As TransportHandler::reads_body_once.
+  virtual bool reads_body_once(Connection& /*connection*/, std::uint8_t /*type*/) { return false; }
   virtual void on_writable(Connection& /*connection*/) {}
   // The stream has ended or failed; close() is still to be called.
   virtual void on_ended(Connection& connection, const Status& why) = 0;
@@ -61,8 +64,11 @@ class Connection final : public std::enable_shared_from_this<Connection>,
 
   // Queues, and hands to the system what it takes at once. No owner call comes of it.
   void send(Frame frame);
-  void cancel_queued() { queue_.cancel(); }
-  std::size_t queued_bytes() const { return queue_.bytes(); }
+  void cancel_queued() { queue_.cancel(bytes_ahead()); }
+  // Those named to the other side are as good as sent, but for a great many.
+  std::size_t queued_bytes() const {
+    return queue_.bytes() - std::min(bytes_ahead(), kBytesAheadFree);
+  }
 
   // At once; queued bytes are lost. The owner hears no more.
   void close();
@@ -86,6 +92,10 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   std::string remote_endpoint();
 
  private:
+  // Named bytes that do not count as queued: a side that has much to read finds all of it there,
+  // instead of taking turns with the other side.
+  static constexpr std::size_t kBytesAheadFree = std::size_t{8} << 20;
+
   // FrameSink.
   void on_frame(const FrameView& frame) override;
   MutableByteSpan body_destination(std::uint8_t type, ByteSpan head,
@@ -96,6 +106,10 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   void end_sleep() override;
 
   void continue_handshake();
+  std::size_t bytes_ahead() const { return polled_ == nullptr ? 0 : polled_->bytes_ahead(); }
+  bool takes_more() const { return polled_ != nullptr && polled_->writable(queue_.bytes()); }
+  // The next frame, if its body may be read where it lies; how many bytes that were.
+  Result<std::size_t> take_named_body();
   void read_some();
   void write_some();
   // Returns false when there is no more to write now.

@@ -4,6 +4,7 @@
 
 #include <asio/post.hpp>
 #include <sched.h>
+#include <unistd.h>
 
 #include "weft/net/loop_impl.h"
 
@@ -36,6 +37,13 @@ void EventLoop::Impl::wait(TimePoint deadline) {
   idle_turns_ = 0;
 }
 
+// Two pollers a partner. Where there are more processes than cores, whoever spins keeps those off
+// for whom it waits.
+int EventLoop::Impl::spin_turns() const {
+  static const long cores = ::sysconf(_SC_NPROCESSORS_ONLN);
+  return static_cast<long>(pollers.size()) < 2 * cores ? kSpinTurns : 0;
+}
+
 void EventLoop::Impl::step(TimePoint deadline) {
   if (pollers.empty()) {
     if (deadline == TimePoint::max()) {
@@ -51,7 +59,7 @@ void EventLoop::Impl::step(TimePoint deadline) {
     return;
   }
   if (idle_turns_++ == 0) idle_since_ = clock.now();
-  if (idle_turns_ <= kSpinTurns) {
+  if (idle_turns_ <= spin_turns()) {
     __builtin_ia32_pause();
     return;
   }

@@ -79,6 +79,20 @@ Status FrameDecoder::received(std::size_t size, FrameSink& sink) {
   return deliver(sink);
 }
 
+std::size_t FrameDecoder::body_due() const {
+  const bool untouched = part_ == Part::kBody && missing_.size() == header_.body_bytes &&
+                         staged_begin_ == staged_end_ && !halted_;
+  return untouched ? header_.body_bytes : 0;
+}
+
+Status FrameDecoder::take_body(ByteSpan body, FrameSink& sink) {
+  WEFT_CHECK(!body.empty() && body.size() == body_due());
+  part_ = Part::kHeader;
+  missing_ = header_bytes_;
+  sink.on_frame({header_.type, head_, body});
+  return {};
+}
+
 Status FrameDecoder::resume(FrameSink& sink) {
   halted_ = false;
   return deliver(sink);

@@ -53,6 +53,11 @@ class FrameDecoder {
   std::array<MutableByteSpan, 2> destinations();
   // Takes that `size` bytes were written there, and delivers the frames they complete.
   Status received(std::size_t size, FrameSink& sink);
+  // The size of the body that comes next, if nothing of it has come yet; else 0.
+  std::size_t body_due() const;
+  std::uint8_t type_due() const { return header_.type; }
+  // Delivers the frame with `body`, which lies elsewhere. REQUIRES: body.size() == body_due() > 0.
+  Status take_body(ByteSpan body, FrameSink& sink);
   // From inside a sink's call: delivers nothing more until resume().
   void halt() { halted_ = true; }
   bool halted() const { return halted_; }

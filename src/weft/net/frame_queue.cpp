@@ -10,9 +10,9 @@ void FrameQueue::push(Frame frame) {
   bytes_ += entries_.back().size();
 }
 
-std::size_t FrameQueue::gather(std::span<ByteSpan> parts) const {
+std::size_t FrameQueue::gather(std::span<ByteSpan> parts, std::size_t ahead) const {
   std::size_t used = 0;
-  std::size_t skip = sent_;
+  std::size_t skip = sent_ + ahead;
   for (const Entry& entry : entries_) {
     for (const ByteSpan part :
          {ByteSpan(entry.header), ByteSpan(entry.frame.head), entry.frame.body.span()}) {
@@ -36,8 +36,10 @@ void FrameQueue::consume(std::size_t size) {
   }
 }
 
-void FrameQueue::cancel() {
-  const std::size_t keep = sent_ > 0 ? 1 : 0;
+void FrameQueue::cancel(std::size_t ahead) {
+  std::size_t begun = sent_ + ahead;
+  std::size_t keep = 0;
+  while (keep < entries_.size() && begun > 0) begun -= std::min(begun, entries_[keep++].size());
   while (entries_.size() > keep) {
     bytes_ -= entries_.back().size();
     entries_.pop_back();

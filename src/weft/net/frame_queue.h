@@ -13,13 +13,13 @@ namespace weft {
 class FrameQueue {
  public:
   void push(Frame frame);
-  // Fills `parts` with what comes next and returns how many it used, none empty. They live until
-  // the next change of the queue.
-  std::size_t gather(std::span<ByteSpan> parts) const;
-  // Takes that the first `size` bytes of what gather() gives were sent.
+  // Fills `parts` with what comes `ahead` bytes after what was consumed and returns how many it
+  // used, none empty. They live until the next change of the queue.
+  std::size_t gather(std::span<ByteSpan> parts, std::size_t ahead = 0) const;
+  // Takes that the first `size` bytes of what gather() gives, with nothing ahead, were sent.
   void consume(std::size_t size);
-  // Forgets the frames of which nothing was sent.
-  void cancel();
+  // Forgets the frames of which nothing was sent, nor is within `ahead` bytes after what was.
+  void cancel(std::size_t ahead = 0);
   void clear();
 
   bool empty() const { return entries_.empty(); }

@@ -180,6 +180,12 @@ MutableByteSpan Link::body_destination(Connection& connection, std::uint8_t type
   return owner_.link_body_destination(*this, type, head, body_bytes);
 }
 
+bool Link::reads_body_once(Connection& connection, std::uint8_t type) {
+  if (lane_of(connection) == Lane::kControl || type <= frame_type::kLastLinkType) return false;
+  const std::shared_ptr<Link> self = shared_from_this();
+  return owner_.link_reads_body_once(*this, type);
+}
+
 void Link::on_writable(Connection& connection) {
   const std::shared_ptr<Link> self = shared_from_this();
   owner_.on_link_writable(*this, lane_of(connection));

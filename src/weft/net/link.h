@@ -23,6 +23,7 @@ class LinkOwner {
   virtual void on_link_writable(Link& link, Lane lane) = 0;
   virtual MutableByteSpan link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
                                                 std::size_t body_bytes) = 0;
+  virtual bool link_reads_body_once(Link& link, std::uint8_t type) = 0;
   // Broken, or ended by the peer; drop() is still to be called.
   virtual void on_link_ended(Link& link, const Status& why) = 0;
 };
@@ -69,6 +70,7 @@ class Link final : public ConnectionOwner, public std::enable_shared_from_this<L
   void on_frame(Connection& connection, const FrameView& frame) override;
   MutableByteSpan body_destination(Connection& connection, std::uint8_t type, ByteSpan head,
                                    std::size_t body_bytes) override;
+  bool reads_body_once(Connection& connection, std::uint8_t type) override;
   void on_writable(Connection& connection) override;
   void on_ended(Connection& connection, const Status& why) override;
 

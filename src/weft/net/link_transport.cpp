@@ -323,6 +323,10 @@ MutableByteSpan LinkTransport::link_body_destination(Link& link, std::uint8_t ty
   return handler_->body_destination(link.info().peer, type, head, body_bytes);
 }
 
+bool LinkTransport::link_reads_body_once(Link& link, std::uint8_t type) {
+  return find_link(link.info().peer) == &link && handler_->reads_body_once(type);
+}
+
 Status LinkTransport::send(const PeerId& to, Lane lane, Frame frame) {
   WEFT_TRY(check_frame(frame));
   Link* link = find_link(to);

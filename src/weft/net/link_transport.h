@@ -85,6 +85,7 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   void on_link_writable(Link& link, Lane lane) override;
   MutableByteSpan link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
                                         std::size_t body_bytes) override;
+  bool link_reads_body_once(Link& link, std::uint8_t type) override;
   void on_link_ended(Link& link, const Status& why) override;
 
   Link* find_link(const PeerId& peer) const;

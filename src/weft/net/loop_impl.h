@@ -41,6 +41,7 @@ struct EventLoop::Impl {
  private:
   bool poll_all();
   void wait(TimePoint deadline);
+  int spin_turns() const;
 
   TimePoint idle_since_{};
   int idle_turns_ = 0;

@@ -7,42 +7,59 @@ namespace weft {
 
 namespace {
 
-// Written bytes are shown to the reader in such portions, so that both sides copy at once.
+// Bytes are shown to the other side in such portions, so that both sides copy at once.
 constexpr std::size_t kPortionBytes = 32 * 1024;
 
 }  // namespace
 
-std::size_t ShmRing::write(ByteSpan bytes) {
-  const std::uint64_t in_ring = used();
-  if (in_ring > capacity_) return 0;
-  const std::size_t size = std::min<std::size_t>(bytes.size(), capacity_ - in_ring);
-  std::uint64_t position = header_->written.load(std::memory_order_relaxed);
+std::size_t ShmRingWriter::put(ByteSpan bytes) {
+  if (!sound()) return 0;
+  const std::size_t size = std::min(bytes.size(), room());
   for (std::size_t done = 0; done < size;) {
-    const std::size_t at = position % capacity_;
+    const std::size_t at = position_ % capacity_;
     const std::size_t portion = std::min({size - done, capacity_ - at, kPortionBytes});
     std::memcpy(bytes_ + at, bytes.data() + done, portion);
     done += portion;
-    position += portion;
-    // In one order with the reader's flag: see PolledStream::ask_for_bell.
-    header_->written.store(position);
+    position_ += portion;
+    if (position_ - shown_ >= kPortionBytes) show();
   }
   return size;
 }
 
-std::size_t ShmRing::read(MutableByteSpan bytes) {
-  const std::uint64_t in_ring = used();
-  if (in_ring > capacity_) return 0;
-  const std::size_t size = std::min<std::size_t>(bytes.size(), in_ring);
-  std::uint64_t position = header_->read.load(std::memory_order_relaxed);
+void ShmRingWriter::show() {
+  if (shown_ == position_) return;
+  shown_ = position_;
+  // In one order with the reader's flag: see PolledStream::ask_for_bell.
+  header_->written.store(position_);
+}
+
+std::size_t ShmRingReader::get(MutableByteSpan bytes) {
+  if (!sound()) return 0;
+  const std::size_t size = std::min(bytes.size(), available());
   for (std::size_t done = 0; done < size;) {
-    const std::size_t at = position % capacity_;
+    const std::size_t at = position_ % capacity_;
     const std::size_t portion = std::min({size - done, capacity_ - at, kPortionBytes});
     std::memcpy(bytes.data() + done, bytes_ + at, portion);
     done += portion;
-    position += portion;
-    header_->read.store(position);
+    position_ += portion;
+    if (position_ - shown_ >= kPortionBytes) release();
   }
   return size;
+}
+
+bool ShmRingReader::peek(MutableByteSpan bytes) const {
+  if (!sound() || available() < bytes.size()) return false;
+  const std::size_t at = position_ % capacity_;
+  const std::size_t first = std::min(bytes.size(), capacity_ - at);
+  std::memcpy(bytes.data(), bytes_ + at, first);
+  std::memcpy(bytes.data() + first, bytes_, bytes.size() - first);
+  return true;
+}
+
+void ShmRingReader::release() {
+  if (shown_ == position_) return;
+  shown_ = position_;
+  header_->read.store(position_);
 }
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 #include "weft/net/shm_stream.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -10,17 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "weft/net/shm_ring.h"
+#include "weft/net/shm_items.h"
 #include "weft/net/socket.h"
 
 namespace weft {
 
 namespace {
 
-constexpr std::uint32_t kOfferMagic = 0x6d687377;  // "wshm"
+constexpr std::uint32_t kOfferMagic = 0x32687377;  // "wsh2"
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kBellsAtOnce = 64;
 
 struct Offer {
   std::uint32_t magic = kOfferMagic;
@@ -49,62 +49,97 @@ class ShmStream final : public ByteStream, public PolledStream {
   }
 
   IoResult read(const std::array<MutableByteSpan, 2>& parts) override {
-    if (!incoming_.sound()) return unsound();
     IoResult result;
     for (const MutableByteSpan part : parts) {
-      const std::size_t got = incoming_.read(part);
+      const std::size_t got = read_part(part, result);
       result.bytes += got;
-      if (got < part.size()) {
-        result.state = IoState::kWantRead;
-        break;
-      }
+      if (got < part.size()) break;
     }
-    if (incoming_.wake_writer()) ring_bell();
+    incoming_.ring().release();
+    if (outgoing_room_was_made()) ring_bell();
     return result;
   }
 
   IoResult write(std::span<const ByteSpan> parts) override {
-    if (!outgoing_.sound()) return unsound();
-    IoResult result;
-    for (const ByteSpan part : parts) {
-      const std::size_t put = outgoing_.write(part);
-      result.bytes += put;
-      if (put < part.size()) {
-        result.state = IoState::kWantWrite;
-        break;
-      }
+    if (!outgoing_.ring().sound()) {
+      return failed(corrupt("shared memory: the counters of a ring are impossible"));
     }
-    if (result.bytes > 0 && outgoing_.wake_reader()) ring_bell();
+    std::size_t given = 0;
+    for (const ByteSpan part : parts) given += part.size();
+    const std::size_t taken = outgoing_.take(parts);
+    if (taken > 0 && outgoing_.ring().wake_reader()) ring_bell();
+    IoResult result;
+    result.bytes = outgoing_.settle();
+    if (taken < given || outgoing_.ahead() > 0) result.state = IoState::kWantWrite;
     return result;
   }
 
   PolledStream* polled() override { return this; }
   bool readable() const override { return incoming_.readable(); }
-  bool writable() const override { return outgoing_.writable(); }
-  void ask_for_bell() override {
+  bool writable(std::size_t queued) const override {
+    return (queued > outgoing_.ahead() && outgoing_.ring().writable()) || outgoing_.can_settle();
+  }
+  std::size_t bytes_ahead() const override { return outgoing_.ahead(); }
+  ByteSpan named_bytes() override {
+    // What is wrong with the item read() will find as well.
+    return incoming_.next().ok() ? incoming_.named() : ByteSpan();
+  }
+  void release_named_bytes() override {
+    incoming_.release_named(incoming_.named().size());
+    if (incoming_.ring().wake_writer()) ring_bell();
+  }
+  void ask_for_bell(bool to_write) override {
     // These stores and the other side's stores of its counters have one order, so either it sees
     // the flag, or the check that follows here sees its bytes.
-    incoming_.set_reader_sleeps(true);
-    outgoing_.set_writer_sleeps(true);
+    incoming_.ring().set_sleeps(true);
+    if (to_write) outgoing_.ring().set_sleeps(true);
   }
   void withdraw_bell() override {
-    incoming_.set_reader_sleeps(false);
-    outgoing_.set_writer_sleeps(false);
+    incoming_.ring().set_sleeps(false);
+    outgoing_.ring().set_sleeps(false);
   }
   IoResult answer_bell() override {
-    std::array<std::uint8_t, kBellsAtOnce> bells;
-    const ssize_t got = ::recv(socket_, bells.data(), bells.size(), MSG_DONTWAIT);
+    const ssize_t got = incoming_.receive();
     if (got == 0) return {IoState::kEnd, 0, {}};
     if (got < 0) return io_error(errno, IoState::kWantRead);
     return {IoState::kWantRead, 0, {}};
   }
 
  private:
-  std::size_t mapped_bytes() const { return 2 * ShmRing::memory_bytes(ring_bytes_); }
+  static IoResult failed(Status why) { return {IoState::kFailed, 0, std::move(why)}; }
 
-  static IoResult unsound() {
-    return {IoState::kFailed, 0, corrupt("shared memory: the counters of a ring are impossible")};
+  // Ends before named bytes if anything was read before: they may be taken where they lie.
+  std::size_t read_part(MutableByteSpan part, IoResult& result) {
+    std::size_t got = 0;
+    while (got < part.size()) {
+      if (Status status = incoming_.next(); !status.ok()) {
+        result.state = IoState::kFailed;
+        result.error = std::move(status);
+        break;
+      }
+      if (const ByteSpan named = incoming_.named(); !named.empty()) {
+        if (result.bytes + got > 0) break;
+        const std::size_t size = std::min(named.size(), part.size());
+        std::memcpy(part.data(), named.data(), size);
+        incoming_.release_named(size);
+        return size;
+      }
+      const std::size_t run = incoming_.get(part.subspan(got));
+      got += run;
+      if (run == 0) {
+        result.state = IoState::kWantRead;
+        break;
+      }
+    }
+    return got;
   }
+
+  bool outgoing_room_was_made() {
+    return incoming_.ring().available() <= ring_bytes_ - ring_bytes_ / 4 &&
+           incoming_.ring().wake_writer();
+  }
+
+  std::size_t mapped_bytes() const { return 2 * shm_ring_bytes(ring_bytes_); }
 
   // A full socket holds bells enough.
   void ring_bell() {
@@ -117,10 +152,10 @@ class ShmStream final : public ByteStream, public PolledStream {
         ::mmap(nullptr, mapped_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (mapped == MAP_FAILED) return system_status(errno);
     memory_ = static_cast<std::uint8_t*>(mapped);
-    const ShmRing first(memory_, ring_bytes_);
-    const ShmRing second(memory_ + ShmRing::memory_bytes(ring_bytes_), ring_bytes_);
-    outgoing_ = dialled_ ? first : second;
-    incoming_ = dialled_ ? second : first;
+    std::uint8_t* const dialled = memory_;
+    std::uint8_t* const accepted = memory_ + shm_ring_bytes(ring_bytes_);
+    outgoing_ = {socket_, {dialled_ ? dialled : accepted, ring_bytes_}};
+    incoming_ = {socket_, {dialled_ ? accepted : dialled, ring_bytes_}};
     return {};
   }
 
@@ -135,46 +170,19 @@ class ShmStream final : public ByteStream, public PolledStream {
     }
     Offer offer;
     offer.ring_bytes = static_cast<std::uint32_t>(ring_bytes_);
-    iovec part{&offer, sizeof offer};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    const int descriptor = memory.get();
-    std::memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
+    const ByteSpan bytes{reinterpret_cast<const std::uint8_t*>(&offer), sizeof offer};
     // An empty socket takes it whole.
-    if (::sendmsg(socket_, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof offer)) {
-      return {IoState::kFailed, 0, system_status(errno)};
-    }
+    if (!send_descriptor(socket_, bytes, memory.get())) return failed(system_status(errno));
     return {IoState::kWantRead, 0, {}};
   }
 
   IoResult take_offer() {
     Offer offer;
-    iovec part{&offer, sizeof offer};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    const ssize_t got = ::recvmsg(socket_, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    Socket memory;
+    const ssize_t got = receive_with_descriptor(
+        socket_, {reinterpret_cast<std::uint8_t*>(&offer), sizeof offer}, memory);
     if (got == 0) return {IoState::kEnd, 0, {}};
     if (got < 0) return io_error(errno, IoState::kWantRead);
-    Socket memory;
-    const cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    if (rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS &&
-        rights->cmsg_len == CMSG_LEN(sizeof(int))) {
-      int descriptor = -1;
-      std::memcpy(&descriptor, CMSG_DATA(rights), sizeof descriptor);
-      memory = Socket(descriptor);
-    }
     if (got != static_cast<ssize_t>(sizeof offer) || offer.magic != kOfferMagic ||
         !memory.valid() || offer.ring_bytes == 0 || offer.ring_bytes % kPageBytes != 0 ||
         offer.ring_bytes > kShmRingBytesMax) {
@@ -198,8 +206,8 @@ class ShmStream final : public ByteStream, public PolledStream {
   bool dialled_;
   std::size_t ring_bytes_;
   std::uint8_t* memory_ = nullptr;
-  ShmRing outgoing_;
-  ShmRing incoming_;
+  ShmItemWriter outgoing_;
+  ShmItemReader incoming_;
 };
 
 }  // namespace

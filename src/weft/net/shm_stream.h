@@ -1,9 +1,11 @@
 // A byte stream through shared memory: two rings in a memfd that the dialler makes and passes over
-// a unix socket. The socket then only carries bells, and ends when a side ends.
+// a unix socket. The socket then only carries bells and the descriptors of further memory, and ends
+// when a side ends. What the rings carry: shm_items.h.
 //
 //   offer = magic u32, ring_bytes u32, with the memfd    (dialler, once)
 //   taken = one byte                                      (acceptor, once)
 //   bell  = one byte                                      (either, whenever the other sleeps)
+//   region = one byte, with its memfd                     (either, before it is named)
 #pragma once
 
 #include <memory>

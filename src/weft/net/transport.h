@@ -99,6 +99,10 @@ class TransportHandler {
                                            ByteSpan /*head*/, std::size_t /*body_bytes*/) {
     return {};
   }
+  // True if on_frame may be given a body of this type where it lies in the memory of another
+  // process, which may still change it: on_frame then reads it once, and trusts no byte of it to
+  // be the same at a second look.
+  virtual bool reads_body_once(std::uint8_t /*type*/) { return false; }
 };
 
 class Transport {
