@@ -28,7 +28,8 @@
 
 namespace weft {
 
-inline constexpr std::size_t kShmRegionsMax = 32;
+// More than a peer keeps results of rounds.
+inline constexpr std::size_t kShmRegionsMax = 128;
 inline constexpr std::size_t kShmRegionBytesMax = std::size_t{1} << 40;
 
 // One byte with a descriptor. False if the socket takes none now.
