@@ -48,8 +48,12 @@ TEST(Simulation, ThreePeers) { expect_sound(3, 1, 40); }
 TEST(Simulation, FivePeers) { expect_sound(5, 1, 60); }
 TEST(Simulation, EightPeers) { expect_sound(8, 1, 60); }
 // Each of these once ended badly: a joiner whose sponsor was no member any more, one that had an
-// old ticket, and those where nobody lives who knows the newest view.
+// old ticket, those where nobody lives who knows the newest view, and those where all members of
+// the view that a peer knew were dead, while the run lived on in members of an earlier one.
 TEST(Simulation, SeedsThatFoundFaults) {
+  expect_sound(3, 3629, 3629);
+  expect_sound(3, 5129, 5129);
+  expect_sound(3, 8141, 8141);
   expect_sound(3, 955, 955);
   expect_sound(3, 1376, 1376);
   expect_sound(3, 2286, 2286);

@@ -195,25 +195,30 @@ void Membership::Core::follow_branch(const ViewChange& change) {
   misses.clear();
   refuge.clear();
   agreed_until = now;
+  follow_departures(change);
   if (!merges()) return;
   if (own_branch != view.lineage.branch()) own_views.clear();
   own_branch = view.lineage.branch();
   own_views.insert(view.id);
   if (own_views.size() > kOwnViewsMax) own_views.erase(own_views.begin());
-  for (const Departure& departure : change.left) {
-    const auto known = addresses.find(departure.id);
-    if (departure.cause == DepartureCause::kFailed && known != addresses.end()) {
-      remember_former(known->second);
-    }
-  }
-  for (const Member& member : view.members) former.erase(member.id);
-  addresses.clear();
-  for (const Member& member : view.members) addresses.emplace(member.id, member);
   if (view.merge) meetings.erase(view.merge->branch);
   for (auto& [branch, meeting] : meetings) meeting.offered = meeting.offered && meeting.ready;
   if (view.yields_to && yielding_to != view.yields_to) yielding_since = now;
   yielding_to = view.yields_to;
   if (!view.yields_to) offered_snapshot.reset();
+}
+
+void Membership::Core::follow_departures(const ViewChange& change) {
+  for (const Departure& departure : change.left) {
+    const auto known = addresses.find(departure.id);
+    // Who left or restarted goes on in no branch of its own, but may be back in a later view.
+    const bool may_be_met = merges() ? departure.cause == DepartureCause::kFailed
+                                     : departure.cause != DepartureCause::kExpelled;
+    if (may_be_met && known != addresses.end()) remember_former(known->second);
+  }
+  for (const Member& member : view.members) former.erase(member.id);
+  addresses.clear();
+  for (const Member& member : view.members) addresses.emplace(member.id, member);
 }
 
 void Membership::Core::dial_former() {

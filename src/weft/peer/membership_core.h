@@ -290,6 +290,7 @@ struct Membership::Core {
   bool fits_branch(const PeerId& from, const BranchMessage& message) const;
   void answer_branch(const PeerId& from, const BranchMessage& message);
   void remember_former(const Member& member);
+  void follow_departures(const ViewChange& change);
   void follow_branch(const ViewChange& change);
   void dial_former();
   void tell_former();

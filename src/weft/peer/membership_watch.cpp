@@ -71,8 +71,11 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
     const Status why = unavailable("refused for what it did before");
     sink.on_refused(link.peer, why);
     sink.close(link.peer, why);
-  } else if (active() && (former.count(link.peer) != 0 || in_meeting(link.peer))) {
+  } else if (merges() && active() && (former.count(link.peer) != 0 || in_meeting(link.peer))) {
     tell_standing(link.peer);
+  } else if (state == MembershipState::kIsolated && former.count(link.peer) != 0) {
+    // It may be a member again, of a view that this peer has not heard of: then its answer says so.
+    send_heartbeat(link.peer);
   } else if (active() && !strangers.add(link.peer, now)) {
     const Status why = unavailable("more than " + std::to_string(options.strangers_max) +
                                    " peers that are no members are connected");
@@ -155,7 +158,12 @@ void Membership::Core::beat() {
   if (leaving) tell_leaving();
   tell_suspicions();
   retell_accusations();
-  if (merges()) branch_beat();
+  if (merges()) {
+    branch_beat();
+  } else if (state == MembershipState::kIsolated) {
+    // All members of the last known view may be dead, and the run live on in others.
+    dial_former();
+  }
   joiners_timer();
   if (beats % kBeatsPerTelling == 0) retell_joiners();
   for (const PeerId& peer : strangers.take_expired(now)) {
