@@ -118,6 +118,16 @@ def bench_weft(weft, members, trials, seed):
     return figures("weft", seconds, peers=members, heartbeat_ms=250)
 
 
+# torchrun. That of torch 1.13 looks for its flag NONE by walking through the flags, which Python
+# from 3.11 on leaves out.
+TORCHRUN = """
+from torch.distributed.elastic.multiprocessing.api import Std
+Std.from_str = classmethod(lambda cls, text: Std.NONE)
+from torch.distributed.run import main
+main()
+"""
+
+
 class Lines:
     """What the ranks of a GLOO program print, in files that are read as they grow."""
 
@@ -193,8 +203,8 @@ def bench_torchrun(python, ranks, trials, seed):
         path = pathlib.Path(folder) / "lines"
         with open(path, "a", encoding="utf-8") as out:
             agent = subprocess.Popen(
-                netlab.inside(lab.names[0], python, "-m", "torch.distributed.run", "--master_addr",
-                              "127.0.0.1", "--master_port", "29511", "--nproc_per_node",
+                netlab.inside(lab.names[0], python, "-c", TORCHRUN, "--master_addr", "127.0.0.1",
+                              "--master_port", "29511", "--nproc_per_node",
                               str(ranks), "--max_restarts", str(trials + 1),
                               str(program)),
                 stdout=out, stderr=subprocess.DEVNULL, start_new_session=True,
