@@ -26,10 +26,12 @@ def inside(name, *command):
 
 
 def shape(name, device, rate_mbit):
+    """What leaves by `device`; with no name, one of this machine itself."""
     # The burst is what passes at once; the kernel wants at least a tick's worth of the rate.
     burst_kb = max(16, int(rate_mbit * 1000 / 8 / 250 * 2))
-    sh(*inside(name, "tc", "qdisc", "replace", "dev", device, "root", "tbf", "rate",
-               f"{rate_mbit}mbit", "burst", f"{burst_kb}kb", "latency", "100ms"))
+    command = ["tc", "qdisc", "replace", "dev", device, "root", "tbf", "rate", f"{rate_mbit}mbit",
+               "burst", f"{burst_kb}kb", "latency", "100ms"]
+    sh(*(inside(name, *command) if name else command))
 
 
 class Lab:
@@ -58,11 +60,13 @@ class Lab:
 
 
 class Lan(Lab):
-    """All members at one bridge; `uplinks_mbit`: what each may send, None for no limit."""
+    """All members at one bridge; `uplinks_mbit`: what each may send, None for no limit; with
+    `both_ways` also what it gets."""
 
-    def __init__(self, uplinks_mbit):
+    def __init__(self, uplinks_mbit, both_ways=False):
         super().__init__(len(uplinks_mbit))
         self.uplinks = uplinks_mbit
+        self.both_ways = both_ways
 
     def __enter__(self):
         super().__enter__()
@@ -78,6 +82,8 @@ class Lan(Lab):
             sh(*inside(name, "ip", "link", "set", "line", "up"))
             if self.uplinks[i] is not None:
                 shape(name, "line", self.uplinks[i])
+                if self.both_ways:
+                    shape(None, f"{self.tag}v{i}", self.uplinks[i])
         return self
 
 
@@ -178,16 +184,17 @@ class Peer:
         self.errors.close()
 
 
-def start_group(weft, lab, recipe, settings, folder):
-    """The founder in the first namespace, a joiner in each other one."""
-    given = [word for key, value in {**settings, "group.start_members": len(lab.names)}.items()
+def start_group(weft, lab, recipe, settings, folder, members=None):
+    """The founder in the first namespace, a joiner in each other one; or in the first `members`."""
+    members = members or len(lab.names)
+    given = [word for key, value in {**settings, "group.start_members": members}.items()
              for word in ("--set", f"{key}={value}")]
     listen = [f"{lab.address(i)}:0" for i in range(len(lab.names))]
     peers = [Peer(weft, lab.names[0], ["run", recipe, "--listen", listen[0], "--threads", "1",
                                        *given], f"{folder}/0")]
     try:
         ticket = peers[0].ticket()
-        for i, name in enumerate(lab.names[1:], 1):
+        for i, name in enumerate(lab.names[1:members], 1):
             peers.append(join(weft, name, ticket, listen[i], f"{folder}/{i}"))
     except BaseException:
         for peer in peers:

@@ -129,7 +129,7 @@ SEEDS = {
     },
     "state": {
         "query": u8(1) + HASH,
-        "offer": u8(1) + u64(12) + u64((1 << 20) + 5) + HASH,
+        "offer": u8(1) + u64(12) + u64((1 << 16) + 5) + HASH,
         "block_request": HASH + u32(1),
         "block": HASH + u32(1) + u8(2) + HASH + HASH,
         "block_missing": HASH,
@@ -137,6 +137,7 @@ SEEDS = {
         "result": u64(12) + u64(13) + u64(1 << 20) + u32(1) + HASH[:16],
         "result_missing": u64(12) + u64(20) + u64(30),
         "held": u64(12) + HASH,
+        "received": u64(5 << 40),
     },
     "discovery": {
         "query": (u32(0x64666577) + u16(1) + u8(1) + HASH[:16] + HASH).ljust(1024, b"\0"),

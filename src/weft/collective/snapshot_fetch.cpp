@@ -1,7 +1,6 @@
 #include "weft/collective/snapshot_fetch.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "weft/base/check.h"
@@ -13,7 +12,7 @@ void SnapshotFetch::begin(TimePoint now) {
   phase_ = Phase::kOffers;
   choose_at_ = TimePoint::max();
   for (auto& [peer, source] : sources_) source = Source();
-  for (Block& block : blocks_) block.asked = false;
+  find_open();
   if (!std::exchange(looked_for_kept_, true) && options_.keep != nullptr) {
     wanted_ = options_.keep->name();
   }
@@ -33,8 +32,10 @@ void SnapshotFetch::set_sources(const std::vector<PeerId>& sources, TimePoint no
 }
 
 void SnapshotFetch::remove_source(const PeerId& peer, TimePoint now) {
-  release(peer);
-  sources_.erase(peer);
+  if (const auto found = sources_.find(peer); found != sources_.end()) {
+    release(found->second);
+    sources_.erase(found);
+  }
   if (phase_ == Phase::kBlocks) request(now);
 }
 
@@ -100,6 +101,7 @@ void SnapshotFetch::adopt(const SnapshotName& name, TimePoint now) {
     blocks_.assign(name.blocks(), {});
     here_ = 0;
     if (options_.keep != nullptr) read_kept();
+    find_open();
   }
   resumed_ = static_cast<std::uint32_t>(here_);
   wanted_ = name;
@@ -135,30 +137,40 @@ bool SnapshotFetch::request_round(bool slow, TimePoint now, bool& provider) {
   for (auto& [peer, source] : sources_) {
     if (source.offered != target_ || source.slow != slow) continue;
     provider = true;
-    if (source.in_flight < options_.blocks_in_flight) {
+    if (source.asked.size() < static_cast<std::size_t>(options_.blocks_in_flight)) {
       asked = request_from(peer, source, now) || asked;
     }
   }
   return asked;
 }
 
+void SnapshotFetch::find_open() {
+  open_.clear();
+  for (std::size_t i = blocks_.size(); i-- > 0;) {
+    blocks_[i].source.reset();
+    if (!blocks_[i].here) open_.push_back(static_cast<std::uint32_t>(i));
+  }
+}
+
 bool SnapshotFetch::request_from(const PeerId& peer, Source& source, TimePoint now) {
-  const auto open = std::find_if(blocks_.begin(), blocks_.end(),
-                                 [](const Block& block) { return !block.asked && !block.here; });
-  if (open == blocks_.end()) return false;
-  *open = {true, false, peer, now};
-  ++source.in_flight;
-  const BlockRequestMessage message{target_.root,
-                                    static_cast<std::uint32_t>(open - blocks_.begin())};
+  while (!open_.empty() && blocks_[open_.back()].here) open_.pop_back();
+  if (open_.empty()) return false;
+  const std::uint32_t index = open_.back();
+  open_.pop_back();
+  blocks_[index].source = peer;
+  if (source.asked.empty()) source.moved_at = now;
+  source.asked.insert(index);
+  const BlockRequestMessage message{target_.root, index};
   sink_.send(peer, Lane::kControl, {frame_type::kBlockRequest, message.encode(), {}});
   return true;
 }
 
-void SnapshotFetch::release(const PeerId& peer) {
-  for (Block& block : blocks_) {
-    if (block.asked && block.source == peer) block.asked = false;
+void SnapshotFetch::release(Source& source) {
+  for (auto it = source.asked.rbegin(); it != source.asked.rend(); ++it) {
+    blocks_[*it].source.reset();
+    open_.push_back(*it);
   }
-  if (const auto source = sources_.find(peer); source != sources_.end()) source->second = Source();
+  source.asked.clear();
 }
 
 MutableByteSpan SnapshotFetch::place_of(std::uint32_t index) {
@@ -179,12 +191,11 @@ Status SnapshotFetch::on_block(const PeerId& from, const BlockHead& head, ByteSp
   if (block.here) return {};
   const MutableByteSpan place = place_of(head.index);
   std::copy(body.begin(), body.end(), place.begin());
-  if (block.asked) {
-    const auto asked = sources_.find(block.source);
-    if (asked != sources_.end()) --asked->second.in_flight;
-  }
-  sources_.at(from).slow = false;
-  block = {false, true, from, now};
+  if (block.source) sources_.at(*block.source).asked.erase(head.index);
+  Source& source = sources_.at(from);
+  source.slow = false;
+  source.moved_at = now;
+  block = {true, std::nullopt};
   if (options_.keep != nullptr) options_.keep->keep(head, body);
   if (++here_ == blocks_.size()) {
     phase_ = Phase::kReady;
@@ -197,7 +208,10 @@ Status SnapshotFetch::on_block(const PeerId& from, const BlockHead& head, ByteSp
 void SnapshotFetch::on_missing(const PeerId& from, const BlockMissingMessage& missing,
                                TimePoint now) {
   if (phase_ != Phase::kBlocks || missing.root != target_.root) return;
-  release(from);
+  if (const auto found = sources_.find(from); found != sources_.end()) {
+    release(found->second);
+    found->second = Source();
+  }
   request(now);
 }
 
@@ -208,28 +222,22 @@ void SnapshotFetch::on_timer(TimePoint now) {
     return;
   }
   if (phase_ != Phase::kBlocks) return;
-  std::set<PeerId> silent;
-  for (Block& block : blocks_) {
-    if (!block.asked || now < block.asked_at + options_.source_timeout) continue;
-    block.asked = false;
-    silent.insert(block.source);
-    const auto source = sources_.find(block.source);
-    if (source != sources_.end()) --source->second.in_flight;
+  bool silent = false;
+  for (auto& [peer, source] : sources_) {
+    if (source.asked.empty() || now < source.moved_at + options_.source_timeout) continue;
+    release(source);
+    source.slow = silent = true;
   }
-  for (const PeerId& peer : silent) {
-    if (const auto source = sources_.find(peer); source != sources_.end()) {
-      source->second.slow = true;
-    }
-  }
-  if (!silent.empty()) request(now);
+  if (silent) request(now);
 }
 
 TimePoint SnapshotFetch::next_deadline() const {
   if (phase_ == Phase::kOffers) return std::min(choose_at_, next_query_);
   TimePoint deadline = TimePoint::max();
   if (phase_ != Phase::kBlocks) return deadline;
-  for (const Block& block : blocks_) {
-    if (block.asked) deadline = std::min(deadline, block.asked_at + options_.source_timeout);
+  for (const auto& [peer, source] : sources_) {
+    if (source.asked.empty()) continue;
+    deadline = std::min(deadline, source.moved_at + options_.source_timeout);
   }
   return deadline;
 }
@@ -242,6 +250,8 @@ StateFetch::Snapshot SnapshotFetch::take() {
   buffer_.reset();
   const SnapshotName name = target_;
   blocks_.clear();
+  open_.clear();
+  for (auto& [peer, source] : sources_) source.asked.clear();
   here_ = 0;
   wanted_.reset();
   target_ = {};

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "weft/base/status.h"
@@ -44,15 +45,17 @@ class SnapshotFetch {
   enum class Phase : std::uint8_t { kIdle, kOffers, kBlocks, kReady };
   struct Source {
     std::optional<SnapshotName> offered;
-    int in_flight = 0;
-    // It has let a block wait for too long: asked once more after all others.
+    // Blocks asked of it that have not come.
+    std::set<std::uint32_t> asked;
+    // Since when it owes one: the last that came, or the first that was asked for.
+    TimePoint moved_at;
+    // It has let blocks wait for too long: asked once more after all others.
     bool slow = false;
   };
   struct Block {
-    bool asked = false;
     bool here = false;
-    PeerId source;
-    TimePoint asked_at;
+    // Asked of this one.
+    std::optional<PeerId> source;
   };
 
   void query(TimePoint now);
@@ -63,7 +66,9 @@ class SnapshotFetch {
   void request(TimePoint now);
   bool request_round(bool slow, TimePoint now, bool& provider);
   bool request_from(const PeerId& peer, Source& source, TimePoint now);
-  void release(const PeerId& peer);
+  // Lets others be asked for what this one owes.
+  void release(Source& source);
+  void find_open();
   MutableByteSpan place_of(std::uint32_t index);
 
   StateFetchOptions options_;
@@ -79,6 +84,8 @@ class SnapshotFetch {
   SnapshotName target_;
   std::shared_ptr<Bytes> buffer_;
   std::vector<Block> blocks_;
+  // Not asked for; the next one last. Some may have come meanwhile.
+  std::vector<std::uint32_t> open_;
   std::size_t here_ = 0;
   std::uint32_t resumed_ = 0;
 };

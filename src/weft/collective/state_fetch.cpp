@@ -9,12 +9,15 @@
 namespace weft {
 
 struct StateFetch::Impl {
-  Impl(const StateFetchOptions& options, StateSink& sink)
-      : snapshot(options, sink), results(options, sink) {}
+  Impl(const StateFetchOptions& options, StateSink& to)
+      : sink(to), snapshot(options, to), results(options, to) {}
 
+  StateSink& sink;
   SnapshotFetch snapshot;
   ResultFetch results;
   std::uint64_t bytes_received = 0;
+  // Over each link since it came up.
+  std::map<PeerId, std::uint64_t> received;
 };
 
 StateFetch::StateFetch(StateFetchOptions options, StateSink& sink)
@@ -71,7 +74,14 @@ Status StateFetch::on_frame(const PeerId& from, const FrameView& frame, TimePoin
   }
 }
 
+void StateFetch::acknowledge(const PeerId& from, const FrameView& frame) {
+  if (frame.type != frame_type::kBlock && frame.type != frame_type::kResult) return;
+  const StateReceivedMessage message{impl_->received[from] += frame.body.size()};
+  impl_->sink.send(from, Lane::kControl, {frame_type::kStateReceived, message.encode(), {}});
+}
+
 void StateFetch::on_link_down(const PeerId& peer, TimePoint now) {
+  impl_->received.erase(peer);
   impl_->snapshot.remove_source(peer, now);
   impl_->results.remove_source(peer, now);
 }

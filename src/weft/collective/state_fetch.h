@@ -6,8 +6,8 @@
 // counts. Blocks stay here when sources are lost, the view changes or a fetch begins anew, and with
 // a StateKeep when the process ends; as long as any member has that snapshot, the transfer goes on
 // with what is missing. Then draws the results of the rounds after it, a few ahead. A source that
-// sends anything false is reported by on_frame; one that lets a block wait for `source_timeout`
-// loses its requests to others.
+// sends anything false is reported by on_frame; one that sends no block for `source_timeout` loses
+// its requests to others.
 //
 // Where it stands: SwarmCore owns one while it joins or lags.
 // Threads: one owner.
@@ -32,8 +32,8 @@ struct StateFetchOptions {
   // Larger offers are refused.
   std::uint64_t snapshot_bytes_max = std::uint64_t{8} << 30;
   std::uint64_t elements_max = std::uint64_t{1} << 28;
-  // Blocks asked of one source at a time.
-  int blocks_in_flight = 3;
+  // Blocks asked of one source at a time; how many of them are under way is the source's choice.
+  int blocks_in_flight = 16;
   // Rounds asked for at a time.
   int rounds_ahead = 4;
   // After it the best offer so far is taken even if some sources are silent.
@@ -74,6 +74,9 @@ class StateFetch {
 
   // --- Events.
   Status on_frame(const PeerId& from, const FrameView& frame, TimePoint now);
+  // Tells the sender that a block or a result has come. Of each one that comes, even if nothing is
+  // fetched any more: the sender has only so much under way.
+  void acknowledge(const PeerId& from, const FrameView& frame);
   void on_link_down(const PeerId& peer, TimePoint now);
   void on_timer(TimePoint now);
   TimePoint next_deadline() const;

@@ -22,8 +22,8 @@ TEST(StateTransfer, ABrokenTransferGoesOnWithWhatIsMissing) {
     group.publish_all(Round(3), state);
     group.fetch().fetch_snapshot(group.now());
     ASSERT_TRUE(group.run_until([&] { return blocks_of(group) >= 9; }));
-    // As when the view changes, or all links break: nothing is under way any more.
-    group.queue.clear();
+    // As when the view changes.
+    group.break_links();
     group.fetch().stop();
     group.fetch().set_sources({}, group.now());
     group.fetch().set_sources(group.ids(), group.now());
@@ -36,7 +36,7 @@ TEST(StateTransfer, ABrokenTransferGoesOnWithWhatIsMissing) {
     EXPECT_TRUE(same(snapshot->state.span(), state));
     EXPECT_EQ(group.fetch().blocks_resumed(), 9U);
     // What a member had still to send when the links broke may come, too.
-    EXPECT_LE(blocks_of(group), 21 + 3 * 3);
+    EXPECT_LE(blocks_of(group), 21 + 3 * StateFetchOptions().blocks_in_flight);
   }
 }
 
@@ -133,24 +133,86 @@ TEST(StateTransfer, ARootWithAnotherLengthIsAnotherSnapshot) {
   EXPECT_EQ(group.blocks_from(peer_of(1)), 0);
 }
 
-TEST(StateTransfer, RoundsGoBeforeNewcomersAndLaggardsBeforeAll) {
-  Group group(1);
+class StateServing : public ::testing::Test {
+ protected:
+  StateServing() {
+    group.publish_all(Round(3), state);
+    group.commit_all(4, 100'000);
+  }
+  Status ask(std::uint8_t peer, std::uint32_t block, bool urgent) {
+    const Bytes head = BlockRequestMessage{root, block}.encode();
+    return server.on_frame(peer_of(peer), {frame_type::kBlockRequest, head, {}}, urgent,
+                           group.now());
+  }
+  Status received(std::uint8_t peer, std::uint64_t bytes, Duration later) {
+    const Bytes head = StateReceivedMessage{bytes}.encode();
+    return server.on_frame(peer_of(peer), {frame_type::kStateReceived, head, {}}, false,
+                           group.now() + later);
+  }
+
+  Group group{1};
   StateServer& server = group.member(0).server;
-  group.publish_all(Round(3), state_bytes(kStateBlockBytes * 4, 8));
-  server.throttle().on_round_received(group.now());
-  const Hash256 root =
-      make_state_snapshot(Round(3), state_bytes(kStateBlockBytes * 4, 8)).name.root;
-  const Bytes ask = BlockRequestMessage{root, 1}.encode();
-  const FrameView request{frame_type::kBlockRequest, ask, {}};
-  EXPECT_TRUE(server.on_frame(peer_of(0), request, false, group.now()).ok());
-  EXPECT_TRUE(group.queue.empty());
-  EXPECT_EQ(server.next_deadline(group.now()), group.now() + milliseconds(250));
-  EXPECT_TRUE(server.on_frame(peer_of(9), request, true, group.now()).ok());
+  const Bytes state = state_bytes(kStateBlockBytes * 64, 8);
+  const Hash256 root = make_state_snapshot(Round(3), state).name.root;
+};
+
+TEST_F(StateServing, RoundsGoBeforeNewcomersAndLaggardsBeforeAll) {
+  server.throttle().on_round_received(1, group.now());
+  EXPECT_TRUE(ask(0, 0, false).ok());
+  EXPECT_EQ(group.queue.size(), 1U) << "so much rounds may lose";
+  EXPECT_TRUE(ask(0, 1, false).ok());
   EXPECT_EQ(group.queue.size(), 1U);
+  EXPECT_EQ(server.next_deadline(group.now()), group.now() + milliseconds(40));
+  EXPECT_TRUE(ask(9, 1, true).ok());
+  EXPECT_EQ(group.queue.size(), 2U);
   server.throttle().on_round_over(group.now());
   server.pump_all(group.now() + seconds(5));
-  EXPECT_EQ(group.queue.size(), 2U);
+  EXPECT_EQ(group.queue.size(), 3U) << "what has not come for so long is no more under way";
   EXPECT_FALSE(server.waiting());
+}
+
+TEST_F(StateServing, WhoeverHasBecomeAMemberIsServedAtOnce) {
+  for (std::uint32_t block = 0; block < 4; ++block) EXPECT_TRUE(ask(0, block, false).ok());
+  EXPECT_EQ(group.queue.size(), 2U);
+  server.hurry(peer_of(0), group.now());
+  EXPECT_EQ(group.queue.size(), 4U);
+}
+
+TEST_F(StateServing, AsManyPiecesAreUnderWayAsArriveInTheShortestTime) {
+  for (std::uint32_t block = 0; block < 60; ++block) EXPECT_TRUE(ask(0, block, false).ok());
+  EXPECT_EQ(group.queue.size(), 2U);
+  std::uint64_t sent = 2;
+  for (std::uint64_t come = 1; come <= 20; ++come) {
+    EXPECT_TRUE(received(0, come * kStateBlockBytes, milliseconds(100)).ok());
+    sent = group.queue.size();
+  }
+  EXPECT_GE(sent, 20U + 4);
+  EXPECT_LE(sent, 20U + 8);
+  // Now they wait in a queue.
+  for (std::uint64_t come = 21; come <= 30; ++come) {
+    EXPECT_TRUE(received(0, come * kStateBlockBytes, milliseconds(300)).ok());
+    sent = group.queue.size();
+  }
+  EXPECT_LE(sent, 30U + 3);
+}
+
+TEST_F(StateServing, MoreThanWasSentCannotHaveCome) {
+  EXPECT_TRUE(ask(0, 0, false).ok());
+  EXPECT_EQ(received(0, kStateBlockBytes + 1, {}).code(), Code::kCorrupt);
+  EXPECT_EQ(received(5, 1, {}).code(), Code::kCorrupt);
+  EXPECT_TRUE(received(0, kStateBlockBytes, {}).ok());
+}
+
+TEST_F(StateServing, OneThatNeverSaysWhatHasComeHoldsUpNobodyForLong) {
+  for (std::uint32_t block = 0; block < 8; ++block) EXPECT_TRUE(ask(0, block, false).ok());
+  EXPECT_TRUE(ask(1, 8, false).ok());
+  EXPECT_EQ(group.queue.size(), 2U);
+  EXPECT_EQ(server.next_deadline(group.now()), group.now() + seconds(5));
+  server.pump_all(group.now() + seconds(5));
+  ASSERT_EQ(group.queue.size(), 4U);
+  EXPECT_EQ(group.queue[2].to, peer_of(1)) << "the one that was served last comes last";
+  server.on_link_down(peer_of(0));
+  EXPECT_EQ(server.throttle().in_flight(), kStateBlockBytes);
 }
 
 TEST(StateTransfer, SnapshotsAreKeptForAWhileAfterTheLastQuestion) {
@@ -168,7 +230,7 @@ TEST(StateTransfer, SnapshotsAreKeptForAWhileAfterTheLastQuestion) {
   server.forget_unused(group.now() + seconds(60));
   EXPECT_EQ(server.newest_snapshot(), Round(3));
   server.forget_unused(group.now() + seconds(119));
-  EXPECT_EQ(server.newest_snapshot(), Round());
+  EXPECT_EQ(server.newest_snapshot(), std::nullopt);
 }
 
 }  // namespace

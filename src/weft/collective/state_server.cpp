@@ -1,6 +1,7 @@
 #include "weft/collective/state_server.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "weft/wire/frame_type.h"
 
@@ -8,13 +9,16 @@ namespace weft {
 
 static constexpr std::size_t kSnapshotsKept = 2;
 static constexpr std::size_t kPieceElements = kStateBlockBytes / sizeof(float);
-// A snapshot is not offered if its followers must apply more results than so many, and more bytes
-// of them than the state has: a newer one is cheaper.
-static constexpr std::uint64_t kRoundsBehindMax = 16;
+// A snapshot is not offered if the results that its followers must get have more bytes than this
+// part of the state: a newer one costs them the wait for the end of a round.
+static constexpr std::uint64_t kBehindPart = 16;
 // A snapshot that was made or asked for so lately is offered even so.
 static constexpr Duration kFreshFor = std::chrono::seconds(2);
 // How far above the newest result a request may reach; a joiner asks a few rounds ahead.
 static constexpr std::uint64_t kRoundsAheadMax = 256;
+
+// What a piece may take longer than the shortest time for other reasons than a queue.
+static constexpr Duration kUnmeasured = std::chrono::milliseconds(2);
 
 static std::uint32_t pieces_of(std::size_t elements) {
   const std::size_t full = (elements + kPieceElements - 1) / kPieceElements;
@@ -25,14 +29,17 @@ void StateServer::publish(StateSnapshot snapshot, TimePoint now) {
   snapshots_.push_back({std::move(snapshot), now});
   while (snapshots_.size() > kSnapshotsKept) snapshots_.pop_front();
   wanted_ = false;
+  for (const auto& [peer, query] : std::exchange(unanswered_, {})) offer(peer, query, now);
 }
 
-Round StateServer::newest_snapshot() const {
-  return snapshots_.empty() ? Round() : snapshots_.back().of.name.round;
+std::optional<Round> StateServer::newest_snapshot() const {
+  if (snapshots_.empty()) return std::nullopt;
+  return snapshots_.back().of.name.round;
 }
 
-Round StateServer::oldest_snapshot() const {
-  return snapshots_.empty() ? Round() : snapshots_.front().of.name.round;
+std::optional<Round> StateServer::oldest_snapshot() const {
+  if (snapshots_.empty()) return std::nullopt;
+  return snapshots_.front().of.name.round;
 }
 
 void StateServer::forget_unused(TimePoint now) {
@@ -50,7 +57,10 @@ TimePoint StateServer::unused_at() const {
 }
 
 void StateServer::pump_all(TimePoint now) {
-  for (auto& [peer, waiting] : waiting_) pump(peer, waiting, now);
+  for (auto& [peer, waiting] : waiting_) give_up_lost(waiting, now);
+  const auto from = waiting_.upper_bound(PeerId(served_));
+  for (auto it = from; it != waiting_.end(); ++it) pump(it->first, it->second, now);
+  for (auto it = waiting_.begin(); it != from; ++it) pump(it->first, it->second, now);
 }
 
 bool StateServer::waiting() const {
@@ -61,10 +71,15 @@ bool StateServer::waiting() const {
 TimePoint StateServer::next_deadline(TimePoint now) const {
   TimePoint first = TimePoint::max();
   for (const auto& [peer, waiting] : waiting_) {
+    if (waiting.requests.empty()) continue;
+    if (!waiting.under_way.empty()) {
+      first = std::min(first, waiting.under_way.front().at + options_.lost_after);
+    }
     for (const Request& request : waiting.requests) {
       const std::size_t bytes = next_bytes(request);
-      const StateKind kind = request.is_block ? StateKind::kBlock : StateKind::kResult;
-      if (bytes > 0) first = std::min(first, throttle_.next_change(kind, bytes, now));
+      if (bytes == 0) continue;
+      first = std::min(first, throttle_.next_change(kind_of(request), bytes, now));
+      break;
     }
   }
   return first;
@@ -84,13 +99,23 @@ std::size_t StateServer::next_bytes(const Request& request) const {
   return std::min(kPieceElements, elements - begin) * sizeof(float);
 }
 
-// A result goes out once a round has passed since it was asked for, whatever the line does: a
-// newcomer that gets less than a result a round would never catch up.
+// A newcomer that gets less than a result a round would never catch up: once two rounds have passed
+// since one was asked for it is overdue.
+StateKind StateServer::kind_of(const Request& request) const {
+  if (request.is_block) return StateKind::kBlock;
+  const bool overdue = log_.newest() > request.since.next();
+  return overdue ? StateKind::kOverdueResult : StateKind::kResult;
+}
+
 bool StateServer::may_serve(const Waiting& waiting, const Request& request, TimePoint now) const {
-  if (!request.is_block && log_.newest() > request.since) return true;
   const std::size_t bytes = next_bytes(request);
-  const StateKind kind = request.is_block ? StateKind::kBlock : StateKind::kResult;
-  return waiting.urgent || bytes == 0 || throttle_.may_send(kind, bytes, now);
+  if (waiting.urgent || bytes == 0) return true;
+  const StateKind kind = kind_of(request);
+  // Several newcomers share what one of them may have under way. Overdue sums are doled out.
+  const std::size_t window = kind == StateKind::kOverdueResult
+                                 ? options_.window_bytes_max
+                                 : std::max(waiting.window_bytes, options_.window_bytes_min);
+  return throttle_.in_flight() + bytes <= window && throttle_.may_send(kind, bytes, now);
 }
 
 Status StateServer::on_frame(const PeerId& from, const FrameView& frame, bool urgent,
@@ -103,24 +128,81 @@ Status StateServer::on_frame(const PeerId& from, const FrameView& frame, bool ur
     }
     case frame_type::kBlockRequest: {
       WEFT_TRY_ASSIGN(const BlockRequestMessage asked, BlockRequestMessage::decode(frame.head));
-      note_delivered(from, now);
       return enqueue(from, {true, asked.root, Round(), asked.index, Round()}, urgent, now);
     }
     case frame_type::kResultRequest: {
       WEFT_TRY_ASSIGN(const ResultRequestMessage asked, ResultRequestMessage::decode(frame.head));
       return enqueue(from, {false, {}, asked.round, 0, Round()}, urgent, now);
     }
+    case frame_type::kStateReceived: {
+      WEFT_TRY_ASSIGN(const StateReceivedMessage message, StateReceivedMessage::decode(frame.head));
+      return on_received(from, message, now);
+    }
     default:
       return corrupt("state request: unknown frame type " + std::to_string(frame.type));
   }
 }
 
-// An asker has a few requests open: a further one says that a block has come.
-void StateServer::note_delivered(const PeerId& to, TimePoint now) {
-  const auto found = waiting_.find(to);
-  if (found == waiting_.end() || found->second.blocks_sent.empty()) return;
-  throttle_.on_state_delivered(kStateBlockBytes, found->second.blocks_sent.front(), now);
-  found->second.blocks_sent.pop_front();
+Status StateServer::on_received(const PeerId& from, const StateReceivedMessage& message,
+                                TimePoint now) {
+  const auto found = waiting_.find(from);
+  const std::uint64_t sent = found == waiting_.end() ? 0 : found->second.sent_bytes;
+  if (message.bytes > sent) {
+    return corrupt("state received: " + std::to_string(message.bytes) + " bytes, sent were " +
+                   std::to_string(sent));
+  }
+  if (found == waiting_.end()) return {};
+  Waiting& waiting = found->second;
+  std::optional<TimePoint> sent_at;
+  while (!waiting.under_way.empty() && waiting.under_way.front().until <= message.bytes) {
+    sent_at = waiting.under_way.front().at;
+    waiting.under_way.pop_front();
+  }
+  settle_gone(waiting, message.bytes);
+  if (sent_at) adapt_window(waiting, now - *sent_at);
+  pump_all(now);
+  return {};
+}
+
+// As TCP Vegas does it: pieces that take longer than the shortest time wait in a queue.
+void StateServer::adapt_window(Waiting& waiting, Duration took) {
+  const Duration shortest = waiting.shortest;
+  waiting.shortest = shortest == Duration::max() ? took : std::min(took, shortest + shortest / 64);
+  std::size_t& window = waiting.window_bytes;
+  if (took <= waiting.shortest + waiting.shortest / 4 + kUnmeasured) {
+    window += kStateBlockBytes * kStateBlockBytes / std::max(window, kStateBlockBytes);
+  } else {
+    window -= window / 8;
+  }
+  window = std::clamp(window, options_.window_bytes_min, options_.window_bytes_max);
+}
+
+void StateServer::settle_gone(Waiting& waiting, std::uint64_t gone_bytes) {
+  if (gone_bytes <= waiting.gone_bytes) return;
+  throttle_.on_state_gone(static_cast<std::size_t>(gone_bytes - waiting.gone_bytes));
+  waiting.gone_bytes = gone_bytes;
+}
+
+void StateServer::give_up_lost(Waiting& waiting, TimePoint now) {
+  while (!waiting.under_way.empty() && now >= waiting.under_way.front().at + options_.lost_after) {
+    settle_gone(waiting, waiting.under_way.front().until);
+    waiting.under_way.pop_front();
+  }
+}
+
+void StateServer::on_link_down(const PeerId& peer) {
+  unanswered_.erase(peer);
+  const auto found = waiting_.find(peer);
+  if (found == waiting_.end()) return;
+  settle_gone(found->second, found->second.sent_bytes);
+  waiting_.erase(found);
+}
+
+void StateServer::hurry(const PeerId& peer, TimePoint now) {
+  const auto found = waiting_.find(peer);
+  if (found == waiting_.end()) return;
+  found->second.urgent = true;
+  pump(peer, found->second, now);
 }
 
 // A snapshot whose following results are gone is of no use: a newer one must be made. One of which
@@ -130,9 +212,9 @@ bool StateServer::usable(const Snapshot& snapshot, const StateQueryMessage& quer
   if (log_.empty() || round >= log_.newest().value()) return true;
   if (round + 1 < log_.oldest().value()) return false;
   const std::uint64_t behind = log_.newest().value() - round;
-  if (behind <= kRoundsBehindMax || query.wanted == snapshot.of.name.root) return true;
+  if (query.wanted == snapshot.of.name.root) return true;
   const auto& newest = *log_.find(log_.newest())->values;
-  return behind * newest.span().size_bytes() <= snapshot.of.state.span().size();
+  return behind * newest.span().size_bytes() * kBehindPart <= snapshot.of.state.span().size();
 }
 
 void StateServer::offer(const PeerId& to, const StateQueryMessage& query, TimePoint now) {
@@ -152,6 +234,7 @@ void StateServer::offer(const PeerId& to, const StateQueryMessage& query, TimePo
     best->used = now;
   } else if (!held_) {
     wanted_ = true;
+    unanswered_[to] = query;
   }
   sink_.send(to, Lane::kControl, {frame_type::kStateOffer, message.encode(), {}});
 }
@@ -213,11 +296,17 @@ void StateServer::serve_block(const PeerId& to, const Request& request, TimePoin
   const BlockHead head{request.root, request.part, snapshot->of.tree.path(request.part)};
   const SharedBytes block = snapshot->of.state.slice(std::size_t{request.part} * kStateBlockBytes,
                                                      snapshot->of.name.block_bytes(request.part));
-  throttle_.on_state_sent(StateKind::kBlock, block.size(), now);
-  std::deque<TimePoint>& sent = waiting_[to].blocks_sent;
-  sent.push_back(now);
-  if (sent.size() > options_.requests_max) sent.pop_front();
-  sink_.send(to, Lane::kBulk, {frame_type::kBlock, head.encode(), block});
+  send_piece(to, request, {frame_type::kBlock, head.encode(), block}, now);
+}
+
+void StateServer::send_piece(const PeerId& to, const Request& request, Frame frame, TimePoint now) {
+  const std::size_t bytes = frame.body.size();
+  throttle_.on_state_sent(kind_of(request), bytes, now);
+  Waiting& waiting = waiting_[to];
+  waiting.sent_bytes += bytes;
+  waiting.under_way.push_back({now, waiting.sent_bytes});
+  served_ = to;
+  sink_.send(to, Lane::kBulk, std::move(frame));
 }
 
 StateServer::Outcome StateServer::serve_result(const PeerId& to, Request& request, TimePoint now) {
@@ -235,10 +324,10 @@ StateServer::Outcome StateServer::serve_result(const PeerId& to, Request& reques
   const std::size_t begin = std::size_t{request.part} * kPieceElements;
   const std::span<const float> piece =
       values.subspan(begin, std::min(kPieceElements, values.size() - begin));
-  throttle_.on_state_sent(StateKind::kResult, piece.size_bytes(), now);
   const ResultHead head{request.round, log_.newest(), values.size(), request.part, entry->hash};
-  sink_.send(to, Lane::kBulk,
-             {frame_type::kResult, head.encode(), SharedBytes(entry->values, as_bytes(piece))});
+  send_piece(to, request,
+             {frame_type::kResult, head.encode(), SharedBytes(entry->values, as_bytes(piece))},
+             now);
   return ++request.part == pieces_of(values.size()) ? Outcome::kSent : Outcome::kMore;
 }
 

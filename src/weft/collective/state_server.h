@@ -5,7 +5,9 @@
 // waits here and is answered by committed(), so a joiner that asks a few rounds ahead gets each
 // result as soon as there is one. At most `queue_bytes_max` lie in a peer's bulk queue; the rest
 // waits for on_writable(). Newcomers get what the line has left beside this member's own rounds
-// (state_throttle.h); a member that lags holds the rounds up, and is served at once.
+// (state_throttle.h), in small pieces of which few are under way: askers tell what has come. As
+// many as the path holds without a queue: more while pieces arrive in about the shortest time. A
+// member that lags holds the rounds up, and is served at once.
 //
 // Where it stands: SwarmCore owns one, and passes it frames 0x50 to 0x6f of members and joiners.
 // Threads: one owner.
@@ -15,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
@@ -36,7 +39,11 @@ class StateSink {
 };
 
 struct StateServerOptions {
-  std::size_t queue_bytes_max = 2 * kStateBlockBytes;
+  std::size_t queue_bytes_max = std::size_t{2} << 20;
+  // Under way to a newcomer. What has not come for so long is taken for lost.
+  std::size_t window_bytes_min = 2 * kStateBlockBytes;
+  std::size_t window_bytes_max = std::size_t{1} << 20;
+  Duration lost_after = std::chrono::seconds(5);
   // Of one peer; more ends its link.
   std::size_t requests_max = 256;
   // A snapshot that nobody has asked about for so long may be dropped.
@@ -53,9 +60,9 @@ class StateServer {
   void publish(StateSnapshot snapshot, TimePoint now);
   // What the rounds of this member do; call pump_all() when it has less to do.
   StateThrottle& throttle() { return throttle_; }
-  // The round of a snapshot; 0 for none.
-  Round newest_snapshot() const;
-  Round oldest_snapshot() const;
+  // The round of a snapshot, if there is one.
+  std::optional<Round> newest_snapshot() const;
+  std::optional<Round> oldest_snapshot() const;
   // True once someone has asked for a snapshot that is not here: make one after the next round.
   bool wanted() const { return wanted_; }
   bool has(const Hash256& root) const { return find(root) != nullptr; }
@@ -73,10 +80,12 @@ class StateServer {
   void pump_all(TimePoint now);
   // The line counts as free then, and somebody waits for it.
   TimePoint next_deadline(TimePoint now) const;
+  // It has become a member: it holds this member's rounds up from now on.
+  void hurry(const PeerId& peer, TimePoint now);
   // `urgent`: the peer holds this member's rounds up.
   Status on_frame(const PeerId& from, const FrameView& frame, bool urgent, TimePoint now);
   void on_writable(const PeerId& peer, TimePoint now);
-  void on_link_down(const PeerId& peer) { waiting_.erase(peer); }
+  void on_link_down(const PeerId& peer);
 
  private:
   struct Snapshot {
@@ -98,19 +107,34 @@ class StateServer {
   };
   enum class Outcome : std::uint8_t { kSent, kMore, kNotYet };
 
-  // The requests of one peer.
+  struct Sent {
+    TimePoint at;
+    // All bytes sent over this link up to its end.
+    std::uint64_t until = 0;
+  };
+  // One peer: what it asks for, and what is under way to it.
   struct Waiting {
     std::deque<Request> requests;
-    // When each block was sent that is not known to have arrived.
-    std::deque<TimePoint> blocks_sent;
     bool urgent = false;
+    std::deque<Sent> under_way;
+    std::uint64_t sent_bytes = 0;
+    // Arrived or lost.
+    std::uint64_t gone_bytes = 0;
+    std::size_t window_bytes = 0;
+    // The shortest time to arrive; it grows slowly, in case the path has changed.
+    Duration shortest = Duration::max();
   };
 
   void offer(const PeerId& to, const StateQueryMessage& query, TimePoint now);
   bool usable(const Snapshot& snapshot, const StateQueryMessage& query) const;
   std::size_t next_bytes(const Request& request) const;
   bool may_serve(const Waiting& waiting, const Request& request, TimePoint now) const;
-  void note_delivered(const PeerId& to, TimePoint now);
+  Status on_received(const PeerId& from, const StateReceivedMessage& message, TimePoint now);
+  void adapt_window(Waiting& waiting, Duration took);
+  void settle_gone(Waiting& waiting, std::uint64_t gone_bytes);
+  void give_up_lost(Waiting& waiting, TimePoint now);
+  void send_piece(const PeerId& to, const Request& request, Frame frame, TimePoint now);
+  StateKind kind_of(const Request& request) const;
   Status enqueue(const PeerId& from, const Request& request, bool urgent, TimePoint now);
   void pump(const PeerId& to, Waiting& waiting, TimePoint now);
   // Sends what one request asks for next; kMore: it has further pieces.
@@ -125,6 +149,10 @@ class StateServer {
   std::deque<Snapshot> snapshots_;
   std::map<PeerId, Waiting> waiting_;
   StateThrottle throttle_;
+  // Who asked for a snapshot when there was none is told of the next one.
+  std::map<PeerId, StateQueryMessage> unanswered_;
+  // Was served last: the others come first next time.
+  PeerId served_;
   bool wanted_ = false;
   bool held_ = false;
 };

@@ -1,8 +1,8 @@
 // StateSnapshot: the state after one round as it is given to newcomers, with the hash tree by which
 // they check each block.
 //
-// Threads: values. Making one hashes the whole state on the compute threads: call it where they
-// may be used (base/parallel.h), which is not the loop thread.
+// Threads: values. Making one hashes the whole state, about a second for each GB: not on the loop
+// thread, nor where a round waits.
 #pragma once
 
 #include "weft/base/bytes.h"

@@ -6,118 +6,152 @@ namespace weft {
 
 // Of a gap that is foreseen; the rest is for what was foreseen wrongly.
 static constexpr double kGapUsed = 0.9;
-// What a newcomer gets of each round's sums, so that it comes nearer.
+// What a newcomer gets of each round's sums where they are overdue, so that it comes nearer.
 static constexpr double kFollow = 1.25;
 // A gap counts as longer than foreseen after twice its time and this.
 static constexpr Duration kLonger = std::chrono::milliseconds(50);
-// How much of a new measurement counts: of a lower one much, of a higher one little, because the
-// first blocks that several members send to one newcomer arrive faster than those that follow.
-static constexpr double kLowerRate = 0.7;
-static constexpr double kHigherRate = 0.05;
-// Of a block that overran: it had the line alone, so the rate that others kept low comes back.
-static constexpr double kAloneRate = 0.5;
-// What an overrun is taken to cost at most: a rate that was measured while the line stood still
-// must not shut newcomers out. Where a block really takes longer, rounds lose more than their part.
-static constexpr Duration kOverrunMost = std::chrono::seconds(3);
+// How much one more pause counts, and one more exchange: what waited for something else than the
+// line was slower than that is.
+static constexpr double kPauseWeight = 1.0 / 8;
+static constexpr double kHigherRate = 1.0 / 2;
+static constexpr double kLowerRate = 1.0 / 16;
+// A longer pause is none of the usual ones.
+static constexpr int kPauseMost = 4;
+// Seconds: a rate that was measured while the line stood still must not shut newcomers out for
+// long.
+static constexpr double kOwedMost = 1;
+// Less than this says nothing about a line.
+static constexpr std::size_t kRateBytesMin = std::size_t{16} << 10;
+
+Duration StateThrottle::quiet() const {
+  return std::clamp(from_seconds(to_seconds(pause_) * options_.quiet_pauses), options_.quiet_min,
+                    options_.quiet_max);
+}
+
+double StateThrottle::saved(TimePoint now) const {
+  return std::min(saved_ + to_seconds(now - saved_at_) * options_.share,
+                  to_seconds(options_.saved_max));
+}
+
+// What the newcomer's line holds back does not lie in this member's.
+double StateThrottle::backlog(TimePoint now) const {
+  const double left = backlog_ - to_seconds(now - backlog_at_) * rate_;
+  return std::clamp(left, 0.0, static_cast<double>(in_flight_));
+}
+
+void StateThrottle::spend(double bytes, TimePoint now) {
+  saved_ = std::max(saved(now) - seconds_for(bytes), -kOwedMost);
+  saved_at_ = now;
+}
+
+void StateThrottle::learn_rate() {
+  if (busy_bytes_ >= kRateBytesMin && busy_time_ > Duration()) {
+    const double seen = static_cast<double>(busy_bytes_) / to_seconds(busy_time_);
+    rate_ += (seen - rate_) * (seen > rate_ ? kHigherRate : kLowerRate);
+  }
+  busy_bytes_ = 0;
+  busy_time_ = Duration();
+}
 
 void StateThrottle::round_moves(TimePoint now) {
+  if (!rounds_) saved_at_ = now;
+  const Duration paused = now - moved_;
+  if (!exchanging_ || paused >= quiet()) {
+    // Before the first round there was no gap to learn from.
+    gap_before_ = last_gap_;
+    last_gap_ = rounds_ ? paused : Duration();
+    // The round waits behind what is under way.
+    if (rounds_) spend(backlog(now), now);
+  } else {
+    const double usual = to_seconds(pause_);
+    const double seen = std::min(to_seconds(paused), usual * kPauseMost);
+    pause_ = std::max(from_seconds(usual + (seen - usual) * kPauseWeight), Duration(1));
+    busy_time_ += paused;
+  }
+  rounds_ = exchanging_ = true;
   moved_ = now;
-  if (exchanging_) return;
-  exchanging_ = true;
-  // Before the first round there was no gap to learn from.
-  gap_before_ = last_gap_;
-  last_gap_ = rounds_ ? now - gap_begun_ : Duration();
-  if (!rounds_) overran_at_ = now;
-  rounds_ = true;
 }
 
 void StateThrottle::on_round_sent(std::size_t bytes, TimePoint now) {
   round_moves(now);
-  const auto earned = static_cast<double>(bytes);
-  const auto most = static_cast<double>(options_.credit_bytes_max);
-  block_credit_ = std::min(block_credit_ + earned * options_.share, most);
-  result_credit_ = std::min(result_credit_ + earned * result_share_, most);
+  result_credit_ = std::min(result_credit_ + static_cast<double>(bytes) * result_share_,
+                            static_cast<double>(options_.credit_bytes_max));
 }
 
-void StateThrottle::set_group(int members, int newcomers) {
-  const double needed = kFollow * newcomers / (2.0 * std::max(members - 1, 1));
-  result_share_ = std::clamp(needed, options_.share, 1.0);
+void StateThrottle::on_round_received(std::size_t bytes, TimePoint now) {
+  round_moves(now);
+  busy_bytes_ += bytes;
 }
-
-void StateThrottle::on_round_received(TimePoint now) { round_moves(now); }
 
 void StateThrottle::on_round_over(TimePoint now) {
   if (!exchanging_) return;
   exchanging_ = false;
-  gap_begun_ = now;
+  moved_ = now;
+  learn_rate();
 }
 
-double StateThrottle::backlog(TimePoint now) const {
-  return std::max(0.0, backlog_ - to_seconds(now - backlog_at_) * rate_);
-}
-
-Duration StateThrottle::drain(std::size_t more, TimePoint now) const {
-  return from_seconds((backlog(now) + static_cast<double>(more)) / rate_);
+void StateThrottle::set_group(int members, int newcomers) {
+  const double needed = kFollow * newcomers / (2.0 * std::max(members - 1, 1));
+  result_share_ = std::min(needed, 1.0);
+  members_ = members;
 }
 
 TimePoint StateThrottle::foreseen_end() const {
-  return gap_begun_ + from_seconds(to_seconds(std::min(last_gap_, gap_before_)) * kGapUsed);
+  return moved_ + from_seconds(to_seconds(std::min(last_gap_, gap_before_)) * kGapUsed);
 }
 
 TimePoint StateThrottle::longer_from() const {
-  return foreseen_end() + (foreseen_end() - gap_begun_) + kLonger;
+  return foreseen_end() + (foreseen_end() - moved_) + kLonger;
+}
+
+bool StateThrottle::line_is_free(TimePoint now) const {
+  return !waiting_ && (!exchanging_ || now >= moved_ + quiet());
 }
 
 bool StateThrottle::may_send(StateKind kind, std::size_t bytes, TimePoint now) const {
-  return credit(kind) >= static_cast<double>(bytes) || line_is_free(bytes, now);
+  if (!rounds_ || has_credit(kind, bytes)) return true;
+  const auto size = static_cast<double>(bytes);
+  if (line_is_free(now)) {
+    const TimePoint left = now + from_seconds(seconds_for(backlog(now) + size));
+    return saved(now) >= 0 || left <= foreseen_end() || now >= longer_from();
+  }
+  return saved(now) >= price(size);
 }
 
-bool StateThrottle::line_is_free(std::size_t bytes, TimePoint now) const {
-  if (busy(now)) return false;
-  const bool none_under_way = backlog(now) < 1;
-  if (exchanging_) return none_under_way;
-  if (!rounds_ || now + drain(bytes, now) <= foreseen_end()) return true;
-  if (now >= longer_from() + options_.idle_after) return true;
-  if (now >= longer_from()) return none_under_way;
-  return none_under_way && may_overrun(bytes, now);
+// Of a piece among a round's data. What one member is late makes the ring late, and members do it
+// one after the other.
+double StateThrottle::price(double bytes) const {
+  return std::min(seconds_for(bytes * members_), to_seconds(options_.saved_max));
 }
 
-// One overrun spends all that was saved up: a long time without newcomers must not end in many.
-bool StateThrottle::may_overrun(std::size_t bytes, TimePoint now) const {
-  const Duration over = std::min(now + drain(bytes, now) - foreseen_end(), kOverrunMost);
-  return to_seconds(over) <= to_seconds(now - overran_at_) * options_.overrun;
+bool StateThrottle::has_credit(StateKind kind, std::size_t bytes) const {
+  return kind == StateKind::kOverdueResult && result_credit_ >= static_cast<double>(bytes);
 }
 
 void StateThrottle::on_state_sent(StateKind kind, std::size_t bytes, TimePoint now) {
-  if (!line_is_free(bytes, now)) {
-    (kind == StateKind::kBlock ? block_credit_ : result_credit_) -= static_cast<double>(bytes);
-  } else if (rounds_ && !exchanging_ && now < longer_from() &&
-             now + drain(bytes, now) > foreseen_end()) {
-    overran_at_ = now;
+  const auto size = static_cast<double>(bytes);
+  if (has_credit(kind, bytes)) {
+    result_credit_ -= size;
+  } else if (rounds_ && !line_is_free(now)) {
+    spend(size * members_, now);
   }
-  backlog_ = backlog(now) + static_cast<double>(bytes);
+  in_flight_ += bytes;
+  backlog_ = backlog(now) + size;
   backlog_at_ = now;
 }
 
-void StateThrottle::on_state_delivered(std::size_t bytes, TimePoint sent, TimePoint now) {
-  // What was under way before it had the line first.
-  const Duration took = now - std::max(sent, std::min(delivered_at_, now));
-  delivered_at_ = now;
-  const double measured = static_cast<double>(bytes) / std::max(to_seconds(took), 1e-6);
-  backlog_ = backlog(now);
-  backlog_at_ = now;
-  double weight = measured < rate_ ? kLowerRate : kHigherRate;
-  if (sent == overran_at_) weight = kAloneRate;
-  rate_ += (measured - rate_) * weight;
-}
+void StateThrottle::on_state_gone(std::size_t bytes) { in_flight_ -= std::min(bytes, in_flight_); }
 
 TimePoint StateThrottle::next_change(StateKind kind, std::size_t bytes, TimePoint now) const {
   if (may_send(kind, bytes, now)) return TimePoint::max();
-  if (busy(now)) return moved_ + options_.quiet_after;
-  const TimePoint emptied = now + std::max(drain(0, now), Duration(1));
-  if (exchanging_) return emptied;
-  const TimePoint longer = longer_from();
-  return now < longer ? longer : std::min(emptied, longer + options_.idle_after);
+  const auto saved_up = [&](double wanted) {
+    const double missing = std::max(0.0, wanted - saved(now)) / options_.share;
+    return now + std::max(from_seconds(missing), quiet());
+  };
+  if (line_is_free(now)) return std::min(saved_up(0), std::max(longer_from(), now + Duration(1)));
+  // The line is looked at again and again: nothing tells when its queue is empty.
+  const TimePoint quiet_at = waiting_ ? now + quiet() : moved_ + quiet();
+  return std::min(quiet_at, saved_up(price(static_cast<double>(bytes))));
 }
 
 }  // namespace weft

@@ -66,14 +66,12 @@ static SwarmCoreOptions core_options(const SwarmOptions& options, const Transpor
 }
 
 static Rng random_rng() {
-  std::array<std::uint8_t, 8> bytes{};
-  random_bytes(bytes);
   std::uint64_t seed = 0;
-  for (const std::uint8_t byte : bytes) seed = seed << 8U | byte;
+  random_bytes({reinterpret_cast<std::uint8_t*>(&seed), sizeof seed});
   return Rng(seed);
 }
 
-// Everything between the two threads goes through box_; the rest belongs to one of them.
+// Between the threads everything goes through box_; the rest belongs to one of them.
 class Swarm::Impl final : private TransportHandler {
  public:
   explicit Impl(SwarmOptions options) : options_(std::move(options)) {}
@@ -161,6 +159,7 @@ class Swarm::Impl final : private TransportHandler {
 
   Guarded<Box> box_;
   Thread thread_;
+  Thread hasher_;
 };
 
 Status Swarm::Impl::start(const Ticket* ticket) {
@@ -264,8 +263,12 @@ void Swarm::Impl::applied(Round round, StateHash hash) {
 }
 
 void Swarm::Impl::publish_state(Round round, Bytes state) {
-  auto snapshot = make_state_snapshot(round, std::move(state));  // the loop has no time for it
-  submit([this, snapshot = std::move(snapshot)] { core_->publish_state(snapshot); });
+  // The hashes take their time: neither a round nor the loop waits for them.
+  hasher_ = Thread([this, round, state = std::move(state)]() mutable {
+    submit([this, made = make_state_snapshot(round, std::move(state))] {
+      core_->publish_state(made);
+    });
+  });
 }
 
 Status Swarm::Impl::leave(Duration limit) {

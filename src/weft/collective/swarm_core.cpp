@@ -129,7 +129,7 @@ void SwarmCore::on_frame(const PeerId& from, Lane lane, const FrameView& frame) 
   if (lane == Lane::kBulk && frame.type != frame_type::kProbe) {
     lines_.on_traffic(from, frame.body.size(), now());
   }
-  note_received(frame.type);
+  note_received(frame.type, frame.body.size());
   if (is_membership_frame(frame.type)) {
     membership_.on_frame(from, frame, now());
     return settle();
@@ -256,9 +256,9 @@ void SwarmCore::settle() {
   settle_gathering();
   settle_fetch();
   settle_serving();
-  if (joiners_.empty() && published_ && !server_.wanted()) {
+  if (joiners_.empty() && published_ && !publishing_ && !server_.wanted()) {
     server_.forget_unused(now());
-    if (server_.newest_snapshot() == Round()) published_.reset();
+    if (!server_.newest_snapshot()) published_.reset();
   }
 }
 

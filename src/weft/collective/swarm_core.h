@@ -155,6 +155,7 @@ class SwarmCore final : public TransportHandler,
   void on_join_failed(const Status& why) override;
   std::vector<Member> arrange(std::vector<Member> members) const override;
   LineSummary lines_of(const std::vector<Member>& members) const override;
+  bool may_admit() const override { return !rounds_.open(); }
   // StateSink, LineSink.
   void send(const PeerId& to, Lane lane, Frame frame) override;
   std::size_t queued_bytes(const PeerId& to) const override;
@@ -180,7 +181,7 @@ class SwarmCore final : public TransportHandler,
   bool fetch_stalled();
   void on_state_loaded();
   void note_sent(std::uint8_t type, std::size_t bytes);
-  void note_received(std::uint8_t type);
+  void note_received(std::uint8_t type, std::size_t bytes);
   void settle_serving();
   void tell_held_state(const PeerId& sponsor);
   void on_held_state(const PeerId& from, const HeldStateMessage& held);
@@ -198,6 +199,7 @@ class SwarmCore final : public TransportHandler,
 
   bool is_member() const { return view().contains(options_.membership.self) && !removed_; }
   bool at_end() const;
+  Turn snapshot_turn(Round round);
   void keep_result(Round round, const Hash128& hash, std::shared_ptr<FloatBuffer> values);
   void fail(Status why);
   SwarmEvent& event(SwarmEventKind kind, std::string text);
@@ -226,6 +228,8 @@ class SwarmCore final : public TransportHandler,
   std::optional<StateFetch::Snapshot> snapshot_;
   std::shared_ptr<FloatBuffer> apply_;
   std::optional<Round> published_;
+  // That one is being made.
+  bool publishing_ = false;
   std::optional<RoundOutcome> outcome_;
   std::int64_t open_elements_ = 0;
   LateRound late_;

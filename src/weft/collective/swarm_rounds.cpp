@@ -140,7 +140,8 @@ void SwarmCore::settle_outcome() {
   if (!outcome) return;
   late_.takes_input = false;
   const std::optional<CollectiveId> opened = std::exchange(late_.opened, std::nullopt);
-  if (outcome->status.ok()) {
+  const bool is_committed = outcome->status.ok();
+  if (is_committed) {
     count_round(*outcome);
     keep_result(outcome->round, outcome->hash, outcome->values);
   } else if (outcome->status.code() == Code::kAborted && outcome->took > Duration::zero() &&
@@ -159,6 +160,8 @@ void SwarmCore::settle_outcome() {
   } else if (late_.training == opened) {
     late_.early = {*opened, *std::move(outcome)};
   }
+  // Between two rounds, so that none has to be run again.
+  if (is_committed) membership_.admit(now());
 }
 
 void SwarmCore::keep_result(Round round, const Hash128& hash, std::shared_ptr<FloatBuffer> values) {
@@ -166,8 +169,9 @@ void SwarmCore::keep_result(Round round, const Hash128& hash, std::shared_ptr<Fl
   if (!log_.empty() && round != log_.newest().next()) log_.clear();
   // Joiners catch up from the results after their snapshot, a training side that was late from
   // those after its own.
-  const Round snapshot = server_.oldest_snapshot();
-  const Round joiners = snapshot == Round() ? round : snapshot.next();
+  const std::optional<Round> snapshot = server_.oldest_snapshot();
+  Round joiners = snapshot ? snapshot->next() : round;
+  if (publishing_) joiners = std::min(joiners, published_->next());
   log_.need_from(std::min(joiners, has_state_ ? trainer_round_.next() : round));
   log_.add(round, hash, std::move(values));
   server_.committed(now());

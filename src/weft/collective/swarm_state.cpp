@@ -24,6 +24,7 @@ void SwarmCore::publish_state(Round round, Bytes state) {
 }
 
 void SwarmCore::publish_state(StateSnapshot snapshot) {
+  publishing_ = false;
   server_.publish(std::move(snapshot), now());
   settle();
 }
@@ -32,7 +33,8 @@ Status SwarmCore::on_state_frame(const PeerId& from, const FrameView& frame) {
   switch (frame.type) {
     case frame_type::kStateQuery:
     case frame_type::kBlockRequest:
-    case frame_type::kResultRequest: {
+    case frame_type::kResultRequest:
+    case frame_type::kStateReceived: {
       // Only ticket holders get it, from members, and members from one that comes back with more.
       const bool to_joiner = is_member() && membership_.role(from) != PeerRole::kStranger;
       const bool to_founder = !is_member() && held_round_ > Round() && sync_view_.contains(from);
@@ -46,6 +48,7 @@ Status SwarmCore::on_state_frame(const PeerId& from, const FrameView& frame) {
       return {};
     }
     default:
+      fetch_.acknowledge(from, frame);
       if (std::ranges::count(sources_, from) == 0) return {};
       membership_.heard(from, now());
       return fetch_.on_frame(from, frame, now());
@@ -58,8 +61,8 @@ void SwarmCore::note_sent(std::uint8_t type, std::size_t bytes) {
   if (is_round_data(type)) server_.throttle().on_round_sent(bytes, now());
 }
 
-void SwarmCore::note_received(std::uint8_t type) {
-  if (is_round_data(type)) server_.throttle().on_round_received(now());
+void SwarmCore::note_received(std::uint8_t type, std::size_t bytes) {
+  if (is_round_data(type)) server_.throttle().on_round_received(bytes, now());
 }
 
 // The round's data is through once it is whole here and nothing waits to be sent any more.
@@ -73,6 +76,7 @@ void SwarmCore::settle_serving() {
     throttle.on_round_over(now());
   }
   if (!server_.waiting()) return;
+  throttle.set_waiting(std::ranges::any_of(view().members, still_sends));
   throttle.set_group(view().size(), static_cast<int>(joiners_.size()));
   server_.pump_all(now());
 }

@@ -50,9 +50,9 @@ std::optional<Result<Turn>> SwarmCore::decide() {
     return std::nullopt;
   }
   if (!failure_.ok()) return failure_;
-  if (!has_state_ && server_.wanted() && held_round_ > Round() && published_ != held_round_) {
-    published_ = held_round_;
-    return make_turn(TurnKind::kSnapshot, held_round_);
+  const bool wanted = server_.wanted() && !publishing_;
+  if (!has_state_ && wanted && held_round_ > Round() && published_ != held_round_) {
+    return snapshot_turn(held_round_);
   }
   if (!has_state_ || adopting_) {
     if (auto turn = load_turn()) return *turn;
@@ -60,14 +60,17 @@ std::optional<Result<Turn>> SwarmCore::decide() {
   }
   if (auto turn = apply_turn()) return *turn;
   if (!is_member() || trainer_round_ != rounds_.committed()) return std::nullopt;
-  if (server_.wanted() && published_ != trainer_round_) {
-    published_ = trainer_round_;
-    return make_turn(TurnKind::kSnapshot, trainer_round_);
-  }
+  if (wanted && published_ != trainer_round_) return snapshot_turn(trainer_round_);
   const bool frozen = membership_.frozen() || membership_.state() != MembershipState::kMember;
   // An open round is one that this member was too late for.
   if (frozen || rounds_.open() || !may_start()) return std::nullopt;
   return make_turn(TurnKind::kTrain, trainer_round_.next());
+}
+
+Turn SwarmCore::snapshot_turn(Round round) {
+  published_ = round;
+  publishing_ = true;
+  return make_turn(TurnKind::kSnapshot, round);
 }
 
 std::optional<Turn> SwarmCore::load_turn() {

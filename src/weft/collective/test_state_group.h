@@ -147,8 +147,9 @@ class StateGroup {
     Bytes body(sent.frame.body.span().begin(), sent.frame.body.span().end());
     blocks_[sent.from] += sent.frame.type == frame_type::kBlock ? 1 : 0;
     if (damage) damage(sent, body);
-    const Status status =
-        fetch_->on_frame(sent.from, {sent.frame.type, sent.frame.head, body}, now_);
+    const FrameView frame{sent.frame.type, sent.frame.head, body};
+    fetch_->acknowledge(sent.from, frame);
+    const Status status = fetch_->on_frame(sent.from, frame, now_);
     if (!status.ok()) {
       refused.push_back(sent.from);
       kill(sent.from.bytes[0] - 1U);
@@ -192,6 +193,12 @@ class StateGroup {
   int blocks_from(const PeerId& peer) const {
     const auto found = blocks_.find(peer);
     return found == blocks_.end() ? 0 : found->second;
+  }
+  // All links to the joiner break: nothing is under way any more.
+  void break_links() {
+    queue.clear();
+    for (const auto& member : members_) member->server.on_link_down(peer_of(0));
+    for (const PeerId& id : ids()) fetch_->on_link_down(id, now_);
   }
   void seed(std::uint64_t value) { rng_ = Rng(value, 0); }
 

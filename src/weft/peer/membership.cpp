@@ -265,6 +265,10 @@ void Membership::reorder(TimePoint now) {
   core_->settle();
 }
 
+void Membership::admit(TimePoint now) {
+  if (core_->has_ready_joiner()) reorder(now);
+}
+
 void Membership::offer_state(const Hash256& snapshot, TimePoint now) {
   core_->now = now;
   core_->offer_state(snapshot);

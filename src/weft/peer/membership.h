@@ -178,6 +178,8 @@ class MembershipSink {
   virtual std::vector<Member> arrange(std::vector<Member> members) const { return members; }
   // And what is known of the lines between them; `members` in that order.
   virtual LineSummary lines_of(const std::vector<Member>& /*members*/) const { return {}; }
+  // Whether a view may be proposed now only because newcomers are ready; if not, admit() says when.
+  virtual bool may_admit() const { return true; }
   // Asked when a promise is made, after on_freeze().
   virtual RoundStatus round_status() const = 0;
   // A view change began: from now until on_view() no Done may be sent for the current view.
@@ -249,6 +251,8 @@ class Membership {
   // Propose a view even if nobody comes or goes: MembershipSink::arrange() has a better order.
   // Nothing where a change is under way, or in a view that yields.
   void reorder(TimePoint now);
+  // Between two rounds: newcomers that are ready come in now.
+  void admit(TimePoint now);
   // In a view that yields: the manifest of the state after its base round, once it can be fetched.
   void offer_state(const Hash256& snapshot, TimePoint now);
   // The snapshot that on_merge_offer() told of is here.

@@ -34,7 +34,7 @@ bool Membership::Core::may_go_alone() const {
 }
 
 bool Membership::Core::wants_change() const {
-  if (must_change || has_ready_joiner() || wants_merge()) return true;
+  if (must_change || wants_merge() || (has_ready_joiner() && sink.may_admit())) return true;
   const std::vector<Departure> out = departures();
   return !out.empty() && static_cast<int>(out.size()) < view.size();
 }

@@ -81,6 +81,7 @@ inline constexpr std::uint8_t kResultRequest = 0x55;
 inline constexpr std::uint8_t kResult = 0x56;
 inline constexpr std::uint8_t kResultMissing = 0x57;
 inline constexpr std::uint8_t kHeldState = 0x58;
+inline constexpr std::uint8_t kStateReceived = 0x59;
 inline constexpr std::uint8_t kLastStateType = 0x6f;
 
 }  // namespace weft::frame_type

@@ -134,6 +134,20 @@ Result<HeldStateMessage> HeldStateMessage::decode(ByteSpan bytes) {
   return message;
 }
 
+Bytes StateReceivedMessage::encode() const {
+  Writer out;
+  out.u64(bytes);
+  return out.take();
+}
+
+Result<StateReceivedMessage> StateReceivedMessage::decode(ByteSpan bytes) {
+  Reader in("state received", bytes);
+  StateReceivedMessage message;
+  message.bytes = in.u64("bytes");
+  WEFT_TRY(in.finish());
+  return message;
+}
+
 Bytes ResultRequestMessage::encode() const {
   Writer out;
   out.round(round);

@@ -16,6 +16,8 @@
 //   held           := round u64, root 32               kHeldState, control: "I hold the state after
 //                                                      this round"; a joiner from a checkpoint, and
 //                                                      a resumed founder that has taken it
+//   received       := bytes u64                        kStateReceived, control: "so many bytes of
+//                                                      blocks and results have come over this link"
 //
 // A snapshot is cut into blocks of kStateBlockBytes (the last may be shorter), the leaves of a hash
 // tree (wire/hash_tree.h). An offer names the root, and a block comes with its path to it: any
@@ -34,7 +36,8 @@
 
 namespace weft {
 
-inline constexpr std::size_t kStateBlockBytes = std::size_t{1} << 20;
+// Small, because what a round sends may have to wait behind one.
+inline constexpr std::size_t kStateBlockBytes = std::size_t{64} << 10;
 inline constexpr std::uint32_t kStateBlocksMax = 1U << 20U;
 // Hashes in a path: the levels of a tree of kStateBlocksMax leaves.
 inline constexpr std::uint32_t kBlockPathMax = 20;
@@ -128,6 +131,13 @@ struct HeldStateMessage {
   Hash256 root{};
   Bytes encode() const;
   static Result<HeldStateMessage> decode(ByteSpan bytes);
+};
+
+// In all since the link came up; whether they were of use or not.
+struct StateReceivedMessage {
+  std::uint64_t bytes = 0;
+  Bytes encode() const;
+  static Result<StateReceivedMessage> decode(ByteSpan bytes);
 };
 
 }  // namespace weft

@@ -21,6 +21,7 @@ TEST(StateMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   check_message(ResultHead{Round(7), Round(9), 1'000'000, 2, Hash128{5}});
   check_message(ResultMissingMessage{Round(7), Round(9), Round(12)});
   check_message(HeldStateMessage{Round(12), Hash256{6}});
+  check_message(StateReceivedMessage{std::uint64_t{5} << 40U});
 }
 
 TEST(StateMessage, ANameKnowsItsBlocks) {
