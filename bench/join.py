@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """What a newcomer costs: peers in network namespaces on shaped lines train; one more joins.
 
-usage (as root): join.py WEFT [--peers 4] [--rate-mbit 1000] [--hidden 2600] [--optimizer adamw]
+usage (as root): join.py WEFT [--peers 4] [--rate-mbit 1000] [--hidden 10500] [--optimizer adamw]
                  [--round-seconds 0.8] [--local-steps 1] [--joins 1] [--cut SECONDS]
 
-Each peer's line is shaped both ways by tc tbf. The model is a multilayer perceptron: with two
-hidden layers of 2600 units and AdamW its state is 106 MB, a third of which is the gradients. Rounds
-begin --round-seconds apart, as if members computed so long; so the processors have time for what
-is measured. Reported are the newcomer's time from the start of its process to its first round,
-beside the time that its line needs for the state alone, and how much longer the others' rounds
-took meanwhile, until the one after it came in. With --cut the newcomer is killed after so many
-seconds and started again: what it had is not fetched again.
+Each peer's line is shaped both ways by tc tbf. The model is a multilayer perceptron: with 10500
+hidden units and AdamW its state is 100 MB, and gradients are a third of that. Rounds begin
+--round-seconds apart, as if members computed so long; so the processors have time for what is
+measured. Reported are the newcomer's time from the start of its process to its first round, beside
+the time that its line needs for the state alone, and how much longer the others' rounds took
+meanwhile, until the one after it came in. With --cut the newcomer is killed after so many seconds
+and started again: what it had is not fetched again.
 
 Prints one JSON object a join.
 """
@@ -101,7 +101,7 @@ def main():
     parser.add_argument("weft")
     parser.add_argument("--peers", type=int, default=4)
     parser.add_argument("--rate-mbit", type=int, default=1000)
-    parser.add_argument("--hidden", type=int, default=2600)
+    parser.add_argument("--hidden", type=int, default=10500)
     parser.add_argument("--optimizer", default="adamw")
     parser.add_argument("--round-seconds", type=float, default=0.8)
     parser.add_argument("--local-steps", type=int, default=1)

@@ -111,11 +111,12 @@ bool StateServer::may_serve(const Waiting& waiting, const Request& request, Time
   const std::size_t bytes = next_bytes(request);
   if (waiting.urgent || bytes == 0) return true;
   const StateKind kind = kind_of(request);
-  // Several newcomers share what one of them may have under way. Overdue sums are doled out.
+  // Overdue sums are doled out anyway.
   const std::size_t window = kind == StateKind::kOverdueResult
                                  ? options_.window_bytes_max
                                  : std::max(waiting.window_bytes, options_.window_bytes_min);
-  return throttle_.in_flight() + bytes <= window && throttle_.may_send(kind, bytes, now);
+  const std::uint64_t under_way = waiting.sent_bytes - waiting.gone_bytes;
+  return under_way + bytes <= window && throttle_.may_send(kind, bytes, now);
 }
 
 Status StateServer::on_frame(const PeerId& from, const FrameView& frame, bool urgent,

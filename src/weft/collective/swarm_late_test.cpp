@@ -183,6 +183,10 @@ struct World {
         peer.found();
       } else {
         peer.join(peers[0]->ticket());
+        // One after the other, so that ranks follow from it; the last shares of a late member are
+        // those of an older split, and nobody may stand behind it.
+        while (peers[0]->core->view().size() <= static_cast<int>(i) && net.step()) {
+        }
       }
     }
   }
