@@ -150,6 +150,14 @@ SEEDS = {
         "reply_plain": bytes.fromhex("0101000c2112a442b7e7a701bc34d686fa87dfae"
                                      "000100080001005002030405"),
     },
+    # How many regions are told, then items of src/weft/net/shm_items.h.
+    "shm_items": {
+        "run": u8(0) + u32(0) + u32(5) + u64(0) + b"hello",
+        "named": u8(1) + u32(0) + u32(3) + u64(0) + b"abc" + u32(1) + u32(4096) + u64(64 << 16),
+        "two_regions": (u8(2) + u32(1) + u32(8192) + u64(1) + u32(2) + u32(0) + u64(0)
+                        + u32(1) + u32(100) + u64(8092 << 16 | 1)),
+        "impossible": u8(0x81) + u32(1) + u32(100) + u64(0),
+    },
     "ticket": {
         "fields": (HASH + HASH + several([peer(1) + several([text("192.0.2.1:7420")])])
                    + HASH[:16] + u64(1900000000) + HASH),
