@@ -138,6 +138,7 @@ SEEDS = {
         "result_missing": u64(12) + u64(20) + u64(30),
         "held": u64(12) + HASH,
         "received": u64(5 << 40),
+        "history": (u32(128) + HASH + u64(120) + several([HASH + u64(40)])).ljust(128, b"\0"),
     },
     "discovery": {
         "query": (u32(0x64666577) + u16(1) + u8(1) + HASH[:16] + HASH).ljust(1024, b"\0"),

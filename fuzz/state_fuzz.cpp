@@ -6,5 +6,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return weft::fuzz::check_decoders<
       weft::StateQueryMessage, weft::StateOfferMessage, weft::BlockRequestMessage, weft::BlockHead,
       weft::BlockMissingMessage, weft::ResultRequestMessage, weft::ResultHead,
-      weft::ResultMissingMessage, weft::HeldStateMessage, weft::StateReceivedMessage>(data, size);
+      weft::ResultMissingMessage, weft::HeldStateMessage, weft::StateReceivedMessage,
+      weft::StateHistory>(data, size);
 }

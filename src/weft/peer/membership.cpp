@@ -163,6 +163,10 @@ bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
     }
     return false;
   }
+  if (joiners.count(from) != 0) {
+    tell_current(from);
+    return false;
+  }
   if (of_other_branch(theirs)) {
     tell_standing(from);
     return false;
@@ -279,6 +283,11 @@ void Membership::merge_ready(const Hash256& snapshot, TimePoint now) {
   core_->now = now;
   core_->merge_ready(snapshot);
   core_->settle();
+}
+
+void Membership::drop_out(const std::string& reason, TimePoint now) {
+  core_->now = now;
+  if (core_->active()) core_->be_removed(reason);
 }
 
 void Membership::leave(TimePoint now) {

@@ -257,6 +257,9 @@ class Membership {
   void offer_state(const Hash256& snapshot, TimePoint now);
   // The snapshot that on_merge_offer() told of is here.
   void merge_ready(const Hash256& snapshot, TimePoint now);
+  // This peer's state is none that a member of the view can have: out of it, as if the others had
+  // gone on without it. Ends in on_removed().
+  void drop_out(const std::string& reason, TimePoint now);
   // Ends in on_left(), at the latest after leave_timeout.
   void leave(TimePoint now);
   // Makes an invitation (or kAllInvitations) void at all members, for good. Who came in by it

@@ -289,8 +289,10 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   stirred = true;
   choose_observers();
   take_verdicts(next, change);
-  for (const auto& [peer, joiner] : joiners) {
+  for (auto& [peer, joiner] : joiners) {
     if (joiner.sponsor == options.self) send(peer, frame_type::kViewNotice, notice);
+    // It has to take another state first.
+    if (previous.lineage != view.lineage) joiner.ready = false;
   }
   if (beat_at == kNever) beat_at = now + options.heartbeat_interval;
   if (was_isolated) sink.on_quorum_back();

@@ -209,6 +209,7 @@ void Membership::Core::on_accepted_join(const PeerId& from, const JoinAcceptedMe
   a.attempt_ends = a.ask_at = a.ends = kNever;
   // The member may have come to another branch since it was asked first.
   if (a.known.lineage.branch() != current.value.lineage.branch() || a.known.id < current.view) {
+    if (a.known.lineage != current.value.lineage) a.caught_up.reset();
     a.known = view_of(current);
   }
   // Whoever loses its sponsor asks the members, not the ticket, which may be old.
@@ -260,6 +261,7 @@ void Membership::Core::know_view(const ViewNoticeMessage& message) {
   JoinAttempt& a = *attempt;
   const bool same_branch = a.known.lineage.branch() == message.value.lineage.branch();
   if (same_branch && message.view <= a.known.id) return;
+  if (a.known.lineage != message.value.lineage) a.caught_up.reset();
   a.known = view_of(message);
   a.candidates.clear();
   a.next = 0;

@@ -74,6 +74,11 @@ void Membership::Core::on_standing(const PeerId& from, const StandingMessage& me
     sink.close(from, corrupt("standing: the view's hash does not match its members"));
     return;
   }
+  // A joiner's sponsor has come to another branch, and forgotten the joiner over that.
+  if (has_sponsor(from) && current.value.lineage.branch() != attempt->known.lineage.branch()) {
+    ask_sponsor_again();
+    return;
+  }
   if (!merges() || !active()) return;
   if (!is_other_member(from) && former.count(from) == 0 && !in_meeting(from)) return;
   const Lineage& theirs = current.value.lineage;
@@ -232,6 +237,11 @@ void Membership::Core::add_merge(ViewValue& value) const {
   const BranchTotal theirs{said.current.value.lineage, said.samples};
   const Divergence apart = divergence(own, theirs);
   value.lineage = absorb(own, theirs);
+  // A newcomer's state lacks what is averaged in here: it comes in with a later view.
+  std::erase_if(value.members, [&](const Member& member) {
+    const Member* before = view.find(member.id);
+    return before == nullptr || before->incarnation != member.incarnation;
+  });
   value.merge = MergeDirective{theirs.lineage.branch(), said.current.view, said.round,
                                *said.snapshot,          apart.second,      apart.first};
 }

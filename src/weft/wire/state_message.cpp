@@ -119,6 +119,55 @@ Result<BlockMissingMessage> BlockMissingMessage::decode(ByteSpan bytes) {
   return message;
 }
 
+static constexpr std::size_t kHistoryAlignment = 64;
+
+static std::size_t history_bytes(std::size_t absorbed) {
+  const std::size_t used = 4 + 32 + 8 + 4 + absorbed * (32 + 8);
+  return (used + kHistoryAlignment - 1) / kHistoryAlignment * kHistoryAlignment;
+}
+
+Bytes StateHistory::encode() const {
+  const std::size_t size = history_bytes(absorbed.size());
+  Writer out;
+  out.u32(static_cast<std::uint32_t>(size)).raw(branch).u64(samples);
+  out.u32(static_cast<std::uint32_t>(absorbed.size()));
+  for (const AbsorbedBranch& one : absorbed) out.raw(one.branch).u64(one.until);
+  Bytes bytes = out.take();
+  bytes.resize(size);
+  return bytes;
+}
+
+Result<StateHistory> StateHistory::decode(ByteSpan bytes) {
+  Reader in("state history", bytes);
+  StateHistory history;
+  const std::uint32_t size = in.u32("bytes");
+  history.branch = in.raw<32>("branch");
+  history.samples = in.u64("samples");
+  const std::uint32_t count = in.count("absorbed", kAbsorbedMax);
+  for (std::uint32_t i = 0; i < count && !in.failed(); ++i) {
+    const Hash256 branch = in.raw<32>("absorbed branch");
+    history.absorbed.push_back({branch, in.u64("until")});
+  }
+  const std::size_t used = 4 + 32 + 8 + 4 + std::size_t{count} * (32 + 8);
+  if (size != history_bytes(count)) in.fail("bytes", "do not fit what follows");
+  for (std::size_t i = used; i < history_bytes(count) && !in.failed(); ++i) {
+    if (in.u8("zeros") != 0) in.fail("zeros", "are something else");
+  }
+  WEFT_TRY(in.finish());
+  return history;
+}
+
+Result<std::size_t> StateHistory::bytes_in(ByteSpan state) {
+  Reader in("state history", state.first(std::min<std::size_t>(state.size(), 4)));
+  const std::size_t size = in.u32("bytes");
+  WEFT_TRY(in.finish());
+  if (size < history_bytes(0) || size > history_bytes(kAbsorbedMax) || size > state.size()) {
+    return corrupt("state history: expected it before the state, got " + std::to_string(size) +
+                   " bytes of it in a state of " + std::to_string(state.size()));
+  }
+  return size;
+}
+
 Bytes HeldStateMessage::encode() const {
   Writer out;
   out.round(round).raw(root);

@@ -13,6 +13,8 @@
 //                                                      kResult, bulk, body = f32 values
 //   result_missing := round u64, oldest u64, newest u64
 //                                                      kResultMissing, control
+//   history        := bytes u32, branch 32, samples u64, count u32 x (branch 32, until u64), zeros
+//                                                      before a state where branches may merge
 //   held           := round u64, root 32               kHeldState, control: "I hold the state after
 //                                                      this round"; a joiner from a checkpoint, and
 //                                                      a resumed founder that has taken it
@@ -33,6 +35,7 @@
 #include "weft/base/hash.h"
 #include "weft/base/status.h"
 #include "weft/wire/ids.h"
+#include "weft/wire/membership_message.h"
 
 namespace weft {
 
@@ -122,6 +125,26 @@ struct ResultMissingMessage {
   Round newest;
   Bytes encode() const;
   static Result<ResultMissingMessage> decode(ByteSpan bytes);
+};
+
+// What a state has learned from beside the rounds of its own branch. Where branches of a run may
+// become one again, each state that is given to others begins with it, and its hash covers it: a
+// round's number alone does not tell the states of two branches apart, nor those before and after a
+// merge.
+struct StateHistory {
+  // Zeros: the run itself.
+  Hash256 branch{};
+  // Beyond those of the rounds.
+  std::uint64_t samples = 0;
+  // At most kAbsorbedMax.
+  std::vector<AbsorbedBranch> absorbed;
+
+  // A multiple of 64 bytes, so that what follows lies as well as it did alone.
+  Bytes encode() const;
+  static Result<StateHistory> decode(ByteSpan bytes);
+  // How many of a state's first bytes are its history. Fails: kCorrupt.
+  static Result<std::size_t> bytes_in(ByteSpan state);
+  friend bool operator==(const StateHistory&, const StateHistory&) = default;
 };
 
 struct HeldStateMessage {

@@ -20,8 +20,28 @@ TEST(StateMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   check_message(ResultRequestMessage{Round(77)});
   check_message(ResultHead{Round(7), Round(9), 1'000'000, 2, Hash128{5}});
   check_message(ResultMissingMessage{Round(7), Round(9), Round(12)});
+  check_message(StateHistory{});
+  check_message(StateHistory{Hash256{9}, 120, {{Hash256{3}, 40}, {Hash256{4}, 50}}});
   check_message(HeldStateMessage{Round(12), Hash256{6}});
   check_message(StateReceivedMessage{std::uint64_t{5} << 40U});
+}
+
+TEST(StateMessage, AHistoryTellsWhereItsStateBegins) {
+  StateHistory history{Hash256{9}, 120, {{Hash256{3}, 40}, {Hash256{4}, 50}}};
+  Bytes state = history.encode();
+  EXPECT_EQ(state.size() % 64, 0U);
+  const std::size_t before = state.size();
+  state.resize(before + 100, 7);
+  EXPECT_EQ(*StateHistory::bytes_in(state), before);
+  EXPECT_EQ(*StateHistory::decode(ByteSpan(state).first(before)), history);
+  EXPECT_FALSE(StateHistory::bytes_in(ByteSpan(state).first(before - 1)).ok());
+  EXPECT_FALSE(StateHistory::bytes_in(ByteSpan(state).first(3)).ok());
+  for (const int low : {0, 63, 255}) {
+    state[0] = static_cast<std::uint8_t>(low);
+    EXPECT_FALSE(StateHistory::decode(ByteSpan(state).first(before)).ok());
+  }
+  history.absorbed.assign(kAbsorbedMax + 1, {});
+  EXPECT_EQ(StateHistory::decode(history.encode()).status().code(), Code::kCorrupt);
 }
 
 TEST(StateMessage, ANameKnowsItsBlocks) {
