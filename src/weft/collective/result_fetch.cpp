@@ -23,6 +23,7 @@ static std::size_t piece_bytes(const ResultHead& head) {
 }
 
 void ResultFetch::begin(Round first, TimePoint now) {
+  if (active_ && first == next_) ++begun_again_;
   active_ = true;
   gone_ = false;
   next_ = first;
@@ -82,7 +83,13 @@ void ResultFetch::ask(const PeerId& source, Round round, Pending& pending, TimeP
 const PeerId* ResultFetch::pick(const Pending& pending) const {
   const PeerId* best = nullptr;
   std::size_t best_load = 0;
-  for (const PeerId& source : sources_) {
+  if (sources_.empty()) return best;
+  // Two members that lag must not ask each other again and again: another one is the first now.
+  auto next =
+      std::next(sources_.begin(), static_cast<std::ptrdiff_t>(begun_again_ % sources_.size()));
+  for (std::size_t i = 0; i < sources_.size(); ++i, ++next) {
+    if (next == sources_.end()) next = sources_.begin();
+    const PeerId& source = *next;
     if (pending.without.contains(source)) continue;
     std::size_t load = 0;
     for (const auto& [round, other] : pending_) {

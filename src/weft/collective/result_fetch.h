@@ -67,6 +67,8 @@ class ResultFetch {
   bool gone_ = false;
   Round next_;
   Round newest_;
+  // How often it was begun without having come any further.
+  std::uint64_t begun_again_ = 0;
   std::set<PeerId> sources_;
   std::map<Round, Pending> pending_;
 };

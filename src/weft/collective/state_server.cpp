@@ -243,18 +243,32 @@ void StateServer::offer(const PeerId& to, const StateQueryMessage& query, TimePo
 Status StateServer::enqueue(const PeerId& from, const Request& request, bool urgent,
                             TimePoint now) {
   Waiting& waiting = waiting_[from];
+  waiting.urgent = urgent;
   // Asked again because the answer is long in coming.
   const auto known = [&](const Request& other) { return other.same_as(request); };
-  if (std::ranges::any_of(waiting.requests, known)) return {};
+  if (std::ranges::any_of(waiting.requests, known)) {
+    pump(from, waiting, now);
+    return {};
+  }
   if (waiting.requests.size() >= options_.requests_max) {
     return corrupt("state request: more than " + std::to_string(options_.requests_max) +
                    " are waiting");
   }
   waiting.requests.push_back(request);
   waiting.requests.back().since = log_.newest();
-  waiting.urgent = urgent;
   pump(from, waiting, now);
   return {};
+}
+
+void StateServer::hurry(const PeerId& peer, TimePoint now) {
+  const auto found = waiting_.find(peer);
+  if (found == waiting_.end()) return;
+  // Rounds to come it computes itself.
+  std::erase_if(found->second.requests, [&](const Request& request) {
+    return !request.is_block && request.round > log_.newest();
+  });
+  found->second.urgent = true;
+  pump(peer, found->second, now);
 }
 
 void StateServer::on_writable(const PeerId& peer, TimePoint now) {

@@ -66,6 +66,8 @@ class StateServer {
   // True once someone has asked for a snapshot that is not here: make one after the next round.
   bool wanted() const { return wanted_; }
   bool has(const Hash256& root) const { return find(root) != nullptr; }
+  // Drops all: they are of another branch, or of before a merge.
+  void forget_all() { snapshots_.clear(); }
   // Drops the snapshots that nobody has asked about lately, once nobody joins any more.
   void forget_unused(TimePoint now);
   // When forget_unused() has something to drop.
@@ -84,6 +86,9 @@ class StateServer {
   void hurry(const PeerId& peer, TimePoint now);
   // `urgent`: the peer holds this member's rounds up.
   Status on_frame(const PeerId& from, const FrameView& frame, bool urgent, TimePoint now);
+  // What `peer` has asked for is urgent from now on: it has become a member. It takes part in the
+  // rounds after the newest result.
+  void hurry(const PeerId& peer, TimePoint now);
   void on_writable(const PeerId& peer, TimePoint now);
   void on_link_down(const PeerId& peer);
 
