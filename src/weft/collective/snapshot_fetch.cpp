@@ -20,6 +20,18 @@ void SnapshotFetch::begin(TimePoint now) {
   query(now);
 }
 
+void SnapshotFetch::begin_only(const Hash256& root, TimePoint now) {
+  only_ = root;
+  if (target_.root != root) {
+    buffer_.reset();
+    blocks_.clear();
+    here_ = 0;
+    target_ = {};
+    wanted_.reset();
+  }
+  begin(now);
+}
+
 void SnapshotFetch::set_sources(const std::vector<PeerId>& sources, TimePoint now) {
   std::vector<PeerId> gone;
   for (const auto& [peer, source] : sources_) {
@@ -46,6 +58,8 @@ void SnapshotFetch::query(TimePoint now) {
     message.wanted = target_.root;
   } else if (wanted_) {
     message.wanted = wanted_->root;
+  } else if (only_) {
+    message.wanted = only_;
   }
   for (const auto& [peer, source] : sources_) {
     if (source.offered) continue;
@@ -56,6 +70,7 @@ void SnapshotFetch::query(TimePoint now) {
 Status SnapshotFetch::on_offer(const PeerId& from, const StateOfferMessage& offer, TimePoint now) {
   const auto source = sources_.find(from);
   if (source == sources_.end() || !offer.snapshot) return {};
+  if (only_ && offer.snapshot->root != *only_) return {};
   if (offer.snapshot->bytes > options_.snapshot_bytes_max) {
     return corrupt("snapshot offered by " + from.short_name() + ": expected at most " +
                    std::to_string(options_.snapshot_bytes_max) + " bytes, got " +

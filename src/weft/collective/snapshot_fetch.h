@@ -25,6 +25,8 @@ class SnapshotFetch {
 
   // Asks for offers. Blocks that are here stay here, for the case that their snapshot still is.
   void begin(TimePoint now);
+  // The same, of no other snapshot than this one.
+  void begin_only(const Hash256& root, TimePoint now);
   void stop() { phase_ = Phase::kIdle; }
   void set_sources(const std::vector<PeerId>& sources, TimePoint now);
   void remove_source(const PeerId& peer, TimePoint now);
@@ -80,6 +82,8 @@ class SnapshotFetch {
   // Asked for by its root: the target, or what was kept by an earlier start of the program.
   std::optional<SnapshotName> wanted_;
   bool looked_for_kept_ = false;
+  // Other offers are passed over.
+  std::optional<Hash256> only_;
 
   SnapshotName target_;
   std::shared_ptr<Bytes> buffer_;

@@ -62,6 +62,7 @@ static SwarmCoreOptions core_options(const SwarmOptions& options, const Transpor
   core.start_members = options.start_members;
   core.start_timeout = options.start_timeout;
   core.exit_on_quorum_lost = options.exit_on_quorum_lost;
+  core.samples_a_round = options.samples_a_round;
   return core;
 }
 
@@ -153,7 +154,7 @@ class Swarm::Impl final : private TransportHandler {
   // The training thread's.
   bool requested_ = false;
   bool begun_ = false;
-  Turn train_;
+  Turn given_;  // the latest that lends no sums
   std::shared_ptr<FloatBuffer> sums_;
   SystemClock clock_;
 
@@ -196,8 +197,7 @@ template <class Ready>
 bool Swarm::Impl::wait(Duration limit, Ready&& ready) {
   const TimePoint begun = clock_.now();
   const bool is_ready = box_.wait_until(begun + limit, ready);
-  const double seconds = to_seconds(clock_.now() - begun);
-  box_.with([&](Box& box) { box.wait_seconds += seconds; });
+  box_.with([took = to_seconds(clock_.now() - begun)](Box& box) { box.wait_seconds += took; });
   return is_ready;
 }
 
@@ -213,26 +213,26 @@ Result<Turn> Swarm::Impl::next() {
   }
   requested_ = false;
   Result<Turn> turn = box_.with([](Box& box) { return *std::exchange(box.turn, std::nullopt); });
-  if (turn.ok() && turn->kind == TurnKind::kTrain) train_ = *turn;
+  if (turn.ok() && turn->reduced.empty()) given_ = *turn;
   return turn;
 }
 
 void Swarm::Impl::stand_in(StandIn stand_in) {
-  submit([this, view = train_.view, round = train_.round, given = std::move(stand_in)]() mutable {
+  submit([this, view = given_.view, round = given_.round, given = std::move(stand_in)]() mutable {
     core_->stand_in(view, round, std::move(given));
   });
 }
 
 Status Swarm::Impl::begin(std::int64_t elements) {
-  if (begun_ || train_.kind != TurnKind::kTrain) {
+  if (begun_ || given_.kind != TurnKind::kTrain) {
     return invalid_argument("begin: there is no new turn to train");
   }
   begun_ = true;
   box_.with([](Box& box) { box.outcome.reset(); });
-  submit([this, view = train_.view, round = train_.round, elements] {
+  submit([this, view = given_.view, round = given_.round, elements] {
     core_->begin(view, round, elements);
   });
-  train_ = {};
+  given_ = {};
   return {};
 }
 
@@ -243,8 +243,7 @@ void Swarm::Impl::contribute(std::int64_t offset, std::span<const float> values)
 Result<std::span<const float>> Swarm::Impl::finish() {
   if (!begun_) return invalid_argument("finish: no round was begun");
   const auto ended = [](const Box& box) { return box.outcome.has_value(); };
-  const bool is_over = wait(options_.finish_limit, ended);
-  if (!is_over) {
+  if (!wait(options_.finish_limit, ended)) {
     // The loop must let go of the inputs before the caller may touch them again.
     submit([this] { core_->cancel_round(timed_out("the round did not end in time")); });
     if (!wait(kAnswerLimit, ended)) return internal_error("the network thread gives no answer");
@@ -263,6 +262,7 @@ void Swarm::Impl::applied(Round round, StateHash hash) {
 }
 
 void Swarm::Impl::publish_state(Round round, Bytes state) {
+  state.insert(state.begin(), given_.state.span().begin(), given_.state.span().end());
   // The hashes take their time: neither a round nor the loop waits for them.
   hasher_ = Thread([this, round, state = std::move(state)]() mutable {
     submit([this, made = make_state_snapshot(round, std::move(state))] {

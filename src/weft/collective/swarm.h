@@ -9,6 +9,8 @@
 //       case kLoadState: load(turn.state);                    // then applied() is NOT called
 //                        break;
 //       case kSnapshot:  swarm.publish_state(turn.round, serialised());  break;
+//       case kMerge:     average(turn.state, turn.weight);      // nor here
+//                        break;
 //       case kApply:     update(turn.reduced); swarm.applied(turn.round, hash());  break;
 //       case kTrain:     swarm.begin(elements);
 //                        backward(... swarm.contribute(offset, values) ...);
@@ -98,6 +100,8 @@ struct SwarmOptions {
   // The first round waits for so many members, at most `start_timeout`.
   int start_members = 1;
   Duration start_timeout = std::chrono::seconds(30);
+  // Where branches merge: what a round adds to the samples that a state has learned from.
+  std::uint64_t samples_a_round = 1;
   // A lost quorum ends next() with kUnavailable; false: it gives kWait until enough are back.
   bool exit_on_quorum_lost = false;
   // How others find this peer, and it them when it is alone.

@@ -43,7 +43,8 @@ SwarmCore::SwarmCore(SwarmCoreOptions options, Transport& transport, const Clock
       group_(group_options(options_.rounds), *this),
       lines_(line_options(options_), *this),
       comparison_(options_.membership.self),
-      membership_(options_.membership, *this, Rng(rng_.next_u64())) {}
+      membership_(options_.membership, *this, Rng(rng_.next_u64())),
+      merge_states_(options_.fetch, *this) {}
 
 SwarmCore::~SwarmCore() = default;
 
@@ -121,6 +122,7 @@ void SwarmCore::on_link_down(const PeerId& peer, const Status& why) {
   group_.on_link_down(peer);
   server_.on_link_down(peer);
   fetch_.on_link_down(peer, now());
+  merge_states_.on_link_down(peer, now());
   membership_.on_link_down(peer, why, now());
   settle();
 }
@@ -198,6 +200,7 @@ void SwarmCore::on_timer() {
   rounds_.on_timer(now());
   group_.on_timer(now());
   fetch_.on_timer(now());
+  merge_states_.on_timer(now());
   lines_.on_timer(now());
   settle();
 }
@@ -205,7 +208,8 @@ void SwarmCore::on_timer() {
 TimePoint SwarmCore::next_deadline() const {
   TimePoint next =
       std::min({membership_.next_deadline(), rounds_.next_deadline(), group_.next_deadline(),
-                fetch_.next_deadline(), lines_.next_deadline()});
+                fetch_.next_deadline(), lines_.next_deadline(), merge_states_.next_deadline()});
+  if (now() < refetch_at_) next = std::min(next, refetch_at_);
   if (fetching_ == Fetching::kResults && is_member()) next = std::min(next, fetch_retry_at_);
   if (fetching_ == Fetching::kResults && now() < results_since_ + kCaughtUpWait) {
     next = std::min(next, results_since_ + kCaughtUpWait);
@@ -251,12 +255,14 @@ void SwarmCore::settle() {
   settle_late();
   settle_stalls();
   settle_comparison();
+  settle_branches();
   settle_membership();
   settle_lines();
   settle_gathering();
   settle_fetch();
   settle_serving();
-  if (joiners_.empty() && published_ && !publishing_ && !server_.wanted()) {
+  const bool unwanted = !publishing_ && !server_.wanted() && !view().yields_to;
+  if (joiners_.empty() && published_ && unwanted) {
     server_.forget_unused(now());
     if (!server_.newest_snapshot()) published_.reset();
   }
@@ -318,6 +324,7 @@ void SwarmCore::settle_membership() {
     membership_.suspect(peer, reason, now());
   }
   for (const auto& [peer, why] : std::exchange(closing_, {})) transport_.close(peer, why);
+  if (!foreign_.empty()) membership_.drop_out(std::exchange(foreign_, {}), now());
   if (std::exchange(rejoin_, false)) {
     ++rejoins_;
     // How far the others are is not known, nor whether they keep all results since.

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@
 #include "weft/collective/group_core.h"
 #include "weft/collective/late_round.h"
 #include "weft/collective/lines.h"
+#include "weft/collective/merge_states.h"
 #include "weft/collective/result_log.h"
 #include "weft/collective/round_core.h"
 #include "weft/collective/state_comparison.h"
@@ -62,6 +64,8 @@ struct SwarmCoreOptions {
   Duration finish_timeout = std::chrono::seconds(5);
   // A removed peer asks in again so many times without a round in between.
   int rejoins_max = 5;
+  // What a round adds to the samples that a state has learned from: the weights of branches.
+  std::uint64_t samples_a_round = 1;
 };
 
 class SwarmCore final : public TransportHandler,
@@ -90,6 +94,7 @@ class SwarmCore final : public TransportHandler,
   void cancel_round(const Status& why);
   void applied(Round round, StateHash hash);
   // The second hashes all of it; the first was made where that may take its time.
+  // Where branches merge, the first has the turn's `state` in front; the second puts it there.
   void publish_state(StateSnapshot snapshot);
   void publish_state(Round round, Bytes state);
   // A collective beside the rounds; take_group_outcomes() gives its end under this number.
@@ -156,6 +161,9 @@ class SwarmCore final : public TransportHandler,
   std::vector<Member> arrange(std::vector<Member> members) const override;
   LineSummary lines_of(const std::vector<Member>& members) const override;
   bool may_admit() const override { return !rounds_.open(); }
+  std::uint64_t samples_after(Round round) const override;
+  Round committed_round() const override { return rounds_.committed(); }
+  void on_merge_offer(const MergeOffer& offer) override;
   // StateSink, LineSink.
   void send(const PeerId& to, Lane lane, Frame frame) override;
   std::size_t queued_bytes(const PeerId& to) const override;
@@ -188,6 +196,28 @@ class SwarmCore final : public TransportHandler,
   void settle_gathering();
   void settle_comparison();
   std::vector<PeerId> sources() const;
+
+  // Branches (swarm_branches.cpp).
+  bool merges() const { return options_.membership.on_split == SplitPolicy::kMerge; }
+  // Whether the training side's state is one of that lineage.
+  bool fits(const Lineage& lineage) const {
+    return history_.branch == lineage.branch() && history_.absorbed == lineage.absorbed;
+  }
+  void follow_lineage(const View& view, const ViewChange& change);
+  void expect_merge(const View& view);
+  void tell_split(const View& view);
+  void tell_yielding(const View& view);
+  void leave_branch();
+  void forget_snapshots();
+  void drop_foreign_state();
+  bool keep_published(const StateSnapshot& snapshot);
+  bool take_fetched_snapshot();
+  bool must_offer() const;
+  void settle_branches();
+  std::optional<Turn> merge_turn();
+  void on_merged();
+  std::vector<PeerId> merge_sources() const;
+  bool from_merge_source(const PeerId& peer) const;
 
   std::optional<Result<Turn>> decide();
   std::optional<Turn> load_turn();
@@ -247,9 +277,33 @@ class SwarmCore final : public TransportHandler,
   TimePoint adopt_until_;
   Hash256 adopted_root_{};
 
+  // Branches: the history of the training side's state, the samples beside the rounds that the view
+  // says, and the merges that it says and the training side has yet to do.
+  struct Merging {
+    Round round;
+    MergeDirective directive;
+    std::vector<AbsorbedBranch> absorbed;
+    SharedBytes state;
+  };
+  MergeStates merge_states_;
+  StateHistory history_;
+  StateHistory fetched_history_;
+  std::uint64_t samples_added_ = 0;
+  std::deque<Merging> merging_;
+  bool in_view_ = false;
+  // The snapshot after `published_`, and the view for whose sake it was offered to another branch.
+  std::optional<Hash256> published_root_;
+  std::optional<ViewId> offered_in_;
+  // The view yields, and the others were told so.
+  bool yielding_ = false;
+  // Why this peer's state is none of its view's.
+  std::string foreign_;
+
   // Joining, lagging, leaving.
   Fetching fetching_ = Fetching::kNothing;
   TimePoint fetch_retry_at_;
+  // A snapshot that is of another branch is not asked for again before.
+  TimePoint refetch_at_;
   TimePoint results_since_;
   std::uint64_t fetched_bytes_ = 0;
   View sync_view_;

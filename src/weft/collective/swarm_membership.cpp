@@ -29,7 +29,9 @@ void SwarmCore::on_view(const View& view, const ViewChange& change) {
   fetch_retry_at_ = now();
   admission_asked_.reset();
   ++view_changes_;
-  const Status status = rounds_.on_view(view, now());
+  follow_lineage(view, change);
+  Status status = rounds_.on_view(view, now());
+  if (!foreign_.empty()) status = {};
   if (std::optional<RoundOutcome> adopted = rounds_.take_adopted()) {
     keep_result(adopted->round, adopted->hash, std::move(adopted->values));
   }
@@ -42,6 +44,7 @@ void SwarmCore::on_view(const View& view, const ViewChange& change) {
     joiners_.erase(member.id);
     server_.hurry(member.id, now());
     if (member.id == options_.membership.self) continue;
+    server_.hurry(member.id, now());
     event(SwarmEventKind::kPeerJoined, fmt::format("peer {} joined", member.id.short_name())).peer =
         member.id;
   }
@@ -67,13 +70,16 @@ void SwarmCore::on_isolated(const IsolatedReport& report) {
 }
 
 void SwarmCore::on_quorum_back() {
-  event(SwarmEventKind::kQuorumBack, "enough members are back: the run goes on");
+  const bool branches = merges() && view().lineage.branch() != history_.branch;
+  event(SwarmEventKind::kQuorumBack, branches ? "the members in reach go on by themselves"
+                                              : "enough members are back: the run goes on");
 }
 
 void SwarmCore::on_removed(const Status& why) {
   rounds_.leave_view(now());
   group_.leave_view();
   lines_.leave_view();
+  leave_branch();
   removed_ = true;
   frozen_at_ = TimePoint::max();
   event(SwarmEventKind::kRemoved, why.message());
@@ -175,7 +181,13 @@ void SwarmCore::on_unreached(const std::vector<Member>& members, const std::stri
 
 void SwarmCore::on_join_failed(const Status& why) {
   event(SwarmEventKind::kJoinRefused, why.message()).peer = options_.membership.self;
-  fail(why);
+  // Who was a member tries again: many may want to come back at once.
+  const bool again = rejoins_ > 0 && rejoins_ < options_.rejoins_max;
+  if (again && why.code() != Code::kInvalidArgument) {
+    rejoin_ = true;
+  } else {
+    fail(why);
+  }
 }
 
 }  // namespace weft

@@ -66,7 +66,8 @@ void SwarmCore::stand_in(const ViewId& view, Round round, StandIn stand_in) {
 
 bool SwarmCore::may_stand_in() const {
   const bool works = is_member() && membership_.state() == MembershipState::kMember &&
-                     !membership_.frozen() && has_state_ && failure_.ok() && view().size() > 1;
+                     !membership_.frozen() && has_state_ && failure_.ok() && view().size() > 1 &&
+                     !view().yields_to && merging_.empty() && foreign_.empty();
   if (!works || late_.given.deadline <= Duration::zero()) return false;
   const Round next = rounds_.committed().next();
   if (rounds_.open()) {

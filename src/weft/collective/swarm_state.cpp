@@ -20,12 +20,16 @@ static bool is_round_data(std::uint8_t type) {
 }
 
 void SwarmCore::publish_state(Round round, Bytes state) {
+  if (merges()) {
+    const Bytes history = history_.encode();
+    state.insert(state.begin(), history.begin(), history.end());
+  }
   publish_state(make_state_snapshot(round, std::move(state)));
 }
 
 void SwarmCore::publish_state(StateSnapshot snapshot) {
   publishing_ = false;
-  server_.publish(std::move(snapshot), now());
+  if (keep_published(snapshot)) server_.publish(std::move(snapshot), now());
   settle();
 }
 
@@ -49,6 +53,10 @@ Status SwarmCore::on_state_frame(const PeerId& from, const FrameView& frame) {
     }
     default:
       fetch_.acknowledge(from, frame);
+      if (from_merge_source(from)) {
+        membership_.heard(from, now());
+        return merge_states_.on_frame(from, frame, now());
+      }
       if (std::ranges::count(sources_, from) == 0) return {};
       membership_.heard(from, now());
       return fetch_.on_frame(from, frame, now());
@@ -119,6 +127,8 @@ void SwarmCore::settle_fetch() {
     has_state_ = false;
     fetching_ = Fetching::kNothing;
   }
+  // What was fetched last was another branch's.
+  if (fetching_ == Fetching::kNothing && now() < refetch_at_) return;
   if (fetching_ == Fetching::kNothing || (lags && has_state_ && fetch_stalled())) start_fetch();
 }
 
@@ -152,6 +162,7 @@ void SwarmCore::on_state_loaded() {
   has_state_ = true;
   trainer_round_ = snapshot_->round;
   held_round_ = Round();
+  history_ = fetched_history_;
   log_.clear();
   std::string text = fmt::format("the state after round {} is here, {} bytes",
                                  trainer_round_.value(), snapshot_->state.size());

@@ -71,6 +71,10 @@ Outcome train(Swarm& swarm, std::uint64_t stop_after, Atomic<std::uint64_t>& pro
       case TurnKind::kSnapshot:
         swarm.publish_state(turn->round, out.trainer.serialise());
         continue;
+      case TurnKind::kMerge:
+        out.status = out.trainer.merge(turn->state.span(), turn->weight);
+        if (!out.status.ok()) return out;
+        continue;
       case TurnKind::kFinished:
         out.status = swarm.leave(seconds(5));
         return out;

@@ -10,6 +10,7 @@ namespace weft {
 
 void SwarmCore::request_turn() {
   if (given_ == TurnKind::kLoadState && snapshot_) on_state_loaded();
+  if (given_ == TurnKind::kMerge && !merging_.empty()) on_merged();
   given_ = TurnKind::kWait;
   late_.training.reset();
   late_.absent = false;
@@ -41,6 +42,7 @@ Turn SwarmCore::make_turn(TurnKind kind, Round round) const {
   turn.rank = view().rank_of(options_.membership.self);
   turn.members = view().size();
   for (const Member& member : view().members) turn.peers.push_back(member.id);
+  if (kind == TurnKind::kSnapshot && merges()) turn.state = SharedBytes(history_.encode());
   return turn;
 }
 
@@ -58,9 +60,17 @@ std::optional<Result<Turn>> SwarmCore::decide() {
     if (auto turn = load_turn()) return *turn;
     return std::nullopt;
   }
+  if (!merging_.empty() && merging_.front().round == trainer_round_) {
+    if (auto turn = merge_turn()) return *turn;
+    return std::nullopt;
+  }
   if (auto turn = apply_turn()) return *turn;
   if (!is_member() || trainer_round_ != rounds_.committed()) return std::nullopt;
-  if (wanted && published_ != trainer_round_) return snapshot_turn(trainer_round_);
+  if (merges() && !fits(view().lineage)) return std::nullopt;
+  const bool offered = must_offer() && !publishing_;
+  if ((wanted || offered) && published_ != trainer_round_) return snapshot_turn(trainer_round_);
+  // Its members wait for another branch to take what they know.
+  if (view().yields_to) return std::nullopt;
   const bool frozen = membership_.frozen() || membership_.state() != MembershipState::kMember;
   // An open round is one that this member was too late for.
   if (frozen || rounds_.open() || !may_start()) return std::nullopt;
@@ -69,13 +79,13 @@ std::optional<Result<Turn>> SwarmCore::decide() {
 
 Turn SwarmCore::snapshot_turn(Round round) {
   published_ = round;
+  published_root_.reset();
   publishing_ = true;
   return make_turn(TurnKind::kSnapshot, round);
 }
 
 std::optional<Turn> SwarmCore::load_turn() {
-  if (!snapshot_) snapshot_ = fetch_.take_snapshot(now());
-  if (!snapshot_) return std::nullopt;
+  if (!snapshot_ && !take_fetched_snapshot()) return std::nullopt;
   Turn turn = make_turn(TurnKind::kLoadState, snapshot_->round);
   turn.state = snapshot_->state;
   return turn;
@@ -176,6 +186,8 @@ std::string_view to_string(TurnKind kind) {
       return "train";
     case TurnKind::kSnapshot:
       return "snapshot";
+    case TurnKind::kMerge:
+      return "merge";
     case TurnKind::kFinished:
       return "finished";
   }
@@ -222,6 +234,12 @@ std::string_view to_string(SwarmEventKind kind) {
       return "ring_proposed";
     case SwarmEventKind::kUnreached:
       return "unreached";
+    case SwarmEventKind::kSplit:
+      return "split";
+    case SwarmEventKind::kYielding:
+      return "yielding";
+    case SwarmEventKind::kMerged:
+      return "merged";
     case SwarmEventKind::kRemoved:
       return "removed";
   }

@@ -22,6 +22,7 @@ enum class TurnKind : std::uint8_t {
   kApply,      // apply `reduced` as round `round` without computing anything (catch-up)
   kTrain,      // compute shard `rank` of `members` of round `round`; begin, contribute, finish
   kSnapshot,   // serialise the state after round `round` (the last applied), publish_state() it
+  kMerge,      // average `state`, a part of `weight`, into the state after `round`, this one's own
   kFinished,   // the last round is committed at every member
 };
 std::string_view to_string(TurnKind kind);
@@ -35,7 +36,11 @@ struct Turn {
   int members = 0;
   // By rank; empty where the members are fixed.
   std::vector<PeerId> peers;
+  // Of kSnapshot: what comes before the state (StateHistory), which publish_state() of a Swarm
+  // adds.
   SharedBytes state;
+  // Of `state` in the mean, in [0, 1].
+  double weight = 0;
   // Valid until the next call to next().
   std::span<const float> reduced;
 };
@@ -88,6 +93,9 @@ enum class SwarmEventKind : std::uint8_t {
   kRevoked,        // peer = who revoked a ticket, text = which
   kRingProposed,   // round, peers = a better order, seconds = saved each round, text = the reason
   kUnreached,      // at the joiner: peers = members it has no path to, text = why, what to do
+  kSplit,          // round: this side goes on as a branch of the run, peers = its members
+  kYielding,       // round: this branch waits for another one to average its state in
+  kMerged,         // round: another branch's state was averaged in, merge = how much
   kRemoved,        // this peer is no member any more, text = why
 };
 std::string_view to_string(SwarmEventKind kind);
@@ -100,6 +108,15 @@ struct LinkNews {
   bool inbound = false;
 };
 
+// A state that was averaged in: of which branch, and the samples that either side had learned from
+// since they parted.
+struct MergeNews {
+  std::string branch;
+  double weight = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t own_samples = 0;
+};
+
 struct SwarmEvent {
   SwarmEventKind kind{};
   PeerId peer;
@@ -109,6 +126,7 @@ struct SwarmEvent {
   std::uint64_t bytes = 0;
   std::vector<PeerId> peers;
   LinkNews link;
+  MergeNews merge;
   // The whole sentence for people, with its reason and numbers.
   std::string text;
 };

@@ -170,6 +170,8 @@ class SwarmPeer final : public TransportHandler {
   std::vector<SwarmEvent> events;
   std::vector<Status> downs;
   std::vector<int> members_of_turns;
+  // The rounds after which other branches' states were averaged in, and with what weight.
+  std::vector<std::pair<std::uint64_t, double>> merges;
   // The round of the first turn to train.
   std::uint64_t first_trained = 0;
   // Results that came as a turn and not out of an own round.
@@ -219,6 +221,13 @@ class SwarmPeer final : public TransportHandler {
         return core->request_turn();
       case TurnKind::kSnapshot:
         core->publish_state(turn.round, trainer.serialise());
+        return core->request_turn();
+      case TurnKind::kMerge:
+        merges.push_back({turn.round.value(), turn.weight});
+        if (const Status done = trainer.merge(turn.state.span(), turn.weight); !done.ok()) {
+          failure = done;
+        }
+        if (set.on_state) set.on_state(trainer);
         return core->request_turn();
       case TurnKind::kApply:
         ++applied;

@@ -60,6 +60,17 @@ class TestTrainer {
     }
     ++round_;
   }
+  // The mean of this state and of what serialise() gave elsewhere, with that weight.
+  virtual Status merge(ByteSpan in, double weight) {
+    TestTrainer other(0);
+    if (const Status loaded = other.load(in); !loaded.ok()) return loaded;
+    if (other.elements() != elements()) return corrupt("state: another length");
+    const auto part = static_cast<float>(weight);
+    for (std::size_t i = 0; i < state_.size(); ++i) {
+      state_[i] += part * (other.state_[i] - state_[i]);
+    }
+    return {};
+  }
   // As a fault of memory would.
   void spoil_last() { state_.back() += 1; }
 

@@ -121,8 +121,8 @@ ViewValue Membership::Core::fresh_value(Round base) const {
                           value.members.end())) {
     value.members = std::move(arranged);
   }
-  value.lines = sink.lines_of(value.members);
   add_merge(value);
+  value.lines = sink.lines_of(value.members);
   return value;
 }
 

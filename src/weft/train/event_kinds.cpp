@@ -97,6 +97,25 @@ constexpr EventFieldDoc kQuorumBack[] = {
     {"reason", "text", "Who is back."},
     {"text", "text", "The whole sentence for people."},
 };
+constexpr EventFieldDoc kSplit[] = {
+    {"branch", "text", "Short name of the branch."},
+    {"round", "integer", "The last round that it shares with the others."},
+    {"members", "list", "Short names of its members, in ring order."},
+    {"text", "text", "The whole sentence for people."},
+};
+constexpr EventFieldDoc kYielding[] = {
+    {"branch", "text", "Short name of the branch that takes this one's state."},
+    {"round", "integer", "The last round before."},
+    {"text", "text", "The whole sentence for people."},
+};
+constexpr EventFieldDoc kMerged[] = {
+    {"branch", "text", "Short name of the branch whose state came in."},
+    {"round", "integer", "The round of this branch after which it was averaged in."},
+    {"weight", "number", "Its weight in the mean."},
+    {"samples", "integer", "Samples that it had learned from since the two parted."},
+    {"own_samples", "integer", "Samples that this branch had learned from since then."},
+    {"text", "text", "The whole sentence for people."},
+};
 constexpr EventFieldDoc kRefused[] = {
     {"peer", "text", "Short name or address of who was refused."},
     {"reason", "text", "Why."},
@@ -225,6 +244,14 @@ constexpr EventKindDoc kKinds[] = {
     {"round_rerun", "A round was run again without a lost member.", kRerun},
     {"quorum_lost", "More than half of the group is out of reach.", kQuorumLost},
     {"quorum_back", "Enough members are in reach again.", kQuorumBack},
+    {"split",
+     "group.on_split = \"merge\": members that are cut off from the others go on by themselves.",
+     kSplit},
+    {"yielding",
+     "Branches of the run have met: this one stops, and the other one averages its state in.",
+     kYielding},
+    {"merged", "Branches of the run have met: this one has averaged the other one's state in.",
+     kMerged},
     {"join_refused", "Somebody asked to join and was refused.", kRefused},
     {"link_up", "A connection to another peer stands.", kLinkUp},
     {"link_refused", "A connection was refused or broke the protocol.", kRefused},

@@ -54,6 +54,11 @@ void LocalSteps::adopted() {
   in_step_ = false;
 }
 
+void LocalSteps::restarted() {
+  phases_.clear();
+  in_step_ = true;
+}
+
 LocalSteps::Phase LocalSteps::empty_phase() {
   Phase phase;
   if (!free_.empty()) {

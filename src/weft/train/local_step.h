@@ -67,6 +67,8 @@ class LocalSteps {
   StepReport apply(const StepParts& parts, const Turn& turn, std::span<const float> sums);
   // The parameters came from other members: own phases led from others.
   void adopted();
+  // All members have moved the parameters alike, and begin anew from there.
+  void restarted();
 
   // The states of the arena that are equal at all members.
   std::vector<std::string> shared_states() const { return outer_.state_names(); }

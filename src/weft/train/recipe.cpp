@@ -321,6 +321,17 @@ Status check_recipe(const Recipe& recipe) {
         "got {} ms; one lost heartbeat must not cost a member its place",
         group.heartbeat_interval_ms, group.suspicion_timeout_ms));
   }
+  if (group.on_split == "merge" && group.on_quorum_lost != "wait") {
+    return invalid_argument(
+        "group.on_quorum_lost: expected \"wait\" with group.on_split = \"merge\", since a member "
+        "that "
+        "exits cannot train on; set group.on_quorum_lost = \"wait\"");
+  }
+  if (group.on_split == "merge" && group.lone_survivor) {
+    return invalid_argument(
+        "group.lone_survivor: expected false with group.on_split = \"merge\", which lets either of "
+        "two members go on and makes one model of both");
+  }
   const Result<std::set<PeerId>> allowed = parse_allow_list(group.allow);
   if (!allowed.ok()) return allowed.status().with_context("group.allow");
   if (group.invite == "allowlist" && allowed->empty()) {

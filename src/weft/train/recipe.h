@@ -108,6 +108,10 @@ struct Recipe {
     double quorum_timeout_s = 10.0;
     bool lone_survivor = false;
     std::string on_quorum_lost = "exit";
+    std::string on_split = "pause";
+    double split_after_s = 60.0;
+    double merge_timeout_s = 120.0;
+    double unreached_timeout_s = 120.0;
     std::int64_t joins_at_once = 2;
     std::int64_t start_members = 1;
     double start_timeout_s = 30.0;

@@ -81,9 +81,16 @@ constexpr RecipeKey kKeys[] = {
     {"group.lone_survivor", WEFT_SLOT(group.lone_survivor), 0, 1, "",
      "Two members: may either go on alone when the other is lost? Safe only where the network "
      "cannot split, as on one machine: after a split both sides would go on."},
+    {"group.merge_timeout_s", WEFT_SLOT(group.merge_timeout_s), 1, 86400, "",
+     "With group.on_split = \"merge\": how long a side that has stopped waits for the other one to "
+     "take its state, before it goes on alone. The state must come across in that time."},
     {"group.on_quorum_lost", WEFT_SLOT(group.on_quorum_lost), 0, 0, "wait|exit",
      "What a member does when more than half of the group is gone for group.quorum_timeout_s: "
      "keep the state and wait for them, or save a checkpoint and exit."},
+    {"group.on_split", WEFT_SLOT(group.on_split), 0, 0, "pause|merge",
+     "What members do that are cut off from more than half of the group: wait for the others, or "
+     "train on by themselves and average both models, by the samples behind them, when the others "
+     "are back; that needs group.on_quorum_lost = \"wait\"."},
     {"group.quorum_timeout_s", WEFT_SLOT(group.quorum_timeout_s), 0.1, 86400, "",
      "How long a majority may be out of reach before on_quorum_lost applies."},
     {"group.rendezvous", WEFT_SLOT(group.rendezvous), 0, 0, "",
@@ -100,6 +107,9 @@ constexpr RecipeKey kKeys[] = {
     {"group.shares", WEFT_SLOT(group.shares), 0, 0, "equal|speed",
      "How the members split a batch: equally, or so that all take equally long; what counts is "
      "measured, and agreed anew where that saves more than 15 % of a round."},
+    {"group.split_after_s", WEFT_SLOT(group.split_after_s), 0, 86400, "",
+     "With group.on_split = \"merge\": how long members wait for the others, after "
+     "group.quorum_timeout_s, before they go on by themselves."},
     {"group.staleness_max", WEFT_SLOT(group.staleness_max), 1, 1000, "",
      "With group.late = \"carry\": gradients that are older than so many rounds are dropped."},
     {"group.start_members", WEFT_SLOT(group.start_members), 1, 64, "",
@@ -110,6 +120,9 @@ constexpr RecipeKey kKeys[] = {
      "A member that was silent for this long is taken for lost."},
     {"group.ticket_valid_h", WEFT_SLOT(group.ticket_valid_h), 1, 8760, "",
      "For how many hours a printed ticket lets others join."},
+    {"group.unreached_timeout_s", WEFT_SLOT(group.unreached_timeout_s), 1, 86400, "",
+     "A newcomer that has the state and still has no path to one of the members gives up after "
+     "this."},
     {"group.wait", WEFT_SLOT(group.wait), 0, 0, "all|deadline",
      "all: a round waits for every member. deadline: a member that is late is not in the sum, "
      "which "

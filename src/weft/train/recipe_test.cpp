@@ -115,6 +115,16 @@ TEST(Recipe, CharactersBeyondAsciiAreWelcomeInComments) {
   EXPECT_THAT(quoted.message(), HasSubstr("printable"));
 }
 
+TEST(Recipe, BranchesNeedMembersThatWait) {
+  Recipe recipe;
+  recipe.group.on_split = "merge";
+  EXPECT_THAT(check_recipe(recipe).message(), HasSubstr("set group.on_quorum_lost = \"wait\""));
+  recipe.group.on_quorum_lost = "wait";
+  EXPECT_TRUE(check_recipe(recipe).ok());
+  recipe.group.lone_survivor = true;
+  EXPECT_THAT(check_recipe(recipe).message(), HasSubstr("group.lone_survivor: expected false"));
+}
+
 TEST(Recipe, SettingsOverrideWithTheirOwnNameInErrors) {
   Recipe recipe;
   EXPECT_TRUE(apply_setting(recipe, {"run.steps", "77", "--set"}).ok());

@@ -78,6 +78,9 @@ Result<RunLoop::Step> RunLoop::take(const Turn& turn) {
     case TurnKind::kSnapshot:
       exchange_.publish_state(turn.round, trainer_.encode(options_.run_id));
       break;
+    case TurnKind::kMerge:
+      merge(turn);
+      break;
     case TurnKind::kApply:
       WEFT_TRY(apply(turn));
       break;
@@ -112,6 +115,15 @@ Status RunLoop::load(const Turn& turn) {
                   .with("bytes", turn.state.size())
                   .with("seconds", seconds_since_start()));
   return {};
+}
+
+// The bytes are the same at all members, and so is what becomes of them: a state that is of no use
+// is left out by all.
+void RunLoop::merge(const Turn& turn) {
+  const Status merged = trainer_.merge(turn.state.span(), turn.weight);
+  if (merged.ok()) return;
+  log_.append(Event("note").with(
+      "text", "the other branch's state was left out of the mean: " + merged.message()));
 }
 
 Status RunLoop::apply(const Turn& turn) {

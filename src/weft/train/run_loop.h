@@ -54,6 +54,7 @@ class RunLoop {
   Result<Step> take(const Turn& turn);
   Status train(const Turn& turn);
   Status load(const Turn& turn);
+  void merge(const Turn& turn);
   Status apply(const Turn& turn);
   // Waits in small pieces, so that a request to stop is seen; true if there was one.
   bool pause_until(TimePoint end);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <filesystem>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -128,6 +129,40 @@ TEST_F(RunLoopTest, ANewcomerLoadsTheStateCatchesUpAndAgrees) {
   ASSERT_NE(told("state_loaded"), nullptr);
   EXPECT_EQ(told("state_loaded")->integer("round"), 2);
   EXPECT_EQ(told("ticket")->text("ticket"), "weft1-scripted");
+}
+
+// Another branch's state is averaged in by its weight; what is of no use is left out, and told.
+TEST_F(RunLoopTest, AMergeMovesTheParametersToTheWeightedMean) {
+  const std::unique_ptr<Trainer> other = std::move(Trainer::make(recipe_, {}, clock_)).value();
+  const auto start = std::as_const(trainer_->arena()).parameters();
+  const std::vector<float> own(start.begin(), start.end());
+  const std::vector<LayoutEntry>& entries = trainer_->layout().entries();
+  const auto moved = static_cast<std::size_t>(entries[0].shape.num_elements());
+  for (std::size_t i = 0; i < moved; ++i) other->arena().parameters()[i] += 4.0F;
+  ASSERT_TRUE(trainer_->merge(other->encode("r"), 0.25).ok());
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (i < moved) {
+      ASSERT_NEAR(start[i], own[i] + 1.0F, 1e-5) << i;
+    } else {
+      ASSERT_EQ(start[i], own[i]) << "equal values stay as they are, bit by bit";
+    }
+  }
+  other->arena().parameters()[1] = std::numeric_limits<float>::quiet_NaN();
+  for (const Bytes& useless : {Bytes(), other->encode("r"), Bytes(100, 7)}) {
+    Turn turn;
+    turn.kind = TurnKind::kMerge;
+    turn.state = SharedBytes(useless);
+    turn.weight = 0.5;
+    SetUp();
+    const std::string undisturbed = trainer_->digest();
+    EXPECT_FALSE(trainer_->merge(useless, 0.5).ok());
+    EXPECT_EQ(trainer_->digest(), undisturbed);
+    told_.clear();
+    exchange_->give(turn);
+    EXPECT_TRUE(run().status.ok());
+    ASSERT_NE(told("note"), nullptr);
+    EXPECT_THAT(told("note")->text("text"), HasSubstr("left out of the mean"));
+  }
 }
 
 TEST_F(RunLoopTest, AStateOfAnotherModelIsRefused) {

@@ -51,6 +51,21 @@ Event quorum_event(const SwarmEvent& event) {
   return out;
 }
 
+Event branch_event(std::string_view kind, const SwarmEvent& event) {
+  Event out(kind);
+  out.with("branch", event.merge.branch)
+      .with("round", event.round.value())
+      .with("text", event.text);
+  return out;
+}
+
+Event merged_event(const SwarmEvent& event) {
+  return branch_event("merged", event)
+      .with("weight", event.merge.weight)
+      .with("samples", event.merge.samples)
+      .with("own_samples", event.merge.own_samples);
+}
+
 Event note(std::string text) {
   Event out("note");
   out.with("text", std::move(text));
@@ -122,6 +137,12 @@ std::optional<Event> event_of(const SwarmEvent& event, const GroupNews& news) {
           .with("text", event.text);
     case SwarmEventKind::kRevoked:
       return peer_event("ticket_revoked", event).with("text", event.text);
+    case SwarmEventKind::kSplit:
+      return branch_event("split", event).with("members", short_names(event.peers));
+    case SwarmEventKind::kYielding:
+      return branch_event("yielding", event);
+    case SwarmEventKind::kMerged:
+      return merged_event(event);
     case SwarmEventKind::kUnreached:
     case SwarmEventKind::kRemoved:  // the run ends with this reason
     case SwarmEventKind::kStateReceived:

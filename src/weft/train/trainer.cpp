@@ -221,6 +221,25 @@ Status Trainer::adopt(ByteSpan state) {
   return {};
 }
 
+Status Trainer::merge(ByteSpan state, double weight) {
+  WEFT_TRY(check_optimizer(state).status());
+  ParameterArena other(layout());
+  WEFT_TRY(load_state(state, other, LoadState::kParameters).status());
+  const std::span<const float> theirs = std::as_const(other).parameters();
+  if (!std::all_of(theirs.begin(), theirs.end(),
+                   [](float value) { return std::isfinite(value); })) {
+    return corrupt("state: a parameter is no finite number");
+  }
+  // Where both are equal nothing moves, not even a bit.
+  const std::span<float> own = arena_.parameters();
+  const auto part = static_cast<float>(weight);
+  for (std::size_t i = 0; i < own.size(); ++i) own[i] += part * (theirs[i] - own[i]);
+  // Gradients that are kept for later were computed with other parameters.
+  if (part_) WEFT_TRY(part_->adopt(part_->encode()));
+  if (local_) local_->restarted();
+  return {};
+}
+
 StateHash Trainer::hash() const {
   StateHash hash = hash_state(arena_, *optimizer_, shared_states());
   if (part_) {

@@ -71,6 +71,10 @@ class Trainer {
   // Takes over a checkpoint: what all members share and, with local steps, what was its writer's
   // own. All of it or, on failure, nothing.
   Status decode(ByteSpan state);
+  // Moves the parameters towards those of another branch's state, which encode() wrote: the mean of
+  // both with `weight` in [0, 1] for the other's. What the optimizer remembers stays. On failure
+  // nothing changes; whether it fails depends on the bytes alone.
+  Status merge(ByteSpan state, double weight);
   // Of the state that all members share.
   StateHash hash() const;
   // SHA-256, hexadecimal.

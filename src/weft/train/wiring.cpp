@@ -299,6 +299,8 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   options.start_members = static_cast<int>(group.start_members);
   options.start_timeout = from_seconds(group.start_timeout_s);
   options.exit_on_quorum_lost = group.on_quorum_lost == "exit";
+  options.samples_a_round = static_cast<std::uint64_t>(recipe.run.global_batch) *
+                            static_cast<std::uint64_t>(recipe.local.steps);
   options.presence = presence_options(recipe, settings);
   MembershipOptions& membership = options.membership;
   membership.self = settings.identity.id();
@@ -309,6 +311,10 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   membership.heartbeat_interval = from_milliseconds(group.heartbeat_interval_ms);
   membership.suspicion_timeout = from_milliseconds(group.suspicion_timeout_ms);
   membership.quorum_timeout = from_seconds(group.quorum_timeout_s);
+  membership.on_split = group.on_split == "merge" ? SplitPolicy::kMerge : SplitPolicy::kPause;
+  membership.split_after = from_seconds(group.split_after_s);
+  membership.merge_timeout = from_seconds(group.merge_timeout_s);
+  membership.unreached_timeout = from_seconds(group.unreached_timeout_s);
   membership.joins_at_once = static_cast<int>(group.joins_at_once);
   membership.lone_survivor = group.lone_survivor;
   if (const auto invite = parse_invite_mode(group.invite); invite.ok()) membership.invite = *invite;
