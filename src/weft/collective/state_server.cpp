@@ -199,13 +199,6 @@ void StateServer::on_link_down(const PeerId& peer) {
   waiting_.erase(found);
 }
 
-void StateServer::hurry(const PeerId& peer, TimePoint now) {
-  const auto found = waiting_.find(peer);
-  if (found == waiting_.end()) return;
-  found->second.urgent = true;
-  pump(peer, found->second, now);
-}
-
 // A snapshot whose following results are gone is of no use: a newer one must be made. One of which
 // the asker has a part already is better than a newer one of which it has none.
 bool StateServer::usable(const Snapshot& snapshot, const StateQueryMessage& query) const {

@@ -82,8 +82,6 @@ class StateServer {
   void pump_all(TimePoint now);
   // The line counts as free then, and somebody waits for it.
   TimePoint next_deadline(TimePoint now) const;
-  // It has become a member: it holds this member's rounds up from now on.
-  void hurry(const PeerId& peer, TimePoint now);
   // `urgent`: the peer holds this member's rounds up.
   Status on_frame(const PeerId& from, const FrameView& frame, bool urgent, TimePoint now);
   // What `peer` has asked for is urgent from now on: it has become a member. It takes part in the

@@ -42,7 +42,6 @@ void SwarmCore::on_view(const View& view, const ViewChange& change) {
   if (!status.ok()) fail(status);
   for (const Member& member : change.joined) {
     joiners_.erase(member.id);
-    server_.hurry(member.id, now());
     if (member.id == options_.membership.self) continue;
     server_.hurry(member.id, now());
     event(SwarmEventKind::kPeerJoined, fmt::format("peer {} joined", member.id.short_name())).peer =
