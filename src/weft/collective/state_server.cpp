@@ -256,10 +256,6 @@ Status StateServer::enqueue(const PeerId& from, const Request& request, bool urg
 void StateServer::hurry(const PeerId& peer, TimePoint now) {
   const auto found = waiting_.find(peer);
   if (found == waiting_.end()) return;
-  // Rounds to come it computes itself.
-  std::erase_if(found->second.requests, [&](const Request& request) {
-    return !request.is_block && request.round > log_.newest();
-  });
   found->second.urgent = true;
   pump(peer, found->second, now);
 }

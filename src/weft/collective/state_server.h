@@ -84,8 +84,7 @@ class StateServer {
   TimePoint next_deadline(TimePoint now) const;
   // `urgent`: the peer holds this member's rounds up.
   Status on_frame(const PeerId& from, const FrameView& frame, bool urgent, TimePoint now);
-  // What `peer` has asked for is urgent from now on: it has become a member. It takes part in the
-  // rounds after the newest result.
+  // What `peer` has asked for is urgent from now on: it has become a member.
   void hurry(const PeerId& peer, TimePoint now);
   void on_writable(const PeerId& peer, TimePoint now);
   void on_link_down(const PeerId& peer);

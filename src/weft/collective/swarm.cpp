@@ -11,6 +11,7 @@
 #include "weft/base/thread.h"
 #include "weft/collective/state_file.h"
 #include "weft/collective/swarm_core.h"
+#include "weft/collective/swarm_core_options.h"
 #include "weft/net/event_loop.h"
 #include "weft/net/tls_transport.h"
 
@@ -30,40 +31,6 @@ static Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop,
   if (options.transport == "tcp") return make_tcp_transport(loop, options.identity.id(), listen);
   return invalid_argument(
       fmt::format("transport: expected tls or tcp, got '{}'", options.transport));
-}
-
-static SwarmCoreOptions core_options(const SwarmOptions& options, const Transport& transport) {
-  SwarmCoreOptions core;
-  core.membership = options.membership;
-  core.membership.self = options.identity.id();
-  core.membership.incarnation = unix_time_us();
-  core.membership.endpoints = transport.endpoints();
-  if (core.membership.endpoints.size() > kEndpointsMax) {
-    core.membership.endpoints.resize(kEndpointsMax);
-  }
-  core.membership.recipe_text = options.recipe_text;
-  core.membership.founded_at = options.resume_round;
-  core.rounds.self = options.identity.id();
-  core.rounds.all_reduce.segment_bytes = options.segment_bytes;
-  core.rounds.all_reduce.bucket_bytes = options.bucket_bytes;
-  core.rounds.all_reduce.direct_bytes_max = options.direct_bytes_max;
-  core.rounds.all_reduce.precision = options.wire;
-  core.rounds.all_reduce.exact_elements = options.exact_elements;
-  core.lines.enabled = options.measured_ring;
-  core.rounds.by_host = options.by_host;
-  core.rounds.stall_timeout = options.stall_timeout;
-  core.fetch.elements_max = static_cast<std::uint64_t>(options.vector_elements_max);
-  core.result_log_bytes_max = options.result_log_bytes_max;
-  core.vector_elements_max = options.vector_elements_max;
-  core.last_round = options.last_round;
-  core.resume_round = options.resume_round;
-  core.gather_states = options.gather_states;
-  core.held_round = options.held_round;
-  core.start_members = options.start_members;
-  core.start_timeout = options.start_timeout;
-  core.exit_on_quorum_lost = options.exit_on_quorum_lost;
-  core.samples_a_round = options.samples_a_round;
-  return core;
 }
 
 static Rng random_rng() {
@@ -167,7 +134,7 @@ Status Swarm::Impl::start(const Ticket* ticket) {
   WEFT_TRY_ASSIGN(transport_, make_transport(loop_, options_));
   transport_->set_handler(*this);
   if (!options_.state_file.empty()) state_file_ = std::make_unique<StateFile>(options_.state_file);
-  SwarmCoreOptions core = core_options(options_, *transport_);
+  SwarmCoreOptions core = core_options(options_, transport_->endpoints());
   core.fetch.keep = state_file_.get();
   core_ = std::make_unique<SwarmCore>(std::move(core), *transport_, loop_.clock(), random_rng());
   if (ticket != nullptr) {

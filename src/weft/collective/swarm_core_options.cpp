@@ -1,0 +1,44 @@
+#include "weft/collective/swarm_core_options.h"
+
+#include <utility>
+
+#include "weft/base/time.h"
+#include "weft/wire/membership_message.h"
+
+namespace weft {
+
+SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::string> endpoints) {
+  SwarmCoreOptions core;
+  core.membership = options.membership;
+  core.membership.self = options.identity.id();
+  core.membership.incarnation = unix_time_us();
+  core.membership.endpoints = std::move(endpoints);
+  if (core.membership.endpoints.size() > kEndpointsMax) {
+    core.membership.endpoints.resize(kEndpointsMax);
+  }
+  core.membership.recipe_text = options.recipe_text;
+  core.membership.founded_at = options.resume_round;
+  core.rounds.self = options.identity.id();
+  core.rounds.all_reduce.segment_bytes = options.segment_bytes;
+  core.rounds.all_reduce.bucket_bytes = options.bucket_bytes;
+  core.rounds.all_reduce.direct_bytes_max = options.direct_bytes_max;
+  core.rounds.all_reduce.precision = options.wire;
+  core.rounds.all_reduce.exact_elements = options.exact_elements;
+  core.lines.enabled = options.measured_ring;
+  core.rounds.by_host = options.by_host;
+  core.rounds.stall_timeout = options.stall_timeout;
+  core.fetch.elements_max = static_cast<std::uint64_t>(options.vector_elements_max);
+  core.result_log_bytes_max = options.result_log_bytes_max;
+  core.vector_elements_max = options.vector_elements_max;
+  core.last_round = options.last_round;
+  core.resume_round = options.resume_round;
+  core.gather_states = options.gather_states;
+  core.held_round = options.held_round;
+  core.start_members = options.start_members;
+  core.start_timeout = options.start_timeout;
+  core.exit_on_quorum_lost = options.exit_on_quorum_lost;
+  core.samples_a_round = options.samples_a_round;
+  return core;
+}
+
+}  // namespace weft
