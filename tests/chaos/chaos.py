@@ -11,6 +11,7 @@ end: all peers there, one state, the accuracy of an undisturbed run. docs/chaos.
 Exit code 77: this machine does not permit it. The last line is "N passed, N failed".
 """
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -80,21 +81,22 @@ def chaos(options, folder):
     recipe = ChaosRecipe(folder, options.data, steps, options.peers)
     network = Network(options.peers).open()
     run = Run(network, options, recipe, folder, say)
-    try:
-        run.start()
-        say(f"{options.peers} peers train; faults for {options.seconds:.0f} s from seed "
-            f"{options.seed}")
-        run.disturb(make_schedule(options.seed, options.seconds, options.every, options.peers,
-                                  options.halves), options.seconds)
-        disturbed = run.now()
-        say(f"{disturbed:6.0f} s  no more faults; to the last round")
-        run.settle()
-        end = run.verdict()
-    finally:
-        run.close()
-        network.close()
-    alone = summary_alone(recipe, options.weft)
-    compare(run, end, alone)
+    with contextlib.closing(run.log):
+        try:
+            run.start()
+            say(f"{options.peers} peers train; faults for {options.seconds:.0f} s from seed "
+                f"{options.seed}")
+            run.disturb(make_schedule(options.seed, options.seconds, options.every, options.peers,
+                                      options.halves), options.seconds)
+            disturbed = run.now()
+            say(f"{disturbed:6.0f} s  no more faults; to the last round")
+            run.settle()
+            end = run.verdict()
+        finally:
+            run.close()
+            network.close()
+        alone = summary_alone(recipe, options.weft)
+        compare(run, end, alone)
     return figures(run, end, alone, disturbed)
 
 

@@ -131,7 +131,6 @@ class Run:
     def close(self):
         for member in self.members:
             member.close()
-        self.log.close()
 
     # --- The loop.
 
