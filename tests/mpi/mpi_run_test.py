@@ -96,9 +96,10 @@ def main():
         if "built without it" in probe.stderr:
             print("skipped: weft was built without MPI")
             return SKIPPED
-        check_training(program, folder)
-        check_resume(program, folder)
-        check_refusals(program, folder)
+        checks = (check_training, check_resume, check_refusals)
+        for check in checks:
+            check(program, folder)
+    print(f"{len(checks)} passed, 0 failed")
     return 0
 
 
