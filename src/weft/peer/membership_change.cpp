@@ -11,8 +11,6 @@ namespace {
 constexpr Duration kGatherDelay = std::chrono::milliseconds(10);
 // Where several may have the same news, each waits up to this before it proposes.
 constexpr Duration kNewsJitter = std::chrono::milliseconds(50);
-// So many of the first members tell a newcomer of a view whose sponsor is no member any more.
-constexpr int kTellersOfOrphans = 2;
 constexpr int kPositionMax = 4;
 constexpr int kBackOffMax = 3;
 // Who was put out in error is taken for one whose line comes and goes.
@@ -292,10 +290,7 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   choose_observers();
   take_verdicts(next, change);
   for (auto& [peer, joiner] : joiners) {
-    // Who has lost its sponsor must not wait for a link with a member that is gone.
-    const bool orphan = !view.contains(joiner.sponsor) && links.count(peer) != 0 &&
-                        view.rank_of(options.self).value() < kTellersOfOrphans;
-    if (joiner.sponsor == options.self || orphan) send(peer, frame_type::kViewNotice, notice);
+    if (joiner.sponsor == options.self) send(peer, frame_type::kViewNotice, notice);
     // It has to take another state first.
     if (previous.lineage != view.lineage) joiner.ready = false;
   }
