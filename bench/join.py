@@ -42,7 +42,7 @@ def settings(arguments):
 
 
 def kind(name):
-    return lambda _, event: event.get("kind") == name
+    return lambda event: event.get("kind") == name
 
 
 def rounds_of(peer):
@@ -66,7 +66,7 @@ def one_join(weft, lab, founder, out, arguments):
             joiner = netlab.join(weft, lab.names[-1], ticket, address, out)
         works, _ = joiner.wait_for(kind("first_step"), "the newcomer's first round", LIMIT_SECONDS)
         loaded = joiner.wait_for(kind("state_loaded"), "its state", 1)[1]
-        _, received = joiner.wait_for(lambda _, e: "the state after" in str(e.get("text")),
+        _, received = joiner.wait_for(lambda e: "the state after" in str(e.get("text")),
                                       "what it received", 1)
         count = len(rounds_of(founder))
         while len(rounds_of(founder)) < count + 2:

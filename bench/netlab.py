@@ -2,23 +2,17 @@
 
 Root only. Every namespace goes when its `with` block ends; every wait has a deadline.
 """
-import contextlib
-import json
 import os
 import pathlib
-import queue
-import signal
-import subprocess
-import threading
-import time
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/common"))
+from namespaces import sh  # noqa: E402
+from weft_process import WeftProcess  # noqa: E402
 
 # Of a shaped line's rate, which counts Ethernet frames, what is left for data at an MTU of 1500:
 # each has 14 bytes of Ethernet, 20 of IPv4 and 32 of TCP with its timestamps.
 GOODPUT = (1500 - 20 - 32) / (1500 + 14)
-
-
-def sh(*command, check=True):
-    subprocess.run(command, check=check, capture_output=not check)
 
 
 def inside(name, *command):
@@ -111,77 +105,9 @@ class Mesh(Lab):
         return self
 
 
-class Peer:
-    """A weft process with --json in a namespace; `lines` are (time read, event)."""
-
-    def __init__(self, weft, name, arguments, out):
-        self.out = pathlib.Path(out)
-        self.out.mkdir(parents=True, exist_ok=True)
-        self.errors = open(self.out / "stderr.txt", "w", encoding="utf-8")
-        self.process = subprocess.Popen(
-            inside(name, weft, *arguments, "--out", str(self.out), "--json"),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors, text=True,
-            start_new_session=True)
-        self.lines = []
-        self._arrived = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self):
-        for text in self.process.stdout:
-            with contextlib.suppress(json.JSONDecodeError):
-                self._arrived.put((time.monotonic(), json.loads(text)))
-        self._arrived.put(None)
-
-    def wait_for(self, ready, what, seconds, begin=0):
-        """The first line from number `begin` on that `ready(when, event)` accepts."""
-        deadline = time.monotonic() + seconds
-        at = begin
-        while True:
-            for entry in self.lines[at:]:
-                at += 1
-                if ready(*entry):
-                    return entry
-            try:
-                entry = self._arrived.get(timeout=max(0.0, deadline - time.monotonic()))
-            except queue.Empty:
-                raise TimeoutError(f"{what}: not seen in {seconds} s; {self.tail()}") from None
-            if entry is None:
-                self._arrived.put(None)
-                raise RuntimeError(f"{what}: the process ended first; {self.tail()}")
-            self.lines.append(entry)
-
-    def wait_round(self, number, seconds):
-        return self.wait_for(lambda _, e: e.get("kind") == "round" and e["round"] >= number,
-                             f"round {number}", seconds)
-
-    def ticket(self):
-        return self.wait_for(lambda _, e: e.get("kind") == "ticket", "ticket", 30)[1]["ticket"]
-
-    def drain(self):
-        with contextlib.suppress(queue.Empty):
-            while True:
-                entry = self._arrived.get_nowait()
-                if entry is None:
-                    self._arrived.put(None)
-                    return
-                self.lines.append(entry)
-
-    def tail(self):
-        self.errors.flush()
-        return (f"last lines {[e for _, e in self.lines[-3:]]}, "
-                f"errors: {(self.out / 'stderr.txt').read_text(errors='replace')[-800:]}")
-
-    def kill(self):
-        """SIGKILL, at the returned time."""
-        when = time.monotonic()
-        os.killpg(self.process.pid, signal.SIGKILL)
-        return when
-
-    def stop(self):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self.errors.close()
+def start(weft, name, arguments, out):
+    """A weft process in that namespace."""
+    return WeftProcess(inside(name, weft, *arguments), out)
 
 
 def start_group(weft, lab, recipe, settings, folder, members=None):
@@ -190,8 +116,8 @@ def start_group(weft, lab, recipe, settings, folder, members=None):
     given = [word for key, value in {**settings, "group.start_members": members}.items()
              for word in ("--set", f"{key}={value}")]
     listen = [f"{lab.address(i)}:0" for i in range(len(lab.names))]
-    peers = [Peer(weft, lab.names[0], ["run", recipe, "--listen", listen[0], "--threads", "1",
-                                       *given], f"{folder}/0")]
+    peers = [start(weft, lab.names[0], ["run", recipe, "--listen", listen[0], "--threads", "1",
+                                        *given], f"{folder}/0")]
     try:
         ticket = peers[0].ticket()
         for i, name in enumerate(lab.names[1:members], 1):
@@ -204,4 +130,4 @@ def start_group(weft, lab, recipe, settings, folder, members=None):
 
 
 def join(weft, name, ticket, listen, out):
-    return Peer(weft, name, ["join", ticket, "--listen", listen, "--threads", "1"], out)
+    return start(weft, name, ["join", ticket, "--listen", listen, "--threads", "1"], out)

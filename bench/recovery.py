@@ -65,8 +65,8 @@ def figures(part, seconds, **more):
 
 
 def wait_members(peer, count, begin):
-    peer.wait_for(lambda _, e: e.get("kind") == "round" and e["members"] == count,
-                  f"a round of {count}", TRIAL_SECONDS, begin)
+    return peer.wait_for(lambda e: e.get("kind") == "round" and e["members"] == count,
+                         f"a round of {count}", TRIAL_SECONDS, begin)
 
 
 def one_kill(weft, lab, peers, victim, folder, trial):
@@ -76,10 +76,7 @@ def one_kill(weft, lab, peers, victim, folder, trial):
     killed_at = peers[victim].kill()
     others = [peer for i, peer in enumerate(peers) if i != victim]
     marks = [len(peer.lines) for peer in others]
-    without = lambda when, e: (e.get("kind") == "round" and when > killed_at  # noqa: E731
-                               and e["members"] == len(others))
-    last = max(peer.wait_for(without, "a round without the killed peer", TRIAL_SECONDS, mark)[0]
-               for peer, mark in zip(others, marks))
+    last = max(wait_members(peer, len(others), mark)[0] for peer, mark in zip(others, marks))
     peers[victim].stop()
     for i, peer in enumerate(others):
         marks[i] = len(peer.lines)

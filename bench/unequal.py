@@ -16,13 +16,15 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests/common"))
+from weft_process import WeftProcess  # noqa: E402
+
 PERIOD = 0.020
 WARM = 20
 SETTINGS = {"run.steps": 1000000, "run.global_batch": 768, "model.name": "lenet",
@@ -48,25 +50,13 @@ def throttle(process, part, over):
             os.kill(process.pid, signal.SIGCONT)
 
 
-class Peer:
-    def __init__(self, command, out):
-        self.process = subprocess.Popen(
-            [*command, "--threads", "1", "--out", str(out), "--json"], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
-        self.rounds = []
-        self.ticket = None
-        self.told = threading.Event()
-        threading.Thread(target=self._read, daemon=True).start()
+def start(command, out):
+    return WeftProcess([*command, "--threads", "1"], out)
 
-    def _read(self):
-        for line in self.process.stdout:
-            with contextlib.suppress(json.JSONDecodeError):
-                event = json.loads(line)
-                if event.get("kind") == "ticket":
-                    self.ticket = event["ticket"]
-                    self.told.set()
-                elif event.get("kind") == "round":
-                    self.rounds.append((time.monotonic(), event))
+
+def rounds_of(peer):
+    peer.drain()
+    return [(at, event) for at, event in peer.lines if event.get("kind") == "round"]
 
 
 def measure(weft, way, arguments, folder):
@@ -74,37 +64,29 @@ def measure(weft, way, arguments, folder):
     count = arguments.peers
     sets = [f"--set={k}={v}" for k, v in {**SETTINGS, **WAYS[way],
                                           "group.start_members": count}.items()]
-    founder = Peer([weft, "run", str(ROOT / "recipes/synthetic_mlp.toml"), "--listen",
-                    "127.0.0.1:0", *sets], folder / "0")
+    founder = start([weft, "run", str(ROOT / "recipes/synthetic_mlp.toml"), "--listen",
+                     "127.0.0.1:0", *sets], folder / "0")
     peers = [founder]
     over = threading.Event()
     threads = []
     try:
-        if not founder.told.wait(20):
-            sys.exit("no ticket within 20 s")
-        peers += [Peer([weft, "join", founder.ticket], folder / str(i)) for i in range(1, count)]
+        ticket = founder.ticket()
+        peers += [start([weft, "join", ticket], folder / str(i)) for i in range(1, count)]
         for i, peer in enumerate(peers):
             part = 1.0 / count / (arguments.slow if i + 1 == count else 1)
             threads.append(threading.Thread(target=throttle, args=(peer.process, part, over)))
             threads[-1].start()
-        deadline = time.monotonic() + 60
-        while not founder.rounds or founder.rounds[-1][1]["round"] < WARM:
-            if time.monotonic() > deadline:
-                sys.exit(f"{way}: no {WARM} rounds within 60 s")
-            time.sleep(0.05)
+        begun, _ = founder.wait_round(WARM, 60)
         time.sleep(arguments.seconds)
-        begun = next(at for at, event in founder.rounds if event["round"] >= WARM)
-        counted = [(at, event) for at, event in founder.rounds if event["round"] > WARM]
+        counted = [(at, event) for at, event in rounds_of(founder) if event["round"] > WARM]
         seconds = counted[-1][0] - begun
-        shares = [peer.rounds[-1][1]["share"] if peer.rounds else 0 for peer in peers]
+        shares = [rounds[-1][1]["share"] if rounds else 0 for rounds in map(rounds_of, peers)]
     finally:
         over.set()
         for thread in threads:
             thread.join()
         for peer in peers:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(peer.process.pid, signal.SIGKILL)
-            peer.process.wait()
+            peer.stop()
     return {"way": way, "rounds": len(counted), "rounds_per_second": len(counted) / seconds,
             "shares": sorted(shares, reverse=True)}
 

@@ -68,6 +68,8 @@ SEEDS = {
         "goodbye": u8(2) + text("the run is over"),
         "shortcut": HASH[:16] + HASH,
         "shortcut_hello": HASH,
+        "lane_moved": u8(3),
+        "connections": u8(4),
     },
     "membership": {
         "heartbeat": view(3) + u64(5) + u64(900) + u64(12),

@@ -6,7 +6,11 @@ import contextlib
 import os
 import pathlib
 import re
-import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
+import namespaces  # noqa: E402
+from namespaces import sh  # noqa: E402
 
 # Cut off from any real network; the third number tells two worlds on one machine apart.
 ADDRESS = "10.77.0.{}"
@@ -22,31 +26,12 @@ table inet chaos {
 ESTABLISHED = "01"
 
 
-def sh(*command, check=True, text=None):
-    return subprocess.run(command, check=check, capture_output=True, text=True, input=text)
-
-
 def forbidden():
     """Why this machine cannot run the tests; empty if it can."""
-    for command in (["nft", "--version"], ["ip", "-V"], ["tc", "-V"]):
-        with contextlib.suppress(OSError):
-            if sh(*command, check=False).returncode == 0:
-                continue
-        return f"{command[0]} is missing"
-    name = f"weft-probe-{os.getpid()}"
-    made = sh("ip", "netns", "add", name, check=False)
-    if made.returncode != 0:
-        return "no network namespaces: " + made.stderr.strip()
-    try:
-        for inside in (["nft", "-f", "-"],
-                       ["tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1mbit", "burst",
-                        "16kb", "latency", "50ms"]):
-            tried = sh("ip", "netns", "exec", name, *inside, check=False, text=TABLE)
-            if tried.returncode != 0:
-                return f"no {inside[0]} in a namespace: {tried.stderr.strip()[:200]}"
-        return ""
-    finally:
-        sh("ip", "netns", "del", name, check=False)
+    shape = ["tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1mbit", "burst", "16kb",
+             "latency", "50ms"]
+    return namespaces.forbidden((["nft", "--version"], ["ip", "-V"], ["tc", "-V"]),
+                                ((["nft", "-f", "-"], TABLE), (shape, None)))
 
 
 class Network:
@@ -65,9 +50,9 @@ class Network:
             self._in("net", "ip", "link", "set", "bridge", "up")
             for number in range(self.count):
                 self._build(number)
-        except subprocess.CalledProcessError as fault:
+        except RuntimeError:
             self.close()
-            raise RuntimeError(f"{fault.cmd}: {fault.stderr}") from None
+            raise
         return self
 
     def close(self):

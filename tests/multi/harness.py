@@ -3,29 +3,25 @@
 Every wait has a deadline; every process is killed when its test ends. Python 3 standard library only.
 """
 import array
-import contextlib
 import glob
 import json
 import math
 import os
 import pathlib
-import queue
 import re
 import signal
 import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/common"))
+from weft_process import Failure, WeftProcess  # noqa: E402
+
 WEFT = os.environ.get("WEFT_PROGRAM", str(ROOT / "build/release/weft"))
 RECIPE = str(ROOT / "recipes/synthetic_mlp.toml")
-
-
-class Failure(AssertionError):
-    """A claim that did not hold, with what was seen instead."""
 
 
 def expect(condition, text):
@@ -33,68 +29,16 @@ def expect(condition, text):
         raise Failure(text)
 
 
-class Peer:
-    """One weft process started with --json; its lines are collected as they come."""
+class Peer(WeftProcess):
+    """One weft process, with what a test asks of it."""
 
     def __init__(self, arguments, out, environment=None):
-        self.out = pathlib.Path(out)
-        self.out.mkdir(parents=True, exist_ok=True)
-        self.errors = open(self.out / "stderr.txt", "w", encoding="utf-8")
-        command = [WEFT, *arguments, "--out", str(self.out), "--json"]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors,
-            text=True, start_new_session=True, env={**os.environ, **(environment or {})})
-        self.lines = []
-        self._arrived = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self):
-        for text in self.process.stdout:
-            with contextlib.suppress(json.JSONDecodeError):
-                self._arrived.put((time.monotonic(), json.loads(text)))
-        self._arrived.put(None)
-
-    def wait_for(self, ready, what, seconds=30.0):
-        """The first line, old or new, that `ready` accepts, with the time it was read at."""
-        deadline = time.monotonic() + seconds
-        at = 0
-        while True:
-            for entry in self.lines[at:]:
-                at += 1
-                if ready(entry[1]):
-                    return entry
-            try:
-                entry = self._arrived.get(timeout=max(0.0, deadline - time.monotonic()))
-            except queue.Empty:
-                raise Failure(f"{what}: not seen in {seconds} s; {self.tail()}") from None
-            if entry is None:
-                self._arrived.put(None)
-                raise Failure(f"{what}: the process ended first; {self.tail()}")
-            self.lines.append(entry)
-
-    def wait_round(self, number, seconds=30.0):
-        return self.wait_for(lambda e: e.get("kind") == "round" and e["round"] >= number,
-                             f"round {number}", seconds)
-
-    def wait_kind(self, kind, seconds=30.0):
-        return self.wait_for(lambda e: e.get("kind") == kind, kind, seconds)
-
-    def ticket(self):
-        return self.wait_kind("ticket")[1]["ticket"]
+        super().__init__([WEFT, *arguments], out, environment)
 
     def last_round(self):
         self.drain()
         rounds = [e["round"] for _, e in self.lines if e.get("kind") == "round"]
         return rounds[-1] if rounds else 0
-
-    def drain(self):
-        with contextlib.suppress(queue.Empty):
-            while True:
-                entry = self._arrived.get_nowait()
-                if entry is None:
-                    self._arrived.put(None)
-                    return
-                self.lines.append(entry)
 
     def end(self, seconds=60.0):
         """Waits for the process and returns its exit code."""
@@ -110,9 +54,6 @@ class Peer:
         expect(code == 0, f"expected exit code 0, got {code}; {self.tail()}")
         return json.loads((self.out / "summary.json").read_text())
 
-    def kill(self):
-        os.kill(self.process.pid, signal.SIGKILL)
-
     def interrupt(self):
         os.kill(self.process.pid, signal.SIGINT)
 
@@ -125,19 +66,6 @@ class Peer:
         status = pathlib.Path(f"/proc/{self.process.pid}/status")
         while not re.search(r"^ShdPnd:\s*0+$", status.read_text(), re.M):
             expect(time.monotonic() < deadline, f"a signal was not handled in {seconds} s")
-
-    def stop(self):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self.errors.close()
-
-    def tail(self):
-        self.drain()
-        self.errors.flush()
-        errors = (self.out / "stderr.txt").read_text(errors="replace")[-1500:]
-        shown = [json.dumps(e)[:200] for _, e in self.lines[-4:]]
-        return f"last lines {shown}, errors: {errors!r}"
 
 
 class Group:

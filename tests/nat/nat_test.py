@@ -6,7 +6,6 @@ usage (as root, or where network namespaces may be made): nat_test.py [--all | N
 Without names a slice of the tests is run. Each machine is a network namespace; the routers masquerade with nftables. What the event logs say
 about the link of the two is the claim: which path it took, by whom, and why.
 """
-import contextlib
 import json
 import os
 import pathlib
@@ -16,7 +15,9 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multi"))
 import harness  # noqa: E402
+import namespaces  # noqa: E402
 from harness import Group, Peer, expect, main  # noqa: E402
+from namespaces import sh  # noqa: E402
 
 # The internet of the test, cut off from the real one: private addresses would count as one network,
 # and miniupnpd refuses those for documentation.
@@ -107,26 +108,10 @@ allow 1024-65535 0.0.0.0/0 1024-65535
 """
 
 
-def sh(*command, check=True, text=None):
-    return subprocess.run(command, check=check, capture_output=True, text=True, input=text)
-
-
 def forbidden():
     """Why this machine cannot run the tests; empty if it can."""
-    for command in (["nft", "--version"], ["ip", "-V"]):
-        with contextlib.suppress(OSError):
-            if sh(*command, check=False).returncode == 0:
-                continue
-        return f"{command[0]} is missing"
-    name = f"weft-probe-{os.getpid()}"
-    made = sh("ip", "netns", "add", name, check=False)
-    if made.returncode != 0:
-        return "no network namespaces: " + made.stderr.strip()
-    try:
-        tried = sh("ip", "netns", "exec", name, "nft", "-f", "-", check=False, text=CONE)
-        return "" if tried.returncode == 0 else "no nftables: " + tried.stderr.strip()[:200]
-    finally:
-        sh("ip", "netns", "del", name, check=False)
+    return namespaces.forbidden((["nft", "--version"], ["ip", "-V"]),
+                                ((["nft", "-f", "-"], CONE),))
 
 
 class Internet:
@@ -143,9 +128,9 @@ class Internet:
     def __enter__(self):
         try:
             self._build()
-        except subprocess.CalledProcessError as fault:
+        except RuntimeError as fault:
             self.__exit__()
-            raise harness.Failure(f"{fault.cmd}: {fault.stderr}") from None
+            raise harness.Failure(str(fault)) from None
         return self
 
     def __exit__(self, *_):

@@ -345,11 +345,8 @@ void Connection::finish_closing() {
 }
 
 std::string Connection::remote_endpoint() {
-  SocketAddress remote;
-  auto size = static_cast<socklen_t>(remote.capacity());
-  if (::getpeername(socket(), remote.data(), &size) != 0) return "";
-  remote.resize(size);
-  return address_text(remote);
+  const Result<SocketAddress> remote = remote_address(socket());
+  return remote.ok() ? address_text(*remote) : "";
 }
 
 }  // namespace weft

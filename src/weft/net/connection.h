@@ -64,7 +64,9 @@ class Connection final : public std::enable_shared_from_this<Connection>,
 
   // Queues, and hands to the system what it takes at once. No owner call comes of it.
   void send(Frame frame);
-  void cancel_queued() { queue_.cancel(bytes_ahead()); }
+  // Returns the frames of which nothing has been sent yet, and forgets them.
+  std::deque<Frame> cancel_queued() { return queue_.cancel(bytes_ahead()); }
+  void set_low_water_bytes(std::size_t bytes) { low_water_bytes_ = bytes; }
   // Those named to the other side are as good as sent, but for a great many.
   std::size_t queued_bytes() const {
     return queue_.bytes() - std::min(bytes_ahead(), kBytesAheadFree);

@@ -455,6 +455,7 @@ void Dial::on_accepted(const HelloReplyMessage& reply) {
     parts.info.why = failures_.empty() ? "its address answered" : "answered after " + failures_;
   }
   parts.remote_instance = remote_instance_;
+  parts.id = link_;
   finish(std::move(parts));
 }
 

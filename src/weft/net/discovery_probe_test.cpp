@@ -12,12 +12,11 @@
 
 #include "weft/base/thread.h"
 #include "weft/net/socket.h"
+#include "weft/net/test_limit.h"
 #include "weft/wire/stun_message.h"
 
 namespace weft {
 namespace {
-
-constexpr Duration kLimit = std::chrono::seconds(20);
 
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};

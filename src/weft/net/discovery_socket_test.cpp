@@ -8,11 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/thread.h"
+#include "weft/net/test_limit.h"
 
 namespace weft {
 namespace {
-
-constexpr Duration kLimit = std::chrono::seconds(20);
 
 RunId run(std::uint8_t number) {
   RunId out{};

@@ -36,14 +36,17 @@ void FrameQueue::consume(std::size_t size) {
   }
 }
 
-void FrameQueue::cancel(std::size_t ahead) {
+std::deque<Frame> FrameQueue::cancel(std::size_t ahead) {
+  std::deque<Frame> forgotten;
   std::size_t begun = sent_ + ahead;
   std::size_t keep = 0;
   while (keep < entries_.size() && begun > 0) begun -= std::min(begun, entries_[keep++].size());
   while (entries_.size() > keep) {
     bytes_ -= entries_.back().size();
+    forgotten.push_front(std::move(entries_.back().frame));
     entries_.pop_back();
   }
+  return forgotten;
 }
 
 void FrameQueue::clear() {

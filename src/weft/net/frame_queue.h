@@ -19,7 +19,8 @@ class FrameQueue {
   // Takes that the first `size` bytes of what gather() gives, with nothing ahead, were sent.
   void consume(std::size_t size);
   // Forgets the frames of which nothing was sent, nor is within `ahead` bytes after what was.
-  void cancel(std::size_t ahead = 0);
+  // Returns what it forgot.
+  std::deque<Frame> cancel(std::size_t ahead = 0);
   void clear();
 
   bool empty() const { return entries_.empty(); }

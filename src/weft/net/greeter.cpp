@@ -18,11 +18,8 @@ constexpr Duration kRefusalTimeout = std::chrono::seconds(2);
 constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
 
 std::string remote_text(int socket) {
-  SocketAddress remote;
-  auto size = static_cast<socklen_t>(remote.capacity());
-  if (::getpeername(socket, remote.data(), &size) != 0) return "";
-  remote.resize(size);
-  return address_text(remote);
+  const Result<SocketAddress> remote = remote_address(socket);
+  return remote.ok() ? address_text(*remote) : "";
 }
 
 }  // namespace

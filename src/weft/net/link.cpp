@@ -42,20 +42,19 @@ LinkInfo make_link_info(const PeerId& peer, bool inbound, Connection& control, B
 }
 
 Link::Link(const LinkContext& context, LinkParts parts, LinkOwner& owner)
-    : context_(context), parts_(std::move(parts)), owner_(owner) {}
+    : context_(context),
+      parts_(std::move(parts)),
+      owner_(owner),
+      lane_(context.options.low_water_bytes, *this, parts_.bulk) {}
 
 void Link::open() {
-  for (const auto& connection : {parts_.control, parts_.bulk}) {
-    connection->set_owner(*this);
-    connection->accept_all_frames();
-    connection->resume();
-  }
+  parts_.control->set_owner(*this);
+  parts_.control->accept_all_frames();
+  parts_.control->resume();
+  lane_.open();
 }
 
 Status Link::send(Lane lane, Frame frame) {
-  Connection& to = lane == Lane::kControl ? *parts_.control
-                   : moved_out_           ? *shortcut_
-                                          : *parts_.bulk;
   const std::size_t size = frame.head.size() + frame.body.size() + kFrameHeaderBytes;
   const std::size_t limit = lane == Lane::kBulk ? context_.options.bulk_queue_bytes_max
                                                 : context_.options.control_queue_bytes_max;
@@ -71,19 +70,16 @@ Status Link::send(Lane lane, Frame frame) {
     }
     return unavailable(fmt::format("queue: expected at most {} bytes", limit));
   }
-  to.send(std::move(frame));
+  if (lane == Lane::kBulk) {
+    lane_.send(std::move(frame));
+  } else {
+    parts_.control->send(std::move(frame));
+  }
   return {};
 }
 
 std::size_t Link::queued_bytes(Lane lane) const {
-  if (lane == Lane::kControl) return parts_.control->queued_bytes();
-  return parts_.bulk->queued_bytes() + (shortcut_ ? shortcut_->queued_bytes() : 0);
-}
-
-void Link::cancel_bulk() {
-  // On the old connection the word that the lane has moved waits behind other frames.
-  if (moved_out_) return shortcut_->cancel_queued();
-  parts_.bulk->cancel_queued();
+  return lane == Lane::kControl ? parts_.control->queued_bytes() : lane_.queued_bytes();
 }
 
 bool Link::within_one_machine() const {
@@ -91,39 +87,15 @@ bool Link::within_one_machine() const {
   return ends_meet(parts_.control->socket());
 }
 
-void Link::take_shortcut(std::shared_ptr<Connection> shortcut, Moves moves) {
-  shortcut_ = std::move(shortcut);
-  // Until the other side has said that it sends no more on the old one.
-  shortcut_->halt();
-  shortcut_->set_owner(*this);
-  shortcut_->accept_all_frames();
-  if (moves == Moves::kFirst) move_out();
-}
-
-void Link::move_out() {
-  parts_.bulk->send({frame_type::kLaneMoved, {}, {}});
-  moved_out_ = true;
-}
-
-Status Link::on_lane_moved() {
-  if (shortcut_ == nullptr || moved_in_) return corrupt("a lane that cannot have moved");
-  moved_in_ = true;
-  if (!moved_out_) move_out();
-  shortcut_->resume();
-  return {};
-}
-
 void Link::drop() {
   parts_.control->close();
-  parts_.bulk->close();
-  if (shortcut_) shortcut_->close();
+  lane_.close();
 }
 
 void Link::say_goodbye(const Status& why) {
   // Nothing more is read: a bulk body goes to memory that is only lent while the link stands. The
   // socket stays a moment, so that the peer reads the reason before it sees an end.
-  parts_.bulk->fall_silent(kGoodbyeTimeout);
-  if (shortcut_) shortcut_->fall_silent(kGoodbyeTimeout);
+  lane_.fall_silent(kGoodbyeTimeout);
   const GoodbyeMessage goodbye{why.code(), why.message()};
   parts_.control->send({frame_type::kGoodbye, goodbye.encode(), {}});
   parts_.control->close_after_sending(kGoodbyeTimeout);
@@ -131,13 +103,7 @@ void Link::say_goodbye(const Status& why) {
 
 TransportStats Link::stats() const {
   TransportStats sum = parts_.control->stats();
-  sum.bytes_sent += parts_.bulk->stats().bytes_sent;
-  sum.bytes_received += parts_.bulk->stats().bytes_received;
-  if (shortcut_) {
-    sum.in_memory = moved_out_;
-    sum.bytes_sent += shortcut_->stats().bytes_sent;
-    sum.bytes_received += shortcut_->stats().bytes_received;
-  }
+  lane_.add_stats(sum);
   if (!parts_.control->closed()) sum.rtt_seconds = round_trip_seconds(parts_.control->socket());
   return sum;
 }
@@ -145,32 +111,33 @@ TransportStats Link::stats() const {
 void Link::on_frame(Connection& connection, const FrameView& frame) {
   const std::shared_ptr<Link> self = shared_from_this();
   const Lane lane = lane_of(connection);
+  if (lane == Lane::kBulk && !lane_.is_turn_of(connection)) {
+    return owner_.on_link_ended(*this, corrupt("a bulk frame out of turn"));
+  }
   if (frame.type > frame_type::kLastLinkType) return owner_.on_link_frame(*this, lane, frame);
-  if (frame.type == frame_type::kGoodbye && lane == Lane::kControl) {
-    const Result<GoodbyeMessage> goodbye = GoodbyeMessage::decode(frame.head);
-    if (goodbye.ok()) {
-      const Code code = goodbye->code == Code::kOk ? Code::kUnavailable : goodbye->code;
-      return owner_.on_link_ended(*this, Status(code, "the peer ended the link: " + goodbye->text));
+  const Status status = on_own_frame(lane, frame);
+  if (!status.ok()) owner_.on_link_ended(*this, status);
+}
+
+Status Link::on_own_frame(Lane lane, const FrameView& frame) {
+  if (lane == Lane::kBulk && frame.type == frame_type::kLaneMoved) {
+    return lane_.on_moved(frame.head);
+  }
+  if (lane == Lane::kControl) {
+    if (frame.type == frame_type::kGoodbye) {
+      WEFT_TRY_ASSIGN(const GoodbyeMessage goodbye, GoodbyeMessage::decode(frame.head));
+      const Code code = goodbye.code == Code::kOk ? Code::kUnavailable : goodbye.code;
+      return Status(code, "the peer ended the link: " + goodbye.text);
+    }
+    if (frame.type == frame_type::kShortcut) return owner_.on_link_shortcut(*this, frame.head);
+    if (frame.type == frame_type::kConnections) {
+      return owner_.on_link_connections(*this, frame.head);
+    }
+    if (frame.type >= frame_type::kIntroduce && frame.type <= frame_type::kLastReachType) {
+      return owner_.on_link_reach(*this, frame);
     }
   }
-  if (frame.type == frame_type::kShortcut && lane == Lane::kControl) {
-    const Status status = owner_.on_link_shortcut(*this, frame.head);
-    if (!status.ok()) owner_.on_link_ended(*this, status);
-    return;
-  }
-  if (frame.type == frame_type::kLaneMoved && &connection == parts_.bulk.get()) {
-    if (const Status status = on_lane_moved(); !status.ok()) owner_.on_link_ended(*this, status);
-    return;
-  }
-  const bool reach =
-      frame.type >= frame_type::kIntroduce && frame.type <= frame_type::kLastReachType;
-  if (reach && lane == Lane::kControl) {
-    const Status status = owner_.on_link_reach(*this, frame);
-    if (!status.ok()) owner_.on_link_ended(*this, status);
-    return;
-  }
-  owner_.on_link_ended(
-      *this, corrupt(fmt::format("frame.type: expected no {} on an open link", frame.type)));
+  return corrupt(fmt::format("frame.type: expected no {} on an open link", frame.type));
 }
 
 MutableByteSpan Link::body_destination(Connection& connection, std::uint8_t type, ByteSpan head,
@@ -188,21 +155,20 @@ bool Link::reads_body_once(Connection& connection, std::uint8_t type) {
 
 void Link::on_writable(Connection& connection) {
   const std::shared_ptr<Link> self = shared_from_this();
-  owner_.on_link_writable(*this, lane_of(connection));
+  const Lane lane = lane_of(connection);
+  if (lane == Lane::kBulk && !lane_.on_writable()) return;
+  owner_.on_link_writable(*this, lane);
 }
 
 void Link::on_ended(Connection& connection, const Status& why) {
   const std::shared_ptr<Link> self = shared_from_this();
-  if (&connection == shortcut_.get() && !moved_out_ && !moved_in_) {
-    shortcut_->close();
-    shortcut_.reset();
-    return;
-  }
-  if (lane_of(connection) == Lane::kControl || why.code() == Code::kCorrupt || bulk_ended_) {
+  if (lane_.lose_unused(connection)) return;
+  if (lane_of(connection) == Lane::kControl || why.code() == Code::kCorrupt) {
     return owner_.on_link_ended(*this, why);
   }
-  // Both connections of a peer that went end at once; its last control frames, and its reason,
-  // are still to be read.
+  if (bulk_ended_) return;
+  // All connections of a peer that went end at once; its last control frames, and its reason, are
+  // still to be read.
   bulk_ended_ = true;
   context_.loop.call_at(context_.loop.now() + kLastWordsTimeout, [weak = weak_from_this(), why] {
     const std::shared_ptr<Link> late = weak.lock();

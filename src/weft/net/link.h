@@ -1,10 +1,12 @@
-// Link: two connections to one peer, one a lane, from the moment both are accepted.
+// Link: the connections to one peer, from the moment that both lanes are accepted: one for the
+// control lane, one or more for the bulk lane (bulk_lane.h).
 //
 // Threads: the loop thread.
 #pragma once
 
 #include <memory>
 
+#include "weft/net/bulk_lane.h"
 #include "weft/net/connection.h"
 #include "weft/net/medium.h"
 
@@ -20,6 +22,8 @@ class LinkOwner {
   virtual Status on_link_reach(Link& link, const FrameView& frame) = 0;
   // The peer offers a shortcut; an error ends the link.
   virtual Status on_link_shortcut(Link& link, ByteSpan head) = 0;
+  // The peer tells of connections, or wishes for them; an error ends the link.
+  virtual Status on_link_connections(Link& link, ByteSpan head) = 0;
   virtual void on_link_writable(Link& link, Lane lane) = 0;
   virtual MutableByteSpan link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
                                                 std::size_t body_bytes) = 0;
@@ -34,6 +38,8 @@ struct LinkParts {
   std::shared_ptr<Connection> bulk;
   LinkInfo info;
   std::uint64_t remote_instance = 0;
+  // What both sides said in their hellos.
+  LinkId id{};
 };
 
 class Link final : public ConnectionOwner, public std::enable_shared_from_this<Link> {
@@ -44,14 +50,12 @@ class Link final : public ConnectionOwner, public std::enable_shared_from_this<L
   void open();
   Status send(Lane lane, Frame frame);
   std::size_t queued_bytes(Lane lane) const;
-  void cancel_bulk();
+  void cancel_bulk() { lane_.cancel(); }
   // Both ends of the control connection have the same address.
   bool within_one_machine() const;
-  // Takes a connection to the same peer for bulk frames (shortcut.h). Who moves first says so at
-  // once; the other side when it has heard of it.
-  enum class Moves : std::uint8_t { kFirst, kSecond };
-  void take_shortcut(std::shared_ptr<Connection> shortcut, Moves moves);
-  bool has_shortcut() const { return shortcut_ != nullptr; }
+  // What carries the bulk frames; further ways are added there.
+  BulkLane& bulk() { return lane_; }
+  const BulkLane& bulk() const { return lane_; }
   // Closes at once; nothing is heard of the link any more.
   void drop();
   // The same, but the control lane still sends what it holds, and the reason.
@@ -63,6 +67,7 @@ class Link final : public ConnectionOwner, public std::enable_shared_from_this<L
     return {parts_.control->remote_endpoint(), parts_.bulk->remote_endpoint()};
   }
   std::uint64_t remote_instance() const { return parts_.remote_instance; }
+  const LinkId& id() const { return parts_.id; }
   TransportStats stats() const;
 
  private:
@@ -74,8 +79,8 @@ class Link final : public ConnectionOwner, public std::enable_shared_from_this<L
   void on_writable(Connection& connection) override;
   void on_ended(Connection& connection, const Status& why) override;
 
-  void move_out();
-  Status on_lane_moved();
+  // A frame of the link's own.
+  Status on_own_frame(Lane lane, const FrameView& frame);
   Lane lane_of(const Connection& connection) const {
     return &connection == parts_.control.get() ? Lane::kControl : Lane::kBulk;
   }
@@ -83,10 +88,7 @@ class Link final : public ConnectionOwner, public std::enable_shared_from_this<L
   const LinkContext& context_;
   LinkParts parts_;
   LinkOwner& owner_;
-  // For bulk frames out and in once they have moved to it.
-  std::shared_ptr<Connection> shortcut_;
-  bool moved_out_ = false;
-  bool moved_in_ = false;
+  BulkLane lane_;
   bool overflowed_ = false;
   bool bulk_ended_ = false;
 };

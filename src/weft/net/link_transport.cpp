@@ -47,7 +47,8 @@ LinkTransport::LinkTransport(EventLoop& loop, const PeerId& self, const LinkOpti
                 }}),
       relay_(context_),
       reach_(context_, greeter_, relay_, *this),
-      shortcuts_(context_, [this](const PeerId& peer) { return find_link(peer); }) {}
+      shortcuts_(context_, [this](const PeerId& peer) { return find_link(peer); }),
+      stripes_(context_, [this](const PeerId& peer) { return find_link(peer); }) {}
 
 LinkTransport::~LinkTransport() {
   for (auto& [id, peer] : peers_) {
@@ -143,8 +144,10 @@ void LinkTransport::on_hello(const std::shared_ptr<Connection>& connection,
                              const HelloMessage& hello) {
   if (hello.lane == static_cast<std::uint8_t>(Lane::kControl)) {
     accept_control(connection, hello);
-  } else {
+  } else if (hello.lane == static_cast<std::uint8_t>(Lane::kBulk)) {
     accept_bulk(connection, hello);
+  } else {
+    accept_further(connection, hello);
   }
 }
 
@@ -165,6 +168,11 @@ Status LinkTransport::on_link_reach(Link& link, const FrameView& frame) {
 Status LinkTransport::on_link_shortcut(Link& link, ByteSpan head) {
   if (find_link(link.info().peer) != &link) return {};
   return shortcuts_.on_offer(link, head);
+}
+
+Status LinkTransport::on_link_connections(Link& link, ByteSpan head) {
+  if (find_link(link.info().peer) != &link) return {};
+  return stripes_.on_message(link, head);
 }
 
 std::vector<PeerId> LinkTransport::linked_peers() const {
@@ -228,6 +236,7 @@ void LinkTransport::accept_bulk(const std::shared_ptr<Connection>& connection,
   parts.bulk = connection;
   parts.info = make_link_info(hello.from, true, *half->control, half->link);
   parts.remote_instance = half->instance;
+  parts.id = half->link;
   if (port_map_ != nullptr && parts.info.path == LinkPath::kDirect) {
     const Result<SocketAddress> remote = numeric_address(parts.info.remote_endpoint);
     if (remote.ok() && !is_nearby(*remote)) {
@@ -239,6 +248,16 @@ void LinkTransport::accept_bulk(const std::shared_ptr<Connection>& connection,
   half->control.reset();
   connection->halt();
   bring_up(hello.from, std::move(parts));
+}
+
+void LinkTransport::accept_further(const std::shared_ptr<Connection>& connection,
+                                   const HelloMessage& hello) {
+  Link* link = find_link(hello.from);
+  if (link == nullptr || !stripes_.accepts(*link, hello)) {
+    return greeter_.refuse(*connection, HelloVerdict::kWrongPeer, "no link takes it");
+  }
+  reply_accepted(*connection);
+  link->bulk().add(connection);
 }
 
 void LinkTransport::reply_accepted(Connection& connection) {
@@ -285,6 +304,7 @@ void LinkTransport::bring_up(const PeerId& id, LinkParts parts) {
   link->open();
   reach_.on_link_up(id);
   shortcuts_.on_link_up(*link);
+  stripes_.on_link_up(*link);
   handler_->on_link_up(link->info());
 }
 
@@ -301,6 +321,7 @@ void LinkTransport::end_link(const PeerId& id, const Status& why, bool politely)
   forget_if_idle(id);
   reach_.on_link_down(id);
   shortcuts_.on_link_down(id);
+  stripes_.on_link_down(id);
   handler_->on_link_down(id, why);
 }
 
@@ -361,6 +382,7 @@ void LinkTransport::close(const PeerId& id, const Status& why) {
   forget_if_idle(id);
   reach_.on_link_down(id);
   shortcuts_.on_link_down(id);
+  stripes_.on_link_down(id);
   if (report) post([this, id, why] { handler_->on_link_down(id, why); });
 }
 

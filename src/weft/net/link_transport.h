@@ -19,6 +19,7 @@
 #include "weft/net/reach.h"
 #include "weft/net/relay.h"
 #include "weft/net/shortcut.h"
+#include "weft/net/stripes.h"
 
 namespace weft {
 
@@ -81,6 +82,7 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   // LinkOwner.
   Status on_link_reach(Link& link, const FrameView& frame) override;
   Status on_link_shortcut(Link& link, ByteSpan head) override;
+  Status on_link_connections(Link& link, ByteSpan head) override;
   void on_link_frame(Link& link, Lane lane, const FrameView& frame) override;
   void on_link_writable(Link& link, Lane lane) override;
   MutableByteSpan link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
@@ -95,6 +97,7 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   void on_hello(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
   void accept_control(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
   void accept_bulk(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
+  void accept_further(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
   void on_preface(Socket socket, const PrefaceMessage& preface, const std::string& remote);
   void reply_accepted(Connection& connection);
   void drop_half(Peer& peer);
@@ -118,6 +121,7 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   Relay relay_;
   Reach reach_;
   Shortcuts shortcuts_;
+  Stripes stripes_;
 };
 
 }  // namespace weft

@@ -47,6 +47,8 @@ struct LinkOptions {
   HandshakeLimits handshakes{};
   // Bulk frames to peers of this machine go through memory; shortcut.h.
   bool shortcuts = false;
+  // For the bulk lane of a link; 0: as many as the line needs (stripes.h).
+  std::size_t connections = 0;
   // How long both sides of a punched connection try; then a relay is asked for.
   Duration punch_timeout = std::chrono::seconds(1);
   // For others: whether this peer relays, how many connections at once, and how fast in all.

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "weft/net/event_loop.h"
+#include "weft/net/test_limit.h"
 #include "weft/net/tls_transport.h"
 #include "weft/net/transport_contract.h"
 
@@ -17,7 +18,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr Duration kLimit = std::chrono::seconds(20);
 constexpr std::uint8_t kData = 0x30;
 constexpr std::size_t kAsker = 0;
 constexpr std::size_t kOther = 1;

@@ -7,12 +7,11 @@
 
 #include "weft/base/rng.h"
 #include "weft/net/event_loop.h"
+#include "weft/net/test_limit.h"
 
 namespace weft {
 
 namespace {
-
-constexpr Duration kLimit = std::chrono::seconds(20);
 
 class NoMedium final : public Medium {
  public:

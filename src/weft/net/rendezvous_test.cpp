@@ -9,12 +9,12 @@
 
 #include "weft/net/rendezvous_memory.h"
 #include "weft/net/rendezvous_opendht.h"
+#include "weft/net/test_limit.h"
 
 namespace weft {
 namespace {
 
 constexpr std::int64_t kNow = 1'900'000'000;
-constexpr Duration kLimit = std::chrono::seconds(60);
 
 TimePoint at(double seconds) { return TimePoint() + from_seconds(seconds); }
 

@@ -131,7 +131,7 @@ Status Shortcuts::on_offer(Link& link, ByteSpan head) {
   WEFT_TRY_ASSIGN(const ShortcutMessage offer, ShortcutMessage::decode(head));
   const PeerId peer = link.info().peer;
   const bool again =
-      link.has_shortcut() ||
+      !link.bulk().takes_shortcut() ||
       std::any_of(guests_.begin(), guests_.end(), [&](const Guest& g) { return g.peer == peer; });
   if (!link.info().inbound || again) return corrupt("shortcut: offered where none may be");
   if (!context_.options.shortcuts || !link.within_one_machine()) return {};
@@ -151,9 +151,9 @@ void Shortcuts::on_ready(Connection& connection) {
   if (guest == guests_.end() || !guest->peer) return;
   const std::optional<Guest> taken = take(connection);
   Link* link = find_link_(*taken->peer);
-  if (link == nullptr) return connection.close();
+  if (link == nullptr || !link->bulk().takes_shortcut()) return connection.close();
   connection.send({frame_type::kShortcutHello, ShortcutHelloMessage{taken->token}.encode(), {}});
-  link->take_shortcut(taken->connection, Link::Moves::kSecond);
+  link->bulk().take_shortcut(taken->connection, BulkLane::Moves::kSecond);
 }
 
 void Shortcuts::on_frame(Connection& connection, const FrameView& frame) {
@@ -165,12 +165,13 @@ void Shortcuts::on_frame(Connection& connection, const FrameView& frame) {
            CRYPTO_memcmp(each.second.data(), hello->token.data(), each.second.size()) == 0;
   });
   Link* link = offer == offered_.end() ? nullptr : find_link_(offer->first);
-  if (frame.type != frame_type::kShortcutHello || link == nullptr) {
+  if (frame.type != frame_type::kShortcutHello || link == nullptr ||
+      !link->bulk().takes_shortcut()) {
     log(LogLevel::kInfo, "refused a shortcut: its token is none that was offered");
     return connection.close();
   }
   offered_.erase(offer);
-  link->take_shortcut(guest->connection, Link::Moves::kFirst);
+  link->bulk().take_shortcut(guest->connection, BulkLane::Moves::kFirst);
 }
 
 void Shortcuts::on_ended(Connection& connection, const Status& /*why*/) {

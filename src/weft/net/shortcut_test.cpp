@@ -9,6 +9,7 @@
 
 #include "weft/net/shm_stream.h"
 #include "weft/net/socket.h"
+#include "weft/net/test_limit.h"
 #include "weft/net/tls_transport.h"
 #include "weft/wire/frame_type.h"
 
@@ -16,7 +17,6 @@ namespace weft {
 namespace {
 
 constexpr std::uint8_t kType = 0x30;
-constexpr Duration kLimit = std::chrono::seconds(20);
 constexpr std::size_t kBody = 50'000;
 
 class Recorder final : public TransportHandler {

@@ -158,6 +158,14 @@ Result<SocketAddress> local_address(int socket) {
   return address;
 }
 
+Result<SocketAddress> remote_address(int socket) {
+  SocketAddress address;
+  auto size = static_cast<socklen_t>(address.capacity());
+  if (::getpeername(socket, address.data(), &size) != 0) return system_status(errno);
+  address.resize(size);
+  return address;
+}
+
 std::string address_text(const SocketAddress& address) {
   if (address.protocol().family() == AF_UNIX) return "unix";
   asio::ip::tcp::endpoint endpoint;

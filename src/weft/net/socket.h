@@ -49,6 +49,7 @@ Status connect_outcome(int socket);
 // Invalid when nobody is waiting; non-blocking.
 Result<Socket> accept_from(int listening);
 Result<SocketAddress> local_address(int socket);
+Result<SocketAddress> remote_address(int socket);
 std::string address_text(const SocketAddress& address);
 // "host:port" with a host in digits; kInvalidArgument for names, port 0 and addresses that no
 // single machine has.

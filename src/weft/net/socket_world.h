@@ -4,13 +4,13 @@
 #include <array>
 
 #include "weft/net/event_loop.h"
+#include "weft/net/test_limit.h"
 #include "weft/net/transport_contract.h"
 
 namespace weft {
 
 class SocketWorld : public TransportWorld {
  public:
-  static constexpr Duration kLimit = std::chrono::seconds(20);
   static constexpr Duration kSettle = std::chrono::milliseconds(30);
 
   Transport& transport(int peer) override { return *transports_[static_cast<std::size_t>(peer)]; }

@@ -12,6 +12,7 @@
 #include "weft/net/port_map.h"
 #include "weft/net/socket.h"
 #include "weft/net/tls_stream.h"
+#include "weft/wire/link_message.h"
 #include "weft/wire/reach_message.h"
 
 namespace weft {
@@ -127,6 +128,10 @@ Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop, const PeerId&
           fmt::format("advertise: expected HOST:PORT as others dial it, got \"{}\"", endpoint));
     }
   }
+  if (options.connections > kBulkConnectionsMax) {
+    return invalid_argument(fmt::format("connections: expected 0 to {}, got {}",
+                                        kBulkConnectionsMax, options.connections));
+  }
   const std::string name = to_string(HostPort{options.host, options.port});
   Result<Socket> socket = listen_as(options);
   if (!socket.ok()) return socket.status().with_context("listen on " + name);
@@ -139,6 +144,7 @@ Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop, const PeerId&
       options.low_water_bytes,   options.bulk_queue_bytes_max, options.control_queue_bytes_max,
       options.handshakes};
   link_options.shortcuts = options.shortcuts && medium->proves_keys();
+  link_options.connections = options.connections;
   link_options.punch_timeout = options.punch_timeout;
   link_options.relays = options.relays;
   link_options.relayed_connections_max = options.relayed_connections_max;

@@ -50,6 +50,9 @@ struct ListenOptions {
   // tls: bulk frames to peers of the same user on this machine go through memory, unencrypted, once
   // the link has proved who they are; shortcut.h.
   bool shortcuts = true;
+  // How many connections carry the bulk frames of one link, 1 to 8; 0: one, and more once the line
+  // turns out to be long and fat (stripes.h). Of two peers the one that dialled opens them.
+  std::size_t connections = 0;
   // How long both sides of a punched connection try before a relay is asked for.
   Duration punch_timeout = std::chrono::seconds(1);
   // Ask this network's router to open the port (port_map.h): takes a few seconds, and failing to is

@@ -12,17 +12,25 @@ ListenOptions loopback() {
   return options;
 }
 
-template <bool kShortcuts>
+template <bool kShortcuts, std::size_t kConnections = 0>
 class TlsWorld final : public SocketWorld {
  public:
   TlsWorld() {
     ListenOptions options = loopback();
     options.shortcuts = kShortcuts;
+    options.connections = kConnections;
     for (int peer = 0; peer < kPeers; ++peer) {
       add(peer, make_tls_transport(loop_, Identity::generate(), options));
     }
   }
   std::string dead_endpoint() override { return "127.0.0.1:1"; }
+  bool stands(int from, int to) override {
+    const auto connections = [&](int a, int b) {
+      return transport(a).stats(transport(b).self()).connections;
+    };
+    return kConnections == 0 ||
+           (connections(from, to) == kConnections && connections(to, from) == kConnections);
+  }
 };
 
 class TcpWorld final : public SocketWorld {
@@ -40,12 +48,13 @@ std::unique_ptr<TransportWorld> make_world() {
   return std::make_unique<World>();
 }
 
-INSTANTIATE_TEST_SUITE_P(Socket, TransportContract,
-                         ::testing::Values(TransportCase{"tls", make_world<TlsWorld<false>>},
-                                           TransportCase{"tls_in_memory",
-                                                         make_world<TlsWorld<true>>},
-                                           TransportCase{"tcp", make_world<TcpWorld>}),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(
+    Socket, TransportContract,
+    ::testing::Values(TransportCase{"tls", make_world<TlsWorld<false>>},
+                      TransportCase{"tls_in_memory", make_world<TlsWorld<true>>},
+                      TransportCase{"tls_striped", make_world<TlsWorld<false, 4>>, 4},
+                      TransportCase{"tcp", make_world<TcpWorld>}),
+    case_name);
 
 }  // namespace
 

@@ -56,6 +56,8 @@ struct TransportStats {
   double rtt_seconds = 0;
   // Of one link: its bulk frames go through memory that both ends share.
   bool in_memory = false;
+  // Of one link: how many connections carry its bulk frames.
+  std::size_t connections = 0;
 };
 
 // How the two ends of a link found each other.

@@ -28,6 +28,8 @@ class TransportWorld {
   virtual std::string dead_endpoint() = 0;
   // Lets time pass until done(); false when a generous limit passed first.
   virtual bool run_until(const std::function<bool()>& done) = 0;
+  // Nothing more is being done to a link that is up on both sides.
+  virtual bool stands(int /*from*/, int /*to*/) { return true; }
   // Lets time pass long enough for frames that are under way to arrive.
   virtual void settle() = 0;
   // The peer's process is gone, as if killed.
@@ -37,6 +39,8 @@ class TransportWorld {
 struct TransportCase {
   std::string name;
   std::unique_ptr<TransportWorld> (*make)() = nullptr;
+  // Of the bulk lane of a link.
+  std::size_t connections = 1;
 };
 
 inline std::string case_name(const ::testing::TestParamInfo<TransportCase>& info) {

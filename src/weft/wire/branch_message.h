@@ -24,7 +24,7 @@ enum class BranchStep : std::uint8_t {
   kAgree = 1,    // and `committed` is how far the sender's rounds are
   kRefuse = 2,   // it has a quorum, or cannot reach all of them
   kHave = 3,     // to fellow members: the sender holds `snapshot`, which another branch has yielded
-  kFormer = 4,   // to fellow members: these were lost, and are dialled in case they live
+  kFormer = 4,   // to members and newcomers: these were lost, and are dialled in case they live
 };
 
 struct BranchMessage {

@@ -32,6 +32,14 @@ Result<SegmentHead> SegmentHead::decode(ByteSpan bytes) {
   return head;
 }
 
+Bytes read_received_map(Reader& in) {
+  const ByteSpan received = in.bytes("received", kReceivedMapBytesMax);
+  for (const std::uint8_t state : received) {
+    if (state > 2) in.fail("received", "expected 0 to 2");
+  }
+  return {received.begin(), received.end()};
+}
+
 Bytes ReadyMessage::encode() const {
   Writer out;
   write_id(out, id);
@@ -44,12 +52,8 @@ Result<ReadyMessage> ReadyMessage::decode(ByteSpan bytes) {
   ReadyMessage message;
   message.id = read_id(in);
   message.elements = in.u64("elements");
-  const ByteSpan received = in.bytes("received", kReceivedMapBytesMax);
-  for (const std::uint8_t state : received) {
-    if (state > 2) in.fail("received", "expected 0 to 2");
-  }
+  message.received = read_received_map(in);
   WEFT_TRY(in.finish());
-  message.received.assign(received.begin(), received.end());
   return message;
 }
 

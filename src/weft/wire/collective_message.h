@@ -62,6 +62,9 @@ struct ReadyMessage {
   static Result<ReadyMessage> decode(ByteSpan bytes);
 };
 
+// The field `received`, which a group's messages have as well.
+Bytes read_received_map(class Reader& in);
+
 // "I hold the whole result."
 struct DoneMessage {
   CollectiveId id;

@@ -24,6 +24,8 @@ inline constexpr std::uint8_t kLastReachType = 0x07;
 inline constexpr std::uint8_t kShortcut = 0x08;
 inline constexpr std::uint8_t kShortcutHello = 0x09;
 inline constexpr std::uint8_t kLaneMoved = 0x0a;
+// Several connections for one lane (wire/link_message.h).
+inline constexpr std::uint8_t kConnections = 0x0b;
 inline constexpr std::uint8_t kLastLinkType = 0x0f;
 
 // Membership (wire/membership_message.h).

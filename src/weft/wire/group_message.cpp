@@ -52,12 +52,8 @@ Result<GroupReadyMessage> GroupReadyMessage::decode(ByteSpan bytes) {
   message.call = read_call(in);
   message.form = in.u8("form");
   message.elements = in.u64("elements");
-  const ByteSpan received = in.bytes("received", kReceivedMapBytesMax);
-  for (const std::uint8_t state : received) {
-    if (state > 2) in.fail("received", "expected 0 to 2");
-  }
+  message.received = read_received_map(in);
   WEFT_TRY(in.finish());
-  message.received.assign(received.begin(), received.end());
   return message;
 }
 

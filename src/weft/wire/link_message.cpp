@@ -17,7 +17,7 @@ Result<HelloMessage> HelloMessage::decode(ByteSpan bytes) {
   if (reader.u32("magic") != kLinkMagic) reader.fail("magic", "not a weft link");
   hello.version = reader.u16("version");
   hello.lane = reader.u8("lane");
-  if (hello.lane > 1) reader.fail("lane", "expected 0 or 1");
+  if (hello.lane > kBulkConnectionsMax) reader.fail("lane", "expected 0 to 8");
   hello.from = reader.peer("from");
   hello.to = reader.peer("to");
   hello.link = reader.raw<16>("link");
@@ -78,6 +78,40 @@ Result<ShortcutHelloMessage> ShortcutHelloMessage::decode(ByteSpan bytes) {
   hello.token = reader.raw<32>("token");
   WEFT_TRY(reader.finish());
   return hello;
+}
+
+Bytes LaneMovedMessage::encode() const {
+  Writer writer;
+  writer.u8(to);
+  return writer.take();
+}
+
+Result<LaneMovedMessage> LaneMovedMessage::decode(ByteSpan bytes) {
+  Reader reader("lane_moved", bytes);
+  LaneMovedMessage moved;
+  moved.to = reader.u8("to");
+  if (moved.to >= kBulkConnectionsMax && moved.to != kToShortcut) {
+    reader.fail("to", "expected 0 to 7, or 255");
+  }
+  WEFT_TRY(reader.finish());
+  return moved;
+}
+
+Bytes ConnectionsMessage::encode() const {
+  Writer writer;
+  writer.u8(count);
+  return writer.take();
+}
+
+Result<ConnectionsMessage> ConnectionsMessage::decode(ByteSpan bytes) {
+  Reader reader("connections", bytes);
+  ConnectionsMessage connections;
+  connections.count = reader.u8("count");
+  if (connections.count == 0 || connections.count > kBulkConnectionsMax) {
+    reader.fail("count", "expected 1 to 8");
+  }
+  WEFT_TRY(reader.finish());
+  return connections;
 }
 
 Bytes GoodbyeMessage::encode() const {

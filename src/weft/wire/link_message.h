@@ -5,7 +5,11 @@
 //   goodbye     = code u8, text
 //   shortcut    = name 16, token 32    (control; the dialler listens at a socket of that name)
 //   shortcut_hello = token 32          (first on a connection to it)
-//   lane_moved  = nothing              (bulk; what follows comes by the shortcut)
+//   lane_moved  = to u8                (bulk; what follows comes by the connection of that number,
+//                                      0 the first, or by the shortcut: 255)
+//   connections = count u8             (control; the dialler: so many carry the bulk lane; the
+//   other
+//                                      side: so many are wished for)
 //
 // One hello opens each connection of a link, the dialler's word first; connections with the same
 // `link` belong together. `instance` is drawn when a transport starts, so a restarted peer is told
@@ -25,12 +29,15 @@ namespace weft {
 inline constexpr std::uint32_t kLinkMagic = 0x74666577;  // "weft"
 inline constexpr std::uint16_t kLinkVersion = 1;
 inline constexpr std::size_t kLinkTextBytesMax = 512;
+// Of the bulk lane of one link.
+inline constexpr std::size_t kBulkConnectionsMax = 8;
 
 using LinkId = std::array<std::uint8_t, 16>;
 
 struct HelloMessage {
   std::uint16_t version = kLinkVersion;
-  std::uint8_t lane = 0;  // 0 control, 1 bulk
+  // 0 control, 1 bulk, 2 to 8 further connections of the bulk lane, in order.
+  std::uint8_t lane = 0;
   PeerId from;
   // The peer that the dialler wants.
   PeerId to;
@@ -77,6 +84,21 @@ struct ShortcutHelloMessage {
 
   Bytes encode() const;
   static Result<ShortcutHelloMessage> decode(ByteSpan bytes);
+};
+
+struct LaneMovedMessage {
+  static constexpr std::uint8_t kToShortcut = 255;
+  std::uint8_t to = 0;
+
+  Bytes encode() const;
+  static Result<LaneMovedMessage> decode(ByteSpan bytes);
+};
+
+struct ConnectionsMessage {
+  std::uint8_t count = 1;
+
+  Bytes encode() const;
+  static Result<ConnectionsMessage> decode(ByteSpan bytes);
 };
 
 struct GoodbyeMessage {

@@ -21,6 +21,9 @@ TEST(LinkMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   check_message(HelloReplyMessage{HelloVerdict::kWrongPeer, peer(1), 99, "I am another"});
   check_message(ShortcutMessage{{1, 2}, {3, 4}});
   check_message(ShortcutHelloMessage{{5, 6}});
+  check_message(LaneMovedMessage{3});
+  check_message(LaneMovedMessage{LaneMovedMessage::kToShortcut});
+  check_message(ConnectionsMessage{4});
   check_message(GoodbyeMessage{Code::kTimeout, "silent for 2 s"});
 }
 
@@ -43,8 +46,16 @@ TEST(LinkMessage, AnotherVersionDecodesSoThatItCanBeNamed) {
 TEST(LinkMessage, RefusesEachFieldBeyondItsBound) {
   EXPECT_EQ(HelloMessage::decode(Writer().u32(0x20544547).take()).status().message(),
             "hello.magic: not a weft link");
-  const Bytes lane = Writer().u32(kLinkMagic).u16(kLinkVersion).u8(2).take();
-  EXPECT_EQ(HelloMessage::decode(lane).status().message(), "hello.lane: expected 0 or 1");
+  const Bytes lane = Writer().u32(kLinkMagic).u16(kLinkVersion).u8(9).take();
+  EXPECT_EQ(HelloMessage::decode(lane).status().message(), "hello.lane: expected 0 to 8");
+  for (const std::uint8_t to : {std::uint8_t{8}, std::uint8_t{254}}) {
+    EXPECT_EQ(LaneMovedMessage::decode(Writer().u8(to).take()).status().message(),
+              "lane_moved.to: expected 0 to 7, or 255");
+  }
+  for (const std::uint8_t count : {std::uint8_t{0}, std::uint8_t{9}}) {
+    EXPECT_EQ(ConnectionsMessage::decode(Writer().u8(count).take()).status().message(),
+              "connections.count: expected 1 to 8");
+  }
   EXPECT_EQ(HelloReplyMessage::decode(Writer().u8(5).take()).status().message(),
             "hello_reply.verdict: expected 0 to 4");
   EXPECT_EQ(GoodbyeMessage::decode(Writer().u8(7).take()).status().message(),
