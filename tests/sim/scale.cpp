@@ -110,12 +110,9 @@ void ScalePeer::send(const PeerId& to, Frame frame) {
 void ScalePeer::connect(const PeerAddress& peer) { world_.on_dialled(index_, peer.id); }
 
 ScaleWorld::ScaleWorld(int members, int real) : members_(members) {
-  ViewNoticeMessage first;
-  first.value.members = {member_of(0)};
   const RunId run = test_membership(PeerId()).run;
-  first.view = next_view_id(run, first.previous, first.value);
   ViewNoticeMessage all;
-  all.previous = first.view;
+  all.previous.number = ViewNumber(1);
   for (int i = 0; i < members; ++i) {
     all.value.members.push_back(member_of(i));
     ids_.push_back(all.value.members.back().id);
@@ -125,24 +122,23 @@ ScaleWorld::ScaleWorld(int members, int real) : members_(members) {
   view_ = all.view;
   const Bytes notice = all.encode();
   notice_bytes_ = notice.size();
-  const PeerId founder = member_of(0).id;
   for (int i = 0; i < real; ++i) {
     real_.push_back(std::make_unique<ScalePeer>(*this, i, options_of(i)));
     Membership& membership = real_.back()->membership;
+    // Each comes in through another one, alone in its view until then.
+    ViewNoticeMessage first;
+    first.value.members = {member_of(i == 0 ? 1 : 0)};
+    first.view = next_view_id(run, first.previous, first.value);
+    const Member& sponsor = first.value.members.front();
+    Ticket ticket;
+    ticket.run = run;
+    ticket.members = {{sponsor.id, sponsor.endpoints}};
     LinkInfo link;
-    link.peer = i == 0 ? member_of(1).id : founder;
-    if (i == 0) {
-      membership.found(now_);
-      membership.on_link_up(link, now_);
-    } else {
-      Ticket ticket;
-      ticket.run = run;
-      ticket.members = {{founder, {"192.0.2.101:20000"}}};
-      membership.join(ticket, now_);
-      membership.on_link_up(link, now_);
-      const Bytes accepted = JoinAcceptedMessage{{}, first}.encode();
-      membership.on_frame(founder, {frame_type::kJoinAccepted, accepted, {}}, now_);
-    }
+    link.peer = sponsor.id;
+    membership.join(ticket, now_);
+    membership.on_link_up(link, now_);
+    const Bytes accepted = JoinAcceptedMessage{{}, first}.encode();
+    membership.on_frame(link.peer, {frame_type::kJoinAccepted, accepted, {}}, now_);
     membership.on_frame(link.peer, {frame_type::kViewNotice, notice, {}}, now_);
     for (int j = 0; j < members; ++j) {
       link.peer = all.value.members[static_cast<std::size_t>(j)].id;

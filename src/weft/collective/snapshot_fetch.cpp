@@ -8,6 +8,9 @@
 
 namespace weft {
 
+// After the first offer, for a member that still has what was begun: its link may be about to come.
+static constexpr Duration kRestWait = std::chrono::seconds(2);
+
 void SnapshotFetch::begin(TimePoint now) {
   phase_ = Phase::kOffers;
   choose_at_ = TimePoint::max();
@@ -78,10 +81,11 @@ Status SnapshotFetch::on_offer(const PeerId& from, const StateOfferMessage& offe
   }
   source->second.offered = *offer.snapshot;
   if (phase_ == Phase::kOffers) {
-    choose_at_ = std::min(choose_at_, now + options_.offer_wait);
+    const bool begun = here_ > 0;
+    choose_at_ = std::min(choose_at_, now + (begun ? kRestWait : options_.offer_wait));
     const bool all = std::all_of(sources_.begin(), sources_.end(),
                                  [](const auto& each) { return each.second.offered.has_value(); });
-    if (all) choose(now);
+    if (begun ? wanted_ == *offer.snapshot : all) choose(now);
   } else if (phase_ == Phase::kBlocks) {
     request(now);
   }

@@ -17,7 +17,7 @@
 
 namespace weft {
 
-static constexpr std::size_t kEventsMax = 4096;
+static constexpr std::size_t kEventsKeptMax = 4096;
 // For what the loop does at once unless it has ended or is starved.
 static constexpr Duration kAnswerLimit = std::chrono::seconds(2);
 static constexpr Duration kCloseLimit = std::chrono::milliseconds(500);
@@ -326,7 +326,7 @@ void Swarm::Impl::deliver() {
       if (outcome) box.outcome = std::move(outcome);
       if (turn) box.turn = std::move(turn);
       for (SwarmEvent& event : events) {
-        if (box.events.size() < kEventsMax) box.events.push_back(std::move(event));
+        if (box.events.size() < kEventsKeptMax) box.events.push_back(std::move(event));
       }
       box.left = core_->left();
     });

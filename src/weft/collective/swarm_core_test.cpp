@@ -213,7 +213,7 @@ TEST(SwarmCore, MemberThatServesTheStateDies) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     // Where it was the one that let the newcomer in, that must prove its ticket to another one.
-    World world(seed, 100);
+    World world(seed, 60);
     world.compute = milliseconds(10);
     world.elements = 6000;
     world.start(3);

@@ -39,6 +39,7 @@ void write_attempt(Writer& out, const JoinAttempt& attempt) {
   out.peer(attempt.asked.value_or(PeerId())).peer(attempt.sponsor.value_or(PeerId()));
   out.view(attempt.known.id).round(attempt.caught_up.value_or(Round()));
   out.u64(attempt.next);
+  for (const PeerAddress& candidate : attempt.candidates) out.peer(candidate.id);
   write_flag(out, attempt.request_sent);
   write_flag(out, attempt.caught_up.has_value());
   write_flag(out, attempt.unreached_told);

@@ -93,7 +93,9 @@ void Membership::Core::propose_branch() {
 }
 
 void Membership::Core::on_branch(const PeerId& from, const BranchMessage& message) {
-  if (!merges() || !is_current(from, message.view)) return;
+  // A newcomer hears it from its sponsor.
+  const bool told = message.step == BranchStep::kFormer && has_sponsor(from);
+  if (!told && (!merges() || !is_current(from, message.view))) return;
   if (message.step == BranchStep::kPropose) {
     answer_branch(from, message);
     return;
@@ -216,6 +218,12 @@ void Membership::Core::follow_departures(const ViewChange& change) {
                                      : departure.cause != DepartureCause::kExpelled;
     if (may_be_met && known != addresses.end()) remember_former(known->second);
   }
+  // And who went while this peer was a newcomer; fellow members tell it where there are branches.
+  if (attempt && !merges()) {
+    for (const Member& member : attempt->known.members) {
+      if (member.id != options.self) remember_former(member);
+    }
+  }
   for (const Member& member : view.members) former.erase(member.id);
   addresses.clear();
   for (const Member& member : view.members) addresses.emplace(member.id, member);
@@ -224,7 +232,8 @@ void Membership::Core::follow_departures(const ViewChange& change) {
 void Membership::Core::dial_former() {
   if (former.empty() || now < dial_former_at) return;
   // Each member dials in its turn, so that all together dial one in each interval.
-  dial_former_at = now + options.former_redial_interval * view.size();
+  const int dialling = state == MembershipState::kIsolated ? reachable() : view.size();
+  dial_former_at = now + options.former_redial_interval * dialling;
   auto next = former_dialled ? former.upper_bound(*former_dialled) : former.begin();
   if (next == former.end()) next = former.begin();
   former_dialled = next->first;

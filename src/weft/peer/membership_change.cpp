@@ -39,11 +39,12 @@ bool Membership::Core::wants_change() const {
   return !out.empty() && static_cast<int>(out.size()) < view.size();
 }
 
-// How many members come before this one as proposers.
-int Membership::Core::position() const {
+// How many members come before this one as proposers, `tried` not counted.
+int Membership::Core::position(const PeerId& tried) const {
   int before = 0;
   for (const Member& member : view.members) {
     if (member.id == options.self) break;
+    if (member.id == tried) continue;
     const Watched& seen = watched.at(member.id);
     if (seen.linked && !seen.gone && reporters(seen) == 0) ++before;
   }
@@ -149,7 +150,7 @@ void Membership::Core::on_prepare(const PeerId& from, const PrepareMessage& mess
     return;
   }
   // Should this proposer fail, another one takes over.
-  propose_at = now + scaled(options.takeover_timeout, 1 + position() + rng.uniform());
+  propose_at = now + scaled(options.takeover_timeout, 1 + position(from) + rng.uniform());
   send(from, frame_type::kPromise, promise);
 }
 
@@ -201,7 +202,18 @@ void Membership::Core::decide(const ViewValue& value) {
   on_notice(options.self, next);
 }
 
+// Whose word it is that the run has gone on: members and those that were, as far as this peer knows
+// them. Whoever else says so has yet to prove that it is anybody.
+bool Membership::Core::may_tell_views(const PeerId& from) const {
+  if (from == options.self || is_other_member(from) || former.count(from) != 0) return true;
+  if (attempt && (attempt->known.contains(from) || attempt->sponsor == from)) return true;
+  const auto gone = departed.find(from);
+  return in_meeting(from) ||
+         (gone != departed.end() && gone->second.cause != DepartureCause::kExpelled);
+}
+
 void Membership::Core::on_notice(const PeerId& from, const ViewNoticeMessage& message) {
+  if (!may_tell_views(from)) return;
   if (next_view_id(options.run, message.previous, message.value) != message.view) {
     sink.close(from, corrupt("view notice: the view's hash does not match its members"));
     return;
@@ -237,6 +249,7 @@ void Membership::Core::on_notice(const PeerId& from, const ViewNoticeMessage& me
 
 void Membership::Core::on_removed(const PeerId& from, const RemovedMessage& message) {
   if (has_sponsor(from)) ask_sponsor_again();
+  if (!may_tell_views(from)) return;
   // Where there may be branches, who is out learns it from a notice, which names its branch.
   if (active() && !merges() && message.view > view.id) be_removed(message.reason);
 }
@@ -274,7 +287,6 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   view = view_of(next);
   state = MembershipState::kMember;
   agreement.emplace(view, options.self);
-  attempt.reset();
   frozen = false;
   own_news = must_change = false;
   trouble_since.reset();
@@ -283,6 +295,7 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   ballots = 0;
   const std::set<PeerId> returned = returned_members();
   follow_branch(change);
+  attempt.reset();
   remember_departures(change);
   rebuild_watch(previous, returned);
   count_unlinked();
@@ -415,6 +428,8 @@ void Membership::Core::isolate() {
   state = MembershipState::kIsolated;
   isolated_since = now;
   if (propose_at == kNever) propose_at = now + options.takeover_timeout;
+  // A branch would take them along.
+  if (!merges()) send_joiners_away();
   sink.on_isolated(report);
 }
 

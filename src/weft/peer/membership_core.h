@@ -196,7 +196,7 @@ struct Membership::Core {
   // --- membership_change.cpp
   bool may_go_alone() const;
   bool wants_change() const;
-  int position() const;
+  int position(const PeerId& tried = {}) const;
   bool more_to_come() const;
   void schedule_proposal();
   void propose_when_due();
@@ -208,6 +208,7 @@ struct Membership::Core {
   void on_accept(const PeerId& from, const AcceptMessage& message);
   void on_accepted(const PeerId& from, const AcceptedMessage& message);
   void on_rejected(const PeerId& from, const RejectedMessage& message);
+  bool may_tell_views(const PeerId& from) const;
   void on_notice(const PeerId& from, const ViewNoticeMessage& message);
   void on_removed(const PeerId& from, const RemovedMessage& message);
   void decide(const ViewValue& value);
@@ -229,6 +230,7 @@ struct Membership::Core {
   RunFacts facts() const;
   void join(const Ticket& ticket);
   void ask_next();
+  void ask_others();
   void ask(const PeerAddress& member);
   void send_request();
   void join_timer();
@@ -254,6 +256,7 @@ struct Membership::Core {
   void refuse(const PeerId& peer, const JoinRefusedMessage& why);
   void tell_joiner(const Joiner& joiner, bool present);
   void retell_joiners();
+  void send_joiners_away();
   void drop_joiner(const PeerId& peer, const Status& why);
   void joiners_timer();
   std::vector<Member> newcomers() const;

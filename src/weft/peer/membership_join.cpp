@@ -62,6 +62,19 @@ void Membership::Core::ask_next() {
   ask(a.candidates[a.next++]);
 }
 
+// The sponsor is lost: any other member will do, those that can be reached first.
+void Membership::Core::ask_others() {
+  JoinAttempt& a = *attempt;
+  const PeerId lost = *a.sponsor;
+  const auto before = [&](const PeerAddress& x, const PeerAddress& y) {
+    if ((x.id == lost) != (y.id == lost)) return y.id == lost;
+    return links.count(x.id) > links.count(y.id);
+  };
+  std::stable_sort(a.candidates.begin(), a.candidates.end(), before);
+  a.next = 0;
+  ask_next();
+}
+
 void Membership::Core::ask(const PeerAddress& member) {
   JoinAttempt& a = *attempt;
   a.asked = member.id;
@@ -219,8 +232,11 @@ void Membership::Core::on_accepted_join(const PeerId& from, const JoinAcceptedMe
   }
   dial_known();
   a.next = 0;
+  // It knows of no earlier request to be admitted, and the others may have dropped theirs.
+  a.admission_asked.clear();
   const View known = a.known;
   sink.on_join_accepted(known, from);
+  admit_again();
 }
 
 // The sponsor has forgotten this joiner.
@@ -228,7 +244,7 @@ void Membership::Core::ask_sponsor_again() {
   JoinAttempt& a = *attempt;
   const Member* known = a.known.find(*a.sponsor);
   if (known == nullptr) {
-    ask_next();
+    ask_others();
     return;
   }
   a.sponsor.reset();
@@ -241,6 +257,11 @@ void Membership::Core::on_refused_join(const PeerId& from, const JoinRefusedMess
   JoinAttempt& a = *attempt;
   if (message.code == RefusalCode::kUnknownJoiner && a.sponsor == from) {
     ask_sponsor_again();
+    return;
+  }
+  // It is cut off from a quorum: as long as that lasts it lets nobody in.
+  if (message.code == RefusalCode::kNotMember && has_sponsor(from)) {
+    ask_others();
     return;
   }
   if (a.asked != from) return;
@@ -271,6 +292,8 @@ void Membership::Core::know_view(const ViewNoticeMessage& message) {
   dial_known();
   const View known = a.known;
   sink.on_view_ahead(known);
+  // Perhaps it was a member that is gone now that kept this one from asking.
+  admit_again();
 }
 
 void Membership::Core::refuse(const PeerId& peer, const JoinRefusedMessage& why) {
@@ -298,7 +321,8 @@ void Membership::Core::on_recipe_request(const PeerId& from, const RecipeRequest
 // Reasons that pass, or that lie with this member.
 std::optional<JoinRefusedMessage> Membership::Core::refuse_now(const JoinRequestMessage& request) {
   if (state == MembershipState::kIsolated) {
-    return try_again("the asked member has no quorum at present");
+    return JoinRefusedMessage{RefusalCode::kNotMember, 0,
+                              "the asked member has no quorum at present"};
   }
   const PeerId& peer = request.joiner.id;
   if (const Member* member = view.find(peer)) {
@@ -341,6 +365,7 @@ void Membership::Core::on_join_request(const PeerId& from, const JoinRequestMess
   tell_joiner(joiner, true);
   send(from, frame_type::kJoinAccepted, JoinAcceptedMessage{options.invitation_key, notice});
   tell_revocations(from);
+  tell_former(from);
   sink.on_joiner(joiner.member);
 }
 
@@ -381,7 +406,10 @@ void Membership::Core::on_joiner(const PeerId& from, const JoinerMessage& messag
       found->second.member.incarnation == message.joiner.incarnation) {
     return;  // told again
   }
-  joiners.insert_or_assign(peer, Joiner{message.joiner, from, now, now, linked, false, {}});
+  // One that has lost its sponsor and found another one is no less ready for that.
+  const bool ready = found != joiners.end() && found->second.ready &&
+                     found->second.member.incarnation == message.joiner.incarnation;
+  joiners.insert_or_assign(peer, Joiner{message.joiner, from, now, now, linked, ready, {}});
   sink.on_joiner(message.joiner);
 }
 
@@ -395,6 +423,14 @@ void Membership::Core::tell_joiner(const Joiner& joiner, bool present) {
 void Membership::Core::retell_joiners() {
   for (const auto& [peer, joiner] : joiners) {
     if (joiner.sponsor == options.self) tell_joiner(joiner, true);
+  }
+}
+
+// Newcomers that this member has let in look for one that can have them admitted.
+void Membership::Core::send_joiners_away() {
+  for (const auto& [peer, joiner] : joiners) {
+    if (joiner.sponsor != options.self) continue;
+    refuse(peer, {RefusalCode::kNotMember, 0, "its sponsor has no quorum at present"});
   }
 }
 

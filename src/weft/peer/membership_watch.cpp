@@ -118,7 +118,7 @@ void Membership::Core::on_link_down(const PeerId& peer, const Status& why) {
     attempt->last = why;
     ask_next();
   } else if (attempt && attempt->sponsor == peer && !attempt->asked) {
-    ask_next();
+    ask_others();
   }
 }
 
@@ -312,7 +312,7 @@ void Membership::Core::on_suspicion(const PeerId& from, const SuspicionMessage& 
 
 void Membership::Core::on_outside(const PeerId& from, const OutsideMessage& message) {
   // A sponsor that is out itself lets nobody in.
-  if (has_sponsor(from)) ask_next();
+  if (has_sponsor(from)) ask_others();
   if (!active()) return;
   const Member* member = view.find(from);
   if (member == nullptr) return;

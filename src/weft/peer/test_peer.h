@@ -78,6 +78,11 @@ class TestPeer : public TransportHandler, public MembershipSink {
     pump();
     return outcome;
   }
+  // Ends hold_sync.
+  void let_sync() {
+    hold_sync = false;
+    pump();
+  }
   const View& view() const { return membership->view(); }
   MembershipState state() const { return membership->state(); }
 
