@@ -1,7 +1,9 @@
 #include "weft/nn/attention.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -28,17 +30,25 @@ Tensor join_heads(const Tensor& x) {
   return reshape(transpose(x, 1, 2), {x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
 }
 
-// What was cached with `more` behind it, along the axis of tokens.
-Array appended(const Array& cached, const Array& more) {
-  if (!cached.defined()) return more.contiguous();
-  Shape shape = cached.shape();
-  shape[2] += more.dim(2);
-  Array all = Array::empty(shape, cached.dtype());
-  Array first = all.slice(2, 0, cached.dim(2));
-  Array second = all.slice(2, cached.dim(2), shape[2]);
-  first.copy_from(cached);
-  second.copy_from(more);
-  return all;
+constexpr std::int64_t kRoomMin = 16;  // tokens
+
+// What was cached with `more` behind it, along the axis of tokens; a view of `room`.
+Array appended(const Array& cached, const Array& more, Array& room) {
+  const std::int64_t before = cached.defined() ? cached.dim(2) : 0;
+  const std::int64_t after = before + more.dim(2);
+  if (!room.defined() || room.dim(2) < after) {
+    Shape shape = more.shape();
+    shape[2] = std::max({after, 2 * before, kRoomMin});
+    Array larger = Array::empty(shape, more.dtype());
+    if (before > 0) {
+      Array kept = larger.slice(2, 0, before);
+      kept.copy_from(cached);
+    }
+    room = larger;
+  }
+  Array added = room.slice(2, before, after);
+  added.copy_from(more);
+  return room.slice(2, 0, after);
 }
 
 // Attention behind the cache, which then holds the new keys and values too.
@@ -46,9 +56,27 @@ Tensor attend_cached(const Tensor& q, const Tensor& k, const Tensor& v, KeyValue
   AttentionOptions options;
   options.causal = true;
   options.causal_offset = cache.tokens();
-  cache.keys = appended(cache.keys, k.array());
-  cache.values = appended(cache.values, v.array());
+  cache.keys = appended(cache.keys, k.array(), cache.key_room);
+  cache.values = appended(cache.values, v.array(), cache.value_room);
   return attention(q, Tensor(cache.keys), Tensor(cache.values), options);
+}
+
+// What attend(rows, cache) gives, [rows, heads, T, D], as [N, T, heads * D]: for all rows at once
+// behind the only cache, or for each row behind its own.
+template <class Attend>
+Tensor attend_each(std::int64_t rows, KeyValueCaches caches, const Attend& attend) {
+  const auto all = [](const Tensor& x) { return x; };
+  if (caches.size() == 1) return join_heads(attend(all, *caches[0]));
+  if (static_cast<std::int64_t>(caches.size()) != rows) {
+    throw std::invalid_argument(fmt::format(
+        "[attention] expected one cache or one a row, got {} for {} rows", caches.size(), rows));
+  }
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const auto row = [i](const Tensor& x) { return slice(x, 0, i, i + 1); };
+    parts.push_back(join_heads(attend(row, *caches[static_cast<std::size_t>(i)])));
+  }
+  return concat(parts, 0);
 }
 
 }  // namespace
@@ -111,14 +139,17 @@ Tensor GptAttention::forward(const Tensor& x) {
   return out_->forward(packed_attention(in_->forward(x), {heads_, heads_}, options));
 }
 
-Tensor GptAttention::forward_cached(const Tensor& x, KeyValueCache& cache) {
+Tensor GptAttention::forward_cached(const Tensor& x, KeyValueCaches caches) {
   const NoGrad no_grad;
   const std::int64_t width = x.dim(2);
   const Tensor qkv = in_->forward(x);
-  const auto part = [&](std::int64_t i) {
-    return split_heads(slice(qkv, 2, i * width, (i + 1) * width), heads_);
-  };
-  return out_->forward(join_heads(attend_cached(part(0), part(1), part(2), cache)));
+  return out_->forward(attend_each(x.dim(0), caches, [&](const auto& rows, KeyValueCache& cache) {
+    const Tensor own = rows(qkv);
+    const auto part = [&](std::int64_t i) {
+      return split_heads(slice(own, 2, i * width, (i + 1) * width), heads_);
+    };
+    return attend_cached(part(0), part(1), part(2), cache);
+  }));
 }
 
 LlamaAttention::LlamaAttention(const LlamaAttentionShape& shape) : shape_(shape) {
@@ -139,31 +170,31 @@ LlamaAttention::LlamaAttention(const LlamaAttentionShape& shape) : shape_(shape)
   o_ = part("o_proj", shape.width);
 }
 
-Tensor LlamaAttention::turned(const Tensor& x, Linear& part, std::int64_t heads,
-                              std::int64_t first_place) {
-  const Tensor y = part.forward(x);
+Tensor LlamaAttention::turned(const Tensor& y, std::int64_t heads, std::int64_t first_place) const {
   const Tensor by_head = reshape(y, {y.dim(0), y.dim(1), heads, y.dim(2) / heads});
   return transpose(rotary(by_head, {.base = shape_.rotary_base, .first_place = first_place}), 1, 2);
-}
-
-Tensor LlamaAttention::values(const Tensor& x) {
-  return split_heads(v_->forward(x), shape_.kv_heads);
 }
 
 Tensor LlamaAttention::forward(const Tensor& x) {
   AttentionOptions options;
   options.causal = true;
-  const Tensor y = attention(turned(x, *q_, shape_.heads, 0), turned(x, *k_, shape_.kv_heads, 0),
-                             values(x), options);
+  const Tensor y =
+      attention(turned(q_->forward(x), shape_.heads, 0), turned(k_->forward(x), shape_.kv_heads, 0),
+                split_heads(v_->forward(x), shape_.kv_heads), options);
   return o_->forward(join_heads(y));
 }
 
-Tensor LlamaAttention::forward_cached(const Tensor& x, KeyValueCache& cache) {
+Tensor LlamaAttention::forward_cached(const Tensor& x, KeyValueCaches caches) {
   const NoGrad no_grad;
-  const std::int64_t place = cache.tokens();
-  const Tensor y = attend_cached(turned(x, *q_, shape_.heads, place),
-                                 turned(x, *k_, shape_.kv_heads, place), values(x), cache);
-  return o_->forward(join_heads(y));
+  const Tensor q = q_->forward(x);
+  const Tensor k = k_->forward(x);
+  const Tensor v = v_->forward(x);
+  return o_->forward(attend_each(x.dim(0), caches, [&](const auto& rows, KeyValueCache& cache) {
+    const std::int64_t place = cache.tokens();
+    return attend_cached(turned(rows(q), shape_.heads, place),
+                         turned(rows(k), shape_.kv_heads, place),
+                         split_heads(rows(v), shape_.kv_heads), cache);
+  }));
 }
 
 }  // namespace weft

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "weft/nn/linear.h"
 #include "weft/nn/module.h"
@@ -41,12 +42,19 @@ class MultiHeadAttention : public Module {
   Linear* out_;
 };
 
-// Keys and values [N, kv_heads, tokens, D] of the tokens that a layer has seen; for generation.
+// Keys and values [N, kv_heads, tokens, D] of the tokens that a layer has seen; for generation. A
+// copy shares the memory: only one of the two may grow.
 struct KeyValueCache {
   Array keys;
   Array values;
+  // What the two are views of, with room for more tokens; grows by doubling.
+  Array key_room;
+  Array value_room;
   std::int64_t tokens() const { return keys.defined() ? keys.dim(2) : 0; }
 };
+// One for all rows of a batch, or one for each row; then the rows' lengths may differ, and each row
+// gives the bits that it gives alone.
+using KeyValueCaches = std::span<KeyValueCache* const>;
 
 // GPT-2's: parts c_attn (queries, keys and values by one matrix) and c_proj.
 class GptAttention : public Module {
@@ -54,7 +62,7 @@ class GptAttention : public Module {
   GptAttention(std::int64_t width, std::int64_t heads, double dropout);
   Tensor forward(const Tensor& x) override;
   // The same behind the cached tokens, to which those of x are added. Without history.
-  Tensor forward_cached(const Tensor& x, KeyValueCache& cache);
+  Tensor forward_cached(const Tensor& x, KeyValueCaches caches);
 
  private:
   std::int64_t heads_;
@@ -76,12 +84,11 @@ class LlamaAttention : public Module {
  public:
   explicit LlamaAttention(const LlamaAttentionShape& shape);
   Tensor forward(const Tensor& x) override;
-  Tensor forward_cached(const Tensor& x, KeyValueCache& cache);
+  Tensor forward_cached(const Tensor& x, KeyValueCaches caches);
 
  private:
-  // Of x [N, T, width]: [N, heads, T, D], turned unless they are values.
-  Tensor turned(const Tensor& x, Linear& part, std::int64_t heads, std::int64_t first_place);
-  Tensor values(const Tensor& x);
+  // Of queries or keys y [N, T, heads * D]: [N, heads, T, D], turned.
+  Tensor turned(const Tensor& y, std::int64_t heads, std::int64_t first_place) const;
 
   LlamaAttentionShape shape_;
   Linear* q_;

@@ -28,21 +28,24 @@ class Transformer : public Module {
   }
 
   Tensor forward(const Tensor& tokens) override {
-    Tensor x = embed(tokens, 0);
+    check_tokens("char_gpt", tokens, 0, shape_.context);
+    Tensor x = tokens_->forward(tokens) + slice(places_->weight(), 0, 0, tokens.dim(1));
     if (drop_ != nullptr) x = drop_->forward(x);
     return norm_->forward(blocks_->forward(x));
   }
-  Tensor forward_cached(const Tensor& tokens, TextCache& cache) {
-    const std::int64_t first = cache.empty() ? 0 : cache[0].tokens();
-    return norm_->forward(blocks_->forward_cached(embed(tokens, first), cache));
+  Tensor forward_cached(const Tensor& tokens, TextCaches caches) {
+    check_tokens("char_gpt", tokens, caches, shape_.context);
+    Array places =
+        Array::empty({static_cast<std::int64_t>(caches.size()), tokens.dim(1)}, DType::kI64);
+    std::int64_t* next = places.data<std::int64_t>();
+    for (const TextCache* const cache : caches) {
+      for (std::int64_t i = 0; i < tokens.dim(1); ++i) *next++ = cache->tokens + i;
+    }
+    const Tensor x = tokens_->forward(tokens) + places_->forward(Tensor(places));
+    return norm_->forward(blocks_->forward_cached(x, caches));
   }
 
  private:
-  Tensor embed(const Tensor& tokens, std::int64_t first) {
-    check_tokens("char_gpt", tokens, first, shape_.context);
-    return tokens_->forward(tokens) + slice(places_->weight(), 0, first, first + tokens.dim(1));
-  }
-
   TextModelShape shape_;
   Embedding* tokens_;
   Embedding* places_;

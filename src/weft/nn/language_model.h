@@ -2,20 +2,38 @@
 // step by step, for whatever generates text.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "weft/nn/attention.h"
 
 namespace weft {
 
-// One a block; empty at the start of a text.
-using TextCache = std::vector<KeyValueCache>;
+// What a model keeps of the tokens it has seen; empty at the start of a text. A copy shares memory:
+// only one of the two may go on.
+struct TextCache {
+  std::vector<KeyValueCache> blocks;  // transformers: one a block
+  Array hidden;                       // LSTM: [layers, N, width]
+  Array cell;
+  std::int64_t tokens = 0;
+};
+using TextCaches = std::span<TextCache* const>;
 
 class CausalLanguageModel : public Module {
  public:
   // Logits [N, T, vocabulary] for `tokens` i64 [N, T] that follow those in the cache, to which they
   // are added; the same up to rounding as forward() of the whole text. Without history.
-  virtual Tensor forward_cached(const Tensor& tokens, TextCache& cache) = 0;
+  Tensor forward_cached(const Tensor& tokens, TextCache& cache) {
+    TextCache* const only[] = {&cache};
+    return forward_texts(tokens, only);
+  }
+  // The same for texts of different lengths: row i of `tokens` follows those in caches[i], which
+  // holds one row. Row i of the result has the bits that forward_cached() gives for it alone.
+  // Throws std::invalid_argument unless there is one cache for all rows or one for each.
+  virtual Tensor forward_texts(const Tensor& tokens, TextCaches caches) = 0;
+  // The most tokens of a text; 0: any number.
+  virtual std::int64_t context() const = 0;
 };
 
 }  // namespace weft

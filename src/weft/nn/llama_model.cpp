@@ -30,9 +30,9 @@ class Transformer : public Module {
     check_tokens("llama", tokens, 0, shape_.context);
     return norm_->forward(blocks_->forward(tokens_->forward(tokens)));
   }
-  Tensor forward_cached(const Tensor& tokens, TextCache& cache) {
-    check_tokens("llama", tokens, cache.empty() ? 0 : cache[0].tokens(), shape_.context);
-    return norm_->forward(blocks_->forward_cached(tokens_->forward(tokens), cache));
+  Tensor forward_cached(const Tensor& tokens, TextCaches caches) {
+    check_tokens("llama", tokens, caches, shape_.context);
+    return norm_->forward(blocks_->forward_cached(tokens_->forward(tokens), caches));
   }
 
  private:

@@ -2,40 +2,82 @@
 //
 // IMPLEMENTATION: Zaremba, Sutskever, Vinyals, "Recurrent neural network regularization", 2014:
 // dropout, where asked for, goes between layers only.
+#include <stdexcept>
+#include <vector>
+
 #include "weft/nn/embedding.h"
+#include "weft/nn/language_model.h"
 #include "weft/nn/linear.h"
 #include "weft/nn/recurrent.h"
 #include "weft/nn/sizes.h"
 #include "weft/nn/zoo.h"
+#include "weft/op/shape.h"
 
 namespace weft {
 namespace {
 
 // Parts embedding, lstm, head.
-class LstmLanguageModel : public Module {
+class LstmLanguageModel : public CausalLanguageModel {
  public:
   explicit LstmLanguageModel(const ModelOptions& options) {
     const std::int64_t width = options.embedding_width == 0 ? 64 : options.embedding_width;
     const std::int64_t layers = options.layers == 0 ? 2 : options.layers;
     require_positive("lstm_lm", {options.vocabulary, width, layers, options.hidden_units});
+    layers_ = layers;
+    width_ = options.hidden_units;
     embedding_ =
         &register_part("embedding", std::make_unique<Embedding>(options.vocabulary, width));
-    lstm_ = &register_part(
+    lstm_ = &static_cast<LSTM&>(register_part(
         "lstm", std::make_unique<LSTM>(RecurrentShape{.inputs = width,
                                                       .width = options.hidden_units,
                                                       .layers = layers,
                                                       .batch_first = true,
-                                                      .dropout = options.dropout ? 0.2 : 0.0}));
+                                                      .dropout = options.dropout ? 0.2 : 0.0})));
     head_ =
         &register_part("head", std::make_unique<Linear>(options.hidden_units, options.vocabulary));
   }
   Tensor forward(const Tensor& tokens) override {
     return head_->forward(lstm_->forward(embedding_->forward(tokens)));
   }
+  Tensor forward_texts(const Tensor& tokens, TextCaches caches) override {
+    const NoGrad no_grad;
+    const RecurrentResult result = (*lstm_)(embedding_->forward(tokens), joined(tokens, caches));
+    const bool one = caches.size() == 1;
+    for (std::size_t i = 0; i < caches.size(); ++i) {
+      const auto row = static_cast<std::int64_t>(i);
+      const auto own = [&](const Tensor& state) {
+        return one ? state.array() : state.array().slice(1, row, row + 1).clone();
+      };
+      caches[i]->hidden = own(result.hidden);
+      caches[i]->cell = own(result.cell);
+      caches[i]->tokens += tokens.dim(1);
+    }
+    return head_->forward(result.output);
+  }
+  std::int64_t context() const override { return 0; }
 
  private:
+  // The states side by side; where a text begins, zeros.
+  RecurrentState joined(const Tensor& tokens, TextCaches caches) const {
+    const auto count = static_cast<std::int64_t>(caches.size());
+    if (tokens.ndim() != 2 || (count != 1 && count != tokens.dim(0))) {
+      throw std::invalid_argument(
+          "[lstm_lm] expected tokens [N, T] and one cache, or one for each row");
+    }
+    std::vector<Tensor> hidden;
+    std::vector<Tensor> cell;
+    for (const TextCache* const cache : caches) {
+      const Shape shape = {layers_, tokens.dim(0) / count, width_};
+      hidden.emplace_back(cache->hidden.defined() ? cache->hidden : Array::zeros(shape));
+      cell.emplace_back(cache->cell.defined() ? cache->cell : Array::zeros(shape));
+    }
+    return {concat(hidden, 1), concat(cell, 1)};
+  }
+
+  std::int64_t layers_ = 0;
+  std::int64_t width_ = 0;
   Module* embedding_;
-  Module* lstm_;
+  LSTM* lstm_;
   Module* head_;
 };
 

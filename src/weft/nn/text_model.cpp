@@ -33,6 +33,19 @@ void check_tokens(const char* model, const Tensor& tokens, std::int64_t cached,
                   context, to_string(tokens.shape()), cached));
 }
 
+void check_tokens(const char* model, const Tensor& tokens, TextCaches caches,
+                  std::int64_t context) {
+  const auto count = static_cast<std::int64_t>(caches.size());
+  if (count != 1 && (tokens.ndim() != 2 || tokens.dim(0) != count)) {
+    throw std::invalid_argument(
+        fmt::format("[{}] expected one cache or one for each row of tokens, got {} for {}", model,
+                    count, to_string(tokens.shape())));
+  }
+  for (const TextCache* const cache : caches) {
+    check_tokens(model, tokens, cache->tokens, context);
+  }
+}
+
 void BlockList::add(std::unique_ptr<TransformerBlock> block) {
   blocks_.push_back(block.get());
   register_part(std::to_string(blocks_.size() - 1), std::move(block));
@@ -51,12 +64,15 @@ Tensor BlockList::forward(const Tensor& x) {
   return value;
 }
 
-Tensor BlockList::forward_cached(const Tensor& x, TextCache& cache) {
-  cache.resize(blocks_.size());
+Tensor BlockList::forward_cached(const Tensor& x, TextCaches caches) {
+  for (TextCache* const cache : caches) cache->blocks.resize(blocks_.size());
   Tensor value = x;
+  std::vector<KeyValueCache*> of_block(caches.size());
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    value = blocks_[i]->forward_cached(value, cache[i]);
+    for (std::size_t row = 0; row < caches.size(); ++row) of_block[row] = &caches[row]->blocks[i];
+    value = blocks_[i]->forward_cached(value, of_block);
   }
+  for (TextCache* const cache : caches) cache->tokens += x.dim(1);
   return value;
 }
 

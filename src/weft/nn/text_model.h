@@ -29,6 +29,8 @@ TextModelShape text_model_shape(const char* model, const ModelOptions& options);
 // Throws unless tokens are [N, T] with T behind `cached` tokens within the context.
 void check_tokens(const char* model, const Tensor& tokens, std::int64_t cached,
                   std::int64_t context);
+// The same behind each of the caches; throws also unless there is one, or one a row.
+void check_tokens(const char* model, const Tensor& tokens, TextCaches caches, std::int64_t context);
 
 // Blocks "0", "1", ...
 class BlockList : public Module {
@@ -37,7 +39,8 @@ class BlockList : public Module {
   explicit BlockList(bool recompute) : recompute_(recompute) {}
   void add(std::unique_ptr<TransformerBlock> block);
   Tensor forward(const Tensor& x) override;
-  Tensor forward_cached(const Tensor& x, TextCache& cache);
+  // Adds the tokens of x to the caches.
+  Tensor forward_cached(const Tensor& x, TextCaches caches);
 
  private:
   bool recompute_;
@@ -49,7 +52,8 @@ template <class Body>
 class HeadedLanguageModel : public CausalLanguageModel {
  public:
   HeadedLanguageModel(std::string body_name, const TextModelShape& shape,
-                      const ModelOptions& options) {
+                      const ModelOptions& options)
+      : context_(shape.context) {
     auto body = std::make_unique<Body>(shape, options);
     body_ = body.get();
     register_part(std::move(body_name), std::move(body));
@@ -57,12 +61,14 @@ class HeadedLanguageModel : public CausalLanguageModel {
         &register_part("lm_head", std::make_unique<Linear>(shape.width, shape.vocabulary, false));
   }
   Tensor forward(const Tensor& tokens) override { return head_->forward(body_->forward(tokens)); }
-  Tensor forward_cached(const Tensor& tokens, TextCache& cache) override {
+  Tensor forward_texts(const Tensor& tokens, TextCaches caches) override {
     const NoGrad no_grad;
-    return head_->forward(body_->forward_cached(tokens, cache));
+    return head_->forward(body_->forward_cached(tokens, caches));
   }
+  std::int64_t context() const override { return context_; }
 
  private:
+  std::int64_t context_;
   Body* body_;
   Module* head_;
 };

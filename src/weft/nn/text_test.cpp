@@ -210,6 +210,56 @@ TEST(LanguageModel, CachedStepsGiveTheLogitsOfTheWholeText) {
   }
 }
 
+// Token by token behind a cache, at every place; the LSTM keeps its state.
+TEST(LanguageModel, OneTokenAfterTheOtherGivesTheLogitsOfTheWholeText) {
+  for (const char* name : {"char_gpt", "llama", "lstm_lm"}) {
+    SCOPED_TRACE(name);
+    Result<std::unique_ptr<Module>> made =
+        make_model(name, {.vocabulary = 13, .context = 70, .layers = 2, .heads = 4});
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    auto& model = dynamic_cast<CausalLanguageModel&>(**made);
+    const Array tokens = random_tokens({1, 70}, 13);
+    const Array whole = model.forward(Tensor(tokens)).array();
+    TextCache cache;
+    for (std::int64_t at = 0; at < 70; ++at) {
+      const Tensor part = model.forward_cached(Tensor(tokens.slice(1, at, at + 1)), cache);
+      expect_near(part.array(), whole.slice(1, at, at + 1), 1e-5);
+    }
+    EXPECT_EQ(cache.tokens, 70);
+  }
+}
+
+// Texts of other lengths beside it change no bit of a text.
+TEST(LanguageModel, TextsOfDifferentLengthsTogetherGiveTheBitsOfEachAlone) {
+  for (const char* name : {"char_gpt", "llama", "lstm_lm"}) {
+    SCOPED_TRACE(name);
+    Result<std::unique_ptr<Module>> made =
+        make_model(name, {.vocabulary = 13, .context = 40, .layers = 2, .heads = 4, .kv_heads = 2});
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    auto& model = dynamic_cast<CausalLanguageModel&>(**made);
+    const Array tokens = random_tokens({5, 40}, 13);
+    TextCache together[5];
+    TextCache alone[5];
+    TextCache* caches[5];
+    for (std::int64_t i = 0; i < 5; ++i) {
+      const Tensor first(tokens.slice(0, i, i + 1).slice(1, 0, 1 + 3 * i));
+      model.forward_cached(first, together[i]);
+      model.forward_cached(first, alone[i]);
+      caches[i] = &together[i];
+    }
+    for (std::int64_t step = 20; step < 26; ++step) {
+      const Array next = tokens.slice(1, step, step + 1);
+      const Array all = model.forward_texts(Tensor(next), caches).array();
+      for (std::int64_t i = 0; i < 5; ++i) {
+        const Array own = model.forward_cached(Tensor(next.slice(0, i, i + 1)), alone[i]).array();
+        EXPECT_EQ(all.slice(0, i, i + 1).to_vector<float>(), own.to_vector<float>()) << i;
+      }
+    }
+    EXPECT_THROW(model.forward_texts(Tensor(tokens.slice(1, 0, 1)), {caches, 3}),
+                 std::invalid_argument);
+  }
+}
+
 TEST(LanguageModel, LogitsDoNotDependOnLaterTokens) {
   for (const char* name : {"char_gpt", "llama", "lstm_lm"}) {
     SCOPED_TRACE(name);

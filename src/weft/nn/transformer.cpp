@@ -47,9 +47,9 @@ Tensor GptBlock::forward(const Tensor& x) {
   return y + change;
 }
 
-Tensor GptBlock::forward_cached(const Tensor& x, KeyValueCache& cache) {
+Tensor GptBlock::forward_cached(const Tensor& x, KeyValueCaches caches) {
   const NoGrad no_grad;
-  const Tensor y = x + attention_->forward_cached(norm1_->forward(x), cache);
+  const Tensor y = x + attention_->forward_cached(norm1_->forward(x), caches);
   return y + mlp_->forward(norm2_->forward(y));
 }
 
@@ -83,9 +83,9 @@ Tensor LlamaBlock::forward(const Tensor& x) {
   return y + mlp_->forward(norm2_->forward(y));
 }
 
-Tensor LlamaBlock::forward_cached(const Tensor& x, KeyValueCache& cache) {
+Tensor LlamaBlock::forward_cached(const Tensor& x, KeyValueCaches caches) {
   const NoGrad no_grad;
-  const Tensor y = x + attention_->forward_cached(norm1_->forward(x), cache);
+  const Tensor y = x + attention_->forward_cached(norm1_->forward(x), caches);
   return y + mlp_->forward(norm2_->forward(y));
 }
 

@@ -17,8 +17,8 @@ namespace weft {
 // A block that can run behind cached tokens.
 class TransformerBlock : public Module {
  public:
-  // Without history; adds the tokens of x [N, T, width] to the cache.
-  virtual Tensor forward_cached(const Tensor& x, KeyValueCache& cache) = 0;
+  // Without history; adds the tokens of x [N, T, width] to the cache, or to that of their row.
+  virtual Tensor forward_cached(const Tensor& x, KeyValueCaches caches) = 0;
 };
 
 struct GptBlockShape {
@@ -32,7 +32,7 @@ class GptBlock : public TransformerBlock {
  public:
   explicit GptBlock(const GptBlockShape& shape);
   Tensor forward(const Tensor& x) override;
-  Tensor forward_cached(const Tensor& x, KeyValueCache& cache) override;
+  Tensor forward_cached(const Tensor& x, KeyValueCaches caches) override;
 
  private:
   Module* norm1_;
@@ -54,7 +54,7 @@ class LlamaBlock : public TransformerBlock {
  public:
   explicit LlamaBlock(const LlamaBlockShape& shape);
   Tensor forward(const Tensor& x) override;
-  Tensor forward_cached(const Tensor& x, KeyValueCache& cache) override;
+  Tensor forward_cached(const Tensor& x, KeyValueCaches caches) override;
 
  private:
   Module* norm1_;
