@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kFilesMax = std::size_t{1} << 26U;
-constexpr std::size_t kClassesMax = 65536;
+constexpr std::size_t kFoldersMax = 65536;
 constexpr std::size_t kFileBytesMax = std::size_t{256} << 20U;
 constexpr std::int64_t kSideMax = 4096;
 constexpr std::size_t kMeasuredMax = 1024;
@@ -76,9 +76,9 @@ Result<Listing> list_images(const std::string& root, Split split) {
                     std::error_code ignored;
                     return entry.is_directory(ignored);
                   }));
-  if (classes.empty() || classes.size() > kClassesMax) {
+  if (classes.empty() || classes.size() > kFoldersMax) {
     return invalid_argument(fmt::format("{}: expected 1 to {} folders, one a class, got {}", folder,
-                                        kClassesMax, classes.size()));
+                                        kFoldersMax, classes.size()));
   }
   Listing listing;
   for (std::size_t label = 0; label < classes.size(); ++label) {

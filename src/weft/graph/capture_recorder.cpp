@@ -181,9 +181,8 @@ void CaptureRecorder::host_read(const char* operation) {
   throw std::invalid_argument(
       std::string("[capture] \"") + operation +
       "\" reads values on the host, and what it does next may depend on them: a replay would "
-      "repeat "
-      "the first run's decision. Read the value after the replay, or let the graph decide with "
-      "where(), if_else() or while_loop()");
+      "repeat the first run's decision. Read the value after the replay, or let the graph decide "
+      "with where(), if_else() or while_loop()");
 }
 
 void CaptureRecorder::undo_outer_writes() {

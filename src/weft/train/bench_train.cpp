@@ -61,7 +61,7 @@ Workload workload_of(const std::string& name) {
 }
 
 // Inputs and labels of one step.
-struct Batch {
+struct FixedBatch {
   Array inputs;
   Array labels;
 };
@@ -72,19 +72,19 @@ void fill_below(Array& values, Rng& rng, std::int64_t bound) {
   }
 }
 
-Batch make_batch(const Workload& workload, ModelInput kind, std::uint64_t stream) {
+FixedBatch make_fixed_batch(const Workload& workload, ModelInput kind, std::uint64_t stream) {
   Rng rng(1, stream);
   const ModelOptions& shape = workload.options;
   if (kind == ModelInput::kTokens) {
     const Shape tokens = {workload.batch, shape.context};
-    Batch batch{Array::empty(tokens, DType::kI64), Array::empty(tokens, DType::kI64)};
+    FixedBatch batch{Array::empty(tokens, DType::kI64), Array::empty(tokens, DType::kI64)};
     fill_below(batch.inputs, rng, shape.vocabulary);
     fill_below(batch.labels, rng, shape.vocabulary);
     batch.labels = batch.labels.reshape({-1});
     return batch;
   }
-  Batch batch{Array::empty({workload.batch, shape.channels, shape.height, shape.width}),
-              Array::empty({workload.batch}, DType::kI64)};
+  FixedBatch batch{Array::empty({workload.batch, shape.channels, shape.height, shape.width}),
+                   Array::empty({workload.batch}, DType::kI64)};
   for (float& pixel : batch.inputs.flat<float>()) pixel = static_cast<float>(rng.normal());
   fill_below(batch.labels, rng, shape.classes);
   return batch;
@@ -98,7 +98,7 @@ struct Parts {
   DType precision;
 };
 
-double step(const Parts& parts, const Batch& batch) {
+double step(const Parts& parts, const FixedBatch& batch) {
   const ShardWorkFunction work = [&](const Array& inputs, const Array& labels,
                                      const GradientSink& sink) {
     const LowPrecision low(parts.model, parts.precision);
@@ -133,7 +133,7 @@ std::int64_t peak_rss_bytes() {
 }
 
 // Runs the steps and fills in what was measured.
-void measure(const Parts& parts, std::span<const Batch> batches, const TimePoint& end,
+void measure(const Parts& parts, std::span<const FixedBatch> batches, const TimePoint& end,
              const Clock& clock, TrainBenchResult& result) {
   std::vector<double> times_ms;
   TimePoint before = clock.now();
@@ -184,9 +184,9 @@ Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clo
     rule.momentum = 0.9;
   }
   WEFT_TRY_ASSIGN(const std::unique_ptr<Optimizer> optimizer, make_optimizer(rule, arena));
-  std::vector<Batch> batches;
+  std::vector<FixedBatch> batches;
   for (std::uint64_t i = 0; i < kBatches; ++i) {
-    batches.push_back(make_batch(workload, find_model(workload.model)->input, i));
+    batches.push_back(make_fixed_batch(workload, find_model(workload.model)->input, i));
   }
   CapturedStep captured;
   const Parts parts{*model, *optimizer, options.capture ? &captured : nullptr,

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/train/collecting_exchange.h"
+#include "weft/train/test_recipe.h"
 #include "weft/train/trainer.h"
 
 namespace weft {
@@ -68,17 +69,11 @@ class MemberExchange final : public Exchange {
   PeerId self_;
 };
 
-Recipe small_recipe() {
-  Recipe recipe;
-  recipe.model.name = "mlp";
-  recipe.model.hidden_units = 16;
-  recipe.data.name = "synthetic";
-  recipe.data.synthetic_samples = 256;
+Recipe sixty_steps() {
+  Recipe recipe = small_recipe();
   recipe.run.steps = 60;
-  recipe.run.global_batch = 24;
   recipe.run.evaluate = false;
   recipe.optimizer.learning_rate = 0.02;
-  recipe.schedule.name = "constant";
   return recipe;
 }
 
@@ -163,18 +158,8 @@ struct Group {
   StepReport last;
 };
 
-double relative_difference(std::span<const float> a, std::span<const float> b) {
-  double difference = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
-    norm += std::pow(static_cast<double>(b[i]), 2);
-  }
-  return std::sqrt(difference / norm);
-}
-
 TEST(MemberPart, SharesFollowSpeedAndTheMathematicsStays) {
-  Recipe recipe = small_recipe();
+  Recipe recipe = sixty_steps();
   Group alone(recipe, {0.010});
   recipe.group.shares = "speed";
   Group group(recipe, {0.010, 0.010, 0.010, 0.040});
@@ -193,7 +178,7 @@ TEST(MemberPart, SharesFollowSpeedAndTheMathematicsStays) {
 }
 
 TEST(MemberPart, SharesAreAgreedAnewWhenSpeedsChange) {
-  Recipe recipe = small_recipe();
+  Recipe recipe = sixty_steps();
   recipe.group.shares = "speed";
   Group group(recipe, {0.010, 0.010, 0.040});
   for (int round = 0; round < 12; ++round) group.run_round();
@@ -205,7 +190,7 @@ TEST(MemberPart, SharesAreAgreedAnewWhenSpeedsChange) {
 }
 
 TEST(MemberPart, ANewcomerTakesTheSharesWithTheState) {
-  Recipe recipe = small_recipe();
+  Recipe recipe = sixty_steps();
   recipe.group.shares = "speed";
   Group group(recipe, {0.010, 0.040});
   for (int round = 0; round < 10; ++round) group.run_round();
@@ -222,7 +207,7 @@ TEST(MemberPart, ANewcomerTakesTheSharesWithTheState) {
 }
 
 TEST(MemberPart, ACheckpointHoldsTheShares) {
-  Recipe recipe = small_recipe();
+  Recipe recipe = sixty_steps();
   recipe.group.shares = "speed";
   Group group(recipe, {0.010, 0.040});
   for (int round = 0; round < 10; ++round) group.run_round();
@@ -237,7 +222,7 @@ TEST(MemberPart, ACheckpointHoldsTheShares) {
 
 // Plain gradient descent, so that a step shows the gradient.
 Recipe plain_recipe() {
-  Recipe recipe = small_recipe();
+  Recipe recipe = sixty_steps();
   recipe.optimizer.momentum = 0;
   recipe.optimizer.learning_rate = 0.5;
   recipe.group.wait = "deadline";
@@ -343,7 +328,7 @@ TEST(MemberPart, TheDeadlineFollowsTheMedianMember) {
 }
 
 TEST(MemberPart, LocalStepsAreSharedAndWeightedBySpeed) {
-  Recipe recipe = small_recipe();
+  Recipe recipe = sixty_steps();
   recipe.group.shares = "speed";
   recipe.local.steps = 3;
   const std::vector<double> rates = {0.010, 0.010, 0.010, 0.040};

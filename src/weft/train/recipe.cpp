@@ -324,8 +324,7 @@ Status check_recipe(const Recipe& recipe) {
   if (group.on_split == "merge" && group.on_quorum_lost != "wait") {
     return invalid_argument(
         "group.on_quorum_lost: expected \"wait\" with group.on_split = \"merge\", since a member "
-        "that "
-        "exits cannot train on; set group.on_quorum_lost = \"wait\"");
+        "that exits cannot train on; set group.on_quorum_lost = \"wait\"");
   }
   if (group.on_split == "merge" && group.lone_survivor) {
     return invalid_argument(

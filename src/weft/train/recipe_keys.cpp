@@ -76,8 +76,7 @@ constexpr RecipeKey kKeys[] = {
      "How many newcomers may take the state at the same time."},
     {"group.late", WEFT_SLOT(group.late), 0, 0, "drop|carry",
      "What becomes of gradients that were too late for their round: nothing, or they are added to "
-     "a "
-     "later one, with the samples behind them."},
+     "a later one, with the samples behind them."},
     {"group.lone_survivor", WEFT_SLOT(group.lone_survivor), 0, 1, "",
      "Two members: may either go on alone when the other is lost? Safe only where the network "
      "cannot split, as on one machine: after a split both sides would go on."},
@@ -125,13 +124,11 @@ constexpr RecipeKey kKeys[] = {
      "this."},
     {"group.wait", WEFT_SLOT(group.wait), 0, 0, "all|deadline",
      "all: a round waits for every member. deadline: a member that is late is not in the sum, "
-     "which "
-     "is the mean of what arrived; gradients then leave when all are computed, not as backward "
-     "goes."},
+     "which is the mean of what arrived; gradients then leave when all are computed, not as "
+     "backward goes."},
     {"group.wire", WEFT_SLOT(group.wire), 0, 0, "f32|bf16|f16|int8",
      "How gradients travel. Shorter than f32 they are rounded on the way, and each member adds "
-     "what "
-     "its roundings drop to the next round; all members still hold the same bits."},
+     "what its roundings drop to the next round; all members still hold the same bits."},
     {"local.outer", WEFT_SLOT(local.outer), 0, 0, "plain|nesterov",
      "With local.steps above 1: how the parameters follow the mean of what the members' steps have "
      "moved; plain with local.outer_rate = 1 takes the mean of the members' parameters."},
@@ -147,8 +144,7 @@ constexpr RecipeKey kKeys[] = {
      "global batch; 1 exchanges gradients in every step."},
     {"model.checkpoint_blocks", WEFT_SLOT(model.checkpoint_blocks), 0, 1, "",
      "Models of text: keep only the inputs of each block and compute the rest again in the "
-     "backward "
-     "pass; less memory, more time."},
+     "backward pass; less memory, more time."},
     {"model.dropout", WEFT_SLOT(model.dropout), 0, 1, "", "Train with the model's dropout layers."},
     {"model.embedding_width", WEFT_SLOT(model.embedding_width), 0, 65536, "",
      "Models of text: values a token; 0 is the model's own."},

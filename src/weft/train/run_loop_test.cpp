@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "weft/train/scripted_exchange.h"
+#include "weft/train/test_recipe.h"
 #include "weft/train/wiring.h"
 
 namespace weft {
@@ -17,18 +18,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Recipe small_recipe() {
-  Recipe recipe;
-  recipe.model.name = "mlp";
-  recipe.model.hidden_units = 16;
-  recipe.data.name = "synthetic";
-  recipe.data.synthetic_samples = 256;
-  recipe.run.steps = 6;
-  recipe.run.global_batch = 24;
-  recipe.schedule.name = "constant";
-  return recipe;
-}
 
 // A run loop around a scripted group, with everything it told.
 class RunLoopTest : public testing::Test {

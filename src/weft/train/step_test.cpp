@@ -7,21 +7,21 @@
 
 #include "weft/base/parallel.h"
 #include "weft/train/collecting_exchange.h"
+#include "weft/train/test_recipe.h"
 #include "weft/train/trainer.h"
 #include "weft/train/wiring.h"
 
 namespace weft {
 namespace {
 
-Recipe small_recipe(const std::string& model) {
-  Recipe recipe;
+Recipe recipe_of(const std::string& model) {
+  Recipe recipe = small_recipe();
   recipe.model.name = model;
   recipe.model.hidden_units = 32;
-  recipe.data.name = "synthetic";
   recipe.data.synthetic_samples = 512;
   recipe.run.steps = 50;
-  recipe.run.global_batch = 24;
   recipe.optimizer.learning_rate = 0.02;
+  recipe.schedule = Recipe().schedule;
   return recipe;
 }
 
@@ -51,18 +51,8 @@ std::unique_ptr<Trainer> train(const Recipe& recipe, int members) {
   return trainer;
 }
 
-double relative_difference(std::span<const float> a, std::span<const float> b) {
-  double difference = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
-    norm += std::pow(static_cast<double>(b[i]), 2);
-  }
-  return std::sqrt(difference / norm);
-}
-
 TEST(Step, MathematicsDoesNotDependOnTheNumberOfMembers) {
-  const Recipe recipe = small_recipe("mlp");
+  const Recipe recipe = recipe_of("mlp");
   const auto alone = train(recipe, 1);
   for (const int members : {2, 3, 4, 7}) {
     const auto split = train(recipe, members);
@@ -72,7 +62,7 @@ TEST(Step, MathematicsDoesNotDependOnTheNumberOfMembers) {
 }
 
 TEST(Step, MoreMembersThanSamplesLeavesTheRestIdle) {
-  Recipe recipe = small_recipe("mlp");
+  Recipe recipe = recipe_of("mlp");
   recipe.run.global_batch = 3;
   recipe.run.steps = 5;
   const auto alone = train(recipe, 1);
@@ -81,7 +71,7 @@ TEST(Step, MoreMembersThanSamplesLeavesTheRestIdle) {
 }
 
 TEST(Step, MicroBatchesAddUpToTheWholeBatch) {
-  Recipe recipe = small_recipe("mlp");
+  Recipe recipe = recipe_of("mlp");
   recipe.run.label_smoothing = 0.1;
   const auto whole = train(recipe, 1);
   for (const std::int64_t piece : {1, 5, 12, 24, 100}) {
@@ -95,7 +85,7 @@ TEST(Step, MicroBatchesAddUpToTheWholeBatch) {
 }
 
 TEST(Step, ClippedGradientsHaveTheNormThatWasAsked) {
-  Recipe recipe = small_recipe("mlp");
+  Recipe recipe = recipe_of("mlp");
   recipe.run.steps = 1;
   recipe.schedule.name = "constant";
   recipe.optimizer.momentum = 0;
@@ -122,7 +112,7 @@ TEST(Step, ClippedGradientsHaveTheNormThatWasAsked) {
 
 TEST(Step, EveryOptimizerTrainsTheModel) {
   for (const std::string& name : optimizer_names()) {
-    Recipe recipe = small_recipe("mlp");
+    Recipe recipe = recipe_of("mlp");
     recipe.optimizer.name = name;
     recipe.optimizer.learning_rate = name == "adadelta" ? 5.0 : name == "lion" ? 1e-3 : 0.02;
     if (name == "rmsprop") recipe.optimizer.momentum = 0;
@@ -135,7 +125,7 @@ TEST(Step, EveryOptimizerTrainsTheModel) {
 }
 
 TEST(Step, LowPrecisionLearnsAsWellAndKeepsItsMastersInF32) {
-  Recipe recipe = small_recipe("mlp");
+  Recipe recipe = recipe_of("mlp");
   const auto full = train(recipe, 1);
   const double want = full->evaluate_alone()->accuracy();
   for (const char* precision : {"bf16", "f16"}) {
@@ -150,7 +140,7 @@ TEST(Step, LowPrecisionLearnsAsWellAndKeepsItsMastersInF32) {
 
 // A scale that is a power of two leaves no trace in f32.
 TEST(Step, TheLossScaleIsTakenOutAgain) {
-  Recipe recipe = small_recipe("mlp");
+  Recipe recipe = recipe_of("mlp");
   recipe.run.precision = "f16";
   recipe.run.loss_scale = 1.0;
   const auto plain = train(recipe, 1);
@@ -207,7 +197,7 @@ TEST(Step, AModelOfTextRefusesImagesAndTheOtherWayRound) {
             "model.name: char_gpt takes tokens, but synthetic holds images");
   recipe = text_recipe("mlp");
   EXPECT_EQ(Trainer::make(recipe, {}, clock).status().code(), Code::kInvalidArgument);
-  EXPECT_FALSE(std::move(Trainer::make(small_recipe("mlp"), {}, clock))
+  EXPECT_FALSE(std::move(Trainer::make(recipe_of("mlp"), {}, clock))
                    .value()
                    ->bits_per_character(1.0)
                    .has_value());
@@ -215,7 +205,7 @@ TEST(Step, AModelOfTextRefusesImagesAndTheOtherWayRound) {
 
 TEST(Step, FrozenParametersStayAndTheOthersLearn) {
   static const SystemClock clock;
-  Recipe recipe = small_recipe("mlp");
+  Recipe recipe = recipe_of("mlp");
   const auto fresh = std::move(Trainer::make(recipe, {}, clock)).value();
   const std::string first = fresh->layout()[0].name;
   recipe.optimizer.groups = first + " frozen";
@@ -230,7 +220,7 @@ TEST(Step, CapturedStepsHaveTheBitsOfEagerOnes) {
   Recipe recipe = text_recipe("char_gpt");
   recipe.run.steps = 6;
   for (const bool text : {true, false}) {
-    if (!text) recipe = small_recipe("cnn");
+    if (!text) recipe = recipe_of("cnn");
     recipe.run.steps = 6;
     recipe.model.dropout = true;
     recipe.run.micro_batch = text ? 4 : 0;
@@ -251,7 +241,7 @@ TEST(Step, CountsTokensThatWerePredictedRight) {
 
 TEST(Step, BitsDoNotDependOnTheNumberOfThreads) {
   for (const char* model : {"mlp", "lenet"}) {
-    Recipe recipe = small_recipe(model);
+    Recipe recipe = recipe_of(model);
     recipe.run.steps = 5;
     std::string digest;
     for (const int threads : {1, 2, 3}) {
@@ -265,7 +255,7 @@ TEST(Step, BitsDoNotDependOnTheNumberOfThreads) {
 }
 
 TEST(Step, DropoutMasksAreThoseOfTheWholeBatch) {
-  Recipe recipe = small_recipe("cnn");
+  Recipe recipe = recipe_of("cnn");
   recipe.model.dropout = true;
   recipe.run.global_batch = 6;
   recipe.run.steps = 2;
@@ -278,7 +268,7 @@ TEST(Step, DropoutMasksAreThoseOfTheWholeBatch) {
 // nothing moves before the round is committed.
 TEST(Step, RunningStatisticsBecomeTheMembersMean) {
   static const SystemClock clock;
-  Recipe recipe = small_recipe("resnet9");
+  Recipe recipe = recipe_of("resnet9");
   recipe.run.global_batch = 6;
   recipe.optimizer.clip_norm = 1.0;
   const auto trainer = std::move(Trainer::make(recipe, {}, clock)).value();
@@ -306,7 +296,7 @@ TEST(Step, RunningStatisticsBecomeTheMembersMean) {
 }
 
 TEST(Step, LearnsTheSyntheticClusters) {
-  Recipe recipe = small_recipe("mlp");
+  Recipe recipe = recipe_of("mlp");
   const auto trainer = train(recipe, 1);
   EXPECT_EQ(trainer->steps_done(), recipe.run.steps);
   CollectingExchange collector;
@@ -322,7 +312,7 @@ TEST(Step, LearnsTheSyntheticClusters) {
 
 TEST(Step, SumsOfAnotherLengthAreRefused) {
   static const SystemClock clock;
-  auto trainer = std::move(Trainer::make(small_recipe("mlp"), {}, clock)).value();
+  auto trainer = std::move(Trainer::make(recipe_of("mlp"), {}, clock)).value();
   const std::vector<float> wrong(10);
   Turn turn;
   turn.round = Round(1);
@@ -333,8 +323,8 @@ TEST(Step, SumsOfAnotherLengthAreRefused) {
 
 TEST(State, HashesNameTheTensorThatDiffers) {
   static const SystemClock clock;
-  auto a = std::move(Trainer::make(small_recipe("mlp"), {}, clock)).value();
-  auto b = std::move(Trainer::make(small_recipe("mlp"), {}, clock)).value();
+  auto a = std::move(Trainer::make(recipe_of("mlp"), {}, clock)).value();
+  auto b = std::move(Trainer::make(recipe_of("mlp"), {}, clock)).value();
   EXPECT_EQ(a->hash().total, b->hash().total);
   EXPECT_EQ(a->digest(), b->digest());
   b->arena().parameter(1).fill(0.125);
