@@ -169,6 +169,15 @@ def count_cases(report, output):
     return (*last_counts(output), 0)
 
 
+def failures(report):
+    """What the failed cases of a GoogleTest report say, a line or more each."""
+    if not report.exists():
+        return ""
+    root = xml.etree.ElementTree.parse(report).getroot()
+    return "".join(f"{case.get('classname')}.{case.get('name')}: {failure.get('message')}\n"
+                   for case in root.iter("testcase") for failure in case.iter("failure"))
+
+
 def run_ctest(tally, preset, name):
     start = time.monotonic()
     report = ROOT / "build" / preset / "reports" / (name.replace("/", "_") + ".xml")
@@ -183,8 +192,9 @@ def run_ctest(tally, preset, name):
               environment)
     try:
         passed, failed, skipped = count_cases(report, re.sub(r"(?m)^\d+: ", "", ran.stdout))
+        output = ran.stdout + failures(report)
     except xml.etree.ElementTree.ParseError:
-        passed, failed, skipped = 0, 1, 0
+        passed, failed, skipped, output = 0, 1, 0, ran.stdout
     if "***Skipped" in ran.stdout:
         skipped = 1
     if EXAMPLES.match(name) and ran.returncode == 0:
@@ -192,7 +202,7 @@ def run_ctest(tally, preset, name):
     if failed == 0 and (ran.returncode != 0 or passed + skipped == 0):
         failed = 1
     note = f" ({skipped} skipped)" if skipped else ""
-    tally.add(f"{preset}: {name}{note}", passed, failed, time.monotonic() - start, ran.stdout)
+    tally.add(f"{preset}: {name}{note}", passed, failed, time.monotonic() - start, output)
 
 
 def run_preset(tally, preset, only, labels=None):

@@ -7,9 +7,8 @@
 //   shortcut_hello = token 32          (first on a connection to it)
 //   lane_moved  = to u8                (bulk; what follows comes by the connection of that number,
 //                                      0 the first, or by the shortcut: 255)
-//   connections = count u8             (control; the dialler: so many carry the bulk lane; the
-//   other
-//                                      side: so many are wished for)
+//   connections = count u8             (control; from the dialler: how many carry the bulk lane;
+//                                      from the other side: how many it wishes for)
 //
 // One hello opens each connection of a link, the dialler's word first; connections with the same
 // `link` belong together. `instance` is drawn when a transport starts, so a restarted peer is told
