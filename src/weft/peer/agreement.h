@@ -52,6 +52,9 @@ class Agreement {
   const std::optional<ViewValue>& decided() const { return decided_; }
   bool proposing() const { return phase_ != Phase::kNone; }
   const Ballot& promised() const { return promised_; }
+  // The value that this member has accepted last, if any: nothing else may follow once a quorum
+  // has.
+  const std::optional<AcceptedValue>& accepted() const { return accepted_; }
   // Whether an answer to this ballot may still change anything.
   bool awaits_promise(const Ballot& ballot) const {
     return phase_ == Phase::kPreparing && ballot == ballot_;

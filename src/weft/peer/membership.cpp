@@ -163,7 +163,8 @@ bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
     }
     return false;
   }
-  if (joiners.count(from) != 0) {
+  // One that this peer has accepted may be a member by now, and ahead.
+  if (joiners.count(from) != 0 && !has_accepted(from)) {
     tell_current(from);
     return false;
   }

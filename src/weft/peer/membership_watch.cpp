@@ -73,8 +73,9 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
     sink.close(link.peer, why);
   } else if (merges() && active() && (former.count(link.peer) != 0 || in_meeting(link.peer))) {
     tell_standing(link.peer);
-  } else if (state == MembershipState::kIsolated && former.count(link.peer) != 0) {
-    // It may be a member again, of a view that this peer has not heard of: then its answer says so.
+  } else if (state == MembershipState::kIsolated &&
+             (former.count(link.peer) != 0 || has_accepted(link.peer))) {
+    // It may be a member, of a view that this peer has not heard of: then its answer says so.
     send_heartbeat(link.peer);
   } else if (active() && !strangers.add(link.peer, now)) {
     const Status why = unavailable("more than " + std::to_string(options.strangers_max) +

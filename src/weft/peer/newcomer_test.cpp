@@ -189,6 +189,28 @@ TEST(Newcomer, IsToldOfFormerMembersAndFindsTheRunThroughThem) {
   EXPECT_EQ(late.state(), MembershipState::kRemoved);
 }
 
+// The member has accepted the view with the newcomer, and whoever could tell it that this is
+// decided is gone, but for the newcomer itself.
+TEST(Newcomer, TellsAMemberThatHasAcceptedItOfItsView) {
+  Group group(8, 2);
+  TestPeer& late = group.newcomer();
+  TestPeer& first = *group.peers[0];
+  TestPeer& second = *group.peers[1];
+  late.join(first.ticket());
+  while (first.view().size() < 3 && group.net.step()) {
+  }
+  ASSERT_EQ(first.view().size(), 3);
+  ASSERT_EQ(second.view().size(), 2);
+  group.net.block(first.id, second.id);
+  ASSERT_TRUE(group.run_until([&] { return late.view().size() == 3; }, seconds(5)));
+  group.net.crash(first.id, SimCrash::kPowerLoss);
+  group.run(seconds(8));
+  EXPECT_EQ(second.state(), MembershipState::kMember);
+  EXPECT_EQ(second.view(), late.view());
+  EXPECT_EQ(second.view().size(), 2);
+  EXPECT_TRUE(second.view().contains(late.id));
+}
+
 TEST(Newcomer, StrangersTellNobodyThatTheRunHasGoneOn) {
   Group group(6, 3);
   TestPeer& stranger = group.newcomer();
