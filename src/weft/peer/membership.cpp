@@ -151,6 +151,26 @@ Status Membership::Core::dispatch_joining(const PeerId& from, const FrameView& f
   }
 }
 
+// Whether `peer` is a member in the value that this peer has accepted: it may have become one, and
+// those who told it so may be gone.
+bool Membership::Core::has_accepted(const PeerId& peer) const {
+  if (!agreement || !agreement->accepted()) return false;
+  const std::vector<Member>& members = agreement->accepted()->value.members;
+  return std::any_of(members.begin(), members.end(),
+                     [&](const Member& member) { return member.id == peer; });
+}
+
+// Whose word it is that the run has gone on: members and those that were, or are about to be, as
+// far as this peer knows them. Whoever else says so has yet to prove that it is anybody.
+bool Membership::Core::may_tell_views(const PeerId& from) const {
+  if (from == options.self || is_other_member(from) || former.count(from) != 0) return true;
+  if (has_accepted(from)) return true;
+  if (attempt && (attempt->known.contains(from) || attempt->sponsor == from)) return true;
+  const auto gone = departed.find(from);
+  return in_meeting(from) ||
+         (gone != departed.end() && gone->second.cause != DepartureCause::kExpelled);
+}
+
 bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
   if (!active()) {
     send(from, frame_type::kOutside, OutsideMessage{options.incarnation});

@@ -202,26 +202,6 @@ void Membership::Core::decide(const ViewValue& value) {
   on_notice(options.self, next);
 }
 
-// Whether `peer` is a member in the value that this peer has accepted: it may have become one, and
-// those who told it so may be gone.
-bool Membership::Core::has_accepted(const PeerId& peer) const {
-  if (!agreement || !agreement->accepted()) return false;
-  const std::vector<Member>& members = agreement->accepted()->value.members;
-  return std::any_of(members.begin(), members.end(),
-                     [&](const Member& member) { return member.id == peer; });
-}
-
-// Whose word it is that the run has gone on: members and those that were, or are about to be, as
-// far as this peer knows them. Whoever else says so has yet to prove that it is anybody.
-bool Membership::Core::may_tell_views(const PeerId& from) const {
-  if (from == options.self || is_other_member(from) || former.count(from) != 0) return true;
-  if (has_accepted(from)) return true;
-  if (attempt && (attempt->known.contains(from) || attempt->sponsor == from)) return true;
-  const auto gone = departed.find(from);
-  return in_meeting(from) ||
-         (gone != departed.end() && gone->second.cause != DepartureCause::kExpelled);
-}
-
 void Membership::Core::on_notice(const PeerId& from, const ViewNoticeMessage& message) {
   if (!may_tell_views(from)) return;
   if (next_view_id(options.run, message.previous, message.value) != message.view) {
