@@ -48,8 +48,9 @@ TEST(Simulation, ThreePeers) { expect_sound(3, 1, 40); }
 TEST(Simulation, FivePeers) { expect_sound(5, 1, 60); }
 TEST(Simulation, EightPeers) { expect_sound(8, 1, 60); }
 // Each of these once ended badly: a joiner whose sponsor was no member any more, one that had an
-// old ticket, those where nobody lives who knows the newest view, and those where all members of
-// the view that a peer knew were dead, while the run lived on in members of an earlier one.
+// old ticket, those where nobody lives who knows the newest view, those where all members of the
+// view that a peer knew were dead, while the run lived on in members of an earlier one, and one
+// where only a newcomer could tell a member of the view that it had accepted.
 TEST(Simulation, SeedsThatFoundFaults) {
   expect_sound(3, 3629, 3629);
   expect_sound(3, 5129, 5129);
@@ -57,13 +58,16 @@ TEST(Simulation, SeedsThatFoundFaults) {
   expect_sound(3, 955, 955);
   expect_sound(3, 1376, 1376);
   expect_sound(3, 2286, 2286);
+  expect_sound(5, 1131, 1131);
   expect_sound(5, 1754, 1754);
   expect_sound(8, 903, 903);
 }
-// Newcomers that did not know whom the run had lost, and a branch that absorbed another one twice.
+// Newcomers that did not know whom the run had lost, a branch that absorbed another one twice, and
+// a member that offered the state of a branch that it had been in before.
 TEST(Simulation, SeedsOfBranchesThatFoundFaults) {
   expect_one_again(3, 528, 528);
   expect_one_again(3, 541, 541);
+  expect_one_again(5, 219, 219);
 }
 // With branches: every side goes on, and they become one again.
 TEST(Simulation, BranchesOfFiveMerge) { expect_one_again(5, 1, 30); }

@@ -207,7 +207,8 @@ void Membership::Core::follow_branch(const ViewChange& change) {
   for (auto& [branch, meeting] : meetings) meeting.offered = meeting.offered && meeting.ready;
   if (view.yields_to && yielding_to != view.yields_to) yielding_since = now;
   yielding_to = view.yields_to;
-  if (!view.yields_to) offered_snapshot.reset();
+  // A new view's base round may be a later one, and a newcomer has offered another branch's state.
+  offered_snapshot.reset();
 }
 
 void Membership::Core::follow_departures(const ViewChange& change) {
