@@ -7,6 +7,7 @@
 // has the files (says which command gets them), kCorrupt where a file is damaged.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,10 @@ std::vector<std::string> dataset_names();
 // "gaussian" and "markov" (synthetic.h) need no files.
 Result<Dataset> open_dataset(std::string_view name, Split split, const DataPlaces& places,
                              const TextOptions& options = {});
+
+// What the catalogue knows of a dataset of images without its files: sizes, classes, mean and
+// deviation, but no samples. Nothing where the name is not of one.
+std::optional<Dataset> known_images(std::string_view name);
 
 struct DatasetReport {
   std::string name;

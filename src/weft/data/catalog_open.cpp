@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/file.h"
+#include "weft/data/catalog.h"
 #include "weft/data/catalog_table.h"
 #include "weft/data/cifar.h"
 #include "weft/data/gzip.h"
@@ -101,6 +102,19 @@ std::vector<double> per_channel(const std::array<double, 3>& values, std::int64_
   return {values.begin(), values.begin() + channels};
 }
 
+// Without samples.
+Dataset images_of(const KnownDataset& known) {
+  Dataset dataset;
+  dataset.name = known.name;
+  dataset.channels = known.channels;
+  dataset.height = known.side;
+  dataset.width = known.side;
+  dataset.classes = known.classes;
+  dataset.mean = per_channel(known.mean, known.channels);
+  dataset.deviation = per_channel(known.deviation, known.channels);
+  return dataset;
+}
+
 bool is_of(FileUse use, Split split) {
   return use == FileUse::kBoth || (use == FileUse::kTrain) == (split == Split::kTrain);
 }
@@ -143,20 +157,20 @@ Result<Dataset> open_known(const KnownDataset& known, const std::string& folder,
     contents.images = SharedBytes(std::move(contents.records.images));
     contents.labels = SharedBytes(std::move(contents.records.labels));
   }
-  Dataset dataset;
-  dataset.name = known.name;
+  Dataset dataset = images_of(known);
   dataset.split = split;
   dataset.size = static_cast<std::int64_t>(contents.labels.size());
-  dataset.channels = known.channels;
-  dataset.height = known.side;
-  dataset.width = known.side;
-  dataset.classes = known.classes;
   dataset.class_names = std::move(contents.class_names);
   dataset.images = std::move(contents.images);
   dataset.labels = std::move(contents.labels);
-  dataset.mean = per_channel(known.mean, known.channels);
-  dataset.deviation = per_channel(known.deviation, known.channels);
   return dataset;
+}
+
+std::optional<Dataset> known_images(std::string_view name) {
+  for (const KnownDataset& known : known_datasets()) {
+    if (known.name == name && known.channels > 0) return images_of(known);
+  }
+  return std::nullopt;
 }
 
 }  // namespace weft

@@ -52,7 +52,8 @@ struct Dataset {
   SharedBytes images = {};  // [size, channels, height, width], 0 to 255
   // Where the images are not in memory: writes image `index`, [channels, height, width].
   std::function<Status(std::int64_t index, MutableByteSpan out)> read_image = nullptr;
-  // Of all training pixels, divided by 255; one a channel, or one for all.
+  // Of all training pixels, divided by 255; one a channel, or one for all. kRows: one a column of
+  // what the rows were before they were normalised; 0 and 1 where they were not.
   std::vector<double> mean = {0.0};
   std::vector<double> deviation = {1.0};
 

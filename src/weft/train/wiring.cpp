@@ -61,11 +61,13 @@ Result<Dataset> open_tokens(const Recipe& recipe, Split split, const DataPlaces&
   return dataset;
 }
 
-// Each column of `rows` with mean 0 and deviation 1 over the rows of `training`; a column that
-// never changes becomes 0.
-void normalize_columns(const Array& training, Array& rows) {
+// Gives each column of `dataset` the mean 0 and deviation 1 that it has over the rows of
+// `training`; a column that never changes becomes 0.
+void normalize_columns(const Array& training, Dataset& dataset) {
   const std::int64_t columns = training.dim(1);
   const std::int64_t count = training.dim(0);
+  dataset.mean.assign(static_cast<std::size_t>(columns), 0.0);
+  dataset.deviation.assign(static_cast<std::size_t>(columns), 1.0);
   for (std::int64_t column = 0; column < columns; ++column) {
     double mean = 0;
     for (std::int64_t row = 0; row < count; ++row) {
@@ -78,12 +80,10 @@ void normalize_columns(const Array& training, Array& rows) {
       square += apart * apart;
     }
     const double deviation = std::sqrt(square / static_cast<double>(count));
-    const double scale = deviation > 0 ? 1.0 / deviation : 1.0;
-    for (std::int64_t row = 0; row < rows.dim(0); ++row) {
-      float& value = rows.data<float>()[row * columns + column];
-      value = static_cast<float>((value - mean) * scale);
-    }
+    dataset.mean[static_cast<std::size_t>(column)] = mean;
+    if (deviation > 0) dataset.deviation[static_cast<std::size_t>(column)] = deviation;
   }
+  normalize_rows(dataset, dataset.rows.flat<float>());
 }
 
 // Mean and deviation are those of the training split, for both.
@@ -102,7 +102,7 @@ Result<Dataset> open_rows(const Recipe& recipe, Split split, const DataPlaces& p
                     to_string(dataset.kind), path));
   }
   dataset.rows = dataset.rows.clone();
-  normalize_columns(training.rows.contiguous(), dataset.rows);
+  normalize_columns(training.rows.contiguous(), dataset);
   return dataset;
 }
 
@@ -128,6 +128,15 @@ Result<Dataset> open_named(const Recipe& recipe, Split split, const DataPlaces& 
 }
 
 }  // namespace
+
+void normalize_rows(const Dataset& dataset, std::span<float> values) {
+  const std::size_t columns = dataset.mean.size();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t column = i % columns;
+    const double scale = 1.0 / dataset.deviation[column];
+    values[i] = static_cast<float>((values[i] - dataset.mean[column]) * scale);
+  }
+}
 
 Result<ModelOptions> model_options(const Recipe& recipe, const Dataset& data) {
   ModelOptions options;

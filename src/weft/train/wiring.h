@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "weft/base/status.h"
@@ -28,6 +29,8 @@ Result<ScheduleOptions> schedule_options(const Recipe& recipe);
 
 // The split that the recipe asks for, cut to its *_samples_max.
 Result<Dataset> open_recipe_dataset(const Recipe& recipe, Split split, const DataPlaces& places);
+// Rows of numbers [n, columns] as those of `dataset`, a recipe's of kind kRows, were normalised.
+void normalize_rows(const Dataset& dataset, std::span<float> values);
 Result<Transforms> recipe_transforms(const Recipe& recipe);
 Result<BatchLoaderOptions> loader_options(const Recipe& recipe, const Dataset& data);
 
