@@ -1,0 +1,168 @@
+#include "weft/serve/predict_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/serve/json_text.h"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kModelNameBytesMax = 256;
+// The body's object, "inputs", a row, and [channels][height][width] within it.
+constexpr int kDepthMax = 6;
+constexpr int kRowsDepth = 2;  // within "inputs"
+constexpr float kPixelMax = 255.0F;
+
+// Takes the parts of the body as nlohmann's parser finds them; false ends the parse.
+class Reader : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  Reader(const RowRule& rule, PredictRows& rows) : rule_(rule), rows_(rows) {}
+
+  std::string fault;
+  bool has_inputs = false;
+
+  bool null() override { return value("null"); }
+  bool boolean(bool /*value*/) override { return value("true or false"); }
+  bool number_integer(number_integer_t value) override {
+    return number(static_cast<double>(value));
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    return number(static_cast<double>(value));
+  }
+  bool number_float(number_float_t value, const string_t& /*text*/) override {
+    return number(value);
+  }
+  bool string(string_t& text) override {
+    if (depth_ != 1 || key_ != "model") return value("a text");
+    if (text.size() > kModelNameBytesMax) return fail("model: expected the name of one");
+    rows_.model = text;
+    return true;
+  }
+  bool binary(binary_t& /*value*/) override { return value("bytes"); }
+  bool start_object(std::size_t /*elements*/) override {
+    if (depth_ != 0) return value("an object");
+    ++depth_;
+    return true;
+  }
+  bool end_object() override {
+    --depth_;
+    return true;
+  }
+  bool key(string_t& text) override {
+    key_ = text;
+    if (key_ != "inputs" && key_ != "model") {
+      return fail(fmt::format("{}: expected the keys inputs and model alone", json_quoted(key_)));
+    }
+    if (key_ == "inputs" && has_inputs) return fail("inputs: expected once");
+    return true;
+  }
+  bool start_array(std::size_t /*elements*/) override {
+    if (depth_ == 0 || key_ != "inputs") return value("an array");
+    if (depth_ == kDepthMax) return fail("inputs: expected at most [channels][height][width]");
+    if (depth_ == 1) has_inputs = true;
+    if (depth_ == kRowsDepth) {
+      if (rows_.rows == rule_.rows_max) {
+        return fail(fmt::format("inputs: expected at most {} rows", rule_.rows_max));
+      }
+      ++rows_.rows;
+      in_row_ = 0;
+    }
+    ++depth_;
+    return true;
+  }
+  bool end_array() override {
+    --depth_;
+    return depth_ != kRowsDepth || in_row_ == rule_.features || wrong_count("");
+  }
+  bool parse_error(std::size_t at, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    return fail(fmt::format("body: expected JSON, got something else at byte {}", at));
+  }
+
+ private:
+  bool fail(std::string why) {
+    if (fault.empty()) fault = std::move(why);
+    return false;
+  }
+  bool value(const char* what) {
+    if (depth_ == 0) return fail(fmt::format("body: expected an object, got {}", what));
+    return fail(fmt::format("{}: expected {}, got {}", key_,
+                            key_ == "model" ? "a text" : "rows of numbers", what));
+  }
+  bool wrong_count(const char* more) {
+    return fail(fmt::format("inputs[{}]: expected {} numbers, got {}{}", rows_.rows - 1,
+                            rule_.features, more, in_row_));
+  }
+  bool number(double given) {
+    if (depth_ <= kRowsDepth) return value("a number");
+    if (++in_row_ > rule_.features) return wrong_count("at least ");
+    const auto narrow = static_cast<float>(given);
+    const auto refuse = [&](const char* expected) {
+      return fail(fmt::format("inputs[{}][{}]: expected {}, got {}", rows_.rows - 1, in_row_ - 1,
+                              expected, given));
+    };
+    if (!std::isfinite(narrow)) return refuse("a number of 32 bits");
+    if (rule_.pixels && !(narrow >= 0 && narrow <= kPixelMax && std::trunc(given) == given)) {
+      return refuse("a pixel, a whole number from 0 to 255");
+    }
+    rows_.values.push_back(narrow);
+    return true;
+  }
+
+  const RowRule& rule_;
+  PredictRows& rows_;
+  int depth_ = 0;
+  std::int64_t in_row_ = 0;
+  std::string key_;
+};
+
+void append_numbers(std::string& text, std::span<const float> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) text += ',';
+    if (std::isfinite(values[i])) {
+      fmt::format_to(std::back_inserter(text), "{}", values[i]);
+    } else {
+      text += "null";
+    }
+  }
+}
+
+}  // namespace
+
+Result<PredictRows> parse_predict(std::string_view body, const RowRule& rule) {
+  PredictRows rows;
+  Reader reader(rule, rows);
+  if (!nlohmann::json::sax_parse(body, &reader)) return invalid_argument(reader.fault);
+  if (rows.rows == 0) return invalid_argument("inputs: expected at least one row");
+  return rows;
+}
+
+std::string predict_answer(const std::string& model, const PredictOutputs& outputs, bool classes,
+                           std::span<const std::string> names) {
+  std::string text = "{\"model\":" + json_quoted(model) + ",\"outputs\":[";
+  std::vector<std::size_t> best;
+  const auto columns = static_cast<std::size_t>(outputs.columns);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(outputs.rows); ++row) {
+    const std::span values = std::span(outputs.values).subspan(row * columns, columns);
+    text += row > 0 ? ",[" : "[";
+    append_numbers(text, values);
+    text += ']';
+    best.push_back(
+        static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin()));
+  }
+  text += ']';
+  if (classes) text += fmt::format(",\"classes\":[{}]", fmt::join(best, ","));
+  if (classes && names.size() == columns) {
+    std::vector<std::string> labels;
+    for (const std::size_t place : best) labels.push_back(json_quoted(names[place]));
+    text += fmt::format(",\"labels\":[{}]", fmt::join(labels, ","));
+  }
+  return text + "}";
+}
+
+}  // namespace weft
