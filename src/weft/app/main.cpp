@@ -12,6 +12,7 @@
 #include "weft/app/environment.h"
 #include "weft/app/exit_code.h"
 #include "weft/app/peer_command.h"
+#include "weft/app/serve_command.h"
 #include "weft/app/tool_commands.h"
 #include "weft/app/usage.h"
 #include "weft/base/log.h"
@@ -29,6 +30,7 @@ struct Requests {
   weft::DoctorRequest doctor;
   weft::DemoRequest demo;
   weft::EvalRequest eval;
+  weft::ServeRequest serve;
   weft::BenchTrainRequest bench_train;
   weft::BenchAllReduceRequest bench_all_reduce;
   std::string dataset;
@@ -154,6 +156,33 @@ CLI::App* add_eval(CLI::App& app, weft::EvalRequest& request) {
   return eval;
 }
 
+CLI::App* add_serve(CLI::App& app, weft::ServeRequest& request) {
+  CLI::App* serve = app.add_subcommand("serve", "Answer HTTP requests with a checkpoint's model");
+  serve->add_option("checkpoint", request.checkpoint, "A file of OUT/checkpoints")->required();
+  serve->add_option("--host", request.host, "Address to listen on; nobody is asked who they are")
+      ->capture_default_str();
+  serve->add_option("--port", request.port, "0: any free one")->capture_default_str();
+  serve->add_option("--threads", request.threads, "Compute threads")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  serve->add_option("--batch-max", request.batch_max, "Rows or texts that are computed at once")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  serve->add_option("--batch-wait-ms", request.batch_wait_ms, "For others that join a batch")
+      ->check(CLI::Range(0.0, 1000.0))
+      ->capture_default_str();
+  serve->add_option("--body-max", request.body_max, "Bytes of a request's body")
+      ->check(CLI::Range(std::uint64_t{64}, std::uint64_t{1} << 30U))
+      ->capture_default_str();
+  serve->add_option("--connections-max", request.connections_max, "Open ones")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  serve->add_option("--tokens-max", request.tokens_max, "Of one completion")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  return serve;
+}
+
 CLI::App* add_bench_train(CLI::App& bench, weft::BenchTrainRequest& request) {
   CLI::App* train = bench.add_subcommand("train", "Time a full training step");
   train->add_option("--model", request.model, "mlp, cnn, gpt6x384, ... or a model of the zoo")
@@ -236,6 +265,7 @@ int main(int argc, char** argv) {
   add_doctor(app, requests.doctor)->callback([&] { code = doctor_command(requests.doctor); });
   add_demo(app, requests.demo)->callback([&] { code = demo_command(requests.demo, started); });
   add_eval(app, requests.eval)->callback([&] { code = eval_command(requests.eval); });
+  add_serve(app, requests.serve)->callback([&] { code = serve_command(requests.serve); });
 
   add_control(app, requests.control, code);
 

@@ -34,6 +34,10 @@ constexpr Footer kFooters[] = {
     {"eval",
      "Try it:\n"
      "  weft eval weft-runs/synthetic_mlp/checkpoints/checkpoint-100.safetensors"},
+    {"serve",
+     "Try it:\n"
+     "  weft serve weft-runs/synthetic_mlp/checkpoints/checkpoint-100.safetensors\n"
+     "  curl http://127.0.0.1:8080/v1/models"},
     {"bench train",
      "Try it:\n"
      "  weft bench train --model resnet9 --threads 2\n"

@@ -1,0 +1,50 @@
+#include "weft/app/serve_command.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "weft/app/environment.h"
+#include "weft/app/interrupt.h"
+#include "weft/app/peer_command.h"
+#include "weft/serve/http_server.h"
+
+namespace weft {
+namespace {
+
+ServeOptions options_of(const ServeRequest& request) {
+  ServeOptions options;
+  options.host = request.host;
+  options.port = request.port;
+  options.model.threads = request.threads;
+  options.model.batch_max = request.batch_max;
+  options.model.batch_wait = from_seconds(request.batch_wait_ms / 1000.0);
+  options.limits.body_bytes_max = request.body_max;
+  options.connections_max = request.connections_max;
+  options.tokens_max = request.tokens_max;
+  return options;
+}
+
+Status serve(const ServeRequest& request) {
+  install_interrupt_handler();
+  WEFT_TRY_ASSIGN(const auto model, ServedModel::load(request.checkpoint, data_places()));
+  WEFT_TRY_ASSIGN(const auto server, HttpServer::listen(*model, options_of(request)));
+  const bool v6 = request.host.find(':') != std::string::npos;
+  const std::string line =
+      fmt::format("listening on http://{}:{} ({}, {} parameters, step {}; Ctrl-C ends)\n",
+                  v6 ? "[" + request.host + "]" : request.host, server->port(),
+                  model->architecture(), model->parameters(), model->step());
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fflush(stdout);
+  server->run(interrupted);
+  return {};
+}
+
+}  // namespace
+
+ExitCode serve_command(const ServeRequest& request) {
+  const Status served = serve(request);
+  return served.ok() ? ExitCode::kOk : report(served);
+}
+
+}  // namespace weft
