@@ -165,6 +165,20 @@ SEEDS = {
         "fields": (HASH + HASH + several([peer(1) + several([text("192.0.2.1:7420")])])
                    + HASH[:16] + u64(1900000000) + HASH),
     },
+    # 0 and a body, or another byte and requests.
+    "http": {
+        "predict": u8(0) + b'{"model": "m", "inputs": [[0, 255, 7], [[1], [2], [3]]]}',
+        "completion": u8(0) + (b'{"prompt": "hi", "max_tokens": 7, "temperature": 0.5, "seed": 9,'
+                               b' "stream": true, "n": 1, "stop": null}'),
+        "tokens": u8(0) + b'{"prompt": [1, 255], "user": "u"}',
+        "get": u8(99) + b"GET /v1/models?a=b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        "two_posts": u8(150) + 2 * (b"POST /v1/predict HTTP/1.1\r\nHost: x\r\n"
+                                    b"Content-Length: 5\r\n\r\nhello"),
+        "chunks": u8(200) + (b"POST http://x/v1/predict HTTP/1.1\r\nHost: x\r\n"
+                             b"Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
+                             b"3;name=value\r\nhel\r\n2\r\nlo\r\n0\r\nTrailer: x\r\n\r\n"),
+        "old": u8(40) + b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+    },
     "recipe": {
         "few_keys.toml": (b'[model]\nname = "mlp"\nhidden_units = 32\n\n[data]\n'
                           b'name = "synthetic"\n\n[run]\nsteps = 20\nseed = 1\n'),
