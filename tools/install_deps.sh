@@ -20,7 +20,7 @@ build_packages=(
   dataset-fashion-mnist
 )
 test_packages=(
-  libgtest-dev libgmock-dev python3 openssl
+  libgtest-dev libgmock-dev python3 openssl make pkg-config
 )
 # The program asks routers to open ports with them, and says so where it was built without.
 router_packages=(

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 // The body's object and an array in it.
-constexpr int kDepthMax = 2;
+constexpr int kTreeDepthMax = 2;
 constexpr double kTemperatureMax = 100.0;
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 constexpr std::size_t kCharacterBytesMax = 4;
@@ -26,7 +26,7 @@ Result<json> parse_tree(std::string_view body) {
   const auto keep = [&](int depth, json::parse_event_t event, json& /*value*/) {
     const bool opens =
         event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
-    if (opens && depth >= kDepthMax) deep = true;
+    if (opens && depth >= kTreeDepthMax) deep = true;
     return !deep;
   };
   json tree = json::parse(body, keep, /*allow_exceptions=*/false);

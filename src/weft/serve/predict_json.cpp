@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kModelNameBytesMax = 256;
 // The body's object, "inputs", a row, and [channels][height][width] within it.
-constexpr int kDepthMax = 6;
+constexpr int kRowsDepthMax = 6;
 constexpr int kRowsDepth = 2;  // within "inputs"
 constexpr float kPixelMax = 255.0F;
 
@@ -63,7 +63,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
   }
   bool start_array(std::size_t /*elements*/) override {
     if (depth_ == 0 || key_ != "inputs") return value("an array");
-    if (depth_ == kDepthMax) return fail("inputs: expected at most [channels][height][width]");
+    if (depth_ == kRowsDepthMax) return fail("inputs: expected at most [channels][height][width]");
     if (depth_ == 1) has_inputs = true;
     if (depth_ == kRowsDepth) {
       if (rows_.rows == rule_.rows_max) {

@@ -1,0 +1,35 @@
+// Everything that computes: arrays, gradients, operations, graphs, data, models, optimizers, files.
+//
+// The public header of the learning column, for programs of others (docs/embedding.md). Whoever
+// minds the time that it takes to compile includes the headers of the folders one by one.
+#pragma once
+
+#include "weft/array/array.h"
+#include "weft/array/parameter_arena.h"
+#include "weft/array/print.h"
+#include "weft/autograd/backward.h"
+#include "weft/autograd/checkpoint.h"
+#include "weft/autograd/custom_function.h"
+#include "weft/autograd/functional.h"
+#include "weft/autograd/gradcheck.h"
+#include "weft/base/parallel.h"
+#include "weft/base/rng.h"
+#include "weft/base/status.h"
+#include "weft/data/batch_loader.h"
+#include "weft/data/catalog.h"
+#include "weft/data/open_path.h"
+#include "weft/data/tokenizer.h"
+#include "weft/graph/captured_function.h"
+#include "weft/graph/control.h"
+#include "weft/io/checkpoint.h"
+#include "weft/io/safetensors.h"
+#include "weft/nn/containers.h"
+#include "weft/nn/language_model.h"
+#include "weft/nn/layers.h"
+#include "weft/nn/recurrent.h"
+#include "weft/nn/transformer.h"
+#include "weft/nn/zoo.h"
+#include "weft/op/ops.h"
+#include "weft/optim/clip.h"
+#include "weft/optim/optimizer.h"
+#include "weft/optim/schedule.h"

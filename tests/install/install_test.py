@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Installs Weft to a folder of its own and builds examples/embed there, by CMake and by pkg-config.
+
+usage: install_test.py BUILD_FOLDER
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EMBED = ROOT / "examples/embed"
+# What is not optimised compiles in half the time, and nothing is measured here.
+FLAGS = "-O0 -Wall -Wextra -Werror"
+
+
+def run(*command, folder=None, variables=None):
+    ran = subprocess.run([str(word) for word in command], cwd=folder, text=True, check=False,
+                         env={**os.environ, **(variables or {})}, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+    if ran.returncode != 0:
+        raise AssertionError(f"{command}: exit code {ran.returncode}\n{ran.stdout[-3000:]}")
+    return ran.stdout
+
+
+def expect(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def check_program(program, folder):
+    printed = run(program, folder / "spiral.safetensors", folder=folder)
+    expect("read back from" in printed, printed)
+
+
+def installed_files_are_whole(prefix, _):
+    expect((prefix / "include/weft/weft.h").is_file(), "no weft/weft.h")
+    strangers = [path for path in (prefix / "include").rglob("*")
+                 if path.is_file() and (path.suffix != ".h" or path.name.startswith("test_"))]
+    expect(not strangers, f"no headers for others: {strangers}")
+    # Every header of ours that an installed header includes is installed too.
+    for header in (prefix / "include").rglob("*.h"):
+        for name in re.findall(r'#include "(weft/[^"]+)"', header.read_text()):
+            expect((prefix / "include" / name).is_file(), f"{header.name} includes {name}")
+    expect("weft" in run(prefix / "bin/weft", "version"), "the program does not run")
+    for path in prefix.rglob("*.cmake"):
+        for line in path.read_text().splitlines():
+            expect(str(ROOT) not in line, f"{path.name}: a path of the source tree: {line}")
+
+
+def cmake_finds_it(prefix, folder):
+    build = folder / "cmake"
+    run("cmake", "-S", EMBED, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
+        f"-DCMAKE_CXX_FLAGS={FLAGS}")
+    run("cmake", "--build", build)
+    check_program(build / "embed", folder)
+    # Another minor version is another interface.
+    wanted = folder / "wanted"
+    wanted.mkdir()
+    (wanted / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(wanted LANGUAGES CXX)\n"
+        "find_package(weft 99.0)\nif(weft_FOUND)\n  message(FATAL_ERROR found)\nendif()\n")
+    run("cmake", "-S", wanted, "-B", wanted / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+
+
+def pkg_config_finds_it(prefix, folder):
+    places = {str(path.parent) for path in prefix.rglob("weft.pc")}
+    expect(len(places) == 1, f"weft.pc in {places}")
+    copy = folder / "make"
+    copy.mkdir()
+    for name in ("main.cpp", "Makefile"):
+        shutil.copy(EMBED / name, copy)
+    run("make", folder=copy, variables={"PKG_CONFIG_PATH": places.pop(), "CXXFLAGS": FLAGS})
+    check_program(copy / "embed", folder)
+
+
+def main(build):
+    failed = 0
+    tests = (installed_files_are_whole, cmake_finds_it, pkg_config_finds_it)
+    with tempfile.TemporaryDirectory(prefix="weft-install-") as name:
+        folder = pathlib.Path(name)
+        run("cmake", "--install", build, "--prefix", folder / "prefix")
+        for test in tests:
+            try:
+                test(folder / "prefix", folder)
+                print(f"ok   {test.__name__}", flush=True)
+            except AssertionError as problem:
+                failed += 1
+                print(f"FAIL {test.__name__}: {problem}", flush=True)
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
