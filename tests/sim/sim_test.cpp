@@ -68,6 +68,7 @@ TEST(Simulation, SeedsOfBranchesThatFoundFaults) {
   expect_one_again(3, 528, 528);
   expect_one_again(3, 541, 541);
   expect_one_again(5, 219, 219);
+  expect_one_again(5, 2220, 2220);
 }
 // With branches: every side goes on, and they become one again.
 TEST(Simulation, BranchesOfFiveMerge) { expect_one_again(5, 1, 30); }

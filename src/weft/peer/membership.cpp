@@ -160,15 +160,21 @@ bool Membership::Core::has_accepted(const PeerId& peer) const {
                      [&](const Member& member) { return member.id == peer; });
 }
 
+// Whether `peer`, no member of this view, was one that this peer knew of, or is one of a branch
+// that it has met.
+bool Membership::Core::has_met(const PeerId& peer) const {
+  const auto gone = departed.find(peer);
+  return former.count(peer) != 0 || in_meeting(peer) ||
+         (gone != departed.end() && gone->second.cause != DepartureCause::kExpelled);
+}
+
 // Whose word it is that the run has gone on: members and those that were, or are about to be, as
 // far as this peer knows them. Whoever else says so has yet to prove that it is anybody.
 bool Membership::Core::may_tell_views(const PeerId& from) const {
-  if (from == options.self || is_other_member(from) || former.count(from) != 0) return true;
-  if (has_accepted(from)) return true;
-  if (attempt && (attempt->known.contains(from) || attempt->sponsor == from)) return true;
-  const auto gone = departed.find(from);
-  return in_meeting(from) ||
-         (gone != departed.end() && gone->second.cause != DepartureCause::kExpelled);
+  if (from == options.self || is_other_member(from) || has_met(from) || has_accepted(from)) {
+    return true;
+  }
+  return attempt && (attempt->known.contains(from) || attempt->sponsor == from);
 }
 
 bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {

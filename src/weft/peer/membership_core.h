@@ -209,6 +209,7 @@ struct Membership::Core {
   void on_accepted(const PeerId& from, const AcceptedMessage& message);
   void on_rejected(const PeerId& from, const RejectedMessage& message);
   bool has_accepted(const PeerId& peer) const;
+  bool has_met(const PeerId& peer) const;
   bool may_tell_views(const PeerId& from) const;
   void on_notice(const PeerId& from, const ViewNoticeMessage& message);
   void on_removed(const PeerId& from, const RemovedMessage& message);

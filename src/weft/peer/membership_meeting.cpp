@@ -54,9 +54,7 @@ void Membership::Core::tell_standing(const PeerId& to) {
 // To those of other branches that have a link with this peer.
 void Membership::Core::tell_standings() {
   for (const auto& [peer, link] : links) {
-    if (!is_other_member(peer) && (former.count(peer) != 0 || in_meeting(peer))) {
-      tell_standing(peer);
-    }
+    if (!is_other_member(peer) && has_met(peer)) tell_standing(peer);
   }
 }
 
@@ -80,7 +78,7 @@ void Membership::Core::on_standing(const PeerId& from, const StandingMessage& me
     return;
   }
   if (!merges() || !active()) return;
-  if (!is_other_member(from) && former.count(from) == 0 && !in_meeting(from)) return;
+  if (!is_other_member(from) && !has_met(from)) return;
   const Lineage& theirs = current.value.lineage;
   if (theirs.branch() == view.lineage.branch()) {
     if (current.view > view.id) on_notice(from, current);

@@ -71,7 +71,7 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
     const Status why = unavailable("refused for what it did before");
     sink.on_refused(link.peer, why);
     sink.close(link.peer, why);
-  } else if (merges() && active() && (former.count(link.peer) != 0 || in_meeting(link.peer))) {
+  } else if (merges() && active() && has_met(link.peer)) {
     tell_standing(link.peer);
   } else if (state == MembershipState::kIsolated &&
              (former.count(link.peer) != 0 || has_accepted(link.peer))) {
