@@ -19,9 +19,9 @@ constexpr int kRowsDepth = 2;  // within "inputs"
 constexpr float kPixelMax = 255.0F;
 
 // Takes the parts of the body as nlohmann's parser finds them; false ends the parse.
-class Reader : public nlohmann::json_sax<nlohmann::json> {
+class RowsReader : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Reader(const RowRule& rule, PredictRows& rows) : rule_(rule), rows_(rows) {}
+  RowsReader(const RowRule& rule, PredictRows& rows) : rule_(rule), rows_(rows) {}
 
   std::string fault;
   bool has_inputs = false;
@@ -136,7 +136,7 @@ void append_numbers(std::string& text, std::span<const float> values) {
 
 Result<PredictRows> parse_predict(std::string_view body, const RowRule& rule) {
   PredictRows rows;
-  Reader reader(rule, rows);
+  RowsReader reader(rule, rows);
   if (!nlohmann::json::sax_parse(body, &reader)) return invalid_argument(reader.fault);
   if (rows.rows == 0) return invalid_argument("inputs: expected at least one row");
   return rows;
