@@ -7,6 +7,7 @@
 
 #include "weft/autograd/anomaly_check.h"
 #include "weft/autograd/node_access.h"
+#include "weft/autograd/op_trace.h"
 
 namespace weft {
 namespace {
@@ -19,7 +20,7 @@ struct Watch {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 constinit thread_local Watch state;
 
-void update() { internal::watching = state.anomalies || state.collector != nullptr; }
+void update() { internal::update_watching(); }
 
 // "element 3 is nan" of the first value that is not as it should be.
 std::optional<std::string> anomaly_of(const Array& array) {
@@ -54,6 +55,10 @@ AnomalyMode::~AnomalyMode() {
 
 namespace internal {
 
+void update_watching() {
+  watching = state.anomalies || state.collector != nullptr || current_trace != nullptr;
+}
+
 HistoryCollector::HistoryCollector() : before_(state.collector) {
   state.collector = this;
   update();
@@ -72,6 +77,7 @@ void HistoryCollector::note(const Tensor& tensor) {
 }
 
 void watch(const char* name, const Array& output, std::span<const Tensor* const> inputs) {
+  if (current_trace != nullptr) current_trace->note(name, output, inputs);
   if (state.collector != nullptr) {
     for (const Tensor* input : inputs) {
       if (input->requires_grad()) state.collector->note(*input);

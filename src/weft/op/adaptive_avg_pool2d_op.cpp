@@ -1,4 +1,5 @@
 // adaptive_avg_pool2d: the means of a given number of windows that cover the image.
+#include "weft/autograd/op_trace.h"
 #include "weft/op/half_operand.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
@@ -9,6 +10,9 @@ namespace weft {
 Tensor adaptive_avg_pool2d(const Tensor& x, const std::array<std::int64_t, 2>& size) {
   check_adaptive_pool("adaptive_avg_pool2d", x, size);
   if (is_half(x)) return cast(adaptive_avg_pool2d(widened(x), size), x.dtype());
+  if (op_tracing()) {
+    trace_attributes("adaptive_avg_pool2d", {{"size", traced(size)}});
+  }
   return record(
       "adaptive_avg_pool2d", adaptive_avg_pool2d_forward(x.array(), size), {&x},
       [shape = x.shape()](const Array& dy, const InputGradients& dx) {

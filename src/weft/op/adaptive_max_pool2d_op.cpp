@@ -1,5 +1,6 @@
 // adaptive_max_pool2d: the largest values of a given number of windows that cover the image; the
 // gradient goes where they were.
+#include "weft/autograd/op_trace.h"
 #include "weft/op/half_operand.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
@@ -14,6 +15,9 @@ Tensor adaptive_max_pool2d(const Tensor& x, const std::array<std::int64_t, 2>& s
   const auto scatter = [winners = forward.winners, shape = x.shape()](const Array& dy) {
     return adaptive_max_pool2d_backward(dy, winners, shape);
   };
+  if (op_tracing()) {
+    trace_attributes("adaptive_max_pool2d", {{"size", traced(size)}});
+  }
   return record(
       "adaptive_max_pool2d", forward.y, {&x},
       [scatter](const Array& dy, const InputGradients& dx) { dx.add(0, scatter(dy)); },

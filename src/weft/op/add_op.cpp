@@ -1,4 +1,5 @@
 // add: y = a + b.
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/elementwise.h"
 #include "weft/kernel/residual.h"
 #include "weft/op/arithmetic.h"
@@ -35,6 +36,9 @@ Tensor add(const Tensor& a, double b) {
   if (!a.defined() || !is_floating(a.dtype())) {
     const Tensor x = operand_beside("add", a, b);
     return is_floating(x.dtype()) ? add(x, b) : Tensor(binary(BinaryOp::kAdd, x.array(), b));
+  }
+  if (op_tracing()) {
+    trace_attributes("add", {{"scalar", {b}}});
   }
   return record(
       "add", binary(BinaryOp::kAdd, a.array(), b), {&a},

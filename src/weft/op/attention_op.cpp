@@ -4,6 +4,7 @@
 
 #include "weft/array/launch.h"
 #include "weft/autograd/node.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/attention.h"
 #include "weft/kernel/dropout.h"
 #include "weft/op/arithmetic.h"
@@ -99,6 +100,13 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
   saved.result = attention_forward(saved.q, saved.k, saved.v, saved.mask, saved.stream, saved.run);
   Array y = saved.result.output.transpose(1, 2);
   const Composition compose = attention_composition(saved.mask, saved.stream, saved.run);
+  if (op_tracing()) {
+    trace_attributes("attention", {{"causal", {options.causal ? 1.0 : 0.0}},
+                                   {"causal_offset", {static_cast<double>(options.causal_offset)}},
+                                   {"scale", {options.scale ? *options.scale : 0.0}},
+                                   {"dropout", {options.dropout}},
+                                   {"mask", {}, options.mask}});
+  }
   return record(
       "attention", std::move(y), {&q, &k, &v},
       [saved](const Array& dy, const InputGradients& dx) {

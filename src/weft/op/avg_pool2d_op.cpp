@@ -1,4 +1,5 @@
 // avg_pool2d: the mean of each window, the gradient is spread evenly.
+#include "weft/autograd/op_trace.h"
 #include "weft/op/half_operand.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
@@ -9,6 +10,14 @@ namespace weft {
 Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options) {
   const Pool2dGeometry geometry = check_pool("avg_pool2d", x, options);
   if (is_half(x)) return cast(avg_pool2d(widened(x), options), x.dtype());
+  if (op_tracing()) {
+    trace_attributes("avg_pool2d",
+                     {{"kernel", traced(options.kernel)},
+                      {"stride", traced(geometry.stride)},
+                      {"padding", traced(options.padding)},
+                      {"ceil", {options.ceil_mode ? 1.0 : 0.0}},
+                      {"count_include_pad", {options.count_include_pad ? 1.0 : 0.0}}});
+  }
   return record(
       "avg_pool2d", avg_pool2d_forward(x.array(), geometry), {&x},
       [geometry, shape = x.shape()](const Array& dy, const InputGradients& dx) {

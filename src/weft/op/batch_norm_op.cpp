@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "weft/autograd/checkpoint.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/convert.h"
 #include "weft/kernel/linear.h"
 #include "weft/kernel/norm.h"
@@ -156,6 +157,14 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Arr
   }
   Array y = convert(saved.statistics.y, x.dtype());
   saved.statistics.y = Array();
+  if (op_tracing()) {
+    trace_attributes("batch_norm",
+                     {{"running_mean", {}, running_mean},
+                      {"running_var", {}, running_var},
+                      {"training", {options.training ? 1.0 : 0.0}},
+                      {"eps", {options.eps}},
+                      {"relu", {options.activation == Activation::kRelu ? 1.0 : 0.0}}});
+  }
   return record(
       "batch_norm", std::move(y), {&x, &weight, &bias},
       [saved](const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); },

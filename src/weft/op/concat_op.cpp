@@ -1,4 +1,5 @@
 // concat: tensors one after the other along an axis; each gets its part of the gradient.
+#include "weft/autograd/op_trace.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
@@ -51,6 +52,9 @@ Tensor concat(std::span<const Tensor> parts, int axis) {
     y.slice(at, begin, end).copy_from(part.array().strided());
     inputs.push_back(&part);
     ends.push_back(end);
+  }
+  if (op_tracing()) {
+    trace_attributes("concat", {{"axis", {static_cast<double>(at)}}});
   }
   return record(
       "concat", std::move(y), inputs,

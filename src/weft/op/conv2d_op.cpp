@@ -2,6 +2,7 @@
 // of the same three arrays.
 #include <algorithm>
 
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/conv.h"
 #include "weft/kernel/convert.h"
 #include "weft/kernel/linear.h"
@@ -135,6 +136,13 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                                 single(bias.array()), geometry, relu),
                                  x.dtype())
                        : conv2d_forward(x.array(), weight.array(), bias.array(), geometry, relu);
+  if (op_tracing()) {
+    trace_attributes("conv2d", {{"stride", traced(options.stride)},
+                                {"padding", traced(options.padding)},
+                                {"dilation", traced(options.dilation)},
+                                {"groups", {static_cast<double>(options.groups)}},
+                                {"relu", {relu ? 1.0 : 0.0}}});
+  }
   return record(
       "conv2d", y, {&x, &weight, &bias},
       [saved = Conv2dSaved{x.array(), weight.array(), relu ? y : Array(), geometry}](

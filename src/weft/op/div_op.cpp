@@ -1,4 +1,5 @@
 // div: y = a / b, dy/da = 1 / b, dy/db = -y / b.
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
@@ -33,6 +34,9 @@ Tensor div(const Tensor& a, const Tensor& b) {
 
 Tensor div(const Tensor& a, double b) {
   if (!a.defined() || !is_floating(a.dtype())) return div(floating_operand("div", a), b);
+  if (op_tracing()) {
+    trace_attributes("div", {{"scalar", {b}}});
+  }
   return record(
       "div", binary(BinaryOp::kDiv, a.array(), b), {&a},
       [b](const Array& dy, const InputGradients& dx) { dx.add(0, binary(BinaryOp::kDiv, dy, b)); },
@@ -42,6 +46,9 @@ Tensor div(const Tensor& a, double b) {
 Tensor div(double b, const Tensor& a) {
   if (!a.defined() || !is_floating(a.dtype())) return div(b, floating_operand("div", a));
   Array y = binary(BinaryOp::kDiv, b, a.array());
+  if (op_tracing()) {
+    trace_attributes("div", {{"numerator", {b}}});
+  }
   return record(
       "div", y, {&a},
       [y, x = a.array()](const Array& dy, const InputGradients& dx) {

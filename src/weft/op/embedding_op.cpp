@@ -1,5 +1,6 @@
 // embedding: y[i] = table[tokens[i]]; the gradient of a row is the sum over its tokens.
 #include "weft/array/launch.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/gather.h"
 #include "weft/op/embedding.h"
 #include "weft/op/index.h"
@@ -60,6 +61,9 @@ Tensor embedding(const Tensor& table, const IndexOperand& tokens, const Embeddin
   Array y = select_rows("embedding", table.array(), 0, flat)
                 .reshape(with_width(tokens.shape(), table.dim(1)));
   const Tensor kept(flat);  // an input, so that a write to it is noticed
+  if (op_tracing()) {
+    trace_attributes("embedding", {{"tokens", {}, tokens.array()}});
+  }
   return record(
       "embedding", std::move(y), {&table, &kept},
       [=, shape = table.shape()](const Array& dy, const InputGradients& dx) {

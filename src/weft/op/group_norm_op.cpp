@@ -2,6 +2,7 @@
 // channel. instance_norm is the case of one channel a group.
 //
 // IMPLEMENTATION: Wu, He, "Group normalization", ECCV 2018, equations 1 to 7.
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/norm.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/half_operand.h"
@@ -79,6 +80,9 @@ Tensor apply(const char* op, const Tensor& x, std::int64_t groups, const Tensor&
   saved.statistics = group_norm_forward(saved.x, saved.weight, bias.array(), groups, eps);
   Array y = std::move(saved.statistics.y);
   saved.statistics.y = Array();
+  if (op_tracing()) {
+    trace_attributes(op, {{"groups", {static_cast<double>(groups)}}, {"eps", {eps}}});
+  }
   return record(
       op, std::move(y), {&x, &weight, &bias},
       [saved](const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); },

@@ -2,6 +2,7 @@
 // dweight = g^T x, dbias = the sum of g's rows.
 #include <algorithm>
 
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/linear.h"
 #include "weft/kernel/matmul.h"
 #include "weft/op/linear.h"
@@ -90,6 +91,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
   const Array y = linear_forward(rows, w, bias.array(), activation == Activation::kRelu);
   Shape shape = x.shape();
   shape[shape.size() - 1] = weight.dim(0);
+  if (op_tracing()) {
+    trace_attributes("linear", {{"relu", {activation == Activation::kRelu ? 1.0 : 0.0}}});
+  }
   return record(
       "linear", y.reshape(shape), {&x, &weight, &bias},
       [saved = Saved{rows, w, activation == Activation::kRelu ? y : Array()}](

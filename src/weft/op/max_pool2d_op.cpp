@@ -1,4 +1,5 @@
 // max_pool2d: the largest value of each window; the gradient goes where that value was.
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/convert.h"
 #include "weft/op/half_operand.h"
 #include "weft/op/linear_map.h"
@@ -22,6 +23,14 @@ Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
     return convert(max_pool2d_backward(convert(dy, computed), in_computed(), shape, geometry),
                    type);
   };
+  if (op_tracing()) {
+    trace_attributes("max_pool2d",
+                     {{"kernel", traced(options.kernel)},
+                      {"stride", traced(geometry.stride)},
+                      {"padding", traced(options.padding)},
+                      {"ceil", {options.ceil_mode ? 1.0 : 0.0}},
+                      {"count_include_pad", {options.count_include_pad ? 1.0 : 0.0}}});
+  }
   return record(
       "max_pool2d", forward.y, {&x},
       [scatter](const Array& dy, const InputGradients& dx) { dx.add(0, scatter(dy)); },

@@ -1,4 +1,5 @@
 // mul: y = a b.
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
@@ -32,6 +33,9 @@ Tensor mul(const Tensor& a, double b) {
   if (!a.defined() || !is_floating(a.dtype())) {
     const Tensor x = operand_beside("mul", a, b);
     return is_floating(x.dtype()) ? mul(x, b) : Tensor(binary(BinaryOp::kMul, x.array(), b));
+  }
+  if (op_tracing()) {
+    trace_attributes("mul", {{"scalar", {b}}});
   }
   return record(
       "mul", binary(BinaryOp::kMul, a.array(), b), {&a},

@@ -1,5 +1,6 @@
 // packed_attention: attention on the queries, keys and values of one array.
 #include "weft/autograd/node.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/attention.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/attention.h"
@@ -40,6 +41,16 @@ Tensor packed_attention(const Tensor& qkv, const AttentionHeads& heads,
   const Array stream = attention_stream(options);
   const AttentionResult result = packed_attention_forward(dense, packed, stream, run);
   Array y = result.output.reshape({qkv.dim(0), qkv.dim(1), heads.heads * width});
+  if (op_tracing()) {
+    trace_attributes(
+        "packed_attention",
+        {{"heads", {static_cast<double>(heads.heads), static_cast<double>(heads.kv_heads)}},
+         {"causal", {options.causal ? 1.0 : 0.0}},
+         {"causal_offset", {static_cast<double>(options.causal_offset)}},
+         {"scale", {options.scale ? *options.scale : 0.0}},
+         {"dropout", {options.dropout}},
+         {"mask", {}, options.mask}});
+  }
   return record(
       "packed_attention", std::move(y), {&qkv},
       [dense, packed, stream, run, result](const Array& dy, const InputGradients& dx) {

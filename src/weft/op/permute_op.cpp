@@ -1,4 +1,5 @@
 // permute: the axes in another order; a view.
+#include "weft/autograd/op_trace.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
 #include "weft/op/shape.h"
@@ -11,6 +12,9 @@ Tensor permute(const Tensor& x, const std::vector<int>& axes) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     inverse[static_cast<std::size_t>(normalize_axis("permute", axes[i], x.ndim()))] =
         static_cast<int>(i);
+  }
+  if (op_tracing()) {
+    trace_attributes("permute", {{"axes", {axes.begin(), axes.end()}}});
   }
   return record(
       "permute", std::move(y), {&x},

@@ -1,6 +1,7 @@
 // pow: y = a^p for a fixed exponent p, dy/da = p a^(p - 1).
 #include <cmath>
 
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
@@ -26,6 +27,9 @@ Tensor pow(const Tensor& a, double exponent) {
     }
     // In i64, which holds every exponent that matters; the low bits are those of the narrower type.
     return Tensor(binary(BinaryOp::kPow, x.array().to(DType::kI64), exponent).to(x.dtype()));
+  }
+  if (op_tracing()) {
+    trace_attributes("pow", {{"scalar", {exponent}}});
   }
   return record(
       "pow", power(a.array(), exponent), {&a},

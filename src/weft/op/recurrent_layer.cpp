@@ -4,6 +4,7 @@
 
 #include "weft/array/launch.h"
 #include "weft/autograd/node.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/linear.h"
 #include "weft/kernel/matmul.h"
 #include "weft/op/arithmetic.h"
@@ -159,6 +160,12 @@ Tensor recurrent_layer(const char* op, RecurrentCell cell, const Tensor& x,
                                                &parameters.hidden_bias,
                                                &first.hidden,
                                                &first.cell};
+  if (op_tracing()) {
+    trace_attributes(op, {{"reverse", {options.reverse ? 1.0 : 0.0}},
+                          {"with_state", {options.with_state ? 1.0 : 0.0}},
+                          {"relu", {cell == RecurrentCell::kRelu ? 1.0 : 0.0}},
+                          {"lengths", {}, options.lengths}});
+  }
   return record(
       op, std::move(y), std::span<const Tensor* const>(inputs),
       [saved](const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); },

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "weft/autograd/node.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/rotary.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/attention.h"
@@ -16,6 +17,11 @@ namespace {
 Tensor turned(const Tensor& x, const RotaryRun& run) {
   RotaryRun back = run;
   back.inverse = !run.inverse;
+  if (op_tracing()) {
+    trace_attributes("rotary", {{"base", {run.base}},
+                                {"first_place", {static_cast<double>(run.first_place)}},
+                                {"inverse", {run.inverse ? 1.0 : 0.0}}});
+  }
   return record(
       "rotary", rotary_turn(x.array(), run), {&x},
       [back](const Array& dy, const InputGradients& dx) { dx.add(0, rotary_turn(dy, back)); },

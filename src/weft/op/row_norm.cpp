@@ -1,6 +1,7 @@
 #include "weft/op/row_norm.h"
 
 #include "weft/autograd/node.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/convert.h"
 #include "weft/kernel/norm.h"
 #include "weft/op/arithmetic.h"
@@ -90,6 +91,9 @@ Tensor row_norm(const char* op, const Tensor& x, int axes, const RowNorm& norm) 
   Array y = convert(forward.y, x.dtype());
   forward.y = Array();
   saved.statistics = std::move(forward);
+  if (op_tracing()) {
+    trace_attributes(op, {{"axes", {static_cast<double>(axes)}}, {"eps", {norm.eps}}});
+  }
   return record(
       op, std::move(y), {&x, &norm.weight, &norm.bias},
       [saved, inner](const Array& dy, const InputGradients& dx) {

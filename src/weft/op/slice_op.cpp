@@ -1,4 +1,5 @@
 // slice: x[start:stop:step] along one axis; a view. The gradient is 0 elsewhere.
+#include "weft/autograd/op_trace.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
@@ -9,6 +10,13 @@ namespace weft {
 Tensor slice(const Tensor& x, int axis, std::optional<std::int64_t> start,
              std::optional<std::int64_t> stop, std::int64_t step) {
   Array y = x.array().strided().slice(axis, start, stop, step);
+  if (op_tracing()) {
+    trace_attributes("slice",
+                     {{"axis", {static_cast<double>(axis)}},
+                      {"start", start ? traced(std::array{*start}) : std::vector<double>()},
+                      {"stop", stop ? traced(std::array{*stop}) : std::vector<double>()},
+                      {"step", {static_cast<double>(step)}}});
+  }
   return record(
       "slice", std::move(y), {&x},
       [=, shape = x.shape()](const Array& dy, const InputGradients& dx) {

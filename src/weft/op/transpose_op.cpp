@@ -1,4 +1,5 @@
 // transpose: two axes change places; a view.
+#include "weft/autograd/op_trace.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
 #include "weft/op/shape.h"
@@ -6,6 +7,10 @@
 namespace weft {
 
 Tensor transpose(const Tensor& x, int axis_a, int axis_b) {
+  if (op_tracing()) {
+    trace_attributes("transpose",
+                     {{"axes", {static_cast<double>(axis_a), static_cast<double>(axis_b)}}});
+  }
   return record(
       "transpose", x.array().strided().transpose(axis_a, axis_b), {&x},
       [axis_a, axis_b](const Array& dy, const InputGradients& dx) {

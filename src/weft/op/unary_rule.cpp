@@ -1,6 +1,7 @@
 #include "weft/op/unary_rule.h"
 
 #include "weft/autograd/node.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/promote.h"
@@ -11,6 +12,9 @@ Tensor apply_rule(const UnaryRule& rule, const Tensor& x, const OpScalars& scala
   const Tensor a = floating_operand(rule.name, x);
   Array y = unary(rule.forward, a.array(), scalars);
   const Array saved = rule.saves_output ? y : a.array();
+  if (op_tracing()) {
+    trace_attributes(rule.name, {{"scalars", {scalars.begin(), scalars.end()}}});
+  }
   return record(
       rule.name, std::move(y), {&a},
       [&rule, saved, scalars](const Array& dy, const InputGradients& dx) {

@@ -1,0 +1,84 @@
+// OpTrace: the operations that a thread runs while one lives, as a list: for exporters.
+//
+//   const OpTrace trace;
+//   const Tensor y = model.forward(x);
+//   for (const TracedOp& op : trace.ops()) ...   // "conv2d" of which arrays, with which options
+//
+// Where it stands: record() (node.h) tells it name, inputs and output; what an operation was asked
+// for beside them it says itself, by trace_attributes() just before its record(). The arrays are
+// held, so no two values of one trace share memory by accident. An operation that runs others
+// inside leaves lines for these too; nothing reads their results.
+// Costs nothing while none lives but one look at a flag.
+// Threads: notes its own thread's operations. Nests; the innermost alone notes. Fails: never.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/autograd/tensor.h"
+
+namespace weft {
+
+// An option of an operation: numbers (integers stay exact to 2^53) or an array, such as positions.
+struct TracedAttribute {
+  const char* name;  // a literal
+  std::vector<double> values;
+  Array array = {};
+};
+
+struct TracedOp {
+  std::string name;
+  std::vector<Array> inputs;  // undefined: left out
+  Array output;
+  std::vector<TracedAttribute> attributes;
+
+  // nullptr if the operation noted none of that name.
+  const TracedAttribute* find(std::string_view attribute) const;
+};
+
+class OpTrace {
+ public:
+  OpTrace();
+  ~OpTrace();
+  OpTrace(const OpTrace&) = delete;
+  OpTrace& operator=(const OpTrace&) = delete;
+
+  const std::vector<TracedOp>& ops() const { return ops_; }
+
+  // For trace_attributes() and record().
+  void expect(const char* op, std::vector<TracedAttribute> attributes);
+  void note(const char* name, const Array& output, std::span<const Tensor* const> inputs);
+
+ private:
+  OpTrace* before_;
+  std::vector<TracedOp> ops_;
+  const char* expected_ = "";
+  std::vector<TracedAttribute> expected_attributes_;
+};
+
+namespace internal {
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+inline constinit thread_local OpTrace* current_trace = nullptr;
+// Lets record() call watch(); in anomaly.cpp with what else watches.
+void update_watching();
+}  // namespace internal
+
+inline bool op_tracing() { return internal::current_trace != nullptr; }
+
+// The options of the operation `op`, a literal, whose record() comes next. REQUIRES: op_tracing().
+inline void trace_attributes(const char* op, std::vector<TracedAttribute> attributes) {
+  internal::current_trace->expect(op, std::move(attributes));
+}
+
+// A few integers as an attribute's values.
+template <std::size_t kCount>
+std::vector<double> traced(const std::array<std::int64_t, kCount>& integers) {
+  return {integers.begin(), integers.end()};
+}
+
+}  // namespace weft

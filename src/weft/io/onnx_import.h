@@ -1,0 +1,50 @@
+// OnnxProgram: an ONNX model that Weft runs.
+//
+//   WEFT_TRY_ASSIGN(OnnxModel model, read_onnx("resnet.onnx"));
+//   WEFT_TRY_ASSIGN(OnnxProgram program, OnnxProgram::make(std::move(model)));
+//   WEFT_TRY_ASSIGN(const std::vector<Array> outputs, program.run({image}));
+//
+// Where it stands: each node runs as operations of Weft, by the tables of onnx_operator.h; If and
+// Loop run graphs inside. Without history: for inference. A value is dropped after its last use.
+// A model may come from anywhere: its nodes are looked at when it is made, sizes when it runs, so
+// that a wrong one fails and never goes beyond its values. How long a loop runs is bounded; how
+// long a right model computes is not.
+// Threads: run() may be called on several threads at once.
+// Fails: make(): kInvalidArgument where the model has operators that Weft lacks (all are named) or
+// is no graph; run(): kInvalidArgument where an input does not fit or a node does not compute; the
+// message names the node, its place in the file and the reason.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/io/onnx_model.h"
+
+namespace weft {
+
+inline constexpr std::int64_t kOnnxLoopStepsMax = 1'000'000;
+
+class OnnxProgram {
+ public:
+  static Result<OnnxProgram> make(OnnxModel model);
+
+  const OnnxModel& model() const { return *model_; }
+  // What run() takes: the graph's inputs without those that initializers fill.
+  const std::vector<OnnxValue>& inputs() const { return inputs_; }
+  const std::vector<OnnxValue>& outputs() const { return model_->graph.outputs; }
+
+  // One array for each of inputs(), in their order, of the types and sizes they say; returns one
+  // for each of outputs(), contiguous.
+  Result<std::vector<Array>> run(std::span<const Array> inputs) const;
+  Result<std::vector<Array>> run(std::initializer_list<Array> inputs) const {
+    return run(std::span<const Array>(inputs.begin(), inputs.size()));
+  }
+
+ private:
+  std::shared_ptr<const OnnxModel> model_;
+  std::vector<OnnxValue> inputs_;
+};
+
+}  // namespace weft
