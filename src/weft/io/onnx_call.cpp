@@ -12,7 +12,7 @@ void OnnxCall::fail(const std::string& expected, const std::string& got) const {
 }
 
 bool OnnxCall::has(int index) const {
-  return index < size() && inputs_[static_cast<std::size_t>(index)].defined();
+  return index >= 0 && index < size() && inputs_[static_cast<std::size_t>(index)].defined();
 }
 
 const Tensor& OnnxCall::in(int index) const {

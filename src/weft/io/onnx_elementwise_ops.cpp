@@ -19,6 +19,8 @@ Tensors unary(const OnnxCall& call) {
 using BinaryOperation = Tensor (*)(const Tensor&, const Tensor&);
 
 Tensor apply(const OnnxCall& call, BinaryOperation op, const Tensor& a, const Tensor& b) {
+  if (call.node().find("axis") != nullptr)
+    call.fail("broadcasting as from version 7 on", "an axis");
   call.bounded(broadcast_shapes(a.shape(), b.shape()));
   return op(a, b);
 }

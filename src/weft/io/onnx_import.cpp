@@ -214,9 +214,9 @@ bool fits(const OnnxValue& value, const Array& array) {
 }  // namespace
 
 Result<OnnxProgram> OnnxProgram::make(OnnxModel model) {
-  if (model.opset < 7 || model.opset > 18) {
+  if (model.opset < 1 || model.opset > 18) {
     return invalid_argument(
-        fmt::format("onnx: expected operators of version 7 to 18, got {}; convert the model "
+        fmt::format("onnx: expected operators of version 1 to 18, got {}; convert the model "
                     "(onnx.version_converter)",
                     model.opset));
   }

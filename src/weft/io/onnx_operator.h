@@ -1,8 +1,8 @@
 // OnnxOperator: what one ONNX operator means in operations of Weft. For io/onnx_*.cpp.
 //
 // An operator is a function from a call to its outputs. The tables (one a file onnx_NAME_ops.cpp)
-// are put together in onnx_operator_table.cpp; docs/onnx.md lists them. Versions from opset 7 on
-// are understood where they differ.
+// are put together in onnx_operator_table.cpp; docs/onnx.md lists them. Where versions
+// differ, all up to 18 are understood.
 // Threads: pure functions. Fails: std::invalid_argument "[Conv] expected ..., got ...", as the
 // operations do; the runner adds which node it was.
 #pragma once

@@ -266,7 +266,12 @@ Status Parser::value(ProtobufReader reader, OnnxValue& value) {
       WEFT_TRY_ASSIGN(ProtobufReader part, inner(field));
       while (!part.done()) {
         WEFT_TRY_ASSIGN(const ProtobufField type, part.next());
-        if (type.number != 1) continue;  // a sequence, map or optional: the type stays open
+        if (type.number == 6) continue;  // a comment
+        if (type.number != 1) {
+          return invalid_argument(
+              fmt::format("onnx: value \"{}\": expected a tensor, got a sequence, map or the like",
+                          value.name));
+        }
         WEFT_TRY_ASSIGN(const ProtobufReader tensor_type, inner(type));
         WEFT_TRY(value_type(tensor_type, value));
       }

@@ -15,7 +15,7 @@ using Tensors = std::vector<Tensor>;
 struct AxisResize {
   std::int64_t in = 1;
   std::int64_t out = 1;
-  double scale = 1.0;  // as given, which out / in is only about
+  double scale = 1.0;  // as given: out / in up to rounding
   double roi_start = 0.0;
   double roi_end = 1.0;
 };
@@ -33,7 +33,7 @@ struct ResizeRule {
 double source_of(const AxisResize& axis, const std::string& rule, std::int64_t x) {
   const auto at = static_cast<double>(x);
   const auto in = static_cast<double>(axis.in);
-  const auto out = static_cast<double>(axis.out);
+  const double out = axis.scale * in;  // not rounded
   if (rule == "asymmetric") return at / axis.scale;
   if (rule == "align_corners") return axis.out == 1 ? 0.0 : at * (in - 1) / (out - 1);
   if (rule == "tf_half_pixel_for_nn") return (at + 0.5) / axis.scale;

@@ -145,8 +145,9 @@ void fit_transposed(const OnnxCall& call, const Tensor& x, std::vector<Window>& 
     Window& window = windows[i];
     const std::int64_t all =
         window.stride * (x.dim(static_cast<int>(i) + 2) - 1) + output_padding[i] + window.reach();
-    const std::int64_t pad = std::max<std::int64_t>(0, all - (*sizes)[i]);
-    window.before = automatic == "SAME_UPPER" ? pad / 2 : pad - pad / 2;
+    // Below 0: more is asked for than there is, and comes behind.
+    const std::int64_t pad = all - std::clamp<std::int64_t>((*sizes)[i], 0, kSideMax);
+    window.before = pad < 0 ? 0 : automatic == "SAME_UPPER" ? pad / 2 : pad - pad / 2;
     window.after = pad - window.before;
   }
 }

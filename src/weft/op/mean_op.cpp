@@ -1,4 +1,5 @@
 // mean: over any axes.
+#include "weft/autograd/op_trace.h"
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
@@ -16,6 +17,10 @@ Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
     if ((mask >> axis & 1U) != 0) count *= x.shape()[axis];
   }
   const double share = 1.0 / static_cast<double>(count);
+  if (op_tracing()) {
+    trace_attributes("mean",
+                     {{"mask", {static_cast<double>(mask)}}, {"keepdims", {keepdims ? 1.0 : 0.0}}});
+  }
   return record(
       "mean", reduce(ReduceOp::kSum, x.array(), mask, keepdims, share), {&x},
       [mask, share, shape = x.shape()](const Array& dy, const InputGradients& dx) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/autograd/node.h"
+#include "weft/autograd/op_trace.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"
 #include "weft/op/shape.h"
@@ -29,6 +30,7 @@ inline Tensor apply_rows(const RowKernel& kernel, const Tensor& x, int axis) {
   if (x.ndim() == 0) return reshape(apply_rows(kernel, reshape(x, {1}), axis), {});
   const int at = normalize_axis(kernel.name, axis, x.ndim());
   const Array rows = kernel.forward(x.array().strided().transpose(at, -1));
+  if (op_tracing()) trace_attributes(kernel.name, {{"axis", {static_cast<double>(at)}}});
   return record(
       kernel.name, rows.transpose(at, -1), {&x},
       [rows, at, gradient = kernel.gradient](const Array& dy, const InputGradients& dx) {

@@ -1,4 +1,5 @@
 // sum: over any axes; the gradient is broadcast back.
+#include "weft/autograd/op_trace.h"
 #include "weft/op/operands.h"
 #include "weft/op/promote.h"
 #include "weft/op/reduce.h"
@@ -10,6 +11,10 @@ namespace weft {
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
   if (!x.defined()) throw_operand("sum", "a tensor", "an undefined one");
   const AxisMask mask = axis_mask("sum", axes, x.ndim());
+  if (op_tracing()) {
+    trace_attributes("sum",
+                     {{"mask", {static_cast<double>(mask)}}, {"keepdims", {keepdims ? 1.0 : 0.0}}});
+  }
   return record(
       "sum", reduce(ReduceOp::kSum, x.array(), mask, keepdims), {&x},
       [mask, shape = x.shape()](const Array& dy, const InputGradients& dx) {

@@ -1,0 +1,40 @@
+// export_onnx(): a module as an ONNX model, for other runtimes.
+//
+//   WEFT_TRY_ASSIGN(const OnnxModel onnx, export_onnx(model, sample, {.name = "cnn"}));
+//   WEFT_TRY(write_onnx("cnn.onnx", onnx));
+//
+// Where it stands: the module runs as in evaluation while an OpTrace (autograd/op_trace.h) notes
+// its operations; each becomes nodes by the table of onnx_emitter.h. Parameters and buffers become
+// initializers under their own names ("conv1.weight"). The module runs twice, with 2 and with 3
+// rows: a size that differs is the batch, and stays open in the model where every shape that
+// depends on it allows that.
+// What the model computes outside of operations, or decides from values, is not in the trace:
+// onnx_difference() runs what was written and says how far it is off, with other values and
+// another number of rows.
+// Threads: the thread that owns the module. Fails: kInvalidArgument where an operation has no
+// counterpart (docs/onnx.md), or the module refuses the sample.
+#pragma once
+
+#include <string>
+
+#include "weft/io/onnx_model.h"
+#include "weft/nn/module.h"
+
+namespace weft {
+
+struct OnnxExportOptions {
+  std::string name = "model";
+  std::string input = "input";
+  std::string output = "output";
+};
+
+// `sample` [N, ...] with N >= 1 gives type and sizes; its values do not matter where the module
+// takes any. Opset kOnnxOpset.
+Result<OnnxModel> export_onnx(Module& module, const Array& sample,
+                              const OnnxExportOptions& options = {});
+
+// The largest difference between the outputs of the module and of the exported model for `input`,
+// relative to the largest output (at least 1). Fails as OnnxProgram does.
+Result<double> onnx_difference(Module& module, const OnnxModel& model, const Array& input);
+
+}  // namespace weft
