@@ -22,8 +22,11 @@ WEFT_ONNX_UNARY(emit_exp, "Exp")
 WEFT_ONNX_UNARY(emit_floor, "Floor")
 WEFT_ONNX_UNARY(emit_log, "Log")
 WEFT_ONNX_UNARY(emit_neg, "Neg")
+WEFT_ONNX_UNARY(emit_reciprocal, "Reciprocal")
 WEFT_ONNX_UNARY(emit_relu, "Relu")
+WEFT_ONNX_UNARY(emit_round, "Round")
 WEFT_ONNX_UNARY(emit_sigmoid, "Sigmoid")
+WEFT_ONNX_UNARY(emit_sign, "Sign")
 WEFT_ONNX_UNARY(emit_sin, "Sin")
 WEFT_ONNX_UNARY(emit_softsign, "Softsign")
 WEFT_ONNX_UNARY(emit_sqrt, "Sqrt")
@@ -41,6 +44,13 @@ void emit_sub(OnnxEmitter& out) { out.result(out.node("Sub", {out.in(0), out.in(
 void emit_maximum(OnnxEmitter& out) { out.result(out.node("Max", {out.in(0), out.in(1)})); }
 void emit_minimum(OnnxEmitter& out) { out.result(out.node("Min", {out.in(0), out.in(1)})); }
 void emit_matmul(OnnxEmitter& out) { out.result(out.node("MatMul", {out.in(0), out.in(1)})); }
+void emit_square(OnnxEmitter& out) {
+  const std::string x = out.in(0);
+  out.result(out.node("Mul", {x, x}));
+}
+void emit_rsqrt(OnnxEmitter& out) {
+  out.result(out.node("Reciprocal", {out.node("Sqrt", {out.in(0)})}));
+}
 void emit_div(OnnxEmitter& out) {
   if (out.op().find("numerator") != nullptr) {
     out.result(out.node("Div", {out.scalar(out.number("numerator")), out.in(0)}));
@@ -201,9 +211,13 @@ constexpr OnnxRule kRules[] = {
     {"neg", emit_neg},
     {"permute", emit_permute},
     {"pow", emit_pow},
+    {"reciprocal", emit_reciprocal},
     {"relu", emit_relu},
     {"reshape", emit_reshape},
+    {"round", emit_round},
+    {"rsqrt", emit_rsqrt},
     {"sigmoid", emit_sigmoid},
+    {"sign", emit_sign},
     {"silu", emit_silu},
     {"sin", emit_sin},
     {"slice", emit_slice},
@@ -211,6 +225,7 @@ constexpr OnnxRule kRules[] = {
     {"softplus", emit_softplus},
     {"softsign", emit_softsign},
     {"sqrt", emit_sqrt},
+    {"square", emit_square},
     {"sub", emit_sub},
     {"sum", emit_sum},
     {"tanh", emit_tanh},

@@ -151,6 +151,8 @@ TEST(OnnxExport, SaysActivationsAndArithmetic) {
       [](const Tensor& x) { return maximum(sin(x), cos(x)) + minimum(erf(x), sqrt(abs(x))); },
       [](const Tensor& x) { return pow(abs(x) + 0.1, 1.7) + floor(x) - ceil(neg(x)); },
       [](const Tensor& x) { return sigmoid(x) + tanh(x) * 3.0; },
+      [](const Tensor& x) { return rsqrt(abs(x) + 1.0) - reciprocal(square(x) + 1.0); },
+      [](const Tensor& x) { return sign(x) + round(x * 4.0) - relu(x); },
       [](const Tensor& x) { return softmax(x, 1) + log_softmax(x, -1); },
       [](const Tensor& x) { return mean(x, {2}, true) + sum(x, {1}, true); },
   };
