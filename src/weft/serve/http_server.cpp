@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -63,9 +64,7 @@ class HttpServer::Impl final : public HttpConnection::Host {
         started_(clock_.now()),
         acceptor_(context_),
         sweep_(context_),
-        pause_(context_),
-        worker_(model, options.model,
-                [this] { asio::post(context_, [this] { take_answers(); }); }) {}
+        pause_(context_) {}
 
   Status open();
   std::uint16_t port() const { return port_; }
@@ -102,7 +101,7 @@ class HttpServer::Impl final : public HttpConnection::Host {
   ServeGauges gauges() const;
 
   const ServeOptions options_;
-  const ServedModel& model_;
+  ServedModel& model_;  // its outputs belong to the worker
   SystemClock clock_;
   ServeMetrics metrics_;
   Router router_;
@@ -121,7 +120,7 @@ class HttpServer::Impl final : public HttpConnection::Host {
   bool stopping_ = false;
   TimePoint stop_deadline_;
   std::array<char, kScratchBytes> scratch_{};
-  ModelThread worker_;  // last: its end comes before that of what it wakes
+  std::optional<ModelThread> worker_;  // last: its end comes before that of what it wakes
 };
 
 Status HttpServer::Impl::open() {
@@ -144,6 +143,8 @@ Status HttpServer::Impl::open() {
 }
 
 void HttpServer::Impl::run(const std::function<bool()>& stop_asked) {
+  worker_.emplace(model_, options_.model,
+                  [this] { asio::post(context_, [this] { take_answers(); }); });
   accept();
   sweep(stop_asked);
   context_.run();
@@ -202,7 +203,7 @@ void HttpServer::Impl::submit(HttpConnection& connection, std::string_view route
               clock_.unix_time_s());
   Job job{id, std::move(work)};
   const auto cancelled = job.cancelled;
-  if (!worker_.submit(std::move(job))) {
+  if (!worker_->submit(std::move(job))) {
     metrics_.count_request(route, 503, 0);
     HttpResponse busy = error_response(503, "queue: too many requests wait; try again later");
     busy.headers.emplace_back("Retry-After", "1");
@@ -213,7 +214,7 @@ void HttpServer::Impl::submit(HttpConnection& connection, std::string_view route
 }
 
 void HttpServer::Impl::take_answers() {
-  while (const std::optional<JobAnswer> answer = worker_.take()) deliver(*answer);
+  while (const std::optional<JobAnswer> answer = worker_->take()) deliver(*answer);
 }
 
 void HttpServer::Impl::count_answer(const JobAnswer& answer) {
@@ -271,7 +272,7 @@ std::vector<std::shared_ptr<HttpConnection>> HttpServer::Impl::connections() con
 }
 
 ServeGauges HttpServer::Impl::gauges() const {
-  return {connections_.size(), worker_.waiting(), to_seconds(clock_.now() - started_)};
+  return {connections_.size(), worker_->waiting(), to_seconds(clock_.now() - started_)};
 }
 
 void HttpServer::Impl::sweep(const std::function<bool()>& stop_asked) {

@@ -4,8 +4,9 @@
 // order in which they came until it is full or `batch_wait` has passed; what came meanwhile is the
 // next batch. A request of more rows than a batch holds is computed in several, by itself. Texts
 // are continued side by side (text_generator.h).
-// Threads: submit(), take() and stop() on the owner's; the model belongs to the thread inside
-// until this is gone. Fails: submit() when the queue is full; answers carry what failed.
+// Threads: submit() and take() on the owner's; the model belongs to the thread inside until this is
+// gone. One at a time in a process, whose number of compute threads it sets.
+// Fails: submit() when the queue is full; answers carry what failed.
 #pragma once
 
 #include <cstddef>
