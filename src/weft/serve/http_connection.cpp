@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kInputBytesMax = std::size_t{64} << 10U;
+constexpr std::size_t kInputBytesMax = std::size_t{16} << 10U;
 constexpr std::size_t kOutputBytesMax = std::size_t{8} << 20U;  // behind what is being written
 constexpr std::size_t kDroppedBytesMax = std::size_t{64} << 20U;
 // For a request that had begun to come when the server was told to stop.
@@ -52,7 +52,9 @@ void HttpConnection::wait_readable() {
 
 void HttpConnection::read() {
   asio::error_code error;
-  const std::span<char> scratch = host_.scratch();
+  std::span<char> scratch = host_.scratch();
+  const bool kept = phase_ == Phase::kBusy || phase_ == Phase::kFlushing;
+  if (kept) scratch = scratch.first(std::min(scratch.size(), kInputBytesMax));
   const std::size_t count = socket_.read_some(asio::buffer(scratch.data(), scratch.size()), error);
   if (error == asio::error::would_block || error == asio::error::try_again) return wait_readable();
   if (error == asio::error::eof) {
@@ -128,7 +130,7 @@ void HttpConnection::answer_fault(const HttpFault& fault) {
 void HttpConnection::respond(const HttpResponse& response) {
   if (phase_ == Phase::kOver) return;
   WEFT_CHECK(phase_ == Phase::kBusy);
-  if (host_.stopping() || input_ended_) way_.keep_alive = false;
+  if (host_.stopping()) way_.keep_alive = false;
   output_ += encode_response(response, way_);
   phase_ = Phase::kFlushing;
   flush();
@@ -136,7 +138,7 @@ void HttpConnection::respond(const HttpResponse& response) {
 
 void HttpConnection::begin_stream(std::string_view content_type) {
   if (phase_ == Phase::kOver) return;
-  if (way_.minor_version == 0 || host_.stopping() || input_ended_) way_.keep_alive = false;
+  if (way_.minor_version == 0 || host_.stopping()) way_.keep_alive = false;
   output_ += encode_stream_head(content_type, way_);
   flush();
 }
@@ -184,13 +186,14 @@ void HttpConnection::write_rest() {
 
 // The answer is with the kernel: the next request, or the end.
 void HttpConnection::flushed() {
-  if (!way_.keep_alive || host_.stopping() || input_ended_) return linger();
+  if (!way_.keep_alive || host_.stopping()) return linger();
   phase_ = Phase::kReading;
   deadline_ = host_.clock().now() + options_.idle_limit;
   const std::string input = std::exchange(input_, std::string());
   const std::size_t used = consume(input);
   if (phase_ == Phase::kOver) return;
   input_.insert(0, input, used);
+  if (phase_ == Phase::kReading && input_ended_) return end();
   wait_readable();
 }
 

@@ -227,6 +227,17 @@ TEST_F(ServerTest, ASlowClientIsToldSoAndOneThatSendsNoMoreIsAnswered) {
   half.send(post("/v1/predict", row_of_pixels(1)));
   half.send_no_more();
   EXPECT_THAT(half.rest(), HasSubstr("\"classes\":["));
+  Client several(port());
+  std::string all;
+  for (int i = 0; i < 20; ++i) all += post("/v1/predict", row_of_pixels(i));
+  several.send(all);
+  several.send_no_more();
+  const std::string answers = several.rest();
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = answers.find("HTTP/1.1 200", at)) != std::string::npos; ++at) {
+    ++count;
+  }
+  EXPECT_EQ(count, 20U);
   Client waits(port());
   waits.send(
       "POST /v1/predict HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
