@@ -11,6 +11,9 @@ cores with the server.
 
     bench/rivals/serve.py --weft build/release/weft --python /usr/bin/python3 --json serve.json
 
+Then, without a rival, completions of 100 tokens by a GPT of 4 layers of 128 (--batch-max 1 and
+--batch-max), in tokens a second.
+
 With --check the exit status is 1 unless batched answers at least twice as many requests as single
 with --clients.
 """
@@ -54,15 +57,45 @@ evaluate = false
 discovery = "off"
 """
 
+TEXT_RECIPE = """
+[model]
+name = "char_gpt"
+layers = 4
+embedding_width = 128
+heads = 4
+[data]
+name = "text"
+path = "{path}"
+tokenizer = "byte"
+context = 128
+[run]
+name = "serve bench"
+steps = 2
+global_batch = 4
+evaluate = false
+[group]
+discovery = "off"
+"""
+COMPLETION_TOKENS = 100
+
 
 def row(number):
     return [(number * 31 + i * 7) % 256 for i in range(FEATURES)]
 
 
-def request_bytes(number):
-    body = json.dumps({"inputs": [row(number)]})
-    return (f"POST /v1/predict HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
+def request_bytes(path, content):
+    body = json.dumps(content)
+    return (f"POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
+
+
+def predict_request(number):
+    return request_bytes("/v1/predict", {"inputs": [row(number)]})
+
+
+def completion_request(number):
+    return request_bytes("/v1/completions", {"prompt": "once upon a time", "seed": number,
+                                             "max_tokens": COMPLETION_TOKENS})
 
 
 # --- The other side, run with --torch-server.
@@ -130,10 +163,10 @@ def torch_server(options):
 class Client:
     """One keep-alive connection that asks, waits for the answer, and asks again."""
 
-    def __init__(self, port, number):
+    def __init__(self, port, request):
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.request = request_bytes(number)
+        self.request = request
         self.received = b""
         self.asked = 0.0
 
@@ -156,11 +189,11 @@ class Client:
         return body
 
 
-def load(port, clients, seconds):
+def load(port, clients, seconds, request_of=predict_request):
     """Answers a second, and the milliseconds of each."""
     selector = selectors.DefaultSelector()
     for number in range(clients):
-        client = Client(port, number)
+        client = Client(port, request_of(number))
         selector.register(client.socket, selectors.EVENT_READ, client)
         client.ask()
     begin = time.perf_counter() + WARM_UP_SECONDS
@@ -201,7 +234,7 @@ def serving(command, threads):
 
 
 def first_outputs(port):
-    client = Client(port, 3)
+    client = Client(port, predict_request(3))
     client.ask()
     body = None
     while body is None:
@@ -210,16 +243,35 @@ def first_outputs(port):
     return json.loads(body)["outputs"][0]
 
 
-def make_checkpoint(options, folder):
+def make_checkpoint(options, folder, text):
+    folder.mkdir()
     recipe = folder / "bench.toml"
-    recipe.write_text(RECIPE.format(hidden=options.hidden))
+    recipe.write_text(text)
     subprocess.run([options.weft, "run", str(recipe), "--out", str(folder / "out"), "--listen",
                     "127.0.0.1:0"], check=True, stdout=subprocess.DEVNULL)
     return str(next((folder / "out/checkpoints").glob("*.safetensors")))
 
 
+def measure_text(options, folder):
+    """Tokens a second of one client and of several, computed one by one and side by side."""
+    words = folder / "words.txt"
+    words.write_text("once upon a time there was a bench. " * 200)
+    checkpoint = make_checkpoint(options, folder / "text", TEXT_RECIPE.format(path=words))
+    lines = []
+    for batch_max, clients in ((1, 1), (1, options.clients), (options.batch_max, options.clients)):
+        command = [options.weft, "serve", checkpoint, "--port", "0", "--threads",
+                   str(options.threads), "--batch-max", str(batch_max)]
+        with serving(command, options.threads) as port:
+            rate = statistics.median(
+                load(port, clients, options.seconds, completion_request)["per_second"]
+                for _ in range(options.repetitions))
+        lines.append(f"completions, --batch-max {batch_max}, {clients} clients: "
+                     f"{rate * COMPLETION_TOKENS:.0f} tokens/s")
+    return "\n".join(lines)
+
+
 def measure(options, folder):
-    checkpoint = make_checkpoint(options, folder)
+    checkpoint = make_checkpoint(options, folder / "images", RECIPE.format(hidden=options.hidden))
     threads = ["--threads", str(options.threads)]
     serve = [options.weft, "serve", checkpoint, "--port", "0", *threads]
     servers = {"single": [*serve, "--batch-max", "1"],
@@ -277,6 +329,7 @@ def main():
         return 0
     with tempfile.TemporaryDirectory(prefix="weft-serve-bench-") as name:
         results = measure(options, pathlib.Path(name))
+        print(measure_text(options, pathlib.Path(name)))
     text, medians = table(results)
     print(text)
     if options.json:
