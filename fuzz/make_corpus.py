@@ -61,7 +61,87 @@ ROUND = view(3) + u64(12)
 ANSWER = (u32(0x64666577) + u16(1) + u8(2) + HASH[:16] + HASH + HASH + u64(1900000000) + u32(5)
           + text("digits (cnn)") + several([text("192.0.2.1:7420")]))
 
+def varint(value):
+    value %= 1 << 64
+    head = b""
+    while value > 127:
+        head += bytes([value & 127 | 128])
+        value >>= 7
+    return head + bytes([value])
+
+
+def field(number, value):
+    """A field of a protobuf message: an integer, a float, a text or an inner message."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def onnx_tensor(name, dims, values):
+    return (b"".join(field(1, size) for size in dims) + field(2, 1) + field(8, name)
+            + field(9, struct.pack(f"<{len(values)}f", *values)))
+
+
+def onnx_attribute(name, number, value, kind):
+    return field(5, field(1, name) + field(number, value) + field(20, kind))
+
+
+def onnx_node(op, inputs, outputs, *attributes):
+    return field(1, b"".join(field(1, name) for name in inputs)
+                 + b"".join(field(2, name) for name in outputs) + field(4, op)
+                 + b"".join(attributes))
+
+
+def onnx_value(number, name, *sizes):
+    shape = b"".join(field(1, field(1, size)) for size in sizes)
+    return field(number, field(1, name) + field(2, field(1, field(1, 1) + field(2, shape))))
+
+
+def onnx_graph(*parts):
+    return b"".join(parts) + field(2, "g")
+
+
+def onnx_model(*parts):
+    return field(1, 8) + field(7, onnx_graph(*parts)) + field(8, field(1, "") + field(2, 17))
+
+
+X_TO_Y = onnx_value(11, "x", 2, 3) + onnx_value(12, "y", 2, 3)
+
 SEEDS = {
+    "protobuf": {
+        "numbers": field(1, 150) + field(2, 1.5) + field(3, -1) + varint(4 << 3 | 1) + u64(7),
+        "texts": field(1, "a") + field(2, field(3, field(4, "deep"))) + field(5, varint(300) * 3),
+    },
+    "onnx": {
+        "product": onnx_model(onnx_node("MatMul", ["x", "w"], ["a"]),
+                              onnx_node("LeakyRelu", ["a"], ["y"],
+                                        onnx_attribute("alpha", 2, 0.5, 1)),
+                              field(5, onnx_tensor("w", [3, 3], [1.0] * 9)), X_TO_Y),
+        "branch": onnx_model(
+            onnx_node("If", ["c"], ["y"],
+                      onnx_attribute("then_branch", 6, onnx_graph(onnx_value(12, "x")), 5)),
+            X_TO_Y),
+        "axes": onnx_model(
+            onnx_node("Softmax", ["x"], ["a"], onnx_attribute("axis", 3, -1, 2)),
+            onnx_node("Transpose", ["a"], ["b"],
+                      field(5, field(1, "perm") + field(8, 1) + field(8, 0) + field(20, 7))),
+            onnx_node("ReduceMean", ["b"], ["c"],
+                      field(5, field(1, "axes") + field(8, 0) + field(20, 7))),
+            onnx_node("Gather", ["c", "i"], ["y"], onnx_attribute("axis", 3, 0, 2)),
+            field(5, field(1, 2) + field(2, 7) + field(7, varint(0) + varint(-1)) + field(8, "i")),
+            X_TO_Y),
+        "slices": onnx_model(
+            onnx_node("Split", ["x"], ["a", "b"], onnx_attribute("axis", 3, 1, 2),
+                      field(5, field(1, "split") + field(8, 1) + field(8, 2) + field(20, 7))),
+            onnx_node("Concat", ["b", "a"], ["c"], onnx_attribute("axis", 3, 1, 2)),
+            onnx_node("Unsqueeze", ["c"], ["d"],
+                      field(5, field(1, "axes") + field(8, 0) + field(20, 7))),
+            onnx_node("Squeeze", ["d"], ["y"]), X_TO_Y),
+        "tensor": onnx_tensor("t", [2, 2], [1.0, 2.0, 3.0, 4.0]),
+    },
     "link": {
         "hello": u32(0x74666577) + u16(1) + u8(1) + peer(1) + peer(2) + HASH[:16] + u64(99),
         "hello_reply": u8(0) + peer(1) + u64(99) + text("welcome"),

@@ -24,7 +24,7 @@
 
 namespace weft {
 
-inline constexpr std::int64_t kOnnxLoopStepsMax = 1'000'000;
+inline constexpr std::int64_t kOnnxLoopStepsMax = 100'000;
 
 class OnnxProgram {
  public:

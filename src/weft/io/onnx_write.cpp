@@ -11,7 +11,7 @@ ProtobufWriter graph_message(const OnnxGraph& graph);
 ProtobufWriter tensor_message(const std::string& name, const Array& value) {
   ProtobufWriter out;
   const Array dense = value.contiguous();
-  out.packed_integers(1, {dense.shape().begin(), dense.shape().end()});
+  for (const std::int64_t size : dense.shape()) out.integer(1, size);
   out.integer(2, onnx_type(dense.dtype()));
   if (!name.empty()) out.text(8, name);
   out.bytes(9, {static_cast<const std::uint8_t*>(dense.raw_data()), dense.size_bytes()});

@@ -1,0 +1,51 @@
+// TensorboardWriter: scalars over steps as an event file that TensorBoard shows.
+//
+//   WEFT_TRY_ASSIGN(auto writer, TensorboardWriter::open("runs/1", clock.unix_time_s()));
+//   WEFT_TRY(writer->scalar("loss", step, loss, clock.unix_time_s()));
+//   $ tensorboard --logdir runs
+//
+//   file   := record*                       FOLDER/events.out.tfevents.SECONDS.weft
+//   record := length:u64le crc(length):u32le data{length} crc(data):u32le
+// crc is masked_crc32c (crc32c.h), data a message Event of TensorFlow's event.proto: wall_time = 1,
+// step = 2, file_version = 3 (the first record's "brain.Event:2"), summary = 5 of values with
+// tag = 1 and simple_value = 2.
+//
+// Each record is one write, so that a killed process leaves whole ones, and a reader sees them at
+// once. Threads: one owner. Fails: kUnavailable where the system refuses.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "weft/base/bytes.h"
+
+namespace weft {
+
+class TensorboardWriter {
+ public:
+  // A new file in `folder`, which is made if need be. If there is one of this second already, the
+  // name gets a number.
+  static Result<std::unique_ptr<TensorboardWriter>> open(const std::string& folder,
+                                                         std::int64_t unix_time_s);
+  ~TensorboardWriter();
+  TensorboardWriter(const TensorboardWriter&) = delete;
+  TensorboardWriter& operator=(const TensorboardWriter&) = delete;
+
+  Status scalar(std::string_view tag, std::int64_t step, double value, double unix_time_s);
+
+  const std::string& path() const { return path_; }
+
+ private:
+  TensorboardWriter(int file, std::string path) : file_(file), path_(std::move(path)) {}
+  Status write(ByteSpan event);
+
+  int file_;
+  std::string path_;
+};
+
+// `event` with its length and checksums around it.
+Bytes tensorboard_record(ByteSpan event);
+
+}  // namespace weft
