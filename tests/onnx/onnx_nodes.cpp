@@ -53,8 +53,8 @@ Result<std::vector<Array>> read_tensors(const fs::path& folder, const std::strin
 // Empty if they agree.
 std::string difference(const Array& got, const Array& want) {
   if (got.dtype() != want.dtype() || got.shape() != want.shape()) {
-    return fmt::format("expected {} {}, got {} {}", to_string(want.dtype()), to_string(want.shape()),
-                       to_string(got.dtype()), to_string(got.shape()));
+    return fmt::format("expected {} {}, got {} {}", to_string(want.dtype()),
+                       to_string(want.shape()), to_string(got.dtype()), to_string(got.shape()));
   }
   const std::vector<double> a = got.to(DType::kF64).to_vector<double>();
   const std::vector<double> b = want.to(DType::kF64).to_vector<double>();

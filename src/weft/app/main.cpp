@@ -11,6 +11,7 @@
 #include "weft/app/doctor.h"
 #include "weft/app/environment.h"
 #include "weft/app/exit_code.h"
+#include "weft/app/model_commands.h"
 #include "weft/app/peer_command.h"
 #include "weft/app/serve_command.h"
 #include "weft/app/tool_commands.h"
@@ -24,6 +25,8 @@ constexpr const char* kAbout =
     "Weft trains one model on many machines without a server: every peer holds the whole model, "
     "computes its share of each batch, and the gradients are summed among all of them.\n";
 
+constexpr const char* kTensorboard = "Write scalars for TensorBoard to OUT/tensorboard";
+
 struct Requests {
   weft::RunRequest run;
   weft::JoinRequest join;
@@ -35,6 +38,7 @@ struct Requests {
   weft::BenchAllReduceRequest bench_all_reduce;
   std::string dataset;
   weft::ControlRequest control;
+  weft::ModelRequest model;
 };
 
 // Those of a peer that runs already, here.
@@ -91,6 +95,7 @@ CLI::App* add_run(CLI::App& app, weft::RunRequest& request) {
                   "What carries the rounds: swarm, or mpi under mpirun (fixed members)")
       ->check(CLI::IsMember({"swarm", "mpi"}))
       ->capture_default_str();
+  run->add_flag("--tensorboard", request.tensorboard, kTensorboard);
   run->add_option("--set", request.settings, "key=value for any recipe key; may be repeated")
       ->allow_extra_args(false);
   return run;
@@ -115,6 +120,7 @@ CLI::App* add_join(CLI::App& app, weft::JoinRequest& request) {
   join->add_option("--threads", request.threads, "Compute threads; default: all cores")
       ->check(CLI::Range(1, 1024));
   join->add_flag("--json", request.json, "One event a line, as docs/events.md describes them");
+  join->add_flag("--tensorboard", request.tensorboard, kTensorboard);
   return join;
 }
 
@@ -267,6 +273,7 @@ int main(int argc, char** argv) {
   add_eval(app, requests.eval)->callback([&] { code = eval_command(requests.eval); });
   add_serve(app, requests.serve)->callback([&] { code = serve_command(requests.serve); });
 
+  weft::add_model_commands(app, requests.model, code);
   add_control(app, requests.control, code);
 
   CLI::App* bench = app.add_subcommand("bench", "Measure this machine");

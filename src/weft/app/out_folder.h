@@ -22,6 +22,7 @@ class OutFolder {
   const std::string& path() const { return path_; }
   std::string identity_path() const { return path_ + "/identity"; }
   std::string events_path() const { return path_ + "/events.jsonl"; }
+  std::string tensorboard_path() const { return path_ + "/tensorboard"; }
   std::string summary_path() const { return path_ + "/summary.json"; }
   std::string checkpoints_path() const { return path_ + "/checkpoints"; }
   // Of the local peer `number`, which this process starts.

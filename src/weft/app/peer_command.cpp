@@ -26,6 +26,7 @@
 #include "weft/train/audit_exchange.h"
 #include "weft/train/engine_exchange.h"
 #include "weft/train/run_loop.h"
+#include "weft/train/tensorboard_events.h"
 #include "weft/train/wiring.h"
 
 namespace weft {
@@ -44,6 +45,7 @@ struct Session {
   std::string role;
   std::optional<OutFolder> out;
   std::optional<Terminal> terminal;
+  std::unique_ptr<TensorboardEvents> tensorboard;  // or none
   std::unique_ptr<EventLog> log;
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<Exchange> exchange;
@@ -71,15 +73,24 @@ Result<Recipe> recipe_of(const RunRequest& request) {
   return recipe;
 }
 
-Status open_output(Session& session, const std::string& out, const std::string& default_out,
-                   bool json) {
+// `request`: that of a run or of a join.
+template <class Request>
+Status open_output(Session& session, const Request& request, const std::string& out,
+                   const std::string& default_out) {
   WEFT_TRY_ASSIGN(OutFolder folder,
                   out.empty() ? OutFolder::open_free(default_out) : OutFolder::open(out));
   session.out.emplace(std::move(folder));
-  session.terminal.emplace(Terminal::to_standard_output(output_mode(json), session.clock));
-  WEFT_TRY_ASSIGN(session.log,
-                  EventLog::open(session.out->events_path(), session.clock,
-                                 [&](const Event& event) { session.terminal->hear(event); }));
+  session.terminal.emplace(Terminal::to_standard_output(output_mode(request.json), session.clock));
+  if (request.tensorboard) {
+    WEFT_TRY_ASSIGN(session.tensorboard, TensorboardEvents::open(session.out->tensorboard_path(),
+                                                                 session.clock.unix_time_s()));
+  }
+  WEFT_TRY_ASSIGN(session.log, EventLog::open(session.out->events_path(), session.clock,
+                                              [&](const Event& event) {
+                                                session.terminal->hear(event);
+                                                if (session.tensorboard)
+                                                  session.tensorboard->hear(event);
+                                              }));
   return {};
 }
 
@@ -181,6 +192,9 @@ ExitCode take_part(Session& session, bool founder) {
   session.log->append(summary_event(result.summary));
   session.terminal->finish();
   say_summary(*session.terminal, result.summary, session.out->path());
+  if (session.tensorboard && !session.tensorboard->status().ok()) {
+    session.terminal->say("tensorboard: " + session.tensorboard->status().message());
+  }
   if (session.local_peers != nullptr) {
     session.local_peers->wait(kLocalPeersLimit, session.clock, *session.log);
   }
@@ -237,7 +251,7 @@ Status prepare_member(Session& session, const RunRequest& request, int rank, int
   const std::string stem = std::filesystem::path(request.recipe_path).stem().string();
   const std::string shared = request.out.empty() ? "weft-runs/" + stem : request.out;
   const std::string own = rank == 0 ? shared : shared + "/rank-" + std::to_string(rank);
-  WEFT_TRY(open_output(session, own, own, request.json));
+  WEFT_TRY(open_output(session, request, own, own));
   session.saves_checkpoints = rank == 0;
   if (rank > 0) session.terminal.emplace(OutputMode::kPlain, 80, session.clock, [](auto) {});
   set_thread_count(request.threads.value_or(threads_for(size)));
@@ -287,7 +301,7 @@ Status prepare_run(Session& session, const RunRequest& request) {
   if (request.engine == "mpi") return prepare_engine_run(session, request);
   WEFT_TRY_ASSIGN(const Recipe recipe, recipe_of(request));
   const std::string stem = std::filesystem::path(request.recipe_path).stem().string();
-  WEFT_TRY(open_output(session, request.out, "weft-runs/" + stem, request.json));
+  WEFT_TRY(open_output(session, request, request.out, "weft-runs/" + stem));
   const int peers = request.peers.value_or(1);
   const int threads = request.threads.value_or(threads_for(peers));
   set_thread_count(threads);
@@ -342,7 +356,7 @@ Result<Round> held_state(Session& session) {
 Status prepare_join(Session& session, const JoinRequest& request) {
   WEFT_TRY_ASSIGN(Ticket ticket, ticket_of(request));
   WEFT_TRY(check_expiry(ticket, session.clock.unix_time_s()));
-  WEFT_TRY(open_output(session, request.out, "weft-runs/joined", request.json));
+  WEFT_TRY(open_output(session, request, request.out, "weft-runs/joined"));
   WEFT_TRY_ASSIGN(const PeerSettings settings, peer_settings(session, request));
   const Result<std::string> text = recipe_of_run(ticket, settings.identity, request);
   if (!text.ok()) {

@@ -31,6 +31,7 @@ struct RunRequest {
   std::vector<std::string> advertise;
   // "swarm", or "mpi": the processes that mpirun has started are the group.
   std::string engine = "swarm";
+  bool tensorboard = false;
 };
 
 struct JoinRequest {
@@ -43,6 +44,7 @@ struct JoinRequest {
   bool json = false;
   bool map_port = false;
   std::vector<std::string> advertise;
+  bool tensorboard = false;
 };
 
 // `started`: when the process began.

@@ -38,6 +38,13 @@ constexpr Footer kFooters[] = {
      "Try it:\n"
      "  weft serve weft-runs/synthetic_mlp/checkpoints/checkpoint-100.safetensors\n"
      "  curl http://127.0.0.1:8080/v1/models"},
+    {"predict",
+     "Try it:\n"
+     "  weft predict weft-runs/synthetic_mlp/checkpoints/checkpoint-100.safetensors digits.npy\n"
+     "  weft predict weft-runs/char_gpt/checkpoints/checkpoint-500.safetensors \"Once upon\""},
+    {"export",
+     "Try it:\n"
+     "  weft export weft-runs/synthetic_mlp/checkpoints/checkpoint-100.safetensors --onnx m.onnx"},
     {"bench train",
      "Try it:\n"
      "  weft bench train --model resnet9 --threads 2\n"

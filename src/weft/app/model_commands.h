@@ -1,0 +1,26 @@
+// The commands that use a trained model: predict and export.
+//
+// Threads: the main thread. Fails: the reason goes to standard error, the code is exit_code.h's.
+#pragma once
+
+#include "weft/app/exit_code.h"
+#include "weft/train/export_checkpoint.h"
+#include "weft/train/predict.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace weft {
+
+struct ModelRequest {
+  PredictRequest predict;
+  ExportRequest exported;
+  std::string names = "weft";
+  int threads = 1;
+};
+
+// Adds `weft predict` and `weft export` to `app`; what they end with goes to `code`.
+void add_model_commands(CLI::App& app, ModelRequest& request, ExitCode& code);
+
+}  // namespace weft

@@ -1,0 +1,107 @@
+#include "weft/train/export_checkpoint.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "weft/base/file.h"
+#include "weft/base/rng.h"
+#include "weft/io/hugging_face_names.h"
+#include "weft/io/onnx_export.h"
+#include "weft/io/weights_file.h"
+#include "weft/train/checkpoint_model.h"
+
+namespace weft {
+namespace {
+
+constexpr double kDifferenceMax = 1e-4;
+constexpr std::int64_t kCheckedRows = 3;
+
+// Rows of values or tokens drawn from `seed`.
+Array drawn_input(const CheckpointModel& opened, std::int64_t rows, std::uint64_t seed) {
+  Shape shape = opened.sample_shape();
+  shape.insert(0, rows);
+  Rng rng(seed);
+  if (opened.input == ModelInput::kTokens) {
+    Array tokens = Array::empty(shape, DType::kI64);
+    for (std::int64_t& token : tokens.flat<std::int64_t>()) {
+      token =
+          static_cast<std::int64_t>(rng.uniform() * static_cast<double>(opened.options.vocabulary));
+    }
+    return tokens;
+  }
+  Array values = Array::empty(shape);
+  for (float& value : values.flat<float>()) value = static_cast<float>(rng.normal());
+  return values;
+}
+
+Result<std::string> write_model(const CheckpointModel& opened, const std::string& path) {
+  OnnxExportOptions options;
+  options.name = opened.recipe.model.name;
+  options.input = opened.input == ModelInput::kTokens ? "tokens" : "input";
+  options.output = "logits";
+  WEFT_TRY_ASSIGN(OnnxModel onnx, export_onnx(*opened.model, drawn_input(opened, 1, 1), options));
+  WEFT_TRY_ASSIGN(const double off,
+                  onnx_difference(*opened.model, onnx, drawn_input(opened, kCheckedRows, 2)));
+  if (!(off <= kDifferenceMax)) {
+    return internal_error(fmt::format(
+        "export: the ONNX model differs from the checkpoint's by {:.2g}; nothing was written",
+        off));
+  }
+  onnx.metadata["weft.model"] = opened.recipe.model.name;
+  onnx.metadata["weft.data"] = opened.data.name;
+  onnx.metadata["weft.step"] = std::to_string(opened.step);
+  if (opened.data.kind == DatasetKind::kImages) {
+    onnx.metadata["weft.mean"] = fmt::format("{}", fmt::join(opened.data.mean, " "));
+    onnx.metadata["weft.deviation"] = fmt::format("{}", fmt::join(opened.data.deviation, " "));
+  }
+  if (!opened.data.class_names.empty()) {
+    onnx.metadata["weft.classes"] = fmt::format("{}", fmt::join(opened.data.class_names, "\n"));
+  }
+  WEFT_TRY(write_onnx(path, onnx));
+  return fmt::format("{}: {} as ONNX, opset {}, {} nodes; run again it differs by {:.1e}\n", path,
+                     opened.recipe.model.name, onnx.opset, onnx.graph.nodes.size(), off);
+}
+
+Result<std::string> write_weights(const CheckpointModel& opened, const ExportRequest& request) {
+  const std::string& model = opened.recipe.model.name;
+  WeightsFormat format;
+  std::string also;
+  if (request.hugging_face_names) {
+    format = {WeightNames::kHuggingFace, model};
+    WEFT_TRY_ASSIGN(const std::string config,
+                    hugging_face_config(model, opened.options, opened.model->layout()));
+    const std::filesystem::path beside =
+        std::filesystem::path(request.safetensors).parent_path() / "config.json";
+    WEFT_TRY(write_file_atomically(beside.string(), as_bytes(config)));
+    also = fmt::format("{}: its configuration\n", beside.string());
+  }
+  WEFT_TRY_ASSIGN(const Bytes bytes, weights_bytes(*opened.model, format));
+  WEFT_TRY(write_file_atomically(request.safetensors, bytes));
+  return fmt::format("{}: the parameters of {}, {} bytes{}\n", request.safetensors, model,
+                     bytes.size(), request.hugging_face_names ? ", Hugging Face's names" : "") +
+         also;
+}
+
+}  // namespace
+
+Result<std::string> export_checkpoint(const ExportRequest& request, const DataPlaces& places) {
+  if (request.onnx.empty() && request.safetensors.empty()) {
+    return invalid_argument("export: expected --onnx FILE or --safetensors FILE, got neither");
+  }
+  if (request.hugging_face_names && request.safetensors.empty()) {
+    return invalid_argument("export: --names huggingface goes with --safetensors FILE");
+  }
+  WEFT_TRY_ASSIGN(const CheckpointModel opened, open_checkpoint_model(request.checkpoint, places));
+  std::string text;
+  if (!request.onnx.empty()) {
+    WEFT_TRY_ASSIGN(text, write_model(opened, request.onnx));
+  }
+  if (!request.safetensors.empty()) {
+    WEFT_TRY_ASSIGN(const std::string more, write_weights(opened, request));
+    text += more;
+  }
+  return text;
+}
+
+}  // namespace weft

@@ -1,0 +1,40 @@
+// predict(): what a checkpoint's model says of an input. What `weft predict` does.
+//
+// Images: a PNG or JPEG, resized to the model's size; or .npy/.npz [N, C, H, W] (or [C, H, W],
+// without C where it is 1), where bytes are pixels and floats are normalised already.
+// Rows of numbers: .npy/.npz [N, columns] as the model takes them.
+// Texts: the words themselves, which the model goes on with; or .npy/.npz of tokens [N, T].
+// Threads: one. Fails: as open_checkpoint_model(), kInvalidArgument where the input does not fit,
+// kCorrupt where a file is damaged.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "weft/array/array.h"
+#include "weft/data/catalog.h"
+
+namespace weft {
+
+struct PredictRequest {
+  std::string checkpoint;
+  std::string input;  // path or, for models of text, the beginning
+  std::string out;    // where outputs go as .npy; empty: nowhere
+  std::int64_t top = 3;
+  // Of texts.
+  std::int64_t tokens = 200;
+  double temperature = 0.0;  // 0: always the most likely token
+  std::uint64_t seed = 1;
+};
+
+struct Prediction {
+  std::string text;  // for people, ending in a line's end
+  // Logits [N, classes], values [N, targets] or, of tokens, logits [N, T, vocabulary]; of a text
+  // the new tokens, i64 [count].
+  Array outputs;
+};
+
+// Writes request.out too.
+Result<Prediction> predict(const PredictRequest& request, const DataPlaces& places);
+
+}  // namespace weft
