@@ -1,0 +1,74 @@
+// How pybind11 takes and gives Weft's values: Tensor as weft.Tensor, Shape as a tuple, DType as
+// weft.float32 and its like. Every bind_*.cpp includes this.
+//
+// A `const Tensor&` refuses None (TypeError); what may be absent is a std::optional<Tensor>.
+#pragma once
+
+#include <pybind11/functional.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "dtype_object.h"
+#include "tensor_object.h"
+#include "weft/array/shape.h"
+#include "weft/autograd/tensor.h"
+
+namespace pybind11::detail {
+
+template <>
+struct type_caster<weft::Tensor> {
+  static constexpr auto name = const_name("weft.Tensor");
+  template <class>
+  using cast_op_type = const weft::Tensor&;
+  operator const weft::Tensor&() const { return *value_; }  // NOLINT(google-explicit-constructor)
+  bool load(handle source, bool) {
+    if (!source || !weft::python::is_tensor(source.ptr())) return false;
+    value_ = &weft::python::tensor_of(source.ptr());
+    return true;
+  }
+  static handle cast(weft::Tensor tensor, return_value_policy, handle) {
+    return weft::python::wrap(std::move(tensor));
+  }
+
+ private:
+  const weft::Tensor* value_ = nullptr;
+};
+
+// A list or tuple of whole numbers; one whole number is a shape of one axis.
+template <>
+struct type_caster<weft::Dims> {
+  PYBIND11_TYPE_CASTER(weft::Dims, const_name("Sequence[int]"));
+  bool load(handle source, bool) {
+    if (!source || source.is_none()) return false;
+    if (PyLong_Check(source.ptr()) != 0) return push(source);
+    if (PyTuple_Check(source.ptr()) == 0 && PyList_Check(source.ptr()) == 0) return false;
+    for (const handle size : reinterpret_borrow<sequence>(source)) {
+      if (!push(size)) return false;
+    }
+    return true;
+  }
+  static handle cast(const weft::Dims& dims, return_value_policy, handle) {
+    tuple result(static_cast<std::size_t>(dims.size()));
+    for (int i = 0; i < dims.size(); ++i) result[static_cast<std::size_t>(i)] = dims[i];
+    return result.release();
+  }
+
+ private:
+  bool push(handle size) {
+    make_caster<std::int64_t> whole;
+    if (!whole.load(size, false)) return false;
+    value.push_back(cast_op<std::int64_t>(whole));
+    return true;
+  }
+};
+
+template <>
+struct type_caster<weft::DType> {
+  PYBIND11_TYPE_CASTER(weft::DType, const_name("weft.dtype"));
+  bool load(handle source, bool) { return weft::python::load_dtype(source.ptr(), value); }
+  static handle cast(weft::DType dtype, return_value_policy, handle) {
+    return handle(weft::python::dtype_object(dtype)).inc_ref();
+  }
+};
+
+}  // namespace pybind11::detail

@@ -1,0 +1,84 @@
+#include "errors.h"
+
+#include <pybind11/pybind11.h>
+
+namespace weft::python {
+namespace {
+
+constexpr std::size_t kCodes = static_cast<std::size_t>(Code::kInternal) + 1;
+// The class of each code; that of kOk is weft.Error. Kept for the life of the process.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+constinit PyObject* classes[kCodes] = {};
+
+PyObject* class_of(Code code) { return classes[static_cast<std::size_t>(code)]; }
+
+struct ClassDef {
+  Code code;
+  const char* name;  // with the package, as Python shows it
+  const char* documentation;
+  PyObject* also;  // borrowed; the class of Python that it is, too
+};
+
+PyObject* make_class(const ClassDef& def) {
+  PyObject* const error = class_of(Code::kOk);
+  PyObject* const bases =
+      def.also != nullptr ? PyTuple_Pack(2, error, def.also) : PyTuple_Pack(1, error);
+  if (bases == nullptr) return nullptr;
+  PyObject* const made = PyErr_NewExceptionWithDoc(def.name, def.documentation, bases, nullptr);
+  Py_DECREF(bases);
+  return made;
+}
+
+bool add_class(PyObject* module, Code code, const char* name, PyObject* made) {
+  if (made == nullptr) return false;
+  classes[static_cast<std::size_t>(code)] = made;
+  return PyModule_AddObjectRef(module, name + sizeof("weft.") - 1, made) == 0;
+}
+
+}  // namespace
+
+bool add_error_classes(PyObject* module) {
+  PyObject* const error = PyErr_NewExceptionWithDoc(
+      "weft.Error", "What Weft could not do; the classes derived from it say what to do about it.",
+      PyExc_RuntimeError, nullptr);
+  if (!add_class(module, Code::kOk, "weft.Error", error)) return false;
+  const ClassDef defs[] = {
+      {Code::kInvalidArgument, "weft.InvalidArgumentError", "Fix the call.", PyExc_ValueError},
+      {Code::kUnavailable, "weft.UnavailableError", "Go elsewhere, or try again later.",
+       PyExc_ConnectionError},
+      {Code::kTimeout, "weft.TimeoutError", "Try again.", PyExc_TimeoutError},
+      {Code::kCorrupt, "weft.CorruptError", "The data is damaged: drop it.", PyExc_ValueError},
+      {Code::kAborted, "weft.AbortedError", "The group changed: run the round again.", nullptr},
+      {Code::kInternal, "weft.InternalError", "A bug of Weft; please report it.", nullptr},
+  };
+  for (const ClassDef& def : defs) {
+    if (!add_class(module, def.code, def.name, make_class(def))) return false;
+  }
+  return true;
+}
+
+void set_python_error() {
+  try {
+    throw;
+  } catch (const PythonError&) {
+    return;  // as it is
+  } catch (pybind11::error_already_set& error) {
+    error.restore();
+  } catch (const StatusError& error) {
+    PyErr_SetString(class_of(error.status().code()), error.what());
+  } catch (const TypeProblem& error) {
+    PyErr_SetString(PyExc_TypeError, error.what());
+  } catch (const pybind11::builtin_exception& error) {
+    error.set_error();
+  } catch (const std::invalid_argument& error) {
+    PyErr_SetString(class_of(Code::kInvalidArgument), error.what());
+  } catch (const std::out_of_range& error) {
+    PyErr_SetString(PyExc_IndexError, error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_SetString(PyExc_MemoryError, "there is no memory for this");
+  } catch (const std::exception& error) {
+    PyErr_SetString(class_of(Code::kInternal), error.what());
+  }
+}
+
+}  // namespace weft::python

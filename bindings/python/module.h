@@ -1,0 +1,14 @@
+// The parts of the native module weft._core: one function for each bind_*.cpp.
+//
+// To add a part: write bind_NAME.cpp, add its function here and to the list in module.cpp, and
+// link what it uses in CMakeLists.txt.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace weft::python {
+
+void bind_array(pybind11::module_& module);
+void bind_tensor(pybind11::module_& module);
+
+}  // namespace weft::python

@@ -1,0 +1,93 @@
+#include "tensor_object.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "errors.h"
+#include "structmember.h"
+
+namespace weft::python {
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): lives as long as the process.
+constinit PyTypeObject* type = nullptr;
+
+PyObject* make(PyTypeObject* of, Tensor tensor) {
+  PyObject* const object = of->tp_alloc(of, 0);
+  if (object == nullptr) return nullptr;
+  std::construct_at(&tensor_of(object), std::move(tensor));
+  return object;
+}
+
+// Tensor(data, requires_grad=False): a leaf that shares the values of a Tensor. For derived classes
+// such as nn.Parameter; weft.tensor() makes Tensors of anything else.
+PyObject* construct(PyTypeObject* of, PyObject* arguments, PyObject* keywords) {
+  static const char* names[] = {"data", "requires_grad", nullptr};
+  PyObject* data = nullptr;
+  int requires_grad = 0;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O!|p:Tensor", const_cast<char**>(names),
+                                  tensor_type(), &data, &requires_grad) == 0) {
+    return nullptr;
+  }
+  return guarded([&] { return make(of, Tensor(tensor_of(data).array(), requires_grad != 0)); });
+}
+
+void deallocate(PyObject* self) {
+  PyTypeObject* const of = Py_TYPE(self);
+  if (reinterpret_cast<TensorObject*>(self)->weak_references != nullptr) {
+    PyObject_ClearWeakRefs(self);
+  }
+  std::destroy_at(&tensor_of(self));
+  of->tp_free(self);
+  Py_DECREF(of);
+}
+
+// By identity: comparison with == gives a Tensor.
+Py_hash_t hash(PyObject* self) { return _Py_HashPointer(self); }
+
+void append(std::vector<PyType_Slot>& all, const PyType_Slot* slots) {
+  for (; slots->slot != 0; ++slots) all.push_back(*slots);
+}
+
+// The methods of several tables as one. Python keeps the table, so it lives on.
+PyMethodDef* all_methods() {
+  static std::vector<PyMethodDef> all;
+  for (PyMethodDef* table : {unary_methods(), in_place_methods()}) {
+    for (; table->ml_name != nullptr; ++table) all.push_back(*table);
+  }
+  all.push_back({nullptr, nullptr, 0, nullptr});
+  return all.data();
+}
+
+}  // namespace
+
+PyTypeObject* tensor_type() { return type; }
+
+PyTypeObject* make_tensor_type() {
+  static PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET,
+                                   offsetof(TensorObject, weak_references), READONLY, nullptr},
+                                  {nullptr, 0, 0, 0, nullptr}};
+  std::vector<PyType_Slot> slots = {
+      {Py_tp_new, reinterpret_cast<void*>(construct)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+      {Py_tp_hash, reinterpret_cast<void*>(hash)},
+      {Py_tp_members, members},
+      {Py_tp_methods, all_methods()},
+      {Py_tp_doc, const_cast<char*>("An n-dimensional array with a history of how it was made.")}};
+  append(slots, number_slots());
+  append(slots, index_slots());
+  append(slots, buffer_slots());
+  slots.push_back({0, nullptr});
+  PyType_Spec spec = {"weft.Tensor", sizeof(TensorObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots.data()};
+  type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return type;
+}
+
+PyObject* wrap(Tensor tensor) {
+  if (!tensor.defined()) Py_RETURN_NONE;
+  return make(type, std::move(tensor));
+}
+
+}  // namespace weft::python

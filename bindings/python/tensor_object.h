@@ -1,0 +1,48 @@
+// TensorObject: the Python type weft.Tensor, a weft::Tensor behind a Python object's head.
+//
+// Written against Python's C interface rather than as a pybind11 class: arithmetic and indexing
+// reach it through the type's own slots, which costs a fifth of a call through a dispatcher. All
+// else is bound by pybind11, which takes and gives Tensors by casters.h; None is no Tensor, so a
+// missing argument is a TypeError.
+// Threads: whatever touches a PyObject holds the GIL.
+#pragma once
+
+#include <Python.h>
+
+#include "weft/autograd/tensor.h"
+
+namespace weft::python {
+
+struct TensorObject {
+  PyObject ob_base;  // PyObject_HEAD
+  PyObject* weak_references;
+  Tensor value;
+};
+
+// Makes the type; once, before anything else here. Returns a new reference, or null with a Python
+// error set.
+PyTypeObject* make_tensor_type();
+// Null before make_tensor_type().
+PyTypeObject* tensor_type();
+
+// Whether `object` is a weft.Tensor or of a class derived from it.
+inline bool is_tensor(PyObject* object) {
+  return Py_TYPE(object) == tensor_type() || PyType_IsSubtype(Py_TYPE(object), tensor_type()) != 0;
+}
+// REQUIRES: is_tensor(object). The handle in the object itself; whoever writes to it changes what
+// Python sees.
+inline Tensor& tensor_of(PyObject* object) {
+  return reinterpret_cast<TensorObject*>(object)->value;
+}
+// A new object; null with a Python error set if there is no memory. An undefined Tensor is None.
+PyObject* wrap(Tensor tensor);
+
+// The functions of the type's slots. Each file of tensor_*.cpp gives its own, ended by {0, null}.
+PyType_Slot* number_slots();      // tensor_numbers.cpp
+PyType_Slot* index_slots();       // tensor_index.cpp
+PyType_Slot* buffer_slots();      // tensor_buffer.cpp
+PyMethodDef* unary_methods();     // tensor_unary.cpp: x.exp(), ended by a row of nulls
+PyMethodDef* unary_functions();   // weft.exp(x)
+PyMethodDef* in_place_methods();  // tensor_in_place.cpp
+
+}  // namespace weft::python
