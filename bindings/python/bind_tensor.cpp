@@ -32,12 +32,6 @@ void property(const py::object& type, const char* name, const Get& get, const Se
                          py::cpp_function(set, py::is_method(type)), py::none(), documentation);
 }
 
-Tensor& self_of(const py::handle& self) {
-  if (!is_tensor(self.ptr())) throw TypeProblem("expected a weft.Tensor");
-  return tensor_of(self.ptr());
-}
-
-// The last row of numbers of a repr may be followed by what is not plain.
 std::string represent(const Tensor& x) {
   std::string text = "tensor(" + to_string(x.array().strided());
   if (x.dtype() != DType::kF32 && x.dtype() != DType::kI64 && x.dtype() != DType::kBool) {
@@ -62,7 +56,7 @@ py::object as_list(const Array& x) {
 }
 
 void set_requires_grad(const py::handle& self, bool on) {
-  Tensor& x = self_of(self);
+  Tensor& x = required_tensor(self);
   if (x.requires_grad() == on) return;
   if (!x.is_leaf()) {
     throw std::invalid_argument("[requires_grad] only a leaf can be changed: take .detach()");
@@ -71,7 +65,7 @@ void set_requires_grad(const py::handle& self, bool on) {
 }
 
 void set_grad(const py::handle& self, const std::optional<Tensor>& gradient) {
-  Tensor& x = self_of(self);
+  Tensor& x = required_tensor(self);
   if (gradient) {
     x.set_grad_storage(gradient->array().contiguous());
     return;
@@ -82,7 +76,7 @@ void set_grad(const py::handle& self, const std::optional<Tensor>& gradient) {
 }
 
 void set_data(const py::handle& self, const Tensor& data) {
-  Tensor& x = self_of(self);
+  Tensor& x = required_tensor(self);
   if (!x.is_leaf()) throw std::invalid_argument("[data] expected a leaf");
   x = Tensor(data.array(), x.requires_grad());
 }
@@ -115,7 +109,7 @@ void bind_gradients(const py::object& type) {
       type, "detach", [](const Tensor& x) { return x.detach(); },
       "The same memory without history.");
   method(
-      type, "retain_grad", [](const py::handle& self) { self_of(self).retain_grad(); },
+      type, "retain_grad", [](const py::handle& self) { required_tensor(self).retain_grad(); },
       "Keeps the gradient of an operation's output in .grad, too.");
   method(type, "backward", run_backward, py::arg("gradient") = py::none(),
          py::arg("retain_graph") = false, py::arg("create_graph") = false,
@@ -128,7 +122,8 @@ void bind_gradients(const py::object& type) {
       },
       py::arg("requires_grad") = true, "Sets requires_grad and returns the tensor.");
   method(
-      type, "_assign", [](const py::handle& self, const Tensor& other) { self_of(self) = other; },
+      type, "_assign",
+      [](const py::handle& self, const Tensor& other) { required_tensor(self) = other; },
       py::arg("other").none(false));
 }
 

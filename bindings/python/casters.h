@@ -9,9 +9,21 @@
 #include <pybind11/stl.h>
 
 #include "dtype_object.h"
+#include "errors.h"
 #include "tensor_object.h"
 #include "weft/array/shape.h"
 #include "weft/autograd/tensor.h"
+
+namespace weft::python {
+
+// The handle in a Tensor of Python, to be read or changed. Throws TypeProblem for anything else.
+inline Tensor& required_tensor(const pybind11::handle& object) {
+  if (object && is_tensor(object.ptr())) return tensor_of(object.ptr());
+  throw TypeProblem(std::string("expected a weft.Tensor, got ") +
+                    (object ? Py_TYPE(object.ptr())->tp_name : "nothing"));
+}
+
+}  // namespace weft::python
 
 namespace pybind11::detail {
 

@@ -10,8 +10,9 @@ namespace {
 using Bind = void (*)(pybind11::module_&);
 // In this order; the Tensor type and the types of elements are there before the first.
 constexpr Bind kParts[] = {
-    bind_array,
-    bind_tensor,
+    bind_array, bind_tensor,  bind_op_math, bind_op_reduce, bind_op_shape,
+    bind_op_nn, bind_op_loss, bind_random,  bind_autograd,  bind_optim,
+    bind_io,    bind_nn,      bind_data,
 };
 
 void fill(pybind11::module_& module) {

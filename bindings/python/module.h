@@ -10,5 +10,16 @@ namespace weft::python {
 
 void bind_array(pybind11::module_& module);
 void bind_tensor(pybind11::module_& module);
+void bind_op_math(pybind11::module_& module);
+void bind_op_reduce(pybind11::module_& module);
+void bind_op_shape(pybind11::module_& module);
+void bind_op_nn(pybind11::module_& module);
+void bind_op_loss(pybind11::module_& module);
+void bind_random(pybind11::module_& module);
+void bind_autograd(pybind11::module_& module);
+void bind_optim(pybind11::module_& module);
+void bind_io(pybind11::module_& module);
+void bind_nn(pybind11::module_& module);
+void bind_data(pybind11::module_& module);
 
 }  // namespace weft::python

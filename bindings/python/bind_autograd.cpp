@@ -1,0 +1,124 @@
+// Gradients: no_grad, weft.autograd.grad, and operations written in Python.
+#include <set>
+#include <string>
+
+#include "define.h"
+#include "module.h"
+#include "weft/autograd/backward.h"
+#include "weft/autograd/checkpoint.h"
+#include "weft/autograd/custom_function.h"
+
+namespace weft::python {
+namespace {
+
+namespace py = pybind11;
+
+using OptionalTensor = std::optional<Tensor>;
+using TensorList = std::vector<Tensor>;
+
+// Histories name their operations by literals; the few names of a program's functions live on.
+const char* lasting(const std::string& name) {
+  static auto& names = *new std::set<std::string>();
+  return names.insert(name).first->c_str();
+}
+
+// Within a `with`: history on or off. Nested ones are left in the opposite order.
+class GradMode {
+ public:
+  explicit GradMode(bool on) : on_(on) {}
+  void enter() {
+    if (on_) {
+      enabled_.emplace();
+    } else {
+      disabled_.emplace();
+    }
+  }
+  void leave() {
+    enabled_.reset();
+    disabled_.reset();
+  }
+
+ private:
+  bool on_;
+  std::optional<EnableGrad> enabled_;
+  std::optional<NoGrad> disabled_;
+};
+
+// The gradients that `backward` of a Python function gives, None as undefined ones.
+TensorList run_backward(const std::shared_ptr<PyObject>& backward, const FunctionContext& context,
+                        std::size_t saved_count, const Tensor& dy) {
+  const py::gil_scoped_acquire acquired;
+  py::list saved;
+  for (std::size_t i = 0; i < saved_count; ++i) saved.append(context.saved(i));
+  const py::object given = py::handle(backward.get())(py::tuple(saved), dy);
+  TensorList gradients;
+  for (const py::handle gradient : given) {
+    gradients.push_back(gradient.is_none() ? Tensor() : py::cast<Tensor>(gradient));
+  }
+  return gradients;
+}
+
+// `output`, computed without history from `inputs`, with a history that calls backward(saved, dy).
+Tensor apply_function(const std::string& name, const Tensor& output, const TensorList& inputs,
+                      const std::vector<OptionalTensor>& saved, const py::function& backward) {
+  const auto context = std::make_shared<FunctionContext>();
+  for (const OptionalTensor& tensor : saved) context->save(tensor.value_or(Tensor()));
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& input : inputs) pointers.push_back(&input);
+  const std::shared_ptr<PyObject> kept = keep(backward.ptr());
+  return apply_context(lasting(name), context, output, pointers,
+                       [kept, count = saved.size()](const FunctionContext& now, const Tensor& dy) {
+                         return run_backward(kept, now, count, dy);
+                       });
+}
+
+py::tuple gradients_of(const TensorList& outputs, const TensorList& inputs,
+                       const std::optional<std::vector<OptionalTensor>>& grad_outputs,
+                       bool retain_graph, bool create_graph, bool allow_unused) {
+  GradOptions options;
+  options.keep_graph = retain_graph;
+  options.create_graph = create_graph;
+  options.allow_unused = allow_unused;
+  if (grad_outputs) {
+    for (const OptionalTensor& seed : *grad_outputs) {
+      options.grad_outputs.push_back(seed.value_or(Tensor()));
+    }
+  }
+  TensorList gradients;
+  {
+    const py::gil_scoped_release released;
+    gradients = grad(outputs, inputs, options);
+  }
+  return py::tuple(py::cast(gradients));
+}
+
+Tensor run_checkpoint(const py::function& function, const TensorList& inputs) {
+  const std::shared_ptr<PyObject> kept = keep(function.ptr());
+  return checkpoint(
+      [kept](std::span<const Tensor> now) {
+        const py::gil_scoped_acquire acquired;
+        py::list arguments;
+        for (const Tensor& tensor : now) arguments.append(tensor);
+        return py::cast<Tensor>(py::handle(kept.get())(*py::tuple(arguments)));
+      },
+      inputs);
+}
+
+}  // namespace
+
+void bind_autograd(py::module_& module) {
+  py::class_<GradMode>(module, "_GradMode")
+      .def(py::init<bool>(), py::arg("on"))
+      .def("enter", &GradMode::enter)
+      .def("leave", &GradMode::leave);
+  module.def("is_grad_enabled", &grad_enabled,
+             "Whether operations of this thread record a history.");
+  module.def("_apply_function", apply_function, py::arg("name"), py::arg("output"),
+             py::arg("inputs"), py::arg("saved"), py::arg("backward"));
+  module.def("_grad", gradients_of, py::arg("outputs"), py::arg("inputs"),
+             py::arg("grad_outputs") = py::none(), py::arg("retain_graph") = false,
+             py::arg("create_graph") = false, py::arg("allow_unused") = false);
+  module.def("_checkpoint", run_checkpoint, py::arg("function"), py::arg("inputs"));
+}
+
+}  // namespace weft::python

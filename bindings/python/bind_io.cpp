@@ -1,0 +1,50 @@
+// safetensors files: weft.save() and weft.load() of the package are written with these.
+#include "define.h"
+#include "module.h"
+#include "weft/base/file.h"
+#include "weft/io/checkpoint.h"
+#include "weft/io/safetensors.h"
+
+namespace weft::python {
+namespace {
+
+namespace py = pybind11;
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+using Metadata = std::map<std::string, std::string>;
+
+void save(const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {
+  const py::gil_scoped_release released;
+  std::vector<Array> arrays;
+  std::vector<SafetensorsTensor> entries;
+  for (const auto& [name, tensor] : tensors) {
+    const Array& array = arrays.emplace_back(tensor.array().contiguous());
+    entries.push_back(
+        {name, array.dtype(), array.shape(),
+         ByteSpan(static_cast<const std::uint8_t*>(array.raw_data()), array.size_bytes())});
+  }
+  const Bytes header = safetensors_header(entries, {metadata.begin(), metadata.end()});
+  std::vector<ByteSpan> parts = {header};
+  for (const SafetensorsTensor& entry : entries) parts.push_back(entry.values);
+  raise_if_failed(write_file_atomically(path, parts));
+}
+
+std::pair<NamedTensors, Metadata> load(const std::string& path) {
+  const py::gil_scoped_release released;
+  const Bytes bytes = value_or_raise(read_file(path, kCheckpointBytesMax));
+  const SafetensorsView view = value_or_raise(parse_safetensors(bytes));
+  NamedTensors tensors;
+  for (const SafetensorsEntry& entry : view.entries) {
+    tensors.emplace_back(entry.name, Tensor(value_or_raise(to_array(entry))));
+  }
+  return {std::move(tensors), {view.metadata.begin(), view.metadata.end()}};
+}
+
+}  // namespace
+
+void bind_io(py::module_& module) {
+  module.def("_save", save, py::arg("path"), py::arg("tensors"), py::arg("metadata"));
+  module.def("_load", load, py::arg("path"));
+}
+
+}  // namespace weft::python

@@ -1,0 +1,112 @@
+// Losses, as weft.nn.functional shows them.
+#include "define.h"
+#include "module.h"
+#include "weft/op/loss.h"
+
+namespace weft::python {
+namespace {
+
+namespace py = pybind11;
+
+using OptionalTensor = std::optional<Tensor>;
+using Release = py::call_guard<py::gil_scoped_release>;
+
+Reduction reduction_of(const std::string& name) {
+  if (name == "mean") return Reduction::kMean;
+  if (name == "sum") return Reduction::kSum;
+  if (name == "none") return Reduction::kNone;
+  throw std::invalid_argument("expected the reduction mean, sum or none, got " + name);
+}
+
+Array array_of(const OptionalTensor& tensor) { return tensor ? tensor->array() : Array(); }
+
+Tensor cross_entropy_of(const Tensor& logits, const Tensor& target, const OptionalTensor& weight,
+                        std::int64_t ignore_index, const std::string& reduction,
+                        double label_smoothing) {
+  if (is_floating(target.dtype())) {
+    return soft_cross_entropy(logits, target, reduction_of(reduction));
+  }
+  CrossEntropyOptions options;
+  options.reduction = reduction_of(reduction);
+  options.label_smoothing = label_smoothing;
+  options.ignore_index = ignore_index;
+  options.class_weights = array_of(weight);
+  options.class_axis = logits.ndim() > 1 ? 1 : 0;  // PyTorch's
+  return cross_entropy(logits, target, options);
+}
+
+Tensor nll_of(const Tensor& input, const Tensor& target, const OptionalTensor& weight,
+              std::int64_t ignore_index, const std::string& reduction) {
+  NllOptions options;
+  options.reduction = reduction_of(reduction);
+  options.ignore_index = ignore_index;
+  options.class_weights = array_of(weight);
+  return nll_loss(input, target, options);
+}
+
+void bind_of_classes(Definer& define) {
+  define.function("cross_entropy", cross_entropy_of, py::arg("input"), py::arg("target"),
+                  py::arg("weight") = py::none(), py::arg("ignore_index") = -100,
+                  py::arg("reduction") = "mean", py::arg("label_smoothing") = 0.0, Release(),
+                  "Of logits [N, C] or [N, C, ...] and whole numbers [N] or [N, ...], or "
+                  "probabilities [N, C].");
+  define.function("nll_loss", nll_of, py::arg("input"), py::arg("target"),
+                  py::arg("weight") = py::none(), py::arg("ignore_index") = -100,
+                  py::arg("reduction") = "mean", Release(),
+                  "cross_entropy() of logarithms of probabilities.");
+  const auto binary = [&define](const char* name,
+                                Tensor (*of)(const Tensor&, const Tensor&, const BceOptions&),
+                                const char* text) {
+    define.function(
+        name,
+        [of](const Tensor& input, const Tensor& target, const OptionalTensor& weight,
+             const std::string& reduction, const OptionalTensor& pos_weight) {
+          return of(input, target,
+                    {reduction_of(reduction), array_of(weight), array_of(pos_weight)});
+        },
+        py::arg("input"), py::arg("target"), py::arg("weight") = py::none(),
+        py::arg("reduction") = "mean", py::arg("pos_weight") = py::none(), Release(), text);
+  };
+  binary("binary_cross_entropy_with_logits", &bce_with_logits,
+         "Of logits and targets in [0, 1]; stable for any logit.");
+  binary("binary_cross_entropy", &bce_loss, "Of probabilities and targets in [0, 1].");
+}
+
+void bind_of_values(Definer& define) {
+  const auto loss = [&define](const char* name,
+                              Tensor (*of)(const Tensor&, const Tensor&, Reduction),
+                              const char* text) {
+    define.function(
+        name,
+        [of](const Tensor& input, const Tensor& target, const std::string& reduction) {
+          return of(input, target, reduction_of(reduction));
+        },
+        py::arg("input"), py::arg("target"), py::arg("reduction") = "mean", Release(), text);
+  };
+  loss("mse_loss", &mse_loss, "(input - target)^2.");
+  loss("l1_loss", &l1_loss, "|input - target|.");
+  define.function(
+      "kl_div",
+      [](const Tensor& input, const Tensor& target, const std::string& reduction, bool log_target) {
+        KlDivOptions options;
+        options.batch_mean = reduction == "batchmean";
+        options.reduction = options.batch_mean ? Reduction::kMean : reduction_of(reduction);
+        options.log_target = log_target;
+        return kl_div(input, target, options);
+      },
+      py::arg("input"), py::arg("target"), py::arg("reduction") = "mean",
+      py::arg("log_target") = false, Release(), "target (log target - input).");
+  define.function("cosine_similarity", &cosine_similarity, py::arg("x1"), py::arg("x2"),
+                  py::arg("dim") = 1, py::arg("eps") = 1e-8, Release(),
+                  "The cosine of the angle between vectors along `dim`.");
+}
+
+}  // namespace
+
+void bind_op_loss(py::module_& module) {
+  Definer define(module);
+  bind_of_classes(define);
+  bind_of_values(define);
+}
+
+}  // namespace weft::python

@@ -1,0 +1,149 @@
+"""Gradients: where history is recorded, derivatives of graphs, operations of one's own."""
+import functools
+
+from weft import _core
+
+Tensor = _core.Tensor
+
+
+class set_grad_enabled:
+    """Recording of history on or off: with set_grad_enabled(False): ...; also a decorator."""
+
+    def __init__(self, mode):
+        self._mode = bool(mode)
+        self._entered = []
+
+    def __enter__(self):
+        scope = _core._GradMode(self._mode)
+        scope.enter()
+        self._entered.append(scope)
+        return self
+
+    def __exit__(self, *failure):
+        self._entered.pop().leave()
+        return False
+
+    def __call__(self, function):
+        mode = self._mode
+
+        @functools.wraps(function)
+        def wrapped(*args, **kwargs):
+            with set_grad_enabled(mode):
+                return function(*args, **kwargs)
+
+        return wrapped
+
+
+def _named_mode(mode, documentation):
+    class GradMode(set_grad_enabled):
+        def __new__(cls, function=None):
+            made = super().__new__(cls)
+            if function is None:
+                return made
+            made.__init__()
+            return made(function)  # @no_grad without parentheses
+
+        def __init__(self, function=None):
+            super().__init__(mode)
+
+    GradMode.__doc__ = documentation
+    return GradMode
+
+
+no_grad = _named_mode(False, "Within it operations record no history.")
+no_grad.__name__ = no_grad.__qualname__ = "no_grad"
+enable_grad = _named_mode(True, "Within it operations record history, also inside no_grad().")
+enable_grad.__name__ = enable_grad.__qualname__ = "enable_grad"
+inference_mode = no_grad
+
+
+def _listed(value):
+    return [value] if isinstance(value, Tensor) else list(value)
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=False, create_graph=False,
+         allow_unused=False):
+    """The gradients of the sum of `outputs` for each of `inputs`, as a tuple; .grad stays."""
+    seeds = None if grad_outputs is None else (
+        [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs))
+    return _core._grad(_listed(outputs), _listed(inputs), seeds, bool(retain_graph),
+                       create_graph, allow_unused)
+
+
+def backward(tensors, grad_tensors=None, retain_graph=False, create_graph=False):
+    """Tensor.backward() of each."""
+    tensors = _listed(tensors)
+    seeds = [None] * len(tensors) if grad_tensors is None else _listed(grad_tensors)
+    for i, (tensor, seed) in enumerate(zip(tensors, seeds)):
+        tensor.backward(seed, retain_graph or i + 1 < len(tensors), create_graph)
+
+
+class FunctionContext:
+    """What forward() leaves for backward() of a Function."""
+
+    def __init__(self, needs_input_grad):
+        self.needs_input_grad = needs_input_grad
+        self.saved_tensors = ()
+        self._to_save = ()
+
+    def save_for_backward(self, *tensors):
+        """Keeps tensors (or None) for backward(), where saved_tensors has them."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise TypeError(f"save_for_backward() expects tensors, got {type(tensor)}")
+        self._to_save = tensors
+
+    def mark_non_differentiable(self, *tensors):
+        """For PyTorch's sake: a Function has one output here."""
+
+
+class Function:
+    """An operation of one's own: derive, write forward(ctx, ...) and backward(ctx, grad) as static
+    methods, and call apply(...). One output; backward gives a gradient (or None) an argument."""
+
+    @staticmethod
+    def forward(ctx, *args):
+        """The value; runs without history."""
+        raise TypeError("a Function needs a forward()")
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        """The gradients of forward()'s arguments."""
+        raise TypeError("a Function needs a backward()")
+
+    @classmethod
+    def apply(cls, *args):
+        """forward(), with a history that calls backward()."""
+        places = [i for i, argument in enumerate(args) if isinstance(argument, Tensor)]
+        context = FunctionContext(tuple(
+            isinstance(argument, Tensor) and argument.requires_grad for argument in args))
+        with no_grad():
+            output = cls.forward(context, *args)
+        if not isinstance(output, Tensor):
+            raise TypeError(f"{cls.__name__}.forward() must give one tensor, got {type(output)}")
+
+        saved, context._to_save = context._to_save, ()
+
+        def run(now, gradient):
+            context.saved_tensors = tuple(
+                None if kept is None else tensor for kept, tensor in zip(present, now))
+            try:
+                given = cls.backward(context, gradient)
+            finally:
+                context.saved_tensors = ()
+            given = given if isinstance(given, (tuple, list)) else (given,)
+            if len(given) != len(args):
+                raise _core.InvalidArgumentError(
+                    f"[{cls.__name__}] expected {len(args)} gradients from backward(), one an "
+                    f"argument of forward(), got {len(given)}")
+            return [given[i] for i in places]
+
+        present = [None if tensor is None else True for tensor in saved]
+        return _core._apply_function(cls.__name__, output, [args[i] for i in places], list(saved),
+                                     run)
+
+
+def checkpoint(function, *inputs):
+    """function(*inputs), one tensor; its inside is computed again in the backward pass instead of
+    being kept."""
+    return _core._checkpoint(function, list(inputs))

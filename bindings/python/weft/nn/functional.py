@@ -1,0 +1,83 @@
+"""Functions of layers, with PyTorch's names; shapes stand in each one's documentation."""
+import itertools
+
+from weft import _core
+from weft._core import (  # noqa: F401
+    adaptive_avg_pool2d, adaptive_max_pool2d, avg_pool2d, batch_norm, binary_cross_entropy,
+    binary_cross_entropy_with_logits, conv1d, conv2d, conv_transpose2d, cosine_similarity,
+    cross_entropy, elu, embedding, gelu, group_norm, hardtanh, interpolate, kl_div, l1_loss,
+    layer_norm, leaky_relu, linear, logsigmoid, max_pool2d, mish, mse_loss, nll_loss, one_hot,
+    rms_norm, softplus, softsign)
+
+_relu, _silu, _softmax = _core.relu, _core.silu, _core.softmax
+_log_softmax = _core.log_softmax
+sigmoid, tanh = _core.sigmoid, _core.tanh
+# Dropout's masks are a function of the default generator's seed and of how many came before.
+_masks = itertools.count()
+
+
+def relu(input, inplace=False):  # noqa: A002
+    """max(x, 0); `inplace` changes nothing, as the result is new either way."""
+    return _relu(input)
+
+
+def silu(input, inplace=False):  # noqa: A002
+    """x sigmoid(x)."""
+    return _silu(input)
+
+
+def softmax(input, dim=-1, dtype=None):  # noqa: A002
+    """e^x over its sum along `dim`."""
+    return _softmax(input if dtype is None else input.to(dtype), dim)
+
+
+def log_softmax(input, dim=-1, dtype=None):  # noqa: A002
+    """The logarithm of softmax()."""
+    return _log_softmax(input if dtype is None else input.to(dtype), dim)
+
+
+def dropout(input, p=0.5, training=True, inplace=False):  # noqa: A002
+    """In training zeroes values with probability p and scales the rest by 1 / (1 - p)."""
+    if not 0.0 <= p <= 1.0:
+        raise _core.InvalidArgumentError(f"[dropout] expected p in [0, 1], got {p}")
+    if not training or p == 0.0:
+        return input
+    if p == 1.0:
+        return input * 0.0
+    return _core._dropout(input, p, _core.default_generator.initial_seed(), next(_masks))
+
+
+def normalize(input, p=2.0, dim=1, eps=1e-12):  # noqa: A002
+    """x over its norm along `dim`."""
+    return input / input.norm(p, dim, True).clamp(min=eps)
+
+
+def pad(input, pad, mode="constant", value=0.0):  # noqa: A002
+    """Padding of the last axes: (left, right, top, bottom, ...), the last axis first."""
+    return _core._pad(input, list(pad), mode, value)
+
+
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0,
+                                 is_causal=False, scale=None):
+    """softmax(q k^T scale + mask) v for [B, heads, tokens, D]."""
+    if dropout_p == 0.0:
+        return _core.scaled_dot_product_attention(query, key, value, attn_mask,
+                                                  is_causal=is_causal, scale=scale)
+    weights = dropout(attention_weights(query, key, attn_mask, is_causal, scale), dropout_p)
+    return weights @ value
+
+
+def attention_weights(query, key, attn_mask=None, is_causal=False, scale=None):
+    """softmax(q k^T scale + mask), the shares of each key."""
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    scores = (query * scale) @ key.transpose(-2, -1)
+    if is_causal:
+        shape = (query.shape[-2], key.shape[-2])
+        later = _core.ones(shape).triu(1).bool()
+        scores = scores.masked_fill(later, -float("inf"))
+    if attn_mask is not None:
+        if attn_mask.dtype is getattr(_core, "bool"):
+            scores = scores.masked_fill(~attn_mask, -float("inf"))
+        else:
+            scores = scores + attn_mask
+    return _softmax(scores, -1)

@@ -1,0 +1,2 @@
+"""weft.utils.data; the name is PyTorch's."""
+from weft.utils import data  # noqa: F401
