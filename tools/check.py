@@ -127,12 +127,25 @@ def check_format(tally):
     tally.add("format", len(files) - len(wrong), failed, time.monotonic() - start, text)
 
 
+def python_option(preset):
+    """Whether this build makes the Python package: the release build, where what it needs is."""
+    if preset != "release":
+        return []
+    found = shutil.which("/usr/bin/python3") and run(
+        ["/usr/bin/python3", "-c", "import numpy, pybind11"]).returncode == 0
+    return [f"-DWEFT_PYTHON={'ON' if found else 'OFF'}"]
+
+
 def build(tally, preset):
     """Configures and builds a preset with its tests; False, and a failure, if that failed."""
     start = time.monotonic()
     print(f"building {preset} ...", flush=True)
     folders = THREADED_FOLDERS if preset == "tsan" else ""
-    ran = run(["cmake", "--preset", preset, "-DWEFT_TESTS=ON", f"-DWEFT_FOLDERS={folders}"])
+    python = python_option(preset)
+    if python == ["-DWEFT_PYTHON=OFF"]:
+        tally.skip("python/package", "NumPy or pybind11 of /usr/bin/python3 is not installed")
+    ran = run(["cmake", "--preset", preset, "-DWEFT_TESTS=ON", f"-DWEFT_FOLDERS={folders}",
+               *python])
     if ran.returncode == 0:
         compile_all = ["cmake", "--build", "--preset", preset]
         # A person watches ninja count; a log gets the compiler's words only if it failed.

@@ -30,6 +30,11 @@ router_packages=(
 extra_test_packages=(
   clang-format-14 clang-tidy-14 nftables iproute2
 )
+# The Python package; ./test says so where they are not. PyTorch (python3-torch) and mypy are used
+# by its tests where they happen to be installed.
+python_packages=(
+  python3-dev pybind11-dev python3-pybind11 python3-numpy
+)
 all_packages=(
   libopendht-dev libopenmpi-dev openmpi-bin miniupnpd-nftables
 )
@@ -43,11 +48,12 @@ case "${1:-build}" in
   build) wanted=("${build_packages[@]}") extra=("${router_packages[@]}") ;;
   test)
     wanted=("${build_packages[@]}" "${test_packages[@]}")
-    extra=("${router_packages[@]}" "${extra_test_packages[@]}")
+    extra=("${router_packages[@]}" "${extra_test_packages[@]}" "${python_packages[@]}")
     ;;
   all)
     wanted=("${build_packages[@]}" "${test_packages[@]}")
-    extra=("${router_packages[@]}" "${extra_test_packages[@]}" "${all_packages[@]}")
+    extra=("${router_packages[@]}" "${extra_test_packages[@]}" "${python_packages[@]}"
+      "${all_packages[@]}")
     ;;
   *) fail "unknown set '$1': expected build, test or all" ;;
 esac

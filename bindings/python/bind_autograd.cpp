@@ -50,10 +50,10 @@ TensorList run_backward(const std::shared_ptr<PyObject>& backward, const Functio
   const py::gil_scoped_acquire acquired;
   py::list saved;
   for (std::size_t i = 0; i < saved_count; ++i) saved.append(context.saved(i));
-  const py::object given = py::handle(backward.get())(py::tuple(saved), dy);
+  const py::list given = py::handle(backward.get())(py::tuple(saved), dy);
   TensorList gradients;
   for (const py::handle gradient : given) {
-    gradients.push_back(gradient.is_none() ? Tensor() : py::cast<Tensor>(gradient));
+    gradients.push_back(gradient.is_none() ? Tensor() : required_tensor(gradient));
   }
   return gradients;
 }

@@ -68,6 +68,10 @@ void set_python_error() {
     PyErr_SetString(class_of(error.status().code()), error.what());
   } catch (const TypeProblem& error) {
     PyErr_SetString(PyExc_TypeError, error.what());
+  } catch (const pybind11::cast_error&) {
+    PyErr_SetString(PyExc_TypeError,
+                    "an argument, or a part of one, has a type that is not taken "
+                    "here: see the function's documentation");
   } catch (const pybind11::builtin_exception& error) {
     error.set_error();
   } catch (const std::invalid_argument& error) {

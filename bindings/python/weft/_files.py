@@ -47,7 +47,7 @@ def _rebuild(node, tensors, depth=0):
     if not isinstance(node, dict) or depth > _DEPTH_MAX:
         raise _damaged("expected nested objects")
     if "tensor" in node:
-        if node["tensor"] not in tensors:
+        if not isinstance(node["tensor"], str) or node["tensor"] not in tensors:
             raise _damaged(f"no tensor {node['tensor']!r}")
         return tensors[node["tensor"]]
     if "value" in node:

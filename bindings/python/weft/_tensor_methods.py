@@ -48,6 +48,8 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
 
 def type_as(self, other):
     """The values in the type of `other`."""
+    if not isinstance(other, Tensor):
+        raise TypeError(f"expected a weft.Tensor, got {type(other)}")
     return self._cast(other.dtype)
 
 
