@@ -55,6 +55,7 @@ class Swarm::Impl final : private TransportHandler {
   void stand_in(StandIn stand_in);
   Status begin(std::int64_t elements);
   void contribute(std::int64_t offset, std::span<const float> values);
+  bool round_ended(Duration limit);
   Result<std::span<const float>> finish();
   void applied(Round round, StateHash hash);
   void publish_state(Round round, Bytes state);
@@ -205,6 +206,10 @@ Status Swarm::Impl::begin(std::int64_t elements) {
 
 void Swarm::Impl::contribute(std::int64_t offset, std::span<const float> values) {
   submit([this, offset, values] { core_->contribute(offset, values); });
+}
+
+bool Swarm::Impl::round_ended(Duration limit) {
+  return !begun_ || wait(limit, [](const Box& box) { return box.outcome.has_value(); });
 }
 
 Result<std::span<const float>> Swarm::Impl::finish() {
@@ -442,6 +447,7 @@ Status Swarm::begin(std::int64_t elements) { return impl_->begin(elements); }
 void Swarm::contribute(std::int64_t offset, std::span<const float> values) {
   impl_->contribute(offset, values);
 }
+bool Swarm::round_ended(Duration limit) { return impl_->round_ended(limit); }
 Result<std::span<const float>> Swarm::finish() { return impl_->finish(); }
 void Swarm::applied(Round round, const StateHash& hash) { impl_->applied(round, hash); }
 void Swarm::publish_state(Round round, Bytes state) {

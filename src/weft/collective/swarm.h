@@ -133,6 +133,8 @@ class Swarm {
   Status begin(std::int64_t elements);
   // Elements [offset, offset + size) are ready. Borrows `values` until finish() returns.
   void contribute(std::int64_t offset, std::span<const float> values);
+  // Waits for the end of the begun round, at most `limit`: true where finish() answers at once.
+  bool round_ended(Duration limit);
   // Waits for the round to commit. The sums stay valid until the next call to next().
   Result<std::span<const float>> finish();
   // The state after `round` is in place; compared with the other members'.

@@ -219,9 +219,12 @@ TEST(SwarmTls, MisuseIsAnErrorNotAHang) {
   EXPECT_EQ(swarm.begin(10).code(), Code::kInvalidArgument);
   EXPECT_EQ(swarm.next().status().code(), Code::kInvalidArgument);
   const std::vector<float> input(10, 2.0F);
+  EXPECT_FALSE(swarm.round_ended(milliseconds(20))) << "nothing was contributed";
   swarm.contribute(0, input);
+  EXPECT_TRUE(swarm.round_ended(seconds(30)));
   const auto sums = swarm.finish();
   ASSERT_TRUE(sums.ok());
+  EXPECT_TRUE(swarm.round_ended({})) << "no round is open";
   EXPECT_THAT(*sums, testing::Each(2.0F));
   EXPECT_EQ(swarm.status().members.size(), 1U);
 }
