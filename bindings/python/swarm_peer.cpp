@@ -1,0 +1,334 @@
+#include "swarm_peer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "status_error.h"
+#include "weft/base/time.h"
+
+namespace weft::python {
+
+namespace py = pybind11;
+
+// What must outlive the network's thread. The swarm goes first.
+struct SwarmPeer::Session {
+  explicit Session(std::unique_ptr<Swarm> owned) : swarm(std::move(owned)) {}
+  ~Session() {
+    const py::gil_scoped_release unlocked;
+    swarm.reset();
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Lent to the open round.
+  std::vector<ArrayBytes> borrowed;
+  std::vector<std::vector<float>> scaled;
+  float weight = 0;
+  // Of the last finished round or "apply" turn.
+  std::span<const float> sums;
+  bool training = false;
+  std::unique_ptr<Swarm> swarm;
+};
+
+// The session in the hands of the one thread that trains.
+class SwarmPeer::Training {
+ public:
+  explicit Training(std::shared_ptr<Session> session) : session_(std::move(session)) {
+    if (session_->training) {
+      throw_status(invalid_argument("swarm: another thread is in the middle of a round"));
+    }
+    session_->training = true;
+  }
+  ~Training() { session_->training = false; }
+  Training(const Training&) = delete;
+  Training& operator=(const Training&) = delete;
+  Session* operator->() const { return session_.get(); }
+
+ private:
+  std::shared_ptr<Session> session_;
+};
+
+namespace {
+
+// Years at most: what is no number, or beyond, is no reason to wait for ever.
+Duration limit(double seconds) {
+  constexpr double kSecondsMax = 1e8;
+  return from_seconds(seconds > 0 ? std::min(seconds, kSecondsMax) : 0.0);
+}
+
+Result<SwarmOptions> swarm_options(const PeerOptions& given) {
+  SwarmOptions options;
+  if (!given.identity.empty()) {
+    WEFT_TRY_ASSIGN(options.identity, Identity::load_or_create(given.identity));
+  }
+  WEFT_TRY_ASSIGN(options.wire, parse_wire_precision(given.wire));
+  options.listen = given.listen;
+  options.advertise = given.advertise;
+  options.map_port = given.map_port;
+  options.recipe_text = given.recipe;
+  options.exact_elements = 1;  // the weight
+  options.last_round = Round(given.rounds);
+  options.start_members = given.start_members;
+  options.start_timeout = limit(given.start_timeout);
+  // Python waits with round_ended(), in which it hears Ctrl-C; finish() then only gives up.
+  options.finish_limit = std::chrono::milliseconds(1);
+  MembershipOptions& membership = options.membership;
+  membership.self = options.identity.id();
+  membership.incarnation = unix_time_us();
+  membership.recipe_text = given.recipe;
+  membership.recipe_hash = sha256(as_bytes(std::string_view(given.recipe)));
+  membership.layout_hash = sha256(as_bytes(std::string_view(given.layout)));
+  membership.suspicion_timeout = limit(given.suspicion_timeout);
+  membership.lone_survivor = given.lone_survivor;
+  return options;
+}
+
+std::unique_ptr<Swarm> owned(Result<std::unique_ptr<Swarm>> swarm) {
+  if (!swarm.ok()) throw_status(swarm.status());
+  return std::move(swarm).value();
+}
+
+Ticket ticket_of(const std::string& text) {
+  Result<Ticket> ticket = parse_ticket(text);
+  if (!ticket.ok()) throw_status(ticket.status());
+  return std::move(ticket).value();
+}
+
+// A copy times `weight`; zeros where that is 0, whatever the array holds.
+std::vector<float> scaled_copy(std::span<const float> values, float weight) {
+  std::vector<float> copy(values.size());
+  if (weight == 0) return copy;
+  std::ranges::transform(values, copy.begin(), [weight](float value) { return value * weight; });
+  return copy;
+}
+
+PeerTurn owned_turn(const Turn& turn) {
+  PeerTurn out;
+  out.kind = to_string(turn.kind);
+  out.round = turn.round.value();
+  out.rank = turn.rank.value();
+  for (const PeerId& peer : turn.peers) out.peers.push_back(peer.to_string());
+  if (turn.kind == TurnKind::kLoadState) {
+    const ByteSpan state = turn.state.span();
+    out.state = py::bytes(reinterpret_cast<const char*>(state.data()), state.size());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<SwarmPeer> SwarmPeer::start(const PeerOptions& options) {
+  Result<SwarmOptions> made = swarm_options(options);
+  if (!made.ok()) throw_status(made.status());
+  return std::make_unique<SwarmPeer>(owned([&] {
+    const py::gil_scoped_release unlocked;
+    return Swarm::found(std::move(made).value());
+  }()));
+}
+
+std::unique_ptr<SwarmPeer> SwarmPeer::join(const PeerOptions& options, const std::string& ticket) {
+  const Ticket parsed = ticket_of(ticket);
+  Result<SwarmOptions> made = swarm_options(options);
+  if (!made.ok()) throw_status(made.status());
+  return std::make_unique<SwarmPeer>(owned([&] {
+    const py::gil_scoped_release unlocked;
+    return Swarm::join(std::move(made).value(), parsed);
+  }()));
+}
+
+SwarmPeer::SwarmPeer(std::unique_ptr<Swarm> swarm) : id_(swarm->self().to_string()) {
+  session_ = std::make_shared<Session>(std::move(swarm));
+}
+
+SwarmPeer::~SwarmPeer() = default;
+
+std::shared_ptr<SwarmPeer::Session> SwarmPeer::open() const {
+  if (session_ == nullptr) {
+    throw_status(invalid_argument("swarm: this peer has left; start or join another one"));
+  }
+  return session_;
+}
+
+PeerTurn SwarmPeer::next() {
+  const Training training(open());
+  training->sums = {};
+  Result<Turn> turn = [&] {
+    const py::gil_scoped_release unlocked;
+    return training->swarm->next();
+  }();
+  if (!turn.ok()) throw_status(turn.status());
+  training->sums = turn->reduced;
+  return owned_turn(*turn);
+}
+
+void SwarmPeer::begin(const py::sequence& arrays, float weight) {
+  const Training training(open());
+  std::vector<ArrayBytes> borrowed;
+  std::int64_t elements = 1;
+  for (const py::handle array : arrays) {
+    borrowed.emplace_back(array, Access::kWrite);  // as read() will
+    elements += static_cast<std::int64_t>(borrowed.back().floats().size());
+  }
+  if (const Status begun = training->swarm->begin(elements); !begun.ok()) throw_status(begun);
+  training->borrowed = std::move(borrowed);
+  training->scaled.clear();
+  training->weight = weight;
+  std::int64_t offset = 0;
+  for (const ArrayBytes& array : training->borrowed) {
+    std::span<const float> values = array.floats();
+    if (weight != 1) values = training->scaled.emplace_back(scaled_copy(values, weight));
+    if (!values.empty()) training->swarm->contribute(offset, values);
+    offset += static_cast<std::int64_t>(values.size());
+  }
+  training->swarm->contribute(offset, std::span(&training->weight, 1));
+}
+
+bool SwarmPeer::round_ended(double seconds) {
+  const Training training(open());
+  const py::gil_scoped_release unlocked;
+  return training->swarm->round_ended(limit(seconds));
+}
+
+void SwarmPeer::finish() {
+  const Training training(open());
+  const Result<std::span<const float>> sums = [&] {
+    const py::gil_scoped_release unlocked;
+    return training->swarm->finish();
+  }();
+  training->borrowed.clear();
+  training->scaled.clear();
+  if (!sums.ok()) throw_status(sums.status());
+  training->sums = *sums;
+}
+
+std::size_t SwarmPeer::elements() {
+  const Training training(open());
+  return training->sums.empty() ? 0 : training->sums.size() - 1;
+}
+
+float SwarmPeer::read(const py::sequence& arrays, bool mean) {
+  const Training training(open());
+  std::vector<ArrayBytes> targets;
+  std::size_t elements = 1;
+  for (const py::handle array : arrays) {
+    targets.emplace_back(array, Access::kWrite);
+    elements += targets.back().writable_floats().size();
+  }
+  const std::span<const float> sums = training->sums;
+  if (sums.size() != elements) {
+    throw_status(corrupt("all_reduce: expected " + std::to_string(elements) +
+                         " elements as the other members have, got " +
+                         std::to_string(sums.size())));
+  }
+  const float weight = sums.back();
+  const py::gil_scoped_release unlocked;
+  const float* next = sums.data();
+  for (const ArrayBytes& target : targets) {
+    const std::span<float> values = target.writable_floats();
+    if (mean) {
+      std::transform(next, next + values.size(), values.begin(),
+                     [weight](float sum) { return weight == 0 ? 0.0F : sum / weight; });
+    } else {
+      std::copy(next, next + values.size(), values.begin());
+    }
+    next += values.size();
+  }
+  return weight;
+}
+
+void SwarmPeer::applied(std::uint64_t round, const std::vector<std::string>& names,
+                        const py::sequence& arrays) {
+  const Training training(open());
+  training->swarm->applied(Round(round), hash_arrays(names, arrays));
+}
+
+void SwarmPeer::publish_state(std::uint64_t round, const py::bytes& state) {
+  const Training training(open());
+  const std::string_view view = state;
+  const auto* data = reinterpret_cast<const std::uint8_t*>(view.data());
+  training->swarm->publish_state(Round(round), Bytes(data, data + view.size()));
+}
+
+void SwarmPeer::leave(double seconds) {
+  const Training training(open());
+  const Status left = [&] {
+    const py::gil_scoped_release unlocked;
+    return training->swarm->leave(limit(seconds));
+  }();
+  if (!left.ok()) throw_status(left);
+}
+
+std::string SwarmPeer::ticket(double valid_seconds) {
+  const auto session = open();
+  const py::gil_scoped_release unlocked;
+  return format_ticket(session->swarm->ticket(limit(valid_seconds)));
+}
+
+py::dict SwarmPeer::status() {
+  const auto session = open();
+  const SwarmStatus status = [&] {
+    const py::gil_scoped_release unlocked;
+    return session->swarm->status();
+  }();
+  py::list members;
+  for (const PeerStatus& member : status.members) members.append(member.id.to_string());
+  py::dict out;
+  out["state"] = status.state;
+  out["members"] = members;
+  out["round"] = status.applied.value();
+  out["view_changes"] = status.view_changes;
+  out["rounds_rerun"] = status.rounds_rerun;
+  out["seconds_lost"] = status.seconds_lost;
+  out["wait_seconds"] = status.wait_seconds;
+  out["bytes_sent"] = status.bytes_sent;
+  out["bytes_received"] = status.bytes_received;
+  return out;
+}
+
+std::vector<std::string> SwarmPeer::take_events() {
+  const auto session = open();
+  std::vector<std::string> sentences;
+  for (const SwarmEvent& event : session->swarm->take_events()) {
+    std::string sentence(to_string(event.kind));
+    if (!event.text.empty()) sentence += ": " + event.text;
+    sentences.push_back(std::move(sentence));
+  }
+  return sentences;
+}
+
+std::string SwarmPeer::id() const { return id_; }
+
+void SwarmPeer::close() { session_.reset(); }
+
+std::string fetch_recipe(const std::string& ticket, double seconds) {
+  const Ticket parsed = ticket_of(ticket);
+  const Result<std::string> recipe = [&] {
+    const py::gil_scoped_release unlocked;
+    return Swarm::fetch_recipe(parsed, Identity::generate(), limit(seconds));
+  }();
+  if (!recipe.ok()) throw_status(recipe.status());
+  return *recipe;
+}
+
+StateHash hash_arrays(const std::vector<std::string>& names, const py::sequence& arrays) {
+  if (names.size() != arrays.size()) {
+    throw py::value_error("state: expected " + std::to_string(arrays.size()) + " names, got " +
+                          std::to_string(names.size()));
+  }
+  std::vector<ArrayBytes> borrowed;
+  for (const py::handle array : arrays) borrowed.emplace_back(array, Access::kRead);
+  const py::gil_scoped_release unlocked;
+  StateHash hash;
+  Bytes all;
+  for (std::size_t i = 0; i < borrowed.size(); ++i) {
+    const Hash128 part = xxh3_128(borrowed[i].bytes());
+    hash.tensors.push_back({names[i], part});
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  hash.total = xxh3_128(all);
+  return hash;
+}
+
+}  // namespace weft::python

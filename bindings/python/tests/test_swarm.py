@@ -1,0 +1,312 @@
+"""weft.swarm in one process: what is summed, what newcomers get, what is refused."""
+import array
+import ctypes
+import importlib.util
+import signal
+import threading
+import unittest
+
+import numpy
+
+import weft
+import weft.swarm
+from weft.swarm import group
+
+LOCAL = {"listen": "127.0.0.1:0", "timeout": 60}
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+
+class Thread(threading.Thread):
+    """Whose body's result or exception join() gives."""
+
+    def __init__(self, body, *arguments):
+        super().__init__(daemon=True)
+        self._call = lambda: body(*arguments)
+        self._outcome = lambda: (_ for _ in ()).throw(AssertionError("the thread did not end"))
+        self.start()
+
+    def run(self):
+        try:
+            result = self._call()
+            self._outcome = lambda: result
+        except BaseException as error:  # handed to whoever joins
+            self._outcome = lambda error=error: (_ for _ in ()).throw(error)
+
+    def result(self):
+        self.join(120)
+        return self._outcome()
+
+
+def both(founder, joiner, **options):
+    """What founder(swarm) and joiner(ticket) give, run at once in a group of two."""
+    swarm = weft.swarm.start(**{"start_members": 2, **LOCAL, **options})
+    other = Thread(joiner, swarm.ticket)
+    with swarm:
+        mine = founder(swarm)
+        theirs = other.result()
+    return mine, theirs
+
+
+class AllReduce(unittest.TestCase):
+    def reduce(self, first, second, first_weight=1.0, second_weight=1.0, **options):
+        """Two members' arrays after one all_reduce."""
+        def joiner(ticket):
+            with weft.swarm.join(ticket, **LOCAL) as swarm:
+                swarm.all_reduce(second, weight=second_weight, **options)
+                return second
+        return both(lambda swarm: swarm.all_reduce(first, weight=first_weight, **options), joiner)
+
+    def test_gives_the_mean_in_place(self):
+        first = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
+        second = numpy.full((2, 3), 10, numpy.float32)
+        expected = (first.astype(float) + second) / 2
+        mine, theirs = self.reduce(first, second)
+        self.assertIs(mine, first)
+        numpy.testing.assert_array_equal(first, expected)
+        numpy.testing.assert_array_equal(second.view("u4"), first.view("u4"))
+
+    def test_weighs_the_parts(self):
+        first, second = numpy.float32([1, 2, 4]), numpy.float32([5, 6, 8])
+        self.reduce(first, second, first_weight=3.0, second_weight=1.0)
+        numpy.testing.assert_array_equal(first, [2, 3, 5])
+        numpy.testing.assert_array_equal(second, [2, 3, 5])
+
+    def test_a_part_without_weight_counts_nothing_even_if_it_is_no_number(self):
+        first, second = numpy.float32([numpy.nan, numpy.inf]), numpy.float32([5, 6])
+        self.reduce(first, second, first_weight=0.0)
+        numpy.testing.assert_array_equal(first, [5, 6])
+
+    def test_sums_lists_of_arrays_of_any_shape(self):
+        first = [numpy.array(3, numpy.float32), numpy.ones((2, 0), numpy.float32),
+                 numpy.ones((2, 2), numpy.float32)]
+        second = [2 * values for values in first]
+        self.reduce(first, [numpy.asarray(values, numpy.float32) for values in second], op="sum")
+        self.assertEqual(first[0], 9)
+        numpy.testing.assert_array_equal(first[2], numpy.full((2, 2), 3))
+
+    def test_takes_whatever_has_the_buffer_protocol_or_dlpack(self):
+        first = array.array("f", [1, 2])
+        second = DlpackOnly(numpy.float32([3, 4]))
+        self.reduce(first, second)
+        self.assertEqual(list(first), [2, 3])
+        numpy.testing.assert_array_equal(second.values, [2, 3])
+
+    @unittest.skipUnless(HAS_TORCH, "PyTorch is not installed")
+    def test_takes_tensors_of_pytorch(self):
+        import torch
+        first = torch.tensor([1.0, 2.0], requires_grad=True)
+        second = torch.nn.Parameter(torch.tensor([3.0, 4.0]))
+        place = first.data_ptr()
+        self.reduce(first, second)
+        self.assertEqual(first.tolist(), [2, 3])
+        self.assertEqual(second.tolist(), [2, 3])
+        self.assertEqual(first.data_ptr(), place)
+
+
+class DlpackOnly:
+    """An array that speaks DLPack alone."""
+
+    def __init__(self, values, device=(1, 0)):
+        self.values, self.device = values, device
+
+    def __dlpack__(self, stream=None):
+        capsule = self.values.__dlpack__()
+        if self.device != (1, 0):
+            pointer = ctypes.pythonapi.PyCapsule_GetPointer
+            pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+            ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + 8).value = self.device[0]
+        return capsule
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+class Refusals(unittest.TestCase):
+    def setUp(self):
+        self.swarm = weft.swarm.start([numpy.zeros(3, numpy.float32)], **LOCAL)
+        self.addCleanup(self.swarm.leave)
+
+    def test_what_is_no_array_of_float32_in_one_piece(self):
+        read_only = numpy.zeros(3, numpy.float32)
+        read_only.flags.writeable = False
+        for wrong, error in [(numpy.zeros(3), TypeError), (numpy.zeros(3, numpy.int32), TypeError),
+                             (None, TypeError), ([None], TypeError), ("words", TypeError),
+                             (numpy.zeros(6, numpy.float32)[::2], ValueError),
+                             (numpy.zeros((2, 3), numpy.float32).T, ValueError),
+                             (numpy.zeros(3, ">f4"), TypeError),
+                             (DlpackOnly(numpy.zeros(3)), TypeError),
+                             (DlpackOnly(numpy.zeros((2, 3), numpy.float32).T), ValueError),
+                             (DlpackOnly(numpy.zeros(3, numpy.float32), (2, 0)), ValueError)]:
+            with self.subTest(repr(wrong)), self.assertRaises(error):
+                self.swarm.all_reduce(wrong)
+        with self.assertRaises(ValueError):
+            self.swarm.all_reduce(read_only)
+        values = numpy.float32([1, 2, 3])
+        self.swarm.all_reduce(values)  # it goes on
+        numpy.testing.assert_array_equal(values, [1, 2, 3])
+
+    def test_options_and_tickets_that_are_none(self):
+        with self.assertRaises(TypeError):
+            weft.swarm.start(pigeons=True)
+        with self.assertRaises(TypeError):
+            weft.swarm.join(self.swarm.ticket, rounds=5)
+        with self.assertRaises(weft.InvalidArgumentError):
+            weft.swarm.start(listen="not an address")
+        with self.assertRaises(weft.InvalidArgumentError):
+            weft.swarm.start(wire="f7", **LOCAL)
+        with self.assertRaises(ValueError):
+            self.swarm.all_reduce(numpy.zeros(1, numpy.float32), op="product")
+        for ticket in ("", "weft1-", self.swarm.ticket[:-3], None):
+            with self.subTest(ticket), self.assertRaises(weft.InvalidArgumentError):
+                weft.swarm.join(ticket, **LOCAL)
+
+    def test_native_calls_take_none_for_nothing(self):
+        from weft import _swarm
+        with self.assertRaises(TypeError):
+            _swarm.Peer.start(None)
+        with self.assertRaises(TypeError):
+            _swarm.state_hash(None, None)
+        with self.assertRaises(TypeError):
+            self.swarm._peer.begin(None, 1.0)
+        with self.assertRaises(weft.InvalidArgumentError):
+            self.swarm._peer.finish()
+
+    def test_after_it_has_left(self):
+        self.swarm.leave()
+        self.swarm.leave()
+        for call in (lambda: self.swarm.all_reduce(numpy.zeros(3, numpy.float32)),
+                     lambda: self.swarm.members, lambda: self.swarm.ticket, self.swarm.events):
+            with self.assertRaisesRegex(weft.InvalidArgumentError, "has left"):
+                call()
+
+    def test_recipes_of_other_machines(self):
+        good = '{"weft_swarm": 1, "group": {"rounds": 3}, "settings": {}}'
+        self.assertEqual(group.parse_recipe(good), ({"rounds": 3}, {}))
+        for text in ("", "[]", "null", "{", '{"weft_swarm": 2, "group": {}, "settings": {}}',
+                     '{"weft_swarm": 1, "group": {"rounds": "many"}, "settings": {}}',
+                     '{"weft_swarm": 1, "group": {"identity": "/x"}, "settings": {}}',
+                     '{"weft_swarm": 1, "group": [], "settings": {}}', "[" * 100000):
+            with self.subTest(text[:60]), self.assertRaises(weft.CorruptError):
+                group.parse_recipe(text)
+
+
+class Rounds(unittest.TestCase):
+    def test_end_where_the_group_says(self):
+        with weft.swarm.start(rounds=2, **LOCAL) as swarm:
+            values = numpy.ones(2, numpy.float32)
+            self.assertFalse(swarm.finished)
+            swarm.all_reduce(values)
+            swarm.all_reduce(values)
+            self.assertTrue(swarm.finished)
+            with self.assertRaises(weft.swarm.Finished):
+                swarm.all_reduce(values)
+
+    def test_a_round_that_waits_for_others_too_long_can_be_asked_for_again(self):
+        with weft.swarm.start(start_members=2, **LOCAL) as swarm:
+            values = numpy.float32([1])
+            with self.assertRaisesRegex(weft.TimeoutError, "among 1 members"):
+                swarm.all_reduce(values, timeout=0.3)
+            self.assertEqual(values, [1])
+            other = Thread(self.give_three, swarm.ticket)
+            self.assertEqual(swarm.all_reduce(values), [2])
+            self.assertEqual(other.result(), [2])
+
+    @staticmethod
+    def give_three(ticket):
+        with weft.swarm.join(ticket, **LOCAL) as swarm:
+            return swarm.all_reduce(numpy.float32([3]))
+
+    def test_who_gives_up_in_a_round_is_out_and_the_other_goes_on(self):
+        def joiner(ticket):
+            swarm = weft.swarm.join(ticket, **LOCAL)
+            swarm.all_reduce(numpy.float32([3]))
+            go_on.wait(60)  # the other is alone in its round meanwhile
+            with swarm:
+                return swarm.all_reduce(numpy.float32([3]))
+
+        go_on = threading.Event()
+        swarm = weft.swarm.start(start_members=2, lone_survivor=True, **LOCAL)
+        other = Thread(joiner, swarm.ticket)
+        swarm.all_reduce(numpy.float32([1]))
+        values = numpy.float32([1])
+        with self.assertRaisesRegex(weft.TimeoutError, "join again"):
+            swarm.all_reduce(values, timeout=0.3)
+        go_on.set()
+        self.assertEqual(values, [1])
+        with self.assertRaisesRegex(weft.InvalidArgumentError, "has left"):
+            swarm.all_reduce(values)
+        self.assertEqual(other.result(), [3])
+
+    def test_a_member_that_drifts_is_told(self):
+        def member(swarm, values, spoil):
+            for _ in range(20):
+                gradient = numpy.ones(4, numpy.float32)
+                swarm.all_reduce(gradient)
+                values -= gradient
+                values[1] += spoil
+            return "no drift was seen"
+
+        def joiner(ticket):
+            values = numpy.zeros(4, numpy.float32)
+            with weft.swarm.join(ticket, [values], **LOCAL) as swarm:
+                return member(swarm, values, 1)
+
+        own = numpy.zeros(4, numpy.float32)
+        swarm = weft.swarm.start([own], start_members=2, **LOCAL)
+        with swarm:
+            other = Thread(joiner, swarm.ticket)
+            with self.assertRaisesRegex(weft.CorruptError, "0"):
+                member(swarm, own, 0)
+                other.result()
+
+    def test_ctrl_c_is_heard_while_it_waits(self):
+        with weft.swarm.start(start_members=2, **LOCAL) as swarm:
+            timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                swarm.all_reduce(numpy.zeros(2, numpy.float32), timeout=30)
+            timer.join()
+
+
+class Newcomers(unittest.TestCase):
+    def test_get_the_state_and_what_follows(self):
+        def steps(swarm, values, last):
+            while swarm.round < (last[0] if last else 1 << 30):
+                gradient = numpy.full(3, swarm.round % 5, numpy.float32)
+                swarm.all_reduce(gradient)
+                values += gradient
+                if not last and len(swarm.members) == 2:
+                    last.append(swarm.round + 20)
+            return values
+
+        def joiner(ticket):
+            values = numpy.full(3, 77, numpy.float32)
+            with weft.swarm.join(ticket, {"w": values}, **LOCAL) as swarm:
+                self.assertEqual(swarm.settings, {"word": 5})
+                seen.append(swarm.round)
+                return steps(swarm, values, last)
+
+        seen, last = [], []
+        own = numpy.zeros(3, numpy.float32)
+        with weft.swarm.start({"w": own}, settings={"word": 5}, **LOCAL) as swarm:
+            steps(swarm, own, [5])
+            other = Thread(joiner, swarm.ticket)
+            steps(swarm, own, last)
+            numpy.testing.assert_array_equal(other.result(), own)
+        self.assertGreaterEqual(seen[0], 5)
+        self.assertEqual(own[0], sum(number % 5 for number in range(last[0])))
+
+    def test_with_another_layout_are_refused(self):
+        def joiner(ticket):
+            weft.swarm.join(ticket, [numpy.zeros(4, numpy.float32)], **LOCAL)
+
+        with weft.swarm.start([numpy.zeros(3, numpy.float32)], **LOCAL) as swarm:
+            other = Thread(joiner, swarm.ticket)
+            while other.is_alive():
+                swarm.all_reduce(numpy.zeros(3, numpy.float32))
+            with self.assertRaisesRegex(weft.InvalidArgumentError, "parameters differ"):
+                other.result()
+
+
+if __name__ == "__main__":
+    unittest.main()

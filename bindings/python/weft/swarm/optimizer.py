@@ -1,0 +1,261 @@
+"""SwarmOptimizer: a PyTorch optimizer whose steps are those of a whole swarm.
+
+It works with anything that has `param_groups` (a list of dicts whose "params" have `.grad`),
+step(), state_dict() and load_state_dict(); torch is imported only where the parameters are its.
+
+With local_steps=1 each step() averages the gradients of all members and then steps, so all hold the
+same parameters bit for bit. With more, members step alone; every local_steps-th step() averages how
+far they have come and takes an outer step with Nesterov momentum from where they were last alike.
+IMPLEMENTATION: A. Douillard et al., "DiLoCo: distributed low-communication training of language
+models", 2023, algorithm 1; the inner optimizer's state stays with its member.
+
+Threads and failures: those of weft.swarm.Swarm.
+"""
+import numpy
+
+from .group import check_arrays, join, start, write
+from .state import as_numpy, is_torch
+
+
+def mean_of(sums, weight):
+    """The mean as C++ gives it: zeros where nobody's part had a weight."""
+    return sums / numpy.float32(weight) if weight != 0 else numpy.zeros_like(sums)
+
+
+def as_float32(value):
+    """(array, shared): float32 values of `value`, and whether they are its own memory."""
+    if is_torch(value):
+        tensor = value.detach()
+        shared = (tensor.device.type == "cpu" and str(tensor.dtype) == "torch.float32"
+                  and tensor.is_contiguous())
+        return (tensor if shared else tensor.float().cpu().contiguous()).numpy(), shared
+    array = as_numpy(value)
+    if array.dtype == numpy.float32 and array.flags.c_contiguous and array.flags.writeable:
+        return array, True
+    return numpy.array(array, numpy.float32, order="C"), False
+
+
+def put_float32(value, array):
+    """`array` into the memory of `value`, in its type; whole numbers are rounded."""
+    if is_torch(value):
+        import torch
+        given = torch.from_numpy(array).reshape(value.shape)
+        write(value, given if value.is_floating_point() else given.round())
+        return
+    target = as_numpy(value)
+    given = array.reshape(target.shape)
+    target[...] = given if target.dtype.kind == "f" else numpy.rint(given)
+
+
+class SwarmOptimizer:
+    """A member of a swarm in place of `optimizer`; of a group of its own where `ticket` is None or
+    empty. Its `ticket` lets others in.
+
+    model: whose buffers are averaged, too (running statistics of batch norm).
+    scheduler: of `optimizer`'s learning rate; stepped here once a step, so that newcomers and
+      members that catch up have the same one. Do not step it yourself.
+    local_steps, outer_lr, outer_momentum: see above; of the group, so a joiner's are not looked at.
+    options: of weft.swarm.start() or join(). Where the group exists already, options of the group
+      are passed over.
+    """
+
+    def __init__(self, optimizer, ticket=None, *, model=None, scheduler=None, local_steps=1,
+                 outer_lr=0.7, outer_momentum=0.9, **options):
+        self.optimizer = optimizer
+        self._scheduler = scheduler
+        self._parameters = [parameter for group in optimizer.param_groups
+                            for parameter in group["params"]
+                            if getattr(parameter, "requires_grad", True)]
+        self._buffers = list(model.buffers()) if model is not None else []
+        settings = {"local_steps": int(local_steps), "outer_lr": float(outer_lr),
+                    "outer_momentum": float(outer_momentum)}
+        self._anchor = self._momentum = None
+        self._steps_alone = 0
+        state = _State(self)
+        if ticket:
+            from .group import GROUP_OPTIONS
+            own = {name: value for name, value in options.items() if name not in GROUP_OPTIONS}
+            self.swarm = join(ticket, state, apply=self._apply, **own)
+        else:
+            self.swarm = start(state, apply=self._apply, settings=settings, **options)
+
+    def _take(self, settings):
+        """The group's settings, before the first state is loaded."""
+        self.local_steps = int(settings["local_steps"])
+        self._outer_lr = numpy.float32(settings["outer_lr"])
+        self._outer_momentum = numpy.float32(settings["outer_momentum"])
+        if self.local_steps < 1:
+            raise ValueError(f"SwarmOptimizer: expected local_steps >= 1, got {self.local_steps}")
+        if self.local_steps > 1:
+            self._anchor = [as_float32(parameter)[0].copy() for parameter in self._parameters]
+            self._momentum = [numpy.zeros_like(values) for values in self._anchor]
+
+    # --- As the optimizer itself.
+
+    @property
+    def param_groups(self):
+        return self.optimizer.param_groups
+
+    def __getattr__(self, name):
+        if name == "optimizer":
+            raise AttributeError(name)
+        return getattr(self.optimizer, name)
+
+    def zero_grad(self, *arguments, **options):
+        self.optimizer.zero_grad(*arguments, **options)
+
+    def step(self, closure=None, *, weight=1.0):
+        """One step of the swarm with this member's gradients. weight: of this member's part, as the
+        number of its samples. Gives what `closure` gives, which is called once."""
+        loss = self._closure(closure)
+        if self.local_steps == 1:
+            self._step_together(weight)
+        else:
+            self._step_alone(weight)
+        return loss
+
+    def leave(self, timeout=10.0):
+        """Leaves the swarm; the parameters stay as they are."""
+        self.swarm.leave(timeout)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.leave()
+
+    @property
+    def ticket(self):
+        return self.swarm.ticket
+
+    @property
+    def members(self):
+        return self.swarm.members
+
+    @property
+    def round(self):
+        return self.swarm.round
+
+    @property
+    def finished(self):
+        return self.swarm.finished
+
+    # --- Rounds.
+
+    @staticmethod
+    def _closure(closure):
+        if closure is None:
+            return None
+        from sys import modules
+        if "torch" not in modules:
+            return closure()
+        with modules["torch"].enable_grad():
+            return closure()
+
+    def _gradients(self):
+        for parameter in self._parameters:
+            if parameter.grad is None:
+                parameter.grad = (parameter.detach().new_zeros(parameter.shape)
+                                  if is_torch(parameter) else numpy.zeros_like(parameter))
+        return [parameter.grad for parameter in self._parameters]
+
+    def _step_together(self, weight):
+        exchanged = self._gradients() + self._buffers
+        pairs = [as_float32(value) for value in exchanged]
+        self.swarm.all_reduce([values for values, _ in pairs], weight=weight)
+        for value, (values, shared) in zip(exchanged, pairs):
+            if not shared:
+                put_float32(value, values)
+        self._step_optimizer()
+        self.swarm.applied()
+
+    def _step_optimizer(self):
+        self.optimizer.step()
+        if self._scheduler is not None:
+            self._scheduler.step()
+
+    def _step_alone(self, weight):
+        self._step_optimizer()
+        self._steps_alone += 1
+        if self._steps_alone < self.local_steps:
+            return
+        self._steps_alone = 0
+        ways = [anchor - as_float32(parameter)[0]
+                for anchor, parameter in zip(self._anchor, self._parameters)]
+        buffers = [as_float32(buffer)[0].copy() for buffer in self._buffers]
+        self.swarm.all_reduce(ways + buffers, weight=weight)
+        self._step_outer(ways, buffers)
+        self.swarm.applied()
+
+    def _step_outer(self, ways, buffers):
+        for parameter, anchor, momentum, way in zip(self._parameters, self._anchor, self._momentum,
+                                                    ways):
+            momentum *= self._outer_momentum
+            momentum += way
+            anchor -= self._outer_lr * (way + self._outer_momentum * momentum)
+            put_float32(parameter, anchor)
+        for buffer, values in zip(self._buffers, buffers):
+            put_float32(buffer, values)
+
+    def _apply(self, sums, weight):
+        """The result of a round without a part of this member's own."""
+        mean = mean_of(sums, weight)
+        targets = (self._parameters if self.local_steps > 1 else self._gradients()) + self._buffers
+        pieces, begin = [], 0
+        for target in targets:
+            size = int(numpy.prod(target.shape))
+            pieces.append(mean[begin:begin + size].reshape(tuple(target.shape)))
+            begin += size
+        if begin != mean.size:
+            raise ValueError(f"SwarmOptimizer: expected {begin} elements, got {mean.size}")
+        if self.local_steps > 1:
+            count = len(self._parameters)
+            self._steps_alone = 0
+            self._step_outer(pieces[:count], pieces[count:])
+            return
+        for target, values in zip(targets, pieces):
+            put_float32(target, values)
+        self._step_optimizer()
+
+
+class _State:
+    """What a SwarmOptimizer shares with its group, as weft.swarm.start() wants it."""
+
+    def __init__(self, owner):
+        self.owner = owner
+
+    def begin(self, settings):
+        self.owner._take(settings)
+
+    def arrays(self):
+        owner = self.owner
+        named = {f"parameter {i}": value for i, value in enumerate(owner._parameters)}
+        if owner._anchor is not None:
+            named = {f"parameter {i}": value for i, value in enumerate(owner._anchor)}
+            named.update((f"outer momentum {i}", value)
+                         for i, value in enumerate(owner._momentum))
+        named.update((f"buffer {i}", value) for i, value in enumerate(owner._buffers))
+        return named
+
+    def save(self):
+        owner = self.owner
+        tree = {"arrays": self.arrays(), "optimizer": owner.optimizer.state_dict()}
+        if owner._scheduler is not None:
+            tree["scheduler"] = {name: value
+                                 for name, value in owner._scheduler.state_dict().items()
+                                 if not callable(value)}
+        return tree
+
+    def load(self, tree):
+        owner = self.owner
+        named = self.arrays()
+        check_arrays(tree["arrays"], named)
+        for name, array in named.items():
+            write(array, tree["arrays"][name])
+        owner.optimizer.load_state_dict(tree["optimizer"])
+        if owner._scheduler is not None:
+            owner._scheduler.load_state_dict(tree["scheduler"])
+        if owner._anchor is not None:
+            owner._steps_alone = 0
+            for parameter, anchor in zip(owner._parameters, owner._anchor):
+                put_float32(parameter, anchor)
