@@ -22,6 +22,7 @@ from .state import as_numpy, dtype_name
 RECIPE_FORMAT = 1
 FETCH_SECONDS = 20.0
 WAIT_SECONDS = 0.2
+EXIT_SECONDS = 3.0
 # Of the group, with their types: the founder's count, and joiners fetch them.
 GROUP_OPTIONS = {"wire": str, "rounds": int, "start_members": int, "start_timeout": float,
                  "suspicion_timeout": float, "lone_survivor": bool}
@@ -364,6 +365,7 @@ class Swarm:
 
 
 @atexit.register
-def _close_all():
+def _leave_all():
+    """A script that ends without leave() is no crash."""
     for swarm in list(_open_swarms):
-        swarm.close()
+        swarm.leave(EXIT_SECONDS)
