@@ -14,6 +14,8 @@ import random
 import re
 import resource
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -285,6 +287,44 @@ def texts_are_the_same_beside_others(models):
         expect(all(text == alone for text in texts[::2]), "a text changed beside others")
 
 
+def leave(server, draw, request):
+    """Sends a part of some requests, perhaps reads a little, and goes, perhaps with a reset."""
+    with socket.create_connection((server.host, server.port), timeout=20) as link:
+        if draw.random() < 0.5:
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        whole = request * draw.randrange(1, 4)
+        with contextlib.suppress(OSError):
+            link.sendall(whole[:draw.randrange(1, len(whole) + 1)])
+            if draw.random() < 0.5:
+                link.settimeout(0.02)
+                link.recv(draw.randrange(1, 500))
+
+
+def gauge(server, name):
+    return int(re.search(rf"^{name} (\d+)$", server.ask("GET", "/metrics")[1], re.M)[1])
+
+
+def clients_that_leave_at_any_moment_cost_nothing(models):
+    draw = random.Random(1)
+    for name, path, content in (
+            ("images", "/v1/predict", {"inputs": [row(1), row(2)]}),
+            ("text", "/v1/completions", {"prompt": "a", "max_tokens": 200, "stream": True})):
+        body = json.dumps(content)
+        request = (f"POST {path} HTTP/1.1\r\nHost: test\r\nContent-Length: {len(body)}\r\n\r\n"
+                   f"{body}").encode()
+        with Server(models[name]) as server:
+            for _ in range(200):
+                leave(server, draw, request)
+            deadline = time.monotonic() + 20
+            while gauge(server, "weft_serve_connections") > 1 or gauge(
+                    server, "weft_serve_jobs_waiting") > 0:
+                expect(time.monotonic() < deadline, "connections or jobs of clients that left")
+                time.sleep(0.05)
+            content.pop("stream", None)
+            expect(server.ask("POST", path, content)[0] == 200, "no answer behind them")
+            expect(server.terminate() == 0, "expected exit code 0")
+
+
 def sigterm_finishes_what_has_begun(models):
     with Server(models["text"]) as server:
         idle = server.connection()
@@ -321,7 +361,8 @@ def what_cannot_be_served_is_told(models):
 
 TESTS = (a_thousand_clients_are_all_answered, a_body_above_the_limit_and_nonsense,
          a_streamed_text_is_the_unstreamed_one, texts_are_the_same_beside_others,
-         sigterm_finishes_what_has_begun, what_cannot_be_served_is_told)
+         clients_that_leave_at_any_moment_cost_nothing, sigterm_finishes_what_has_begun,
+         what_cannot_be_served_is_told)
 
 
 def main(names):
