@@ -212,6 +212,18 @@ TEST(Synthetic, SplitsShareThePatternsAndNotTheNoise) {
   EXPECT_EQ(right, 500);
 }
 
+TEST(Catalog, KnowsImagesWithoutTheirFiles) {
+  const std::optional<Dataset> known = known_images("fashion-mnist");
+  ASSERT_TRUE(known.has_value());
+  EXPECT_EQ(known->image_bytes(), 784);
+  EXPECT_EQ(known->classes, 10);
+  EXPECT_EQ(known->size, 0);
+  EXPECT_NEAR(known->mean[0], 0.286, 1e-3);
+  EXPECT_EQ(known_images("cifar10")->mean.size(), 3U);
+  EXPECT_FALSE(known_images("jargon").has_value());
+  EXPECT_FALSE(known_images("synthetic").has_value());
+}
+
 TEST(Synthetic, StatisticsAreAsDeclaredAndBadSizesAreRefused) {
   const auto data = make_synthetic_dataset({.seed = 1, .size = 1000}, Split::kTrain);
   ASSERT_TRUE(data.ok());

@@ -51,16 +51,6 @@ TEST(ServedModel, ImagesBecomeWhatTheyWereInTraining) {
             checkpoint->trainer->model().forward(Tensor(batch->inputs)).array().to_vector<float>());
 }
 
-TEST(ServedModel, ImagesOfTheCatalogueNeedNoFiles) {
-  const auto known = known_images("fashion-mnist");
-  ASSERT_TRUE(known.has_value());
-  EXPECT_EQ(known->channels * known->height * known->width, 784);
-  EXPECT_EQ(known->classes, 10);
-  EXPECT_NEAR(known->mean[0], 0.286, 1e-3);
-  EXPECT_FALSE(known_images("jargon").has_value());
-  EXPECT_FALSE(known_images("synthetic").has_value());
-}
-
 TEST(ServedModel, RowsAreNormalisedAsTheTrainingRowsWere) {
   const TestFolder folder;
   std::string table = "a,b,c,class\n";
