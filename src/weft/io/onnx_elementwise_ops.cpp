@@ -108,7 +108,14 @@ Tensors shrink(const OnnxCall& call) {
 }
 Tensors prelu(const OnnxCall& call) {
   const Tensor& x = call.in(0);
-  return {where(lt(x, 0.0), mul(x, call.in(1)), x)};
+  Tensor slope = call.in(1);
+  // Before version 7 a vector has a slope for each channel.
+  if (call.opset() < 7 && slope.ndim() == 1 && x.ndim() > 2) {
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(x.ndim() - 1), 1);
+    shape[0] = slope.size();
+    slope = reshape(slope, Shape(std::span<const std::int64_t>(shape)));
+  }
+  return {where(lt(x, 0.0), mul(x, slope), x)};
 }
 Tensors gelu_of(const OnnxCall& call) {
   const bool tanh_form = call.text("approximate", "none") == "tanh";

@@ -103,6 +103,22 @@ Tensors gather_nd(const OnnxCall& call) {
   return {reshape(index_select(rows, 0, as_array(places)), bounded)};
 }
 
+// Without an axis, sorted; where each value stands first is worked out here.
+Tensors unique_of(const OnnxCall& call) {
+  if (call.node().find("axis") != nullptr || call.integer("sorted", 1) == 0) {
+    call.fail("sorted values of the whole input", "an axis, or another order");
+  }
+  const Tensor& x = call.in(0);
+  const Unique found = unique(x.array().strided().contiguous().reshape({x.size()}));
+  Integers first(static_cast<std::size_t>(found.values.size()), -1);
+  const Integers inverse = found.inverse.to_vector<std::int64_t>();
+  for (std::size_t i = inverse.size(); i > 0; --i) {
+    first[static_cast<std::size_t>(inverse[i - 1])] = static_cast<std::int64_t>(i - 1);
+  }
+  return {Tensor(found.values), Tensor(as_array(first)), Tensor(found.inverse),
+          Tensor(found.counts)};
+}
+
 void require_plain(const OnnxCall& call, const std::string& reduction) {
   if (reduction != "none" && reduction != "add") call.fail("reduction none or add", reduction);
 }
@@ -232,6 +248,7 @@ constexpr OnnxOperator kOps[] = {
     {"OneHot", one_hot_of},        {"ReverseSequence", reverse_sequence},
     {"Scatter", scatter_elements}, {"ScatterElements", scatter_elements},
     {"ScatterND", scatter_nd},     {"TopK", top_k},
+    {"Unique", unique_of},
 };
 
 }  // namespace

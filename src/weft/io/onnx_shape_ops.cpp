@@ -284,6 +284,23 @@ Tensors range_of(const OnnxCall& call) {
   return {cast(cast(places, DType::kF64) * step + start, dtype)};
 }
 
+// first - second cos(2 pi i / N) + third cos(4 pi i / N)
+Tensors cosine_window(const OnnxCall& call, double first, double second, double third) {
+  const std::int64_t size = call.in(0).array().item_int();
+  call.bounded(std::vector<std::int64_t>{size});
+  const std::optional<DType> dtype = dtype_of_onnx(call.integer("output_datatype", 1));
+  if (!dtype) call.fail("a type that Weft has", "another");
+  const std::int64_t period = call.integer("periodic", 1) != 0 ? size : size - 1;
+  const double turn = 2.0 * M_PI / static_cast<double>(std::max<std::int64_t>(1, period));
+  const Tensor angle = cast(arange(size), DType::kF64) * turn;
+  return {cast(add(mul(cos(angle), -second) + mul(cos(angle * 2.0), third), first), *dtype)};
+}
+Tensors hann_window(const OnnxCall& call) { return cosine_window(call, 0.5, 0.5, 0.0); }
+Tensors hamming_window(const OnnxCall& call) {
+  return cosine_window(call, 25.0 / 46.0, 21.0 / 46.0, 0.0);
+}
+Tensors blackman_window(const OnnxCall& call) { return cosine_window(call, 0.42, 0.5, 0.08); }
+
 Tensors eye_like(const OnnxCall& call) {
   const Tensor& x = call.in(0);
   if (x.ndim() != 2) call.fail("two axes", to_string(x.shape()));
@@ -335,6 +352,7 @@ Tensors space_to_depth(const OnnxCall& call) {
 }
 
 constexpr OnnxOperator kOps[] = {
+    {"BlackmanWindow", blackman_window},
     {"Concat", concat_of},
     {"Constant", constant_of},
     {"ConstantOfShape", constant_of_shape},
@@ -342,6 +360,8 @@ constexpr OnnxOperator kOps[] = {
     {"Expand", expand_of},
     {"EyeLike", eye_like},
     {"Flatten", flatten_of},
+    {"HammingWindow", hamming_window},
+    {"HannWindow", hann_window},
     {"Pad", pad_of},
     {"Range", range_of},
     {"Reshape", reshape_of},

@@ -98,10 +98,37 @@ void require_image(const OnnxCall& call, const Tensor& x, int ndim_min, int ndim
   }
 }
 
+// [N, C, D, H, W], padded already: a convolution of each plane with each plane of the weights,
+// summed.
+Tensor conv_of_planes(const OnnxCall& call, const Tensor& x, const std::vector<Window>& windows) {
+  const Tensor& weight = call.in(1);
+  const Window& deep = windows[0];
+  const Window& high = windows[1];
+  const Window& wide = windows[2];
+  if (x.dim(2) < deep.reach()) call.fail("a window within the padded input", "a larger one");
+  const std::int64_t planes = (x.dim(2) - deep.reach()) / deep.stride + 1;
+  const Tensor by_plane = permute(x, {2, 0, 1, 3, 4});
+  Tensor sums;
+  for (std::int64_t k = 0; k < deep.kernel; ++k) {
+    const std::int64_t begin = k * deep.dilation;
+    const Tensor own =
+        slice(by_plane, 0, begin, begin + (planes - 1) * deep.stride + 1, deep.stride);
+    const Tensor part = conv2d(reshape(own, {planes * x.dim(0), x.dim(1), x.dim(3), x.dim(4)}),
+                               squeeze(slice(weight, 2, k, k + 1), 2), {},
+                               {.stride = {high.stride, wide.stride},
+                                .dilation = {high.dilation, wide.dilation},
+                                .groups = call.integer("group", 1)});
+    sums = sums.defined() ? sums + part : part;
+  }
+  const Tensor y = permute(
+      reshape(sums, {planes, x.dim(0), weight.dim(0), sums.dim(2), sums.dim(3)}), {1, 2, 0, 3, 4});
+  return call.has(2) ? y + reshape(call.in(2), {weight.dim(0), 1, 1, 1}) : y;
+}
+
 Tensors conv(const OnnxCall& call) {
   Tensor x = call.in(0);
   const Tensor& weight = call.in(1);
-  require_image(call, x, 3, 4);
+  require_image(call, x, 3, 5);
   if (weight.ndim() != x.ndim()) call.fail("weights of as many axes", to_string(weight.shape()));
   const Integers kernel(weight.shape().begin() + 2, weight.shape().end());
   std::vector<Window> windows = windows_of(call, x, kernel);
@@ -112,6 +139,7 @@ Tensors conv(const OnnxCall& call) {
   const Window& a = windows[0];
   const std::int64_t groups = call.integer("group", 1);
   const Tensor bias = call.optional_in(2);
+  if (x.ndim() == 5) return {conv_of_planes(call, padded(call, x, windows, 0.0), windows)};
   if (x.ndim() == 3) {
     return {conv1d(
         x, weight, bias,
