@@ -26,9 +26,10 @@ test_packages=(
 router_packages=(
   libminiupnpc-dev libnatpmp-dev
 )
-# Of clang's tools other versions format otherwise, so no other will do.
+# Of clang's tools other versions format otherwise, so no other will do. ONNX's tests of operators
+# are run where they are.
 extra_test_packages=(
-  clang-format-14 clang-tidy-14 nftables iproute2
+  clang-format-14 clang-tidy-14 nftables iproute2 libonnx-testdata
 )
 # The Python package; ./test says so where they are not. PyTorch (python3-torch) and mypy are used
 # by its tests where they happen to be installed.

@@ -112,6 +112,36 @@ TEST(Npz, StoredAndDeflatedArchivesAreRead) {
   EXPECT_FALSE(read_npz(golden("stored.npz"), 1000).ok());
 }
 
+TEST(Npz, GivesBackWhatWasWritten) {
+  const std::vector<std::pair<std::string, Array>> arrays = {
+      {"x", Array::from(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3}).transpose(0, 1)},
+      {"labels", Array::from(std::vector<std::int64_t>{-1, 7}, {2})},
+      {"none", Array::zeros({0, 3})},
+      {"flag", Array::from(std::vector<bool>{true}, {})}};
+  const Bytes bytes = npz_bytes(arrays).value();
+  EXPECT_EQ(npz_bytes(arrays).value(), bytes);
+  const auto again = parse_npz(bytes).value();
+  ASSERT_EQ(again.size(), arrays.size());
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    EXPECT_EQ(again[i].first, arrays[i].first);
+    EXPECT_EQ(npy_bytes(again[i].second), npy_bytes(arrays[i].second));
+  }
+  const std::string path = testing::TempDir() + "weft_written.npz";
+  ASSERT_TRUE(write_npz(path, arrays).ok());
+  EXPECT_EQ(read_npz(path)->size(), 4U);
+  EXPECT_TRUE(parse_npz(npz_bytes({}).value())->empty());
+}
+
+TEST(Npz, RefusesNamesThatCannotBeRead) {
+  const Array x = Array::zeros({1});
+  const auto refused = [&](const std::vector<std::pair<std::string, Array>>& arrays) {
+    return npz_bytes(arrays).status().code();
+  };
+  EXPECT_EQ(refused({{"", x}}), Code::kInvalidArgument);
+  EXPECT_EQ(refused({{"x", x}, {"x", x}}), Code::kInvalidArgument);
+  EXPECT_EQ(refused({{std::string(300, 'x'), x}}), Code::kInvalidArgument);
+}
+
 // A .npy file with this header text.
 Bytes npy_of(const std::string& header, std::size_t values, std::uint8_t major = 1) {
   std::string text = "\x93NUMPY";

@@ -10,6 +10,7 @@
 // kUnavailable where a file cannot be read.
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,5 +36,10 @@ Result<std::vector<std::pair<std::string, Array>>> parse_npz(ByteSpan bytes,
                                                              std::size_t bytes_max = kNpyBytesMax);
 Result<std::vector<std::pair<std::string, Array>>> read_npz(const std::string& path,
                                                             std::size_t bytes_max = kNpyBytesMax);
+
+// Stored, as NumPy's savez() does; the same arrays give the same bytes. Fails: kInvalidArgument on
+// a name that is empty, too long or there twice, or where a part does not fit 4 GiB.
+Result<Bytes> npz_bytes(std::span<const std::pair<std::string, Array>> arrays);
+Status write_npz(const std::string& path, std::span<const std::pair<std::string, Array>> arrays);
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // .npz: a ZIP archive of .npy files, stored or deflated. Only what NumPy writes is read: one disk,
 // no encryption, sizes below 4 GiB in the central directory.
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 #include <libdeflate.h>
@@ -150,6 +151,91 @@ Result<std::vector<std::pair<std::string, Array>>> read_npz(const std::string& p
   auto arrays = parse_npz(bytes, bytes_max);
   if (!arrays.ok()) return arrays.status().with_context(path);
   return arrays;
+}
+
+namespace {
+
+constexpr std::uint32_t kDate = 0x21;  // 1980-01-01, as zip begins to count: no time in the bytes
+constexpr std::uint32_t kVersion = 20;
+
+void put(Bytes& bytes, std::uint64_t value, int count) {
+  for (int i = 0; i < count; ++i, value >>= 8U) bytes.push_back(static_cast<std::uint8_t>(value));
+}
+
+// What the local header and the central directory share, from the version needed on.
+void put_fields(Bytes& bytes, const Entry& entry) {
+  put(bytes, kVersion, 2);
+  put(bytes, 0, 2);  // flags
+  put(bytes, kStored, 2);
+  put(bytes, 0, 2);  // time
+  put(bytes, kDate, 2);
+  put(bytes, entry.crc, 4);
+  put(bytes, entry.packed_bytes, 4);
+  put(bytes, entry.bytes, 4);
+  put(bytes, entry.name.size(), 2);
+  put(bytes, 0, 2);  // extra field
+}
+
+void put_directory(Bytes& bytes, const std::vector<Entry>& entries) {
+  const std::size_t begin = bytes.size();
+  for (const Entry& entry : entries) {
+    put(bytes, kEntryMagic, 4);
+    put(bytes, kVersion, 2);  // made by
+    put_fields(bytes, entry);
+    put(bytes, 0, 2 + 2 + 2 + 4);  // comment, disk, attributes
+    put(bytes, entry.local_offset, 4);
+    bytes.insert(bytes.end(), entry.name.begin(), entry.name.end());
+  }
+  const std::size_t size = bytes.size() - begin;
+  put(bytes, kEndMagic, 4);
+  put(bytes, 0, 4);  // disks
+  put(bytes, entries.size(), 2);
+  put(bytes, entries.size(), 2);
+  put(bytes, size, 4);
+  put(bytes, begin, 4);
+  put(bytes, 0, 2);  // comment
+}
+
+}  // namespace
+
+Result<Bytes> npz_bytes(std::span<const std::pair<std::string, Array>> arrays) {
+  constexpr std::size_t kBytesMax = 0xFFFFFFFF;
+  constexpr std::size_t kEntriesMax = 0xFFFF;
+  constexpr std::string_view kSuffix = ".npy";
+  if (arrays.size() > kEntriesMax) {
+    return invalid_argument(
+        fmt::format(".npz: expected at most {} arrays, got {}", kEntriesMax, arrays.size()));
+  }
+  std::set<std::string> names;
+  std::vector<Entry> entries;
+  Bytes bytes;
+  for (const auto& [name, array] : arrays) {
+    if (name.empty() || name.size() + kSuffix.size() > kNameBytesMax ||
+        !names.insert(name).second) {
+      return invalid_argument(
+          fmt::format(".npz: expected names of 1 to {} bytes, each once, got \"{}\"",
+                      kNameBytesMax - kSuffix.size(), name));
+    }
+    const Bytes contents = npy_bytes(array);
+    if (bytes.size() + contents.size() > kBytesMax - kCommentBytesMax) {
+      return invalid_argument(fmt::format(".npz: {}: expected less than 4 GiB in all", name));
+    }
+    Entry entry{
+        name + std::string(kSuffix), kStored, 0, contents.size(), contents.size(), bytes.size()};
+    entry.crc = libdeflate_crc32(0, contents.data(), contents.size());
+    put(bytes, kLocalMagic, 4);
+    put_fields(bytes, entry);
+    bytes.insert(bytes.end(), entry.name.begin(), entry.name.end());
+    bytes.insert(bytes.end(), contents.begin(), contents.end());
+    entries.push_back(std::move(entry));
+  }
+  put_directory(bytes, entries);
+  return bytes;
+}
+
+Status write_npz(const std::string& path, std::span<const std::pair<std::string, Array>> arrays) {
+  WEFT_TRY_ASSIGN(const Bytes bytes, npz_bytes(arrays));
+  return write_file_atomically(path, bytes);
 }
 
 }  // namespace weft
