@@ -190,7 +190,7 @@ Tensors dropout_of(const OnnxCall& call) {
   return {x, full(x.shape(), 1.0, DType::kBool)};
 }
 
-constexpr OnnxOperator kOps[] = {
+constexpr OnnxOperator kElementwiseOps[] = {
     {"Abs", unary<abs>},
     {"Acos", unary<arc_cosine>},
     {"Acosh", unary<area_cosine>},
@@ -261,6 +261,6 @@ constexpr OnnxOperator kOps[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> onnx_elementwise_ops() { return kOps; }
+std::span<const OnnxOperator> onnx_elementwise_ops() { return kElementwiseOps; }
 
 }  // namespace weft

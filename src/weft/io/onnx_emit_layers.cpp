@@ -144,7 +144,7 @@ void emit_group_norm(OnnxEmitter& out) {
   out.result(y);
 }
 
-constexpr OnnxRule kRules[] = {
+constexpr OnnxRule kLayersRules[] = {
     {"adaptive_avg_pool2d", emit_adaptive_avg_pool2d},
     {"adaptive_max_pool2d", emit_adaptive_max_pool2d},
     {"avg_pool2d", emit_avg_pool2d},
@@ -160,6 +160,6 @@ constexpr OnnxRule kRules[] = {
 
 }  // namespace
 
-std::span<const OnnxRule> onnx_layer_rules() { return kRules; }
+std::span<const OnnxRule> onnx_layer_rules() { return kLayersRules; }
 
 }  // namespace weft

@@ -180,7 +180,7 @@ void emit_expand(OnnxEmitter& out) {
   out.result(out.node("Expand", {out.in(0), out.integers_constant(shape)}));
 }
 
-constexpr OnnxRule kRules[] = {
+constexpr OnnxRule kPlainRules[] = {
     {"abs", emit_abs},
     {"add", emit_add},
     {"add_relu", emit_add_relu},
@@ -234,6 +234,6 @@ constexpr OnnxRule kRules[] = {
 
 }  // namespace
 
-std::span<const OnnxRule> onnx_plain_rules() { return kRules; }
+std::span<const OnnxRule> onnx_plain_rules() { return kPlainRules; }
 
 }  // namespace weft

@@ -157,7 +157,7 @@ void emit_gru(OnnxEmitter& out) { emit_recurrent(out, "GRU", {1, 0, 2}); }
 void emit_lstm(OnnxEmitter& out) { emit_recurrent(out, "LSTM", {0, 3, 1, 2}); }
 void emit_rnn(OnnxEmitter& out) { emit_recurrent(out, "RNN", {0}); }
 
-constexpr OnnxRule kRules[] = {
+constexpr OnnxRule kSequenceRules[] = {
     {"attention", emit_attention},
     {"embedding", emit_embedding},
     {"gru", emit_gru},
@@ -169,6 +169,6 @@ constexpr OnnxRule kRules[] = {
 
 }  // namespace
 
-std::span<const OnnxRule> onnx_sequence_rules() { return kRules; }
+std::span<const OnnxRule> onnx_sequence_rules() { return kSequenceRules; }
 
 }  // namespace weft

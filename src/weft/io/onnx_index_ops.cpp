@@ -241,7 +241,7 @@ Tensors reverse_sequence(const OnnxCall& call) {
   return {batch_axis == 0 ? result : transpose(result, 0, 1)};
 }
 
-constexpr OnnxOperator kOps[] = {
+constexpr OnnxOperator kIndexOps[] = {
     {"Compress", compress},        {"CumSum", cumulative_sum},
     {"Gather", gather_of},         {"GatherElements", gather_elements},
     {"GatherND", gather_nd},       {"NonZero", nonzero_of},
@@ -253,6 +253,6 @@ constexpr OnnxOperator kOps[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> onnx_index_ops() { return kOps; }
+std::span<const OnnxOperator> onnx_index_ops() { return kIndexOps; }
 
 }  // namespace weft

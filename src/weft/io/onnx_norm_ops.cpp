@@ -105,7 +105,7 @@ Tensors lp_normalization(const OnnxCall& call) {
   return {div(x, norm(x, p, {axis}, true))};
 }
 
-constexpr OnnxOperator kOps[] = {
+constexpr OnnxOperator kNormOps[] = {
     {"BatchNormalization", batch_normalization},       {"GroupNormalization", group_normalization},
     {"InstanceNormalization", instance_normalization}, {"LRN", local_response},
     {"LayerNormalization", layer_normalization},       {"LpNormalization", lp_normalization},
@@ -114,6 +114,6 @@ constexpr OnnxOperator kOps[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> onnx_norm_ops() { return kOps; }
+std::span<const OnnxOperator> onnx_norm_ops() { return kNormOps; }
 
 }  // namespace weft

@@ -16,21 +16,21 @@ struct TypeNumber {
   DType dtype;
   std::int64_t number;
 };
-constexpr TypeNumber kTypes[] = {
+constexpr TypeNumber kOnnxTypes[] = {
     {DType::kF32, 1},  {DType::kU8, 2},   {DType::kI8, 3},   {DType::kI32, 6},   {DType::kI64, 7},
     {DType::kBool, 9}, {DType::kF16, 10}, {DType::kF64, 11}, {DType::kBF16, 16},
 };
 // All of TensorProto.DataType, for messages.
-constexpr std::array<const char*, 17> kTypeNames = {
+constexpr std::array<const char*, 17> kOnnxTypeNames = {
     "undefined", "float",  "uint8",     "int8",       "uint16",  "int16",
     "int32",     "int64",  "string",    "bool",       "float16", "double",
     "uint32",    "uint64", "complex64", "complex128", "bfloat16"};
 
 std::string type_name(std::int64_t type) {
-  if (type < 0 || type >= static_cast<std::int64_t>(kTypeNames.size())) {
+  if (type < 0 || type >= static_cast<std::int64_t>(kOnnxTypeNames.size())) {
     return fmt::format("number {}", type);
   }
-  return kTypeNames[static_cast<std::size_t>(type)];
+  return kOnnxTypeNames[static_cast<std::size_t>(type)];
 }
 
 // The fields of a TensorProto as they stand there.
@@ -430,15 +430,15 @@ const OnnxAttribute* OnnxNode::find(std::string_view attribute) const {
 }
 
 std::int64_t onnx_type(DType dtype) {
-  return std::find_if(std::begin(kTypes), std::end(kTypes),
+  return std::find_if(std::begin(kOnnxTypes), std::end(kOnnxTypes),
                       [&](const TypeNumber& type) { return type.dtype == dtype; })
       ->number;
 }
 
 std::optional<DType> dtype_of_onnx(std::int64_t type) {
-  const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
+  const auto* found = std::find_if(std::begin(kOnnxTypes), std::end(kOnnxTypes),
                                    [&](const TypeNumber& known) { return known.number == type; });
-  if (found == std::end(kTypes)) return std::nullopt;
+  if (found == std::end(kOnnxTypes)) return std::nullopt;
   return found->dtype;
 }
 

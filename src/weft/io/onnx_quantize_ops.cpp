@@ -106,7 +106,7 @@ Tensors qlinear_conv(const OnnxCall& call) {
                     reshape(call.in(7), Shape()))};
 }
 
-constexpr OnnxOperator kOps[] = {
+constexpr OnnxOperator kQuantizeOps[] = {
     {"ConvInteger", conv_integer},
     {"DequantizeLinear", dequantize_linear},
     {"DynamicQuantizeLinear", dynamic_quantize},
@@ -118,6 +118,6 @@ constexpr OnnxOperator kOps[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> onnx_quantize_ops() { return kOps; }
+std::span<const OnnxOperator> onnx_quantize_ops() { return kQuantizeOps; }
 
 }  // namespace weft

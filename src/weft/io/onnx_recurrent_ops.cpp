@@ -163,10 +163,10 @@ Tensors rnn_of(const OnnxCall& call) { return run(call, Cell::kRnn); }
 Tensors lstm_of(const OnnxCall& call) { return run(call, Cell::kLstm); }
 Tensors gru_of(const OnnxCall& call) { return run(call, Cell::kGru); }
 
-constexpr OnnxOperator kOps[] = {{"GRU", gru_of}, {"LSTM", lstm_of}, {"RNN", rnn_of}};
+constexpr OnnxOperator kRecurrentOps[] = {{"GRU", gru_of}, {"LSTM", lstm_of}, {"RNN", rnn_of}};
 
 }  // namespace
 
-std::span<const OnnxOperator> onnx_recurrent_ops() { return kOps; }
+std::span<const OnnxOperator> onnx_recurrent_ops() { return kRecurrentOps; }
 
 }  // namespace weft

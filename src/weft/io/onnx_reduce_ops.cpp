@@ -138,7 +138,7 @@ Tensors einsum_of(const OnnxCall& call) {
   return {einsum(call.required("equation", OnnxAttributeKind::kText).text, call.inputs())};
 }
 
-constexpr OnnxOperator kOps[] = {
+constexpr OnnxOperator kReduceOps[] = {
     {"ArgMax", position<argmax>},
     {"ArgMin", position<argmin>},
     {"Einsum", einsum_of},
@@ -163,6 +163,6 @@ constexpr OnnxOperator kOps[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> onnx_reduce_ops() { return kOps; }
+std::span<const OnnxOperator> onnx_reduce_ops() { return kReduceOps; }
 
 }  // namespace weft

@@ -204,10 +204,10 @@ Tensors upsample(const OnnxCall& call) {
   return {resized(rule, axes_of(call, 1, -1), call.in(0))};
 }
 
-constexpr OnnxOperator kOps[] = {{"Resize", resize}, {"Upsample", upsample}};
+constexpr OnnxOperator kResizeOps[] = {{"Resize", resize}, {"Upsample", upsample}};
 
 }  // namespace
 
-std::span<const OnnxOperator> onnx_resize_ops() { return kOps; }
+std::span<const OnnxOperator> onnx_resize_ops() { return kResizeOps; }
 
 }  // namespace weft

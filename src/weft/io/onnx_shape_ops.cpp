@@ -351,7 +351,7 @@ Tensors space_to_depth(const OnnxCall& call) {
                   {x.dim(0), x.dim(1) * b * b, x.dim(2) / b, x.dim(3) / b})};
 }
 
-constexpr OnnxOperator kOps[] = {
+constexpr OnnxOperator kShapeOps[] = {
     {"BlackmanWindow", blackman_window},
     {"Concat", concat_of},
     {"Constant", constant_of},
@@ -379,6 +379,6 @@ constexpr OnnxOperator kOps[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> onnx_shape_ops() { return kOps; }
+std::span<const OnnxOperator> onnx_shape_ops() { return kShapeOps; }
 
 }  // namespace weft

@@ -321,7 +321,7 @@ Tensors global_max(const OnnxCall& call) {
   return {max(call.in(0), image_axes(call, call.in(0)), true)};
 }
 
-constexpr OnnxOperator kOps[] = {
+constexpr OnnxOperator kWindowOps[] = {
     {"AveragePool", average_pool},     {"Conv", conv},
     {"ConvTranspose", conv_transpose}, {"GlobalAveragePool", global_average},
     {"GlobalMaxPool", global_max},     {"MaxPool", max_pool},
@@ -329,6 +329,6 @@ constexpr OnnxOperator kOps[] = {
 
 }  // namespace
 
-std::span<const OnnxOperator> onnx_window_ops() { return kOps; }
+std::span<const OnnxOperator> onnx_window_ops() { return kWindowOps; }
 
 }  // namespace weft
