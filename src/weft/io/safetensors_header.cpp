@@ -1,5 +1,6 @@
 #include "weft/io/safetensors_header.h"
 
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -83,9 +84,9 @@ class HeaderReader {
   bool boolean(bool /*value*/) { return refuse("true or false"); }
   bool null() { return refuse("null"); }
   bool binary(Json::binary_t& /*value*/) { return refuse("binary data"); }
-  bool parse_error(std::size_t position, const std::string& /*token*/,
+  bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
                    const nlohmann::detail::exception& /*error*/) {
-    fault_ = fmt::format("expected JSON, got something else at byte {} of the header", position);
+    fault_ = "expected JSON, got something else";
     return false;
   }
 
@@ -154,6 +155,28 @@ class HeaderReader {
   std::string fault_;
 };
 
+// Walks through the text and leaves behind how far it came.
+class WatchedByte {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = char;
+
+  WatchedByte(const std::uint8_t* at, const std::uint8_t** latest) : at_(at), latest_(latest) {}
+  char operator*() const { return static_cast<char>(*at_); }
+  WatchedByte& operator++() {
+    *latest_ = ++at_;
+    return *this;
+  }
+  friend bool operator==(const WatchedByte& a, const WatchedByte& b) { return a.at_ == b.at_; }
+
+ private:
+  const std::uint8_t* at_;
+  const std::uint8_t** latest_;
+};
+
 }  // namespace
 
 Result<Header> parse_header(ByteSpan text) {
@@ -161,8 +184,13 @@ Result<Header> parse_header(ByteSpan text) {
     return corrupt("safetensors: expected a header that starts with {, got another byte");
   }
   HeaderReader reader;
-  if (!Json::sax_parse(text.begin(), text.end(), &reader)) {
-    return corrupt("safetensors: " + reader.fault());
+  const std::uint8_t* latest = text.data();
+  const WatchedByte begin(text.data(), &latest);
+  const WatchedByte end(text.data() + text.size(), &latest);
+  if (!Json::sax_parse(begin, end, &reader)) {
+    // The header follows its length of 8 bytes.
+    return corrupt(fmt::format("safetensors: {} before byte {} of the file", reader.fault(),
+                               latest - text.data() + 8));
   }
   return reader.take();
 }

@@ -124,6 +124,14 @@ TEST(Safetensors, ReadsAFileOfAnotherWriter) {
   EXPECT_EQ(to_array(*view->find("b")).status().code(), Code::kInvalidArgument);
 }
 
+TEST(Safetensors, AFaultOfTheHeaderHasItsPlaceInTheFile) {
+  // Seen when the value behind the key has been read: 8 bytes of length, then the text up to there.
+  const std::string text = R"({"a":{"dtype":7,"shape":[1],"data_offsets":[0,4]}})";
+  const std::size_t value = 8 + text.find("7,") + 2;
+  EXPECT_THAT(refusal(text, 4), HasSubstr("before byte " + std::to_string(value) + " of the file"));
+  EXPECT_THAT(refusal("{]", 0), HasSubstr("before byte 10 of the file"));
+}
+
 TEST(Safetensors, HeaderLengthBeyondFileOrLimitIsRefused) {
   const std::string text = "[run]\nsteps = 3\n";
   EXPECT_THAT(
