@@ -32,10 +32,10 @@ struct type_caster<weft::Tensor> {
   static constexpr auto name = const_name("weft.Tensor");
   template <class>
   using cast_op_type = const weft::Tensor&;
-  operator const weft::Tensor&() const { return *value_; }  // NOLINT(google-explicit-constructor)
+  operator const weft::Tensor&() const { return value_; }  // NOLINT(google-explicit-constructor)
   bool load(handle source, bool) {
     if (!source || !weft::python::is_tensor(source.ptr())) return false;
-    value_ = &weft::python::tensor_of(source.ptr());
+    value_ = weft::python::tensor_of(source.ptr());
     return true;
   }
   static handle cast(weft::Tensor tensor, return_value_policy, handle) {
@@ -43,7 +43,9 @@ struct type_caster<weft::Tensor> {
   }
 
  private:
-  const weft::Tensor* value_ = nullptr;
+  // A handle of its own: while the call runs without the GIL, another thread may give the object
+  // another one.
+  weft::Tensor value_;
 };
 
 // A list or tuple of whole numbers; one whole number is a shape of one axis.

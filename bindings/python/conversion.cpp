@@ -24,6 +24,7 @@ class BufferView {
     if (PyObject_GetBuffer(object, &view_, PyBUF_FULL_RO) != 0) throw PythonError();
   }
   ~BufferView() {
+    if (Py_IsInitialized() == 0) return;  // the interpreter is gone and all of its with it
     const PyGILState_STATE state = PyGILState_Ensure();
     PyBuffer_Release(&view_);
     PyGILState_Release(state);

@@ -36,7 +36,8 @@ inline std::vector<int> axes_of(const OptionalAxes& dims) {
   return axes;
 }
 
-// work() without the GIL if it is about so many elements.
+// work() without the GIL if it is about so many elements. The Tensors of a bound function are
+// handles of the call's own (casters.h).
 template <class Work>
 auto released(std::int64_t elements, const Work& work) {
   const Released scope(elements);

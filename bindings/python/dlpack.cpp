@@ -73,6 +73,9 @@ void check(const DLTensor& tensor) {
                                 std::to_string(Shape::kDimsMax) + " axes, got " +
                                 std::to_string(tensor.ndim));
   }
+  for (std::int32_t i = 0; i < tensor.ndim; ++i) {
+    if (tensor.shape[i] < 0) throw std::invalid_argument("[from_dlpack] expected sizes >= 0");
+  }
 }
 
 Array array_of(const DLTensor& tensor, const std::shared_ptr<DLManagedTensor>& owner) {

@@ -1,7 +1,9 @@
 // When the GIL is let go, and how objects of Python are kept by code that runs without it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include <Python.h>
@@ -27,6 +29,16 @@ class Released {
  private:
   PyThreadState* state_;
 };
+
+// work(handles...) without the GIL if it is about so many elements; then on copies of the handles,
+// since another thread may give the objects others meanwhile.
+template <class Work, class... Handles>
+Tensor released(std::int64_t elements, const Work& work, const Handles&... handles) {
+  if (elements < kElementsWorthReleasing) return work(handles...);
+  const auto copies = std::make_tuple(Tensor(handles)...);
+  const Released scope(elements);
+  return std::apply(work, copies);
+}
 
 // A reference that may be dropped on any thread, with the GIL or without. Takes a new one.
 inline std::shared_ptr<PyObject> keep(PyObject* object) {

@@ -181,7 +181,7 @@ Tensor indexed(const Tensor& x, const std::vector<Item>& items) {
   if (has_arrays(items)) {
     AdvancedIndex at;
     const Tensor sliced = basic<OnTensor>(x, items, &at);
-    const Released released(sliced.size());
+    const Released scope(sliced.size());
     return index(sliced, at);
   }
   if (records(x)) return basic<OnTensor>(x, items, nullptr);

@@ -1,5 +1,5 @@
 // The operators of weft.Tensor: a + b, a @ b, a < b, -a, float(a), ...
-#include <limits>
+#include <algorithm>
 
 #include "errors.h"
 #include "gil.h"
@@ -85,12 +85,9 @@ PyObject* binary(PyObject* left, PyObject* right) {
     const Tensor& a = tensor_of(left);
     if (is_tensor(right)) {
       const Tensor& b = tensor_of(right);
-      Tensor result;
-      {
-        const Released released(std::max(a.size(), b.size()));
-        result = Op::of(a, b);
-      }
-      return wrap(std::move(result));
+      return wrap(released(
+          std::max(a.size(), b.size()),
+          [](const Tensor& x, const Tensor& y) { return Op::of(x, y); }, a, b));
     }
     Scalar number;
     if (!load_scalar(right, number)) Py_RETURN_NOTIMPLEMENTED;
@@ -116,12 +113,9 @@ PyObject* logic(PyObject* left, PyObject* right) {
 PyObject* matrix_product(PyObject* left, PyObject* right) {
   return guarded([&]() -> PyObject* {
     if (!is_tensor(left) || !is_tensor(right)) Py_RETURN_NOTIMPLEMENTED;
-    Tensor result;
-    {
-      const Released released(std::numeric_limits<std::int64_t>::max());
-      result = matmul(tensor_of(left), tensor_of(right));
-    }
-    return wrap(std::move(result));
+    return wrap(released(
+        kElementsWorthReleasing, [](const Tensor& x, const Tensor& y) { return matmul(x, y); },
+        tensor_of(left), tensor_of(right)));
   });
 }
 

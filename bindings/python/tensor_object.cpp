@@ -44,7 +44,7 @@ void deallocate(PyObject* self) {
 }
 
 // By identity: comparison with == gives a Tensor.
-Py_hash_t hash(PyObject* self) { return _Py_HashPointer(self); }
+Py_hash_t hash(PyObject* self) { return PyBaseObject_Type.tp_hash(self); }
 
 void append(std::vector<PyType_Slot>& all, const PyType_Slot* slots) {
   for (; slots->slot != 0; ++slots) all.push_back(*slots);

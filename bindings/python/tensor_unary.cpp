@@ -15,12 +15,8 @@ using Function = Tensor (*)(const Tensor&);
 
 template <Function kFunction>
 PyObject* apply(const Tensor& x) {
-  Tensor result;
-  {
-    const Released released(x.size());
-    result = kFunction(x);
-  }
-  return wrap(std::move(result));
+  return wrap(released(
+      x.size(), [](const Tensor& operand) { return kFunction(operand); }, x));
 }
 
 template <Function kFunction>

@@ -14,7 +14,7 @@ class Optimizer:
     settings) and steps one group in `_step_group(group, states)`, whose `states` are lists beside
     group["params"]."""
 
-    states = {}
+    states: dict = {}
 
     def __init__(self, params, defaults):
         self.defaults = defaults
