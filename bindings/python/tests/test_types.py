@@ -11,8 +11,8 @@ PYTHON = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Types(unittest.TestCase):
-    def test_the_stubs_have_every_name(self):
-        done = subprocess.run([sys.executable, PYTHON / "tools" / "make_stubs.py", "--check"],
+    def test_the_types_have_every_name(self):
+        done = subprocess.run([sys.executable, PYTHON / "tools" / "make_types.py", "--check"],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 

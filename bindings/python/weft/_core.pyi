@@ -1,4 +1,4 @@
-"""Types of the native module; written by tools/make_stubs.py."""
+"""Types of the native module; written by tools/make_types.py."""
 import builtins
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 

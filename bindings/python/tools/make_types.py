@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes weft/_core.pyi, the types of the native module, from what the built module says of itself.
 
-usage: PYTHONPATH=build/release/python bindings/python/tools/make_stubs.py [--check]
+usage: PYTHONPATH=build/release/python bindings/python/tools/make_types.py [--check]
   --check   writes nothing; exit status 1 if a name of the module is missing from the file
 
 pybind11 puts each function's signature into the first line of its documentation; functions without
@@ -15,8 +15,8 @@ import sys
 
 from weft import _core
 
-STUBS = pathlib.Path(__file__).resolve().parent.parent / "weft" / "_core.pyi"
-HEAD = '''"""Types of the native module; written by tools/make_stubs.py."""
+TYPES = pathlib.Path(__file__).resolve().parent.parent / "weft" / "_core.pyi"
+HEAD = '''"""Types of the native module; written by tools/make_types.py."""
 import builtins
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
@@ -54,7 +54,7 @@ PROPERTIES = {"shape": "Tuple[builtins.int, ...]", "ndim": "builtins.int", "dtyp
 
 
 def annotation(text):
-    """A type as pybind11 writes it, as one of the stub's."""
+    """A type as pybind11 writes it, as one of the file's."""
     text = re.sub(r"\bweft(?:\._core)?\.(?=[A-Za-z_])", "", text)
     text = re.sub(r"Tensor \| float", "Union[Tensor, _Number]", text)
     text = re.sub(r"\b(?:handle|object|function|capsule|args|kwargs)\b(?!:)", "Any", text)
@@ -146,7 +146,7 @@ def class_lines(cls):
     return lines or ["..."]
 
 
-def stubs():
+def types_text():
     lines, classes, constants = [], [], []
     for name, value in sorted(vars(_core).items()):
         if name.startswith("__") or value is _core.dtype:
@@ -174,9 +174,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
     if not parser.parse_args().check:
-        STUBS.write_text(stubs())
+        TYPES.write_text(types_text())
         return 0
-    text = STUBS.read_text()
+    text = TYPES.read_text()
     missing = [name for name in vars(_core) if not name.startswith("__")
                and not re.search(rf"^(?:def |class )?{re.escape(name)}\b", text, re.MULTILINE)]
     missing += [f"Tensor.{name}" for name in vars(_core.Tensor) if not name.startswith("__")
