@@ -161,6 +161,19 @@ class DLPack(unittest.TestCase):
         gc.collect()
         self.assertIsNone(gone())
 
+    def test_what_newer_consumers_ask_for(self):
+        x = weft.ones(3)
+        self.assertEqual(weft.from_dlpack(x.__dlpack__(max_version=(1, 0), dl_device=(1, 0),
+                                                       copy=False)).data_ptr(), x.data_ptr())
+        self.assertNotEqual(weft.from_dlpack(x.__dlpack__(copy=True)).data_ptr(), x.data_ptr())
+        with self.assertRaises(BufferError):
+            x.__dlpack__(dl_device=(2, 0))
+        self.assertEqual(address(x.__array__(copy=False)), x.data_ptr())
+        self.assertNotEqual(address(x.__array__(copy=True)), x.data_ptr())
+        self.assertEqual(x.__array__(np.float64).dtype, np.float64)
+        with self.assertRaises(ValueError):
+            x.__array__(np.float64, copy=False)
+
     def test_a_capsule_is_taken_once(self):
         capsule = weft.ones(3).__dlpack__()
         weft.from_dlpack(capsule)

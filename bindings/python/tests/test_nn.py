@@ -249,7 +249,8 @@ class Zoo(unittest.TestCase):
             optimizer.step()
             losses.append(loss.item())
         self.assertLess(losses[-1], losses[0] / 2)
-        other = weft.zoo.create("mlp", hidden_units=16, seed=5)
+        from weft.zoo import create
+        other = create("mlp", hidden_units=16, seed=5)
         other.load_state_dict(net.state_dict())
         assert_close(other(x), net(x))
         self.assertIn("cnn", weft.models.names())

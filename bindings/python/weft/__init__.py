@@ -48,7 +48,7 @@ def __getattr__(name):
     if name in ("models", "zoo", "datasets", "swarm", "array_api"):
         import importlib
 
-        module = importlib.import_module("weft.models" if name == "zoo" else "weft." + name)
+        module = importlib.import_module("weft." + name)
         globals()[name] = module
         return module
     raise AttributeError(f"module 'weft' has no attribute '{name}'")

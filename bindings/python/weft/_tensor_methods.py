@@ -17,14 +17,21 @@ def numpy(self):
     return np.asarray(self._strided())
 
 
-def __array__(self, dtype=None):
+def __array__(self, dtype=None, copy=None):
     array = self.numpy()
-    return array if dtype is None else array.astype(dtype)
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError("another type cannot be had without a copy")
+        return array.astype(dtype)
+    return array.copy() if copy else array
 
 
-def __dlpack__(self, *, stream=None):
-    """A DLPack capsule on the same memory; `stream` has no meaning on a CPU."""
-    return _core._to_dlpack(self)
+def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    """A DLPack capsule (of version 0, which every consumer takes) on the same memory, or on a copy
+    of it; `stream` has no meaning on a CPU."""
+    if dl_device is not None and tuple(dl_device) != (1, 0):
+        raise BufferError(f"expected the CPU, (1, 0), got {tuple(dl_device)}")
+    return _core._to_dlpack(self.clone() if copy else self)
 
 
 def __dlpack_device__(self):

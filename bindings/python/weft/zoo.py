@@ -1,0 +1,2 @@
+"""weft.zoo: another name of weft.models."""
+from weft.models import ZooModel, create, names  # noqa: F401
