@@ -1,6 +1,8 @@
 #include "weft/array/array.h"
 
 #include <algorithm>
+#include <limits>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -139,6 +141,11 @@ Array Array::empty(const Shape& shape, DType dtype, Device device) {
   Array result;
   result.dtype_ = dtype;
   result.set_view(shape, contiguous_strides(shape), 0);
+  // More bytes than a signed number counts would wrap to few.
+  if (result.size_ >
+      std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(size_of(dtype))) {
+    throw std::bad_alloc();
+  }
   result.storage_ = Storage::allocate(result.size_bytes(), device);
   return result;
 }

@@ -1,5 +1,6 @@
 #include "weft/array/array.h"
 
+#include <new>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
@@ -244,6 +245,13 @@ TEST(Array, empty_and_scalar_arrays_work) {
   EXPECT_EQ(scalar.item(), 2.5);
   EXPECT_EQ(scalar.expand({2, 2}).to_vector<float>(), std::vector<float>(4, 2.5F));
   EXPECT_FALSE(Array().defined());
+}
+
+TEST(Array, more_bytes_than_can_be_counted_are_no_memory) {
+  EXPECT_THROW(Array::empty({std::int64_t{1} << 62}), std::bad_alloc);
+  EXPECT_THROW(Array::zeros({std::int64_t{1} << 31, std::int64_t{1} << 30}, DType::kF64),
+               std::bad_alloc);
+  EXPECT_THROW(Array::zeros({1}).expand({std::int64_t{1} << 62}).clone(), std::bad_alloc);
 }
 
 TEST(Array, conversion_keeps_values) {
