@@ -33,6 +33,19 @@ class Calls(unittest.TestCase):
         self.assertGreater(returned, 400)
 
 
+    def test_sizes_beyond_all_memory_are_refused_at_once(self):
+        x = weft.ones(2, 3)
+        huge = 2**62
+        for call in (lambda: weft.zeros(huge), lambda: weft.rand(huge), lambda: weft.eye(2**40),
+                     lambda: weft.linspace(0, 1, huge), lambda: x.expand(huge, 2, 3).clone(),
+                     lambda: weft.nn.functional.pad(x, (huge, 1)),
+                     lambda: weft.nn.functional.pad(x, (2, huge), "replicate"),
+                     lambda: weft.nn.functional.pad(x, (0, 2**39), "replicate"),
+                     lambda: weft.nn.functional.pad(x, (-2**63, 1))):
+            with self.assertRaises((MemoryError, ValueError)):
+                call()
+
+
 class Memory(unittest.TestCase):
     def test_tensors_and_graphs_go_when_they_are_let_go(self):
         x = weft.ones(3, requires_grad=True)

@@ -65,6 +65,7 @@ Tensor pad_constant(const Tensor& x, const std::vector<AxisPadding>& padding, do
 // Where each place of a padded axis of `length` takes its value from.
 Array sources(std::int64_t length, const AxisPadding& padding, PadMode mode) {
   std::vector<std::int64_t> from;
+  from.reserve(static_cast<std::size_t>(length + padding.before + padding.after));
   for (std::int64_t i = -padding.before; i < length + padding.after; ++i) {
     if (mode == PadMode::kReplicate) {
       from.push_back(std::clamp<std::int64_t>(i, 0, length - 1));
@@ -80,6 +81,15 @@ Array sources(std::int64_t length, const AxisPadding& padding, PadMode mode) {
 }  // namespace
 
 Tensor pad(const Tensor& x, const std::vector<AxisPadding>& padding, PadMode mode, double value) {
+  // No memory holds more, and sums of lengths do not wrap around.
+  constexpr std::int64_t kPaddingMax = std::int64_t{1} << 40;
+  for (const auto& [before, after] : padding) {
+    for (const std::int64_t amount : {before, after}) {
+      if (amount > kPaddingMax || amount < -kPaddingMax) {
+        throw_operand("pad", "padding within 2^40", std::to_string(amount));
+      }
+    }
+  }
   const int first = x.ndim() - static_cast<int>(padding.size());
   if (first < 0) {
     throw_operand("pad", "padding of at most " + std::to_string(x.ndim()) + " axes",
