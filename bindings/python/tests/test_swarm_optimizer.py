@@ -4,6 +4,9 @@ import unittest
 
 import numpy
 
+import weft
+import weft.nn
+import weft.optim
 from weft.swarm import SwarmOptimizer
 from test_swarm import LOCAL, Thread
 
@@ -185,6 +188,34 @@ class WithNumpy(unittest.TestCase):
     def test_refuses_no_steps_at_all(self):
         with self.assertRaisesRegex(ValueError, "local_steps"):
             SwarmOptimizer(Momentum([parameter([0])]), local_steps=0, **LOCAL)
+
+
+class WithWeft(unittest.TestCase):
+    INPUTS = numpy.random.default_rng(2).standard_normal((10, 8, 5)).astype(numpy.float32)
+
+    def member(self, part, ticket=None, ready=None, **options):
+        """The parameters after ten steps on that part of each batch; alone where `part` is all."""
+        weft.manual_seed(4)
+        model = weft.nn.Linear(5, 3)
+        unused = weft.nn.Linear(2, 2)  # without gradients
+        inner = weft.optim.Adam([*model.parameters(), *unused.parameters()], lr=0.05)
+        with SwarmOptimizer(inner, ticket, **LOCAL, **options) as optimizer:
+            if ready:
+                ready(optimizer)
+            for inputs in self.INPUTS:
+                optimizer.zero_grad()
+                (model(weft.from_numpy(inputs[part].copy())) ** 2).mean().backward()
+                optimizer.step()
+        return [values.detach().numpy().copy() for values in model.parameters()]
+
+    def test_two_halves_of_a_batch_are_the_whole(self):
+        others = []
+        mine = self.member(slice(0, 4), start_members=2,
+                           ready=lambda optimizer: others.append(Thread(
+                               self.member, slice(4, 8), optimizer.ticket)))
+        for one, other, whole in zip(mine, others[0].result(), self.member(slice(0, 8))):
+            numpy.testing.assert_array_equal(one, other)
+            numpy.testing.assert_allclose(one, whole, atol=2e-5)
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not installed")

@@ -155,8 +155,9 @@ class SwarmOptimizer:
     def _gradients(self):
         for parameter in self._parameters:
             if parameter.grad is None:
-                parameter.grad = (parameter.detach().new_zeros(parameter.shape)
-                                  if is_torch(parameter) else numpy.zeros_like(parameter))
+                parameter.grad = (parameter.new_zeros(tuple(parameter.shape))
+                                  if hasattr(parameter, "new_zeros")
+                                  else numpy.zeros_like(parameter))
         return [parameter.grad for parameter in self._parameters]
 
     def _step_together(self, weight):
