@@ -73,7 +73,8 @@ class Making(Case):
 
     def test_asarray_takes_numbers_lists_and_other_arrays(self):
         for given, want in ((True, numpy.array(True)), (3, numpy.array(3)),
-                            (2.5, numpy.float32(2.5)), ([[1, 2], [3, 4]], numpy.array([[1, 2], [3, 4]])),
+                            (2.5, numpy.float32(2.5)),
+                            ([[1, 2], [3, 4]], numpy.array([[1, 2], [3, 4]])),
                             ([1, 2.5], numpy.array([1, 2.5], "float32")),
                             ([True, False], numpy.array([True, False])),
                             ([], numpy.zeros(0, "float32"))):
@@ -110,7 +111,9 @@ class Making(Case):
         self.assertTrue(xp.isdtype(xp.bool, xp.bool))
         self.assertRaises(ValueError, xp.isdtype, xp.bool, "word")
         for source, target in itertools.product(TYPES, TYPES):
-            values = numpy.abs(numbers(5, dtype=source)) if source != "bool" else numbers(5, dtype=source)
+            values = numbers(5, dtype=source)
+            if source != "bool":
+                values = numpy.abs(values)
             self.same(xp.astype(xp.asarray(values), getattr(xp, target)), values.astype(target))
         x = xp.asarray([1, 2])
         self.assertIs(xp.astype(x, xp.int64, copy=False), x)
@@ -249,7 +252,7 @@ class Moving(Case):
         self.same(xp.repeat(ours[0], 3, axis=0), numpy.repeat(parts[0], 3, 0))
         self.same(xp.repeat(ours[0], xp.asarray(counts), axis=1), numpy.repeat(parts[0], counts, 1))
         self.assertRaises(ValueError, xp.repeat, ours[0], xp.asarray([1, 2]), axis=1)
-        self.assertRaises((ValueError, TypeError), xp.concat, [ours[0], xp.ones((2, 4), dtype=xp.float64)])
+        self.assertRaises(ValueError, xp.concat, [ours[0], xp.ones((2, 4), dtype=xp.float64)])
 
     def test_choices_and_searches(self):
         x = numbers(3, 4)
@@ -271,7 +274,8 @@ class Moving(Case):
         mixed = numpy.array([3.0, 1.0, 2.0])
         self.same(xp.searchsorted(xp.asarray(mixed), xp.asarray([1.5], dtype=xp.float64),
                                   sorter=xp.argsort(xp.asarray(mixed))), numpy.array([1]))
-        for name, axis, keep in itertools.product(("argmax", "argmin"), (None, 0, -1), (True, False)):
+        for name, axis, keep in itertools.product(("argmax", "argmin"), (None, 0, -1),
+                                                  (True, False)):
             for values in (x, numpy.array([[1, 3, 3], [0, 3, 0]]), numpy.array([[1, math.nan, 5]])):
                 self.same(getattr(xp, name)(xp.asarray(values), axis=axis, keepdims=keep),
                           getattr(numpy, name)(values, axis=axis, keepdims=keep))
@@ -288,7 +292,8 @@ class Moving(Case):
 
     def test_sets(self):
         for values in (numpy.array([3, 1, 3, 2, 1]), numpy.array([[True, False], [True, True]]),
-                       numpy.array([2.5, -1.0, 2.5]), numpy.zeros(0), numpy.array([[4], [4]], "int8")):
+                       numpy.array([2.5, -1.0, 2.5]), numpy.zeros(0),
+                       numpy.array([[4], [4]], "int8")):
             want = numpy.unique(values, True, True, True)
             got = xp.unique_all(xp.asarray(values))
             self.same(got.values, want[0])
@@ -297,7 +302,8 @@ class Moving(Case):
             self.same(got.counts, want[3])
             self.same(xp.unique_values(xp.asarray(values)), want[0])
             self.same(xp.unique_counts(xp.asarray(values)).counts, want[3])
-            self.same(xp.unique_inverse(xp.asarray(values)).inverse_indices, got.inverse_indices._tensor.numpy())
+            self.same(xp.unique_inverse(xp.asarray(values)).inverse_indices,
+                      want[2].reshape(values.shape))
         self.assertEqual(xp.unique_values(xp.asarray([math.nan, 1.0, math.nan])).shape, (3,))
 
 
@@ -333,7 +339,8 @@ class Reductions(Case):
         for correction in (0, 1, 1.5):
             want = ((x - x.mean(0)) ** 2).sum(0) / (5 - correction)
             self.same(xp.var(xp.asarray(x), axis=0, correction=correction), want, exact=False)
-            self.same(xp.std(xp.asarray(x), axis=0, correction=correction), numpy.sqrt(want), exact=False)
+            self.same(xp.std(xp.asarray(x), axis=0, correction=correction), numpy.sqrt(want),
+                      exact=False)
         self.assertTrue(math.isnan(float(xp.mean(xp.zeros(0)))))
         self.assertTrue(math.isnan(float(xp.max(xp.asarray([1.0, math.nan])))))
         self.assertRaises(ValueError, xp.max, xp.zeros(0))
@@ -347,7 +354,8 @@ class Reductions(Case):
             want = numpy.cumsum(x, axis, dtype=kind)
             self.same(xp.cumulative_sum(xp.asarray(x), axis=axis), want, exact=False)
             start = numpy.concatenate([numpy.zeros_like(want.take([0], axis)), want], axis)
-            self.same(xp.cumulative_sum(xp.asarray(x), axis=axis, include_initial=True), start, exact=False)
+            self.same(xp.cumulative_sum(xp.asarray(x), axis=axis, include_initial=True), start,
+                      exact=False)
         self.same(xp.cumulative_sum(xp.asarray([1, 2])), numpy.array([1, 3]))
         self.assertRaises(ValueError, xp.cumulative_sum, xp.ones((2, 2)))
 
@@ -364,12 +372,14 @@ class Reductions(Case):
 
 class Matrices(Case):
     def test_products(self):
-        for a, b in (((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)),
+        for a, b in (((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((3,), (3,)), ((3,), (3, 2)),
+                     ((2, 3), (3,)),
                      ((4, 1, 2, 3), (5, 3, 2)), ((2, 0), (0, 3))):
             for dtype in FLOATS + ("int64", "int32"):
                 x, y = numbers(*a, dtype=dtype), numbers(*b, dtype=dtype)
                 with self.subTest(a, b=b, dtype=dtype):
-                    self.same(xp.matmul(xp.asarray(x), xp.asarray(y)), numpy.matmul(x, y), exact=False)
+                    self.same(xp.matmul(xp.asarray(x), xp.asarray(y)), numpy.matmul(x, y),
+                              exact=False)
                     self.same(xp.asarray(x) @ xp.asarray(y), numpy.matmul(x, y), exact=False)
         self.assertRaises(ValueError, xp.matmul, xp.ones((2, 3)), xp.ones((2, 3)))
         self.assertRaises(ValueError, xp.matmul, xp.ones(()), xp.ones(2))
@@ -379,7 +389,8 @@ class Matrices(Case):
                   numpy.tensordot(x, y, 1), exact=False)
         self.same(xp.tensordot(xp.asarray(x), xp.asarray(y), axes=((1, 2), (1, 0))),
                   numpy.tensordot(x, y, ((1, 2), (1, 0))), exact=False)
-        self.same(xp.tensordot(xp.asarray(x), xp.asarray(x), axes=0), numpy.tensordot(x, x, 0), exact=False)
+        self.same(xp.tensordot(xp.asarray(x), xp.asarray(x), axes=0), numpy.tensordot(x, x, 0),
+                  exact=False)
         self.assertRaises(ValueError, xp.tensordot, xp.ones(2), xp.ones(3), axes=1)
         z = numbers(4)
         self.same(xp.vecdot(xp.asarray(x), xp.asarray(z)), (x * z).sum(-1), exact=False)
@@ -404,8 +415,8 @@ class Matrices(Case):
         for power in (0, 1, 2, 5):
             self.same(linalg.matrix_power(xp.asarray(square), power),
                       numpy.linalg.matrix_power(square, power), exact=False)
-        for ord, axis, keep in itertools.product((0, 1, 2, 3, -1, math.inf, -math.inf), (None, 0, -1),
-                                                 (True, False)):
+        for ord, axis, keep in itertools.product((0, 1, 2, 3, -1, math.inf, -math.inf),
+                                                 (None, 0, -1), (True, False)):
             values = square.reshape(-1) if axis is None else square[0]
             self.same(linalg.vector_norm(xp.asarray(values), axis=axis, ord=ord, keepdims=keep),
                       numpy.linalg.norm(values, ord, axis, keep), exact=False)

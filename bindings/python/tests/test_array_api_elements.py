@@ -176,8 +176,8 @@ class Elements(unittest.TestCase):
                     self.assertRaises(TypeError, getattr(xp, name), *arguments)
 
     def test_shapes_broadcast_or_are_refused(self):
-        for a, b in [((), (3,)), ((2, 1), (3,)), ((0,), (1,)), ((4, 1, 2), (3, 1)), ((1, 0), (5, 1)),
-                     ((2, 3), (2, 3))]:
+        for a, b in [((), (3,)), ((2, 1), (3,)), ((0,), (1,)), ((4, 1, 2), (3, 1)),
+                     ((1, 0), (5, 1)), ((2, 3), (2, 3))]:
             got = xp.ones(a) + xp.ones(b)
             self.assertEqual(got.shape, numpy.broadcast_shapes(a, b))
         for a, b in [((2,), (3,)), ((2, 3), (2,)), ((0,), (2,))]:
@@ -191,7 +191,8 @@ class Elements(unittest.TestCase):
                 self.compare(xp.clip(xp.asarray(x), low, high), want.astype(dtype), "clip")
         rows = numpy.arange(6.0).reshape(2, 3)
         low = numpy.array([1.0, 2.0, 3.0])
-        self.compare(xp.clip(xp.asarray(rows), xp.asarray(low)), numpy.clip(rows, low, None), "clip")
+        self.compare(xp.clip(xp.asarray(rows), xp.asarray(low)), numpy.clip(rows, low, None),
+                     "clip")
         self.assertRaises(TypeError, xp.clip, xp.ones(2, dtype=xp.int32), 0.5)
 
 

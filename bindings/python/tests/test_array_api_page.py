@@ -16,11 +16,11 @@ arange asarray empty empty_like eye from_dlpack full full_like linspace meshgrid
 triu zeros zeros_like
 astype can_cast finfo iinfo isdtype result_type
 abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_invert
-bitwise_or bitwise_right_shift bitwise_xor ceil clip conj copysign cos cosh divide equal exp expm1
-floor floor_divide greater greater_equal hypot imag isfinite isinf isnan less less_equal log log1p
-log2 log10 logaddexp logical_and logical_not logical_or logical_xor maximum minimum multiply negative
-not_equal positive pow real remainder round sign signbit sin sinh square sqrt subtract tan tanh trunc
-take __array_namespace_info__ matmul matrix_transpose tensordot vecdot
+bitwise_or bitwise_right_shift bitwise_xor ceil clip conj copysign cos cosh divide equal exp
+expm1 floor floor_divide greater greater_equal hypot imag isfinite isinf isnan less less_equal log
+log1p log2 log10 logaddexp logical_and logical_not logical_or logical_xor maximum minimum
+multiply negative not_equal positive pow real remainder round sign signbit sin sinh square sqrt subtract tan tanh
+trunc take __array_namespace_info__ matmul matrix_transpose tensordot vecdot
 broadcast_arrays broadcast_to concat expand_dims flip moveaxis permute_dims repeat reshape roll
 squeeze stack tile unstack
 argmax argmin nonzero searchsorted where unique_all unique_counts unique_inverse unique_values
@@ -28,9 +28,9 @@ argsort sort cumulative_sum max mean min prod std sum var all any
 """
 ARRAY = """
 dtype device mT ndim shape size T __abs__ __add__ __and__ __array_namespace__ __bool__ __complex__
-__dlpack__ __dlpack_device__ __eq__ __float__ __floordiv__ __ge__ __getitem__ __gt__ __index__ __int__
-__invert__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ __pos__ __pow__
-__rshift__ __setitem__ __sub__ __truediv__ __xor__ to_device
+__dlpack__ __dlpack_device__ __eq__ __float__ __floordiv__ __ge__ __getitem__ __gt__ __index__
+__int__ __invert__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ __pos__
+__pow__ __rshift__ __setitem__ __sub__ __truediv__ __xor__ to_device
 """
 LINALG = """
 cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank

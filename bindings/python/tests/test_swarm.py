@@ -255,7 +255,7 @@ class Rounds(unittest.TestCase):
         swarm = weft.swarm.start([own], start_members=2, **LOCAL)
         with swarm:
             other = Thread(joiner, swarm.ticket)
-            with self.assertRaisesRegex(weft.CorruptError, "0"):
+            with self.assertRaisesRegex(weft.CorruptError, "differs.*tensor '0'"):
                 member(swarm, own, 0)
                 other.result()
 
@@ -305,6 +305,21 @@ class Newcomers(unittest.TestCase):
             while other.is_alive():
                 swarm.all_reduce(numpy.zeros(3, numpy.float32))
             with self.assertRaisesRegex(weft.InvalidArgumentError, "parameters differ"):
+                other.result()
+
+    def test_refuse_a_state_that_does_not_fit(self):
+        class Liar(group.Arrays):
+            def save(self):
+                return {"w": numpy.zeros(4, numpy.float32)}
+
+        def joiner(ticket):
+            weft.swarm.join(ticket, {"w": numpy.zeros(3, numpy.float32)}, **LOCAL)
+
+        with weft.swarm.start(Liar({"w": numpy.zeros(3, numpy.float32)}), **LOCAL) as swarm:
+            other = Thread(joiner, swarm.ticket)
+            while other.is_alive():
+                swarm.all_reduce(numpy.zeros(3, numpy.float32))
+            with self.assertRaisesRegex(weft.CorruptError, r"shape \(3,\) of w, got \(4,\)"):
                 other.result()
 
 

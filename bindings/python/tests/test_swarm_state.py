@@ -26,7 +26,8 @@ TREE = {"arrays": [numpy.arange(6, dtype=name).reshape(2, 3)
                    for name in ("int8", "uint8", "int16", "int32", "int64", "float16", "float32",
                                 "float64")],
         "bool": numpy.array([True, False]), "none": None, "scalar": numpy.array(2.5),
-        "empty": numpy.zeros((0, 4), numpy.float32), 3: {"betas": (0.9, 0.999), "n": [1, -2, 1 << 70]},
+        "empty": numpy.zeros((0, 4), numpy.float32),
+        3: {"betas": (0.9, 0.999), "n": [1, -2, 1 << 70]},
         "floats": [0.1, float("inf"), float("nan"), -0.0], "flags": [True, False], "word": "ö"}
 
 

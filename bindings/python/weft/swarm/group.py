@@ -332,8 +332,9 @@ class Swarm:
         if turn.kind == "load state":
             try:
                 self._state.load(state_bytes.decode(turn.state))
-            except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
-                raise weft.CorruptError(f"join: the members' state does not fit: {error}") from error
+            except (ValueError, TypeError, LookupError, AttributeError, RuntimeError) as error:
+                raise weft.CorruptError(
+                    f"join: the members' state does not fit: {error}") from error
             self._round = turn.round
             return
         import numpy
