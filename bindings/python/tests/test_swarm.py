@@ -84,6 +84,24 @@ class AllReduce(unittest.TestCase):
         self.assertEqual(first[0], 9)
         numpy.testing.assert_array_equal(first[2], numpy.full((2, 2), 3))
 
+    def test_sums_that_travel_in_fewer_bits_are_equal_bits_at_both(self):
+        first = numpy.random.default_rng(0).standard_normal(100000).astype(numpy.float32)
+        second, exact = first[::-1].copy(), (first + first[::-1]) / 2
+
+        def joiner(ticket):
+            with weft.swarm.join(ticket, **LOCAL) as swarm:
+                swarm.all_reduce(second)
+                return swarm.status()["bytes_sent"]
+
+        def founder(swarm):
+            swarm.all_reduce(first)
+
+        _, sent = both(founder, joiner, wire="int8")
+        numpy.testing.assert_array_equal(first.view("u4"), second.view("u4"))
+        self.assertLess(abs(first - exact).max(), 0.1)
+        self.assertGreater(abs(first - exact).max(), 0)
+        self.assertLess(sent, 300000, "of 400,000 bytes as they are")
+
     def test_takes_whatever_has_the_buffer_protocol_or_dlpack(self):
         first = array.array("f", [1, 2])
         second = DlpackOnly(numpy.float32([3, 4]))

@@ -10,6 +10,8 @@ import sys
 import threading
 import unittest
 
+import weft
+
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
 LIMIT_SECONDS = 120
 
@@ -24,7 +26,8 @@ class Examples(unittest.TestCase):
     def start(self, *options, **variables):
         process = subprocess.Popen([sys.executable, "torch_swarm.py", *options], cwd=EXAMPLES,
                                    stdout=subprocess.PIPE, text=True,
-                                   env={**os.environ, "OMP_NUM_THREADS": "1", **variables})
+                                   env={**os.environ, "OMP_NUM_THREADS": "1", **variables,
+                                        "PYTHONPATH": str(pathlib.Path(weft.__file__).parents[1])})
         limit = threading.Timer(LIMIT_SECONDS, process.kill)
         limit.start()
         for clean_up in (process.stdout.close, process.wait, process.kill, limit.cancel):
