@@ -2,6 +2,7 @@
 import array
 import ctypes
 import importlib.util
+import pathlib
 import signal
 import threading
 import unittest
@@ -188,6 +189,14 @@ class Refusals(unittest.TestCase):
             self.swarm._peer.begin(None, 1.0)
         with self.assertRaises(weft.InvalidArgumentError):
             self.swarm._peer.finish()
+
+    def test_the_types_have_every_native_name(self):
+        from weft import _swarm
+        types = pathlib.Path(weft.__file__).with_name("_swarm.pyi").read_text()
+        for owner in (_swarm, _swarm.Peer, _swarm.Options, _swarm.Turn):
+            for name in vars(owner):
+                if not name.startswith("_"):
+                    self.assertRegex(types, rf"\b{name}\b")
 
     def test_after_it_has_left(self):
         self.swarm.leave()
