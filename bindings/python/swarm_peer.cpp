@@ -167,7 +167,7 @@ void SwarmPeer::begin(const py::sequence& arrays, float weight) {
   const Training training(open());
   std::vector<ArrayBytes> borrowed;
   std::int64_t elements = 1;
-  for (const py::handle array : arrays) {
+  for (const py::object array : arrays) {
     borrowed.emplace_back(array, Access::kWrite);  // as read() will
     elements += static_cast<std::int64_t>(borrowed.back().floats().size());
   }
@@ -212,7 +212,7 @@ float SwarmPeer::read(const py::sequence& arrays, bool mean) {
   const Training training(open());
   std::vector<ArrayBytes> targets;
   std::size_t elements = 1;
-  for (const py::handle array : arrays) {
+  for (const py::object array : arrays) {
     targets.emplace_back(array, Access::kWrite);
     elements += targets.back().writable_floats().size();
   }
@@ -318,7 +318,7 @@ StateHash hash_arrays(const std::vector<std::string>& names, const py::sequence&
                           std::to_string(names.size()));
   }
   std::vector<ArrayBytes> borrowed;
-  for (const py::handle array : arrays) borrowed.emplace_back(array, Access::kRead);
+  for (const py::object array : arrays) borrowed.emplace_back(array, Access::kRead);
   const py::gil_scoped_release unlocked;
   StateHash hash;
   Bytes all;

@@ -4,6 +4,9 @@ import ctypes
 import importlib.util
 import pathlib
 import signal
+import subprocess
+import sys
+import tempfile
 import threading
 import unittest
 
@@ -189,6 +192,26 @@ class Refusals(unittest.TestCase):
             self.swarm._peer.begin(None, 1.0)
         with self.assertRaises(weft.InvalidArgumentError):
             self.swarm._peer.finish()
+
+    def test_sequences_that_make_their_items_as_they_are_asked_for(self):
+        from weft import _swarm
+        rows = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
+        self.assertEqual(_swarm.state_hash(["a", "b"], rows),
+                         _swarm.state_hash(["a", "b"], list(rows)))
+        self.swarm._peer.next()
+        self.swarm._peer.begin(rows, 2.0)
+        self.assertTrue(self.swarm._peer.round_ended(30))
+        self.swarm._peer.finish()
+        self.assertEqual(self.swarm._peer.read(rows, False), 2)
+        self.assertEqual(rows.tolist(), [[0, 2, 4], [6, 8, 10]])
+
+    def test_wrong_calls_in_any_order_never_end_the_process(self):
+        with tempfile.NamedTemporaryFile("r") as trace:
+            storm = pathlib.Path(__file__).with_name("swarm_storm.py")
+            done = subprocess.run([sys.executable, storm, "5", "500", trace.name], text=True,
+                                  capture_output=True, check=False, timeout=300)
+            self.assertEqual(done.returncode, 0, f"{done.stderr}the last call: {trace.read()}")
+        self.assertGreater(int(done.stdout.split()[0]), 100)
 
     def test_the_types_have_every_native_name(self):
         from weft import _swarm
