@@ -55,29 +55,28 @@ class Member:
 
 
 class ThreeProcesses(unittest.TestCase):
-    def run_and_kill(self, kind):
-        """The lines of the two that survive, by round."""
-        founder = Member(kind, 0)
-        self.addCleanup(founder.close)
-        first = founder.read_until(lambda line: "ticket" in line)
-        if first is None:
-            self.fail(f"the founder gave no ticket: {founder.end()}")
-        ticket = ("--ticket", first["ticket"])
-        second, third = (Member(kind, 1, *ticket),
-                         Member(kind, 2, *ticket, "--stop-at", str(KILLED_AFTER)))
-        self.addCleanup(second.close)
-        self.addCleanup(third.close)
-        reached = third.read_until(lambda line: line.get("round") == KILLED_AFTER)
-        if reached is None:
-            self.fail(f"the third member did not come so far: {third.end()}")
-        third.process.send_signal(signal.SIGKILL)
-        for member in (founder, second):
+    def run_and_kill(self, kind, victim):
+        """The lines of the two that survive, by round. Member 0 is who began the group."""
+        members = []
+        for index in range(3):
+            options = ["--stop-at", str(KILLED_AFTER)] if index == victim else []
+            if members:
+                options += ["--ticket", members[0].lines[0]["ticket"]]
+            members.append(Member(kind, index, *options))
+            self.addCleanup(members[-1].close)
+            if index == 0 and members[0].read_until(lambda line: "ticket" in line) is None:
+                self.fail(f"the founder gave no ticket: {members[0].end()}")
+        killed = members.pop(victim)
+        if killed.read_until(lambda line: line.get("round") == KILLED_AFTER) is None:
+            self.fail(f"the member to be killed did not come so far: {killed.end()}")
+        killed.process.send_signal(signal.SIGKILL)
+        for member in members:
             code, fault = member.end()
             self.assertEqual(code, 0, fault)
-        self.assertEqual(third.end()[0], -signal.SIGKILL)
-        for number, line in third.rounds().items():
-            self.assertEqual(line["hash"], founder.rounds()[number]["hash"])
-        return founder.rounds(), second.rounds()
+        self.assertEqual(killed.end()[0], -signal.SIGKILL)
+        for number, line in killed.rounds().items():
+            self.assertEqual(line["hash"], members[0].rounds()[number]["hash"])
+        return [member.rounds() for member in members]
 
     def check_equal(self, one, other):
         self.assertEqual(sorted(one), list(range(1, ROUNDS + 1)))
@@ -89,15 +88,15 @@ class ThreeProcesses(unittest.TestCase):
         self.assertEqual(len({line["hash"] for line in one.values()}), ROUNDS)
 
     def test_survivors_of_a_kill_hold_the_sums_of_whoever_was_there(self):
-        one, other = self.run_and_kill("numpy")
+        one, other = self.run_and_kill("numpy", 2)
         self.check_equal(one, other)
         # The mean of 1, 2, 3, then that of 1, 2; halves of whole numbers are exact.
         expected = -(KILLED_AFTER * 2.0 + (ROUNDS - KILLED_AFTER) * 1.5) / 2
         self.assertEqual(one[ROUNDS]["value"], expected)
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
-    def test_survivors_of_a_kill_hold_equal_models_of_pytorch(self):
-        self.check_equal(*self.run_and_kill("torch"))
+    def test_survivors_of_the_founder_hold_equal_models_of_pytorch(self):
+        self.check_equal(*self.run_and_kill("torch", 0))
 
 
 if __name__ == "__main__":
