@@ -8,7 +8,7 @@ import weft
 import weft.nn
 import weft.optim
 from weft.swarm import SwarmOptimizer
-from test_swarm import LOCAL, Thread
+from test_swarm import LOCAL, Thread, pause
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
@@ -166,6 +166,8 @@ class WithNumpy(unittest.TestCase):
                     other = Thread(loop, optimizer.ticket)
                 if not last and len(optimizer.members) == 2:
                     last.append(optimizer.round + 3)
+                elif not last:
+                    pause()
             theirs, their_inner, their_schedule = other.result()
             numpy.testing.assert_array_equal(theirs, held)
             self.assertGreaterEqual(joined[0], 4)
