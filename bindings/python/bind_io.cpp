@@ -29,15 +29,22 @@ void save(const std::string& path, const NamedTensors& tensors, const Metadata& 
   raise_if_failed(write_file_atomically(path, parts));
 }
 
+Result<std::pair<NamedTensors, Metadata>> read(ByteSpan bytes) {
+  WEFT_TRY_ASSIGN(const SafetensorsView view, parse_safetensors(bytes));
+  NamedTensors tensors;
+  for (const SafetensorsEntry& entry : view.entries) {
+    WEFT_TRY_ASSIGN(Array array, to_array(entry));
+    tensors.emplace_back(entry.name, Tensor(std::move(array)));
+  }
+  return std::pair(std::move(tensors), Metadata(view.metadata.begin(), view.metadata.end()));
+}
+
 std::pair<NamedTensors, Metadata> load(const std::string& path) {
   const py::gil_scoped_release released;
   const Bytes bytes = value_or_raise(read_file(path, kCheckpointBytesMax));
-  const SafetensorsView view = value_or_raise(parse_safetensors(bytes));
-  NamedTensors tensors;
-  for (const SafetensorsEntry& entry : view.entries) {
-    tensors.emplace_back(entry.name, Tensor(value_or_raise(to_array(entry))));
-  }
-  return {std::move(tensors), {view.metadata.begin(), view.metadata.end()}};
+  auto loaded = read(bytes);
+  if (!loaded.ok()) raise_if_failed(loaded.status().with_context(path));
+  return std::move(loaded).value();
 }
 
 }  // namespace

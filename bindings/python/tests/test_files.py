@@ -110,8 +110,9 @@ class Files(unittest.TestCase):
         for cut in range(len(good)):
             with open(self.path, "wb") as file:
                 file.write(good[:cut])
-            with self.assertRaises(weft.CorruptError):
+            with self.assertRaises(weft.CorruptError) as caught:
                 weft.load(self.path)
+            self.assertIn(str(self.path), str(caught.exception))
         rng = np.random.default_rng(0)
         for _ in range(2000):
             bad = bytearray(good)

@@ -87,6 +87,13 @@ def save(obj, f):
     _core._save(os.fspath(f), tensors, {_TREE: tree})
 
 
+def _tree(text):
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise _damaged("it is no JSON") from None
+
+
 def load(f, map_location=None):
     """What save() wrote, or a dict of the tensors of any safetensors file."""
     named, metadata = _core._load(os.fspath(f))
@@ -94,7 +101,6 @@ def load(f, map_location=None):
     if _TREE not in metadata:
         return tensors
     try:
-        tree = json.loads(metadata[_TREE])
-    except (ValueError, RecursionError):
-        raise _damaged("it is no JSON") from None
-    return _rebuild(tree, tensors)
+        return _rebuild(_tree(metadata[_TREE]), tensors)
+    except _core.CorruptError as damaged:
+        raise _core.CorruptError(f"{os.fspath(f)}: {damaged}") from None

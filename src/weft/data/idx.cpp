@@ -24,13 +24,13 @@ Result<IdxView> parse_idx(ByteSpan bytes) {
     return corrupt(fmt::format("IDX header: expected 4 bytes, got {}", bytes.size()));
   }
   if (bytes[0] != 0 || bytes[1] != 0 || bytes[2] != kUnsignedByte) {
-    return corrupt(fmt::format("IDX magic: expected 00 00 08 (unsigned bytes), got {}",
+    return corrupt(fmt::format("IDX magic at offset 0: expected 00 00 08 (unsigned bytes), got {}",
                                to_hex(bytes.first(3))));
   }
   const std::size_t dimensions = bytes[3];
   if (dimensions < 1 || dimensions > kIdxDimensionsMax) {
-    return corrupt(
-        fmt::format("IDX dimensions: expected 1 to {}, got {}", kIdxDimensionsMax, dimensions));
+    return corrupt(fmt::format("IDX dimensions at offset 3: expected 1 to {}, got {}",
+                               kIdxDimensionsMax, dimensions));
   }
   const std::size_t header_bytes = kMagicBytes + 4 * dimensions;
   if (bytes.size() < header_bytes) {
@@ -44,13 +44,14 @@ Result<IdxView> parse_idx(ByteSpan bytes) {
     view.sizes.push_back(static_cast<std::int64_t>(size));
     count *= size;
     if (count > kIdxBytesMax) {  // before the next factor of 2^32 can overflow
-      return corrupt(fmt::format("IDX sizes: expected at most {} values, got more", kIdxBytesMax));
+      return corrupt(fmt::format("IDX sizes at offset {}: expected at most {} values, got more",
+                                 kMagicBytes, kIdxBytesMax));
     }
   }
   view.values = bytes.subspan(header_bytes);
   if (view.values.size() != count) {
-    return corrupt(fmt::format("IDX values: expected {} bytes after the header, got {}", count,
-                               view.values.size()));
+    return corrupt(fmt::format("IDX values: expected {} bytes from offset {} on, got {}", count,
+                               header_bytes, view.values.size()));
   }
   return view;
 }

@@ -35,7 +35,7 @@ TEST(Idx, TruncationAtEachByteAndOneByteTooManyAreCorrupt) {
   }
   bytes.push_back(0);
   EXPECT_EQ(parse_idx(bytes).status().message(),
-            "IDX values: expected 6 bytes after the header, got 7");
+            "IDX values: expected 6 bytes from offset 12 on, got 7");
 }
 
 TEST(Idx, HostileHeadersAreRefusedWithTheField) {
@@ -46,11 +46,13 @@ TEST(Idx, HostileHeadersAreRefusedWithTheField) {
     EXPECT_EQ(view.status().code(), Code::kCorrupt);
     return view.status().message();
   };
-  EXPECT_EQ(message(0, 1), "IDX magic: expected 00 00 08 (unsigned bytes), got 010008");
-  EXPECT_EQ(message(2, 0x0D), "IDX magic: expected 00 00 08 (unsigned bytes), got 00000d");
-  EXPECT_EQ(message(3, 0), "IDX dimensions: expected 1 to 4, got 0");
-  EXPECT_EQ(message(3, 5), "IDX dimensions: expected 1 to 4, got 5");
-  EXPECT_EQ(message(4, 0xFF), "IDX sizes: expected at most 1073741824 values, got more");
+  EXPECT_EQ(message(0, 1), "IDX magic at offset 0: expected 00 00 08 (unsigned bytes), got 010008");
+  EXPECT_EQ(message(2, 0x0D),
+            "IDX magic at offset 0: expected 00 00 08 (unsigned bytes), got 00000d");
+  EXPECT_EQ(message(3, 0), "IDX dimensions at offset 3: expected 1 to 4, got 0");
+  EXPECT_EQ(message(3, 5), "IDX dimensions at offset 3: expected 1 to 4, got 5");
+  EXPECT_EQ(message(4, 0xFF),
+            "IDX sizes at offset 4: expected at most 1073741824 values, got more");
   // Four sizes of 2^32 - 1: the product must not wrap to something small.
   Bytes huge = {0, 0, 8, 4};
   huge.resize(20, 0xFF);

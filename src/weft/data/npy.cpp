@@ -139,19 +139,21 @@ class HeaderText {
 // Splits a file into its header and its values.
 Result<std::pair<Header, ByteSpan>> parse_header(ByteSpan bytes) {
   if (bytes.size() < 10 || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
-    return corrupt(".npy magic: expected 93 4e 55 4d 50 59 and a version, got other bytes");
+    return corrupt(
+        ".npy magic at offset 0: expected 93 4e 55 4d 50 59 and a version, got other bytes");
   }
   const std::uint8_t major = bytes[6];
   if (major < 1 || major > 3) {
-    return corrupt(fmt::format(".npy version: expected 1 to 3, got {}", major));
+    return corrupt(fmt::format(".npy version at offset 6: expected 1 to 3, got {}", major));
   }
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   const std::size_t begin = 8 + length_bytes;
-  if (bytes.size() < begin) return corrupt(".npy header: expected its length, got the end");
+  if (bytes.size() < begin)
+    return corrupt(".npy header: expected its length at offset 8, got the end");
   std::size_t length = 0;
   for (std::size_t i = length_bytes; i > 0; --i) length = (length << 8U) | bytes[8 + i - 1];
   if (length > kHeaderBytesMax || length > bytes.size() - begin) {
-    return corrupt(fmt::format(".npy header: expected at most {} bytes, got {}",
+    return corrupt(fmt::format(".npy header at offset {}: expected at most {} bytes, got {}", begin,
                                std::min(kHeaderBytesMax, bytes.size() - begin), length));
   }
   const ByteSpan text = bytes.subspan(begin, length);

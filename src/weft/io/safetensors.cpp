@@ -103,16 +103,17 @@ const SafetensorsEntry* SafetensorsView::find(std::string_view name) const {
 
 Result<SafetensorsView> parse_safetensors(ByteSpan bytes) {
   if (bytes.size() < kLengthBytes) {
-    return corrupt(fmt::format("safetensors: expected at least 8 bytes, got {}", bytes.size()));
+    return corrupt(fmt::format(
+        "safetensors: expected the header's length at offset 0, got {} bytes", bytes.size()));
   }
   const std::uint64_t header_bytes = read_length(bytes);
   const std::uint64_t room =
       std::min<std::uint64_t>(bytes.size() - kLengthBytes, kSafetensorsHeaderBytesMax);
   if (header_bytes > room) {
-    return corrupt(
-        fmt::format("safetensors: expected a header of at most {} bytes, got {}: a file "
-                    "that was cut, or of another kind",
-                    room, header_bytes));
+    return corrupt(fmt::format(
+        "safetensors: expected at offset 0 a header of at most {} bytes, got {}: a file "
+        "that was cut, or of another kind",
+        room, header_bytes));
   }
   const auto header_size = static_cast<std::size_t>(header_bytes);
   WEFT_TRY_ASSIGN(Header header, parse_header(bytes.subspan(kLengthBytes, header_size)));

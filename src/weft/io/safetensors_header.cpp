@@ -181,7 +181,8 @@ class WatchedByte {
 
 Result<Header> parse_header(ByteSpan text) {
   if (text.empty() || text[0] != '{') {
-    return corrupt("safetensors: expected a header that starts with {, got another byte");
+    return corrupt(
+        "safetensors: expected { at offset 8, where the header begins, got another byte");
   }
   HeaderReader reader;
   const std::uint8_t* latest = text.data();
