@@ -162,7 +162,8 @@ TEST(Npy, DamagedFilesAreRefused) {
   EXPECT_EQ(
       message(npy_of(good, 7)),
       fmt::format(".npy values: expected 8 bytes from offset {} on, got 7", 10 + good.size()));
-  EXPECT_THAT(message(npy_of(good, 8, 4)), HasSubstr("version: expected 1 to 3, got 4"));
+  EXPECT_THAT(message(npy_of(good, 8, 4)),
+              HasSubstr("version at offset 6: expected 1 to 3, got 4"));
   EXPECT_THAT(message({}), HasSubstr("magic"));
   const std::vector<std::pair<std::string, std::string>> headers = {
       {"{'descr': '|O', 'fortran_order': False, 'shape': (2,)}", "expected a type of"},
