@@ -4,8 +4,9 @@
 //
 // A test passes if every output has the type, the shape and the values, to 1e-3 of each and 1e-7,
 // as ONNX's own runner demands; a model that the importer refuses is counted as refused, with
-// --all as failed; anything else is a failure. Prints a row for each operator; with --check the rows must stand in the page.
-// The last line is "N passed, N failed". Exit: 0 none failed, 1 failures, 77 no data.
+// --all as failed; anything else is a failure. Prints a row for each operator; with --check the
+// rows must stand in the page. The last line is "N passed, N failed". Exit: 0 none failed, 1
+// failures, 77 no data.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
