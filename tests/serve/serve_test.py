@@ -325,6 +325,24 @@ def clients_that_leave_at_any_moment_cost_nothing(models):
             expect(server.terminate() == 0, "expected exit code 0")
 
 
+def the_requests_of_the_page_are_answered_as_it_says(models):
+    page = (ROOT / "docs/serving.md").read_text(encoding="utf-8")
+    asked = r"^curl (?:-N )?http://127.0.0.1:8080(/\S+) -d '(.*)'\n((?:.+\n)*?)(?=\n|```)"
+    found = re.findall(asked, page, re.MULTILINE)
+    expect(len(found) >= 3, f"expected three requests in docs/serving.md, got {len(found)}")
+    for path, body, shown in found:
+        # What the page cuts short: rows of 784 pixels.
+        body = re.sub(r"\[[\d, ]+, \.\.\.\]", json.dumps(row(3)), body)
+        with Server(models["images" if path == "/v1/predict" else "text"]) as server:
+            status, answer = server.ask("POST", path, body)
+        expect(status == 200, f"{path} {body[:60]}: {status}: {answer}")
+        text = answer if isinstance(answer, str) else json.dumps(answer)
+        for key in re.findall(r'"(\w+)":', shown):
+            expect(f'"{key}"' in text, f"{path}: the page shows \"{key}\", got {text[:200]}")
+        last = shown.rstrip().splitlines()[-1]
+        expect(not last.startswith("data:") or text.rstrip().endswith(last), text[-200:])
+
+
 def sigterm_finishes_what_has_begun(models):
     with Server(models["text"]) as server:
         idle = server.connection()
@@ -361,7 +379,8 @@ def what_cannot_be_served_is_told(models):
 
 TESTS = (a_thousand_clients_are_all_answered, a_body_above_the_limit_and_nonsense,
          a_streamed_text_is_the_unstreamed_one, texts_are_the_same_beside_others,
-         clients_that_leave_at_any_moment_cost_nothing, sigterm_finishes_what_has_begun,
+         clients_that_leave_at_any_moment_cost_nothing,
+         the_requests_of_the_page_are_answered_as_it_says, sigterm_finishes_what_has_begun,
          what_cannot_be_served_is_told)
 
 
