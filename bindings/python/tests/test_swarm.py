@@ -43,7 +43,7 @@ class Thread(threading.Thread):
 
 def pause():
     """Alone a member is so fast that a newcomer on a busy machine never catches up."""
-    threading.Event().wait(0.005)
+    threading.Event().wait(0.03)
 
 
 def both(founder, joiner, **options):
