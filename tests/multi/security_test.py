@@ -171,8 +171,8 @@ def slow_lorises():
             for stream in plain + slow:
                 with contextlib.suppress(OSError):
                     stream.send(whole[at:at + 1])
-            # tidy: allow sleep: that each byte comes late is the attack
-            time.sleep(max(0.0, begin + at * 0.1 - time.monotonic()))
+            late = begin + at * 0.1 - time.monotonic()
+            time.sleep(max(0.0, late))  # tidy: allow sleep: that each byte comes late is the attack
         third = run.group.join(run.ticket)
         third.wait_round(1)
         ended = 0
