@@ -38,15 +38,13 @@ if(WEFT_FUZZ)
   add_link_options(-fsanitize=fuzzer-no-link)
 endif()
 
-find_program(WEFT_CCACHE ccache)
-if(WEFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${WEFT_CCACHE})
+# The launcher looks for ccache whenever it runs: whoever installs it later compiles nothing anew.
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_SOURCE_DIR}/cmake/launch_compiler")
 endif()
-# Precompiled headers (weft_test_flags) do not fit sources with flags of their own: those read the
-# headers themselves.
+# Precompiled headers do not fit sources with flags of their own: those read the headers themselves.
 set(CMAKE_PCH_WARN_INVALID OFF)
-if(WEFT_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-fpch-preprocess)  # ccache must know what a precompiled header holds
 endif()
 find_package(Threads REQUIRED)

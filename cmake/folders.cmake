@@ -1,37 +1,29 @@
-# weft_test_flags(TARGET): sanitizers look at the library as it is optimised; a test's own code is
-# compiled in half the time without, and takes GoogleTest's headers precompiled, once for all. The
-# release build sees each source with its own includes alone.
+# weft_test_flags(TARGET): how the code of tests is compiled. Sanitizers look at the library as it is
+# optimised; a test's own code is compiled in half the time without.
 function(weft_test_flags target)
-  if(NOT WEFT_SANITIZE)
-    return()
+  if(WEFT_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
   endif()
-  target_compile_options(${target} PRIVATE -O0)
-  if(NOT TARGET base_test OR target STREQUAL base_test)
-    target_precompile_headers(${target} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-  else()
-    target_precompile_headers(${target} REUSE_FROM base_test)
-  endif()
+  weft_batch(${target})
+  weft_precompile(${target} tests <gmock/gmock.h> <gtest/gtest.h> ${WEFT_COMMON_HEADERS})
 endfunction()
 
 # weft_folder(NAME SOURCES a.cpp ... [USES folder ...] [LIBRARIES lib ...]
-#             [TEST_USES folder ...] [TEST_LIBRARIES lib ...] [SAME_NAMES])
+#             [TEST_USES folder ...] [TEST_LIBRARIES lib ...])
 #
 # Makes the static library weft_NAME of one folder of src/weft and, from every x_test.cpp beside
 # the sources, the program NAME_test, which is the ctest NAME. USES is a subset of the folder's
-# line in layers.txt. Sanitizer builds compile eight sources as one, which takes a third of the time;
-# not where sources give the same names to parts of their own (SAME_NAMES), as the members of a
-# plug-in family do. The release build compiles each source alone.
+# line in layers.txt.
 function(weft_folder name)
-  cmake_parse_arguments(ARG "SAME_NAMES" "" "SOURCES;USES;LIBRARIES;TEST_USES;TEST_LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES;TEST_USES;TEST_LIBRARIES" ${ARGN})
   add_library(weft_${name} STATIC ${ARG_SOURCES})
   target_include_directories(weft_${name} PUBLIC "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>"
                                                  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
-  if(WEFT_SANITIZE AND NOT ARG_SAME_NAMES)
-    set_target_properties(weft_${name} PROPERTIES UNITY_BUILD ON)
-  endif()
   set(uses ${ARG_USES})
   list(TRANSFORM uses PREPEND weft_)
   target_link_libraries(weft_${name} PUBLIC ${uses} ${ARG_LIBRARIES} Threads::Threads)
+  weft_batch(weft_${name})
+  weft_precompile(weft_${name} library ${WEFT_COMMON_HEADERS})
 
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp")
   if(NOT WEFT_TESTS OR NOT tests)

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kLineBytesMax = std::size_t{1} << 20;
 
-Status failure(const char* what, int error) {
+Status spawn_failure(const char* what, int error) {
   return unavailable(
       fmt::format("local peer: {}: {}", what, std::generic_category().message(error)));
 }
@@ -39,7 +39,7 @@ class FileActions {
 
 Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
   int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure("pipe", errno);
+  if (::pipe2(ends, O_CLOEXEC) != 0) return spawn_failure("pipe", errno);
   FileActions actions;
   posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   if (options.read_events) {
@@ -67,7 +67,7 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
   ::close(ends[1]);
   if (error != 0) {
     ::close(ends[0]);
-    return failure("cannot be started", error);
+    return spawn_failure("cannot be started", error);
   }
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   return ChildProcess(pid, ends[0]);

@@ -36,7 +36,7 @@ std::string code_text(Code code) {
   }
 }
 
-std::string failure(const Status& status) {
+std::string failure_text(const Status& status) {
   const Json json = {
       {"ok", false}, {"code", code_text(status.code())}, {"error", status.message()}};
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -205,7 +205,7 @@ std::string status_text(const Json& answer) {
 std::string answer_control(Exchange& exchange, const ControlContext& context,
                            std::string_view request) {
   const Result<std::string> answer = answer_request(exchange, context, request);
-  return answer.ok() ? *answer : failure(answer.status());
+  return answer.ok() ? *answer : failure_text(answer.status());
 }
 
 ExitCode status_command(const ControlRequest& request) {

@@ -43,7 +43,7 @@ class Handle {
   int descriptor_;
 };
 
-Status failed(const std::string& what) {
+Status socket_error(const std::string& what) {
   return unavailable(fmt::format("{}: {}", what, std::generic_category().message(errno)));
 }
 
@@ -81,7 +81,7 @@ Result<std::string> read_line(int socket, TimePoint deadline) {
   while (wait_for(socket, POLLIN, deadline)) {
     const ssize_t got = ::recv(socket, piece.data(), piece.size(), 0);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (got < 0) return failed("control socket");
+    if (got < 0) return socket_error("control socket");
     if (got == 0) return unavailable("control socket: the other side has ended before its line");
     line.append(piece.data(), static_cast<std::size_t>(got));
     const std::size_t end = line.find('\n');
@@ -100,7 +100,7 @@ Status write_line(int socket, const std::string& text, TimePoint deadline) {
     if (!wait_for(socket, POLLOUT, deadline)) return timed_out("control socket: nobody reads");
     const ssize_t done = ::send(socket, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (done < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (done < 0) return failed("control socket");
+    if (done < 0) return socket_error("control socket");
     sent += static_cast<std::size_t>(done);
   }
   return {};
@@ -168,17 +168,17 @@ ControlSocket::~ControlSocket() {
 Result<std::unique_ptr<ControlSocket>> ControlSocket::open(const std::string& folder, Answer answer,
                                                            const ControlOptions& options) {
   Handle place = open_folder(folder);
-  if (!place.valid()) return failed(folder);
+  if (!place.valid()) return socket_error(folder);
   ::unlinkat(place.get(), kName, 0);
   Handle listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   Handle stop(::eventfd(0, EFD_CLOEXEC));
-  if (!listener.valid() || !stop.valid()) return failed("control socket");
+  if (!listener.valid() || !stop.valid()) return socket_error("control socket");
   // Before bind(), so that the file never has another mode.
   const sockaddr_un address = address_in(place);
   if (::fchmod(listener.get(), 0600) != 0 ||
       ::bind(listener.get(), generic(address), sizeof address) != 0 ||
       ::fchmodat(place.get(), kName, 0600, 0) != 0 || ::listen(listener.get(), kBacklog) != 0) {
-    return failed(folder + "/" + kName);
+    return socket_error(folder + "/" + kName);
   }
   return std::make_unique<ControlSocket>(std::make_unique<Impl>(
       std::move(place), std::move(listener), std::move(stop), std::move(answer), options));
@@ -188,15 +188,15 @@ Result<std::string> ask_control(const std::string& folder, const std::string& re
                                 Duration limit) {
   const TimePoint deadline = SystemClock().now() + limit;
   const Handle place = open_folder(folder);
-  if (!place.valid()) return failed(folder);
+  if (!place.valid()) return socket_error(folder);
   const Handle socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket.valid()) return failed("control socket");
+  if (!socket.valid()) return socket_error("control socket");
   const sockaddr_un address = address_in(place);
   if (::connect(socket.get(), generic(address), sizeof address) != 0) {
     const bool absent = errno == ENOENT || errno == ECONNREFUSED;
     if (absent)
       return unavailable(folder + ": no peer runs there; give the --out of one that does");
-    return failed(folder + "/" + kName);
+    return socket_error(folder + "/" + kName);
   }
   WEFT_TRY(write_line(socket.get(), request, deadline));
   return read_line(socket.get(), deadline);

@@ -23,7 +23,7 @@
 namespace weft {
 namespace {
 
-constexpr Duration kPoll = std::chrono::milliseconds(100);
+constexpr Duration kDemoPoll = std::chrono::milliseconds(100);
 // Longer than any good run takes; then what is left is killed and the demo has failed.
 constexpr Duration kDemoLimit = std::chrono::seconds(900);
 // After the first peer has ended, the others have so long.
@@ -99,7 +99,7 @@ class Demo {
   Status look() {
     std::vector<ChildProcess*> children;
     for (const auto& peer : peers_) children.push_back(&peer->child());
-    wait_for_output(children, kPoll);
+    wait_for_output(children, kDemoPoll);
     bool ended = false;
     for (const auto& peer : peers_) {
       for (const Event& event : peer->listen()) {

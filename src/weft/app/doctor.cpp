@@ -12,6 +12,7 @@
 #include "weft/app/doctor_checks.h"
 #include "weft/app/doctor_facts.h"
 #include "weft/app/doctor_network.h"
+#include "weft/app/terminal.h"
 #include "weft/net/rendezvous_opendht.h"
 #include "weft/train/event.h"
 
@@ -20,11 +21,6 @@ namespace {
 
 constexpr std::size_t kStepWidth = 16;
 
-void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
 // Prints each finding as soon as it is there, and keeps it.
 class Report {
  public:
@@ -32,14 +28,14 @@ class Report {
 
   void add(Finding finding) {
     if (json_) {
-      print(fields_to_json(Event("doctor")
-                               .with("step", finding.step)
-                               .with("result", std::string(to_string(finding.result)))
-                               .with("text", finding.text)
-                               .with("remedy", finding.remedy)) +
-            "\n");
+      print_text(fields_to_json(Event("doctor")
+                                    .with("step", finding.step)
+                                    .with("result", std::string(to_string(finding.result)))
+                                    .with("text", finding.text)
+                                    .with("remedy", finding.remedy)) +
+                 "\n");
     } else {
-      print(finding_text(finding));
+      print_text(finding_text(finding));
     }
     findings_.push_back(std::move(finding));
   }
@@ -160,7 +156,7 @@ ExitCode doctor_command(const DoctorRequest& request) {
   if (ticket && identity.ok()) {
     report.add(examine_members(*ticket, identity->value_or(Identity::generate())));
   }
-  if (!request.json) print(findings_summary(report.findings()) + "\n");
+  if (!request.json) print_text(findings_summary(report.findings()) + "\n");
   return findings_code(report.findings());
 }
 

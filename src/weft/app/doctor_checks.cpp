@@ -31,7 +31,7 @@ Finding good(std::string step, std::string text) {
 Finding note(std::string step, std::string text, std::string remedy) {
   return {std::move(step), DoctorResult::kNote, std::move(text), std::move(remedy)};
 }
-Finding failed(std::string step, std::string text, std::string remedy) {
+Finding failed_finding(std::string step, std::string text, std::string remedy) {
   return {std::move(step), DoctorResult::kFailed, std::move(text), std::move(remedy)};
 }
 
@@ -81,7 +81,8 @@ Finding judge_memory(const MemoryFacts& facts) {
     return {"memory", DoctorResult::kSkipped, "the system does not tell", ""};
   }
   if (facts.free_bytes < kMemoryNeeded) {
-    return failed("memory", text, "end other programs, or raise the limit of this container");
+    return failed_finding("memory", text,
+                          "end other programs, or raise the limit of this container");
   }
   if (facts.free_bytes < kMemoryComfortable) {
     return note("memory", text, "enough for small models; run.micro_batch saves memory");
@@ -91,12 +92,12 @@ Finding judge_memory(const MemoryFacts& facts) {
 
 Finding judge_disk(const DiskFacts& facts) {
   if (!facts.fault.empty()) {
-    return failed("disk", fmt::format("{}: {}", facts.folder, facts.fault),
-                  "choose another folder with --out");
+    return failed_finding("disk", fmt::format("{}: {}", facts.folder, facts.fault),
+                          "choose another folder with --out");
   }
   const std::string text = fmt::format("{} free in {}", size_text(facts.free_bytes), facts.folder);
   if (facts.free_bytes < kDiskNeeded) {
-    return failed("disk", text, "make room, or choose another folder with --out");
+    return failed_finding("disk", text, "make room, or choose another folder with --out");
   }
   if (facts.free_bytes < kDiskComfortable) {
     return note("disk", text, "checkpoints of large models may not fit; checkpoint.keep = 1");
@@ -108,14 +109,14 @@ Finding judge_clock(const ClockFacts& facts) {
   constexpr const char* kRemedy =
       "tickets expire by the clock: set it, and let it be kept (timedatectl set-ntp true)";
   if (facts.unix_time_s < kEarliestUnixTimeS) {
-    return failed("clock", "it shows a time before 2025", kRemedy);
+    return failed_finding("clock", "it shows a time before 2025", kRemedy);
   }
   if (!facts.ahead_s.empty()) {
     const std::int64_t ahead = median(facts.ahead_s);
     const std::string text =
         fmt::format("{} s {} the clocks of {} members on this network", std::abs(ahead),
                     ahead > 0 ? "behind" : "ahead of", facts.ahead_s.size());
-    if (std::abs(ahead) > kClockFaultS) return failed("clock", text, kRemedy);
+    if (std::abs(ahead) > kClockFaultS) return failed_finding("clock", text, kRemedy);
     if (std::abs(ahead) > kClockNoteS) return note("clock", text, kRemedy);
     return good("clock", text);
   }
@@ -126,7 +127,7 @@ Finding judge_clock(const ClockFacts& facts) {
 Finding judge_files(std::uint64_t open_files_max) {
   const std::string text = fmt::format("{} open files allowed", open_files_max);
   constexpr const char* kRemedy = "two for each other member: ulimit -n 4096";
-  if (open_files_max < kOpenFilesNeeded) return failed("files", text, kRemedy);
+  if (open_files_max < kOpenFilesNeeded) return failed_finding("files", text, kRemedy);
   if (open_files_max < kOpenFilesComfortable) return note("files", text, kRemedy);
   return good("files", text);
 }
@@ -134,11 +135,11 @@ Finding judge_files(std::uint64_t open_files_max) {
 Finding judge_listen(const std::string& wanted, const Result<std::string>& bound) {
   if (bound.ok()) return good("listen", fmt::format("{} can be had", *bound));
   if (bound.status().code() == Code::kInvalidArgument) {
-    return failed("listen", bound.status().message(), "give --listen HOST:PORT");
+    return failed_finding("listen", bound.status().message(), "give --listen HOST:PORT");
   }
-  return failed("listen", fmt::format("{}: {}", wanted, bound.status().message()),
-                "another program may have the port, or the address is not this machine's: "
-                "--listen '*:0' takes any free port of any address");
+  return failed_finding("listen", fmt::format("{}: {}", wanted, bound.status().message()),
+                        "another program may have the port, or the address is not this machine's: "
+                        "--listen '*:0' takes any free port of any address");
 }
 
 AddressKind address_kind(const std::string& host) {
@@ -206,7 +207,7 @@ NatKind nat_kind(const std::vector<std::string>& own, const StunReport& report) 
 }
 
 Finding judge_nat(const std::vector<std::string>& own, const Result<StunReport>& report) {
-  if (!report.ok()) return failed("nat", report.status().message(), "look at the network");
+  if (!report.ok()) return failed_finding("nat", report.status().message(), "look at the network");
   std::vector<std::string> views;
   for (const StunView& view : report->views) {
     const std::string& seen = view.mapped.ok() ? *view.mapped : view.mapped.status().message();
@@ -227,7 +228,7 @@ Finding judge_nat(const std::vector<std::string>& own, const Result<StunReport>&
     case NatKind::kUnknown:
       break;
   }
-  return failed("nat", text, "no server answers over UDP: a firewall may hold it back");
+  return failed_finding("nat", text, "no server answers over UDP: a firewall may hold it back");
 }
 
 Finding judge_mapping(const Result<std::string>& endpoint, const std::string& method) {
@@ -257,9 +258,11 @@ Finding judge_lan(const Result<std::vector<DiscoveredRun>>& runs) {
 }
 
 Finding judge_ticket(const Result<Ticket>& ticket, std::int64_t now_unix_s) {
-  if (!ticket.ok()) return failed("ticket", ticket.status().message(), "copy the whole line again");
+  if (!ticket.ok())
+    return failed_finding("ticket", ticket.status().message(), "copy the whole line again");
   if (const Status expiry = check_expiry(*ticket, now_unix_s); !expiry.ok()) {
-    return failed("ticket", expiry.message(), "ask a member for a new one: weft ticket OUT");
+    return failed_finding("ticket", expiry.message(),
+                          "ask a member for a new one: weft ticket OUT");
   }
   const std::int64_t hours = (ticket->expiry_unix_s - now_unix_s) / 3600;
   return good("ticket", fmt::format("names {} members, good for {} more hours",
@@ -296,9 +299,10 @@ Finding judge_member(const PeerId& member, const std::vector<EndpointReport>& re
 Finding judge_reach(int members, int reached) {
   const std::string text = fmt::format("{} of {} members of the ticket answer", reached, members);
   if (reached > 0) return good("reach", text);
-  return failed("reach", text,
-                "the steps above say why; a running member prints a newer ticket (weft ticket "
-                "OUT), and `weft join TICKET --rendezvous HOST:PORT` asks where they are");
+  return failed_finding(
+      "reach", text,
+      "the steps above say why; a running member prints a newer ticket (weft ticket "
+      "OUT), and `weft join TICKET --rendezvous HOST:PORT` asks where they are");
 }
 
 }  // namespace weft

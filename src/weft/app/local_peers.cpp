@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-constexpr Duration kPoll = std::chrono::milliseconds(20);
+constexpr Duration kPeerPoll = std::chrono::milliseconds(20);
 
 Event process_event(std::size_t number, pid_t pid, std::string text) {
   Event event("process");
@@ -49,7 +49,7 @@ void LocalPeers::wait(Duration limit, const Clock& clock, EventLog& log) {
   const TimePoint deadline = deadline_after(clock, limit);
   for (std::size_t i = 0; i < children_.size(); ++i) {
     ChildProcess& child = *children_[i];
-    while (!child.has_ended() && clock.now() < deadline) wait_for_output({}, kPoll);
+    while (!child.has_ended() && clock.now() < deadline) wait_for_output({}, kPeerPoll);
     const pid_t pid = child.pid();
     if (!child.has_ended()) {
       child.signal(SIGKILL);

@@ -6,18 +6,17 @@
 
 #include "weft/app/environment.h"
 #include "weft/app/peer_command.h"
+#include "weft/app/terminal.h"
 #include "weft/base/parallel.h"
 
 namespace weft {
 namespace {
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
 ExitCode predict_command(const ModelRequest& request) {
   set_thread_count(request.threads);
   const Result<Prediction> prediction = predict(request.predict, data_places());
   if (!prediction.ok()) return report(prediction.status());
-  print(prediction->text);
+  print_text(prediction->text);
   return ExitCode::kOk;
 }
 
@@ -26,7 +25,7 @@ ExitCode export_command(ModelRequest& request) {
   request.exported.hugging_face_names = request.names == "huggingface";
   const Result<std::string> text = export_checkpoint(request.exported, data_places());
   if (!text.ok()) return report(text.status());
-  print(*text);
+  print_text(*text);
   return ExitCode::kOk;
 }
 

@@ -19,17 +19,17 @@ std::size_t terminal_width() {
   return 100;
 }
 
-void write_standard_output(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
 bool is_trouble(const Event& event) {
   return event.kind == "peer_left" || event.kind == "quorum_lost" || event.kind == "failed" ||
          event.kind == "state_mismatch" || event.kind == "peer_killed";
 }
 
 }  // namespace
+
+void print_text(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
 
 OutputMode output_mode(bool json) {
   if (json) return OutputMode::kJson;
@@ -42,7 +42,7 @@ Terminal::Terminal(OutputMode mode, std::size_t width, const Clock& clock, Write
     : mode_(mode), width_(width), clock_(clock), write_(std::move(write)) {}
 
 Terminal Terminal::to_standard_output(OutputMode mode, const Clock& clock) {
-  return {mode, mode == OutputMode::kLive ? terminal_width() : 100, clock, write_standard_output};
+  return {mode, mode == OutputMode::kLive ? terminal_width() : 100, clock, print_text};
 }
 
 void Terminal::hear(const Event& event) {

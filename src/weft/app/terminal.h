@@ -22,6 +22,9 @@ enum class OutputMode : unsigned char { kLive, kPlain, kJson };
 // kJson if asked for, else kLive where standard output is a terminal that understands it.
 OutputMode output_mode(bool json);
 
+// Writes `text` to standard output at once.
+void print_text(std::string_view text);
+
 class Terminal {
  public:
   using Write = std::function<void(std::string_view)>;

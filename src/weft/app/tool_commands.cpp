@@ -7,6 +7,7 @@
 
 #include "weft/app/environment.h"
 #include "weft/app/peer_command.h"
+#include "weft/app/terminal.h"
 #include "weft/base/parallel.h"
 #include "weft/collective/bench_all_reduce.h"
 #include "weft/data/catalog.h"
@@ -18,8 +19,6 @@
 
 namespace weft {
 namespace {
-
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 Result<std::string> evaluate(const EvalRequest& request) {
   const SystemClock clock;
@@ -55,7 +54,7 @@ Result<std::string> evaluate(const EvalRequest& request) {
 ExitCode eval_command(const EvalRequest& request) {
   const Result<std::string> text = evaluate(request);
   if (!text.ok()) return report(text.status());
-  print(*text);
+  print_text(*text);
   return ExitCode::kOk;
 }
 
@@ -71,7 +70,7 @@ ExitCode bench_train_command(const BenchTrainRequest& request) {
   options.precision = request.precision;
   const Result<TrainBenchResult> result = bench_train(options, clock);
   if (!result.ok()) return report(result.status());
-  print(
+  print_text(
       request.json
           ? to_json(*result) + "\n"
           : fmt::format("{} batch {} with {} threads: {:.3f} ms a step (10 % {:.3f}, 90 % {:.3f}; "
@@ -86,31 +85,32 @@ ExitCode bench_all_reduce_command(const BenchAllReduceRequest& request) {
   if (!result.ok()) return report(result.status());
   // A rank that was started by itself has nothing to report unless it is the first.
   if (request.options.rank.value_or(0) != 0) return ExitCode::kOk;
-  print(request.json
-            ? to_json(*result) + "\n"
-            : fmt::format("{} peers, {} bytes over {}: {:.6f} s (best {:.6f}), {:.3f} GB/s "
-                          "of bus bandwidth\n",
-                          result->peers, result->bytes, result->transport, result->median_seconds,
-                          result->min_seconds, result->bus_bandwidth_gb_per_s));
+  print_text(request.json
+                 ? to_json(*result) + "\n"
+                 : fmt::format("{} peers, {} bytes over {}: {:.6f} s (best {:.6f}), {:.3f} GB/s "
+                               "of bus bandwidth\n",
+                               result->peers, result->bytes, result->transport,
+                               result->median_seconds, result->min_seconds,
+                               result->bus_bandwidth_gb_per_s));
   return ExitCode::kOk;
 }
 
 ExitCode data_list_command() {
-  print(data_list_text(list_datasets(data_places())));
+  print_text(data_list_text(list_datasets(data_places())));
   return ExitCode::kOk;
 }
 
 ExitCode data_get_command(const std::string& name) {
   const Result<DatasetReport> found = find_dataset(name, data_places());
   if (!found.ok()) return report(found.status());
-  print(data_get_text(*found));
+  print_text(data_get_text(*found));
   return found->found ? ExitCode::kOk : ExitCode::kUnavailable;
 }
 
 ExitCode data_check_command(const std::string& name) {
   const Result<std::vector<FileReport>> files = check_dataset(name, data_places());
   if (!files.ok()) return report(files.status());
-  print(data_check_text(name, *files));
+  print_text(data_check_text(name, *files));
   for (const FileReport& file : *files) {
     if (!file.status.ok()) return exit_code_of(file.status);
   }
@@ -120,17 +120,17 @@ ExitCode data_check_command(const std::string& name) {
 std::string version_text() { return "weft " WEFT_VERSION; }
 
 ExitCode version_command() {
-  print(version_text() + "\n");
+  print_text(version_text() + "\n");
   return ExitCode::kOk;
 }
 
 ExitCode recipe_keys_command() {
-  print(recipe_key_table());
+  print_text(recipe_key_table());
   return ExitCode::kOk;
 }
 
 ExitCode events_command() {
-  print(event_page());
+  print_text(event_page());
   return ExitCode::kOk;
 }
 

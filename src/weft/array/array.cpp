@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/array/bad_argument.h"
 #include "weft/array/launch.h"
 #include "weft/array/reach.h"
 #include "weft/array/strided_copy.h"
@@ -15,13 +16,9 @@
 namespace weft {
 namespace {
 
-[[noreturn]] void fail(const char* operation, const std::string& expected, const std::string& got) {
-  throw std::invalid_argument(fmt::format("[{}] expected {}, got {}", operation, expected, got));
-}
-
 void check_sizes(const char* operation, const Shape& shape) {
   for (const std::int64_t extent : shape) {
-    if (extent < 0) fail(operation, "sizes of at least 0", to_string(shape));
+    if (extent < 0) throw_bad_argument(operation, "sizes of at least 0", to_string(shape));
   }
 }
 
@@ -45,7 +42,7 @@ void note_write(Storage& storage, bool is_shared, const Array& array, const char
 
 // What a view is made from: `array` itself, or its strided copy if it is blocked.
 Array viewable(const char* operation, const Array& array) {
-  if (!array.defined()) fail(operation, "an array", "an undefined one");
+  if (!array.defined()) throw_bad_argument(operation, "an array", "an undefined one");
   return array.strided();
 }
 
@@ -87,7 +84,7 @@ Shape resolve_reshape(const Shape& shape, std::int64_t size) {
   std::int64_t known = 1;
   for (int i = 0; i < shape.size(); ++i) {
     if (shape[i] == -1) {
-      if (open >= 0) fail("reshape", "at most one -1", to_string(shape));
+      if (open >= 0) throw_bad_argument("reshape", "at most one -1", to_string(shape));
       open = i;
     } else {
       known *= shape[i];
@@ -95,13 +92,13 @@ Shape resolve_reshape(const Shape& shape, std::int64_t size) {
   }
   if (open >= 0) {
     if (known == 0 || size % known != 0) {
-      fail("reshape", fmt::format("a shape of {} elements", size), to_string(shape));
+      throw_bad_argument("reshape", fmt::format("a shape of {} elements", size), to_string(shape));
     }
     result[open] = size / known;
   }
   check_sizes("reshape", result);
   if (result.num_elements() != size) {
-    fail("reshape", fmt::format("a shape of {} elements", size), to_string(shape));
+    throw_bad_argument("reshape", fmt::format("a shape of {} elements", size), to_string(shape));
   }
   return result;
 }
@@ -123,8 +120,9 @@ void note_constant(const Array& array) { launch_constant(array); }
 void note_host_read(const char* operation) { launch_host_read(operation); }
 
 void throw_value_count(std::size_t got, const Shape& shape) {
-  fail("from", fmt::format("{} values for shape {}", shape.num_elements(), to_string(shape)),
-       std::to_string(got));
+  throw_bad_argument("from",
+                     fmt::format("{} values for shape {}", shape.num_elements(), to_string(shape)),
+                     std::to_string(got));
 }
 }  // namespace internal
 
@@ -185,7 +183,8 @@ Array Array::contiguous() const {
 
 std::int64_t Array::item_int() const {
   launch_host_read("item_int");
-  if (size_ != 1 || !defined()) fail("item_int", "exactly one element", to_string(shape_));
+  if (size_ != 1 || !defined())
+    throw_bad_argument("item_int", "exactly one element", to_string(shape_));
   std::int64_t value = 0;
   internal::copy_strided({strided().raw_data(), dtype_, {1}}, {&value, DType::kI64, {1}}, {1});
   return value;
@@ -193,7 +192,8 @@ std::int64_t Array::item_int() const {
 
 double Array::item() const {
   launch_host_read("item");
-  if (size_ != 1 || !defined()) fail("item", "exactly one element", to_string(shape_));
+  if (size_ != 1 || !defined())
+    throw_bad_argument("item", "exactly one element", to_string(shape_));
   double value = 0;
   internal::copy_strided({strided().raw_data(), dtype_, {1}}, {&value, DType::kF64, {1}}, {1});
   return value;
@@ -226,14 +226,15 @@ Array Array::transpose(int axis_a, int axis_b) const {
 Array Array::permute(std::span<const int> axes) const {
   Array view = viewable("permute", *this);
   if (static_cast<int>(axes.size()) != ndim()) {
-    fail("permute", fmt::format("{} axes", ndim()), std::to_string(axes.size()));
+    throw_bad_argument("permute", fmt::format("{} axes", ndim()), std::to_string(axes.size()));
   }
   Shape shape;
   Strides strides;
   unsigned seen = 0;
   for (const int given : axes) {
     const int axis = normalize_axis("permute", given, ndim());
-    if ((seen >> axis & 1U) != 0) fail("permute", "each axis once", fmt::format("{} twice", given));
+    if ((seen >> axis & 1U) != 0)
+      throw_bad_argument("permute", "each axis once", fmt::format("{} twice", given));
     seen |= 1U << axis;
     shape.push_back(shape_[axis]);
     strides.push_back(view.strides_[axis]);
@@ -246,7 +247,7 @@ Array Array::slice(int axis, std::optional<std::int64_t> start, std::optional<st
                    std::int64_t step) const {
   Array view = viewable("slice", *this);
   const int at = normalize_axis("slice", axis, ndim());
-  if (step == 0) fail("slice", "a step that is not 0", "0");
+  if (step == 0) throw_bad_argument("slice", "a step that is not 0", "0");
   const std::int64_t extent = shape_[at];
   // The positions that a step can reach: [0, extent] going up, [-1, extent - 1] going down.
   const std::int64_t low = step > 0 ? 0 : -1;
@@ -273,7 +274,8 @@ Array Array::select(int axis, std::int64_t index) const {
   const int at = normalize_axis("select", axis, ndim());
   const std::int64_t extent = shape_[at];
   if (index < -extent || index >= extent) {
-    fail("select", fmt::format("an index in [{}, {})", -extent, extent), std::to_string(index));
+    throw_bad_argument("select", fmt::format("an index in [{}, {})", -extent, extent),
+                       std::to_string(index));
   }
   const std::int64_t position = index < 0 ? index + extent : index;
   Shape shape = shape_;
@@ -287,7 +289,8 @@ Array Array::select(int axis, std::int64_t index) const {
 Array Array::expand(const Shape& shape) const {
   Array view = viewable("expand", *this);
   const int lead = shape.size() - ndim();
-  if (lead < 0) fail("expand", fmt::format("at least {} axes", ndim()), to_string(shape));
+  if (lead < 0)
+    throw_bad_argument("expand", fmt::format("at least {} axes", ndim()), to_string(shape));
   Shape result = shape;
   Strides strides = Dims::filled(shape.size(), 0);
   for (int i = 0; i < shape.size(); ++i) {
@@ -296,8 +299,8 @@ Array Array::expand(const Shape& shape) const {
     if (result[i] == old) {
       if (i >= lead) strides[i] = view.strides_[i - lead];
     } else if (old != 1 || result[i] < 0) {
-      fail("expand", fmt::format("a shape that {} broadcasts to", to_string(shape_)),
-           to_string(shape));
+      throw_bad_argument("expand", fmt::format("a shape that {} broadcasts to", to_string(shape_)),
+                         to_string(shape));
     }
   }
   view.set_view(result, strides, view.offset_);
@@ -307,7 +310,7 @@ Array Array::expand(const Shape& shape) const {
 Array Array::squeeze(int axis) const {
   Array view = viewable("squeeze", *this);
   const int at = normalize_axis("squeeze", axis, ndim());
-  if (shape_[at] != 1) fail("squeeze", "an axis of size 1", to_string(shape_));
+  if (shape_[at] != 1) throw_bad_argument("squeeze", "an axis of size 1", to_string(shape_));
   return select(at, 0);
 }
 
@@ -326,7 +329,7 @@ Array Array::as_strided(const Shape& shape, const Strides& strides, std::int64_t
   Array view = viewable("as_strided", *this);
   check_sizes("as_strided", shape);
   if (shape.size() != strides.size()) {
-    fail("as_strided", "as many strides as sizes", to_string(strides));
+    throw_bad_argument("as_strided", "as many strides as sizes", to_string(strides));
   }
   std::int64_t low = view.offset_ + offset;
   std::int64_t high = low;
@@ -334,13 +337,13 @@ Array Array::as_strided(const Shape& shape, const Strides& strides, std::int64_t
     std::int64_t reach = 0;
     if (__builtin_mul_overflow(std::max<std::int64_t>(shape[i] - 1, 0), strides[i], &reach) ||
         __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)) {
-      fail("as_strided", "offsets that fit in 63 bits", to_string(strides));
+      throw_bad_argument("as_strided", "offsets that fit in 63 bits", to_string(strides));
     }
   }
   const auto elements = static_cast<std::int64_t>(view.storage_->size_bytes() / size_of(dtype_));
   if (shape.num_elements() > 0 && (low < 0 || high >= elements)) {
-    fail("as_strided", fmt::format("elements in [0, {})", elements),
-         fmt::format("[{}, {}]", low, high));
+    throw_bad_argument("as_strided", fmt::format("elements in [0, {})", elements),
+                       fmt::format("[{}, {}]", low, high));
   }
   view.set_view(shape, strides, view.offset_ + offset);
   return view;

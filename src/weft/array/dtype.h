@@ -45,6 +45,9 @@ constexpr bool is_floating(DType dtype) {
          dtype == DType::kF16;
 }
 // i64, u8, i8 or i32; bool is neither.
+// The two types of 16 bits, whose sums are kept in f32.
+constexpr bool is_half(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
+
 constexpr bool is_integer(DType dtype) { return !is_floating(dtype) && dtype != DType::kBool; }
 
 // The type that holds values of both.

@@ -6,22 +6,16 @@
 #include <fmt/format.h>
 
 #include "weft/array/array.h"
+#include "weft/array/bad_argument.h"
 
 namespace weft {
-namespace {
-
-[[noreturn]] void fail(const char* operation, const std::string& expected, const std::string& got) {
-  throw std::invalid_argument(fmt::format("[{}] expected {}, got {}", operation, expected, got));
-}
-
-}  // namespace
-
 Array Array::flatten(int first, int last) const {
   if (ndim() == 0) return reshape({1});
   const int begin = normalize_axis("flatten", first, ndim());
   const int end = normalize_axis("flatten", last, ndim());
   if (begin > end) {
-    fail("flatten", "a first axis before the last", fmt::format("{} and {}", first, last));
+    throw_bad_argument("flatten", "a first axis before the last",
+                       fmt::format("{} and {}", first, last));
   }
   Shape shape;
   std::int64_t joined = 1;
@@ -52,7 +46,8 @@ Array Array::flip(std::span<const int> axes) const {
   unsigned seen = 0;
   for (const int given : axes) {
     const int axis = normalize_axis("flip", given, ndim());
-    if ((seen >> axis & 1U) != 0) fail("flip", "each axis once", fmt::format("{} twice", given));
+    if ((seen >> axis & 1U) != 0)
+      throw_bad_argument("flip", "each axis once", fmt::format("{} twice", given));
     seen |= 1U << axis;
     view = view.slice(axis, {}, {}, -1);
   }
@@ -63,9 +58,10 @@ Array Array::unfold(int axis, std::int64_t size, std::int64_t step) const {
   const int at = normalize_axis("unfold", axis, ndim());
   const std::int64_t length = shape_[at];
   if (size < 0 || size > length) {
-    fail("unfold", fmt::format("windows of at most {}", length), std::to_string(size));
+    throw_bad_argument("unfold", fmt::format("windows of at most {}", length),
+                       std::to_string(size));
   }
-  if (step <= 0) fail("unfold", "a step of at least 1", std::to_string(step));
+  if (step <= 0) throw_bad_argument("unfold", "a step of at least 1", std::to_string(step));
   const Array view = strided();
   Shape shape = view.shape();
   Strides strides = view.strides();
@@ -80,7 +76,7 @@ Array Array::unfold(int axis, std::int64_t size, std::int64_t step) const {
 Array Array::diagonal(std::int64_t offset, int row_axis, int column_axis) const {
   const int row = normalize_axis("diagonal", row_axis, ndim());
   const int column = normalize_axis("diagonal", column_axis, ndim());
-  if (row == column) fail("diagonal", "two axes", fmt::format("{} twice", row_axis));
+  if (row == column) throw_bad_argument("diagonal", "two axes", fmt::format("{} twice", row_axis));
   const Array view = strided();
   const std::int64_t at = std::clamp(offset, -shape_[row], shape_[column]);
   const std::int64_t down = std::max<std::int64_t>(-at, 0);
@@ -109,15 +105,15 @@ std::vector<Array> Array::split(const std::vector<std::int64_t>& lengths, int ax
     begin += length;
   }
   if (parts.size() != lengths.size() || begin != shape_[at]) {
-    fail("split", fmt::format("lengths that sum to {}", shape_[at]),
-         fmt::format("{} lengths", lengths.size()));
+    throw_bad_argument("split", fmt::format("lengths that sum to {}", shape_[at]),
+                       fmt::format("{} lengths", lengths.size()));
   }
   return parts;
 }
 
 std::vector<Array> Array::split(std::int64_t length, int axis) const {
   const int at = normalize_axis("split", axis, ndim());
-  if (length <= 0) fail("split", "a length of at least 1", std::to_string(length));
+  if (length <= 0) throw_bad_argument("split", "a length of at least 1", std::to_string(length));
   std::vector<std::int64_t> lengths;
   for (std::int64_t left = shape_[at]; left > 0; left -= std::min(left, length)) {
     lengths.push_back(std::min(left, length));
@@ -128,7 +124,7 @@ std::vector<Array> Array::split(std::int64_t length, int axis) const {
 
 std::vector<Array> Array::chunk(std::int64_t count, int axis) const {
   const int at = normalize_axis("chunk", axis, ndim());
-  if (count <= 0) fail("chunk", "a count of at least 1", std::to_string(count));
+  if (count <= 0) throw_bad_argument("chunk", "a count of at least 1", std::to_string(count));
   return split(std::max<std::int64_t>(1, (shape_[at] + count - 1) / count), at);
 }
 

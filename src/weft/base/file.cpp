@@ -66,6 +66,16 @@ Status write_and_sync(const std::string& path, std::span<const ByteSpan> parts, 
 
 }  // namespace
 
+bool is_file(const std::string& path) {
+  struct stat status = {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool is_folder(const std::string& path) {
+  struct stat status = {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 Result<Bytes> read_file(const std::string& path, std::size_t bytes_max) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) return system_failure(path, "open");

@@ -13,6 +13,10 @@
 
 namespace weft {
 
+// What stands at `path`, links followed; false as well where that cannot be found out.
+bool is_file(const std::string& path);
+bool is_folder(const std::string& path);
+
 // The bytes of the regular file `path`, at most `bytes_max`.
 Result<Bytes> read_file(const std::string& path, std::size_t bytes_max);
 

@@ -10,7 +10,7 @@
 namespace weft {
 
 // Of one member: calls that it may be ahead of this one.
-static constexpr std::size_t kEarlyMax = 512;
+static constexpr std::size_t kEarlyFramesMax = 512;
 
 // One call: its core, and how ranks of the core and of the view belong together.
 class GroupCore::Open final : public CollectiveSink {
@@ -419,7 +419,7 @@ void GroupCore::keep_early(const PeerId& from, GroupReadyMessage message) {
   if (!message.received.empty()) return;
   if (!early_.contains(from) && early_.size() >= kMembersMax) return;
   std::vector<Early>& kept = early_[from];
-  if (kept.size() < kEarlyMax) kept.push_back({std::move(message), false});
+  if (kept.size() < kEarlyFramesMax) kept.push_back({std::move(message), false});
 }
 
 Status GroupCore::on_ready(Rank from, const GroupReadyMessage& message) {
@@ -430,8 +430,8 @@ Status GroupCore::on_ready(Rank from, const GroupReadyMessage& message) {
   }
   const auto found = open_.find(key);
   if (found == open_.end()) {
-    if (early_.contains(id_of(from)) && early_[id_of(from)].size() >= kEarlyMax) {
-      return corrupt(fmt::format("group: more than {} calls ahead", kEarlyMax));
+    if (early_.contains(id_of(from)) && early_[id_of(from)].size() >= kEarlyFramesMax) {
+      return corrupt(fmt::format("group: more than {} calls ahead", kEarlyFramesMax));
     }
     keep_early(id_of(from), message);
     return {};

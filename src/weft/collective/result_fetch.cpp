@@ -8,7 +8,6 @@
 
 namespace weft {
 
-static constexpr std::size_t kPieceElements = kStateBlockBytes / sizeof(float);
 // A round that is not known to be over is asked for again after this.
 static constexpr Duration kAskAgain = std::chrono::milliseconds(2500);
 

@@ -10,7 +10,7 @@
 namespace weft {
 
 static constexpr std::size_t kBuffersKept = 96;
-static constexpr std::size_t kEarlyMax = kMembersMax;
+static constexpr std::size_t kEarlyMembersMax = kMembersMax;
 
 Status RoundCore::on_view(const View& view, TimePoint now) {
   // After views that were missed here the round may have been run again, with another result.
@@ -336,7 +336,7 @@ Status RoundCore::on_segment(Rank from, const FrameView& frame, TimePoint now) {
 void RoundCore::keep_early(const PeerId& from, const ReadyMessage& message) {
   // Of a view that we do not know we cannot have sent anything yet.
   if (message.id.view.number <= view_.id.number || !message.received.empty()) return;
-  if (early_.size() < kEarlyMax || early_.contains(from)) early_[from] = message;
+  if (early_.size() < kEarlyMembersMax || early_.contains(from)) early_[from] = message;
 }
 
 Status RoundCore::on_ready(Rank from, const ReadyMessage& message, TimePoint now) {

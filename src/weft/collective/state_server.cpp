@@ -8,7 +8,6 @@
 namespace weft {
 
 static constexpr std::size_t kSnapshotsKept = 2;
-static constexpr std::size_t kPieceElements = kStateBlockBytes / sizeof(float);
 // A snapshot is not offered if the results that its followers must get have more bytes than this
 // part of the state: a newer one costs them the wait for the end of a round.
 static constexpr std::uint64_t kBehindPart = 16;

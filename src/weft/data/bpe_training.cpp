@@ -30,12 +30,12 @@ struct Word {
   std::int64_t count = 0;  // how often the text has it
 };
 
-struct Entry {
+struct PairEntry {
   std::int64_t count;
   Pair pair;
 
   // The largest count on top of a std::priority_queue; of one count, the smallest pair.
-  bool operator<(const Entry& other) const {
+  bool operator<(const PairEntry& other) const {
     return count != other.count ? count < other.count : pair > other.pair;
   }
 };
@@ -55,7 +55,7 @@ class Training {
   // The most frequent pair that occurs at least `count_min` times.
   bool best_pair(std::int64_t count_min, Pair& best) {
     while (!queue_.empty()) {
-      const Entry entry = queue_.top();
+      const PairEntry entry = queue_.top();
       queue_.pop();
       const std::int64_t count = counts_[entry.pair];
       if (count != entry.count) {
@@ -110,7 +110,7 @@ class Training {
   std::vector<Word> words_;
   std::unordered_map<Pair, std::int64_t, PairHash> counts_;
   std::unordered_map<Pair, std::unordered_set<std::size_t>, PairHash> places_;
-  std::priority_queue<Entry> queue_;
+  std::priority_queue<PairEntry> queue_;
 };
 
 Result<std::vector<Word>> count_words(std::string_view text, const std::vector<PieceRule>& rules) {

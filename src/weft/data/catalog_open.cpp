@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kFileBytesMax = std::size_t{256} << 20U;  // inflated
+constexpr std::size_t kCatalogFileBytesMax = std::size_t{256} << 20U;  // inflated
 
 // What the files of one split hold together.
 struct Contents {
@@ -90,9 +90,9 @@ Status take(const KnownDataset& known, const KnownFile& file, const SharedBytes&
 }
 
 Result<SharedBytes> read_contents(const std::string& path) {
-  WEFT_TRY_ASSIGN(Bytes bytes, read_file(path, kFileBytesMax));
+  WEFT_TRY_ASSIGN(Bytes bytes, read_file(path, kCatalogFileBytesMax));
   if (!is_gzip(bytes)) return SharedBytes(std::move(bytes));
-  Result<Bytes> inflated = gunzip(bytes, kFileBytesMax);
+  Result<Bytes> inflated = gunzip(bytes, kCatalogFileBytesMax);
   if (!inflated.ok()) return inflated.status().with_context(path);
   return SharedBytes(std::move(*inflated));
 }

@@ -8,7 +8,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kImageBytes = std::size_t{3} * 32 * 32;
-constexpr std::size_t kNameBytesMax = 64;
+constexpr std::size_t kClassNameBytesMax = 64;
 
 std::size_t label_bytes(CifarKind kind) { return kind == CifarKind::kCifar10 ? 1 : 2; }
 
@@ -59,7 +59,7 @@ Result<std::vector<std::string>> parse_class_names(std::string_view text, std::s
     if (name.empty()) continue;
     const bool printable =
         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
-    if (!printable || name.size() > kNameBytesMax || names.size() == classes) {
+    if (!printable || name.size() > kClassNameBytesMax || names.size() == classes) {
       return corrupt(
           fmt::format("class names: expected {} of printable ASCII, got another line", classes));
     }

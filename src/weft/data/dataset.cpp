@@ -9,18 +9,18 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kPixelsMax = std::int64_t{1} << 30U;
+constexpr std::int64_t kDatasetPixelsMax = std::int64_t{1} << 30U;
 constexpr std::int64_t kClassesMax = 256;
 constexpr std::int64_t kByteLabels = 256;  // classes that one byte tells apart
 constexpr std::int64_t kLabelsMax = 65536;
 constexpr int kPatternAmplitude = 96;  // of 255; the noise below is of the same size
 constexpr int kNoiseAmplitude = 96;
 
-enum class Stream : std::uint64_t { kPatterns = 1, kTrain = 2, kTest = 3 };
+enum class PatternStream : std::uint64_t { kPatterns = 1, kTrain = 2, kTest = 3 };
 
 // One pattern a class and channel: blocks of 4x4 pixels, each bright or dark.
-Bytes make_patterns(const SyntheticOptions& options) {
-  Rng rng(options.seed, static_cast<std::uint64_t>(Stream::kPatterns));
+Bytes make_byte_patterns(const SyntheticOptions& options) {
+  Rng rng(options.seed, static_cast<std::uint64_t>(PatternStream::kPatterns));
   const std::int64_t columns = (options.width + 3) / 4;
   const std::int64_t rows = (options.height + 3) / 4;
   Bytes patterns;
@@ -38,18 +38,18 @@ Bytes make_patterns(const SyntheticOptions& options) {
   return patterns;
 }
 
-Status check(const SyntheticOptions& options) {
+Status check_synthetic(const SyntheticOptions& options) {
   if (options.channels != 1 && options.channels != 3) {
     return invalid_argument(
         fmt::format("synthetic data: expected 1 or 3 channels, got {}", options.channels));
   }
   const std::int64_t smallest = std::min({options.size, options.height, options.width});
   const std::int64_t largest = std::max({options.size, options.height, options.width});
-  if (smallest < 1 || largest > kPixelsMax ||
-      options.size > kPixelsMax / options.height / options.width / options.channels) {
+  if (smallest < 1 || largest > kDatasetPixelsMax ||
+      options.size > kDatasetPixelsMax / options.height / options.width / options.channels) {
     return invalid_argument(fmt::format("synthetic data: expected 1 to {} values, got {}x{}x{}x{}",
-                                        kPixelsMax, options.size, options.channels, options.height,
-                                        options.width));
+                                        kDatasetPixelsMax, options.size, options.channels,
+                                        options.height, options.width));
   }
   if (options.classes < 1 || options.classes > kClassesMax) {
     return invalid_argument(fmt::format("synthetic data: expected 1 to {} classes, got {}",
@@ -189,10 +189,11 @@ Result<Dataset> make_token_dataset(std::string name, TokenSpan tokens, std::int6
 }
 
 Result<Dataset> make_synthetic_dataset(const SyntheticOptions& options, Split split) {
-  WEFT_TRY(check(options));
+  WEFT_TRY(check_synthetic(options));
   const auto pixels = static_cast<std::size_t>(options.channels * options.height * options.width);
-  const Bytes patterns = make_patterns(options);
-  const Stream stream = split == Split::kTrain ? Stream::kTrain : Stream::kTest;
+  const Bytes patterns = make_byte_patterns(options);
+  const PatternStream stream =
+      split == Split::kTrain ? PatternStream::kTrain : PatternStream::kTest;
   Rng rng(options.seed, static_cast<std::uint64_t>(stream));
   Bytes images(static_cast<std::size_t>(options.size) * pixels);
   Bytes labels(static_cast<std::size_t>(options.size));

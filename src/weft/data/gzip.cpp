@@ -6,18 +6,12 @@
 #include <fmt/format.h>
 #include <libdeflate.h>
 
+#include "weft/data/decompressor.h"
+
 namespace weft {
 namespace {
 
-constexpr std::size_t kDeflateRatioMax = 1032;
 constexpr std::size_t kGrowthBytes = std::size_t{1} << 16U;
-
-struct FreeDecompressor {
-  void operator()(libdeflate_decompressor* decompressor) const {
-    libdeflate_free_decompressor(decompressor);
-  }
-};
-using Decompressor = std::unique_ptr<libdeflate_decompressor, FreeDecompressor>;
 
 // The size that the trailer claims, as far as deflate can reach it from `bytes` input bytes.
 std::size_t first_guess(ByteSpan bytes, std::size_t bytes_max) {

@@ -10,6 +10,10 @@
 
 namespace weft {
 
+// No deflate stream grows by more than this when inflated (RFC 1951): a claimed size beyond it is
+// a lie.
+inline constexpr std::size_t kDeflateRatioMax = 1032;
+
 bool is_gzip(ByteSpan bytes);
 
 // The concatenated contents of all members.

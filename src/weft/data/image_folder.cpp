@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kFilesMax = std::size_t{1} << 26U;
 constexpr std::size_t kFoldersMax = 65536;
-constexpr std::size_t kFileBytesMax = std::size_t{256} << 20U;
+constexpr std::size_t kImageFileBytesMax = std::size_t{256} << 20U;
 constexpr std::int64_t kSideMax = 4096;
 constexpr std::size_t kMeasuredMax = 1024;
 
@@ -53,11 +53,6 @@ Result<std::vector<fs::path>> entries_of(const fs::path& folder, Wanted wanted) 
   if (fault) return unavailable(fmt::format("{}: {}", folder.string(), fault.message()));
   std::sort(entries.begin(), entries.end());
   return entries;
-}
-
-bool is_folder(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
 }
 
 // The folder of the split where ROOT has one a split; else nothing.
@@ -125,7 +120,7 @@ Image fitted(const Image& image, ImageSize size) {
 }
 
 Status read_one(const std::string& path, ImageSize size, MutableByteSpan out) {
-  WEFT_TRY_ASSIGN(const Bytes bytes, read_file(path, kFileBytesMax));
+  WEFT_TRY_ASSIGN(const Bytes bytes, read_file(path, kImageFileBytesMax));
   Result<Image> image = decode_image(bytes, size.channels);
   if (!image.ok()) return image.status().with_context(path);
   const Image wanted = fitted(*image, size);

@@ -7,6 +7,8 @@
 #include <libdeflate.h>
 
 #include "weft/base/file.h"
+#include "weft/data/decompressor.h"
+#include "weft/data/gzip.h"
 #include "weft/data/npy.h"
 
 namespace weft {
@@ -16,13 +18,12 @@ constexpr std::size_t kEndBytes = 22;
 constexpr std::size_t kCommentBytesMax = 65535;
 constexpr std::size_t kEntryBytes = 46;
 constexpr std::size_t kLocalBytes = 30;
-constexpr std::size_t kNameBytesMax = 256;
+constexpr std::size_t kZipNameBytesMax = 256;
 constexpr std::uint32_t kEndMagic = 0x06054B50;
 constexpr std::uint32_t kEntryMagic = 0x02014B50;
 constexpr std::uint32_t kLocalMagic = 0x04034B50;
 constexpr std::uint32_t kStored = 0;
 constexpr std::uint32_t kDeflated = 8;
-constexpr std::size_t kDeflateRatioMax = 1032;
 
 // Little-endian; REQUIRES: in range.
 std::uint32_t u16(ByteSpan bytes, std::size_t at) {
@@ -32,19 +33,13 @@ std::uint32_t u32(ByteSpan bytes, std::size_t at) {
   return u16(bytes, at) | (u16(bytes, at + 2) << 16U);
 }
 
-struct Entry {
+struct ZipEntry {
   std::string name;
   std::uint32_t method = 0;
   std::uint32_t crc = 0;
   std::size_t packed_bytes = 0;
   std::size_t bytes = 0;
   std::size_t local_offset = 0;
-};
-
-struct FreeDecompressor {
-  void operator()(libdeflate_decompressor* decompressor) const {
-    libdeflate_free_decompressor(decompressor);
-  }
 };
 
 Result<std::size_t> find_end(ByteSpan bytes) {
@@ -59,17 +54,17 @@ Result<std::size_t> find_end(ByteSpan bytes) {
 }
 
 // The entry at `at`, which is moved behind it.
-Result<Entry> read_entry(ByteSpan bytes, std::size_t& at) {
+Result<ZipEntry> read_entry(ByteSpan bytes, std::size_t& at) {
   if (bytes.size() - at < kEntryBytes || u32(bytes, at) != kEntryMagic) {
     return corrupt(fmt::format(".npz: expected an entry at offset {}, got other bytes", at));
   }
-  Entry entry;
+  ZipEntry entry;
   const std::size_t name_bytes = u16(bytes, at + 28);
   const std::size_t rest = std::size_t{u16(bytes, at + 30)} + u16(bytes, at + 32);
-  if (name_bytes < 1 || name_bytes > kNameBytesMax ||
+  if (name_bytes < 1 || name_bytes > kZipNameBytesMax ||
       bytes.size() - at - kEntryBytes < name_bytes + rest) {
     return corrupt(fmt::format(".npz: expected a name of 1 to {} bytes at offset {}, got {}",
-                               kNameBytesMax, at, name_bytes));
+                               kZipNameBytesMax, at, name_bytes));
   }
   entry.method = u16(bytes, at + 10);
   entry.crc = u32(bytes, at + 16);
@@ -81,7 +76,7 @@ Result<Entry> read_entry(ByteSpan bytes, std::size_t& at) {
   return entry;
 }
 
-Result<Bytes> unpack(ByteSpan bytes, const Entry& entry) {
+Result<Bytes> unpack(ByteSpan bytes, const ZipEntry& entry) {
   if (entry.local_offset > bytes.size() || bytes.size() - entry.local_offset < kLocalBytes ||
       u32(bytes, entry.local_offset) != kLocalMagic) {
     return corrupt(
@@ -98,8 +93,7 @@ Result<Bytes> unpack(ByteSpan bytes, const Entry& entry) {
   if (entry.method == kStored && entry.bytes == entry.packed_bytes) {
     contents.assign(packed.begin(), packed.end());
   } else if (entry.method == kDeflated && entry.bytes / kDeflateRatioMax <= packed.size()) {
-    const std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor(
-        libdeflate_alloc_decompressor());
+    const Decompressor decompressor(libdeflate_alloc_decompressor());
     if (!decompressor) return unavailable(".npz: expected memory for libdeflate, got none");
     contents.resize(entry.bytes);
     if (libdeflate_deflate_decompress(decompressor.get(), packed.data(), packed.size(),
@@ -129,7 +123,7 @@ Result<std::vector<std::pair<std::string, Array>>> parse_npz(ByteSpan bytes,
   std::vector<std::pair<std::string, Array>> arrays;
   std::size_t total = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    WEFT_TRY_ASSIGN(const Entry entry, read_entry(bytes.first(end), at));
+    WEFT_TRY_ASSIGN(const ZipEntry entry, read_entry(bytes.first(end), at));
     total += entry.bytes;
     if (total > bytes_max) {
       return corrupt(fmt::format(".npz: expected at most {} bytes, got more", bytes_max));
@@ -163,7 +157,7 @@ void put(Bytes& bytes, std::uint64_t value, int count) {
 }
 
 // What the local header and the central directory share, from the version needed on.
-void put_fields(Bytes& bytes, const Entry& entry) {
+void put_fields(Bytes& bytes, const ZipEntry& entry) {
   put(bytes, kVersion, 2);
   put(bytes, 0, 2);  // flags
   put(bytes, kStored, 2);
@@ -176,9 +170,9 @@ void put_fields(Bytes& bytes, const Entry& entry) {
   put(bytes, 0, 2);  // extra field
 }
 
-void put_directory(Bytes& bytes, const std::vector<Entry>& entries) {
+void put_directory(Bytes& bytes, const std::vector<ZipEntry>& entries) {
   const std::size_t begin = bytes.size();
-  for (const Entry& entry : entries) {
+  for (const ZipEntry& entry : entries) {
     put(bytes, kEntryMagic, 4);
     put(bytes, kVersion, 2);  // made by
     put_fields(bytes, entry);
@@ -207,20 +201,20 @@ Result<Bytes> npz_bytes(std::span<const std::pair<std::string, Array>> arrays) {
         fmt::format(".npz: expected at most {} arrays, got {}", kEntriesMax, arrays.size()));
   }
   std::set<std::string> names;
-  std::vector<Entry> entries;
+  std::vector<ZipEntry> entries;
   Bytes bytes;
   for (const auto& [name, array] : arrays) {
-    if (name.empty() || name.size() + kSuffix.size() > kNameBytesMax ||
+    if (name.empty() || name.size() + kSuffix.size() > kZipNameBytesMax ||
         !names.insert(name).second) {
       return invalid_argument(
           fmt::format(".npz: expected names of 1 to {} bytes, each once, got \"{}\"",
-                      kNameBytesMax - kSuffix.size(), name));
+                      kZipNameBytesMax - kSuffix.size(), name));
     }
     const Bytes contents = npy_bytes(array);
     if (bytes.size() + contents.size() > kBytesMax - kCommentBytesMax) {
       return invalid_argument(fmt::format(".npz: {}: expected less than 4 GiB in all", name));
     }
-    Entry entry{
+    ZipEntry entry{
         name + std::string(kSuffix), kStored, 0, contents.size(), contents.size(), bytes.size()};
     entry.crc = libdeflate_crc32(0, contents.data(), contents.size());
     put(bytes, kLocalMagic, 4);

@@ -5,20 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/file.h"
 #include "weft/data/npy.h"
 
 namespace weft {
 namespace {
-
-bool is_file(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(path, ignored);
-}
-
-bool is_folder(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(path, ignored);
-}
 
 bool ends_with_any(const std::string& path, std::initializer_list<std::string_view> endings) {
   return std::any_of(endings.begin(), endings.end(),

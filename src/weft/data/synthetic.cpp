@@ -12,15 +12,15 @@ namespace weft {
 namespace {
 
 constexpr double kSigma = 40.0;
-constexpr double kGrey = 127.5;
+constexpr double kMiddleGrey = 127.5;
 constexpr std::int64_t kBytesMax = std::int64_t{1} << 30U;
 constexpr std::int64_t kStatesMax = 65536;
 
-enum class Stream : std::uint64_t { kChain = 11, kTrain = 12, kTest = 13 };
+enum class SyntheticStream : std::uint64_t { kChain = 11, kTrain = 12, kTest = 13 };
 
 Rng split_rng(std::uint64_t seed, Split split) {
-  return Rng(seed,
-             static_cast<std::uint64_t>(split == Split::kTrain ? Stream::kTrain : Stream::kTest));
+  return Rng(seed, static_cast<std::uint64_t>(split == Split::kTrain ? SyntheticStream::kTrain
+                                                                     : SyntheticStream::kTest));
 }
 
 // The pairs of frequencies (u, v) >= (1, 1), low ones first, one a class.
@@ -35,7 +35,7 @@ std::vector<std::pair<int, int>> frequencies(std::int64_t classes) {
 }
 
 // [classes, channels, height, width], each of length separation * sigma.
-std::vector<double> make_patterns(const GaussianImageOptions& options) {
+std::vector<double> make_gaussian_patterns(const GaussianImageOptions& options) {
   std::vector<double> patterns;
   for (const auto& [u, v] : frequencies(options.classes)) {
     const std::size_t begin = patterns.size();
@@ -58,7 +58,7 @@ std::vector<double> make_patterns(const GaussianImageOptions& options) {
   return patterns;
 }
 
-Status check(const GaussianImageOptions& options) {
+Status check_gaussian(const GaussianImageOptions& options) {
   const auto side_fits = [](std::int64_t side) { return side >= 16 && side <= 1024; };
   const bool good = (options.channels == 1 || options.channels == 3) && side_fits(options.height) &&
                     side_fits(options.width) && options.size >= 1 && options.classes >= 2 &&
@@ -82,7 +82,7 @@ double normal_below(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2)
 
 // p(t | s), [states, vocabulary].
 std::vector<double> make_chain(const MarkovOptions& options, std::int64_t states) {
-  Rng rng(options.seed, static_cast<std::uint64_t>(Stream::kChain));
+  Rng rng(options.seed, static_cast<std::uint64_t>(SyntheticStream::kChain));
   std::vector<double> chain(static_cast<std::size_t>(states * options.vocabulary));
   const auto width = static_cast<std::size_t>(options.vocabulary);
   for (std::size_t row = 0; row < chain.size(); row += width) {
@@ -134,8 +134,8 @@ double entropy_of(const std::vector<double>& chain, std::int64_t vocabulary) {
 }  // namespace
 
 Result<Dataset> make_gaussian_images(const GaussianImageOptions& options, Split split) {
-  WEFT_TRY(check(options));
-  const std::vector<double> patterns = make_patterns(options);
+  WEFT_TRY(check_gaussian(options));
+  const std::vector<double> patterns = make_gaussian_patterns(options);
   const auto pixels = static_cast<std::size_t>(options.channels * options.height * options.width);
   const auto classes = static_cast<std::uint64_t>(options.classes);
   Rng rng = split_rng(options.seed, split);
@@ -145,7 +145,7 @@ Result<Dataset> make_gaussian_images(const GaussianImageOptions& options, Split 
     const std::uint64_t label = rng.below(classes);
     const double* pattern = patterns.data() + label * pixels;
     for (std::size_t p = 0; p < pixels; ++p) {
-      const double value = kGrey + pattern[p] + kSigma * rng.normal();
+      const double value = kMiddleGrey + pattern[p] + kSigma * rng.normal();
       images[i * pixels + p] =
           static_cast<std::uint8_t>(std::clamp(std::floor(value + 0.5), 0.0, 255.0));
     }
@@ -162,7 +162,7 @@ Result<Dataset> make_gaussian_images(const GaussianImageOptions& options, Split 
   dataset.classes = options.classes;
   dataset.images = SharedBytes(std::move(images));
   dataset.labels = SharedBytes(std::move(labels));
-  dataset.mean = {kGrey / 255.0};
+  dataset.mean = {kMiddleGrey / 255.0};
   const double signal = options.separation * options.separation / static_cast<double>(pixels);
   dataset.deviation = {kSigma * std::sqrt(1 + signal) / 255.0};
   return dataset;

@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kFileBytesMax = std::size_t{64} << 20U;
+constexpr std::size_t kTokenizerFileBytesMax = std::size_t{64} << 20U;
 constexpr std::string_view kByteHeader = "weft-bytes 1\n";
 constexpr std::string_view kCharacterHeader = "weft-characters 1\n";
 constexpr std::int64_t kBytes = 256;
@@ -168,7 +168,7 @@ Result<std::unique_ptr<Tokenizer>> parse_tokenizer(std::string_view text) {
 }
 
 Result<std::unique_ptr<Tokenizer>> load_tokenizer(const std::string& path) {
-  WEFT_TRY_ASSIGN(const Bytes bytes, read_file(path, kFileBytesMax));
+  WEFT_TRY_ASSIGN(const Bytes bytes, read_file(path, kTokenizerFileBytesMax));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   Result<std::unique_ptr<Tokenizer>> tokenizer = parse_tokenizer(text);
   if (!tokenizer.ok()) return tokenizer.status().with_context(path);

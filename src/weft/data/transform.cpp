@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kPixelsMax = 4096;
+constexpr std::int64_t kTransformPixelsMax = 4096;
 constexpr std::size_t kStepsMax = 32;
 
 ImageSize same_size(ImageSize input, std::span<const double> /*arguments*/) { return input; }
@@ -65,7 +65,7 @@ std::optional<double> whole_number(std::string_view text, std::int64_t least) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (value < least || value > kPixelsMax) return std::nullopt;
+  if (value < least || value > kTransformPixelsMax) return std::nullopt;
   return static_cast<double>(value);
 }
 
@@ -135,7 +135,7 @@ Result<Transforms> Transforms::parse(std::span<const std::string> texts) {
       return invalid_argument(
           fmt::format("transforms: expected {} (P, S: whole pixels or a probability; H, W: 1 to "
                       "{}), got \"{}\"",
-                      def->usage, kPixelsMax, text));
+                      def->usage, kTransformPixelsMax, text));
     }
     transforms.steps_.push_back(std::move(step));
   }

@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr std::uint8_t kGrey = 128;
+constexpr std::uint8_t kGreyByte = 128;
 constexpr int kEraseTries = 10;
 
 struct Box {
@@ -70,7 +70,7 @@ void cutout(Image& image, std::span<const double> arguments, Rng& rng) {
   fill_box(image,
            {std::max<std::int64_t>(0, top), std::max<std::int64_t>(0, left),
             std::min(height, top + side), std::min(width, left + side)},
-           [] { return kGrey; });
+           [] { return kGreyByte; });
 }
 
 void random_erase(Image& image, std::span<const double> arguments, Rng& rng) {

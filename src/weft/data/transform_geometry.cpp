@@ -62,7 +62,7 @@ std::vector<Tap> make_taps(std::int64_t input, std::int64_t output) {
   return taps;
 }
 
-std::uint8_t to_byte(float value) {
+std::uint8_t float_to_byte(float value) {
   return static_cast<std::uint8_t>(std::clamp(std::floor(value + 0.5F), 0.0F, 255.0F));
 }
 
@@ -83,7 +83,7 @@ void resize_plane(const std::uint8_t* from, ImageSize size, std::span<const Tap>
       for (std::size_t i = 0; i < column.weights.size(); ++i) {
         sum += column.weights[i] * line[static_cast<std::size_t>(column.first) + i];
       }
-      *to++ = to_byte(sum);
+      *to++ = float_to_byte(sum);
     }
   }
 }

@@ -55,8 +55,8 @@ Piece forward_piece(const Branch& branch, const std::vector<Array>& operands,
   };
 }
 
-Piece backward_piece(const Branch& branch, const std::vector<Array>& operands,
-                     const std::vector<Array>& seeds, const std::vector<Array>& targets) {
+Piece branch_backward_piece(const Branch& branch, const std::vector<Array>& operands,
+                            const std::vector<Array>& seeds, const std::vector<Array>& targets) {
   return [branch, operands, seeds, targets] {
     internal::GradientPiece piece;
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -67,8 +67,8 @@ Piece backward_piece(const Branch& branch, const std::vector<Array>& operands,
   };
 }
 
-void run_backward(const Choice& choice, const Array& flag, const std::vector<Array>& results,
-                  std::span<const Array> dy, const InputGradients& dx) {
+void run_choice_backward(const Choice& choice, const Array& flag, const std::vector<Array>& results,
+                         std::span<const Array> dy, const InputGradients& dx) {
   std::vector<Array> seeds;
   for (std::size_t i = 0; i < results.size(); ++i) {
     seeds.push_back(internal::seed_of(dy[i], results[i]));
@@ -82,8 +82,8 @@ void run_backward(const Choice& choice, const Array& flag, const std::vector<Arr
     if (targets.back().defined()) own.push_back(targets.back());
   }
   internal::run_control("if_else_gradient", own,
-                        {backward_piece(choice.then, choice.operands, seeds, targets),
-                         backward_piece(choice.otherwise, choice.operands, seeds, targets)},
+                        {branch_backward_piece(choice.then, choice.operands, seeds, targets),
+                         branch_backward_piece(choice.otherwise, choice.operands, seeds, targets)},
                         drive_choice);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (targets[i].defined()) dx.add(static_cast<int>(i), targets[i]);
@@ -115,7 +115,7 @@ std::vector<Tensor> if_else(const Tensor& predicate, const Branch& then, const B
   for (const Tensor& operand : operands) inputs.push_back(&operand);
   return record_many("if_else", results, std::span<const Tensor* const>(inputs),
                      [choice, flag, results](std::span<const Array> dy, const InputGradients& dx) {
-                       run_backward(choice, flag, results, dy, dx);
+                       run_choice_backward(choice, flag, results, dy, dx);
                      });
 }
 

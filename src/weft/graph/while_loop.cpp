@@ -110,7 +110,7 @@ struct BackwardState {
 };
 
 // From the gradients after one iteration to those before it.
-Piece backward_piece(const Loop& loop, const BackwardState& state) {
+Piece loop_backward_piece(const Loop& loop, const BackwardState& state) {
   return [loop, state] {
     internal::GradientPiece piece;
     for (std::size_t i = 0; i < state.variables.size(); ++i) {
@@ -142,8 +142,8 @@ struct Forward {
   std::shared_ptr<LoopStack> stack;
 };
 
-void run_backward(const Loop& loop, const Forward& forward, std::span<const Array> dy,
-                  const InputGradients& dx) {
+void run_loop_backward(const Loop& loop, const Forward& forward, std::span<const Array> dy,
+                       const InputGradients& dx) {
   const std::vector<Array>& variables = forward.variables;
   const int count = static_cast<int>(variables.size());
   BackwardState state;
@@ -167,7 +167,8 @@ void run_backward(const Loop& loop, const Forward& forward, std::span<const Arra
       pieces[0]();
     }
   };
-  internal::run_control("while_loop_gradient", state.all(), {backward_piece(loop, state)}, drive);
+  internal::run_control("while_loop_gradient", state.all(), {loop_backward_piece(loop, state)},
+                        drive);
   for (int i = 0; i < count; ++i) {
     if (dx.needs(i)) dx.add(i, state.gradients[static_cast<std::size_t>(i)]);
   }
@@ -201,7 +202,7 @@ std::vector<Tensor> while_loop(const LoopCondition& condition, const LoopBody& b
   return record_many("while_loop", state, std::span<const Tensor* const>(inputs),
                      [loop, forward = Forward{own[0], state, stack}](std::span<const Array> dy,
                                                                      const InputGradients& dx) {
-                       run_backward(loop, forward, dy, dx);
+                       run_loop_backward(loop, forward, dy, dx);
                      });
 }
 

@@ -53,7 +53,7 @@ class Runner {
 
   // Runs the nodes of `graph` in `scope`, which holds the inputs, and returns the outputs. With
   // `drop` values go after their last use.
-  std::vector<Tensor> run(const OnnxGraph& graph, Scope& scope, bool drop);
+  std::vector<Tensor> run_graph(const OnnxGraph& graph, Scope& scope, bool drop);
 
  private:
   std::vector<Tensor> run_node(const OnnxNode& node, const Scope& scope);
@@ -71,7 +71,7 @@ const OnnxGraph& graph_of(const OnnxCall& call, std::string_view name) {
 std::vector<Tensor> Runner::run_if(const OnnxCall& call, const Scope& scope) {
   const bool is_true = call.in(0).array().item() != 0.0;
   Scope inner(&scope);
-  return run(graph_of(call, is_true ? "then_branch" : "else_branch"), inner, false);
+  return run_graph(graph_of(call, is_true ? "then_branch" : "else_branch"), inner, false);
 }
 
 // Inputs: trip count, condition, carried values; body: (step, condition, carried) to (condition,
@@ -96,7 +96,7 @@ std::vector<Tensor> Runner::run_loop(const OnnxCall& call, const Scope& scope) {
     for (std::size_t i = 0; i < carried_count; ++i) {
       inner.set(body.inputs[i + 2].name, carried[i]);
     }
-    const std::vector<Tensor> results = run(body, inner, false);
+    const std::vector<Tensor> results = run_graph(body, inner, false);
     condition = results[0];
     std::copy_n(results.begin() + 1, carried_count, carried.begin());
     for (std::size_t i = 0; i < stacked.size(); ++i) {
@@ -134,7 +134,7 @@ std::vector<Tensor> Runner::run_node(const OnnxNode& node, const Scope& scope) {
   return find_onnx_operator(node.op)->run(call);
 }
 
-std::vector<Tensor> Runner::run(const OnnxGraph& graph, Scope& scope, bool drop) {
+std::vector<Tensor> Runner::run_graph(const OnnxGraph& graph, Scope& scope, bool drop) {
   for (const OnnxTensor& tensor : graph.initializers) {
     scope.set(tensor.name, Tensor(tensor.value));
   }
@@ -253,7 +253,7 @@ Result<std::vector<Array>> OnnxProgram::run(std::span<const Array> inputs) const
   const NoGrad no_grad;
   try {
     std::vector<Array> results;
-    for (const Tensor& value : Runner(model_->opset).run(model_->graph, scope, true)) {
+    for (const Tensor& value : Runner(model_->opset).run_graph(model_->graph, scope, true)) {
       results.push_back(value.array().strided().contiguous());
     }
     return results;

@@ -75,7 +75,7 @@ Tensor reset_before(const Tensor& x, const RecurrentParameters& p, const Tensor&
 
 enum class Cell { kRnn, kLstm, kGru };
 
-void check(const OnnxCall& call, Cell cell) {
+void check_cell(const OnnxCall& call, Cell cell) {
   const OnnxAttribute* const names = call.node().find("activations");
   const std::vector<std::string> usual = cell == Cell::kRnn
                                              ? std::vector<std::string>{"Tanh"}
@@ -125,8 +125,8 @@ Tensor one_direction(const OnnxCall& call, Cell cell, const Tensor& x, std::int6
              is_relu ? RnnActivation::kRelu : RnnActivation::kTanh);
 }
 
-Tensors run(const OnnxCall& call, Cell cell) {
-  check(call, cell);
+Tensors run_cell(const OnnxCall& call, Cell cell) {
+  check_cell(call, cell);
   const bool by_batch = call.integer("layout", 0) != 0;
   const Tensor x = by_batch ? transpose(call.in(0), 0, 1) : call.in(0);
   const std::string direction = call.text("direction", "forward");
@@ -159,9 +159,9 @@ Tensors run(const OnnxCall& call, Cell cell) {
   return results;
 }
 
-Tensors rnn_of(const OnnxCall& call) { return run(call, Cell::kRnn); }
-Tensors lstm_of(const OnnxCall& call) { return run(call, Cell::kLstm); }
-Tensors gru_of(const OnnxCall& call) { return run(call, Cell::kGru); }
+Tensors rnn_of(const OnnxCall& call) { return run_cell(call, Cell::kRnn); }
+Tensors lstm_of(const OnnxCall& call) { return run_cell(call, Cell::kLstm); }
+Tensors gru_of(const OnnxCall& call) { return run_cell(call, Cell::kGru); }
 
 constexpr OnnxOperator kRecurrentOps[] = {{"GRU", gru_of}, {"LSTM", lstm_of}, {"RNN", rnn_of}};
 

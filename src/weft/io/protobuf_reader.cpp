@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kVarintBytesMax = 10;
 constexpr std::uint64_t kNumberMax = (std::uint64_t{1} << 29U) - 1;
 
-const char* name_of(ProtobufType type) {
+const char* wire_type_name(ProtobufType type) {
   switch (type) {
     case ProtobufType::kVarint:
       return "a varint";
@@ -50,7 +50,8 @@ static_assert(std::endian::native == std::endian::little, "packed values are cop
 
 Status ProtobufField::expect(ProtobufType wanted) const {
   if (type == wanted) return {};
-  return fault_at(offset, fmt::format("field {} as {}", number, name_of(wanted)), name_of(type));
+  return fault_at(offset, fmt::format("field {} as {}", number, wire_type_name(wanted)),
+                  wire_type_name(type));
 }
 
 Result<std::int64_t> ProtobufField::integer() const {

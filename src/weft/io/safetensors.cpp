@@ -32,7 +32,7 @@ constexpr TypeSize kTypes[] = {
 constexpr std::array<std::string_view, kDTypes> kDTypeNames = {"F32", "F64", "I64", "U8",  "BF16",
                                                                "F16", "I8",  "I32", "BOOL"};
 
-std::string_view name_of(DType dtype) { return kDTypeNames[static_cast<std::size_t>(dtype)]; }
+std::string_view dtype_name(DType dtype) { return kDTypeNames[static_cast<std::size_t>(dtype)]; }
 
 std::uint64_t read_length(ByteSpan bytes) {
   std::uint64_t value = 0;
@@ -178,7 +178,7 @@ Bytes safetensors_header(std::span<const SafetensorsTensor> tensors,
     const auto elements = static_cast<std::size_t>(tensor.shape.num_elements());
     WEFT_CHECK(tensor.values.size() == elements * size_of(tensor.dtype));
     add(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
-                    json_text(tensor.name), name_of(tensor.dtype), fmt::join(tensor.shape, ","),
+                    json_text(tensor.name), dtype_name(tensor.dtype), fmt::join(tensor.shape, ","),
                     offset, offset + tensor.values.size()));
     offset += tensor.values.size();
   }

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-Status check(const WeightsFormat& format) {
+Status check_format(const WeightsFormat& format) {
   if (format.names == WeightNames::kWeft) return {};
   return check_hugging_face_model(format.model);
 }
@@ -39,7 +39,7 @@ void tie_head(const WeightsFormat& format, std::vector<NamedValue>& values) {
 }  // namespace
 
 Result<Bytes> weights_bytes(const Module& module, const WeightsFormat& format) {
-  WEFT_TRY(check(format));
+  WEFT_TRY(check_format(format));
   std::vector<Array> kept;  // the tensors borrow
   std::vector<SafetensorsTensor> tensors;
   for (const NamedValue& value : module.values()) {
@@ -59,7 +59,7 @@ Result<Bytes> weights_bytes(const Module& module, const WeightsFormat& format) {
 }
 
 Status load_weights(ByteSpan bytes, Module& module, const WeightsFormat& format) {
-  WEFT_TRY(check(format));
+  WEFT_TRY(check_format(format));
   WEFT_TRY_ASSIGN(const SafetensorsView view, parse_safetensors(bytes));
   std::vector<NamedValue> values;
   for (const SafetensorsEntry& entry : view.entries) {

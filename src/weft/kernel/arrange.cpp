@@ -12,16 +12,14 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kGrainValues = 8'192;
-
-bool is_half(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
+constexpr std::int64_t kArrangeGrain = 8'192;
 
 template <class T>
 const T* values_of(const Array& array) {
   return static_cast<const T*>(array.raw_data());
 }
 template <class T>
-T* writable(const Array& array) {
+T* writable_values(const Array& array) {
   return static_cast<T*>(array.raw_data());
 }
 
@@ -31,10 +29,10 @@ void triangle_rows(const Array& x, const Array& y, Triangle side, std::int64_t d
   const std::int64_t rows = x.dim(-2);
   if (x.size() == 0) return;
   parallel_for(
-      x.size() / columns, 1 + kGrainValues / columns, [&](std::int64_t begin, std::int64_t end) {
+      x.size() / columns, 1 + kArrangeGrain / columns, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
           const T* const from = values_of<T>(x) + i * columns;
-          T* const to = writable<T>(y) + i * columns;
+          T* const to = writable_values<T>(y) + i * columns;
           // The columns [0, split) lie below or on the lower side.
           const std::int64_t first = i % rows + diagonal + (side == Triangle::kUpper ? 0 : 1);
           const std::int64_t split = std::clamp<std::int64_t>(first, 0, columns);
@@ -74,7 +72,7 @@ void fold_rows(const Array& windows, const Array& y, const Windows& of, const Fo
                      sum = static_cast<T>(
                          sum + values_of<T>(windows)[at * of.size + place - w * shape.step]);
                    }
-                   writable<T>(y)[i] = sum;
+                   writable_values<T>(y)[i] = sum;
                  }
                });
 }
@@ -119,8 +117,8 @@ Array masked_fill(const Array& x, const Array& mask, double value) {
       const T filling = convert_value<T>(value);
       const bool* const where = values_of<bool>(in[1]);
       const T* const source = values_of<T>(in[0]);
-      T* const to = writable<T>(out[0]);
-      parallel_for(in[0].size(), kGrainValues, [&](std::int64_t begin, std::int64_t end) {
+      T* const to = writable_values<T>(out[0]);
+      parallel_for(in[0].size(), kArrangeGrain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) to[i] = where[i] ? filling : source[i];
       });
     });
@@ -136,7 +134,7 @@ Array one_hot_rows(const Array& labels, std::int64_t classes, DType dtype) {
   launch("one_hot", {&from}, {&y}, [classes](LaunchArrays in, LaunchArrays out) {
     with_dtype(out[0].dtype(), [&](auto zero) {
       using T = decltype(zero);
-      T* const to = writable<T>(out[0]);
+      T* const to = writable_values<T>(out[0]);
       std::fill_n(to, out[0].size(), T{});
       for (std::int64_t i = 0; i < in[0].size(); ++i) {
         const std::int64_t label = values_of<std::int64_t>(in[0])[i];

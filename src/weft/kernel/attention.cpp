@@ -32,17 +32,17 @@ struct Operands {
 };
 
 template <class T>
-AttentionProblem<T> problem_of(const Operands& in, const AttentionRun& run) {
+AttentionProblem<T> attention_problem_of(const Operands& in, const AttentionRun& run) {
   return AttentionProblem<T>(in.q, in.k, in.v, in.mask, in.stream, run);
 }
 
-void forward_body(const Operands& in, const AttentionRun& run, LaunchArrays out) {
+void attention_forward_body(const Operands& in, const AttentionRun& run, LaunchArrays out) {
   if (out[0].dtype() == DType::kF64) {
     return solve_attention(
-        problem_of<double>(in, run),
+        attention_problem_of<double>(in, run),
         AttentionOutputs<double>{output_heads_of<double>(out[0]), out[1].data<double>()});
   }
-  solve_attention(problem_of<float>(in, run),
+  solve_attention(attention_problem_of<float>(in, run),
                   AttentionOutputs<float>{output_heads_of<float>(out[0]), out[1].data<float>()});
 }
 
@@ -54,29 +54,30 @@ struct Results {
 };
 
 template <class T>
-void backward_body(const Operands& in, const AttentionRun& run, const Results& results, Array& dq,
-                   Array& dk, Array& dv) {
+void attention_backward_body(const Operands& in, const AttentionRun& run, const Results& results,
+                             Array& dq, Array& dk, Array& dv) {
   solve_attention_gradient(
-      problem_of<T>(in, run),
+      attention_problem_of<T>(in, run),
       AttentionGradients<T>{heads_of<T>(results.output), results.log_sums.data<T>(),
                             heads_of<T>(results.dy), output_heads_of<T>(dq), output_heads_of<T>(dk),
                             output_heads_of<T>(dv)});
 }
 
-void backward_body(const Operands& in, const AttentionRun& run, const Results& results, Array& dq,
-                   Array& dk, Array& dv) {
-  if (dq.dtype() == DType::kF64) return backward_body<double>(in, run, results, dq, dk, dv);
-  backward_body<float>(in, run, results, dq, dk, dv);
+void attention_backward_body(const Operands& in, const AttentionRun& run, const Results& results,
+                             Array& dq, Array& dk, Array& dv) {
+  if (dq.dtype() == DType::kF64)
+    return attention_backward_body<double>(in, run, results, dq, dk, dv);
+  attention_backward_body<float>(in, run, results, dq, dk, dv);
 }
 
 // Queries, keys and values within qkv, [B, tokens, heads, D] each.
-struct Parts {
+struct AttentionParts {
   Array q;
   Array k;
   Array v;
 };
 
-Parts parts_of(const Array& qkv, const PackedHeads& heads) {
+AttentionParts parts_of(const Array& qkv, const PackedHeads& heads) {
   const std::int64_t width = qkv.dim(2) / (heads.heads + 2 * heads.kv_heads);
   const std::int64_t row = qkv.strides()[1];
   const auto part = [&](std::int64_t first, std::int64_t count) {
@@ -115,7 +116,7 @@ AttentionResult attention_forward(const Array& q, const Array& k, const Array& v
   AttentionResult result = empty_result(q.shape(), q.dtype());
   launch("attention", {&q, &k, &v, &mask, &stream}, {&result.output, &result.log_sums},
          [run](LaunchArrays in, LaunchArrays out) {
-           forward_body({in[0], in[1], in[2], in[3], in[4]}, run, out);
+           attention_forward_body({in[0], in[1], in[2], in[3], in[4]}, run, out);
          });
   return result;
 }
@@ -128,8 +129,8 @@ AttentionGradient attention_backward(const Array& q, const Array& k, const Array
                              Array::empty(v.shape(), q.dtype())};
   launch("attention_gradient", {&q, &k, &v, &mask, &stream, &result.output, &result.log_sums, &dy},
          {&gradient.q, &gradient.k, &gradient.v}, [run](LaunchArrays in, LaunchArrays out) {
-           backward_body({in[0], in[1], in[2], in[3], in[4]}, run, {in[5], in[6], in[7]}, out[0],
-                         out[1], out[2]);
+           attention_backward_body({in[0], in[1], in[2], in[3], in[4]}, run, {in[5], in[6], in[7]},
+                                   out[0], out[1], out[2]);
          });
   return gradient;
 }
@@ -140,9 +141,9 @@ AttentionResult packed_attention_forward(const Array& qkv, const PackedHeads& he
   AttentionResult result = empty_result({qkv.dim(0), qkv.dim(1), heads.heads, width}, qkv.dtype());
   launch("attention", {&qkv, &stream}, {&result.output, &result.log_sums},
          [run, heads](LaunchArrays in, LaunchArrays out) {
-           const Parts parts = parts_of(in[0], heads);
+           const AttentionParts parts = parts_of(in[0], heads);
            const Array none;
-           forward_body({parts.q, parts.k, parts.v, none, in[1]}, run, out);
+           attention_forward_body({parts.q, parts.k, parts.v, none, in[1]}, run, out);
          });
   return result;
 }
@@ -153,11 +154,11 @@ Array packed_attention_backward(const Array& qkv, const PackedHeads& heads, cons
   Array gradient = Array::empty(qkv.shape(), qkv.dtype());
   launch("attention_gradient", {&qkv, &stream, &result.output, &result.log_sums, &dy}, {&gradient},
          [run, heads](LaunchArrays in, LaunchArrays out) {
-           const Parts parts = parts_of(in[0], heads);
-           Parts to = parts_of(out[0], heads);
+           const AttentionParts parts = parts_of(in[0], heads);
+           AttentionParts to = parts_of(out[0], heads);
            const Array none;
-           backward_body({parts.q, parts.k, parts.v, none, in[1]}, run, {in[2], in[3], in[4]}, to.q,
-                         to.k, to.v);
+           attention_backward_body({parts.q, parts.k, parts.v, none, in[1]}, run,
+                                   {in[2], in[3], in[4]}, to.q, to.k, to.v);
          });
   return gradient;
 }

@@ -7,34 +7,35 @@ namespace weft {
 namespace {
 
 using namespace attention;  // NOLINT(google-build-using-namespace)
-using Problem = AttentionProblem<float>;
+using FloatProblem = AttentionProblem<float>;
 
 // Scores of a block, 20 KiB, stay in the first-level cache with a panel of values, 12 KiB.
-constexpr std::int64_t kQueryBlock = 24;
-constexpr std::int64_t kKeyBlock = 192;
-constexpr std::int64_t kScoreStep = kKeyBlock + kAttentionRoom;
+constexpr std::int64_t kForwardQueryBlock = 24;
+constexpr std::int64_t kForwardKeyBlock = 192;
+constexpr std::int64_t kForwardScoreStep = kForwardKeyBlock + kAttentionRoom;
 
 class Forward {
  public:
-  Forward(const Problem& problem, const AttentionOutputs<float>& out)
+  Forward(const FloatProblem& problem, const AttentionOutputs<float>& out)
       : p_(problem),
         out_(out),
         step_(row_floats(p_.width)),
-        memory_(padded(p_.keys) * p_.width + (p_.keys + 2 * kQueryBlock) * step_ +
-                (kQueryBlock + 1) * kScoreStep),
+        memory_(padded(p_.keys) * p_.width + (p_.keys + 2 * kForwardQueryBlock) * step_ +
+                (kForwardQueryBlock + 1) * kForwardScoreStep),
         keys_(memory_.take(padded(p_.keys) * p_.width)),
         values_(memory_.take(p_.keys * step_)),
-        queries_(memory_.take(kQueryBlock * step_)),
-        sums_(memory_.take(kQueryBlock * step_)),
-        scores_(memory_.take(kQueryBlock * kScoreStep)),
-        factors_(memory_.take(kScoreStep)) {}
+        queries_(memory_.take(kForwardQueryBlock * step_)),
+        sums_(memory_.take(kForwardQueryBlock * step_)),
+        scores_(memory_.take(kForwardQueryBlock * kForwardScoreStep)),
+        factors_(memory_.take(kForwardScoreStep)) {}
 
   void kv_head(std::int64_t b, std::int64_t kv_head) {
     pack_transposed(rows_of(p_.k, b, kv_head, 0), p_.keys, p_.width, keys_);
     copy_rows(rows_of(p_.v, b, kv_head, 0), p_.keys, p_.width, 1.0F, values_);
     for (std::int64_t g = 0; g < p_.group(); ++g) {
-      for (std::int64_t i = 0; i < p_.queries; i += kQueryBlock) {
-        const Block block{b, kv_head * p_.group() + g, {i, std::min(kQueryBlock, p_.queries - i)}};
+      for (std::int64_t i = 0; i < p_.queries; i += kForwardQueryBlock) {
+        const Block block{
+            b, kv_head * p_.group() + g, {i, std::min(kForwardQueryBlock, p_.queries - i)}};
         queries(block);
       }
     }
@@ -54,8 +55,8 @@ class Forward {
     std::fill_n(sums_, rows * step_, 0.0F);
     std::fill_n(softmax_, rows, AttentionSoftmax{{}, -std::numeric_limits<float>::infinity()});
     const std::int64_t limit = p_.key_limit(first + rows - 1);
-    for (std::int64_t j = 0; j < limit; j += kKeyBlock) {
-      const Range keys{j, std::min(kKeyBlock, limit - j)};
+    for (std::int64_t j = 0; j < limit; j += kForwardKeyBlock) {
+      const Range keys{j, std::min(kForwardKeyBlock, limit - j)};
       score(block.queries, keys);
       for (std::int64_t r = 0; r < rows; ++r) soften(block, r, keys);
       add_values(block.queries, keys);
@@ -71,13 +72,13 @@ class Forward {
       const std::int64_t row = reader / kTile * kTile;
       gemm_.multiply({queries.count - row, kPanel, p_.width}, {queries_ + row * step_, step_, 1},
                      {keys_ + (keys.first + k) * p_.width, kPanel},
-                     {scores_ + row * kScoreStep + k, kScoreStep});
+                     {scores_ + row * kForwardScoreStep + k, kForwardScoreStep});
     }
   }
 
   // Row r of the scores becomes shares of the largest score so far.
   void soften(const Block& block, std::int64_t r, const Range& keys) {
-    float* const row = scores_ + r * kScoreStep;
+    float* const row = scores_ + r * kForwardScoreStep;
     const std::int64_t i = block.queries.first + r;
     const std::int64_t count =
         std::clamp<std::int64_t>(p_.key_limit(i) - keys.first, 0, keys.count);
@@ -107,7 +108,8 @@ class Forward {
         const std::int64_t rows = std::min(tile, queries.count - r);
         const std::int64_t count = std::clamp<std::int64_t>(
             p_.key_limit(queries.first + r + rows - 1) - keys.first, 0, keys.count);
-        gemm_.multiply({rows, kPanel, count}, {scores_ + r * kScoreStep, kScoreStep, 1}, values,
+        gemm_.multiply({rows, kPanel, count},
+                       {scores_ + r * kForwardScoreStep, kForwardScoreStep, 1}, values,
                        {sums_ + r * step_ + d, step_, true});
       }
     }
@@ -125,7 +127,7 @@ class Forward {
         total == 0.0F ? std::numeric_limits<float>::infinity() : static_cast<float>(log_sum);
   }
 
-  const Problem& p_;
+  const FloatProblem& p_;
   const AttentionOutputs<float>& out_;
   const GemmLoops& gemm_ = gemm_loops();
   const AttentionLoops& loops_ = attention_loops();
@@ -137,7 +139,7 @@ class Forward {
   float* sums_;     // [queries][step], of values times shares
   float* scores_;   // [queries][kScoreStep]
   float* factors_;
-  AttentionSoftmax softmax_[kQueryBlock] = {};
+  AttentionSoftmax softmax_[kForwardQueryBlock] = {};
 };
 
 }  // namespace

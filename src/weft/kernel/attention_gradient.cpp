@@ -5,32 +5,32 @@ namespace weft {
 namespace {
 
 using namespace attention;  // NOLINT(google-build-using-namespace)
-using Problem = AttentionProblem<float>;
+using FloatProblem = AttentionProblem<float>;
 
 // Scores and their gradients are 42 KiB each: a block lives in the second-level cache.
-constexpr std::int64_t kQueryBlock = 96;
-constexpr std::int64_t kKeyBlock = 96;
-constexpr std::int64_t kScoreStep = kKeyBlock + kAttentionRoom;
+constexpr std::int64_t kGradientQueryBlock = 96;
+constexpr std::int64_t kGradientKeyBlock = 96;
+constexpr std::int64_t kGradientScoreStep = kGradientKeyBlock + kAttentionRoom;
 
-class Backward {
+class TileGradient {
  public:
-  Backward(const Problem& problem, const AttentionGradients<float>& out)
+  TileGradient(const FloatProblem& problem, const AttentionGradients<float>& out)
       : p_(problem),
         out_(out),
         step_(row_floats(p_.width)),
-        memory_(2 * padded(p_.keys) * p_.width + 3 * (p_.keys + kQueryBlock) * step_ +
-                (2 * kQueryBlock + 1) * kScoreStep),
+        memory_(2 * padded(p_.keys) * p_.width + 3 * (p_.keys + kGradientQueryBlock) * step_ +
+                (2 * kGradientQueryBlock + 1) * kGradientScoreStep),
         keys_(memory_.take(padded(p_.keys) * p_.width)),
         values_(memory_.take(padded(p_.keys) * p_.width)),
         key_rows_(memory_.take(p_.keys * step_)),
         dk_(memory_.take(p_.keys * step_)),
         dv_(memory_.take(p_.keys * step_)),
-        queries_(memory_.take(kQueryBlock * step_)),
-        dy_(memory_.take(kQueryBlock * step_)),
-        dq_(memory_.take(kQueryBlock * step_)),
-        scores_(memory_.take(kQueryBlock * kScoreStep)),
-        gradients_(memory_.take(kQueryBlock * kScoreStep)),
-        factors_(memory_.take(kScoreStep)) {}
+        queries_(memory_.take(kGradientQueryBlock * step_)),
+        dy_(memory_.take(kGradientQueryBlock * step_)),
+        dq_(memory_.take(kGradientQueryBlock * step_)),
+        scores_(memory_.take(kGradientQueryBlock * kGradientScoreStep)),
+        gradients_(memory_.take(kGradientQueryBlock * kGradientScoreStep)),
+        factors_(memory_.take(kGradientScoreStep)) {}
 
   void kv_head(std::int64_t b, std::int64_t kv_head) {
     const Rows keys = rows_of(p_.k, b, kv_head, 0);
@@ -40,8 +40,8 @@ class Backward {
     std::fill_n(dk_, p_.keys * step_, 0.0F);
     std::fill_n(dv_, p_.keys * step_, 0.0F);
     for (std::int64_t g = 0; g < p_.group(); ++g) {
-      for (std::int64_t i = 0; i < p_.queries; i += kQueryBlock) {
-        queries({b, kv_head * p_.group() + g, {i, std::min(kQueryBlock, p_.queries - i)}});
+      for (std::int64_t i = 0; i < p_.queries; i += kGradientQueryBlock) {
+        queries({b, kv_head * p_.group() + g, {i, std::min(kGradientQueryBlock, p_.queries - i)}});
       }
     }
     // Queries were multiplied by scale log2 e.
@@ -67,8 +67,8 @@ class Backward {
     }
     std::fill_n(dq_, rows * step_, 0.0F);
     const std::int64_t limit = p_.key_limit(first + rows - 1);
-    for (std::int64_t j = 0; j < limit; j += kKeyBlock) {
-      const Range keys{j, std::min(kKeyBlock, limit - j)};
+    for (std::int64_t j = 0; j < limit; j += kGradientKeyBlock) {
+      const Range keys{j, std::min(kGradientKeyBlock, limit - j)};
       score(block.queries, keys);
       for (std::int64_t r = 0; r < rows; ++r) soften(block, r, keys);
       add_query_gradients(block.queries, keys);
@@ -89,18 +89,18 @@ class Backward {
       const std::int64_t row = reader(queries, keys.first + k) / kTile * kTile;
       const GemmSize size{queries.count - row, kPanel, p_.width};
       const std::int64_t panel = (keys.first + k) * p_.width;
-      const std::int64_t to = row * kScoreStep + k;
+      const std::int64_t to = row * kGradientScoreStep + k;
       gemm_.multiply(size, {queries_ + row * step_, step_, 1}, {keys_ + panel, kPanel},
-                     {scores_ + to, kScoreStep});
+                     {scores_ + to, kGradientScoreStep});
       gemm_.multiply(size, {dy_ + row * step_, step_, 1}, {values_ + panel, kPanel},
-                     {gradients_ + to, kScoreStep});
+                     {gradients_ + to, kGradientScoreStep});
     }
   }
 
   // Scores become shares, the gradients of the shares those of the scores.
   void soften(const Block& block, std::int64_t r, const Range& keys) {
-    float* const scores = scores_ + r * kScoreStep;
-    float* const gradients = gradients_ + r * kScoreStep;
+    float* const scores = scores_ + r * kGradientScoreStep;
+    float* const gradients = gradients_ + r * kGradientScoreStep;
     const std::int64_t i = block.queries.first + r;
     const std::int64_t count =
         std::clamp<std::int64_t>(p_.key_limit(i) - keys.first, 0, keys.count);
@@ -136,7 +136,8 @@ class Backward {
         const std::int64_t m = std::min(tile, queries.count - r);
         const std::int64_t count = std::clamp<std::int64_t>(
             p_.key_limit(queries.first + r + m - 1) - keys.first, 0, keys.count);
-        gemm_.multiply({m, kPanel, count}, {gradients_ + r * kScoreStep, kScoreStep, 1}, rows,
+        gemm_.multiply({m, kPanel, count},
+                       {gradients_ + r * kGradientScoreStep, kGradientScoreStep, 1}, rows,
                        {dq_ + r * step_ + d, step_, true});
       }
     }
@@ -148,12 +149,12 @@ class Backward {
       for (std::int64_t k = 0; k < keys.count; k += tile) {
         const std::int64_t row = reader(queries, keys.first + k);
         const GemmSize size{std::min(tile, keys.count - k), kPanel, queries.count - row};
-        const std::int64_t from = row * kScoreStep + k;
+        const std::int64_t from = row * kGradientScoreStep + k;
         const std::int64_t to = (keys.first + k) * step_ + d;
-        gemm_.multiply(size, {gradients_ + from, 1, kScoreStep},
+        gemm_.multiply(size, {gradients_ + from, 1, kGradientScoreStep},
                        {queries_ + row * step_ + d, step_}, {dk_ + to, step_, true});
-        gemm_.multiply(size, {scores_ + from, 1, kScoreStep}, {dy_ + row * step_ + d, step_},
-                       {dv_ + to, step_, true});
+        gemm_.multiply(size, {scores_ + from, 1, kGradientScoreStep},
+                       {dy_ + row * step_ + d, step_}, {dv_ + to, step_, true});
       }
     }
   }
@@ -168,7 +169,7 @@ class Backward {
     }
   }
 
-  const Problem& p_;
+  const FloatProblem& p_;
   const AttentionGradients<float>& out_;
   const GemmLoops& gemm_ = gemm_loops();
   const AttentionLoops& loops_ = attention_loops();
@@ -185,14 +186,14 @@ class Backward {
   float* scores_;     // [queries][kScoreStep]
   float* gradients_;  // [queries][kScoreStep]
   float* factors_;
-  float dots_[kQueryBlock] = {};  // dy . output
+  float dots_[kGradientQueryBlock] = {};  // dy . output
 };
 
 }  // namespace
 
 void solve_attention_gradient(const AttentionProblem<float>& p,
                               const AttentionGradients<float>& out) {
-  solve<Backward>(p, out);
+  solve<TileGradient>(p, out);
 }
 
 }  // namespace weft

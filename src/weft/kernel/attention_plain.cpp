@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-using Problem = AttentionProblem<double>;
+using DoubleProblem = AttentionProblem<double>;
 
 // A query and its head.
 struct Query {
@@ -18,7 +18,7 @@ struct Query {
 };
 
 // The scaled and masked scores of the keys that the query may read.
-std::vector<double> scores_of(const Problem& p, const Query& query) {
+std::vector<double> scores_of(const DoubleProblem& p, const Query& query) {
   std::vector<double> scores(static_cast<std::size_t>(p.key_limit(query.i)));
   const double* const q = p.q.at(query.b, query.head, query.i);
   for (std::size_t j = 0; j < scores.size(); ++j) {
@@ -32,7 +32,7 @@ std::vector<double> scores_of(const Problem& p, const Query& query) {
   return scores;
 }
 
-std::vector<double> dropout_of(const Problem& p, const Query& query, std::size_t count) {
+std::vector<double> dropout_of(const DoubleProblem& p, const Query& query, std::size_t count) {
   std::vector<double> factors(count, 1.0);
   if (p.run.dropout > 0 && count > 0) {
     attention_dropout(p.dropout, p.row(query.b, query.head, query.i), 0,
@@ -50,7 +50,8 @@ double log_sum_of(const std::vector<double>& scores) {
   return largest + std::log(sum);
 }
 
-void forward_query(const Problem& p, const AttentionOutputs<double>& out, const Query& query) {
+void forward_query(const DoubleProblem& p, const AttentionOutputs<double>& out,
+                   const Query& query) {
   const std::vector<double> scores = scores_of(p, query);
   const std::vector<double> factors = dropout_of(p, query, scores.size());
   const double log_sum = log_sum_of(scores);
@@ -70,7 +71,8 @@ double dot(const double* a, const double* b, std::int64_t count) {
   return sum;
 }
 
-void backward_query(const Problem& p, const AttentionGradients<double>& out, const Query& query) {
+void backward_query(const DoubleProblem& p, const AttentionGradients<double>& out,
+                    const Query& query) {
   const std::int64_t kv_head = query.head / p.group();
   const std::vector<double> scores = scores_of(p, query);
   const std::vector<double> factors = dropout_of(p, query, scores.size());
@@ -97,7 +99,7 @@ void backward_query(const Problem& p, const AttentionGradients<double>& out, con
 }
 
 template <class Body>
-void each_query_of_kv_head(const Problem& p, std::int64_t b, std::int64_t kv_head,
+void each_query_of_kv_head(const DoubleProblem& p, std::int64_t b, std::int64_t kv_head,
                            const Body& body) {
   for (std::int64_t g = 0; g < p.group(); ++g) {
     for (std::int64_t i = 0; i < p.queries; ++i) body(Query{b, kv_head * p.group() + g, i});

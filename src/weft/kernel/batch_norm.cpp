@@ -8,18 +8,19 @@
 #include "weft/kernel/cpu/norm_loops.h"
 #include "weft/kernel/cpu/onednn.h"
 #include "weft/kernel/norm.h"
+#include "weft/kernel/optional_operand.h"
 
 namespace weft {
 namespace {
 
-constexpr std::int64_t kGrainValues = 16 * 1024;
+constexpr std::int64_t kBatchNormGrain = 16 * 1024;
 constexpr std::int64_t kLanes = 8;
 // Pixels whose mean is subtracted from all values before they are squared.
 constexpr std::int64_t kOriginPixels = 128;
 
 // How the channels of an array [N, C, ...] lie.
-struct Planes {
-  explicit Planes(const Array& x) : images(x.dim(0)), channels(x.dim(1)) {
+struct BatchNormPlanes {
+  explicit BatchNormPlanes(const Array& x) : images(x.dim(0)), channels(x.dim(1)) {
     pixels = x.size() == 0 ? 0 : x.size() / (images * channels);
     blocked = !x.is_strided();
     interleaved = !blocked && pixels == 1;
@@ -52,7 +53,7 @@ struct Planes {
   }
   double count() const { return static_cast<double>(images * pixels); }
   std::int64_t grain() const {
-    return 1 + kGrainValues / std::max<std::int64_t>(1, images * pixels * kLanes);
+    return 1 + kBatchNormGrain / std::max<std::int64_t>(1, images * pixels * kLanes);
   }
 
   std::int64_t images;
@@ -62,12 +63,12 @@ struct Planes {
   bool interleaved;
 };
 
-const std::uint8_t* at(const Array& array, std::int64_t offset) {
+const std::uint8_t* plane_at(const Array& array, std::int64_t offset) {
   return static_cast<const std::uint8_t*>(array.raw_data()) +
          offset * static_cast<std::int64_t>(size_of(array.dtype()));
 }
-std::uint8_t* at(Array& array, std::int64_t offset) {
-  return const_cast<std::uint8_t*>(at(std::as_const(array), offset));
+std::uint8_t* plane_at(Array& array, std::int64_t offset) {
+  return const_cast<std::uint8_t*>(plane_at(std::as_const(array), offset));
 }
 
 double element(const Array& vector, std::int64_t index) {
@@ -101,7 +102,7 @@ double as_type(DType dtype, double value) {
   return dtype == DType::kF32 ? double{static_cast<float>(value)} : value;
 }
 
-Coefficients coefficients(const Vectors& vectors, const Planes& planes, std::int64_t unit,
+Coefficients coefficients(const Vectors& vectors, const BatchNormPlanes& planes, std::int64_t unit,
                           DType dtype, double eps) {
   Coefficients result;
   for (std::int64_t i = 0; i < planes.channel_count(unit); ++i) {
@@ -123,7 +124,7 @@ const NormLoops::Planes& loops_of(DType dtype, bool eight) {
 }
 
 // The mean and the variance of a unit's channels.
-void unit_moments(const Array& x, const Planes& planes, std::int64_t unit, Array& mean,
+void unit_moments(const Array& x, const BatchNormPlanes& planes, std::int64_t unit, Array& mean,
                   Array& variance) {
   if (planes.pixels == 0) {
     mean.data<double>()[planes.first_channel(unit)] = 0;
@@ -132,7 +133,7 @@ void unit_moments(const Array& x, const Planes& planes, std::int64_t unit, Array
   }
   const NormLoops::Planes& loops = loops_of(x.dtype(), planes.eight(unit));
   const NormPlanes all = planes.planes(unit);
-  const void* const data = at(x, planes.offset(unit));
+  const void* const data = plane_at(x, planes.offset(unit));
   NormPlanes few = all;
   few.images = all.pixels > 1 ? 1 : std::min(all.images, kOriginPixels);
   few.pixels = std::min(all.pixels, kOriginPixels);
@@ -153,11 +154,11 @@ void unit_moments(const Array& x, const Planes& planes, std::int64_t unit, Array
   }
 }
 
-void apply_unit(const Array& x, Array& y, const Planes& planes, std::int64_t unit,
+void apply_unit(const Array& x, Array& y, const BatchNormPlanes& planes, std::int64_t unit,
                 const Coefficients& k, bool relu) {
   loops_of(x.dtype(), planes.eight(unit))
-      .apply(at(x, planes.offset(unit)), at(y, planes.offset(unit)), planes.planes(unit),
-             {k.origin, k.scale, k.shift, relu});
+      .apply(plane_at(x, planes.offset(unit)), plane_at(y, planes.offset(unit)),
+             planes.planes(unit), {k.origin, k.scale, k.shift, relu});
 }
 
 // `x` in blocks of 8 channels or contiguous.
@@ -166,10 +167,8 @@ Array in_planes(const Array& x) {
   return x.strided().contiguous();
 }
 
-Array dense(const Array& array) { return array.defined() ? array.contiguous() : array; }
-
 // The gradients of one unit.
-struct Backward {
+struct BatchNormBackward {
   const Array& dy;
   const Array& x;
   Vectors vectors;
@@ -179,14 +178,15 @@ struct Backward {
   Array& dbias;
 };
 
-void unit_backward(const Backward& work, const Planes& planes, std::int64_t unit) {
+void unit_backward(const BatchNormBackward& work, const BatchNormPlanes& planes,
+                   std::int64_t unit) {
   const NormLoops::Planes& loops = loops_of(work.x.dtype(), planes.eight(unit));
   const Coefficients k = coefficients(work.vectors, planes, unit, work.x.dtype(), work.spec.eps);
   const NormPlanes all = planes.planes(unit);
   const std::int64_t offset = planes.offset(unit);
   const NormAffine affine{k.origin, k.scale, k.shift, work.spec.relu};
   NormSums sums;
-  loops.products(at(work.dy, offset), at(work.x, offset), all, affine, sums);
+  loops.products(plane_at(work.dy, offset), plane_at(work.x, offset), all, affine, sums);
   double b[kLanes] = {};
   double c[kLanes] = {};
   for (std::int64_t i = 0; i < planes.channel_count(unit); ++i) {
@@ -199,8 +199,8 @@ void unit_backward(const Backward& work, const Planes& planes, std::int64_t unit
     b[i] = -k.scale[i] * k.inverse[i] * k.inverse[i] * product / planes.count();
     c[i] = -k.scale[i] * sums.first[i] / planes.count() + b[i] * rest;
   }
-  loops.gradient(at(work.dy, offset), at(work.x, offset), at(work.dx, offset), all, affine,
-                 {k.scale, b, c});
+  loops.gradient(plane_at(work.dy, offset), plane_at(work.x, offset), plane_at(work.dx, offset),
+                 all, affine, {k.scale, b, c});
 }
 
 }  // namespace
@@ -216,7 +216,7 @@ BatchNormed batch_norm_forward(const Array& given, const Array& given_weight,
     launch(
         "batch_norm_apply", {&x, &weight, &bias, &mean, &variance}, {&result.y},
         [spec](LaunchArrays in, LaunchArrays out) {
-          const Planes planes(in[0]);
+          const BatchNormPlanes planes(in[0]);
           parallel_for(planes.units(), planes.grain(), [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t unit = begin; unit < end; ++unit) {
               const Coefficients k =
@@ -231,7 +231,7 @@ BatchNormed batch_norm_forward(const Array& given, const Array& given_weight,
   result.variance = Array::empty({x.dim(1)}, DType::kF64);
   launch("batch_norm", {&x, &weight, &bias}, {&result.y, &result.mean, &result.variance},
          [spec](LaunchArrays in, LaunchArrays out) {
-           const Planes planes(in[0]);
+           const BatchNormPlanes planes(in[0]);
            parallel_for(planes.units(), planes.grain(), [&](std::int64_t begin, std::int64_t end) {
              for (std::int64_t unit = begin; unit < end; ++unit) {
                unit_moments(in[0], planes, unit, out[1], out[2]);
@@ -255,9 +255,9 @@ NormGradients batch_norm_backward(const Array& given_dy, const Array& given_x,
                        Array::empty({x.dim(1)}, x.dtype())};
   launch("batch_norm_gradient", {&dy, &x, &weight, &bias, &forward.mean, &forward.variance},
          {&result.x, &result.weight, &result.bias}, [spec](LaunchArrays in, LaunchArrays out) {
-           const Planes planes(in[1]);
-           const Backward work{in[0],  in[1], {in[4], in[5], in[2], in[3]}, spec, out[0],
-                               out[1], out[2]};
+           const BatchNormPlanes planes(in[1]);
+           const BatchNormBackward work{in[0],  in[1], {in[4], in[5], in[2], in[3]}, spec, out[0],
+                                        out[1], out[2]};
            parallel_for(planes.units(), planes.grain(), [&](std::int64_t begin, std::int64_t end) {
              for (std::int64_t unit = begin; unit < end; ++unit) {
                unit_backward(work, planes, unit);

@@ -43,8 +43,8 @@ Array make_output(const Array& x, const Array& weight, const Array& bias,
   return onednn::conv2d_output(x.shape(), weight.shape(), geometry, bias.defined(), relu);
 }
 
-void forward(const Array& x, const Array& weight, const Array& bias, const Conv2dGeometry& geometry,
-             bool relu, Array& y) {
+void conv_forward_body(const Array& x, const Array& weight, const Array& bias,
+                       const Conv2dGeometry& geometry, bool relu, Array& y) {
   if (y.size() == 0) return;
   if (x.dtype() == DType::kF64) {
     y.copy_from(plain::conv2d_forward(x.contiguous(), weight.contiguous(), bias, geometry, relu));
@@ -64,8 +64,8 @@ Array make_data_gradient(const Array& dy, const Conv2dSaved& saved) {
 }
 
 // dx is undefined unless wanted.
-void backward(const Array& dy, const Conv2dSaved& saved, const Conv2dWeightGradients& out,
-              Array& dx) {
+void conv_backward_body(const Array& dy, const Conv2dSaved& saved, const Conv2dWeightGradients& out,
+                        Array& dx) {
   const Shape& shape = saved.x.shape();
   if (dy.size() == 0) {
     if (out.weight != nullptr && !out.accumulate_weight) out.weight->fill(0.0);
@@ -109,7 +109,7 @@ Array conv2d_forward(const Array& x, const Array& weight, const Array& bias,
                      const Conv2dGeometry& geometry, bool relu) {
   Array y = make_output(x, weight, bias, geometry, relu);
   launch("conv2d", {&x, &weight, &bias}, {&y}, [geometry, relu](LaunchArrays in, LaunchArrays out) {
-    forward(in[0], in[1], in[2], geometry, relu, out[0]);
+    conv_forward_body(in[0], in[1], in[2], geometry, relu, out[0]);
   });
   return y;
 }
@@ -126,7 +126,8 @@ Array conv2d_backward(const Array& dy, const Conv2dSaved& saved, const Conv2dWei
            const Conv2dWeightGradients weights{
                gradients[0].defined() ? &gradients[0] : nullptr, add_weight,
                gradients[1].defined() ? &gradients[1] : nullptr, add_bias};
-           backward(arrays[0], {arrays[1], arrays[2], arrays[3], geometry}, weights, gradients[2]);
+           conv_backward_body(arrays[0], {arrays[1], arrays[2], arrays[3], geometry}, weights,
+                              gradients[2]);
          });
   return dx;
 }

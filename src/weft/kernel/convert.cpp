@@ -30,7 +30,7 @@ void convert_row(const ElementwiseLoop&, const RunOperand* operands, void* out,
   for (std::int64_t i = 0; i < count; ++i) to[i] = convert_value<To>(from[i * step]);
 }
 
-ElementwiseLoop::Run row_of(DType from, DType to) {
+ElementwiseLoop::Run convert_row_of(DType from, DType to) {
   return with_dtype(from, [to](auto from_zero) {
     return with_dtype(to, [](auto to_zero) -> ElementwiseLoop::Run {
       return convert_row<decltype(from_zero), decltype(to_zero)>;
@@ -38,7 +38,7 @@ ElementwiseLoop::Run row_of(DType from, DType to) {
   });
 }
 
-constexpr std::int64_t kGrain = 32 * 1024;
+constexpr std::int64_t kConvertGrain = 32 * 1024;
 
 bool is_blocked_type(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16;
@@ -49,7 +49,7 @@ template <class From, class To>
 void convert_dense(const Array& from, Array& to) {
   const auto* const source = static_cast<const From*>(from.raw_data());
   auto* const target = static_cast<To*>(to.raw_data());
-  parallel_for(dense_elements(to), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(dense_elements(to), kConvertGrain, [&](std::int64_t begin, std::int64_t end) {
     const RunOperand operand{source + begin, 1};
     convert_row<From, To>({}, &operand, target + begin, end - begin);
   });
@@ -76,7 +76,7 @@ Array convert(const Array& x, DType dtype) {
   const Array source = x.strided();
   Array out = Array::empty(x.shape(), dtype);
   ElementwiseLoop loop;
-  loop.run = row_of(x.dtype(), dtype);
+  loop.run = convert_row_of(x.dtype(), dtype);
   launch_elementwise("cast", {&source}, out, loop);
   return out;
 }

@@ -11,7 +11,7 @@ namespace weft {
 namespace {
 
 const double* doubles(const Array& array) { return static_cast<const double*>(array.raw_data()); }
-double* writable(const Array& array) { return static_cast<double*>(array.raw_data()); }
+double* writable_doubles(const Array& array) { return static_cast<double*>(array.raw_data()); }
 const std::int64_t* indexes(const Array& array) {
   return static_cast<const std::int64_t*>(array.raw_data());
 }
@@ -84,8 +84,8 @@ void forward_rows(const CrossEntropyRule& rule, LaunchArrays in, LaunchArrays ou
             shares.each * (weights.sum * (largest + log_total) - weighted_sum(loops, row, weights));
       }
     }
-    writable(out[0])[i] = loss;
-    writable(out[1])[i] = weight;
+    writable_doubles(out[0])[i] = loss;
+    writable_doubles(out[1])[i] = weight;
   });
 }
 
@@ -135,7 +135,7 @@ Array cross_entropy_sum(const CrossEntropyRows& rows, bool divide, double scale,
   launch("cross_entropy_sum", {&rows.losses, &rows.weights}, {&loss},
          [divide, scale](LaunchArrays in, LaunchArrays out) {
            const double sum = scale * sum_of(in[0]);
-           *writable(out[0]) = divide ? sum / sum_of(in[1]) : sum;
+           *writable_doubles(out[0]) = divide ? sum / sum_of(in[1]) : sum;
          });
   return loss.to(dtype);
 }

@@ -135,7 +135,7 @@ class Lattice {
 };
 
 template <class T>
-void compute(const CtcRule& rule, LaunchArrays in, LaunchArrays out) {
+void compute_ctc(const CtcRule& rule, LaunchArrays in, LaunchArrays out) {
   check(in, rule.blank);
   T* const losses = out[0].data<T>();
   T* const posteriors = out.size() > 1 ? out[1].data<T>() : nullptr;
@@ -161,9 +161,9 @@ CtcRows ctc_rows(const CtcInput& input, const CtcRule& rule, bool with_posterior
   CtcRows rows{Array::empty({from.dim(1)}, from.dtype()), {}};
   const auto body = [rule](LaunchArrays in, LaunchArrays out) {
     if (in[0].dtype() == DType::kF32) {
-      compute<float>(rule, in, out);
+      compute_ctc<float>(rule, in, out);
     } else {
-      compute<double>(rule, in, out);
+      compute_ctc<double>(rule, in, out);
     }
   };
   const Array* const inputs[] = {&from, &input.targets, &input.input_lengths,

@@ -11,9 +11,9 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kGrainValues = 8'192;
+constexpr std::int64_t kDropoutGrain = 8'192;
 
-std::uint32_t threshold_of(double probability) {
+std::uint32_t dropout_threshold(double probability) {
   const double words = std::floor(probability * 4294967296.0 + 0.5);
   return static_cast<std::uint32_t>(std::min(words, 4294967295.0));
 }
@@ -27,9 +27,9 @@ void drop_rows(const Array& in, const Array& stream, double probability, Array& 
   const auto* const from = static_cast<const std::uint8_t*>(in.raw_data());
   auto* const to = static_cast<std::uint8_t*>(out.raw_data());
   const DropoutRowKernel kernel = row_kernels().dropout[float_index("dropout", in.dtype())];
-  const DropoutRow base{masks.first_row, masks.key, threshold_of(probability),
+  const DropoutRow base{masks.first_row, masks.key, dropout_threshold(probability),
                         1.0 / (1.0 - probability)};
-  parallel_for(in.size(), kGrainValues, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(in.size(), kDropoutGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end;) {
       const std::int64_t i = at / columns;
       const std::int64_t first = at - i * columns;

@@ -108,7 +108,7 @@ ElementwiseLoop::Run run_of(bool to_bool) {
 
 // The row that computes `op` for operands of this type; throws if there is none.
 template <class Op>
-ElementwiseRow row_of(Op op, DType dtype) {
+ElementwiseRow elementwise_row_of(Op op, DType dtype) {
   const auto index = static_cast<std::size_t>(op);
   ElementwiseRow row = nullptr;
   if (is_floating(dtype)) {
@@ -132,7 +132,7 @@ ElementwiseRow row_of(Op op, DType dtype) {
 template <int kOperands, ScalarSide kSide, class Op>
 ElementwiseLoop loop_of(Op op, DType dtype, const OpScalars& scalars, double value = 0) {
   ElementwiseLoop loop;
-  loop.row = reinterpret_cast<void (*)()>(row_of(op, dtype));
+  loop.row = reinterpret_cast<void (*)()>(elementwise_row_of(op, dtype));
   loop.run = with_dtype(
       dtype, [&](auto zero) { return run_of<decltype(zero), kOperands, kSide>(gives_bool(op)); });
   loop.scalars = {scalars[0], scalars[1], 0, value};

@@ -12,9 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kGrainValues = 8'192;
-
-bool is_half(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
+constexpr std::int64_t kGatherGrain = 8'192;
 
 const std::int64_t* positions(const Array& array) {
   return static_cast<const std::int64_t*>(array.raw_data());
@@ -79,7 +77,7 @@ void each_lane_run(const Shape& shape, int axis, const std::array<Strides, 3>& s
   lanes.erase(axis);
   std::array<Strides, 3> steps = strides;
   for (Strides& of_array : steps) of_array.erase(axis);
-  const std::int64_t grain = 1 + kGrainValues / std::max<std::int64_t>(1, shape[axis]);
+  const std::int64_t grain = 1 + kGatherGrain / std::max<std::int64_t>(1, shape[axis]);
   parallel_for(lanes.num_elements(), grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t lane = begin; lane < end;) {
       LaneRun run;
@@ -119,7 +117,7 @@ void put_rows_body(ScatterMode mode, const Rows& rows, LaunchArrays in, LaunchAr
     using T = decltype(zero);
     T* const to = static_cast<T*>(out[0].raw_data());
     const T* const from = static_cast<const T*>(in[1].raw_data());
-    const std::int64_t grain = 1 + kGrainValues / std::max<std::int64_t>(1, count);
+    const std::int64_t grain = 1 + kGatherGrain / std::max<std::int64_t>(1, count);
     parallel_for(rows.outer * rows.inner, grain, [&](std::int64_t begin, std::int64_t end) {
       while (begin < end) {
         const std::int64_t block = begin / rows.inner;
@@ -180,7 +178,7 @@ void put_rows_into(const char* name, Array& y, int axis, const Array& index, con
 DType sum_type(DType dtype) { return is_half(dtype) ? DType::kF32 : dtype; }
 
 // A copy to write to.
-Array start_of(const Array& x, ScatterMode mode) {
+Array scatter_start(const Array& x, ScatterMode mode) {
   return mode == ScatterMode::kAdd && is_half(x.dtype()) ? x.to(DType::kF32) : x.clone();
 }
 
@@ -217,7 +215,7 @@ Array gather(const char* name, const Array& x, int axis, const Array& index) {
 
 Array scatter(const char* name, const Array& x, int axis, const Array& index, const Array& source,
               ScatterMode mode) {
-  Array y = start_of(x, mode);
+  Array y = scatter_start(x, mode);
   scatter_into(name, y, axis, index, source.to(y.dtype()), mode);
   return y.to(x.dtype());
 }
@@ -239,7 +237,7 @@ Array select_rows(const char* name, const Array& x, int axis, const Array& index
     check_positions(name, in[1], rows.length);
     const std::int64_t count = in[1].size();
     const std::int64_t* const at = positions(in[1]);
-    const std::int64_t grain = 1 + kGrainValues / std::max<std::int64_t>(1, rows.inner);
+    const std::int64_t grain = 1 + kGatherGrain / std::max<std::int64_t>(1, rows.inner);
     with_bits(in[0].dtype(), [&](auto zero) {
       using T = decltype(zero);
       const T* const source = static_cast<const T*>(in[0].raw_data());
@@ -257,7 +255,7 @@ Array select_rows(const char* name, const Array& x, int axis, const Array& index
 
 Array put_rows(const char* name, const Array& x, int axis, const Array& index, const Array& source,
                ScatterMode mode) {
-  Array y = start_of(x, mode);
+  Array y = scatter_start(x, mode);
   put_rows_into(name, y, axis, index, source.to(y.dtype()), mode);
   return y.to(x.dtype());
 }

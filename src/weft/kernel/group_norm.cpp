@@ -7,11 +7,12 @@
 #include "weft/base/parallel.h"
 #include "weft/kernel/cpu/norm_loops.h"
 #include "weft/kernel/norm.h"
+#include "weft/kernel/optional_operand.h"
 
 namespace weft {
 namespace {
 
-constexpr std::int64_t kGrainValues = 16 * 1024;
+constexpr std::int64_t kGroupNormGrain = 16 * 1024;
 
 struct Groups {
   Groups(const Array& x, std::int64_t count)
@@ -28,7 +29,7 @@ struct Groups {
   }
   std::int64_t channel(std::int64_t row, std::int64_t i) const { return row % groups * each + i; }
   NormPlanes channel_planes() const { return {1, 0, pixels, 1}; }
-  std::int64_t grain() const { return 1 + kGrainValues / std::max<std::int64_t>(1, values()); }
+  std::int64_t grain() const { return 1 + kGroupNormGrain / std::max<std::int64_t>(1, values()); }
 
   std::int64_t images;
   std::int64_t channels;
@@ -37,7 +38,7 @@ struct Groups {
   std::int64_t pixels;
 };
 
-std::uint8_t* at(const Array& array, std::int64_t offset) {
+std::uint8_t* group_at(const Array& array, std::int64_t offset) {
   return static_cast<std::uint8_t*>(array.raw_data()) +
          offset * static_cast<std::int64_t>(size_of(array.dtype()));
 }
@@ -48,12 +49,10 @@ double element_or(const Array& vector, std::int64_t index, double otherwise) {
                                        : vector.data<double>()[index];
 }
 
-Array dense(const Array& array) { return array.defined() ? array.contiguous() : array; }
-
 void row_forward(const Groups& groups, LaunchArrays in, LaunchArrays out, std::int64_t row,
                  double eps) {
   const NormLoops::Planes& loops = norm_loops(in[0].dtype()).one;
-  const void* const x = at(in[0], groups.offset(row));
+  const void* const x = group_at(in[0], groups.offset(row));
   const NormPlanes all{1, 0, groups.values(), 1};
   const auto count = static_cast<double>(groups.values());
   double mean = 0;
@@ -72,7 +71,7 @@ void row_forward(const Groups& groups, LaunchArrays in, LaunchArrays out, std::i
     const std::int64_t c = groups.channel(row, i);
     const double scale = element_or(in[1], c, 1.0) * inverse;
     const double shift = element_or(in[2], c, 0.0) - rest * scale;
-    loops.apply(at(in[0], groups.offset(row, i)), at(out[0], groups.offset(row, i)),
+    loops.apply(group_at(in[0], groups.offset(row, i)), group_at(out[0], groups.offset(row, i)),
                 groups.channel_planes(), {&origin, &scale, &shift, false});
   }
 }
@@ -96,7 +95,7 @@ void row_backward(const Groups& groups, LaunchArrays in, Array& dx, std::int64_t
   double product = 0;
   for (std::int64_t i = 0; i < groups.each; ++i) {
     NormSums own;
-    loops.products(at(in[0], groups.offset(row, i)), at(in[1], groups.offset(row, i)),
+    loops.products(group_at(in[0], groups.offset(row, i)), group_at(in[1], groups.offset(row, i)),
                    groups.channel_planes(), affine, own);
     own.second[0] += (origin - mean) * own.first[0];
     const auto index = static_cast<std::size_t>(row * groups.each + i);
@@ -111,8 +110,9 @@ void row_backward(const Groups& groups, LaunchArrays in, Array& dx, std::int64_t
   const double c = -inverse * sum / count + b * (origin - mean);
   for (std::int64_t i = 0; i < groups.each; ++i) {
     const double a = element_or(in[2], groups.channel(row, i), 1.0) * inverse;
-    loops.gradient(at(in[0], groups.offset(row, i)), at(in[1], groups.offset(row, i)),
-                   at(dx, groups.offset(row, i)), groups.channel_planes(), affine, {&a, &b, &c});
+    loops.gradient(group_at(in[0], groups.offset(row, i)), group_at(in[1], groups.offset(row, i)),
+                   group_at(dx, groups.offset(row, i)), groups.channel_planes(), affine,
+                   {&a, &b, &c});
   }
 }
 

@@ -10,13 +10,14 @@
 #include "weft/kernel/cpu/gemm_half.h"
 #include "weft/kernel/cpu/onednn.h"
 #include "weft/kernel/matmul.h"
+#include "weft/kernel/optional_operand.h"
 
 namespace weft {
 namespace {
 
-constexpr std::int64_t kGrain = 32 * 1024;
+constexpr std::int64_t kLinearGrain = 32 * 1024;
 // Values of 16 bits, and rows of them, that are widened at a time.
-constexpr std::int64_t kBlock = 256;
+constexpr std::int64_t kLinearBlock = 256;
 constexpr std::int64_t kBlockRows = 32;
 
 float* floats(const Array& array) { return static_cast<float*>(array.raw_data()); }
@@ -32,7 +33,7 @@ void linear_plain(const Array& x, const Array& weight, const Array& bias, bool r
   for (double& value : y.flat<double>()) value = std::max(value, 0.0);
 }
 
-bool is_half(const Array& array) { return size_of(array.dtype()) < sizeof(float); }
+bool is_half_array(const Array& array) { return size_of(array.dtype()) < sizeof(float); }
 
 // Calls body(zero of the type) for bf16 and f16.
 template <class Body>
@@ -43,7 +44,7 @@ void with_half(DType dtype, Body&& body) {
 }
 
 void linear_half(const Array& x, const Array& weight, const Array& bias, bool relu, Array& y) {
-  const Array dense_bias = bias.defined() ? bias.contiguous() : bias;
+  const Array dense_bias = dense(bias);
   with_half(y.dtype(), [&](auto zero) {
     using Half = decltype(zero);
     gemm_half({y.dim(0), y.dim(1), x.dim(1)},
@@ -55,7 +56,7 @@ void linear_half(const Array& x, const Array& weight, const Array& bias, bool re
 }
 
 void linear(const Array& x, const Array& weight, const Array& bias, bool relu, Array& y) {
-  if (is_half(x)) {
+  if (is_half_array(x)) {
     linear_half(x, weight, bias, relu, y);
     return;
   }
@@ -63,7 +64,7 @@ void linear(const Array& x, const Array& weight, const Array& bias, bool relu, A
     linear_plain(x, weight, bias, relu, y);
     return;
   }
-  const Array dense_bias = bias.defined() ? bias.contiguous() : bias;
+  const Array dense_bias = dense(bias);
   gemm({y.dim(0), y.dim(1), x.dim(1)}, {x.data<float>(), x.strides()[0], x.strides()[1]},
        {weight.data<float>(), weight.strides()[1], weight.strides()[0]},
        {y.data<float>(), y.dim(1), false, dense_bias.defined() ? dense_bias.data<float>() : nullptr,
@@ -75,28 +76,28 @@ template <class Half>
 void sum_half_columns(const Array& rows, Array& sums, bool accumulate, std::int64_t begin,
                       std::int64_t end) {
   const std::int64_t width = rows.dim(1);
-  float block[kBlockRows * kBlock];
-  float total[kBlock];
-  for (std::int64_t j = begin; j < end; j += kBlock) {
-    const std::int64_t count = std::min(kBlock, end - j);
+  float block[kBlockRows * kLinearBlock];
+  float total[kLinearBlock];
+  for (std::int64_t j = begin; j < end; j += kLinearBlock) {
+    const std::int64_t count = std::min(kLinearBlock, end - j);
     std::fill_n(total, count, 0.0F);
     if (accumulate) to_f32_row(sums.data<Half>() + j, total, count);
     for (std::int64_t i = 0; i < rows.dim(0); i += kBlockRows) {
       const std::int64_t height = std::min(kBlockRows, rows.dim(0) - i);
       for (std::int64_t r = 0; r < height; ++r) {
-        to_f32_row(rows.data<Half>() + (i + r) * width + j, block + r * kBlock, count);
+        to_f32_row(rows.data<Half>() + (i + r) * width + j, block + r * kLinearBlock, count);
       }
-      flat_loops().column_sums({block, kBlock, height}, total, 0, count);
+      flat_loops().column_sums({block, kLinearBlock, height}, total, 0, count);
     }
     from_f32_row(total, sums.data<Half>() + j, count);
   }
 }
 
 void sum_columns(const Array& x, Array& sums, bool accumulate) {
-  if (is_half(x)) {
+  if (is_half_array(x)) {
     const Array dense = x.contiguous();
     with_half(x.dtype(), [&](auto zero) {
-      parallel_for(dense.dim(1), 64 + kGrain / std::max<std::int64_t>(dense.dim(0), 1),
+      parallel_for(dense.dim(1), 64 + kLinearGrain / std::max<std::int64_t>(dense.dim(0), 1),
                    [&](std::int64_t begin, std::int64_t end) {
                      sum_half_columns<decltype(zero)>(dense, sums, accumulate, begin, end);
                    });
@@ -117,18 +118,18 @@ void sum_columns(const Array& x, Array& sums, bool accumulate) {
   const FlatLoops::Rows source{rows.data<float>(), width, count};
   float* const to = sums.data<float>();
   parallel_for(
-      width, 64 + kGrain / std::max<std::int64_t>(count, 1),
+      width, 64 + kLinearGrain / std::max<std::int64_t>(count, 1),
       [&](std::int64_t begin, std::int64_t end) { loops.column_sums(source, to, begin, end); });
 }
 
 // y = of(x, other), all of one type and order; `of` writes over its first argument.
 template <class Half, class Of>
 void map_half(const Array& x, const Array& other, Array& y, const Of& of) {
-  parallel_for(dense_elements(y), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    float wide[kBlock];
-    float beside[kBlock];
-    for (std::int64_t at = begin; at < end; at += kBlock) {
-      const std::int64_t count = std::min(kBlock, end - at);
+  parallel_for(dense_elements(y), kLinearGrain, [&](std::int64_t begin, std::int64_t end) {
+    float wide[kLinearBlock];
+    float beside[kLinearBlock];
+    for (std::int64_t at = begin; at < end; at += kLinearBlock) {
+      const std::int64_t count = std::min(kLinearBlock, end - at);
       to_f32_row(static_cast<const Half*>(x.raw_data()) + at, wide, count);
       to_f32_row(static_cast<const Half*>(other.raw_data()) + at, beside, count);
       of(wide, beside, count);
@@ -139,7 +140,7 @@ void map_half(const Array& x, const Array& other, Array& y, const Of& of) {
 
 // x and y in one order.
 void relu_values(const Array& x, Array& y) {
-  if (is_half(x)) {
+  if (is_half_array(x)) {
     with_half(x.dtype(), [&](auto zero) {
       map_half<decltype(zero)>(x, x, y, [](float* values, const float*, std::int64_t count) {
         flat_loops().relu(values, values, 0, count);
@@ -154,14 +155,14 @@ void relu_values(const Array& x, Array& y) {
     return;
   }
   const FlatLoops& loops = flat_loops();
-  parallel_for(dense_elements(x), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(dense_elements(x), kLinearGrain, [&](std::int64_t begin, std::int64_t end) {
     loops.relu(floats(x), floats(y), begin, end);
   });
 }
 
 // All in one order.
 void relu_gradient(const Array& dy, const Array& y, Array& dx) {
-  if (is_half(y)) {
+  if (is_half_array(y)) {
     with_half(y.dtype(), [&](auto zero) {
       map_half<decltype(zero)>(dy, y, dx, [](float* g, const float* value, std::int64_t count) {
         flat_loops().relu_gradient(g, value, g, 0, count);
@@ -177,7 +178,7 @@ void relu_gradient(const Array& dy, const Array& y, Array& dx) {
     return;
   }
   const FlatLoops& loops = flat_loops();
-  parallel_for(dense_elements(y), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(dense_elements(y), kLinearGrain, [&](std::int64_t begin, std::int64_t end) {
     loops.relu_gradient(floats(dy), floats(y), floats(dx), begin, end);
   });
 }

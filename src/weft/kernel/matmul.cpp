@@ -13,14 +13,14 @@ namespace {
 
 // A matrix of a batch: the first element and the steps of its two axes.
 template <class T>
-struct Matrix {
+struct MatrixView {
   T* data;
   std::int64_t row_step;
   std::int64_t column_step;
 };
 
 template <class T>
-Matrix<const T> operand(const Array& array, bool transpose) {
+MatrixView<const T> operand(const Array& array, bool transpose) {
   const int rank = array.ndim();
   const std::int64_t row = array.strides()[rank - 2];
   const std::int64_t column = array.strides()[rank - 1];
@@ -38,34 +38,34 @@ std::int64_t batch_offset(const Array& array, const Shape& out, std::int64_t ind
   return offset;
 }
 
-void multiply(const GemmSize& size, const Matrix<const float>& a, const Matrix<const float>& b,
-              float* out, bool accumulate) {
+void multiply_matrix(const GemmSize& size, const MatrixView<const float>& a,
+                     const MatrixView<const float>& b, float* out, bool accumulate) {
   gemm(size, {a.data, a.row_step, a.column_step}, {b.data, b.row_step, b.column_step},
        {out, size.n, accumulate});
 }
 
 template <class Half>
-void multiply_half(const GemmSize& size, const Matrix<const Half>& a, const Matrix<const Half>& b,
-                   Half* out, bool accumulate) {
+void multiply_half(const GemmSize& size, const MatrixView<const Half>& a,
+                   const MatrixView<const Half>& b, Half* out, bool accumulate) {
   gemm_half(size, HalfOperand<Half>{a.data, a.row_step, a.column_step},
             HalfOperand<Half>{b.data, b.row_step, b.column_step},
             HalfOutput<Half>{out, size.n, accumulate});
 }
 
-void multiply(const GemmSize& size, const Matrix<const BFloat16>& a,
-              const Matrix<const BFloat16>& b, BFloat16* out, bool accumulate) {
+void multiply_matrix(const GemmSize& size, const MatrixView<const BFloat16>& a,
+                     const MatrixView<const BFloat16>& b, BFloat16* out, bool accumulate) {
   multiply_half(size, a, b, out, accumulate);
 }
 
-void multiply(const GemmSize& size, const Matrix<const Float16>& a, const Matrix<const Float16>& b,
-              Float16* out, bool accumulate) {
+void multiply_matrix(const GemmSize& size, const MatrixView<const Float16>& a,
+                     const MatrixView<const Float16>& b, Float16* out, bool accumulate) {
   multiply_half(size, a, b, out, accumulate);
 }
 
 // f64 and integers, which wrap around.
 template <class T>
-void multiply(const GemmSize& size, const Matrix<const T>& a, const Matrix<const T>& b, T* out,
-              bool accumulate) {
+void multiply_matrix(const GemmSize& size, const MatrixView<const T>& a,
+                     const MatrixView<const T>& b, T* out, bool accumulate) {
   using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
   const std::int64_t grain = 1 + 16384 / std::max<std::int64_t>(1, size.n * size.k);
   parallel_for(size.m, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -88,7 +88,7 @@ void multiply(const GemmSize& size, const Matrix<const T>& a, const Matrix<const
 constexpr std::int64_t kSharedMatrix = 1 << 22;
 
 template <class T>
-void run(const Array& a, const Array& b, Array& out, const MatmulOptions& options) {
+void run_matmul(const Array& a, const Array& b, Array& out, const MatmulOptions& options) {
   const Shape& shape = out.shape();
   const int rank = shape.size();
   const GemmSize size{shape[rank - 2], shape[rank - 1], a.dim(options.transpose_a ? -2 : -1)};
@@ -110,7 +110,7 @@ void run(const Array& a, const Array& b, Array& out, const MatmulOptions& option
       auto right = first_b;
       left.data += batch_offset(a, shape, index);
       right.data += batch_offset(b, shape, index);
-      multiply(size, left, right, product + index * size.m * size.n, options.accumulate);
+      multiply_matrix(size, left, right, product + index * size.m * size.n, options.accumulate);
     }
   });
 }
@@ -122,7 +122,7 @@ void matmul(const Array& a, const Array& b, Array& out, const MatmulOptions& opt
   const Array right = b.strided();
   launch("matmul", {&left, &right}, {&out}, [options](LaunchArrays in, LaunchArrays product) {
     with_dtype(product[0].dtype(),
-               [&](auto zero) { run<decltype(zero)>(in[0], in[1], product[0], options); });
+               [&](auto zero) { run_matmul<decltype(zero)>(in[0], in[1], product[0], options); });
   });
 }
 

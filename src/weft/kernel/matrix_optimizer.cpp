@@ -12,8 +12,8 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kGrain = 32 * 1024;  // elements that are worth a second thread
-constexpr std::int64_t kBlock = 4096;       // values a partial sum; fixes the order of the sum
+constexpr std::int64_t kMatrixGrain = 32 * 1024;  // elements that are worth a second thread
+constexpr std::int64_t kSumBlock = 4096;  // values a partial sum; fixes the order of the sum
 
 std::int64_t count_of(std::span<const float> values) {
   return static_cast<std::int64_t>(values.size());
@@ -21,20 +21,20 @@ std::int64_t count_of(std::span<const float> values) {
 
 // Rows that are worth a second thread.
 std::int64_t row_grain(std::int64_t columns) {
-  return std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, columns));
+  return std::max<std::int64_t>(1, kMatrixGrain / std::max<std::int64_t>(1, columns));
 }
 
 double sum_of_squares(std::span<const float> values) {
   const std::int64_t size = count_of(values);
-  std::vector<double> sums(static_cast<std::size_t>((size + kBlock - 1) / kBlock));
+  std::vector<double> sums(static_cast<std::size_t>((size + kSumBlock - 1) / kSumBlock));
   const OptimizerLoops& loops = optimizer_loops();
-  parallel_for(
-      static_cast<std::int64_t>(sums.size()), 8, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) {
-          sums[static_cast<std::size_t>(i)] =
-              loops.sum_of_squares(values.data(), i * kBlock, std::min(size, (i + 1) * kBlock));
-        }
-      });
+  parallel_for(static_cast<std::int64_t>(sums.size()), 8,
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   sums[static_cast<std::size_t>(i)] = loops.sum_of_squares(
+                       values.data(), i * kSumBlock, std::min(size, (i + 1) * kSumBlock));
+                 }
+               });
   double sum = 0.0;
   for (const double part : sums) sum += part;
   return sum;
@@ -81,7 +81,7 @@ struct Product {
   std::int64_t k;
 };
 
-void multiply(const Product& product, double scale_product, double scale_c) {
+void multiply_matrices(const Product& product, double scale_product, double scale_c) {
   const OptimizerLoops& loops = optimizer_loops();
   const ProductPass pass{.a = product.a,
                          .b = product.b,
@@ -115,11 +115,11 @@ void newton_schulz(std::int64_t rows, std::int64_t columns, std::vector<float>& 
   std::vector<float> polynomial(square.size());
   for (int step = 0; step < kSteps; ++step) {
     transpose(x.data(), rows, columns, transposed.data());
-    multiply({x.data(), transposed.data(), square.data(), rows, rows, columns}, 1.0, 0.0);
+    multiply_matrices({x.data(), transposed.data(), square.data(), rows, rows, columns}, 1.0, 0.0);
     polynomial = square;
-    multiply({square.data(), square.data(), polynomial.data(), rows, rows, rows}, kC, kB);
+    multiply_matrices({square.data(), square.data(), polynomial.data(), rows, rows, rows}, kC, kB);
     next = x;
-    multiply({polynomial.data(), x.data(), next.data(), rows, columns, rows}, 1.0, kA);
+    multiply_matrices({polynomial.data(), x.data(), next.data(), rows, columns, rows}, 1.0, kA);
     x.swap(next);
   }
 }
@@ -217,7 +217,7 @@ void blend(std::span<const float> a, double first, std::span<const float> b, dou
            std::span<float> out) {
   WEFT_CHECK(a.size() == out.size() && b.size() == out.size());
   const OptimizerLoops& loops = optimizer_loops();
-  parallel_for(count_of(out), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(count_of(out), kMatrixGrain, [&](std::int64_t begin, std::int64_t end) {
     loops.blend(a.data(), static_cast<float>(first), b.data(), static_cast<float>(second),
                 out.data(), begin, end);
   });

@@ -5,18 +5,19 @@
 #include "weft/kernel/cpu/isa.h"
 #include "weft/kernel/cpu/norm_loops.h"
 #include "weft/kernel/norm.h"
+#include "weft/kernel/optional_operand.h"
 
 namespace weft {
 namespace {
 
 // Values worth a second thread.
-constexpr std::int64_t kGrainValues = 16 * 1024;
+constexpr std::int64_t kNormRowsGrain = 16 * 1024;
 // Rows are cut into parts by their number alone; each has sums of its own.
 constexpr std::int64_t kPartsMax = 16;
 constexpr std::int64_t kPartRows = 32;
 
-struct Parts {
-  explicit Parts(std::int64_t row_count)
+struct NormRowParts {
+  explicit NormRowParts(std::int64_t row_count)
       : rows(row_count),
         size(std::max(kPartRows, (row_count + kPartsMax - 1) / kPartsMax)),
         count((row_count + size - 1) / size) {}
@@ -24,12 +25,6 @@ struct Parts {
   std::int64_t size;
   std::int64_t count;
 };
-
-const void* data_or_null(const Array& array) {
-  return array.defined() ? array.raw_data() : nullptr;
-}
-
-Array dense(const Array& array) { return array.defined() ? array.contiguous() : array; }
 
 // sums[0, n) of the parts, which lie one after another, in order.
 void add_parts(const Array& parts, std::int64_t count, Array& sums) {
@@ -82,7 +77,7 @@ NormedRows norm_rows(const Array& given, const Array& given_weight, const Array&
            work.centered = options.centered;
            const NormLoops& loops = norm_loops(in[0].dtype());
            parallel_for(
-               count, 1 + kGrainValues / std::max<std::int64_t>(1, work.n),
+               count, 1 + kNormRowsGrain / std::max<std::int64_t>(1, work.n),
                [&](std::int64_t begin, std::int64_t end) { loops.rows(work, begin, end); });
          });
   return result;
@@ -99,7 +94,7 @@ NormGradients norm_rows_gradient(const Array& given_dy, const Array& given_x,
   if (wants.x) result.x = Array::empty(x.shape(), x.dtype());
   if (wants.weight) result.weight = Array::empty({n}, x.dtype());
   if (wants.bias) result.bias = Array::empty({n}, x.dtype());
-  const Parts parts(x.size() / std::max<std::int64_t>(1, n));
+  const NormRowParts parts(x.size() / std::max<std::int64_t>(1, n));
   launch("norm_rows_gradient", {&dy, &x, &weight, &forward.mean, &forward.inverse},
          {&result.x, &result.weight, &result.bias},
          [options, parts, n, wants](LaunchArrays in, LaunchArrays out) {

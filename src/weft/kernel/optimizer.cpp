@@ -12,7 +12,7 @@ namespace weft {
 namespace {
 
 // Fewer elements than this are not worth a second thread.
-constexpr std::int64_t kGrain = 32 * 1024;
+constexpr std::int64_t kOptimizerGrain = 32 * 1024;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ void sgd_step(const SgdConstants& constants, std::span<const float> gradients,
       .nesterov = constants.nesterov,
   };
   const FlatLoops& loops = flat_loops();
-  parallel_for(static_cast<std::int64_t>(parameters.size()), kGrain,
+  parallel_for(static_cast<std::int64_t>(parameters.size()), kOptimizerGrain,
                [&](std::int64_t begin, std::int64_t end) { loops.sgd(pass, begin, end); });
 }
 
@@ -72,12 +72,12 @@ void adam_step(const AdamConstants& constants, std::span<const float> gradients,
     WEFT_CHECK(state.variance_max.size() == parameters.size());
     const AmsgradPass largest{pass, state.variance_max.data()};
     const OptimizerLoops& loops = optimizer_loops();
-    parallel_for(static_cast<std::int64_t>(parameters.size()), kGrain,
+    parallel_for(static_cast<std::int64_t>(parameters.size()), kOptimizerGrain,
                  [&](std::int64_t begin, std::int64_t end) { loops.amsgrad(largest, begin, end); });
     return;
   }
   const FlatLoops& loops = flat_loops();
-  parallel_for(static_cast<std::int64_t>(parameters.size()), kGrain,
+  parallel_for(static_cast<std::int64_t>(parameters.size()), kOptimizerGrain,
                [&](std::int64_t begin, std::int64_t end) { loops.adam(pass, begin, end); });
 }
 

@@ -9,13 +9,13 @@ namespace weft {
 namespace {
 
 // Fewer elements than this are not worth a second thread.
-constexpr std::int64_t kGrain = 32 * 1024;
+constexpr std::int64_t kAdaptiveGrain = 32 * 1024;
 
 // Runs `loop` over all elements, split over the threads.
 template <class Pass>
-void run(void (*loop)(const Pass& pass, std::int64_t begin, std::int64_t end), const Pass& pass,
-         std::size_t size) {
-  parallel_for(static_cast<std::int64_t>(size), kGrain,
+void run_pass(void (*loop)(const Pass& pass, std::int64_t begin, std::int64_t end),
+              const Pass& pass, std::size_t size) {
+  parallel_for(static_cast<std::int64_t>(size), kAdaptiveGrain,
                [&](std::int64_t begin, std::int64_t end) { loop(pass, begin, end); });
 }
 
@@ -42,7 +42,7 @@ void adagrad_step(const AdagradConstants& constants, std::span<const float> grad
       .epsilon = constants.epsilon,
       .weight_decay = constants.weight_decay,
   };
-  run(optimizer_loops().adagrad, pass, parameters.size());
+  run_pass(optimizer_loops().adagrad, pass, parameters.size());
 }
 
 void rms_prop_step(const RmsPropConstants& constants, std::span<const float> gradients,
@@ -64,7 +64,7 @@ void rms_prop_step(const RmsPropConstants& constants, std::span<const float> gra
       .epsilon = constants.epsilon,
       .weight_decay = constants.weight_decay,
   };
-  run(optimizer_loops().rms_prop, pass, parameters.size());
+  run_pass(optimizer_loops().rms_prop, pass, parameters.size());
 }
 
 void adadelta_step(const AdadeltaConstants& constants, std::span<const float> gradients,
@@ -83,7 +83,7 @@ void adadelta_step(const AdadeltaConstants& constants, std::span<const float> gr
       .epsilon = constants.epsilon,
       .weight_decay = constants.weight_decay,
   };
-  run(optimizer_loops().adadelta, pass, parameters.size());
+  run_pass(optimizer_loops().adadelta, pass, parameters.size());
 }
 
 void lion_step(const LionConstants& constants, std::span<const float> gradients,
@@ -101,7 +101,7 @@ void lion_step(const LionConstants& constants, std::span<const float> gradients,
       .share2 = static_cast<float>(1.0 - constants.beta2),
       .shrink = static_cast<float>(1.0 - constants.learning_rate * constants.weight_decay),
   };
-  run(optimizer_loops().lion, pass, parameters.size());
+  run_pass(optimizer_loops().lion, pass, parameters.size());
 }
 
 }  // namespace weft

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kGrainValues = 4'096;
+constexpr std::int64_t kLossGrain = 4'096;
 
 template <class T>
 T sign(T x) {
@@ -169,7 +169,7 @@ void each_value(LaunchArrays in, LaunchArrays out, const F& f) {
   const T* const weight = in[2].defined() ? in[2].data<T>() : nullptr;
   const T* const factor = in[3].defined() ? in[3].data<T>() : nullptr;
   T* const y = out[0].data<T>();
-  parallel_for(in[0].size(), kGrainValues, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(in[0].size(), kLossGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const T value = f(x[i], t[i], weight == nullptr ? T{1} : weight[i]);
       y[i] = factor == nullptr ? value : factor[i] * value;
@@ -178,7 +178,7 @@ void each_value(LaunchArrays in, LaunchArrays out, const F& f) {
 }
 
 template <class T>
-void compute(const PointwiseLossRule& rule, LossPart part, LaunchArrays in, LaunchArrays out) {
+void compute_loss(const PointwiseLossRule& rule, LossPart part, LaunchArrays in, LaunchArrays out) {
   const T c = static_cast<T>(rule.parameter);
   with_loss(rule.kind, [&](auto loss) {
     using Loss = decltype(loss);
@@ -192,7 +192,7 @@ void compute(const PointwiseLossRule& rule, LossPart part, LaunchArrays in, Laun
   });
 }
 
-Array dense(const Array& x, DType dtype) {
+Array dense_as(const Array& x, DType dtype) {
   return x.defined() ? x.to(dtype).contiguous() : Array();
 }
 
@@ -201,17 +201,17 @@ Array dense(const Array& x, DType dtype) {
 Array pointwise_loss(const PointwiseLossRule& rule, LossPart part, const Array& x,
                      const Array& target, const Array& weight, const Array& factor) {
   const DType wide = x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
-  const Array from = dense(x, wide);
-  const Array to = dense(target, wide);
-  const Array weights = dense(weight, wide);
-  const Array factors = dense(factor, wide);
+  const Array from = dense_as(x, wide);
+  const Array to = dense_as(target, wide);
+  const Array weights = dense_as(weight, wide);
+  const Array factors = dense_as(factor, wide);
   Array y = Array::empty(x.shape(), wide);
   launch("pointwise_loss", {&from, &to, &weights, &factors}, {&y},
          [rule, part](LaunchArrays in, LaunchArrays out) {
            if (out[0].dtype() == DType::kF64) {
-             compute<double>(rule, part, in, out);
+             compute_loss<double>(rule, part, in, out);
            } else {
-             compute<float>(rule, part, in, out);
+             compute_loss<float>(rule, part, in, out);
            }
          });
   return y.to(x.dtype());

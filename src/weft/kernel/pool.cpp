@@ -21,24 +21,24 @@ struct Plane {
   std::int64_t width;
 };
 
-constexpr std::int64_t kBlock = 8;
+constexpr std::int64_t kPoolBlock = 8;
 
 // The part of a window along one axis that lies on the image.
-struct Span {
+struct PoolSpan {
   std::int64_t begin;   // first position on the image
   std::int64_t end;     // behind the last
   std::int64_t offset;  // of `begin` in the window
 };
 
-Span window(std::int64_t output, std::int64_t extent, std::size_t axis,
-            const Pool2dGeometry& geometry) {
+PoolSpan window(std::int64_t output, std::int64_t extent, std::size_t axis,
+                const Pool2dGeometry& geometry) {
   const std::int64_t first = output * geometry.stride[axis] - geometry.padding[axis];
   const std::int64_t begin = std::max<std::int64_t>(first, 0);
   return {begin, std::min(first + geometry.kernel[axis], extent), begin - first};
 }
 
 // How many values the mean of a window is over.
-std::int64_t values_of(const Span& span, std::int64_t extent, std::size_t axis,
+std::int64_t values_in(const PoolSpan& span, std::int64_t extent, std::size_t axis,
                        const Pool2dGeometry& geometry) {
   if (!geometry.count_include_pad) return span.end - span.begin;
   const std::int64_t first = span.begin - span.offset;
@@ -46,16 +46,17 @@ std::int64_t values_of(const Span& span, std::int64_t extent, std::size_t axis,
 }
 
 template <class T>
-T share_of(const Span& rows, const Span& columns, const Plane& in, const Pool2dGeometry& geometry) {
-  return T{1} / static_cast<T>(values_of(rows, in.height, 0, geometry) *
-                               values_of(columns, in.width, 1, geometry));
+T share_of(const PoolSpan& rows, const PoolSpan& columns, const Plane& in,
+           const Pool2dGeometry& geometry) {
+  return T{1} / static_cast<T>(values_in(rows, in.height, 0, geometry) *
+                               values_in(columns, in.width, 1, geometry));
 }
 
 // Calls body(index of the output's pixel, rows, columns) for every window of a plane.
 template <class Body>
 void for_each_window(const Plane& in, const Plane& out, const Pool2dGeometry& geometry, Body body) {
   for (std::int64_t i = 0; i < out.height; ++i) {
-    const Span rows = window(i, in.height, 0, geometry);
+    const PoolSpan rows = window(i, in.height, 0, geometry);
     for (std::int64_t j = 0; j < out.width; ++j) {
       body(i * out.width + j, rows, window(j, in.width, 1, geometry));
     }
@@ -87,18 +88,19 @@ struct MaxForward {
   const Pool2dGeometry& geometry;
 
   void operator()(const T* x, T* y, Index* winners) const {
-    for_each_window(in, out, geometry, [&](std::int64_t at, const Span& rows, const Span& columns) {
-      Best<T, kLanes, Index> best{};
-      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-        const std::int64_t row = (r - rows.begin + rows.offset) * geometry.kernel[1];
-        for (std::int64_t c = columns.begin; c < columns.end; ++c) {
-          best.take(x + (r * in.width + c) * kLanes,
-                    static_cast<Index>(row + c - columns.begin + columns.offset));
-        }
-      }
-      std::copy_n(best.values, kLanes, y + at * kLanes);
-      if (winners != nullptr) std::copy_n(best.winners, kLanes, winners + at * kLanes);
-    });
+    for_each_window(
+        in, out, geometry, [&](std::int64_t at, const PoolSpan& rows, const PoolSpan& columns) {
+          Best<T, kLanes, Index> best{};
+          for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+            const std::int64_t row = (r - rows.begin + rows.offset) * geometry.kernel[1];
+            for (std::int64_t c = columns.begin; c < columns.end; ++c) {
+              best.take(x + (r * in.width + c) * kLanes,
+                        static_cast<Index>(row + c - columns.begin + columns.offset));
+            }
+          }
+          std::copy_n(best.values, kLanes, y + at * kLanes);
+          if (winners != nullptr) std::copy_n(best.winners, kLanes, winners + at * kLanes);
+        });
   }
 };
 
@@ -157,17 +159,19 @@ struct AvgForward {
   const Pool2dGeometry& geometry;
 
   void operator()(const T* x, T* y) const {
-    for_each_window(in, out, geometry, [&](std::int64_t at, const Span& rows, const Span& columns) {
-      const T share = share_of<T>(rows, columns, in, geometry);
-      T sum[kLanes] = {};
-      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-        for (std::int64_t c = columns.begin; c < columns.end; ++c) {
-          const T* const from = x + (r * in.width + c) * kLanes;
-          for (int lane = 0; lane < kLanes; ++lane) sum[lane] += from[lane];
-        }
-      }
-      for (int lane = 0; lane < kLanes; ++lane) y[at * kLanes + lane] = sum[lane] * share;
-    });
+    for_each_window(in, out, geometry,
+                    [&](std::int64_t at, const PoolSpan& rows, const PoolSpan& columns) {
+                      const T share = share_of<T>(rows, columns, in, geometry);
+                      T sum[kLanes] = {};
+                      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+                        for (std::int64_t c = columns.begin; c < columns.end; ++c) {
+                          const T* const from = x + (r * in.width + c) * kLanes;
+                          for (int lane = 0; lane < kLanes; ++lane) sum[lane] += from[lane];
+                        }
+                      }
+                      for (int lane = 0; lane < kLanes; ++lane)
+                        y[at * kLanes + lane] = sum[lane] * share;
+                    });
   }
 };
 
@@ -179,21 +183,23 @@ struct AvgBackward {
 
   void operator()(const T* dy, T* dx) const {
     std::fill_n(dx, in.height * in.width * kLanes, T{0});
-    for_each_window(in, out, geometry, [&](std::int64_t at, const Span& rows, const Span& columns) {
-      const T share = share_of<T>(rows, columns, in, geometry);
-      T each[kLanes];
-      for (int lane = 0; lane < kLanes; ++lane) each[lane] = dy[at * kLanes + lane] * share;
-      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-        for (std::int64_t c = columns.begin; c < columns.end; ++c) {
-          T* const to = dx + (r * in.width + c) * kLanes;
-          for (int lane = 0; lane < kLanes; ++lane) to[lane] += each[lane];
-        }
-      }
-    });
+    for_each_window(in, out, geometry,
+                    [&](std::int64_t at, const PoolSpan& rows, const PoolSpan& columns) {
+                      const T share = share_of<T>(rows, columns, in, geometry);
+                      T each[kLanes];
+                      for (int lane = 0; lane < kLanes; ++lane)
+                        each[lane] = dy[at * kLanes + lane] * share;
+                      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+                        for (std::int64_t c = columns.begin; c < columns.end; ++c) {
+                          T* const to = dx + (r * in.width + c) * kLanes;
+                          for (int lane = 0; lane < kLanes; ++lane) to[lane] += each[lane];
+                        }
+                      }
+                    });
   }
 };
 
-struct Planes {
+struct PoolPlanes {
   Plane in;
   Plane out;
   std::int64_t count;
@@ -201,13 +207,13 @@ struct Planes {
   std::int64_t out_size() const { return out.height * out.width; }
 };
 
-Planes planes_of(const Shape& x, const Shape& y, std::int64_t block) {
+PoolPlanes planes_of(const Shape& x, const Shape& y, std::int64_t block) {
   const std::int64_t blocks = (x[1] + block - 1) / block;
   return {{x[2], x[3]}, {y[2], y[3]}, x[0] * blocks};
 }
 
 template <class Body>
-void for_each_plane(const Planes& planes, Body body) {
+void for_each_pool_plane(const PoolPlanes& planes, Body body) {
   const std::int64_t grain = 1 + 16384 / std::max<std::int64_t>(1, planes.in_size());
   parallel_for(planes.count, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t plane = begin; plane < end; ++plane) body(plane);
@@ -239,14 +245,14 @@ bool small_window(const Pool2dGeometry& geometry) {
   return geometry.kernel[0] * geometry.kernel[1] <= 256;
 }
 
-PoolPlane pool_plane(const Planes& planes, const Pool2dGeometry& geometry) {
+PoolPlane pool_plane(const PoolPlanes& planes, const Pool2dGeometry& geometry) {
   return {planes.in.height,   planes.in.width,    planes.out.height,  planes.out.width,
           geometry.kernel[0], geometry.kernel[1], geometry.stride[0], geometry.stride[1]};
 }
 
 // Whether the loops of pool_loops.h do it.
 bool has_blocks(std::int64_t block, const Pool2dGeometry& geometry) {
-  return block == kBlock && use_avx2() && small_window(geometry) && geometry.padding[0] == 0 &&
+  return block == kPoolBlock && use_avx2() && small_window(geometry) && geometry.padding[0] == 0 &&
          geometry.padding[1] == 0 && !geometry.ceil_mode;
 }
 
@@ -257,14 +263,14 @@ T* values(const Array& array) {
 
 void max_forward(const Array& x, const Pool2dGeometry& geometry, Array& y, Array& winners) {
   const std::int64_t block = channel_block(x);
-  const Planes planes = planes_of(x.shape(), y.shape(), block);
+  const PoolPlanes planes = planes_of(x.shape(), y.shape(), block);
   const bool with_winners = winners.defined();
 #if defined(__x86_64__)
   if (has_blocks(block, geometry)) {
-    for_each_plane(planes, [&](std::int64_t plane) {
-      const std::int64_t at = plane * planes.out_size() * kBlock;
+    for_each_pool_plane(planes, [&](std::int64_t plane) {
+      const std::int64_t at = plane * planes.out_size() * kPoolBlock;
       kPoolLoopsAvx2.max_forward(
-          pool_plane(planes, geometry), values<float>(x) + plane * planes.in_size() * kBlock,
+          pool_plane(planes, geometry), values<float>(x) + plane * planes.in_size() * kPoolBlock,
           values<float>(y) + at, with_winners ? values<std::uint8_t>(winners) + at : nullptr);
     });
     return;
@@ -276,7 +282,7 @@ void max_forward(const Array& x, const Pool2dGeometry& geometry, Array& y, Array
     const auto run = [&](auto index) {
       using Index = decltype(index);
       const MaxForward<T, kLanes, Index> pool{planes.in, planes.out, geometry};
-      for_each_plane(planes, [&](std::int64_t plane) {
+      for_each_pool_plane(planes, [&](std::int64_t plane) {
         const std::int64_t at = plane * planes.out_size() * kLanes;
         pool(values<T>(x) + plane * planes.in_size() * kLanes, values<T>(y) + at,
              with_winners ? values<Index>(winners) + at : nullptr);
@@ -293,14 +299,14 @@ void max_forward(const Array& x, const Pool2dGeometry& geometry, Array& y, Array
 void max_backward(const Array& dy, const Array& winners, const Pool2dGeometry& geometry,
                   Array& dx) {
   const std::int64_t block = channel_block(dy);
-  const Planes planes = planes_of(dx.shape(), dy.shape(), block);
+  const PoolPlanes planes = planes_of(dx.shape(), dy.shape(), block);
 #if defined(__x86_64__)
   if (has_blocks(block, geometry) && geometry.stride == geometry.kernel) {
-    for_each_plane(planes, [&](std::int64_t plane) {
-      const std::int64_t at = plane * planes.out_size() * kBlock;
+    for_each_pool_plane(planes, [&](std::int64_t plane) {
+      const std::int64_t at = plane * planes.out_size() * kPoolBlock;
       kPoolLoopsAvx2.max_backward(pool_plane(planes, geometry), values<float>(dy) + at,
                                   values<std::uint8_t>(winners) + at,
-                                  values<float>(dx) + plane * planes.in_size() * kBlock);
+                                  values<float>(dx) + plane * planes.in_size() * kPoolBlock);
     });
     return;
   }
@@ -311,7 +317,7 @@ void max_backward(const Array& dy, const Array& winners, const Pool2dGeometry& g
     const auto run = [&](auto index) {
       using Index = decltype(index);
       const MaxBackward<T, kLanes, Index> pool{planes.in, planes.out, geometry};
-      for_each_plane(planes, [&](std::int64_t plane) {
+      for_each_pool_plane(planes, [&](std::int64_t plane) {
         const std::int64_t at = plane * planes.out_size() * kLanes;
         pool(values<T>(dy) + at, values<Index>(winners) + at,
              values<T>(dx) + plane * planes.in_size() * kLanes);
@@ -327,14 +333,14 @@ void max_backward(const Array& dy, const Array& winners, const Pool2dGeometry& g
 
 void max_take(const Array& dx, const Array& winners, const Pool2dGeometry& geometry, Array& dy) {
   const std::int64_t block = channel_block(dy);
-  const Planes planes = planes_of(dx.shape(), dy.shape(), block);
+  const PoolPlanes planes = planes_of(dx.shape(), dy.shape(), block);
   with_lanes(dy.dtype(), block, [&](auto zero, auto lanes) {
     using T = decltype(zero);
     constexpr int kLanes = decltype(lanes)::value;
     const auto run = [&](auto index) {
       using Index = decltype(index);
       const MaxTake<T, kLanes, Index> take{planes.in, planes.out, geometry};
-      for_each_plane(planes, [&](std::int64_t plane) {
+      for_each_pool_plane(planes, [&](std::int64_t plane) {
         const std::int64_t at = plane * planes.out_size() * kLanes;
         take(values<T>(dx) + plane * planes.in_size() * kLanes, values<Index>(winners) + at,
              values<T>(dy) + at);
@@ -350,12 +356,12 @@ void max_take(const Array& dx, const Array& winners, const Pool2dGeometry& geome
 
 void avg_forward(const Array& x, const Pool2dGeometry& geometry, Array& y) {
   const std::int64_t block = channel_block(x);
-  const Planes planes = planes_of(x.shape(), y.shape(), block);
+  const PoolPlanes planes = planes_of(x.shape(), y.shape(), block);
   with_lanes(x.dtype(), block, [&](auto zero, auto lanes) {
     using T = decltype(zero);
     constexpr int kLanes = decltype(lanes)::value;
     const AvgForward<T, kLanes> pool{planes.in, planes.out, geometry};
-    for_each_plane(planes, [&](std::int64_t plane) {
+    for_each_pool_plane(planes, [&](std::int64_t plane) {
       pool(values<T>(x) + plane * planes.in_size() * kLanes,
            values<T>(y) + plane * planes.out_size() * kLanes);
     });
@@ -364,12 +370,12 @@ void avg_forward(const Array& x, const Pool2dGeometry& geometry, Array& y) {
 
 void avg_backward(const Array& dy, const Pool2dGeometry& geometry, Array& dx) {
   const std::int64_t block = channel_block(dy);
-  const Planes planes = planes_of(dx.shape(), dy.shape(), block);
+  const PoolPlanes planes = planes_of(dx.shape(), dy.shape(), block);
   with_lanes(dy.dtype(), block, [&](auto zero, auto lanes) {
     using T = decltype(zero);
     constexpr int kLanes = decltype(lanes)::value;
     const AvgBackward<T, kLanes> pool{planes.in, planes.out, geometry};
-    for_each_plane(planes, [&](std::int64_t plane) {
+    for_each_pool_plane(planes, [&](std::int64_t plane) {
       pool(values<T>(dy) + plane * planes.out_size() * kLanes,
            values<T>(dx) + plane * planes.in_size() * kLanes);
     });
@@ -406,7 +412,7 @@ MaxPoolOutput max_pool2d_forward(const Array& given, const Pool2dGeometry& geome
   const Shape shape = pool2d_shape(x.shape(), geometry);
   MaxPoolOutput result{same_order(x, shape), {}};
   if (with_winners) {
-    const Planes planes = planes_of(x.shape(), shape, block);
+    const PoolPlanes planes = planes_of(x.shape(), shape, block);
     result.winners = Array::empty({planes.count, planes.out_size(), block},
                                   small_window(geometry) ? DType::kU8 : DType::kI64);
   }

@@ -156,7 +156,7 @@ void bernoulli_values(const Stream& stream, Array& out, const Test& test) {
 }
 
 // From [0, 2^32]: a word below it is a hit.
-std::uint64_t threshold_of(double probability) {
+std::uint64_t bernoulli_threshold(double probability) {
   return static_cast<std::uint64_t>(std::floor(probability * 4294967296.0 + 0.5));
 }
 
@@ -243,7 +243,7 @@ void fill_integers(Array& out, std::int64_t low, std::int64_t high, Generator& g
 void fill_bernoulli(Array& out, double probability, Generator& generator) {
   check_fill("bernoulli", out, true);
   Array& state = generator.state();
-  const std::uint64_t threshold = threshold_of(probability);
+  const std::uint64_t threshold = bernoulli_threshold(probability);
   launch("bernoulli", {&state}, {&out, &state}, [threshold](LaunchArrays, LaunchArrays outputs) {
     const Stream stream = take(outputs[1], outputs[0].size());
     bernoulli_values(stream, outputs[0],

@@ -17,7 +17,7 @@ constexpr std::int64_t kRowGrain = 6;
 
 // A matrix in memory: element (i, j) is data[i * row_step + j * column_step].
 template <class T>
-struct Matrix {
+struct RecurrentMatrix {
   const T* data;
   std::int64_t row_step;
   std::int64_t column_step;
@@ -39,7 +39,7 @@ class StepProduct;
 template <>
 class StepProduct<float> {
  public:
-  StepProduct(const Matrix<float>& b, std::int64_t k, std::int64_t n)
+  StepProduct(const RecurrentMatrix<float>& b, std::int64_t k, std::int64_t n)
       : packed_({b.data, b.row_step, b.column_step}, k, n) {}
   void run(std::int64_t rows, const float* a, const Sums<float>& out) const {
     gemm_packed(rows, {a, packed_.k(), 1}, packed_, {out.data, out.step, out.accumulate, out.bias});
@@ -52,7 +52,8 @@ class StepProduct<float> {
 template <>
 class StepProduct<double> {
  public:
-  StepProduct(const Matrix<double>& b, std::int64_t k, std::int64_t n) : b_(b), k_(k), n_(n) {}
+  StepProduct(const RecurrentMatrix<double>& b, std::int64_t k, std::int64_t n)
+      : b_(b), k_(k), n_(n) {}
   void run(std::int64_t rows, const double* a, const Sums<double>& out) const {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < n_; ++j) {
@@ -67,7 +68,7 @@ class StepProduct<double> {
   }
 
  private:
-  Matrix<double> b_;
+  RecurrentMatrix<double> b_;
   std::int64_t k_;
   std::int64_t n_;
 };
@@ -84,7 +85,7 @@ void input_product(const GemmSize& size, const double* x, const double* weight, 
 }
 
 template <class T>
-const T* values_of(const Array& array) {
+const T* recurrent_values(const Array& array) {
   return array.defined() ? array.data<T>() : nullptr;
 }
 
@@ -201,7 +202,7 @@ std::vector<T> joint_bias(const Array& input_bias, const Array& hidden_bias, boo
 // in: x, input weight, hidden weight, input bias, hidden bias, first hidden, first cell, lengths.
 // out: gates, hidden, then the cell or the candidate's sums.
 template <class T>
-void forward_body(LaunchArrays in, LaunchArrays out, const RecurrentRun& run) {
+void recurrent_forward_body(LaunchArrays in, LaunchArrays out, const RecurrentRun& run) {
   const Walk walk = walk_of(out[1], run);
   const bool gru = run.cell == RecurrentCell::kGru;
   const std::int64_t state = walk.batch * walk.width;
@@ -216,8 +217,8 @@ void forward_body(LaunchArrays in, LaunchArrays out, const RecurrentRun& run) {
   const StepProduct<T> product({in[2].data<T>(), 1, walk.width}, walk.width, walk.gates());
   const ForwardPass<T> pass{walk,
                             product,
-                            gru ? values_of<T>(in[4]) : nullptr,
-                            values_of<std::int64_t>(in[7]),
+                            gru ? recurrent_values<T>(in[4]) : nullptr,
+                            recurrent_values<std::int64_t>(in[7]),
                             out[0].data<T>(),
                             out[1].data<T>(),
                             extra,
@@ -291,18 +292,18 @@ struct BackwardPass {
 // out: gradients of the input's sums, of the first hidden state, then GRU: of the hidden state's
 // sums; LSTM: of the first cell.
 template <class T>
-void backward_body(LaunchArrays in, LaunchArrays out, const RecurrentRun& run) {
+void recurrent_backward_body(LaunchArrays in, LaunchArrays out, const RecurrentRun& run) {
   const Walk walk = walk_of(in[1], run);
   const std::int64_t state = walk.batch * walk.width;
   copy_or_zero(in[6], out[1].data<T>(), state);
   if (run.cell == RecurrentCell::kLstm) copy_or_zero(in[7], out[2].data<T>(), state);
   if (state == 0 || walk.steps == 0) return;
   const StepProduct<T> product({in[3].data<T>(), walk.width, 1}, walk.gates(), walk.width);
-  const T* const extra = values_of<T>(in[2]);
+  const T* const extra = recurrent_values<T>(in[2]);
   T* const more = out.size() > 2 ? out[2].data<T>() : nullptr;
   const BackwardPass<T> pass{walk,
                              product,
-                             values_of<std::int64_t>(in[4]),
+                             recurrent_values<std::int64_t>(in[4]),
                              in[0].data<T>(),
                              in[1].data<T>(),
                              extra,
@@ -320,7 +321,7 @@ void backward_body(LaunchArrays in, LaunchArrays out, const RecurrentRun& run) {
 template <class T>
 void output_body(LaunchArrays in, LaunchArrays out, const RecurrentRun& run) {
   const Walk walk = walk_of(in[0], run);
-  const std::int64_t* const lengths = values_of<std::int64_t>(in[2]);
+  const std::int64_t* const lengths = recurrent_values<std::int64_t>(in[2]);
   const std::int64_t state = walk.batch * walk.width;
   const T* const hidden = in[0].data<T>();
   T* to = out[0].data<T>();
@@ -372,8 +373,8 @@ RecurrentTrace recurrent_forward(const RecurrentInputs& inputs, const RecurrentR
       &inputs.x,           &inputs.input_weight, &inputs.hidden_weight, &inputs.input_bias,
       &inputs.hidden_bias, &inputs.first_hidden, &inputs.first_cell,    &inputs.lengths};
   launch("recurrent", operands, outputs, [run](LaunchArrays in, LaunchArrays out) {
-    if (out[0].dtype() == DType::kF64) return forward_body<double>(in, out, run);
-    forward_body<float>(in, out, run);
+    if (out[0].dtype() == DType::kF64) return recurrent_forward_body<double>(in, out, run);
+    recurrent_forward_body<float>(in, out, run);
   });
   return trace;
 }
@@ -418,8 +419,8 @@ RecurrentGradient recurrent_backward(const RecurrentTrace& trace, const Array& h
                                                 &hidden_weight, &lengths,  &outputs_gradient,
                                                 &last_hidden,   &last_cell};
   launch("recurrent_gradient", operands, outputs, [run](LaunchArrays in, LaunchArrays out) {
-    if (out[0].dtype() == DType::kF64) return backward_body<double>(in, out, run);
-    backward_body<float>(in, out, run);
+    if (out[0].dtype() == DType::kF64) return recurrent_backward_body<double>(in, out, run);
+    recurrent_backward_body<float>(in, out, run);
   });
   return gradient;
 }

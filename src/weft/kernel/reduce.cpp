@@ -62,7 +62,7 @@ struct Axes {
   }
 };
 
-struct Problem {
+struct ReduceProblem {
   Axes kept;
   Axes reduced;
   std::size_t op;
@@ -94,7 +94,7 @@ double join(std::size_t op, double a, double b) {
   return b > a || b != b ? b : a;
 }
 
-double start_of(std::size_t op) {
+double reduce_start(std::size_t op) {
   switch (static_cast<ReduceOp>(op)) {
     case ReduceOp::kSum:
       return 0.0;
@@ -108,8 +108,8 @@ double start_of(std::size_t op) {
   return -__builtin_inf();
 }
 
-double reduce_one(const Problem& problem, const void* x, std::int64_t step, std::int64_t count,
-                  std::int64_t output) {
+double reduce_one(const ReduceProblem& problem, const void* x, std::int64_t step,
+                  std::int64_t count, std::int64_t output) {
   const RowKernels& kernels = row_kernels();
   if (problem.shifts == nullptr)
     return kernels.reduce_row[problem.op][problem.type](x, step, count);
@@ -117,17 +117,18 @@ double reduce_one(const Problem& problem, const void* x, std::int64_t step, std:
 }
 
 // Each output reduces its own runs along the last reduced axis.
-void reduce_rows(const Problem& problem, std::int64_t first, std::int64_t last, const Part& part) {
+void reduce_rows(const ReduceProblem& problem, std::int64_t first, std::int64_t last,
+                 const Part& part) {
   Axes outer = problem.reduced;
-  const auto [run, step] = outer.pop();
+  const auto [run_reduce, step] = outer.pop();
   for (std::int64_t output = first; output < last; ++output) {
     const std::uint8_t* const base =
         problem.data + problem.kept.offset(output) * problem.item_bytes;
-    double state = start_of(problem.op);
+    double state = reduce_start(problem.op);
     for (std::int64_t at = part.begin; at < part.end;) {
-      const std::int64_t inside = at % run;
-      const std::int64_t count = std::min(run - inside, part.end - at);
-      const std::int64_t offset = outer.offset(at / run) + inside * step;
+      const std::int64_t inside = at % run_reduce;
+      const std::int64_t count = std::min(run_reduce - inside, part.end - at);
+      const std::int64_t offset = outer.offset(at / run_reduce) + inside * step;
       state = join(problem.op, state,
                    reduce_one(problem, base + offset * problem.item_bytes, step, count, output));
       at += count;
@@ -137,17 +138,18 @@ void reduce_rows(const Problem& problem, std::int64_t first, std::int64_t last, 
 }
 
 // Neighbouring outputs reduce side by side, one reduced index after the other.
-void reduce_tiles(const Problem& problem, std::int64_t first, std::int64_t last, const Part& part) {
+void reduce_tiles(const ReduceProblem& problem, std::int64_t first, std::int64_t last,
+                  const Part& part) {
   const ReduceColumns columns = row_kernels().reduce_columns[problem.op][problem.type];
   const DeviationColumns deviations = row_kernels().deviation_columns[problem.type];
   Axes outer = problem.kept;
-  const auto [run, step] = outer.pop();
+  const auto [run_reduce, step] = outer.pop();
   for (std::int64_t output = first; output < last;) {
-    const std::int64_t inside = output % run;
-    const std::int64_t count = std::min({run - inside, last - output, kTile});
-    const std::int64_t offset = outer.offset(output / run) + inside * step;
+    const std::int64_t inside = output % run_reduce;
+    const std::int64_t count = std::min({run_reduce - inside, last - output, kTile});
+    const std::int64_t offset = outer.offset(output / run_reduce) + inside * step;
     double* const state = part.state + output;
-    std::fill_n(state, count, start_of(problem.op));
+    std::fill_n(state, count, reduce_start(problem.op));
     Axes rows = problem.reduced;
     const auto [length, stride] = rows.pop();
     for (std::int64_t at = part.begin; at < part.end;) {
@@ -169,7 +171,8 @@ void reduce_tiles(const Problem& problem, std::int64_t first, std::int64_t last,
 }
 
 // All partial results, then joined into the first `outputs` values.
-std::vector<double> run(const Problem& problem, std::int64_t outputs, std::int64_t values) {
+std::vector<double> run_reduce(const ReduceProblem& problem, std::int64_t outputs,
+                               std::int64_t values) {
   // Few outputs with long runs are split into parts; else one part each is enough.
   const std::int64_t parts =
       outputs >= kTile ? 1 : std::max<std::int64_t>(1, (values + kPartValues - 1) / kPartValues);
@@ -206,14 +209,14 @@ std::vector<double> run(const Problem& problem, std::int64_t outputs, std::int64
   return states;
 }
 
-Problem problem_of(ReduceOp op, const Array& source, AxisMask axes) {
-  Problem problem{{},
-                  {},
-                  static_cast<std::size_t>(op),
-                  stored_index(source.dtype()),
-                  static_cast<std::int64_t>(size_of(source.dtype())),
-                  static_cast<const std::uint8_t*>(source.raw_data()),
-                  nullptr};
+ReduceProblem reduce_problem_of(ReduceOp op, const Array& source, AxisMask axes) {
+  ReduceProblem problem{{},
+                        {},
+                        static_cast<std::size_t>(op),
+                        stored_index(source.dtype()),
+                        static_cast<std::int64_t>(size_of(source.dtype())),
+                        static_cast<const std::uint8_t*>(source.raw_data()),
+                        nullptr};
   for (int axis = 0; axis < source.ndim(); ++axis) {
     Axes& group = (axes >> axis & 1U) != 0 ? problem.reduced : problem.kept;
     group.push(source.shape()[axis], source.strides()[axis]);
@@ -323,7 +326,8 @@ Array reduce(ReduceOp op, const Array& x, AxisMask axes, bool keepdims, double s
       reduce_integers(op, in[0], axes, result);
       return;
     }
-    store(run(problem_of(op, in[0], axes), result.size(), reduced_count(in[0].shape(), axes)),
+    store(run_reduce(reduce_problem_of(op, in[0], axes), result.size(),
+                     reduced_count(in[0].shape(), axes)),
           scale, result);
   });
   return out;
@@ -335,13 +339,13 @@ Array variance(const Array& x, AxisMask axes, bool keepdims, double correction) 
   Array out = Array::empty(reduced_shape(source.shape(), axes, keepdims), x.dtype());
   if (out.size() == 0) return out;
   launch("var", {&source}, {&out}, [axes, correction](LaunchArrays in, LaunchArrays outputs) {
-    Problem problem = problem_of(ReduceOp::kSum, in[0], axes);
+    ReduceProblem problem = reduce_problem_of(ReduceOp::kSum, in[0], axes);
     const std::int64_t values = reduced_count(in[0].shape(), axes);
     const auto count = static_cast<double>(values);
-    std::vector<double> means = run(problem, outputs[0].size(), values);
+    std::vector<double> means = run_reduce(problem, outputs[0].size(), values);
     for (double& mean : means) mean /= count;
     problem.shifts = means.data();
-    store(run(problem, outputs[0].size(), values), 1.0 / std::max(0.0, count - correction),
+    store(run_reduce(problem, outputs[0].size(), values), 1.0 / std::max(0.0, count - correction),
           outputs[0]);
   });
   return out;
@@ -353,11 +357,11 @@ Array euclidean_norm(const Array& x, AxisMask axes, bool keepdims) {
   Array out = Array::empty(reduced_shape(source.shape(), axes, keepdims), x.dtype());
   if (out.size() == 0) return out;
   launch("norm", {&source}, {&out}, [axes](LaunchArrays in, LaunchArrays outputs) {
-    Problem problem = problem_of(ReduceOp::kSum, in[0], axes);
+    ReduceProblem problem = reduce_problem_of(ReduceOp::kSum, in[0], axes);
     const std::int64_t values = reduced_count(in[0].shape(), axes);
     const std::vector<double> zeros(static_cast<std::size_t>(outputs[0].size()), 0.0);
     problem.shifts = zeros.data();
-    std::vector<double> squares = run(problem, outputs[0].size(), values);
+    std::vector<double> squares = run_reduce(problem, outputs[0].size(), values);
     for (double& square : squares) square = std::sqrt(square);
     store(squares, 1.0, outputs[0]);
   });

@@ -17,9 +17,9 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kGrain = 32 * 1024;
+constexpr std::int64_t kResidualGrain = 32 * 1024;
 // Values of 16 bits that are widened at a time.
-constexpr std::int64_t kBlock = 512;
+constexpr std::int64_t kResidualBlock = 512;
 
 template <bool kRelu>
 void add_range(const float* __restrict a, const float* __restrict b, float* __restrict y,
@@ -40,13 +40,13 @@ void add_range(const Array& a, const Array& b, Array& y, std::int64_t begin, std
     if constexpr (std::is_same_v<T, float>) {
       add_range<kRelu>(x0, x1, to, begin, end);
     } else if constexpr (kIsHalf<T>) {
-      float wide0[kBlock];
-      float wide1[kBlock];
-      for (std::int64_t at = begin; at < end; at += kBlock) {
-        const std::int64_t count = std::min(kBlock, end - at);
+      float wide0[kResidualBlock];
+      float wide1[kResidualBlock];
+      for (std::int64_t at = begin; at < end; at += kResidualBlock) {
+        const std::int64_t count = std::min(kResidualBlock, end - at);
         to_f32_row(x0 + at, wide0, count);
         to_f32_row(x1 + at, wide1, count);
-        float sums[kBlock];
+        float sums[kResidualBlock];
         add_range<kRelu>(wide0, wide1, sums, 0, count);
         from_f32_row(sums, to + at, count);
       }
@@ -67,7 +67,7 @@ Array add_in_order(const Array& a, const Array& b, bool relu) {
   const Array right = in_order_of(b, model);
   Array y = like(model);
   launch("add_in_order", {&left, &right}, {&y}, [relu](LaunchArrays in, LaunchArrays out) {
-    parallel_for(dense_elements(out[0]), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(dense_elements(out[0]), kResidualGrain, [&](std::int64_t begin, std::int64_t end) {
       if (relu) {
         add_range<true>(in[0], in[1], out[0], begin, end);
       } else {

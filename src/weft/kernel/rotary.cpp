@@ -10,7 +10,7 @@ namespace weft {
 namespace {
 
 // Tokens that a thread takes at least.
-constexpr std::int64_t kGrain = 16;
+constexpr std::int64_t kRotaryGrain = 16;
 
 // cos and sin of the angles of one place.
 template <class T>
@@ -49,7 +49,7 @@ void turn(const Array& x, Array& y, const RotaryRun& run) {
   T* const to = y.data<T>();
   const Strides& steps = x.strides();
   const Strides& out_steps = y.strides();
-  parallel_for(x.dim(1), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(x.dim(1), kRotaryGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
       const Turns<T> turns(run, run.first_place + t, half);
       for (std::int64_t b = 0; b < x.dim(0); ++b) {

@@ -14,7 +14,7 @@ namespace weft {
 namespace {
 
 // Values a thread takes at least.
-constexpr std::int64_t kGrainValues = 16'384;
+constexpr std::int64_t kScanGrain = 16'384;
 
 template <class T>
 using Running = std::conditional_t<kIsFloating<T>, double, std::uint64_t>;
@@ -32,7 +32,7 @@ Running<T> running(T value) {
 template <class Line>
 void each_line(std::int64_t size, std::int64_t length, const Line& line) {
   if (size == 0) return;
-  const std::int64_t grain = std::max<std::int64_t>(1, kGrainValues / length);
+  const std::int64_t grain = std::max<std::int64_t>(1, kScanGrain / length);
   parallel_for(size / length, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) line(i * length);
   });

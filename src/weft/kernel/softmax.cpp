@@ -8,8 +8,6 @@
 namespace weft {
 namespace {
 
-bool is_half(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
-
 Array widened(const Array& x) { return is_half(x.dtype()) ? x.to(DType::kF32) : x.contiguous(); }
 
 }  // namespace

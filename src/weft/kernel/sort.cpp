@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kGrainValues = 4'096;
+constexpr std::int64_t kSortGrain = 4'096;
 
 // What is compared: halves as floats.
 template <class T>
@@ -65,16 +65,15 @@ void each_row(const Array& x, const Array& out, std::int64_t width, const Body& 
   if (count == 0 || width == 0) return;
   const T* const values = static_cast<const T*>(x.raw_data());
   std::int64_t* const to = static_cast<std::int64_t*>(out.raw_data());
-  parallel_for(x.size() / count, 1 + kGrainValues / count,
-               [&](std::int64_t begin, std::int64_t end) {
-                 std::vector<EntryOf<T>> entries(static_cast<std::size_t>(count));
-                 for (std::int64_t row = begin; row < end; ++row) {
-                   for (std::int64_t i = 0; i < count; ++i) {
-                     entries[static_cast<std::size_t>(i)] = {key_of(values[row * count + i]), i};
-                   }
-                   body(entries, to + row * width);
-                 }
-               });
+  parallel_for(x.size() / count, 1 + kSortGrain / count, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<EntryOf<T>> entries(static_cast<std::size_t>(count));
+    for (std::int64_t row = begin; row < end; ++row) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        entries[static_cast<std::size_t>(i)] = {key_of(values[row * count + i]), i};
+      }
+      body(entries, to + row * width);
+    }
+  });
 }
 
 template <class K>

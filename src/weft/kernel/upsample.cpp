@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kGrainValues = 16 * 1024;
+constexpr std::int64_t kUpsampleGrain = 16 * 1024;
 
 // A result along one axis: (1 - share) x[low] + share x[high].
 struct Mix {
@@ -39,8 +39,8 @@ std::vector<Mix> mixes(std::int64_t in, std::int64_t out, const UpsampleSpec& sp
   return result;
 }
 
-struct Planes {
-  Planes(const Shape& x, const UpsampleSpec& spec)
+struct UpsamplePlanes {
+  UpsamplePlanes(const Shape& x, const UpsampleSpec& spec)
       : count(x[0] * x[1]),
         in_height(x[2]),
         in_width(x[3]),
@@ -58,7 +58,7 @@ struct Planes {
 
 // Calls body(result, pixel, factor) for the up to four pixels of each result of a plane.
 template <class Body>
-void for_each_share(const Planes& planes, Body body) {
+void for_each_share(const UpsamplePlanes& planes, Body body) {
   std::int64_t at = 0;
   for (const Mix& row : planes.rows) {
     for (const Mix& column : planes.columns) {
@@ -75,7 +75,7 @@ void for_each_share(const Planes& planes, Body body) {
 }
 
 template <class T>
-void forward(const Planes& planes, const T* x, T* y) {
+void upsample_planes(const UpsamplePlanes& planes, const T* x, T* y) {
   std::fill_n(y, planes.out(), T{0});
   for_each_share(planes, [&](std::int64_t result, std::int64_t pixel, double factor) {
     y[result] += static_cast<T>(factor) * x[pixel];
@@ -83,7 +83,7 @@ void forward(const Planes& planes, const T* x, T* y) {
 }
 
 template <class T>
-void backward(const Planes& planes, const T* dy, T* dx) {
+void upsample_planes_backward(const UpsamplePlanes& planes, const T* dy, T* dx) {
   std::fill_n(dx, planes.in(), T{0});
   for_each_share(planes, [&](std::int64_t result, std::int64_t pixel, double factor) {
     dx[pixel] += static_cast<T>(factor) * dy[result];
@@ -91,8 +91,8 @@ void backward(const Planes& planes, const T* dy, T* dx) {
 }
 
 template <class Body>
-void for_each_plane(const Planes& planes, DType dtype, Body body) {
-  parallel_for(planes.count, 1 + kGrainValues / std::max<std::int64_t>(1, planes.out()),
+void for_each_upsample_plane(const UpsamplePlanes& planes, DType dtype, Body body) {
+  parallel_for(planes.count, 1 + kUpsampleGrain / std::max<std::int64_t>(1, planes.out()),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t plane = begin; plane < end; ++plane) {
                    if (dtype == DType::kF64) {
@@ -110,11 +110,11 @@ Array upsample2d_forward(const Array& given, const UpsampleSpec& spec) {
   const Array x = given.strided().contiguous();
   Array y = Array::empty({x.dim(0), x.dim(1), spec.size[0], spec.size[1]}, x.dtype());
   launch("upsample2d", {&x}, {&y}, [spec](LaunchArrays in, LaunchArrays out) {
-    const Planes planes(in[0].shape(), spec);
-    for_each_plane(planes, in[0].dtype(), [&](auto zero, std::int64_t plane) {
+    const UpsamplePlanes planes(in[0].shape(), spec);
+    for_each_upsample_plane(planes, in[0].dtype(), [&](auto zero, std::int64_t plane) {
       using T = decltype(zero);
-      forward(planes, in[0].data<T>() + plane * planes.in(),
-              out[0].data<T>() + plane * planes.out());
+      upsample_planes(planes, in[0].data<T>() + plane * planes.in(),
+                      out[0].data<T>() + plane * planes.out());
     });
   });
   return y;
@@ -124,11 +124,11 @@ Array upsample2d_backward(const Array& given, const Shape& x_shape, const Upsamp
   const Array dy = given.strided().contiguous();
   Array dx = Array::empty(x_shape, dy.dtype());
   launch("upsample2d_backward", {&dy}, {&dx}, [spec](LaunchArrays in, LaunchArrays out) {
-    const Planes planes(out[0].shape(), spec);
-    for_each_plane(planes, in[0].dtype(), [&](auto zero, std::int64_t plane) {
+    const UpsamplePlanes planes(out[0].shape(), spec);
+    for_each_upsample_plane(planes, in[0].dtype(), [&](auto zero, std::int64_t plane) {
       using T = decltype(zero);
-      backward(planes, in[0].data<T>() + plane * planes.out(),
-               out[0].data<T>() + plane * planes.in());
+      upsample_planes_backward(planes, in[0].data<T>() + plane * planes.out(),
+                               out[0].data<T>() + plane * planes.in());
     });
   });
   return dx;

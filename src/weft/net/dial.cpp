@@ -17,15 +17,13 @@ namespace weft {
 
 namespace {
 
-constexpr Duration kConnectTimeout = std::chrono::seconds(3);
+constexpr Duration kDialTimeout = std::chrono::seconds(3);
 constexpr Duration kStagger = std::chrono::milliseconds(250);
 constexpr Duration kPauseMin = std::chrono::milliseconds(20);
 constexpr Duration kPauseMax = std::chrono::milliseconds(500);
 constexpr std::size_t kTargetsMax = 32;
 constexpr std::size_t kWaysMax = 16;
 constexpr std::size_t kFailuresBytesMax = 1024;
-
-std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
 
 }  // namespace
 
@@ -221,14 +219,14 @@ Dial::TryPtr Dial::begin(Target target, Lane lane) {
   attempt->lane = lane;
   const bool punched = ways_[attempt->target.way].punch_addresses.has_value();
   Knock::Plan plan;
-  plan.address = attempt->target.addresses[index(lane)];
+  plan.address = attempt->target.addresses[lane_index(lane)];
   const bool own_port = attempt->target.way == 0 && attempt->target.own_port;
   if (punched || (own_port && !is_nearby(plan.address))) {
-    plan.local_port = context_.lane_ports[index(lane)];
+    plan.local_port = context_.lane_ports[lane_index(lane)];
   }
   plan.insists = punched;
   plan.limit = std::min(*attempt->target.deadline - now,
-                        punched ? context_.options.punch_timeout : kConnectTimeout);
+                        punched ? context_.options.punch_timeout : kDialTimeout);
   attempt->knock = std::make_shared<Knock>(
       context_.loop, std::move(plan),
       [weak = weak_from_this(), attempt_weak = std::weak_ptr(attempt)](Result<Socket> socket) {
@@ -280,7 +278,7 @@ std::unique_ptr<ByteStream> Dial::make_stream(const Try& attempt, int socket, bo
                                            heard ? PrefaceHearing::kNone : PrefaceHearing::kOne);
   }
   if (way.tokens.has_value()) {
-    preface.token = (*way.tokens)[index(attempt.lane)];
+    preface.token = (*way.tokens)[lane_index(attempt.lane)];
     return std::make_unique<PrefaceStream>(socket, std::move(stream), preface,
                                            PrefaceHearing::kNone);
   }

@@ -22,7 +22,7 @@ namespace {
 using asio::ip::tcp;
 using asio::ip::udp;
 
-constexpr std::size_t kAddressesMax = 4;
+constexpr std::size_t kProbeAddressesMax = 4;
 constexpr Duration kStunAgain = std::chrono::milliseconds(400);
 
 Result<std::vector<tcp::endpoint>> addresses_of(const std::string& endpoint) {
@@ -37,7 +37,7 @@ Result<std::vector<tcp::endpoint>> addresses_of(const std::string& endpoint) {
   if (error) return unavailable(error.message());
   std::vector<tcp::endpoint> out;
   for (const auto& entry : found) {
-    if (out.size() < kAddressesMax) out.push_back(entry.endpoint());
+    if (out.size() < kProbeAddressesMax) out.push_back(entry.endpoint());
   }
   if (out.empty()) return unavailable("no address");
   return out;

@@ -9,7 +9,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kV6NetworkBytes = 8;
-constexpr Duration kSweepGap = std::chrono::seconds(1);
+constexpr Duration kGateSweepGap = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -36,7 +36,7 @@ TokenBucket& HandshakeGate::bucket_of(const std::string& origin, TimePoint now) 
   const auto found = addresses_.find(origin);
   if (found != addresses_.end()) return found->second;
   if (addresses_.size() >= limits_.addresses_max && now >= sweep_at_) {
-    sweep_at_ = now + kSweepGap;
+    sweep_at_ = now + kGateSweepGap;
     std::erase_if(addresses_, [now](const auto& entry) { return entry.second.full(now); });
   }
   if (addresses_.size() >= limits_.addresses_max) return rest_;

@@ -7,7 +7,7 @@ namespace weft {
 namespace {
 
 // Between two knocks of one that insists: a refusal comes back in a round trip.
-constexpr Duration kPause = std::chrono::milliseconds(50);
+constexpr Duration kKnockPause = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -60,8 +60,8 @@ void Knock::on_writable() {
 }
 
 void Knock::again_or_fail(const Status& why) {
-  if (!plan_.insists || loop_.now() + kPause >= deadline_) return finish(why);
-  set_timer(loop_.now() + kPause, [this] { attempt(); });
+  if (!plan_.insists || loop_.now() + kKnockPause >= deadline_) return finish(why);
+  set_timer(loop_.now() + kKnockPause, [this] { attempt(); });
 }
 
 void Knock::finish(Result<Socket> result) {

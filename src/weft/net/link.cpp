@@ -17,13 +17,13 @@ namespace {
 
 constexpr Duration kGoodbyeTimeout = std::chrono::seconds(2);
 constexpr Duration kLastWordsTimeout = std::chrono::milliseconds(50);
-constexpr double kMicrosecond = 1e-6;
+constexpr double kSecondsPerMicrosecond = 1e-6;
 
 double round_trip_seconds(int socket) {
   tcp_info info{};
   socklen_t size = sizeof info;
   if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
-  return info.tcpi_rtt * kMicrosecond;
+  return info.tcpi_rtt * kSecondsPerMicrosecond;
 }
 
 }  // namespace

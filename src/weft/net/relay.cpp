@@ -17,7 +17,7 @@ namespace weft {
 namespace {
 
 constexpr Duration kTokenLife = std::chrono::seconds(8);
-constexpr Duration kSweepGap = std::chrono::seconds(1);
+constexpr Duration kRelaySweepGap = std::chrono::seconds(1);
 // Of one direction of one lane.
 constexpr std::size_t kBufferBytes = 64 * 1024;
 // How much one direction may move before the others have their turn.
@@ -203,7 +203,7 @@ void Relay::sweep() {
   }
   context_.loop.cancel(sweep_timer_);
   if (halves_.empty() && splices_.empty()) return;
-  sweep_timer_ = context_.loop.call_at(now + kSweepGap, [this] { sweep(); });
+  sweep_timer_ = context_.loop.call_at(now + kRelaySweepGap, [this] { sweep(); });
 }
 
 std::size_t Relay::allow(std::size_t wanted) {

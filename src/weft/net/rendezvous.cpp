@@ -27,7 +27,7 @@ Hash256 seal_key(const RunId& run) {
 
 int int_size(ByteSpan bytes) { return static_cast<int>(bytes.size()); }
 
-Bytes encrypt(const Hash256& key, ByteSpan plain) {
+Bytes encrypt_record(const Hash256& key, ByteSpan plain) {
   Bytes out(kNonceBytes + plain.size() + kTagBytes);
   random_bytes(MutableByteSpan(out).first(kNonceBytes));
   const CipherContext context(EVP_CIPHER_CTX_new());
@@ -81,7 +81,7 @@ Bytes seal_rendezvous_record(const Identity& identity, const RunId& run,
   record.unix_time_s = unix_time_s;
   record.endpoints = endpoints;
   record.signature = identity.sign(record.signed_part(run));
-  return encrypt(seal_key(run), record.encode());
+  return encrypt_record(seal_key(run), record.encode());
 }
 
 Result<RendezvousRecord> open_rendezvous_record(const RunId& run, ByteSpan sealed) {

@@ -14,8 +14,6 @@ static Duration time_for(std::size_t bytes, std::uint64_t rate) {
   return from_seconds(static_cast<double>(bytes) / static_cast<double>(rate));
 }
 
-static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
-
 // --- Dialling.
 
 void SimNetwork::Impl::connect(std::uint32_t from, const PeerAddress& peer) {
@@ -240,7 +238,7 @@ Status SimNetwork::Impl::send(std::uint32_t from, const PeerId& to, Lane lane, F
   const int end = link->end_of(from);
   const auto e = static_cast<std::size_t>(end);
   const std::size_t bytes = kFrameOverhead + frame.head.size() + frame.body.size();
-  if (lane == Lane::kBulk && link->direction[e].queued[index(lane)] + bytes > kQueueBytesMax) {
+  if (lane == Lane::kBulk && link->direction[e].queued[lane_index(lane)] + bytes > kQueueBytesMax) {
     return unavailable("send: the bulk queue to " + to.short_name() + " is full");
   }
   auto entry = std::make_shared<SimQueued>();
@@ -250,7 +248,7 @@ Status SimNetwork::Impl::send(std::uint32_t from, const PeerId& to, Lane lane, F
   if (left == now()) {
     link->stats[e].bytes_sent += bytes;
     machines[from].total.bytes_sent += bytes;
-    link->direction[e].on_way[index(lane)].push_back(std::move(sent));
+    link->direction[e].on_way[lane_index(lane)].push_back(std::move(sent));
     schedule_arrival(link, end, lane, arrives);
     return {};
   }
@@ -260,9 +258,9 @@ Status SimNetwork::Impl::send(std::uint32_t from, const PeerId& to, Lane lane, F
     machines[from].total.bytes_sent += bytes;
     SimDirection& direction = link->direction[e];
     if (lane == Lane::kBulk) direction.bulk.pop_front();
-    const std::size_t before = direction.queued[index(lane)];
-    direction.queued[index(lane)] = before - bytes;
-    direction.on_way[index(lane)].push_back(sent);
+    const std::size_t before = direction.queued[lane_index(lane)];
+    direction.queued[lane_index(lane)] = before - bytes;
+    direction.on_way[lane_index(lane)].push_back(sent);
     schedule_arrival(link, end, lane, arrives);
     const bool fell = before > options.low_water_bytes && before - bytes <= options.low_water_bytes;
     if (fell) machines[from].handler->on_writable(to, lane);
@@ -278,7 +276,7 @@ TimePoint SimNetwork::Impl::enqueue(const std::shared_ptr<SimLink>& link, int en
   if (rate == 0 && !lines) return now();
   SimDirection& direction = link->direction[e];
   const Duration takes = time_for(bytes, rate);
-  direction.queued[index(lane)] += bytes;
+  direction.queued[lane_index(lane)] += bytes;
   entry->bytes = bytes;
   // Control frames have a line of their own: they never wait behind bulk frames.
   entry->starts = lane == Lane::kBulk ? std::max(now(), direction.busy_until) : now();
@@ -307,7 +305,7 @@ void SimNetwork::Impl::cancel_bulk(std::uint32_t machine, const PeerId& to) {
   SimDirection& direction = link->direction[static_cast<std::size_t>(link->end_of(machine))];
   while (!direction.bulk.empty() && direction.bulk.back()->starts > now()) {
     direction.bulk.back()->cancelled = true;
-    direction.queued[index(Lane::kBulk)] -= direction.bulk.back()->bytes;
+    direction.queued[lane_index(Lane::kBulk)] -= direction.bulk.back()->bytes;
     direction.busy_until = direction.bulk.back()->starts;
     direction.bulk.pop_back();
   }
@@ -317,7 +315,7 @@ void SimNetwork::Impl::cancel_bulk(std::uint32_t machine, const PeerId& to) {
 void SimNetwork::Impl::schedule_arrival(const std::shared_ptr<SimLink>& link, int from_end,
                                         Lane lane, TimePoint when) {
   const auto e = static_cast<std::size_t>(from_end);
-  TimePoint& last = link->direction[e].last_arrival[index(lane)];
+  TimePoint& last = link->direction[e].last_arrival[lane_index(lane)];
   last = std::max(last, when);
   at_machine(link->ends[1 - e], last, [=, this] { arrive(link, from_end, lane); });
 }
@@ -326,7 +324,7 @@ void SimNetwork::Impl::arrive(const std::shared_ptr<SimLink>& link, int from_end
   const auto e = static_cast<std::size_t>(from_end);
   if (link->state[1 - e] != SimEnd::kUp) return;
   if (held_up(*link, from_end)) {
-    ++link->direction[e].held[index(lane)];
+    ++link->direction[e].held[lane_index(lane)];
     return;
   }
   hand_over(link, from_end, lane);
@@ -347,7 +345,7 @@ void SimNetwork::Impl::hand_over(const std::shared_ptr<SimLink>& link, int from_
   const std::uint32_t to = link->ends[1 - e];
   SimMachine& machine = machines[to];
   SimDirection& direction = link->direction[e];
-  std::deque<std::shared_ptr<const Frame>>& on_way = direction.on_way[index(lane)];
+  std::deque<std::shared_ptr<const Frame>>& on_way = direction.on_way[lane_index(lane)];
   const std::shared_ptr<const Frame> frame = on_way.front();
   on_way.pop_front();
   const std::size_t bytes = kFrameOverhead + frame->head.size() + frame->body.size();
@@ -416,7 +414,7 @@ void SimNetwork::Impl::release_held(const std::shared_ptr<SimLink>& link, int fr
   if (held_up(*link, from_end)) return;
   SimDirection& direction = link->direction[static_cast<std::size_t>(from_end)];
   for (const Lane lane : {Lane::kControl, Lane::kBulk}) {
-    for (std::size_t left = std::exchange(direction.held[index(lane)], 0); left > 0; --left) {
+    for (std::size_t left = std::exchange(direction.held[lane_index(lane)], 0); left > 0; --left) {
       schedule_arrival(link, from_end, lane, now() + link_delay(*link, from_end));
     }
   }

@@ -26,7 +26,7 @@ constexpr int kKeepAliveIdleSeconds = 5;
 constexpr int kKeepAliveIntervalSeconds = 2;
 constexpr int kKeepAliveProbes = 3;
 
-void set_option(int socket, int level, int name, int value) {
+void set_integer_option(int socket, int level, int name, int value) {
   // An option that this system lacks only makes the line slower to notice or to fill.
   static_cast<void>(::setsockopt(socket, level, name, &value, sizeof value));
 }
@@ -90,14 +90,14 @@ Result<Socket> listen_on(const SocketAddress& address) {
   const int family = address.protocol().family();
   Socket socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return system_status(errno);
-  if (family != AF_UNIX) set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-  if (family == AF_INET6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  if (family != AF_UNIX) set_integer_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (family == AF_INET6) set_integer_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
   if (::bind(socket.get(), address.data(), static_cast<socklen_t>(address.size())) != 0 ||
       ::listen(socket.get(), kBacklog) != 0) {
     return system_status(errno);
   }
   // Only now, so that no other process shares the port: begin_connect() may dial from it.
-  if (family != AF_UNIX) set_option(socket.get(), SOL_SOCKET, SO_REUSEPORT, 1);
+  if (family != AF_UNIX) set_integer_option(socket.get(), SOL_SOCKET, SO_REUSEPORT, 1);
   return socket;
 }
 
@@ -109,8 +109,8 @@ Result<Socket> listen_on_all(std::uint16_t port) {
 }
 
 static Status bind_local(int socket, int family, std::uint16_t port) {
-  set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
-  set_option(socket, SOL_SOCKET, SO_REUSEPORT, 1);
+  set_integer_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+  set_integer_option(socket, SOL_SOCKET, SO_REUSEPORT, 1);
   const asio::ip::tcp::endpoint any(family == AF_INET6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4(),
                                     port);
   const bool bound = ::bind(socket, any.data(), static_cast<socklen_t>(any.size())) == 0;
@@ -208,13 +208,13 @@ bool ends_meet(int socket) {
 }
 
 void prepare_tcp(int socket, Duration dead_after) {
-  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalSeconds);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
+  set_integer_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_integer_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_integer_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds);
+  set_integer_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalSeconds);
+  set_integer_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
   const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(dead_after).count();
-  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(limit));
+  set_integer_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(limit));
   SocketAddress remote;
   auto size = static_cast<socklen_t>(remote.capacity());
   if (::getpeername(socket, remote.data(), &size) != 0) return;

@@ -12,8 +12,8 @@ namespace weft {
 
 namespace {
 
-constexpr Duration kConnectTimeout = std::chrono::seconds(3);
-constexpr Duration kPause = std::chrono::minutes(1);
+constexpr Duration kStripeTimeout = std::chrono::seconds(3);
+constexpr Duration kStripePause = std::chrono::minutes(1);
 constexpr std::size_t kAcceptedMax = 256;
 
 LineSample sample_of(const BulkLane& lane, TimePoint now) {
@@ -153,7 +153,7 @@ void Stripes::open_next(const PeerId& peer) {
   if (!address.ok()) return;
   Knock::Plan plan;
   plan.address = *address;
-  plan.limit = kConnectTimeout;
+  plan.limit = kStripeTimeout;
   line.knock =
       std::make_shared<Knock>(context_.loop, std::move(plan),
                               [this, alive = std::weak_ptr(alive_), peer](Result<Socket> socket) {
@@ -240,7 +240,7 @@ void Stripes::fail(Lines::iterator line, const Status& why) {
   log(LogLevel::kInfo, "no further connection to {}: {}", line->first.short_name(),
       why.to_string());
   drop(line->second);
-  line->second.not_before = context_.loop.now() + kPause;
+  line->second.not_before = context_.loop.now() + kStripePause;
 }
 
 }  // namespace weft

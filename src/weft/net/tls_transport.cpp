@@ -21,7 +21,7 @@ namespace {
 
 using asio::ip::tcp;
 
-constexpr std::size_t kAddressesMax = 8;
+constexpr std::size_t kDialAddressesMax = 8;
 constexpr std::string_view kAllHosts = "*";
 
 class TcpMedium : public Medium {
@@ -42,7 +42,7 @@ class TcpMedium : public Medium {
                               if (failed) return done(unavailable(failed.message()));
                               std::vector<SocketAddress> addresses;
                               for (const auto& entry : found) {
-                                if (addresses.size() < kAddressesMax)
+                                if (addresses.size() < kDialAddressesMax)
                                   addresses.emplace_back(entry.endpoint());
                               }
                               done(std::move(addresses));

@@ -22,6 +22,7 @@
 namespace weft {
 
 enum class Lane : std::uint8_t { kControl = 0, kBulk = 1 };
+constexpr std::size_t lane_index(Lane lane) { return static_cast<std::size_t>(lane); }
 
 // Bounds that every implementation enforces on both sides; larger is kInvalidArgument when sent
 // and ends the link with kCorrupt when received.

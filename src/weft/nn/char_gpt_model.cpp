@@ -10,9 +10,9 @@ namespace weft {
 namespace {
 
 // Parts wte, wpe, h.0, h.1, ..., ln_f.
-class Transformer : public Module {
+class CharGpt : public Module {
  public:
-  Transformer(const TextModelShape& shape, const ModelOptions& options) : shape_(shape) {
+  CharGpt(const TextModelShape& shape, const ModelOptions& options) : shape_(shape) {
     const double dropout = options.dropout ? 0.1 : 0.0;
     tokens_ = &static_cast<Embedding&>(
         register_part("wte", std::make_unique<Embedding>(shape.vocabulary, shape.width)));
@@ -54,8 +54,8 @@ class Transformer : public Module {
   Module* drop_ = nullptr;
 };
 
-std::unique_ptr<Module> make(const ModelOptions& options) {
-  return std::make_unique<HeadedLanguageModel<Transformer>>(
+std::unique_ptr<Module> make_char_gpt(const ModelOptions& options) {
+  return std::make_unique<HeadedLanguageModel<CharGpt>>(
       "transformer", text_model_shape("char_gpt", options), options);
 }
 
@@ -63,6 +63,6 @@ std::unique_ptr<Module> make(const ModelOptions& options) {
 
 extern const ModelDef char_gpt_model = {"char_gpt",
                                         "GPT for characters: learned places, pre-norm blocks, GELU",
-                                        make, ModelInput::kTokens};
+                                        make_char_gpt, ModelInput::kTokens};
 
 }  // namespace weft

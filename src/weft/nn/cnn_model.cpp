@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-std::unique_ptr<Module> make(const ModelOptions& options) {
+std::unique_ptr<Module> make_cnn(const ModelOptions& options) {
   if (std::min(options.height, options.width) < 6) {
     throw std::invalid_argument(fmt::format("[cnn] expected images of at least 6x6, got {}x{}",
                                             options.height, options.width));
@@ -35,6 +35,7 @@ std::unique_ptr<Module> make(const ModelOptions& options) {
 
 }  // namespace
 
-extern const ModelDef cnn_model = {"cnn", "two 3x3 convolutions, pooling, two linear layers", make};
+extern const ModelDef cnn_model = {"cnn", "two 3x3 convolutions, pooling, two linear layers",
+                                   make_cnn};
 
 }  // namespace weft

@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-std::unique_ptr<Module> make(const ModelOptions& options) {
+std::unique_ptr<Module> make_lenet(const ModelOptions& options) {
   if (std::min(options.height, options.width) < 12) {
     throw std::invalid_argument(fmt::format("[lenet] expected images of at least 12x12, got {}x{}",
                                             options.height, options.width));
@@ -43,6 +43,6 @@ std::unique_ptr<Module> make(const ModelOptions& options) {
 }  // namespace
 
 extern const ModelDef lenet_model = {"lenet", "LeNet-5: two 5x5 convolutions, three linear layers",
-                                     make};
+                                     make_lenet};
 
 }  // namespace weft

@@ -10,9 +10,9 @@ namespace weft {
 namespace {
 
 // Parts embed_tokens, layers.0, layers.1, ..., norm.
-class Transformer : public Module {
+class Llama : public Module {
  public:
-  Transformer(const TextModelShape& shape, const ModelOptions& options) : shape_(shape) {
+  Llama(const TextModelShape& shape, const ModelOptions& options) : shape_(shape) {
     tokens_ = &static_cast<Embedding&>(
         register_part("embed_tokens", std::make_unique<Embedding>(shape.vocabulary, shape.width)));
     auto blocks = std::make_unique<BlockList>(options.checkpoint_blocks);
@@ -42,15 +42,15 @@ class Transformer : public Module {
   Module* norm_;
 };
 
-std::unique_ptr<Module> make(const ModelOptions& options) {
-  return std::make_unique<HeadedLanguageModel<Transformer>>(
-      "model", text_model_shape("llama", options), options);
+std::unique_ptr<Module> make_llama(const ModelOptions& options) {
+  return std::make_unique<HeadedLanguageModel<Llama>>("model", text_model_shape("llama", options),
+                                                      options);
 }
 
 }  // namespace
 
 extern const ModelDef llama_model = {"llama",
                                      "Small LLaMA: rotary places, RMSNorm, SwiGLU, grouped queries",
-                                     make, ModelInput::kTokens};
+                                     make_llama, ModelInput::kTokens};
 
 }  // namespace weft

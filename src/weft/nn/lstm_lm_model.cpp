@@ -81,13 +81,13 @@ class LstmLanguageModel : public CausalLanguageModel {
   Module* head_;
 };
 
-std::unique_ptr<Module> make(const ModelOptions& options) {
+std::unique_ptr<Module> make_lstm_lm(const ModelOptions& options) {
   return std::make_unique<LstmLanguageModel>(options);
 }
 
 }  // namespace
 
-extern const ModelDef lstm_lm_model = {"lstm_lm", "Embedding, LSTM layers and a linear head", make,
-                                       ModelInput::kTokens};
+extern const ModelDef lstm_lm_model = {"lstm_lm", "Embedding, LSTM layers and a linear head",
+                                       make_lstm_lm, ModelInput::kTokens};
 
 }  // namespace weft

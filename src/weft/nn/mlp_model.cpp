@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-std::unique_ptr<Module> make(const ModelOptions& options) {
+std::unique_ptr<Module> make_mlp(const ModelOptions& options) {
   auto model = std::make_unique<Sequential>();
   model->add<Flatten>("flatten");
   model->add<Linear>("fc1", options.channels * options.height * options.width,
@@ -19,6 +19,7 @@ std::unique_ptr<Module> make(const ModelOptions& options) {
 
 }  // namespace
 
-extern const ModelDef mlp_model = {"mlp", "one hidden layer of model.hidden_units with ReLU", make};
+extern const ModelDef mlp_model = {"mlp", "one hidden layer of model.hidden_units with ReLU",
+                                   make_mlp};
 
 }  // namespace weft

@@ -61,7 +61,8 @@ class BasicBlock : public Module {
   Module* shortcut_ = nullptr;
 };
 
-std::unique_ptr<Sequential> stage(std::int64_t inputs, std::int64_t outputs, std::int64_t stride) {
+std::unique_ptr<Sequential> resnet18_stage(std::int64_t inputs, std::int64_t outputs,
+                                           std::int64_t stride) {
   auto result = std::make_unique<Sequential>();
   result->then<BasicBlock>(inputs, outputs, stride);
   result->then<BasicBlock>(outputs, outputs, 1);
@@ -84,10 +85,10 @@ class ResNet18 : public Module {
       : small_(small),
         conv1_(register_part("conv1", first_conv(channels, small))),
         bn1_(register_part("bn1", std::make_unique<BatchNorm2d>(64))),
-        stages_{&register_part("layer1", stage(64, 64, 1)),
-                &register_part("layer2", stage(64, 128, 2)),
-                &register_part("layer3", stage(128, 256, 2)),
-                &register_part("layer4", stage(256, 512, 2))},
+        stages_{&register_part("layer1", resnet18_stage(64, 64, 1)),
+                &register_part("layer2", resnet18_stage(64, 128, 2)),
+                &register_part("layer3", resnet18_stage(128, 256, 2)),
+                &register_part("layer4", resnet18_stage(256, 512, 2))},
         fc_(register_part("fc", std::make_unique<Linear>(512, classes))) {}
 
   Tensor forward(const Tensor& x) override {
@@ -107,7 +108,7 @@ class ResNet18 : public Module {
   Module& fc_;
 };
 
-std::unique_ptr<Module> make(const ModelOptions& options) {
+std::unique_ptr<Module> make_resnet18(const ModelOptions& options) {
   const std::int64_t side = std::min(options.height, options.width);
   if (side < 8) {
     throw std::invalid_argument(fmt::format("[resnet18] expected images of at least 8x8, got {}x{}",
@@ -119,6 +120,6 @@ std::unique_ptr<Module> make(const ModelOptions& options) {
 }  // namespace
 
 extern const ModelDef resnet18_model = {"resnet18", "eight residual blocks in four stages, 11.2 M",
-                                        make};
+                                        make_resnet18};
 
 }  // namespace weft

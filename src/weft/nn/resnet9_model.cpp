@@ -18,7 +18,8 @@ namespace weft {
 namespace {
 
 // 3x3 convolution, batch normalisation, ReLU and, with `pool`, 2x2 maxima.
-std::unique_ptr<Sequential> stage(std::int64_t inputs, std::int64_t outputs, bool pool = false) {
+std::unique_ptr<Sequential> resnet9_stage(std::int64_t inputs, std::int64_t outputs,
+                                          bool pool = false) {
   auto result = std::make_unique<Sequential>();
   result->then<Conv2d>(
       Conv2dShape{.inputs = inputs, .outputs = outputs, .padding = {1, 1}, .bias = false});
@@ -30,19 +31,19 @@ std::unique_ptr<Sequential> stage(std::int64_t inputs, std::int64_t outputs, boo
 
 std::unique_ptr<Sequential> two_stages(std::int64_t channels) {
   auto result = std::make_unique<Sequential>();
-  result->add("0", stage(channels, channels));
-  result->add("1", stage(channels, channels));
+  result->add("0", resnet9_stage(channels, channels));
+  result->add("1", resnet9_stage(channels, channels));
   return result;
 }
 
 class ResNet9 : public Module {
  public:
   ResNet9(std::int64_t channels, std::int64_t classes)
-      : p_(register_part("p", stage(channels, 64))),
-        l1_(register_part("l1", stage(64, 128, true))),
+      : p_(register_part("p", resnet9_stage(channels, 64))),
+        l1_(register_part("l1", resnet9_stage(64, 128, true))),
         r1_(register_part("r1", two_stages(128))),
-        l2_(register_part("l2", stage(128, 256, true))),
-        l3_(register_part("l3", stage(256, 512, true))),
+        l2_(register_part("l2", resnet9_stage(128, 256, true))),
+        l3_(register_part("l3", resnet9_stage(256, 512, true))),
         r3_(register_part("r3", two_stages(512))),
         fc_(register_part("fc", std::make_unique<Linear>(512, classes))) {}
 
@@ -64,7 +65,7 @@ class ResNet9 : public Module {
   Module& fc_;
 };
 
-std::unique_ptr<Module> make(const ModelOptions& options) {
+std::unique_ptr<Module> make_resnet9(const ModelOptions& options) {
   if (std::min(options.height, options.width) < 8) {
     throw std::invalid_argument(fmt::format("[resnet9] expected images of at least 8x8, got {}x{}",
                                             options.height, options.width));
@@ -75,6 +76,6 @@ std::unique_ptr<Module> make(const ModelOptions& options) {
 }  // namespace
 
 extern const ModelDef resnet9_model = {"resnet9", "four stages and two residual blocks, 6.6 M",
-                                       make};
+                                       make_resnet9};
 
 }  // namespace weft

@@ -24,10 +24,10 @@ Tensor abs(const Tensor& a) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> abs_samples() {
   return unary_samples([](const Tensor& a) { return abs(a); },
                        [](double a) { return a < 0 ? -a : a; });
 }
-extern const OpDef abs_op = {"abs", samples};
+extern const OpDef abs_op = {"abs", abs_samples};
 
 }  // namespace weft

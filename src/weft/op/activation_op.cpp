@@ -75,7 +75,7 @@ constexpr UnaryRule kClamp{"clamp", UnaryOp::kClamp, BinaryOp::kClampGradient, f
 double normal_cdf(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 
 using Op = Tensor (*)(const Tensor&);
-std::vector<OpSample> samples_of(Op op, double (*reference)(double)) {
+std::vector<OpSample> activation_samples(Op op, double (*reference)(double)) {
   return unary_samples([op](const Tensor& x) { return op(x); }, reference, {-3.0, 3.0});
 }
 
@@ -107,53 +107,53 @@ Tensor clamp(const Tensor& a, double low, double high) {
 }
 
 static std::vector<OpSample> gelu_samples() {
-  return samples_of([](const Tensor& x) { return gelu(x); },
-                    [](double x) { return x * normal_cdf(x); });
+  return activation_samples([](const Tensor& x) { return gelu(x); },
+                            [](double x) { return x * normal_cdf(x); });
 }
 static std::vector<OpSample> gelu_tanh_samples() {
-  return samples_of([](const Tensor& x) { return gelu(x, GeluForm::kTanh); },
-                    [](double x) {
-                      const double u =
-                          std::sqrt(2 / 3.141592653589793) * (x + 0.044715 * x * x * x);
-                      return 0.5 * x * (1 + std::tanh(u));
-                    });
+  return activation_samples([](const Tensor& x) { return gelu(x, GeluForm::kTanh); },
+                            [](double x) {
+                              const double u =
+                                  std::sqrt(2 / 3.141592653589793) * (x + 0.044715 * x * x * x);
+                              return 0.5 * x * (1 + std::tanh(u));
+                            });
 }
 static std::vector<OpSample> silu_samples() {
-  return samples_of(silu, [](double x) { return x / (1 + std::exp(-x)); });
+  return activation_samples(silu, [](double x) { return x / (1 + std::exp(-x)); });
 }
 static std::vector<OpSample> softplus_samples() {
-  std::vector<OpSample> all = samples_of([](const Tensor& x) { return softplus(x); },
-                                         [](double x) { return std::log1p(std::exp(x)); });
+  std::vector<OpSample> all = activation_samples([](const Tensor& x) { return softplus(x); },
+                                                 [](double x) { return std::log1p(std::exp(x)); });
   const std::vector<OpSample> sharp =
-      samples_of([](const Tensor& x) { return softplus(x, 2.0, 3.0); },
-                 [](double x) { return 2 * x > 3 ? x : std::log1p(std::exp(2 * x)) / 2; });
+      activation_samples([](const Tensor& x) { return softplus(x, 2.0, 3.0); },
+                         [](double x) { return 2 * x > 3 ? x : std::log1p(std::exp(2 * x)) / 2; });
   all.insert(all.end(), sharp.begin(), sharp.end());
   return all;
 }
 static std::vector<OpSample> log_sigmoid_samples() {
-  return samples_of(log_sigmoid, [](double x) { return -std::log1p(std::exp(-x)); });
+  return activation_samples(log_sigmoid, [](double x) { return -std::log1p(std::exp(-x)); });
 }
 static std::vector<OpSample> mish_samples() {
-  return samples_of(mish, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); });
+  return activation_samples(mish, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); });
 }
 static std::vector<OpSample> softsign_samples() {
-  return samples_of(softsign, [](double x) { return x / (1 + std::abs(x)); });
+  return activation_samples(softsign, [](double x) { return x / (1 + std::abs(x)); });
 }
 static std::vector<OpSample> leaky_relu_samples() {
-  return samples_of([](const Tensor& x) { return leaky_relu(x, 0.1); },
-                    [](double x) { return x > 0 ? x : 0.1 * x; });
+  return activation_samples([](const Tensor& x) { return leaky_relu(x, 0.1); },
+                            [](double x) { return x > 0 ? x : 0.1 * x; });
 }
 static std::vector<OpSample> elu_samples() {
-  return samples_of([](const Tensor& x) { return elu(x, 1.5); },
-                    [](double x) { return x > 0 ? x : 1.5 * std::expm1(x); });
+  return activation_samples([](const Tensor& x) { return elu(x, 1.5); },
+                            [](double x) { return x > 0 ? x : 1.5 * std::expm1(x); });
 }
 static std::vector<OpSample> hardtanh_samples() {
-  return samples_of([](const Tensor& x) { return hardtanh(x, -1.01, 2.02); },
-                    [](double x) { return std::clamp(x, -1.01, 2.02); });
+  return activation_samples([](const Tensor& x) { return hardtanh(x, -1.01, 2.02); },
+                            [](double x) { return std::clamp(x, -1.01, 2.02); });
 }
 static std::vector<OpSample> clamp_samples() {
-  return samples_of([](const Tensor& x) { return clamp(x, -0.77, 0.51); },
-                    [](double x) { return std::clamp(x, -0.77, 0.51); });
+  return activation_samples([](const Tensor& x) { return clamp(x, -0.77, 0.51); },
+                            [](double x) { return std::clamp(x, -0.77, 0.51); });
 }
 
 extern const OpDef gelu_op = {"gelu", gelu_samples};

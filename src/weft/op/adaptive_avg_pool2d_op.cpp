@@ -32,13 +32,13 @@ Tensor adaptive_avg_pool1d(const Tensor& x, std::int64_t size) {
   return as_sequence(adaptive_avg_pool2d(as_image("adaptive_avg_pool1d", x), {1, size}));
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> adaptive_avg_pool2d_samples() {
   return adaptive_pool_samples(
       [](const Tensor& x, const std::array<std::int64_t, 2>& size) {
         return adaptive_avg_pool2d(x, size);
       },
       mean_of_window);
 }
-extern const OpDef adaptive_avg_pool2d_op = {"adaptive_avg_pool2d", samples};
+extern const OpDef adaptive_avg_pool2d_op = {"adaptive_avg_pool2d", adaptive_avg_pool2d_samples};
 
 }  // namespace weft

@@ -33,13 +33,13 @@ Tensor adaptive_max_pool1d(const Tensor& x, std::int64_t size) {
   return as_sequence(adaptive_max_pool2d(as_image("adaptive_max_pool1d", x), {1, size}));
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> adaptive_max_pool2d_samples() {
   return adaptive_pool_samples(
       [](const Tensor& x, const std::array<std::int64_t, 2>& size) {
         return adaptive_max_pool2d(x, size);
       },
       largest_of_window);
 }
-extern const OpDef adaptive_max_pool2d_op = {"adaptive_max_pool2d", samples};
+extern const OpDef adaptive_max_pool2d_op = {"adaptive_max_pool2d", adaptive_max_pool2d_samples};
 
 }  // namespace weft

@@ -46,10 +46,10 @@ Tensor add(const Tensor& a, double b) {
       [](const Tensor& dy, const TensorGradients& dx) { dx.add(0, dy); });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> add_samples() {
   return binary_samples([](const Tensor& a, const Tensor& b) { return add(a, b); },
                         [](double a, double b) { return a + b; });
 }
-extern const OpDef add_op = {"add", samples};
+extern const OpDef add_op = {"add", add_samples};
 
 }  // namespace weft

@@ -33,7 +33,7 @@ Tensor add_relu(const Tensor& a, const Tensor& b) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> add_relu_samples() {
   const auto sample = [](const char* name, const Shape& shape) {
     return OpSample{name,
                     {sample_values(shape, 51), sample_values(shape, 52)},
@@ -46,6 +46,6 @@ static std::vector<OpSample> samples() {
   return {sample("images", {2, 3, 4, 5}), sample("odd", {7}), sample("one element", {1, 1}),
           sample("no elements", {0, 3})};
 }
-extern const OpDef add_relu_op = {"add_relu", samples};
+extern const OpDef add_relu_op = {"add_relu", add_relu_samples};
 
 }  // namespace weft

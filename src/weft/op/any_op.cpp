@@ -33,8 +33,8 @@ Tensor count_nonzero(const Tensor& x, const std::vector<int>& axes, bool keepdim
 }
 
 // The outcome of a test of x weighs the sum of x.
-using Reduction = Tensor (*)(const Tensor&, const std::vector<int>&, bool);
-static std::vector<OpSample> flag_samples(Reduction op, double above,
+using AnyReduction = Tensor (*)(const Tensor&, const std::vector<int>&, bool);
+static std::vector<OpSample> flag_samples(AnyReduction op, double above,
                                           double (*reference)(int hits, int count)) {
   return reduce_samples(
       [op, above](const Tensor& x, const std::vector<int>& axes, bool keepdims) {

@@ -40,8 +40,8 @@ Tensor forbid(const Tensor& scores, const Array& allowed) {
   return scores * keep + (keep - 1.0) * -kNever;
 }
 
-Tensor compose(const std::vector<Tensor>& in, const Array& mask, const Array& stream,
-               const AttentionRun& run) {
+Tensor compose_attention(const std::vector<Tensor>& in, const Array& mask, const Array& stream,
+                         const AttentionRun& run) {
   const Tensor& q = in[0];
   const std::int64_t group = q.dim(1) / in[1].dim(1);
   const Tensor k = group == 1 ? in[1] : repeat_interleave(in[1], group, 1);
@@ -67,7 +67,7 @@ Tensor compose(const std::vector<Tensor>& in, const Array& mask, const Array& st
 }  // namespace
 
 Composition attention_composition(const Array& mask, const Array& stream, const AttentionRun& run) {
-  return [=](const std::vector<Tensor>& in) { return compose(in, mask, stream, run); };
+  return [=](const std::vector<Tensor>& in) { return compose_attention(in, mask, stream, run); };
 }
 
 }  // namespace weft

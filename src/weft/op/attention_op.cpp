@@ -18,7 +18,8 @@
 namespace weft {
 namespace {
 
-void check(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                     const AttentionOptions& options) {
   for (const Tensor* x : {&q, &k, &v}) check_floating("attention", *x);
   const bool ranks = q.ndim() == 4 && k.ndim() == 4 && v.ndim() == 4;
   if (!ranks || k.shape() != v.shape() || k.dim(0) != q.dim(0) || k.dim(3) != q.dim(3) ||
@@ -46,7 +47,7 @@ Array by_token(const Array& array) {
   return view.dim(3) <= 1 || view.strides()[3] == 1 ? view : view.contiguous();
 }
 
-struct Saved {
+struct AttentionSaved {
   Array q;
   Array k;
   Array v;
@@ -82,7 +83,7 @@ Array attention_stream(const AttentionOptions& options) {
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options) {
-  check(q, k, v, options);
+  check_attention(q, k, v, options);
   if (size_of(q.dtype()) < sizeof(float)) {
     AttentionOptions wider = options;
     if (wider.mask.defined() && wider.mask.dtype() != DType::kBool) {
@@ -91,7 +92,8 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
     const auto wide = [](const Tensor& x) { return cast(x, DType::kF32); };
     return cast(attention(wide(q), wide(k), wide(v), wider), q.dtype());
   }
-  Saved saved{by_token(q.array()), by_token(k.array()), by_token(v.array()), {}, {}, {}, {}};
+  AttentionSaved saved{
+      by_token(q.array()), by_token(k.array()), by_token(v.array()), {}, {}, {}, {}};
   if (options.mask.defined()) {
     saved.mask = options.mask.strided().expand({q.dim(0), q.dim(1), q.dim(2), k.dim(2)});
   }
@@ -189,7 +191,7 @@ struct Sizes {
   std::int64_t width = 4;
 };
 
-OpSample sample(const char* name, const Sizes& s, const AttentionOptions& options) {
+OpSample attention_sample(const char* name, const Sizes& s, const AttentionOptions& options) {
   return {name,
           {sample_values({s.batch, s.heads, s.queries, s.width}, 181),
            sample_values({s.batch, s.kv_heads, s.keys, s.width}, 182),
@@ -212,7 +214,7 @@ Array sample_mask(const Shape& shape) {
   return mask;
 }
 
-std::vector<OpSample> samples() {
+std::vector<OpSample> attention_samples() {
   AttentionOptions causal;
   causal.causal = true;
   AttentionOptions cached = causal;
@@ -230,27 +232,27 @@ std::vector<OpSample> samples() {
   dropped.dropout_words = Array::from(std::vector<std::int64_t>{1, 2, 5}, {3});
   dropped.dropout_layer = 3;
   return {
-      sample("plain", {}, {}),
-      sample("causal", {}, causal),
-      sample("causal, groups of 2 heads", {.heads = 4}, causal),
-      sample("one key head", {.heads = 3, .kv_heads = 1, .queries = 3}, {}),
-      sample("queries behind a cache", {.queries = 3, .keys = 7}, cached),
-      sample("queries that read nothing", {}, late),
-      sample("other scale", {.queries = 2, .keys = 9, .width = 3}, scaled),
-      sample("mask of keys", {.keys = 7}, masked),
-      sample("added mask", {}, added),
-      sample("dropout", {.queries = 7, .keys = 7}, dropped),
-      sample("more than a block",
-             {.batch = 1, .heads = 1, .kv_heads = 1, .queries = 29, .keys = 29, .width = 17},
-             causal),
-      sample("one element", {1, 1, 1, 1, 1, 1}, causal),
-      sample("no batch", {.batch = 0}, causal),
-      sample("no keys", {.keys = 0}, {}),
+      attention_sample("plain", {}, {}),
+      attention_sample("causal", {}, causal),
+      attention_sample("causal, groups of 2 heads", {.heads = 4}, causal),
+      attention_sample("one key head", {.heads = 3, .kv_heads = 1, .queries = 3}, {}),
+      attention_sample("queries behind a cache", {.queries = 3, .keys = 7}, cached),
+      attention_sample("queries that read nothing", {}, late),
+      attention_sample("other scale", {.queries = 2, .keys = 9, .width = 3}, scaled),
+      attention_sample("mask of keys", {.keys = 7}, masked),
+      attention_sample("added mask", {}, added),
+      attention_sample("dropout", {.queries = 7, .keys = 7}, dropped),
+      attention_sample(
+          "more than a block",
+          {.batch = 1, .heads = 1, .kv_heads = 1, .queries = 29, .keys = 29, .width = 17}, causal),
+      attention_sample("one element", {1, 1, 1, 1, 1, 1}, causal),
+      attention_sample("no batch", {.batch = 0}, causal),
+      attention_sample("no keys", {.keys = 0}, {}),
   };
 }
 
 }  // namespace
 
-extern const OpDef attention_op = {"attention", samples};
+extern const OpDef attention_op = {"attention", attention_samples};
 
 }  // namespace weft

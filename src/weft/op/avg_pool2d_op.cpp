@@ -31,11 +31,11 @@ Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> avg_pool2d_samples() {
   return pool_samples(
       [](const Tensor& x, const Pool2dOptions& options) { return avg_pool2d(x, options); },
       mean_of_window);
 }
-extern const OpDef avg_pool2d_op = {"avg_pool2d", samples};
+extern const OpDef avg_pool2d_op = {"avg_pool2d", avg_pool2d_samples};
 
 }  // namespace weft

@@ -35,8 +35,8 @@ void check_channel_vector(const char* what, const Array& vector, const Tensor& x
 // How many values a channel has.
 std::int64_t count_of(const Tensor& x) { return x.dim(1) == 0 ? 0 : x.size() / x.dim(1); }
 
-void check(const Tensor& x, const Tensor& weight, const Tensor& bias, const Array& running_mean,
-           const Array& running_var, bool training) {
+void check_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                      const Array& running_mean, const Array& running_var, bool training) {
   check_floating("batch_norm", x);
   if (x.ndim() < 2) throw_operand("batch_norm", "x of shape [N, C, ...]", to_string(x.shape()));
   if (weight.defined() != bias.defined()) {
@@ -55,7 +55,7 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& bias, const Arra
   }
 }
 
-struct Saved {
+struct BatchNormSaved {
   Array x;
   Array weight;
   Array bias;
@@ -64,11 +64,8 @@ struct Saved {
 };
 
 // bf16 and f16 compute in f32; what is kept for the gradients has the 16-bit type.
-Array computed(const Array& a) {
-  return a.defined() && a.dtype() != DType::kF64 ? convert(a, DType::kF32) : a;
-}
-
-void run_backward(const Saved& saved, const Array& dy, const InputGradients& dx) {
+void run_batch_norm_backward(const BatchNormSaved& saved, const Array& dy,
+                             const InputGradients& dx) {
   const NormGradients gradients =
       batch_norm_backward(computed(dy), computed(saved.x), computed(saved.weight),
                           computed(saved.bias), saved.statistics, saved.spec);
@@ -91,7 +88,8 @@ Tensor across(const Tensor& vector, const Tensor& x) {
   return reshape(vector, shape);
 }
 
-NormalizedTensors normalized(const Saved& saved, const Tensor& x, const std::vector<int>& axes) {
+NormalizedTensors normalized(const BatchNormSaved& saved, const Tensor& x,
+                             const std::vector<int>& axes) {
   if (saved.spec.training) return normalize_tensors(x, axes, saved.spec.eps, true);
   const Tensor mean(saved.statistics.mean.to(x.dtype()));
   const Tensor variance(saved.statistics.variance.to(x.dtype()));
@@ -100,7 +98,7 @@ NormalizedTensors normalized(const Saved& saved, const Tensor& x, const std::vec
 }
 
 // 1 where the result was above 0.
-Tensor relu_mask(const Saved& saved, const Tensor& values) {
+Tensor relu_mask(const BatchNormSaved& saved, const Tensor& values) {
   Tensor y = values;
   if (saved.weight.defined()) {
     const Tensor weight(computed(saved.weight));
@@ -110,7 +108,8 @@ Tensor relu_mask(const Saved& saved, const Tensor& values) {
   return Tensor(relu_backward(Array::full(y.shape(), 1.0, y.dtype()), y.array()));
 }
 
-void run_tensor_backward(const Saved& saved, const Tensor& dy, const TensorGradients& dx) {
+void run_batch_norm_tensor_backward(const BatchNormSaved& saved, const Tensor& dy,
+                                    const TensorGradients& dx) {
   const DType type = dy.dtype();
   const Tensor x = widened(dx.input(0, saved.x));
   std::vector<int> axes;
@@ -135,9 +134,9 @@ void run_tensor_backward(const Saved& saved, const Tensor& dy, const TensorGradi
 
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Array& running_mean,
                   Array& running_var, const BatchNormOptions& options) {
-  check(x, weight, bias, running_mean, running_var, options.training);
+  check_batch_norm(x, weight, bias, running_mean, running_var, options.training);
   const BatchNormSpec spec{options.eps, options.activation == Activation::kRelu, options.training};
-  Saved saved{x.array(), weight.array(), bias.array(), {}, spec};
+  BatchNormSaved saved{x.array(), weight.array(), bias.array(), {}, spec};
   if (options.training) {
     saved.statistics = batch_norm_forward(computed(saved.x), computed(saved.weight),
                                           computed(saved.bias), spec, {}, {});
@@ -167,11 +166,15 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Arr
   }
   return record(
       "batch_norm", std::move(y), {&x, &weight, &bias},
-      [saved](const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); },
-      [saved](const Tensor& dy, const TensorGradients& dx) { run_tensor_backward(saved, dy, dx); });
+      [saved](const Array& dy, const InputGradients& dx) {
+        run_batch_norm_backward(saved, dy, dx);
+      },
+      [saved](const Tensor& dy, const TensorGradients& dx) {
+        run_batch_norm_tensor_backward(saved, dy, dx);
+      });
 }
 
-static Array reference(std::span<const Array> in, bool training, bool relu) {
+static Array batch_norm_reference(std::span<const Array> in, bool training, bool relu) {
   const Array& x = in[0];
   const std::int64_t channels = x.dim(1);
   std::int64_t inside = 1;
@@ -194,7 +197,7 @@ static Array reference(std::span<const Array> in, bool training, bool relu) {
   return y;
 }
 
-static Tensor apply(std::span<const Tensor> in, bool training, bool relu) {
+static Tensor apply_batch_norm(std::span<const Tensor> in, bool training, bool relu) {
   Array mean = Array::empty({in[0].dim(1)}, in[0].dtype());
   Array variance = Array::empty({in[0].dim(1)}, in[0].dtype());
   for (int c = 0; c < in[0].dim(1); ++c) {
@@ -207,7 +210,7 @@ static Tensor apply(std::span<const Tensor> in, bool training, bool relu) {
                     {training, 0.1, 1e-5, relu ? Activation::kRelu : Activation::kNone});
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> batch_norm_samples() {
   const auto sample = [](const char* name, const Shape& shape, bool training, bool affine,
                          bool relu = false) {
     std::vector<Array> inputs = {sample_values(shape, 61, -2.0, 3.0)};
@@ -215,9 +218,10 @@ static std::vector<OpSample> samples() {
       inputs.push_back(sample_values({shape[1]}, 62, 0.5, 1.5));
       inputs.push_back(sample_values({shape[1]}, 63));
     }
-    return OpSample{name, std::move(inputs),
-                    [=](std::span<const Tensor> in) { return apply(in, training, relu); },
-                    [=](std::span<const Array> in) { return reference(in, training, relu); }};
+    return OpSample{
+        name, std::move(inputs),
+        [=](std::span<const Tensor> in) { return apply_batch_norm(in, training, relu); },
+        [=](std::span<const Array> in) { return batch_norm_reference(in, training, relu); }};
   };
   return {sample("training, images", {3, 2, 3, 5}, true, true),
           sample("training, vectors", {7, 3}, true, true),
@@ -231,6 +235,6 @@ static std::vector<OpSample> samples() {
           sample("one element", {1, 1}, false, true),
           sample("no rows", {0, 3}, false, true)};
 }
-extern const OpDef batch_norm_op = {"batch_norm", samples};
+extern const OpDef batch_norm_op = {"batch_norm", batch_norm_samples};
 
 }  // namespace weft

@@ -60,7 +60,7 @@ static double logits_reference(double x, double t, double positive_weight) {
   return -positive_weight * t * std::log(p) - (1 - t) * std::log(1 - p);
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> bce_loss_samples() {
   std::vector<OpSample> all = pointwise_loss_samples(
       [](const Tensor& x, const Tensor& t, Reduction reduction) {
         return bce_loss(x, t, {.reduction = reduction});
@@ -89,6 +89,6 @@ static std::vector<OpSample> samples() {
        }});
   return all;
 }
-extern const OpDef bce_loss_op = {"bce_loss", samples};
+extern const OpDef bce_loss_op = {"bce_loss", bce_loss_samples};
 
 }  // namespace weft

@@ -24,7 +24,7 @@ Tensor cast(const Tensor& x, DType dtype) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> cast_samples() {
   // There and back: through f32 nothing is lost but the last bits; through i64 the fraction, which
   // a where() beside it keeps from being the whole result.
   std::vector<OpSample> all =
@@ -44,6 +44,6 @@ static std::vector<OpSample> samples() {
   all.push_back(whole("nothing through i32", {0}));
   return all;
 }
-extern const OpDef cast_op = {"cast", samples};
+extern const OpDef cast_op = {"cast", cast_samples};
 
 }  // namespace weft

@@ -76,7 +76,7 @@ Tensor concat(std::span<const Tensor> parts, int axis) {
 }
 
 // Along the last of two axes, row by row.
-static Array reference(std::span<const Array> in) {
+static Array concat_reference(std::span<const Array> in) {
   std::int64_t columns = 0;
   for (const Array& part : in) columns += part.dim(1);
   const std::int64_t rows = in[0].dim(0);
@@ -90,9 +90,10 @@ static Array reference(std::span<const Array> in) {
   return Array::from(values, {rows, columns});
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> concat_samples() {
   const auto sample = [](const char* name, std::int64_t rows, std::vector<std::int64_t> columns) {
-    OpSample result{name, {}, [](std::span<const Tensor> in) { return concat(in, -1); }, reference};
+    OpSample result{
+        name, {}, [](std::span<const Tensor> in) { return concat(in, -1); }, concat_reference};
     for (std::size_t i = 0; i < columns.size(); ++i) {
       result.inputs.push_back(sample_values({rows, columns[i]}, 77 + i));
     }
@@ -105,6 +106,6 @@ static std::vector<OpSample> samples() {
           sample("one element each", 1, {1, 1}),
           sample("no rows", 0, {2, 3})};
 }
-extern const OpDef concat_op = {"concat", samples};
+extern const OpDef concat_op = {"concat", concat_samples};
 
 }  // namespace weft

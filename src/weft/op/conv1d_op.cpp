@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-Tensor with_row(const char* what, const Tensor& x) {
+Tensor conv1d_operand(const char* what, const Tensor& x) {
   if (!x.defined() || x.ndim() != 3) {
     throw_operand("conv1d", std::string(what) + " of 3 dimensions",
                   x.defined() ? to_string(x.shape()) : "none");
@@ -21,17 +21,17 @@ Tensor with_row(const char* what, const Tensor& x) {
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Conv1dOptions& options) {
-  const Tensor y =
-      conv2d(with_row("x [N, C, L]", x), with_row("a weight [O, C / groups, k]", weight), bias,
-             {.stride = {1, options.stride},
-              .padding = {0, options.padding},
-              .dilation = {1, options.dilation},
-              .groups = options.groups,
-              .activation = options.activation});
+  const Tensor y = conv2d(conv1d_operand("x [N, C, L]", x),
+                          conv1d_operand("a weight [O, C / groups, k]", weight), bias,
+                          {.stride = {1, options.stride},
+                           .padding = {0, options.padding},
+                           .dilation = {1, options.dilation},
+                           .groups = options.groups,
+                           .activation = options.activation});
   return reshape(y, {y.dim(0), y.dim(1), y.dim(3)});
 }
 
-static Array reference(std::span<const Array> in, const Conv1dOptions& options) {
+static Array conv1d_reference(std::span<const Array> in, const Conv1dOptions& options) {
   const Array& x = in[0];
   const Array& weight = in[1];
   const std::int64_t reach = options.dilation * (weight.dim(2) - 1) + 1;
@@ -55,27 +55,30 @@ static Array reference(std::span<const Array> in, const Conv1dOptions& options) 
   return y;
 }
 
-static OpSample sample(const char* name, std::vector<Array> inputs, const Conv1dOptions& options) {
+static OpSample conv1d_sample(const char* name, std::vector<Array> inputs,
+                              const Conv1dOptions& options) {
   return {name, std::move(inputs),
           [options](std::span<const Tensor> in) {
             return conv1d(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), options);
           },
-          [options](std::span<const Array> in) { return reference(in, options); }, 2e-5};
+          [options](std::span<const Array> in) { return conv1d_reference(in, options); }, 2e-5};
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> conv1d_samples() {
   const auto values = [](const Shape& shape, std::uint64_t seed) {
     return sample_values(shape, seed);
   };
-  return {
-      sample("window of 3", {values({2, 3, 9}, 1), values({4, 3, 3}, 2), values({4}, 3)}, {}),
-      sample("stride, padding, relu", {values({1, 2, 10}, 4), values({3, 2, 4}, 5), values({3}, 6)},
-             {.stride = 3, .padding = 2, .activation = Activation::kRelu}),
-      sample("groups, dilation", {values({2, 4, 11}, 7), values({6, 2, 3}, 8)},
-             {.dilation = 2, .groups = 2}),
-      sample("one value", {values({1, 1, 1}, 9), values({1, 1, 1}, 10)}, {}),
-      sample("no rows", {values({0, 2, 5}, 11), values({3, 2, 2}, 12), values({3}, 13)}, {})};
+  return {conv1d_sample("window of 3", {values({2, 3, 9}, 1), values({4, 3, 3}, 2), values({4}, 3)},
+                        {}),
+          conv1d_sample("stride, padding, relu",
+                        {values({1, 2, 10}, 4), values({3, 2, 4}, 5), values({3}, 6)},
+                        {.stride = 3, .padding = 2, .activation = Activation::kRelu}),
+          conv1d_sample("groups, dilation", {values({2, 4, 11}, 7), values({6, 2, 3}, 8)},
+                        {.dilation = 2, .groups = 2}),
+          conv1d_sample("one value", {values({1, 1, 1}, 9), values({1, 1, 1}, 10)}, {}),
+          conv1d_sample("no rows", {values({0, 2, 5}, 11), values({3, 2, 2}, 12), values({3}, 13)},
+                        {})};
 }
-extern const OpDef conv1d_op = {"conv1d", samples};
+extern const OpDef conv1d_op = {"conv1d", conv1d_samples};
 
 }  // namespace weft

@@ -21,8 +21,8 @@ Array data_gradient(const Array& dy, const Array& weight, const Shape& x_shape,
   return conv2d_backward(dy, saved, {}, true);
 }
 
-Array weight_gradient(const Array& dy, const Array& x, const Shape& weight_shape,
-                      const Conv2dGeometry& geometry) {
+Array conv2d_weight_gradient(const Array& dy, const Array& x, const Shape& weight_shape,
+                             const Conv2dGeometry& geometry) {
   const Conv2dSaved saved{x, Array::zeros(weight_shape, dy.dtype()), Array(), geometry};
   Array gradient = Array::empty(weight_shape, dy.dtype());
   Conv2dWeightGradients out;
@@ -41,7 +41,7 @@ Tensor conv2d_backward_data(const Tensor& dy, const Tensor& weight, const Shape&
       [g = dy.array(), w = weight.array(), geometry](const Array& gradient,
                                                      const InputGradients& dx) {
         if (dx.needs(0)) dx.add(0, conv2d_forward(gradient, w, Array(), geometry, false));
-        if (dx.needs(1)) dx.add(1, weight_gradient(g, gradient, w.shape(), geometry));
+        if (dx.needs(1)) dx.add(1, conv2d_weight_gradient(g, gradient, w.shape(), geometry));
       },
       [g = dy.array(), w = weight.array(), geometry](const Tensor& gradient,
                                                      const TensorGradients& dx) {
@@ -55,8 +55,8 @@ Tensor conv2d_backward_data(const Tensor& dy, const Tensor& weight, const Shape&
 Tensor conv2d_backward_weight(const Tensor& dy, const Tensor& x, const Shape& weight_shape,
                               const Conv2dGeometry& geometry) {
   return record(
-      "conv2d_backward_weight", weight_gradient(dy.array(), x.array(), weight_shape, geometry),
-      {&dy, &x},
+      "conv2d_backward_weight",
+      conv2d_weight_gradient(dy.array(), x.array(), weight_shape, geometry), {&dy, &x},
       [g = dy.array(), in = x.array(), geometry](const Array& gradient, const InputGradients& dx) {
         if (dx.needs(0)) dx.add(0, conv2d_forward(in, gradient, Array(), geometry, false));
         if (dx.needs(1)) dx.add(1, data_gradient(g, gradient, in.shape(), geometry));

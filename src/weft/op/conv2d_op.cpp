@@ -17,7 +17,7 @@
 namespace weft {
 namespace {
 
-void check_options(const Conv2dOptions& options) {
+void check_conv2d_options(const Conv2dOptions& options) {
   for (std::size_t axis = 0; axis < 2; ++axis) {
     if (options.stride[axis] < 1 || options.dilation[axis] < 1 || options.padding[axis] < 0) {
       throw_operand("conv2d", "stride and dilation of at least 1 and padding of at least 0",
@@ -31,11 +31,11 @@ void check_options(const Conv2dOptions& options) {
   }
 }
 
-void check(const Tensor& x, const Tensor& weight, const Tensor& bias,
-           const Conv2dOptions& options) {
+void check_conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                  const Conv2dOptions& options) {
   check_floating("conv2d", x);
   check_floating("conv2d", weight);
-  check_options(options);
+  check_conv2d_options(options);
   const std::string shapes = to_string(x.shape()) + " and " + to_string(weight.shape());
   if (x.ndim() != 4 || weight.ndim() != 4 || x.dim(1) != weight.dim(1) * options.groups ||
       weight.size() == 0 || weight.dim(0) % options.groups != 0) {
@@ -59,7 +59,7 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& bias,
   }
 }
 
-void run_backward(const Conv2dSaved& saved, const Array& dy, const InputGradients& dx) {
+void run_conv2d_backward(const Conv2dSaved& saved, const Array& dy, const InputGradients& dx) {
   Conv2dWeightGradients out;
   GradientTarget weight;
   GradientTarget bias;
@@ -105,7 +105,7 @@ void run_half_backward(const Conv2dSaved& saved, const Array& dy, const InputGra
   if (dx.needs(2)) dx.add(2, convert(bias, dy.dtype()));
 }
 
-void run_tensors(const Conv2dSaved& saved, const Tensor& dy, const TensorGradients& dx) {
+void run_conv2d_tensors(const Conv2dSaved& saved, const Tensor& dy, const TensorGradients& dx) {
   const DType type = dy.dtype();
   Tensor g = widened(dy);
   if (saved.y.defined()) {
@@ -129,7 +129,7 @@ void run_tensors(const Conv2dSaved& saved, const Tensor& dy, const TensorGradien
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Conv2dOptions& options) {
-  check(x, weight, bias, options);
+  check_conv2d(x, weight, bias, options);
   const Conv2dGeometry geometry{options.stride, options.padding, options.dilation, options.groups};
   const bool relu = options.activation == Activation::kRelu;
   Array y = is_half(x) ? convert(conv2d_forward(single(x.array()), single(weight.array()),
@@ -147,11 +147,12 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
       "conv2d", y, {&x, &weight, &bias},
       [saved = Conv2dSaved{x.array(), weight.array(), relu ? y : Array(), geometry}](
           const Array& dy, const InputGradients& dx) {
-        (dy.dtype() == DType::kBF16 || dy.dtype() == DType::kF16) ? run_half_backward(saved, dy, dx)
-                                                                  : run_backward(saved, dy, dx);
+        (dy.dtype() == DType::kBF16 || dy.dtype() == DType::kF16)
+            ? run_half_backward(saved, dy, dx)
+            : run_conv2d_backward(saved, dy, dx);
       },
       [saved = Conv2dSaved{x.array(), weight.array(), relu ? y : Array(), geometry}](
-          const Tensor& dy, const TensorGradients& dx) { run_tensors(saved, dy, dx); });
+          const Tensor& dy, const TensorGradients& dx) { run_conv2d_tensors(saved, dy, dx); });
 }
 
 // The sum of products of one filter [C, kh, kw] with the window of an image [C, H, W] at `corner`.
@@ -172,7 +173,7 @@ static double window_sum(const Array& image, const Array& filter,
 }
 
 // The padded image first, then every window over it.
-static Array reference(std::span<const Array> in, const Conv2dOptions& options) {
+static Array conv2d_reference(std::span<const Array> in, const Conv2dOptions& options) {
   const Array& weight = in[1];
   const Shape& shape = in[0].shape();
   const auto [top, left] = options.padding;
@@ -204,38 +205,43 @@ static Array reference(std::span<const Array> in, const Conv2dOptions& options) 
   return y;
 }
 
-static OpSample sample(const char* name, std::vector<Array> inputs, const Conv2dOptions& options) {
+static OpSample conv2d_sample(const char* name, std::vector<Array> inputs,
+                              const Conv2dOptions& options) {
   return {name, std::move(inputs),
           [options](std::span<const Tensor> in) {
             return conv2d(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), options);
           },
-          [options](std::span<const Array> in) { return reference(in, options); }, 2e-5};
+          [options](std::span<const Array> in) { return conv2d_reference(in, options); }, 2e-5};
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> conv2d_samples() {
   const auto values = [](const Shape& shape, std::uint64_t seed) {
     return sample_values(shape, seed);
   };
   return {
-      sample("3x3 over 1 channel",
-             {values({2, 1, 6, 5}, 1), values({3, 1, 3, 3}, 2), values({3}, 3)}, {}),
-      sample("8 channels, relu", {values({2, 8, 5, 5}, 4), values({8, 8, 3, 3}, 5), values({8}, 6)},
-             {.padding = {1, 1}, .activation = Activation::kRelu}),
-      sample("no bias, odd channels", {values({1, 5, 4, 7}, 7), values({7, 5, 2, 3}, 8)}, {}),
-      sample("stride 2, padded on one axis",
-             {values({2, 3, 7, 9}, 9), values({4, 3, 3, 2}, 10), values({4}, 11)},
-             {.stride = {2, 3}, .padding = {1, 0}}),
-      sample("dilation", {values({1, 2, 8, 9}, 12), values({2, 2, 3, 2}, 13), values({2}, 14)},
-             {.padding = {2, 1}, .dilation = {2, 3}}),
-      sample("groups", {values({2, 6, 4, 4}, 15), values({4, 3, 2, 2}, 16), values({4}, 17)},
-             {.groups = 2}),
-      sample("one channel each", {values({1, 4, 4, 4}, 18), values({4, 1, 3, 3}, 19)},
-             {.padding = {1, 1}, .groups = 4}),
-      sample("1x1", {values({1, 1, 1, 1}, 20), values({1, 1, 1, 1}, 21), values({1}, 22)}, {}),
-      sample("no images", {values({0, 2, 4, 4}, 23), values({3, 2, 3, 3}, 24), values({3}, 25)},
-             {}),
+      conv2d_sample("3x3 over 1 channel",
+                    {values({2, 1, 6, 5}, 1), values({3, 1, 3, 3}, 2), values({3}, 3)}, {}),
+      conv2d_sample("8 channels, relu",
+                    {values({2, 8, 5, 5}, 4), values({8, 8, 3, 3}, 5), values({8}, 6)},
+                    {.padding = {1, 1}, .activation = Activation::kRelu}),
+      conv2d_sample("no bias, odd channels", {values({1, 5, 4, 7}, 7), values({7, 5, 2, 3}, 8)},
+                    {}),
+      conv2d_sample("stride 2, padded on one axis",
+                    {values({2, 3, 7, 9}, 9), values({4, 3, 3, 2}, 10), values({4}, 11)},
+                    {.stride = {2, 3}, .padding = {1, 0}}),
+      conv2d_sample("dilation",
+                    {values({1, 2, 8, 9}, 12), values({2, 2, 3, 2}, 13), values({2}, 14)},
+                    {.padding = {2, 1}, .dilation = {2, 3}}),
+      conv2d_sample("groups", {values({2, 6, 4, 4}, 15), values({4, 3, 2, 2}, 16), values({4}, 17)},
+                    {.groups = 2}),
+      conv2d_sample("one channel each", {values({1, 4, 4, 4}, 18), values({4, 1, 3, 3}, 19)},
+                    {.padding = {1, 1}, .groups = 4}),
+      conv2d_sample("1x1", {values({1, 1, 1, 1}, 20), values({1, 1, 1, 1}, 21), values({1}, 22)},
+                    {}),
+      conv2d_sample("no images",
+                    {values({0, 2, 4, 4}, 23), values({3, 2, 3, 3}, 24), values({3}, 25)}, {}),
   };
 }
-extern const OpDef conv2d_op = {"conv2d", samples};
+extern const OpDef conv2d_op = {"conv2d", conv2d_samples};
 
 }  // namespace weft

@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-void check_options(const ConvTranspose2dOptions& options) {
+void check_conv_transpose2d_options(const ConvTranspose2dOptions& options) {
   for (std::size_t axis = 0; axis < 2; ++axis) {
     if (options.stride[axis] < 1 || options.dilation[axis] < 1 || options.padding[axis] < 0) {
       throw_operand("conv_transpose2d", "stride and dilation of at least 1, padding of at least 0",
@@ -33,11 +33,11 @@ void check_options(const ConvTranspose2dOptions& options) {
 }
 
 // [N, O, H', W'].
-Shape check(const Tensor& x, const Tensor& weight, const Tensor& bias,
-            const ConvTranspose2dOptions& options) {
+Shape check_conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                             const ConvTranspose2dOptions& options) {
   check_floating("conv_transpose2d", x);
   check_floating("conv_transpose2d", weight);
-  check_options(options);
+  check_conv_transpose2d_options(options);
   const std::string shapes = to_string(x.shape()) + " and " + to_string(weight.shape());
   if (x.ndim() != 4 || weight.ndim() != 4 || x.dim(1) != weight.dim(0) || weight.size() == 0 ||
       weight.dim(0) % options.groups != 0) {
@@ -69,7 +69,7 @@ Shape check(const Tensor& x, const Tensor& weight, const Tensor& bias,
 
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
                         const ConvTranspose2dOptions& options) {
-  const Shape shape = check(x, weight, bias, options);
+  const Shape shape = check_conv_transpose2d(x, weight, bias, options);
   if (is_half(x)) {
     return cast(conv_transpose2d(widened(x), widened(weight), widened(bias), options), x.dtype());
   }
@@ -79,7 +79,8 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
 }
 
 // Every input value is multiplied with every tap and added where it lands.
-static Array reference(std::span<const Array> in, const ConvTranspose2dOptions& options) {
+static Array conv_transpose2d_reference(std::span<const Array> in,
+                                        const ConvTranspose2dOptions& options) {
   const Array& x = in[0];
   const Array& weight = in[1];
   const auto extent = [&](int axis) {
@@ -110,34 +111,39 @@ static Array reference(std::span<const Array> in, const ConvTranspose2dOptions& 
   return y;
 }
 
-static OpSample sample(const char* name, std::vector<Array> inputs,
-                       const ConvTranspose2dOptions& options) {
+static OpSample conv_transpose2d_sample(const char* name, std::vector<Array> inputs,
+                                        const ConvTranspose2dOptions& options) {
   return {name, std::move(inputs),
           [options](std::span<const Tensor> in) {
             return conv_transpose2d(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), options);
           },
-          [options](std::span<const Array> in) { return reference(in, options); }, 2e-5};
+          [options](std::span<const Array> in) { return conv_transpose2d_reference(in, options); },
+          2e-5};
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> conv_transpose2d_samples() {
   const auto values = [](const Shape& shape, std::uint64_t seed) {
     return sample_values(shape, seed);
   };
   return {
-      sample("3x3", {values({2, 3, 4, 5}, 1), values({3, 2, 3, 3}, 2), values({2}, 3)}, {}),
-      sample("doubled", {values({1, 2, 3, 4}, 4), values({2, 3, 2, 2}, 5)}, {.stride = {2, 2}}),
-      sample("output padding", {values({1, 2, 4, 3}, 6), values({2, 2, 3, 3}, 7), values({2}, 8)},
-             {.stride = {3, 2}, .padding = {1, 1}, .output_padding = {2, 1}}),
-      sample("groups, dilation",
-             {values({2, 4, 3, 4}, 9), values({4, 3, 2, 3}, 10), values({6}, 11)},
-             {.padding = {1, 0}, .dilation = {2, 1}, .groups = 2}),
-      sample("8 channels", {values({1, 8, 5, 4}, 12), values({8, 8, 3, 3}, 13)},
-             {.padding = {1, 1}}),
-      sample("one pixel", {values({1, 1, 1, 1}, 14), values({1, 1, 1, 1}, 15)}, {}),
-      sample("no images", {values({0, 2, 3, 3}, 16), values({2, 2, 2, 2}, 17), values({2}, 18)},
-             {}),
+      conv_transpose2d_sample(
+          "3x3", {values({2, 3, 4, 5}, 1), values({3, 2, 3, 3}, 2), values({2}, 3)}, {}),
+      conv_transpose2d_sample("doubled", {values({1, 2, 3, 4}, 4), values({2, 3, 2, 2}, 5)},
+                              {.stride = {2, 2}}),
+      conv_transpose2d_sample("output padding",
+                              {values({1, 2, 4, 3}, 6), values({2, 2, 3, 3}, 7), values({2}, 8)},
+                              {.stride = {3, 2}, .padding = {1, 1}, .output_padding = {2, 1}}),
+      conv_transpose2d_sample("groups, dilation",
+                              {values({2, 4, 3, 4}, 9), values({4, 3, 2, 3}, 10), values({6}, 11)},
+                              {.padding = {1, 0}, .dilation = {2, 1}, .groups = 2}),
+      conv_transpose2d_sample("8 channels", {values({1, 8, 5, 4}, 12), values({8, 8, 3, 3}, 13)},
+                              {.padding = {1, 1}}),
+      conv_transpose2d_sample("one pixel", {values({1, 1, 1, 1}, 14), values({1, 1, 1, 1}, 15)},
+                              {}),
+      conv_transpose2d_sample(
+          "no images", {values({0, 2, 3, 3}, 16), values({2, 2, 2, 2}, 17), values({2}, 18)}, {}),
   };
 }
-extern const OpDef conv_transpose2d_op = {"conv_transpose2d", samples};
+extern const OpDef conv_transpose2d_op = {"conv_transpose2d", conv_transpose2d_samples};
 
 }  // namespace weft

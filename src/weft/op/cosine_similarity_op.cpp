@@ -23,7 +23,7 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int axis, double epsi
 }
 
 // Along the last of two axes.
-static Array reference(std::span<const Array> in) {
+static Array cosine_similarity_reference(std::span<const Array> in) {
   Array y = Array::empty({in[0].dim(0)}, DType::kF64);
   const std::int64_t count = in[0].dim(1);
   for (std::int64_t i = 0; i < y.size(); ++i) {
@@ -42,16 +42,16 @@ static Array reference(std::span<const Array> in) {
   return y;
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> cosine_similarity_samples() {
   const auto sample = [](const char* name, const Shape& a, const Shape& b) {
     return OpSample{name,
                     {sample_values(a, 621), sample_values(b, 622)},
                     [](std::span<const Tensor> in) { return cosine_similarity(in[0], in[1], 1); },
-                    reference};
+                    cosine_similarity_reference};
   };
   return {sample("rows", {4, 5}, {4, 5}), sample("one row for all", {3, 7}, {1, 7}),
           sample("one element", {1, 2}, {1, 2}), sample("no rows", {0, 3}, {0, 3})};
 }
-extern const OpDef cosine_similarity_op = {"cosine_similarity", samples};
+extern const OpDef cosine_similarity_op = {"cosine_similarity", cosine_similarity_samples};
 
 }  // namespace weft

@@ -149,8 +149,8 @@ Tensor soft_cross_entropy(const Tensor& logits, const Tensor& probabilities, Red
 }
 
 // Classes in the middle: element (i, c, j) of [outer, classes, inner].
-static Array reference(std::span<const Array> in, std::int64_t inner,
-                       const CrossEntropyOptions& options) {
+static Array cross_entropy_reference(std::span<const Array> in, std::int64_t inner,
+                                     const CrossEntropyOptions& options) {
   const auto count =
       static_cast<std::int64_t>(in[0].size() / std::max<std::int64_t>(1, in[1].size()));
   std::vector<double> losses;
@@ -179,8 +179,8 @@ static Array reference(std::span<const Array> in, std::int64_t inner,
   return Array::full({}, loss, DType::kF64);
 }
 
-static OpSample sample(const char* name, const Shape& shape, int axis,
-                       const CrossEntropyOptions& options) {
+static OpSample cross_entropy_sample(const char* name, const Shape& shape, int axis,
+                                     const CrossEntropyOptions& options) {
   Shape target_shape = shape;
   target_shape.erase(axis);
   std::vector<std::int64_t> targets(static_cast<std::size_t>(target_shape.num_elements()));
@@ -189,15 +189,16 @@ static OpSample sample(const char* name, const Shape& shape, int axis,
   }
   std::int64_t inner = 1;
   for (int i = axis + 1; i < shape.size(); ++i) inner *= shape[i];
-  return OpSample{name,
-                  {sample_values(shape, 41, -4.0, 4.0), Array::from(targets, target_shape)},
-                  [options](std::span<const Tensor> in) {
-                    return cross_entropy(in[0], in[1].array(), options);
-                  },
-                  [=](std::span<const Array> in) { return reference(in, inner, options); }};
+  return OpSample{
+      name,
+      {sample_values(shape, 41, -4.0, 4.0), Array::from(targets, target_shape)},
+      [options](std::span<const Tensor> in) {
+        return cross_entropy(in[0], in[1].array(), options);
+      },
+      [=](std::span<const Array> in) { return cross_entropy_reference(in, inner, options); }};
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> cross_entropy_samples() {
   CrossEntropyOptions smooth;
   smooth.label_smoothing = 0.1;
   CrossEntropyOptions ignoring;
@@ -210,19 +211,19 @@ static std::vector<OpSample> samples() {
   each.scale = 0.25;
   CrossEntropyOptions on_axis_1 = each;
   on_axis_1.class_axis = 1;
-  return {sample("mean", {5, 10}, 1, {}),
-          sample("sum", {3, 7}, 1, {Reduction::kSum, 1.0}),
-          sample("scaled sum", {4, 3}, 1, {Reduction::kSum, 1.0 / 64}),
-          sample("one element", {1, 1}, 1, {}),
-          sample("no rows", {0, 4}, 1, {Reduction::kSum, 1.0}),
-          sample("one row without a batch", {6}, 0, {}),
-          sample("smooth labels", {4, 6}, 1, smooth),
-          sample("rows to ignore", {6, 4}, 1, ignoring),
-          sample("class weights", {7, 5}, 1, weighted),
-          sample("tokens, each", {2, 3, 5}, 2, each),
-          sample("pixels", {2, 5, 3, 2}, 1, weighted),
-          sample("classes on axis 1 of a cube", {5, 5, 5}, 1, on_axis_1)};
+  return {cross_entropy_sample("mean", {5, 10}, 1, {}),
+          cross_entropy_sample("sum", {3, 7}, 1, {Reduction::kSum, 1.0}),
+          cross_entropy_sample("scaled sum", {4, 3}, 1, {Reduction::kSum, 1.0 / 64}),
+          cross_entropy_sample("one element", {1, 1}, 1, {}),
+          cross_entropy_sample("no rows", {0, 4}, 1, {Reduction::kSum, 1.0}),
+          cross_entropy_sample("one row without a batch", {6}, 0, {}),
+          cross_entropy_sample("smooth labels", {4, 6}, 1, smooth),
+          cross_entropy_sample("rows to ignore", {6, 4}, 1, ignoring),
+          cross_entropy_sample("class weights", {7, 5}, 1, weighted),
+          cross_entropy_sample("tokens, each", {2, 3, 5}, 2, each),
+          cross_entropy_sample("pixels", {2, 5, 3, 2}, 1, weighted),
+          cross_entropy_sample("classes on axis 1 of a cube", {5, 5, 5}, 1, on_axis_1)};
 }
-extern const OpDef cross_entropy_op = {"cross_entropy", samples};
+extern const OpDef cross_entropy_op = {"cross_entropy", cross_entropy_samples};
 
 }  // namespace weft

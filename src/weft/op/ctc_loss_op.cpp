@@ -17,14 +17,14 @@ static void check_shapes(const Tensor& x, const CtcInput& input, std::int64_t bl
   if (x.ndim() != 3) {
     throw_operand("ctc_loss", "log-probabilities [T, N, C]", to_string(x.shape()));
   }
-  const Shape samples{x.dim(1)};
+  const Shape ctc_loss_samples{x.dim(1)};
   if (input.targets.ndim() != 2 || input.targets.dim(0) != x.dim(1)) {
     throw_operand("ctc_loss", "targets [" + std::to_string(x.dim(1)) + ", S]",
                   to_string(input.targets.shape()));
   }
   for (const Array* lengths : {&input.input_lengths, &input.target_lengths}) {
-    if (lengths->shape() == samples) continue;
-    throw_operand("ctc_loss", "lengths of shape " + to_string(samples),
+    if (lengths->shape() == ctc_loss_samples) continue;
+    throw_operand("ctc_loss", "lengths of shape " + to_string(ctc_loss_samples),
                   to_string(lengths->shape()));
   }
   if (blank < 0 || blank >= x.dim(2)) {
@@ -86,7 +86,7 @@ static double enumerate(const Array& x, std::int64_t n, std::int64_t frames,
   }
 }
 
-static Array reference(std::span<const Array> in, Reduction reduction) {
+static Array ctc_loss_reference(std::span<const Array> in, Reduction reduction) {
   const std::int64_t count = in[0].dim(1);
   Array losses = Array::empty({count}, DType::kF64);
   double mean = 0;
@@ -103,18 +103,19 @@ static Array reference(std::span<const Array> in, Reduction reduction) {
   return Array::full({}, reduction == Reduction::kMean ? mean : sum, DType::kF64);
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> ctc_loss_samples() {
   const auto integers = [](const std::vector<std::int64_t>& values, const Shape& shape) {
     return Array::from(values, shape);
   };
   const auto sample = [&](const char* name, Reduction reduction, const Shape& shape,
                           const std::vector<Array>& labels) {
-    return OpSample{name,
-                    {sample_values(shape, 641, -3, 0), labels[0], labels[1], labels[2]},
-                    [reduction](std::span<const Tensor> in) {
-                      return ctc_loss(in[0], in[1], in[2], in[3], {.reduction = reduction});
-                    },
-                    [reduction](std::span<const Array> in) { return reference(in, reduction); }};
+    return OpSample{
+        name,
+        {sample_values(shape, 641, -3, 0), labels[0], labels[1], labels[2]},
+        [reduction](std::span<const Tensor> in) {
+          return ctc_loss(in[0], in[1], in[2], in[3], {.reduction = reduction});
+        },
+        [reduction](std::span<const Array> in) { return ctc_loss_reference(in, reduction); }};
   };
   const std::vector<Array> three = {integers({1, 2, 2, 2, 3, 0}, {3, 2}), integers({5, 4, 3}, {3}),
                                     integers({2, 2, 1}, {3})};
@@ -128,6 +129,6 @@ static std::vector<OpSample> samples() {
           sample("empty target", Reduction::kSum, {3, 1, 3},
                  {integers({1}, {1, 1}), integers({3}, {1}), integers({0}, {1})})};
 }
-extern const OpDef ctc_loss_op = {"ctc_loss", samples};
+extern const OpDef ctc_loss_op = {"ctc_loss", ctc_loss_samples};
 
 }  // namespace weft

@@ -90,7 +90,7 @@ Tensor diag(const Tensor& x, std::int64_t offset) {
   throw_operand("diag", "a vector or a matrix", to_string(x.shape()));
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> diagonal_samples() {
   const auto of = [](const char* name, const Shape& shape, std::int64_t offset,
                      std::int64_t length) {
     return pick_sample(
@@ -125,6 +125,6 @@ static std::vector<OpSample> samples() {
             return Dims{i[0]};
           })};
 }
-extern const OpDef diagonal_op = {"diagonal", samples};
+extern const OpDef diagonal_op = {"diagonal", diagonal_samples};
 
 }  // namespace weft

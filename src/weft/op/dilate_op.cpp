@@ -58,7 +58,7 @@ Tensor undilate(const Tensor& x, const std::vector<int>& axes, std::int64_t dila
       [=](const Tensor& dy, const TensorGradients& dx) { dx.add(0, dilate(dy, axes, dilation)); });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> dilate_samples() {
   const auto spread = [](Dims i, std::int64_t step) -> std::optional<Dims> {
     for (std::int64_t& at : i) {
       if (at % step != 0) return {};
@@ -91,6 +91,6 @@ static std::vector<OpSample> samples() {
                 return Dims{i[0] * 2, i[1] * 3};
               })};
 }
-extern const OpDef dilate_op = {"dilate", samples};
+extern const OpDef dilate_op = {"dilate", dilate_samples};
 
 }  // namespace weft

@@ -60,7 +60,7 @@ Tensor div(double b, const Tensor& a) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> div_samples() {
   std::vector<OpSample> all =
       binary_samples([](const Tensor& a, const Tensor& b) { return div(a, b); },
                      [](double a, double b) { return a / b; }, {0.5, 2.0});
@@ -71,6 +71,6 @@ static std::vector<OpSample> samples() {
   }
   return all;
 }
-extern const OpDef div_op = {"div", samples};
+extern const OpDef div_op = {"div", div_samples};
 
 }  // namespace weft

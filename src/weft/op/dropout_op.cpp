@@ -43,7 +43,7 @@ Tensor dropout(const Tensor& x, double p, const Array& words, std::uint32_t laye
 }
 
 // Word by word from the generator of base/rng.h.
-static Array reference(const Array& x, double p, const DropoutKey& key) {
+static Array dropout_reference(const Array& x, double p, const DropoutKey& key) {
   const PhiloxCounter words = philox4x32(
       {static_cast<std::uint32_t>(key.step), static_cast<std::uint32_t>(key.step >> 32), key.layer,
        0x64726f70},
@@ -63,7 +63,7 @@ static Array reference(const Array& x, double p, const DropoutKey& key) {
   return y;
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> dropout_samples() {
   const auto sample = [](const char* name, const Shape& shape, double p, const DropoutKey& key) {
     const auto word = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
     const std::vector<std::int64_t> words = {word(key.seed), word(key.step), word(key.first_row)};
@@ -72,7 +72,7 @@ static std::vector<OpSample> samples() {
                     [=](std::span<const Tensor> in) {
                       return dropout(in[0], p, in[1].array().contiguous(), key.layer, true);
                     },
-                    [=](std::span<const Array> in) { return reference(in[0], p, key); }};
+                    [=](std::span<const Array> in) { return dropout_reference(in[0], p, key); }};
   };
   return {sample("half", {3, 70}, 0.5, {1, 2, 3, 0}),
           sample("a quarter, images", {2, 3, 5, 5}, 0.25, {1, 2, 4, 1'000}),
@@ -81,6 +81,6 @@ static std::vector<OpSample> samples() {
           sample("scalar", {}, 0.1, {5, 6, 7, 8}),
           sample("no rows", {0, 4}, 0.5, {})};
 }
-extern const OpDef dropout_op = {"dropout", samples};
+extern const OpDef dropout_op = {"dropout", dropout_samples};
 
 }  // namespace weft

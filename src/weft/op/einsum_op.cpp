@@ -133,7 +133,7 @@ Term contracted(Term left, Term right, LabelSet kept) {
   return {reshape(product, shape), std::move(labels)};
 }
 
-Tensor ordered(const Term& term, const Labels& result) {
+Tensor in_label_order(const Term& term, const Labels& result) {
   std::vector<int> axes;
   bool same = true;
   for (const int label : result) {
@@ -170,12 +170,12 @@ Tensor einsum(std::string_view equation, std::span<const Tensor> operands) {
     terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(step.left));
     terms.push_back(contracted(left, right, kept_after(terms, plan.result)));
   }
-  return ordered(summed(terms[0], set_of(plan.result)), plan.result);
+  return in_label_order(summed(terms[0], set_of(plan.result)), plan.result);
 }
 
 // Every combination of all labels: adds the product of the operands to the result's element.
-static Array reference(std::span<const Array> in, std::string_view operands,
-                       std::string_view result) {
+static Array einsum_reference(std::span<const Array> in, std::string_view operands,
+                              std::string_view result) {
   std::string letters;
   Shape lengths;
   std::vector<std::string> terms(1);
@@ -220,41 +220,41 @@ static Array reference(std::span<const Array> in, std::string_view operands,
 }
 
 // `equation` as given to einsum; `operands` and `result` are what it means without "...".
-static OpSample sample(const char* equation, const char* operands, const char* result,
-                       const std::vector<Shape>& shapes) {
+static OpSample einsum_sample(const char* equation, const char* operands, const char* result,
+                              const std::vector<Shape>& shapes) {
   OpSample made{equation,
                 {},
                 [=](std::span<const Tensor> in) { return einsum(equation, in); },
-                [=](std::span<const Array> in) { return reference(in, operands, result); }};
+                [=](std::span<const Array> in) { return einsum_reference(in, operands, result); }};
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     made.inputs.push_back(sample_values(shapes[i], 701 + i));
   }
   return made;
 }
 
-static std::vector<OpSample> samples() {
-  return {sample("ij,jk->ik", "ij,jk", "ik", {{3, 5}, {5, 4}}),
-          sample("ij, jk", "ij,jk", "ik", {{3, 5}, {5, 2}}),
-          sample("bhid,bhjd->bhij", "bhid,bhjd", "bhij", {{2, 3, 4, 5}, {2, 3, 2, 5}}),
-          sample("ij->ji", "ij", "ji", {{3, 4}}),
-          sample("ji", "ji", "ij", {{3, 4}}),
-          sample("ii->i", "ii", "i", {{4, 4}}),
-          sample("ii", "ii", "", {{3, 3}}),
-          sample("iij,jk->ik", "iij,jk", "ik", {{3, 3, 4}, {4, 2}}),
-          sample("i,j->ij", "i,j", "ij", {{3}, {4}}),
-          sample("ij,ij->", "ij,ij", "", {{3, 4}, {3, 4}}),
-          sample("ij->", "ij", "", {{3, 4}}),
-          sample("ijk,j->ik", "ijk,j", "ik", {{2, 3, 4}, {3}}),
-          sample("...ij,...jk->...ik", "abij,bjk", "abik", {{2, 3, 2, 4}, {3, 4, 2}}),
-          sample("...i,i->...", "abi,i", "ab", {{2, 3, 4}, {4}}),
-          sample("...ii->...i", "aii", "ai", {{2, 3, 3}}),
-          sample("ij,jk,kl->il", "ij,jk,kl", "il", {{2, 6}, {6, 3}, {3, 4}}),
-          sample("ab,bc,cd,da->", "ab,bc,cd,da", "", {{2, 3}, {3, 4}, {4, 2}, {2, 2}}),
-          sample("ij,ik,il->jkl", "ij,ik,il", "jkl", {{3, 2}, {3, 4}, {3, 2}}),
-          sample("ij,jk -> ik", "ij,jk", "ik", {{3, 1}, {4, 2}}),
-          sample("i,i->i", "i,i", "i", {{1}, {1}}),
-          sample("ij,jk->ki", "ij,jk", "ki", {{0, 3}, {3, 2}})};
+static std::vector<OpSample> einsum_samples() {
+  return {einsum_sample("ij,jk->ik", "ij,jk", "ik", {{3, 5}, {5, 4}}),
+          einsum_sample("ij, jk", "ij,jk", "ik", {{3, 5}, {5, 2}}),
+          einsum_sample("bhid,bhjd->bhij", "bhid,bhjd", "bhij", {{2, 3, 4, 5}, {2, 3, 2, 5}}),
+          einsum_sample("ij->ji", "ij", "ji", {{3, 4}}),
+          einsum_sample("ji", "ji", "ij", {{3, 4}}),
+          einsum_sample("ii->i", "ii", "i", {{4, 4}}),
+          einsum_sample("ii", "ii", "", {{3, 3}}),
+          einsum_sample("iij,jk->ik", "iij,jk", "ik", {{3, 3, 4}, {4, 2}}),
+          einsum_sample("i,j->ij", "i,j", "ij", {{3}, {4}}),
+          einsum_sample("ij,ij->", "ij,ij", "", {{3, 4}, {3, 4}}),
+          einsum_sample("ij->", "ij", "", {{3, 4}}),
+          einsum_sample("ijk,j->ik", "ijk,j", "ik", {{2, 3, 4}, {3}}),
+          einsum_sample("...ij,...jk->...ik", "abij,bjk", "abik", {{2, 3, 2, 4}, {3, 4, 2}}),
+          einsum_sample("...i,i->...", "abi,i", "ab", {{2, 3, 4}, {4}}),
+          einsum_sample("...ii->...i", "aii", "ai", {{2, 3, 3}}),
+          einsum_sample("ij,jk,kl->il", "ij,jk,kl", "il", {{2, 6}, {6, 3}, {3, 4}}),
+          einsum_sample("ab,bc,cd,da->", "ab,bc,cd,da", "", {{2, 3}, {3, 4}, {4, 2}, {2, 2}}),
+          einsum_sample("ij,ik,il->jkl", "ij,ik,il", "jkl", {{3, 2}, {3, 4}, {3, 2}}),
+          einsum_sample("ij,jk -> ik", "ij,jk", "ik", {{3, 1}, {4, 2}}),
+          einsum_sample("i,i->i", "i,i", "i", {{1}, {1}}),
+          einsum_sample("ij,jk->ki", "ij,jk", "ki", {{0, 3}, {3, 2}})};
 }
-extern const OpDef einsum_op = {"einsum", samples};
+extern const OpDef einsum_op = {"einsum", einsum_samples};
 
 }  // namespace weft

@@ -117,7 +117,7 @@ Array to_dense(const SparseRows& gradient) {
                   gradient.rows, gradient.values, ScatterMode::kAssign);
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> embedding_samples() {
   const auto sample = [](const char* name, const Shape& tokens, std::int64_t rows,
                          std::int64_t width) {
     return OpSample{name,
@@ -136,6 +136,6 @@ static std::vector<OpSample> samples() {
           sample("one token", {}, 4, 3), sample("one element", {1}, 1, 1),
           sample("no tokens", {0, 2}, 3, 2)};
 }
-extern const OpDef embedding_op = {"embedding", samples};
+extern const OpDef embedding_op = {"embedding", embedding_samples};
 
 }  // namespace weft

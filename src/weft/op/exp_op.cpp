@@ -18,10 +18,10 @@ Tensor exp(const Tensor& a) {
       [y](const Tensor& dy, const TensorGradients& dx) { dx.add(0, mul(dy, dx.output(y))); });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> exp_samples() {
   return unary_samples([](const Tensor& a) { return exp(a); }, [](double a) { return std::exp(a); },
                        {-3.0, 3.0});
 }
-extern const OpDef exp_op = {"exp", samples};
+extern const OpDef exp_op = {"exp", exp_samples};
 
 }  // namespace weft

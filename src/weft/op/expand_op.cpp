@@ -16,7 +16,7 @@ Tensor expand(const Tensor& x, const Shape& shape) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> expand_samples() {
   const auto sample = [](const char* name, const Shape& from, const Shape& to) {
     return OpSample{name,
                     {sample_values(from, 76)},
@@ -30,6 +30,6 @@ static std::vector<OpSample> samples() {
           sample("scalar", {}, {2, 3}),         sample("one element", {1}, {1}),
           sample("to no rows", {1, 3}, {0, 3}), sample("from no rows", {0, 1}, {0, 3})};
 }
-extern const OpDef expand_op = {"expand", samples};
+extern const OpDef expand_op = {"expand", expand_samples};
 
 }  // namespace weft

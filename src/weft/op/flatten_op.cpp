@@ -20,7 +20,7 @@ Tensor flatten(const Tensor& x, int start_axis) {
   return reshape(x, shape);
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> flatten_samples() {
   const auto sample = [](const char* name, const Shape& from, int start, const Shape& full) {
     return OpSample{
         name,
@@ -32,6 +32,6 @@ static std::vector<OpSample> samples() {
           sample("last axis", {3, 5}, -1, {3, 5}), sample("one element", {1, 1, 1}, 1, {1, 1}),
           sample("no rows", {0, 3, 2}, 1, {0, 6})};
 }
-extern const OpDef flatten_op = {"flatten", samples};
+extern const OpDef flatten_op = {"flatten", flatten_samples};
 
 }  // namespace weft

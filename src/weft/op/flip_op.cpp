@@ -21,7 +21,7 @@ Tensor flip(const Tensor& x, const std::vector<int>& axes) {
       [axes](const Tensor& dy, const TensorGradients& dx) { dx.add(0, flip(dy, axes)); });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> flip_samples() {
   const auto sample = [](const char* name, const Shape& shape, const std::vector<int>& axes) {
     return pick_sample(
         name, shape, [axes](const Tensor& x) { return flip(x, axes); }, shape,
@@ -37,6 +37,6 @@ static std::vector<OpSample> samples() {
           sample("middle", {2, 3, 4}, {1}), sample("no axes", {2, 3}, {}),
           sample("one element", {1}, {0}),  sample("no rows", {0, 3}, {0, 1})};
 }
-extern const OpDef flip_op = {"flip", samples};
+extern const OpDef flip_op = {"flip", flip_samples};
 
 }  // namespace weft

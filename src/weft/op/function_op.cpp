@@ -38,7 +38,7 @@ constexpr UnaryRule kErf{"erf", UnaryOp::kErf, BinaryOp::kErfGradient, false, []
 
 using Op = Tensor (*)(const Tensor&);
 template <Op kOp>
-std::vector<OpSample> samples_of(double (*reference)(double), ValueRange range) {
+std::vector<OpSample> function_samples(double (*reference)(double), ValueRange range) {
   return unary_samples([](const Tensor& a) { return kOp(a); }, reference, range);
 }
 
@@ -62,34 +62,34 @@ Tensor cos(const Tensor& a) { return apply_rule(kCos, a); }
 Tensor erf(const Tensor& a) { return apply_rule(kErf, a); }
 
 static std::vector<OpSample> square_samples() {
-  return samples_of<square>([](double a) { return a * a; }, {-2.0, 2.0});
+  return function_samples<square>([](double a) { return a * a; }, {-2.0, 2.0});
 }
 static std::vector<OpSample> rsqrt_samples() {
-  return samples_of<rsqrt>([](double a) { return 1 / std::sqrt(a); }, {0.2, 4.0});
+  return function_samples<rsqrt>([](double a) { return 1 / std::sqrt(a); }, {0.2, 4.0});
 }
 static std::vector<OpSample> reciprocal_samples() {
-  return samples_of<reciprocal>([](double a) { return 1 / a; }, {-2.0, -0.3});
+  return function_samples<reciprocal>([](double a) { return 1 / a; }, {-2.0, -0.3});
 }
 static std::vector<OpSample> exp2_samples() {
-  return samples_of<exp2>([](double a) { return std::exp2(a); }, {-4.0, 3.0});
+  return function_samples<exp2>([](double a) { return std::exp2(a); }, {-4.0, 3.0});
 }
 static std::vector<OpSample> expm1_samples() {
-  return samples_of<expm1>([](double a) { return std::expm1(a); }, {-3.0, 2.0});
+  return function_samples<expm1>([](double a) { return std::expm1(a); }, {-3.0, 2.0});
 }
 static std::vector<OpSample> log1p_samples() {
-  return samples_of<log1p>([](double a) { return std::log1p(a); }, {-0.7, 5.0});
+  return function_samples<log1p>([](double a) { return std::log1p(a); }, {-0.7, 5.0});
 }
 static std::vector<OpSample> log2_samples() {
-  return samples_of<log2>([](double a) { return std::log2(a); }, {0.1, 9.0});
+  return function_samples<log2>([](double a) { return std::log2(a); }, {0.1, 9.0});
 }
 static std::vector<OpSample> sin_samples() {
-  return samples_of<sin>([](double a) { return std::sin(a); }, {-7.0, 7.0});
+  return function_samples<sin>([](double a) { return std::sin(a); }, {-7.0, 7.0});
 }
 static std::vector<OpSample> cos_samples() {
-  return samples_of<cos>([](double a) { return std::cos(a); }, {-7.0, 7.0});
+  return function_samples<cos>([](double a) { return std::cos(a); }, {-7.0, 7.0});
 }
 static std::vector<OpSample> erf_samples() {
-  return samples_of<erf>([](double a) { return std::erf(a); }, {-2.5, 2.5});
+  return function_samples<erf>([](double a) { return std::erf(a); }, {-2.5, 2.5});
 }
 
 extern const OpDef square_op = {"square", square_samples};

@@ -51,7 +51,7 @@ Tensor take_along_axis(const Tensor& x, const IndexOperand& index, int axis) {
   return gather(expand(x, wide), at, index.array().expand(shape));
 }
 
-static Array reference(std::span<const Array> in, int axis) {
+static Array gather_reference(std::span<const Array> in, int axis) {
   const Array& index = in[1];
   Array y = Array::empty(index.shape(), DType::kF64);
   each_index(index.shape(), [&](const Dims& i, std::int64_t place) {
@@ -62,12 +62,12 @@ static Array reference(std::span<const Array> in, int axis) {
   return y;
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> gather_samples() {
   const auto sample = [](const char* name, const Shape& x, const Shape& index, int axis) {
     return OpSample{name,
                     {sample_values(x, 501), sample_indexes(index, x[axis], 502)},
                     [axis](std::span<const Tensor> in) { return gather(in[0], axis, in[1]); },
-                    [axis](std::span<const Array> in) { return reference(in, axis); }};
+                    [axis](std::span<const Array> in) { return gather_reference(in, axis); }};
   };
   return {sample("columns", {3, 5}, {3, 4}, 1),
           sample("rows", {4, 3}, {6, 3}, 0),
@@ -80,9 +80,9 @@ static std::vector<OpSample> samples() {
            [](std::span<const Tensor> in) { return take_along_axis(in[0], in[1], 1); },
            [](std::span<const Array> in) {
              const Array wide[] = {in[0], in[1].expand({3, 2}).clone()};
-             return reference(wide, 1);
+             return gather_reference(wide, 1);
            }}};
 }
-extern const OpDef gather_op = {"gather", samples};
+extern const OpDef gather_op = {"gather", gather_samples};
 
 }  // namespace weft

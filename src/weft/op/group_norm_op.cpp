@@ -16,8 +16,8 @@
 namespace weft {
 namespace {
 
-void check(const char* op, const Tensor& x, std::int64_t groups, const Tensor& weight,
-           const Tensor& bias) {
+void check_group_norm(const char* op, const Tensor& x, std::int64_t groups, const Tensor& weight,
+                      const Tensor& bias) {
   check_floating(op, x);
   if (x.ndim() < 2) throw_operand(op, "x of shape [N, C, ...]", to_string(x.shape()));
   if (groups < 1 || x.dim(1) % groups != 0) {
@@ -34,7 +34,7 @@ void check(const char* op, const Tensor& x, std::int64_t groups, const Tensor& w
   }
 }
 
-struct Saved {
+struct GroupNormSaved {
   Array x;
   Array weight;
   GroupNormed statistics;
@@ -42,7 +42,8 @@ struct Saved {
   double eps;
 };
 
-void run_backward(const Saved& saved, const Array& dy, const InputGradients& dx) {
+void run_group_norm_backward(const GroupNormSaved& saved, const Array& dy,
+                             const InputGradients& dx) {
   NormGradients gradients =
       group_norm_backward(dy, saved.x, saved.weight, saved.statistics, saved.groups);
   if (dx.needs(0)) dx.add(0, std::move(gradients.x));
@@ -51,7 +52,8 @@ void run_backward(const Saved& saved, const Array& dy, const InputGradients& dx)
 }
 
 // Of [N, C, ...] as [N, groups, channels of a group, pixels].
-void run_tensor_backward(const Saved& saved, const Tensor& given_dy, const TensorGradients& dx) {
+void run_group_norm_tensor_backward(const GroupNormSaved& saved, const Tensor& given_dy,
+                                    const TensorGradients& dx) {
   const Tensor given = dx.input(0, saved.x);
   const std::int64_t each = given.dim(1) / saved.groups;
   const std::int64_t pixels = given.size() / std::max<std::int64_t>(1, given.dim(0) * given.dim(1));
@@ -70,13 +72,14 @@ void run_tensor_backward(const Saved& saved, const Tensor& given_dy, const Tenso
   dx.add(0, reshape(normalize_tensors_gradient(g, normal, {2, 3}, true), given.shape()));
 }
 
-Tensor apply(const char* op, const Tensor& x, std::int64_t groups, const Tensor& weight,
-             const Tensor& bias, double eps) {
-  check(op, x, groups, weight, bias);
+Tensor apply_group_norm(const char* op, const Tensor& x, std::int64_t groups, const Tensor& weight,
+                        const Tensor& bias, double eps) {
+  check_group_norm(op, x, groups, weight, bias);
   if (is_half(x)) {
-    return cast(apply(op, widened(x), groups, widened(weight), widened(bias), eps), x.dtype());
+    return cast(apply_group_norm(op, widened(x), groups, widened(weight), widened(bias), eps),
+                x.dtype());
   }
-  Saved saved{x.array(), weight.array(), {}, groups, eps};
+  GroupNormSaved saved{x.array(), weight.array(), {}, groups, eps};
   saved.statistics = group_norm_forward(saved.x, saved.weight, bias.array(), groups, eps);
   Array y = std::move(saved.statistics.y);
   saved.statistics.y = Array();
@@ -85,23 +88,29 @@ Tensor apply(const char* op, const Tensor& x, std::int64_t groups, const Tensor&
   }
   return record(
       op, std::move(y), {&x, &weight, &bias},
-      [saved](const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); },
-      [saved](const Tensor& dy, const TensorGradients& dx) { run_tensor_backward(saved, dy, dx); });
+      [saved](const Array& dy, const InputGradients& dx) {
+        run_group_norm_backward(saved, dy, dx);
+      },
+      [saved](const Tensor& dy, const TensorGradients& dx) {
+        run_group_norm_tensor_backward(saved, dy, dx);
+      });
 }
 
 }  // namespace
 
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, const Tensor& bias,
                   double eps) {
-  return apply("group_norm", x, groups, weight, bias, eps);
+  return apply_group_norm("group_norm", x, groups, weight, bias, eps);
 }
 
 Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   const std::int64_t channels = x.defined() && x.ndim() > 1 ? x.dim(1) : 1;
-  return apply("instance_norm", x, std::max<std::int64_t>(1, channels), weight, bias, eps);
+  return apply_group_norm("instance_norm", x, std::max<std::int64_t>(1, channels), weight, bias,
+                          eps);
 }
 
-static OpSample sample(const char* name, const Shape& shape, std::int64_t groups, bool affine) {
+static OpSample group_norm_sample(const char* name, const Shape& shape, std::int64_t groups,
+                                  bool affine) {
   std::vector<Array> inputs = {sample_values(shape, 67, -2.0, 3.0)};
   if (affine) {
     inputs.push_back(sample_values({shape[1]}, 68, 0.5, 1.5));
@@ -123,12 +132,15 @@ static OpSample sample(const char* name, const Shape& shape, std::int64_t groups
           }};
 }
 
-static std::vector<OpSample> samples() {
-  return {sample("2 groups", {3, 4, 3, 5}, 2, true),     sample("one group", {2, 3, 17}, 1, true),
-          sample("a group each", {2, 5, 3, 3}, 5, true), sample("no weight", {2, 4, 9}, 2, false),
-          sample("no pixels' axes", {3, 6}, 2, true),    sample("one element", {1, 1, 1}, 1, true),
-          sample("no images", {0, 4, 2}, 2, true)};
+static std::vector<OpSample> group_norm_samples() {
+  return {group_norm_sample("2 groups", {3, 4, 3, 5}, 2, true),
+          group_norm_sample("one group", {2, 3, 17}, 1, true),
+          group_norm_sample("a group each", {2, 5, 3, 3}, 5, true),
+          group_norm_sample("no weight", {2, 4, 9}, 2, false),
+          group_norm_sample("no pixels' axes", {3, 6}, 2, true),
+          group_norm_sample("one element", {1, 1, 1}, 1, true),
+          group_norm_sample("no images", {0, 4, 2}, 2, true)};
 }
-extern const OpDef group_norm_op = {"group_norm", samples};
+extern const OpDef group_norm_op = {"group_norm", group_norm_samples};
 
 }  // namespace weft

@@ -8,7 +8,7 @@ Tensor gru(const Tensor& x, const RecurrentParameters& parameters, const Recurre
   return recurrent_layer("gru", RecurrentCell::kGru, x, parameters, first, options);
 }
 
-static std::vector<OpSample> samples() { return recurrent_samples("gru", RecurrentCell::kGru); }
-extern const OpDef gru_op = {"gru", samples};
+static std::vector<OpSample> gru_samples() { return recurrent_samples("gru", RecurrentCell::kGru); }
+extern const OpDef gru_op = {"gru", gru_samples};
 
 }  // namespace weft

@@ -5,6 +5,7 @@
 // For op/*_op.cpp. Casts are differentiable, so the gradients are computed in f32 too.
 #pragma once
 
+#include "weft/kernel/convert.h"
 #include "weft/op/arithmetic.h"
 
 namespace weft {
@@ -15,5 +16,10 @@ inline bool is_half(const Tensor& x) {
 
 // x, in f32 if it is bf16 or f16; undefined stays so.
 inline Tensor widened(const Tensor& x) { return is_half(x) ? cast(x, DType::kF32) : x; }
+
+// `a` in the type that is computed in: f64 stays, others become f32; undefined stays so.
+inline Array computed(const Array& a) {
+  return a.defined() && a.dtype() != DType::kF64 ? convert(a, DType::kF32) : a;
+}
 
 }  // namespace weft

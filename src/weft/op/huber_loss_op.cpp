@@ -28,7 +28,7 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, double beta, Reduct
   return huber_loss(x, target, beta, reduction) / beta;
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> huber_loss_samples() {
   std::vector<OpSample> all =
       pointwise_loss_samples([](const Tensor& x, const Tensor& t,
                                 Reduction reduction) { return huber_loss(x, t, 0.7, reduction); },
@@ -51,6 +51,6 @@ static std::vector<OpSample> samples() {
   }
   return all;
 }
-extern const OpDef huber_loss_op = {"huber_loss", samples};
+extern const OpDef huber_loss_op = {"huber_loss", huber_loss_samples};
 
 }  // namespace weft

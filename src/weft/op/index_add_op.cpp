@@ -70,7 +70,7 @@ Tensor index_copy(const Tensor& x, int axis, const IndexOperand& index, const Te
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> index_add_samples() {
   const auto sample = [](const char* name, const Shape& x, std::int64_t count, int axis, bool add) {
     Shape source = x;
     source[axis] = count;
@@ -100,6 +100,6 @@ static std::vector<OpSample> samples() {
           sample("one element", {1}, 1, 0, true),
           sample("nothing", {3, 2}, 0, 0, false)};
 }
-extern const OpDef index_add_op = {"index_add", samples};
+extern const OpDef index_add_op = {"index_add", index_add_samples};
 
 }  // namespace weft

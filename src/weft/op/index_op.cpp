@@ -167,8 +167,8 @@ Tensor masked_select(const Tensor& x, const IndexOperand& where) {
 }
 
 // x[rows, :, columns] of a cube, element by element; also the case of neighbours.
-static Array reference(std::span<const Array> in, const Shape& shape,
-                       const std::function<Dims(const Dims&, std::span<const Array>)>& from) {
+static Array index_reference(std::span<const Array> in, const Shape& shape,
+                             const std::function<Dims(const Dims&, std::span<const Array>)>& from) {
   Array y = Array::empty(shape, DType::kF64);
   each_index(shape, [&](const Dims& i, std::int64_t place) {
     y.data<double>()[place] = in[0].data<double>()[row_major(from(i, in), in[0].shape())];
@@ -180,72 +180,73 @@ static std::int64_t position(const Array& index, std::int64_t i) {
   return index.data<std::int64_t>()[i];
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> index_samples() {
   const Array a = sample_indexes({3}, 4, 551);
   const Array b = sample_indexes({2, 1}, 5, 552);
   const Array negative = Array::from(std::vector<std::int64_t>{-1, 0, -4}, {3});
   const Array mask = Array::from(std::vector<std::int64_t>{1, 0, 1, 1}, {4});
-  return {{"apart: index axes first",
-           {sample_values({4, 3, 5}, 553), a, b},
-           [](std::span<const Tensor> in) {
-             return index(in[0], {in[1].array(), {}, in[2].array()});
-           },
-           [](std::span<const Array> in) {
-             return reference(in, {2, 3, 3}, [](const Dims& i, std::span<const Array> arrays) {
-               return Dims{position(arrays[1], i[1]), i[2], position(arrays[2], i[0])};
-             });
-           }},
-          {"side by side: in place",
-           {sample_values({2, 4, 5, 2}, 554), a, b},
-           [](std::span<const Tensor> in) {
-             return index(in[0], {{}, in[1].array(), in[2].array()});
-           },
-           [](std::span<const Array> in) {
-             return reference(in, {2, 2, 3, 2}, [](const Dims& i, std::span<const Array> arrays) {
-               return Dims{i[0], position(arrays[1], i[2]), position(arrays[2], i[1]), i[3]};
-             });
-           }},
-          {"negative positions",
-           {sample_values({4, 2}, 555), negative},
-           [](std::span<const Tensor> in) { return index(in[0], {in[1].array()}); },
-           [](std::span<const Array> in) {
-             return reference(in, {3, 2}, [](const Dims& i, std::span<const Array> arrays) {
-               const std::int64_t at = position(arrays[1], i[0]);
-               return Dims{at < 0 ? at + 4 : at, i[1]};
-             });
-           }},
-          {"mask",
-           {sample_values({2, 4}, 556), mask},
-           [](std::span<const Tensor> in) {
-             return index(in[0], {{}, in[1].array().to(DType::kBool)});
-           },
-           [](std::span<const Array> in) {
-             return reference(in, {2, 3}, [](const Dims& i, std::span<const Array>) {
-               return Dims{i[0], i[1] == 0 ? 0 : i[1] + 1};
-             });
-           }},
-          {"masked_select",
-           {sample_values({2, 4}, 557), mask},
-           [](std::span<const Tensor> in) {
-             return masked_select(in[0], in[1].array().to(DType::kBool));
-           },
-           [](std::span<const Array> in) {
-             return reference(in, {6}, [](const Dims& i, std::span<const Array>) {
-               const std::int64_t column = i[0] % 3;
-               return Dims{i[0] / 3, column == 0 ? 0 : column + 1};
-             });
-           }},
-          {"one element",
-           {sample_values({1}, 558), Array::zeros({1}, DType::kI64)},
-           [](std::span<const Tensor> in) { return index(in[0], {in[1].array()}); },
-           [](std::span<const Array> in) { return in[0].clone(); }},
-          {"no positions",
-           {sample_values({3, 2}, 559), Array::zeros({0}, DType::kI64)},
-           [](std::span<const Tensor> in) { return index(in[0], {in[1].array()}); },
-           [](std::span<const Array>) {
-             return Array::zeros({0, 2}, DType::kF64);
-           }}};
+  return {
+      {"apart: index axes first",
+       {sample_values({4, 3, 5}, 553), a, b},
+       [](std::span<const Tensor> in) {
+         return index(in[0], {in[1].array(), {}, in[2].array()});
+       },
+       [](std::span<const Array> in) {
+         return index_reference(in, {2, 3, 3}, [](const Dims& i, std::span<const Array> arrays) {
+           return Dims{position(arrays[1], i[1]), i[2], position(arrays[2], i[0])};
+         });
+       }},
+      {"side by side: in place",
+       {sample_values({2, 4, 5, 2}, 554), a, b},
+       [](std::span<const Tensor> in) {
+         return index(in[0], {{}, in[1].array(), in[2].array()});
+       },
+       [](std::span<const Array> in) {
+         return index_reference(in, {2, 2, 3, 2}, [](const Dims& i, std::span<const Array> arrays) {
+           return Dims{i[0], position(arrays[1], i[2]), position(arrays[2], i[1]), i[3]};
+         });
+       }},
+      {"negative positions",
+       {sample_values({4, 2}, 555), negative},
+       [](std::span<const Tensor> in) { return index(in[0], {in[1].array()}); },
+       [](std::span<const Array> in) {
+         return index_reference(in, {3, 2}, [](const Dims& i, std::span<const Array> arrays) {
+           const std::int64_t at = position(arrays[1], i[0]);
+           return Dims{at < 0 ? at + 4 : at, i[1]};
+         });
+       }},
+      {"mask",
+       {sample_values({2, 4}, 556), mask},
+       [](std::span<const Tensor> in) {
+         return index(in[0], {{}, in[1].array().to(DType::kBool)});
+       },
+       [](std::span<const Array> in) {
+         return index_reference(in, {2, 3}, [](const Dims& i, std::span<const Array>) {
+           return Dims{i[0], i[1] == 0 ? 0 : i[1] + 1};
+         });
+       }},
+      {"masked_select",
+       {sample_values({2, 4}, 557), mask},
+       [](std::span<const Tensor> in) {
+         return masked_select(in[0], in[1].array().to(DType::kBool));
+       },
+       [](std::span<const Array> in) {
+         return index_reference(in, {6}, [](const Dims& i, std::span<const Array>) {
+           const std::int64_t column = i[0] % 3;
+           return Dims{i[0] / 3, column == 0 ? 0 : column + 1};
+         });
+       }},
+      {"one element",
+       {sample_values({1}, 558), Array::zeros({1}, DType::kI64)},
+       [](std::span<const Tensor> in) { return index(in[0], {in[1].array()}); },
+       [](std::span<const Array> in) { return in[0].clone(); }},
+      {"no positions",
+       {sample_values({3, 2}, 559), Array::zeros({0}, DType::kI64)},
+       [](std::span<const Tensor> in) { return index(in[0], {in[1].array()}); },
+       [](std::span<const Array>) {
+         return Array::zeros({0, 2}, DType::kF64);
+       }}};
 }
-extern const OpDef index_op = {"index", samples};
+extern const OpDef index_op = {"index", index_samples};
 
 }  // namespace weft

@@ -5,7 +5,7 @@
 namespace weft {
 
 // x[rows, columns] = or += values, `columns` broadcast against `rows`.
-static Array reference(std::span<const Array> in, bool add) {
+static Array index_put_reference(std::span<const Array> in, bool add) {
   Array y = in[0].clone();
   const std::int64_t columns = in[2].size();
   for (std::int64_t i = 0; i < in[1].size(); ++i) {
@@ -18,8 +18,8 @@ static Array reference(std::span<const Array> in, bool add) {
   return y;
 }
 
-static OpSample sample(const char* name, const Shape& x, std::int64_t rows, std::int64_t columns,
-                       bool add) {
+static OpSample index_put_sample(const char* name, const Shape& x, std::int64_t rows,
+                                 std::int64_t columns, bool add) {
   const auto positions = [add](std::int64_t count, std::int64_t below, std::uint64_t seed) {
     return add ? sample_indexes({count}, below, seed) : sample_distinct_indexes(count, below, seed);
   };
@@ -30,12 +30,14 @@ static OpSample sample(const char* name, const Shape& x, std::int64_t rows, std:
             const Array of_rows = in[1].array().unsqueeze(1);
             return index_put(in[0], {of_rows, in[2].array()}, in[3], add);
           },
-          [add](std::span<const Array> in) { return reference(in, add); }};
+          [add](std::span<const Array> in) { return index_put_reference(in, add); }};
 }
 
-static std::vector<OpSample> samples() {
-  return {sample("write", {5, 4}, 3, 2, false), sample("add, positions repeat", {3, 4}, 5, 6, true),
-          sample("one element", {1, 1}, 1, 1, true), sample("nothing", {3, 2}, 0, 2, true),
+static std::vector<OpSample> index_put_samples() {
+  return {index_put_sample("write", {5, 4}, 3, 2, false),
+          index_put_sample("add, positions repeat", {3, 4}, 5, 6, true),
+          index_put_sample("one element", {1, 1}, 1, 1, true),
+          index_put_sample("nothing", {3, 2}, 0, 2, true),
           OpSample{"one value for all of a row",
                    {sample_values({3, 4}, 565), sample_values({}, 566)},
                    [](std::span<const Tensor> in) {
@@ -48,6 +50,6 @@ static std::vector<OpSample> samples() {
                      return y;
                    }}};
 }
-extern const OpDef index_put_op = {"index_put", samples};
+extern const OpDef index_put_op = {"index_put", index_put_samples};
 
 }  // namespace weft

@@ -23,7 +23,7 @@ Tensor index_select(const Tensor& x, int axis, const IndexOperand& index) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> index_select_samples() {
   const auto sample = [](const char* name, const Shape& x, std::int64_t count, int axis) {
     return OpSample{name,
                     {sample_values(x, 521), sample_indexes({count}, x[axis], 522)},
@@ -43,6 +43,6 @@ static std::vector<OpSample> samples() {
           sample("middle axis", {2, 5, 3}, 7, 1), sample("vector", {5}, 8, 0),
           sample("one element", {1}, 1, 0),       sample("nothing", {3, 2}, 0, 0)};
 }
-extern const OpDef index_select_op = {"index_select", samples};
+extern const OpDef index_select_op = {"index_select", index_select_samples};
 
 }  // namespace weft

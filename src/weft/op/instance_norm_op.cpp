@@ -7,7 +7,7 @@
 
 namespace weft {
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> instance_norm_samples() {
   const auto sample = [](const char* name, const Shape& shape, bool affine) {
     std::vector<Array> inputs = {sample_values(shape, 70, -2.0, 3.0)};
     if (affine) {
@@ -32,6 +32,6 @@ static std::vector<OpSample> samples() {
   return {sample("images", {2, 3, 4, 5}, true), sample("sequences, no weight", {3, 2, 7}, false),
           sample("one element", {1, 1, 1}, true), sample("no images", {0, 2, 3}, true)};
 }
-extern const OpDef instance_norm_op = {"instance_norm", samples};
+extern const OpDef instance_norm_op = {"instance_norm", instance_norm_samples};
 
 }  // namespace weft

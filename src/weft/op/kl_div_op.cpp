@@ -26,7 +26,7 @@ Tensor kl_div(const Tensor& x, const Tensor& target, const KlDivOptions& options
   return reduced(losses, Reduction::kSum) / static_cast<double>(losses.dim(0));
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> kl_div_samples() {
   std::vector<OpSample> all = pointwise_loss_samples(
       [](const Tensor& x, const Tensor& t, Reduction reduction) {
         return kl_div(x, t, {.reduction = reduction});
@@ -42,6 +42,6 @@ static std::vector<OpSample> samples() {
   }
   return all;
 }
-extern const OpDef kl_div_op = {"kl_div", samples};
+extern const OpDef kl_div_op = {"kl_div", kl_div_samples};
 
 }  // namespace weft

@@ -23,10 +23,10 @@ Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   return reduced(pointwise_losses(op, x, target), reduction);
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> l1_loss_samples() {
   return pointwise_loss_samples(
       l1_loss, [](double x, double t) { return std::abs(x - t); }, -1, 1);
 }
-extern const OpDef l1_loss_op = {"l1_loss", samples};
+extern const OpDef l1_loss_op = {"l1_loss", l1_loss_samples};
 
 }  // namespace weft

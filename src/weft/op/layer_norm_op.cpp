@@ -11,7 +11,7 @@ Tensor layer_norm(const Tensor& x, int axes, const Tensor& weight, const Tensor&
   return row_norm("layer_norm", x, axes, {weight, bias, eps, true});
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> layer_norm_samples() {
   return row_norm_samples(
       [](std::span<const Tensor> in, int axes) {
         const Tensor none;
@@ -19,6 +19,6 @@ static std::vector<OpSample> samples() {
       },
       {.eps = 1e-5, .centered = true});
 }
-extern const OpDef layer_norm_op = {"layer_norm", samples};
+extern const OpDef layer_norm_op = {"layer_norm", layer_norm_samples};
 
 }  // namespace weft

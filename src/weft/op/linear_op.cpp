@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-void check(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_floating("linear", x);
   check_floating("linear", weight);
   if (weight.ndim() != 2 || x.ndim() < 1 || x.dim(-1) != weight.dim(1)) {
@@ -41,13 +41,13 @@ std::int64_t rows_of(const Shape& shape) {
 }
 
 // x, weight: what the gradients need; y: only with the activation.
-struct Saved {
+struct LinearSaved {
   Array x;
   Array weight;
   Array y;
 };
 
-void run_backward(const Saved& saved, const Array& dy, const InputGradients& dx) {
+void run_linear_backward(const LinearSaved& saved, const Array& dy, const InputGradients& dx) {
   const Shape shape = {saved.x.dim(0), saved.weight.dim(0)};
   Array g = dy.strided().reshape(shape);
   if (saved.y.defined()) g = relu_backward(g, saved.y);
@@ -66,7 +66,7 @@ void run_backward(const Saved& saved, const Array& dy, const InputGradients& dx)
   }
 }
 
-void run_tensors(const Saved& saved, const Tensor& dy, const TensorGradients& dx) {
+void run_linear_tensors(const LinearSaved& saved, const Tensor& dy, const TensorGradients& dx) {
   Tensor g = reshape(dy, {saved.x.dim(0), saved.weight.dim(0)});
   if (saved.y.defined()) {
     const auto mask = [y = saved.y](const Array& a) { return relu_backward(a.strided(), y); };
@@ -85,7 +85,7 @@ void run_tensors(const Saved& saved, const Tensor& dy, const TensorGradients& dx
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
-  check(x, weight, bias);
+  check_linear(x, weight, bias);
   const Array rows = x.array().strided().reshape({rows_of(x.shape()), weight.dim(1)});
   const Array w = weight.array().strided();
   const Array y = linear_forward(rows, w, bias.array(), activation == Activation::kRelu);
@@ -96,13 +96,13 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
   }
   return record(
       "linear", y.reshape(shape), {&x, &weight, &bias},
-      [saved = Saved{rows, w, activation == Activation::kRelu ? y : Array()}](
-          const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); },
-      [saved = Saved{rows, w, activation == Activation::kRelu ? y : Array()}](
-          const Tensor& dy, const TensorGradients& dx) { run_tensors(saved, dy, dx); });
+      [saved = LinearSaved{rows, w, activation == Activation::kRelu ? y : Array()}](
+          const Array& dy, const InputGradients& dx) { run_linear_backward(saved, dy, dx); },
+      [saved = LinearSaved{rows, w, activation == Activation::kRelu ? y : Array()}](
+          const Tensor& dy, const TensorGradients& dx) { run_linear_tensors(saved, dy, dx); });
 }
 
-static Array reference(std::span<const Array> in, Activation activation) {
+static Array linear_reference(std::span<const Array> in, Activation activation) {
   const Array& x = in[0];
   const Array& weight = in[1];
   Shape shape = x.shape();
@@ -121,32 +121,35 @@ static Array reference(std::span<const Array> in, Activation activation) {
   return y;
 }
 
-static OpSample sample(const char* name, std::vector<Array> inputs, Activation activation) {
+static OpSample linear_sample(const char* name, std::vector<Array> inputs, Activation activation) {
   return {name, std::move(inputs),
           [activation](std::span<const Tensor> in) {
             return linear(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), activation);
           },
-          [activation](std::span<const Array> in) { return reference(in, activation); }};
+          [activation](std::span<const Array> in) { return linear_reference(in, activation); }};
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> linear_samples() {
   const auto values = [](const Shape& shape, std::uint64_t seed) {
     return sample_values(shape, seed);
   };
   return {
-      sample("7x5 to 3", {values({7, 5}, 1), values({3, 5}, 2), values({3}, 3)}, Activation::kNone),
-      sample("relu", {values({13, 19}, 4), values({17, 19}, 5), values({17}, 6)},
-             Activation::kRelu),
-      sample("no bias, three axes", {values({2, 3, 4}, 7), values({5, 4}, 8)}, Activation::kRelu),
-      sample("vector", {values({6}, 9), values({2, 6}, 10), values({2}, 11)}, Activation::kNone),
-      sample("one element", {values({1, 1}, 12), values({1, 1}, 13), values({1}, 14)},
-             Activation::kNone),
-      sample("no rows", {values({0, 4}, 15), values({3, 4}, 16), values({3}, 17)},
-             Activation::kNone),
-      sample("no inputs", {values({2, 0}, 18), values({3, 0}, 19), values({3}, 20)},
-             Activation::kNone),
+      linear_sample("7x5 to 3", {values({7, 5}, 1), values({3, 5}, 2), values({3}, 3)},
+                    Activation::kNone),
+      linear_sample("relu", {values({13, 19}, 4), values({17, 19}, 5), values({17}, 6)},
+                    Activation::kRelu),
+      linear_sample("no bias, three axes", {values({2, 3, 4}, 7), values({5, 4}, 8)},
+                    Activation::kRelu),
+      linear_sample("vector", {values({6}, 9), values({2, 6}, 10), values({2}, 11)},
+                    Activation::kNone),
+      linear_sample("one element", {values({1, 1}, 12), values({1, 1}, 13), values({1}, 14)},
+                    Activation::kNone),
+      linear_sample("no rows", {values({0, 4}, 15), values({3, 4}, 16), values({3}, 17)},
+                    Activation::kNone),
+      linear_sample("no inputs", {values({2, 0}, 18), values({3, 0}, 19), values({3}, 20)},
+                    Activation::kNone),
   };
 }
-extern const OpDef linear_op = {"linear", samples};
+extern const OpDef linear_op = {"linear", linear_samples};
 
 }  // namespace weft

@@ -22,10 +22,10 @@ Tensor log(const Tensor& a) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> log_samples() {
   return unary_samples([](const Tensor& a) { return log(a); }, [](double a) { return std::log(a); },
                        {0.2, 4.0});
 }
-extern const OpDef log_op = {"log", samples};
+extern const OpDef log_op = {"log", log_samples};
 
 }  // namespace weft

@@ -16,14 +16,16 @@ Tensor log_softmax(const Tensor& x, int axis) {
       x, axis);
 }
 
-static void reference(std::span<double> line) {
+static void log_softmax_reference(std::span<double> line) {
   const double first = line[0];
   double total = 0;
   for (const double x : line) total += std::exp(x - first);
   for (double& x : line) x = x - first - std::log(total);
 }
 
-static std::vector<OpSample> samples() { return row_samples(log_softmax, reference); }
-extern const OpDef log_softmax_op = {"log_softmax", samples};
+static std::vector<OpSample> log_softmax_samples() {
+  return row_samples(log_softmax, log_softmax_reference);
+}
+extern const OpDef log_softmax_op = {"log_softmax", log_softmax_samples};
 
 }  // namespace weft

@@ -50,7 +50,7 @@ Tensor logsumexp(const Tensor& operand, const std::vector<int>& axes, bool keepd
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> logsumexp_samples() {
   std::vector<OpSample> all =
       reduce_samples([](const Tensor& x, const std::vector<int>& axes,
                         bool keepdims) { return logsumexp(mul(x, 3.0), axes, keepdims); },
@@ -70,6 +70,6 @@ static std::vector<OpSample> samples() {
        false});
   return all;
 }
-extern const OpDef logsumexp_op = {"logsumexp", samples};
+extern const OpDef logsumexp_op = {"logsumexp", logsumexp_samples};
 
 }  // namespace weft

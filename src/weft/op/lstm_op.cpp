@@ -8,7 +8,9 @@ Tensor lstm(const Tensor& x, const RecurrentParameters& parameters, const Recurr
   return recurrent_layer("lstm", RecurrentCell::kLstm, x, parameters, first, options);
 }
 
-static std::vector<OpSample> samples() { return recurrent_samples("lstm", RecurrentCell::kLstm); }
-extern const OpDef lstm_op = {"lstm", samples};
+static std::vector<OpSample> lstm_samples() {
+  return recurrent_samples("lstm", RecurrentCell::kLstm);
+}
+extern const OpDef lstm_op = {"lstm", lstm_samples};
 
 }  // namespace weft

@@ -20,7 +20,7 @@ Tensor masked_fill(const Tensor& x, const IndexOperand& where, double value) {
       [mask](const Tensor& dy, const TensorGradients& dx) { dx.add(0, masked_fill(dy, mask, 0)); });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> masked_fill_samples() {
   const auto sample = [](const char* name, const Shape& x, const Shape& mask) {
     const Array chosen = sample_indexes(mask, 2, 542);
     return OpSample{name,
@@ -37,6 +37,6 @@ static std::vector<OpSample> samples() {
           sample("columns", {2, 3, 4}, {3, 1}), sample("one element", {1}, {1}),
           sample("no elements", {0, 3}, {3})};
 }
-extern const OpDef masked_fill_op = {"masked_fill", samples};
+extern const OpDef masked_fill_op = {"masked_fill", masked_fill_samples};
 
 }  // namespace weft

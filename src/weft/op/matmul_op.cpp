@@ -41,7 +41,7 @@ void multiply_into(const Array& a, const Array& b, Array& out, const MatmulOptio
   matmul(with_axes(a, out.ndim()), with_axes(b, out.ndim()), out, options);
 }
 
-Array product(const Array& a, const Array& b) {
+Array matrix_product(const Array& a, const Array& b) {
   Array out = Array::empty(product_shape(a, b), a.dtype());
   if (folds(a, b)) {
     Array rows = out.reshape({out.size() == 0 ? 0 : out.size() / out.dim(-1), out.dim(-1)});
@@ -83,7 +83,7 @@ static Tensor multiplied(const Tensor& a, const Tensor& b) {
   const Array x = a.array().strided();
   const Array z = b.array().strided();
   return record(
-      "matmul", product(x, z), {&a, &b},
+      "matmul", matrix_product(x, z), {&a, &b},
       [x, z](const Array& gradient, const InputGradients& dx) {
         const Array dy = gradient.strided();
         if (dx.needs(0)) add_factor(dx, 0, x.shape(), dy, z, {.transpose_b = true});
@@ -117,7 +117,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 }
 
 // Each output element by itself, through indexes of the whole batch.
-static Array reference(std::span<const Array> in) {
+static Array matmul_reference(std::span<const Array> in) {
   const Array& a = in[0];
   const Array& b = in[1];
   Shape batch_a = a.shape();
@@ -154,12 +154,12 @@ static Array reference(std::span<const Array> in) {
   return y;
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> matmul_samples() {
   const auto sample = [](const char* name, const Shape& a, const Shape& b) {
     return OpSample{name,
                     {sample_values(a, 21), sample_values(b, 22)},
                     [](std::span<const Tensor> in) { return matmul(in[0], in[1]); },
-                    reference};
+                    matmul_reference};
   };
   // What the operands mean as matrices, and the shape of the result.
   const auto vectors = [](const char* name, const Shape& a, const Shape& b, const Shape& as_a,
@@ -169,7 +169,7 @@ static std::vector<OpSample> samples() {
                     [](std::span<const Tensor> in) { return matmul(in[0], in[1]); },
                     [=](std::span<const Array> in) {
                       const Array matrices[] = {in[0].reshape(as_a), in[1].reshape(as_b)};
-                      return reference(matrices).reshape(result);
+                      return matmul_reference(matrices).reshape(result);
                     }};
   };
   return {sample("3x5 5x4", {3, 5}, {5, 4}),
@@ -188,6 +188,6 @@ static std::vector<OpSample> samples() {
           vectors("batch and vector", {2, 3, 4}, {4}, {2, 3, 4}, {4, 1}, {2, 3}),
           vectors("vector and batch", {3}, {2, 3, 4}, {1, 3}, {2, 3, 4}, {2, 4})};
 }
-extern const OpDef matmul_op = {"matmul", samples};
+extern const OpDef matmul_op = {"matmul", matmul_samples};
 
 }  // namespace weft

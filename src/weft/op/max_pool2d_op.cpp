@@ -42,11 +42,11 @@ Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> max_pool2d_samples() {
   return pool_samples(
       [](const Tensor& x, const Pool2dOptions& options) { return max_pool2d(x, options); },
       largest_of_window);
 }
-extern const OpDef max_pool2d_op = {"max_pool2d", samples};
+extern const OpDef max_pool2d_op = {"max_pool2d", max_pool2d_samples};
 
 }  // namespace weft

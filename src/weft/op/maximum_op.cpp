@@ -28,10 +28,10 @@ Tensor maximum(const Tensor& a, const Tensor& b) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> maximum_samples() {
   return binary_samples([](const Tensor& a, const Tensor& b) { return maximum(a, b); },
                         [](double a, double b) { return a > b ? a : b; }, {-1.1, 0.93});
 }
-extern const OpDef maximum_op = {"maximum", samples};
+extern const OpDef maximum_op = {"maximum", maximum_samples};
 
 }  // namespace weft

@@ -34,7 +34,7 @@ Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> mean_samples() {
   std::vector<OpSample> all = reduce_samples([](const Tensor& x, const std::vector<int>& axes,
                                                 bool keepdims) { return mean(x, axes, keepdims); },
                                              [](std::span<const double> values) {
@@ -48,6 +48,6 @@ static std::vector<OpSample> samples() {
   }
   return all;
 }
-extern const OpDef mean_op = {"mean", samples};
+extern const OpDef mean_op = {"mean", mean_samples};
 
 }  // namespace weft

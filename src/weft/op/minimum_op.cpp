@@ -28,10 +28,10 @@ Tensor minimum(const Tensor& a, const Tensor& b) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> minimum_samples() {
   return binary_samples([](const Tensor& a, const Tensor& b) { return minimum(a, b); },
                         [](double a, double b) { return a < b ? a : b; }, {-1.1, 0.93});
 }
-extern const OpDef minimum_op = {"minimum", samples};
+extern const OpDef minimum_op = {"minimum", minimum_samples};
 
 }  // namespace weft

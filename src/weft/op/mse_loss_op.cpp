@@ -13,10 +13,10 @@ Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   return reduced(pointwise_losses(op, x, target), reduction);
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> mse_loss_samples() {
   return pointwise_loss_samples(
       mse_loss, [](double x, double t) { return (x - t) * (x - t); }, -1, 1);
 }
-extern const OpDef mse_loss_op = {"mse_loss", samples};
+extern const OpDef mse_loss_op = {"mse_loss", mse_loss_samples};
 
 }  // namespace weft

@@ -43,10 +43,10 @@ Tensor mul(const Tensor& a, double b) {
       [b](const Tensor& dy, const TensorGradients& dx) { dx.add(0, mul(dy, b)); });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> mul_samples() {
   return binary_samples([](const Tensor& a, const Tensor& b) { return mul(a, b); },
                         [](double a, double b) { return a * b; });
 }
-extern const OpDef mul_op = {"mul", samples};
+extern const OpDef mul_op = {"mul", mul_samples};
 
 }  // namespace weft

@@ -18,9 +18,9 @@ Tensor neg(const Tensor& a) {
       [](const Tensor& dy, const TensorGradients& dx) { dx.add(0, neg(dy)); });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> neg_samples() {
   return unary_samples([](const Tensor& a) { return neg(a); }, [](double a) { return -a; });
 }
-extern const OpDef neg_op = {"neg", samples};
+extern const OpDef neg_op = {"neg", neg_samples};
 
 }  // namespace weft

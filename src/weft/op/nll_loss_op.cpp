@@ -69,7 +69,7 @@ Tensor nll_loss(const Tensor& log_probabilities, const IndexOperand& targets,
   return sum(losses) / sum(weights);
 }
 
-static OpSample sample(const char* name, const Shape& shape, const NllOptions& options) {
+static OpSample nll_loss_sample(const char* name, const Shape& shape, const NllOptions& options) {
   Shape targets = shape;
   targets.erase(1);
   std::int64_t inner = 1;
@@ -98,19 +98,19 @@ static OpSample sample(const char* name, const Shape& shape, const NllOptions& o
           }};
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> nll_loss_samples() {
   NllOptions special;
   special.ignore_index = 1;
   special.class_weights = Array::from(std::vector<double>{1, 2, 0.5, 3}, {4});
   NllOptions each = special;
   each.reduction = Reduction::kNone;
-  return {sample("mean", {5, 4}, {}),
-          sample("sum", {3, 7}, {.reduction = Reduction::kSum}),
-          sample("weights and rows to ignore", {9, 4}, special),
-          sample("pixels, each", {2, 4, 3}, each),
-          sample("one element", {1, 1}, {}),
-          sample("no rows", {0, 4}, {.reduction = Reduction::kSum})};
+  return {nll_loss_sample("mean", {5, 4}, {}),
+          nll_loss_sample("sum", {3, 7}, {.reduction = Reduction::kSum}),
+          nll_loss_sample("weights and rows to ignore", {9, 4}, special),
+          nll_loss_sample("pixels, each", {2, 4, 3}, each),
+          nll_loss_sample("one element", {1, 1}, {}),
+          nll_loss_sample("no rows", {0, 4}, {.reduction = Reduction::kSum})};
 }
-extern const OpDef nll_loss_op = {"nll_loss", samples};
+extern const OpDef nll_loss_op = {"nll_loss", nll_loss_samples};
 
 }  // namespace weft

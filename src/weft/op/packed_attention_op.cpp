@@ -12,7 +12,8 @@
 namespace weft {
 namespace {
 
-void check(const Tensor& qkv, const AttentionHeads& heads, const AttentionOptions& options) {
+void check_packed_attention(const Tensor& qkv, const AttentionHeads& heads,
+                            const AttentionOptions& options) {
   check_floating("packed_attention", qkv);
   const std::int64_t parts = heads.heads + 2 * heads.kv_heads;
   if (heads.heads < 1 || heads.kv_heads < 1 || heads.heads % heads.kv_heads != 0) {
@@ -30,7 +31,7 @@ void check(const Tensor& qkv, const AttentionHeads& heads, const AttentionOption
 
 Tensor packed_attention(const Tensor& qkv, const AttentionHeads& heads,
                         const AttentionOptions& options) {
-  check(qkv, heads, options);
+  check_packed_attention(qkv, heads, options);
   if (size_of(qkv.dtype()) < sizeof(float)) {
     return cast(packed_attention(cast(qkv, DType::kF32), heads, options), qkv.dtype());
   }
@@ -80,8 +81,9 @@ static Array part_of(const Array& qkv, std::int64_t width, std::int64_t first, s
       .contiguous();
 }
 
-static OpSample sample(const char* name, const Shape& shape, const AttentionHeads& heads,
-                       const AttentionOptions& options) {
+static OpSample packed_attention_sample(const char* name, const Shape& shape,
+                                        const AttentionHeads& heads,
+                                        const AttentionOptions& options) {
   return {
       name,
       {sample_values(shape, 187)},
@@ -96,19 +98,19 @@ static OpSample sample(const char* name, const Shape& shape, const AttentionHead
       }};
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> packed_attention_samples() {
   AttentionOptions causal;
   causal.causal = true;
   AttentionOptions dropped = causal;
   dropped.dropout = 0.25;
   dropped.dropout_words = Array::from(std::vector<std::int64_t>{4, 5, 7}, {3});
-  return {sample("2 heads", {2, 5, 18}, {2, 2}, causal),
-          sample("4 heads on 2", {2, 3, 16}, {4, 2}, causal),
-          sample("not causal, dropout", {2, 7, 12}, {2, 2}, dropped),
-          sample("more than a block", {1, 27, 15}, {1, 1}, causal),
-          sample("one element", {1, 1, 3}, {1, 1}, {}),
-          sample("no tokens", {2, 0, 12}, {2, 2}, causal)};
+  return {packed_attention_sample("2 heads", {2, 5, 18}, {2, 2}, causal),
+          packed_attention_sample("4 heads on 2", {2, 3, 16}, {4, 2}, causal),
+          packed_attention_sample("not causal, dropout", {2, 7, 12}, {2, 2}, dropped),
+          packed_attention_sample("more than a block", {1, 27, 15}, {1, 1}, causal),
+          packed_attention_sample("one element", {1, 1, 3}, {1, 1}, {}),
+          packed_attention_sample("no tokens", {2, 0, 12}, {2, 2}, causal)};
 }
-extern const OpDef packed_attention_op = {"packed_attention", samples};
+extern const OpDef packed_attention_op = {"packed_attention", packed_attention_samples};
 
 }  // namespace weft

@@ -112,7 +112,7 @@ Tensor pad(const Tensor& x, const std::vector<AxisPadding>& padding, PadMode mod
   return y;
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> pad_samples() {
   const auto sample = [](const char* name, const Shape& from,
                          const std::vector<AxisPadding>& padding, const Shape& to, PadMode mode) {
     return pick_sample(
@@ -141,6 +141,6 @@ static std::vector<OpSample> samples() {
           sample("reflect", {2, 4}, {{1, 1}, {3, 2}}, {4, 9}, PadMode::kReflect),
           sample("replicate", {3, 2}, {{2, 1}, {0, 4}}, {6, 6}, PadMode::kReplicate)};
 }
-extern const OpDef pad_op = {"pad", samples};
+extern const OpDef pad_op = {"pad", pad_samples};
 
 }  // namespace weft

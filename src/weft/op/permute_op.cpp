@@ -25,7 +25,7 @@ Tensor permute(const Tensor& x, const std::vector<int>& axes) {
 }
 
 // [A, B, C] to [C, A, B].
-static Array reference(std::span<const Array> in) {
+static Array permute_reference(std::span<const Array> in) {
   const Array& x = in[0];
   const std::int64_t rows = x.dim(0) * x.dim(1);
   const std::int64_t columns = x.dim(2);
@@ -36,16 +36,16 @@ static Array reference(std::span<const Array> in) {
   return y;
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> permute_samples() {
   const auto sample = [](const char* name, const Shape& shape, const std::vector<int>& axes) {
     return OpSample{name,
                     {sample_values(shape, 74)},
                     [axes](std::span<const Tensor> in) { return permute(in[0], axes); },
-                    reference};
+                    permute_reference};
   };
   return {sample("2x3x5", {2, 3, 5}, {2, 0, 1}), sample("negative axes", {3, 1, 4}, {-1, -3, -2}),
           sample("one element", {1, 1, 1}, {2, 0, 1}), sample("no rows", {0, 2, 3}, {2, 0, 1})};
 }
-extern const OpDef permute_op = {"permute", samples};
+extern const OpDef permute_op = {"permute", permute_samples};
 
 }  // namespace weft

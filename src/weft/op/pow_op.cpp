@@ -46,7 +46,7 @@ Tensor pow(const Tensor& a, double exponent) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> pow_samples() {
   std::vector<OpSample> all;
   for (const double exponent : {2.0, 3.0, -1.5, 0.5, 0.0}) {
     for (OpSample& sample :
@@ -58,6 +58,6 @@ static std::vector<OpSample> samples() {
   }
   return all;
 }
-extern const OpDef pow_op = {"pow", samples};
+extern const OpDef pow_op = {"pow", pow_samples};
 
 }  // namespace weft

@@ -80,7 +80,7 @@ Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> prod_samples() {
   const auto product = [](std::span<const double> values) {
     double total = 1;
     for (const double value : values) total *= value;
@@ -103,6 +103,6 @@ static std::vector<OpSample> samples() {
   }
   return all;
 }
-extern const OpDef prod_op = {"prod", samples};
+extern const OpDef prod_op = {"prod", prod_samples};
 
 }  // namespace weft

@@ -52,8 +52,8 @@ Array living(const Array& lengths, std::int64_t t, DType dtype) {
   return mask;
 }
 
-Tensor compose(const RecurrentRun& run, bool with_state, const Array& lengths,
-               const std::vector<Tensor>& in) {
+Tensor compose_recurrent(const RecurrentRun& run, bool with_state, const Array& lengths,
+                         const std::vector<Tensor>& in) {
   if (lengths.defined()) launch_host_read("second gradient of a layer with lengths");
   const Tensor& x = in[0];
   const Tensor zeros(Array::zeros({x.dim(1), in[2].dim(1)}, x.dtype()));
@@ -82,7 +82,9 @@ Tensor compose(const RecurrentRun& run, bool with_state, const Array& lengths,
 }  // namespace
 
 Composition recurrent_composition(const RecurrentRun& run, bool with_state, const Array& lengths) {
-  return [=](const std::vector<Tensor>& in) { return compose(run, with_state, lengths, in); };
+  return [=](const std::vector<Tensor>& in) {
+    return compose_recurrent(run, with_state, lengths, in);
+  };
 }
 
 }  // namespace weft

@@ -13,8 +13,8 @@
 namespace weft {
 namespace {
 
-void check_shape(const char* op, const char* what, const Tensor& tensor, const Shape& shape,
-                 DType dtype) {
+void check_operand_shape(const char* op, const char* what, const Tensor& tensor, const Shape& shape,
+                         DType dtype) {
   if (!tensor.defined()) return;
   if (tensor.shape() == shape && tensor.dtype() == dtype) return;
   throw_operand(op,
@@ -30,9 +30,9 @@ void check_lengths(const char* op, const Array& lengths, std::int64_t batch) {
   }
 }
 
-void check(const char* op, RecurrentCell cell, const Tensor& x,
-           const RecurrentParameters& parameters, const RecurrentState& first,
-           const RecurrentOptions& options) {
+void check_recurrent(const char* op, RecurrentCell cell, const Tensor& x,
+                     const RecurrentParameters& parameters, const RecurrentState& first,
+                     const RecurrentOptions& options) {
   check_floating(op, x);
   check_floating(op, parameters.input_weight);
   check_floating(op, parameters.hidden_weight);
@@ -43,12 +43,12 @@ void check(const char* op, RecurrentCell cell, const Tensor& x,
   const std::int64_t width = parameters.hidden_weight.dim(1);
   const std::int64_t rows = gate_count(cell) * width;
   const DType dtype = x.dtype();
-  check_shape(op, "a hidden weight", parameters.hidden_weight, {rows, width}, dtype);
-  check_shape(op, "an input weight", parameters.input_weight, {rows, x.dim(2)}, dtype);
-  check_shape(op, "an input bias", parameters.input_bias, {rows}, dtype);
-  check_shape(op, "a hidden bias", parameters.hidden_bias, {rows}, dtype);
-  check_shape(op, "a first hidden state", first.hidden, {x.dim(1), width}, dtype);
-  check_shape(op, "a first cell", first.cell, {x.dim(1), width}, dtype);
+  check_operand_shape(op, "a hidden weight", parameters.hidden_weight, {rows, width}, dtype);
+  check_operand_shape(op, "an input weight", parameters.input_weight, {rows, x.dim(2)}, dtype);
+  check_operand_shape(op, "an input bias", parameters.input_bias, {rows}, dtype);
+  check_operand_shape(op, "a hidden bias", parameters.hidden_bias, {rows}, dtype);
+  check_operand_shape(op, "a first hidden state", first.hidden, {x.dim(1), width}, dtype);
+  check_operand_shape(op, "a first cell", first.cell, {x.dim(1), width}, dtype);
   check_lengths(op, options.lengths, x.dim(1));
 }
 
@@ -75,7 +75,7 @@ Array checked_lengths(const char* op, const Array& lengths, std::int64_t steps) 
 }
 
 // What the gradient needs.
-struct Saved {
+struct RecurrentSaved {
   RecurrentRun run;
   bool with_state;
   RecurrentInputs inputs;
@@ -84,7 +84,8 @@ struct Saved {
 
 enum Operand { kX, kInputWeight, kHiddenWeight, kInputBias, kHiddenBias, kFirstHidden, kFirstCell };
 
-void weight_gradient(const InputGradients& dx, int index, const Array& sums, const Array& factor) {
+void add_weight_gradient(const InputGradients& dx, int index, const Array& sums,
+                         const Array& factor) {
   if (!dx.needs(index)) return;
   GradientTarget target = dx.target(index);
   matmul(sums, factor, target.array, {.transpose_a = true, .accumulate = target.accumulate});
@@ -96,7 +97,8 @@ void bias_gradient(const InputGradients& dx, int index, const Array& sums) {
   column_sums(sums, target.array, target.accumulate);
 }
 
-void run_backward(const Saved& saved, const Array& dy, const InputGradients& dx) {
+void run_recurrent_backward(const RecurrentSaved& saved, const Array& dy,
+                            const InputGradients& dx) {
   const RecurrentInputs& inputs = saved.inputs;
   const RecurrentGradient gradient = recurrent_backward(
       saved.trace, inputs.hidden_weight, inputs.lengths, saved.run, dy.strided(), saved.with_state);
@@ -108,8 +110,8 @@ void run_backward(const Saved& saved, const Array& dy, const InputGradients& dx)
   const Array x = inputs.x.reshape({input_sums.dim(0), inputs.x.dim(2)});
   const Array before = saved.trace.hidden.slice(0, first, first + steps)
                            .reshape({input_sums.dim(0), inputs.hidden_weight.dim(1)});
-  weight_gradient(dx, kInputWeight, input_sums, x);
-  weight_gradient(dx, kHiddenWeight, hidden_sums, before);
+  add_weight_gradient(dx, kInputWeight, input_sums, x);
+  add_weight_gradient(dx, kHiddenWeight, hidden_sums, before);
   bias_gradient(dx, kInputBias, input_sums);
   bias_gradient(dx, kHiddenBias, hidden_sums);
   if (dx.needs(kFirstHidden)) dx.add(kFirstHidden, gradient.first_hidden);
@@ -126,7 +128,7 @@ void run_backward(const Saved& saved, const Array& dy, const InputGradients& dx)
 Tensor recurrent_layer(const char* op, RecurrentCell cell, const Tensor& x,
                        const RecurrentParameters& parameters, const RecurrentState& first,
                        const RecurrentOptions& options) {
-  check(op, cell, x, parameters, first, options);
+  check_recurrent(op, cell, x, parameters, first, options);
   if (size_of(x.dtype()) < sizeof(float)) {
     const auto wide = [](const Tensor& tensor) {
       return tensor.defined() ? cast(tensor, DType::kF32) : tensor;
@@ -138,7 +140,7 @@ Tensor recurrent_layer(const char* op, RecurrentCell cell, const Tensor& x,
         recurrent_layer(op, cell, wide(x), wider, {wide(first.hidden), wide(first.cell)}, options),
         x.dtype());
   }
-  Saved saved;
+  RecurrentSaved saved;
   saved.run = {cell, options.reverse};
   saved.with_state = options.with_state;
   saved.inputs = {dense(x),
@@ -168,7 +170,7 @@ Tensor recurrent_layer(const char* op, RecurrentCell cell, const Tensor& x,
   }
   return record(
       op, std::move(y), std::span<const Tensor* const>(inputs),
-      [saved](const Array& dy, const InputGradients& dx) { run_backward(saved, dy, dx); },
+      [saved](const Array& dy, const InputGradients& dx) { run_recurrent_backward(saved, dy, dx); },
       [run = saved.run, with_state = saved.with_state, in = saved.inputs](
           const Tensor& dy, const TensorGradients& dx) {
         const Array values[] = {in.x,           in.input_weight, in.hidden_weight, in.input_bias,

@@ -10,7 +10,7 @@ namespace weft {
 namespace {
 
 // What of the inputs is there. Order: x, weights, then biases, first states.
-struct Case {
+struct RecurrentCase {
   RecurrentCell cell = RecurrentCell::kTanh;
   std::int64_t steps = 3;
   std::int64_t batch = 2;
@@ -30,7 +30,7 @@ double logistic(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 // One sequence through all its steps.
 class Sequence {
  public:
-  Sequence(const Case& c, std::span<const Array> in, std::int64_t n)
+  Sequence(const RecurrentCase& c, std::span<const Array> in, std::int64_t n)
       : case_(c), in_(in), n_(n), hidden_(static_cast<std::size_t>(c.width)), cell_(hidden_) {
     if (!c.first) return;
     const std::size_t at = c.biases ? 5 : 3;
@@ -90,14 +90,14 @@ class Sequence {
     return sum;
   }
 
-  const Case& case_;
+  const RecurrentCase& case_;
   std::span<const Array> in_;
   std::int64_t n_;
   std::vector<double> hidden_;
   std::vector<double> cell_;
 };
 
-Array reference(const Case& c, std::span<const Array> in) {
+Array recurrent_reference(const RecurrentCase& c, std::span<const Array> in) {
   const std::int64_t states = c.with_state ? (c.lstm() ? 2 : 1) : 0;
   Array y = Array::full({c.steps + states, c.batch, c.width}, 0.0, DType::kF64);
   const auto at = [&](std::int64_t t, std::int64_t n, std::int64_t j) -> double& {
@@ -120,7 +120,7 @@ Array reference(const Case& c, std::span<const Array> in) {
   return y;
 }
 
-Tensor apply(const char* op, const Case& c, std::span<const Tensor> in) {
+Tensor run_case(const char* op, const RecurrentCase& c, std::span<const Tensor> in) {
   RecurrentParameters parameters{in[1], in[2], {}, {}};
   std::size_t next = 3;
   if (c.biases) {
@@ -139,7 +139,7 @@ Tensor apply(const char* op, const Case& c, std::span<const Tensor> in) {
   return recurrent_layer(op, c.cell, in[0], parameters, first, options);
 }
 
-OpSample sample(const char* op, const char* name, const Case& c) {
+OpSample sample_of_case(const char* op, const char* name, const RecurrentCase& c) {
   const std::int64_t rows = gate_count(c.cell) * c.width;
   std::vector<Array> inputs = {sample_values({c.steps, c.batch, c.inputs}, 171),
                                sample_values({rows, c.inputs}, 172),
@@ -152,16 +152,17 @@ OpSample sample(const char* op, const char* name, const Case& c) {
     inputs.push_back(sample_values({c.batch, c.width}, 176));
     if (c.lstm()) inputs.push_back(sample_values({c.batch, c.width}, 177));
   }
-  return {name, std::move(inputs), [op, c](std::span<const Tensor> in) { return apply(op, c, in); },
-          [c](std::span<const Array> in) { return reference(c, in); }};
+  return {name, std::move(inputs),
+          [op, c](std::span<const Tensor> in) { return run_case(op, c, in); },
+          [c](std::span<const Array> in) { return recurrent_reference(c, in); }};
 }
 
 }  // namespace
 
 std::vector<OpSample> recurrent_samples(const char* op, RecurrentCell cell) {
-  const auto with = [op, cell](const char* name, Case c) {
+  const auto with = [op, cell](const char* name, RecurrentCase c) {
     c.cell = cell;
-    return sample(op, name, c);
+    return sample_of_case(op, name, c);
   };
   return {
       with("3 steps", {}),

@@ -25,10 +25,10 @@ Tensor relu(const Tensor& x) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> relu_samples() {
   return unary_samples([](const Tensor& x) { return relu(x); },
                        [](double x) { return std::max(x, 0.0); });
 }
-extern const OpDef relu_op = {"relu", samples};
+extern const OpDef relu_op = {"relu", relu_samples};
 
 }  // namespace weft

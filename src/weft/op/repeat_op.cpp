@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-std::int64_t product(const Shape& shape, int begin, int end) {
+std::int64_t product_of_sizes(const Shape& shape, int begin, int end) {
   std::int64_t result = 1;
   for (int i = begin; i < end; ++i) result *= shape[i];
   return result;
@@ -15,8 +15,8 @@ std::int64_t product(const Shape& shape, int begin, int end) {
 // Everything from axis `from` on `count` times; the result has `shape`.
 Tensor copies(const Tensor& x, int from, std::int64_t count, const Shape& shape) {
   if (count < 0) throw_operand("repeat", "counts of 0 or more", std::to_string(count));
-  const std::int64_t outer = product(x.shape(), 0, from);
-  const std::int64_t inner = product(x.shape(), from, x.ndim());
+  const std::int64_t outer = product_of_sizes(x.shape(), 0, from);
+  const std::int64_t inner = product_of_sizes(x.shape(), from, x.ndim());
   return reshape(expand(reshape(x, {outer, 1, inner}), {outer, count, inner}), shape);
 }
 
@@ -53,7 +53,7 @@ Tensor repeat_interleave(const Tensor& x, std::int64_t count, int axis) {
   return copies(x, at + 1, count, shape);
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> repeat_samples() {
   const auto repeated = [](const char* name, const Shape& from,
                            const std::vector<std::int64_t>& counts, const Shape& to) {
     return pick_sample(
@@ -86,6 +86,6 @@ static std::vector<OpSample> samples() {
             return Dims{i[0], i[1] / 2};
           })};
 }
-extern const OpDef repeat_op = {"repeat", samples};
+extern const OpDef repeat_op = {"repeat", repeat_samples};
 
 }  // namespace weft

@@ -16,7 +16,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> reshape_samples() {
   const auto sample = [](const char* name, const Shape& from, const Shape& to, const Shape& full) {
     return OpSample{
         name,
@@ -28,6 +28,6 @@ static std::vector<OpSample> samples() {
           sample("worked out", {2, 3, 4}, {-1, 4}, {6, 4}), sample("one element", {1}, {}, {}),
           sample("no elements", {0, 3}, {3, 0}, {3, 0})};
 }
-extern const OpDef reshape_op = {"reshape", samples};
+extern const OpDef reshape_op = {"reshape", reshape_samples};
 
 }  // namespace weft

@@ -10,14 +10,14 @@ Tensor rnn(const Tensor& x, const RecurrentParameters& parameters, const Recurre
   return recurrent_layer("rnn", cell, x, parameters, first, options);
 }
 
-static std::vector<OpSample> samples() {
-  std::vector<OpSample> samples = recurrent_samples("rnn", RecurrentCell::kTanh);
+static std::vector<OpSample> rnn_samples() {
+  std::vector<OpSample> rnn_samples = recurrent_samples("rnn", RecurrentCell::kTanh);
   for (OpSample& sample : recurrent_samples("rnn", RecurrentCell::kRelu)) {
     sample.name += ", relu";
-    samples.push_back(std::move(sample));
+    rnn_samples.push_back(std::move(sample));
   }
-  return samples;
+  return rnn_samples;
 }
-extern const OpDef rnn_op = {"rnn", samples};
+extern const OpDef rnn_op = {"rnn", rnn_samples};
 
 }  // namespace weft

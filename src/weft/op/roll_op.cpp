@@ -38,7 +38,7 @@ Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts,
   return y;
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> roll_samples() {
   const auto sample = [](const char* name, const Shape& shape, std::int64_t shift, int axis) {
     return pick_sample(
         name, shape, [=](const Tensor& x) { return roll(x, {shift}, {axis}); }, shape,
@@ -63,6 +63,6 @@ static std::vector<OpSample> samples() {
                 return Dims{(i[0] + 2) % 3, (i[1] + 1) % 4};
               })};
 }
-extern const OpDef roll_op = {"roll", samples};
+extern const OpDef roll_op = {"roll", roll_samples};
 
 }  // namespace weft

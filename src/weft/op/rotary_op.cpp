@@ -41,7 +41,7 @@ Tensor rotary(const Tensor& x, const RotaryOptions& options) {
   return turned(x, {options.base, options.first_place, false});
 }
 
-static Array reference(const Array& x, const RotaryOptions& options) {
+static Array rotary_reference(const Array& x, const RotaryOptions& options) {
   Array y = Array::empty(x.shape(), DType::kF64);
   const std::int64_t width = x.dim(3);
   for (std::int64_t index = 0; index < x.size(); ++index) {
@@ -60,12 +60,12 @@ static Array reference(const Array& x, const RotaryOptions& options) {
   return y;
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> rotary_samples() {
   const auto sample = [](const char* name, const Shape& shape, const RotaryOptions& options) {
     return OpSample{name,
                     {sample_values(shape, 191)},
                     [=](std::span<const Tensor> in) { return rotary(in[0], options); },
-                    [=](std::span<const Array> in) { return reference(in[0], options); }};
+                    [=](std::span<const Array> in) { return rotary_reference(in[0], options); }};
   };
   return {sample("2 heads", {2, 5, 2, 6}, {}), sample("behind a cache", {1, 3, 1, 8}, {500.0, 7}),
           sample("far places", {1, 2, 3, 4}, {10000.0, 4000}),
@@ -77,9 +77,9 @@ static std::vector<OpSample> samples() {
                      return slice(rotary(in[0], {10000.0, 3}), 3, 0, 1);
                    },
                    [](std::span<const Array> in) {
-                     return reference(in[0], {10000.0, 3}).slice(3, 0, 1).clone();
+                     return rotary_reference(in[0], {10000.0, 3}).slice(3, 0, 1).clone();
                    }}};
 }
-extern const OpDef rotary_op = {"rotary", samples};
+extern const OpDef rotary_op = {"rotary", rotary_samples};
 
 }  // namespace weft

@@ -15,7 +15,7 @@ constexpr UnaryRule kRound{"round", UnaryOp::kRound, BinaryOp::kZeroGradient, fa
 constexpr UnaryRule kTrunc{"trunc", UnaryOp::kTrunc, BinaryOp::kZeroGradient, false, nullptr};
 constexpr UnaryRule kSign{"sign", UnaryOp::kSign, BinaryOp::kZeroGradient, false, nullptr};
 
-Tensor apply(const UnaryRule& rule, const Tensor& a) {
+Tensor apply_rounding(const UnaryRule& rule, const Tensor& a) {
   if (!a.defined()) throw_operand(rule.name, "a tensor", "an undefined one");
   if (is_floating(a.dtype())) return apply_rule(rule, a);
   return Tensor(unary(rule.forward, a.array()));
@@ -23,26 +23,26 @@ Tensor apply(const UnaryRule& rule, const Tensor& a) {
 
 using Op = Tensor (*)(const Tensor&);
 template <Op kOp>
-std::vector<OpSample> samples_of(double (*reference)(double)) {
+std::vector<OpSample> rounding_samples(double (*reference)(double)) {
   return unary_samples([](const Tensor& a) { return kOp(a); }, reference, {-3.3, 3.1});
 }
 
 }  // namespace
 
-Tensor floor(const Tensor& a) { return apply(kFloor, a); }
-Tensor ceil(const Tensor& a) { return apply(kCeil, a); }
-Tensor round(const Tensor& a) { return apply(kRound, a); }
-Tensor trunc(const Tensor& a) { return apply(kTrunc, a); }
-Tensor sign(const Tensor& a) { return apply(kSign, a); }
+Tensor floor(const Tensor& a) { return apply_rounding(kFloor, a); }
+Tensor ceil(const Tensor& a) { return apply_rounding(kCeil, a); }
+Tensor round(const Tensor& a) { return apply_rounding(kRound, a); }
+Tensor trunc(const Tensor& a) { return apply_rounding(kTrunc, a); }
+Tensor sign(const Tensor& a) { return apply_rounding(kSign, a); }
 
 static std::vector<OpSample> floor_samples() {
-  return samples_of<floor>([](double a) { return std::floor(a); });
+  return rounding_samples<floor>([](double a) { return std::floor(a); });
 }
 static std::vector<OpSample> ceil_samples() {
-  return samples_of<ceil>([](double a) { return std::ceil(a); });
+  return rounding_samples<ceil>([](double a) { return std::ceil(a); });
 }
 static std::vector<OpSample> round_samples() {
-  std::vector<OpSample> all = samples_of<round>([](double a) { return std::nearbyint(a); });
+  std::vector<OpSample> all = rounding_samples<round>([](double a) { return std::nearbyint(a); });
   all.push_back({"ties",
                  {Array::from(std::vector<double>{-2.5, -1.5, -0.5, 0.5, 1.5, 2.5}, {6})},
                  [](std::span<const Tensor> in) { return round(in[0]); },
@@ -54,10 +54,10 @@ static std::vector<OpSample> round_samples() {
   return all;
 }
 static std::vector<OpSample> trunc_samples() {
-  return samples_of<trunc>([](double a) { return std::trunc(a); });
+  return rounding_samples<trunc>([](double a) { return std::trunc(a); });
 }
 static std::vector<OpSample> sign_samples() {
-  return samples_of<sign>([](double a) { return static_cast<double>((a > 0) - (a < 0)); });
+  return rounding_samples<sign>([](double a) { return static_cast<double>((a > 0) - (a < 0)); });
 }
 
 extern const OpDef floor_op = {"floor", floor_samples};

@@ -18,7 +18,7 @@ Shape inner_shape(const Tensor& x, int axes) {
   return Shape(std::span<const std::int64_t>(x.shape().end() - axes, x.shape().end()));
 }
 
-void check(const char* op, const Tensor& x, int axes, const RowNorm& norm) {
+void check_row_norm(const char* op, const Tensor& x, int axes, const RowNorm& norm) {
   check_floating(op, x);
   if (axes < 1 || axes > x.ndim()) {
     throw_operand(op, "between 1 and " + std::to_string(x.ndim()) + " axes", std::to_string(axes));
@@ -35,7 +35,7 @@ void check(const char* op, const Tensor& x, int axes, const RowNorm& norm) {
 }
 
 // What the gradients need.
-struct Saved {
+struct RowNormSaved {
   Array x;
   Array weight;
   NormedRows statistics;
@@ -43,12 +43,8 @@ struct Saved {
 };
 
 // bf16 and f16 compute in f32; what is kept for the gradients has the 16-bit type.
-Array computed(const Array& a) {
-  return a.defined() && a.dtype() != DType::kF64 ? convert(a, DType::kF32) : a;
-}
-
-void run_backward(const Saved& saved, const Shape& inner, const Array& dy,
-                  const InputGradients& dx) {
+void run_row_norm_backward(const RowNormSaved& saved, const Shape& inner, const Array& dy,
+                           const InputGradients& dx) {
   const NormGradients gradients =
       norm_rows_gradient(computed(dy), computed(saved.x), computed(saved.weight), saved.statistics,
                          saved.options, {dx.needs(0), dx.needs(1), dx.needs(2)});
@@ -60,8 +56,8 @@ void run_backward(const Saved& saved, const Shape& inner, const Array& dy,
   add(2, gradients.bias, inner);
 }
 
-void run_tensor_backward(const Saved& saved, int axes, const Tensor& given,
-                         const TensorGradients& dx) {
+void run_row_norm_tensor_backward(const RowNormSaved& saved, int axes, const Tensor& given,
+                                  const TensorGradients& dx) {
   const DType type = given.dtype();
   const Tensor dy = widened(given);
   const Tensor x = widened(dx.input(0, saved.x));
@@ -83,9 +79,10 @@ void run_tensor_backward(const Saved& saved, int axes, const Tensor& given,
 }  // namespace
 
 Tensor row_norm(const char* op, const Tensor& x, int axes, const RowNorm& norm) {
-  check(op, x, axes, norm);
+  check_row_norm(op, x, axes, norm);
   const Shape inner = inner_shape(x, axes);
-  Saved saved{x.array(), norm.weight.array(), {}, {inner.num_elements(), norm.eps, norm.centered}};
+  RowNormSaved saved{
+      x.array(), norm.weight.array(), {}, {inner.num_elements(), norm.eps, norm.centered}};
   NormedRows forward = norm_rows(computed(saved.x), computed(saved.weight),
                                  computed(norm.bias.array()), saved.options);
   Array y = convert(forward.y, x.dtype());
@@ -97,10 +94,10 @@ Tensor row_norm(const char* op, const Tensor& x, int axes, const RowNorm& norm) 
   return record(
       op, std::move(y), {&x, &norm.weight, &norm.bias},
       [saved, inner](const Array& dy, const InputGradients& dx) {
-        run_backward(saved, inner, dy, dx);
+        run_row_norm_backward(saved, inner, dy, dx);
       },
       [saved, axes](const Tensor& dy, const TensorGradients& dx) {
-        run_tensor_backward(saved, axes, dy, dx);
+        run_row_norm_tensor_backward(saved, axes, dy, dx);
       });
 }
 

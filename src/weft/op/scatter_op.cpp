@@ -74,7 +74,7 @@ Tensor scatter_add(const Tensor& x, int axis, const IndexOperand& index, const T
       });
 }
 
-static Array reference(std::span<const Array> in, int axis, bool add) {
+static Array scatter_reference(std::span<const Array> in, int axis, bool add) {
   Array y = in[0].clone();
   each_index(in[2].shape(), [&](const Dims& i, std::int64_t place) {
     Dims to = i;
@@ -86,7 +86,8 @@ static Array reference(std::span<const Array> in, int axis, bool add) {
 }
 
 // `distinct`: the index walks the axis backwards, so that no position comes twice.
-static OpSample sample(const char* name, const Shape& x, const Shape& index, int axis, bool add) {
+static OpSample scatter_sample(const char* name, const Shape& x, const Shape& index, int axis,
+                               bool add) {
   Array positions = sample_indexes(index, x[axis], 512);
   if (!add) {
     each_index(index, [&](const Dims& i, std::int64_t place) {
@@ -99,19 +100,19 @@ static OpSample sample(const char* name, const Shape& x, const Shape& index, int
             return add ? scatter_add(in[0], axis, in[2], in[1])
                        : scatter(in[0], axis, in[2], in[1]);
           },
-          [=](std::span<const Array> in) { return reference(in, axis, add); }};
+          [=](std::span<const Array> in) { return scatter_reference(in, axis, add); }};
 }
 
-static std::vector<OpSample> samples() {
-  return {sample("add to columns", {3, 5}, {3, 9}, 1, true),
-          sample("add to rows", {4, 3}, {6, 2}, 0, true),
-          sample("add along the middle", {3, 5, 4}, {2, 7, 3}, 1, true),
-          sample("add to a vector", {3}, {20}, 0, true),
-          sample("write columns", {3, 5}, {3, 4}, 1, false),
-          sample("write along the middle", {3, 5, 4}, {2, 5, 3}, 1, false),
-          sample("one element", {1}, {1}, 0, true),
-          sample("nothing", {3, 2}, {0, 2}, 0, false)};
+static std::vector<OpSample> scatter_samples() {
+  return {scatter_sample("add to columns", {3, 5}, {3, 9}, 1, true),
+          scatter_sample("add to rows", {4, 3}, {6, 2}, 0, true),
+          scatter_sample("add along the middle", {3, 5, 4}, {2, 7, 3}, 1, true),
+          scatter_sample("add to a vector", {3}, {20}, 0, true),
+          scatter_sample("write columns", {3, 5}, {3, 4}, 1, false),
+          scatter_sample("write along the middle", {3, 5, 4}, {2, 5, 3}, 1, false),
+          scatter_sample("one element", {1}, {1}, 0, true),
+          scatter_sample("nothing", {3, 2}, {0, 2}, 0, false)};
 }
-extern const OpDef scatter_op = {"scatter", samples};
+extern const OpDef scatter_op = {"scatter", scatter_samples};
 
 }  // namespace weft

@@ -23,10 +23,10 @@ Tensor sigmoid(const Tensor& a) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> sigmoid_samples() {
   return unary_samples([](const Tensor& a) { return sigmoid(a); },
                        [](double a) { return 1.0 / (1.0 + std::exp(-a)); }, {-5.0, 5.0});
 }
-extern const OpDef sigmoid_op = {"sigmoid", samples};
+extern const OpDef sigmoid_op = {"sigmoid", sigmoid_samples};
 
 }  // namespace weft

@@ -54,7 +54,7 @@ static OpSample columns(const char* name, const Shape& shape, std::optional<std:
           }};
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> slice_samples() {
   return {columns("middle", {3, 6}, 1, 4, {1, 2, 3}),
           columns("every second", {3, 7}, {}, {}, {0, 2, 4, 6}),
           columns("backwards", {2, 5}, {}, {}, {4, 3, 2, 1, 0}),
@@ -64,6 +64,6 @@ static std::vector<OpSample> samples() {
           columns("one element", {1, 1}, {}, {}, {0}),
           columns("no rows", {0, 4}, 1, 3, {1, 2})};
 }
-extern const OpDef slice_op = {"slice", samples};
+extern const OpDef slice_op = {"slice", slice_samples};
 
 }  // namespace weft

@@ -17,14 +17,14 @@ Tensor softmax(const Tensor& x, int axis) {
                     x, axis);
 }
 
-static void reference(std::span<double> line) {
+static void softmax_reference(std::span<double> line) {
   const double first = line[0];
   double total = 0;
   for (const double x : line) total += std::exp(x - first);
   for (double& x : line) x = std::exp(x - first) / total;
 }
 
-static std::vector<OpSample> samples() { return row_samples(softmax, reference); }
-extern const OpDef softmax_op = {"softmax", samples};
+static std::vector<OpSample> softmax_samples() { return row_samples(softmax, softmax_reference); }
+extern const OpDef softmax_op = {"softmax", softmax_samples};
 
 }  // namespace weft

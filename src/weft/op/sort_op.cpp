@@ -14,9 +14,9 @@ namespace {
 
 // `positions` of rows along the last axis, which changes places with `axis`.
 template <class Positions>
-Ordered ordered(const char* op, const Tensor& x, int axis, const Positions& positions) {
+Ordered order_rows(const char* op, const Tensor& x, int axis, const Positions& positions) {
   if (x.ndim() == 0) {
-    const Ordered one = ordered(op, reshape(x, {1}), axis, positions);
+    const Ordered one = order_rows(op, reshape(x, {1}), axis, positions);
     return {reshape(one.values, {}), reshape(one.indices, {})};
   }
   const int at = normalize_axis(op, axis, x.ndim());
@@ -36,8 +36,8 @@ Ordered without_axis(const Ordered& from, int axis, bool keepdims) {
 }  // namespace
 
 Ordered sort(const Tensor& x, int axis, bool descending) {
-  return ordered("sort", x, axis,
-                 [=](const Array& rows) { return argsort_rows(rows, descending); });
+  return order_rows("sort", x, axis,
+                    [=](const Array& rows) { return argsort_rows(rows, descending); });
 }
 
 Tensor argsort(const Tensor& x, int axis, bool descending) {
@@ -49,8 +49,8 @@ Ordered topk(const Tensor& x, std::int64_t count, int axis, bool largest) {
   if (count < 0 || count > length) {
     throw_operand("topk", "a count in [0, " + std::to_string(length) + "]", std::to_string(count));
   }
-  return ordered("topk", x, axis,
-                 [=](const Array& rows) { return partial_argsort_rows(rows, count, largest); });
+  return order_rows("topk", x, axis,
+                    [=](const Array& rows) { return partial_argsort_rows(rows, count, largest); });
 }
 
 Ordered kthvalue(const Tensor& x, std::int64_t k, int axis, bool keepdims) {
@@ -58,7 +58,7 @@ Ordered kthvalue(const Tensor& x, std::int64_t k, int axis, bool keepdims) {
   if (k < 1 || k > length) {
     throw_operand("kthvalue", "k in [1, " + std::to_string(length) + "]", std::to_string(k));
   }
-  const Ordered one = ordered("kthvalue", x, axis, [=](const Array& rows) {
+  const Ordered one = order_rows("kthvalue", x, axis, [=](const Array& rows) {
     return partial_argsort_rows(rows, k, false).slice(-1, k - 1, k);
   });
   return without_axis(one, axis, keepdims);
@@ -66,13 +66,13 @@ Ordered kthvalue(const Tensor& x, std::int64_t k, int axis, bool keepdims) {
 
 Ordered median(const Tensor& x, int axis, bool keepdims) {
   if (length_of("median", x, axis) == 0) throw_operand("median", "at least one value", "none");
-  return without_axis(ordered("median", x, axis, median_rows), axis, keepdims);
+  return without_axis(order_rows("median", x, axis, median_rows), axis, keepdims);
 }
 
 Tensor median_of_all(const Tensor& x) { return median(reshape(x, {-1})).values; }
 
 // Along the last axis, by positions sorted with a comparison of values alone.
-static Array reference(const Array& x, bool descending, std::int64_t begin, std::int64_t end) {
+static Array sort_reference(const Array& x, bool descending, std::int64_t begin, std::int64_t end) {
   const std::int64_t count = x.dim(-1);
   Shape shape = x.shape();
   shape[shape.size() - 1] = end - begin;
@@ -86,7 +86,7 @@ static Array reference(const Array& x, bool descending, std::int64_t begin, std:
   return Array::from(values, shape);
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> sort_samples() {
   const auto sorted = [](const char* name, const Shape& shape, int axis, bool descending) {
     return OpSample{
         name,
@@ -94,7 +94,7 @@ static std::vector<OpSample> samples() {
         [=](std::span<const Tensor> in) { return sort(in[0], axis, descending).values; },
         [=](std::span<const Array> in) {
           const Array rows = in[0].transpose(axis, -1).clone();
-          return reference(rows, descending, 0, rows.dim(-1)).transpose(axis, -1).clone();
+          return sort_reference(rows, descending, 0, rows.dim(-1)).transpose(axis, -1).clone();
         }};
   };
   const auto picked = [](const char* name, const std::function<Tensor(const Tensor&)>& op,
@@ -103,7 +103,7 @@ static std::vector<OpSample> samples() {
         name,
         {sample_values({3, 8}, 652)},
         [op](std::span<const Tensor> in) { return op(in[0]); },
-        [=](std::span<const Array> in) { return reference(in[0], descending, begin, end); }};
+        [=](std::span<const Array> in) { return sort_reference(in[0], descending, begin, end); }};
   };
   return {
       sorted("rows", {3, 7}, 1, false),
@@ -120,6 +120,6 @@ static std::vector<OpSample> samples() {
       picked(
           "median", [](const Tensor& x) { return median(x, 1, true).values; }, false, 3, 4)};
 }
-extern const OpDef sort_op = {"sort", samples};
+extern const OpDef sort_op = {"sort", sort_samples};
 
 }  // namespace weft

@@ -98,7 +98,7 @@ static OpSample part_sample(const char* name, const Shape& shape, std::vector<st
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> split_samples() {
   return {part_sample("middle part", {3, 7}, {2, 3, 2}, 1),
           part_sample("empty part", {2, 4}, {4, 0}, 1),
           part_sample("one element", {1, 1}, {1}, 0),
@@ -122,6 +122,6 @@ static std::vector<OpSample> samples() {
                 return Dims{i[0], 2};
               })};
 }
-extern const OpDef split_op = {"split", samples};
+extern const OpDef split_op = {"split", split_samples};
 
 }  // namespace weft

@@ -22,10 +22,10 @@ Tensor sqrt(const Tensor& a) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> sqrt_samples() {
   return unary_samples([](const Tensor& a) { return sqrt(a); },
                        [](double a) { return std::sqrt(a); }, {0.1, 4.0});
 }
-extern const OpDef sqrt_op = {"sqrt", samples};
+extern const OpDef sqrt_op = {"sqrt", sqrt_samples};
 
 }  // namespace weft

@@ -49,7 +49,7 @@ Tensor movedim(const Tensor& x, const std::vector<int>& from, const std::vector<
   return permute(x, axes);
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> squeeze_samples() {
   return {pick_sample(
               "unsqueeze", {3, 2}, [](const Tensor& x) { return unsqueeze(x, -2); }, {3, 1, 2},
               [](Dims i) {
@@ -91,6 +91,6 @@ static std::vector<OpSample> samples() {
                 return Dims{i[0], 0};
               })};
 }
-extern const OpDef squeeze_op = {"squeeze", samples};
+extern const OpDef squeeze_op = {"squeeze", squeeze_samples};
 
 }  // namespace weft

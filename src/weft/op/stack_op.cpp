@@ -20,7 +20,7 @@ Tensor stack(std::span<const Tensor> parts, int axis) {
 }
 
 // Element (i.., k, j..) is that of part k.
-static Array reference(std::span<const Array> in, int axis) {
+static Array stack_reference(std::span<const Array> in, int axis) {
   Shape shape = in[0].shape();
   shape.insert(axis, static_cast<std::int64_t>(in.size()));
   std::int64_t inner = 1;
@@ -34,12 +34,12 @@ static Array reference(std::span<const Array> in, int axis) {
   return y;
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> stack_samples() {
   const auto sample = [](const char* name, const Shape& shape, int count, int axis) {
     OpSample result{name,
                     {},
                     [axis](std::span<const Tensor> in) { return stack(in, axis); },
-                    [axis](std::span<const Array> in) { return reference(in, axis); }};
+                    [axis](std::span<const Array> in) { return stack_reference(in, axis); }};
     for (int i = 0; i < count; ++i) {
       result.inputs.push_back(sample_values(shape, 300 + static_cast<std::uint64_t>(i)));
     }
@@ -49,6 +49,6 @@ static std::vector<OpSample> samples() {
           sample("middle", {2, 3}, 4, 1),  sample("one element", {}, 1, 0),
           sample("no rows", {0, 3}, 2, 1), sample("one part", {2, 3}, 1, 1)};
 }
-extern const OpDef stack_op = {"stack", samples};
+extern const OpDef stack_op = {"stack", stack_samples};
 
 }  // namespace weft

@@ -26,10 +26,10 @@ Tensor sub(const Tensor& a, const Tensor& b) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> sub_samples() {
   return binary_samples([](const Tensor& a, const Tensor& b) { return sub(a, b); },
                         [](double a, double b) { return a - b; });
 }
-extern const OpDef sub_op = {"sub", samples};
+extern const OpDef sub_op = {"sub", sub_samples};
 
 }  // namespace weft

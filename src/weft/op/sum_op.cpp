@@ -27,7 +27,7 @@ Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> sum_samples() {
   return reduce_samples([](const Tensor& x, const std::vector<int>& axes,
                            bool keepdims) { return sum(x, axes, keepdims); },
                         [](std::span<const double> values) {
@@ -36,6 +36,6 @@ static std::vector<OpSample> samples() {
                           return total;
                         });
 }
-extern const OpDef sum_op = {"sum", samples};
+extern const OpDef sum_op = {"sum", sum_samples};
 
 }  // namespace weft

@@ -23,10 +23,10 @@ Tensor tanh(const Tensor& a) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> tanh_samples() {
   return unary_samples([](const Tensor& a) { return tanh(a); },
                        [](double a) { return std::tanh(a); }, {-3.0, 3.0});
 }
-extern const OpDef tanh_op = {"tanh", samples};
+extern const OpDef tanh_op = {"tanh", tanh_samples};
 
 }  // namespace weft

@@ -119,7 +119,7 @@ static Array dot_reference(std::span<const Array> in) {
   return Array::full({}, total, DType::kF64);
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> tensordot_samples() {
   const auto cube = [](const char* name, const Shape& a, const Shape& b) {
     return OpSample{name,
                     {sample_values(a, 711), sample_values(b, 712)},
@@ -159,6 +159,6 @@ static std::vector<OpSample> samples() {
              return Array::full({}, total, DType::kF64);
            }}};
 }
-extern const OpDef tensordot_op = {"tensordot", samples};
+extern const OpDef tensordot_op = {"tensordot", tensordot_samples};
 
 }  // namespace weft

@@ -21,7 +21,7 @@ Tensor transpose(const Tensor& x, int axis_a, int axis_b) {
       });
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> transpose_samples() {
   const auto matrix = [](const char* name, std::int64_t rows, std::int64_t columns) {
     return OpSample{name,
                     {sample_values({rows, columns}, 73)},
@@ -38,6 +38,6 @@ static std::vector<OpSample> samples() {
   };
   return {matrix("3x5", 3, 5), matrix("one element", 1, 1), matrix("no rows", 0, 4)};
 }
-extern const OpDef transpose_op = {"transpose", samples};
+extern const OpDef transpose_op = {"transpose", transpose_samples};
 
 }  // namespace weft

@@ -28,7 +28,7 @@ Tensor tril(const Tensor& x, std::int64_t diagonal) {
   return triangle_of("tril", x, Triangle::kLower, diagonal);
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> triangle_samples() {
   const auto sample = [](const char* name, const Shape& shape, bool upper, std::int64_t diagonal) {
     return pick_sample(
         name, shape, [=](const Tensor& x) { return upper ? triu(x, diagonal) : tril(x, diagonal); },
@@ -45,6 +45,6 @@ static std::vector<OpSample> samples() {
           sample("batch", {2, 3, 3}, false, 0),    sample("one element", {1, 1}, true, 0),
           sample("no rows", {0, 3}, true, 0)};
 }
-extern const OpDef triangle_op = {"triangle", samples};
+extern const OpDef triangle_op = {"triangle", triangle_samples};
 
 }  // namespace weft

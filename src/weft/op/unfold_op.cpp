@@ -58,7 +58,7 @@ static Array fold_reference(const Array& windows, std::int64_t length, std::int6
   return y;
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> unfold_samples() {
   const auto windows = [](const char* name, std::int64_t length, std::int64_t size,
                           std::int64_t step) {
     return pick_sample(
@@ -86,6 +86,6 @@ static std::vector<OpSample> samples() {
            [](std::span<const Tensor> in) { return fold(in[0], 0, 10, 2); },
            [](std::span<const Array> in) { return fold_reference(in[0], 10, 2); }}};
 }
-extern const OpDef unfold_op = {"unfold", samples};
+extern const OpDef unfold_op = {"unfold", unfold_samples};
 
 }  // namespace weft

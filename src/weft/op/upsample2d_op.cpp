@@ -30,7 +30,7 @@ Tensor upsample2d(const Tensor& x, const Upsample2dOptions& options) {
   return linear_map("upsample2d", x, grow, shrink);
 }
 
-static Array reference(const Array& x, const Upsample2dOptions& options) {
+static Array upsample2d_reference(const Array& x, const Upsample2dOptions& options) {
   Array y = Array::empty({x.dim(0), x.dim(1), options.size[0], options.size[1]}, DType::kF64);
   const auto place = [&](std::int64_t i, int axis) {
     const auto in = static_cast<double>(x.dim(axis));
@@ -58,12 +58,13 @@ static Array reference(const Array& x, const Upsample2dOptions& options) {
   return y;
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> upsample2d_samples() {
   const auto sample = [](const char* name, const Shape& shape, const Upsample2dOptions& options) {
-    return OpSample{name,
-                    {sample_values(shape, 44)},
-                    [options](std::span<const Tensor> in) { return upsample2d(in[0], options); },
-                    [options](std::span<const Array> in) { return reference(in[0], options); }};
+    return OpSample{
+        name,
+        {sample_values(shape, 44)},
+        [options](std::span<const Tensor> in) { return upsample2d(in[0], options); },
+        [options](std::span<const Array> in) { return upsample2d_reference(in[0], options); }};
   };
   constexpr UpsampleMode kLinear = UpsampleMode::kBilinear;
   return {sample("doubled", {2, 3, 3, 4}, {.size = {6, 8}}),
@@ -75,6 +76,6 @@ static std::vector<OpSample> samples() {
           sample("one pixel", {1, 1, 1, 1}, {.size = {1, 1}}),
           sample("no images", {0, 2, 3, 3}, {.size = {6, 6}})};
 }
-extern const OpDef upsample2d_op = {"upsample2d", samples};
+extern const OpDef upsample2d_op = {"upsample2d", upsample2d_samples};
 
 }  // namespace weft

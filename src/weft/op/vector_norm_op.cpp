@@ -45,7 +45,7 @@ Tensor norm(const Tensor& x, double p, const std::vector<int>& axes, bool keepdi
   return pow(sum(pow(abs(x), p), axes, keepdims), 1.0 / p);
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> vector_norm_samples() {
   const auto of = [](double p) {
     std::vector<OpSample> some =
         reduce_samples([p](const Tensor& x, const std::vector<int>& axes,
@@ -69,6 +69,6 @@ static std::vector<OpSample> samples() {
   }
   return all;
 }
-extern const OpDef vector_norm_op = {"vector_norm", samples};
+extern const OpDef vector_norm_op = {"vector_norm", vector_norm_samples};
 
 }  // namespace weft

@@ -42,7 +42,7 @@ Tensor where(const Tensor& condition, double a, const Tensor& b) {
   return where(condition, Tensor(Array::full({}, a, b.dtype())), b);
 }
 
-static std::vector<OpSample> samples() {
+static std::vector<OpSample> where_samples() {
   std::vector<OpSample> all = binary_samples(
       [](const Tensor& a, const Tensor& b) { return where(gt(a, 0.1), mul(a, 3.0), b); },
       [](double a, double b) { return a > 0.1 ? 3 * a : b; });
@@ -61,6 +61,6 @@ static std::vector<OpSample> samples() {
                  }});
   return all;
 }
-extern const OpDef where_op = {"where", samples};
+extern const OpDef where_op = {"where", where_samples};
 
 }  // namespace weft

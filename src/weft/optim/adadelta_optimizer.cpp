@@ -29,12 +29,12 @@ class Adadelta : public Optimizer {
   Array delta_square_mean_;
 };
 
-std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+std::unique_ptr<Optimizer> make_adadelta(const OptimizerOptions& options, ParameterArena& arena) {
   return std::make_unique<Adadelta>(options, arena);
 }
 
 }  // namespace
 
-extern const OptimizerDef adadelta_optimizer = {"adadelta", make};
+extern const OptimizerDef adadelta_optimizer = {"adadelta", make_adadelta};
 
 }  // namespace weft

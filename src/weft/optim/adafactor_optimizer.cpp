@@ -96,12 +96,12 @@ class Adafactor : public Optimizer {
   State whole_;
 };
 
-std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+std::unique_ptr<Optimizer> make_adafactor(const OptimizerOptions& options, ParameterArena& arena) {
   return std::make_unique<Adafactor>(options, arena);
 }
 
 }  // namespace
 
-extern const OptimizerDef adafactor_optimizer = {"adafactor", make};
+extern const OptimizerDef adafactor_optimizer = {"adafactor", make_adafactor};
 
 }  // namespace weft

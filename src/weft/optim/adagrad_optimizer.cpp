@@ -26,12 +26,12 @@ class Adagrad : public Optimizer {
   Array square_sum_;
 };
 
-std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+std::unique_ptr<Optimizer> make_adagrad(const OptimizerOptions& options, ParameterArena& arena) {
   return std::make_unique<Adagrad>(options, arena);
 }
 
 }  // namespace
 
-extern const OptimizerDef adagrad_optimizer = {"adagrad", make};
+extern const OptimizerDef adagrad_optimizer = {"adagrad", make_adagrad};
 
 }  // namespace weft

@@ -4,12 +4,12 @@
 namespace weft {
 namespace {
 
-std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+std::unique_ptr<Optimizer> make_adam(const OptimizerOptions& options, ParameterArena& arena) {
   return make_adam_family(options, arena, WeightDecay::kInGradient);
 }
 
 }  // namespace
 
-extern const OptimizerDef adam_optimizer = {"adam", make};
+extern const OptimizerDef adam_optimizer = {"adam", make_adam};
 
 }  // namespace weft

@@ -4,12 +4,12 @@
 namespace weft {
 namespace {
 
-std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+std::unique_ptr<Optimizer> make_adamw(const OptimizerOptions& options, ParameterArena& arena) {
   return make_adam_family(options, arena, WeightDecay::kDecoupled);
 }
 
 }  // namespace
 
-extern const OptimizerDef adamw_optimizer = {"adamw", make};
+extern const OptimizerDef adamw_optimizer = {"adamw", make_adamw};
 
 }  // namespace weft

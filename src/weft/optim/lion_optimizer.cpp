@@ -25,12 +25,12 @@ class Lion : public Optimizer {
   Array mean_;
 };
 
-std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+std::unique_ptr<Optimizer> make_lion(const OptimizerOptions& options, ParameterArena& arena) {
   return std::make_unique<Lion>(options, arena);
 }
 
 }  // namespace
 
-extern const OptimizerDef lion_optimizer = {"lion", make};
+extern const OptimizerDef lion_optimizer = {"lion", make_lion};
 
 }  // namespace weft

@@ -111,12 +111,12 @@ class Muon : public Optimizer {
   Array variance_;
 };
 
-std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+std::unique_ptr<Optimizer> make_muon(const OptimizerOptions& options, ParameterArena& arena) {
   return std::make_unique<Muon>(options, arena);
 }
 
 }  // namespace
 
-extern const OptimizerDef muon_optimizer = {"muon", make};
+extern const OptimizerDef muon_optimizer = {"muon", make_muon};
 
 }  // namespace weft

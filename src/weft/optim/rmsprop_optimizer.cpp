@@ -34,12 +34,12 @@ class RmsProp : public Optimizer {
   Array momentum_;  // undefined without momentum
 };
 
-std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+std::unique_ptr<Optimizer> make_rmsprop(const OptimizerOptions& options, ParameterArena& arena) {
   return std::make_unique<RmsProp>(options, arena);
 }
 
 }  // namespace
 
-extern const OptimizerDef rmsprop_optimizer = {"rmsprop", make};
+extern const OptimizerDef rmsprop_optimizer = {"rmsprop", make_rmsprop};
 
 }  // namespace weft

@@ -34,12 +34,12 @@ class Sgd : public Optimizer {
   Array momentum_;
 };
 
-std::unique_ptr<Optimizer> make(const OptimizerOptions& options, ParameterArena& arena) {
+std::unique_ptr<Optimizer> make_sgd(const OptimizerOptions& options, ParameterArena& arena) {
   return std::make_unique<Sgd>(options, arena);
 }
 
 }  // namespace
 
-extern const OptimizerDef sgd_optimizer = {"sgd", make};
+extern const OptimizerDef sgd_optimizer = {"sgd", make_sgd};
 
 }  // namespace weft

@@ -25,7 +25,7 @@ std::string date_text(std::int64_t unix_time_s) {
                      parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
-std::string head(int status, std::string_view content_type, const HttpWay& way) {
+std::string response_head(int status, std::string_view content_type, const HttpWay& way) {
   return fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\nContent-Type: {}\r\nConnection: {}\r\n", status,
                      status_words(status), date_text(way.unix_time_s), content_type,
                      way.keep_alive ? "keep-alive" : "close");
@@ -69,7 +69,7 @@ std::string_view status_words(int status) {
 }
 
 std::string encode_response(const HttpResponse& response, const HttpWay& way) {
-  std::string bytes = head(response.status, response.content_type, way);
+  std::string bytes = response_head(response.status, response.content_type, way);
   for (const auto& [name, value] : response.headers) {
     bytes += fmt::format("{}: {}\r\n", name, value);
   }
@@ -79,7 +79,7 @@ std::string encode_response(const HttpResponse& response, const HttpWay& way) {
 }
 
 std::string encode_stream_head(std::string_view content_type, const HttpWay& way) {
-  std::string bytes = head(200, content_type, way) + "Cache-Control: no-store\r\n";
+  std::string bytes = response_head(200, content_type, way) + "Cache-Control: no-store\r\n";
   if (way.minor_version > 0) bytes += "Transfer-Encoding: chunked\r\n";
   return bytes + "\r\n";
 }

@@ -5,20 +5,20 @@
 namespace weft {
 namespace {
 
-std::string head(std::string_view name, std::string_view help, std::string_view type) {
+std::string metric_head(std::string_view name, std::string_view help, std::string_view type) {
   return fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
 }
 
 template <class Value>
 std::string single(std::string_view name, std::string_view help, std::string_view type,
                    Value value) {
-  return head(name, help, type) + fmt::format("{} {}\n", name, value);
+  return metric_head(name, help, type) + fmt::format("{} {}\n", name, value);
 }
 
 template <std::size_t Bounds>
 std::string histogram(std::string_view name, std::string_view help,
                       const Histogram<Bounds>& values) {
-  std::string text = head(name, help, "histogram");
+  std::string text = metric_head(name, help, "histogram");
   std::uint64_t below = 0;
   for (std::size_t i = 0; i < Bounds; ++i) {
     below += values.counts[i];
@@ -37,7 +37,7 @@ void ServeMetrics::count_request(std::string_view route, int status, double seco
 
 std::string ServeMetrics::text(const ServeGauges& gauges) const {
   std::string text =
-      head("weft_serve_requests_total", "Answered requests by route and status.", "counter");
+      metric_head("weft_serve_requests_total", "Answered requests by route and status.", "counter");
   for (const auto& [key, count] : requests_) {
     text += fmt::format("weft_serve_requests_total{{route=\"{}\",status=\"{}\"}} {}\n", key.first,
                         key.second, count);

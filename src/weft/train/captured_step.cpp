@@ -14,7 +14,7 @@ constexpr std::size_t kSeenMax = 32;
 constexpr int kFreeCaptures = 16;
 constexpr int kStepsPerCapture = 4;
 
-std::string describe(const Array& array) {
+std::string describe_input(const Array& array) {
   return std::string(to_string(array.dtype())) + to_string(array.shape());
 }
 
@@ -48,7 +48,7 @@ std::string CapturedStep::reason_to_watch() const {
 
 std::string CapturedStep::key_of(const Array& inputs, const Array& labels,
                                  const std::string& variant) const {
-  std::string key = variant + " " + describe(inputs) + " " + describe(labels);
+  std::string key = variant + " " + describe_input(inputs) + " " + describe_input(labels);
   if (model_ == nullptr) return key;
   key += model_->is_training() ? " training " : " evaluation ";
   for (const Tensor& parameter : model_->parameters()) key += parameter.requires_grad() ? '1' : '0';

@@ -73,7 +73,7 @@ std::vector<std::string_view> split_choices(std::string_view choices) {
 // A value as it was written, before it is known which type the key has.
 using Written = std::variant<std::int64_t, double, bool, std::string>;
 
-std::string describe(const Written& value) {
+std::string describe_value(const Written& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return fmt::format("\"{}\"", *text);
   return std::visit([](const auto& plain) { return fmt::format("{}", plain); }, value);
 }
@@ -84,17 +84,19 @@ Status put_number(Recipe& recipe, const RecipeKey& key, const Written& value,
   const auto* whole = std::get_if<std::int64_t>(&value);
   const auto* real = std::get_if<double>(&value);
   if (auto* const* out = std::get_if<std::int64_t*>(&slot)) {
-    if (whole == nullptr) return wrong_type(where, key, "a whole number", describe(value));
+    if (whole == nullptr) return wrong_type(where, key, "a whole number", describe_value(value));
     const auto as_real = static_cast<double>(*whole);
-    if (as_real < key.min || as_real > key.max) return out_of_range(where, key, describe(value));
+    if (as_real < key.min || as_real > key.max)
+      return out_of_range(where, key, describe_value(value));
     **out = *whole;
     return {};
   }
   if (whole == nullptr && real == nullptr) {
-    return wrong_type(where, key, "a number", describe(value));
+    return wrong_type(where, key, "a number", describe_value(value));
   }
   const double number = whole != nullptr ? static_cast<double>(*whole) : *real;
-  if (!(number >= key.min && number <= key.max)) return out_of_range(where, key, describe(value));
+  if (!(number >= key.min && number <= key.max))
+    return out_of_range(where, key, describe_value(value));
   *std::get<double*>(slot) = number;
   return {};
 }
@@ -103,24 +105,24 @@ Status put(Recipe& recipe, const RecipeKey& key, const Written& value, std::stri
   const RecipeSlot slot = key.slot(recipe);
   if (auto* const* out = std::get_if<bool*>(&slot)) {
     const auto* flag = std::get_if<bool>(&value);
-    if (flag == nullptr) return wrong_type(where, key, "true or false", describe(value));
+    if (flag == nullptr) return wrong_type(where, key, "true or false", describe_value(value));
     **out = *flag;
     return {};
   }
   if (auto* const* out = std::get_if<std::string*>(&slot)) {
     const auto* text = std::get_if<std::string>(&value);
-    if (text == nullptr) return wrong_type(where, key, "a text in quotes", describe(value));
+    if (text == nullptr) return wrong_type(where, key, "a text in quotes", describe_value(value));
     const std::vector<std::string_view> choices = split_choices(key.choices);
     if (!choices.empty() && std::find(choices.begin(), choices.end(), *text) == choices.end()) {
       return wrong_type(where, key, fmt::format("one of {}", key.choices),
-                        describe(value) + did_you_mean(*text, choices));
+                        describe_value(value) + did_you_mean(*text, choices));
     }
     const bool printable = std::all_of(text->begin(), text->end(),
                                        [](char letter) { return letter >= ' ' && letter != 127; });
     const std::size_t most = key.max > 0 ? static_cast<std::size_t>(key.max) : 200;
     if (text->size() > most || !printable) {
       return wrong_type(where, key, fmt::format("at most {} printable characters", most),
-                        describe(value));
+                        describe_value(value));
     }
     **out = *text;
     return {};
@@ -198,7 +200,7 @@ Written written_value(const RecipeSlot& slot, const std::string& text) {
   return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char letter : text) {
     if (letter == '"' || letter == '\\') out += '\\';
@@ -371,7 +373,7 @@ std::string recipe_value(const Recipe& recipe, const RecipeKey& key) {
       [](auto* value) -> std::string {
         using Value = std::remove_pointer_t<decltype(value)>;
         if constexpr (std::is_same_v<Value, std::string>) {
-          return quoted(*value);
+          return in_quotes(*value);
         } else {
           return fmt::format("{}", *value);
         }

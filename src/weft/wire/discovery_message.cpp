@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint8_t kQueryKind = 1;
 constexpr std::uint8_t kAnswerKind = 2;
-constexpr std::size_t kHeadBytes = 7;
-constexpr std::size_t kQueryFieldBytes = kHeadBytes + 16 + 32;
+constexpr std::size_t kDiscoveryHeadBytes = 7;
+constexpr std::size_t kQueryFieldBytes = kDiscoveryHeadBytes + 16 + 32;
 
 void write_head(Writer& out, std::uint8_t kind) {
   out.u32(kDiscoveryMagic).u16(kDiscoveryVersion).u8(kind);

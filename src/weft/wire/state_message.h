@@ -41,6 +41,8 @@ namespace weft {
 
 // Small, because what a round sends may have to wait behind one.
 inline constexpr std::size_t kStateBlockBytes = std::size_t{64} << 10;
+// Floats of a piece of a result, which is as large as a block.
+inline constexpr std::size_t kPieceElements = kStateBlockBytes / sizeof(float);
 inline constexpr std::uint32_t kStateBlocksMax = 1U << 20U;
 // Hashes in a path: the levels of a tree of kStateBlocksMax leaves.
 inline constexpr std::uint32_t kBlockPathMax = 20;

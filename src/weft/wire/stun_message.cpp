@@ -11,7 +11,7 @@ constexpr std::uint16_t kBindingReply = 0x0101;
 constexpr std::uint16_t kMappedAddress = 0x0001;
 constexpr std::uint16_t kXorMappedAddress = 0x0020;
 constexpr std::array<std::uint8_t, 4> kCookie = {0x21, 0x12, 0xa4, 0x42};
-constexpr std::size_t kHeadBytes = 20;
+constexpr std::size_t kStunHeadBytes = 20;
 constexpr std::size_t kAttributeHeadBytes = 4;
 
 // REQUIRES: at + 2 <= bytes.size().
@@ -45,18 +45,18 @@ Bytes StunRequest::encode() const {
 }
 
 Result<StunReply> StunReply::decode(ByteSpan bytes) {
-  if (bytes.size() < kHeadBytes || bytes.size() > kStunReplyBytesMax) {
+  if (bytes.size() < kStunHeadBytes || bytes.size() > kStunReplyBytesMax) {
     return corrupt("stun_reply: expected 20 to 1500 bytes");
   }
   if (big_u16(bytes, 0) != kBindingReply) return corrupt("stun_reply.type: no binding answer");
-  if (big_u16(bytes, 2) != bytes.size() - kHeadBytes) return corrupt("stun_reply.length");
+  if (big_u16(bytes, 2) != bytes.size() - kStunHeadBytes) return corrupt("stun_reply.length");
   if (!std::equal(kCookie.begin(), kCookie.end(), bytes.begin() + 4)) {
     return corrupt("stun_reply.cookie");
   }
   StunReply reply;
   std::copy_n(bytes.begin() + 8, reply.transaction.size(), reply.transaction.begin());
   bool found = false;
-  std::size_t at = kHeadBytes;
+  std::size_t at = kStunHeadBytes;
   while (at + kAttributeHeadBytes <= bytes.size()) {
     const std::uint16_t type = big_u16(bytes, at);
     const std::size_t size = big_u16(bytes, at + 2);

@@ -37,7 +37,7 @@ struct Orders {
   MemoryDesc y;
 };
 
-struct Plan {
+struct ConvPlan {
   Primitive primitive;
   Orders orders;
   MemoryDesc plain_weight;
@@ -89,14 +89,14 @@ dnnl::convolution_forward::primitive_desc forward_desc(const ConvKey& key, const
 
 Orders free_orders(const Problem& p) { return {any(p.x), any(p.weight), any(p.y)}; }
 
-Plan make_forward(const ConvKey& key, const Problem& p, const Orders& orders) {
+ConvPlan make_forward(const ConvKey& key, const Problem& p, const Orders& orders) {
   const auto desc = forward_desc(key, p, orders);
   return {Primitive::make<dnnl::convolution_forward>(desc),
           {desc.src_desc(), desc.weights_desc(), desc.dst_desc()},
           {}};
 }
 
-Plan make_backward_data(const ConvKey& key, const Problem& p, const Orders& orders) {
+ConvPlan make_backward_data(const ConvKey& key, const Problem& p, const Orders& orders) {
   const dnnl::convolution_backward_data::desc wanted(algorithm::convolution_direct, orders.x,
                                                      orders.weight, orders.y, p.stride, p.between,
                                                      p.padding_before, p.padding_after);
@@ -107,7 +107,7 @@ Plan make_backward_data(const ConvKey& key, const Problem& p, const Orders& orde
           {}};
 }
 
-Plan make_backward_weights(const ConvKey& key, const Problem& p, const Orders& orders) {
+ConvPlan make_backward_weights(const ConvKey& key, const Problem& p, const Orders& orders) {
   const dnnl::convolution_backward_weights::desc wanted(
       algorithm::convolution_direct, orders.x, orders.weight, bias_desc(key), orders.y, p.stride,
       p.between, p.padding_before, p.padding_after);
@@ -118,7 +118,7 @@ Plan make_backward_weights(const ConvKey& key, const Problem& p, const Orders& o
           {}};
 }
 
-using MakePlan = Plan (*)(const ConvKey&, const Problem&, const Orders&);
+using MakePlan = ConvPlan (*)(const ConvKey&, const Problem&, const Orders&);
 
 // An image after the other, so that a part of the batch is a part of the memory.
 bool images_outermost(const MemoryDesc& desc) {
@@ -152,16 +152,16 @@ class OneThread {
 
 struct Plans {
   MakePlan make;
-  PlanCache<ConvKey, Plan> cache;
+  PlanCache<ConvKey, ConvPlan> cache;
 
-  std::shared_ptr<const Plan> get(const ConvKey& key) {
+  std::shared_ptr<const ConvPlan> get(const ConvKey& key) {
     return cache.get(key, [&] { return make_plan(key); });
   }
 
-  Plan make_plan(const ConvKey& key) {
+  ConvPlan make_plan(const ConvKey& key) {
     const Problem problem(key);
     const OneThread one;
-    Plan plan;
+    ConvPlan plan;
     if (key.images_of_others > 0) {
       ConvKey others = key;
       others.x[0] = key.images_of_others;
@@ -197,7 +197,7 @@ Parts cut(std::int64_t images, std::int64_t parts_max) {
   return {images, size, (images + size - 1) / size};
 }
 
-constexpr std::int64_t kPartsMax = 16;
+constexpr std::int64_t kConvPartsMax = 16;
 // Each has a weight gradient of its own.
 constexpr std::int64_t kWeightPartsMax = 8;
 
@@ -234,7 +234,7 @@ struct PartPlans {
     const auto y_step = static_cast<std::int64_t>(each->orders.y.get_size());
     parallel_for(parts.count, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t part = begin; part < end; ++part) {
-        const Plan& plan = part + 1 == parts.count ? *last : *each;
+        const ConvPlan& plan = part + 1 == parts.count ? *last : *each;
         Arguments arguments = {{batch.x_name, memory_on(plan.orders.x, x_bytes + part * x_step)},
                                {batch.y_name, memory_on(plan.orders.y, y_bytes + part * y_step)}};
         add(part, arguments);
@@ -244,12 +244,12 @@ struct PartPlans {
   }
 
   Parts parts;
-  std::shared_ptr<const Plan> each;
-  std::shared_ptr<const Plan> last;
+  std::shared_ptr<const ConvPlan> each;
+  std::shared_ptr<const ConvPlan> last;
 };
 
 // The weights in the order of the plan.
-std::shared_ptr<Storage> ordered_weight(const Array& weight, const Plan& plan) {
+std::shared_ptr<Storage> ordered_weight(const Array& weight, const ConvPlan& plan) {
   auto ordered = Storage::allocate(plan.orders.weight.get_size());
   reorder(plan.plain_weight, weight.contiguous().raw_data(), plan.orders.weight, ordered->data());
   return ordered;
@@ -288,14 +288,14 @@ Plans& backward_data_plans() {
 
 Array conv2d_output(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry, bool bias,
                     bool relu) {
-  const PartPlans part_plans(forward_plans(), {x, weight, geometry, bias, relu}, kPartsMax);
+  const PartPlans part_plans(forward_plans(), {x, weight, geometry, bias, relu}, kConvPartsMax);
   return ResultOrder(conv2d_shape(x, weight, geometry), part_plans.y()).make();
 }
 
 void conv2d_forward(const Array& x, const Array& weight, const Array& bias,
                     const Conv2dGeometry& geometry, bool relu, Array& y) {
   const PartPlans part_plans(
-      forward_plans(), {x.shape(), weight.shape(), geometry, bias.defined(), relu}, kPartsMax);
+      forward_plans(), {x.shape(), weight.shape(), geometry, bias.defined(), relu}, kConvPartsMax);
   const auto weights = ordered_weight(weight, *part_plans.each);
   std::shared_ptr<Storage> keep;
   const void* const source = in_order(x, part_plans.x(), keep);
@@ -310,14 +310,14 @@ void conv2d_forward(const Array& x, const Array& weight, const Array& bias,
 }
 
 Array conv2d_data_gradient(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
-  const PartPlans part_plans(backward_data_plans(), {x, weight, geometry}, kPartsMax);
+  const PartPlans part_plans(backward_data_plans(), {x, weight, geometry}, kConvPartsMax);
   return ResultOrder(x, part_plans.x()).make();
 }
 
 void conv2d_backward_data(const Array& dy, const Array& weight, const Conv2dGeometry& geometry,
                           Array& dx) {
   const PartPlans part_plans(backward_data_plans(), {dx.shape(), weight.shape(), geometry},
-                             kPartsMax);
+                             kConvPartsMax);
   const auto weights = ordered_weight(weight, *part_plans.each);
   std::shared_ptr<Storage> keep;
   const void* const gradient = in_order(dy, part_plans.y(), keep);

@@ -15,17 +15,19 @@ constexpr std::int64_t kDepthMax = 384;
 using gemm_blocks::kColumnsAtOnce;
 using gemm_blocks::kRowsAtOnce;
 using gemm_blocks::padded_columns;
-using Work = gemm_blocks::Work<GemmOperand, GemmOutput>;
+using GemmWork = gemm_blocks::Work<GemmOperand, GemmOutput>;
 
-GemmOperand block_of(const GemmOperand& operand, std::int64_t row, std::int64_t column) {
+GemmOperand gemm_block_of(const GemmOperand& operand, std::int64_t row, std::int64_t column) {
   return {operand.data + row * operand.row_step + column * operand.column_step, operand.row_step,
           operand.column_step};
 }
 
-void pack_panels(const GemmOperand& b, std::int64_t depth, std::int64_t columns, float* packed) {
+void pack_float_panels(const GemmOperand& b, std::int64_t depth, std::int64_t columns,
+                       float* packed) {
   const GemmLoops& inner = gemm_loops();
   for (std::int64_t j = 0; j < columns; j += kGemmPanel) {
-    inner.pack(block_of(b, 0, j), depth, std::min(kGemmPanel, columns - j), packed + j * depth);
+    inner.pack(gemm_block_of(b, 0, j), depth, std::min(kGemmPanel, columns - j),
+               packed + j * depth);
   }
 }
 
@@ -35,7 +37,7 @@ void multiply_panels(const GemmSize& size, const GemmOperand& a, const float* pa
   const GemmLoops& inner = gemm_loops();
   for (std::int64_t i = 0; i < size.m; i += kRowsAtOnce) {
     const std::int64_t rows = std::min(kRowsAtOnce, size.m - i);
-    const GemmOperand from = block_of(a, i, 0);
+    const GemmOperand from = gemm_block_of(a, i, 0);
     if (row_buffer != nullptr) inner.pack_rows(from, rows, size.k, row_buffer);
     for (std::int64_t j = 0; j < size.n; j += kGemmPanel) {
       const GemmSize part{rows, std::min(kGemmPanel, size.n - j), size.k};
@@ -68,7 +70,7 @@ bool packs_rows(const GemmSize& size, const GemmOperand& a) {
   return a.column_step != 1 && size.n > kGemmPanel;
 }
 
-void run(const Work& work) {
+void run_gemm(const GemmWork& work) {
   const std::int64_t step = gemm_depth(work.size.k);
   const std::int64_t columns = std::min(padded_columns(work.size.n), kColumnsAtOnce);
   const bool packs = packs_rows(work.size, work.a);
@@ -78,11 +80,11 @@ void run(const Work& work) {
   auto* const panels = static_cast<float*>(buffer->data());
   float* const row_buffer = packs ? panels + columns * step : nullptr;
   for (std::int64_t j = 0; j < work.size.n; j += kColumnsAtOnce) {
-    const Work part = work.columns(j, std::min(j + kColumnsAtOnce, work.size.n));
+    const GemmWork part = work.columns(j, std::min(j + kColumnsAtOnce, work.size.n));
     for (std::int64_t k = 0; k < work.size.k || k == 0; k += step) {
       const std::int64_t depth = std::min(step, work.size.k - k);
-      pack_panels(block_of(part.b, k, 0), depth, part.size.n, panels);
-      multiply_panels({part.size.m, part.size.n, depth}, block_of(part.a, 0, k), panels,
+      pack_float_panels(gemm_block_of(part.b, k, 0), depth, part.size.n, panels);
+      multiply_panels({part.size.m, part.size.n, depth}, gemm_block_of(part.a, 0, k), panels,
                       output_of(part.c, k, depth, work.size.k), row_buffer);
     }
   }
@@ -103,7 +105,7 @@ std::int64_t gemm_depth(std::int64_t k) {
 }
 
 void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, const GemmOutput& c) {
-  gemm_blocks::run_parts(Work{size, a, b, c}, run);
+  gemm_blocks::run_parts(GemmWork{size, a, b, c}, run_gemm);
 }
 
 PackedMatrix::PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n)
@@ -114,7 +116,7 @@ PackedMatrix::PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n)
   const std::int64_t step = gemm_depth(k);
   for (std::int64_t row = 0; row < k; row += step) {
     const std::int64_t depth = std::min(step, k - row);
-    pack_panels(block_of(b, row, 0), depth, n, packed);
+    pack_float_panels(gemm_block_of(b, row, 0), depth, n, packed);
     packed += padded_columns(n) * depth;
   }
 }
@@ -125,8 +127,8 @@ void gemm_packed(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, co
   const std::int64_t step = gemm_depth(b.k());
   for (std::int64_t k = 0; k < b.k() || k == 0; k += step) {
     const std::int64_t depth = std::min(step, b.k() - k);
-    multiply_panels({m, b.n(), depth}, block_of(a, 0, k), panels, output_of(c, k, depth, b.k()),
-                    nullptr);
+    multiply_panels({m, b.n(), depth}, gemm_block_of(a, 0, k), panels,
+                    output_of(c, k, depth, b.k()), nullptr);
     panels += padded_columns(b.n()) * depth;
   }
 }

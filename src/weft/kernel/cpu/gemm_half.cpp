@@ -19,7 +19,7 @@ using gemm_blocks::padded_columns;
 constexpr std::int64_t kStripRows = 32;
 
 template <class Half>
-using Work = gemm_blocks::Work<HalfOperand<Half>, HalfOutput<Half>>;
+using HalfWork = gemm_blocks::Work<HalfOperand<Half>, HalfOutput<Half>>;
 
 // [rows, columns] of `from` in f32, in the operand's own order where that is dense along an axis.
 template <class Half>
@@ -44,8 +44,8 @@ GemmOperand widen(const HalfOperand<Half>& from, std::int64_t rows, std::int64_t
 }
 
 template <class Half>
-HalfOperand<Half> block_of(const HalfOperand<Half>& operand, std::int64_t row,
-                           std::int64_t column) {
+HalfOperand<Half> half_block_of(const HalfOperand<Half>& operand, std::int64_t row,
+                                std::int64_t column) {
   return {operand.data + row * operand.row_step + column * operand.column_step, operand.row_step,
           operand.column_step};
 }
@@ -81,20 +81,20 @@ struct Buffers {
 };
 
 template <class Half>
-void pack_panels(const HalfOperand<Half>& b, std::int64_t depth, std::int64_t columns,
-                 const Buffers& buffers) {
+void pack_half_panels(const HalfOperand<Half>& b, std::int64_t depth, std::int64_t columns,
+                      const Buffers& buffers) {
   const GemmLoops& inner = gemm_loops();
   const auto columns_at = [&](std::int64_t j) { return std::min(kGemmPanel, columns - j); };
   if (b.column_step != 1) {
     for (std::int64_t j = 0; j < columns; j += kGemmPanel) {
-      const GemmOperand wide = widen(block_of(b, 0, j), depth, columns_at(j), buffers.strip);
+      const GemmOperand wide = widen(half_block_of(b, 0, j), depth, columns_at(j), buffers.strip);
       inner.pack(wide, depth, columns_at(j), buffers.panels + j * depth);
     }
     return;
   }
   for (std::int64_t k = 0; k < depth; k += kStripRows) {
     const std::int64_t count = std::min(kStripRows, depth - k);
-    const GemmOperand wide = widen(block_of(b, k, 0), count, columns, buffers.strip);
+    const GemmOperand wide = widen(half_block_of(b, k, 0), count, columns, buffers.strip);
     for (std::int64_t j = 0; j < columns; j += kGemmPanel) {
       inner.pack({wide.data + j, wide.row_step, 1}, count, columns_at(j),
                  buffers.panels + j * depth + k * kGemmPanel);
@@ -111,7 +111,7 @@ struct Part {
 };
 
 template <class Half>
-void multiply_part(const Work<Half>& work, const Part& part, const Buffers& buffers) {
+void multiply_part(const HalfWork<Half>& work, const Part& part, const Buffers& buffers) {
   const GemmLoops& inner = gemm_loops();
   const bool first = part.k == 0;
   const bool last = part.k + part.depth >= work.size.k;
@@ -122,7 +122,7 @@ void multiply_part(const Work<Half>& work, const Part& part, const Buffers& buff
     to_f32_row(target + i * work.c.row_step, sums + i * buffers.sum_stride, work.size.n);
   }
   const GemmOperand a =
-      widen(block_of(work.a, part.row, part.k), part.rows, part.depth, buffers.rows);
+      widen(half_block_of(work.a, part.row, part.k), part.rows, part.depth, buffers.rows);
   const bool packs = a.column_step != 1;
   if (packs) inner.pack_rows(a, part.rows, part.depth, buffers.packed_rows);
   for (std::int64_t j = 0; j < work.size.n; j += kGemmPanel) {
@@ -143,14 +143,14 @@ void multiply_part(const Work<Half>& work, const Part& part, const Buffers& buff
 }
 
 template <class Half>
-void run(const Work<Half>& work) {
+void run_half_gemm(const HalfWork<Half>& work) {
   const Buffers buffers(work.size);
   for (std::int64_t j = 0; j < work.size.n; j += kColumnsAtOnce) {
-    const Work<Half> part = work.columns(j, std::min(j + kColumnsAtOnce, work.size.n));
+    const HalfWork<Half> part = work.columns(j, std::min(j + kColumnsAtOnce, work.size.n));
     if (part.c.bias != nullptr) to_f32_row(part.c.bias, buffers.bias, part.size.n);
     for (std::int64_t k = 0; k < work.size.k || k == 0; k += buffers.depth) {
       const std::int64_t depth = std::min(buffers.depth, work.size.k - k);
-      pack_panels(block_of(part.b, k, 0), depth, part.size.n, buffers);
+      pack_half_panels(half_block_of(part.b, k, 0), depth, part.size.n, buffers);
       for (std::int64_t i = 0; i < part.size.m; i += kRowsAtOnce) {
         multiply_part(part, {k, depth, i, std::min(kRowsAtOnce, part.size.m - i)}, buffers);
       }
@@ -162,11 +162,11 @@ void run(const Work<Half>& work) {
 
 void gemm_half(const GemmSize& size, const HalfOperand<BFloat16>& a, const HalfOperand<BFloat16>& b,
                const HalfOutput<BFloat16>& c) {
-  gemm_blocks::run_parts(Work<BFloat16>{size, a, b, c}, run<BFloat16>);
+  gemm_blocks::run_parts(HalfWork<BFloat16>{size, a, b, c}, run_half_gemm<BFloat16>);
 }
 void gemm_half(const GemmSize& size, const HalfOperand<Float16>& a, const HalfOperand<Float16>& b,
                const HalfOutput<Float16>& c) {
-  gemm_blocks::run_parts(Work<Float16>{size, a, b, c}, run<Float16>);
+  gemm_blocks::run_parts(HalfWork<Float16>{size, a, b, c}, run_half_gemm<Float16>);
 }
 
 }  // namespace weft

@@ -27,8 +27,6 @@ const OneDnnFormat& format_of(const Array& blocked) {
   return *format;
 }
 
-bool is_half(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
-
 // The order of a dense array of any type, as that of f32 values.
 MemoryDesc single_desc(const Array& array) {
   const auto* const half = dynamic_cast<const HalfFormat*>(array.format().get());

@@ -12,7 +12,7 @@
 namespace weft::winograd {
 namespace {
 
-constexpr std::int64_t kLanes = 8;
+constexpr std::int64_t kWinogradLanes = 8;
 constexpr std::int64_t kPanel = kWinogradPanel;
 // Transformed filters of one chunk: what a third-level cache holds beside the tiles.
 constexpr std::int64_t kChunkBytes = 5 << 20;
@@ -25,7 +25,7 @@ constexpr std::int64_t kDepth = 256;
 // Images smaller than this waste most of a tile.
 constexpr std::int64_t kOutputMin = 3;
 
-const WinogradLoops& loops() {
+const WinogradLoops& winograd_loops() {
 #if defined(__x86_64__)
   return kWinogradLoopsAvx2;
 #else
@@ -63,8 +63,8 @@ std::int64_t panel_bytes(std::int64_t depth_panels) {
 }
 
 // The sizes of one convolution.
-struct Plan {
-  Plan(const Shape& x_shape, const Shape& weight_shape, const Conv2dGeometry& geometry)
+struct WinogradPlan {
+  WinogradPlan(const Shape& x_shape, const Shape& weight_shape, const Conv2dGeometry& geometry)
       : x(x_shape),
         y(conv2d_shape(x_shape, weight_shape, geometry)),
         inputs(weight_shape[1]),
@@ -150,7 +150,7 @@ Matrices matrices(std::int64_t panels, std::int64_t rows) {
   return result;
 }
 
-std::int64_t most_tiles(const Plan& plan, const std::vector<Group>& groups) {
+std::int64_t most_tiles(const WinogradPlan& plan, const std::vector<Group>& groups) {
   std::int64_t most = 0;
   for (const Group& group : groups) most = std::max(most, plan.tiles(group));
   return most;
@@ -161,12 +161,13 @@ float* floats(const Array& array) { return static_cast<float*>(array.raw_data())
 WinogradImage image_of(const Array& blocked, std::int64_t index) {
   const Shape& shape = blocked.shape();
   const std::int64_t size = shape[1] * shape[2] * shape[3];
-  return {floats(blocked) + index * size, shape[1] / kLanes, shape[2], shape[3]};
+  return {floats(blocked) + index * size, shape[1] / kWinogradLanes, shape[2], shape[3]};
 }
 
 // Calls body(image, panel in [0, panels), first tile) for each image of a group, in parallel.
 template <class Body>
-void for_each_image(const Plan& plan, const Group& group, std::int64_t panels, const Body& body) {
+void for_each_image(const WinogradPlan& plan, const Group& group, std::int64_t panels,
+                    const Body& body) {
   parallel_for(group.images * panels, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t image = i / panels;
@@ -175,12 +176,12 @@ void for_each_image(const Plan& plan, const Group& group, std::int64_t panels, c
   });
 }
 
-void transform_inputs(const Plan& plan, const Group& group, const Array& x,
+void transform_inputs(const WinogradPlan& plan, const Group& group, const Array& x,
                       std::int64_t first_panel, std::int64_t panels, const Matrices& out) {
   for_each_image(plan, group, panels,
                  [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
-                   loops().input(image_of(x, image), first_panel + panel, plan.tiles_of(group),
-                                 out.panel(panel, tile));
+                   winograd_loops().input(image_of(x, image), first_panel + panel,
+                                          plan.tiles_of(group), out.panel(panel, tile));
                  });
 }
 
@@ -254,7 +255,7 @@ void transform_weights(const FilterOrder& order, std::int64_t first, std::int64_
       for (std::int64_t r = 0; r < kPanel; ++r) {
         WinogradFilters filters{nullptr, 0, 0};
         if (r < block.rows()) filters = block.row(r);
-        loops().weights(filters, out.panel(panel, row + r));
+        winograd_loops().weights(filters, out.panel(panel, row + r));
       }
     }
   });
@@ -269,9 +270,9 @@ void multiply(const Matrices& in, std::int64_t in_panels, const Matrices& weight
       const std::int64_t position = i / panels;
       const std::int64_t panel = i % panels;
       for (std::int64_t k = 0; k < depth; k += kDepth) {
-        loops().multiply({in.at(position, k / kPanel), in.panel_step(),
-                          weights.at(position, panel, k), out.at(position, panel), tiles,
-                          std::min(kDepth, depth - k), k > 0});
+        winograd_loops().multiply({in.at(position, k / kPanel), in.panel_step(),
+                                   weights.at(position, panel, k), out.at(position, panel), tiles,
+                                   std::min(kDepth, depth - k), k > 0});
       }
     }
   });
@@ -279,7 +280,7 @@ void multiply(const Matrices& in, std::int64_t in_panels, const Matrices& weight
 
 // What a backward works on.
 struct Backward {
-  const Plan& plan;
+  const WinogradPlan& plan;
   const Array& x;    // blocked; undefined if no weight gradient is wanted
   const Array& dy;   // blocked
   const Array& y;    // blocked; undefined without the activation
@@ -290,14 +291,14 @@ struct Backward {
 void transform_gradients(const Backward& work, const Group& group, bool with_sums,
                          const Matrices& out) {
   const std::int64_t panels = work.plan.out_panels;
-  for_each_image(work.plan, group, panels,
-                 [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
-                   const float* const y = work.y.defined() ? image_of(work.y, image).data : nullptr;
-                   float* const sums =
-                       with_sums ? work.bias_sums + (image * panels + panel) * kPanel : nullptr;
-                   loops().output_gradient({image_of(work.dy, image), y, sums}, panel,
-                                           work.plan.tiles_of(group), out.panel(panel, tile));
-                 });
+  for_each_image(
+      work.plan, group, panels, [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
+        const float* const y = work.y.defined() ? image_of(work.y, image).data : nullptr;
+        float* const sums =
+            with_sums ? work.bias_sums + (image * panels + panel) * kPanel : nullptr;
+        winograd_loops().output_gradient({image_of(work.dy, image), y, sums}, panel,
+                                         work.plan.tiles_of(group), out.panel(panel, tile));
+      });
 }
 
 // sums[p][input panel of the chunk * out_panels + out panel][input][output] (+)= the products.
@@ -309,24 +310,25 @@ void multiply_transposed(const Matrices& in, std::int64_t in_panels, const Matri
       const std::int64_t position = i / in_panels;
       const std::int64_t panel = i % in_panels;
       for (std::int64_t o = 0; o < out_panels; ++o) {
-        loops().multiply_transposed({in.at(position, panel), 0, gradients.at(position, o),
-                                     sums.at(position, panel * out_panels + o), tiles, 0,
-                                     accumulate});
+        winograd_loops().multiply_transposed({in.at(position, panel), 0, gradients.at(position, o),
+                                              sums.at(position, panel * out_panels + o), tiles, 0,
+                                              accumulate});
       }
     }
   });
 }
 
 // The gradients of the filters of inputs [first, first + panels) (in panels).
-void gather_weights(const Plan& plan, const Matrices& sums, std::int64_t first, std::int64_t panels,
-                    const FilterOrder& order, bool accumulate) {
+void gather_weights(const WinogradPlan& plan, const Matrices& sums, std::int64_t first,
+                    std::int64_t panels, const FilterOrder& order, bool accumulate) {
   parallel_for(panels * plan.out_panels, 2, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t out = i % plan.out_panels;
       const std::int64_t input = (first + i / plan.out_panels) * kPanel;
       FilterBlock block(order, out * kPanel, input);
       for (std::int64_t r = 0; r < block.rows(); ++r) {
-        loops().weights_gradient(sums.panel(i, r), block.row(r), accumulate && !block.copied());
+        winograd_loops().weights_gradient(sums.panel(i, r), block.row(r),
+                                          accumulate && !block.copied());
       }
       block.write(accumulate);
     }
@@ -343,7 +345,7 @@ FilterOrder filters_by_input(const Array& weight) {
 }
 
 void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeightGradients& out) {
-  const Plan& plan = work.plan;
+  const WinogradPlan& plan = work.plan;
   const bool wants_weight = work.x.defined();
   const bool wants_data = work.dx.defined();
   const Chunks chunks(plan.in_panels, panel_bytes(plan.out_panels));
@@ -373,11 +375,11 @@ void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeig
       }
       if (!wants_data) continue;
       multiply(gradients, plan.out_panels, weights, panels, count, tiles);
-      for_each_image(plan, group, panels,
-                     [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
-                       loops().input_gradient(tiles.panel(panel, tile), plan.tiles_of(group),
-                                              image_of(work.dx, image), first + panel);
-                     });
+      for_each_image(
+          plan, group, panels, [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
+            winograd_loops().input_gradient(tiles.panel(panel, tile), plan.tiles_of(group),
+                                            image_of(work.dx, image), first + panel);
+          });
     }
     if (wants_weight) {
       gather_weights(plan, sums, first, panels, filters_by_output(*out.weight),
@@ -391,7 +393,7 @@ void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeig
 bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
   const Conv2dGeometry plain{.padding = geometry.padding};
   if (!use_avx2() || !(geometry == plain) || weight[2] != 3 || weight[3] != 3 ||
-      weight[0] % kLanes != 0 || weight[1] % kLanes != 0 || x[1] != weight[1]) {
+      weight[0] % kWinogradLanes != 0 || weight[1] % kWinogradLanes != 0 || x[1] != weight[1]) {
     return false;
   }
   const Shape y = conv2d_shape(x, weight, geometry);
@@ -400,7 +402,7 @@ bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry
 
 void conv2d_forward(const Array& given, const Array& given_weight, const Array& bias,
                     const Conv2dGeometry& geometry, bool relu, Array& y) {
-  const Plan plan(given.shape(), given_weight.shape(), geometry);
+  const WinogradPlan plan(given.shape(), given_weight.shape(), geometry);
   const Array x = in_blocks_of_8(given);
   const Array weight = given_weight.contiguous();
   const Floats padded_bias(plan.out_panels * kPanel);
@@ -429,19 +431,19 @@ void conv2d_forward(const Array& given, const Array& given_weight, const Array& 
         transform_inputs(plan, group, x, 0, plan.in_panels, tiles);
       }
       multiply(tiles, plan.in_panels, weights, panels, count, results);
-      for_each_image(plan, group, panels,
-                     [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
-                       loops().output(results.panel(panel, tile), plan.tiles_of(group),
-                                      {padded_bias.data() + (first + panel) * kPanel, relu},
-                                      image_of(y, image), first + panel);
-                     });
+      for_each_image(
+          plan, group, panels, [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
+            winograd_loops().output(results.panel(panel, tile), plan.tiles_of(group),
+                                    {padded_bias.data() + (first + panel) * kPanel, relu},
+                                    image_of(y, image), first + panel);
+          });
     }
   }
 }
 
 void conv2d_backward(const Array& given_dy, const Conv2dSaved& saved,
                      const Conv2dWeightGradients& out, Array& dx) {
-  const Plan plan(saved.x.shape(), saved.weight.shape(), saved.geometry);
+  const WinogradPlan plan(saved.x.shape(), saved.weight.shape(), saved.geometry);
   const Array x = out.weight != nullptr ? in_blocks_of_8(saved.x) : Array();
   const Array dy = in_blocks_of_8(given_dy);
   const Array y = saved.y.defined() ? in_blocks_of_8(saved.y) : Array();
