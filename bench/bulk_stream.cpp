@@ -59,7 +59,7 @@ int run(const std::vector<std::string>& words) {
   weft::EventLoop loop;
   Stream stream;
   const auto transport =
-      weft::make_tls_transport(loop, weft::Identity::generate(), options).value();
+      weft::make_tls_transport(loop, weft::PeerIdentity::generate(), options).value();
   stream.transport = transport.get();
   transport->set_handler(stream);
   if (sends) {

@@ -2,9 +2,12 @@
 """Builds Weft and runs every check; what ./test calls. The last line is "N passed, N failed".
 
 Stages, in this order: layout (tools/tidy.py and its own test), format, release (every ctest of
-the release build), headers, asan and tsan (the ctests labelled fast, built with sanitizers),
+the release build), headers, batches and alone (sources compiled otherwise than the build does, see
+tools/compile_sources.py), asan and tsan (the ctests labelled fast, built with sanitizers),
 clang-tidy.
-A line is printed for each program: its name, cases passed and failed, seconds. A program that ran
+--quick is for people at work: layout, format, and the unit tests of the folders that changed.
+A line is printed for each program: its name, cases passed and failed, seconds; at the end the ten
+that took longest. A program that ran
 no case, a folder without a test program and a build that fails count as failures. Where
 clang-format-14 or clang-tidy-14 cannot be had, its stage is skipped, and a line says so.
 """
@@ -24,6 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
 FUZZED = re.compile(r"^(\d+) seeds and (\d+) mutations\b.*none broke it", re.MULTILINE)
 OUTPUT_LINES_SHOWN = 60
+SLOWEST_SHOWN = 10
 # The folders whose every file is clean; `make clang-tidy` looks at all of them.
 CLANG_TIDY_FOLDERS = ("base", "wire", "autograd", "optim")
 SANITIZER_OPTIONS = {
@@ -66,6 +70,16 @@ class Tally:
         self.passed = 0
         self.failed = 0
         self.skipped = []
+        self.parts = []
+
+    def took(self, name, seconds):
+        """Notes what a part of the run took, for slowest()."""
+        self.parts.append((seconds, name))
+
+    def slowest(self):
+        """The parts that took longest, a line each. Some of them ran side by side."""
+        longest = sorted(self.parts, reverse=True)[:SLOWEST_SHOWN]
+        return "\n".join(f"     {seconds:7.1f} s  {name}" for seconds, name in longest)
 
     def skip(self, name, why):
         self.skipped.append(name)
@@ -74,6 +88,7 @@ class Tally:
     def add(self, name, passed, failed, seconds, output=""):
         self.passed += passed
         self.failed += failed
+        self.took(name, seconds)
         word = "FAIL" if failed else "ok  "
         print(f"{word} {name:<32} {passed:5d} passed {failed:3d} failed {seconds:7.1f} s")
         if failed and output:
@@ -136,26 +151,44 @@ def python_option(preset):
     return [f"-DWEFT_PYTHON={'ON' if found else 'OFF'}"]
 
 
-def build(tally, preset):
-    """Configures and builds a preset with its tests; False, and a failure, if that failed."""
-    start = time.monotonic()
-    print(f"building {preset} ...", flush=True)
+def configure(tally, preset):
+    """Configures a preset with its tests; False, and a failure, if that failed."""
     folders = THREADED_FOLDERS if preset == "tsan" else ""
     python = python_option(preset)
     if python == ["-DWEFT_PYTHON=OFF"]:
         tally.skip("python/package", "NumPy or pybind11 of /usr/bin/python3 is not installed")
     ran = run(["cmake", "--preset", preset, "-DWEFT_TESTS=ON", f"-DWEFT_FOLDERS={folders}",
                *python])
-    if ran.returncode == 0:
-        compile_all = ["cmake", "--build", "--preset", preset]
-        # A person watches ninja count; a log gets the compiler's words only if it failed.
-        shown = sys.stdout.isatty()
-        ran = subprocess.run(compile_all, cwd=ROOT, check=False) if shown else run(compile_all)
+    if ran.returncode != 0:
+        tally.add(f"{preset}: configure", 0, 1, 0, ran.stdout)
+    return ran.returncode == 0
+
+
+def compile_targets(tally, preset, *targets):
+    """Builds targets of a configured preset; False, and a failure, if that failed."""
+    start = time.monotonic()
+    print(f"building {preset} ...", flush=True)
+    command = ["tools/build.sh", f"build/{preset}", *targets]
+    # A person watches it count; a log gets the compiler's words only if it failed.
+    shown = sys.stdout.isatty()
+    ran = subprocess.run(command, cwd=ROOT, check=False) if shown else run(command)
     seconds = time.monotonic() - start
     if ran.returncode != 0:
         tally.add(f"{preset}: build", 0, 1, seconds, ran.stdout or "")
         return False
     print(f"built {preset} in {seconds:.0f} s", flush=True)
+    tally.took(f"{preset}: build", seconds)
+    return True
+
+
+def build(tally, preset):
+    """Configures and builds the whole of a preset; False, and a failure, if that failed."""
+    began = time.time()
+    if not configure(tally, preset) or not compile_targets(tally, preset, "all"):
+        return False
+    if preset == "release":
+        tally.command("no source takes most of the build", [
+            "python3", "tools/build_time.py", "--check", "--since", str(began)])
     return True
 
 
@@ -218,23 +251,28 @@ def run_ctest(tally, preset, name):
     tally.add(f"{preset}: {name}{note}", passed, failed, time.monotonic() - start, output)
 
 
-def run_preset(tally, preset, only, labels=None):
-    """Builds a preset and runs its tests: the fast ones two at a time, then the others alone."""
-    if not build(tally, preset):
-        return
+def run_ctests(tally, preset, tests, chosen):
+    """Runs the chosen ones of {name: labels}: the fast ones side by side, then the others alone."""
     (ROOT / "build" / preset / "reports").mkdir(exist_ok=True)
-    tests = ctests(preset)
-    chosen = [name for name in tests if (not only or only in name)
-              and (not labels or tests[name] & labels)
-              and not (preset == "tsan" and SIMULATED_PROGRAMS.match(name))]
-    if not chosen:
-        tally.add(f"{preset}: no test", 0, 1, 0, "expected at least one test of that name")
     together = [name for name in chosen if "fast" in tests[name] and "serial" not in tests[name]]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(lambda name: run_ctest(tally, preset, name), together))
     for name in chosen:
         if name not in together:
             run_ctest(tally, preset, name)
+
+
+def run_preset(tally, preset, only, labels=None):
+    """Builds a preset and runs its tests."""
+    if not build(tally, preset):
+        return
+    tests = ctests(preset)
+    chosen = [name for name in tests if (not only or only in name)
+              and (not labels or tests[name] & labels)
+              and not (preset == "tsan" and SIMULATED_PROGRAMS.match(name))]
+    if not chosen:
+        tally.add(f"{preset}: no test", 0, 1, 0, "expected at least one test of that name")
+    run_ctests(tally, preset, tests, chosen)
     if preset == "release" and not only:
         missing = [path.parent.name for path in ROOT.glob("src/weft/*/CMakeLists.txt")
                    if path.parent.name not in tests]
@@ -242,15 +280,60 @@ def run_preset(tally, preset, only, labels=None):
             tally.add(f"{preset}: {folder}", 0, 1, 0, f"src/weft/{folder} has no test program")
 
 
+def changed_files(since):
+    """Names of the files that differ from the commit `since`: by default from the last commit or,
+    where nothing does, from the one before it."""
+    def names(commit):
+        new = run(["git", "ls-files", "-o", "--exclude-standard"]).stdout.splitlines()
+        return run(["git", "diff", "--name-only", commit]).stdout.splitlines() + new
+    return names(since) if since else names("HEAD") or names("HEAD~1")
+
+
+def unit_tests_of(files):
+    """{ctest: target that it needs} for the changed files."""
+    found = {}
+    for name in files:
+        path = pathlib.PurePath(name)
+        if path.parts[:2] == ("src", "weft") and len(path.parts) > 3:
+            found[path.parts[2]] = f"{path.parts[2]}_test"
+        elif path.parts[0] == "fuzz" and path.stem.endswith("_fuzz"):
+            found["fuzz/" + path.stem.removesuffix("_fuzz")] = path.stem
+        elif path.parts[:2] == ("tests", "sim"):
+            found["sim"] = "sim_test"
+        elif path.parts[0] == "docs" and path.suffix == ".md":
+            found["docs/" + path.stem] = "docs_snippets"
+    return found
+
+
+def run_quick(tally, options):
+    """The unit tests of what changed; builds nothing else than they need."""
+    wanted = unit_tests_of(changed_files(options.since))
+    if not wanted:
+        tally.skip("release", "no folder with unit tests has changed")
+        return
+    if not configure(tally, "release"):
+        return
+    tests = ctests("release")
+    wanted = {name: target for name, target in wanted.items() if name in tests}
+    if compile_targets(tally, "release", *sorted(set(wanted.values()))):
+        run_ctests(tally, "release", tests, sorted(wanted))
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="./test", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fast", action="store_true",
                         help="no sanitizers, no clang-tidy, only the ctests labelled fast")
+    parser.add_argument("--quick", action="store_true",
+                        help="layout, format and the unit tests of the folders that changed since "
+                             "the last commit, or in it")
+    parser.add_argument("--since", metavar="COMMIT", help="for --quick: what changed since COMMIT")
     parser.add_argument("--only", metavar="NAME",
                         help="only the ctests of the release build whose name contains NAME")
     parser.add_argument("--stage", action="append", choices=list(STAGES),
                         help="only this stage; may be given several times")
+    parser.add_argument("--alone-minutes", type=float, default=2.0,
+                        help="compiling sources alone stops after so many minutes (default 2)")
     parser.add_argument("--tidy-minutes", type=float, default=5.0,
                         help="clang-tidy stops after so many minutes (default 5)")
     return parser.parse_args(arguments)
@@ -281,6 +364,11 @@ STAGES = {
     "release": stage_release,
     "headers": lambda tally, options: tally.command(
         "headers compile alone", ["python3", "tools/tidy.py", "--headers"]),
+    "batches": lambda tally, options: tally.command(
+        "sources compile in any batch", ["python3", "tools/compile_sources.py", "together"]),
+    "alone": lambda tally, options: tally.command(
+        "sources compile alone", ["python3", "tools/compile_sources.py", "alone", "--minutes",
+                                  str(options.alone_minutes)]),
     "asan": lambda tally, options: run_preset(tally, "asan", options.only, {"fast"}),
     "tsan": lambda tally, options: run_preset(tally, "tsan", options.only, {"fast"}),
     "clang-tidy": stage_clang_tidy,
@@ -294,6 +382,8 @@ def main(arguments):
         stages = ["release"]
     elif not options.stage and options.fast:
         stages = ["layout", "format", "release"]
+    elif not options.stage and options.quick:
+        stages = ["layout", "format"]
     tally = Tally()
     start = time.monotonic()
     for tool in ("cmake", "ctest", "ninja"):
@@ -301,6 +391,9 @@ def main(arguments):
             tally.add(tool, 0, 1, 0, f"{tool} is not installed: run tools/install_deps.sh test")
     for stage in stages:
         STAGES[stage](tally, options)
+    if options.quick:
+        run_quick(tally, options)
+    print(f"what took longest:\n{tally.slowest()}")
     left_out = f"; stages skipped: {', '.join(tally.skipped)}" if tally.skipped else ""
     print(f"{time.monotonic() - start:.0f} s in all{left_out}")
     print(f"{tally.passed} passed, {tally.failed} failed")

@@ -14,19 +14,19 @@ them). Prints the findings, then, where time ran out, how many files were left, 
 import argparse
 import concurrent.futures
 import hashlib
-import json
 import os
 import pathlib
 import re
-import shlex
 import subprocess
 import sys
 import time
 
+import compile_flags
+import turns
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Flags that g++ knows and clang does not, and the reverse, are no findings.
 EXTRA = ["-Wno-unknown-warning-option", "-Wno-ignored-optimization-argument", "-ferror-limit=0"]
-INCLUDE = re.compile(r'^\s*#\s*include\s*"(weft/[^"]+)"', re.MULTILINE)
 HEADER = re.compile(r'^#include (?:<[^>]+>|"[^"]+\.h")$', re.MULTILINE)
 FINDING = re.compile(r"^(/[^:\n]+):\d+:\d+: (?:error|warning): .*\[([^\]]+)\]$", re.MULTILINE)
 # What a source defines at the margin, where our format puts the contents of namespaces.
@@ -35,41 +35,6 @@ TYPE = re.compile(r"^(?:struct|class|enum class|enum|union|using)\s+(\w+)\s*(?:[
 VALUE = re.compile(r"^(?:static |inline |constexpr |const )+.*?\b(\w+)(?:\[[^=]*\])?\s*(?:=|\{|;)")
 FUNCTION = re.compile(r"^\w[^(=]*?([\w:~]+)\(")
 MACRO = re.compile(r"^\s*#\s*define\s+(\w+)")
-
-
-def compile_flags(build):
-    """{source of this repository: what of its compiler flags matters to clang-tidy}."""
-    result = {}
-    for entry in json.loads((build / "compile_commands.json").read_text()):
-        path = pathlib.Path(entry["directory"], entry["file"]).resolve()
-        if not path.is_relative_to(ROOT) or path.is_relative_to(ROOT / "build"):
-            continue
-        words = shlex.split(entry["command"])[1:]
-        kept, takes_value = [], False
-        for word in words:
-            if takes_value or word in ("-isystem", "-include"):
-                kept.append(word)
-                takes_value = not takes_value
-            elif re.match(r"-(D|I|W|std=|m|f(?!PI))", word):
-                kept.append(word)
-        result[path] = tuple(kept)
-    return {path: flags for path, flags in result.items() if path.exists()}
-
-
-def fingerprint(path):
-    """Hash of a source, of all headers of ours below it, and of the configuration."""
-    digest = hashlib.sha256((ROOT / ".clang-tidy").read_bytes())
-    seen, waiting = set(), [path]
-    while waiting:
-        current = waiting.pop()
-        if current in seen or not current.exists():
-            continue
-        seen.add(current)
-        text = current.read_text(errors="replace")
-        waiting += [ROOT / "src" / name for name in INCLUDE.findall(text)]
-    for current in sorted(seen):
-        digest.update(str(current).encode() + b"\0" + current.read_bytes())
-    return digest.hexdigest()
 
 
 def defined_names(path):
@@ -147,26 +112,12 @@ def look_at(batch, flags, clean):
             return result
     if code == 0:
         for path in batch:
-            (clean / fingerprint(path)).touch()
+            (clean / turns.fingerprint(path, ROOT / ".clang-tidy")).touch()
         return dict.fromkeys(batch, "")
     guilty = [path for path in batch if str(path) in {path for path, _ in findings}] or batch[:1]
     text = text or f"{batch[0]}: clang-tidy ended with exit code {code}"
     return {path: text if path == guilty[0] else "(above)" if path in guilty else ""
             for path in batch}
-
-
-def by_turn(batches):
-    """Batches with changed files first, then in an order drawn from the commit."""
-    def git(*words):
-        return subprocess.run(["git", *words], cwd=ROOT, text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, check=False).stdout
-    changed = {ROOT / name for name in git("diff", "--name-only", "HEAD").splitlines()}
-    commit = git("rev-parse", "HEAD")
-
-    def turn(batch):
-        drawn = hashlib.sha256((commit + str(batch[0])).encode()).hexdigest()
-        return (not changed & set(batch), drawn)
-    return sorted(batches, key=turn)
 
 
 def main(arguments):
@@ -181,14 +132,14 @@ def main(arguments):
         print(f"{options.build} is not configured: build first")
         print("0 passed, 1 failed")
         return 1
-    flags = compile_flags(options.build)
+    flags = {source.path: source.flags for source in compile_flags.sources(options.build)}
     files = [path.resolve() for path in options.files] or sorted(flags)
     unknown = [path for path in files if path not in flags]
     for path in unknown:
         print(f"{path}: the build does not compile it")
     clean = ROOT / "build" / "clang-tidy-clean"
     clean.mkdir(parents=True, exist_ok=True)
-    unseen = [path for path in files if path in flags and not (clean / fingerprint(path)).exists()]
+    unseen = [path for path in files if path in flags and not (clean / turns.fingerprint(path, ROOT / ".clang-tidy")).exists()]
     deadline = time.monotonic() + 60 * options.minutes
     left, failed = 0, len(unknown)
 
@@ -196,7 +147,7 @@ def main(arguments):
         if time.monotonic() > deadline:
             return None
         return look_at(batch, flags[batch[0]], clean)
-    batches = by_turn(make_batches(unseen, flags, options.batch))
+    batches = turns.by_turn(make_batches(unseen, flags, options.batch))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for batch, result in zip(batches, pool.map(work, batches)):
             if result is None:

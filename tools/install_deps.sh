@@ -76,18 +76,21 @@ case "$distribution" in
     ;;
 esac
 
-installed() {
-  [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+# Those of the packages given that are not installed, in one question: each takes 20 ms.
+not_installed() {
+  local -A there=()
+  local package
+  while read -r package; do
+    there[$package]=1
+  done < <(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+    sed -n 's/^installed //p')
+  for package in "$@"; do
+    [ -n "${there[$package]:-}" ] || echo "$package"
+  done
 }
 
-missing=()
-for package in "${wanted[@]}"; do
-  installed "$package" || missing+=("$package")
-done
-missing_extra=()
-for package in "${extra[@]}"; do
-  installed "$package" || missing_extra+=("$package")
-done
+mapfile -t missing < <(not_installed "${wanted[@]}")
+mapfile -t missing_extra < <(not_installed "${extra[@]}")
 if [ $((${#missing[@]} + ${#missing_extra[@]})) -eq 0 ]; then
   exit 0
 fi
@@ -119,9 +122,9 @@ if [ ${#missing[@]} -gt 0 ]; then
     tail -n 15 "$log" >&2
     fail "apt-get could not install them (its last lines stand above)."
   fi
-  for package in "${missing[@]}"; do
-    installed "$package" || fail "apt-get ended well, yet '$package' is not installed."
-  done
+  mapfile -t still_missing < <(not_installed "${missing[@]}")
+  [ ${#still_missing[@]} -eq 0 ] ||
+    fail "apt-get ended well, yet '${still_missing[*]}' is not installed."
 fi
 # One by one: a package that this distribution lacks does not keep the others away.
 for package in ${missing_extra[@]+"${missing_extra[@]}"}; do

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Makes one C++ program of the snippets of a documentation page, and checks what it prints.
+"""Makes C++ of the snippets of documentation pages, and checks what they print.
 
-usage: tools/snippets.py make PAGE.md PROGRAM.cpp
+usage: tools/snippets.py make PAGE.md SOURCE.cpp
+       tools/snippets.py main SOURCE.cpp PAGE.md...
        tools/snippets.py check PAGE.md PROGRAM
 
-The page's ```cpp blocks, in order, are the body of one main(); their #include lines come first,
-then the blocks marked ```cpp global (functions, classes). A comment `// prints: TEXT` in a block
+The page's ```cpp blocks, in order, are the body of one function; their #include lines come first,
+then the blocks marked ```cpp global (functions, classes). All of it stands in a namespace of the
+page's own. `main` writes the main() of a program of several pages, which runs the page it is given. A comment `// prints: TEXT` in a block
 says that the program prints this line next; `check` runs the program and compares all of them, and
 the number of lines, with what it printed. Ends with "N passed, N failed", one check a line.
 """
@@ -26,7 +28,11 @@ def blocks(page):
             for found in BLOCK.finditer(text)]
 
 
-def make(page, program):
+def name_of(page):
+    return pathlib.Path(page).stem
+
+
+def make(page, source_file):
     includes = ["#include <iostream>"]
     scopes = {True: [], False: []}
     for is_global, text, line in blocks(page):
@@ -39,14 +45,30 @@ def make(page, program):
         scopes[is_global].append(f'#line {line} "{page}"\n' + "\n".join(kept))
     if not scopes[False]:
         raise SystemExit(f"{page}: expected at least one ```cpp block, found none")
-    lines = [*dict.fromkeys(includes), "using namespace weft;", "namespace {", *scopes[True],
-             "}  // namespace", "int main() {", *scopes[False], "}", ""]
-    pathlib.Path(program).write_text("\n".join(lines), encoding="utf-8")
+    lines = [*dict.fromkeys(includes), f"namespace page_{name_of(page)} {{", "using namespace weft;",
+             "namespace {", *scopes[True], "}  // namespace", "void run() {", *scopes[False], "}",
+             "}  // namespace", ""]
+    pathlib.Path(source_file).write_text("\n".join(lines), encoding="utf-8")
+    return 0
+
+
+def make_main(source_file, *pages):
+    names = [name_of(page) for page in pages]
+    lines = ["#include <cstdio>", "#include <cstring>",
+             *(f"namespace page_{name} {{ void run(); }}" for name in names),
+             "int main(int count, char** words) {",
+             "  const char* const page = count == 2 ? words[1] : \"\";",
+             *(f'  if (std::strcmp(page, "{name}") == 0) return page_{name}::run(), 0;'
+               for name in names),
+             f'  std::fprintf(stderr, "expected one of {" ".join(names)}, got \'%s\'\\n", page);',
+             "  return 2;", "}", ""]
+    pathlib.Path(source_file).write_text("\n".join(lines), encoding="utf-8")
+    return 0
 
 
 def check(page, program):
     wanted = [line.rstrip() for _, text, _ in blocks(page) for line in PRINTS.findall(text)]
-    ran = subprocess.run([program], text=True, check=False, timeout=SECONDS_MAX,
+    ran = subprocess.run([program, name_of(page)], text=True, check=False, timeout=SECONDS_MAX,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     got = [line.rstrip() for line in ran.stdout.splitlines()]
     failures = []
@@ -64,10 +86,11 @@ def check(page, program):
 
 
 def main(arguments):
-    if len(arguments) != 3 or arguments[0] not in ("make", "check"):
+    verbs = {"make": make, "main": make_main, "check": check}
+    if len(arguments) < 3 or arguments[0] not in verbs:
         print(__doc__)
         return 2
-    return (make if arguments[0] == "make" else check)(*arguments[1:])
+    return verbs[arguments[0]](*arguments[1:])
 
 
 if __name__ == "__main__":

@@ -2,12 +2,12 @@
 """Holds the layout rules of this repository that no compiler checks; prints FILE:LINE: what.
 
 usage: tools/tidy.py [--root DIR] [--headers]
-  --headers   instead compile alone every header of src/ that is not the first include of its own
-              source, where every build compiles it (needs the build's packages)
+  --headers   instead compile every header of src/ alone (needs the build's packages)
 
 The rules: the arrows of layers.txt, in sources and in CMake; includes by full path; headers that
 begin with a comment and then `#pragma once`; no word of BANNED outside its folders; sizes of files
-and functions; no words of unfinished work; a test program in every folder; what the documents link
+and functions; headers of libraries that take long to compile stay inside one folder; no words of
+unfinished work; a test program in every folder; what the documents link
 to, and the paths they name, exist. A line may break a rule on words if it says why:
 `// tidy: allow WORD: reason`. Ends with "N passed, N failed", one check a file; exit code 1 if any
 failed. Needs nothing but Python's standard library.
@@ -46,6 +46,10 @@ BANNED = [
 ]
 # A `new` that an owner takes in the same breath, or a static that is never destroyed.
 OWNED_NEW = re.compile(r"_ptr<.*>[^;(]*\(\s*new\b|= \*new\b|\boperator new\b")
+# Headers of libraries that take a second or more to compile. A header of ours that includes one, or
+# that includes such a header, may be included by its own folder only.
+HEAVY = re.compile(r"^(?:asio|nlohmann|CLI|toml\+\+|spdlog|oneapi|openssl|opendht|gtest|gmock|pybind11)/|"
+                   r"^(?:asio\.hpp|mpi\.h|nccl\.h|regex|iostream|ranges)$")
 UNFINISHED = re.compile(r"\b(to" r"do|fix" r"me|x" r"xx|ha" r"ck|for n" r"ow|not impl" r"emented|"
                         r"unimpl" r"emented|place" r"holder|st" r"ub(?:bed|s)?)\b", re.IGNORECASE)
 LOCAL_PATH = re.compile(r"(?<![\w.])/(?:home|work|Users)/\w")
@@ -232,7 +236,48 @@ def check_document(root, path):
     return faults
 
 
+class HeavyHeaders:
+    """Which headers of ours include a heavy one of a library, directly or through others of ours."""
+
+    def __init__(self, root):
+        self.source = root / "src"
+        self.known = {}
+
+    def pulled_in(self, name):
+        """A heavy header below the header `name` ("weft/net/link.h"), or ""."""
+        if name not in self.known:
+            self.known[name] = ""  # a circle adds nothing
+            path = self.source / name
+            text = path.read_text(errors="replace") if path.is_file() else ""
+            for line in text.splitlines():
+                found = INCLUDE.match(line)
+                if not found:
+                    continue
+                quote, included = found.groups()
+                heavy = self.pulled_in(included) if quote == '"' else (
+                    included if HEAVY.match(included) else "")
+                if heavy:
+                    self.known[name] = heavy
+                    break
+        return self.known[name]
+
+    def faults(self, path):
+        """Of the source or header `path`: lines that bring a heavy header in from another folder."""
+        name = path.relative_to(self.source)
+        result = []
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            found = INCLUDE.match(line)
+            if not found or found[1] != '"' or found[2].split("/")[:2] == list(name.parts[:2]):
+                continue
+            heavy = self.pulled_in(found[2])
+            if heavy:
+                result.append(f"src/{name}:{number}: include \"{found[2]}\": it includes <{heavy}>, "
+                              "which takes long to compile: keep that in its folder's sources")
+        return result
+
+
 def check_layout(root):
+    heavy = HeavyHeaders(root)
     layers, wrong = read_layers(root)
     results = [[f"layers.txt:{line}: {text}" for line, text in wrong]]
     paths = tracked_files(root)
@@ -240,7 +285,10 @@ def check_layout(root):
         top = path.relative_to(root).parts[0]
         if path.suffix in TEXT_SUFFIXES and (top in SOURCE_DIRECTORIES or path.suffix == ".py"):
             if path.name not in ("tidy.py", "tidy_test.py"):
-                results.append(File(root, path, layers).check())
+                faults = File(root, path, layers).check()
+                if top == "src" and path.suffix in CODE_SUFFIXES:
+                    faults += heavy.faults(path)
+                results.append(faults)
         elif path.suffix == ".md":
             results.append(check_document(root, path))
     for folder in layers:
@@ -248,14 +296,6 @@ def check_layout(root):
         if here and not any(path.name.endswith("_test.cpp") for path in here):
             results.append([f"src/weft/{folder}:1: no *_test.cpp in this folder"])
     return results
-
-
-def leads_own_source(root, header):
-    """True if x.cpp includes x.h before anything else, so that every build compiles x.h alone."""
-    source = header.with_suffix(".cpp")
-    text = source.read_text() if source.exists() else ""
-    first = re.search(r"^\s*#\s*include.*", text, re.MULTILINE)
-    return bool(first) and f'"{header.relative_to(root / "src")}"' in first.group()
 
 
 def compile_alone(root, header):
@@ -273,8 +313,7 @@ def check_headers(root):
     headers = [path for path in tracked_files(root)
                if path.suffix == ".h" and path.is_relative_to(root / "src")]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda header: [] if leads_own_source(root, header)
-                             else compile_alone(root, header), headers))
+        return list(pool.map(lambda header: compile_alone(root, header), headers))
 
 
 def main(arguments):

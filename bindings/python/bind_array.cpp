@@ -59,7 +59,7 @@ Scalar number_of(const py::object& object) {
   return number;
 }
 
-DType type_for(const Scalar& number) {
+DType array_type_for(const Scalar& number) {
   if (number.kind == Scalar::Kind::kBool) return DType::kBool;
   return number.kind == Scalar::Kind::kWhole ? DType::kI64 : DType::kF32;
 }
@@ -67,7 +67,8 @@ DType type_for(const Scalar& number) {
 Tensor make_full(const Shape& shape, const py::object& value, OptionalType dtype,
                  bool requires_grad) {
   const Scalar number = number_of(value);
-  return leaf(Array::full(shape, number.value, dtype.value_or(type_for(number))), requires_grad);
+  return leaf(Array::full(shape, number.value, dtype.value_or(array_type_for(number))),
+              requires_grad);
 }
 
 // arange(stop), arange(start, stop), arange(start, stop, step): i64 of whole numbers, else f32.
@@ -83,7 +84,7 @@ Tensor make_arange(const py::object& first, const py::object& second, const py::
                 dtype.value_or(whole ? DType::kI64 : DType::kF32));
 }
 
-void bind_sized(py::module_& module) {
+void bind_sized_arrays(py::module_& module) {
   const auto sized = [&module](const char* name, double value, const char* documentation) {
     module.def(
         name,
@@ -141,7 +142,7 @@ void bind_array(py::module_& module) {
   module.def("from_dlpack", tensor_from_dlpack, py::arg("ext_tensor"),
              "A tensor on the memory of another framework's array, by its __dlpack__().");
   module.def("_to_dlpack", tensor_to_dlpack, py::arg("tensor"));
-  bind_sized(module);
+  bind_sized_arrays(module);
   module.def("full", make_full, py::arg("size"), py::arg("fill_value"), py::kw_only(),
              py::arg("dtype") = py::none(), py::arg("requires_grad") = false,
              "A tensor of that shape with one value everywhere.");

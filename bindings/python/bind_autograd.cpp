@@ -45,8 +45,9 @@ class GradMode {
 };
 
 // The gradients that `backward` of a Python function gives, None as undefined ones.
-TensorList run_backward(const std::shared_ptr<PyObject>& backward, const FunctionContext& context,
-                        std::size_t saved_count, const Tensor& dy) {
+TensorList run_backward_of_all(const std::shared_ptr<PyObject>& backward,
+                               const FunctionContext& context, std::size_t saved_count,
+                               const Tensor& dy) {
   const py::gil_scoped_acquire acquired;
   py::list saved;
   for (std::size_t i = 0; i < saved_count; ++i) saved.append(context.saved(i));
@@ -68,7 +69,7 @@ Tensor apply_function(const std::string& name, const Tensor& output, const Tenso
   const std::shared_ptr<PyObject> kept = keep(backward.ptr());
   return apply_context(lasting(name), context, output, pointers,
                        [kept, count = saved.size()](const FunctionContext& now, const Tensor& dy) {
-                         return run_backward(kept, now, count, dy);
+                         return run_backward_of_all(kept, now, count, dy);
                        });
 }
 

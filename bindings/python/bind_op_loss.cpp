@@ -18,7 +18,7 @@ Reduction reduction_of(const std::string& name) {
   throw std::invalid_argument("expected the reduction mean, sum or none, got " + name);
 }
 
-Array array_of(const OptionalTensor& tensor) { return tensor ? tensor->array() : Array(); }
+Array array_of_target(const OptionalTensor& tensor) { return tensor ? tensor->array() : Array(); }
 
 Tensor cross_entropy_of(const Tensor& logits, const Tensor& target, const OptionalTensor& weight,
                         std::int64_t ignore_index, const std::string& reduction,
@@ -30,7 +30,7 @@ Tensor cross_entropy_of(const Tensor& logits, const Tensor& target, const Option
   options.reduction = reduction_of(reduction);
   options.label_smoothing = label_smoothing;
   options.ignore_index = ignore_index;
-  options.class_weights = array_of(weight);
+  options.class_weights = array_of_target(weight);
   options.class_axis = logits.ndim() > 1 ? 1 : 0;  // PyTorch's
   return cross_entropy(logits, target, options);
 }
@@ -40,7 +40,7 @@ Tensor nll_of(const Tensor& input, const Tensor& target, const OptionalTensor& w
   NllOptions options;
   options.reduction = reduction_of(reduction);
   options.ignore_index = ignore_index;
-  options.class_weights = array_of(weight);
+  options.class_weights = array_of_target(weight);
   return nll_loss(input, target, options);
 }
 
@@ -61,8 +61,9 @@ void bind_of_classes(Definer& define) {
         name,
         [of](const Tensor& input, const Tensor& target, const OptionalTensor& weight,
              const std::string& reduction, const OptionalTensor& pos_weight) {
-          return of(input, target,
-                    {reduction_of(reduction), array_of(weight), array_of(pos_weight)});
+          return of(
+              input, target,
+              {reduction_of(reduction), array_of_target(weight), array_of_target(pos_weight)});
         },
         py::arg("input"), py::arg("target"), py::arg("weight") = py::none(),
         py::arg("reduction") = "mean", py::arg("pos_weight") = py::none(), Release(), text);

@@ -62,7 +62,7 @@ Tensor clamped(const Tensor& x, std::optional<double> low, std::optional<double>
   return clamp(x, low.value_or(-kInfinity), high.value_or(kInfinity));
 }
 
-Tensor chosen(const Tensor& condition, const Operand& a, const Operand& b) {
+Tensor choose_where(const Tensor& condition, const Operand& a, const Operand& b) {
   if (a.is_number() && b.is_number()) {
     const Tensor one = a.beside(condition);
     return where(condition, one, b.beside(one));
@@ -81,7 +81,7 @@ bool equal(const Tensor& a, const Tensor& b) {
 void bind_choices(Definer& define) {
   define.both("clamp", clamped, py::arg("min") = py::none(), py::arg("max") = py::none(),
               "Moves values into [min, max].");
-  define.function("where", chosen, py::arg("condition"), py::arg("input"), py::arg("other"),
+  define.function("where", choose_where, py::arg("condition"), py::arg("input"), py::arg("other"),
                   "input where the bool condition holds, else other.");
   define.both(
       "masked_fill",

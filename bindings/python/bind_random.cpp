@@ -16,7 +16,7 @@ Generator& default_generator() {
   static Generator generator(0);
   return generator;
 }
-Generator& chosen(const OptionalGenerator& generator) {
+Generator& chosen_generator(const OptionalGenerator& generator) {
   return generator ? generator->get() : default_generator();
 }
 
@@ -60,13 +60,13 @@ void bind_generator(py::module_& module) {
 
 using Fill = Tensor (*)(const Shape&, Generator&, DType);
 
-void bind_sized(py::module_& module) {
+void bind_sized_draws(py::module_& module) {
   const auto sized = [&module](const char* name, Fill fill, const char* text) {
     module.def(
         name,
         [fill](const py::args& size, const OptionalGenerator& generator, DType dtype,
                bool requires_grad) {
-          const Tensor made = fill(size_of_arguments(size), chosen(generator), dtype);
+          const Tensor made = fill(size_of_arguments(size), chosen_generator(generator), dtype);
           return Tensor(made.array(), requires_grad);
         },
         py::kw_only(), py::arg("generator") = py::none(), py::arg("dtype") = DType::kF32,
@@ -82,7 +82,7 @@ void bind_sized(py::module_& module) {
         const bool two = size.is_none();
         const auto shape = py::cast<Dims>(two ? high : size);
         return randint(two ? 0 : low, two ? low : py::cast<std::int64_t>(high), shape,
-                       chosen(generator), dtype);
+                       chosen_generator(generator), dtype);
       },
       py::arg("low"), py::arg("high"), py::arg("size") = py::none(), py::kw_only(),
       py::arg("generator") = py::none(), py::arg("dtype") = DType::kI64,
@@ -90,7 +90,7 @@ void bind_sized(py::module_& module) {
   module.def(
       "randperm",
       [](std::int64_t n, const OptionalGenerator& generator) {
-        return randperm(n, chosen(generator));
+        return randperm(n, chosen_generator(generator));
       },
       py::arg("n"), py::kw_only(), py::arg("generator") = py::none(),
       "int64: 0 .. n - 1 in random order.");
@@ -101,20 +101,20 @@ void bind_sized(py::module_& module) {
         if (!replacement && count > 1) {
           throw std::invalid_argument("[multinomial] expected replacement=True for several draws");
         }
-        return categorical(weights, count, chosen(generator));
+        return categorical(weights, count, chosen_generator(generator));
       },
       py::arg("input"), py::arg("num_samples"), py::arg("replacement") = false, py::kw_only(),
       py::arg("generator") = py::none(), "int64: places drawn in proportion to their weights.");
   module.def(
       "bernoulli",
       [](const Tensor& p, const OptionalGenerator& generator) {
-        return bernoulli(p, chosen(generator));
+        return bernoulli(p, chosen_generator(generator));
       },
       py::arg("input"), py::kw_only(), py::arg("generator") = py::none(),
       "1 with the probability at each place, else 0.");
 }
 
-py::object fill_in_place(const py::object& self, const Tensor& values) {
+py::object draw_in_place(const py::object& self, const Tensor& values) {
   copy_(required_tensor(self), values);
   return self;
 }
@@ -123,13 +123,14 @@ py::object fill_in_place(const py::object& self, const Tensor& values) {
 
 void bind_random(py::module_& module) {
   bind_generator(module);
-  bind_sized(module);
+  bind_sized_draws(module);
   Definer define(module);
   define.method(
       "uniform_",
       [](const py::object& self, double low, double high, const OptionalGenerator& generator) {
         const Tensor& x = required_tensor(self);
-        return fill_in_place(self, uniform(x.shape(), low, high, chosen(generator), x.dtype()));
+        return draw_in_place(self,
+                             uniform(x.shape(), low, high, chosen_generator(generator), x.dtype()));
       },
       py::arg("from") = 0.0, py::arg("to") = 1.0, py::kw_only(), py::arg("generator") = py::none(),
       "Fills with values between two.");
@@ -137,7 +138,8 @@ void bind_random(py::module_& module) {
       "normal_",
       [](const py::object& self, double mean, double std, const OptionalGenerator& generator) {
         const Tensor& x = required_tensor(self);
-        return fill_in_place(self, normal(x.shape(), mean, std, chosen(generator), x.dtype()));
+        return draw_in_place(self,
+                             normal(x.shape(), mean, std, chosen_generator(generator), x.dtype()));
       },
       py::arg("mean") = 0.0, py::arg("std") = 1.0, py::kw_only(), py::arg("generator") = py::none(),
       "Fills with normal values.");

@@ -13,8 +13,8 @@ namespace {
 namespace py = pybind11;
 
 template <class Function, class... Extra>
-void method(const py::object& type, const char* name, const Function& function,
-            const Extra&... extra) {
+void tensor_method(const py::object& type, const char* name, const Function& function,
+                   const Extra&... extra) {
   type.attr(name) = py::cpp_function(function, py::name(name), py::is_method(type), extra...);
 }
 
@@ -32,7 +32,7 @@ void property(const py::object& type, const char* name, const Get& get, const Se
                          py::cpp_function(set, py::is_method(type)), py::none(), documentation);
 }
 
-std::string represent(const Tensor& x) {
+std::string represent_tensor(const Tensor& x) {
   std::string text = "tensor(" + to_string(x.array().strided());
   if (x.dtype() != DType::kF32 && x.dtype() != DType::kI64 && x.dtype() != DType::kBool) {
     text += std::string(", dtype=weft.") + dtype_name(x.dtype());
@@ -105,23 +105,23 @@ void bind_gradients(const py::object& type) {
   property(
       type, "data", [](const Tensor& x) { return Tensor(x.array()); }, set_data,
       "The same memory without history.");
-  method(
+  tensor_method(
       type, "detach", [](const Tensor& x) { return x.detach(); },
       "The same memory without history.");
-  method(
+  tensor_method(
       type, "retain_grad", [](const py::handle& self) { required_tensor(self).retain_grad(); },
       "Keeps the gradient of an operation's output in .grad, too.");
-  method(type, "backward", run_backward, py::arg("gradient") = py::none(),
-         py::arg("retain_graph") = false, py::arg("create_graph") = false,
-         "Adds the gradients of this to the .grad of the leaves it was made of.");
-  method(
+  tensor_method(type, "backward", run_backward, py::arg("gradient") = py::none(),
+                py::arg("retain_graph") = false, py::arg("create_graph") = false,
+                "Adds the gradients of this to the .grad of the leaves it was made of.");
+  tensor_method(
       type, "requires_grad_",
       [](const py::object& self, bool on) {
         set_requires_grad(self, on);
         return self;
       },
       py::arg("requires_grad") = true, "Sets requires_grad and returns the tensor.");
-  method(
+  tensor_method(
       type, "_assign",
       [](const py::handle& self, const Tensor& other) { required_tensor(self) = other; },
       py::arg("other").none(false));
@@ -134,40 +134,40 @@ void bind_facts(const py::object& type) {
       type, "ndim", [](const Tensor& x) { return x.ndim(); }, "How many axes there are.");
   property(
       type, "dtype", [](const Tensor& x) { return x.dtype(); }, "The type of the elements.");
-  method(
+  tensor_method(
       type, "numel", [](const Tensor& x) { return x.size(); }, "How many elements there are.");
-  method(
+  tensor_method(
       type, "dim", [](const Tensor& x) { return x.ndim(); }, "How many axes there are.");
-  method(
+  tensor_method(
       type, "size",
       [](const Tensor& x, std::optional<int> dim) -> py::object {
         if (dim) return py::int_(x.dim(*dim));
         return py::cast(x.shape());
       },
       py::arg("dim") = py::none(), "The shape, or the length of one axis.");
-  method(
+  tensor_method(
       type, "stride", [](const Tensor& x) { return Shape(x.array().strided().strides()); },
       "Elements from one index of each axis to the next.");
-  method(
+  tensor_method(
       type, "is_contiguous", [](const Tensor& x) { return x.array().is_contiguous(); },
       "Whether the elements lie row by row without gaps.");
-  method(
+  tensor_method(
       type, "element_size", [](const Tensor& x) { return size_of(x.dtype()); },
       "Bytes of one element.");
-  method(
+  tensor_method(
       type, "data_ptr",
       [](const Tensor& x) {
         return reinterpret_cast<std::uintptr_t>(x.array().strided().raw_data());
       },
       "The address of the first element.");
-  method(
+  tensor_method(
       type, "is_floating_point", [](const Tensor& x) { return is_floating(x.dtype()); },
       "Whether the elements hold fractions.");
-  method(type, "item", item, "The only element as a number of Python.");
-  method(
+  tensor_method(type, "item", item, "The only element as a number of Python.");
+  tensor_method(
       type, "tolist", [](const Tensor& x) { return as_list(x.array().strided()); },
       "Nested lists of numbers.");
-  method(type, "__repr__", represent);
+  tensor_method(type, "__repr__", represent_tensor);
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ void bind_tensor(py::module_& module) {
   const py::object type = module.attr("Tensor");
   bind_gradients(type);
   bind_facts(type);
-  method(
+  tensor_method(
       type, "contiguous",
       [](const Tensor& x) {
         if (x.array().is_contiguous()) return x;
@@ -184,15 +184,15 @@ void bind_tensor(py::module_& module) {
         return add(x, 0.0);  // contiguous as all results, with its history
       },
       "Itself if its elements lie row by row, else a copy.");
-  method(
+  tensor_method(
       type, "clone",
       [](const Tensor& x) {
         const bool plain = !x.requires_grad() || !grad_enabled();
         return plain ? Tensor(x.array().clone()) : mul(x, 1.0);
       },
       "A copy, through which gradients pass.");
-  method(type, "_cast", [](const Tensor& x, DType dtype) { return cast(x, dtype); });
-  method(type, "_strided", [](const Tensor& x) { return Tensor(x.array().strided()); });
+  tensor_method(type, "_cast", [](const Tensor& x, DType dtype) { return cast(x, dtype); });
+  tensor_method(type, "_strided", [](const Tensor& x) { return Tensor(x.array().strided()); });
 }
 
 }  // namespace weft::python

@@ -35,7 +35,7 @@ DType dtype_of_dlpack(const DLDataType& type) {
 }
 
 // What a capsule of ours points to.
-struct Exported {
+struct ExportedCapsule {
   DLManagedTensor managed = {};
   Array array;
   std::int64_t shape[Shape::kDimsMax] = {};
@@ -43,7 +43,7 @@ struct Exported {
 };
 
 void free_exported(DLManagedTensor* managed) {
-  const std::unique_ptr<Exported> owner(static_cast<Exported*>(managed->context));
+  const std::unique_ptr<ExportedCapsule> owner(static_cast<ExportedCapsule*>(managed->context));
 }
 
 // A capsule that nobody took owns its tensor still.
@@ -78,7 +78,7 @@ void check(const DLTensor& tensor) {
   }
 }
 
-Array array_of(const DLTensor& tensor, const std::shared_ptr<DLManagedTensor>& owner) {
+Array array_of_capsule(const DLTensor& tensor, const std::shared_ptr<DLManagedTensor>& owner) {
   const DType dtype = dtype_of_dlpack(tensor.dtype);
   const Shape shape(
       std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
@@ -117,7 +117,7 @@ Tensor tensor_from_dlpack(const py::object& source) {
   check(managed->tensor);
   dtype_of_dlpack(managed->tensor.dtype);
   PyCapsule_SetName(capsule.ptr(), kTakenName);
-  return Tensor(array_of(managed->tensor, take(managed)));
+  return Tensor(array_of_capsule(managed->tensor, take(managed)));
 }
 
 py::capsule tensor_to_dlpack(const Tensor& tensor) {
@@ -125,7 +125,7 @@ py::capsule tensor_to_dlpack(const Tensor& tensor) {
     throw std::invalid_argument(
         "[__dlpack__] the tensor requires grad, which its receiver would not see: take .detach()");
   }
-  auto exported = std::make_unique<Exported>();
+  auto exported = std::make_unique<ExportedCapsule>();
   exported->array = tensor.array().strided();
   const Array& array = exported->array;
   for (int i = 0; i < array.ndim(); ++i) {

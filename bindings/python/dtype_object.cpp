@@ -11,13 +11,13 @@ struct DTypeObject {
 };
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): Python's objects live once.
-constinit PyTypeObject* type = nullptr;
+constinit PyTypeObject* dtype_type = nullptr;
 constinit std::array<PyObject*, kDTypes> objects = {};
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 DType value_of(PyObject* self) { return reinterpret_cast<DTypeObject*>(self)->value; }
 
-PyObject* represent(PyObject* self) {
+PyObject* represent_dtype(PyObject* self) {
   return PyUnicode_FromFormat("weft.%s", dtype_name(value_of(self)));
 }
 // Copies and pickles by name, so that there is never a second object of a kind.
@@ -41,7 +41,7 @@ PyTypeObject* make_type() {
   static PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
   static PyType_Slot slots[] = {
-      {Py_tp_repr, reinterpret_cast<void*>(represent)},
+      {Py_tp_repr, reinterpret_cast<void*>(represent_dtype)},
       {Py_tp_getset, properties},
       {Py_tp_methods, methods},
       {Py_tp_doc, const_cast<char*>("The type of a Tensor's elements: weft.float32 and its like.")},
@@ -52,7 +52,7 @@ PyTypeObject* make_type() {
 }
 
 bool add_value(PyObject* module, DType dtype) {
-  DTypeObject* const object = PyObject_New(DTypeObject, type);
+  DTypeObject* const object = PyObject_New(DTypeObject, dtype_type);
   if (object == nullptr) return false;
   object->value = dtype;
   PyObject* const value = &object->ob_base;
@@ -63,9 +63,10 @@ bool add_value(PyObject* module, DType dtype) {
 }  // namespace
 
 bool add_dtypes(PyObject* module) {
-  type = make_type();
-  if (type == nullptr) return false;
-  if (PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(type)) != 0) return false;
+  dtype_type = make_type();
+  if (dtype_type == nullptr) return false;
+  if (PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(dtype_type)) != 0)
+    return false;
   for (std::size_t i = 0; i < kDTypes; ++i) {
     if (!add_value(module, static_cast<DType>(i))) return false;
   }
@@ -76,7 +77,7 @@ PyObject* dtype_object(DType dtype) { return objects[static_cast<std::size_t>(dt
 
 bool load_dtype(PyObject* object, DType& dtype) {
   if (object == nullptr) return false;
-  if (Py_TYPE(object) == type) {
+  if (Py_TYPE(object) == dtype_type) {
     dtype = value_of(object);
   } else if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) {
     dtype = DType::kF32;

@@ -61,7 +61,7 @@ Duration limit(double seconds) {
 Result<SwarmOptions> swarm_options(const PeerOptions& given) {
   SwarmOptions options;
   if (!given.identity.empty()) {
-    WEFT_TRY_ASSIGN(options.identity, Identity::load_or_create(given.identity));
+    WEFT_TRY_ASSIGN(options.identity, PeerIdentity::load_or_create(given.identity));
   }
   WEFT_TRY_ASSIGN(options.wire, parse_wire_precision(given.wire));
   options.listen = given.listen;
@@ -306,7 +306,7 @@ std::string fetch_recipe(const std::string& ticket, double seconds) {
   const Ticket parsed = ticket_of(ticket);
   const Result<std::string> recipe = [&] {
     const py::gil_scoped_release unlocked;
-    return Swarm::fetch_recipe(parsed, Identity::generate(), limit(seconds));
+    return Swarm::fetch_recipe(parsed, PeerIdentity::generate(), limit(seconds));
   }();
   if (!recipe.ok()) throw_status(recipe.status());
   return *recipe;

@@ -36,7 +36,7 @@ const char* format_of(DType dtype) {
 }
 
 // What a view points into while it lives.
-struct Exported {
+struct ExportedBuffer {
   Array array;
   Py_ssize_t shape[Shape::kDimsMax] = {};
   Py_ssize_t strides[Shape::kDimsMax] = {};
@@ -62,7 +62,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     PyErr_SetString(PyExc_BufferError, why);
     return -1;
   }
-  auto exported = std::make_unique<Exported>();
+  auto exported = std::make_unique<ExportedBuffer>();
   exported->array = tensor.array();
   const auto item = static_cast<Py_ssize_t>(size_of(tensor.dtype()));
   for (int i = 0; i < tensor.ndim(); ++i) {
@@ -85,7 +85,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 }
 
 void release_buffer(PyObject*, Py_buffer* view) {
-  const std::unique_ptr<Exported> owner(static_cast<Exported*>(view->internal));
+  const std::unique_ptr<ExportedBuffer> owner(static_cast<ExportedBuffer*>(view->internal));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ PyObject* apply(const Tensor& x) {
 }
 
 template <Function kFunction>
-PyObject* method(PyObject* self, PyObject*) {
+PyObject* unary_method(PyObject* self, PyObject*) {
   return guarded([&] { return apply<kFunction>(tensor_of(self)); });
 }
 
@@ -43,7 +43,7 @@ struct Unary {
 
 template <Function kFunction>
 constexpr Unary unary(const char* name, const char* documentation) {
-  return {name, method<kFunction>, function<kFunction>, documentation};
+  return {name, unary_method<kFunction>, function<kFunction>, documentation};
 }
 
 constexpr std::array kUnary = {

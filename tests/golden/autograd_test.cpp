@@ -5,7 +5,7 @@
 #include "golden_file.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::autograd_test {
 namespace {
 
 using Inputs = GoldenInputs;
@@ -95,4 +95,4 @@ INSTANTIATE_TEST_SUITE_P(Types, GoldenAutograd, testing::Values(DType::kF32, DTy
                          type_name);
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::autograd_test

@@ -13,7 +13,7 @@
 #include "weft/op/ops.h"
 #include "weft/optim/optimizer.h"
 
-namespace weft {
+namespace weft::golden_test {
 namespace {
 
 using Inputs = GoldenInputs;
@@ -253,4 +253,4 @@ TEST(Golden, OptimizersAgreeOverFiveSteps) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::golden_test

@@ -7,7 +7,7 @@
 #include "golden_file.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::images_test {
 namespace {
 
 // Every case of make_images.py.
@@ -138,4 +138,4 @@ INSTANTIATE_TEST_SUITE_P(Types, GoldenImages, testing::Values(DType::kF32, DType
                          });
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::images_test

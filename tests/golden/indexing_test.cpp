@@ -2,7 +2,7 @@
 #include "golden_file.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::indexing_test {
 namespace {
 
 using In = GoldenInputs;
@@ -276,4 +276,4 @@ INSTANTIATE_TEST_SUITE_P(Types, GoldenIndexing, testing::Values(DType::kF32, DTy
                          type_name);
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::indexing_test

@@ -16,7 +16,7 @@
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
 
-namespace weft {
+namespace weft::learning_rules_test {
 namespace {
 
 constexpr int kSteps = 5;
@@ -252,4 +252,4 @@ TEST(LearningRules, SchedulesAgreeOverFortySteps) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::learning_rules_test

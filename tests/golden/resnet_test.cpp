@@ -10,7 +10,7 @@
 #include "weft/nn/zoo.h"
 #include "weft/op/loss.h"
 
-namespace weft {
+namespace weft::resnet_test {
 namespace {
 
 // make_images.py's waves(), times `scale` plus `level`, rounded to f32 as there.
@@ -72,4 +72,4 @@ INSTANTIATE_TEST_SUITE_P(Zoo, GoldenResnet, testing::Values("resnet9", "resnet18
                          });
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::resnet_test

@@ -13,7 +13,7 @@
 #include "weft/base/file.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::rules_test {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -258,4 +258,4 @@ TEST(Rules, IntegersWrapAroundAndRoundDown) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::rules_test

@@ -6,7 +6,7 @@
 #include "weft/nn/recurrent.h"
 #include "weft/nn/zoo.h"
 
-namespace weft {
+namespace weft::sequence_test {
 namespace {
 
 // Of f32 after several layers.
@@ -145,4 +145,4 @@ TEST(Sequence, RecomputedBlocksGiveTheSameGradients) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sequence_test

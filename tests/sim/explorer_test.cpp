@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::explorer_test {
 namespace {
 
 void expect_sound(const ExploreOptions& options, std::uint64_t worlds_least) {
@@ -32,4 +32,4 @@ TEST(Explorer, TwoMembersAJoinerAndACrash) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::explorer_test

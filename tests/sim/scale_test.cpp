@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::scale_test {
 namespace {
 
 TEST(Scale, AQuietMinuteCostsTheSameInAnyView) {
@@ -24,4 +24,4 @@ TEST(Scale, AChangeCostsOneMemberTheViewAndTheOthersAFewMessages) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::scale_test

@@ -3,7 +3,7 @@
 
 #include "simulation.h"
 
-namespace weft {
+namespace weft::sim_test {
 namespace {
 
 SimulationOptions options(std::uint64_t seed, int peers) {
@@ -76,4 +76,4 @@ TEST(Simulation, BranchesOfEightMerge) { expect_one_again(8, 1, 20); }
 TEST(Simulation, SixtyFourPeers) { expect_sound(64, 1, 3); }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sim_test

@@ -14,7 +14,7 @@
 
 #include "weft/app/out_folder.h"
 
-namespace weft {
+namespace weft::child_process_test {
 namespace {
 
 using testing::HasSubstr;
@@ -131,4 +131,4 @@ TEST(OutFolder, IsLockedWhileInUse) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::child_process_test

@@ -241,7 +241,7 @@ ExitCode expel_command(const ControlRequest& request) {
 }
 
 ExitCode id_command(const std::string& out) {
-  const Result<Identity> identity = Identity::load_or_create(out + "/identity");
+  const Result<PeerIdentity> identity = PeerIdentity::load_or_create(out + "/identity");
   if (!identity.ok()) return report(identity.status());
   std::printf("%s\n", identity->id().to_string().c_str());
   return ExitCode::kOk;

@@ -7,7 +7,7 @@
 #include "weft/peer/revocations.h"
 #include "weft/peer/ticket.h"
 
-namespace weft {
+namespace weft::control_commands_test {
 namespace {
 
 using nlohmann::json;
@@ -149,4 +149,4 @@ TEST_F(ControlCommandsTest, WhatIsNoCommandIsRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::control_commands_test

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-namespace weft {
+namespace weft::control_socket_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -115,4 +115,4 @@ TEST_F(ControlSocketTest, AFolderThatIsNotThereIsNamed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::control_socket_test

@@ -6,7 +6,7 @@
 
 #include "weft/train/summary.h"
 
-namespace weft {
+namespace weft::demo_report_test {
 namespace {
 
 using testing::HasSubstr;
@@ -69,4 +69,4 @@ TEST(DemoReport, AnotherHashAFailedPeerOrNoKillIsNotOk) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::demo_report_test

@@ -57,15 +57,15 @@ Finding examine_version() {
 }
 
 // The key that a join into this folder would use; nothing where there is none yet.
-Result<std::optional<Identity>> identity_of(const DoctorRequest& request) {
+Result<std::optional<PeerIdentity>> identity_of(const DoctorRequest& request) {
   const std::string path = request.out + "/identity";
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::optional<Identity>();
-  WEFT_TRY_ASSIGN(Identity identity, Identity::load_or_create(path));
-  return std::optional<Identity>(std::move(identity));
+  if (!std::filesystem::exists(path, error)) return std::optional<PeerIdentity>();
+  WEFT_TRY_ASSIGN(PeerIdentity identity, PeerIdentity::load_or_create(path));
+  return std::optional<PeerIdentity>(std::move(identity));
 }
 
-Finding examine_key(const Result<std::optional<Identity>>& identity, const std::string& out) {
+Finding examine_key(const Result<std::optional<PeerIdentity>>& identity, const std::string& out) {
   if (!identity.ok()) {
     return {"key", DoctorResult::kFailed, identity.status().message(),
             "mend it, or choose another --out"};
@@ -130,7 +130,7 @@ ExitCode doctor_command(const DoctorRequest& request) {
   report.add(judge_memory(memory_facts()));
   report.add(judge_disk(disk_facts(request.out)));
   report.add(judge_files(open_files_max()));
-  const Result<std::optional<Identity>> identity = identity_of(request);
+  const Result<std::optional<PeerIdentity>> identity = identity_of(request);
   report.add(examine_key(identity, request.out));
   report.add(examine_ports(request));
 
@@ -154,7 +154,7 @@ ExitCode doctor_command(const DoctorRequest& request) {
   }
   report.add(examine_rendezvous(request, ticket ? &*ticket : nullptr));
   if (ticket && identity.ok()) {
-    report.add(examine_members(*ticket, identity->value_or(Identity::generate())));
+    report.add(examine_members(*ticket, identity->value_or(PeerIdentity::generate())));
   }
   if (!request.json) print_text(findings_summary(report.findings()) + "\n");
   return findings_code(report.findings());

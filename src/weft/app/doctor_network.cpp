@@ -46,7 +46,7 @@ class Handshake final : public TransportHandler {
   std::optional<Status> outcome_;
 };
 
-Finding examine_handshake(const PeerAddress& member, const Identity& identity) {
+Finding examine_handshake(const PeerAddress& member, const PeerIdentity& identity) {
   EventLoop loop;
   Handshake handshake;
   ListenOptions listen;
@@ -71,7 +71,7 @@ Finding examine_handshake(const PeerAddress& member, const Identity& identity) {
           "need the same version of Weft"};
 }
 
-Finding examine_recipe(const Ticket& ticket, const Identity& identity, std::string& text) {
+Finding examine_recipe(const Ticket& ticket, const PeerIdentity& identity, std::string& text) {
   Result<std::string> recipe = Swarm::fetch_recipe(ticket, identity, kRecipeLimit);
   if (!recipe.ok()) {
     return {"admission", DoctorResult::kFailed, recipe.status().message(),
@@ -144,7 +144,7 @@ Finding examine_rendezvous(const DoctorRequest& request, const Ticket* ticket) {
           "members write there if the recipe has group.rendezvous; UDP must pass"};
 }
 
-std::vector<Finding> examine_members(const Ticket& ticket, const Identity& identity) {
+std::vector<Finding> examine_members(const Ticket& ticket, const PeerIdentity& identity) {
   std::vector<Finding> out;
   int reached = 0;
   const PeerAddress* first = nullptr;

@@ -18,6 +18,6 @@ Result<std::vector<DiscoveredRun>> runs_on_lan();
 Finding examine_rendezvous(const DoctorRequest& request, const Ticket* ticket);
 // Each member's addresses, a handshake with one that answers, the ticket at the members, and the
 // data that the recipe wants.
-std::vector<Finding> examine_members(const Ticket& ticket, const Identity& identity);
+std::vector<Finding> examine_members(const Ticket& ticket, const PeerIdentity& identity);
 
 }  // namespace weft

@@ -9,7 +9,7 @@
 #include "weft/app/doctor_checks.h"
 #include "weft/app/doctor_facts.h"
 
-namespace weft {
+namespace weft::doctor_test {
 namespace {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
@@ -172,4 +172,4 @@ TEST(Doctor, AsksTheSystem) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::doctor_test

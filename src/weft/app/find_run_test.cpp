@@ -9,7 +9,7 @@
 #include "weft/base/thread.h"
 #include "weft/net/rendezvous_memory.h"
 
-namespace weft {
+namespace weft::find_run_test {
 namespace {
 
 constexpr Duration kLimit = std::chrono::seconds(30);
@@ -129,7 +129,7 @@ TEST(FindRun, FoundMembersComeBeforeThoseOfTheTicket) {
 
 TEST(FindRun, ATicketThatNobodyAnswersIsMendedFromTheRendezvous) {
   const auto store = std::make_shared<RendezvousStore>();
-  const Identity member = Identity::generate();
+  const PeerIdentity member = PeerIdentity::generate();
   FindRunOptions options;
   // A port on which nobody is.
   options.place.port = 1;
@@ -150,4 +150,4 @@ TEST(FindRun, ATicketThatNobodyAnswersIsMendedFromTheRendezvous) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::find_run_test

@@ -98,7 +98,7 @@ Status open_output(Session& session, const Request& request, const std::string& 
 template <class Request>
 Result<PeerSettings> peer_settings(const Session& session, const Request& request) {
   PeerSettings settings;
-  WEFT_TRY_ASSIGN(settings.identity, Identity::load_or_create(session.out->identity_path()));
+  WEFT_TRY_ASSIGN(settings.identity, PeerIdentity::load_or_create(session.out->identity_path()));
   settings.listen = request.listen;
   settings.map_port = request.map_port;
   settings.advertise = request.advertise;
@@ -332,7 +332,7 @@ Result<Ticket> ticket_of(const JoinRequest& request) {
 
 // From a member of `ticket`; where none answers, from one that is found otherwise, which `ticket`
 // then names too.
-Result<std::string> recipe_of_run(Ticket& ticket, const Identity& identity,
+Result<std::string> recipe_of_run(Ticket& ticket, const PeerIdentity& identity,
                                   const JoinRequest& request) {
   Result<std::string> text = Swarm::fetch_recipe(ticket, identity, kFetchRecipeLimit);
   if (text.ok() || text.status().code() == Code::kInvalidArgument) return text;

@@ -5,7 +5,7 @@
 
 #include "weft/app/terminal.h"
 
-namespace weft {
+namespace weft::status_block_test {
 namespace {
 
 using testing::ElementsAre;
@@ -105,4 +105,4 @@ TEST(Terminal, LiveRedrawsInPlaceAtMostTenTimesASecond) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::status_block_test

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::usage_test {
 namespace {
 
 class MisspeltTest : public testing::Test {
@@ -52,4 +52,4 @@ TEST(Footers, EachPageHasItsOwn) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::usage_test

@@ -11,7 +11,7 @@
 #include "weft/base/rng.h"
 #include "weft/base/thread.h"
 
-namespace weft {
+namespace weft::array_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -349,4 +349,4 @@ TEST(Storage, foreign_memory_lives_as_long_as_its_last_view) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::array_test

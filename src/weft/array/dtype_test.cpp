@@ -11,7 +11,7 @@
 #include "weft/array/array.h"
 #include "weft/array/half_rows.h"
 
-namespace weft {
+namespace weft::dtype_test {
 namespace {
 
 constexpr DType kAll[] = {DType::kF32, DType::kF64, DType::kI64, DType::kU8,  DType::kBF16,
@@ -206,4 +206,4 @@ TEST(Storage, counts_writes_in_place) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::dtype_test

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::parameter_arena_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -94,4 +94,4 @@ TEST(ParameterArena, knows_which_parameters_have_a_gradient) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::parameter_arena_test

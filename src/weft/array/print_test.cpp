@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::print_test {
 namespace {
 
 TEST(Print, ShowsValuesInTheOrderOfTheirIndexes) {
@@ -43,4 +43,4 @@ TEST(Print, HandlesNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::print_test

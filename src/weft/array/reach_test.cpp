@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::reach_test {
 namespace {
 
 // What byte_range promises, by looking at the address of every element of a matrix.
@@ -45,4 +45,4 @@ TEST(ByteRange, IsEmptyWithoutElements) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::reach_test

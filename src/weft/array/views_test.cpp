@@ -11,7 +11,7 @@
 
 #include "weft/array/array.h"
 
-namespace weft {
+namespace weft::views_test {
 namespace {
 
 std::vector<std::string> fields_of(const std::string& text, char separator) {
@@ -117,4 +117,4 @@ TEST(Views, ChainsAgreeWithNumPy) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::views_test

@@ -11,7 +11,7 @@
 #include "weft/kernel/elementwise.h"
 #include "weft/kernel/reduce.h"
 
-namespace weft {
+namespace weft::autograd_test {
 namespace {
 
 using testing::ElementsAre;
@@ -272,4 +272,4 @@ TEST(Gradcheck, NamesAWrongGradient) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::autograd_test

@@ -4,7 +4,7 @@
 
 #include "weft/autograd/node.h"
 
-namespace weft {
+namespace weft::op_trace_test {
 namespace {
 
 Tensor twice(const Tensor& x) {
@@ -59,4 +59,4 @@ TEST(OpTrace, TheInnermostAloneNotes) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::op_trace_test

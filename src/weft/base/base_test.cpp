@@ -8,7 +8,7 @@
 #include "weft/base/status.h"
 #include "weft/base/thread.h"
 
-namespace weft {
+namespace weft::base_test {
 namespace {
 
 // Known-answer vectors of the Random123 distribution (kat_vectors, philox4x32 10).
@@ -140,4 +140,4 @@ TEST(Guarded, WakesAWaiter) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::base_test

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace weft {
+namespace weft::file_test {
 namespace {
 
 std::string fresh_folder(const std::string& name) {
@@ -53,4 +53,4 @@ TEST(File, RefusalsNameThePathAndTheReason) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::file_test

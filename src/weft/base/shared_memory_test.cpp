@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-namespace weft {
+namespace weft::shared_memory_test {
 namespace {
 
 constexpr std::size_t kBytes = 64 * 1024;
@@ -50,4 +50,4 @@ TEST(SharedMemory, OthersMayReadItAndNotWrite) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::shared_memory_test

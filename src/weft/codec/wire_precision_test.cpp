@@ -11,7 +11,7 @@
 #include "weft/base/rng.h"
 #include "weft/codec/codec_loops.h"
 
-namespace weft {
+namespace weft::wire_precision_test {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -213,4 +213,4 @@ TEST(ErrorFeedback, ANumberThatIsNoneIsNotKept) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::wire_precision_test

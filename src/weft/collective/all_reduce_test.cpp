@@ -12,7 +12,7 @@
 #include "weft/collective/segment_plan.h"
 #include "weft/collective/test_collective_network.h"
 
-namespace weft {
+namespace weft::all_reduce_test {
 namespace {
 
 struct RecordingSink final : AllReduceSink {
@@ -116,4 +116,4 @@ TEST(SegmentPlan, CoversEveryElementOnceWithinTheLimits) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::all_reduce_test

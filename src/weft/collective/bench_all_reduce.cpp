@@ -91,7 +91,7 @@ class BenchRank final : public TransportHandler, private AllReduceSink {
       : options_(options),
         rank_(rank),
         folder_(std::move(folder)),
-        identity_(Identity::generate()),
+        identity_(PeerIdentity::generate()),
         deadline_(loop_.now() + options.limit),
         rounds_(kWarmUps + repetitions_of(options)),
         elements_(options.bytes / 4),
@@ -160,7 +160,7 @@ class BenchRank final : public TransportHandler, private AllReduceSink {
   const int rank_;
   const std::string folder_;
   EventLoop loop_;
-  Identity identity_;
+  PeerIdentity identity_;
   TimePoint deadline_;
   const int rounds_;
   std::int64_t elements_;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::bench_all_reduce_test {
 namespace {
 
 TEST(BenchAllReduce, MeasuresEveryTransportAndChecksTheSum) {
@@ -78,4 +78,4 @@ TEST(BenchAllReduce, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::bench_all_reduce_test

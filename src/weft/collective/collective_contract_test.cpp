@@ -11,7 +11,7 @@
 
 #include "weft/collective/test_collective_network.h"
 
-namespace weft {
+namespace weft::collective_contract_test {
 namespace {
 
 struct Way {
@@ -386,4 +386,4 @@ TEST(ChooseAlgorithm, OnlyButterfliesCanAggregate) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::collective_contract_test

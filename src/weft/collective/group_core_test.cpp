@@ -14,7 +14,7 @@
 #include "weft/base/rng.h"
 #include "weft/net/sim_network.h"
 
-namespace weft {
+namespace weft::group_core_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -496,4 +496,4 @@ TEST(GroupCore, HostileFramesEndTheLinkAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::group_core_test

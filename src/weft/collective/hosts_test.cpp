@@ -10,7 +10,7 @@
 
 #include "weft/collective/test_swarm_peer.h"
 
-namespace weft {
+namespace weft::hosts_test {
 namespace {
 
 using testing::ElementsAre;
@@ -96,4 +96,4 @@ TEST(Hosts, SwarmsTrainByHostThroughADeathAndAJoin) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::hosts_test

@@ -9,7 +9,7 @@
 #include "weft/base/hash.h"
 #include "weft/wire/frame_type.h"
 
-namespace weft {
+namespace weft::lines_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -369,4 +369,4 @@ TEST(Lines, WhatACorrectMemberWouldNotSendIsCorrupt) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::lines_test

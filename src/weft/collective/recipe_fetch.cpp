@@ -76,7 +76,7 @@ class RecipeFetch final : public TransportHandler {
   Status last_fault_;
 };
 
-Result<std::string> Swarm::fetch_recipe(const Ticket& ticket, const Identity& identity,
+Result<std::string> Swarm::fetch_recipe(const Ticket& ticket, const PeerIdentity& identity,
                                         Duration limit) {
   WEFT_TRY(check_expiry(ticket, SystemClock().unix_time_s()));
   if (ticket.members.empty()) return invalid_argument("ticket: names no member");

@@ -8,7 +8,7 @@
 
 #include "weft/collective/test_swarm_peer.h"
 
-namespace weft {
+namespace weft::relayed_swarm_test {
 namespace {
 
 constexpr std::uint64_t kRounds = 120;
@@ -88,4 +88,4 @@ TEST_P(RelayedSwarm, SurvivesTheDeathOfARelay) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::relayed_swarm_test

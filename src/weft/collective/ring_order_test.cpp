@@ -8,7 +8,7 @@
 
 #include "weft/base/rng.h"
 
-namespace weft {
+namespace weft::ring_order_test {
 namespace {
 
 constexpr double kFast = 12.5e6;
@@ -157,4 +157,4 @@ TEST(LineMatrix, WhatIsNotKnownIsTakenFromTheOtherDirectionOrTheMedian) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::ring_order_test

@@ -11,7 +11,7 @@
 #include "weft/collective/collective_form.h"
 #include "weft/wire/frame_type.h"
 
-namespace weft {
+namespace weft::round_core_test {
 namespace {
 
 using std::chrono::seconds;
@@ -310,4 +310,4 @@ TEST_F(RoundCoreTest, AnotherResultIsNamed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::round_core_test

@@ -9,7 +9,7 @@
 
 #include "weft/base/rng.h"
 
-namespace weft {
+namespace weft::shares_test {
 namespace {
 
 std::int64_t sum(std::span<const std::int64_t> values) {
@@ -263,4 +263,4 @@ TEST(SpeedMeter, TakesTheMedianAndBeginsAnewWithAnotherShare) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::shares_test

@@ -8,7 +8,7 @@
 
 #include "weft/base/file.h"
 
-namespace weft {
+namespace weft::state_file_test {
 namespace {
 
 class StateFileTest : public ::testing::Test {
@@ -107,4 +107,4 @@ TEST_F(StateFileTest, WhereNothingCanBeWrittenNothingIsKept) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::state_file_test

@@ -7,7 +7,7 @@
 
 #include "weft/collective/test_state_group.h"
 
-namespace weft {
+namespace weft::state_resume_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -235,4 +235,4 @@ TEST(StateTransfer, SnapshotsAreKeptForAWhileAfterTheLastQuestion) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::state_resume_test

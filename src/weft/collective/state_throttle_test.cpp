@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::state_throttle_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -191,4 +191,4 @@ TEST_F(StateThrottleTest, WhatIsSavedUpIsBounded) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::state_throttle_test

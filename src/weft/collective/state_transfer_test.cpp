@@ -7,7 +7,7 @@
 
 #include "weft/collective/test_state_group.h"
 
-namespace weft {
+namespace weft::state_transfer_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -271,4 +271,4 @@ TEST(ResultLog, KeepsWhatIsNeededUpToItsBoundAndLittleOfTheRest) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::state_transfer_test

@@ -52,7 +52,7 @@ namespace weft {
 
 struct SwarmOptions {
   MembershipOptions membership;
-  Identity identity = Identity::generate();
+  PeerIdentity identity = PeerIdentity::generate();
   // "HOST:PORT"; host *: all addresses; port 0: the system chooses.
   std::string listen = "*:0";
   // Told to others before the addresses found from `listen`: "host:port" each.
@@ -115,7 +115,7 @@ class Swarm {
   // Asks in; next() gives kWait until the state is here. The recipe was fetched before.
   static Result<std::unique_ptr<Swarm>> join(SwarmOptions options, const Ticket& ticket);
   // The recipe text from any member, checked against the ticket's hash. Uses a link of its own.
-  static Result<std::string> fetch_recipe(const Ticket& ticket, const Identity& identity,
+  static Result<std::string> fetch_recipe(const Ticket& ticket, const PeerIdentity& identity,
                                           Duration limit);
   class Impl;
   // For found() and join().

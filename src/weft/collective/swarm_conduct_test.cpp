@@ -11,7 +11,7 @@
 #include "weft/collective/test_swarm_peer.h"
 #include "weft/wire/frame_type.h"
 
-namespace weft {
+namespace weft::swarm_conduct_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -93,4 +93,4 @@ TEST_F(SwarmConductTest, PeopleExpelAndRevokeThroughTheCore) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::swarm_conduct_test

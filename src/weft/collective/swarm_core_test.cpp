@@ -11,7 +11,7 @@
 #include "weft/collective/test_swarm_peer.h"
 #include "weft/wire/frame_type.h"
 
-namespace weft {
+namespace weft::swarm_core_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -436,4 +436,4 @@ TEST(SwarmCore, SameSeedSameHistory) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::swarm_core_test

@@ -13,7 +13,7 @@
 #include "weft/base/thread.h"
 #include "weft/collective/test_engine_checks.h"
 
-namespace weft {
+namespace weft::swarm_engine_test {
 namespace {
 
 using std::chrono::seconds;
@@ -132,4 +132,4 @@ TEST(SwarmEngine, SaysThatThereIsNoGroupYet) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::swarm_engine_test

@@ -10,7 +10,7 @@
 #include "weft/collective/shares.h"
 #include "weft/collective/test_swarm_peer.h"
 
-namespace weft {
+namespace weft::swarm_late_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -358,4 +358,4 @@ TEST(UnequalSwarm, APausedMemberHoldsARoundNoLongerThanTheDetectorAllows) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::swarm_late_test

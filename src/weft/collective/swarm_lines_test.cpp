@@ -7,7 +7,7 @@
 
 #include "weft/collective/test_swarm_peer.h"
 
-namespace weft {
+namespace weft::swarm_lines_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -196,4 +196,4 @@ TEST_F(SwarmLinesTest, EqualLinesChangeNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::swarm_lines_test

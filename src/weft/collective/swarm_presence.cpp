@@ -29,7 +29,7 @@ Rng unpredictable_rng() {
 
 }  // namespace
 
-SwarmPresence::SwarmPresence(EventLoop& loop, Transport& transport, const Identity& identity,
+SwarmPresence::SwarmPresence(EventLoop& loop, Transport& transport, const PeerIdentity& identity,
                              PresenceOptions options, Callbacks callbacks)
     : loop_(loop),
       transport_(transport),
@@ -139,7 +139,8 @@ void SwarmPresence::dial(const std::vector<PeerAddress>& found) {
 }
 
 std::unique_ptr<SwarmPresence> make_presence(EventLoop& loop, Transport& transport, SwarmCore& core,
-                                             const Identity& identity, PresenceOptions options) {
+                                             const PeerIdentity& identity,
+                                             PresenceOptions options) {
   SwarmPresence::Callbacks callbacks;
   callbacks.facts = [&core, self = identity.id()] {
     PresenceFacts facts;

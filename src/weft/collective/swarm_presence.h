@@ -53,7 +53,7 @@ class SwarmPresence {
     std::function<PresenceFacts()> facts;
     std::function<OpenInvitation()> invitation;
   };
-  SwarmPresence(EventLoop& loop, Transport& transport, const Identity& identity,
+  SwarmPresence(EventLoop& loop, Transport& transport, const PeerIdentity& identity,
                 PresenceOptions options, Callbacks callbacks);
   ~SwarmPresence();
   SwarmPresence(const SwarmPresence&) = delete;
@@ -69,7 +69,7 @@ class SwarmPresence {
 
   EventLoop& loop_;
   Transport& transport_;
-  Identity identity_;
+  PeerIdentity identity_;
   PresenceOptions options_;
   Callbacks callbacks_;
   std::unique_ptr<DiscoveryListener> listener_;
@@ -87,6 +87,6 @@ class SwarmPresence {
 class SwarmCore;
 // That of `core`, which it borrows too.
 std::unique_ptr<SwarmPresence> make_presence(EventLoop& loop, Transport& transport, SwarmCore& core,
-                                             const Identity& identity, PresenceOptions options);
+                                             const PeerIdentity& identity, PresenceOptions options);
 
 }  // namespace weft

@@ -8,7 +8,7 @@
 #include "weft/base/thread.h"
 #include "weft/net/rendezvous_memory.h"
 
-namespace weft {
+namespace weft::swarm_presence_test {
 namespace {
 
 constexpr Duration kLimit = std::chrono::seconds(30);
@@ -64,7 +64,7 @@ struct Peer {
                                                std::move(callbacks));
   }
 
-  Identity identity = Identity::generate();
+  PeerIdentity identity = PeerIdentity::generate();
   EventLoop loop;
   DialledTransport transport;
   View view;
@@ -92,7 +92,7 @@ TEST(SwarmPresence, AnIsolatedMemberDialsTheAddressesThatOthersHaveLeft) {
   // One that knows the run and is no member of it: a former member, say.
   store->with([&](auto& values) {
     values[rendezvous_key(run())] = {
-        Bytes(40, 1), seal_rendezvous_record(Identity::generate(), run(), {"192.0.2.66:1"},
+        Bytes(40, 1), seal_rendezvous_record(PeerIdentity::generate(), run(), {"192.0.2.66:1"},
                                              SystemClock().unix_time_s())};
   });
   other.start(with_table(store));
@@ -137,7 +137,7 @@ TEST(SwarmPresence, ATableThatCannotBeOpenedIsLeftOut) {
 }
 
 // With a port that the system chose; 0 where it has no multicast.
-DiscoveryPlace free_place(const Identity& identity) {
+DiscoveryPlace free_place(const PeerIdentity& identity) {
   EventLoop loop;
   DiscoveryPlace place;
   place.port = 0;
@@ -196,4 +196,4 @@ TEST(SwarmPresence, IsolatedMembersFindEachOtherOnTheLocalNetwork) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::swarm_presence_test

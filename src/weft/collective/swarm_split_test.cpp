@@ -8,7 +8,7 @@
 #include "weft/collective/swarm_core.h"
 #include "weft/collective/test_swarm_peer.h"
 
-namespace weft {
+namespace weft::swarm_split_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -217,4 +217,4 @@ TEST(SwarmSplit, WhateverTheCutsAllEndInOneViewWithOneState) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::swarm_split_test

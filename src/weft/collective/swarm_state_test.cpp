@@ -8,7 +8,7 @@
 
 #include "weft/collective/test_swarm_peer.h"
 
-namespace weft {
+namespace weft::swarm_state_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -330,4 +330,4 @@ TEST_F(ResumeTest, NobodyIsWaitedForLongerThanTheStart) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::swarm_state_test

@@ -12,7 +12,7 @@
 #include "weft/base/thread.h"
 #include "weft/collective/test_swarm_peer.h"
 
-namespace weft {
+namespace weft::swarm_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -136,14 +136,14 @@ TEST(SwarmTls, ThreeTrainTogetherAndOneIsClosedAbruptly) {
   auto founder = Swarm::found(options);
   ASSERT_TRUE(founder.ok()) << founder.status().to_string();
   const Ticket ticket = (*founder)->ticket(std::chrono::hours(1));
-  const auto recipe = Swarm::fetch_recipe(ticket, Identity::generate(), seconds(10));
+  const auto recipe = Swarm::fetch_recipe(ticket, PeerIdentity::generate(), seconds(10));
   // Nothing serves the recipe before next() is called: the loop thread does so alone.
   ASSERT_TRUE(recipe.ok()) << recipe.status().to_string();
   EXPECT_EQ(*recipe, kRecipe);
   SwarmOptions second = options;
-  second.identity = Identity::generate();
+  second.identity = PeerIdentity::generate();
   SwarmOptions third = options;
-  third.identity = Identity::generate();
+  third.identity = PeerIdentity::generate();
   auto b = Swarm::join(second, ticket);
   auto c = Swarm::join(third, ticket);
   ASSERT_TRUE(b.ok() && c.ok());
@@ -171,7 +171,7 @@ TEST(SwarmTls, JoinsMidRun) {
   const Ticket ticket = (*founder)->ticket(std::chrono::hours(1));
   Trainer first(std::move(founder).value());
   ASSERT_TRUE(first.reached(5));
-  options.identity = Identity::generate();
+  options.identity = PeerIdentity::generate();
   auto joined = Swarm::join(options, ticket);
   ASSERT_TRUE(joined.ok()) << joined.status().to_string();
   Trainer second(std::move(joined).value());
@@ -190,7 +190,7 @@ TEST(SwarmTls, RefusesAnExpiredTicketAndATicketOfAnotherSecret) {
   ASSERT_TRUE(founder.ok());
   Ticket ticket = (*founder)->ticket(std::chrono::hours(1));
   SwarmOptions joiner = options;
-  joiner.identity = Identity::generate();
+  joiner.identity = PeerIdentity::generate();
   Ticket expired = ticket;
   expired.expiry_unix_s = 1;
   EXPECT_EQ(Swarm::join(joiner, expired).status().code(), Code::kInvalidArgument);
@@ -239,4 +239,4 @@ TEST(SwarmTls, AddressInUseIsSaid) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::swarm_test

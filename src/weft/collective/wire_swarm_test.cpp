@@ -7,7 +7,7 @@
 
 #include "weft/collective/test_swarm_peer.h"
 
-namespace weft {
+namespace weft::wire_swarm_test {
 namespace {
 
 class WireSwarm : public testing::TestWithParam<WirePrecision> {};
@@ -60,4 +60,4 @@ TEST_P(WireSwarm, StatesAreEqualThroughADeathAndAJoin) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::wire_swarm_test

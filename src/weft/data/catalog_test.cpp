@@ -11,7 +11,7 @@
 
 #include "weft/base/file.h"
 
-namespace weft {
+namespace weft::catalog_test {
 namespace {
 
 using testing::HasSubstr;
@@ -243,4 +243,4 @@ TEST(Synthetic, StatisticsAreAsDeclaredAndBadSizesAreRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::catalog_test

@@ -20,7 +20,7 @@
 #include "weft/data/npy.h"
 #include "weft/data/open_path.h"
 
-namespace weft {
+namespace weft::file_readers_test {
 namespace {
 
 using testing::ElementsAre;
@@ -488,4 +488,4 @@ TEST_F(OpenPathTest, EachKindIsToldByItsName) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::file_readers_test

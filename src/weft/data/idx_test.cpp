@@ -6,7 +6,7 @@
 #include "weft/base/rng.h"
 #include "weft/data/gzip.h"
 
-namespace weft {
+namespace weft::idx_test {
 namespace {
 
 Bytes idx_2x3() { return {0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 10, 11, 12, 13, 14, 15}; }
@@ -119,4 +119,4 @@ TEST(Idx, MissingFilesAreNamed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::idx_test

@@ -8,7 +8,7 @@
 
 #include "weft/data/batch_loader.h"
 
-namespace weft {
+namespace weft::loader_test {
 namespace {
 
 Sampler sampler_of(std::uint64_t seed, std::int64_t size, std::int64_t batch) {
@@ -169,4 +169,4 @@ TEST(BatchLoader, RangesOutsideTheBatchAreRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::loader_test

@@ -99,11 +99,11 @@ class HeaderText {
   Status read_descr(Descr& descr) {
     const std::optional<std::string_view> text = quoted();
     constexpr std::string_view kReadable[] = {"b1", "i1", "i2", "i4", "i8", "u1",
-                                           "u2", "u4", "u8", "f2", "f4", "f8"};
-    const bool known =
-        text && text->size() == 3 &&
-        std::string_view("<>|=").find((*text)[0]) != std::string_view::npos &&
-        std::find(std::begin(kReadable), std::end(kReadable), text->substr(1)) != std::end(kReadable);
+                                              "u2", "u4", "u8", "f2", "f4", "f8"};
+    const bool known = text && text->size() == 3 &&
+                       std::string_view("<>|=").find((*text)[0]) != std::string_view::npos &&
+                       std::find(std::begin(kReadable), std::end(kReadable), text->substr(1)) !=
+                           std::end(kReadable);
     if (!known) return fault("a type of b1, i1 to i8, u1 to u8, f2 to f8");
     descr.big_endian = (*text)[0] == '>';
     descr.kind = (*text)[1];

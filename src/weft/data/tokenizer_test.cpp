@@ -14,7 +14,7 @@
 #include "weft/data/bpe_tokenizer.h"
 #include "weft/data/utf8.h"
 
-namespace weft {
+namespace weft::tokenizer_test {
 namespace {
 
 using testing::ElementsAre;
@@ -291,4 +291,4 @@ TEST(PieceSplitter, RulesFollowEachOtherAndGapsMayBeDropped) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::tokenizer_test

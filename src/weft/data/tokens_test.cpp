@@ -17,7 +17,7 @@
 #include "weft/data/synthetic.h"
 #include "weft/data/text_file.h"
 
-namespace weft {
+namespace weft::tokens_test {
 namespace {
 
 using testing::ElementsAre;
@@ -458,4 +458,4 @@ TEST(MarkovText, CountedEntropyIsTheOneThatIsStated) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::tokens_test

@@ -10,7 +10,7 @@
 
 #include "weft/data/batch_loader.h"
 
-namespace weft {
+namespace weft::transform_test {
 namespace {
 
 using testing::ElementsAre;
@@ -255,4 +255,4 @@ TEST(LoaderTransforms, EachChannelHasItsOwnMeanAndDeviation) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::transform_test

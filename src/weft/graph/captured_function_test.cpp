@@ -5,7 +5,7 @@
 #include "weft/base/rng.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::captured_function_test {
 namespace {
 
 Array random_array(const Shape& shape, std::uint64_t seed) {
@@ -76,4 +76,4 @@ TEST(CapturedFunction, ManyShapesPushTheOldestOut) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::captured_function_test

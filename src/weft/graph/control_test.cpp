@@ -13,7 +13,7 @@
 #include "weft/graph/graph.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::control_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -342,4 +342,4 @@ TEST(IfElse, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::control_test

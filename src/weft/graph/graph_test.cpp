@@ -16,7 +16,7 @@
 #include "weft/kernel/elementwise.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::graph_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -303,4 +303,4 @@ TEST(Graph, TextDotAndTraceNameEveryNode) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::graph_test

@@ -7,7 +7,7 @@
 #include "weft/graph/graph.h"
 #include "weft/op/op_def.h"
 
-namespace weft {
+namespace weft::op_capture_test {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -124,4 +124,4 @@ INSTANTIATE_TEST_SUITE_P(Table, OpCapture, testing::ValuesIn(op_table().begin(),
                          [](const auto& entry) { return std::string(entry.param->name); });
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::op_capture_test

@@ -11,7 +11,7 @@
 #include "weft/base/rng.h"
 #include "weft/io/safetensors.h"
 
-namespace weft {
+namespace weft::checkpoint_test {
 namespace {
 
 using testing::ElementsAre;
@@ -255,4 +255,4 @@ TEST(Checkpoint, PruningKeepsTheNewestStepsAndForeignFiles) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::checkpoint_test

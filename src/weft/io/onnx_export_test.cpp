@@ -17,7 +17,7 @@
 #include "weft/nn/zoo.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::onnx_export_test {
 namespace {
 
 using testing::HasSubstr;
@@ -230,4 +230,4 @@ TEST(OnnxExport, FindsAModelThatDecidesFromValues) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::onnx_export_test

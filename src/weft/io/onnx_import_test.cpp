@@ -9,7 +9,7 @@
 #include "weft/io/onnx_operator.h"
 #include "weft/io/protobuf_writer.h"
 
-namespace weft {
+namespace weft::onnx_import_test {
 namespace {
 
 using testing::ElementsAre;
@@ -265,4 +265,4 @@ TEST(OnnxOperators, AreSortedAndEachThereOnce) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::onnx_import_test

@@ -8,7 +8,7 @@
 #include "weft/io/protobuf_reader.h"
 #include "weft/io/protobuf_writer.h"
 
-namespace weft {
+namespace weft::protobuf_test {
 namespace {
 
 using testing::ElementsAre;
@@ -128,4 +128,4 @@ TEST(ProtobufReader, CountsBytesOfInnerMessagesFromTheOutermost) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::protobuf_test

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::safetensors_test {
 namespace {
 
 using testing::HasSubstr;
@@ -229,4 +229,4 @@ TEST(Safetensors, InvalidUtf8InNamesIsReplaced) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::safetensors_test

@@ -9,7 +9,7 @@
 #include "weft/base/file.h"
 #include "weft/io/crc32c.h"
 
-namespace weft {
+namespace weft::tensorboard_test {
 namespace {
 
 std::string test_folder(const std::string& name) {
@@ -55,4 +55,4 @@ TEST(Tensorboard, SaysWhereItCannotWrite) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::tensorboard_test

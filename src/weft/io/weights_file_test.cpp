@@ -8,7 +8,7 @@
 #include "weft/io/safetensors.h"
 #include "weft/nn/zoo.h"
 
-namespace weft {
+namespace weft::weights_file_test {
 namespace {
 
 using testing::HasSubstr;
@@ -126,4 +126,4 @@ TEST(HuggingFaceConfig, SaysTheSizes) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::weights_file_test

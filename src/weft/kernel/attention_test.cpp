@@ -8,7 +8,7 @@
 #include "weft/base/rng.h"
 #include "weft/kernel/dropout.h"
 
-namespace weft {
+namespace weft::attention_test {
 namespace {
 
 Array random_array(const Shape& shape, std::uint64_t stream) {
@@ -197,4 +197,4 @@ TEST(Attention, PackedHeadsGiveWhatSeparateOnesGive) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::attention_test

@@ -10,7 +10,7 @@
 #include "weft/base/rng.h"
 #include "weft/kernel/conv.h"
 
-namespace weft {
+namespace weft::conv_sweep_test {
 namespace {
 
 struct Problem {
@@ -251,4 +251,4 @@ TEST(ConvSweep, ManyChannelsTilesAndImagesEqualSumsInF64) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::conv_sweep_test

@@ -11,7 +11,7 @@
 #include "weft/kernel/conv_plain.h"
 #include "weft/kernel/linear.h"
 
-namespace weft {
+namespace weft::conv_test {
 namespace {
 
 Array random(const Shape& shape, std::uint64_t seed) {
@@ -214,4 +214,4 @@ TEST(Relu, KeepsTheOrderOfItsInput) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::conv_test

@@ -15,7 +15,7 @@
 #include "weft/kernel/scan.h"
 #include "weft/kernel/softmax.h"
 
-namespace weft {
+namespace weft::elementwise_test {
 namespace {
 
 using testing::ElementsAre;
@@ -346,4 +346,4 @@ TEST(Dropout, SplitsOverThreadsWithoutADifference) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::elementwise_test

@@ -11,7 +11,7 @@
 #include "weft/kernel/matmul.h"
 #include "weft/kernel/residual.h"
 
-namespace weft {
+namespace weft::half_test {
 namespace {
 
 constexpr DType kHalves[] = {DType::kBF16, DType::kF16};
@@ -145,4 +145,4 @@ TEST(HalfBlocks, ReluAndSumsWorkInThem) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::half_test

@@ -11,7 +11,7 @@
 #include "weft/kernel/cpu/isa.h"
 #include "weft/kernel/linear.h"
 
-namespace weft {
+namespace weft::matmul_test {
 namespace {
 
 Array random(const Shape& shape, std::uint64_t seed) {
@@ -178,4 +178,4 @@ TEST(GemmLoops, AllBuildsAgree) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::matmul_test

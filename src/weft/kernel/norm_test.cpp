@@ -10,7 +10,7 @@
 #include "weft/base/rng.h"
 #include "weft/kernel/cpu/onednn.h"
 
-namespace weft {
+namespace weft::norm_test {
 namespace {
 
 Array random(const Shape& shape, std::uint64_t seed, double mean = 0.0) {
@@ -129,4 +129,4 @@ TEST(Norm, HasTheSameBitsForAnyThreadCount) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::norm_test

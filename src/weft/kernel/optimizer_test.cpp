@@ -10,7 +10,7 @@
 #include "weft/kernel/cpu/flat_loops.h"
 #include "weft/kernel/cpu/optimizer_loops.h"
 
-namespace weft {
+namespace weft::optimizer_test {
 namespace {
 
 std::vector<float> random(std::size_t count, std::uint64_t seed) {
@@ -201,4 +201,4 @@ TEST(OptimizerLoops, HaveTheSameBitsOnEveryInstructionSet) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::optimizer_test

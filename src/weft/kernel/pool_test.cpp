@@ -9,7 +9,7 @@
 #include "weft/base/rng.h"
 #include "weft/kernel/conv.h"
 
-namespace weft {
+namespace weft::pool_test {
 namespace {
 
 // Of blocks of 8 channels where the processor's convolutions make them.
@@ -89,4 +89,4 @@ TEST(Pool2d, HasTheSameBitsForAnyThreadCount) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::pool_test

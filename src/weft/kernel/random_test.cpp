@@ -16,7 +16,7 @@
 #include "weft/base/rng.h"
 #include "weft/kernel/rows.h"
 
-namespace weft {
+namespace weft::random_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -269,4 +269,4 @@ TEST(RandomFill, RefusesTypesWithoutTheDistribution) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::random_test

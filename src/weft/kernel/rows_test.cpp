@@ -12,7 +12,7 @@
 #include "weft/base/rng.h"
 #include "weft/kernel/elementwise.h"
 
-namespace weft {
+namespace weft::rows_test {
 namespace {
 
 std::vector<float> random_floats(std::size_t count, std::uint64_t seed, double low, double high) {
@@ -234,4 +234,4 @@ TEST_F(RowBuilds, ReductionsSoftmaxAndDropoutAgreeInEveryBit) {
 #endif  // __x86_64__
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::rows_test

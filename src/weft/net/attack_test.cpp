@@ -20,7 +20,7 @@
 #include "weft/net/tls_transport.h"
 #include "weft/net/transport_contract.h"
 
-namespace weft {
+namespace weft::attack_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -133,7 +133,7 @@ class Attack : public ::testing::Test {
   std::string endpoint() const { return victim_->endpoints().at(0); }
   // A peer in good faith that dials `where`; true if it gets its link.
   bool links(const PeerId& expected, const std::string& where) {
-    good_.push_back(make_tls_transport(loop_, Identity::generate(), loopback()).value());
+    good_.push_back(make_tls_transport(loop_, PeerIdentity::generate(), loopback()).value());
     Transport& dialler = *good_.back();
     good_handlers_.push_back(std::make_unique<RecordingHandler>());
     RecordingHandler& heard = *good_handlers_.back();
@@ -168,7 +168,7 @@ class Attack : public ::testing::Test {
   }
 
   EventLoop loop_;
-  Identity identity_ = Identity::generate();
+  PeerIdentity identity_ = PeerIdentity::generate();
   RecordingHandler handler_;
   std::vector<std::unique_ptr<RecordingHandler>> good_handlers_;
   std::unique_ptr<Transport> victim_;
@@ -224,7 +224,7 @@ TEST_F(Attack, TenThousandHalfOpenConnections) {
 TEST_F(Attack, AManInTheMiddleWithHisOwnCertificateGetsNoLink) {
   start(loopback());
   // The dialler wants a peer whose address leads elsewhere.
-  const PeerId wanted = Identity::generate().id();
+  const PeerId wanted = PeerIdentity::generate().id();
   EXPECT_FALSE(links(wanted, endpoint()));
   EXPECT_TRUE(handler_.ups.empty());
   EXPECT_TRUE(handler_.frames.empty());
@@ -279,4 +279,4 @@ TEST_F(Attack, AHandshakeThatIsSaidAgainIsWorthNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::attack_test

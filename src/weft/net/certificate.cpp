@@ -19,7 +19,7 @@ std::string openssl_error() {
   return reason == nullptr ? "no reason given" : reason;
 }
 
-Result<OpenSslPtr<X509>> make_certificate(const Identity& identity) {
+Result<OpenSslPtr<X509>> make_certificate(const PeerIdentity& identity) {
   OpenSslPtr<X509> certificate(X509_new());
   EVP_PKEY* key = identity.impl().key.get();
   X509* x509 = certificate.get();

@@ -27,7 +27,7 @@ Hash256 discovery_run_proof(const RunId& run, const DiscoveryNonce& nonce, const
 
 // --- The member's side.
 
-DiscoveryResponder::DiscoveryResponder(Identity identity, DiscoveryResponderLimits limits)
+DiscoveryResponder::DiscoveryResponder(PeerIdentity identity, DiscoveryResponderLimits limits)
     : identity_(std::move(identity)), limits_(limits), all_{limits.all.burst, {}} {}
 
 std::optional<Bytes> DiscoveryResponder::answer(const std::string& source, ByteSpan datagram,

@@ -65,7 +65,7 @@ struct DiscoveryResponderLimits {
 
 class DiscoveryResponder {
  public:
-  explicit DiscoveryResponder(Identity identity, DiscoveryResponderLimits limits = {});
+  explicit DiscoveryResponder(PeerIdentity identity, DiscoveryResponderLimits limits = {});
 
   // Nothing is answered while there is none.
   void set_card(std::optional<DiscoveryCard> card) { card_ = std::move(card); }
@@ -83,7 +83,7 @@ class DiscoveryResponder {
   bool allowed(const std::string& source, TimePoint now);
   static void fill(Bucket& bucket, const DiscoveryRate& rate, TimePoint now);
 
-  Identity identity_;
+  PeerIdentity identity_;
   DiscoveryResponderLimits limits_;
   std::optional<DiscoveryCard> card_;
   Bucket all_;

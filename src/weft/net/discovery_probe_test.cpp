@@ -15,7 +15,7 @@
 #include "weft/net/test_limit.h"
 #include "weft/wire/stun_message.h"
 
-namespace weft {
+namespace weft::discovery_probe_test {
 namespace {
 
 sockaddr_in loopback(std::uint16_t port) {
@@ -100,4 +100,4 @@ TEST(DiscoveryProbe, AServerThatIsSilentIsToldApart) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::discovery_probe_test

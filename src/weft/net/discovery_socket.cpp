@@ -265,7 +265,7 @@ std::uint16_t port_of(const Socket& socket) {
 // --- The member's side.
 
 struct DiscoveryListener::Impl {
-  Impl(EventLoop& on, const Identity& identity) : loop(on), responder(identity) {}
+  Impl(EventLoop& on, const PeerIdentity& identity) : loop(on), responder(identity) {}
 
   Status open(int family, DiscoveryPlace& place);
   void refresh();
@@ -330,7 +330,7 @@ DiscoveryListener::DiscoveryListener(std::unique_ptr<Impl> impl) : impl_(std::mo
 DiscoveryListener::~DiscoveryListener() = default;
 
 Result<std::unique_ptr<DiscoveryListener>> DiscoveryListener::open(EventLoop& loop,
-                                                                   const Identity& identity,
+                                                                   const PeerIdentity& identity,
                                                                    const DiscoveryPlace& place) {
   auto impl = std::make_unique<Impl>(loop, identity);
   impl->own = interfaces();

@@ -37,7 +37,8 @@ struct DiscoveryPlace {
 class DiscoveryListener {
  public:
   // Borrows `loop`, which must outlive this.
-  static Result<std::unique_ptr<DiscoveryListener>> open(EventLoop& loop, const Identity& identity,
+  static Result<std::unique_ptr<DiscoveryListener>> open(EventLoop& loop,
+                                                         const PeerIdentity& identity,
                                                          const DiscoveryPlace& place = {});
   ~DiscoveryListener();
   DiscoveryListener(const DiscoveryListener&) = delete;

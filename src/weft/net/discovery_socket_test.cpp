@@ -10,7 +10,7 @@
 #include "weft/base/thread.h"
 #include "weft/net/test_limit.h"
 
-namespace weft {
+namespace weft::discovery_socket_test {
 namespace {
 
 RunId run(std::uint8_t number) {
@@ -30,7 +30,7 @@ class DiscoverySocket : public testing::Test {
 
   // Before start(). False where the machine has no multicast.
   bool add_member(std::uint8_t number) {
-    auto listener = DiscoveryListener::open(loop_, Identity::generate(), place_);
+    auto listener = DiscoveryListener::open(loop_, PeerIdentity::generate(), place_);
     if (!listener.ok()) return false;
     place_.port = (*listener)->port();
     DiscoveryCard card;
@@ -88,7 +88,7 @@ TEST_F(DiscoverySocket, APlaceThatIsNoGroupIsRefused) {
   DiscoveryPlace place;
   place.group_v4 = "192.0.2.1";
   place.group_v6 = "::1";
-  EXPECT_EQ(DiscoveryListener::open(loop_, Identity::generate(), place).status().code(),
+  EXPECT_EQ(DiscoveryListener::open(loop_, PeerIdentity::generate(), place).status().code(),
             Code::kInvalidArgument);
   DiscoverOptions options;
   options.place = place;
@@ -96,4 +96,4 @@ TEST_F(DiscoverySocket, APlaceThatIsNoGroupIsRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::discovery_socket_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::discovery_test {
 namespace {
 
 constexpr std::int64_t kNow = 1'900'000'000;
@@ -44,7 +44,7 @@ DiscoveryCard open_card(std::uint8_t run = 1) {
 }
 
 struct Answering {
-  Identity identity = Identity::generate();
+  PeerIdentity identity = PeerIdentity::generate();
   DiscoveryResponder responder{identity};
 };
 
@@ -96,7 +96,7 @@ TEST(Discovery, ATicketHolderIsAnsweredByItsRunOnly) {
 
 TEST(Discovery, AStrangerCannotSpeakForARunWhoseTagItHasSeen) {
   // It knows the tag and signs with a key of its own, but not the run id.
-  const Identity stranger = Identity::generate();
+  const PeerIdentity stranger = PeerIdentity::generate();
   DiscoverySearch search(filled<RunId>(1));
   static_cast<void>(search.query(nonce(1)));
   DiscoveryResponder liar(stranger);
@@ -273,4 +273,4 @@ TEST(Discovery, TellsHowFarTheClocksAreApart) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::discovery_test

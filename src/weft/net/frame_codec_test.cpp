@@ -7,7 +7,7 @@
 #include "weft/base/rng.h"
 #include "weft/net/frame_queue.h"
 
-namespace weft {
+namespace weft::frame_codec_test {
 
 namespace {
 
@@ -95,4 +95,4 @@ TEST(FrameQueue, CancelKeepsOnlyTheFrameUnderWay) {
 
 }  // namespace
 
-}  // namespace weft
+}  // namespace weft::frame_codec_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::handshake_gate_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -77,4 +77,4 @@ TEST(HandshakeGate, WhatHasNoAddressIsNotBounded) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::handshake_gate_test

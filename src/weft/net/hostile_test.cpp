@@ -18,7 +18,7 @@
 #include "weft/wire/frame_type.h"
 #include "weft/wire/link_message.h"
 
-namespace weft {
+namespace weft::hostile_test {
 
 namespace {
 
@@ -38,7 +38,7 @@ ListenOptions loopback() {
 // Two peers with a link that must survive, the first being the one that strangers visit.
 class Hostile : public Test {
  protected:
-  using Maker = Result<std::unique_ptr<Transport>> (*)(EventLoop&, const Identity&);
+  using Maker = Result<std::unique_ptr<Transport>> (*)(EventLoop&, const PeerIdentity&);
 
   void start(Maker make) {
     for (std::size_t i : {0U, 1U}) {
@@ -49,12 +49,12 @@ class Hostile : public Test {
     ASSERT_TRUE(loop_.run_until([&] { return !handlers_[0].ups.empty(); }, kLimit));
   }
   void start_tcp() {
-    start([](EventLoop& loop, const Identity& identity) {
+    start([](EventLoop& loop, const PeerIdentity& identity) {
       return make_tcp_transport(loop, identity.id(), loopback());
     });
   }
   void start_tls() {
-    start([](EventLoop& loop, const Identity& identity) {
+    start([](EventLoop& loop, const PeerIdentity& identity) {
       return make_tls_transport(loop, identity, loopback());
     });
   }
@@ -122,7 +122,7 @@ class Hostile : public Test {
   }
 
   EventLoop loop_;
-  std::array<Identity, 2> identities_{Identity::generate(), Identity::generate()};
+  std::array<PeerIdentity, 2> identities_{PeerIdentity::generate(), PeerIdentity::generate()};
   std::array<RecordingHandler, 2> handlers_;
   std::array<std::unique_ptr<Transport>, 2> peers_;
   std::size_t seen_ = 0;
@@ -143,7 +143,7 @@ TEST_F(Hostile, RandomBytesAreRefusedUnderTls) {
 
 TEST_F(Hostile, HelloCutAtEveryByteIsRefused) {
   start_tcp();
-  const Bytes whole = hello_frame(hello(Lane::kControl, Identity::generate().id()));
+  const Bytes whole = hello_frame(hello(Lane::kControl, PeerIdentity::generate().id()));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const Socket socket = dial();
     write(socket, ByteSpan(whole).first(size));
@@ -155,7 +155,7 @@ TEST_F(Hostile, HelloCutAtEveryByteIsRefused) {
 TEST_F(Hostile, EveryBadHeaderFieldIsNamed) {
   start_tcp();
   const auto refused = [&](std::size_t offset, std::uint8_t value) {
-    Bytes frame = hello_frame(hello(Lane::kControl, Identity::generate().id()));
+    Bytes frame = hello_frame(hello(Lane::kControl, PeerIdentity::generate().id()));
     frame[offset] = value;
     const Socket socket = dial();
     write(socket, frame);
@@ -183,7 +183,7 @@ TEST_F(Hostile, HellosThatLieAreRefused) {
   EXPECT_NE(refusal().find("does not dial itself"), std::string::npos);
   // A bulk lane of no link gets its answer, but no link.
   const Socket stray = dial();
-  write(stray, hello_frame(hello(Lane::kBulk, Identity::generate().id())));
+  write(stray, hello_frame(hello(Lane::kBulk, PeerIdentity::generate().id())));
   loop_.run_for(kShort);
   EXPECT_EQ(handlers_[0].ups.size(), 1U);
 }
@@ -193,7 +193,7 @@ TEST_F(Hostile, TheSilentAndTheSlowAreShutOut) {
   std::vector<Socket> silent;
   silent.reserve(8);
   for (int i = 0; i < 8; ++i) silent.push_back(dial());
-  const Bytes whole = hello_frame(hello(Lane::kControl, Identity::generate().id()));
+  const Bytes whole = hello_frame(hello(Lane::kControl, PeerIdentity::generate().id()));
   const Socket slow = dial();
   for (std::size_t i = 0; i + 1 < whole.size(); ++i) {
     write(slow, ByteSpan(whole).subspan(i, 1));
@@ -209,7 +209,7 @@ TEST_F(Hostile, ManySilentConnectionsDoNotKeepAPeerOut) {
   for (int i = 0; i < 100; ++i) silent.push_back(dial());
   EXPECT_EQ(refusal(), "unavailable: too many connections without a hello");
   RecordingHandler handler;
-  const auto late = make_tcp_transport(loop_, Identity::generate().id(), loopback()).value();
+  const auto late = make_tcp_transport(loop_, PeerIdentity::generate().id(), loopback()).value();
   late->set_handler(handler);
   late->connect({id(), peers_[0]->endpoints()});
   EXPECT_TRUE(loop_.run_until([&] { return !handler.ups.empty(); }, kLimit));
@@ -217,7 +217,7 @@ TEST_F(Hostile, ManySilentConnectionsDoNotKeepAPeerOut) {
 
 TEST_F(Hostile, ALinkThatBreaksTheRulesEnds) {
   start_tcp();
-  const PeerId stranger = Identity::generate().id();
+  const PeerId stranger = PeerIdentity::generate().id();
   const auto breaks = [&](const Bytes& bytes, Lane lane) {
     const auto [control, bulk] = raw_link(stranger);
     write(lane == Lane::kControl ? control : bulk, bytes);
@@ -258,7 +258,7 @@ TEST_F(Hostile, ALinkThatBreaksTheRulesEnds) {
 TEST_F(Hostile, FramesBeforeTheBulkLaneEndTheAttempt) {
   start_tcp();
   const Socket control = dial();
-  Bytes bytes = hello_frame(hello(Lane::kControl, Identity::generate().id()));
+  Bytes bytes = hello_frame(hello(Lane::kControl, PeerIdentity::generate().id()));
   const Bytes early = framed(kData, Bytes(4));
   bytes.insert(bytes.end(), early.begin(), early.end());
   write(control, bytes);
@@ -394,4 +394,4 @@ TEST_F(HostileTls, AnOlderTlsIsRefused) {
 
 }  // namespace
 
-}  // namespace weft
+}  // namespace weft::hostile_test

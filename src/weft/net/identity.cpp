@@ -62,16 +62,16 @@ Status check_key_file(const std::string& path) {
 
 PeerId peer_id_of(const PublicKey& key) { return {sha256(key)}; }
 
-Identity Identity::generate() {
+PeerIdentity PeerIdentity::generate() {
   auto impl = std::make_shared<Impl>();
   impl->key.reset(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"));
   WEFT_CHECK(impl->key != nullptr);
   impl->public_key = raw_public_key(*impl->key).value();
   impl->id = peer_id_of(impl->public_key);
-  return Identity(std::move(impl));
+  return PeerIdentity(std::move(impl));
 }
 
-Result<Identity> Identity::load(const std::string& path) {
+Result<PeerIdentity> PeerIdentity::load(const std::string& path) {
   WEFT_TRY(check_key_file(path));
   WEFT_TRY_ASSIGN(const Bytes text, read_file(path, kKeyFileBytesMax));
   const OpenSslPtr<BIO> bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
@@ -89,10 +89,10 @@ Result<Identity> Identity::load(const std::string& path) {
   }
   impl->public_key = *raw;
   impl->id = peer_id_of(*raw);
-  return Identity(std::move(impl));
+  return PeerIdentity(std::move(impl));
 }
 
-Result<Identity> Identity::create(const std::string& path) {
+Result<PeerIdentity> PeerIdentity::create(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;
   if (!folder.empty() && !std::filesystem::exists(folder, error)) {
@@ -100,7 +100,7 @@ Result<Identity> Identity::create(const std::string& path) {
     if (error) return unavailable(fmt::format("identity {}: {}", path, error.message()));
     std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
   }
-  const Identity made = generate();
+  const PeerIdentity made = generate();
   const OpenSslPtr<BIO> bio(BIO_new(BIO_s_mem()));
   WEFT_CHECK(PEM_write_bio_PrivateKey(bio.get(), made.impl().key.get(), nullptr, nullptr, 0,
                                       nullptr, nullptr) == 1);
@@ -111,16 +111,16 @@ Result<Identity> Identity::create(const std::string& path) {
   return load(path);
 }
 
-Result<Identity> Identity::load_or_create(const std::string& path) {
+Result<PeerIdentity> PeerIdentity::load_or_create(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0 && errno == ENOENT) return create(path);
   return load(path);
 }
 
-const PeerId& Identity::id() const { return impl_->id; }
-const PublicKey& Identity::public_key() const { return impl_->public_key; }
+const PeerId& PeerIdentity::id() const { return impl_->id; }
+const PublicKey& PeerIdentity::public_key() const { return impl_->public_key; }
 
-Signature Identity::sign(ByteSpan message) const {
+Signature PeerIdentity::sign(ByteSpan message) const {
   Signature signature{};
   std::size_t size = signature.size();
   const OpenSslPtr<EVP_MD_CTX> context(EVP_MD_CTX_new());

@@ -1,4 +1,4 @@
-// Identity: a peer's Ed25519 key; its PeerId is the SHA-256 of the 32-byte public key.
+// PeerIdentity: a peer's Ed25519 key; its PeerId is the SHA-256 of the 32-byte public key.
 //
 // On disk it is a PKCS #8 PEM file that only its owner may read.
 // Threads: a value; all const methods on any thread.
@@ -18,14 +18,14 @@ namespace weft {
 using PublicKey = std::array<std::uint8_t, 32>;
 using Signature = std::array<std::uint8_t, 64>;
 
-class Identity {
+class PeerIdentity {
  public:
   // A new key that lives in memory only.
-  static Identity generate();
+  static PeerIdentity generate();
   // Reads the key at `path`, or makes one there with mode 0600 (and its missing folders, 0700).
   // kInvalidArgument if others may read the file, it belongs to somebody else or is no Ed25519
   // key; kUnavailable if it cannot be read or written.
-  static Result<Identity> load_or_create(const std::string& path);
+  static Result<PeerIdentity> load_or_create(const std::string& path);
 
   const PeerId& id() const;
   const PublicKey& public_key() const;
@@ -36,9 +36,9 @@ class Identity {
   const Impl& impl() const { return *impl_; }
 
  private:
-  explicit Identity(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
-  static Result<Identity> load(const std::string& path);
-  static Result<Identity> create(const std::string& path);
+  explicit PeerIdentity(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  static Result<PeerIdentity> load(const std::string& path);
+  static Result<PeerIdentity> create(const std::string& path);
 
   std::shared_ptr<const Impl> impl_;
 };

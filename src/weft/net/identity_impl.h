@@ -19,14 +19,14 @@ struct OpenSslFree {
 template <class T>
 using OpenSslPtr = std::unique_ptr<T, OpenSslFree>;
 
-struct Identity::Impl {
+struct PeerIdentity::Impl {
   OpenSslPtr<EVP_PKEY> key;
   PublicKey public_key{};
   PeerId id;
 };
 
 // A self-signed certificate of the identity's key. Its names and dates mean nothing.
-Result<OpenSslPtr<X509>> make_certificate(const Identity& identity);
+Result<OpenSslPtr<X509>> make_certificate(const PeerIdentity& identity);
 // The key of a certificate; kCorrupt unless it is an Ed25519 key that signed the certificate.
 Result<PublicKey> public_key_of(X509& certificate);
 // Takes what OpenSSL has on its error stack as text, and empties the stack.

@@ -4,7 +4,7 @@
 
 #include "weft/wire/link_message.h"
 
-namespace weft {
+namespace weft::line_gauge_test {
 namespace {
 
 // A lane that always has something to send over a line of its own making.
@@ -80,4 +80,4 @@ TEST(LineGauge, ItStopsWhereMoreConnectionsBringNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::line_gauge_test

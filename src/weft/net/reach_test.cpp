@@ -12,7 +12,7 @@
 #include "weft/net/tls_transport.h"
 #include "weft/net/transport_contract.h"
 
-namespace weft {
+namespace weft::reach_test {
 
 namespace {
 
@@ -61,8 +61,8 @@ class ReachTest : public ::testing::Test {
   }
 
   EventLoop loop_;
-  std::array<Identity, 3> identities_{Identity::generate(), Identity::generate(),
-                                      Identity::generate()};
+  std::array<PeerIdentity, 3> identities_{PeerIdentity::generate(), PeerIdentity::generate(),
+                                          PeerIdentity::generate()};
   std::array<RecordingHandler, 3> handlers_;
   std::array<std::unique_ptr<Transport>, 3> peers_;
 };
@@ -220,7 +220,7 @@ TEST_F(ReachTest, AskingInVainEndsEachTime) {
   link(kAsker, kThird);
   for (int i = 0; i < 40; ++i) {
     const std::size_t before = handlers_[kAsker].downs.size();
-    peers_[kAsker]->connect({Identity::generate().id(), {"127.0.0.1:1"}});
+    peers_[kAsker]->connect({PeerIdentity::generate().id(), {"127.0.0.1:1"}});
     ASSERT_TRUE(loop_.run_until([&] { return handlers_[kAsker].downs.size() > before; }, kLimit));
   }
   EXPECT_TRUE(peers_[kAsker]->linked(id(kThird)));
@@ -256,4 +256,4 @@ TEST_F(ReachTest, PrefacesThatNobodyExpectsAreRefused) {
 
 }  // namespace
 
-}  // namespace weft
+}  // namespace weft::reach_test

@@ -9,7 +9,7 @@
 #include "weft/net/event_loop.h"
 #include "weft/net/test_limit.h"
 
-namespace weft {
+namespace weft::relay_test {
 
 namespace {
 
@@ -168,4 +168,4 @@ TEST_F(RelayTest, WhatDoesNotMoveIsClosed) {
 
 }  // namespace
 
-}  // namespace weft
+}  // namespace weft::relay_test

@@ -74,7 +74,7 @@ RendezvousKey rendezvous_key(const RunId& run) {
   return key;
 }
 
-Bytes seal_rendezvous_record(const Identity& identity, const RunId& run,
+Bytes seal_rendezvous_record(const PeerIdentity& identity, const RunId& run,
                              const std::vector<std::string>& endpoints, std::int64_t unix_time_s) {
   RendezvousRecord record;
   record.key = identity.public_key();
@@ -95,7 +95,7 @@ Result<RendezvousRecord> open_rendezvous_record(const RunId& run, ByteSpan seale
 
 // --- When to write and look.
 
-Rendezvous::Rendezvous(RendezvousOptions options, Identity identity, Rng rng)
+Rendezvous::Rendezvous(RendezvousOptions options, PeerIdentity identity, Rng rng)
     : options_(std::move(options)), identity_(std::move(identity)), rng_(rng) {}
 
 void Rendezvous::set_endpoints(std::vector<std::string> endpoints, TimePoint now) {
@@ -184,7 +184,7 @@ Result<std::vector<PeerAddress>> look_up_peers(const MakeRendezvousTable& make_t
   WEFT_TRY_ASSIGN(const std::unique_ptr<RendezvousTable> table, make_table(loop));
   RendezvousOptions settings;
   settings.run = options.run;
-  Rendezvous rendezvous(settings, Identity::generate(), Rng(0));
+  Rendezvous rendezvous(settings, PeerIdentity::generate(), Rng(0));
   rendezvous.set_looking(true, loop.now());
   const auto known = [&] { return rendezvous.known(loop.clock().unix_time_s()); };
   std::function<void()> look = [&] {

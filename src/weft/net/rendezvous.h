@@ -35,7 +35,7 @@ using RendezvousKey = std::array<std::uint8_t, 20>;
 RendezvousKey rendezvous_key(const RunId& run);
 
 // A record of `identity`, for the table: nonce 12, ciphertext, tag 16 (AES-256-GCM).
-Bytes seal_rendezvous_record(const Identity& identity, const RunId& run,
+Bytes seal_rendezvous_record(const PeerIdentity& identity, const RunId& run,
                              const std::vector<std::string>& endpoints, std::int64_t unix_time_s);
 // kCorrupt for what no member of `run` wrote.
 Result<RendezvousRecord> open_rendezvous_record(const RunId& run, ByteSpan sealed);
@@ -76,7 +76,7 @@ struct RendezvousOptions {
 class Rendezvous {
  public:
   // `rng` draws the jitter between writes.
-  Rendezvous(RendezvousOptions options, Identity identity, Rng rng);
+  Rendezvous(RendezvousOptions options, PeerIdentity identity, Rng rng);
 
   // Where this peer is reached; empty: it is no member, and nothing is written.
   void set_endpoints(std::vector<std::string> endpoints, TimePoint now);
@@ -107,7 +107,7 @@ class Rendezvous {
   bool in_time(std::int64_t written, std::int64_t now) const;
 
   RendezvousOptions options_;
-  Identity identity_;
+  PeerIdentity identity_;
   Rng rng_;
   std::vector<std::string> endpoints_;
   TimePoint write_at_ = TimePoint::max();

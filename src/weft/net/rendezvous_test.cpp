@@ -11,7 +11,7 @@
 #include "weft/net/rendezvous_opendht.h"
 #include "weft/net/test_limit.h"
 
-namespace weft {
+namespace weft::rendezvous_test {
 namespace {
 
 constexpr std::int64_t kNow = 1'900'000'000;
@@ -34,7 +34,7 @@ const std::vector<std::string> kHere = {"192.0.2.1:7420"};
 const std::vector<std::string> kThere = {"198.51.100.7:7420"};
 
 TEST(Rendezvous, OnlyWhoKnowsTheRunReadsARecord) {
-  const Identity member = Identity::generate();
+  const PeerIdentity member = PeerIdentity::generate();
   const Bytes sealed = seal_rendezvous_record(member, run(1), kHere, kNow);
   const auto record = open_rendezvous_record(run(1), sealed);
   ASSERT_TRUE(record.ok()) << record.status().to_string();
@@ -46,7 +46,7 @@ TEST(Rendezvous, OnlyWhoKnowsTheRunReadsARecord) {
 }
 
 TEST(Rendezvous, NoByteOfARecordCanBeAlteredAndNoneBeMissing) {
-  const Bytes sealed = seal_rendezvous_record(Identity::generate(), run(1), kHere, kNow);
+  const Bytes sealed = seal_rendezvous_record(PeerIdentity::generate(), run(1), kHere, kNow);
   for (std::size_t i = 0; i < sealed.size(); ++i) {
     Bytes altered = sealed;
     altered[i] ^= 1U;
@@ -57,7 +57,7 @@ TEST(Rendezvous, NoByteOfARecordCanBeAlteredAndNoneBeMissing) {
 }
 
 TEST(Rendezvous, AMemberWritesAtOnceThenNowAndThenAndAgainWhenItsAddressChanges) {
-  Rendezvous member(options(), Identity::generate(), Rng(1));
+  Rendezvous member(options(), PeerIdentity::generate(), Rng(1));
   EXPECT_EQ(member.next_deadline(), TimePoint::max());
   EXPECT_FALSE(member.on_timer(at(0), kNow).put);
   member.set_endpoints(kHere, at(1));
@@ -80,7 +80,7 @@ TEST(Rendezvous, AMemberWritesAtOnceThenNowAndThenAndAgainWhenItsAddressChanges)
 }
 
 TEST(Rendezvous, WhoeverIsAloneLooksLessAndLessOften) {
-  Rendezvous member(options(), Identity::generate(), Rng(1));
+  Rendezvous member(options(), PeerIdentity::generate(), Rng(1));
   member.set_looking(true, at(0));
   std::vector<double> pauses;
   TimePoint before = at(0);
@@ -96,7 +96,7 @@ TEST(Rendezvous, WhoeverIsAloneLooksLessAndLessOften) {
 }
 
 TEST(Rendezvous, WhoeverGetsOtherAddressesLooksAnew) {
-  Rendezvous member(options(), Identity::generate(), Rng(1));
+  Rendezvous member(options(), PeerIdentity::generate(), Rng(1));
   member.set_endpoints(kHere, at(0));
   EXPECT_FALSE(member.on_timer(at(0), kNow).get);
   member.set_looking(true, at(0));
@@ -107,18 +107,18 @@ TEST(Rendezvous, WhoeverGetsOtherAddressesLooksAnew) {
 }
 
 TEST(Rendezvous, TheNewestRecordOfAPeerCountsAndOldOnesDoNot) {
-  const Identity other = Identity::generate();
-  const Identity self = Identity::generate();
+  const PeerIdentity other = PeerIdentity::generate();
+  const PeerIdentity self = PeerIdentity::generate();
   Rendezvous member(options(), self, Rng(1));
-  const auto record = [&](const Identity& of, const std::vector<std::string>& where,
+  const auto record = [&](const PeerIdentity& of, const std::vector<std::string>& where,
                           std::int64_t when) {
     return seal_rendezvous_record(of, run(1), where, when);
   };
-  member.on_values(
-      {record(other, kThere, kNow - 10), record(other, kHere, kNow - 100),
-       record(self, kHere, kNow), Bytes(40, 7), record(Identity::generate(), kHere, kNow - 3601),
-       record(Identity::generate(), kHere, kNow + 601)},
-      kNow);
+  member.on_values({record(other, kThere, kNow - 10), record(other, kHere, kNow - 100),
+                    record(self, kHere, kNow), Bytes(40, 7),
+                    record(PeerIdentity::generate(), kHere, kNow - 3601),
+                    record(PeerIdentity::generate(), kHere, kNow + 601)},
+                   kNow);
   const auto known = member.known(kNow);
   ASSERT_EQ(known.size(), 1U);
   EXPECT_EQ(known[0].id, other.id());
@@ -130,10 +130,10 @@ TEST(Rendezvous, AFloodOfValuesIsLookedAtInPart) {
   RendezvousOptions few = options();
   few.values_max = 8;
   few.peers_max = 3;
-  Rendezvous member(few, Identity::generate(), Rng(1));
+  Rendezvous member(few, PeerIdentity::generate(), Rng(1));
   std::vector<Bytes> values(6, Bytes(100, 1));
   for (int i = 0; i < 20; ++i) {
-    values.push_back(seal_rendezvous_record(Identity::generate(), run(1), kHere, kNow));
+    values.push_back(seal_rendezvous_record(PeerIdentity::generate(), run(1), kHere, kNow));
   }
   member.on_values(values, kNow);
   EXPECT_EQ(member.known(kNow).size(), 2U);
@@ -144,7 +144,7 @@ TEST(Rendezvous, AFloodOfValuesIsLookedAtInPart) {
 
 TEST(Rendezvous, AJoinerFindsWhatMembersLeftInTheTable) {
   const auto store = std::make_shared<RendezvousStore>();
-  const Identity member = Identity::generate();
+  const PeerIdentity member = PeerIdentity::generate();
   const auto now = SystemClock().unix_time_s();
   const MakeRendezvousTable make =
       [&](EventLoop& loop) -> Result<std::unique_ptr<RendezvousTable>> {
@@ -182,9 +182,9 @@ TEST(Rendezvous, NodesOfOpenDhtOnThisMachineCarryARecord) {
   next.bootstrap = "127.0.0.1:" + std::to_string((*one)->port());
   const auto two = make_opendht_table(loop, next);
   ASSERT_TRUE(two.ok()) << two.status().to_string();
-  const Identity member = Identity::generate();
+  const PeerIdentity member = PeerIdentity::generate();
   const Bytes sealed = seal_rendezvous_record(member, run(9), kHere, loop.clock().unix_time_s());
-  Rendezvous reader(options(9), Identity::generate(), Rng(1));
+  Rendezvous reader(options(9), PeerIdentity::generate(), Rng(1));
   const auto known = [&] { return reader.known(loop.clock().unix_time_s()); };
   // A node that has found no other yet loses what it is given: both sides try again.
   std::function<void()> ask = [&] {
@@ -201,4 +201,4 @@ TEST(Rendezvous, NodesOfOpenDhtOnThisMachineCarryARecord) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::rendezvous_test

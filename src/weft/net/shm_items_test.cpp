@@ -16,7 +16,7 @@
 #include "weft/net/shm_transport.h"
 #include "weft/net/socket_world.h"
 
-namespace weft {
+namespace weft::shm_items_test {
 namespace {
 
 constexpr std::size_t kRingBytes = 64 * 1024;
@@ -174,7 +174,7 @@ class ShmBodies : public ::testing::Test {
       ShmOptions options;
       options.folder = folder_;
       transports_[i] =
-          std::move(make_shm_transport(loop_, Identity::generate().id(), options)).value();
+          std::move(make_shm_transport(loop_, PeerIdentity::generate().id(), options)).value();
       transports_[i]->set_handler(handlers_[i]);
     }
     transports_[0]->connect({transports_[1]->self(), transports_[1]->endpoints()});
@@ -243,4 +243,4 @@ TEST_F(ShmBodies, CancelLeavesWhatTheReaderKnowsOf) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::shm_items_test

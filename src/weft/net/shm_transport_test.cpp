@@ -16,7 +16,7 @@
 #include "weft/net/socket.h"
 #include "weft/net/socket_world.h"
 
-namespace weft {
+namespace weft::shm_transport_test {
 
 namespace {
 
@@ -51,7 +51,7 @@ class ShmWorld final : private HasFolder, public SocketWorld {
     for (int peer = 0; peer < kPeers; ++peer) {
       ShmOptions options;
       options.folder = folder.path();
-      add(peer, make_shm_transport(loop_, Identity::generate().id(), options));
+      add(peer, make_shm_transport(loop_, PeerIdentity::generate().id(), options));
     }
   }
   std::string dead_endpoint() override { return "unix:" + folder.path() + "/nobody"; }
@@ -68,7 +68,7 @@ TEST(ShmTransport, AFolderThatOthersMayEnterIsRefused) {
   EventLoop loop;
   ShmOptions options;
   options.folder = folder.path();
-  const auto made = make_shm_transport(loop, Identity::generate().id(), options);
+  const auto made = make_shm_transport(loop, PeerIdentity::generate().id(), options);
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.status().code(), Code::kInvalidArgument);
 }
@@ -78,7 +78,7 @@ TEST(ShmTransport, LeavesNoSocketBehind) {
   EventLoop loop;
   ShmOptions options;
   options.folder = folder.path() + "/made";
-  { const auto made = make_shm_transport(loop, Identity::generate().id(), options).value(); }
+  { const auto made = make_shm_transport(loop, PeerIdentity::generate().id(), options).value(); }
   EXPECT_TRUE(std::filesystem::is_empty(options.folder));
 }
 
@@ -150,4 +150,4 @@ TEST(ShmStream, OffersThatCouldHarmAreRefused) {
 
 }  // namespace
 
-}  // namespace weft
+}  // namespace weft::shm_transport_test

@@ -13,7 +13,7 @@
 #include "weft/net/tls_transport.h"
 #include "weft/wire/frame_type.h"
 
-namespace weft {
+namespace weft::shortcut_test {
 namespace {
 
 constexpr std::uint8_t kType = 0x30;
@@ -56,9 +56,9 @@ class ShortcutTest : public ::testing::Test {
     ListenOptions options;
     options.host = "127.0.0.1";
     options.shortcuts = first;
-    a = make_tls_transport(loop, Identity::generate(), options).value();
+    a = make_tls_transport(loop, PeerIdentity::generate(), options).value();
     options.shortcuts = second;
-    b = make_tls_transport(loop, Identity::generate(), options).value();
+    b = make_tls_transport(loop, PeerIdentity::generate(), options).value();
     a->set_handler(at_a);
     b->set_handler(at_b);
     a->connect({b->self(), b->endpoints()});
@@ -156,4 +156,4 @@ TEST_F(ShortcutTest, AStrangerWithoutTheTokenIsTurnedAway) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::shortcut_test

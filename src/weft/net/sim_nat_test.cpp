@@ -7,7 +7,7 @@
 
 #include "weft/net/sim_network.h"
 
-namespace weft {
+namespace weft::sim_nat_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -132,4 +132,4 @@ TEST_F(SimNatTest, WithoutAThirdPeerTheDialFails) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sim_nat_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::sim_network_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -293,4 +293,4 @@ TEST_F(SimNetworkTest, SameSeedSameTrace) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sim_network_test

@@ -13,7 +13,7 @@
 #include "weft/net/transport_contract.h"
 #include "weft/wire/frame_type.h"
 
-namespace weft {
+namespace weft::stripes_test {
 namespace {
 
 constexpr std::uint8_t kType = 0x30;
@@ -31,8 +31,8 @@ ListenOptions loopback(std::size_t connections) {
 class StripesTest : public ::testing::Test {
  protected:
   void open(std::size_t first, std::size_t second) {
-    a = make_tls_transport(loop, Identity::generate(), loopback(first)).value();
-    b = make_tls_transport(loop, Identity::generate(), loopback(second)).value();
+    a = make_tls_transport(loop, PeerIdentity::generate(), loopback(first)).value();
+    b = make_tls_transport(loop, PeerIdentity::generate(), loopback(second)).value();
     a->set_handler(at_a);
     b->set_handler(at_b);
     link();
@@ -129,7 +129,7 @@ TEST_F(StripesTest, ThePeerThatGoesTakesTheLinkWithItAndTheNextOneSpreadsAgain) 
 }
 
 TEST_F(StripesTest, MoreThanTheGreatestNumberIsRefused) {
-  EXPECT_EQ(make_tls_transport(loop, Identity::generate(), loopback(9)).status().code(),
+  EXPECT_EQ(make_tls_transport(loop, PeerIdentity::generate(), loopback(9)).status().code(),
             Code::kInvalidArgument);
 }
 
@@ -137,7 +137,7 @@ TEST_F(StripesTest, MoreThanTheGreatestNumberIsRefused) {
 class StripesStranger : public ::testing::Test {
  protected:
   void SetUp() override {
-    peer = make_tcp_transport(loop, Identity::generate().id(), loopback(0)).value();
+    peer = make_tcp_transport(loop, PeerIdentity::generate().id(), loopback(0)).value();
     peer->set_handler(handler);
     control = greeted(0);
     bulk = greeted(1);
@@ -192,7 +192,7 @@ class StripesStranger : public ::testing::Test {
   EventLoop loop;
   RecordingHandler handler;
   std::unique_ptr<Transport> peer;
-  PeerId stranger = Identity::generate().id();
+  PeerId stranger = PeerIdentity::generate().id();
   Socket control;
   Socket bulk;
 };
@@ -259,7 +259,7 @@ TEST_F(StripesStranger, OnlyTheNextConnectionOfTheVeryLinkIsTaken) {
   std::array<HelloMessage, 4> wrong = {hello(2), hello(2), hello(2), hello(3)};
   wrong[0].link = {8};
   wrong[1].instance = 43;
-  wrong[2].from = Identity::generate().id();
+  wrong[2].from = PeerIdentity::generate().id();
   for (const HelloMessage& message : wrong) {
     EXPECT_EQ(greet(message).second, HelloVerdict::kWrongPeer);
   }
@@ -301,4 +301,4 @@ TEST_F(StripesStranger, AConnectionThatBreaksEndsTheLink) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::stripes_test

@@ -294,7 +294,7 @@ const char* cipher_order() {
 
 }  // namespace
 
-Result<std::unique_ptr<TlsContext>> TlsContext::make(const Identity& identity) {
+Result<std::unique_ptr<TlsContext>> TlsContext::make(const PeerIdentity& identity) {
   WEFT_TRY_ASSIGN(const OpenSslPtr<X509> certificate, make_certificate(identity));
   std::unique_ptr<SSL_CTX, SslFree> owned(SSL_CTX_new(TLS_method()));
   SSL_CTX* context = owned.get();

@@ -12,7 +12,7 @@ namespace weft {
 
 class TlsContext {
  public:
-  static Result<std::unique_ptr<TlsContext>> make(const Identity& identity);
+  static Result<std::unique_ptr<TlsContext>> make(const PeerIdentity& identity);
   virtual ~TlsContext() = default;
   // Borrows `socket`; the context outlives the stream.
   virtual std::unique_ptr<ByteStream> dial(int socket) = 0;

@@ -174,7 +174,7 @@ Result<ListenOptions> parse_listen(const std::string& endpoint) {
   return options;
 }
 
-Result<std::unique_ptr<Transport>> make_tls_transport(EventLoop& loop, const Identity& identity,
+Result<std::unique_ptr<Transport>> make_tls_transport(EventLoop& loop, const PeerIdentity& identity,
                                                       const ListenOptions& options) {
   WEFT_TRY_ASSIGN(std::unique_ptr<TlsContext> context, TlsContext::make(identity));
   return make_transport(loop, identity.id(),

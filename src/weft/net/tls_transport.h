@@ -69,7 +69,7 @@ struct ListenOptions {
 Result<ListenOptions> parse_listen(const std::string& endpoint);
 
 // kUnavailable if the address cannot be listened on. `loop` is borrowed and outlives the transport.
-Result<std::unique_ptr<Transport>> make_tls_transport(EventLoop& loop, const Identity& identity,
+Result<std::unique_ptr<Transport>> make_tls_transport(EventLoop& loop, const PeerIdentity& identity,
                                                       const ListenOptions& options);
 // `self` is told to the peers and believed.
 Result<std::unique_ptr<Transport>> make_tcp_transport(EventLoop& loop, const PeerId& self,

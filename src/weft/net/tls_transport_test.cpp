@@ -2,7 +2,7 @@
 
 #include "weft/net/socket_world.h"
 
-namespace weft {
+namespace weft::tls_transport_test {
 
 namespace {
 
@@ -20,7 +20,7 @@ class TlsWorld final : public SocketWorld {
     options.shortcuts = kShortcuts;
     options.connections = kConnections;
     for (int peer = 0; peer < kPeers; ++peer) {
-      add(peer, make_tls_transport(loop_, Identity::generate(), options));
+      add(peer, make_tls_transport(loop_, PeerIdentity::generate(), options));
     }
   }
   std::string dead_endpoint() override { return "127.0.0.1:1"; }
@@ -37,7 +37,7 @@ class TcpWorld final : public SocketWorld {
  public:
   TcpWorld() {
     for (int peer = 0; peer < kPeers; ++peer) {
-      add(peer, make_tcp_transport(loop_, Identity::generate().id(), loopback()));
+      add(peer, make_tcp_transport(loop_, PeerIdentity::generate().id(), loopback()));
     }
   }
   std::string dead_endpoint() override { return "127.0.0.1:1"; }
@@ -58,4 +58,4 @@ INSTANTIATE_TEST_SUITE_P(
 
 }  // namespace
 
-}  // namespace weft
+}  // namespace weft::tls_transport_test

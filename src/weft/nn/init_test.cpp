@@ -11,7 +11,7 @@
 #include "weft/nn/layers.h"
 #include "weft/nn/recurrent.h"
 
-namespace weft {
+namespace weft::init_test {
 namespace {
 
 struct Moments {
@@ -177,4 +177,4 @@ TEST(Init, LayersBeginAsThoseOfPyTorch) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::init_test

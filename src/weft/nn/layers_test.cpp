@@ -12,7 +12,7 @@
 #include "weft/nn/summary.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::layers_test {
 namespace {
 
 using testing::ElementsAre;
@@ -293,4 +293,4 @@ TEST(Summary, ListsEveryValueAndTheTotals) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::layers_test

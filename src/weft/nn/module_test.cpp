@@ -13,7 +13,7 @@
 #include "weft/nn/zoo.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::module_test {
 namespace {
 
 using testing::ElementsAre;
@@ -289,4 +289,4 @@ TEST(Module, NamesThatFitNothingAreRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::module_test

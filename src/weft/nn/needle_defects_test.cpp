@@ -8,7 +8,7 @@
 #include "weft/nn/layers.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::needle_defects_test {
 namespace {
 
 Tensor random_input(const Shape& shape, bool requires_grad = false) {
@@ -138,4 +138,4 @@ TEST(Defects, InitialisersTakeTheShapeOfWhatTheyFill) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::needle_defects_test

@@ -9,7 +9,7 @@
 #include "weft/nn/zoo.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::text_test {
 namespace {
 
 Array random_array(const Shape& shape, std::uint64_t stream) {
@@ -293,4 +293,4 @@ TEST(LanguageModel, RecomputedBlocksGiveTheSameBits) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::text_test

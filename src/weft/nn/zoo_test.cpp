@@ -12,7 +12,7 @@
 #include "weft/nn/summary.h"
 #include "weft/op/loss.h"
 
-namespace weft {
+namespace weft::zoo_test {
 namespace {
 
 using testing::ElementsAre;
@@ -179,4 +179,4 @@ TEST(Training, EveryModelOfTheZooLowersTheLossOnAFewImages) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::zoo_test

@@ -15,7 +15,7 @@
 #include "weft/op/ops.h"
 #include "weft/op/sample.h"
 
-namespace weft {
+namespace weft::autograd_memory_test {
 namespace {
 
 using testing::ElementsAre;
@@ -296,4 +296,4 @@ TEST(Anomaly, NamesTheBackwardThatMadeIt) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::autograd_memory_test

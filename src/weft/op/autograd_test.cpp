@@ -14,7 +14,7 @@
 #include "weft/op/ops.h"
 #include "weft/op/sample.h"
 
-namespace weft {
+namespace weft::autograd_test {
 namespace {
 
 using testing::DoubleEq;
@@ -422,4 +422,4 @@ TEST(Graph, DeepGradientsOfGradients) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::autograd_test

@@ -12,7 +12,7 @@
 #include "weft/autograd/test_tensor.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::edge_cases_test {
 namespace {
 
 using testing::ElementsAre;
@@ -128,4 +128,4 @@ TEST(Division, ByANumberIsRoundedOnce) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::edge_cases_test

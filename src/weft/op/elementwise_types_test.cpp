@@ -11,7 +11,7 @@
 #include "weft/autograd/test_tensor.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::elementwise_types_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -173,4 +173,4 @@ TEST(Specials, TheNormHasAGradientWhereItIsZero) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::elementwise_types_test

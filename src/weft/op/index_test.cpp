@@ -14,7 +14,7 @@
 #include "weft/op/ops.h"
 #include "weft/op/sample.h"
 
-namespace weft {
+namespace weft::index_test {
 namespace {
 
 using testing::ElementsAre;
@@ -303,4 +303,4 @@ TEST(Regression, AViewOfAViewKeepsItsOffset) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::index_test

@@ -12,7 +12,7 @@
 #include "weft/op/ops.h"
 #include "weft/op/sample.h"
 
-namespace weft {
+namespace weft::loss_test {
 namespace {
 
 using testing::ElementsAre;
@@ -203,4 +203,4 @@ TEST(Matmul, OfIntegersAndMixedTypes) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::loss_test

@@ -10,7 +10,7 @@
 #include "weft/autograd/backward.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::needle_defects_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -112,4 +112,4 @@ TEST(Defects, OneRowOfATensorAndBatchesOfMatrices) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::needle_defects_test

@@ -16,7 +16,7 @@
 #include "weft/base/parallel.h"
 #include "weft/op/op_def.h"
 
-namespace weft {
+namespace weft::op_contract_test {
 namespace {
 
 // Inputs with more elements are not moved one by one for the second gradient.
@@ -446,4 +446,4 @@ TEST(OpTable, HasDistinctSortedNames) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::op_contract_test

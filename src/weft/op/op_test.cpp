@@ -11,7 +11,7 @@
 #include "weft/op/ops.h"
 #include "weft/op/sample.h"
 
-namespace weft {
+namespace weft::op_test {
 namespace {
 
 using testing::ElementsAre;
@@ -195,4 +195,4 @@ TEST(Slice, OfASliceReachesTheLeaf) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::op_test

@@ -9,7 +9,7 @@
 #include "weft/op/arithmetic.h"
 #include "weft/op/reduce.h"
 
-namespace weft {
+namespace weft::random_test {
 namespace {
 
 TEST(RandomTensors, HaveTheShapeAndTypeAskedFor) {
@@ -72,4 +72,4 @@ TEST(RandomTensors, RefuseWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::random_test

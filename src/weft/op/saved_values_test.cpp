@@ -12,7 +12,7 @@
 #include "weft/autograd/test_tensor.h"
 #include "weft/op/ops.h"
 
-namespace weft {
+namespace weft::saved_values_test {
 namespace {
 
 using testing::ElementsAre;
@@ -163,4 +163,4 @@ TEST(Hooks, ThatGiveAnotherTypeAreRefusedByIt) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::saved_values_test

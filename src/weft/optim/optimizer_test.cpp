@@ -9,7 +9,7 @@
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
 
-namespace weft {
+namespace weft::optimizer_test {
 namespace {
 
 using testing::ElementsAre;
@@ -484,4 +484,4 @@ TEST(Optimizer, SgdWithoutMomentumKeepsNoState) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::optimizer_test

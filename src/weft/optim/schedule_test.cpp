@@ -9,7 +9,7 @@
 
 #include "weft/optim/clip.h"
 
-namespace weft {
+namespace weft::schedule_test {
 namespace {
 
 using testing::HasSubstr;
@@ -120,4 +120,4 @@ TEST(Clip, NormOfManyValuesIsRightAndInfinityChangesNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::schedule_test

@@ -7,7 +7,7 @@
 
 #include "weft/peer/test_peer.h"
 
-namespace weft {
+namespace weft::admission_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -128,4 +128,4 @@ TEST(Strangers, AreBoundedInNumberFramesAndTime) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::admission_test

@@ -8,7 +8,7 @@
 #include "weft/base/rng.h"
 #include "weft/peer/test_peer.h"
 
-namespace weft {
+namespace weft::agreement_test {
 namespace {
 
 View view_of(int size, std::uint64_t base = 0) {
@@ -194,4 +194,4 @@ TEST(Agreement, DuelsNeverDecideTwice) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::agreement_test

@@ -7,7 +7,7 @@
 #include "weft/wire/branch_message.h"
 #include "weft/wire/frame_type.h"
 
-namespace weft {
+namespace weft::branch_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -249,4 +249,4 @@ TEST_F(BranchTest, AStandingWhoseHashIsWrongEndsTheLink) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::branch_test

@@ -5,7 +5,7 @@
 
 #include "weft/peer/test_peer.h"
 
-namespace weft {
+namespace weft::conduct_test {
 namespace {
 
 using std::chrono::minutes;
@@ -154,4 +154,4 @@ TEST(Revocations, AreBoundedAndOnlyGrow) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::conduct_test

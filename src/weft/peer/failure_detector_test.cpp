@@ -4,7 +4,7 @@
 
 #include "weft/base/rng.h"
 
-namespace weft {
+namespace weft::failure_detector_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -79,4 +79,4 @@ TEST(FailureDetector, CapBelowFourIntervalsWins) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::failure_detector_test

@@ -3,7 +3,7 @@
 
 #include "weft/peer/test_peer.h"
 
-namespace weft {
+namespace weft::flapping_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -168,4 +168,4 @@ TEST_F(FlappingTest, OfTwoWithAOneWayLineOneGoesOnAlone) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::flapping_test

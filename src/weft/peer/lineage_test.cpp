@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::lineage_test {
 namespace {
 
 const Hash256 kQ{1};
@@ -81,4 +81,4 @@ TEST(Lineage, TheListOfAbsorbedBranchesIsBounded) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::lineage_test

@@ -7,7 +7,7 @@
 #include "weft/peer/test_peer.h"
 #include "weft/wire/frame_type.h"
 
-namespace weft {
+namespace weft::membership_conduct_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -374,4 +374,4 @@ TEST_F(MembershipConductTest, AStrangerWithForgedTicketsGetsNoLinkAnyMore) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::membership_conduct_test

@@ -9,7 +9,7 @@
 #include "weft/peer/test_peer.h"
 #include "weft/wire/frame_type.h"
 
-namespace weft {
+namespace weft::membership_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -471,4 +471,4 @@ TEST_F(MembershipTest, JoinsAreLimitedAtOnceAndAllGetInInTheEnd) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::membership_test

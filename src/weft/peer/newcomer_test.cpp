@@ -7,7 +7,7 @@
 #include "weft/peer/test_peer.h"
 #include "weft/wire/frame_type.h"
 
-namespace weft {
+namespace weft::newcomer_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -235,4 +235,4 @@ TEST(Newcomer, StrangersTellNobodyThatTheRunHasGoneOn) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::newcomer_test

@@ -7,7 +7,7 @@
 
 #include "weft/wire/codec.h"
 
-namespace weft {
+namespace weft::ticket_test {
 namespace {
 
 constexpr std::int64_t kExpiry = 1'900'000'000;
@@ -184,4 +184,4 @@ TEST(Ticket, RunIdDependsOnRecipeAndNonce) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::ticket_test

@@ -8,7 +8,7 @@
 
 #include "weft/base/rng.h"
 
-namespace weft {
+namespace weft::http_parser_test {
 namespace {
 
 // What a parser made of some bytes: a line a request, and the fault.
@@ -175,4 +175,4 @@ TEST(HttpParser, AnyCutGivesTheSameOutcomeForMutatedRequests) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::http_parser_test

@@ -19,7 +19,7 @@
 #include "weft/serve/router.h"
 #include "weft/serve/test_checkpoint.h"
 
-namespace weft {
+namespace weft::http_server_test {
 namespace {
 
 using asio::ip::tcp;
@@ -361,4 +361,4 @@ TEST(HttpServerListen, SaysThatAnAddressIsTaken) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::http_server_test

@@ -11,7 +11,7 @@
 #include "weft/serve/json_text.h"
 #include "weft/serve/predict_json.h"
 
-namespace weft {
+namespace weft::json_test {
 namespace {
 
 using nlohmann::json;
@@ -204,4 +204,4 @@ TEST(JsonText, ErrorsAreJsonWhateverTheMessage) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::json_test

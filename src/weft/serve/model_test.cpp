@@ -13,7 +13,7 @@
 #include "weft/serve/text_generator.h"
 #include "weft/train/wiring.h"
 
-namespace weft {
+namespace weft::model_test {
 namespace {
 
 using testing::ElementsAre;
@@ -283,4 +283,4 @@ TEST_P(TextTest, ACancelledTextStops) {
 INSTANTIATE_TEST_SUITE_P(Models, TextTest, testing::Values("char_gpt", "llama", "lstm_lm"));
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::model_test

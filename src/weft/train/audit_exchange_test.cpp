@@ -12,7 +12,7 @@
 #include "weft/train/round_vector.h"
 #include "weft/train/scripted_exchange.h"
 
-namespace weft {
+namespace weft::audit_exchange_test {
 namespace {
 
 using testing::ElementsAre;
@@ -132,4 +132,4 @@ TEST_F(AuditExchangeTest, ASumThatIsOnlyAppliedIsToldAsSuch) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::audit_exchange_test

@@ -15,7 +15,7 @@
 #include "weft/op/ops.h"
 #include "weft/optim/optimizer.h"
 
-namespace weft {
+namespace weft::captured_step_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -233,4 +233,4 @@ TEST(CapturedStep, ALabelOutOfRangeIsRefusedAsInAnEagerStep) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::captured_step_test

@@ -16,7 +16,7 @@
 #include "weft/optim/optimizer.h"
 #include "weft/train/captured_step.h"
 
-namespace weft {
+namespace weft::eager_fallback_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -240,4 +240,4 @@ TEST(EagerFallback, NoiseFromAGeneratorIsFreshInEachReplay) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::eager_fallback_test

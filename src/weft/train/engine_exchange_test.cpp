@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::engine_exchange_test {
 namespace {
 
 // Two members in one: the other gives what a test says. Only what the exchange uses.
@@ -110,4 +110,4 @@ TEST(EngineExchange, WhoIsAskedToStopStopsAll) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::engine_exchange_test

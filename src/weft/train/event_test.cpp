@@ -10,7 +10,7 @@
 
 #include "weft/train/event_log.h"
 
-namespace weft {
+namespace weft::event_test {
 namespace {
 
 using testing::HasSubstr;
@@ -119,4 +119,4 @@ TEST(EventLog, FullDiskCostsTheFileAndNotTheRun) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::event_test

@@ -11,7 +11,7 @@
 #include "weft/train/trainer.h"
 #include "weft/train/wiring.h"
 
-namespace weft {
+namespace weft::local_step_test {
 namespace {
 
 const SystemClock kClock;
@@ -494,4 +494,4 @@ TEST(LocalSteps, AnOverlapThatWouldDivergeIsRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::local_step_test

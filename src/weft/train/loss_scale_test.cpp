@@ -15,7 +15,7 @@
 #include "weft/train/scripted_exchange.h"
 #include "weft/train/trainer.h"
 
-namespace weft {
+namespace weft::loss_scale_test {
 namespace {
 
 Recipe f16_recipe(double first_scale) {
@@ -165,4 +165,4 @@ TEST(LossScale, MembersThatOnlyApplySkipTheSameSteps) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::loss_scale_test

@@ -12,7 +12,7 @@
 #include "weft/train/test_recipe.h"
 #include "weft/train/trainer.h"
 
-namespace weft {
+namespace weft::member_part_test {
 namespace {
 
 class ManualClock final : public Clock {
@@ -361,4 +361,4 @@ TEST(MemberPart, RecipesThatContradictThemselvesAreRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::member_part_test

@@ -14,7 +14,7 @@
 #include "weft/op/ops.h"
 #include "weft/optim/optimizer.h"
 
-namespace weft {
+namespace weft::optimizer_gradients_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -214,4 +214,4 @@ TEST(StepsInPlace, ABackwardThatNeedsOnlyFrozenParametersDoesNot) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::optimizer_gradients_test

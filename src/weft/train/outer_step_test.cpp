@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::outer_step_test {
 namespace {
 
 using testing::IsEmpty;
@@ -97,4 +97,4 @@ TEST(OuterStep, WhatIsCalledStableComesToRestAndWhatIsNotDoesNot) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::outer_step_test

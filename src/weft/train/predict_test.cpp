@@ -15,7 +15,7 @@
 #include "weft/train/export_checkpoint.h"
 #include "weft/train/trainer.h"
 
-namespace weft {
+namespace weft::predict_test {
 namespace {
 
 using testing::HasSubstr;
@@ -190,4 +190,4 @@ TEST_F(Predict, ExportWithHuggingFaceNamesWritesTheConfiguration) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::predict_test

@@ -11,7 +11,7 @@
 #include "weft/base/nearest_name.h"
 #include "weft/train/wiring.h"
 
-namespace weft {
+namespace weft::recipe_test {
 namespace {
 
 using testing::HasSubstr;
@@ -249,4 +249,4 @@ TEST(Recipe, DocumentedTableIsTheRealOne) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::recipe_test

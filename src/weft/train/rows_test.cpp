@@ -13,7 +13,7 @@
 #include "weft/train/trainer.h"
 #include "weft/train/wiring.h"
 
-namespace weft {
+namespace weft::rows_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -177,4 +177,4 @@ TEST(Rows, WhatDoesNotFitIsRefusedWithTheRemedy) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::rows_test

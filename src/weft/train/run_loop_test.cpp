@@ -13,7 +13,7 @@
 #include "weft/train/test_recipe.h"
 #include "weft/train/wiring.h"
 
-namespace weft {
+namespace weft::run_loop_test {
 namespace {
 
 using testing::ElementsAre;
@@ -266,4 +266,4 @@ TEST_F(RunLoopTest, ARoundTakesAtLeastWhatTheRecipeSays) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::run_loop_test

@@ -11,7 +11,7 @@
 #include "weft/train/trainer.h"
 #include "weft/train/wiring.h"
 
-namespace weft {
+namespace weft::step_test {
 namespace {
 
 Recipe recipe_of(const std::string& model) {
@@ -340,4 +340,4 @@ TEST(State, HashesNameTheTensorThatDiffers) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::step_test

@@ -7,7 +7,7 @@
 #include "weft/base/file.h"
 #include "weft/train/round_meter.h"
 
-namespace weft {
+namespace weft::summary_test {
 namespace {
 
 TEST(Summary, FileHasTheDocumentedFields) {
@@ -48,4 +48,4 @@ TEST(RoundMeter, SplitsTimeIntoComputingWaitingAndSending) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::summary_test

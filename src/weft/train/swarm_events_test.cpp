@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::swarm_events_test {
 namespace {
 
 using testing::ElementsAre;
@@ -74,4 +74,4 @@ TEST(SwarmEvents, BytesForPeople) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::swarm_events_test

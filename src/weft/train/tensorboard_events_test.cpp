@@ -9,7 +9,7 @@
 #include "weft/base/file.h"
 #include "weft/io/protobuf_reader.h"
 
-namespace weft {
+namespace weft::tensorboard_events_test {
 namespace {
 
 // "tag step value" of each scalar of an event file, whose checksums io/tensorboard_test.cpp checks.
@@ -54,4 +54,4 @@ TEST(TensorboardEvents, WritesTheNumbersOfRoundsAndEvaluations) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::tensorboard_events_test

@@ -42,7 +42,7 @@ Round last_round(const Recipe& recipe);
 
 // What machines decide for themselves.
 struct PeerSettings {
-  Identity identity = Identity::generate();
+  PeerIdentity identity = PeerIdentity::generate();
   std::string listen = "*:0";
   bool map_port = false;
   // "host:port" each, told to others before those that the machine has.

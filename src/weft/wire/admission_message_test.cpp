@@ -5,7 +5,7 @@
 #include "weft/wire/codec.h"
 #include "weft/wire/message_checks.h"
 
-namespace weft {
+namespace weft::admission_message_test {
 namespace {
 
 PeerId peer(std::uint8_t number) {
@@ -64,4 +64,4 @@ TEST(AdmissionMessage, TheLargestFitsInAFrame) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::admission_message_test

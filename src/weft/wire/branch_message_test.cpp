@@ -5,7 +5,7 @@
 #include "weft/wire/codec.h"
 #include "weft/wire/message_checks.h"
 
-namespace weft {
+namespace weft::branch_message_test {
 namespace {
 
 PeerId peer(std::uint8_t number) {
@@ -61,4 +61,4 @@ TEST(BranchMessage, RefusesEachFieldBeyondItsBound) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::branch_message_test

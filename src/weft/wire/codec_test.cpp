@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::codec_test {
 namespace {
 
 Bytes sample() {
@@ -89,4 +89,4 @@ TEST(PeerId, ShowsEightCharacters) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::codec_test

@@ -5,7 +5,7 @@
 #include "weft/wire/codec.h"
 #include "weft/wire/message_checks.h"
 
-namespace weft {
+namespace weft::collective_message_test {
 namespace {
 
 CollectiveId id() {
@@ -59,4 +59,4 @@ TEST(CollectiveMessage, RefusesEachFieldBeyondItsBound) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::collective_message_test

@@ -7,7 +7,7 @@
 #include "weft/wire/message_checks.h"
 #include "weft/wire/rendezvous_message.h"
 
-namespace weft {
+namespace weft::discovery_message_test {
 namespace {
 
 template <class Array>
@@ -118,4 +118,4 @@ TEST(DiscoveryMessage, RefusesEachFieldBeyondItsBound) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::discovery_message_test

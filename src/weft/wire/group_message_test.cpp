@@ -4,7 +4,7 @@
 
 #include "weft/wire/message_checks.h"
 
-namespace weft {
+namespace weft::group_message_test {
 namespace {
 
 GroupCallId call() { return {ViewId{ViewNumber(3), {7}}, GroupScope::kGives, 5, 11}; }
@@ -38,4 +38,4 @@ TEST(GroupMessage, RefusesEachFieldBeyondItsBound) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::group_message_test

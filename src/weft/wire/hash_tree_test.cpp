@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::hash_tree_test {
 namespace {
 
 std::vector<Hash256> leaves_of(std::uint32_t count) {
@@ -66,4 +66,4 @@ TEST(HashTree, ANodeIsNoLeaf) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::hash_tree_test

@@ -5,7 +5,7 @@
 #include "weft/wire/codec.h"
 #include "weft/wire/message_checks.h"
 
-namespace weft {
+namespace weft::join_message_test {
 namespace {
 
 JoinProof proof() {
@@ -83,4 +83,4 @@ TEST(JoinMessage, RefusesEachFieldBeyondItsBound) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::join_message_test

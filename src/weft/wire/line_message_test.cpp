@@ -6,7 +6,7 @@
 
 #include "weft/wire/message_checks.h"
 
-namespace weft {
+namespace weft::line_message_test {
 namespace {
 
 const ViewId kView{ViewNumber(3), {7}};
@@ -72,4 +72,4 @@ TEST(LineMessage, TheLargestReportFitsIntoAFrame) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::line_message_test

@@ -5,7 +5,7 @@
 #include "weft/wire/codec.h"
 #include "weft/wire/message_checks.h"
 
-namespace weft {
+namespace weft::link_message_test {
 namespace {
 
 PeerId peer(std::uint8_t number) {
@@ -66,4 +66,4 @@ TEST(LinkMessage, RefusesEachFieldBeyondItsBound) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::link_message_test

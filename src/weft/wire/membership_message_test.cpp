@@ -5,7 +5,7 @@
 #include "weft/wire/codec.h"
 #include "weft/wire/message_checks.h"
 
-namespace weft {
+namespace weft::membership_message_test {
 namespace {
 
 PeerId peer(std::uint8_t number) {
@@ -122,4 +122,4 @@ TEST(MembershipMessage, TextForPeopleIsPrintableAndCut) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::membership_message_test

@@ -5,7 +5,7 @@
 #include "weft/wire/codec.h"
 #include "weft/wire/message_checks.h"
 
-namespace weft {
+namespace weft::reach_message_test {
 namespace {
 
 PeerId peer(std::uint8_t number) {
@@ -58,4 +58,4 @@ TEST(ReachMessage, RefusesEachFieldBeyondItsBound) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::reach_message_test

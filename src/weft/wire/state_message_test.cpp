@@ -5,7 +5,7 @@
 #include "weft/wire/hash_tree.h"
 #include "weft/wire/message_checks.h"
 
-namespace weft {
+namespace weft::state_message_test {
 namespace {
 
 TEST(StateMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
@@ -95,4 +95,4 @@ TEST(StateMessage, ResultOfARoundAboveTheNewestIsRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::state_message_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::stun_message_test {
 namespace {
 
 Bytes bytes_of(const std::string& hex) { return from_hex(hex).value(); }
@@ -61,4 +61,4 @@ TEST(StunMessage, ARequestIsAHeadWithItsTransaction) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::stun_message_test

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Compiles sources otherwise than the build does, which compiles them in batches (syntax only).
+
+usage: tools/compile_sources.py alone [--minutes M] [--build DIR]
+       tools/compile_sources.py together [--build DIR]
+  alone     each source with its own includes and nothing else: whether it has all it needs. Changed
+            files come first, then the others in an order drawn from the commit; where the minutes
+            run out, each commit looks at another part. A source that was compiled before and has
+            not changed, nor a header of ours below it, is not compiled again.
+  together  all sources of each target as one batch: whether two of them give one name to
+            different things. Then every way to divide them into batches compiles.
+Prints what the compiler says, then "N passed, N failed", a check a source or target.
+"""
+import argparse
+import concurrent.futures
+import itertools
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import compile_flags
+import turns
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# What a source says for all that follows it, so that the build compiles it alone.
+PRAGMA = re.compile(r"^#pragma GCC ", re.MULTILINE)
+LINES_SHOWN = 12
+
+
+def compile_text(text, flags):
+    """What g++ says of a text, "" if it compiles."""
+    ran = subprocess.run(["g++", "-fsyntax-only", "-fdiagnostics-color=never", *flags, "-x", "c++",
+                          "-"], cwd=ROOT, input=text, text=True, capture_output=True, check=False)
+    if ran.returncode == 0:
+        return ""
+    said = [line for line in ran.stderr.splitlines() if ": error: " in line] or [ran.stderr]
+    return "\n".join(said[:LINES_SHOWN])
+
+
+def include(path):
+    return f'#include "{path}"\n'
+
+
+def compile_together(build, jobs):
+    """[(target, what was wrong)] of the targets of more than one source."""
+    groups = []
+    for target, group in itertools.groupby(compile_flags.sources(build), lambda one: one.target):
+        group = [one for one in group if one.path.suffix == ".cpp"
+                 and not PRAGMA.search(one.path.read_text())]
+        flags = max((one.flags for one in group), key=lambda kept: [
+            one.flags for one in group].count(kept), default=())
+        alike = [one.path for one in group if one.flags == flags]
+        if len(alike) > 1:
+            groups.append((target, alike, flags))
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        said = pool.map(lambda group: compile_text("".join(map(include, group[1])), group[2]),
+                        groups)
+        return [(group[0], words) for group, words in zip(groups, said)], 0
+
+
+def compile_alone(build, jobs, minutes):
+    """[(source, what was wrong)] of those there was time for, and how many were left out."""
+    by_path = {one.path: one for one in compile_flags.sources(build) if one.path.suffix == ".cpp"}
+    seen = ROOT / "build" / "compiled-alone"
+    seen.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + 60 * minutes
+
+    def work(batch):
+        path, = batch
+        mark = seen / turns.fingerprint(path)
+        if mark.exists():
+            return ""
+        if time.monotonic() > deadline:
+            return None
+        said = compile_text(include(path), by_path[path].flags)
+        if not said:
+            mark.touch()
+        return said
+    batches = turns.by_turn([[path] for path in by_path])
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        said = list(zip(batches, pool.map(work, batches)))
+    done = [(batch[0].relative_to(ROOT), words) for batch, words in said if words is not None]
+    return done, len(said) - len(done)
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("how", choices=("alone", "together"))
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args(arguments)
+    if not (options.build / "compile_commands.json").exists():
+        print(f"{options.build} is not configured: build first")
+        print("0 passed, 1 failed")
+        return 1
+    if options.how == "together":
+        results, left = compile_together(options.build, options.jobs)
+    else:
+        results, left = compile_alone(options.build, options.jobs, options.minutes)
+    for name, said in results:
+        if said:
+            print(f"{name}:\n{said}")
+    if left:
+        print(f"time is over: {len(results)} of {len(results) + left} sources were compiled")
+    failed = sum(1 for _, said in results if said)
+    print(f"{len(results) - failed} passed, {failed} failed")
+    return 1 if failed or not results else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,40 @@
+"""Which files a check that may run out of time looks at first, and which it has seen already."""
+import hashlib
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+INCLUDE = re.compile(r'^\s*#\s*include\s*"(weft/[^"]+)"', re.MULTILINE)
+
+
+def git(*words):
+    return subprocess.run(["git", *words], cwd=ROOT, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, check=False).stdout
+
+
+def by_turn(batches):
+    """Lists of files: those with changed files first, then in an order drawn from the commit."""
+    changed = {ROOT / name for name in git("diff", "--name-only", "HEAD").splitlines()}
+    commit = git("rev-parse", "HEAD")
+
+    def turn(batch):
+        drawn = hashlib.sha256((commit + str(batch[0])).encode()).hexdigest()
+        return (not changed & set(batch), drawn)
+    return sorted(batches, key=turn)
+
+
+def fingerprint(path, *others):
+    """Hash of a source, of all headers of ours below it, and of the files `others`."""
+    digest = hashlib.sha256(b"".join(other.read_bytes() for other in others))
+    seen, waiting = set(), [path]
+    while waiting:
+        current = waiting.pop()
+        if current in seen or not current.exists():
+            continue
+        seen.add(current)
+        text = current.read_text(errors="replace")
+        waiting += [ROOT / "src" / name for name in INCLUDE.findall(text)]
+    for current in sorted(seen):
+        digest.update(str(current).encode() + b"\0" + current.read_bytes())
+    return digest.hexdigest()
