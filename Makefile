@@ -2,14 +2,18 @@
 #   make            release build              make sim SEED=7    simulated peers; also SEED=1..1000
 #   make test       the fast tests             make fuzz T=membership S=60
 #   make check      everything that CI runs    make bench [B=args of `weft bench`]
+#   make quick      tests of what changed      make alone    every source with its own includes only
 #   make fmt | tidy | clang-tidy | size        make clean
-.PHONY: all test check fmt tidy clang-tidy sim fuzz bench size clean
+.PHONY: all test quick check fmt tidy clang-tidy alone sim fuzz bench size clean
 
 all:
 	./run --build-only
 
 test:
 	./test --fast
+
+quick:
+	./test --quick
 
 check:
 	./test
@@ -22,6 +26,9 @@ tidy:
 
 clang-tidy:
 	python3 tools/clang_tidy.py
+
+alone:
+	python3 tools/compile_sources.py alone
 
 # Whole swarms, and memberships of 64 peers; `--seed N --verbose` or `--trace` shows one closely.
 SEED ?= 1..100

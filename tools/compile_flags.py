@@ -16,10 +16,11 @@ INCLUDED = re.compile(r'^#include "(/[^"]+)"$', re.MULTILINE)
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """One source: the target that it belongs to and its flags, without precompiled headers."""
+    """One source: its target, its flags without precompiled headers, whether it is in a batch."""
     path: pathlib.Path
     target: str
     flags: tuple
+    batched: bool
 
 
 def kept_flags(command):
@@ -41,12 +42,13 @@ def sources(build):
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["directory"], entry["file"]).resolve()
         target = TARGET.search(entry["command"])
-        if BATCH.search(str(path)):
+        batched = bool(BATCH.search(str(path)))
+        if batched:
             paths = [pathlib.Path(name) for name in INCLUDED.findall(path.read_text())]
         else:
             paths = [path]
         for one in paths:
             if one.exists() and one.is_relative_to(ROOT) and not one.is_relative_to(ROOT / "build"):
                 found.setdefault(one, Source(one, target[1] if target else "",
-                                             kept_flags(entry["command"])))
+                                             kept_flags(entry["command"]), batched))
     return list(found.values())

@@ -7,8 +7,8 @@ usage: tools/compile_sources.py alone [--minutes M] [--build DIR]
             files come first, then the others in an order drawn from the commit; where the minutes
             run out, each commit looks at another part. A source that was compiled before and has
             not changed, nor a header of ours below it, is not compiled again.
-  together  all sources of each target as one batch: whether two of them give one name to
-            different things. Then every way to divide them into batches compiles.
+  together  all sources of each target's batches as one: whether two of them give one name to
+            different things. If not, every way to divide them into batches compiles.
 Prints what the compiler says, then "N passed, N failed", a check a source or target.
 """
 import argparse
@@ -16,7 +16,6 @@ import concurrent.futures
 import itertools
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import time
@@ -25,8 +24,6 @@ import compile_flags
 import turns
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What a source says for all that follows it, so that the build compiles it alone.
-PRAGMA = re.compile(r"^#pragma GCC ", re.MULTILINE)
 LINES_SHOWN = 12
 
 
@@ -45,20 +42,16 @@ def include(path):
 
 
 def compile_together(build, jobs):
-    """[(target, what was wrong)] of the targets of more than one source."""
-    groups = []
-    for target, group in itertools.groupby(compile_flags.sources(build), lambda one: one.target):
-        group = [one for one in group if one.path.suffix == ".cpp"
-                 and not PRAGMA.search(one.path.read_text())]
-        flags = max((one.flags for one in group), key=lambda kept: [
-            one.flags for one in group].count(kept), default=())
-        alike = [one.path for one in group if one.flags == flags]
-        if len(alike) > 1:
-            groups.append((target, alike, flags))
+    """[(target, what was wrong)] of the targets with batches, but for tests: each of their sources
+    has a namespace of its own."""
+    batched = [one for one in compile_flags.sources(build)
+               if one.batched and not one.target.endswith("_test")]
+    groups = [(target, list(group))
+              for target, group in itertools.groupby(batched, lambda one: one.target)]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        said = pool.map(lambda group: compile_text("".join(map(include, group[1])), group[2]),
-                        groups)
-        return [(group[0], words) for group, words in zip(groups, said)], 0
+        said = pool.map(lambda group: compile_text(
+            "".join(include(one.path) for one in group[1]), group[1][0].flags), groups)
+        return [(target, words) for (target, _), words in zip(groups, said)], 0
 
 
 def compile_alone(build, jobs, minutes):

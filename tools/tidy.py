@@ -46,6 +46,8 @@ BANNED = [
 ]
 # A `new` that an owner takes in the same breath, or a static that is never destroyed.
 OWNED_NEW = re.compile(r"_ptr<.*>[^;(]*\(\s*new\b|= \*new\b|\boperator new\b")
+# Functions that a source defines for itself, at the margin as clang-format puts them.
+OWN_FUNCTION = re.compile(r"^(?:static |inline |constexpr |\[\[\w+\]\] )*[A-Za-z_][\w:<>,*& ]*?[\s*&](\w+)\(")
 # Headers of libraries that take a second or more to compile. A header of ours that includes one, or
 # that includes such a header, may be included by its own folder only.
 HEAVY = re.compile(r"^(?:asio|nlohmann|CLI|toml\+\+|spdlog|oneapi|openssl|opendht|gtest|gmock|pybind11)/|"
@@ -276,6 +278,38 @@ class HeavyHeaders:
         return result
 
 
+def own_functions(text):
+    """{name: line} of the functions in unnamed namespaces of a source, and its static ones."""
+    found, unnamed = {}, False
+    for number, line in enumerate(strip_comments_and_strings(text).splitlines(), 1):
+        if line.startswith("namespace {"):
+            unnamed = True
+        elif line.startswith("}") and text.splitlines()[number - 1] == "}  // namespace":
+            unnamed = False
+        function = OWN_FUNCTION.match(line) if unnamed or line.startswith("static ") else None
+        if function and not line.startswith(("TEST", "using ", "return ", "namespace ")):
+            found.setdefault(function[1], number)
+    return found
+
+
+def check_own_functions(root, paths):
+    """Faults of functions that two sources of a folder define for themselves under one name: builds
+    compile such sources as one, where a call might find the other's."""
+    faults, seen = [], {}
+    for path in paths:
+        if path.suffix != ".cpp" or path.stem.endswith("_test"):
+            continue
+        text = path.read_text(errors="replace")
+        if re.search(r"^#pragma GCC ", text, re.MULTILINE):
+            continue  # compiled alone
+        for name, line in own_functions(text).items():
+            other = seen.setdefault((path.parent, name), path)
+            if other != path:
+                faults.append(f"{path.relative_to(root)}:{line}: {other.name} has a function {name} "
+                              "of its own, too: give one of them another name, or share it")
+    return faults
+
+
 def check_layout(root):
     heavy = HeavyHeaders(root)
     layers, wrong = read_layers(root)
@@ -291,6 +325,8 @@ def check_layout(root):
                 results.append(faults)
         elif path.suffix == ".md":
             results.append(check_document(root, path))
+    results.append(check_own_functions(root, [
+        path for path in paths if path.relative_to(root).parts[0] in ("src", "bindings")]))
     for folder in layers:
         here = [path for path in paths if path.parent == root / "src" / "weft" / folder]
         if here and not any(path.name.endswith("_test.cpp") for path in here):

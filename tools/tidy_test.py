@@ -205,6 +205,21 @@ class Documents(Tree):
         self.assertEqual(self.faults(), [])
 
 
+class OwnFunctions(Tree):
+    OWN = "namespace {\nint helper(int x) { return x; }\n}  // namespace\n"
+
+    def test_two_sources_with_one_name(self):
+        self.write("src/weft/b/thing.cpp", SOURCE + self.OWN)
+        self.write("src/weft/b/use.cpp", "static long helper(long x) { return x; }\n")
+        self.expect("use.cpp:1: thing.cpp has a function helper of its own, too")
+
+    def test_functions_of_others_and_of_other_folders(self):
+        self.write("src/weft/b/thing.cpp", SOURCE + self.OWN)
+        self.write("src/weft/b/use.cpp", "int helper(int x) { return x; }\n")
+        self.write("src/weft/a/use.cpp", self.OWN)
+        self.assertEqual(self.faults(), [])
+
+
 class Headers(Tree):
     def test_a_header_that_leans_on_its_includer(self):
         self.assertEqual([f for faults in tidy.check_headers(self.root) for f in faults], [])

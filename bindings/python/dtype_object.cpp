@@ -11,7 +11,7 @@ struct DTypeObject {
 };
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): Python's objects live once.
-constinit PyTypeObject* dtype_type = nullptr;
+constinit PyTypeObject* dtype_type_object = nullptr;
 constinit std::array<PyObject*, kDTypes> objects = {};
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
@@ -52,7 +52,7 @@ PyTypeObject* make_type() {
 }
 
 bool add_value(PyObject* module, DType dtype) {
-  DTypeObject* const object = PyObject_New(DTypeObject, dtype_type);
+  DTypeObject* const object = PyObject_New(DTypeObject, dtype_type_object);
   if (object == nullptr) return false;
   object->value = dtype;
   PyObject* const value = &object->ob_base;
@@ -63,9 +63,9 @@ bool add_value(PyObject* module, DType dtype) {
 }  // namespace
 
 bool add_dtypes(PyObject* module) {
-  dtype_type = make_type();
-  if (dtype_type == nullptr) return false;
-  if (PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(dtype_type)) != 0)
+  dtype_type_object = make_type();
+  if (dtype_type_object == nullptr) return false;
+  if (PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(dtype_type_object)) != 0)
     return false;
   for (std::size_t i = 0; i < kDTypes; ++i) {
     if (!add_value(module, static_cast<DType>(i))) return false;
@@ -77,7 +77,7 @@ PyObject* dtype_object(DType dtype) { return objects[static_cast<std::size_t>(dt
 
 bool load_dtype(PyObject* object, DType& dtype) {
   if (object == nullptr) return false;
-  if (Py_TYPE(object) == dtype_type) {
+  if (Py_TYPE(object) == dtype_type_object) {
     dtype = value_of(object);
   } else if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) {
     dtype = DType::kF32;

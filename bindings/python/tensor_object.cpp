@@ -11,7 +11,7 @@ namespace weft::python {
 namespace {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): lives as long as the process.
-constinit PyTypeObject* type = nullptr;
+constinit PyTypeObject* tensor_type_object = nullptr;
 
 PyObject* make(PyTypeObject* of, Tensor tensor) {
   PyObject* const object = of->tp_alloc(of, 0);
@@ -62,7 +62,7 @@ PyMethodDef* all_methods() {
 
 }  // namespace
 
-PyTypeObject* tensor_type() { return type; }
+PyTypeObject* tensor_type() { return tensor_type_object; }
 
 PyTypeObject* make_tensor_type() {
   static PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET,
@@ -81,13 +81,13 @@ PyTypeObject* make_tensor_type() {
   slots.push_back({0, nullptr});
   PyType_Spec spec = {"weft.Tensor", sizeof(TensorObject), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots.data()};
-  type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return type;
+  tensor_type_object = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return tensor_type_object;
 }
 
 PyObject* wrap(Tensor tensor) {
   if (!tensor.defined()) Py_RETURN_NONE;
-  return make(type, std::move(tensor));
+  return make(tensor_type_object, std::move(tensor));
 }
 
 }  // namespace weft::python

@@ -21,7 +21,7 @@ namespace {
 constexpr Duration kSpin = std::chrono::milliseconds(2);
 constexpr Duration kPause = std::chrono::microseconds(50);
 
-Status status_of(int code, std::string_view what) {
+Status mpi_status(int code, std::string_view what) {
   if (code == MPI_SUCCESS) return {};
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
@@ -44,7 +44,7 @@ class MpiWork final : public Work {
   bool done() override {
     if (done_) return true;
     int flag = 0;
-    status_ = status_of(MPI_Test(&request_, &flag, MPI_STATUS_IGNORE), what_);
+    status_ = mpi_status(MPI_Test(&request_, &flag, MPI_STATUS_IGNORE), what_);
     done_ = flag != 0 || !status_.ok();
     return done_;
   }
@@ -90,11 +90,11 @@ class MpiEngine final : public Engine {
 
   Status open() {
     for (MPI_Comm& channel : channels_) {
-      WEFT_TRY(status_of(MPI_Comm_dup(MPI_COMM_WORLD, &channel), "channels"));
+      WEFT_TRY(mpi_status(MPI_Comm_dup(MPI_COMM_WORLD, &channel), "channels"));
       MPI_Comm_set_errhandler(channel, MPI_ERRORS_RETURN);
     }
-    WEFT_TRY(status_of(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "rank"));
-    return status_of(MPI_Comm_size(MPI_COMM_WORLD, &size_), "size");
+    WEFT_TRY(mpi_status(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "rank"));
+    return mpi_status(MPI_Comm_size(MPI_COMM_WORLD, &size_), "size");
   }
 
   void abandon() override { MPI_Abort(MPI_COMM_WORLD, 1); }
@@ -179,7 +179,7 @@ class MpiEngine final : public Engine {
           invalid_argument(fmt::format("mpi {}: lengths or ranks that do not fit", what)));
     }
     MPI_Request request = MPI_REQUEST_NULL;
-    const Status begun = status_of(start(channels_[options.channel], &request), what);
+    const Status begun = mpi_status(start(channels_[options.channel], &request), what);
     if (!begun.ok()) return ended_work(begun);
     return std::make_unique<MpiWork>(request, what, options.limit);
   }
@@ -202,7 +202,7 @@ Result<std::unique_ptr<Engine>> make_mpi_engine() {
   MPI_Initialized(&started);
   if (started != 0) return unavailable("mpi: a process can have one engine, once");
   int provided = 0;
-  WEFT_TRY(status_of(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "start"));
+  WEFT_TRY(mpi_status(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "start"));
   auto engine = std::make_unique<MpiEngine>();
   if (provided < MPI_THREAD_FUNNELED) return unavailable("mpi: it wants a process of one thread");
   WEFT_TRY(engine->open());

@@ -21,11 +21,11 @@ namespace {
 constexpr Duration kMeetingLimit = std::chrono::seconds(60);
 constexpr Duration kPause = std::chrono::microseconds(20);
 
-Status status_of(ncclResult_t code, std::string_view what) {
+Status nccl_status(ncclResult_t code, std::string_view what) {
   if (code == ncclSuccess) return {};
   return unavailable(fmt::format("nccl {}: {}", what, ncclGetErrorString(code)));
 }
-Status status_of(cudaError_t code, std::string_view what) {
+Status nccl_status(cudaError_t code, std::string_view what) {
   if (code == cudaSuccess) return {};
   return unavailable(fmt::format("cuda {}: {}", what, cudaGetErrorString(code)));
 }
@@ -47,7 +47,7 @@ struct Channel {
 class GpuFloats {
  public:
   explicit GpuFloats(std::size_t size) {
-    if (size > 0) status_ = status_of(cudaMalloc(&values_, size * sizeof(float)), "memory");
+    if (size > 0) status_ = nccl_status(cudaMalloc(&values_, size * sizeof(float)), "memory");
   }
   ~GpuFloats() {
     if (values_ != nullptr) cudaFree(values_);
@@ -85,7 +85,7 @@ class NcclWork final : public Work {
     if (done_) return true;
     const cudaError_t state = cudaEventQuery(event_);
     if (state == cudaErrorNotReady) return false;
-    status_ = status_of(state, "call");
+    status_ = nccl_status(state, "call");
     done_ = true;
     return true;
   }
@@ -127,18 +127,18 @@ class NcclEngine final : public Engine {
   NcclEngine& operator=(const NcclEngine&) = delete;
 
   Status open(int gpu) {
-    WEFT_TRY(status_of(cudaSetDevice(gpu), "device"));
+    WEFT_TRY(nccl_status(cudaSetDevice(gpu), "device"));
     for (Channel& channel : channels_) {
       ncclUniqueId id{};
-      if (rank() == 0) WEFT_TRY(status_of(ncclGetUniqueId(&id), "name"));
+      if (rank() == 0) WEFT_TRY(nccl_status(ncclGetUniqueId(&id), "name"));
       static_assert(sizeof id % sizeof(float) == 0);
       std::array<float, sizeof id / sizeof(float)> shared{};
       std::memcpy(shared.data(), &id, sizeof id);
       WEFT_TRY(meeting_->broadcast(shared, 0, {})->wait(kMeetingLimit));
       std::memcpy(&id, shared.data(), sizeof id);
       WEFT_TRY(
-          status_of(cudaStreamCreateWithFlags(&channel.stream, cudaStreamNonBlocking), "stream"));
-      WEFT_TRY(status_of(ncclCommInitRank(&channel.group, size(), id, rank()), "group"));
+          nccl_status(cudaStreamCreateWithFlags(&channel.stream, cudaStreamNonBlocking), "stream"));
+      WEFT_TRY(nccl_status(ncclCommInitRank(&channel.group, size(), id, rank()), "group"));
     }
     return {};
   }
@@ -214,15 +214,15 @@ class NcclEngine final : public Engine {
     const auto begin = [&]() -> Status {
       WEFT_TRY(memory->input.status());
       WEFT_TRY(memory->output.status());
-      WEFT_TRY(status_of(cudaMemcpyAsync(memory->input.get(), input.data(), input.size_bytes(),
+      WEFT_TRY(nccl_status(cudaMemcpyAsync(memory->input.get(), input.data(), input.size_bytes(),
                                          cudaMemcpyHostToDevice, on.stream),
                          "copy"));
-      WEFT_TRY(status_of(start(*memory, on), "call"));
-      WEFT_TRY(status_of(cudaMemcpyAsync(output.data(), memory->output.get(), output.size_bytes(),
+      WEFT_TRY(nccl_status(start(*memory, on), "call"));
+      WEFT_TRY(nccl_status(cudaMemcpyAsync(output.data(), memory->output.get(), output.size_bytes(),
                                          cudaMemcpyDeviceToHost, on.stream),
                          "copy"));
-      WEFT_TRY(status_of(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "event"));
-      return status_of(cudaEventRecord(event, on.stream), "event");
+      WEFT_TRY(nccl_status(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "event"));
+      return nccl_status(cudaEventRecord(event, on.stream), "event");
     };
     const Status begun = begin();
     if (!begun.ok()) {

@@ -98,8 +98,8 @@ void each_lane_run(const Shape& shape, int axis, const std::array<Strides, 3>& s
 }
 
 // Rows of an array of axes [outer, length, inner] around `axis`.
-struct Rows {
-  Rows(const Shape& shape, int axis) {
+struct GatherRows {
+  GatherRows(const Shape& shape, int axis) {
     for (int i = 0; i < axis; ++i) outer *= shape[i];
     for (int i = axis + 1; i < shape.size(); ++i) inner *= shape[i];
     length = shape[axis];
@@ -109,7 +109,7 @@ struct Rows {
   std::int64_t inner = 1;
 };
 
-void put_rows_body(ScatterMode mode, const Rows& rows, LaunchArrays in, LaunchArrays out) {
+void put_rows_body(ScatterMode mode, const GatherRows& rows, LaunchArrays in, LaunchArrays out) {
   // in: index, source.
   const std::int64_t count = in[0].size();
   const std::int64_t* const index = positions(in[0]);
@@ -168,7 +168,7 @@ void put_rows_into(const char* name, Array& y, int axis, const Array& index, con
   const Array from = source.contiguous();
   launch("put_rows", {&index, &from, &y}, {&y},
          [name, axis, mode](LaunchArrays in, LaunchArrays out) {
-           const Rows rows(out[0].shape(), axis);
+           const GatherRows rows(out[0].shape(), axis);
            check_positions(name, in[0], rows.length);
            put_rows_body(mode, rows, in, out);
          });
@@ -233,7 +233,7 @@ Array select_rows(const char* name, const Array& x, int axis, const Array& index
   shape[axis] = index.size();
   Array y = Array::empty(shape, x.dtype());
   launch("select_rows", {&from, &index}, {&y}, [name, axis](LaunchArrays in, LaunchArrays out) {
-    const Rows rows(in[0].shape(), axis);
+    const GatherRows rows(in[0].shape(), axis);
     check_positions(name, in[1], rows.length);
     const std::int64_t count = in[1].size();
     const std::int64_t* const at = positions(in[1]);

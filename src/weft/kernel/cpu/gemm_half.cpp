@@ -103,7 +103,7 @@ void pack_half_panels(const HalfOperand<Half>& b, std::int64_t depth, std::int64
 }
 
 // Rows [i, i + rows) of one part of k: added to `sums`, and written to c after the last part.
-struct Part {
+struct HalfPart {
   std::int64_t k;
   std::int64_t depth;
   std::int64_t row;
@@ -111,7 +111,7 @@ struct Part {
 };
 
 template <class Half>
-void multiply_part(const HalfWork<Half>& work, const Part& part, const Buffers& buffers) {
+void multiply_part(const HalfWork<Half>& work, const HalfPart& part, const Buffers& buffers) {
   const GemmLoops& inner = gemm_loops();
   const bool first = part.k == 0;
   const bool last = part.k + part.depth >= work.size.k;
