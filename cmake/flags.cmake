@@ -38,6 +38,14 @@ if(WEFT_FUZZ)
   add_link_options(-fsanitize=fuzzer-no-link)
 endif()
 
+# The faster linkers, where one is installed; a hundred programs are linked for the tests.
+find_program(WEFT_LINKER NAMES mold ld.lld)
+if(WEFT_LINKER)
+  get_filename_component(linker "${WEFT_LINKER}" NAME)
+  string(REPLACE "ld.lld" "lld" linker "${linker}")
+  add_link_options(-fuse-ld=${linker})
+endif()
+
 # The launcher looks for ccache whenever it runs: whoever installs it later compiles nothing anew.
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_SOURCE_DIR}/cmake/launch_compiler")
