@@ -371,6 +371,7 @@ def parse(arguments):
 def stage_layout(tally, _options):
     tally.command("layout rules find violations", ["python3", "tools/tidy_test.py"])
     tally.command("layout", ["python3", "tools/tidy.py"])
+    tally.command("tools", ["python3", "tools/tools_test.py"])
 
 
 def stage_release(tally, options):

@@ -215,12 +215,12 @@ class NcclEngine final : public Engine {
       WEFT_TRY(memory->input.status());
       WEFT_TRY(memory->output.status());
       WEFT_TRY(nccl_status(cudaMemcpyAsync(memory->input.get(), input.data(), input.size_bytes(),
-                                         cudaMemcpyHostToDevice, on.stream),
-                         "copy"));
+                                           cudaMemcpyHostToDevice, on.stream),
+                           "copy"));
       WEFT_TRY(nccl_status(start(*memory, on), "call"));
       WEFT_TRY(nccl_status(cudaMemcpyAsync(output.data(), memory->output.get(), output.size_bytes(),
-                                         cudaMemcpyDeviceToHost, on.stream),
-                         "copy"));
+                                           cudaMemcpyDeviceToHost, on.stream),
+                           "copy"));
       WEFT_TRY(nccl_status(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "event"));
       return nccl_status(cudaEventRecord(event, on.stream), "event");
     };
