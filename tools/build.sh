@@ -118,16 +118,21 @@ handle() {
 }
 
 code=1
+begun=""  # what came of a line before a second was over
 while true; do
   if IFS= read -r -t 1 line <&3; then
-    case $line in
-      "weft-build-exit "*) code=${line#weft-build-exit } ;;
-      *) handle "$line" ;;
+    case $begun$line in
+      "weft-build-exit "*) code=${line##* } ;;
+      *) handle "$begun$line" ;;
     esac
+    begun=""
   elif [ $? -le 128 ]; then
     break
-  elif [ "$started" = yes ] && [ -t 2 ]; then
-    show "$steps_done" "$steps"
+  else
+    begun+=$line
+    if [ "$started" = yes ] && [ -t 2 ]; then
+      show "$steps_done" "$steps"
+    fi
   fi
 done 3< <(NINJA_STATUS='[%f/%t] ' ninja -C "$folder" "${targets[@]}" 2>&1
   echo "weft-build-exit $?")
