@@ -2,7 +2,8 @@
 """Holds the layout rules of this repository that no compiler checks; prints FILE:LINE: what.
 
 usage: tools/tidy.py [--root DIR] [--headers]
-  --headers   instead compile every header of src/ alone (needs the build's packages)
+  --headers   instead compile alone every header of src/ that is not the first include of its own
+              source: those compile_sources.py compiles alone (needs the build's packages)
 
 The rules: the arrows of layers.txt, in sources and in CMake; includes by full path; headers that
 begin with a comment and then `#pragma once`; no word of BANNED outside its folders; sizes of files
@@ -334,6 +335,14 @@ def check_layout(root):
     return results
 
 
+def leads_own_source(root, header):
+    """True if x.cpp includes x.h before anything else, so that who compiles x.cpp alone sees it."""
+    source = header.with_suffix(".cpp")
+    text = source.read_text() if source.exists() else ""
+    first = re.search(r"^\s*#\s*include.*", text, re.MULTILINE)
+    return bool(first) and f'"{header.relative_to(root / "src")}"' in first.group()
+
+
 def compile_alone(root, header):
     """Faults of compiling `header` as the only include of a source."""
     name = header.relative_to(root / "src")
@@ -349,7 +358,8 @@ def check_headers(root):
     headers = [path for path in tracked_files(root)
                if path.suffix == ".h" and path.is_relative_to(root / "src")]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda header: compile_alone(root, header), headers))
+        return list(pool.map(lambda header: [] if leads_own_source(root, header)
+                             else compile_alone(root, header), headers))
 
 
 def main(arguments):
