@@ -42,6 +42,8 @@ EXAMPLES = re.compile(r"^examples/")
 # Where threads of ours meet. Elsewhere there are OpenMP's only, whose barriers ThreadSanitizer does
 # not know: its build computes with one thread.
 THREADED_FOLDERS = "base;array;data;wire;net;peer;codec;collective"
+# Begun first, so that no core waits for them in the end.
+LONG_TESTS = ("collective", "python/package", "op", "train", "net")
 # What runs in one thread of its own virtual time: ThreadSanitizer finds nothing there, slowly.
 SIMULATED_PROGRAMS = re.compile(r"^sim(/|$)")
 # Cases that a sanitizer leaves out, by preset and program. The largest simulations, and trainings
@@ -282,6 +284,7 @@ def run_ctests(tally, preset, tests, chosen, ahead=None):
     quiet, each with the machine for itself, then the others one by one while `ahead` builds."""
     (ROOT / "build" / preset / "reports").mkdir(exist_ok=True)
     together = [name for name in chosen if "fast" in tests[name] and "serial" not in tests[name]]
+    together.sort(key=lambda name: name not in LONG_TESTS)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(lambda name: run_ctest(tally, preset, name), together))
     alone = [name for name in chosen if name not in together]
