@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 
-MODELS = {"mlp": 64, "cnn": 64, "resnet9": 64, "gpt4x128": 16, "gpt6x384": 8, "lstm": 32}
+MODELS = {"mlp": 64, "cnn": 64, "resnet9": 64, "gpt4x128": 16, "gpt6x384": 8, "lstm2x256": 32}
 RATIO_MAX = 1.02
 
 
@@ -43,7 +43,7 @@ def main(arguments):
     parser.add_argument("new")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
