@@ -314,10 +314,13 @@ def run_preset(tally, preset, only, labels=None, ahead=None):
 
 def changed_files(since):
     """Names of the files that differ from the commit `since`: by default from the last commit or,
-    where nothing does, from the one before it."""
+    where nothing does, from the one before it. None where git knows no such commit."""
     def names(commit):
-        new = run(["git", "ls-files", "-o", "--exclude-standard"]).stdout.splitlines()
-        return run(["git", "diff", "--name-only", commit]).stdout.splitlines() + new
+        new = run(["git", "ls-files", "-o", "--exclude-standard"])
+        changed = run(["git", "diff", "--name-only", commit, "--"])
+        if new.returncode != 0 or changed.returncode != 0:
+            return None
+        return changed.stdout.splitlines() + new.stdout.splitlines()
     return names(since) if since else names("HEAD") or names("HEAD~1")
 
 
@@ -339,16 +342,18 @@ def unit_tests_of(files):
 
 def run_quick(tally, options):
     """The unit tests of what changed; builds nothing else than they need."""
-    wanted = unit_tests_of(changed_files(options.since))
-    if not wanted:
-        tally.skip("release", "no folder with unit tests has changed")
+    changed = changed_files(options.since)
+    if changed is None:
+        tally.add("what has changed", 0, 1, 0, f"expected a commit that git knows, got "
+                  f"'{options.since or 'HEAD~1'}': say which with --since COMMIT")
         return
+    wanted = unit_tests_of(changed)
     if not configure(tally, "release"):
         return
     tests = ctests("release")
     wanted = {name: target for name, target in wanted.items() if name in tests}
     if not wanted:
-        tally.skip("release", "what has changed has no unit tests")
+        tally.skip("unit tests", "what has changed has none")
         return
     if compile_targets(tally, "release", *sorted(set(wanted.values()))):
         run_ctests(tally, "release", tests, sorted(wanted))
@@ -388,9 +393,8 @@ def stage_release(tally, options):
 
 
 def stage_asan(tally, options):
-    ahead = getattr(options, "ahead", None)
-    if ahead is not None:
-        ahead.finish()
+    if options.ahead is not None:
+        options.ahead.finish()
     run_preset(tally, "asan", options.only, {"fast"})
 
 
@@ -423,6 +427,7 @@ STAGES = {
 
 def main(arguments):
     options = parse(arguments)
+    options.ahead = None  # what builds ASan's tree beside the release tests
     stages = options.stage or list(STAGES)
     if not options.stage and options.only:
         stages = ["release"]

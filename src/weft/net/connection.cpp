@@ -304,7 +304,7 @@ void Connection::close() {
     const int socket = descriptor_.release();
     ::shutdown(socket, SHUT_WR);
     keep_until_read(std::make_shared<Unread>(
-        asio::posix::stream_descriptor(loop_.impl().context, socket), std::move(queue_)));
+        Unread{asio::posix::stream_descriptor(loop_.impl().context, socket), std::move(queue_)}));
     return;
   }
   asio::error_code ignored;
