@@ -8,8 +8,10 @@
 #include <array>
 #include <cstdlib>
 #include <new>
+#include <utility>
 #include <vector>
 
+#include "weft/array/storage_budget.h"
 #include "weft/base/check.h"
 #include "weft/base/thread.h"
 
@@ -141,6 +143,7 @@ std::shared_ptr<Storage> Storage::allocate(std::size_t size_bytes, Device device
   WEFT_CHECK(device.kind == Device::Kind::kCpu);
   const int size_class = class_of(size_bytes);
   if (size_class >= kClasses) throw std::bad_alloc();
+  std::shared_ptr<const void> charge = StorageBudget::charge(class_bytes(size_class));
   std::vector<void*> surplus;
   void* block = take(size_class, surplus);
   for (void* const other : surplus) std::free(other);
@@ -160,6 +163,7 @@ std::shared_ptr<Storage> Storage::allocate(std::size_t size_bytes, Device device
   storage->size_bytes_ = class_bytes(size_class);
   storage->size_class_ = size_class;
   storage->device_ = device;
+  storage->owner_ = std::move(charge);
   return storage;
 }
 

@@ -55,11 +55,25 @@ void sync_folder_of(const std::string& path) {
   if (opened.number() >= 0) ::fsync(opened.number());
 }
 
-Status write_and_sync(const std::string& path, std::span<const ByteSpan> parts, unsigned mode) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
-  if (file.number() < 0) return system_failure(path, "create");
+constexpr int kTemporariesTried = 100;
+
+// A new file beside `path`, whose name goes to `temporary`. What stands there already is neither
+// followed nor written to: in a folder that others can write to it may lead anywhere.
+int open_temporary(const std::string& path, unsigned mode, std::string& temporary) {
+  static std::atomic<std::uint64_t> writes{0};  // two threads never share a temporary file
+  for (int tried = 0; tried < kTemporariesTried; ++tried) {
+    temporary = fmt::format("{}.tmp{}-{}", path, ::getpid(), ++writes);
+    const int opened =
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (opened >= 0 || errno != EEXIST) return opened;
+  }
+  return -1;
+}
+
+Status write_and_sync(Descriptor& file, const std::string& path, std::span<const ByteSpan> parts,
+                      const WriteFileOptions& options) {
   for (const ByteSpan part : parts) WEFT_TRY(write_all(file.number(), part, path));
-  if (::fsync(file.number()) != 0) return system_failure(path, "sync");
+  if (options.durable && ::fsync(file.number()) != 0) return system_failure(path, "sync");
   if (!file.close()) return system_failure(path, "close");
   return {};
 }
@@ -77,7 +91,7 @@ bool is_folder(const std::string& path) {
 }
 
 Result<Bytes> read_file(const std::string& path, std::size_t bytes_max) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.number() < 0) return system_failure(path, "open");
   struct stat state {};
   if (::fstat(file.number(), &state) != 0) return system_failure(path, "examine");
@@ -101,9 +115,10 @@ Result<Bytes> read_file(const std::string& path, std::size_t bytes_max) {
 
 Status write_file_atomically(const std::string& path, std::span<const ByteSpan> parts,
                              WriteFileOptions options) {
-  static std::atomic<std::uint64_t> writes{0};  // two threads never share a temporary file
-  const std::string temporary = fmt::format("{}.tmp{}-{}", path, ::getpid(), ++writes);
-  if (Status written = write_and_sync(temporary, parts, options.mode); !written.ok()) {
+  std::string temporary;
+  Descriptor file(open_temporary(path, options.mode, temporary));
+  if (file.number() < 0) return system_failure(temporary, "create");
+  if (Status written = write_and_sync(file, temporary, parts, options); !written.ok()) {
     ::unlink(temporary.c_str());
     return written;
   }
@@ -112,7 +127,7 @@ Status write_file_atomically(const std::string& path, std::span<const ByteSpan> 
     ::unlink(temporary.c_str());
     return failed;
   }
-  sync_folder_of(path);
+  if (options.durable) sync_folder_of(path);
   return {};
 }
 

@@ -22,10 +22,12 @@ Result<Bytes> read_file(const std::string& path, std::size_t bytes_max);
 
 struct WriteFileOptions {
   unsigned mode = 0644;  // permission bits; 0600 for secrets
+  bool durable = true;   // synced to the disk; a crash of the process alone harms neither
 };
 
 // Writes `parts` one after another into a temporary file beside `path`, syncs it to the disk and
-// renames it to `path`. Missing parent folders are an error.
+// renames it to `path`. The temporary file is always a new one: no link that somebody has put there
+// is followed. Missing parent folders are an error.
 Status write_file_atomically(const std::string& path, std::span<const ByteSpan> parts,
                              WriteFileOptions options = {});
 Status write_file_atomically(const std::string& path, ByteSpan bytes,

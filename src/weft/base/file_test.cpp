@@ -31,6 +31,28 @@ TEST(File, WhatIsWrittenIsReadBackAndNoTemporaryStays) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(File, ALinkInThePlaceOfATemporaryFileIsNotFollowed) {
+  const std::string folder = fresh_folder("links");
+  ASSERT_TRUE(write_file_atomically(folder + "/victim", as_bytes("untouched")).ok());
+  // The names that come next, as somebody who can write here would guess them.
+  const std::string begin = folder + "/a.tmp" + std::to_string(::getpid()) + "-";
+  for (int next = 0; next < 60; ++next) {
+    std::filesystem::create_symlink("victim", begin + std::to_string(next));
+  }
+  ASSERT_TRUE(write_file_atomically(folder + "/a", as_bytes("text")).ok());
+  EXPECT_EQ(to_text(*read_file(folder + "/a", 10)), "text");
+  EXPECT_EQ(to_text(*read_file(folder + "/victim", 10)), "untouched");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(File, AQueueIsNoFileAndKeepsNobodyWaiting) {
+  const std::string folder = fresh_folder("queue");
+  ASSERT_EQ(::mkfifo((folder + "/queue").c_str(), 0600), 0);
+  EXPECT_NE(read_file(folder + "/queue", 10).status().message().find("expected a regular file"),
+            std::string::npos);
+  std::filesystem::remove_all(folder);
+}
+
 TEST(File, ModeIsKept) {
   const std::string folder = fresh_folder("mode");
   ASSERT_TRUE(write_file_atomically(folder + "/key", as_bytes("secret"), {.mode = 0600}).ok());
