@@ -76,4 +76,14 @@ Result<RevocationMessage> RevocationMessage::decode(ByteSpan bytes) {
   return message;
 }
 
+Bytes MemberProofMessage::encode() const { return Writer().raw(hmac).take(); }
+
+Result<MemberProofMessage> MemberProofMessage::decode(ByteSpan bytes) {
+  Reader in("member_proof", bytes);
+  MemberProofMessage message;
+  message.hmac = in.raw<32>("hmac");
+  WEFT_TRY(in.finish());
+  return message;
+}
+
 }  // namespace weft

@@ -1,12 +1,15 @@
-// The messages by which members tell each other who may take part no longer.
+// The messages by which members tell each other who may take part no longer, and who they are.
 //
 //   accusation = accused 32, offence u8, evidence text
 //   revocation = renewals u64, key 32, count u32 x invitation 16, count u32 x ban
 //   ban        = peer 32, reason text
+//   member_proof = hmac 32
 //
 // An accusation is one member's voice for putting another one out, from its own experience: links
 // carry no signatures, so nobody can prove to a third what it received. A revocation adds to what
-// the receiver knows; nothing takes it back.
+// the receiver knows; nothing takes it back. To a newcomer it tells of no key. A member proof shows
+// to a peer of another view that the sender holds the run's present invitation key, as members and
+// nobody else do; it holds for its link only (peer/ticket.h).
 #pragma once
 
 #include <cstdint>
@@ -63,6 +66,12 @@ struct RevocationMessage {
   std::vector<Ban> bans;
   Bytes encode() const;
   static Result<RevocationMessage> decode(ByteSpan bytes);
+};
+
+struct MemberProofMessage {
+  Hash256 hmac{};
+  Bytes encode() const;
+  static Result<MemberProofMessage> decode(ByteSpan bytes);
 };
 
 }  // namespace weft

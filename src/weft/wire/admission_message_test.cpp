@@ -17,6 +17,7 @@ PeerId peer(std::uint8_t number) {
 TEST(AdmissionMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   check_message(AccusationMessage{peer(2), Offence::kWrongHash, "block 3: its SHA-256 differs"});
   check_message(RevocationMessage{});
+  check_message(MemberProofMessage{{7, 8}});
   check_message(
       RevocationMessage{7, {8}, {InvitationId{1}, InvitationId{2}}, {{peer(3), "expelled"}}});
 }

@@ -49,7 +49,8 @@ TEST(BranchMessage, RefusesEachFieldBeyondItsBound) {
                 .message(),
             "branch.members: expected at most 256 entries, got 257");
   const auto standing_head = [] {
-    return Writer().view(view(4)).view(view(5)).u64(0).u32(1).peer(peer(1)).u64(7).u32(0).u32(0);
+    return Writer().view(view(4)).view(view(5)).u64(0).u32(1).peer(peer(1)).u64(7).u32(0).u8(0).u32(
+        0);
   };
   EXPECT_EQ(
       StandingMessage::decode(standing_head().u32(kBranchPointsMax + 1).take()).status().message(),

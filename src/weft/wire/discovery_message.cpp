@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint8_t kQueryKind = 1;
 constexpr std::uint8_t kAnswerKind = 2;
 constexpr std::size_t kDiscoveryHeadBytes = 7;
-constexpr std::size_t kQueryFieldBytes = kDiscoveryHeadBytes + 16 + 32;
+constexpr std::size_t kQueryFieldBytes = kDiscoveryHeadBytes + 16 + 32 + 32;
 
 void write_head(Writer& out, std::uint8_t kind) {
   out.u32(kDiscoveryMagic).u16(kDiscoveryVersion).u8(kind);
@@ -21,7 +21,7 @@ void write_head(Writer& out, std::uint8_t kind) {
 
 void read_head(Reader& in, std::uint8_t kind) {
   if (in.u32("magic") != kDiscoveryMagic) in.fail("magic", "not a weft datagram");
-  if (in.u16("version") != kDiscoveryVersion) in.fail("version", "expected 1");
+  if (in.u16("version") != kDiscoveryVersion) in.fail("version", "expected 2");
   if (in.u8("kind") != kind) in.fail("kind", "another kind of datagram");
 }
 
@@ -54,7 +54,7 @@ DiscoveryInvite read_invite(Reader& in) {
 Bytes DiscoveryQuery::encode() const {
   Writer out;
   write_head(out, kQueryKind);
-  out.raw(nonce).raw(tag);
+  out.raw(nonce).raw(tag).raw(proof);
   Bytes bytes = out.take();
   bytes.resize(kDiscoveryQueryBytes);
   return bytes;
@@ -66,6 +66,7 @@ Result<DiscoveryQuery> DiscoveryQuery::decode(ByteSpan bytes) {
   read_head(in, kQueryKind);
   query.nonce = in.raw<16>("nonce");
   query.tag = in.raw<32>("tag");
+  query.proof = in.raw<32>("proof");
   const auto padding = in.raw<kDiscoveryQueryBytes - kQueryFieldBytes>("padding");
   if (std::any_of(padding.begin(), padding.end(), [](std::uint8_t byte) { return byte != 0; })) {
     in.fail("padding", "expected zeros");
@@ -102,7 +103,7 @@ Result<DiscoveryAnswer> DiscoveryAnswer::decode(ByteSpan bytes) {
   answer.unix_time_s = static_cast<std::int64_t>(in.u64("unix_time"));
   answer.members = in.u32("members");
   answer.name = read_printable(in, "name", kDiscoveryNameBytesMax);
-  answer.endpoints = read_endpoints(in);
+  answer.endpoints = read_endpoints(in, 0);
   answer.invite = read_invite(in);
   if (answer.invite == DiscoveryInvite::kOpen) answer.open = read_open(in);
   answer.run_proof = in.raw<32>("run_proof");

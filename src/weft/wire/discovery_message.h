@@ -1,13 +1,14 @@
 // The datagrams with which the members of runs are found on a local network.
 //
 //   head   = magic u32, version u16, kind u8 (1 query, 2 answer)
-//   query  = head, nonce 16, tag 32, zeros up to kDiscoveryQueryBytes
+//   query  = head, nonce 16, tag 32, proof 32, zeros up to kDiscoveryQueryBytes
 //   answer = head, nonce 16, tag 32, key 32, unix time u64, members u32, name text,
 //            count u32 x endpoint text, invite u8, [open], run proof 32, signature 64
 //   open   = run id 32, recipe hash 32, invitation 16, expiry u64, secret 32; only of invite 0
 //
 // The tag is a hash of the run id: who holds a ticket finds its run, and who listens does not learn
-// the id. A tag of zeros asks for any run. No answer is longer than a query, so that a query under
+// the id. A tag of zeros asks for any run; then there is no proof, and an answer has endpoints only
+// where the run is open. No answer is longer than a query, so that a query under
 // a false address brings its victim no more than its sender has sent. What the proof and the
 // signature are over stands in net/discovery.h.
 #pragma once
@@ -27,7 +28,7 @@
 namespace weft {
 
 inline constexpr std::uint32_t kDiscoveryMagic = 0x64666577;  // "wefd"
-inline constexpr std::uint16_t kDiscoveryVersion = 1;
+inline constexpr std::uint16_t kDiscoveryVersion = 2;
 inline constexpr std::size_t kDiscoveryQueryBytes = 1024;
 inline constexpr std::size_t kDiscoveryNameBytesMax = 64;
 
@@ -37,6 +38,8 @@ struct DiscoveryQuery {
   // Drawn for this query; answers repeat it.
   DiscoveryNonce nonce{};
   Hash256 tag{};
+  // That the asker knows the run id.
+  Hash256 proof{};
 
   Bytes encode() const;
   static Result<DiscoveryQuery> decode(ByteSpan bytes);
@@ -64,7 +67,6 @@ struct DiscoveryAnswer {
   std::uint32_t members = 0;
   // Of the run, for people.
   std::string name;
-  // At least one.
   std::vector<std::string> endpoints;
   DiscoveryInvite invite = DiscoveryInvite::kTicket;
   // Present where invite is kOpen.

@@ -46,7 +46,7 @@ RendezvousRecord record() {
 }
 
 TEST(DiscoveryMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
-  check_message(DiscoveryQuery{filled<DiscoveryNonce>(1), filled<Hash256>(2)});
+  check_message(DiscoveryQuery{filled<DiscoveryNonce>(1), filled<Hash256>(2), filled<Hash256>(3)});
   check_message(answer(DiscoveryInvite::kOpen));
   check_message(answer(DiscoveryInvite::kTicket));
   check_message(answer(DiscoveryInvite::kAllowlist));
@@ -100,14 +100,13 @@ TEST(DiscoveryMessage, TheSignatureOfARecordIsOfOneRun) {
 TEST(DiscoveryMessage, RefusesEachFieldBeyondItsBound) {
   const auto fault = [](ByteSpan bytes) { return DiscoveryAnswer::decode(bytes).status(); };
   EXPECT_EQ(fault(Writer().u32(1).take()).message(), "discovery_answer.magic: not a weft datagram");
-  EXPECT_EQ(fault(Writer().u32(kDiscoveryMagic).u16(2).take()).message(),
-            "discovery_answer.version: expected 1");
+  EXPECT_EQ(fault(Writer().u32(kDiscoveryMagic).u16(1).take()).message(),
+            "discovery_answer.version: expected 2");
   EXPECT_EQ(fault(DiscoveryQuery().encode()).message(),
             "discovery_answer.kind: another kind of datagram");
   DiscoveryAnswer nowhere = answer(DiscoveryInvite::kTicket);
-  nowhere.endpoints.clear();
-  EXPECT_EQ(fault(nowhere.encode()).message(),
-            "discovery_answer.endpoints: expected at least one address");
+  nowhere.endpoints.clear();  // as strangers are told
+  EXPECT_TRUE(fault(nowhere.encode()).ok());
   DiscoveryAnswer blank = answer(DiscoveryInvite::kTicket);
   blank.endpoints = {"a b:1"};
   EXPECT_EQ(fault(blank.encode()).message(), "discovery_answer.endpoint: expected host:port");

@@ -14,10 +14,10 @@ void write_endpoints(Writer& out, const std::vector<std::string>& endpoints) {
   for (const std::string& endpoint : fitting) out.text(endpoint);
 }
 
-std::vector<std::string> read_endpoints(Reader& in) {
+std::vector<std::string> read_endpoints(Reader& in, std::uint32_t least) {
   std::vector<std::string> endpoints;
   const std::uint32_t count = in.count("endpoints", kHintEndpointsMax);
-  if (count == 0) in.fail("endpoints", "expected at least one address");
+  if (count < least) in.fail("endpoints", "expected at least one address");
   for (std::uint32_t i = 0; i < count && !in.failed(); ++i) {
     std::string endpoint = read_printable(in, "endpoint", kHintEndpointBytesMax);
     if (endpoint.find(':') == std::string::npos || endpoint.find(' ') != std::string::npos) {

@@ -15,7 +15,7 @@ inline constexpr std::size_t kHintEndpointBytesMax = 96;
 
 // u32 count, then each as text: the first kHintEndpointsMax of those that are short enough.
 void write_endpoints(Writer& out, const std::vector<std::string>& endpoints);
-// One to kHintEndpointsMax, each printable, without a blank and with a colon.
-std::vector<std::string> read_endpoints(Reader& in);
+// `least` to kHintEndpointsMax, each printable, without a blank and with a colon.
+std::vector<std::string> read_endpoints(Reader& in, std::uint32_t least = 1);
 
 }  // namespace weft

@@ -26,6 +26,8 @@ inline constexpr std::uint8_t kShortcutHello = 0x09;
 inline constexpr std::uint8_t kLaneMoved = 0x0a;
 // Several connections for one lane (wire/link_message.h).
 inline constexpr std::uint8_t kConnections = 0x0b;
+// Whether the process at the other end still answers (wire/link_message.h).
+inline constexpr std::uint8_t kAlive = 0x0c;
 inline constexpr std::uint8_t kLastLinkType = 0x0f;
 
 // Membership (wire/membership_message.h).
@@ -54,6 +56,10 @@ inline constexpr std::uint8_t kJoinRequest = 0x22;
 inline constexpr std::uint8_t kJoinAccepted = 0x23;
 inline constexpr std::uint8_t kJoinRefused = 0x24;
 inline constexpr std::uint8_t kAdmitRequest = 0x25;
+// Who has the run's key (wire/admission_message.h).
+inline constexpr std::uint8_t kMemberProof = 0x2c;
+// The end of the run (wire/end_message.h).
+inline constexpr std::uint8_t kRunOver = 0x2e;
 inline constexpr std::uint8_t kLastMembershipType = 0x2f;
 
 // Collectives (wire/collective_message.h).

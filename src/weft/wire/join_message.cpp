@@ -44,13 +44,27 @@ Result<RecipeRequestMessage> RecipeRequestMessage::decode(ByteSpan bytes) {
 
 Bytes RecipeMessage::encode() const {
   WEFT_CHECK(text.size() <= kRecipeBytesMax);
-  return Writer().text(text).take();
+  Writer out;
+  out.text(text).u8(successor ? 1 : 0);
+  if (successor) {
+    out.raw(successor->run).raw(successor->recipe_hash).raw(successor->invitation);
+    out.u64(static_cast<std::uint64_t>(successor->expiry_unix_s)).raw(successor->secret);
+  }
+  return out.take();
 }
 
 Result<RecipeMessage> RecipeMessage::decode(ByteSpan bytes) {
   Reader in("recipe", bytes);
   RecipeMessage message;
   message.text = in.text("text", kRecipeBytesMax);
+  if (in.boolean("moved")) {
+    SuccessorRun& next = message.successor.emplace();
+    next.run = in.raw<32>("successor.run");
+    next.recipe_hash = in.raw<32>("successor.recipe_hash");
+    next.invitation = in.raw<16>("successor.invitation");
+    next.expiry_unix_s = static_cast<std::int64_t>(in.u64("successor.expiry"));
+    next.secret = in.raw<32>("successor.secret");
+  }
   WEFT_TRY(in.finish());
   return message;
 }
@@ -76,7 +90,7 @@ Result<JoinRequestMessage> JoinRequestMessage::decode(ByteSpan bytes) {
 
 Bytes JoinAcceptedMessage::encode() const {
   Writer out;
-  out.raw(invitation_key).view(current.previous).view(current.view);
+  out.view(current.previous).view(current.view);
   write_view_value(out, current.value);
   return out.take();
 }
@@ -84,7 +98,6 @@ Bytes JoinAcceptedMessage::encode() const {
 Result<JoinAcceptedMessage> JoinAcceptedMessage::decode(ByteSpan bytes) {
   Reader in("join_accepted", bytes);
   JoinAcceptedMessage message;
-  message.invitation_key = in.raw<32>("invitation_key");
   message.current.previous = in.view("current.previous");
   message.current.view = in.view("current.view");
   message.current.value = read_view_value(in);
@@ -104,8 +117,8 @@ Result<JoinRefusedMessage> JoinRefusedMessage::decode(ByteSpan bytes) {
   Reader in("join_refused", bytes);
   JoinRefusedMessage message;
   const std::uint8_t code = in.u8("code");
-  if (code > static_cast<std::uint8_t>(RefusalCode::kBanned)) {
-    in.fail("code", "expected 0 to 12");
+  if (code > static_cast<std::uint8_t>(RefusalCode::kQueued)) {
+    in.fail("code", "expected 0 to 15");
   } else {
     message.code = static_cast<RefusalCode>(code);
   }

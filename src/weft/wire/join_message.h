@@ -2,9 +2,10 @@
 //
 //   proof          = version u16, run id 32, invitation 16, expiry i64, hmac 32
 //   recipe_request = proof
-//   recipe         = text
+//   recipe         = text, moved u8 [, successor]
+//   successor      = run 32, recipe hash 32, invitation 16, expiry i64, secret 32
 //   join_request   = proof, layout hash 32, recipe hash 32, member
-//   join_accepted  = invitation key 32, notice
+//   join_accepted  = notice, which tells no key
 //   join_refused   = code u8, retry after ms u32, reason text
 //   admit_request  = incarnation u64, caught up round u64
 //
@@ -14,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "weft/base/bytes.h"
@@ -24,7 +26,7 @@
 
 namespace weft {
 
-inline constexpr std::uint16_t kJoinVersion = 1;
+inline constexpr std::uint16_t kJoinVersion = 2;
 inline constexpr std::size_t kRecipeBytesMax = 128 * 1024;
 inline constexpr std::size_t kRefusalBytesMax = 400;
 
@@ -45,8 +47,20 @@ struct RecipeRequestMessage {
   static Result<RecipeRequestMessage> decode(ByteSpan bytes);
 };
 
+// An invitation to the run that goes on from the one whose ticket was proved: all of its members
+// had died, and one of them has founded it anew.
+struct SuccessorRun {
+  RunId run{};
+  Hash256 recipe_hash{};
+  InvitationId invitation{};
+  std::int64_t expiry_unix_s = 0;
+  Hash256 secret{};
+  friend bool operator==(const SuccessorRun&, const SuccessorRun&) = default;
+};
+
 struct RecipeMessage {
   std::string text;
+  std::optional<SuccessorRun> successor{};
   Bytes encode() const;
   static Result<RecipeMessage> decode(ByteSpan bytes);
 };
@@ -62,8 +76,7 @@ struct JoinRequestMessage {
 };
 
 struct JoinAcceptedMessage {
-  // With it any member makes and checks invitations of this run.
-  Hash256 invitation_key{};
+  // The run's key comes with the view that admits the joiner.
   ViewNoticeMessage current;
   Bytes encode() const;
   static Result<JoinAcceptedMessage> decode(ByteSpan bytes);
@@ -83,6 +96,10 @@ enum class RefusalCode : std::uint8_t {
   kRevoked = 10,    // the invitation was taken back
   kNotListed = 11,  // the run takes only the keys on its list
   kBanned = 12,     // the members have put this peer out
+  kTwin = 13,       // another process uses this peer's identity, and lives
+  kNoQuorum = 14,   // the asked member waits for others itself: ask another, and it again
+  kQueued = 15,     // others take the state: as kTryAgain, with the place in the reason; from one
+                    // member to another: newcomers wait here
 };
 
 struct JoinRefusedMessage {

@@ -27,7 +27,6 @@ Member joiner() {
 
 JoinAcceptedMessage acceptance() {
   JoinAcceptedMessage message;
-  message.invitation_key.fill(6);
   message.current.previous.number = ViewNumber(2);
   message.current.view.number = ViewNumber(3);
   message.current.value.base_round = Round(77);
@@ -37,7 +36,9 @@ JoinAcceptedMessage acceptance() {
 
 TEST(JoinMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   check_message(RecipeRequestMessage{proof()});
-  check_message(RecipeMessage{"[model]\nname = \"mlp\"\n"});
+  check_message(RecipeMessage{"[model]\nname = \"mlp\"\n", std::nullopt});
+  check_message(RecipeMessage{
+      "text", SuccessorRun{RunId{1}, Hash256{2}, InvitationId{3}, 1 << 30, Hash256{4}}});
   check_message(JoinRequestMessage{proof(), {7}, {8}, joiner()});
   check_message(acceptance());
   check_message(JoinRefusedMessage{RefusalCode::kFull, 1500, "2 joins at once; try again"});
@@ -54,27 +55,26 @@ TEST(JoinMessage, KeepsEveryField) {
   EXPECT_EQ(got->joiner, sent.joiner);
   const Result<JoinAcceptedMessage> accepted = JoinAcceptedMessage::decode(acceptance().encode());
   ASSERT_TRUE(accepted.ok());
-  EXPECT_EQ(accepted->invitation_key, acceptance().invitation_key);
   EXPECT_EQ(accepted->current.view.number, ViewNumber(3));
   EXPECT_EQ(accepted->current.value, acceptance().current.value);
 }
 
 TEST(JoinMessage, AnotherVersionDecodesSoThatTheRefusalCanNameIt) {
   JoinProof later = proof();
-  later.version = 2;
+  later.version = kJoinVersion + 1;
   const Result<RecipeRequestMessage> got =
       RecipeRequestMessage::decode(RecipeRequestMessage{later}.encode());
   ASSERT_TRUE(got.ok());
-  EXPECT_EQ(got->proof.version, 2);
+  EXPECT_EQ(got->proof.version, kJoinVersion + 1);
 }
 
 TEST(JoinMessage, RefusesEachFieldBeyondItsBound) {
   const Bytes text = Writer().u32(kRecipeBytesMax + 1).take();
   EXPECT_EQ(RecipeMessage::decode(text).status().message(),
             "recipe.text: expected at most 131072 bytes, got 131073");
-  const Bytes code = Writer().u8(13).u32(0).text("").take();
+  const Bytes code = Writer().u8(16).u32(0).text("").take();
   EXPECT_EQ(JoinRefusedMessage::decode(code).status().message(),
-            "join_refused.code: expected 0 to 12");
+            "join_refused.code: expected 0 to 15");
   const Bytes reason = Writer().u8(0).u32(0).u32(kRefusalBytesMax + 1).take();
   EXPECT_EQ(JoinRefusedMessage::decode(reason).status().message(),
             "join_refused.reason: expected at most 400 bytes, got 401");

@@ -26,6 +26,18 @@ Result<HelloMessage> HelloMessage::decode(ByteSpan bytes) {
   return hello;
 }
 
+Bytes AliveMessage::encode() const { return Writer().u8(answer ? 1 : 0).take(); }
+
+Result<AliveMessage> AliveMessage::decode(ByteSpan bytes) {
+  Reader reader("alive", bytes);
+  AliveMessage message;
+  const std::uint8_t answer = reader.u8("answer");
+  if (answer > 1) reader.fail("answer", "expected 0 or 1");
+  message.answer = answer == 1;
+  WEFT_TRY(reader.finish());
+  return message;
+}
+
 Bytes HelloReplyMessage::encode() const {
   Writer writer;
   writer.u8(static_cast<std::uint8_t>(verdict))
@@ -39,8 +51,8 @@ Result<HelloReplyMessage> HelloReplyMessage::decode(ByteSpan bytes) {
   Reader reader("hello_reply", bytes);
   HelloReplyMessage reply;
   const std::uint8_t verdict = reader.u8("verdict");
-  if (verdict > static_cast<std::uint8_t>(HelloVerdict::kLinked)) {
-    reader.fail("verdict", "expected 0 to 4");
+  if (verdict > static_cast<std::uint8_t>(HelloVerdict::kTwin)) {
+    reader.fail("verdict", "expected 0 to 5");
   } else {
     reply.verdict = static_cast<HelloVerdict>(verdict);
   }

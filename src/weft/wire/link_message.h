@@ -7,12 +7,14 @@
 //   shortcut_hello = token 32          (first on a connection to it)
 //   lane_moved  = to u8                (bulk; what follows comes by the connection of that number,
 //                                      0 the first, or by the shortcut: 255)
+//   alive       = answer u8            (control; 0: do you answer? 1: I do)
 //   connections = count u8             (control; from the dialler: how many carry the bulk lane;
 //                                      from the other side: how many it wishes for)
 //
 // One hello opens each connection of a link, the dialler's word first; connections with the same
 // `link` belong together. `instance` is drawn when a transport starts, so a restarted peer is told
-// from one that dialled twice.
+// from one that dialled twice. While a link of a peer stands and answers, no other process is taken
+// for that peer.
 #pragma once
 
 #include <array>
@@ -55,6 +57,15 @@ enum class HelloVerdict : std::uint8_t {
   kWrongPeer = 2,
   kWrongVersion = 3,
   kLinked = 4,
+  // Another process with the dialler's key has a link, and answers.
+  kTwin = 5,
+};
+
+struct AliveMessage {
+  bool answer = false;
+
+  Bytes encode() const;
+  static Result<AliveMessage> decode(ByteSpan bytes);
 };
 
 struct HelloReplyMessage {

@@ -24,6 +24,8 @@ TEST(LinkMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   check_message(LaneMovedMessage{3});
   check_message(LaneMovedMessage{LaneMovedMessage::kToShortcut});
   check_message(ConnectionsMessage{4});
+  check_message(AliveMessage{false});
+  check_message(AliveMessage{true});
   check_message(GoodbyeMessage{Code::kTimeout, "silent for 2 s"});
 }
 
@@ -56,8 +58,8 @@ TEST(LinkMessage, RefusesEachFieldBeyondItsBound) {
     EXPECT_EQ(ConnectionsMessage::decode(Writer().u8(count).take()).status().message(),
               "connections.count: expected 1 to 8");
   }
-  EXPECT_EQ(HelloReplyMessage::decode(Writer().u8(5).take()).status().message(),
-            "hello_reply.verdict: expected 0 to 4");
+  EXPECT_EQ(HelloReplyMessage::decode(Writer().u8(6).take()).status().message(),
+            "hello_reply.verdict: expected 0 to 5");
   EXPECT_EQ(GoodbyeMessage::decode(Writer().u8(7).take()).status().message(),
             "goodbye.code: expected 0 to 6");
   EXPECT_EQ(GoodbyeMessage::decode(Writer().u8(1).u32(513).take()).status().message(),

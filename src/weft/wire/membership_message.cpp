@@ -155,6 +155,8 @@ Bytes ViewNoticeMessage::encode() const {
   Writer out;
   out.view(previous).view(view);
   write_view_value(out, value);
+  out.u8(key ? 1 : 0);
+  if (key) out.u64(key->renewals).raw(key->key);
   return out.take();
 }
 
@@ -164,6 +166,13 @@ Result<ViewNoticeMessage> ViewNoticeMessage::decode(ByteSpan bytes) {
   message.previous = in.view("previous");
   message.view = in.view("view");
   message.value = read_view_value(in);
+  const std::uint8_t keyed = in.u8("keyed");
+  if (keyed > 1) in.fail("keyed", "expected 0 or 1");
+  if (keyed == 1) {
+    message.key.emplace();
+    message.key->renewals = in.u64("renewals");
+    message.key->key = in.raw<32>("key");
+  }
   WEFT_TRY(in.finish());
   return message;
 }
@@ -182,12 +191,18 @@ Result<RemovedMessage> RemovedMessage::decode(ByteSpan bytes) {
   return message;
 }
 
-Bytes OutsideMessage::encode() const { return Writer().u64(incarnation).take(); }
+Bytes OutsideMessage::encode() const {
+  Writer out;
+  out.u64(incarnation).u8(votes_in ? 1 : 0);
+  if (votes_in) out.view(*votes_in);
+  return out.take();
+}
 
 Result<OutsideMessage> OutsideMessage::decode(ByteSpan bytes) {
   Reader in("outside", bytes);
   OutsideMessage message;
   message.incarnation = in.u64("incarnation");
+  if (in.boolean("votes")) message.votes_in = in.view("view");
   WEFT_TRY(in.finish());
   return message;
 }

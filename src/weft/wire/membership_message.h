@@ -1,6 +1,6 @@
 // The messages by which members watch each other and agree on the next view.
 //
-//   member     = peer id 32, incarnation u64, count u32 x endpoint text
+//   member     = peer id 32, incarnation u64, count u32 x endpoint text, halvings u8
 //   departure  = peer id 32, incarnation u64, cause u8, reason text
 //   point      = branch 32, from view, samples u64
 //   absorbed   = branch 32, until u64
@@ -16,9 +16,9 @@
 //   accept     = view, ballot, value
 //   accepted   = view, ballot
 //   rejected   = view, asked ballot, promised ballot
-//   notice     = previous view, view, value
+//   notice     = previous view, view, value, keyed u8 [, renewals u64, invitation key 32]
 //   removed    = view, incarnation u64, reason text
-//   outside    = incarnation u64
+//   outside    = incarnation u64, votes u8 [, view]
 //   leaving    = view
 //   joiner     = member, present u8
 //
@@ -46,6 +46,7 @@ inline constexpr std::uint32_t kViewMembersMax = 4096;
 inline constexpr std::uint32_t kEndpointsMax = 4;
 inline constexpr std::size_t kEndpointBytesMax = 96;
 inline constexpr std::size_t kReasonBytesMax = 160;
+inline constexpr std::uint8_t kShareHalvingsMax = 16;
 // A branch of a branch of a branch ... and no deeper; so many others it remembers to have absorbed.
 inline constexpr std::uint32_t kBranchPointsMax = 16;
 inline constexpr std::uint32_t kAbsorbedMax = 64;
@@ -56,6 +57,8 @@ struct Member {
   std::uint64_t incarnation = 0;
   // "host:port" each, tried in order.
   std::vector<std::string> endpoints;
+  // Its share of each batch is halved so often: it was put out for computing too long.
+  std::uint8_t halvings = 0;
   friend bool operator==(const Member&, const Member&) = default;
 };
 
@@ -136,6 +139,10 @@ struct Ballot {
   friend auto operator<=>(const Ballot&, const Ballot&) = default;
 };
 
+// What the promise of a restarted member says to be done: it votes as the life that it was, and
+// holds no result of that one's rounds, so nothing follows from it for the base round.
+inline constexpr std::uint64_t kHoldsNothing = ~std::uint64_t{0};
+
 // The highest round whose complete result a peer holds, and that result's hash.
 struct RoundStatus {
   Round done;
@@ -206,11 +213,21 @@ struct RejectedMessage {
   static Result<RejectedMessage> decode(ByteSpan bytes);
 };
 
+// With it any member makes and checks invitations of its run.
+struct RunKey {
+  // How often it was renewed.
+  std::uint64_t renewals = 0;
+  Hash256 key{};
+  friend bool operator==(const RunKey&, const RunKey&) = default;
+};
+
 // The outcome of an agreement, also given to whoever speaks of an older view.
 struct ViewNoticeMessage {
   ViewId previous;
   ViewId view;
   ViewValue value;
+  // Told to members of `view` only, who may be new in it.
+  std::optional<RunKey> key{};
   Bytes encode() const;
   static Result<ViewNoticeMessage> decode(ByteSpan bytes);
 };
@@ -224,9 +241,11 @@ struct RemovedMessage {
   static Result<RemovedMessage> decode(ByteSpan bytes);
 };
 
-// "I belong to no view": tells members that the incarnation they know is gone.
+// "I belong to no view": tells members that the incarnation they know is gone. Where that one's
+// promises are on record, `votes_in` is the view in which this peer still votes as that one.
 struct OutsideMessage {
   std::uint64_t incarnation = 0;
+  std::optional<ViewId> votes_in{};
   Bytes encode() const;
   static Result<OutsideMessage> decode(ByteSpan bytes);
 };

@@ -48,8 +48,10 @@ TEST(MembershipMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   check_message(AcceptedMessage{view(3), {4, peer(1)}});
   check_message(RejectedMessage{view(3), {4, peer(1)}, {5, peer(2)}});
   check_message(ViewNoticeMessage{view(3), view(4), value()});
+  check_message(ViewNoticeMessage{view(3), view(4), value(), RunKey{2, {7}}});
   check_message(RemovedMessage{view(3), 5, "restarted"});
-  check_message(OutsideMessage{5});
+  check_message(OutsideMessage{5, std::nullopt});
+  check_message(OutsideMessage{5, ViewId{ViewNumber(7), Hash256{1}}});
   check_message(LeavingMessage{view(3)});
   check_message(JoinerMessage{{peer(4), 1, {"192.0.2.1:1"}}, false});
 }
@@ -83,7 +85,10 @@ TEST(MembershipMessage, RefusesEachFieldBeyondItsBound) {
   const Bytes endpoint = head().u32(1).peer(peer(1)).u64(1).u32(1).u32(97).take();
   EXPECT_EQ(AcceptMessage::decode(endpoint).status().message(),
             "accept.member.endpoint: expected at most 96 bytes, got 97");
-  const auto one_member = [&] { return head().u32(1).peer(peer(1)).u64(1).u32(0); };
+  const Bytes halvings = head().u32(1).peer(peer(1)).u64(1).u32(0).u8(17).take();
+  EXPECT_EQ(AcceptMessage::decode(halvings).status().message(),
+            "accept.member.halvings: expected 0 to 16");
+  const auto one_member = [&] { return head().u32(1).peer(peer(1)).u64(1).u32(0).u8(0); };
   EXPECT_EQ(AcceptMessage::decode(one_member().u32(kViewMembersMax + 1).take()).status().message(),
             "accept.value.departures: expected at most 4096 entries, got 4097");
   const Bytes cause = one_member().u32(1).peer(peer(2)).u64(1).u8(4).take();

@@ -94,6 +94,7 @@ void write_member(Writer& out, const Member& member) {
   for (const std::string& endpoint : member.endpoints) {
     out.text(to_printable(endpoint, kEndpointBytesMax));
   }
+  out.u8(std::min(member.halvings, kShareHalvingsMax));
 }
 
 Member read_member(Reader& in) {
@@ -104,6 +105,8 @@ Member read_member(Reader& in) {
   for (std::uint32_t i = 0; i < count && !in.failed(); ++i) {
     member.endpoints.push_back(read_printable(in, "member.endpoint", kEndpointBytesMax));
   }
+  member.halvings = in.u8("member.halvings");
+  if (member.halvings > kShareHalvingsMax) in.fail("member.halvings", "expected 0 to 16");
   return member;
 }
 

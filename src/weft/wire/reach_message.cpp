@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "weft/base/check.h"
+#include "weft/base/hash.h"
 #include "weft/wire/codec.h"
 #include "weft/wire/printable.h"
 
@@ -22,6 +23,17 @@ std::string read_endpoint(Reader& reader, std::string_view field) {
 }
 
 }  // namespace
+
+RelayToken relay_pass(const RelayToken& token) {
+  return sha256(Writer().raw(as_bytes(kRelayMagic)).raw(token).take());
+}
+
+ReachAttempt punch_mark(const ReachAttempt& attempt) {
+  const Hash256 hash = sha256(Writer().raw(as_bytes(kPunchMagic)).raw(attempt).take());
+  ReachAttempt mark{};
+  std::copy_n(hash.begin(), mark.size(), mark.begin());
+  return mark;
+}
 
 Bytes IntroduceMessage::encode() const {
   return Writer().raw(attempt).peer(peer).u8(relay ? 1 : 0).take();
@@ -97,10 +109,10 @@ Result<ReachRefusedMessage> ReachRefusedMessage::decode(ByteSpan bytes) {
 }
 
 Bytes PrefaceMessage::encode() const {
-  if (kind == PrefaceKind::kRelay) return Writer().raw(as_bytes(kRelayMagic)).raw(token).take();
+  if (kind == PrefaceKind::kRelay) return Writer().raw(as_bytes(kRelayMagic)).raw(pass).take();
   return Writer()
       .raw(as_bytes(kPunchMagic))
-      .raw(attempt)
+      .raw(mark)
       .u8(lane)
       .u8(asker ? 1 : 0)
       .raw(kPunchZeros)
@@ -115,10 +127,10 @@ Result<PrefaceMessage> PrefaceMessage::decode(ByteSpan bytes) {
     return std::equal(magic.begin(), magic.end(), as_bytes(wanted).begin());
   };
   if (is(kRelayMagic)) {
-    preface.token = reader.raw<32>("token");
+    preface.pass = reader.raw<32>("pass");
   } else if (is(kPunchMagic)) {
     preface.kind = PrefaceKind::kPunch;
-    preface.attempt = reader.raw<16>("attempt");
+    preface.mark = reader.raw<16>("mark");
     preface.lane = reader.u8("lane");
     if (preface.lane > 1) reader.fail("lane", "expected 0 or 1");
     preface.asker = reader.boolean("asker");

@@ -11,8 +11,11 @@
 //
 // A preface opens a connection that is no plain dial, before any encryption:
 //
-//   preface = "WEFTRLY1", token 32                        (to a relay)
-//           | "WEFTPCH1", attempt 16, lane u8, asker u8, zero u8[14]   (punched; both sides say it)
+//   preface = "WEFTRLY1", pass 32                         (to a relay)
+//           | "WEFTPCH1", mark 16, lane u8, asker u8, zero u8[14]      (punched; both sides say it)
+//
+// The pass is a hash of the token and the mark one of the attempt: whoever listens at an address
+// that somebody else named gets no bytes that anybody chose.
 #pragma once
 
 #include <array>
@@ -34,6 +37,10 @@ inline constexpr std::size_t kPrefaceBytes = 40;
 using ReachAttempt = std::array<std::uint8_t, 16>;
 // Good for one connection, and for a few seconds.
 using RelayToken = std::array<std::uint8_t, 32>;
+
+// What a preface shows of either.
+RelayToken relay_pass(const RelayToken& token);
+ReachAttempt punch_mark(const ReachAttempt& attempt);
 
 struct IntroduceMessage {
   ReachAttempt attempt{};
@@ -85,9 +92,9 @@ enum class PrefaceKind : std::uint8_t { kRelay, kPunch };
 struct PrefaceMessage {
   PrefaceKind kind = PrefaceKind::kRelay;
   // Of kRelay.
-  RelayToken token{};
+  RelayToken pass{};
   // Of kPunch.
-  ReachAttempt attempt{};
+  ReachAttempt mark{};
   std::uint8_t lane = 0;
   bool asker = false;
 

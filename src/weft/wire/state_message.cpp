@@ -170,7 +170,13 @@ Result<std::size_t> StateHistory::bytes_in(ByteSpan state) {
 
 Bytes HeldStateMessage::encode() const {
   Writer out;
-  out.round(round).raw(root);
+  out.round(round).raw(root).raw(run).raw(view_run).u64(view);
+  out.u32(static_cast<std::uint32_t>(members.size()));
+  for (const PeerId& member : members) out.peer(member);
+  out.u32(static_cast<std::uint32_t>(history.size()));
+  for (const PastRun& past : history) {
+    out.raw(past.run).u32(past.generation).round(past.until).raw(past.proof);
+  }
   return out.take();
 }
 
@@ -179,6 +185,21 @@ Result<HeldStateMessage> HeldStateMessage::decode(ByteSpan bytes) {
   HeldStateMessage message;
   message.round = in.round("round");
   message.root = in.raw<32>("root");
+  message.run = in.raw<32>("run");
+  message.view_run = in.raw<32>("view_run");
+  message.view = in.u64("view");
+  const std::uint32_t members = in.count("members", kMembersMax);
+  for (std::uint32_t i = 0; i < members && !in.failed(); ++i) {
+    message.members.push_back(in.peer("member"));
+  }
+  const std::uint32_t runs = in.count("history", kPastRunsMax);
+  for (std::uint32_t i = 0; i < runs && !in.failed(); ++i) {
+    PastRun& past = message.history.emplace_back();
+    past.run = in.raw<32>("past.run");
+    past.generation = in.u32("past.generation");
+    past.until = in.round("past.until");
+    past.proof = in.raw<32>("past.proof");
+  }
   WEFT_TRY(in.finish());
   return message;
 }

@@ -15,9 +15,11 @@
 //                                                      kResultMissing, control
 //   history        := bytes u32, branch 32, samples u64, count u32 x (branch 32, until u64), zeros
 //                                                      before a state where branches may merge
-//   held           := round u64, root 32               kHeldState, control: "I hold the state after
-//                                                      this round"; a joiner from a checkpoint, and
-//                                                      a resumed founder that has taken it
+//   held           := round u64, root 32, run 32,      kHeldState, control: "I hold the state after
+//                     view run 32, view u64,           this round"; a joiner from a checkpoint, and
+//                     count u32 x peer 32,             a resumed founder that has taken it
+//                     count u32 x past
+//   past           := run 32, generation u32, until u64, proof 32
 //   received       := bytes u64                        kStateReceived, control: "so many bytes of
 //                                                      blocks and results have come over this link"
 //
@@ -149,11 +151,35 @@ struct StateHistory {
   friend bool operator==(const StateHistory&, const StateHistory&) = default;
 };
 
+// So many runs that went on from each other a peer remembers.
+inline constexpr std::uint32_t kPastRunsMax = 8;
+
+// A run that a peer was a member of.
+struct PastRun {
+  RunId run{};
+  // How often it was resumed after all had died, up to and with this run.
+  std::uint32_t generation = 0;
+  // The next run went on from the state after this round; all ones: not known, or there is none.
+  Round until;
+  // HMAC under the run's key over the message with zeros here, who sends it and the run in which it
+  // is sent (peer/voter_record.h); zeros from a founder.
+  Hash256 proof{};
+  friend bool operator==(const PastRun&, const PastRun&) = default;
+};
+
 struct HeldStateMessage {
   // 0: none.
   Round round;
   // Of its snapshot; zeros where none was made yet.
   Hash256 root{};
+  // Which run the state is of; zeros: none.
+  RunId run{};
+  // The last view that the sender was in, and of which run: these peers may hold a state.
+  RunId view_run{};
+  std::uint64_t view = 0;
+  std::vector<PeerId> members{};
+  // Newest first.
+  std::vector<PastRun> history{};
   Bytes encode() const;
   static Result<HeldStateMessage> decode(ByteSpan bytes);
 };

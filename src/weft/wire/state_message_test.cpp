@@ -23,6 +23,13 @@ TEST(StateMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   check_message(StateHistory{});
   check_message(StateHistory{Hash256{9}, 120, {{Hash256{3}, 40}, {Hash256{4}, 50}}});
   check_message(HeldStateMessage{Round(12), Hash256{6}});
+  check_message(HeldStateMessage{Round(12),
+                                 Hash256{6},
+                                 RunId{7},
+                                 RunId{7},
+                                 3,
+                                 {PeerId{Hash256{8}}},
+                                 {PastRun{RunId{7}, 2, Round(9), Hash256{1}}}});
   check_message(StateReceivedMessage{std::uint64_t{5} << 40U});
 }
 
