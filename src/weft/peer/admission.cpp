@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "weft/net/crowd.h"
+
 namespace weft {
 namespace {
 
@@ -137,31 +139,87 @@ bool final_refusal(RefusalCode code) {
     case RefusalCode::kRevoked:
     case RefusalCode::kNotListed:
     case RefusalCode::kBanned:
+    case RefusalCode::kTwin:
       return true;
     case RefusalCode::kTryAgain:
     case RefusalCode::kNotMember:
     case RefusalCode::kUnknownJoiner:
     case RefusalCode::kFull:
+    case RefusalCode::kNoQuorum:
+    case RefusalCode::kQueued:
       return false;
   }
   return false;
 }
 
-bool Strangers::add(const PeerId& peer, TimePoint now) {
-  if (!contains(peer) && static_cast<int>(strangers_.size()) >= count_max_) return false;
-  strangers_.insert_or_assign(peer, Stranger{now, 0});
-  return true;
+Strangers::Order Strangers::in_order(bool with_ticket) const {
+  Order order;
+  for (const auto& [peer, stranger] : strangers_) {
+    if (stranger.has_ticket == with_ticket) order.emplace(stranger.number, peer);
+  }
+  return order;
 }
 
-bool Strangers::count_frame(const PeerId& peer) {
+std::vector<PeerId> Strangers::add(const PeerId& peer, const std::string& origin, TimePoint now) {
+  if (contains(peer)) return {};
+  std::vector<PeerId> out;
+  const Order order = in_order(false);
+  const auto of_origin = [&](const auto& entry) {
+    return !origin.empty() && strangers_.at(entry.second).origin == origin;
+  };
+  const auto count = std::count_if(order.begin(), order.end(), of_origin);
+  if (static_cast<std::size_t>(count) >= limits_.of_address_max) {
+    out.push_back(std::find_if(order.begin(), order.end(), of_origin)->second);
+  } else if (order.size() >= limits_.count_max) {
+    const auto first = crowded_out(order, [&](const auto& entry) -> const std::string* {
+      return &strangers_.at(entry.second).origin;
+    });
+    if (first != order.end()) out.push_back(first->second);
+  }
+  for (const PeerId& gone : out) remove(gone);
+  strangers_.emplace(peer, Stranger{origin, now, ++made_, 0, 0, 0, false});
+  return out;
+}
+
+std::vector<PeerId> Strangers::show_ticket(const PeerId& peer, TimePoint now) {
   const auto found = strangers_.find(peer);
-  return found == strangers_.end() || ++found->second.frames <= frames_max_;
+  if (found == strangers_.end()) return {};
+  const bool before = found->second.has_ticket;
+  found->second = Stranger{found->second.origin, now, ++made_, 0, 0, 0, true};
+  const Order order = in_order(true);
+  if (before || order.size() <= limits_.holders_max) return {};
+  const PeerId gone = order.begin()->second;
+  remove(gone);
+  return {gone};
+}
+
+bool Strangers::has_ticket(const PeerId& peer) const {
+  const auto found = strangers_.find(peer);
+  return found != strangers_.end() && found->second.has_ticket;
+}
+
+bool Strangers::count_frame(const PeerId& peer, std::size_t bytes) {
+  const auto found = strangers_.find(peer);
+  if (found == strangers_.end() || found->second.has_ticket) return true;
+  found->second.bytes += bytes;
+  return ++found->second.frames <= limits_.frames_max && found->second.bytes <= limits_.bytes_max;
+}
+
+bool Strangers::count_answer(const PeerId& peer) {
+  const auto found = strangers_.find(peer);
+  if (found == strangers_.end() || found->second.has_ticket) return true;
+  return ++found->second.answers <= limits_.answers_max;
+}
+
+bool Strangers::answered(const PeerId& peer) const {
+  const auto found = strangers_.find(peer);
+  return found != strangers_.end() && found->second.answers >= limits_.answers_max;
 }
 
 std::vector<PeerId> Strangers::take_expired(TimePoint now) {
   std::vector<PeerId> expired;
   for (auto it = strangers_.begin(); it != strangers_.end();) {
-    if (now - it->second.since >= timeout_) {
+    if (now - it->second.since >= limits_.timeout) {
       expired.push_back(it->first);
       it = strangers_.erase(it);
     } else {

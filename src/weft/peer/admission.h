@@ -59,31 +59,59 @@ std::optional<JoinRefusedMessage> refuse_join(const RunFacts& facts,
 // True where asking another member, or later, cannot help.
 bool final_refusal(RefusalCode code);
 
+// How much of a member's time all strangers together get.
+struct StrangerLimits {
+  // At a time, of all and of one address (LinkInfo::origin): of too many the oldest goes.
+  std::size_t count_max = 64;
+  std::size_t of_address_max = 8;
+  // Those among them that have shown a ticket and wait; they are counted by themselves.
+  std::size_t holders_max = 128;
+  // What each may say, and be answered, until it has shown a ticket.
+  int frames_max = 8;
+  std::size_t bytes_max = 16 * 1024;
+  int answers_max = 1;
+  // And how long each may stay, or wait from one request to the next.
+  Duration timeout = std::chrono::seconds(10);
+};
+
 // Links of peers that are neither members nor joiners.
 class Strangers {
  public:
-  // Each may stay for `timeout` and send `frames_max` frames; at most `count_max` at a time.
-  Strangers(int count_max, int frames_max, Duration timeout)
-      : count_max_(count_max), frames_max_(frames_max), timeout_(timeout) {}
+  explicit Strangers(const StrangerLimits& limits) : limits_(limits) {}
 
-  // False if there are too many already.
-  bool add(const PeerId& peer, TimePoint now);
-  // False if the stranger has used up its frames; true for a peer that is not in the set.
-  bool count_frame(const PeerId& peer);
+  // Takes it in, if it is not there; returns those that must go for it.
+  std::vector<PeerId> add(const PeerId& peer, const std::string& origin, TimePoint now);
+  // It has shown a ticket: what it has said and was told so far is forgotten. As add().
+  std::vector<PeerId> show_ticket(const PeerId& peer, TimePoint now);
+  bool has_ticket(const PeerId& peer) const;
+  // False if the stranger has used up its frames or bytes; true for a peer that is not in the set,
+  // or has a ticket.
+  bool count_frame(const PeerId& peer, std::size_t bytes);
+  // The same of answers.
+  bool count_answer(const PeerId& peer);
+  bool answered(const PeerId& peer) const;
   void remove(const PeerId& peer) { strangers_.erase(peer); }
   bool contains(const PeerId& peer) const { return strangers_.count(peer) != 0; }
+  std::size_t size() const { return strangers_.size(); }
   // Removes and returns those whose time is over.
   std::vector<PeerId> take_expired(TimePoint now);
 
  private:
   struct Stranger {
+    std::string origin;
     TimePoint since;
+    std::uint64_t number = 0;
     int frames = 0;
+    std::size_t bytes = 0;
+    int answers = 0;
+    bool has_ticket = false;
   };
+  using Order = std::map<std::uint64_t, PeerId>;
+  // The oldest first.
+  Order in_order(bool with_ticket) const;
 
-  int count_max_;
-  int frames_max_;
-  Duration timeout_;
+  StrangerLimits limits_;
+  std::uint64_t made_ = 0;
   std::map<PeerId, Stranger> strangers_;
 };
 

@@ -111,20 +111,70 @@ TEST_F(AdmissionTest, OtherRunVersionRecipeOrLayout) {
   EXPECT_EQ(refused(other), RefusalCode::kLayout);
 }
 
-TEST(Strangers, AreBoundedInNumberFramesAndTime) {
-  Strangers strangers(2, 3, std::chrono::seconds(10));
+StrangerLimits small_limits() {
+  StrangerLimits limits;
+  limits.count_max = 4;
+  limits.of_address_max = 2;
+  limits.holders_max = 2;
+  limits.frames_max = 3;
+  limits.bytes_max = 1000;
+  return limits;
+}
+
+TEST(Strangers, AreBoundedInFramesBytesAnswersAndTime) {
+  Strangers strangers(small_limits());
   const TimePoint start{};
-  EXPECT_TRUE(strangers.add(test_peer_id(1), start));
-  EXPECT_TRUE(strangers.add(test_peer_id(2), start + std::chrono::seconds(5)));
-  EXPECT_FALSE(strangers.add(test_peer_id(3), start));
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(strangers.count_frame(test_peer_id(1)));
-  EXPECT_FALSE(strangers.count_frame(test_peer_id(1)));
+  EXPECT_TRUE(strangers.add(test_peer_id(1), "a", start).empty());
+  EXPECT_TRUE(strangers.add(test_peer_id(2), "b", start + std::chrono::seconds(5)).empty());
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(strangers.count_frame(test_peer_id(1), 10));
+  EXPECT_FALSE(strangers.count_frame(test_peer_id(1), 10));
+  EXPECT_FALSE(strangers.count_frame(test_peer_id(2), 1001));
+  EXPECT_FALSE(strangers.answered(test_peer_id(1)));
+  EXPECT_TRUE(strangers.count_answer(test_peer_id(1)));
+  EXPECT_TRUE(strangers.answered(test_peer_id(1)));
+  EXPECT_FALSE(strangers.count_answer(test_peer_id(1)));
+  // Nothing is counted for others.
+  EXPECT_TRUE(strangers.count_frame(test_peer_id(9), 1'000'000));
   EXPECT_TRUE(strangers.take_expired(start + std::chrono::seconds(9)).empty());
   EXPECT_EQ(strangers.take_expired(start + std::chrono::seconds(10)),
             std::vector<PeerId>{test_peer_id(1)});
-  EXPECT_TRUE(strangers.add(test_peer_id(3), start));
   strangers.remove(test_peer_id(2));
-  EXPECT_FALSE(strangers.contains(test_peer_id(2)));
+  EXPECT_EQ(strangers.size(), 0U);
+}
+
+TEST(Strangers, OneAddressCrowdsOutItselfAndManyTheOldestOfTheMostSeen) {
+  Strangers strangers(small_limits());
+  const TimePoint now{};
+  for (const std::uint32_t i : {1U, 2U}) {
+    EXPECT_TRUE(strangers.add(test_peer_id(i), "flood", now).empty());
+  }
+  EXPECT_EQ(strangers.add(test_peer_id(3), "flood", now), std::vector<PeerId>{test_peer_id(1)});
+  EXPECT_TRUE(strangers.add(test_peer_id(4), "b", now).empty());
+  EXPECT_TRUE(strangers.add(test_peer_id(5), "c", now).empty());
+  // Four are there, two of them of one address.
+  EXPECT_EQ(strangers.add(test_peer_id(6), "d", now), std::vector<PeerId>{test_peer_id(2)});
+  EXPECT_EQ(strangers.add(test_peer_id(7), "e", now), std::vector<PeerId>{test_peer_id(3)});
+  EXPECT_EQ(strangers.size(), 4U);
+}
+
+TEST(Strangers, WhoShowsATicketIsNotCrowdedOutByThoseWhoDoNot) {
+  Strangers strangers(small_limits());
+  const TimePoint now{};
+  const PeerId holder = test_peer_id(1);
+  strangers.add(holder, "flood", now);
+  for (int i = 0; i < 4; ++i) strangers.count_frame(holder, 10);
+  EXPECT_TRUE(strangers.show_ticket(holder, now).empty());
+  EXPECT_TRUE(strangers.has_ticket(holder));
+  EXPECT_TRUE(strangers.count_frame(holder, 10'000));
+  for (std::uint32_t i = 10; i < 100; ++i) {
+    strangers.add(test_peer_id(i), i % 3 == 0 ? "flood" : "b" + std::to_string(i), now);
+  }
+  EXPECT_TRUE(strangers.contains(holder));
+  EXPECT_EQ(strangers.size(), 5U);
+  // Holders crowd out each other, beyond their own number.
+  for (const std::uint32_t i : {201U, 202U}) strangers.add(test_peer_id(i), "h", now);
+  EXPECT_TRUE(strangers.show_ticket(test_peer_id(201), now).empty());
+  EXPECT_EQ(strangers.show_ticket(test_peer_id(202), now), std::vector<PeerId>{holder});
 }
 
 }  // namespace

@@ -14,6 +14,12 @@ Agreement::Agreement(View view, const PeerId& self) : view_(std::move(view)), se
   WEFT_CHECK(view_.contains(self));
 }
 
+void Agreement::resume(const Ballot& promised, std::optional<AcceptedValue> accepted) {
+  promised_ = promised;
+  accepted_ = std::move(accepted);
+  counter_seen_ = promised.counter;
+}
+
 std::variant<PromiseMessage, RejectedMessage> Agreement::on_prepare(const PrepareMessage& message,
                                                                     const RoundStatus& status) {
   counter_seen_ = std::max(counter_seen_, message.ballot.counter);
@@ -47,6 +53,11 @@ bool Agreement::on_promise(const PeerId& from, const PromiseMessage& message) {
   }
   promises_.insert_or_assign(from, message);
   if (static_cast<int>(promises_.size()) < quorum_) return false;
+  // The base round needs one that tells of its rounds; this member's own may not be kept yet.
+  const bool tells = std::any_of(promises_.begin(), promises_.end(), [](const auto& promise) {
+    return promise.second.status.done.value() != kHoldsNothing;
+  });
+  if (!tells) return false;
   phase_ = Phase::kPromised;
   return true;
 }
@@ -55,6 +66,7 @@ Round Agreement::fresh_base() const {
   WEFT_CHECK(phase_ == Phase::kPromised);
   std::optional<Round> least;
   for (const auto& [peer, promise] : promises_) {
+    if (promise.status.done.value() == kHoldsNothing) continue;
     least = std::min(least.value_or(promise.status.done), promise.status.done);
   }
   return std::max(view_.base_round, least.value_or(Round()));

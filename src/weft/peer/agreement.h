@@ -4,9 +4,26 @@
 // proposer of at most one ballot at a time. It only computes: messages go in and out as values,
 // who is asked and when to try again is the caller's matter.
 //
-// Safety needs three things of the caller: the object lives as long as the member is in this view
-// (a restarted process is another incarnation and no voter); a value is proposed by propose()
-// alone; and any two quorums given to start() share a voter.
+// Safety needs three things of the caller: what a member has promised and accepted is forgotten
+// only where it votes in this view no more; a value is proposed by propose() alone; and any two
+// quorums given to start() share a voter.
+//
+// A process that was started again may go on as the acceptor that it was, by resume(), if each
+// promise and acceptance was on the disk before it was said (voter_record.h). It proposes nothing,
+// and its promises carry kHoldsNothing: its rounds' results died with the process. That is sound.
+//   * One next view. Paxos asks of an acceptor that it keeps its word, not that it lives on. A
+//     record that is behind what was said would break that; one that is ahead only refuses more.
+//   * The base round covers every committed round. A round of this view is committed when all of
+//     its members have said that they are done with it, and none says so after its promise. So
+//     *each* promise that tells of a done round tells of one at or above all that are committed or
+//     ever will be, and the least over any of them is such a round; those that tell of none need
+//     not be counted. The proposer's own promise tells, for who proposes has not been restarted,
+//     and without one that tells there is no quorum. The restarted member itself says Done in this
+//     view never again.
+//   * The base round's result is at hand: whoever told of it, or of a later one, has it. With fewer
+//     that tell, fewer have it; the others fetch it from these.
+//   * A value that an earlier ballot may have decided is taken over with its own base round, which
+//     was the least over promises that told, and those members are frozen still, or restarted.
 //
 // Threads: one owner.
 // Fails: never; messages of strangers or of other ballots change nothing.
@@ -26,6 +43,8 @@ class Agreement {
  public:
   // `self` is a member of `view`, the view to be replaced.
   Agreement(View view, const PeerId& self);
+  // Goes on with what an earlier process of this member has promised and accepted in this view.
+  void resume(const Ballot& promised, std::optional<AcceptedValue> accepted);
 
   // --- Acceptor.
   std::variant<PromiseMessage, RejectedMessage> on_prepare(const PrepareMessage& message,

@@ -13,8 +13,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-MembershipOptions merging(std::uint32_t number) {
+MembershipOptions merging(std::uint32_t number, Round founded_at = Round()) {
   MembershipOptions options = test_membership(test_peer_id(number));
+  options.founded_at = founded_at;
   options.on_split = SplitPolicy::kMerge;
   options.split_after = seconds(3);
   options.merge_timeout = seconds(20);
@@ -25,7 +26,10 @@ MembershipOptions merging(std::uint32_t number) {
 // offer, merges, and joins whoever absorbed it.
 class BranchPeer final : public TestPeer {
  public:
-  BranchPeer(SimNetwork& network, std::uint32_t number) : TestPeer(network, merging(number), 7) {}
+  BranchPeer(SimNetwork& network, std::uint32_t number, Round founded_at)
+      : TestPeer(network, merging(number, founded_at), 7) {
+    status.done = founded_at;
+  }
 
   std::uint64_t samples_after(Round /*round*/) const override { return samples; }
   void on_view(const View& view, const ViewChange& change) override {
@@ -70,9 +74,9 @@ class BranchPeer final : public TestPeer {
 
 class BranchTest : public ::testing::Test {
  protected:
-  void form(std::uint32_t count) {
+  void form(std::uint32_t count, Round founded_at = Round()) {
     for (std::uint32_t i = 0; i < count; ++i) {
-      peers.push_back(std::make_unique<BranchPeer>(net, i));
+      peers.push_back(std::make_unique<BranchPeer>(net, i, founded_at));
     }
     peer(0).found();
     for (std::uint32_t i = 1; i < count; ++i) {
@@ -179,6 +183,22 @@ TEST_F(BranchTest, ThreeSidesBecomeOne) {
   }
   // What the three have learned, once each.
   EXPECT_EQ(peer(4).samples, 230U);
+}
+
+TEST_F(BranchTest, WhoHasYetToFetchWhatCameBeforeItsViewFoundsNone) {
+  form(4, Round(5));
+  peer(2).status.done = peer(3).status.done = Round(4);
+  net.partition({{id(0), id(1)}, {id(2), id(3)}});
+  run(seconds(20));
+  EXPECT_EQ(peer(0).state(), MembershipState::kMember);
+  EXPECT_EQ(peer(0).view().size(), 2);
+  EXPECT_EQ(peer(2).state(), MembershipState::kIsolated);
+  EXPECT_EQ(peer(3).state(), MembershipState::kIsolated);
+  peer(3).status.done = Round(5);
+  run(seconds(10));
+  EXPECT_EQ(peer(2).state(), MembershipState::kMember);
+  EXPECT_EQ(branch(2), branch(3));
+  EXPECT_NE(branch(2), old.lineage.branch());
 }
 
 TEST_F(BranchTest, WithPauseNobodyBranches) {

@@ -85,12 +85,18 @@ Hash128 Membership::fingerprint() const {
   out.u8(0xff);
   for (const auto& [peer, departure] : core.departed) out.peer(peer).u64(departure.incarnation);
   for (const auto& [peer, member] : core.former) out.peer(peer);
+  for (const auto& [peer, claim] : core.claims) out.peer(peer).view(claim.view);
+  write_flag(out, core.hint.has_value());
   for (const auto& [branch, meeting] : core.meetings) {
     out.raw(branch).view(meeting.standing.current.view);
     write_flag(out, meeting.ready);
   }
   if (core.attempt) write_attempt(out, *core.attempt);
   if (core.agreement) core.agreement->write_state(out);
+  if (core.past) {
+    out.view(core.past->view.id);
+    core.past->agreement.write_state(out);
+  }
   return xxh3_128(out.written());
 }
 

@@ -46,40 +46,28 @@ bool is_membership_frame(std::uint8_t type) {
 }
 
 Membership::Core::Core(MembershipOptions given, MembershipSink& outlet, Rng random)
-    : options(std::move(given)),
-      sink(outlet),
-      rng(random),
-      strangers(options.strangers_max, options.stranger_frames_max, options.stranger_timeout) {}
+    : options(std::move(given)), sink(outlet), rng(random), strangers(options.strangers) {}
 
 PeerRole Membership::Core::role(const PeerId& peer) const {
   if (active() && (is_other_member(peer) || peer == options.self)) return PeerRole::kMember;
   if (attempt && attempt->known.contains(peer)) return PeerRole::kMember;
+  if (past && past->view.contains(peer)) return PeerRole::kMember;
   return joiners.count(peer) != 0 || in_meeting(peer) ? PeerRole::kJoiner : PeerRole::kStranger;
 }
 
 void Membership::Core::found() {
   WEFT_CHECK(state == MembershipState::kOutside);
+  begin_record();
+  if (options.past) {
+    // Who was put out of the run stays out of those that go on from it.
+    for (const Ban& ban : options.past->revocations.bans) revocations.ban(ban);
+  }
   ViewNoticeMessage first;
   first.value.base_round = options.founded_at;
-  first.value.members = {Member{options.self, options.incarnation, options.endpoints}};
+  first.value.members = {
+      Member{options.self, options.incarnation, options.endpoints, options.share_halvings}};
   first.view = next_view_id(options.run, first.previous, first.value);
   install(first);
-}
-
-bool Membership::Core::may_speak(const PeerId& from) {
-  if (links.count(from) == 0) return false;
-  if (role(from) != PeerRole::kStranger || !active() || former.count(from) != 0) return true;
-  // Those that were members may speak as members do, not knowing that they are none any more: what
-  // they have sent meanwhile arrives first, and the answer tells them.
-  const auto gone = departed.find(from);
-  if (gone != departed.end() && gone->second.cause != DepartureCause::kExpelled) return true;
-  if (strangers.count_frame(from)) return true;
-  blame(from, Offence::kFlood, "more frames than a stranger may send");
-  const Status why = unavailable("more than " + std::to_string(options.stranger_frames_max) +
-                                 " frames from a peer that is no member");
-  sink.on_refused(from, why);
-  sink.close(from, why);
-  return false;
 }
 
 Status Membership::Core::dispatch(const PeerId& from, const FrameView& frame) {
@@ -146,40 +134,21 @@ Status Membership::Core::dispatch_joining(const PeerId& from, const FrameView& f
       return deliver(*this, from, frame, &Core::on_refused_join);
     case frame_type::kAdmitRequest:
       return deliver(*this, from, frame, &Core::on_admit_request);
+    case frame_type::kMemberProof:
+      return deliver(*this, from, frame, &Core::on_member_proof);
+    case frame_type::kRunOver:
+      return deliver(*this, from, frame, &Core::on_run_over);
     default:
       return corrupt("membership frame: unknown type " + std::to_string(frame.type));
   }
 }
 
-// Whether `peer` is a member in the value that this peer has accepted: it may have become one, and
-// those who told it so may be gone.
-bool Membership::Core::has_accepted(const PeerId& peer) const {
-  if (!agreement || !agreement->accepted()) return false;
-  const std::vector<Member>& members = agreement->accepted()->value.members;
-  return std::any_of(members.begin(), members.end(),
-                     [&](const Member& member) { return member.id == peer; });
-}
-
-// Whether `peer`, no member of this view, was one that this peer knew of, or is one of a branch
-// that it has met.
-bool Membership::Core::has_met(const PeerId& peer) const {
-  const auto gone = departed.find(peer);
-  return former.count(peer) != 0 || in_meeting(peer) ||
-         (gone != departed.end() && gone->second.cause != DepartureCause::kExpelled);
-}
-
-// Whose word it is that the run has gone on: members and those that were, or are about to be, as
-// far as this peer knows them. Whoever else says so has yet to prove that it is anybody.
-bool Membership::Core::may_tell_views(const PeerId& from) const {
-  if (from == options.self || is_other_member(from) || has_met(from) || has_accepted(from)) {
-    return true;
-  }
-  return attempt && (attempt->known.contains(from) || attempt->sponsor == from);
-}
-
 bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
   if (!active()) {
-    send(from, frame_type::kOutside, OutsideMessage{options.incarnation});
+    say_outside(from);
+    // Perhaps nobody who lives has seen that view.
+    const bool ahead = past && theirs < past->view.id && past->view.contains(from);
+    if (ahead) send(from, frame_type::kViewNotice, past->notice);
     return false;
   }
   if (theirs == view.id) {
@@ -208,8 +177,13 @@ bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
 }
 
 void Membership::Core::tell_current(const PeerId& to) {
-  if (view.contains(to) || joiners.count(to) != 0 || merges()) {
-    send(to, frame_type::kViewNotice, notice);
+  // Who is behind may have missed a verdict as well.
+  if (view.contains(to)) tell_revocations(to);
+  show_key(to);
+  // Where there may be branches, who is out must know of which.
+  const bool branch = merges() && (has_met(to) || key_shown.count(to) != 0);
+  if (view.contains(to) || joiners.count(to) != 0 || branch) {
+    send(to, frame_type::kViewNotice, notice_for(to));
     return;
   }
   RemovedMessage removed{view.id, 0, "the others went on without it"};
@@ -225,12 +199,18 @@ void Membership::Core::on_timer() {
   stirred = stirred || !calm;
   if (now >= beat_at) beat();
   if (active()) watch_links();
+  if (active() && !claims.empty()) {
+    ask_members();
+    weigh_claims();
+  }
+  if (hint) follow_hint();
   if (attempt) join_timer();
   if (leaving && now >= leave_ends && state != MembershipState::kLeft) finish_leave();
 }
 
 // Draws the consequences of whatever just happened.
 void Membership::Core::settle() {
+  if (stirred) tell_trusts();
   if (!active() || (!stirred && now < propose_at)) return;
   stirred = false;
   if (leaving && all_others_gone()) {
@@ -289,6 +269,16 @@ void Membership::suspect(const PeerId& peer, const std::string& reason, TimePoin
   core_->settle();
 }
 
+void Membership::overdue(const PeerId& peer, const std::string& reason, TimePoint now) {
+  core_->now = now;
+  core_->set_suspicion(peer, SuspicionKind::kComputing, reason);
+  core_->settle();
+}
+
+void Membership::set_share_halvings(std::uint8_t halvings) {
+  core_->options.share_halvings = halvings;
+}
+
 void Membership::reorder(TimePoint now) {
   core_->now = now;
   if (core_->state != MembershipState::kMember || core_->frozen || core_->view.yields_to) return;
@@ -317,6 +307,21 @@ void Membership::drop_out(const std::string& reason, TimePoint now) {
   if (core_->active()) core_->be_removed(reason);
 }
 
+void Membership::run_over(Round round, TimePoint serves_until, TimePoint now) {
+  core_->now = now;
+  if (core_->active()) core_->run_over(round, serves_until);
+}
+
+void Membership::stop_serving(TimePoint now) {
+  core_->now = now;
+  core_->stop_serving();
+}
+
+bool Membership::awaits_newcomers(TimePoint now) const {
+  core_->now = now;
+  return core_->awaits_newcomers();
+}
+
 void Membership::leave(TimePoint now) {
   core_->now = now;
   core_->leave();
@@ -336,9 +341,14 @@ void Membership::on_link_down(const PeerId& peer, const Status& why, TimePoint n
   core_->settle();
 }
 
+void Membership::on_twin(const PeerId& peer, const std::string& where, TimePoint now) {
+  core_->now = now;
+  core_->on_twin(peer, where);
+}
+
 void Membership::on_frame(const PeerId& from, const FrameView& frame, TimePoint now) {
   core_->now = now;
-  if (!core_->may_speak(from)) return;
+  if (!core_->may_speak(from, frame)) return;
   core_->heard(from);
   if (const Status status = core_->dispatch(from, frame); !status.ok()) {
     core_->blame(from, Offence::kMalformed, status.message());
@@ -381,8 +391,16 @@ Ticket Membership::ticket(std::int64_t now_unix_s, Duration valid_for,
   ticket.invitation = invitation;
   ticket.expiry_unix_s =
       now_unix_s + std::chrono::duration_cast<std::chrono::seconds>(valid_for).count();
-  ticket.secret = invitation_secret(core_->options.invitation_key, ticket.run, invitation,
-                                    ticket.expiry_unix_s);
+  if (core_->has_key()) {
+    ticket.secret = invitation_secret(core_->options.invitation_key, ticket.run, invitation,
+                                      ticket.expiry_unix_s);
+  } else if (core_->attempt) {
+    // A newcomer has no key yet: what it came by is what it can hand on.
+    const Ticket& own = core_->attempt->ticket;
+    ticket.invitation = own.invitation;
+    ticket.expiry_unix_s = own.expiry_unix_s;
+    ticket.secret = own.secret;
+  }
   const std::size_t most = kTicketAddressesMax;
   if (core_->active() && !core_->options.endpoints.empty()) {
     ticket.members.push_back({core_->options.self, core_->options.endpoints});

@@ -30,6 +30,13 @@
 // by the others' word; and a result that was held in one view counts in the next one only, since
 // after missed views the round may have been run again.
 //
+// A restarted member. Its process has lost its rounds, so it takes no part in a view that it was in
+// before: it asks in as a new life, with a higher incarnation. What it had promised and accepted it
+// knows from its record, so it goes on as the voter that it was, and as nothing else, until it is
+// in a view anew; the others put that old life out (DepartureCause::kRestarted) and count its vote
+// meanwhile. Thus members that wait for a quorum go on as soon as enough are back, whatever became
+// of their processes. Why that is sound stands in agreement.h.
+//
 // Threads: none of its own; one owner. The sink's methods must not call back into methods that
 // are not const.
 // Fails: hostile or faulty frames end the sender's link (MembershipSink::close) with kCorrupt.
@@ -37,6 +44,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -49,6 +57,7 @@
 #include "weft/peer/admission.h"
 #include "weft/peer/ticket.h"
 #include "weft/peer/view.h"
+#include "weft/peer/voter_record.h"
 
 namespace weft {
 
@@ -82,15 +91,20 @@ struct MembershipOptions {
   RunId run{};
   Hash256 layout_hash{};
   Hash256 recipe_hash{};
+  // See Member::halvings.
+  std::uint8_t share_halvings = 0;
   // Given to ticket holders; at most kRecipeBytesMax.
   std::string recipe_text;
-  // Founder: 32 random bytes. Joiners get it when they are accepted.
+  // Founder: 32 random bytes. Joiners get it with the view that admits them; zeros until then.
   Hash256 invitation_key{};
   // Whom this run lets in; the same at all members, since the recipe says it.
   InviteMode invite = InviteMode::kTicket;
   std::set<PeerId> allowed;
   // Where the founder resumes: the rounds up to it are part of its state.
   Round founded_at;
+  // What an earlier process of this peer left; of a founder only where it resumes. Its incarnation
+  // is raised above.
+  std::optional<VoterRecord> past;
 
   Duration heartbeat_interval = std::chrono::milliseconds(250);
   // The adaptive timeout stays within [4 * heartbeat_interval, suspicion_timeout].
@@ -105,16 +119,20 @@ struct MembershipOptions {
   // rank is removed, because a collective cannot go on without the link.
   Duration bad_link_timeout = std::chrono::seconds(10);
   Duration join_timeout = std::chrono::seconds(30);
+  // A newcomer gives up after this if nobody listens where the members were.
+  Duration deserted_timeout = std::chrono::seconds(5);
   // A newcomer that has the state and still lacks a link with a member gives up after this.
   Duration unreached_timeout = std::chrono::minutes(2);
   // For each address of a ticket.
   Duration join_attempt_timeout = std::chrono::seconds(3);
   Duration leave_timeout = std::chrono::seconds(5);
-  // A stranger has so long to prove a ticket, and may send so many frames.
-  Duration stranger_timeout = std::chrono::seconds(10);
-  int stranger_frames_max = 8;
-  int strangers_max = 32;
+  // Peers that have only a link.
+  StrangerLimits strangers;
   int joins_at_once = 2;
+  // While others wait for their turn, a newcomer that comes no further for so long loses its own,
+  // and one that has had it for `join_turn` gives it up too. What it has of the state stays.
+  Duration join_stall_timeout = std::chrono::seconds(15);
+  Duration join_turn = std::chrono::minutes(3);
   // Each member is watched by so many others.
   int observers = 3;
   SplitPolicy on_split = SplitPolicy::kPause;
@@ -165,6 +183,8 @@ class MembershipSink {
   virtual void send(const PeerId& to, Frame frame) = 0;
   virtual void connect(const PeerAddress& peer) = 0;
   virtual void close(const PeerId& peer, const Status& why) = 0;
+  // What the peer of a link is from now on; for Transport::set_trust().
+  virtual void set_trust(const PeerId& /*peer*/, LinkTrust /*trust*/) {}
   // Seconds since 1970, for the expiry of tickets.
   virtual std::int64_t unix_time_s() const = 0;
   // 32 random bytes.
@@ -173,6 +193,12 @@ class MembershipSink {
     random_bytes(secret);
     return secret;
   }
+
+  // Puts `record` (VoterRecord::encode) in place of the one before. With `durable` it must outlast
+  // the machine's power before this returns. False: the old one is still there, or may be; then
+  // nothing that it does not tell of may be said. Where nothing at all is kept: true.
+  virtual bool keep_record(ByteSpan /*record*/, bool /*durable*/) { return true; }
+  virtual bool keeps_records() const { return false; }
 
   // The members of a view that this peer proposes, in the order in which they shall form the ring.
   virtual std::vector<Member> arrange(std::vector<Member> members) const { return members; }
@@ -200,6 +226,8 @@ class MembershipSink {
   // For the log: the evidence of what peers did, and what follows for tickets.
   virtual void on_misconduct(const Misconduct& /*report*/) {}
   virtual void on_revoked(const InvitationId& /*invitation*/, const PeerId& /*by*/) {}
+  // Two processes use `peer`'s identity, which may be this peer's own.
+  virtual void on_second_process(const PeerId& /*peer*/, const std::string& /*text*/) {}
   // Joiner: `sponsor` let us in; take the state from it or from any member of `view`. Comes again,
   // with another sponsor, if the first one is lost.
   virtual void on_join_accepted(const View& view, const PeerId& sponsor) = 0;
@@ -208,8 +236,18 @@ class MembershipSink {
   // Joiner: no link with `members` since it was accepted, for bad_link_timeout; `text` says for
   // people why, and what to do. Goes on trying, until unreached_timeout.
   virtual void on_unreached(const std::vector<Member>& /*members*/, const std::string& /*text*/) {}
+  // Joiner: it is not its turn yet, or the members wait themselves; in words, now and then.
+  virtual void on_join_waiting(const std::string& /*text*/) {}
+  // Joiner: a number that grows whenever it has come further in taking the state.
+  virtual std::uint64_t sync_progress() const { return 0; }
   // Joiner: given up.
   virtual void on_join_failed(const Status& why) = 0;
+  // Joiner: a member says that the run has ended with `round`. As long as any still gives the
+  // state, the joiner may take it; it is admitted no more.
+  virtual void on_run_over(Round /*round*/) {}
+  // Joiner, given up: the run has ended with that round and nobody gives its state any more. No
+  // round: nobody listens where its members were.
+  virtual void on_run_gone(const std::optional<Round>& /*ended_with*/) {}
 
   // With SplitPolicy::kMerge only.
   // The samples that the state after `round` has learned from, over all of its history, those of
@@ -248,9 +286,18 @@ class Membership {
   void caught_up(Round round, TimePoint now);
   // From the collective: `peer` owes it something for too long.
   void suspect(const PeerId& peer, const std::string& reason, TimePoint now);
+  // The same of one that says itself, within the last seconds, that it still computes: it can vote
+  // for its own going.
+  void overdue(const PeerId& peer, const std::string& reason, TimePoint now);
+  // For the next join(); see Member::halvings.
+  void set_share_halvings(std::uint8_t halvings);
   // Propose a view even if nobody comes or goes: MembershipSink::arrange() has a better order.
   // Nothing where a change is under way, or in a view that yields.
   void reorder(TimePoint now);
+  // While `on`, newcomers are let in whatever joins_at_once says.
+  void gather(bool on);
+  // Which runs the present one goes on from, newest first, itself in front.
+  void set_history(const std::vector<PastRun>& history, TimePoint now);
   // Between two rounds: newcomers that are ready come in now.
   void admit(TimePoint now);
   // In a view that yields: the manifest of the state after its base round, once it can be fetched.
@@ -262,6 +309,11 @@ class Membership {
   void drop_out(const std::string& reason, TimePoint now);
   // Ends in on_left(), at the latest after leave_timeout.
   void leave(TimePoint now);
+  // Member: `round` is the run's last, and applied here. From now on newcomers are told so; they
+  // are let in to take the state until `serves_until`, and not admitted. No view is proposed.
+  void run_over(Round round, TimePoint serves_until, TimePoint now);
+  // And from now on the state is not given any more: who still lacks it is told.
+  void stop_serving(TimePoint now);
   // Makes an invitation (or kAllInvitations) void at all members, for good. Who came in by it
   // stays; members that are away then need a new one.
   Status revoke(const InvitationId& invitation, TimePoint now);
@@ -274,8 +326,12 @@ class Membership {
   // --- Events.
   void on_link_up(const LinkInfo& link, TimePoint now);
   void on_link_down(const PeerId& peer, const Status& why, TimePoint now);
+  // Another process, at `where`, wants a link as `peer`, whose own link lives: it was refused.
+  void on_twin(const PeerId& peer, const std::string& where, TimePoint now);
   // Frames of the types 0x10 to 0x2f.
   void on_frame(const PeerId& from, const FrameView& frame, TimePoint now);
+  // Whether a frame of any other type is to be looked at: a stranger's is counted and dropped.
+  bool hears(const PeerId& from, const FrameView& frame, TimePoint now);
   // Any other frame of a member shows as well that it lives.
   void heard(const PeerId& from, TimePoint now);
   void on_timer(TimePoint now);
@@ -288,9 +344,19 @@ class Membership {
   const View& view() const;
   bool frozen() const;
   PeerRole role(const PeerId& peer) const;
+  // Whether a peer has lately asked for the recipe, or to be let in, that is not in yet.
+  bool awaits_newcomers(TimePoint now) const;
   std::vector<MemberHealth> health(TimePoint now) const;
   // An invitation by this member, valid from now on. REQUIRES: is or was a member or accepted.
   Ticket ticket(std::int64_t now_unix_s, Duration valid_for, const InvitationId& invitation) const;
+
+  // Joiner: its turn to take the state is still to come.
+  bool queued() const;
+  // The run is over and this peer has its last state: its record names nobody to wait for any more,
+  // and its vote is over.
+  void end_record();
+  // What would be kept now.
+  VoterRecord record() const;
 
   // --- For those who explore all orders of events (tests/sim/explorer.h).
   // The same membership once more, with the same sink.

@@ -50,8 +50,12 @@ bool Membership::Core::may_branch() const {
          view.lineage.points.size() < kBranchPointsMax;
 }
 
+// A member that has yet to fetch what came before its view has nothing that a branch could go on
+// with. It may follow one whose founder has.
+bool Membership::Core::holds_base() const { return sink.round_status().done >= view.base_round; }
+
 void Membership::Core::branch_when_due() {
-  if (!may_branch()) return;
+  if (!may_branch() || !holds_base()) return;
   if (branching) {
     if (now < branching->ends) return;
     const BranchAttempt failed = *branching;
@@ -83,6 +87,7 @@ void Membership::Core::propose_branch() {
     if (fits) a.members.push_back(member.id);
   }
   retired = true;
+  if (!keep_record(true)) return;
   a.agreed.emplace(options.self, sink.committed_round());
   BranchMessage proposal{view.id, a.number, BranchStep::kPropose, {}, {}, {}};
   for (const PeerId& peer : a.members) proposal.members.push_back(*view.find(peer));
@@ -152,6 +157,7 @@ void Membership::Core::answer_branch(const PeerId& from, const BranchMessage& me
     retired = true;
     agreed_with = from;
     agreed_until = now + 4 * options.takeover_timeout;
+    if (!keep_record(true)) return;
     answer.step = BranchStep::kAgree;
     answer.committed = sink.committed_round();
   }

@@ -15,6 +15,7 @@ constexpr int kPositionMax = 4;
 constexpr int kBackOffMax = 3;
 // Who was put out in error is taken for one whose line comes and goes.
 constexpr double kFlapsOfReturned = 3;
+constexpr const char* kReasonUnknown = "reason not known here (views were missed)";
 
 Duration scaled(Duration duration, double factor) {
   return from_seconds(to_seconds(duration) * factor);
@@ -27,13 +28,20 @@ Duration scaled(Duration duration, double factor) {
 // that right when it said so; either with lone_survivor.
 bool Membership::Core::may_go_alone() const {
   if (view.size() != 2 || leaving) return view.size() == 1;
+  // A committed round that is missing here only the other one has.
+  if (sink.round_status().done < view.base_round) return false;
   const auto& [peer, other] = *watched.begin();
   if (!other.own && !other.gone) return false;
-  if (options.lone_survivor || tie_breaker(options.run, view) == options.self) return true;
+  // Alone it must have what the view begins with: nobody could give it that.
+  const bool whole = sink.round_status().done >= view.base_round;
+  const bool may = options.lone_survivor || tie_breaker(options.run, view) == options.self;
+  if (may && whole) return true;
   return other.gone && other.gone->cause == DepartureCause::kLeft;
 }
 
 bool Membership::Core::wants_change() const {
+  // Nothing follows that another view would be for.
+  if (ended) return false;
   if (must_change || wants_merge() || (has_ready_joiner() && sink.may_admit())) return true;
   const std::vector<Departure> out = departures();
   return !out.empty() && static_cast<int>(out.size()) < view.size();
@@ -137,13 +145,17 @@ void Membership::Core::freeze() {
 }
 
 void Membership::Core::on_prepare(const PeerId& from, const PrepareMessage& message) {
+  if (is_past_matter(from, message.view)) return vote_as_past(from, message);
   if (!is_current(from, message.view) || retired) return;
   freeze();
+  // Before the promise: a value that is made of it leaves out whoever is out of the run.
+  tell_bans(from);
   const auto answer = agreement->on_prepare(message, sink.round_status());
   if (const auto* rejected = std::get_if<RejectedMessage>(&answer)) {
     send(from, frame_type::kRejected, *rejected);
     return;
   }
+  if (!keep_record(true)) return;
   const auto& promise = std::get<PromiseMessage>(answer);
   if (from == options.self) {
     on_promise(from, promise);
@@ -165,11 +177,15 @@ void Membership::Core::on_promise(const PeerId& from, const PromiseMessage& mess
 }
 
 void Membership::Core::on_accept(const PeerId& from, const AcceptMessage& message) {
+  if (is_past_matter(from, message.view)) return vote_as_past(from, message);
   if (!is_current(from, message.view) || retired) return;
   freeze();
+  if (refuses_banned(from, message)) return;
   const auto answer = agreement->on_accept(message);
   if (const auto* rejected = std::get_if<RejectedMessage>(&answer)) {
     send(from, frame_type::kRejected, *rejected);
+  } else if (!keep_record(true)) {
+    return;
   } else if (from == options.self) {
     on_accepted(from, std::get<AcceptedMessage>(answer));
   } else {
@@ -189,10 +205,14 @@ void Membership::Core::on_rejected(const PeerId& from, const RejectedMessage& me
 }
 
 void Membership::Core::decide(const ViewValue& value) {
-  ViewNoticeMessage next{view.id, next_view_id(options.run, view.id, value), value};
+  const ViewNoticeMessage next{view.id, next_view_id(options.run, view.id, value), value};
   const View before = view;
+  ViewNoticeMessage keyed = next;
+  if (has_key()) keyed.key = run_key();
   for (const Member& member : value.members) {
-    if (member.id != options.self) send(member.id, frame_type::kViewNotice, next);
+    const Member* known = before.find(member.id);
+    const bool stays = known != nullptr && known->incarnation == member.incarnation;
+    if (member.id != options.self) send(member.id, frame_type::kViewNotice, stays ? next : keyed);
   }
   for (const Member& member : before.members) {
     const bool stays = std::any_of(value.members.begin(), value.members.end(),
@@ -200,48 +220,6 @@ void Membership::Core::decide(const ViewValue& value) {
     if (!stays && member.id != options.self) send(member.id, frame_type::kViewNotice, next);
   }
   on_notice(options.self, next);
-}
-
-void Membership::Core::on_notice(const PeerId& from, const ViewNoticeMessage& message) {
-  if (!may_tell_views(from)) return;
-  if (next_view_id(options.run, message.previous, message.value) != message.view) {
-    sink.close(from, corrupt("view notice: the view's hash does not match its members"));
-    return;
-  }
-  const auto self = std::find_if(message.value.members.begin(), message.value.members.end(),
-                                 [&](const Member& m) { return m.id == options.self; });
-  const bool included =
-      self != message.value.members.end() && self->incarnation == options.incarnation;
-  if (state == MembershipState::kSyncing) {
-    if (included) {
-      install(message);
-    } else {
-      know_view(message);
-    }
-    return;
-  }
-  if (!active() || message.view <= view.id) return;
-  // Other branches are met, not followed, but for the one that begins right here.
-  const Lineage& theirs = message.value.lineage;
-  const bool begins = theirs.points.size() == view.lineage.points.size() + 1 &&
-                      theirs.points.back().from == view.id && included;
-  if (theirs.branch() != view.lineage.branch() && !begins) return;
-  if (included) {
-    install(message);
-    return;
-  }
-  std::string reason = "the others went on without it";
-  for (const Departure& departure : message.value.departures) {
-    if (departure.id == options.self) reason = departure.reason;
-  }
-  be_removed(reason);
-}
-
-void Membership::Core::on_removed(const PeerId& from, const RemovedMessage& message) {
-  if (has_sponsor(from)) ask_sponsor_again();
-  if (!may_tell_views(from)) return;
-  // Where there may be branches, who is out learns it from a notice, which names its branch.
-  if (active() && !merges() && message.view > view.id) be_removed(message.reason);
 }
 
 ViewChange Membership::Core::change_to(const ViewNoticeMessage& next) const {
@@ -257,7 +235,7 @@ ViewChange Membership::Core::change_to(const ViewNoticeMessage& next) const {
   }
   for (const Member& member : view.members) {
     if (same(members, member)) continue;
-    Departure departure{member.id, member.incarnation, DepartureCause::kFailed, ""};
+    Departure departure{member.id, member.incarnation, DepartureCause::kFailed, kReasonUnknown};
     for (const Departure& told : next.value.departures) {
       if (told.id == member.id) departure = told;
     }
@@ -274,7 +252,16 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   const bool was_isolated = state == MembershipState::kIsolated;
   const bool was_outside = !active();
   notice = next;
+  notice.key.reset();
+  if (next.key) learn_key(*next.key);
+  claims.clear();
+  hint.reset();
+  banned_at_promise.clear();
   view = view_of(next);
+  view_run = options.run;
+  last_view = view.id.number.value();
+  last_members.clear();
+  for (const Member& member : view.members) last_members.push_back(member.id);
   state = MembershipState::kMember;
   agreement.emplace(view, options.self);
   frozen = false;
@@ -290,6 +277,9 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   rebuild_watch(previous, returned);
   count_unlinked();
   stirred = true;
+  // The links of peers that are no members any more last as long as a stranger's, and so do those
+  // that came while this peer was none.
+  tell_trusts();
   choose_observers();
   take_verdicts(next, change);
   for (auto& [peer, joiner] : joiners) {
@@ -298,6 +288,8 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
     if (previous.lineage != view.lineage) joiner.ready = false;
   }
   if (beat_at == kNever) beat_at = now + options.heartbeat_interval;
+  past.reset();
+  keep_record(false);
   if (was_isolated) sink.on_quorum_back();
   sink.on_view(view, change);
   if (view.merge) tell_standings();
@@ -314,7 +306,6 @@ void Membership::Core::remember_departures(const ViewChange& change) {
   for (const Member& member : view.members) {
     departed.erase(member.id);
     joiners.erase(member.id);
-    strangers.remove(member.id);
   }
 }
 
@@ -343,13 +334,17 @@ void Membership::Core::rebuild_watch(const View& previous, const std::set<PeerId
     if (old != nullptr && old->incarnation == member.incarnation && found != before.end()) {
       Watched kept = std::move(found->second);
       kept.reports.clear();
-      if (kept.own && kept.own->kind == SuspicionKind::kCollective) kept.own.reset();
+      if (kept.owes()) kept.own.reset();
       if (kept.own) {
         kept.own->since = kept.own->tell_at = now;
         kept.own->tell_gap = options.redial_interval;
         kept.own->tellings = 0;
       }
-      if (kept.gone && kept.gone->cause == DepartureCause::kRestarted) own_news = true;
+      if (kept.restarted()) {
+        own_news = true;
+        // Where it votes now is for it to say.
+        kept.votes_on = false;
+      }
       watched.emplace(member.id, std::move(kept));
       continue;
     }
@@ -366,16 +361,13 @@ void Membership::Core::rebuild_watch(const View& previous, const std::set<PeerId
     }
     watched.emplace(member.id, std::move(fresh));
   }
-  // The links of peers that are no members any more last as long as a stranger's.
-  for (const Member& member : previous.members) {
-    if (view.contains(member.id) || links.count(member.id) == 0) continue;
-    if (former.count(member.id) == 0) strangers.add(member.id, now);
-  }
 }
 
 void Membership::Core::be_removed(const std::string& reason) {
   watched.clear();
   joiners.clear();
+  claims.clear();
+  hint.reset();
   agreement.reset();
   frozen = retired = false;
   meetings.clear();
@@ -388,65 +380,8 @@ void Membership::Core::be_removed(const std::string& reason) {
     return;
   }
   state = MembershipState::kRemoved;
+  stirred = true;
   sink.on_removed(unavailable("the other members went on without this one: " + reason));
-}
-
-void Membership::Core::check_quorum() {
-  const bool can = may_go_alone() || reachable() >= view.quorum();
-  const bool stuck = frozen && now - frozen_since >= options.quorum_timeout;
-  if (can && !stuck) {
-    unreachable_since.reset();
-    return;
-  }
-  if (state == MembershipState::kIsolated) return;
-  if (!unreachable_since) unreachable_since = now;
-  if (stuck || now - *unreachable_since >= options.quorum_timeout) isolate();
-}
-
-void Membership::Core::isolate() {
-  IsolatedReport report;
-  report.view = view;
-  for (const Member& member : view.members) {
-    if (member.id == options.self) continue;
-    const Watched& seen = watched.at(member.id);
-    if (!seen.reachable()) report.missing.push_back(member);
-  }
-  report.needed = std::max(0, view.quorum() - reachable());
-  report.text = isolation_text(report);
-  freeze();
-  must_change = true;
-  state = MembershipState::kIsolated;
-  isolated_since = now;
-  if (propose_at == kNever) propose_at = now + options.takeover_timeout;
-  // A branch would take them along.
-  if (!merges()) send_joiners_away();
-  sink.on_isolated(report);
-}
-
-std::string Membership::Core::isolation_text(const IsolatedReport& report) const {
-  std::string text = "training waits: " + std::to_string(view.quorum()) + " of " +
-                     std::to_string(view.size()) + " members are needed to go on, and " +
-                     std::to_string(reachable()) + " can be reached from here";
-  std::string separator = "; missing: ";
-  for (const Member& member : report.missing) {
-    const Watched& seen = watched.at(member.id);
-    text += separator + member.id.short_name();
-    std::string about = member.endpoints.empty() ? "" : member.endpoints.front();
-    if (seen.own) about += (about.empty() ? "" : ", ") + seen.own->reason;
-    if (!about.empty()) text += " (" + about + ")";
-    separator = ", ";
-  }
-  if (report.missing.empty()) text += "; the members do not answer in time";
-  text += ". The state up to round " + std::to_string(sink.round_status().done.value()) +
-          " is kept here. What to do: bring a missing member back into reach and training goes on "
-          "by itself; if they are gone for good, stop this peer and start a run from its saved "
-          "state.";
-  if (view.size() == 2) {
-    text +=
-        " Of two members only one may go on alone, so that they never train two different "
-        "models; lone_survivor = true allows it to either where both run on one machine.";
-  }
-  return text;
 }
 
 void Membership::Core::leave() {

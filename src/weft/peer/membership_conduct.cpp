@@ -9,6 +9,8 @@ namespace {
 // An accusation is told again after this, then after twice as long, up to the second.
 constexpr Duration kRetellGap = std::chrono::seconds(2);
 constexpr Duration kRetellGapMax = std::chrono::seconds(60);
+// A verdict on a member is kept for so long, until the view that it comes from is installed.
+constexpr Duration kSparedLife = std::chrono::seconds(60);
 
 }  // namespace
 
@@ -145,6 +147,7 @@ Status Membership::Core::revoke(const InvitationId& invitation) {
   if (invitation == kAllInvitations) {
     revocations.renew(sink.fresh_secret());
     options.invitation_key = revocations.key();
+    forget_former_members();
     news.renewals = revocations.renewals();
     news.key = revocations.key();
   } else if (revocations.revoke(invitation)) {
@@ -162,7 +165,24 @@ Status Membership::Core::revoke(const InvitationId& invitation) {
 
 void Membership::Core::tell_revocations(const PeerId& to) {
   if (!active() || revocations.empty()) return;
-  send(to, frame_type::kRevocation, revocations.message());
+  RevocationMessage all = revocations.message();
+  // The key comes with the view that admits a newcomer.
+  if (!is_other_member(to)) {
+    all.renewals = 0;
+    all.key = {};
+  }
+  bans_told[to] = all.bans.size();
+  send(to, frame_type::kRevocation, all);
+}
+
+// To a proposer, unless it has been told.
+void Membership::Core::tell_bans(const PeerId& to) {
+  banned_at_promise.clear();
+  const std::vector<Ban> bans = revocations.message().bans;
+  for (const Ban& ban : bans) banned_at_promise.insert(ban.peer);
+  const auto told = bans_told.find(to);
+  const std::size_t known = told == bans_told.end() ? 0 : told->second;
+  if (to != options.self && bans.size() > known) tell_revocations(to);
 }
 
 // News go on to a few others: with each member doing so they reach all, whoever lost its link.
@@ -171,17 +191,25 @@ void Membership::Core::on_revocation(const PeerId& from, const RevocationMessage
       state == MembershipState::kSyncing && attempt && attempt->known.contains(from);
   if (!syncing && !(active() && is_other_member(from))) return;
   // Putting a member out takes more than one word.
-  const auto spares = [this](const PeerId& peer) {
-    return peer == options.self || view.contains(peer);
+  const auto spares = [this, syncing](const PeerId& peer) {
+    return peer == options.self || (!syncing && view.contains(peer));
   };
+  for (const Ban& ban : message.bans) {
+    const bool waits = !syncing && view.contains(ban.peer) && ban.peer != options.self;
+    if (waits && spared.size() < kBansMax)
+      spared.insert_or_assign(ban.peer, SparedBan{ban.reason, now});
+  }
   const RevocationMessage news = revocations.learn(message, spares);
   if (news.renewals == 0 && news.invitations.empty() && news.bans.empty()) return;
   if (news.renewals > 0) options.invitation_key = news.key;
   // To a newcomer they are history.
   if (syncing) return;
-  if (news.renewals > 0) void_invitation(kAllInvitations, from);
+  if (news.renewals > 0) {
+    forget_former_members();
+    void_invitation(kAllInvitations, from);
+  }
   for (const InvitationId& invitation : news.invitations) void_invitation(invitation, from);
-  for (const Ban& ban : news.bans) drop_joiner(ban.peer, unavailable("expelled: " + ban.reason));
+  for (const Ban& ban : news.bans) shut_out(ban.peer, ban.reason);
   for (const PeerId& observer : observers_of_self) {
     if (observer != from && links.count(observer) != 0) {
       send(observer, frame_type::kRevocation, news);
@@ -193,11 +221,14 @@ void Membership::Core::take_verdicts(const ViewNoticeMessage& next, const ViewCh
   for (const Departure& departure : next.value.departures) {
     if (departure.cause != DepartureCause::kExpelled || view.contains(departure.id)) continue;
     revocations.ban({departure.id, departure.reason});
+    shut_out(departure.id, departure.reason);
     if (links.count(departure.id) != 0) {
       sink.close(departure.id, unavailable("expelled: " + departure.reason));
     }
   }
+  apply_spared_bans(change);
   accusations.keep(view);
+  accuse_banned();
   for (const PeerId& peer : accusations.accused()) judge(peer);
   if (!change.joined.empty() && !accusations.by(options.self).empty()) {
     retell_gap = kRetellGap;
@@ -209,6 +240,60 @@ void Membership::Core::take_verdicts(const ViewNoticeMessage& next, const ViewCh
                       std::any_of(observers_of_self.begin(), observers_of_self.end(), is_it);
     if (near && links.count(member.id) != 0) tell_revocations(member.id);
   }
+}
+
+// Whoever is out of the run is nobody's former member or newcomer any more.
+void Membership::Core::shut_out(const PeerId& peer, const std::string& reason) {
+  former.erase(peer);
+  const auto gone = departed.find(peer);
+  if (gone != departed.end()) gone->second.cause = DepartureCause::kExpelled;
+  drop_joiner(peer, unavailable("expelled: " + reason));
+}
+
+// A view that was missed here put them out: now that they are members no more, the verdict holds.
+void Membership::Core::apply_spared_bans(const ViewChange& change) {
+  for (auto it = spared.begin(); it != spared.end();) {
+    const PeerId peer = it->first;
+    const bool out = change.caught_up && !view.contains(peer);
+    if (out && revocations.ban({peer, it->second.reason})) {
+      shut_out(peer, it->second.reason);
+      if (links.count(peer) != 0) {
+        sink.close(peer, unavailable("expelled: " + it->second.reason));
+      }
+    }
+    const bool old = now - it->second.heard > kSparedLife;
+    it = out || old ? spared.erase(it) : std::next(it);
+  }
+}
+
+// A branch that did not know of a verdict may have kept its object as a member. One's word puts
+// nobody out, so each that knows of it says so.
+void Membership::Core::accuse_banned() {
+  for (const Member& member : view.members) {
+    const std::string* reason = revocations.ban_reason(member.id);
+    if (reason == nullptr || member.id == options.self) continue;
+    const std::string evidence = "it was put out before: " + *reason;
+    accuse(member.id, Offence::kByHand, evidence.substr(0, kReasonBytesMax));
+  }
+}
+
+// Whether a newcomer in it was out of the run when this peer made its promise.
+bool Membership::Core::admits_banned(const ViewValue& value) const {
+  return std::any_of(value.members.begin(), value.members.end(), [&](const Member& member) {
+    return banned_at_promise.count(member.id) != 0 && !view.contains(member.id);
+  });
+}
+
+// Not for ever: a value that others have accepted may be decided already, and without this vote
+// there may be no quorum. Its object is then put out again.
+bool Membership::Core::refuses_banned(const PeerId& from, const AcceptMessage& message) {
+  if (!admits_banned(message.value) || now - frozen_since >= options.quorum_timeout) return false;
+  if (from != options.self) {
+    tell_revocations(from);
+    send(from, frame_type::kRejected,
+         RejectedMessage{view.id, message.ballot, agreement->promised()});
+  }
+  return true;
 }
 
 // --- Membership.

@@ -358,14 +358,13 @@ TEST_F(MembershipConductTest, AStrangerWithForgedTicketsGetsNoLinkAnyMore) {
   Ticket forged = peer(0).ticket();
   forged.members.resize(1);
   forged.secret[0] ^= 1U;
-  for (int i = 0; i < 5; ++i) {
+  // A second one on the same link is not answered: the link ends.
+  for (int i = 0; i < 3; ++i) {
     forger.join_failed.reset();
     forger.join(forged);
     run(seconds(1));
     ASSERT_TRUE(forger.join_failed.has_value()) << i;
   }
-  net.break_link(forger.id, peer(0).id);
-  run(seconds(1));
   forger.join(forged);
   run(seconds(1));
   EXPECT_THAT(peer(0).refused.back().message(), HasSubstr("for what it did before"));

@@ -3,7 +3,9 @@
 //   membership.cpp         commands, events, which message goes where
 //   membership_watch.cpp   links, heartbeats, suspicions: who is to go
 //   membership_change.cpp  ballots, installation of views, isolation, leaving
+//   membership_evidence.cpp  whose word of a later view is believed, and who has the run's key
 //   membership_join.cpp    the joiner's side and the side that lets it in
+//   membership_trust.cpp   what each link may do, and how little a stranger's
 //   membership_conduct.cpp misconduct, accusations, revoked invitations
 //   membership_branch.cpp  going on without a quorum
 //   membership_meeting.cpp becoming one again with other branches
@@ -20,121 +22,15 @@
 #include <string>
 #include <vector>
 
-#include "weft/peer/admission.h"
-#include "weft/peer/agreement.h"
 #include "weft/peer/conduct.h"
-#include "weft/peer/failure_detector.h"
 #include "weft/peer/lineage.h"
 #include "weft/peer/membership.h"
+#include "weft/peer/membership_parts.h"
 #include "weft/peer/revocations.h"
-#include "weft/wire/branch_message.h"
+#include "weft/wire/end_message.h"
 #include "weft/wire/frame_type.h"
-#include "weft/wire/membership_message.h"
 
 namespace weft {
-
-inline constexpr TimePoint kNever = TimePoint::max();
-
-enum class SuspicionKind : std::uint8_t { kLink, kSilent, kCollective };
-
-// What this peer itself has against a member.
-struct OwnSuspicion {
-  SuspicionKind kind = SuspicionKind::kLink;
-  std::string reason;
-  TimePoint since;
-  // When to tell the others (again), after how long once more, and how often it was told.
-  TimePoint tell_at;
-  Duration tell_gap{};
-  int tellings = 0;
-};
-
-struct Report {
-  std::string reason;
-  TimePoint since;
-};
-
-// Another member of the current view, as seen from here.
-struct Watched {
-  Watched(FailureDetector gaps, TimePoint now) : detector(gaps), unlinked_since(now) {}
-
-  FailureDetector detector;
-  bool linked = false;
-  // Of a member without link: since when, when to dial, and how long it may take.
-  TimePoint unlinked_since;
-  TimePoint dial_at = kNever;
-  Duration patience{};
-  bool had_link = false;
-  // How often its link came back lately, fading; a line that does so is given more time.
-  double flaps = 0;
-  TimePoint flapped;
-  std::optional<OwnSuspicion> own;
-  // By others, by reporter.
-  std::map<PeerId, Report> reports;
-  // It said itself that it is leaving, or that its process is a new one.
-  std::optional<Departure> gone;
-
-  // Whether it may answer: one that owes the collective something too long may well do so.
-  bool reachable() const { return linked && (!own || own->kind == SuspicionKind::kCollective); }
-};
-
-// A peer that has proved a ticket and takes the state.
-struct Joiner {
-  Member member;
-  // Which member let it in; this one sees its signs of life.
-  PeerId sponsor;
-  TimePoint heard;
-  TimePoint unlinked_since;
-  bool linked = false;
-  // It has asked to be admitted.
-  bool ready = false;
-  // By which it came; known to its sponsor.
-  InvitationId invitation{};
-};
-
-// What a joiner remembers of its attempts.
-struct JoinAttempt {
-  Ticket ticket;
-  std::vector<PeerAddress> candidates;
-  std::size_t next = 0;
-  std::optional<PeerId> asked;
-  bool request_sent = false;
-  // Of the present attempt; ask again at; of the whole.
-  TimePoint attempt_ends = kNever;
-  TimePoint ask_at = kNever;
-  TimePoint ends = kNever;
-  Status last;
-  // Once accepted.
-  std::optional<PeerId> sponsor;
-  View known;
-  std::optional<Round> caught_up;
-  // Since when a member of `known` has no link, whether the sink was told of it, and what the
-  // last dial of each came to.
-  std::optional<TimePoint> unreached_since;
-  bool unreached_told = false;
-  std::map<PeerId, std::string> dial_failures;
-  // When each member was last asked, over its present link, to admit this peer.
-  std::map<PeerId, TimePoint> admission_asked;
-};
-
-// A branch that this peer tries to found: everybody in it must agree.
-struct BranchAttempt {
-  std::uint64_t number = 0;
-  std::vector<PeerId> members;
-  // Who agrees, and how far it has committed.
-  std::map<PeerId, Round> agreed;
-  TimePoint ends = kNever;
-};
-
-// Another branch, as far as it is known here.
-struct Meeting {
-  StandingMessage standing;
-  TimePoint since;
-  TimePoint heard;
-  // The sink was told of the snapshot, and has it; so do these members.
-  bool offered = false;
-  bool ready = false;
-  std::set<PeerId> holders;
-};
 
 struct Membership::Core {
   Core(MembershipOptions given, MembershipSink& outlet, Rng random);
@@ -149,9 +45,9 @@ struct Membership::Core {
   Status dispatch(const PeerId& from, const FrameView& frame);
   Status dispatch_agreement(const PeerId& from, const FrameView& frame);
   Status dispatch_joining(const PeerId& from, const FrameView& frame);
-  bool may_speak(const PeerId& from);
   template <class Message>
   void send(const PeerId& to, std::uint8_t type, const Message& message) {
+    if (!may_answer(to)) return;
     sink.send(to, Frame{type, message.encode(), {}});
   }
   // Whether a message about `theirs` is about the current view and from one of its members;
@@ -183,6 +79,7 @@ struct Membership::Core {
   void mark_restarted(const PeerId& peer, std::uint64_t incarnation);
   int reporters(const Watched& member) const;
   bool owes_only(const Watched& member) const;
+  bool watches_alone() const;
   std::vector<Departure> departures() const;
   void add_bad_links(std::vector<Departure>& out) const;
   int reachable() const;
@@ -208,9 +105,6 @@ struct Membership::Core {
   void on_accept(const PeerId& from, const AcceptMessage& message);
   void on_accepted(const PeerId& from, const AcceptedMessage& message);
   void on_rejected(const PeerId& from, const RejectedMessage& message);
-  bool has_accepted(const PeerId& peer) const;
-  bool has_met(const PeerId& peer) const;
-  bool may_tell_views(const PeerId& from) const;
   void on_notice(const PeerId& from, const ViewNoticeMessage& message);
   void on_removed(const PeerId& from, const RemovedMessage& message);
   void decide(const ViewValue& value);
@@ -264,6 +158,54 @@ struct Membership::Core {
   std::vector<Member> newcomers() const;
   bool has_ready_joiner() const;
 
+  std::optional<JoinRefusedMessage> queue_up(const PeerId& peer);
+  bool others_wait() const;
+  void note_progress(const PeerId& peer, std::uint64_t progress);
+  void take_turns();
+  void wait_on(const std::string& text);
+
+  // --- membership_record.cpp
+  VoterRecord record() const;
+  bool keep_record(bool durable);
+  void begin_record();
+  void become_past();
+  void say_outside(const PeerId& to);
+  std::optional<SuccessorRun> successor_for(const PeerId& from, const JoinProof& proof);
+  bool is_past_matter(const PeerId& from, const ViewId& asked) const;
+  void vote_as_past(const PeerId& from, const PrepareMessage& message);
+  void vote_as_past(const PeerId& from, const AcceptMessage& message);
+  void follow_as_past(const PeerId& from, const ViewNoticeMessage& message);
+  void past_beat();
+  void greet_restarted();
+
+  // --- membership_end.cpp
+  void run_over(Round round, TimePoint serves_until);
+  void stop_serving();
+  void tell_over(const PeerId& peer);
+  void expect(const PeerId& peer, const InvitationId& invitation);
+  void meet_expected(const PeerId& peer, const InvitationId* invitation);
+  bool awaits_newcomers() const;
+  // Answers a joiner's request where the run is over: true if there is nothing more to say.
+  bool answer_over(const PeerId& from);
+  void on_run_over(const PeerId& from, const RunOverMessage& message);
+  void note_dial(const PeerId& peer, const Status& why);
+  void watch_end();
+  bool still_served() const;
+  void give_up_run(const std::optional<Round>& ended_with);
+
+  // --- membership_trust.cpp
+  bool may_speak(const PeerId& from, const FrameView& frame);
+  bool may_answer(const PeerId& to);
+  // Whether the ticket or the view that this peer would join names it.
+  bool is_candidate(const PeerId& peer) const;
+  LinkTrust trust_of(const PeerId& peer) const;
+  bool keeps_link(const PeerId& peer) const;
+  void tell_trust(const PeerId& peer);
+  void tell_trusts();
+  void accept_ticket(const PeerId& peer);
+  void turn_away(const PeerId& peer, const Status& why);
+  void turn_away_expired();
+
   // --- membership_conduct.cpp
   // What a member says that is about to be put out, as far as it is about others.
   bool ignores(const PeerId& from, std::uint8_t type) const;
@@ -283,10 +225,43 @@ struct Membership::Core {
   void on_revocation(const PeerId& from, const RevocationMessage& message);
   // After a view was installed.
   void take_verdicts(const ViewNoticeMessage& next, const ViewChange& change);
+  void shut_out(const PeerId& peer, const std::string& reason);
+  void apply_spared_bans(const ViewChange& change);
+  void accuse_banned();
+  bool admits_banned(const ViewValue& value) const;
+  bool refuses_banned(const PeerId& from, const AcceptMessage& message);
+  void tell_bans(const PeerId& to);
+
+  // --- membership_evidence.cpp
+  bool has_accepted(const PeerId& peer) const;
+  bool has_met(const PeerId& peer) const;
+  bool is_accepted_value(const ViewNoticeMessage& message) const;
+  bool may_tell_newcomer(const PeerId& from) const;
+  bool concerns_us(const ViewNoticeMessage& message, bool included) const;
+  bool includes_us(const ViewNoticeMessage& message) const;
+  void take_notice(const ViewNoticeMessage& message);
+  void claim_view(const PeerId& from, ViewClaim claim);
+  void weigh_claims();
+  void hear_of_view(const PeerId& from);
+  void ask_members();
+  void follow_hint();
+  bool has_key() const { return options.invitation_key != Hash256{}; }
+  bool lacks_key(const PeerId& asker);
+  RunKey run_key() const { return {revocations.renewals(), options.invitation_key}; }
+  void learn_key(const RunKey& key);
+  ViewNoticeMessage notice_for(const PeerId& to) const;
+  void show_key(const PeerId& to);
+  void on_member_proof(const PeerId& from, const MemberProofMessage& message);
+  void forget_former_members();
+  void on_twin(const PeerId& peer, const std::string& where);
+  bool may_tell_twin(const PeerId& peer);
+  void hear_of_own_twin(const PeerId& from, const std::string& reason);
+
   // --- membership_branch.cpp
   bool merges() const { return options.on_split == SplitPolicy::kMerge; }
   bool of_other_branch(const ViewId& theirs) const;
   bool may_branch() const;
+  bool holds_base() const;
   void branch_when_due();
   void propose_branch();
   void found_branch();
@@ -335,16 +310,56 @@ struct Membership::Core {
   // How many of them have no link.
   int unlinked = 0;
   std::map<PeerId, Joiner> joiners;
+  // The latest first.
+  std::vector<ExpectedJoiner> expected;
+  std::optional<EndedRun> ended;
   // The latest reason for which each former member went.
   std::map<PeerId, Departure> departed;
+  // What members of this view say of later ones, not believed yet; and the latest such word of
+  // somebody else with the run's key.
+  std::map<PeerId, ViewClaim> claims;
+  std::optional<ViewHint> hint;
+  // Not before this the members are asked again whether there is a later view.
+  TimePoint ask_members_at{};
+  // Over its present link: who has shown the run's key here, and to whom it was shown.
+  std::set<PeerId> key_shown;
+  std::set<PeerId> key_told;
+  // When each peer was last said to have two processes.
+  std::map<PeerId, TimePoint> twins_told;
   Strangers strangers;
+  // What the sink was told of each link.
+  std::map<PeerId, LinkTrust> trusts;
+  // Whose links are being closed.
+  std::set<PeerId> turned_away;
   std::optional<JoinAttempt> attempt;
   Conduct conduct;
   Accusations accusations;
   Revocations revocations;
+  std::map<PeerId, SparedBan> spared;
+  // Those that were out already when this peer made its last promise.
+  std::set<PeerId> banned_at_promise;
+  // How many bans each linked member was told of.
+  std::map<PeerId, std::size_t> bans_told;
   // When to tell this member's accusations again, and after how long once more.
   TimePoint retell_at = kNever;
   Duration retell_gap{};
+
+  std::map<PeerId, Waiting> waiting;
+  // When another member last said that newcomers wait there.
+  std::optional<TimePoint> others_waited_at;
+  bool gathering = false;
+
+  // What is kept, and from when on (membership_record.cpp).
+  std::optional<PastLife> past;
+  std::uint32_t generation = 0;
+  std::vector<EarlierRun> earlier;
+  RunId view_run{};
+  std::uint64_t last_view = 0;
+  std::vector<PeerId> last_members;
+  bool record_begun = false;
+  bool record_ended = false;
+  Bytes kept_record;
+  bool record_durable = false;
 
   // Something happened from which settle() may draw consequences.
   bool stirred = false;

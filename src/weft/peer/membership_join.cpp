@@ -30,12 +30,15 @@ void Membership::Core::join(const Ticket& ticket) {
   WEFT_CHECK(state == MembershipState::kOutside || state == MembershipState::kRemoved);
   // A member that was removed comes back as a new life, so that no old message speaks of it.
   if (state == MembershipState::kRemoved) ++options.incarnation;
+  begin_record();
   state = MembershipState::kJoining;
+  stirred = true;
   attempt.emplace();
   attempt->ticket = ticket;
   for (const PeerAddress& member : ticket.members) {
     if (member.id != options.self) attempt->candidates.push_back(member);
   }
+  become_past();
   attempt->ends = now + options.join_timeout;
   attempt->last = unavailable("the ticket names no member that can be asked");
   if (beat_at == kNever) beat_at = now + options.heartbeat_interval;
@@ -99,13 +102,22 @@ void Membership::Core::send_request() {
       make_proof(a.ticket, ProofPurpose::kJoin, {options.self, link->first, link->second.exporter});
   request.layout_hash = options.layout_hash;
   request.recipe_hash = options.recipe_hash;
-  request.joiner = Member{options.self, options.incarnation, options.endpoints};
+  request.joiner =
+      Member{options.self, options.incarnation, options.endpoints, options.share_halvings};
   send(link->first, frame_type::kJoinRequest, request);
 }
 
 void Membership::Core::join_timer() {
+  watch_end();
+  if (!attempt) return;
   if (now >= attempt->ends) {
-    fail_join(attempt->last.with_context("no member let this peer in within the join timeout"));
+    std::string text = "no member let this peer in within the join timeout";
+    if (past && past->view.size() == 1) {
+      text +=
+          " (it was alone in its last view, so nobody else has its state: weft run --resume "
+          "goes on from it)";
+    }
+    fail_join(attempt->last.with_context(text));
     return;
   }
   JoinAttempt& a = *attempt;
@@ -194,7 +206,7 @@ void Membership::Core::dial_known() {
 }
 
 void Membership::Core::admit_again() {
-  if (!attempt || state != MembershipState::kSyncing) return;
+  if (!attempt || state != MembershipState::kSyncing || attempt->over) return;
   if (!attempt->sponsor || !attempt->caught_up || !reaches_all()) return;
   const AdmitRequestMessage request{options.incarnation, *attempt->caught_up};
   for (const Member& member : attempt->known.members) {
@@ -215,9 +227,9 @@ void Membership::Core::on_accepted_join(const PeerId& from, const JoinAcceptedMe
     return;
   }
   JoinAttempt& a = *attempt;
-  options.invitation_key = message.invitation_key;
   state = MembershipState::kSyncing;
   a.sponsor = from;
+  a.queued = false;
   a.asked.reset();
   a.attempt_ends = a.ask_at = a.ends = kNever;
   // The member may have come to another branch since it was asked first.
@@ -253,6 +265,8 @@ void Membership::Core::ask_sponsor_again() {
 }
 
 void Membership::Core::on_refused_join(const PeerId& from, const JoinRefusedMessage& message) {
+  if (message.code == RefusalCode::kTwin && active()) return hear_of_own_twin(from, message.reason);
+  if (message.code == RefusalCode::kQueued && is_other_member(from)) others_waited_at = now;
   if (!attempt) return;
   JoinAttempt& a = *attempt;
   if (message.code == RefusalCode::kUnknownJoiner && a.sponsor == from) {
@@ -268,11 +282,16 @@ void Membership::Core::on_refused_join(const PeerId& from, const JoinRefusedMess
   a.last = unavailable("peer " + from.short_name() + " refused: " + message.reason);
   if (final_refusal(message.code)) {
     fail_join(invalid_argument("peer " + from.short_name() + " refused: " + message.reason));
-  } else if (message.code == RefusalCode::kTryAgain) {
+  } else if (message.code == RefusalCode::kTryAgain || message.code == RefusalCode::kQueued) {
+    a.queued = message.code == RefusalCode::kQueued;
+    if (a.queued) wait_on(a.last.message());
     a.attempt_ends = kNever;
     a.ask_at = now + std::clamp<Duration>(std::chrono::milliseconds(message.retry_after_ms),
                                           std::chrono::milliseconds(50), std::chrono::seconds(5));
   } else {
+    // Those that wait for a quorum may wait for this very peer.
+    const bool may_help = past && past->view.size() > 1;
+    if (message.code == RefusalCode::kNoQuorum && may_help) wait_on(a.last.message());
     ask_next();
   }
 }
@@ -309,22 +328,35 @@ void Membership::Core::on_recipe_request(const PeerId& from, const RecipeRequest
     refuse(from, {RefusalCode::kNotMember, 0, "the asked peer is no member itself"});
     return;
   }
+  if (lacks_key(from)) return;
+  if (const auto successor = successor_for(from, message.proof)) {
+    accept_ticket(from);
+    send(from, frame_type::kRecipe, RecipeMessage{options.recipe_text, successor});
+    return;
+  }
   const ProofLink link{from, options.self, links.at(from).exporter};
   if (const auto why =
           refuse_proof(facts(), message.proof, ProofPurpose::kRecipe, link, sink.unix_time_s())) {
     refuse(from, *why);
     return;
   }
-  send(from, frame_type::kRecipe, RecipeMessage{options.recipe_text});
+  accept_ticket(from);
+  if (answer_over(from)) return;
+  expect(from, message.proof.invitation);
+  send(from, frame_type::kRecipe, RecipeMessage{options.recipe_text, std::nullopt});
 }
 
 // Reasons that pass, or that lie with this member.
 std::optional<JoinRefusedMessage> Membership::Core::refuse_now(const JoinRequestMessage& request) {
-  if (state == MembershipState::kIsolated) {
-    return JoinRefusedMessage{RefusalCode::kNotMember, 0,
-                              "the asked member has no quorum at present"};
-  }
   const PeerId& peer = request.joiner.id;
+  if (state == MembershipState::kIsolated) {
+    mark_restarted(peer, request.joiner.incarnation);
+    return JoinRefusedMessage{
+        RefusalCode::kNoQuorum, 0,
+        "the asked member has no quorum at present: " + std::to_string(reachable()) + " of " +
+            std::to_string(view.size()) + " members are here, " + std::to_string(view.quorum()) +
+            " are needed"};
+  }
   if (const Member* member = view.find(peer)) {
     if (request.joiner.incarnation <= member->incarnation) {
       return try_again("a process with this identity is a member already");
@@ -335,10 +367,7 @@ std::optional<JoinRefusedMessage> Membership::Core::refuse_now(const JoinRequest
   if (view.members.size() + joiners.size() >= kMembersMax) {
     return JoinRefusedMessage{RefusalCode::kFull, 0, "the run has as many members as it can"};
   }
-  if (joiners.count(peer) == 0 && static_cast<int>(joiners.size()) >= options.joins_at_once) {
-    return try_again("others are joining at present");
-  }
-  return std::nullopt;
+  return queue_up(peer);
 }
 
 void Membership::Core::on_join_request(const PeerId& from, const JoinRequestMessage& message) {
@@ -346,26 +375,31 @@ void Membership::Core::on_join_request(const PeerId& from, const JoinRequestMess
     refuse(from, {RefusalCode::kNotMember, 0, "the asked peer is no member itself"});
     return;
   }
+  if (lacks_key(from)) return;
   const ProofLink link{from, options.self, links.at(from).exporter};
   auto why = refuse_join(facts(), message, link, sink.unix_time_s());
   if (!why) {
     // Whoever holds a ticket may ask again as often as it is told to.
-    strangers.remove(from);
-    strangers.add(from, now);
-    why = refuse_now(message);
+    accept_ticket(from);
+    if (answer_over(from)) return;
+    if (!ended) why = refuse_now(message);
+    if (why && why->retry_after_ms > 0) expect(from, message.proof.invitation);
   }
   if (why) {
     refuse(from, *why);
     return;
   }
-  strangers.remove(from);
-  const Joiner joiner{message.joiner,          options.self, now, now, true, false,
-                      message.proof.invitation};
+  meet_expected(from, &message.proof.invitation);
+  waiting.erase(from);
+  const Joiner joiner{message.joiner,           options.self, now, now, true, false,
+                      message.proof.invitation, now,          now, 0};
   joiners.insert_or_assign(from, joiner);
+  tell_trust(from);
   tell_joiner(joiner, true);
-  send(from, frame_type::kJoinAccepted, JoinAcceptedMessage{options.invitation_key, notice});
+  send(from, frame_type::kJoinAccepted, JoinAcceptedMessage{notice});
   tell_revocations(from);
   tell_former(from);
+  tell_over(from);
   sink.on_joiner(joiner.member);
 }
 
@@ -373,6 +407,10 @@ void Membership::Core::on_admit_request(const PeerId& from, const AdmitRequestMe
   if (!active()) return;
   if (view.contains(from)) {
     tell_current(from);
+    return;
+  }
+  if (ended) {
+    tell_over(from);
     return;
   }
   const auto found = joiners.find(from);
@@ -394,13 +432,16 @@ void Membership::Core::on_joiner(const PeerId& from, const JoinerMessage& messag
   if (!message.present) {
     if (found == joiners.end() || found->second.sponsor != from) return;
     joiners.erase(found);
-    if (links.count(peer) != 0) strangers.add(peer, now);
+    tell_trust(peer);
     sink.on_joiner_gone(peer, unavailable("its sponsor lost it"));
     return;
   }
   if (found == joiners.end() && joiners.size() >= kMembersMax) return;
-  if (revocations.ban_reason(peer) != nullptr) return;
-  strangers.remove(peer);
+  if (revocations.ban_reason(peer) != nullptr) {
+    // Its sponsor has missed that.
+    tell_revocations(from);
+    return;
+  }
   const bool linked = links.count(peer) != 0;
   if (found != joiners.end() && found->second.sponsor == from &&
       found->second.member.incarnation == message.joiner.incarnation) {
@@ -409,7 +450,11 @@ void Membership::Core::on_joiner(const PeerId& from, const JoinerMessage& messag
   // One that has lost its sponsor and found another one is no less ready for that.
   const bool ready = found != joiners.end() && found->second.ready &&
                      found->second.member.incarnation == message.joiner.incarnation;
-  joiners.insert_or_assign(peer, Joiner{message.joiner, from, now, now, linked, ready, {}});
+  joiners.insert_or_assign(peer,
+                           Joiner{message.joiner, from, now, now, linked, ready, {}, now, now, 0});
+  tell_trust(peer);
+  meet_expected(peer, nullptr);
+  tell_over(peer);
   sink.on_joiner(message.joiner);
 }
 
@@ -432,50 +477,6 @@ void Membership::Core::send_joiners_away() {
     if (joiner.sponsor != options.self) continue;
     refuse(peer, {RefusalCode::kNotMember, 0, "its sponsor has no quorum at present"});
   }
-}
-
-void Membership::Core::drop_joiner(const PeerId& peer, const Status& why) {
-  const auto found = joiners.find(peer);
-  if (found == joiners.end()) return;
-  if (found->second.sponsor == options.self) tell_joiner(found->second, false);
-  joiners.erase(found);
-  if (links.count(peer) != 0) strangers.add(peer, now);
-  sink.on_joiner_gone(peer, why);
-}
-
-// A joiner of this member's that is lost or silent is given up; another member's lasts as long as
-// that one is a member, and a while longer.
-void Membership::Core::joiners_timer() {
-  std::vector<std::pair<PeerId, Status>> lost;
-  for (auto& [peer, joiner] : joiners) {
-    if (joiner.sponsor != options.self) {
-      if (view.contains(joiner.sponsor)) {
-        joiner.heard = now;
-      } else if (now - joiner.heard >= options.join_timeout) {
-        lost.emplace_back(peer, timed_out("the member that let it in is gone"));
-      }
-    } else if (!joiner.linked && now - joiner.unlinked_since >= options.suspicion_timeout) {
-      lost.emplace_back(peer, unavailable("its connection broke"));
-    } else if (joiner.linked && now - joiner.heard >= options.join_timeout) {
-      lost.emplace_back(peer, timed_out("no sign of life"));
-    }
-  }
-  for (const auto& [peer, why] : lost) drop_joiner(peer, why);
-}
-
-std::vector<Member> Membership::Core::newcomers() const {
-  std::vector<Member> ready;
-  for (const auto& [peer, joiner] : joiners) {
-    if (joiner.ready && joiner.linked && view.members.size() + ready.size() < kMembersMax) {
-      ready.push_back(joiner.member);
-    }
-  }
-  return ready;
-}
-
-bool Membership::Core::has_ready_joiner() const {
-  return std::any_of(joiners.begin(), joiners.end(),
-                     [](const auto& entry) { return entry.second.ready && entry.second.linked; });
 }
 
 }  // namespace weft

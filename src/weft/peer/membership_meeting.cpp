@@ -47,7 +47,9 @@ StandingMessage Membership::Core::standing() const {
 }
 
 void Membership::Core::tell_standing(const PeerId& to) {
-  if (!merges() || !active() || state == MembershipState::kIsolated) return;
+  if (!merges() || !active()) return;
+  show_key(to);
+  if (state == MembershipState::kIsolated) return;
   if (links.count(to) != 0) send(to, frame_type::kStanding, standing());
 }
 
@@ -78,7 +80,8 @@ void Membership::Core::on_standing(const PeerId& from, const StandingMessage& me
     return;
   }
   if (!merges() || !active()) return;
-  if (!is_other_member(from) && !has_met(from)) return;
+  // Who was a member once may have lost that right since: the key says whether it has.
+  if (!is_other_member(from) && !(has_met(from) && key_shown.count(from) != 0)) return;
   const Lineage& theirs = current.value.lineage;
   if (theirs.branch() == view.lineage.branch()) {
     if (current.view > view.id) on_notice(from, current);
@@ -101,7 +104,10 @@ void Membership::Core::on_standing(const PeerId& from, const StandingMessage& me
   const std::size_t depth = view.lineage.points.size();
   const bool left_behind = state == MembershipState::kIsolated && theirs.points.size() > depth &&
                            theirs.points[depth].from == view.id;
-  if (yielded || left_behind) {
+  // What this peer's branch has learned it has not: alone it can go on with nothing.
+  const bool empty_handed = state == MembershipState::kIsolated && !holds_base() &&
+                            isolated_since && now - *isolated_since >= options.split_after;
+  if (yielded || left_behind || empty_handed) {
     be_absorbed(message);
   } else if (state != MembershipState::kIsolated) {
     meet(from, message);

@@ -370,7 +370,7 @@ TEST_F(MembershipTest, ForgedAndExpiredTicketsAreRefused) {
 TEST_F(MembershipTest, JoinWithoutAnyMemberInReachFailsInTime) {
   form(1);
   const Ticket ticket = peer(0).ticket();
-  kill(0);
+  net.crash(peer(0).id, SimCrash::kPowerLoss);
   TestPeer& late = add(9);
   late.join(ticket);
   run(seconds(32));
@@ -437,7 +437,7 @@ TEST_F(MembershipTest, ANewcomerDoesNotWaitForAMemberThatIsGone) {
 
 TEST_F(MembershipTest, TooManyStrangersAreTurnedAway) {
   MembershipOptions options = test_membership(test_peer_id(0));
-  options.strangers_max = 3;
+  options.strangers.count_max = 3;
   add(options).found();
   for (std::uint32_t i = 1; i <= 5; ++i) {
     add(i).connect({peer(0).id, {net.endpoint(peer(0).id)}});

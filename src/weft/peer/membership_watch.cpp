@@ -35,6 +35,11 @@ std::string short_reason(std::string reason) {
 void Membership::Core::on_link_up(const LinkInfo& link) {
   stirred = true;
   links.insert_or_assign(link.peer, link);
+  if (attempt) attempt->deserted.erase(link.peer);
+  trusts.erase(link.peer);
+  turned_away.erase(link.peer);
+  strangers.remove(link.peer);
+  tell_trust(link.peer);
   const auto found = watched.find(link.peer);
   if (found != watched.end()) {
     Watched& member = found->second;
@@ -61,27 +66,23 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
   if (joiner != joiners.end()) {
     joiner->second.linked = true;
     joiner->second.heard = now;
+    tell_over(link.peer);
     return;
   }
+  if (past && past->view.contains(link.peer)) say_outside(link.peer);
   // With the last link that it lacked, a joiner may ask to be admitted.
   if (state == MembershipState::kSyncing) admit_again();
   if (attempt && attempt->asked == link.peer) {
     send_request();
   } else if (shuns(link.peer)) {
-    const Status why = unavailable("refused for what it did before");
-    sink.on_refused(link.peer, why);
-    sink.close(link.peer, why);
+    turn_away(link.peer, unavailable("refused for what it did before"));
   } else if (merges() && active() && has_met(link.peer)) {
     tell_standing(link.peer);
   } else if (state == MembershipState::kIsolated &&
              (former.count(link.peer) != 0 || has_accepted(link.peer))) {
     // It may be a member, of a view that this peer has not heard of: then its answer says so.
+    show_key(link.peer);
     send_heartbeat(link.peer);
-  } else if (active() && !strangers.add(link.peer, now)) {
-    const Status why = unavailable("more than " + std::to_string(options.strangers_max) +
-                                   " peers that are no members are connected");
-    sink.on_refused(link.peer, why);
-    sink.close(link.peer, why);
   }
 }
 
@@ -89,7 +90,13 @@ void Membership::Core::on_link_down(const PeerId& peer, const Status& why) {
   stirred = true;
   links.erase(peer);
   strangers.remove(peer);
+  key_shown.erase(peer);
+  key_told.erase(peer);
+  bans_told.erase(peer);
+  trusts.erase(peer);
+  turned_away.erase(peer);
   if (attempt) {
+    note_dial(peer, why);
     attempt->admission_asked.erase(peer);
     if (attempt->known.contains(peer)) {
       attempt->dial_failures[peer] = short_reason(why.message());
@@ -115,7 +122,10 @@ void Membership::Core::on_link_down(const PeerId& peer, const Status& why) {
     joiner->second.linked = false;
     joiner->second.unlinked_since = now;
   }
-  if (attempt && attempt->asked == peer) {
+  if (attempt && attempt->asked == peer && why.code() == Code::kAborted) {
+    // Another process has this peer's identity: no member will take both.
+    fail_join(invalid_argument(why.message()));
+  } else if (attempt && attempt->asked == peer) {
     attempt->last = why;
     ask_next();
   } else if (attempt && attempt->sponsor == peer && !attempt->asked) {
@@ -131,10 +141,8 @@ void Membership::Core::heard(const PeerId& from) {
     return;
   }
   found->second.detector.on_sign_of_life(now);
-  const std::optional<OwnSuspicion>& own = found->second.own;
-  if (own && own->kind != SuspicionKind::kCollective && found->second.linked) {
-    withdraw_suspicion(from);
-  }
+  const Watched& member = found->second;
+  if (member.own && !member.owes() && member.linked) withdraw_suspicion(from);
 }
 
 // Everything that happens once a heartbeat interval.
@@ -142,10 +150,12 @@ void Membership::Core::beat() {
   const bool stood_still = beats != 0 && now - beat_at > 2 * options.heartbeat_interval;
   beat_at = now + options.heartbeat_interval;
   ++beats;
+  turn_away_expired();
   if (stood_still) {
     for (auto& [peer, member] : watched) member.detector.forgive(now);
     for (auto& [peer, joiner] : joiners) joiner.heard = now;
   }
+  past_beat();
   if (state == MembershipState::kSyncing && attempt && attempt->sponsor) {
     send_heartbeat(*attempt->sponsor);
     if (beats % kBeatsPerDial == 0) dial_known();
@@ -155,7 +165,9 @@ void Membership::Core::beat() {
   for (const PeerId& observer : observers_of_self) {
     if (links.count(observer) != 0) send_heartbeat(observer);
   }
+  greet_restarted();
   watch_members();
+  keep_record(true);
   if (leaving) tell_leaving();
   tell_suspicions();
   retell_accusations();
@@ -167,10 +179,6 @@ void Membership::Core::beat() {
   }
   joiners_timer();
   if (beats % kBeatsPerTelling == 0) retell_joiners();
-  for (const PeerId& peer : strangers.take_expired(now)) {
-    sink.close(peer,
-               timed_out("no proof of a ticket within " + seconds_text(options.stranger_timeout)));
-  }
 }
 
 void Membership::Core::send_heartbeat(const PeerId& to) {
@@ -178,7 +186,7 @@ void Membership::Core::send_heartbeat(const PeerId& to) {
   message.view = attempt && !active() ? attempt->known.id : view.id;
   message.incarnation = options.incarnation;
   message.sequence = beats;
-  message.done = active() ? sink.round_status().done : Round();
+  message.done = active() ? sink.round_status().done : Round(sink.sync_progress());
   send(to, frame_type::kHeartbeat, message);
 }
 
@@ -289,6 +297,7 @@ void Membership::Core::tell_suspicion(const PeerId& suspect, int listeners, bool
 }
 
 void Membership::Core::on_heartbeat(const PeerId& from, const HeartbeatMessage& message) {
+  if (active()) note_progress(from, message.done.value());
   if (!is_current(from, message.view)) return;
   const auto found = watched.find(from);
   if (found != watched.end()) found->second.detector.on_heartbeat(now);
@@ -319,9 +328,15 @@ void Membership::Core::on_outside(const PeerId& from, const OutsideMessage& mess
   if (member == nullptr) return;
   if (message.incarnation > member->incarnation) {
     mark_restarted(from, message.incarnation);
+    const auto found = watched.find(from);
+    if (found != watched.end() && found->second.restarted()) {
+      stirred = true;
+      found->second.votes_on = message.votes_in == view.id;
+      if (message.votes_in && *message.votes_in < view.id) tell_current(from);
+    }
   } else {
     // Admitted, and the news got lost.
-    send(from, frame_type::kViewNotice, notice);
+    send(from, frame_type::kViewNotice, notice_for(from));
   }
 }
 
@@ -354,16 +369,31 @@ int Membership::Core::reporters(const Watched& member) const {
 }
 
 // Of two members, the other one lives and only owes the collective something. Its vote would be
-// needed, and it would vote itself out; the tie-breaker alone may say so.
+// needed, and it would vote itself out; the tie-breaker alone may say so. One that computes by its
+// own word does not suspect the other, so that it may vote for going.
 bool Membership::Core::owes_only(const Watched& member) const {
-  return view.size() == 2 && member.reachable() && !may_go_alone();
+  return view.size() == 2 && member.reachable() && !member.computes() && !may_go_alone();
+}
+
+// Whether all others within reach are restarted members, which watch nobody.
+bool Membership::Core::watches_alone() const {
+  bool some = false;
+  for (const auto& [peer, member] : watched) {
+    if (!member.reachable()) continue;
+    if (!member.restarted()) return false;
+    some = true;
+  }
+  return some;
 }
 
 // Who should go, as far as this peer knows. Two reports are needed: with one alone it may be the
-// reporter's own line that is broken.
+// reporter's own line that is broken. Only where no other member could report, one will do.
 std::vector<Departure> Membership::Core::departures() const {
   std::vector<Departure> out;
-  const int needed = view.size() == 2 ? 1 : 2;
+  // Where all others compute there is nobody else to say so.
+  const bool others_compute = std::all_of(
+      watched.begin(), watched.end(), [](const auto& entry) { return entry.second.computes(); });
+  const int needed = view.size() == 2 || others_compute || watches_alone() ? 1 : 2;
   int voters = view.size();
   for (const Member& member : view.members) {
     if (member.id == options.self) {
@@ -375,11 +405,14 @@ std::vector<Departure> Membership::Core::departures() const {
     const Watched& seen = watched.at(member.id);
     if (seen.gone) {
       out.push_back(*seen.gone);
-      if (seen.gone->cause != DepartureCause::kLeft) --voters;
+      // A restarted one that votes on is with us.
+      const bool votes = seen.restarted() && seen.votes_on;
+      if (seen.gone->cause != DepartureCause::kLeft && !votes) --voters;
     } else if (reporters(seen) >= needed && !owes_only(seen)) {
       const std::string& reason = seen.own ? seen.own->reason : seen.reports.begin()->second.reason;
       out.push_back({member.id, member.incarnation, DepartureCause::kFailed, reason});
-      --voters;
+      // Whoever computes still votes.
+      if (!seen.computes() || !seen.linked) --voters;
     }
   }
   add_bad_links(out);
@@ -395,6 +428,10 @@ std::vector<Departure> Membership::Core::departures() const {
 // higher rank goes, since a collective needs the link.
 void Membership::Core::add_bad_links(std::vector<Departure>& out) const {
   if (view.size() < 3) return;
+  // What a restarted member does not say is no sign that it reaches both.
+  const bool restarts = std::any_of(watched.begin(), watched.end(),
+                                    [](const auto& entry) { return entry.second.restarted(); });
+  if (restarts) return;
   const auto is_out = [&out](const PeerId& peer) {
     return std::any_of(out.begin(), out.end(), [&](const Departure& d) { return d.id == peer; });
   };

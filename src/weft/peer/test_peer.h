@@ -98,7 +98,7 @@ class TestPeer : public TransportHandler, public MembershipSink {
   void on_frame(const PeerId& from, Lane /*lane*/, const FrameView& frame) override {
     if (is_membership_frame(frame.type)) {
       membership->on_frame(from, frame, net.now());
-    } else {
+    } else if (membership->hears(from, frame, net.now())) {
       membership->heard(from, net.now());
       on_other_frame(from, frame);
     }
@@ -116,7 +116,22 @@ class TestPeer : public TransportHandler, public MembershipSink {
     closed.push_back(why);
     transport.close(peer, why);
   }
+  void set_trust(const PeerId& peer, LinkTrust trust) override { transport.set_trust(peer, trust); }
   std::int64_t unix_time_s() const override { return net.clock().unix_time_s(); }
+  bool keeps_records() const override { return true; }
+  bool keep_record(ByteSpan bytes, bool durable) override {
+    if (disk_broken) return false;
+    record.assign(bytes.begin(), bytes.end());
+    if (durable) ++syncs;
+    return true;
+  }
+  // What a process of this machine finds when it is started again.
+  std::optional<VoterRecord> left_behind() const {
+    Result<VoterRecord> decoded = VoterRecord::decode(record);
+    return decoded.ok() ? std::optional(std::move(decoded).value()) : std::nullopt;
+  }
+  void on_join_waiting(const std::string& text) override { waits.push_back(text); }
+  std::uint64_t sync_progress() const override { return progress; }
   RoundStatus round_status() const override { return status; }
   void on_freeze() override { ++freezes; }
   void on_view(const View& view, const ViewChange& change) override {
@@ -142,9 +157,16 @@ class TestPeer : public TransportHandler, public MembershipSink {
     unreached_text = text;
   }
   void on_join_failed(const Status& why) override { join_failed = why; }
+  void on_run_over(Round round) override { run_over = round; }
+  void on_run_gone(const std::optional<Round>& ended_with) override {
+    on_join_failed(unavailable(ended_with ? "the run has ended" : "the run is gone"));
+  }
   void on_misconduct(const Misconduct& report) override { reports.push_back(report); }
   void on_revoked(const InvitationId& invitation, const PeerId& /*by*/) override {
     revoked.push_back(invitation);
+  }
+  void on_second_process(const PeerId& /*peer*/, const std::string& text) override {
+    twins.push_back(text);
   }
 
   SimNetwork& net;
@@ -164,6 +186,7 @@ class TestPeer : public TransportHandler, public MembershipSink {
   std::vector<PeerId> unreached;
   std::string unreached_text;
   std::optional<Status> join_failed;
+  std::optional<Round> run_over;
   std::vector<PeerId> joiners;
   std::vector<PeerId> joiners_gone;
   std::vector<PeerId> sponsors;
@@ -171,6 +194,7 @@ class TestPeer : public TransportHandler, public MembershipSink {
   std::vector<Status> closed;
   std::vector<Misconduct> reports;
   std::vector<InvitationId> revoked;
+  std::vector<std::string> twins;
 
  protected:
   // Frames of others than the membership.
@@ -191,6 +215,11 @@ class TestPeer : public TransportHandler, public MembershipSink {
  public:
   // A joiner that takes its time: does not say that it has caught up.
   bool hold_sync = false;
+  Bytes record;
+  int syncs = 0;
+  bool disk_broken = false;
+  std::vector<std::string> waits;
+  std::uint64_t progress = 0;
   std::optional<Round> synced;
 
  private:

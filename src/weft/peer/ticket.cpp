@@ -188,6 +188,17 @@ bool check_proof(const JoinProof& proof, const Hash256& invitation_key, ProofPur
   return equal_constant_time(proof_hmac(secret, proof, purpose, link), proof.hmac);
 }
 
+Hash256 member_proof(const Hash256& invitation_key, const RunId& run, const ProofLink& link) {
+  const Bytes message = Writer()
+                            .text("weft member")
+                            .raw(run)
+                            .raw(link.exporter)
+                            .peer(link.joiner)
+                            .peer(link.member)
+                            .take();
+  return hmac_sha256(invitation_key, message);
+}
+
 RunId make_run_id(const Hash256& recipe_hash, const Hash256& nonce) {
   return Sha256()
       .update(as_bytes(std::string_view("weft run")))

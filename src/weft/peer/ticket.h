@@ -64,6 +64,10 @@ JoinProof make_proof(const Ticket& ticket, ProofPurpose purpose, const ProofLink
 bool check_proof(const JoinProof& proof, const Hash256& invitation_key, ProofPurpose purpose,
                  const ProofLink& link);
 
+// Shows to `link.member` that `link.joiner` holds the run's invitation key; worth nothing on any
+// other link, nor the other way round.
+Hash256 member_proof(const Hash256& invitation_key, const RunId& run, const ProofLink& link);
+
 // The run id of a recipe: hash of its hash and a nonce.
 RunId make_run_id(const Hash256& recipe_hash, const Hash256& nonce);
 
