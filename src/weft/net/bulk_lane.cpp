@@ -27,10 +27,17 @@ BulkLane::BulkLane(std::size_t low_water_bytes, ConnectionOwner& owner,
                    std::shared_ptr<Connection> first)
     : owner_(owner), low_water_bytes_(low_water_bytes), connections_{std::move(first)} {}
 
-void BulkLane::open() {
+void BulkLane::open(LinkTrust trust) {
+  trust_ = trust;
   connections_[0]->set_owner(owner_);
-  connections_[0]->accept_all_frames();
+  connections_[0]->accept_frames(trust);
   connections_[0]->resume();
+}
+
+void BulkLane::set_trust(LinkTrust trust) {
+  trust_ = trust;
+  for (const auto& connection : connections_) connection->accept_frames(trust);
+  if (shortcut_ != nullptr) shortcut_->accept_frames(trust);
 }
 
 // --- Out.
@@ -113,7 +120,7 @@ void BulkLane::add(const std::shared_ptr<Connection>& connection) {
   // Until its turn.
   connection->halt();
   connection->set_owner(owner_);
-  connection->accept_all_frames();
+  connection->accept_frames(trust_);
   connections_.push_back(connection);
 }
 
@@ -139,7 +146,7 @@ void BulkLane::take_shortcut(std::shared_ptr<Connection> shortcut, Moves moves) 
   // Until the other side has said that it sends no more on the old one.
   shortcut_->halt();
   shortcut_->set_owner(owner_);
-  shortcut_->accept_all_frames();
+  shortcut_->accept_frames(trust_);
   if (moves == Moves::kFirst) move_out(kShortcut);
 }
 

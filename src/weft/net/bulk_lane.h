@@ -29,7 +29,8 @@ class BulkLane {
   BulkLane(std::size_t low_water_bytes, ConnectionOwner& owner, std::shared_ptr<Connection> first);
 
   // Lets frames in, those that have arrived already included.
-  void open();
+  void open(LinkTrust trust);
+  void set_trust(LinkTrust trust);
   void send(Frame frame);
   std::size_t queued_bytes() const;
   // Forgets frames of which nothing has been sent; each connection may keep the one it has begun.
@@ -67,6 +68,8 @@ class BulkLane {
   void fall_silent(Duration limit);
   // Adds what all connections have moved.
   void add_stats(TransportStats& sum) const;
+  // All of them, to be told of while they take leave.
+  const std::vector<std::shared_ptr<Connection>>& all() const { return connections_; }
 
  private:
   static constexpr std::size_t kShortcut = LaneMovedMessage::kToShortcut;
@@ -84,6 +87,7 @@ class BulkLane {
   static constexpr std::size_t kNowhere = kShortcut + 1;
 
   ConnectionOwner& owner_;
+  LinkTrust trust_ = LinkTrust::kStranger;
   std::size_t low_water_bytes_;
   std::vector<std::shared_ptr<Connection>> connections_;
   std::shared_ptr<Connection> shortcut_;

@@ -64,6 +64,8 @@ class ByteStream {
   virtual PolledStream* polled() { return nullptr; }
   // After the handshake: what carries on in this one's place; null if it carries on itself.
   virtual std::unique_ptr<ByteStream> successor() { return nullptr; }
+  // Whether much is to go through it; until that is said its buffers are small.
+  virtual void set_large(bool /*large*/) {}
   // Set after a handshake that proved the other side's key.
   virtual std::optional<PeerId> proven_peer() const { return std::nullopt; }
   // What the other side said before anything else, where that ends the handshake; null if nothing.

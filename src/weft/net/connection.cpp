@@ -14,9 +14,12 @@ namespace {
 constexpr std::size_t kStagingBytes = 4096;
 // How much one connection may move before the others have their turn.
 constexpr std::size_t kBytesPerTurn = 2 * 1024 * 1024;
+// And how many frames, give or take those that came in one piece.
+constexpr int kFramesPerTurn = 256;
 constexpr std::size_t kPartsPerWrite = 48;
 // Before the link stands only hello, hello_reply and goodbye may come.
 constexpr FrameLimits kHelloLimits{1024, 0};
+constexpr FrameLimits kStrangerLimits{kStrangerHeadBytesMax, 0};
 
 Status stream_ended() { return unavailable("the peer's connection closed"); }
 
@@ -94,6 +97,12 @@ void Connection::continue_handshake() {
   read_some();
 }
 
+void Connection::accept_frames(LinkTrust trust) {
+  const bool stranger = trust == LinkTrust::kStranger;
+  decoder_.set_limits(stranger ? kStrangerLimits : FrameLimits());
+  stream_->set_large(!stranger);
+}
+
 void Connection::halt() { decoder_.halt(); }
 
 void Connection::resume() {
@@ -111,6 +120,7 @@ void Connection::resume() {
 }
 
 void Connection::on_frame(const FrameView& frame) {
+  ++frames_in_turn_;
   if (!closing_) owner_->on_frame(*this, frame);
 }
 
@@ -139,9 +149,11 @@ void Connection::read_some() {
   const std::shared_ptr<Connection> self = shared_from_this();
   in_read_ = true;
   std::size_t moved = 0;
+  frames_in_turn_ = 0;
   IoResult result;
   Status status;
-  while (!closed_ && !decoder_.halted() && moved < kBytesPerTurn) {
+  while (!closed_ && !decoder_.halted() && moved < kBytesPerTurn &&
+         frames_in_turn_ < kFramesPerTurn) {
     const Result<std::size_t> named = take_named_body();
     status = named.status();
     if (named.ok() && *named > 0) {

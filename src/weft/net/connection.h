@@ -57,7 +57,8 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   // Starts the stream's handshake; nothing but hello frames may come at first.
   void start();
   void set_owner(ConnectionOwner& owner) { owner_ = &owner; }
-  void accept_all_frames() { decoder_.set_limits({}); }
+  // What it takes from now on: those of a stranger, or all, through large buffers.
+  void accept_frames(LinkTrust trust);
   // Halts reading, in or out of an owner's call; resume() delivers what was held back.
   void halt();
   void resume();
@@ -71,6 +72,8 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   std::size_t queued_bytes() const {
     return queue_.bytes() - std::min(bytes_ahead(), kBytesAheadFree);
   }
+
+  std::size_t queued_frames() const { return queue_.frames(); }
 
   // At once; queued bytes are lost. The owner hears no more.
   void close();
@@ -143,6 +146,7 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   bool waits_to_read_ = false;
   bool waits_to_write_ = false;
   bool in_read_ = false;
+  int frames_in_turn_ = 0;
 };
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #include "weft/net/dial.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include <fmt/format.h>
@@ -204,8 +205,10 @@ void Dial::run_out() {
   const Exhausted exhausted = exhausted_;
   if (exhausted && exhausted()) return;
   if (finished_ || chosen_ != nullptr || !tries_.empty() || !waiting_.empty()) return;
+  const bool deserted = !failures_.empty() && !may_listen_;
   if (failures_.empty()) failures_ = "no endpoint is known";
-  finish(Status(failure_code_, fmt::format("dial {}: {}", peer_.id.short_name(), failures_)));
+  finish(Status(failure_code_, fmt::format("dial {}: {}{}", peer_.id.short_name(),
+                                           deserted ? "nobody listens there: " : "", failures_)));
 }
 
 Dial::TryPtr Dial::begin(Target target, Lane lane) {
@@ -271,14 +274,14 @@ std::unique_ptr<ByteStream> Dial::make_stream(const Try& attempt, int socket, bo
   PrefaceMessage preface;
   if (way.punch_addresses.has_value()) {
     preface.kind = PrefaceKind::kPunch;
-    preface.attempt = way.attempt;
+    preface.mark = punch_mark(way.attempt);
     preface.lane = static_cast<std::uint8_t>(attempt.lane);
     preface.asker = true;
     return std::make_unique<PrefaceStream>(socket, std::move(stream), preface,
                                            heard ? PrefaceHearing::kNone : PrefaceHearing::kOne);
   }
   if (way.tokens.has_value()) {
-    preface.token = (*way.tokens)[lane_index(attempt.lane)];
+    preface.pass = relay_pass((*way.tokens)[lane_index(attempt.lane)]);
     return std::make_unique<PrefaceStream>(socket, std::move(stream), preface,
                                            PrefaceHearing::kNone);
   }
@@ -288,7 +291,7 @@ std::unique_ptr<ByteStream> Dial::make_stream(const Try& attempt, int socket, bo
 void Dial::take_punched(Socket socket, const PrefaceMessage& preface) {
   if (finished_) return;
   const auto way = std::find_if(ways_.begin(), ways_.end(), [&](const DialWay& known) {
-    return known.punch_addresses.has_value() && known.attempt == preface.attempt;
+    return known.punch_addresses.has_value() && punch_mark(known.attempt) == preface.mark;
   });
   if (way == ways_.end()) return;
   const auto number = static_cast<std::size_t>(way - ways_.begin());
@@ -325,6 +328,7 @@ Dial::TryPtr Dial::find(const Connection& connection) const {
 
 void Dial::record(const std::string& name, const Status& why) {
   failure_code_ = why.code();
+  may_listen_ = may_listen_ || why.message() != system_status(ECONNREFUSED).message();
   if (failures_.size() > kFailuresBytesMax) return;
   if (!failures_.empty()) failures_ += "; ";
   failures_ += fmt::format("{}: {}", name, why.message());
@@ -417,6 +421,11 @@ void Dial::on_reply(const HelloReplyMessage& reply) {
     case HelloVerdict::kWaitForMine:
     case HelloVerdict::kLinked:
       return try_again();
+    case HelloVerdict::kTwin:
+      return finish(aborted(
+          fmt::format("another process uses this peer's identity and has a link with peer {}: stop "
+                      "it, or give this one a folder (--out) of its own",
+                      peer_.id.short_name())));
     case HelloVerdict::kWrongPeer:
     case HelloVerdict::kWrongVersion:
       break;

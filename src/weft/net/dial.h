@@ -149,6 +149,8 @@ class Dial final : public ConnectionOwner, public std::enable_shared_from_this<D
   bool finished_ = false;
   std::string failures_;
   Code failure_code_ = Code::kUnavailable;
+  // An address failed otherwise than by a machine that has no such process.
+  bool may_listen_ = false;
 };
 
 }  // namespace weft

@@ -21,6 +21,10 @@ Hash256 discovery_tag(const RunId& run) {
   return sha256(Writer().text("weft discovery tag").raw(run).written());
 }
 
+Hash256 discovery_query_proof(const RunId& run, const DiscoveryNonce& nonce) {
+  return hmac_sha256(run, Writer().text("weft discovery query").raw(nonce).written());
+}
+
 Hash256 discovery_run_proof(const RunId& run, const DiscoveryNonce& nonce, const PublicKey& key) {
   return hmac_sha256(run, Writer().text("weft discovery proof").raw(nonce).raw(key).written());
 }
@@ -37,7 +41,10 @@ std::optional<Bytes> DiscoveryResponder::answer(const std::string& source, ByteS
   const Result<DiscoveryQuery> query = DiscoveryQuery::decode(datagram);
   if (!query.ok()) return std::nullopt;
   const Hash256 tag = discovery_tag(card_->run);
-  if (query->tag != Hash256{} && query->tag != tag) return std::nullopt;
+  const bool knows_run =
+      query->tag == tag &&
+      equal_constant_time(query->proof, discovery_query_proof(card_->run, query->nonce));
+  if (query->tag != Hash256{} && !knows_run) return std::nullopt;
   if (!chosen(query->nonce) || !allowed(source, now)) return std::nullopt;
 
   DiscoveryAnswer answer;
@@ -47,7 +54,6 @@ std::optional<Bytes> DiscoveryResponder::answer(const std::string& source, ByteS
   answer.unix_time_s = unix_time_s;
   answer.members = card_->members;
   answer.name = card_->name;
-  answer.endpoints = card_->endpoints;
   answer.invite = card_->invite;
   answer.open = card_->open;
   // An open run without an invitation at hand is told as what it takes then.
@@ -55,6 +61,7 @@ std::optional<Bytes> DiscoveryResponder::answer(const std::string& source, ByteS
     answer.invite = DiscoveryInvite::kTicket;
   }
   if (answer.invite != DiscoveryInvite::kOpen) answer.open.reset();
+  if (knows_run || answer.open) answer.endpoints = card_->endpoints;
   answer.run_proof = discovery_run_proof(card_->run, query->nonce, answer.key);
   answer.signature = identity_.sign(signed_text(answer));
   return answer.encode();
@@ -115,7 +122,10 @@ Bytes DiscoverySearch::query(const DiscoveryNonce& nonce) {
   nonces_.push_back(nonce);
   DiscoveryQuery query;
   query.nonce = nonce;
-  if (run_) query.tag = discovery_tag(*run_);
+  if (run_) {
+    query.tag = discovery_tag(*run_);
+    query.proof = discovery_query_proof(*run_, nonce);
+  }
   return query.encode();
 }
 

@@ -8,7 +8,8 @@
 // is a member of the run it speaks of shows the run proof: an HMAC under the run id, which
 // strangers do not know (an open run tells it to all). So a ticket holder believes members only;
 // whoever has no ticket sees what the network claims, each claim apart, and nobody alters
-// another's.
+// another's. In the same way a query shows that the asker knows the run; only then, or where the
+// run is open, it is told where members are reached.
 //
 // Everything is bounded: answers in all and for each asker, which of a large run's members answer
 // (about eight of any number), datagrams a search looks at, runs and members it keeps.
@@ -31,7 +32,8 @@ namespace weft {
 
 // The public name of a run: nobody can get from it to the run id.
 Hash256 discovery_tag(const RunId& run);
-// What only those who know the run id can compute, for this query and this member.
+// What only those who know the run id can compute: with a query, and for it and this member.
+Hash256 discovery_query_proof(const RunId& run, const DiscoveryNonce& nonce);
 Hash256 discovery_run_proof(const RunId& run, const DiscoveryNonce& nonce, const PublicKey& key);
 
 // What a member tells of its run.

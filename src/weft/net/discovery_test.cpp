@@ -59,17 +59,40 @@ Status ask(DiscoverySearch& search, DiscoveryResponder& member, int number,
 TEST(Discovery, AMemberIsFoundWithEverythingItTold) {
   Answering member;
   member.responder.set_card(card());
-  DiscoverySearch search(std::nullopt);
+  DiscoverySearch search(filled<RunId>(1));
   ASSERT_TRUE(ask(search, member.responder, 1).ok());
   const auto runs = search.runs();
   ASSERT_EQ(runs.size(), 1U);
   EXPECT_EQ(runs[0].tag, discovery_tag(filled<RunId>(1)));
   EXPECT_EQ(runs[0].name, "digits");
   EXPECT_EQ(runs[0].members(), 3U);
-  EXPECT_FALSE(runs[0].proved);
+  EXPECT_TRUE(runs[0].proved);
   ASSERT_EQ(runs[0].addresses().size(), 1U);
   EXPECT_EQ(runs[0].addresses()[0].id, member.identity.id());
   EXPECT_EQ(runs[0].addresses()[0].endpoints, std::vector<std::string>{"192.0.2.1:7420"});
+}
+
+TEST(Discovery, StrangersAreNotToldWhereMembersAre) {
+  Answering member;
+  member.responder.set_card(card());
+  DiscoverySearch search(std::nullopt);
+  ASSERT_TRUE(ask(search, member.responder, 1).ok());
+  ASSERT_EQ(search.runs().size(), 1U);
+  EXPECT_EQ(search.runs()[0].name, "digits");
+  EXPECT_FALSE(search.runs()[0].proved);
+  EXPECT_TRUE(search.runs()[0].addresses()[0].endpoints.empty());
+  // Not even with the tag, which the answer has told; and the proof is of one query.
+  DiscoveryQuery query{nonce(2), search.runs()[0].tag, {}};
+  EXPECT_FALSE(member.responder.answer("x", query.encode(), at(2), kNow).has_value());
+  query.proof = discovery_query_proof(filled<RunId>(1), nonce(3));
+  EXPECT_FALSE(member.responder.answer("x", query.encode(), at(2), kNow).has_value());
+  query.proof = discovery_query_proof(filled<RunId>(1), nonce(2));
+  EXPECT_TRUE(member.responder.answer("x", query.encode(), at(2), kNow).has_value());
+  // Those of an open run are for everybody.
+  member.responder.set_card(open_card());
+  DiscoverySearch any(std::nullopt);
+  ASSERT_TRUE(ask(any, member.responder, 4).ok());
+  EXPECT_EQ(any.runs()[0].addresses()[0].endpoints, std::vector<std::string>{"192.0.2.1:7420"});
 }
 
 TEST(Discovery, WithoutACardOrAnAddressNobodyAnswers) {

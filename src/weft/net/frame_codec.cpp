@@ -11,6 +11,10 @@ namespace weft {
 
 namespace {
 
+// How much is allocated for a head or a body before a byte of it is here.
+constexpr std::size_t kFirstHeadBytes = 4 * 1024;
+constexpr std::size_t kFirstBodyBytes = 64 * 1024;
+
 void put_u32(std::uint8_t* out, std::size_t value) {
   for (unsigned i = 0; i < 4; ++i) out[i] = static_cast<std::uint8_t>(value >> (8 * i));
 }
@@ -68,6 +72,13 @@ Status check_frame(const Frame& frame) {
 FrameDecoder::FrameDecoder(std::size_t staging_bytes)
     : missing_(header_bytes_), staging_(staging_bytes) {}
 
+void FrameDecoder::set_limits(const FrameLimits& limits) {
+  limits_ = limits;
+  if (part_ != Part::kHeader) return;
+  if (head_.capacity() > limits.head_bytes_max) head_ = Bytes();
+  if (body_buffer_.capacity() > limits.body_bytes_max) body_buffer_ = Bytes();
+}
+
 std::array<MutableByteSpan, 2> FrameDecoder::destinations() {
   return {missing_, MutableByteSpan(staging_).subspan(staged_end_)};
 }
@@ -80,7 +91,7 @@ Status FrameDecoder::received(std::size_t size, FrameSink& sink) {
 }
 
 std::size_t FrameDecoder::body_due() const {
-  const bool untouched = part_ == Part::kBody && missing_.size() == header_.body_bytes &&
+  const bool untouched = part_ == Part::kBody && body_got_ == 0 && missing_.size() == body_piece_ &&
                          staged_begin_ == staged_end_ && !halted_;
   return untouched ? header_.body_bytes : 0;
 }
@@ -111,30 +122,57 @@ Status FrameDecoder::deliver(FrameSink& sink) {
   return {};
 }
 
+void FrameDecoder::begin_body(FrameSink& sink) {
+  const std::size_t size = header_.body_bytes;
+  body_ = {};
+  body_got_ = 0;
+  part_ = Part::kBody;
+  if (size > 0) body_ = sink.body_destination(header_.type, head_, size);
+  WEFT_CHECK(body_.empty() || body_.size() == size);
+  if (body_.empty() && body_buffer_.size() < std::min(size, kFirstBodyBytes)) {
+    body_buffer_.resize(std::min(size, kFirstBodyBytes));
+  }
+  missing_ = body_.empty()
+                 ? MutableByteSpan(body_buffer_).first(std::min(size, body_buffer_.size()))
+                 : body_;
+  body_piece_ = missing_.size();
+}
+
+bool FrameDecoder::end_body_piece() {
+  const std::size_t size = header_.body_bytes;
+  body_got_ += body_piece_;
+  if (body_got_ < size) {
+    body_buffer_.resize(std::min(size, 2 * body_buffer_.size()));
+    missing_ = MutableByteSpan(body_buffer_).first(std::min(size, body_buffer_.size()));
+    missing_ = missing_.subspan(body_got_);
+    body_piece_ = missing_.size();
+    return false;
+  }
+  if (body_.empty()) body_ = MutableByteSpan(body_buffer_).first(size);
+  return true;
+}
+
 Status FrameDecoder::next_part(FrameSink& sink) {
   switch (part_) {
     case Part::kHeader: {
       WEFT_TRY_ASSIGN(header_, FrameHeader::decode(header_bytes_, limits_));
-      head_.resize(header_.head_bytes);
+      head_.resize(std::min(header_.head_bytes, kFirstHeadBytes));
       missing_ = head_;
       part_ = Part::kHead;
       return {};
     }
     case Part::kHead: {
-      body_ = {};
-      if (header_.body_bytes > 0) {
-        body_ = sink.body_destination(header_.type, head_, header_.body_bytes);
-        WEFT_CHECK(body_.empty() || body_.size() == header_.body_bytes);
-        if (body_.empty()) {
-          if (body_buffer_.size() < header_.body_bytes) body_buffer_.resize(header_.body_bytes);
-          body_ = MutableByteSpan(body_buffer_).first(header_.body_bytes);
-        }
+      const std::size_t got = head_.size();
+      if (got == header_.head_bytes) {
+        begin_body(sink);
+      } else {
+        head_.resize(std::min(header_.head_bytes, 2 * got));
+        missing_ = MutableByteSpan(head_).subspan(got);
       }
-      missing_ = body_;
-      part_ = Part::kBody;
       return {};
     }
     case Part::kBody:
+      if (!end_body_piece()) return {};
       break;
   }
   part_ = Part::kHeader;

@@ -3,7 +3,8 @@
 //   frame = head_bytes u32, body_bytes u32, type u8, zero u8[3], head, body
 //
 // FrameDecoder tells the reader where the next bytes belong, so that a large body is received
-// straight into its destination. Bounds are checked before anything is allocated.
+// straight into its destination. Bounds are checked before anything is allocated, and what is
+// allocated grows with the bytes that come.
 // Threads: one owner. Fails: kCorrupt for a header out of bounds; the stream is lost then.
 #pragma once
 
@@ -48,7 +49,10 @@ class FrameDecoder {
   // Reads ahead up to `staging_bytes` beyond the part that is being received.
   explicit FrameDecoder(std::size_t staging_bytes);
 
-  void set_limits(const FrameLimits& limits) { limits_ = limits; }
+  // For the frames whose header is still to come; larger buffers are given back.
+  void set_limits(const FrameLimits& limits);
+  // What the frame that is being received holds.
+  std::size_t buffered_bytes() const { return head_.capacity() + body_buffer_.capacity(); }
   // Where the next bytes of the stream go: the first span, then the second.
   std::array<MutableByteSpan, 2> destinations();
   // Takes that `size` bytes were written there, and delivers the frames they complete.
@@ -68,6 +72,9 @@ class FrameDecoder {
 
   Status deliver(FrameSink& sink);
   Status next_part(FrameSink& sink);
+  void begin_body(FrameSink& sink);
+  // Takes that the present piece of the body is here; true if it was the last.
+  bool end_body_piece();
 
   FrameLimits limits_;
   Part part_ = Part::kHeader;
@@ -76,7 +83,11 @@ class FrameDecoder {
   Bytes head_;
   // Grows to the largest body that came without a destination, and stays.
   Bytes body_buffer_;
+  // The body's destination, or the buffer once all of it is there.
   MutableByteSpan body_;
+  // How much of the body came before the present piece, and the size of that piece.
+  std::size_t body_got_ = 0;
+  std::size_t body_piece_ = 0;
   // The rest of the present part.
   MutableByteSpan missing_;
   Bytes staging_;

@@ -26,6 +26,7 @@ class FrameQueue {
   bool empty() const { return entries_.empty(); }
   const Frame& front() const { return entries_.front().frame; }
   std::size_t bytes() const { return bytes_; }
+  std::size_t frames() const { return entries_.size(); }
 
  private:
   struct Entry {

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include "weft/net/crowd.h"
+#include "weft/net/partings.h"
 #include "weft/net/preface_stream.h"
 #include "weft/wire/frame_type.h"
 
@@ -75,9 +77,6 @@ void Greeter::receive(Socket socket) {
   }
   const Status prepared = context_.medium.prepare(socket.get());
   if (!prepared.ok()) return callbacks_.on_refused("", prepared);
-  if (guests_.size() >= context_.options.handshakes_max) {
-    turn_away(*guests_.front().connection, unavailable("too many connections without a hello"));
-  }
   std::unique_ptr<ByteStream> stream = context_.medium.accept(socket.get());
   if (context_.medium.reaches_far()) {
     stream = std::make_unique<PrefaceStream>(socket.get(), std::move(stream), std::nullopt,
@@ -87,6 +86,13 @@ void Greeter::receive(Socket socket) {
 }
 
 void Greeter::receive(Socket socket, std::unique_ptr<ByteStream> stream, const LinkRoute& route) {
+  if (guests_.size() >= context_.options.handshakes_max) {
+    const auto first = crowded_out(
+        guests_, [](const Guest& guest) -> const std::string* { return &guest.origin; });
+    if (first == guests_.end()) return;
+    turn_away(*first->connection, unavailable("too many connections without a hello"));
+  }
+  std::string origin = origin_of(socket.get());
   auto connection = std::make_shared<Connection>(context_.loop, socket.release(), std::move(stream),
                                                  *this, context_.options.low_water_bytes);
   connection->set_route(route);
@@ -97,7 +103,7 @@ void Greeter::receive(Socket socket, std::unique_ptr<ByteStream> stream, const L
         if (alive.expired() || late == nullptr) return;
         turn_away(*late, timed_out("no hello in time"));
       });
-  guests_.push_back({connection, timer});
+  guests_.push_back({connection, timer, std::move(origin)});
   connection->start();
 }
 
@@ -132,10 +138,12 @@ void Greeter::turn_away(Connection& connection, const Status& why) {
   callbacks_.on_refused(remote, why);
 }
 
-void Greeter::refuse(Connection& connection, HelloVerdict verdict, const std::string& text) {
+void Greeter::refuse(const std::shared_ptr<Connection>& connection, HelloVerdict verdict,
+                     const std::string& text) {
   const HelloReplyMessage reply{verdict, context_.self, context_.instance, text};
-  connection.send({frame_type::kHelloReply, reply.encode(), {}});
-  connection.close_after_sending(kRefusalTimeout);
+  connection->send({frame_type::kHelloReply, reply.encode(), {}});
+  connection->close_after_sending(kRefusalTimeout);
+  context_.partings.add(connection);
 }
 
 void Greeter::on_frame(Connection& connection, const FrameView& frame) {
@@ -146,7 +154,7 @@ void Greeter::on_frame(Connection& connection, const FrameView& frame) {
   if (guest == nullptr) return;
   const std::string remote = guest->remote_endpoint();
   const auto refused = [&](HelloVerdict verdict, const std::string& text) {
-    refuse(*guest, verdict, text);
+    refuse(guest, verdict, text);
     callbacks_.on_refused(remote, corrupt(text));
   };
   if (hello->version != kLinkVersion) {

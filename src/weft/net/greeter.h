@@ -1,7 +1,8 @@
 // Greeter: takes inbound connections up to their hello, and bounds what strangers can hold.
 //
-// Each has until the handshake timeout; of too many the oldest goes, since a peer in good faith
-// needs milliseconds. Threads: the loop thread.
+// Each has until the handshake timeout; of too many the oldest of the address that has most goes
+// (crowd.h), since a peer in good faith needs milliseconds. Those that this side made for others
+// (punched, or by a relay) count with them. Threads: the loop thread.
 #pragma once
 
 #include <functional>
@@ -37,13 +38,16 @@ class Greeter final : public ConnectionOwner {
   void listen(Socket socket);
   // Takes a connection to which this side says no hello either, though it made it.
   void receive(Socket socket, std::unique_ptr<ByteStream> stream, const LinkRoute& route);
+  std::size_t guests() const { return guests_.size(); }
   // Answers with `verdict` and ends the connection.
-  void refuse(Connection& connection, HelloVerdict verdict, const std::string& text);
+  void refuse(const std::shared_ptr<Connection>& connection, HelloVerdict verdict,
+              const std::string& text);
 
  private:
   struct Guest {
     std::shared_ptr<Connection> connection;
     TimerId timer;
+    std::string origin;
   };
   using Guests = std::list<Guest>;
 

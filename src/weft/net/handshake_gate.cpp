@@ -28,6 +28,7 @@ bool TokenBucket::take(TimePoint now) {
 HandshakeGate::HandshakeGate(const HandshakeLimits& limits, TimePoint now)
     : limits_(limits),
       all_(limits.in_all_s, limits.in_all_burst, now),
+      rare_(limits.rarely_seen_s, limits.rarely_seen_burst, now),
       rest_(limits.per_address_s, limits.per_address_burst, now),
       sweep_at_(now) {}
 
@@ -47,9 +48,12 @@ TokenBucket& HandshakeGate::bucket_of(const std::string& origin, TimePoint now) 
 std::string HandshakeGate::refusal(const std::string& origin, TimePoint now) {
   if (origin.empty()) return "";
   // The address first: one that floods does not use up what others share.
-  if (!bucket_of(origin, now).take(now)) return "too many connections from this address";
-  if (!all_.take(now)) return "too many connections";
-  return "";
+  TokenBucket& own = bucket_of(origin, now);
+  if (!own.take(now)) return "too many connections from this address";
+  if (all_.take(now)) return "";
+  const double left = (1 - limits_.rarely_seen_share) * limits_.per_address_burst;
+  const bool rare = &own != &rest_ && own.level(now) >= left;
+  return rare && rare_.take(now) ? "" : "too many connections";
 }
 
 std::string origin_of(int socket) {

@@ -2,7 +2,9 @@
 //
 // Token buckets: a burst for groups that start together, then a steady rate. A handshake costs a
 // signature and memory, so strangers must not decide how many there are; links that are up are not
-// touched. An IPv6 address counts as its network of 64 bits, since that is what one owner has.
+// touched. Addresses that have made few connections have some of the rate for themselves, so that
+// many that flood together do not keep newcomers out. An IPv6 address counts as its network of 64
+// bits, since that is what one owner has.
 //
 // Threads: the loop thread.
 // Fails: never; what exceeds a bound is refused. Memory is bounded: addresses beyond the table
@@ -22,6 +24,11 @@ struct HandshakeLimits {
   double per_address_burst = 512.0;
   double in_all_s = 400.0;
   double in_all_burst = 2048.0;
+  // For addresses that have hardly been seen, once all others have used up what they share.
+  double rarely_seen_s = 100.0;
+  double rarely_seen_burst = 512.0;
+  // An address is rarely seen while it has used up at most this share of its burst.
+  double rarely_seen_share = 1.0 / 32;
   std::size_t addresses_max = 4096;
 };
 
@@ -32,10 +39,10 @@ class TokenBucket {
       : rate_(rate), burst_(burst), tokens_(burst), at_(now) {}
   bool take(TimePoint now);
   bool full(TimePoint now) const { return level(now) >= burst_; }
-
- private:
+  // How many more could be taken at once.
   double level(TimePoint now) const;
 
+ private:
   double rate_;
   double burst_;
   double tokens_;
@@ -54,6 +61,7 @@ class HandshakeGate {
 
   HandshakeLimits limits_;
   TokenBucket all_;
+  TokenBucket rare_;
   TokenBucket rest_;
   TimePoint sweep_at_;
   std::map<std::string, TokenBucket> addresses_;

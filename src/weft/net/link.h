@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "weft/net/bulk_lane.h"
 #include "weft/net/connection.h"
@@ -20,10 +21,13 @@ class LinkOwner {
   virtual void on_link_frame(Link& link, Lane lane, const FrameView& frame) = 0;
   // A frame by which peers bring each other together; an error ends the link.
   virtual Status on_link_reach(Link& link, const FrameView& frame) = 0;
-  // The peer offers a shortcut; an error ends the link.
+  // The peer offers a shortcut; an error ends the link. This and the others like it come from
+  // proved peers only, an offer of before at the moment that it is.
   virtual Status on_link_shortcut(Link& link, ByteSpan head) = 0;
   // The peer tells of connections, or wishes for them; an error ends the link.
   virtual Status on_link_connections(Link& link, ByteSpan head) = 0;
+  // The process at the other end answers.
+  virtual void on_link_alive(Link& link) = 0;
   virtual void on_link_writable(Link& link, Lane lane) = 0;
   virtual MutableByteSpan link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
                                                 std::size_t body_bytes) = 0;
@@ -47,7 +51,13 @@ class Link final : public ConnectionOwner, public std::enable_shared_from_this<L
   Link(const LinkContext& context, LinkParts parts, LinkOwner& owner);
 
   // Lets frames in, those that have arrived already included.
-  void open();
+  void open(LinkTrust trust);
+  void set_trust(LinkTrust trust);
+  LinkTrust trust() const { return trust_; }
+  // True once: shortcuts and further connections begin when the peer is proved first.
+  bool begin_services() {
+    return trust_ == LinkTrust::kProved && !std::exchange(services_begun_, true);
+  }
   Status send(Lane lane, Frame frame);
   std::size_t queued_bytes(Lane lane) const;
   void cancel_bulk() { lane_.cancel(); }
@@ -68,6 +78,8 @@ class Link final : public ConnectionOwner, public std::enable_shared_from_this<L
   }
   std::uint64_t remote_instance() const { return parts_.remote_instance; }
   const LinkId& id() const { return parts_.id; }
+  // Asks the other end whether it answers; then owner.on_link_alive() follows, or never.
+  void ask_alive();
   TransportStats stats() const;
 
  private:
@@ -81,6 +93,10 @@ class Link final : public ConnectionOwner, public std::enable_shared_from_this<L
 
   // A frame of the link's own.
   Status on_own_frame(Lane lane, const FrameView& frame);
+  Status on_alive(const FrameView& frame);
+  Status on_proved_frame(const FrameView& frame);
+  // What a stranger may say of them all.
+  Status count(const FrameView& frame);
   Lane lane_of(const Connection& connection) const {
     return &connection == parts_.control.get() ? Lane::kControl : Lane::kBulk;
   }
@@ -89,6 +105,12 @@ class Link final : public ConnectionOwner, public std::enable_shared_from_this<L
   LinkParts parts_;
   LinkOwner& owner_;
   BulkLane lane_;
+  LinkTrust trust_ = LinkTrust::kStranger;
+  std::uint64_t frames_of_stranger_ = 0;
+  std::uint64_t bytes_of_stranger_ = 0;
+  bool services_begun_ = false;
+  // What the dialler says at once, before this side can know who it is.
+  Bytes early_shortcut_;
   bool overflowed_ = false;
   bool bulk_ended_ = false;
 };

@@ -1,12 +1,14 @@
 #include "weft/net/link_transport.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 #include <openssl/rand.h>
 
 #include "weft/base/log.h"
+#include "weft/net/crowd.h"
 #include "weft/wire/frame_type.h"
 
 namespace weft {
@@ -15,6 +17,8 @@ namespace {
 
 // Of one peer, what is told while a link to it is being made; a dial leaves room for relays.
 constexpr std::size_t kWantedEndpointsMax = 16;
+// A living process answers on its link within this.
+constexpr Duration kAliveTimeout = std::chrono::seconds(1);
 
 std::uint64_t draw_instance() {
   std::uint64_t value = 0;
@@ -32,7 +36,7 @@ void add(TransportStats& sum, const TransportStats& stats) {
 LinkTransport::LinkTransport(EventLoop& loop, const PeerId& self, const LinkOptions& options,
                              std::unique_ptr<Medium> medium, Endpoints endpoints)
     : medium_(std::move(medium)),
-      context_{loop, self, draw_instance(), options, *medium_},
+      context_{loop, self, draw_instance(), options, *medium_, partings_},
       endpoints_(std::move(endpoints)),
       greeter_(context_,
                {[this](const std::shared_ptr<Connection>& connection, const HelloMessage& hello) {
@@ -55,6 +59,7 @@ LinkTransport::~LinkTransport() {
     if (peer.link != nullptr) peer.link->drop();
     if (peer.dial != nullptr) peer.dial->abandon();
     drop_half(peer);
+    if (const auto doubt = take_doubt(id)) doubt->control->close();
   }
 }
 
@@ -154,7 +159,7 @@ void LinkTransport::on_hello(const std::shared_ptr<Connection>& connection,
 void LinkTransport::on_preface(Socket socket, const PrefaceMessage& preface,
                                const std::string& remote) {
   const Status status = preface.kind == PrefaceKind::kRelay
-                            ? relay_.take(std::move(socket), preface.token)
+                            ? relay_.take(std::move(socket), preface.pass)
                             : reach_.on_punched(std::move(socket), preface);
   if (!status.ok() && handler_ != nullptr) handler_->on_refused(remote, status);
 }
@@ -175,12 +180,26 @@ Status LinkTransport::on_link_connections(Link& link, ByteSpan head) {
   return stripes_.on_message(link, head);
 }
 
-std::vector<PeerId> LinkTransport::linked_peers() const {
-  std::vector<PeerId> linked;
+std::vector<PeerId> LinkTransport::proved_peers() const {
+  std::vector<PeerId> proved;
   for (const auto& [id, peer] : peers_) {
-    if (peer.link != nullptr) linked.push_back(id);
+    if (peer.link != nullptr && peer.link->trust() == LinkTrust::kProved) proved.push_back(id);
   }
-  return linked;
+  return proved;
+}
+
+void LinkTransport::set_trust(const PeerId& peer, LinkTrust trust) {
+  Link* link = find_link(peer);
+  if (link == nullptr || link->trust() == trust) return;
+  link->set_trust(trust);
+  reach_.on_trust(peer, trust);
+  begin_services(*link);
+}
+
+void LinkTransport::begin_services(Link& link) {
+  if (!link.begin_services()) return;
+  shortcuts_.on_link_up(link);
+  stripes_.on_link_up(link);
 }
 
 void LinkTransport::accept_control(const std::shared_ptr<Connection>& connection,
@@ -188,25 +207,31 @@ void LinkTransport::accept_control(const std::shared_ptr<Connection>& connection
   const std::weak_ptr<bool> alive = alive_;
   if (const Link* link = find_link(hello.from); link != nullptr) {
     if (link->remote_instance() == hello.instance) {
-      return greeter_.refuse(*connection, HelloVerdict::kLinked, "linked already");
+      return greeter_.refuse(connection, HelloVerdict::kLinked, "linked already");
     }
+    // Strangers may have as many processes as they like, but one link.
+    if (link->trust() != LinkTrust::kStranger) return doubt(connection, hello);
     end_link(hello.from, unavailable("the peer restarted"), false);
     if (alive.expired()) return connection->close();
   }
   if (links_and_halves() >= context_.options.links_max) {
-    greeter_.refuse(*connection, HelloVerdict::kLinked, "too many links");
+    greeter_.refuse(connection, HelloVerdict::kLinked, "too many links");
     return handler_->on_refused(connection->remote_endpoint(), unavailable("too many links"));
   }
   Peer& peer = peers_[hello.from];
   if (peer.link != nullptr ||
       (peer.dial != nullptr && peer.dial->greeted() && context_.self < hello.from)) {
-    return greeter_.refuse(*connection, HelloVerdict::kWaitForMine, "both dial");
+    return greeter_.refuse(connection, HelloVerdict::kWaitForMine, "both dial");
   }
   if (peer.dial != nullptr) peer.dial->abandon();
   peer.dial.reset();
   drop_half(peer);
+  make_room_for_half();
+  if (alive.expired()) return connection->close();
   const auto half = std::make_shared<Half>(*this);
   half->peer = hello.from;
+  half->origin = origin_of(connection->socket());
+  half->number = ++halves_made_;
   half->link = hello.link;
   half->instance = hello.instance;
   half->control = connection;
@@ -217,7 +242,7 @@ void LinkTransport::accept_control(const std::shared_ptr<Connection>& connection
                               if (alive.expired() || late == nullptr) return;
                               on_half_failed(late->peer, timed_out("no bulk lane in time"));
                             });
-  peer.half = half;
+  peers_[hello.from].half = half;
   connection->set_owner(*half);
   reply_accepted(*connection);
   connection->halt();
@@ -228,7 +253,7 @@ void LinkTransport::accept_bulk(const std::shared_ptr<Connection>& connection,
   const auto found = peers_.find(hello.from);
   const std::shared_ptr<Half> half = found == peers_.end() ? nullptr : found->second.half;
   if (half == nullptr || half->link != hello.link || half->instance != hello.instance) {
-    return greeter_.refuse(*connection, HelloVerdict::kWrongPeer, "no such link is being made");
+    return greeter_.refuse(connection, HelloVerdict::kWrongPeer, "no such link is being made");
   }
   reply_accepted(*connection);
   LinkParts parts;
@@ -253,8 +278,8 @@ void LinkTransport::accept_bulk(const std::shared_ptr<Connection>& connection,
 void LinkTransport::accept_further(const std::shared_ptr<Connection>& connection,
                                    const HelloMessage& hello) {
   Link* link = find_link(hello.from);
-  if (link == nullptr || !stripes_.accepts(*link, hello)) {
-    return greeter_.refuse(*connection, HelloVerdict::kWrongPeer, "no link takes it");
+  if (link == nullptr || link->trust() != LinkTrust::kProved || !stripes_.accepts(*link, hello)) {
+    return greeter_.refuse(connection, HelloVerdict::kWrongPeer, "no link takes it");
   }
   reply_accepted(*connection);
   link->bulk().add(connection);
@@ -265,11 +290,81 @@ void LinkTransport::reply_accepted(Connection& connection) {
   connection.send({frame_type::kHelloReply, reply.encode(), {}});
 }
 
+void LinkTransport::make_room_for_half() {
+  std::map<std::uint64_t, const Half*> halves;
+  for (const auto& [id, peer] : peers_) {
+    if (peer.half != nullptr) halves.emplace(peer.half->number, peer.half.get());
+  }
+  if (halves.size() < context_.options.halves_max) return;
+  const auto first = crowded_out(
+      halves, [](const auto& entry) -> const std::string* { return &entry.second->origin; });
+  if (first == halves.end()) return;
+  on_half_failed(first->second->peer, unavailable("too many links without their second lane"));
+}
+
 void LinkTransport::drop_half(Peer& peer) {
   if (peer.half == nullptr) return;
   context_.loop.cancel(peer.half->timer);
   if (peer.half->control != nullptr) peer.half->control->close();
   peer.half.reset();
+}
+
+// A process that was killed leaves links that break or fall silent; one that lives answers.
+void LinkTransport::doubt(const std::shared_ptr<Connection>& connection,
+                          const HelloMessage& hello) {
+  Peer& peer = peers_[hello.from];
+  if (peer.doubt != nullptr) {
+    return greeter_.refuse(connection, HelloVerdict::kLinked, "another one is asked already");
+  }
+  const auto doubt = std::make_shared<Doubt>(*this);
+  doubt->hello = hello;
+  doubt->control = connection;
+  doubt->timer = context_.loop.call_at(context_.loop.now() + kAliveTimeout,
+                                       [this, alive = std::weak_ptr(alive_), id = hello.from] {
+                                         if (!alive.expired()) believe_doubt(id);
+                                       });
+  peer.doubt = doubt;
+  connection->set_owner(*doubt);
+  connection->halt();
+  peer.link->ask_alive();
+}
+
+std::shared_ptr<LinkTransport::Doubt> LinkTransport::take_doubt(const PeerId& id) {
+  const auto found = peers_.find(id);
+  if (found == peers_.end() || found->second.doubt == nullptr) return nullptr;
+  context_.loop.cancel(found->second.doubt->timer);
+  return std::exchange(found->second.doubt, nullptr);
+}
+
+void LinkTransport::believe_doubt(const PeerId& id) {
+  const std::weak_ptr<bool> alive = alive_;
+  if (find_link(id) != nullptr) end_link(id, unavailable("the peer restarted"), false);
+  if (alive.expired()) return;
+  const std::shared_ptr<Doubt> doubt = take_doubt(id);
+  if (doubt != nullptr) accept_control(doubt->control, doubt->hello);
+}
+
+void LinkTransport::on_link_alive(Link& link) {
+  const PeerId id = link.info().peer;
+  if (find_link(id) != &link) return;
+  const std::shared_ptr<Doubt> doubt = take_doubt(id);
+  if (doubt == nullptr) return;
+  const std::string remote = doubt->control->remote_endpoint();
+  doubt->control->set_owner(greeter_);
+  greeter_.refuse(doubt->control, HelloVerdict::kTwin, "another process uses this identity");
+  handler_->on_twin(id, remote);
+}
+
+void LinkTransport::Doubt::on_frame(Connection& connection, const FrameView& /*frame*/) {
+  on_ended(connection, corrupt("a frame before the answer to the hello"));
+}
+
+void LinkTransport::Doubt::on_ended(Connection& connection, const Status& why) {
+  const std::shared_ptr<Doubt> self = transport.take_doubt(hello.from);
+  const std::string remote = connection.remote_endpoint();
+  connection.close();
+  transport.forget_if_idle(hello.from);
+  transport.handler_->on_refused(remote, why);
 }
 
 void LinkTransport::Half::on_frame(Connection& /*connection*/, const FrameView& /*frame*/) {
@@ -301,10 +396,9 @@ void LinkTransport::bring_up(const PeerId& id, LinkParts parts) {
   const auto link = std::make_shared<Link>(context_, std::move(parts), owner);
   peer.link = link;
   // Frames are held back until the loop's next turn.
-  link->open();
+  link->open(handler_->first_trust(link->info()));
   reach_.on_link_up(id);
-  shortcuts_.on_link_up(*link);
-  stripes_.on_link_up(*link);
+  begin_services(*link);
   handler_->on_link_up(link->info());
 }
 
@@ -322,6 +416,9 @@ void LinkTransport::end_link(const PeerId& id, const Status& why, bool politely)
   reach_.on_link_down(id);
   shortcuts_.on_link_down(id);
   stripes_.on_link_down(id);
+  const auto found = peers_.find(id);
+  const bool doubted = found != peers_.end() && found->second.doubt != nullptr;
+  if (doubted) post([this, id] { believe_doubt(id); });
   handler_->on_link_down(id, why);
 }
 

@@ -15,6 +15,7 @@
 #include "weft/net/dial.h"
 #include "weft/net/greeter.h"
 #include "weft/net/link.h"
+#include "weft/net/partings.h"
 #include "weft/net/port_map.h"
 #include "weft/net/reach.h"
 #include "weft/net/relay.h"
@@ -46,6 +47,7 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   void cancel_bulk(const PeerId& to) override;
   void close(const PeerId& peer, const Status& why) override;
   bool linked(const PeerId& peer) const override { return find_link(peer) != nullptr; }
+  void set_trust(const PeerId& peer, LinkTrust trust) override;
   std::vector<std::string> endpoints() const override;
   TransportStats stats(const PeerId& peer) const override;
   TransportStats total_stats() const override;
@@ -60,23 +62,39 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
 
     LinkTransport& transport;
     PeerId peer;
+    // What it counts as among many, and which came first.
+    std::string origin;
+    std::uint64_t number = 0;
     LinkId link{};
     std::uint64_t instance = 0;
     std::shared_ptr<Connection> control;
     TimerId timer;
   };
+  // Another process's wish for a link as a peer that has one, until that one answers or not.
+  struct Doubt : ConnectionOwner {
+    explicit Doubt(LinkTransport& owner) : transport(owner) {}
+    void on_ready(Connection& /*connection*/) override {}
+    void on_frame(Connection& connection, const FrameView& frame) override;
+    void on_ended(Connection& connection, const Status& why) override;
+
+    LinkTransport& transport;
+    HelloMessage hello;
+    std::shared_ptr<Connection> control;
+    TimerId timer;
+  };
   struct Peer {
     std::shared_ptr<Link> link;
+    std::shared_ptr<Doubt> doubt;
     std::shared_ptr<Dial> dial;
     std::shared_ptr<Half> half;
     // Set from connect() until a link is up or the failure is reported.
     std::optional<PeerAddress> wanted;
-    bool idle() const { return !link && !dial && !half && !wanted; }
+    bool idle() const { return !link && !dial && !half && !wanted && !doubt; }
   };
 
   // ReachLinks.
   Link* link_to(const PeerId& peer) override { return find_link(peer); }
-  std::vector<PeerId> linked_peers() const override;
+  std::vector<PeerId> proved_peers() const override;
   std::vector<std::string> own_endpoints() const override { return endpoints(); }
 
   // LinkOwner.
@@ -84,6 +102,7 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   Status on_link_shortcut(Link& link, ByteSpan head) override;
   Status on_link_connections(Link& link, ByteSpan head) override;
   void on_link_frame(Link& link, Lane lane, const FrameView& frame) override;
+  void on_link_alive(Link& link) override;
   void on_link_writable(Link& link, Lane lane) override;
   MutableByteSpan link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
                                         std::size_t body_bytes) override;
@@ -100,21 +119,29 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   void accept_further(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
   void on_preface(Socket socket, const PrefaceMessage& preface, const std::string& remote);
   void reply_accepted(Connection& connection);
+  void make_room_for_half();
   void drop_half(Peer& peer);
+  void doubt(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
+  // The peer's link has not answered, or has ended: the other process takes its place.
+  void believe_doubt(const PeerId& id);
+  std::shared_ptr<Doubt> take_doubt(const PeerId& id);
   void on_half_failed(const PeerId& id, const Status& why);
   void bring_up(const PeerId& id, LinkParts parts);
   // Takes the link out of the table, then tells the handler.
   void end_link(const PeerId& id, const Status& why, bool politely);
+  void begin_services(Link& link);
   void forget_if_idle(const PeerId& id);
   std::size_t links_and_halves() const;
   void post(std::function<void()> body);
 
   std::unique_ptr<Medium> medium_;
+  Partings partings_;
   LinkContext context_;
   Endpoints endpoints_;
   TransportHandler* handler_ = nullptr;
   std::unordered_map<PeerId, Peer> peers_;
   TransportStats past_;
+  std::uint64_t halves_made_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<PortMap> port_map_;
   Greeter greeter_;

@@ -39,6 +39,7 @@ class Medium {
 
 struct LinkOptions {
   Duration handshake_timeout{};
+  // Inbound connections without a hello.
   std::size_t handshakes_max = 0;
   std::size_t links_max = 0;
   std::size_t low_water_bytes = 0;
@@ -56,7 +57,11 @@ struct LinkOptions {
   std::size_t relayed_connections_max = 64;
   double relay_bytes_per_second = 64e6;
   Duration relay_idle_timeout = std::chrono::seconds(60);
+  // Inbound links of which the second lane is still to come.
+  std::size_t halves_max = 64;
 };
+
+class Partings;
 
 // What the parts of one transport share.
 struct LinkContext {
@@ -66,6 +71,7 @@ struct LinkContext {
   std::uint64_t instance = 0;
   LinkOptions options;
   Medium& medium;
+  Partings& partings;
   // Where far connections of each lane are dialled from, so that a router between translates all of
   // them alike; 0: from any port.
   std::array<std::uint16_t, 2> lane_ports = {};

@@ -18,7 +18,7 @@ const PrefaceMessage* PrefaceStream::preface() const {
 
 bool PrefaceStream::answers(const PrefaceMessage& heard) const {
   const Result<PrefaceMessage> own = PrefaceMessage::decode(say_);
-  return own.ok() && heard.kind == own->kind && heard.attempt == own->attempt &&
+  return own.ok() && heard.kind == own->kind && heard.mark == own->mark &&
          heard.lane == own->lane && heard.asker != own->asker;
 }
 

@@ -92,7 +92,7 @@ bool Reach::on_exhausted(const HelpPtr& help) {
 
 void Reach::begin(const HelpPtr& help) {
   if (help->stage != Stage::kWaiting) return;
-  for (const PeerId& peer : links_.linked_peers()) {
+  for (const PeerId& peer : links_.proved_peers()) {
     if (peer != help->peer) help->left.push_back(peer);
   }
   if (help->left.size() > kHelpersMax) {
@@ -118,7 +118,7 @@ void Reach::ask_next(const HelpPtr& help) {
   while (!help->left.empty()) {
     const PeerId next = help->left.back();
     help->left.pop_back();
-    if (links_.link_to(next) == nullptr) continue;
+    if (!is_proved(next)) continue;
     help->asked = next;
     IntroduceMessage message;
     message.attempt = help->attempt;
@@ -204,6 +204,9 @@ void Reach::on_introduced(const Link& from, const IntroductionMessage& message) 
   way.punch_addresses = {*control, *bulk};
   way.attempt = help->attempt;
   dial->add_way(std::move(way));
+  for (Early& early : take_early(punch_mark(message.attempt))) {
+    dial->take_punched(std::move(early.socket), early.preface);
+  }
 }
 
 void Reach::on_relay_offered(const Link& from, const RelayOfferMessage& message) {
@@ -243,16 +246,29 @@ void Reach::on_refusal(const Link& from, const ReachRefusedMessage& message) {
 }
 
 void Reach::on_link_up(const PeerId& peer) {
+  if (is_proved(peer)) relay_.on_back(peer);
   if (const auto found = helps_.find(peer); found != helps_.end()) end(HelpPtr(found->second));
   drop_answers([&](const Answer& answer) { return answer.peer == peer; });
 }
 
 void Reach::on_link_down(const PeerId& peer) {
-  // Those who are being introduced to it learn at once that it is gone.
+  relay_.on_absent(peer);
+  forget_introductions(peer, "its link went down");
+}
+
+void Reach::on_trust(const PeerId& peer, LinkTrust trust) {
+  if (trust == LinkTrust::kProved) return relay_.on_back(peer);
+  relay_.end_for(peer);
+  forget_introductions(peer, "it is no member any more");
+  drop_answers([&](const Answer& answer) { return answer.by == peer || answer.peer == peer; });
+}
+
+// Those who are being introduced to it learn at once that it is gone.
+void Reach::forget_introductions(const PeerId& peer, const std::string& why) {
   const TimePoint now = context_.loop.now();
   for (auto entry = introduced_.begin(); entry != introduced_.end();) {
     const bool tell = entry->other == peer && entry->asker != peer;
-    if (tell) refuse(entry->asker, entry->attempt, "its link went down");
+    if (tell) refuse(entry->asker, entry->attempt, why);
     const bool old = now - entry->at > std::chrono::seconds(10);
     entry = tell || old ? introduced_.erase(entry) : std::next(entry);
   }

@@ -3,7 +3,8 @@
 // A Dial that gets no answer in a moment is helped: a peer that is linked to both tells each where
 // it sees the other's connections come from, and both knock there at once (hole punching); if that
 // does not do, it offers itself as a relay. Any peer introduces and relays, none is special, and a
-// lie of theirs costs a few packets: the link's handshake proves both keys as always.
+// lie of theirs costs a few packets: the link's handshake proves both keys as always. All of it is
+// among peers that are LinkTrust::kProved to each other; what others say of it is not heard.
 //
 //   asker                    third peer                  other
 //     | introduce{other}         |                         |
@@ -39,7 +40,8 @@ class ReachLinks {
   virtual ~ReachLinks() = default;
   // Null without a link.
   virtual Link* link_to(const PeerId& peer) = 0;
-  virtual std::vector<PeerId> linked_peers() const = 0;
+  // Those that are proved.
+  virtual std::vector<PeerId> proved_peers() const = 0;
   virtual std::vector<std::string> own_endpoints() const = 0;
 };
 
@@ -57,6 +59,7 @@ class Reach {
   Status on_frame(const Link& from, const FrameView& frame);
   void on_link_up(const PeerId& peer);
   void on_link_down(const PeerId& peer);
+  void on_trust(const PeerId& peer, LinkTrust trust);
   // A connection to the listening socket that began with a punch's preface.
   Status on_punched(Socket socket, const PrefaceMessage& preface);
 
@@ -89,11 +92,13 @@ class Reach {
   struct Answer {
     ReachAttempt attempt{};
     PeerId peer;
+    // Who introduced it.
+    PeerId by;
     LinkRoute route;
     std::array<std::shared_ptr<Knock>, 2> knocks;
     TimePoint ends;
   };
-  // A punched connection that came before the introduction.
+  // A punched connection that came before this side was told of the other.
   struct Early {
     Socket socket;
     PrefaceMessage preface;
@@ -126,12 +131,17 @@ class Reach {
   // Dials the relay's addresses in turn, from the back, until one answers.
   void visit_relay(std::vector<SocketAddress> addresses, const RelayToken& token,
                    const LinkRoute& route);
+  Status keep_early(Socket socket, const PrefaceMessage& preface);
+  std::vector<Early> take_early(const ReachAttempt& mark);
   void greet_punched(Socket socket, const Answer& answer, std::uint8_t lane, bool heard);
-  std::list<Answer>::iterator find_answer(const ReachAttempt& attempt);
+  // By a preface's mark.
+  std::list<Answer>::iterator find_answer(const ReachAttempt& mark);
+  bool is_proved(const PeerId& peer) const;
+  void forget_introductions(const PeerId& peer, const std::string& why);
   void drop_answers(const std::function<bool(const Answer&)>& which);
   void refuse(const PeerId& to, const ReachAttempt& attempt, const std::string& text);
   void send(const PeerId& to, std::uint8_t type, Bytes head);
-  // The address, unless a far introducer names a machine of this network.
+  // The address, unless it is of a machine, wire or network that the introducer is not on itself.
   static Result<SocketAddress> credible(const std::string& endpoint, const Link& from);
 
   const LinkContext& context_;

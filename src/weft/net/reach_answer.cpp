@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/net/address_scope.h"
 #include "weft/net/preface_stream.h"
 #include "weft/net/reach.h"
 #include "weft/wire/frame_type.h"
@@ -35,12 +36,18 @@ void Reach::refuse(const PeerId& to, const ReachAttempt& attempt, const std::str
   send(to, frame_type::kReachRefused, ReachRefusedMessage{attempt, text}.encode());
 }
 
+bool Reach::is_proved(const PeerId& peer) const {
+  const Link* link = links_.link_to(peer);
+  return link != nullptr && link->trust() == LinkTrust::kProved;
+}
+
 Result<SocketAddress> Reach::credible(const std::string& endpoint, const Link& from) {
   WEFT_TRY_ASSIGN(const SocketAddress address, numeric_address(endpoint));
-  if (!is_nearby(address)) return address;
+  const AddressScope scope = scope_of(address);
+  if (scope == AddressScope::kWorld) return address;
   const Result<SocketAddress> introducer = numeric_address(from.info().remote_endpoint);
-  if (introducer.ok() && is_nearby(*introducer)) return address;
-  return invalid_argument("endpoint: a far peer names an address of this network");
+  if (introducer.ok() && scope_of(*introducer) == scope) return address;
+  return invalid_argument("endpoint: of a network that the peer which names it is not on");
 }
 
 // --- The third peer.
@@ -57,7 +64,9 @@ Status Reach::may_introduce(const Link& from, const IntroduceMessage& message) {
     return unavailable("too many introductions");
   }
   const Link* other = links_.link_to(message.peer);
-  if (other == nullptr || message.peer == asker) return unavailable("not linked to that peer");
+  if (other == nullptr || message.peer == asker || !is_proved(message.peer)) {
+    return unavailable("not linked to that peer");
+  }
   if (from.info().path == LinkPath::kRelayed || other->info().path == LinkPath::kRelayed) {
     return unavailable("linked through a relay only");
   }
@@ -78,7 +87,7 @@ void Reach::introduce(const Link& from, const IntroduceMessage& message) {
     send(asker, frame_type::kIntroduction, to_asker.encode());
     return;
   }
-  const Result<Relay::Tokens> tokens = relay_.offer();
+  const Result<Relay::Tokens> tokens = relay_.offer(asker, message.peer);
   if (!tokens.ok()) return refuse(asker, message.attempt, tokens.status().message());
   std::vector<std::string> endpoints = links_.own_endpoints();
   std::erase_if(endpoints,
@@ -94,9 +103,9 @@ void Reach::introduce(const Link& from, const IntroduceMessage& message) {
 
 // --- The one that is dialled.
 
-std::list<Reach::Answer>::iterator Reach::find_answer(const ReachAttempt& attempt) {
+std::list<Reach::Answer>::iterator Reach::find_answer(const ReachAttempt& mark) {
   return std::find_if(answers_.begin(), answers_.end(),
-                      [&](const Answer& answer) { return answer.attempt == attempt; });
+                      [&](const Answer& answer) { return punch_mark(answer.attempt) == mark; });
 }
 
 void Reach::drop_answers(const std::function<bool(const Answer&)>& which) {
@@ -110,8 +119,9 @@ void Reach::drop_answers(const std::function<bool(const Answer&)>& which) {
 }
 
 void Reach::answer_punch(const Link& from, const IntroductionMessage& message) {
+  const ReachAttempt mark = punch_mark(message.attempt);
   if (links_.link_to(message.peer) != nullptr || answers_.size() >= kAnswersMax ||
-      message.peer == context_.self || find_answer(message.attempt) != answers_.end()) {
+      message.peer == context_.self || find_answer(mark) != answers_.end()) {
     return;
   }
   const Result<SocketAddress> control = credible(message.endpoints[0], from);
@@ -126,6 +136,7 @@ void Reach::answer_punch(const Link& from, const IntroductionMessage& message) {
   Answer& answer = answers_.emplace_back();
   answer.attempt = message.attempt;
   answer.peer = message.peer;
+  answer.by = from.info().peer;
   answer.route = {LinkPath::kPunched, from.info().peer.short_name(),
                   fmt::format("peer {} asked for it", message.peer.short_name())};
   const Duration limit = 2 * context_.options.punch_timeout;
@@ -133,10 +144,9 @@ void Reach::answer_punch(const Link& from, const IntroductionMessage& message) {
   for (const std::uint8_t lane : {std::uint8_t{0}, std::uint8_t{1}}) {
     answer.knocks[lane] = std::make_shared<Knock>(
         context_.loop, Knock::Plan{addresses[lane], context_.lane_ports[lane], true, limit},
-        [this, lane, attempt = message.attempt,
-         alive = std::weak_ptr(alive_)](Result<Socket> socket) {
+        [this, lane, mark, alive = std::weak_ptr(alive_)](Result<Socket> socket) {
           if (alive.expired() || !socket.ok()) return;
-          const auto found = find_answer(attempt);
+          const auto found = find_answer(mark);
           if (found == answers_.end()) return;
           found->knocks[lane].reset();
           greet_punched(std::move(socket).value(), *found, lane, false);
@@ -148,11 +158,8 @@ void Reach::answer_punch(const Link& from, const IntroductionMessage& message) {
     if (alive.expired()) return;
     drop_answers([&](const Answer& known) { return known.attempt == attempt; });
   });
-  for (auto early = early_.begin(); early != early_.end(); ++early) {
-    if (early->preface.attempt != message.attempt) continue;
-    greet_punched(std::move(early->socket), answer, early->preface.lane, true);
-    early_.erase(early);
-    return;
+  for (Early& early : take_early(mark)) {
+    greet_punched(std::move(early.socket), answer, early.preface.lane, true);
   }
 }
 
@@ -160,7 +167,7 @@ void Reach::greet_punched(Socket socket, const Answer& answer, std::uint8_t lane
   if (!context_.medium.prepare(socket.get()).ok()) return;
   PrefaceMessage preface;
   preface.kind = PrefaceKind::kPunch;
-  preface.attempt = answer.attempt;
+  preface.mark = punch_mark(answer.attempt);
   preface.lane = lane;
   auto stream =
       std::make_unique<PrefaceStream>(socket.get(), context_.medium.accept(socket.get()), preface,
@@ -172,17 +179,23 @@ Status Reach::on_punched(Socket socket, const PrefaceMessage& preface) {
   if (!preface.asker) {
     for (const auto& [peer, help] : helps_) {
       const std::shared_ptr<Dial> dial = help->dial.lock();
-      if (help->attempt != preface.attempt || dial == nullptr) continue;
+      if (dial == nullptr || punch_mark(help->attempt) != preface.mark) continue;
+      // The other side was told first, and a dial of this one's has opened the way to here.
+      if (help->stage == Stage::kIntroducing) return keep_early(std::move(socket), preface);
       dial->take_punched(std::move(socket), preface);
       return {};
     }
     return corrupt("preface: nobody here asked for that connection");
   }
-  if (const auto answer = find_answer(preface.attempt); answer != answers_.end()) {
+  if (const auto answer = find_answer(preface.mark); answer != answers_.end()) {
     greet_punched(std::move(socket), *answer, preface.lane, true);
     return {};
   }
   // The introduction may still be on its way.
+  return keep_early(std::move(socket), preface);
+}
+
+Status Reach::keep_early(Socket socket, const PrefaceMessage& preface) {
   const TimePoint now = context_.loop.now();
   std::erase_if(early_, [&](const Early& early) { return now - early.at > kEarlyLife; });
   if (early_.size() >= kEarlyMax) return corrupt("preface: nobody introduced that peer");
@@ -193,6 +206,19 @@ Status Reach::on_punched(Socket socket, const PrefaceMessage& preface) {
     std::erase_if(early_, [&](const Early& early) { return then - early.at > kEarlyLife; });
   });
   return {};
+}
+
+std::vector<Reach::Early> Reach::take_early(const ReachAttempt& mark) {
+  std::vector<Early> taken;
+  for (auto early = early_.begin(); early != early_.end();) {
+    if (early->preface.mark != mark) {
+      ++early;
+      continue;
+    }
+    taken.push_back(std::move(*early));
+    early = early_.erase(early);
+  }
+  return taken;
 }
 
 void Reach::answer_relay(const Link& from, const RelayOfferMessage& message) {
@@ -227,7 +253,7 @@ void Reach::visit_relay(std::vector<SocketAddress> addresses, const RelayToken& 
         if (!socket.ok()) return visit_relay(addresses, token, route);
         if (!context_.medium.prepare(socket->get()).ok()) return;
         PrefaceMessage preface;
-        preface.token = token;
+        preface.pass = relay_pass(token);
         auto stream = std::make_unique<PrefaceStream>(
             socket->get(), context_.medium.accept(socket->get()), preface, PrefaceHearing::kNone);
         greeter_.receive(std::move(socket).value(), std::move(stream), route);

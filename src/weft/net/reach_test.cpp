@@ -103,6 +103,66 @@ TEST_F(ReachTest, WithoutAnOpenPortTheThirdRelaysAndReadsNothing) {
   EXPECT_TRUE(loop_.run_until([&] { return !peers_[kAsker]->linked(id(kOther)); }, kLimit));
 }
 
+TEST_F(ReachTest, StrangersAreNotBroughtTogether) {
+  open();
+  handlers_[kThird].trust = LinkTrust::kStranger;
+  link(kAsker, kThird);
+  link(kOther, kThird);
+  ask();
+  // Nobody answers the asker, who gives up in time; and the other was not troubled.
+  ASSERT_TRUE(loop_.run_until([&] { return !handlers_[kAsker].downs.empty(); }, kLimit));
+  EXPECT_TRUE(handlers_[kOther].downs.empty());
+  EXPECT_TRUE(handlers_[kOther].refusals.empty());
+  // Nor is one that is proved brought to a stranger, and it is told so.
+  peers_[kThird]->set_trust(id(kAsker), LinkTrust::kProved);
+  ask();
+  ASSERT_TRUE(loop_.run_until([&] { return handlers_[kAsker].downs.size() == 2; }, kLimit));
+  EXPECT_NE(handlers_[kAsker].downs[1].why.message().find("not linked to that peer"),
+            std::string::npos)
+      << handlers_[kAsker].downs[1].why.message();
+  peers_[kThird]->set_trust(id(kOther), LinkTrust::kProved);
+  ask();
+  ASSERT_TRUE(loop_.run_until([&] { return both_linked(); }, kLimit));
+}
+
+TEST_F(ReachTest, WhatAStrangerSaysOfOthersIsNotBelieved) {
+  open();
+  handlers_[kOther].trust = LinkTrust::kStranger;
+  link(kAsker, kThird);
+  link(kThird, kOther);
+  ask();
+  ASSERT_TRUE(loop_.run_until([&] { return !handlers_[kAsker].downs.empty(); }, kLimit));
+  EXPECT_FALSE(both_linked());
+}
+
+TEST_F(ReachTest, ARelayedLinkEndsWithTheRightOfEitherEnd) {
+  open();
+  link(kAsker, kThird);
+  link(kOther, kThird);
+  ask();
+  ASSERT_TRUE(loop_.run_until([&] { return both_linked(); }, kLimit));
+  peers_[kThird]->set_trust(id(kOther), LinkTrust::kKnown);
+  EXPECT_TRUE(loop_.run_until(
+      [&] { return !peers_[kAsker]->linked(id(kOther)) && !peers_[kOther]->linked(id(kAsker)); },
+      kLimit));
+}
+
+TEST_F(ReachTest, ARelayedLinkOutlivesAnEndsOwnLinkByAMoment) {
+  open();
+  link(kAsker, kThird);
+  link(kOther, kThird);
+  ask();
+  ASSERT_TRUE(loop_.run_until([&] { return both_linked(); }, kLimit));
+  // Back within it: nothing happens.
+  peers_[kThird]->close(id(kOther), aborted("for a moment"));
+  ASSERT_TRUE(loop_.run_until([&] { return !peers_[kOther]->linked(id(kThird)); }, kLimit));
+  link(kOther, kThird);
+  loop_.run_for(std::chrono::seconds(7));
+  EXPECT_TRUE(both_linked());
+  peers_[kThird]->close(id(kOther), aborted("for good"));
+  EXPECT_TRUE(loop_.run_until([&] { return !both_linked(); }, kLimit));
+}
+
 TEST_F(ReachTest, BothMayAskAtOnce) {
   open();
   link(kAsker, kThird);

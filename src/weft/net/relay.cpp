@@ -17,6 +17,8 @@ namespace weft {
 namespace {
 
 constexpr Duration kTokenLife = std::chrono::seconds(8);
+// For a link that broke and is made anew.
+constexpr Duration kAbsentLife = std::chrono::seconds(5);
 constexpr Duration kRelaySweepGap = std::chrono::seconds(1);
 // Of one direction of one lane.
 constexpr std::size_t kBufferBytes = 64 * 1024;
@@ -31,8 +33,9 @@ constexpr double kBurstSeconds = 0.25;
 // Two joined connections; direction i carries what socket i sends.
 class Relay::Splice final : public std::enable_shared_from_this<Relay::Splice> {
  public:
-  Splice(Relay& relay, std::uint64_t number, Socket a, Socket b)
+  Splice(Relay& relay, std::uint64_t number, const Ends& ends, Socket a, Socket b)
       : relay_(relay),
+        ends_(ends),
         loop_(relay.context_.loop),
         number_(number),
         sockets_{asio::posix::stream_descriptor(loop_.impl().context, a.release()),
@@ -49,6 +52,7 @@ class Relay::Splice final : public std::enable_shared_from_this<Relay::Splice> {
     for (auto& socket : sockets_) socket.close(ignored);
   }
   TimePoint last_moved() const { return last_moved_; }
+  const Ends& ends() const { return ends_; }
 
  private:
   enum class Step : std::uint8_t { kGoOn, kWait, kEnded };
@@ -132,6 +136,7 @@ class Relay::Splice final : public std::enable_shared_from_this<Relay::Splice> {
   }
 
   Relay& relay_;
+  Ends ends_;
   EventLoop& loop_;
   std::uint64_t number_;
   std::array<asio::posix::stream_descriptor, 2> sockets_;
@@ -147,7 +152,7 @@ Relay::~Relay() {
   for (const auto& [number, splice] : splices_) splice->close();
 }
 
-Result<Relay::Tokens> Relay::offer() {
+Result<Relay::Tokens> Relay::offer(const PeerId& asker, const PeerId& other) {
   const LinkOptions& options = context_.options;
   if (!options.relays) return unavailable("this peer does not relay");
   if (connections() + 2 > options.relayed_connections_max) {
@@ -160,15 +165,17 @@ Result<Relay::Tokens> Relay::offer() {
   }
   const TimePoint expires = context_.loop.now() + kTokenLife;
   for (const std::size_t lane : {0U, 1U}) {
-    halves_[tokens[0][lane]] = {tokens[1][lane], Socket(), expires};
-    halves_[tokens[1][lane]] = {tokens[0][lane], Socket(), expires};
+    const std::array<RelayToken, 2> passes{relay_pass(tokens[0][lane]),
+                                           relay_pass(tokens[1][lane])};
+    halves_[passes[0]] = {{asker, other}, passes[1], Socket(), expires};
+    halves_[passes[1]] = {{asker, other}, passes[0], Socket(), expires};
   }
   if (halves_.size() == 4 && splices_.empty()) sweep();
   return tokens;
 }
 
-Status Relay::take(Socket socket, const RelayToken& token) {
-  const auto found = halves_.find(token);
+Status Relay::take(Socket socket, const RelayToken& pass) {
+  const auto found = halves_.find(pass);
   if (found == halves_.end() || found->second.socket.valid()) {
     return corrupt("relay: the token was not offered, is too old, or was used");
   }
@@ -179,22 +186,50 @@ Status Relay::take(Socket socket, const RelayToken& token) {
     return {};
   }
   Socket waiting = std::move(other->second.socket);
+  const Ends ends = found->second.ends;
   halves_.erase(found);
   halves_.erase(other);
-  join(std::move(waiting), std::move(socket));
+  join(ends, std::move(waiting), std::move(socket));
   return {};
 }
 
-void Relay::join(Socket a, Socket b) {
+void Relay::join(const Ends& ends, Socket a, Socket b) {
   const std::uint64_t number = ++next_splice_;
-  const auto splice = std::make_shared<Splice>(*this, number, std::move(a), std::move(b));
+  const auto splice = std::make_shared<Splice>(*this, number, ends, std::move(a), std::move(b));
   splices_.emplace(number, splice);
   splice->start();
+}
+
+bool Relay::serves(const PeerId& peer) const {
+  const auto is_end = [&](const Ends& ends) { return ends[0] == peer || ends[1] == peer; };
+  return std::any_of(halves_.begin(), halves_.end(),
+                     [&](const auto& entry) { return is_end(entry.second.ends); }) ||
+         std::any_of(splices_.begin(), splices_.end(),
+                     [&](const auto& entry) { return is_end(entry.second->ends()); });
+}
+
+void Relay::on_absent(const PeerId& peer) {
+  if (serves(peer)) absent_.try_emplace(peer, context_.loop.now());
+}
+
+void Relay::end_for(const PeerId& peer) {
+  absent_.erase(peer);
+  const auto is_end = [&](const Ends& ends) { return ends[0] == peer || ends[1] == peer; };
+  std::erase_if(halves_, [&](const auto& entry) { return is_end(entry.second.ends); });
+  std::erase_if(splices_, [&](const auto& entry) {
+    const bool ends = is_end(entry.second->ends());
+    if (ends) entry.second->close();
+    return ends;
+  });
 }
 
 // Forgets tokens that nobody used in time, and connections on which nothing moves.
 void Relay::sweep() {
   const TimePoint now = context_.loop.now();
+  const std::map<PeerId, TimePoint> absent = absent_;
+  for (const auto& [peer, since] : absent) {
+    if (now - since > kAbsentLife) end_for(peer);
+  }
   std::erase_if(halves_, [&](const auto& entry) { return entry.second.expires <= now; });
   for (auto entry = splices_.begin(); entry != splices_.end();) {
     const bool idle = now - entry->second->last_moved() > context_.options.relay_idle_timeout;
@@ -202,7 +237,7 @@ void Relay::sweep() {
     entry = idle ? splices_.erase(entry) : std::next(entry);
   }
   context_.loop.cancel(sweep_timer_);
-  if (halves_.empty() && splices_.empty()) return;
+  if (halves_.empty() && splices_.empty()) return absent_.clear();
   sweep_timer_ = context_.loop.call_at(now + kRelaySweepGap, [this] { sweep(); });
 }
 

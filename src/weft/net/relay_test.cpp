@@ -7,11 +7,21 @@
 
 #include "weft/base/rng.h"
 #include "weft/net/event_loop.h"
+#include "weft/net/partings.h"
 #include "weft/net/test_limit.h"
 
 namespace weft::relay_test {
 
 namespace {
+
+PeerId peer_with(std::uint8_t byte) {
+  PeerId id;
+  id.bytes[0] = byte;
+  return id;
+}
+
+const PeerId kFirst = peer_with(1);
+const PeerId kSecond = peer_with(2);
 
 class NoMedium final : public Medium {
  public:
@@ -41,7 +51,8 @@ class RelayTest : public ::testing::Test {
  protected:
   void open(const LinkOptions& options) {
     relay_.reset();
-    context_ = std::make_unique<LinkContext>(LinkContext{loop_, {}, 1, options, medium_});
+    context_ =
+        std::make_unique<LinkContext>(LinkContext{loop_, {}, 1, options, medium_, partings_});
     relay_ = std::make_unique<Relay>(*context_);
   }
   // What arrives at the test's end, up to `size` bytes; less if the stream ends.
@@ -72,19 +83,20 @@ class RelayTest : public ::testing::Test {
 
   EventLoop loop_;
   NoMedium medium_;
+  Partings partings_;
   std::unique_ptr<LinkContext> context_;
   std::unique_ptr<Relay> relay_;
 };
 
 TEST_F(RelayTest, CarriesBothWaysWhateverCameFirstAndPassesTheEndOn) {
   open({});
-  const Relay::Tokens tokens = relay_->offer().value();
+  const Relay::Tokens tokens = relay_->offer(kFirst, kSecond).value();
   Ends a = connected();
   Ends b = connected();
   const Bytes early = {1, 2, 3};
   write(a.own, early);
-  ASSERT_TRUE(relay_->take(std::move(a.relays), tokens[0][0]).ok());
-  ASSERT_TRUE(relay_->take(std::move(b.relays), tokens[1][0]).ok());
+  ASSERT_TRUE(relay_->take(std::move(a.relays), relay_pass(tokens[0][0])).ok());
+  ASSERT_TRUE(relay_->take(std::move(b.relays), relay_pass(tokens[1][0])).ok());
   EXPECT_EQ(read(b.own, early.size()), early);
   Rng rng(5);
   Bytes large(100'000);
@@ -104,13 +116,13 @@ TEST_F(RelayTest, CarriesBothWaysWhateverCameFirstAndPassesTheEndOn) {
 
 TEST_F(RelayTest, ATokenBuysOneConnectionAndOnlyThatLane) {
   open({});
-  const Relay::Tokens tokens = relay_->offer().value();
+  const Relay::Tokens tokens = relay_->offer(kFirst, kSecond).value();
   Ends a = connected();
   Ends b = connected();
   Ends other_lane = connected();
-  ASSERT_TRUE(relay_->take(std::move(a.relays), tokens[0][0]).ok());
-  EXPECT_EQ(relay_->take(std::move(b.relays), tokens[0][0]).code(), Code::kCorrupt);
-  ASSERT_TRUE(relay_->take(std::move(other_lane.relays), tokens[1][1]).ok());
+  ASSERT_TRUE(relay_->take(std::move(a.relays), relay_pass(tokens[0][0])).ok());
+  EXPECT_EQ(relay_->take(std::move(b.relays), relay_pass(tokens[0][0])).code(), Code::kCorrupt);
+  ASSERT_TRUE(relay_->take(std::move(other_lane.relays), relay_pass(tokens[1][1])).ok());
   write(a.own, Bytes{9});
   loop_.run_for(std::chrono::milliseconds(50));
   std::uint8_t byte = 0;
@@ -123,23 +135,23 @@ TEST_F(RelayTest, ConnectionsAreBounded) {
   LinkOptions options;
   options.relayed_connections_max = 4;
   open(options);
-  EXPECT_TRUE(relay_->offer().ok());
-  EXPECT_TRUE(relay_->offer().ok());
-  EXPECT_EQ(relay_->offer().status().code(), Code::kUnavailable);
+  EXPECT_TRUE(relay_->offer(kFirst, kSecond).ok());
+  EXPECT_TRUE(relay_->offer(kFirst, kSecond).ok());
+  EXPECT_EQ(relay_->offer(kFirst, kSecond).status().code(), Code::kUnavailable);
   options.relays = false;
   open(options);
-  EXPECT_EQ(relay_->offer().status().message(), "this peer does not relay");
+  EXPECT_EQ(relay_->offer(kFirst, kSecond).status().message(), "this peer does not relay");
 }
 
 TEST_F(RelayTest, BytesASecondAreBounded) {
   LinkOptions options;
   options.relay_bytes_per_second = 1e6;
   open(options);
-  const Relay::Tokens tokens = relay_->offer().value();
+  const Relay::Tokens tokens = relay_->offer(kFirst, kSecond).value();
   Ends a = connected();
   Ends b = connected();
-  ASSERT_TRUE(relay_->take(std::move(a.relays), tokens[0][1]).ok());
-  ASSERT_TRUE(relay_->take(std::move(b.relays), tokens[1][1]).ok());
+  ASSERT_TRUE(relay_->take(std::move(a.relays), relay_pass(tokens[0][1])).ok());
+  ASSERT_TRUE(relay_->take(std::move(b.relays), relay_pass(tokens[1][1])).ok());
   const TimePoint begin = loop_.now();
   const Bytes chunk(50'000, 7);
   Bytes got;
@@ -157,11 +169,11 @@ TEST_F(RelayTest, WhatDoesNotMoveIsClosed) {
   LinkOptions options;
   options.relay_idle_timeout = std::chrono::milliseconds(100);
   open(options);
-  const Relay::Tokens tokens = relay_->offer().value();
+  const Relay::Tokens tokens = relay_->offer(kFirst, kSecond).value();
   Ends a = connected();
   Ends b = connected();
-  ASSERT_TRUE(relay_->take(std::move(a.relays), tokens[0][0]).ok());
-  ASSERT_TRUE(relay_->take(std::move(b.relays), tokens[1][0]).ok());
+  ASSERT_TRUE(relay_->take(std::move(a.relays), relay_pass(tokens[0][0])).ok());
+  ASSERT_TRUE(relay_->take(std::move(b.relays), relay_pass(tokens[1][0])).ok());
   EXPECT_TRUE(read(a.own, 1).empty());
   EXPECT_TRUE(read(b.own, 1).empty());
 }

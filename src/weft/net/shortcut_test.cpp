@@ -21,6 +21,7 @@ constexpr std::size_t kBody = 50'000;
 
 class Recorder final : public TransportHandler {
  public:
+  LinkTrust first_trust(const LinkInfo& /*link*/) override { return LinkTrust::kProved; }
   void on_link_up(const LinkInfo& link) override { ups.push_back(link.peer); }
   void on_link_down(const PeerId& /*peer*/, const Status& why) override { downs.push_back(why); }
   void on_frame(const PeerId& /*from*/, Lane lane, const FrameView& frame) override {

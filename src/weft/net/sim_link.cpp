@@ -56,7 +56,8 @@ void SimNetwork::Impl::arrive_dial(std::uint32_t from, const PeerAddress& peer,
                        now() + options.connect_timeout);
   }
   if (!target.running) {
-    return dial_failed(from, peer, endpoint, unavailable("connect: refused"), now());
+    return dial_failed(from, peer, endpoint, unavailable("connect: refused, nobody listens"),
+                       now());
   }
   if (target.nat != SimNat::kNone) return reach(from, peer, endpoint);
   at_machine(to, now(), [=, this] { link_up(from, to, LinkPath::kDirect, SimLink::kNobody); });
@@ -67,7 +68,10 @@ std::uint32_t SimNetwork::Impl::helper_of(std::uint32_t a, std::uint32_t b) cons
     if (third == a || third == b || !machines[third].running || machines[third].paused) continue;
     const auto helps = [&](std::uint32_t end) {
       const auto link = up_link(end, machines[third].id);
-      return link != nullptr && link->path != LinkPath::kRelayed && !blocked(end, third) &&
+      if (link == nullptr || !up_link(third, machines[end].id)) return false;
+      const bool proved =
+          link->trust[0] == LinkTrust::kProved && link->trust[1] == LinkTrust::kProved;
+      return proved && link->path != LinkPath::kRelayed && !blocked(end, third) &&
              !blocked(third, end);
     };
     if (helps(a) && helps(b)) return third;
@@ -156,6 +160,8 @@ void SimNetwork::Impl::link_up(std::uint32_t from, std::uint32_t to, LinkPath pa
     info.remote_endpoint = "sim:" + std::to_string(other);
     info.path = link->path;
     if (link->via != SimLink::kNobody) info.via = machines[link->via].id.short_name();
+    info.origin = info.remote_endpoint;
+    link->trust[end] = machine.handler->first_trust(info);
     machine.handler->on_link_up(info);
   };
   // After the old link's end has been told.
@@ -224,6 +230,26 @@ void SimNetwork::Impl::close(std::uint32_t machine, const PeerId& peer, const St
   const Duration wait = blocked(machine, to) ? options.break_after : delay(machine, to);
   const TimePoint seen = std::max(now() + wait, link->direction[e].last_arrival[0]);
   take_down(link, 1 - end, unavailable("closed by the peer: " + why.message()), seen);
+}
+
+void SimNetwork::Impl::set_trust(std::uint32_t machine, const PeerId& peer, LinkTrust trust) {
+  const auto link = up_link(machine, peer);
+  if (!link) return;
+  const auto end = static_cast<std::size_t>(link->end_of(machine));
+  if (link->trust[end] == trust) return;
+  link->trust[end] = trust;
+  link->frames_of_stranger[end] = link->bytes_of_stranger[end] = 0;
+}
+
+Status SimNetwork::Impl::refuse_of_stranger(SimLink& link, std::size_t end, const Frame& frame) {
+  if (link.trust[end] != LinkTrust::kStranger) return {};
+  if (frame.head.size() > kStrangerHeadBytesMax || !frame.body.empty()) {
+    return corrupt("frame: more than a stranger may say at once");
+  }
+  link.bytes_of_stranger[end] += kFrameOverhead + frame.head.size();
+  const bool many = ++link.frames_of_stranger[end] > kStrangerFramesMax ||
+                    link.bytes_of_stranger[end] > kStrangerBytesMax;
+  return many ? unavailable("more frames than a stranger may say") : Status();
 }
 
 // --- Frames.
@@ -352,6 +378,14 @@ void SimNetwork::Impl::hand_over(const std::shared_ptr<SimLink>& link, int from_
   link->stats[1 - e].bytes_received += bytes;
   machine.total.bytes_received += bytes;
   trace(3, link->ends[e], to, (bytes << 8U) | frame->type);
+  if (const Status refused = refuse_of_stranger(*link, 1 - e, *frame); !refused.ok()) {
+    direction.lent.reset();
+    link->state[1 - e] = SimEnd::kClosing;
+    take_down(link, static_cast<int>(1 - e), refused, now());
+    take_down(link, from_end, unavailable("closed by the peer: " + refused.message()),
+              now() + delay(to, link->ends[e]));
+    return;
+  }
   ByteSpan body = frame->body.span();
   if (lane == Lane::kBulk) {
     const MutableByteSpan place =
@@ -364,6 +398,7 @@ void SimNetwork::Impl::hand_over(const std::shared_ptr<SimLink>& link, int from_
   // With the end of one frame comes the beginning of the next, which may take its time.
   const bool goes_on = lane == Lane::kBulk && !on_way.empty() && !direction.lent;
   if (!goes_on || link->state[1 - e] != SimEnd::kUp) return;
+  if (link->trust[1 - e] == LinkTrust::kStranger) return;
   direction.lent = place_for(*link, from_end, *on_way.front());
 }
 

@@ -22,6 +22,7 @@ PeerId peer_of(std::size_t number) {
 
 class Recorder final : public TransportHandler {
  public:
+  LinkTrust first_trust(const LinkInfo& /*link*/) override { return trust; }
   void on_link_up(const LinkInfo& link) override { ups.push_back(link); }
   void on_link_down(const PeerId& /*peer*/, const Status& why) override { downs.push_back(why); }
   void on_frame(const PeerId&, Lane, const FrameView& frame) override {
@@ -29,6 +30,7 @@ class Recorder final : public TransportHandler {
   }
   void on_writable(const PeerId&, Lane) override {}
 
+  LinkTrust trust = LinkTrust::kProved;
   std::vector<LinkInfo> ups;
   std::vector<Status> downs;
   std::vector<int> frames;
@@ -120,6 +122,17 @@ TEST_F(SimNatTest, AnOpenPeerIsDialledBackAndNobodyHelpsTheLonely) {
   open(SimNat::kNone, SimNat::kSymmetric);
   link_the_two();
   EXPECT_EQ(heard_[1].ups.back().path, LinkPath::kPunched);
+}
+
+TEST_F(SimNatTest, AThirdPeerHelpsNoStrangers) {
+  heard_[0].trust = LinkTrust::kStranger;
+  open(SimNat::kCone, SimNat::kCone);
+  machines_[0]->set_trust(peer_of(1), LinkTrust::kProved);
+  connect(1, 2);
+  run(std::chrono::seconds(5));
+  EXPECT_FALSE(machines_[1]->linked(peer_of(2)));
+  machines_[0]->set_trust(peer_of(2), LinkTrust::kProved);
+  link_the_two();
 }
 
 TEST_F(SimNatTest, WithoutAThirdPeerTheDialFails) {

@@ -264,6 +264,10 @@ bool SimTransport::linked(const PeerId& peer) const {
   return alive() && network_.impl_->up_link(index_, peer) != nullptr;
 }
 
+void SimTransport::set_trust(const PeerId& peer, LinkTrust trust) {
+  if (alive()) network_.impl_->set_trust(index_, peer, trust);
+}
+
 std::vector<std::string> SimTransport::endpoints() const {
   return {"sim:" + std::to_string(index_)};
 }

@@ -65,6 +65,7 @@ class SimTransport final : public Transport {
   void cancel_bulk(const PeerId& to) override;
   void close(const PeerId& peer, const Status& why) override;
   bool linked(const PeerId& peer) const override;
+  void set_trust(const PeerId& peer, LinkTrust trust) override;
   std::vector<std::string> endpoints() const override;
   TransportStats stats(const PeerId& peer) const override;
   TransportStats total_stats() const override;
@@ -100,7 +101,8 @@ class SimNetwork {
   // "sim:INDEX", what PeerAddress wants; a wrong one fails like a refused connection.
   std::string endpoint(const PeerId& id) const;
 
-  // Of links made from now on. A third peer helps that runs and is linked to both.
+  // Holds for links made from now on. A third peer helps that is linked to both, if all three are
+  // proved to each other.
   void set_nat(const PeerId& id, SimNat nat);
 
   // --- Links.

@@ -49,6 +49,10 @@ struct SimLink {
   std::array<SimEnd, 2> state{SimEnd::kNotYet, SimEnd::kNotYet};
   std::array<SimDirection, 2> direction;
   std::array<TransportStats, 2> stats;
+  // What each end knows of the other, and what it has heard of a stranger.
+  std::array<LinkTrust, 2> trust{LinkTrust::kStranger, LinkTrust::kStranger};
+  std::array<std::uint64_t, 2> frames_of_stranger{};
+  std::array<std::uint64_t, 2> bytes_of_stranger{};
   std::array<std::uint8_t, 32> exporter{};
   LinkPath path = LinkPath::kDirect;
   // Who introduced or relays; kNobody on the direct path.
@@ -141,6 +145,9 @@ struct SimNetwork::Impl {
   void schedule_arrival(const std::shared_ptr<SimLink>& link, int from_end, Lane lane,
                         TimePoint when);
   void close(std::uint32_t machine, const PeerId& peer, const Status& why);
+  void set_trust(std::uint32_t machine, const PeerId& peer, LinkTrust trust);
+  // Why the frame may not come from a stranger, which ends the link; counts it.
+  Status refuse_of_stranger(SimLink& link, std::size_t end, const Frame& frame);
   void cancel_bulk(std::uint32_t machine, const PeerId& to);
   std::uint64_t rate_of(std::uint32_t from, std::uint32_t to) const {
     const auto found = rates.find({from, to});

@@ -17,6 +17,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "weft/net/address_scope.h"
+
 namespace weft {
 
 namespace {
@@ -31,24 +33,10 @@ void set_integer_option(int socket, int level, int name, int value) {
   static_cast<void>(::setsockopt(socket, level, name, &value, sizeof value));
 }
 
-asio::ip::address ip_of(const SocketAddress& address) {
-  asio::ip::tcp::endpoint endpoint;
-  std::memcpy(endpoint.data(), address.data(), std::min(address.size(), endpoint.capacity()));
-  endpoint.resize(std::min(address.size(), endpoint.capacity()));
-  return endpoint.address();
-}
-
-bool is_nearby_ip(asio::ip::address address) {
-  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
-    address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
-  }
-  if (address.is_loopback()) return true;
-  if (address.is_v6()) {
-    return address.to_v6().is_link_local() || (address.to_v6().to_bytes()[0] & 0xfeU) == 0xfcU;
-  }
-  const auto bytes = address.to_v4().to_bytes();
-  return bytes[0] == 10 || (bytes[0] == 172 && (bytes[1] & 0xf0U) == 16) ||
-         (bytes[0] == 192 && bytes[1] == 168) || (bytes[0] == 169 && bytes[1] == 254);
+bool is_nearby_ip(const asio::ip::address& address) {
+  const AddressScope scope = scope_of(address);
+  return scope == AddressScope::kHost || scope == AddressScope::kLink ||
+         scope == AddressScope::kSite;
 }
 
 }  // namespace
@@ -171,17 +159,16 @@ std::string address_text(const SocketAddress& address) {
   asio::ip::tcp::endpoint endpoint;
   std::memcpy(endpoint.data(), address.data(), std::min(address.size(), endpoint.capacity()));
   asio::ip::address ip = ip_of(address);
-  if (ip.is_v6() && ip.to_v6().is_v4_mapped()) {
-    ip = asio::ip::make_address_v4(asio::ip::v4_mapped, ip.to_v6());
-  }
+  if (ip.is_v6() && ip.to_v6().is_v4_mapped()) ip = plain_ip(ip);
   return to_string(HostPort{ip.to_string(), endpoint.port()});
 }
 
 Result<SocketAddress> numeric_address(const std::string& endpoint) {
   WEFT_TRY_ASSIGN(const HostPort parsed, parse_host_port(endpoint));
   asio::error_code error;
-  const asio::ip::address ip = asio::ip::make_address(parsed.host, error);
-  if (error || parsed.port == 0 || ip.is_unspecified() || ip.is_multicast()) {
+  asio::ip::address ip = asio::ip::make_address(parsed.host, error);
+  if (ip.is_v6() && ip.to_v6().is_v4_mapped()) ip = plain_ip(ip);
+  if (error || parsed.port == 0 || scope_of(ip) == AddressScope::kNone) {
     return invalid_argument(
         fmt::format("endpoint: expected the address of a machine, got \"{}\"", endpoint));
   }

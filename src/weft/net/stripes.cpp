@@ -13,7 +13,7 @@ namespace weft {
 namespace {
 
 constexpr Duration kStripeTimeout = std::chrono::seconds(3);
-constexpr Duration kStripePause = std::chrono::minutes(1);
+constexpr Duration kStripePauseMax = std::chrono::minutes(1);
 constexpr std::size_t kAcceptedMax = 256;
 
 LineSample sample_of(const BulkLane& lane, TimePoint now) {
@@ -240,7 +240,8 @@ void Stripes::fail(Lines::iterator line, const Status& why) {
   log(LogLevel::kInfo, "no further connection to {}: {}", line->first.short_name(),
       why.to_string());
   drop(line->second);
-  line->second.not_before = context_.loop.now() + kStripePause;
+  line->second.not_before = context_.loop.now() + line->second.pause;
+  line->second.pause = std::min<Duration>(4 * line->second.pause, kStripePauseMax);
 }
 
 }  // namespace weft

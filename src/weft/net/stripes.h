@@ -5,7 +5,8 @@
 // other side wishes for them over the control lane. Each is a connection as the first two are: the
 // same key proved, a hello with the link's id and the connection's number. From its acceptance on
 // the dialler sends by it; the other side does when the dialler has said over the control lane that
-// it stands. What cannot be opened is tried again after a minute; the link goes on as it is. When
+// it stands. What cannot be opened is tried again after a second, and up to a minute; the link goes
+// on as it is. When
 // one of the connections breaks, the link does, and the next one begins with one.
 //
 // Links that are relayed or punched, and those of one machine whose frames go through memory, keep
@@ -45,6 +46,8 @@ class Stripes final : public ConnectionOwner {
     LineGauge gauge;
     std::size_t wanted = 1;
     TimePoint not_before{};
+    // After the next failure; the other side may only learn in a moment who this one is.
+    Duration pause = std::chrono::seconds(1);
     // The one that is being made.
     std::shared_ptr<Knock> knock;
     std::shared_ptr<Connection> connection;

@@ -20,6 +20,12 @@ constexpr std::size_t kRecordBytes = 16 * 1024;
 // and still in the core's cache when they are copied.
 constexpr std::size_t kOutputBytes = 128 * 1024;
 constexpr std::size_t kInputBytes = 128 * 1024;
+// A stranger's: one record.
+constexpr std::size_t kSmallInputBytes = kRecordBytes + 512;
+// After the handshake the other side may say only that it uses new keys; correct ones do so about
+// once in kBytesPerKey, and each costs this side a key and perhaps an answer.
+constexpr std::uint64_t kKeyUpdatesFree = 16;
+constexpr std::uint64_t kBytesPerKeyUpdate = std::uint64_t{1} << 30;
 // AES-GCM keys must not protect more than 2^24.5 records (RFC 8446, 5.5); this is far below.
 constexpr std::uint64_t kBytesPerKey = std::uint64_t{1} << 36;
 constexpr unsigned char kAlpn[] = {6, 'w', 'e', 'f', 't', '/', '1'};
@@ -75,12 +81,16 @@ class TlsStream final : public ByteStream {
   TlsStream(SSL_CTX& context, std::shared_ptr<BIO_METHOD> output_method, int socket, bool dialled)
       : socket_(socket), output_method_(std::move(output_method)), ssl_(SSL_new(&context)) {
     WEFT_CHECK(ssl_ != nullptr);
-    output_.bytes.reserve(kOutputBytes + 2 * kRecordBytes);
     BIO* out = BIO_new(output_method_.get());
     WEFT_CHECK(out != nullptr);
     BIO_set_data(out, &output_);
     BIO_set_init(out, 1);
     SSL_set_bio(ssl_.get(), BIO_new_socket(socket, BIO_NOCLOSE), out);
+    SSL_set_default_read_buffer_len(ssl_.get(), kSmallInputBytes);
+    // So that a read ends, and is looked at, after records that carry nothing.
+    SSL_clear_mode(ssl_.get(), SSL_MODE_AUTO_RETRY);
+    SSL_set_msg_callback(ssl_.get(), count_message);
+    SSL_set_msg_callback_arg(ssl_.get(), this);
     if (dialled) {
       SSL_set_connect_state(ssl_.get());
     } else {
@@ -91,10 +101,19 @@ class TlsStream final : public ByteStream {
   IoResult handshake() override;
   IoResult read(const std::array<MutableByteSpan, 2>& parts) override;
   IoResult write(std::span<const ByteSpan> parts) override;
+  void set_large(bool large) override;
   std::optional<PeerId> proven_peer() const override { return peer_; }
   std::optional<std::array<std::uint8_t, 32>> exporter() const override;
 
  private:
+  // OpenSSL's callback for each message of the handshake, and for those after it.
+  static void count_message(int from_here, int version, int type, const void* bytes,
+                            std::size_t size, SSL* ssl, void* stream);
+  bool updates_too_often() const {
+    return key_updates_ > kKeyUpdatesFree + bytes_read_ / kBytesPerKeyUpdate;
+  }
+  void resize_input();
+  IoResult read_parts(const std::array<MutableByteSpan, 2>& parts);
   IoResult outcome(int result);
   IoResult encrypt(ByteSpan bytes);
   // Takes parts from (`part`, `offset`) on into one record's worth of bytes.
@@ -107,7 +126,13 @@ class TlsStream final : public ByteStream {
   std::unique_ptr<SSL, SslFree> ssl_;
   std::optional<PeerId> peer_;
   std::uint64_t bytes_under_key_ = 0;
-  std::array<std::uint8_t, kRecordBytes> gathered_;
+  std::uint64_t bytes_read_ = 0;
+  std::uint64_t key_updates_ = 0;
+  bool large_ = false;
+  // The read buffer has still to be made anew, once it is empty.
+  bool resizing_ = false;
+  // Taken when small parts are first put together.
+  Bytes gathered_;
 };
 
 IoResult TlsStream::outcome(int result) {
@@ -159,7 +184,49 @@ IoResult TlsStream::handshake() {
   return {};
 }
 
+void TlsStream::count_message(int from_here, int /*version*/, int type, const void* bytes,
+                              std::size_t size, SSL* /*ssl*/, void* stream) {
+  if (from_here != 0 || type != SSL3_RT_HANDSHAKE || size == 0) return;
+  if (*static_cast<const unsigned char*>(bytes) == SSL3_MT_KEY_UPDATE) {
+    ++static_cast<TlsStream*>(stream)->key_updates_;
+  }
+}
+
+void TlsStream::set_large(bool large) {
+  if (large == large_) return;
+  large_ = large;
+  SSL_set_default_read_buffer_len(ssl_.get(), large ? kInputBytes : kSmallInputBytes);
+  resizing_ = true;
+  resize_input();
+  if (large) return output_.bytes.reserve(kOutputBytes + 2 * kRecordBytes);
+  gathered_ = Bytes();
+  if (output_.empty()) output_ = Output();
+}
+
+void TlsStream::resize_input() {
+  // What is there is read first.
+  if (!resizing_ || SSL_has_pending(ssl_.get()) != 0) return;
+  if (SSL_free_buffers(ssl_.get()) == 1) resizing_ = false;
+}
+
 IoResult TlsStream::read(const std::array<MutableByteSpan, 2>& parts) {
+  resize_input();
+  IoResult result = read_parts(parts);
+  bytes_read_ += result.bytes;
+  if (updates_too_often()) {
+    return {IoState::kFailed, result.bytes, corrupt("TLS: new keys again and again")};
+  }
+  // What TLS says on its own account.
+  if (!output_.empty() && result.state == IoState::kWantRead) {
+    IoResult flushed = output_.flush(socket_);
+    if (flushed.state == IoState::kMore) return result;
+    flushed.bytes = result.bytes;
+    return flushed;
+  }
+  return result;
+}
+
+IoResult TlsStream::read_parts(const std::array<MutableByteSpan, 2>& parts) {
   IoResult result;
   for (const MutableByteSpan part : parts) {
     std::size_t filled = 0;
@@ -206,6 +273,7 @@ ByteSpan TlsStream::next_chunk(std::span<const ByteSpan> parts, std::size_t& par
     }
     return rest.first(size);
   }
+  gathered_.resize(kRecordBytes);
   std::size_t filled = 0;
   while (part < parts.size() && filled < gathered_.size()) {
     const ByteSpan piece = parts[part].subspan(offset);

@@ -29,6 +29,21 @@ constexpr std::size_t lane_index(Lane lane) { return static_cast<std::size_t>(la
 inline constexpr std::size_t kFrameHeadBytesMax = 256 * 1024;
 inline constexpr std::size_t kFrameBodyBytesMax = 1024 * 1024;
 
+// What the owner of a transport knows of the peer at the other end of a link, beside its key.
+//
+// A stranger's link is small: heads up to kStrangerHeadBytesMax, no bodies, kStrangerFramesMax
+// frames and kStrangerBytesMax bytes in all, of the link's own frames too; more ends it with
+// kUnavailable, a larger frame with kCorrupt. It gets one connection a lane, and is neither
+// introduced nor relayed, nor believed when it says where others are.
+enum class LinkTrust : std::uint8_t {
+  kStranger,
+  kKnown,   // may say frames of any size; not brought together with others
+  kProved,  // a member, or about to be one
+};
+inline constexpr std::size_t kStrangerHeadBytesMax = 4 * 1024;
+inline constexpr std::uint64_t kStrangerFramesMax = 16;
+inline constexpr std::uint64_t kStrangerBytesMax = 32 * 1024;
+
 // What is sent: a type, an encoded head, and a body that is not copied on its way.
 struct Frame {
   std::uint8_t type = 0;
@@ -77,6 +92,9 @@ struct LinkInfo {
   // Secret that only the two ends of this link can compute (TLS exporter); proofs are bound to it.
   std::array<std::uint8_t, 32> exporter{};
   std::string remote_endpoint;
+  // What the other side counts as among many: its address without the port, an IPv6 one as its
+  // network of 64 bits; empty where it has none.
+  std::string origin = {};
   LinkPath path = LinkPath::kDirect;
   // Short name of the peer that introduced or relays; empty for the other paths.
   std::string via = {};
@@ -84,9 +102,17 @@ struct LinkInfo {
   std::string why = {};
 };
 
+// Whether a connect() that failed with `why` reached the peer's machines and found no process at
+// any of its addresses: it has ended, or moved.
+bool nobody_listens(const Status& why);
+
 class TransportHandler {
  public:
   virtual ~TransportHandler() = default;
+  // Asked before on_link_up, for the link's first frames; Transport::set_trust() changes it.
+  virtual LinkTrust first_trust(const LinkInfo& link) {
+    return link.inbound ? LinkTrust::kStranger : LinkTrust::kProved;
+  }
   // The link is up on both lanes, and the peer has proved its key.
   virtual void on_link_up(const LinkInfo& link) = 0;
   // Also reports a connect() that failed.
@@ -96,6 +122,9 @@ class TransportHandler {
   virtual void on_writable(const PeerId& peer, Lane lane) = 0;
   // An inbound connection that was turned away before it became a link, and why.
   virtual void on_refused(const std::string& /*remote_endpoint*/, const Status& /*why*/) {}
+  // Another process with the key of `peer`, whose link stands and answers, wants one, too; it was
+  // refused. There its dial ends in on_link_down with kAborted.
+  virtual void on_twin(const PeerId& /*peer*/, const std::string& /*remote_endpoint*/) {}
   // Where the body of an arriving bulk frame should be written, to save a copy: either empty (the
   // transport's own buffer) or `body_bytes` long and valid until on_frame, or the link's end.
   virtual MutableByteSpan body_destination(const PeerId& /*from*/, std::uint8_t /*type*/,
@@ -126,6 +155,9 @@ class Transport {
   // Ends the link after sending what the control lane holds; on_link_down follows.
   virtual void close(const PeerId& peer, const Status& why) = 0;
   virtual bool linked(const PeerId& peer) const = 0;
+  // From now on the peer of this link is no more and no less than that; nothing without a link.
+  // What was done for it while it was more ends: introductions, and connections that are relayed.
+  virtual void set_trust(const PeerId& peer, LinkTrust trust) = 0;
   // Where others may dial this transport.
   virtual std::vector<std::string> endpoints() const { return {}; }
   // Of the link to `peer` (zeros without one), and of all links, past ones too. Framing included,

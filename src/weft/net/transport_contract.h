@@ -62,6 +62,10 @@ class RecordingHandler : public TransportHandler {
     Status why;
   };
 
+  LinkTrust first_trust(const LinkInfo& /*link*/) override {
+    note_call();
+    return trust;
+  }
   void on_link_up(const LinkInfo& link) override {
     note_call();
     ups.push_back(link);
@@ -93,6 +97,8 @@ class RecordingHandler : public TransportHandler {
     return MutableByteSpan(lent).first(body_bytes);
   }
 
+  // What first_trust() answers for every link that comes up.
+  LinkTrust trust = LinkTrust::kProved;
   std::vector<LinkInfo> ups;
   std::vector<Down> downs;
   std::vector<Received> frames;

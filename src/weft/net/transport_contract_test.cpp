@@ -250,6 +250,83 @@ TEST_P(TransportContract, CancelForgetsWhatWasNotSent) {
   }
 }
 
+TEST_P(TransportContract, AStrangersFramesAreSmall) {
+  handler(1).trust = LinkTrust::kStranger;
+  // Not link(): no further connections come to it.
+  const auto link_up = [&] {
+    connect(0, 1);
+    ASSERT_TRUE(
+        run_until([&] { return transport(0).linked(id(1)) && transport(1).linked(id(0)); }));
+  };
+  for (const bool with_body : {false, true}) {
+    const std::size_t frames = handler(1).frames.size();
+    const std::size_t downs = handler(1).downs.size();
+    link_up();
+    ASSERT_TRUE(send(0, 1, Lane::kControl, kData, pattern(100, 1)).ok());
+    ASSERT_TRUE(run_until([&] { return handler(1).frames.size() == frames + 1; }));
+    if (with_body) {
+      ASSERT_TRUE(send(0, 1, Lane::kBulk, kData, {1}, pattern(1, 1)).ok());
+    } else {
+      ASSERT_TRUE(send(0, 1, Lane::kControl, kData, pattern(kStrangerHeadBytesMax + 1, 1)).ok());
+    }
+    ASSERT_TRUE(run_until([&] { return handler(1).downs.size() > downs; }));
+    EXPECT_EQ(handler(1).downs.back().why.code(), Code::kCorrupt);
+    ASSERT_TRUE(run_until([&] { return handler(0).downs.size() > downs; }));
+    EXPECT_EQ(handler(1).frames.size(), frames + 1);
+  }
+}
+
+TEST_P(TransportContract, AStrangersFramesAreCounted) {
+  handler(1).trust = LinkTrust::kStranger;
+  // Not link(): no further connections come to it.
+  const auto link_up = [&] {
+    connect(0, 1);
+    ASSERT_TRUE(
+        run_until([&] { return transport(0).linked(id(1)) && transport(1).linked(id(0)); }));
+  };
+  link_up();
+  for (std::uint8_t i = 0; i < 2 * kStrangerFramesMax; ++i) {
+    static_cast<void>(send(0, 1, i % 2 == 0 ? Lane::kControl : Lane::kBulk, kData, {i}));
+  }
+  ASSERT_TRUE(run_until([&] { return !handler(1).downs.empty(); }));
+  EXPECT_EQ(handler(1).downs[0].why.code(), Code::kUnavailable);
+  EXPECT_LE(handler(1).frames.size(), kStrangerFramesMax);
+  EXPECT_GE(handler(1).frames.size(), kStrangerFramesMax / 2);
+}
+
+TEST_P(TransportContract, WhoIsProvedSpeaksAtLengthUntilItIsAStrangerAgain) {
+  handler(1).trust = LinkTrust::kStranger;
+  // Not link(): no further connections come to it.
+  const auto link_up = [&] {
+    connect(0, 1);
+    ASSERT_TRUE(
+        run_until([&] { return transport(0).linked(id(1)) && transport(1).linked(id(0)); }));
+  };
+  handler(1).when_frame = [&](const RecordingHandler::Received& frame) {
+    transport(1).set_trust(frame.from, LinkTrust::kProved);
+  };
+  link_up();
+  ASSERT_TRUE(send(0, 1, Lane::kControl, kMarker, {1}).ok());
+  ASSERT_TRUE(run_until([&] { return handler(1).frames.size() == 1; }));
+  for (int i = 0; i < 40; ++i) {
+    for (const Lane lane : {Lane::kControl, Lane::kBulk}) {
+      ASSERT_TRUE(send(0, 1, lane, kData, pattern(kFrameHeadBytesMax, 1), pattern(70'000, 2)).ok());
+    }
+  }
+  ASSERT_TRUE(run_until([&] { return handler(1).frames.size() == 81; }));
+  for (std::size_t i = 1; i < 81; ++i) {
+    ASSERT_TRUE(handler(1).frames[i].head == pattern(kFrameHeadBytesMax, 1));
+    ASSERT_TRUE(handler(1).frames[i].body == pattern(70'000, 2));
+  }
+  handler(1).when_frame = {};
+  transport(1).set_trust(id(0), LinkTrust::kStranger);
+  ASSERT_TRUE(send(0, 1, Lane::kControl, kMarker, {2}).ok());
+  ASSERT_TRUE(run_until([&] { return handler(1).frames.size() == 82; }));
+  ASSERT_TRUE(send(0, 1, Lane::kBulk, kData, {}, pattern(70'000, 2)).ok());
+  ASSERT_TRUE(run_until([&] { return !handler(1).downs.empty(); }));
+  EXPECT_EQ(handler(1).frames.size(), 82U);
+}
+
 TEST_P(TransportContract, CloseInsideACallEndsTheFrames) {
   link(0, 1);
   handler(1).when_frame = [&](const RecordingHandler::Received& frame) {
