@@ -167,7 +167,7 @@ double predicted_seconds(const CollectiveOptions& options, std::int64_t elements
 }
 
 LineProfile profile_of(const LineSummary& lines, LineProfile line) {
-  static constexpr double kMicrosecond = 1e-6;
+  static constexpr double kMicroseconds = 1e-6;
   if (!lines.known()) return line;
   // Faster lines than that are not told apart.
   const auto rate_of = [](LineCode code, double assumed) {
@@ -176,7 +176,7 @@ LineProfile profile_of(const LineSummary& lines, LineProfile line) {
   };
   line.ring_bytes_per_s = rate_of(lines.ring_rate, line.bytes_per_s);
   line.bytes_per_s = rate_of(lines.rate, line.bytes_per_s);
-  if (lines.delay.known()) line.latency_s = lines.delay.value() * kMicrosecond;
+  if (lines.delay.known()) line.latency_s = lines.delay.value() * kMicroseconds;
   return line;
 }
 

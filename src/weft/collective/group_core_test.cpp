@@ -54,6 +54,7 @@ class GroupPeer final : public TransportHandler, public StateSink {
     net.set_alarm(id, core->next_deadline());
   }
 
+  LinkTrust first_trust(const LinkInfo& /*link*/) override { return LinkTrust::kProved; }
   void on_link_up(const LinkInfo& link) override {
     core->on_link_up(link.peer);
     pump();

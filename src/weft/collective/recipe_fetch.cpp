@@ -1,27 +1,44 @@
 // Swarm::fetch_recipe: asks a ticket's members in turn for the recipe, before there is a swarm.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "weft/collective/swarm.h"
 #include "weft/net/event_loop.h"
 #include "weft/net/tls_transport.h"
+#include "weft/wire/end_message.h"
 #include "weft/wire/frame_type.h"
 #include "weft/wire/join_message.h"
 
 namespace weft {
 
-// Asks one member at a time; done once there is a text, or nobody is left to ask.
+// Asks one member at a time; done once there is a text, or nobody is left to ask. One whose link
+// breaks is dialled once more: if nobody listens then, its process has just ended.
 class RecipeFetch final : public TransportHandler {
  public:
   RecipeFetch(const Ticket& ticket, Transport& transport)
       : ticket_(ticket), transport_(transport) {}
+  // The ticket, or one of the run that goes on from it.
+  Ticket found() const {
+    Ticket out = ticket_;
+    if (!successor_) return out;
+    out.run = successor_->run;
+    out.recipe_hash = successor_->recipe_hash;
+    out.invitation = successor_->invitation;
+    out.expiry_unix_s = successor_->expiry_unix_s;
+    out.secret = successor_->secret;
+    // Whoever gave it is a member; what the others are is not known.
+    out.members = {ticket_.members[asked_]};
+    return out;
+  }
 
   bool done() const { return text_ || asked_ >= ticket_.members.size(); }
   // Asks the next member; done() if there is none.
   void ask_next(const Status& why) {
     last_fault_ = why;
+    again_ = false;
     if (text_ || ++asked_ >= ticket_.members.size()) return;
     transport_.connect(ticket_.members[asked_]);
   }
@@ -29,8 +46,22 @@ class RecipeFetch final : public TransportHandler {
 
   Result<std::string> result() const {
     if (text_) return *text_;
+    if (ended_with_) {
+      return unavailable(
+          fmt::format("the run ended at round {}, before this peer had taken its "
+                      "state",
+                      ended_with_->value()));
+    }
     return last_fault_.ok() ? timed_out("recipe: no member of the ticket gave an answer in time")
                             : last_fault_;
+  }
+
+  RunNews news() const {
+    RunNews news;
+    news.ended_with = ended_with_;
+    news.deserted = deserted_ == ticket_.members.size();
+    news.left = left_;
+    return news;
   }
 
   void on_link_up(const LinkInfo& link) override {
@@ -43,7 +74,19 @@ class RecipeFetch final : public TransportHandler {
   }
 
   void on_link_down(const PeerId& peer, const Status& why) override {
-    if (peer == current() && !done()) ask_next(why);
+    if (peer != current() || done()) return;
+    if (why.code() == Code::kAborted) {
+      // Another process has this peer's identity: no member will take both.
+      asked_ = ticket_.members.size() - 1;
+      return ask_next(invalid_argument(why.message()));
+    }
+    const bool nobody = nobody_listens(why);
+    if (!nobody && why.code() == Code::kUnavailable && !std::exchange(again_, true)) {
+      return transport_.connect(ticket_.members[asked_]);
+    }
+    deserted_ += nobody ? 1 : 0;
+    left_ = left_ || (nobody && again_);
+    ask_next(why);
   }
 
   void on_frame(const PeerId& from, Lane /*lane*/, const FrameView& frame) override {
@@ -51,10 +94,18 @@ class RecipeFetch final : public TransportHandler {
     if (frame.type == frame_type::kRecipe) {
       const Result<RecipeMessage> recipe = RecipeMessage::decode(frame.head);
       if (!recipe.ok()) return ask_next(recipe.status());
-      if (sha256(as_bytes(std::string_view(recipe->text))) != ticket_.recipe_hash) {
+      const Hash256& named =
+          recipe->successor ? recipe->successor->recipe_hash : ticket_.recipe_hash;
+      if (sha256(as_bytes(std::string_view(recipe->text))) != named) {
         return ask_next(corrupt("recipe: the member's text is not the one the ticket names"));
       }
       text_ = recipe->text;
+      successor_ = recipe->successor;
+    } else if (frame.type == frame_type::kRunOver) {
+      const Result<RunOverMessage> over = RunOverMessage::decode(frame.head);
+      if (!over.ok()) return ask_next(over.status());
+      ended_with_ = over->round;
+      ask_next(unavailable("recipe: the run is over"));
     } else if (frame.type == frame_type::kJoinRefused) {
       const Result<JoinRefusedMessage> refused = JoinRefusedMessage::decode(frame.head);
       ask_next(refused.ok() ? unavailable("recipe: refused: " + refused->reason)
@@ -72,12 +123,26 @@ class RecipeFetch final : public TransportHandler {
   const Ticket& ticket_;
   Transport& transport_;
   std::size_t asked_ = 0;
+  // The present one was dialled twice.
+  bool again_ = false;
+  std::size_t deserted_ = 0;
+  bool left_ = false;
+  std::optional<Round> ended_with_;
   std::optional<std::string> text_;
+  std::optional<SuccessorRun> successor_;
   Status last_fault_;
 };
 
 Result<std::string> Swarm::fetch_recipe(const Ticket& ticket, const PeerIdentity& identity,
-                                        Duration limit) {
+                                        Duration limit, RunNews* news) {
+  Ticket found = ticket;
+  WEFT_TRY_ASSIGN(std::string text, follow_recipe(found, identity, limit, news));
+  if (found.run == ticket.run) return text;
+  return unavailable("recipe: the run of this ticket has ended; another one goes on from it");
+}
+
+Result<std::string> Swarm::follow_recipe(Ticket& ticket, const PeerIdentity& identity,
+                                         Duration limit, RunNews* news) {
   WEFT_TRY(check_expiry(ticket, SystemClock().unix_time_s()));
   if (ticket.members.empty()) return invalid_argument("ticket: names no member");
   EventLoop loop;
@@ -89,7 +154,10 @@ Result<std::string> Swarm::fetch_recipe(const Ticket& ticket, const PeerIdentity
   transport->set_handler(fetch);
   fetch.begin();
   loop.run_until([&] { return fetch.done(); }, limit);
-  return fetch.result();
+  if (news != nullptr) *news = fetch.news();
+  Result<std::string> text = fetch.result();
+  if (text.ok()) ticket = fetch.found();
+  return text;
 }
 
 }  // namespace weft

@@ -39,6 +39,7 @@ Status RoundCore::on_view(const View& view, TimePoint now) {
   }
   frozen_ = false;
   given_ = Round();
+  awaited_by_.clear();
   last_done_.reset();
   peers_.assign(view.members.size(), {});
   for (const auto& [id, ready] : std::exchange(early_, {})) {
@@ -62,6 +63,7 @@ void RoundCore::leave_view(TimePoint now) {
   peers_.clear();
   held_.reset();
   last_done_.reset();
+  awaited_by_.clear();
   frozen_ = false;
 }
 
@@ -95,7 +97,7 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
   attempt_.emplace();
   attempt_->id = id;
   attempt_->begun = now;
-  attempt_->progress = now;
+  note_movement(now);
   attempt_->core = make_all_reduce(options, elements, *this, take_buffer(elements));
   for (int i = 0; i < view_.size(); ++i) {
     const Rank rank(i);
@@ -142,8 +144,9 @@ std::shared_ptr<FloatBuffer> RoundCore::take_buffer(std::int64_t elements) {
 
 void RoundCore::contribute(std::int64_t offset, std::span<const float> values, TimePoint now) {
   if (!attempt_) return;
-  attempt_->progress = now;
+  note_movement(now);
   attempt_->core->contribute(offset, values);
+  if (attempt_->core->contributed()) awaited_by_.clear();
   settle(now);
 }
 
@@ -327,8 +330,7 @@ Status RoundCore::on_segment(Rank from, const FrameView& frame, TimePoint now) {
   }
   const Status status = attempt_->core->on_frame(from, frame);
   if (!status.ok()) return differs(status, now);
-  attempt_->progress = now;
-  attempt_->asked.reset();
+  note_movement(now);
   settle(now);
   return {};
 }
@@ -395,84 +397,9 @@ Status RoundCore::on_done(Rank from, const DoneMessage& message, TimePoint now) 
   }
   peer(from).done = round;
   peer(from).done_hash = message.result_hash;
-  if (attempt_) {
-    attempt_->progress = now;
-    attempt_->asked.reset();
-  }
+  if (attempt_) note_movement(now);
   settle(now);
   return {};
-}
-
-// --- Stalls.
-
-PeerId RoundCore::owes() const {
-  if (!attempt_->done) {
-    const Rank rank = attempt_->core->waits_for();
-    return rank == self_ ? PeerId{} : id_of(rank);
-  }
-  for (std::size_t i = 0; i < peers_.size(); ++i) {
-    if (view_.members[i].id != options_.self && peers_[i].done < attempt_->id.round) {
-      return view_.members[i].id;
-    }
-  }
-  return {};
-}
-
-TimePoint RoundCore::next_deadline() const {
-  if (!attempt_ || frozen_ || !attempt_->core->contributed()) return TimePoint::max();
-  return attempt_->progress +
-         (attempt_->asked ? options_.stall_timeout : options_.stall_timeout / 2);
-}
-
-void RoundCore::on_timer(TimePoint now) {
-  if (next_deadline() > now) return;
-  const PeerId peer_id = owes();
-  const Rank rank = rank_of(peer_id);
-  if (rank.value() < 0) {
-    attempt_->progress = now;
-  } else if (!attempt_->asked) {
-    attempt_->asked = peer_id;
-    send_ready(rank);
-    send_control(rank, frame_type::kProgress, ProgressMessage{attempt_->id, true, {}, {}}.encode());
-  } else {
-    stalls_.push_back(
-        {*attempt_->asked, StallKind::kSilent, attempt_->id.round, now - attempt_->progress});
-    attempt_->progress = now;
-    attempt_->asked.reset();
-  }
-}
-
-Status RoundCore::on_progress(Rank from, const ProgressMessage& message, TimePoint now) {
-  if (message.id.view != view_.id) return {};
-  if (message.query) {
-    answer_progress(from, message);
-    return {};
-  }
-  if (!attempt_ || message.id != attempt_->id || attempt_->asked != id_of(from)) return {};
-  const bool waits_for_others =
-      view_.contains(message.waits_for) && message.waits_for != options_.self;
-  if (!message.contributed) {
-    stalls_.push_back(
-        {id_of(from), StallKind::kComputing, message.id.round, now - attempt_->progress});
-  } else if (!waits_for_others) {
-    stalls_.push_back({id_of(from), StallKind::kStuck, message.id.round, now - attempt_->progress});
-  }
-  attempt_->progress = now;
-  attempt_->asked.reset();
-  return {};
-}
-
-void RoundCore::answer_progress(Rank from, const ProgressMessage& query) {
-  if (last_done_ && last_done_->id == query.id && !frozen_) send_done(from);
-  ProgressMessage answer;
-  answer.id = query.id;
-  if (attempt_ && attempt_->id == query.id) {
-    answer.contributed = attempt_->core->contributed();
-    if (answer.contributed) answer.waits_for = owes();
-  } else {
-    answer.contributed = query.id.round <= committed_;
-  }
-  send_control(from, frame_type::kProgress, answer.encode());
 }
 
 // --- Queries.
@@ -493,7 +420,5 @@ std::optional<std::uint64_t> RoundCore::elements_elsewhere(Round round) const {
   }
   return std::nullopt;
 }
-
-std::vector<Stall> RoundCore::take_stalls() { return std::exchange(stalls_, {}); }
 
 }  // namespace weft

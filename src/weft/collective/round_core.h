@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -39,6 +40,9 @@ struct RoundCoreOptions {
   bool by_host = false;
   // A member that owes data and gives no answer for so long is reported.
   Duration stall_timeout = std::chrono::seconds(20);
+  // Nothing of an open round has moved for so long: all members are asked where they stand, and
+  // again each time as much later; see waiting().
+  Duration wait_interval = std::chrono::seconds(2);
 };
 
 // How a begun round ended here.
@@ -53,10 +57,9 @@ struct RoundOutcome {
 };
 
 enum class StallKind : std::uint8_t {
-  kComputing,  // it has not contributed all its input yet: nothing is wrong
-  kStuck,      // it has nothing to wait for, and yet its data does not come: renew the link
-  kSilent,     // no answer at all
-  kDiffers,    // its result is another one
+  kStuck,    // it has nothing to wait for, and yet its data does not come: renew the link
+  kSilent,   // no answer at all
+  kDiffers,  // its result is another one
 };
 
 struct Stall {
@@ -64,6 +67,24 @@ struct Stall {
   StallKind kind{};
   Round round;
   Duration waited{};
+};
+
+// An open round to which this member has given everything, and that does not move.
+struct RoundWait {
+  Round round;
+  std::int64_t elements = 0;
+  // Since the last piece of data, the last Done, or this member's own last input.
+  Duration waited{};
+  // Members that have said since then that they still compute their input.
+  std::vector<PeerId> computing;
+  // If there are none: whose data this member lacks.
+  std::vector<PeerId> owing;
+};
+
+// Members that have all they need but this one's input.
+struct RoundAwaited {
+  Round round;
+  std::vector<PeerId> by;
 };
 
 class RoundCore final : private AllReduceSink {
@@ -117,6 +138,10 @@ class RoundCore final : private AllReduceSink {
   // And with so many elements.
   std::optional<std::uint64_t> elements_elsewhere(Round round) const;
   std::vector<Stall> take_stalls();
+  // Once nothing has moved for `wait_interval`.
+  std::optional<RoundWait> waiting(TimePoint now) const;
+  // Who has asked lately why this member's input does not come.
+  std::optional<RoundAwaited> awaited(TimePoint now) const;
 
  private:
   // What is known of a member in this view.
@@ -134,10 +159,16 @@ class RoundCore final : private AllReduceSink {
     bool announced = false;
     Hash128 hash{};
     TimePoint begun;
-    // The last time that anything moved.
+    // The last time that anything moved, or that the one who owes was found to live.
     TimePoint progress;
     // Whom a Progress was asked of since then.
     std::optional<PeerId> asked;
+    // The last time that anything moved.
+    TimePoint moved;
+    // When all members are asked where they stand, unless something moves, and which of them have
+    // said since then that they compute.
+    TimePoint ask_at;
+    std::set<PeerId> computing;
   };
 
   void send(Rank to, Frame frame) override;
@@ -148,7 +179,9 @@ class RoundCore final : private AllReduceSink {
   Status on_done(Rank from, const DoneMessage& message, TimePoint now);
   Status on_progress(Rank from, const ProgressMessage& message, TimePoint now);
   Status on_segment(Rank from, const FrameView& frame, TimePoint now);
-  void answer_progress(Rank from, const ProgressMessage& query);
+  void answer_progress(Rank from, const ProgressMessage& query, TimePoint now);
+  void note_movement(TimePoint now);
+  void ask_all(TimePoint now);
   Status resume(Rank to);
   Status differs(const Status& status, TimePoint now);
   void send_ready(Rank to);
@@ -193,6 +226,9 @@ class RoundCore final : private AllReduceSink {
   std::optional<RoundOutcome> held_;
   std::optional<RoundOutcome> adopted_;
   std::vector<Stall> stalls_;
+  // Who asked for this member's input, last when, and of which round.
+  std::map<PeerId, TimePoint> awaited_by_;
+  Round awaited_round_;
   // Whose body is being written to which round's buffer: kept until the frame or the link ends.
   std::map<PeerId, std::shared_ptr<AllReduce>> receiving_;
   // See residual(). A round that is run again meets a new view, which begins without: what was

@@ -56,6 +56,7 @@ class RoundCoreTest : public testing::Test {
     RoundCoreOptions made;
     made.self = peer_id(1);
     made.stall_timeout = seconds(10);
+    made.wait_interval = seconds(60);
     return made;
   }
   CollectiveId id(std::uint64_t round) const { return {view_.id, Round(round)}; }
@@ -278,13 +279,11 @@ TEST_F(RoundCoreTest, SilenceOfWhoOwesIsReportedComputingIsNot) {
   core_.on_timer(now_);
   EXPECT_EQ(sink_.count(frame_type::kProgress), 1);
   ASSERT_TRUE(give(frame_type::kProgress, ProgressMessage{id(1), false, false, {}}.encode()).ok());
-  std::vector<Stall> stalls = core_.take_stalls();
-  ASSERT_EQ(stalls.size(), 1U);
-  EXPECT_EQ(stalls[0].kind, StallKind::kComputing);
+  EXPECT_TRUE(core_.take_stalls().empty());
   now_ += seconds(5);
   core_.on_timer(now_);
   ASSERT_TRUE(give(frame_type::kProgress, ProgressMessage{id(1), false, true, {}}.encode()).ok());
-  stalls = core_.take_stalls();
+  std::vector<Stall> stalls = core_.take_stalls();
   ASSERT_EQ(stalls.size(), 1U);
   EXPECT_EQ(stalls[0].kind, StallKind::kStuck);
   now_ += seconds(5);
@@ -295,6 +294,52 @@ TEST_F(RoundCoreTest, SilenceOfWhoOwesIsReportedComputingIsNot) {
   ASSERT_EQ(stalls.size(), 1U);
   EXPECT_EQ(stalls[0].kind, StallKind::kSilent);
   EXPECT_EQ(stalls[0].peer, peer_id(2));
+}
+
+// Member 1 of a view of members 1, 2 and 3, with the usual interval.
+TEST(RoundCore, AsksEveryoneWhereTheyStandAndNamesThoseThatCompute) {
+  Recorder sink;
+  RoundCoreOptions options;
+  options.self = peer_id(1);
+  RoundCore core(options, sink);
+  const View view = make_view(5, {1, 2, 3}, 0);
+  TimePoint now;
+  ASSERT_TRUE(core.on_view(view, now).ok());
+  const CollectiveId id{view.id, Round(1)};
+  const auto hear = [&](std::uint8_t from, const ProgressMessage& message) {
+    ASSERT_TRUE(
+        core.on_frame(peer_id(from), {frame_type::kProgress, message.encode(), {}}, now).ok());
+  };
+  core.begin(id, 4, now);
+  now += seconds(30);
+  EXPECT_FALSE(core.waiting(now).has_value()) << "it computes itself";
+  hear(2, {id, true, false, {}});
+  hear(3, {id, true, false, {}});
+  EXPECT_THAT(core.awaited(now)->by, ElementsAre(peer_id(2), peer_id(3)));
+  EXPECT_FALSE(core.awaited(now + seconds(10)).has_value()) << "they ask no more";
+  sink.sent.clear();
+  const std::vector<float> mine = {1, 2, 3, 4};
+  core.contribute(0, mine, now);
+  EXPECT_FALSE(core.awaited(now).has_value());
+  core.on_timer(now + seconds(1));
+  EXPECT_EQ(sink.count(frame_type::kProgress), 0);
+  now += seconds(2);
+  core.on_timer(now);
+  EXPECT_EQ(sink.count(frame_type::kProgress), 2);
+  ASSERT_TRUE(core.waiting(now).has_value());
+  EXPECT_TRUE(core.waiting(now)->computing.empty());
+  EXPECT_EQ(core.waiting(now)->owing.size(), 1U) << "nobody has answered yet";
+  hear(2, {id, false, true, {}});
+  hear(3, {id, false, false, {}});
+  EXPECT_THAT(core.waiting(now)->computing, ElementsAre(peer_id(3)));
+  EXPECT_EQ(core.waiting(now)->waited, seconds(2));
+  EXPECT_EQ(core.waiting(now)->elements, 4);
+  core.on_timer(now + seconds(2));
+  EXPECT_EQ(sink.count(frame_type::kProgress), 4) << "asked again";
+  hear(3, {id, false, true, {}});
+  EXPECT_TRUE(core.waiting(now)->computing.empty());
+  core.on_freeze();
+  EXPECT_FALSE(core.waiting(now).has_value()) << "the members change";
 }
 
 TEST_F(RoundCoreTest, AnotherResultIsNamed) {

@@ -130,6 +130,16 @@ std::vector<std::int64_t> shares_by_speed(std::int64_t batch,
   return shares;
 }
 
+std::vector<std::int64_t> halved_shares(std::int64_t batch,
+                                        std::span<const std::uint8_t> halvings) {
+  const auto members = static_cast<std::int64_t>(halvings.size());
+  const bool equal = std::all_of(halvings.begin(), halvings.end(), [](auto h) { return h == 0; });
+  if (equal) return equal_shares(batch, members);
+  std::vector<std::int64_t> speeds;
+  for (const std::uint8_t each : halvings) speeds.push_back(std::int64_t{1} << (20 - each));
+  return shares_by_speed(batch, speeds);
+}
+
 // --- Shares.
 
 const Shares::Known* Shares::find(std::uint32_t name) const {
@@ -161,8 +171,8 @@ void Shares::hear(std::span<const MemberReport> reports) {
   }
 }
 
-std::vector<std::int64_t> Shares::split(std::span<const std::uint32_t> names,
-                                        std::int64_t batch) const {
+std::vector<std::int64_t> Shares::split(std::span<const std::uint32_t> names, std::int64_t batch,
+                                        std::span<const std::uint8_t> halvings) const {
   const auto members = static_cast<std::int64_t>(names.size());
   std::vector<std::int64_t> nanoseconds;
   std::vector<std::int64_t> current;
@@ -179,7 +189,11 @@ std::vector<std::int64_t> Shares::split(std::span<const std::uint32_t> names,
   }
   const bool some_measured =
       std::any_of(nanoseconds.begin(), nanoseconds.end(), [](auto each) { return each > 0; });
-  if (!some_measured || batch < members) return equal_shares(batch, members);
+  const bool halved = halvings.size() == names.size();
+  if (!some_measured || batch < members) {
+    return halved ? halved_shares(batch, halvings) : equal_shares(batch, members);
+  }
+  for (std::size_t i = 0; halved && i < nanoseconds.size(); ++i) nanoseconds[i] <<= halvings[i];
   const bool holds = all_work && sum == batch;
   if (holds && !all_settled) return current;
   std::vector<std::int64_t> best = shares_by_speed(batch, speeds_of(nanoseconds));

@@ -59,6 +59,10 @@ std::vector<std::int64_t> equal_shares(std::int64_t batch, std::int64_t members)
 // are more members than samples. `batch` and speeds at most 2^30.
 std::vector<std::int64_t> shares_by_speed(std::int64_t batch, std::span<const std::int64_t> speeds);
 
+// As equal_shares(), of which member r takes half, halvings[r] times, before the batch is filled.
+// Each at most 16.
+std::vector<std::int64_t> halved_shares(std::int64_t batch, std::span<const std::uint8_t> halvings);
+
 class Shares {
  public:
   static constexpr std::int64_t kGainPercent = 15;
@@ -67,8 +71,10 @@ class Shares {
 
   // The reports of a committed round, by rank. REQUIRES: called for every round, in order.
   void hear(std::span<const MemberReport> reports);
-  // The shares of a batch of the members with these names, by rank. At most 2^30 samples.
-  std::vector<std::int64_t> split(std::span<const std::uint32_t> names, std::int64_t batch) const;
+  // The shares of a batch of the members with these names, by rank. At most 2^30 samples. A member
+  // with `halvings` counts as so many times slower by half; empty: nobody has any.
+  std::vector<std::int64_t> split(std::span<const std::uint32_t> names, std::int64_t batch,
+                                  std::span<const std::uint8_t> halvings = {}) const;
 
   // Equal states give equal text.
   std::string encode() const;

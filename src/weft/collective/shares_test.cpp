@@ -173,6 +173,18 @@ TEST(Shares, AfterAViewChangeStartFromTheLastSpeeds) {
             (std::vector<std::int64_t>{80, 20}));
 }
 
+TEST(Shares, OfWhoWasPutOutForComputingTooLongIsHalved) {
+  using Halvings = std::vector<std::uint8_t>;
+  EXPECT_EQ(halved_shares(90, Halvings{0, 0, 0}), equal_shares(90, 3));
+  EXPECT_EQ(halved_shares(100, Halvings{0, 1, 0}), (std::vector<std::int64_t>{40, 20, 40}));
+  EXPECT_EQ(sum(halved_shares(101, Halvings{2, 0, 16})), 101);
+  Shares shares;
+  const std::vector<std::uint32_t> names = {kA, kB};
+  EXPECT_EQ(shares.split(names, 90, Halvings{1, 0}), (std::vector<std::int64_t>{30, 60}));
+  shares.hear(std::vector<MemberReport>{report(kA, 0.001, 45), report(kB, 0.002, 45)});
+  EXPECT_EQ(shares.split(names, 100, Halvings{0, 1}), (std::vector<std::int64_t>{80, 20}));
+}
+
 TEST(Shares, TravelAsText) {
   Shares shares;
   EXPECT_EQ(shares.encode(), "");

@@ -10,6 +10,10 @@ namespace weft {
 
 // After the first offer, for a member that still has what was begun: its link may be about to come.
 static constexpr Duration kRestWait = std::chrono::seconds(2);
+// And for a second member's, where one alone has offered anything.
+static constexpr Duration kSecondWait = std::chrono::seconds(2);
+// So many kept blocks are read at once, some milliseconds' work: heartbeats go on between.
+static constexpr int kKeptBlocksAtOnce = 64;
 
 void SnapshotFetch::begin(TimePoint now) {
   phase_ = Phase::kOffers;
@@ -82,6 +86,7 @@ Status SnapshotFetch::on_offer(const PeerId& from, const StateOfferMessage& offe
   source->second.offered = *offer.snapshot;
   if (phase_ == Phase::kOffers) {
     const bool begun = here_ > 0;
+    if (choose_at_ == TimePoint::max()) first_offer_ = now;
     choose_at_ = std::min(choose_at_, now + (begun ? kRestWait : options_.offer_wait));
     const bool all = std::all_of(sources_.begin(), sources_.end(),
                                  [](const auto& each) { return each.second.offered.has_value(); });
@@ -107,10 +112,19 @@ void SnapshotFetch::choose(TimePoint now) {
     }
   }
   if (votes.empty()) return begin(now);
+  const bool alone = votes.size() == 1 && votes.front().second == 1 && sources_.size() > 1;
+  if (alone && !only_ && now < first_offer_ + kSecondWait) {
+    choose_at_ = first_offer_ + kSecondWait;
+    return;
+  }
   const auto better = [](const auto& a, const auto& b) {
-    return std::pair(a.second, a.first.round) < std::pair(b.second, b.first.round);
+    return std::pair(a.second, a.first.round) > std::pair(b.second, b.first.round);
   };
-  adopt(std::max_element(votes.begin(), votes.end(), better)->first, now);
+  std::sort(votes.begin(), votes.end(), better);
+  // Members may be a round apart, and offer one each. One alone can say any round, so the newest is
+  // left out: what comes then is reached by two.
+  const bool confirmed = votes.front().second > 1 || votes.size() == 1;
+  adopt(votes[confirmed ? 0 : 1].first, now);
 }
 
 void SnapshotFetch::adopt(const SnapshotName& name, TimePoint now) {
@@ -119,26 +133,42 @@ void SnapshotFetch::adopt(const SnapshotName& name, TimePoint now) {
     buffer_ = std::make_shared<Bytes>(static_cast<std::size_t>(name.bytes));
     blocks_.assign(name.blocks(), {});
     here_ = 0;
-    if (options_.keep != nullptr) read_kept();
+    wanted_ = name;
+    if (options_.keep != nullptr && options_.keep->name() == target_) {
+      phase_ = Phase::kKept;
+      return read_kept(now);
+    }
+    if (options_.keep != nullptr) options_.keep->begin(target_);
     find_open();
   }
-  resumed_ = static_cast<std::uint32_t>(here_);
   wanted_ = name;
+  begin_blocks(now);
+}
+
+void SnapshotFetch::begin_blocks(TimePoint now) {
+  resumed_ = static_cast<std::uint32_t>(here_);
   phase_ = here_ == blocks_.size() ? Phase::kReady : Phase::kBlocks;
   if (phase_ == Phase::kBlocks) request(now);
 }
 
 // A file is no more to be believed than a peer: each block is checked.
-void SnapshotFetch::read_kept() {
-  StateKeep& keep = *options_.keep;
-  if (keep.name() != target_) return keep.begin(target_);
-  while (const std::optional<StateKeep::Block> kept = keep.next()) {
+void SnapshotFetch::read_kept(TimePoint now) {
+  for (int i = 0; i < kKeptBlocksAtOnce; ++i) {
+    const std::optional<StateKeep::Block> kept = options_.keep->next();
+    if (!kept) {
+      find_open();
+      begin_blocks(now);
+      // Sources that came while the kept blocks were read.
+      if (phase_ == Phase::kBlocks) query(now);
+      return;
+    }
     if (!kept->head.proves(target_, kept->body)) continue;
     Block& block = blocks_[kept->head.index];
     if (std::exchange(block.here, true)) continue;
     std::copy(kept->body.begin(), kept->body.end(), place_of(kept->head.index).begin());
     ++here_;
   }
+  read_at_ = now + std::chrono::milliseconds(1);
 }
 
 void SnapshotFetch::request(TimePoint now) {
@@ -240,6 +270,7 @@ void SnapshotFetch::on_timer(TimePoint now) {
     if (phase_ == Phase::kOffers && now >= next_query_) query(now);
     return;
   }
+  if (phase_ == Phase::kKept && now >= read_at_) return read_kept(now);
   if (phase_ != Phase::kBlocks) return;
   bool silent = false;
   for (auto& [peer, source] : sources_) {
@@ -253,6 +284,7 @@ void SnapshotFetch::on_timer(TimePoint now) {
 TimePoint SnapshotFetch::next_deadline() const {
   if (phase_ == Phase::kOffers) return std::min(choose_at_, next_query_);
   TimePoint deadline = TimePoint::max();
+  if (phase_ == Phase::kKept) return read_at_;
   if (phase_ != Phase::kBlocks) return deadline;
   for (const auto& [peer, source] : sources_) {
     if (source.asked.empty()) continue;

@@ -44,7 +44,8 @@ class SnapshotFetch {
   std::uint32_t blocks_resumed() const { return resumed_; }
 
  private:
-  enum class Phase : std::uint8_t { kIdle, kOffers, kBlocks, kReady };
+  // kKept: the blocks that an earlier start of the program has kept are read, a slice at a time.
+  enum class Phase : std::uint8_t { kIdle, kOffers, kKept, kBlocks, kReady };
   struct Source {
     std::optional<SnapshotName> offered;
     // Blocks asked of it that have not come.
@@ -63,7 +64,8 @@ class SnapshotFetch {
   void query(TimePoint now);
   void choose(TimePoint now);
   void adopt(const SnapshotName& name, TimePoint now);
-  void read_kept();
+  void read_kept(TimePoint now);
+  void begin_blocks(TimePoint now);
   // Asks providers for blocks; goes back to the offers if there is no provider left.
   void request(TimePoint now);
   bool request_round(bool slow, TimePoint now, bool& provider);
@@ -79,11 +81,13 @@ class SnapshotFetch {
   std::map<PeerId, Source> sources_;
   TimePoint next_query_;
   TimePoint choose_at_;
+  TimePoint first_offer_;
   // Asked for by its root: the target, or what was kept by an earlier start of the program.
   std::optional<SnapshotName> wanted_;
   bool looked_for_kept_ = false;
   // Other offers are passed over.
   std::optional<Hash256> only_;
+  TimePoint read_at_;
 
   SnapshotName target_;
   std::shared_ptr<Bytes> buffer_;

@@ -64,7 +64,8 @@ std::optional<StateKeep::Block> StateFile::next() {
 
 void StateFile::begin(const SnapshotName& name) {
   reading_.reset();
-  const int opened = ::open(path_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+  const int opened =
+      ::open(path_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
   writing_.reset(opened < 0 ? nullptr : ::fdopen(opened, "wb"));
   Writer out;
   out.raw(as_bytes(kMagic)).round(name.round).u64(name.bytes).raw(name.root);

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "weft/base/file.h"
+#include "weft/base/thread.h"
+#include "weft/collective/background_keep.h"
 
 namespace weft::state_file_test {
 namespace {
@@ -104,6 +106,48 @@ TEST_F(StateFileTest, WhereNothingCanBeWrittenNothingIsKept) {
   file.begin(name_);
   file.keep(head(1), body(1));
   EXPECT_FALSE(file.name().has_value());
+}
+
+// Writes as slowly as it is told to.
+struct SlowKeep final : StateKeep {
+  std::optional<SnapshotName> name() override { return std::nullopt; }
+  void begin(const SnapshotName& /*name*/) override { ++begun; }
+  void keep(const BlockHead& head, ByteSpan /*body*/) override {
+    ASSERT_TRUE(may_write.wait_until(SystemClock().now() + std::chrono::minutes(1),
+                                     [](bool may) { return may; }));
+    written.push_back(head.index);
+  }
+  std::optional<Block> next() override { return std::nullopt; }
+  void forget() override { forgotten = written.size(); }
+
+  Guarded<bool> may_write{false};
+  int begun = 0;
+  std::vector<std::uint32_t> written;
+  std::size_t forgotten = 0;
+};
+
+TEST_F(StateFileTest, ASlowDiskHoldsUpNobodyAndKeepsWhatItCan) {
+  SlowKeep slow;
+  {
+    BackgroundKeep keep(slow);
+    keep.begin(name_);
+    // Far more than it takes in; none of these waits.
+    for (std::uint32_t i = 0; i < 1500; ++i) keep.keep(head(i), Bytes(kStateBlockBytes));
+    slow.may_write.with([](bool& may) { may = true; });
+  }
+  EXPECT_EQ(slow.begun, 1);
+  ASSERT_GE(slow.written.size(), 1000U);
+  EXPECT_LT(slow.written.size(), 1100U);
+  for (std::uint32_t i = 0; i < slow.written.size(); ++i) EXPECT_EQ(slow.written[i], i);
+}
+
+TEST_F(StateFileTest, WhatIsWholeIsForgottenWithoutBeingWritten) {
+  SlowKeep slow;
+  slow.may_write.with([](bool& may) { may = true; });
+  BackgroundKeep keep(slow);
+  for (std::uint32_t i = 0; i < 10; ++i) keep.keep(head(i), body(i));
+  keep.forget();
+  EXPECT_EQ(slow.forgotten, slow.written.size());
 }
 
 }  // namespace

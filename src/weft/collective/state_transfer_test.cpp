@@ -139,6 +139,39 @@ TEST(StateTransfer, SilentSourceLosesItsBlocksAfterItsTimeout) {
   EXPECT_TRUE(done);
 }
 
+TEST(StateTransfer, OneMembersNewestRoundIsNotTaken) {
+  Group group(3);
+  const Bytes state = state_bytes(kStateBlockBytes * 2, 4);
+  const Bytes lie = state_bytes(kStateBlockBytes * 2, 5);
+  const Round absurd(std::uint64_t{1} << 62U);
+  // Honest members may be a round apart, so that each offers another snapshot.
+  group.member(0).server.publish(make_state_snapshot(Round(12), state), group.now());
+  group.member(1).server.publish(make_state_snapshot(Round(13), state), group.now());
+  group.member(2).server.publish(make_state_snapshot(absurd, lie), group.now());
+  group.fetch().fetch_snapshot(group.now());
+  const auto snapshot = group.snapshot();
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ(snapshot->round, Round(13));
+}
+
+TEST(StateTransfer, ASecondMembersSnapshotIsWaitedFor) {
+  Group group(3);
+  const Bytes state = state_bytes(kStateBlockBytes * 2, 4);
+  const Round absurd(std::uint64_t{1} << 62U);
+  group.member(2).server.publish(make_state_snapshot(absurd, state_bytes(900, 5)), group.now());
+  group.fetch().fetch_snapshot(group.now());
+  // Longer than offer_wait: the others are in the middle of a round.
+  const TimePoint ready = group.now() + seconds(1);
+  group.run_until([&] { return group.now() >= ready; });
+  EXPECT_FALSE(group.fetch().take_snapshot(group.now()));
+  for (const std::size_t honest : {0U, 1U}) {
+    group.member(honest).server.publish(make_state_snapshot(Round(12), state), group.now());
+  }
+  const auto snapshot = group.snapshot();
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ(snapshot->round, Round(12));
+}
+
 TEST(StateTransfer, MembersWithoutASnapshotAreAskedAgain) {
   Group group(2);
   group.fetch().fetch_snapshot(group.now());

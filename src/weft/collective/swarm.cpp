@@ -9,6 +9,9 @@
 #include <fmt/format.h>
 
 #include "weft/base/thread.h"
+#include "weft/collective/background_keep.h"
+#include "weft/collective/event_box.h"
+#include "weft/collective/record_file.h"
 #include "weft/collective/state_file.h"
 #include "weft/collective/swarm_core.h"
 #include "weft/collective/swarm_core_options.h"
@@ -20,6 +23,8 @@ namespace weft {
 static constexpr std::size_t kEventsKeptMax = 4096;
 // For what the loop does at once unless it has ended or is starved.
 static constexpr Duration kAnswerLimit = std::chrono::seconds(2);
+// After so long in finish() it is asked whether it lives.
+static constexpr Duration kFinishSlice = std::chrono::minutes(1);
 static constexpr Duration kCloseLimit = std::chrono::milliseconds(500);
 
 static Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop,
@@ -44,6 +49,8 @@ class Swarm::Impl final : private TransportHandler {
  public:
   explicit Impl(SwarmOptions options) : options_(std::move(options)) {}
   ~Impl() override {
+    // So that what was said last arrives, and the others see an end and no crash.
+    if (finished_) static_cast<void>(leave(kCloseLimit));
     loop_.stop();
     thread_.join();
   }
@@ -62,9 +69,12 @@ class Swarm::Impl final : private TransportHandler {
   Status leave(Duration limit);
 
   // --- Any thread.
-  Ticket ticket(Duration valid_for);
-  Result<std::string> ask(std::function<Result<std::string>(SwarmCore&)> question);
-  SwarmStatus status();
+  Result<Ticket> ticket(Duration valid_for);
+  // What `question` says on the loop thread. Fails: kTimeout.
+  template <class Answer>
+  Result<Answer> ask(std::function<Result<Answer>(SwarmCore&)> question,
+                     Duration limit = kAnswerLimit);
+  Result<SwarmStatus> status();
   std::vector<SwarmEvent> take_events();
   const PeerId& self() const { return options_.identity.id(); }
   void begin_group(const ViewId& view, GroupCall call, GroupEnd ended);
@@ -80,10 +90,6 @@ class Swarm::Impl final : private TransportHandler {
     std::vector<SwarmEvent> events;
     bool left = false;
     bool closed = false;
-    SwarmStatus status;
-    std::uint64_t statuses = 0;
-    Ticket ticket;
-    std::uint64_t tickets = 0;
     double wait_seconds = 0;
   };
 
@@ -102,6 +108,7 @@ class Swarm::Impl final : private TransportHandler {
   void on_frame(const PeerId& from, Lane lane, const FrameView& frame) override;
   void on_writable(const PeerId& peer, Lane lane) override;
   void on_refused(const std::string& remote_endpoint, const Status& why) override;
+  void on_twin(const PeerId& peer, const std::string& remote_endpoint) override;
   MutableByteSpan body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
                                    std::size_t body_bytes) override;
   bool reads_body_once(std::uint8_t type) override {
@@ -112,6 +119,8 @@ class Swarm::Impl final : private TransportHandler {
   EventLoop loop_;
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<StateFile> state_file_;
+  std::unique_ptr<BackgroundKeep> state_keep_;
+  std::unique_ptr<RecordFile> record_file_;
   std::unique_ptr<SwarmCore> core_;
   std::unique_ptr<SwarmPresence> presence_;
   TimePoint timer_at_ = TimePoint::max();
@@ -122,6 +131,7 @@ class Swarm::Impl final : private TransportHandler {
   // The training thread's.
   bool requested_ = false;
   bool begun_ = false;
+  bool finished_ = false;
   Turn given_;  // the latest that lends no sums
   std::shared_ptr<FloatBuffer> sums_;
   SystemClock clock_;
@@ -134,9 +144,16 @@ class Swarm::Impl final : private TransportHandler {
 Status Swarm::Impl::start(const Ticket* ticket) {
   WEFT_TRY_ASSIGN(transport_, make_transport(loop_, options_));
   transport_->set_handler(*this);
-  if (!options_.state_file.empty()) state_file_ = std::make_unique<StateFile>(options_.state_file);
+  if (!options_.state_file.empty()) {
+    state_file_ = std::make_unique<StateFile>(options_.state_file);
+    state_keep_ = std::make_unique<BackgroundKeep>(*state_file_);
+  }
   SwarmCoreOptions core = core_options(options_, transport_->endpoints());
-  core.fetch.keep = state_file_.get();
+  core.fetch.keep = state_keep_.get();
+  if (!options_.record_file.empty()) {
+    record_file_ = std::make_unique<RecordFile>(options_.record_file);
+  }
+  core.records = record_file_.get();
   core_ = std::make_unique<SwarmCore>(std::move(core), *transport_, loop_.clock(), random_rng());
   if (ticket != nullptr) {
     core_->join(*ticket);
@@ -182,6 +199,7 @@ Result<Turn> Swarm::Impl::next() {
   requested_ = false;
   Result<Turn> turn = box_.with([](Box& box) { return *std::exchange(box.turn, std::nullopt); });
   if (turn.ok() && turn->reduced.empty()) given_ = *turn;
+  finished_ = finished_ || (turn.ok() && turn->kind == TurnKind::kFinished);
   return turn;
 }
 
@@ -215,10 +233,15 @@ bool Swarm::Impl::round_ended(Duration limit) {
 Result<std::span<const float>> Swarm::Impl::finish() {
   if (!begun_) return invalid_argument("finish: no round was begun");
   const auto ended = [](const Box& box) { return box.outcome.has_value(); };
-  if (!wait(options_.finish_limit, ended)) {
-    // The loop must let go of the inputs before the caller may touch them again.
-    submit([this] { core_->cancel_round(timed_out("the round did not end in time")); });
-    if (!wait(kAnswerLimit, ended)) return internal_error("the network thread gives no answer");
+  const bool limited = options_.finish_limit > Duration::zero();
+  while (!wait(limited ? options_.finish_limit : kFinishSlice, ended)) {
+    if (limited) {
+      // The loop must let go of the inputs before the caller may touch them again.
+      submit([this] { core_->cancel_round(timed_out(core_->owed_text())); });
+      if (!wait(kAnswerLimit, ended)) return internal_error("the network thread gives no answer");
+      break;
+    }
+    WEFT_TRY(ask<bool>([](SwarmCore&) -> Result<bool> { return true; }, kFinishSlice));
   }
   begun_ = false;
   RoundOutcome outcome =
@@ -255,50 +278,36 @@ Status Swarm::Impl::leave(Duration limit) {
 
 // --- Any thread.
 
-Ticket Swarm::Impl::ticket(Duration valid_for) {
-  const std::uint64_t before = box_.with([](Box& box) { return box.tickets; });
-  submit([this, valid_for] {
-    Ticket made = core_->ticket(valid_for);
-    box_.with([&](Box& box) {
-      box.ticket = std::move(made);
-      ++box.tickets;
-    });
-  });
-  box_.wait_until(clock_.now() + kAnswerLimit,
-                  [&](const Box& box) { return box.tickets > before; });
-  return box_.with([](Box& box) { return box.ticket; });
-}
-
 // The answer lives as long as either side: the loop may give it after the wait has ended.
-Result<std::string> Swarm::Impl::ask(std::function<Result<std::string>(SwarmCore&)> question) {
-  using Answer = Guarded<std::optional<Result<std::string>>>;
-  const auto answer = std::make_shared<Answer>();
+template <class Answer>
+Result<Answer> Swarm::Impl::ask(std::function<Result<Answer>(SwarmCore&)> question,
+                                Duration limit) {
+  using Slot = Guarded<std::optional<Result<Answer>>>;
+  const auto answer = std::make_shared<Slot>();
   submit([this, answer, question = std::move(question)] {
-    Result<std::string> given = question(*core_);
+    Result<Answer> given = question(*core_);
     answer->with([&](auto& slot) { slot = std::move(given); });
   });
-  const bool given = answer->wait_until(clock_.now() + kAnswerLimit,
-                                        [](const auto& slot) { return slot.has_value(); });
+  const bool given =
+      answer->wait_until(clock_.now() + limit, [](const auto& slot) { return slot.has_value(); });
   if (!given) return timed_out("the network thread gives no answer");
   return answer->with([](auto& slot) { return *slot; });
 }
 
-SwarmStatus Swarm::Impl::status() {
-  const std::uint64_t before = box_.with([](Box& box) { return box.statuses; });
-  submit([this] {
-    SwarmStatus made = core_->status();
-    box_.with([&](Box& box) {
-      box.status = std::move(made);
-      ++box.statuses;
-    });
+Result<Ticket> Swarm::Impl::ticket(Duration valid_for) {
+  return ask<Ticket>([valid_for](SwarmCore& core) -> Result<Ticket> {
+    Ticket made = core.ticket(valid_for);
+    if (made.members.empty()) return unavailable("this peer knows no member that others could ask");
+    return made;
   });
-  box_.wait_until(clock_.now() + kAnswerLimit,
-                  [&](const Box& box) { return box.statuses > before; });
-  return box_.with([](Box& box) {
-    SwarmStatus status = box.status;
-    status.wait_seconds = box.wait_seconds;
-    return status;
-  });
+}
+
+Result<SwarmStatus> Swarm::Impl::status() {
+  WEFT_TRY_ASSIGN(SwarmStatus status, ask<SwarmStatus>([](SwarmCore& core) -> Result<SwarmStatus> {
+                    return core.status();
+                  }));
+  status.wait_seconds = box_.with([](Box& box) { return box.wait_seconds; });
+  return status;
 }
 
 void Swarm::Impl::begin_group(const ViewId& view, GroupCall call, GroupEnd ended) {
@@ -331,7 +340,7 @@ void Swarm::Impl::deliver() {
       if (outcome) box.outcome = std::move(outcome);
       if (turn) box.turn = std::move(turn);
       for (SwarmEvent& event : events) {
-        if (box.events.size() < kEventsKeptMax) box.events.push_back(std::move(event));
+        keep_event(box.events, std::move(event), kEventsKeptMax);
       }
       box.left = core_->left();
     });
@@ -360,10 +369,10 @@ void Swarm::Impl::arm_timer() {
 void Swarm::Impl::close_links() {
   ended_ = true;
   bool linked = false;
-  for (const Member& member : core_->view().members) {
-    if (!transport_->linked(member.id)) continue;
+  for (const PeerId& peer : core_->partners()) {
+    if (!transport_->linked(peer)) continue;
     linked = true;
-    transport_->close(member.id, unavailable("the peer has left"));
+    transport_->close(peer, unavailable("the peer has left"));
   }
   if (!linked) box_.with([](Box& box) { box.closed = true; });
 }
@@ -376,9 +385,8 @@ void Swarm::Impl::on_link_up(const LinkInfo& link) {
 
 void Swarm::Impl::on_link_down(const PeerId& peer, const Status& why) {
   if (ended_) {
-    const auto& members = core_->view().members;
     const bool linked = std::ranges::any_of(
-        members, [&](const Member& member) { return transport_->linked(member.id); });
+        core_->partners(), [&](const PeerId& other) { return transport_->linked(other); });
     if (!linked) box_.with([](Box& box) { box.closed = true; });
     return;
   }
@@ -399,6 +407,12 @@ void Swarm::Impl::on_writable(const PeerId& peer, Lane lane) {
 void Swarm::Impl::on_refused(const std::string& remote_endpoint, const Status& why) {
   if (ended_) return;
   core_->on_refused(remote_endpoint, why);
+  deliver();
+}
+
+void Swarm::Impl::on_twin(const PeerId& peer, const std::string& remote_endpoint) {
+  if (ended_) return;
+  core_->on_twin(peer, remote_endpoint);
   deliver();
 }
 
@@ -454,19 +468,20 @@ void Swarm::publish_state(Round round, Bytes state) {
   impl_->publish_state(round, std::move(state));
 }
 Status Swarm::leave(Duration limit) { return impl_->leave(limit); }
-Ticket Swarm::ticket(Duration valid_for) { return impl_->ticket(valid_for); }
+Result<Ticket> Swarm::ticket(Duration valid_for) { return impl_->ticket(valid_for); }
 Status Swarm::revoke(const InvitationId& invitation) {
   return impl_
-      ->ask([invitation](SwarmCore& core) -> Result<std::string> {
+      ->ask<std::string>([invitation](SwarmCore& core) -> Result<std::string> {
         WEFT_TRY(core.revoke(invitation));
         return std::string();
       })
       .status();
 }
 Result<std::string> Swarm::expel(const PeerId& peer, const std::string& reason) {
-  return impl_->ask([peer, reason](SwarmCore& core) { return core.expel(peer, reason); });
+  return impl_->ask<std::string>(
+      [peer, reason](SwarmCore& core) { return core.expel(peer, reason); });
 }
-SwarmStatus Swarm::status() { return impl_->status(); }
+Result<SwarmStatus> Swarm::status() { return impl_->status(); }
 std::vector<SwarmEvent> Swarm::take_events() { return impl_->take_events(); }
 const PeerId& Swarm::self() const { return impl_->self(); }
 void Swarm::begin_group(const ViewId& view, GroupCall call, GroupEnd ended) {

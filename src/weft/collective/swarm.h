@@ -33,6 +33,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -85,8 +86,14 @@ struct SwarmOptions {
   Duration stall_timeout = std::chrono::seconds(20);
   // next() gives kWait after this.
   Duration next_limit = std::chrono::milliseconds(200);
-  // finish() gives kTimeout after this; nothing but a bug takes so long.
-  Duration finish_limit = std::chrono::minutes(10);
+  // How long the others wait for a member that still computes its part of a round; then they
+  // suspect it, and go on without it. Zero: 10 times the median round, at least a minute; and
+  // `compute_timeout_first` until three rounds of that length were measured.
+  Duration compute_timeout{};
+  Duration compute_timeout_first = std::chrono::minutes(10);
+  // Above zero: finish() gives kTimeout after this, which names who is owed. Else it waits for the
+  // end of the round, which comes by itself: see compute_timeout, stall_timeout and the membership.
+  Duration finish_limit{};
   // Where resuming: the state given to the trainer is already after this round.
   Round resume_round;
   // For a founder that resumes: it waits for `start_members`, and the newest state that any of them
@@ -94,18 +101,35 @@ struct SwarmOptions {
   bool gather_states = false;
   // Of a joiner whose trainer holds a state already, as from a checkpoint: after this round.
   Round held_round;
+  // The run that this state, or the one that a founder resumes from, is of; zeros: not known.
+  RunId held_run{};
+  // Where the membership's record is kept (record_file.h); empty: nowhere. What an earlier process
+  // left there is membership.past.
+  std::string record_file;
   // Where a joiner keeps what it has of a state until it is whole, so that it need not begin anew
   // if it is started again. Empty: nowhere.
   std::string state_file;
   // The first round waits for so many members, at most `start_timeout`.
   int start_members = 1;
   Duration start_timeout = std::chrono::seconds(30);
+  // Once all have the last round, newcomers are given the final state for at most so long;
+  // next() gives kFinished as soon as none is left.
+  Duration linger = std::chrono::seconds(8);
   // Where branches merge: what a round adds to the samples that a state has learned from.
   std::uint64_t samples_a_round = 1;
   // A lost quorum ends next() with kUnavailable; false: it gives kWait until enough are back.
   bool exit_on_quorum_lost = false;
   // How others find this peer, and it them when it is alone.
   PresenceOptions presence;
+};
+
+// Why nobody gave the recipe, where that says something of the run.
+struct RunNews {
+  // The run ended with this round.
+  std::optional<Round> ended_with;
+  // Nobody listens at any address of the ticket; `left`: somebody did until just now.
+  bool deserted = false;
+  bool left = false;
 };
 
 class Swarm {
@@ -115,8 +139,13 @@ class Swarm {
   // Asks in; next() gives kWait until the state is here. The recipe was fetched before.
   static Result<std::unique_ptr<Swarm>> join(SwarmOptions options, const Ticket& ticket);
   // The recipe text from any member, checked against the ticket's hash. Uses a link of its own.
+  // `news`, if given, is set where it fails.
   static Result<std::string> fetch_recipe(const Ticket& ticket, const PeerIdentity& identity,
-                                          Duration limit);
+                                          Duration limit, RunNews* news = nullptr);
+  // The same; where all members have died and one has founded the run anew, `ticket` becomes one of
+  // that run, and the text is its recipe.
+  static Result<std::string> follow_recipe(Ticket& ticket, const PeerIdentity& identity,
+                                           Duration limit, RunNews* news = nullptr);
   class Impl;
   // For found() and join().
   explicit Swarm(std::unique_ptr<Impl> impl);
@@ -143,14 +172,15 @@ class Swarm {
   // Tells the others, waits until they have agreed on a view without this peer, at most `limit`.
   Status leave(Duration limit);
 
-  // A line for others to paste; names this member and a few more.
-  Ticket ticket(Duration valid_for);
+  // A line for others to paste; names this member and a few more. As status(): kTimeout where the
+  // network thread gives no answer within 2 s.
+  Result<Ticket> ticket(Duration valid_for);
   // Makes a ticket void at all members. Any thread, as expel().
   Status revoke(const InvitationId& invitation);
   // This member's voice for putting `peer` out: it goes once more than half of the others say so.
   // In words, how far that is.
   Result<std::string> expel(const PeerId& peer, const std::string& reason);
-  SwarmStatus status();
+  Result<SwarmStatus> status();
   std::vector<SwarmEvent> take_events();
   const PeerId& self() const;
   // Begins a collective beside the rounds; `ended` is called on the loop thread, once. What the

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/collective/event_box.h"
 #include "weft/wire/frame_type.h"
 
 namespace weft {
@@ -44,7 +45,9 @@ SwarmCore::SwarmCore(SwarmCoreOptions options, Transport& transport, const Clock
       lines_(line_options(options_), *this),
       comparison_(options_.membership.self),
       membership_(options_.membership, *this, Rng(rng_.next_u64())),
-      merge_states_(options_.fetch, *this) {}
+      start_members_(options_.start_members),
+      merge_states_(options_.fetch, *this),
+      waits_{.times = {options_.compute_timeout, options_.compute_timeout_first}} {}
 
 SwarmCore::~SwarmCore() = default;
 
@@ -55,10 +58,10 @@ void SwarmCore::found() {
   has_state_ = true;
   trainer_round_ = options_.resume_round;
   start_round_ = options_.resume_round;
-  gathering_ = options_.gather_states && options_.start_members > 1;
-  server_.hold_offers(gathering_);
   started_ = now();
   membership_.found(now());
+  begin_gathering();
+  reach_end();
   settle();
 }
 
@@ -75,14 +78,7 @@ void SwarmCore::applied(Round round, StateHash hash) {
   rejoins_ = 0;
   state_hash_ = hash.total;
   if (is_member()) comparison_.own(round, std::move(hash));
-  if (at_end() && finished_at_ == TimePoint::max()) {
-    finished_at_ = now();
-    const FinishedMessage message{round};
-    for (const Member& member : view().members) {
-      if (member.id == options_.membership.self) continue;
-      send(member.id, {frame_type::kFinished, message.encode(), {}});
-    }
-  }
+  reach_end();
   settle();
 }
 
@@ -92,7 +88,10 @@ std::uint64_t SwarmCore::begin_group(const ViewId& view, GroupCall call) {
 
 void SwarmCore::leave() {
   late_.given = {};
+  if (has_state_ && at_end()) membership_.end_record();
   rounds_.cancel(aborted("this peer leaves"), now());
+  leaving_ = true;
+  if (at_end()) membership_.stop_serving(now());
   const bool alone = view().size() <= 1 || !is_member();
   if (alone || others_finished()) {
     left_ = true;
@@ -105,19 +104,16 @@ void SwarmCore::leave() {
 // --- Events of the transport.
 
 void SwarmCore::on_link_up(const LinkInfo& link) {
-  SwarmEvent& up = event(SwarmEventKind::kLinkUp, link.why);
-  up.peer = link.peer;
-  up.link = {std::string(to_string(link.path)), link.via, link.remote_endpoint, link.inbound};
+  untold_links_.insert_or_assign(link.peer, link);
   membership_.on_link_up(link, now());
   rounds_.on_link_up(link.peer);
   group_.on_link_up(link.peer);
-  if (at_end() && view().contains(link.peer)) {
-    send(link.peer, {frame_type::kFinished, FinishedMessage{trainer_round_}.encode(), {}});
-  }
+  if (has_state_ && at_end()) tell_finished(link.peer);
   settle();
 }
 
 void SwarmCore::on_link_down(const PeerId& peer, const Status& why) {
+  untold_links_.erase(peer);
   rounds_.on_link_down(peer);
   group_.on_link_down(peer);
   server_.on_link_down(peer);
@@ -128,14 +124,15 @@ void SwarmCore::on_link_down(const PeerId& peer, const Status& why) {
 }
 
 void SwarmCore::on_frame(const PeerId& from, Lane lane, const FrameView& frame) {
-  if (lane == Lane::kBulk && frame.type != frame_type::kProbe) {
-    lines_.on_traffic(from, frame.body.size(), now());
-  }
-  note_received(frame.type, frame.body.size());
   if (is_membership_frame(frame.type)) {
     membership_.on_frame(from, frame, now());
     return settle();
   }
+  if (!membership_.hears(from, frame, now())) return settle();
+  if (lane == Lane::kBulk && frame.type != frame_type::kProbe) {
+    lines_.on_traffic(from, frame.body.size(), now());
+  }
+  note_received(frame.type, frame.body.size());
   Status status;
   if (frame.type <= frame_type::kLastCollectiveType) {
     status = on_collective_frame(from, frame);
@@ -155,7 +152,8 @@ Status SwarmCore::on_collective_frame(const PeerId& from, const FrameView& frame
   // A member of a view that we have not heard of yet says Ready perhaps; it may be unknown here.
   const bool from_member = is_member() && view().contains(from);
   const bool ready = frame.type == frame_type::kReady || frame.type == frame_type::kGroupReady;
-  if (!from_member && !ready) return {};
+  const bool served = frame.type == frame_type::kFinished && joiners_.contains(from);
+  if (!from_member && !ready && !served) return {};
   membership_.heard(from, now());
   if (frame.type >= frame_type::kGroupSegment && frame.type <= frame_type::kLastGroupType) {
     return group_.on_frame(from, frame);
@@ -165,8 +163,7 @@ Status SwarmCore::on_collective_frame(const PeerId& from, const FrameView& frame
     case frame_type::kFinished: {
       WEFT_TRY_ASSIGN(const FinishedMessage message, FinishedMessage::decode(frame.head));
       if (message.round != options_.last_round) return corrupt("finished: another last round");
-      rounds_.learn_committed(message.round, now());
-      finished_.insert(from);
+      on_finished(from);
       return {};
     }
     case frame_type::kStateHash: {
@@ -217,6 +214,8 @@ TimePoint SwarmCore::next_deadline() const {
   next = std::min({next, late_.due, server_.next_deadline(now())});
   if (joiners_.empty() && published_) next = std::min(next, server_.unused_at());
   if (adopting_) next = std::min(next, adopt_until_);
+  if (gathering_ && !adopting_)
+    next = std::min({next, gathering_told_at_, started_ + options_.start_timeout});
   if (requested_) {
     // What only time decides: the start without all members, the end without all Finished.
     if (trainer_round_ == start_round_ && started_ + options_.start_timeout > now()) {
@@ -248,12 +247,24 @@ void SwarmCore::connect(const PeerAddress& peer) { transport_.connect(peer); }
 
 void SwarmCore::close(const PeerId& peer, const Status& why) { closing_.emplace_back(peer, why); }
 
+void SwarmCore::set_trust(const PeerId& peer, LinkTrust trust) {
+  transport_.set_trust(peer, trust);
+  const auto untold = untold_links_.find(peer);
+  if (trust != LinkTrust::kProved || untold == untold_links_.end()) return;
+  const LinkInfo link = std::move(untold->second);
+  untold_links_.erase(untold);
+  SwarmEvent& up = event(SwarmEventKind::kLinkUp, link.why);
+  up.peer = link.peer;
+  up.link = {std::string(to_string(link.path)), link.via, link.remote_endpoint, link.inbound};
+}
+
 // --- What an event has caused.
 
 void SwarmCore::settle() {
   settle_outcome();
   settle_late();
   settle_stalls();
+  settle_waits();
   settle_comparison();
   settle_branches();
   settle_membership();
@@ -276,10 +287,6 @@ void SwarmCore::settle_stalls() {
     stalled.round = stall.round;
     stalled.seconds = to_seconds(stall.waited);
     switch (stall.kind) {
-      case StallKind::kComputing:
-        stalled.text = fmt::format("round {} waits for peer {}, which still computes",
-                                   stall.round.value(), name);
-        break;
       case StallKind::kStuck:
         stalled.text = fmt::format("round {}: the data of peer {} does not come; link renewed",
                                    stall.round.value(), name);
@@ -323,9 +330,14 @@ void SwarmCore::settle_membership() {
   for (const auto& [peer, reason] : std::exchange(suspects_, {})) {
     membership_.suspect(peer, reason, now());
   }
+  for (const auto& [peer, reason] : std::exchange(overdue_, {})) {
+    membership_.overdue(peer, reason, now());
+  }
   for (const auto& [peer, why] : std::exchange(closing_, {})) transport_.close(peer, why);
   if (!foreign_.empty()) membership_.drop_out(std::exchange(foreign_, {}), now());
-  if (std::exchange(rejoin_, false)) {
+  // Not while the training side computes: it could neither take the state nor go on.
+  if (rejoin_ && requested_) {
+    rejoin_ = false;
     ++rejoins_;
     // How far the others are is not known, nor whether they keep all results since.
     has_state_ = false;
@@ -333,7 +345,7 @@ void SwarmCore::settle_membership() {
     sync_started_ = now();
     membership_.join(ticket(std::chrono::hours(1)), now());
   }
-  if (membership_.state() != MembershipState::kSyncing || !has_state_) return;
+  if (membership_.state() != MembershipState::kSyncing || !has_state_ || at_end()) return;
   const Round newest = std::max(fetch_.newest_known(), sync_view_.base_round);
   // No answer yet may mean that nothing was committed since the snapshot, or that it is slow.
   const bool told = newest > trainer_round_ || now() >= results_since_ + kCaughtUpWait;
@@ -354,12 +366,11 @@ void SwarmCore::fail(Status why) {
 }
 
 SwarmEvent& SwarmCore::event(SwarmEventKind kind, std::string text) {
-  if (events_.size() >= kEventsMax) events_.erase(events_.begin());
-  SwarmEvent& made = events_.emplace_back();
+  SwarmEvent made;
   made.kind = kind;
   made.view = view().id;
   made.text = std::move(text);
-  return made;
+  return keep_event(events_, std::move(made), kEventsMax);
 }
 
 }  // namespace weft

@@ -36,6 +36,7 @@
 #include "weft/collective/state_fetch.h"
 #include "weft/collective/state_server.h"
 #include "weft/collective/swarm_types.h"
+#include "weft/collective/swarm_waits.h"
 #include "weft/net/transport.h"
 #include "weft/peer/membership.h"
 
@@ -56,14 +57,24 @@ struct SwarmCoreOptions {
   bool gather_states = false;
   // Of a joiner: the training side holds the state after this round, from a checkpoint; 0: none.
   Round held_round;
+  // The run that this state, or the one that a founder resumes from, is of; zeros: not known.
+  RunId held_run{};
+  // Where the membership's record is kept; null: nowhere. Borrowed.
+  RecordKeep* records = nullptr;
   // The first round waits for so many members, at most `start_timeout`.
   int start_members = 1;
   Duration start_timeout = std::chrono::seconds(30);
   bool exit_on_quorum_lost = false;
   // How long the others are waited for once the last round is applied here.
   Duration finish_timeout = std::chrono::seconds(5);
+  // And how long newcomers are given the final state, if there are any.
+  Duration linger = std::chrono::seconds(8);
   // A removed peer asks in again so many times without a round in between.
   int rejoins_max = 5;
+  // How long a member that still computes its part of a round is waited for, after which the others
+  // suspect it; zero and `compute_timeout_first`: see round_times.h.
+  Duration compute_timeout{};
+  Duration compute_timeout_first = std::chrono::minutes(10);
   // What a round adds to the samples that a state has learned from: the weights of branches.
   std::uint64_t samples_a_round = 1;
 };
@@ -110,6 +121,7 @@ class SwarmCore final : public TransportHandler,
   void on_frame(const PeerId& from, Lane lane, const FrameView& frame) override;
   void on_writable(const PeerId& peer, Lane lane) override;
   void on_refused(const std::string& remote_endpoint, const Status& why) override;
+  void on_twin(const PeerId& peer, const std::string& remote_endpoint) override;
   MutableByteSpan body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
                                    std::size_t body_bytes) override;
   void on_timer();
@@ -130,9 +142,15 @@ class SwarmCore final : public TransportHandler,
   const View& view() const { return membership_.view(); }
   const Lines& lines() const { return lines_; }
   MembershipState state() const { return membership_.state(); }
+  // Those that this peer may have a link with: members, and newcomers that it knows of.
+  std::set<PeerId> partners() const;
+  // Why an open round does not end, for people: who is owed.
+  std::string owed_text() const;
   // All but the training side's wait_seconds.
   SwarmStatus status() const;
   Ticket ticket(Duration valid_for);
+  // What is kept of the memberships, for the process that comes after this one.
+  VoterRecord record() const { return membership_.record(); }
 
  private:
   enum class Fetching : std::uint8_t { kNothing, kSnapshot, kResults };
@@ -141,7 +159,18 @@ class SwarmCore final : public TransportHandler,
   void send(const PeerId& to, Frame frame) override;
   void connect(const PeerAddress& peer) override;
   void close(const PeerId& peer, const Status& why) override;
+  void set_trust(const PeerId& peer, LinkTrust trust) override;
   std::int64_t unix_time_s() const override { return clock_.unix_time_s(); }
+  bool keeps_records() const override { return options_.records != nullptr; }
+  bool keep_record(ByteSpan record, bool durable) override {
+    return options_.records == nullptr || options_.records->keep(record, durable);
+  }
+  void on_join_waiting(const std::string& text) override {
+    event(SwarmEventKind::kStartWaiting, "not let in yet: " + text);
+  }
+  std::uint64_t sync_progress() const override {
+    return fetch_.bytes_received() + trainer_round_.value() + (has_state_ ? 1 : 0);
+  }
   RoundStatus round_status() const override;
   void on_freeze() override;
   void on_view(const View& view, const ViewChange& change) override;
@@ -152,12 +181,15 @@ class SwarmCore final : public TransportHandler,
   void on_joiner(const Member& joiner) override;
   void on_joiner_gone(const PeerId& joiner, const Status& why) override;
   void on_refused(const PeerId& peer, const Status& why) override;
+  void on_second_process(const PeerId& peer, const std::string& text) override;
   void on_misconduct(const Misconduct& report) override;
   void on_revoked(const InvitationId& invitation, const PeerId& by) override;
   void on_join_accepted(const View& view, const PeerId& sponsor) override;
   void on_view_ahead(const View& view) override;
   void on_unreached(const std::vector<Member>& members, const std::string& text) override;
   void on_join_failed(const Status& why) override;
+  void on_run_over(Round round) override;
+  void on_run_gone(const std::optional<Round>& ended_with) override;
   std::vector<Member> arrange(std::vector<Member> members) const override;
   LineSummary lines_of(const std::vector<Member>& members) const override;
   bool may_admit() const override { return !rounds_.open(); }
@@ -180,6 +212,15 @@ class SwarmCore final : public TransportHandler,
   void settle_late();
   void enter_late(const CollectiveId& id);
   void settle_stalls();
+  // Waits for members that compute (swarm_waits.cpp).
+  void settle_waits();
+  void settle_awaited();
+  void tell_wait(const RoundWait& wait);
+  void end_wait();
+  void measure_round(const RoundOutcome& outcome);
+  void note_slowness(const Status& why);
+  Duration wait_limit(const RoundWait& wait) const;
+  void add_waits(SwarmStatus& status) const;
   void settle_membership();
   void settle_lines();
   void count_round(const RoundOutcome& outcome);
@@ -191,9 +232,16 @@ class SwarmCore final : public TransportHandler,
   void note_sent(std::uint8_t type, std::size_t bytes);
   void note_received(std::uint8_t type, std::size_t bytes);
   void settle_serving();
+  // After all have died (swarm_gathering.cpp).
+  void begin_gathering();
   void tell_held_state(const PeerId& sponsor);
   void on_held_state(const PeerId& from, const HeldStateMessage& held);
+  void take_held_state(const PeerId& from, const HeldStateMessage& held);
   void settle_gathering();
+  bool settle_adoption();
+  std::vector<PeerId> awaited() const;
+  void tell_awaited(const std::vector<PeerId>& missing);
+  void end_gathering();
   void settle_comparison();
   std::vector<PeerId> sources() const;
 
@@ -222,13 +270,23 @@ class SwarmCore final : public TransportHandler,
   std::optional<Result<Turn>> decide();
   std::optional<Turn> load_turn();
   std::optional<Turn> apply_turn();
-  std::optional<Turn> finished_turn();
   bool may_start() const;
-  bool others_finished() const;
   Turn make_turn(TurnKind kind, Round round) const;
 
-  bool is_member() const { return view().contains(options_.membership.self) && !removed_; }
+  // The end of the run (swarm_end.cpp).
   bool at_end() const;
+  bool end_is_committed() const;
+  bool end_is_coming() const;
+  void reach_end();
+  void tell_finished(const PeerId& peer);
+  void on_finished(const PeerId& from);
+  bool others_finished() const;
+  bool is_needed() const;
+  bool holds_on();
+  std::optional<Turn> ending_turn();
+  void miss_end(std::string text);
+
+  bool is_member() const { return view().contains(options_.membership.self) && !removed_; }
   Turn snapshot_turn(Round round);
   void keep_result(Round round, const Hash128& hash, std::shared_ptr<FloatBuffer> values);
   void fail(Status why);
@@ -268,13 +326,24 @@ class SwarmCore final : public TransportHandler,
   // The first round comes after this one.
   Round start_round_;
 
-  // After all have died: see swarm_state.cpp.
+  // After all have died: see swarm_gathering.cpp.
+  struct HeldState {
+    HeldClaim claim;
+    HeldStateMessage message;
+  };
   bool gathering_ = false;
+  int start_members_ = 1;
   Round held_round_;
-  std::map<PeerId, Round> held_states_;
+  std::map<PeerId, HeldState> held_states_;
+  // The run of the founder's state, counted from the first, and the runs that led to it.
+  std::uint32_t own_generation_ = 0;
+  std::vector<PastRun> own_history_;
+  HeldStateMessage taken_;
+  TimePoint gathering_told_at_ = TimePoint::max();
   std::optional<PeerId> adopting_;
   std::uint64_t adopted_bytes_ = 0;
   TimePoint adopt_until_;
+  std::optional<PeerId> adopted_from_;
   Hash256 adopted_root_{};
 
   // Branches: the history of the training side's state, the samples beside the rounds that the view
@@ -320,12 +389,21 @@ class SwarmCore final : public TransportHandler,
   // Of this view: whose state differs.
   std::set<PeerId> mismatched_;
   TimePoint finished_at_ = TimePoint::max();
+  bool told_lingering_ = false;
+  bool leaving_ = false;
 
   // What may not be called from inside the membership's own calls.
   std::vector<std::pair<PeerId, std::string>> suspects_;
+  // As those, of members that say themselves that they compute.
+  std::vector<std::pair<PeerId, std::string>> overdue_;
+  SwarmWaits waits_;
+  // How often this member was put out while the others waited for its part.
+  int halvings_ = 0;
   std::vector<std::pair<PeerId, Status>> closing_;
 
   std::vector<SwarmEvent> events_;
+  // Links of which no event has told, since the peer is no member or joiner yet.
+  std::map<PeerId, LinkInfo> untold_links_;
   // Refused connections since the second that began then.
   TimePoint refusals_since_;
   std::uint64_t refusals_ = 0;

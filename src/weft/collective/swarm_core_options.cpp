@@ -1,5 +1,6 @@
 #include "weft/collective/swarm_core_options.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "weft/base/time.h"
@@ -11,7 +12,7 @@ SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::stri
   SwarmCoreOptions core;
   core.membership = options.membership;
   core.membership.self = options.identity.id();
-  core.membership.incarnation = unix_time_us();
+  core.membership.incarnation = std::max(options.membership.incarnation, unix_time_us());
   core.membership.endpoints = std::move(endpoints);
   if (core.membership.endpoints.size() > kEndpointsMax) {
     core.membership.endpoints.resize(kEndpointsMax);
@@ -27,6 +28,8 @@ SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::stri
   core.lines.enabled = options.measured_ring;
   core.rounds.by_host = options.by_host;
   core.rounds.stall_timeout = options.stall_timeout;
+  core.compute_timeout = options.compute_timeout;
+  core.compute_timeout_first = options.compute_timeout_first;
   core.fetch.elements_max = static_cast<std::uint64_t>(options.vector_elements_max);
   core.result_log_bytes_max = options.result_log_bytes_max;
   core.vector_elements_max = options.vector_elements_max;
@@ -34,8 +37,10 @@ SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::stri
   core.resume_round = options.resume_round;
   core.gather_states = options.gather_states;
   core.held_round = options.held_round;
+  core.held_run = options.held_run;
   core.start_members = options.start_members;
   core.start_timeout = options.start_timeout;
+  core.linger = options.linger;
   core.exit_on_quorum_lost = options.exit_on_quorum_lost;
   core.samples_a_round = options.samples_a_round;
   return core;

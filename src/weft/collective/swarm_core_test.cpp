@@ -378,12 +378,21 @@ TEST(SwarmCore, StrangersGetNothing) {
   transport.set_handler(stranger);
   transport.connect({world.peers[0]->id, {world.net.endpoint(world.peers[0]->id)}});
   ASSERT_TRUE(world.run([&] { return stranger.up; }));
-  for (const std::uint8_t type : {frame_type::kStateQuery, frame_type::kDone, frame_type::kReady,
-                                  frame_type::kFinished, frame_type::kSegment}) {
+  for (const std::uint8_t type :
+       {frame_type::kStateQuery, frame_type::kDone, frame_type::kReady, frame_type::kFinished,
+        frame_type::kSegment, frame_type::kBlock, frame_type::kResult, frame_type::kHeldState}) {
     static_cast<void>(transport.send(world.peers[0]->id, Lane::kControl, {type, {}, {}}));
   }
+  world.for_time(milliseconds(100));
+  EXPECT_TRUE(stranger.up);
+  // One more than it may say; and an answer to none.
+  static_cast<void>(transport.send(world.peers[0]->id, Lane::kBulk, {frame_type::kBlock, {}, {}}));
+  ASSERT_TRUE(world.run([&] { return !stranger.up; }));
   world.expect_end();
-  EXPECT_THAT(stranger.types, testing::Each(testing::Lt(int{frame_type::kSegment})));
+  EXPECT_TRUE(stranger.types.empty());
+  for (const SwarmEvent& event : world.peers[0]->events) {
+    EXPECT_FALSE(event.kind == SwarmEventKind::kLinkUp && event.peer == swarm_peer_id(99));
+  }
 }
 
 // All are cut off from each other at some moment of a round: nobody's training thread waits for

@@ -131,7 +131,7 @@ Status SwarmEngine::settle(Duration limit) {
   const TimePoint end = clock_.now() + limit;
   Guarded<bool> never(false);
   for (;;) {
-    const SwarmStatus status = swarm_.status();
+    WEFT_TRY_ASSIGN(const SwarmStatus status, swarm_.status());
     const auto self = std::ranges::find_if(status.members, &PeerStatus::self);
     if (self != status.members.end()) {
       view_ = status.view;

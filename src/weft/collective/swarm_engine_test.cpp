@@ -84,7 +84,7 @@ TEST(SwarmEngine, EveryCallIsRightWhileTheSwarmTrains) {
   auto founded = Swarm::found(peer_options());
   ASSERT_TRUE(founded.ok()) << founded.status().to_string();
   peers.push_back(std::make_unique<Peer>(std::move(*founded)));
-  const Ticket ticket = peers[0]->swarm->ticket(std::chrono::hours(1));
+  const Ticket ticket = peers[0]->swarm->ticket(std::chrono::hours(1)).value();
   for (int i = 1; i < kPeers; ++i) {
     auto joined = Swarm::join(peer_options(), ticket);
     ASSERT_TRUE(joined.ok()) << joined.status().to_string();

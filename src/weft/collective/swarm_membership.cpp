@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "weft/collective/swarm_core.h"
+#include "weft/wire/frame_type.h"
 
 namespace weft {
 
@@ -44,6 +45,7 @@ void SwarmCore::on_view(const View& view, const ViewChange& change) {
     joiners_.erase(member.id);
     if (member.id == options_.membership.self) continue;
     server_.hurry(member.id, now());
+    if (has_state_ && at_end()) tell_finished(member.id);
     event(SwarmEventKind::kPeerJoined, fmt::format("peer {} joined", member.id.short_name())).peer =
         member.id;
   }
@@ -62,6 +64,12 @@ void SwarmCore::on_view(const View& view, const ViewChange& change) {
 }
 
 void SwarmCore::on_isolated(const IsolatedReport& report) {
+  if (end_is_committed()) {
+    // Nobody is needed any more but for the sums that are not here.
+    const bool here = at_end() || log_.find(trainer_round_.next()) != nullptr;
+    if (!here) miss_end("the others are gone before this member had all its sums");
+    return;
+  }
   SwarmEvent& lost = event(SwarmEventKind::kQuorumLost, report.text);
   for (const Member& member : report.missing) lost.peers.push_back(member.id);
   rounds_.release(aborted("the quorum is lost"), now());
@@ -75,6 +83,7 @@ void SwarmCore::on_quorum_back() {
 }
 
 void SwarmCore::on_removed(const Status& why) {
+  note_slowness(why);
   rounds_.leave_view(now());
   group_.leave_view();
   lines_.leave_view();
@@ -92,6 +101,9 @@ void SwarmCore::on_removed(const Status& why) {
 
 void SwarmCore::on_joiner(const Member& joiner) {
   joiners_.insert(joiner.id);
+  if (!taken_.history.empty()) {
+    send(joiner.id, {frame_type::kHeldState, taken_.encode(), {}});
+  }
   event(SwarmEventKind::kJoinerSyncing,
         fmt::format("peer {} takes the state", joiner.id.short_name()))
       .peer = joiner.id;
@@ -126,6 +138,15 @@ void SwarmCore::on_refused(const std::string& remote_endpoint, const Status& why
 void SwarmCore::on_refused(const PeerId& peer, const Status& why) {
   if (!may_tell_refusal()) return;
   event(SwarmEventKind::kJoinRefused, why.message()).peer = peer;
+}
+
+void SwarmCore::on_twin(const PeerId& peer, const std::string& remote_endpoint) {
+  membership_.on_twin(peer, remote_endpoint, now());
+  settle();
+}
+
+void SwarmCore::on_second_process(const PeerId& peer, const std::string& text) {
+  event(SwarmEventKind::kTwin, text).peer = peer;
 }
 
 Status SwarmCore::revoke(const InvitationId& invitation) {

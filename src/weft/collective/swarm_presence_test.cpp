@@ -31,6 +31,7 @@ class DialledTransport final : public Transport {
   void cancel_bulk(const PeerId& /*to*/) override {}
   void close(const PeerId& /*peer*/, const Status& /*why*/) override {}
   bool linked(const PeerId& /*peer*/) const override { return false; }
+  void set_trust(const PeerId& /*peer*/, LinkTrust /*trust*/) override {}
   std::vector<std::string> endpoints() const override { return own; }
 
   std::vector<std::string> own = {"192.0.2.1:7420"};

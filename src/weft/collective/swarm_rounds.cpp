@@ -144,7 +144,13 @@ void SwarmCore::settle_outcome() {
   const bool is_committed = outcome->status.ok();
   if (is_committed) {
     count_round(*outcome);
+    measure_round(*outcome);
     keep_result(outcome->round, outcome->hash, outcome->values);
+  } else if (outcome->status.code() == Code::kAborted && outcome->took > Duration::zero() &&
+             outcome->round > rounds_.committed() &&
+             membership_.state() == MembershipState::kIsolated) {
+    // Whether and by whom it is run again is not known yet.
+    seconds_lost_ += to_seconds(outcome->took);
   } else if (outcome->status.code() == Code::kAborted && outcome->took > Duration::zero() &&
              outcome->round > rounds_.committed()) {
     ++rounds_rerun_;

@@ -1,5 +1,4 @@
-// SwarmCore: state that is given and taken: snapshots, results, and the newest of the states that
-// members come back with after all have died.
+// SwarmCore: state that is given and taken: snapshots and results.
 #include <algorithm>
 #include <utility>
 
@@ -12,8 +11,6 @@ namespace weft {
 
 // A member that lags asks again if nothing has come for so long.
 static constexpr Duration kFetchRetry = std::chrono::seconds(1);
-// A joiner whose newer state does not come any further for so long is not waited for.
-static constexpr Duration kHeldTimeout = std::chrono::seconds(30);
 
 static bool is_round_data(std::uint8_t type) {
   return type == frame_type::kSegment || type == frame_type::kGroupSegment;
@@ -52,7 +49,8 @@ Status SwarmCore::on_state_frame(const PeerId& from, const FrameView& frame) {
       return {};
     }
     default:
-      fetch_.acknowledge(from, frame);
+      // Also what comes after it was asked for in vain: who serves waits for the word.
+      if (membership_.role(from) != PeerRole::kStranger) fetch_.acknowledge(from, frame);
       if (from_merge_source(from)) {
         membership_.heard(from, now());
         return merge_states_.on_frame(from, frame, now());
@@ -104,7 +102,7 @@ std::vector<PeerId> SwarmCore::sources() const {
 
 void SwarmCore::settle_fetch() {
   if (adopting_) return;
-  const bool syncing = membership_.state() == MembershipState::kSyncing;
+  const bool syncing = membership_.state() == MembershipState::kSyncing && !membership_.queued();
   const bool behind = is_member() && (!has_state_ || trainer_round_ < rounds_.committed());
   const bool lags = behind && log_.find(trainer_round_.next()) == nullptr;
   if (!syncing && !lags) {
@@ -177,73 +175,18 @@ void SwarmCore::on_state_loaded() {
   results_since_ = now();
   if (adopting_) {
     adopted_root_ = snapshot_->root;
+    adopted_from_ = adopting_;
+    if (const auto held = held_states_.find(*adopting_); held != held_states_.end()) {
+      own_generation_ = held->second.claim.generation;
+      held->second.claim.round = std::min(held->second.claim.round, trainer_round_);
+    }
     adopting_.reset();
     rounds_.restart_at(trainer_round_);
     start_round_ = trainer_round_;
     stop_fetch();
   }
   snapshot_.reset();
-}
-
-// --- After all have died: the founder that resumes takes the newest state that anyone comes back
-// with, before it begins its first round. Whoever comes later takes the group's.
-
-void SwarmCore::tell_held_state(const PeerId& sponsor) {
-  send(sponsor, {frame_type::kHeldState, HeldStateMessage{held_round_, {}}.encode(), {}});
-}
-
-void SwarmCore::on_held_state(const PeerId& from, const HeldStateMessage& held) {
-  if (gathering_ && joiners_.contains(from)) {
-    held_states_[from] = held.round;
-    return;
-  }
-  // The founder has taken this peer's own state: there is nothing to fetch.
-  const bool mine = membership_.state() == MembershipState::kSyncing && !has_state_ &&
-                    sync_view_.contains(from) && held.round == held_round_ &&
-                    server_.has(held.root);
-  if (!mine) return;
-  has_state_ = true;
-  trainer_round_ = held_round_;
-  results_since_ = now();
-  snapshot_.reset();
-  stop_fetch();
-}
-
-void SwarmCore::settle_gathering() {
-  if (!gathering_) return;
-  std::erase_if(held_states_, [&](const auto& held) { return !joiners_.contains(held.first); });
-  if (adopting_) {
-    if (fetch_.bytes_received() != adopted_bytes_) {
-      adopted_bytes_ = fetch_.bytes_received();
-      adopt_until_ = now() + kHeldTimeout;
-    }
-    if (held_states_.contains(*adopting_) && now() < adopt_until_) return;
-    held_states_.erase(*adopting_);
-    adopting_.reset();
-    stop_fetch();
-  }
-  const auto newest = std::ranges::max_element(
-      held_states_, [](const auto& a, const auto& b) { return a.second < b.second; });
-  const bool all = held_states_.size() + 1 >= static_cast<std::size_t>(options_.start_members);
-  if (!all && now() < started_ + options_.start_timeout) return;
-  if (newest != held_states_.end() && newest->second > trainer_round_) {
-    adopting_ = newest->first;
-    adopted_bytes_ = fetch_.bytes_received();
-    adopt_until_ = now() + kHeldTimeout;
-    sync_started_ = now();
-    sources_ = {*adopting_};
-    fetch_.set_sources(sources_, now());
-    fetching_ = Fetching::kSnapshot;
-    fetch_.fetch_snapshot(now());
-    return;
-  }
-  gathering_ = false;
-  server_.hold_offers(false);
-  const HeldStateMessage taken{trainer_round_, adopted_root_};
-  for (const auto& [peer, round] : held_states_) {
-    send(peer, {frame_type::kHeldState, taken.encode(), {}});
-  }
-  held_states_.clear();
+  reach_end();
 }
 
 }  // namespace weft

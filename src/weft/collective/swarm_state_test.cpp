@@ -1,7 +1,9 @@
 // State in whole swarms on lines of a given rate: what a newcomer costs the others, how long it
 // takes, and where a run goes on after all have died.
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -244,12 +246,39 @@ TEST_F(BrokenTransferTest, GoesOnWhereItWasAfterSecondsWithoutAnyLink) {
 
 class ResumeTest : public SwarmStateTest {
  protected:
+  const RunId lost_run = sha256(as_bytes(std::string_view("the run before")));
+  // Who was in its last view, as `number` remembers it.
+  std::map<std::uint32_t, std::pair<std::uint64_t, std::vector<std::uint32_t>>> last_views;
+  Hash256 lost_key = sha256(as_bytes(std::string_view("its key")));
+
+  VoterRecord record_of(std::uint32_t number) {
+    VoterRecord record;
+    record.run = record.view_run = lost_run;
+    record.self = swarm_peer_id(number);
+    record.incarnation = 1;
+    record.key = lost_key;
+    record.view = last_views[number].first;
+    for (const std::uint32_t member : last_views[number].second) {
+      record.members.push_back(swarm_peer_id(member));
+    }
+    return record;
+  }
+  std::string waits_of(const SwarmPeer& peer) {
+    std::string all;
+    for (const SwarmEvent& event : peer.events) {
+      if (event.kind == SwarmEventKind::kStartWaiting) all += event.text + "\n";
+    }
+    return all;
+  }
+
   // A peer that has a checkpoint of the state after `round`.
   SwarmPeer& back(std::uint32_t number, std::uint64_t round, bool founder) {
     options.resume_round = founder ? Round(round) : Round();
     options.membership.founded_at = options.resume_round;
     options.gather_states = founder;
     options.held_round = founder ? Round() : Round(round);
+    options.held_run = round > 0 ? lost_run : RunId{};
+    options.membership.past = record_of(number);
     SwarmPeer& peer = add(number);
     const Status loaded = peer.trainer.load(trained(elements, round).serialise());
     EXPECT_TRUE(loaded.ok());
@@ -327,6 +356,71 @@ TEST_F(ResumeTest, NobodyIsWaitedForLongerThanTheStart) {
   back(1, 12, false).join(founder.ticket());
   ASSERT_TRUE(run([&] { return founder.round().value() >= 13; }, seconds(20)));
   EXPECT_EQ(founder.first_trained, 13U);
+}
+
+TEST_F(ResumeTest, AllAreGatheredWhateverTheTurnsOfNewcomers) {
+  options.start_members = 7;
+  options.membership.joins_at_once = 1;
+  SwarmPeer& founder = back(0, 10, true);
+  for (std::uint32_t i = 1; i < 7; ++i) back(i, 10 + i, false).join(founder.ticket());
+  ASSERT_TRUE(run([&] { return founder.round().value() >= 20; }, seconds(60)));
+  EXPECT_EQ(founder.first_trained, 17U);
+  EXPECT_EQ(founder.core->view().size(), 7);
+}
+
+TEST_F(ResumeTest, ForWhomIsWaitedFollowsFromTheRecords) {
+  options.start_members = 1;
+  // The founder died first; the others went on without it, and the last one alone.
+  last_views[0] = {5, {0, 1, 2}};
+  last_views[1] = {6, {1, 2}};
+  last_views[2] = {7, {2}};
+  SwarmPeer& founder = back(0, 10, true);
+  back(1, 20, false).join(founder.ticket());
+  ASSERT_FALSE(run([&] { return founder.in_round(); }, seconds(5)));
+  EXPECT_NE(waits_of(founder).find("waits for " + swarm_peer_id(2).short_name()), std::string::npos)
+      << waits_of(founder);
+  back(2, 30, false).join(founder.ticket());
+  ASSERT_TRUE(run([&] { return founder.round().value() >= 32; }, seconds(60)));
+  EXPECT_EQ(founder.first_trained, 31U);
+}
+
+TEST_F(ResumeTest, NobodyIsWaitedForWhoHadGoneBefore) {
+  options.start_members = 1;
+  last_views[0] = {5, {0, 1, 2}};
+  last_views[2] = {7, {2}};
+  SwarmPeer& founder = back(0, 10, true);
+  back(2, 30, false).join(founder.ticket());
+  ASSERT_TRUE(run([&] { return founder.round().value() >= 32; }, seconds(8)));
+}
+
+TEST_F(ResumeTest, AStateThatIsNotProvedIsNotTaken) {
+  options.start_members = 3;
+  SwarmPeer& founder = back(0, 10, true);
+  back(1, 12, false).join(founder.ticket());
+  lost_key = Hash256{1};
+  SwarmPeer& stranger = back(2, 400, false);
+  stranger.join(founder.ticket());
+  ASSERT_TRUE(run([&] { return founder.round().value() >= 20; }, seconds(60)));
+  EXPECT_EQ(founder.first_trained, 13U);
+  EXPECT_NE(waits_of(founder).find("cannot prove that it was a member"), std::string::npos);
+  EXPECT_TRUE(run([&] { return stranger.in_round(); }, seconds(60)));
+  EXPECT_LT(stranger.round().value(), 400U);
+}
+
+TEST_F(ResumeTest, TheRunsThatThisOneGoesOnFromAreRemembered) {
+  options.start_members = 2;
+  SwarmPeer& founder = back(0, 10, true);
+  SwarmPeer& second = back(1, 12, false);
+  second.join(founder.ticket());
+  ASSERT_TRUE(run([&] { return founder.round().value() >= 14; }, seconds(60)));
+  for (const SwarmPeer* peer : {&founder, &second}) {
+    const VoterRecord record = peer->core->record();
+    ASSERT_EQ(record.earlier.size(), 1U);
+    EXPECT_EQ(record.earlier[0].run, lost_run);
+    EXPECT_EQ(record.earlier[0].until, Round(12));
+    EXPECT_EQ(record.generation, 1U);
+    EXPECT_FALSE(is_of_history(record, lost_run, Round(13)));
+  }
 }
 
 }  // namespace

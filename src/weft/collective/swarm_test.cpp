@@ -135,7 +135,7 @@ TEST(SwarmTls, ThreeTrainTogetherAndOneIsClosedAbruptly) {
   options.start_members = 3;
   auto founder = Swarm::found(options);
   ASSERT_TRUE(founder.ok()) << founder.status().to_string();
-  const Ticket ticket = (*founder)->ticket(std::chrono::hours(1));
+  const Ticket ticket = (*founder)->ticket(std::chrono::hours(1)).value();
   const auto recipe = Swarm::fetch_recipe(ticket, PeerIdentity::generate(), seconds(10));
   // Nothing serves the recipe before next() is called: the loop thread does so alone.
   ASSERT_TRUE(recipe.ok()) << recipe.status().to_string();
@@ -168,7 +168,7 @@ TEST(SwarmTls, JoinsMidRun) {
   SwarmOptions options = tls_options(250);
   auto founder = Swarm::found(options);
   ASSERT_TRUE(founder.ok()) << founder.status().to_string();
-  const Ticket ticket = (*founder)->ticket(std::chrono::hours(1));
+  const Ticket ticket = (*founder)->ticket(std::chrono::hours(1)).value();
   Trainer first(std::move(founder).value());
   ASSERT_TRUE(first.reached(5));
   options.identity = PeerIdentity::generate();
@@ -188,7 +188,7 @@ TEST(SwarmTls, RefusesAnExpiredTicketAndATicketOfAnotherSecret) {
   const SwarmOptions options = tls_options(5);
   auto founder = Swarm::found(options);
   ASSERT_TRUE(founder.ok());
-  Ticket ticket = (*founder)->ticket(std::chrono::hours(1));
+  Ticket ticket = (*founder)->ticket(std::chrono::hours(1)).value();
   SwarmOptions joiner = options;
   joiner.identity = PeerIdentity::generate();
   Ticket expired = ticket;
@@ -204,6 +204,27 @@ TEST(SwarmTls, RefusesAnExpiredTicketAndATicketOfAnotherSecret) {
   const TimePoint end = clock.now() + seconds(60);
   while (turn.ok() && clock.now() < end) turn = (*refused)->next();
   EXPECT_FALSE(turn.ok());
+}
+
+TEST(SwarmTls, ARunThatIsOverSaysSoToWhoAsksForItsRecipe) {
+  auto founder = Swarm::found(tls_options(3));
+  ASSERT_TRUE(founder.ok());
+  const Ticket ticket = *(*founder)->ticket(std::chrono::hours(1));
+  Trainer alone(std::move(founder).value(), 3);
+  alone.thread.join();
+  Result<Turn> turn = alone.swarm->next();
+  while (turn.ok() && turn->kind == TurnKind::kWait) turn = alone.swarm->next();
+  ASSERT_TRUE(turn.ok());
+  EXPECT_EQ(turn->kind, TurnKind::kFinished);
+  RunNews news;
+  const auto over = Swarm::fetch_recipe(ticket, PeerIdentity::generate(), seconds(10), &news);
+  EXPECT_THAT(over.status().message(), testing::HasSubstr("the run ended at round 3"));
+  EXPECT_EQ(news.ended_with, Round(3));
+  alone.swarm.reset();
+  const auto gone = Swarm::fetch_recipe(ticket, PeerIdentity::generate(), seconds(10), &news);
+  EXPECT_FALSE(gone.ok());
+  EXPECT_TRUE(news.deserted);
+  EXPECT_FALSE(news.ended_with.has_value());
 }
 
 TEST(SwarmTls, MisuseIsAnErrorNotAHang) {
@@ -226,7 +247,9 @@ TEST(SwarmTls, MisuseIsAnErrorNotAHang) {
   ASSERT_TRUE(sums.ok());
   EXPECT_TRUE(swarm.round_ended({})) << "no round is open";
   EXPECT_THAT(*sums, testing::Each(2.0F));
-  EXPECT_EQ(swarm.status().members.size(), 1U);
+  const Result<SwarmStatus> status = swarm.status();
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(status->members.size(), 1U);
 }
 
 TEST(SwarmTls, AddressInUseIsSaid) {

@@ -41,17 +41,20 @@ Turn SwarmCore::make_turn(TurnKind kind, Round round) const {
   turn.view = view().id;
   turn.rank = view().rank_of(options_.membership.self);
   turn.members = view().size();
-  for (const Member& member : view().members) turn.peers.push_back(member.id);
+  for (const Member& member : view().members) {
+    turn.peers.push_back(member.id);
+    turn.halvings.push_back(member.halvings);
+  }
   if (kind == TurnKind::kSnapshot && merges()) turn.state = SharedBytes(history_.encode());
   return turn;
 }
 
 std::optional<Result<Turn>> SwarmCore::decide() {
   if (has_state_ && at_end()) {
-    if (auto turn = finished_turn()) return *turn;
+    if (auto turn = ending_turn()) return *turn;
     return std::nullopt;
   }
-  if (!failure_.ok()) return failure_;
+  if (!failure_.ok() && !end_is_coming()) return failure_;
   const bool wanted = server_.wanted() && !publishing_;
   if (!has_state_ && wanted && held_round_ > Round() && published_ != held_round_) {
     return snapshot_turn(held_round_);
@@ -109,31 +112,10 @@ std::optional<Turn> SwarmCore::apply_turn() {
   return turn;
 }
 
-bool SwarmCore::at_end() const {
-  return options_.last_round > Round() && trainer_round_ >= options_.last_round;
-}
-
-bool SwarmCore::others_finished() const {
-  if (finished_at_ == TimePoint::max()) return false;
-  const Duration waited = now() - finished_at_;
-  if (waited >= options_.finish_timeout) return true;
-  return std::ranges::all_of(view().members, [&](const Member& member) {
-    // One whose link is gone has ended its process, or crashed after it was done.
-    const bool gone = !transport_.linked(member.id) && waited >= options_.finish_timeout / 5;
-    return member.id == options_.membership.self || finished_.contains(member.id) || gone;
-  });
-}
-
-std::optional<Turn> SwarmCore::finished_turn() {
-  // Where there was nothing left to apply, as when resuming a run that is over.
-  if (is_member() && finished_at_ != TimePoint::max() && !others_finished()) return std::nullopt;
-  return make_turn(TurnKind::kFinished, trainer_round_);
-}
-
 bool SwarmCore::may_start() const {
   if (gathering_) return false;
   if (trainer_round_ != start_round_) return true;
-  if (view().size() >= options_.start_members) return true;
+  if (view().size() >= start_members_) return true;
   if (now() >= started_ + options_.start_timeout) return true;
   // The founder has the say, because it has waited longest.
   return !founder_ && rounds_.begun_elsewhere(trainer_round_.next());
@@ -165,6 +147,7 @@ SwarmStatus SwarmCore::status() const {
   status.rounds_late = late_.rounds;
   status.seconds_lost = seconds_lost_;
   status.state_hash = state_hash_;
+  add_waits(status);
   return status;
 }
 
@@ -226,6 +209,14 @@ std::string_view to_string(SwarmEventKind kind) {
       return "late";
     case SwarmEventKind::kStalled:
       return "stalled";
+    case SwarmEventKind::kWaiting:
+      return "waiting";
+    case SwarmEventKind::kOverdue:
+      return "overdue";
+    case SwarmEventKind::kAwaited:
+      return "awaited";
+    case SwarmEventKind::kWaitOver:
+      return "waiting_over";
     case SwarmEventKind::kMisconduct:
       return "misconduct";
     case SwarmEventKind::kRevoked:
@@ -240,8 +231,16 @@ std::string_view to_string(SwarmEventKind kind) {
       return "yielding";
     case SwarmEventKind::kMerged:
       return "merged";
+    case SwarmEventKind::kTwin:
+      return "identity_twin";
     case SwarmEventKind::kRemoved:
       return "removed";
+    case SwarmEventKind::kRunOver:
+      return "run_over";
+    case SwarmEventKind::kRunMissed:
+      return "run_missed";
+    case SwarmEventKind::kStartWaiting:
+      return "start_waiting";
   }
   return "unknown";
 }

@@ -36,6 +36,8 @@ struct Turn {
   int members = 0;
   // By rank; empty where the members are fixed.
   std::vector<PeerId> peers;
+  // Likewise: how often the member's share of a batch is halved.
+  std::vector<std::uint8_t> halvings;
   // Of kSnapshot: what comes before the state (StateHistory), which publish_state() of a Swarm
   // adds.
   SharedBytes state;
@@ -89,6 +91,10 @@ enum class SwarmEventKind : std::uint8_t {
   kCaughtUp,       // at the joiner: round
   kLate,           // round: others did not wait for this member's part
   kStalled,        // peer = who is owed to, seconds
+  kWaiting,        // round, peers = who is waited for, seconds, limit_seconds
+  kOverdue,        // the same, of a member that will be put out soon
+  kAwaited,        // round, peers = who waits for this member, seconds, limit_seconds
+  kWaitOver,       // round, peers, seconds: after kWaiting or kOverdue
   kMisconduct,     // peer, peers = who says so, text = what was seen
   kRevoked,        // peer = who revoked a ticket, text = which
   kRingProposed,   // round, peers = a better order, seconds = saved each round, text = the reason
@@ -96,7 +102,11 @@ enum class SwarmEventKind : std::uint8_t {
   kSplit,          // round: this side goes on as a branch of the run, peers = its members
   kYielding,       // round: this branch waits for another one to average its state in
   kMerged,         // round: another branch's state was averaged in, merge = how much
+  kTwin,           // peer = whose identity two processes use, text = what was done about it
   kRemoved,        // this peer is no member any more, text = why
+  kRunOver,        // round = the run's last: text = what this peer still does
+  kRunMissed,      // the run is over, and its final state is not here: next() fails with the text
+  kStartWaiting,   // text = whom or what this peer waits for before it can take part or begin
 };
 std::string_view to_string(SwarmEventKind kind);
 
@@ -123,6 +133,8 @@ struct SwarmEvent {
   Round round;
   ViewId view;
   double seconds = 0;
+  // For waits: the seconds after which the others go on without whom they wait for.
+  double limit_seconds = 0;
   std::uint64_t bytes = 0;
   std::vector<PeerId> peers;
   LinkNews link;
@@ -158,6 +170,12 @@ struct SwarmStatus {
   double wait_seconds = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
+  // Members for which the open round has waited for more than 2 s, for how long, and how long it
+  // will at most; and those that wait for this one.
+  std::vector<PeerId> waits_for;
+  double waits_seconds = 0;
+  double waits_limit_seconds = 0;
+  std::vector<PeerId> awaited_by;
   // Of the last applied round.
   Hash128 state_hash{};
 };

@@ -1,0 +1,17 @@
+// Events that wait to be taken, in a box of bounded size.
+//
+// Threads: one owner, or whoever guards the box. Fails: never.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "weft/collective/swarm_types.h"
+
+namespace weft {
+
+// Puts `event` at the end. A full box first loses its oldest event about links and refusals, of
+// which strangers decide how many there are; only then its oldest of all.
+SwarmEvent& keep_event(std::vector<SwarmEvent>& box, SwarmEvent event, std::size_t most);
+
+}  // namespace weft
