@@ -22,6 +22,11 @@ namespace weft {
 struct DataPlaces {
   std::string data_dir;  // WEFT_DATA_DIR
   std::string home;      // HOME
+  // What a person says stands for the paths in a recipe; read by train/data_files.h.
+  std::string data = {};
+  std::string tokenizer = {};
+  // The recipe came from others: its own paths count below the data folder only.
+  bool foreign_recipe = false;
 };
 
 // Sorted.

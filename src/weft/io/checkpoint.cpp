@@ -2,18 +2,24 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "weft/base/file.h"
+#include "weft/base/log.h"
 #include "weft/io/safetensors.h"
+#include "weft/io/safetensors_digest.h"
 
 namespace weft {
 namespace {
 
-constexpr std::string_view kFormat = "weft checkpoint 1";
+constexpr std::string_view kFormat = "weft checkpoint 2";
+// Without digests.
+constexpr std::string_view kOldFormat = "weft checkpoint 1";
 constexpr std::string_view kStatePrefix = "optimizer/";
 constexpr std::string_view kFilePrefix = "checkpoint-";
 constexpr std::string_view kFileEnding = ".safetensors";
@@ -53,7 +59,8 @@ std::vector<SafetensorsTensor> tensors_of(const ParameterArena& arena,
   return tensors;
 }
 
-SafetensorsMetadata metadata_of(const ParameterArena& arena, const CheckpointInfo& info) {
+SafetensorsMetadata metadata_of(const ParameterArena& arena, const CheckpointInfo& info,
+                                std::span<const SafetensorsTensor> tensors) {
   SafetensorsMetadata metadata = {{"format", std::string(kFormat)},
                                   {"layout", to_hex(arena.layout().hash())},
                                   {"optimizer", info.optimizer},
@@ -62,6 +69,7 @@ SafetensorsMetadata metadata_of(const ParameterArena& arena, const CheckpointInf
                                   {"run_id", info.run_id},
                                   {"step", std::to_string(info.step)}};
   if (!info.shares.empty()) metadata["shares"] = info.shares;
+  add_digests(tensors, metadata);
   return metadata;
 }
 
@@ -84,12 +92,15 @@ Result<std::int64_t> count_field(const SafetensorsView& view, std::string_view k
   return value;
 }
 
-Result<CheckpointInfo> info_of(const SafetensorsView& view) {
+// `bytes` are those of `view`. The tensors' digests are not looked at.
+Result<CheckpointInfo> info_of(ByteSpan bytes, const SafetensorsView& view) {
   WEFT_TRY_ASSIGN(const std::string format, text_field(view, "format"));
-  if (format != kFormat) {
+  if (format != kFormat && format != kOldFormat) {
     return corrupt(fmt::format("checkpoint: expected format \"{}\", got \"{}\"", kFormat, format));
   }
   CheckpointInfo info;
+  info.has_digests = format == kFormat || has_digests(view.metadata);
+  if (info.has_digests) WEFT_TRY(check_header_digest(bytes, view));
   WEFT_TRY_ASSIGN(info.run_id, text_field(view, "run_id"));
   WEFT_TRY_ASSIGN(info.step, count_field(view, "step"));
   WEFT_TRY_ASSIGN(info.recipe, text_field(view, "recipe"));
@@ -157,18 +168,37 @@ Bytes serialise_state(const ParameterArena& arena, const CheckpointInfo& info) {
 
 Bytes serialise_state(const ParameterArena& arena, const CheckpointInfo& info,
                       std::span<const std::string> states) {
-  return write_safetensors(tensors_of(arena, states), metadata_of(arena, info));
+  const std::vector<SafetensorsTensor> tensors = tensors_of(arena, states);
+  Bytes bytes = write_safetensors(tensors, metadata_of(arena, info, tensors));
+  seal_header(bytes);
+  return bytes;
 }
 
 Result<CheckpointInfo> read_state_info(ByteSpan bytes) {
   WEFT_TRY_ASSIGN(const SafetensorsView view, parse_safetensors(bytes));
-  return info_of(view);
+  return info_of(bytes, view);
+}
+
+Status check_finite(ByteSpan bytes) {
+  WEFT_TRY_ASSIGN(const SafetensorsView view, parse_safetensors(bytes));
+  for (const SafetensorsEntry& entry : view.entries) {
+    if (entry.dtype != "F32") continue;
+    for (std::size_t at = 0; at < entry.values.size(); at += sizeof(float)) {
+      float value = 0;
+      std::memcpy(&value, entry.values.data() + at, sizeof value);
+      if (std::isfinite(value)) continue;
+      return corrupt(fmt::format("checkpoint: {}: expected finite numbers, got {}", entry.name,
+                                 std::isnan(value) ? "not a number" : "infinity"));
+    }
+  }
+  return {};
 }
 
 static Result<CheckpointInfo> load_slices(ByteSpan bytes, ParameterArena& arena,
                                           std::vector<Slice> slices, LoadState what) {
   WEFT_TRY_ASSIGN(const SafetensorsView view, parse_safetensors(bytes));
-  WEFT_TRY_ASSIGN(CheckpointInfo info, info_of(view));
+  WEFT_TRY_ASSIGN(CheckpointInfo info, info_of(bytes, view));
+  if (info.has_digests) WEFT_TRY(check_tensor_digests(view));
   WEFT_TRY(check_entries(view, slices, what));
   WEFT_TRY_ASSIGN(const std::string layout, text_field(view, "layout"));
   if (layout != to_hex(arena.layout().hash())) {
@@ -196,7 +226,8 @@ Result<CheckpointInfo> load_state(ByteSpan bytes, ParameterArena& arena,
 Status save_checkpoint(const std::string& path, const ParameterArena& arena,
                        const CheckpointInfo& info) {
   const std::vector<SafetensorsTensor> tensors = tensors_of(arena, arena.state_names());
-  const Bytes header = safetensors_header(tensors, metadata_of(arena, info));
+  Bytes header = safetensors_header(tensors, metadata_of(arena, info, tensors));
+  seal_header(header);
   std::vector<ByteSpan> parts = {header};
   for (const SafetensorsTensor& tensor : tensors) parts.push_back(tensor.values);
   return write_file_atomically(path, parts);
@@ -204,6 +235,29 @@ Status save_checkpoint(const std::string& path, const ParameterArena& arena,
 
 Result<Bytes> read_checkpoint(const std::string& path) {
   return read_file(path, kCheckpointBytesMax);
+}
+
+Result<CheckpointFile> open_checkpoint(const std::string& path) {
+  CheckpointFile file;
+  WEFT_TRY_ASSIGN(file.bytes, read_checkpoint(path));
+  Result<CheckpointInfo> info = read_state_info(file.bytes);
+  if (!info.ok()) return damaged_checkpoint(path, info.status());
+  file.info = std::move(*info);
+  if (!file.info.has_digests) {
+    log(LogLevel::kWarning,
+        "{}: written by an older release, without digests: whether it was altered since cannot be "
+        "seen",
+        path);
+  }
+  return file;
+}
+
+Status damaged_checkpoint(const std::string& path, const Status& reason) {
+  if (reason.code() != Code::kCorrupt) return reason.with_context(path);
+  return corrupt(fmt::format(
+      "{}: {}; the file is damaged: take an older checkpoint of the folder, or a good copy of this "
+      "one, such as another member's",
+      path, reason.message()));
 }
 
 std::string checkpoint_path(const std::string& folder, std::int64_t step) {

@@ -3,8 +3,9 @@
 // Where it stands: the trainer saves one now and then and a run resumes from it; a newcomer gets
 // the same bytes from members. The tensors are the parameters and buffers under their own names
 // ("conv1.weight"), then each optimizer state as "optimizer/STATE/NAME"; the metadata are the
-// fields of CheckpointInfo and the hash of the layout. No time, no path: equal states give equal
-// bytes on every peer.
+// fields of CheckpointInfo, the hash of the layout and the digests of safetensors_digest.h, which
+// are checked before anything is taken over. No time, no path: equal states give equal bytes on
+// every peer.
 // Threads: the thread that owns the arena.
 // Fails: kCorrupt for bytes that are no checkpoint, kInvalidArgument where it is one of another
 // model or optimizer, kUnavailable where the system refuses.
@@ -29,6 +30,8 @@ struct CheckpointInfo {
   std::string optimizer;  // "sgd"
   std::int64_t optimizer_steps = 0;
   std::string shares;  // how members split a batch; empty: equally
+  // False for a file of an older release, in which an altered byte goes unnoticed.
+  bool has_digests = true;
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
 };
 
@@ -41,8 +44,11 @@ enum class LoadState {
 Bytes serialise_state(const ParameterArena& arena, const CheckpointInfo& info);
 Bytes serialise_state(const ParameterArena& arena, const CheckpointInfo& info,
                       std::span<const std::string> states);
-// What the bytes say about themselves, so that the model can be built from the recipe first.
+// What the bytes say about themselves, so that the model can be built from the recipe first. The
+// header is checked, the tensors are when they are loaded.
 Result<CheckpointInfo> read_state_info(ByteSpan bytes);
+// kCorrupt, naming the first tensor, where a value is infinite or not a number.
+Status check_finite(ByteSpan bytes);
 // Copies the state into the arena, all of it or, on failure, nothing. With kAll the arena must
 // have been given to the optimizer, so that its states are there; the caller sets its steps.
 Result<CheckpointInfo> load_state(ByteSpan bytes, ParameterArena& arena,
@@ -57,6 +63,14 @@ Result<CheckpointInfo> load_state(ByteSpan bytes, ParameterArena& arena,
 Status save_checkpoint(const std::string& path, const ParameterArena& arena,
                        const CheckpointInfo& info);
 Result<Bytes> read_checkpoint(const std::string& path);
+struct CheckpointFile {
+  Bytes bytes;
+  CheckpointInfo info;
+};
+// The file and what it says about itself; one without digests is logged as such.
+Result<CheckpointFile> open_checkpoint(const std::string& path);
+// `reason` with the path before it and, of kCorrupt, what to do about it behind it.
+Status damaged_checkpoint(const std::string& path, const Status& reason);
 
 // A folder with one checkpoint a file, "checkpoint-STEP.safetensors".
 std::string checkpoint_path(const std::string& folder, std::int64_t step);

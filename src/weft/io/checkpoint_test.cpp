@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include "weft/base/file.h"
 #include "weft/base/rng.h"
 #include "weft/io/safetensors.h"
+#include "weft/io/safetensors_digest.h"
 
 namespace weft::checkpoint_test {
 namespace {
@@ -193,14 +195,101 @@ TEST(Checkpoint, MetadataThatIsMissingOrWrongIsCorrupt) {
                                   {"recipe", ""},
                                   {"optimizer", ""},
                                   {"optimizer_steps", "1"}};
-  EXPECT_TRUE(read_state_info(write_safetensors({}, metadata)).ok());
+  const Result<CheckpointInfo> old = read_state_info(write_safetensors({}, metadata));
+  ASSERT_TRUE(old.ok());
+  EXPECT_FALSE(old->has_digests);
   EXPECT_THAT(refusal({}), HasSubstr("expected metadata format"));
   for (const char* const count : {"", "-1", "1x", "99999999999999999999", " 1"}) {
     metadata["step"] = count;
     EXPECT_THAT(refusal(metadata), HasSubstr("expected a count as step"));
   }
   metadata["format"] = "weft checkpoint 2";
-  EXPECT_THAT(refusal(metadata), HasSubstr("expected format \"weft checkpoint 1\""));
+  EXPECT_THAT(refusal(metadata), HasSubstr("the header: expected a digest of it, got none"));
+  metadata["format"] = "weft checkpoint 3";
+  EXPECT_THAT(refusal(metadata), HasSubstr("expected format \"weft checkpoint 2\""));
+}
+
+TEST(Checkpoint, AnAlteredByteAnywhereIsNoticedAndChangesNothing) {
+  const Bytes bytes = serialise_state(filled_arena(), sample_info());
+  const std::size_t data_bytes = std::size_t{3} * (15 + 3 + 7) * sizeof(float);
+  ParameterArena arena = empty_arena();
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    for (const unsigned change : {0x01U, 0x40U, 0xffU}) {
+      Bytes altered = bytes;
+      altered[at] = static_cast<std::uint8_t>(altered[at] ^ change);
+      const Result<CheckpointInfo> info = load_state(altered, arena);
+      ASSERT_EQ(info.status().code(), Code::kCorrupt) << "byte " << at << " ^ " << change;
+      // Also by readers that do not ask whether it is a checkpoint.
+      const Result<SafetensorsView> view = parse_safetensors(altered);
+      ASSERT_FALSE(view.ok() && check_digests(altered, *view).ok()) << at << " ^ " << change;
+      if (at + data_bytes < bytes.size()) {
+        // Also seen where the header alone is read, before anything is built from it.
+        ASSERT_EQ(read_state_info(altered).status().code(), Code::kCorrupt) << at;
+      } else {
+        ASSERT_THAT(info.status().message(), HasSubstr("the file was altered")) << at;
+      }
+    }
+  }
+  EXPECT_TRUE(equal_arenas(arena, empty_arena()));
+}
+
+TEST(Checkpoint, DamageIsToldWithPathTensorReasonAndRemedy) {
+  const Folder folder;
+  const std::string path = checkpoint_path(folder.path(), 7);
+  Bytes bytes = serialise_state(filled_arena(), sample_info());
+  bytes[bytes.size() - 4 * 7 - 1] ^= 0x10U;  // the last value before optimizer/variance's buffer
+  ASSERT_TRUE(write_file_atomically(path, bytes).ok());
+  ParameterArena arena = empty_arena();
+  const Status damage = load_state(open_checkpoint(path)->bytes, arena).status();
+  EXPECT_THAT(damaged_checkpoint(path, damage).message(),
+              testing::AllOf(HasSubstr(path + ": safetensors: optimizer/variance/fc.bias: expected "
+                                              "the digest "),
+                             HasSubstr(": the file was altered after it was written"),
+                             HasSubstr("; the file is damaged: take an older checkpoint")));
+  bytes[bytes.size() / 4] ^= 0x01U;  // within the header
+  ASSERT_TRUE(write_file_atomically(path, bytes).ok());
+  const Result<CheckpointFile> file = open_checkpoint(path);
+  EXPECT_EQ(file.status().code(), Code::kCorrupt);
+  EXPECT_THAT(file.status().message(), testing::StartsWith(path + ": "));
+}
+
+// The same tensors and metadata without digests, as older releases wrote them.
+Bytes old_form(const Bytes& bytes, const std::string& format) {
+  const SafetensorsView view = *parse_safetensors(bytes);
+  std::vector<SafetensorsTensor> tensors;
+  for (const SafetensorsEntry& entry : view.entries) {
+    tensors.push_back({entry.name, DType::kF32, entry.shape, entry.values});
+  }
+  SafetensorsMetadata metadata = view.metadata;
+  std::erase_if(metadata, [](const auto& item) {
+    return item.first == "header_sha256" || item.first.starts_with("xxh3_128/");
+  });
+  metadata["format"] = format;
+  return write_safetensors(tensors, metadata);
+}
+
+TEST(Checkpoint, FilesOfOlderReleasesAreLoadedAndSaidToHaveNoDigests) {
+  const ParameterArena arena = filled_arena();
+  const Bytes bytes = serialise_state(arena, sample_info());
+  ParameterArena loaded = empty_arena();
+  const Result<CheckpointInfo> info = load_state(old_form(bytes, "weft checkpoint 1"), loaded);
+  ASSERT_TRUE(info.ok()) << info.status().message();
+  EXPECT_FALSE(info->has_digests);
+  EXPECT_TRUE(equal_arenas(arena, loaded));
+  // A present one from which they were taken away is none of those.
+  EXPECT_EQ(read_state_info(old_form(bytes, "weft checkpoint 2")).status().code(), Code::kCorrupt);
+}
+
+TEST(Checkpoint, ValuesThatAreNoFiniteNumbersAreNamed) {
+  EXPECT_TRUE(check_finite(serialise_state(filled_arena(), sample_info())).ok());
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    ParameterArena arena = filled_arena();
+    arena.view(arena.state("mean"), 1).flat<float>()[2] = bad;
+    const Status found = check_finite(serialise_state(arena, sample_info()));
+    EXPECT_EQ(found.code(), Code::kCorrupt);
+    EXPECT_THAT(found.message(), HasSubstr("optimizer/mean/fc.bias: expected finite numbers"));
+  }
 }
 
 TEST(Checkpoint, FileHasTheSameBytesAsTheMemoryForm) {
@@ -208,9 +297,10 @@ TEST(Checkpoint, FileHasTheSameBytesAsTheMemoryForm) {
   const std::string path = checkpoint_path(folder.path(), 123);
   const ParameterArena arena = filled_arena();
   ASSERT_TRUE(save_checkpoint(path, arena, sample_info()).ok());
-  const Result<Bytes> bytes = read_checkpoint(path);
-  ASSERT_TRUE(bytes.ok());
-  EXPECT_EQ(*bytes, serialise_state(arena, sample_info()));
+  const Result<CheckpointFile> file = open_checkpoint(path);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(file->bytes, serialise_state(arena, sample_info()));
+  EXPECT_EQ(file->info, sample_info());
   EXPECT_THAT(folder.names(), ElementsAre("checkpoint-123.safetensors"));
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/array/storage_budget.h"
 #include "weft/io/onnx_operator.h"
 
 namespace weft {
@@ -236,6 +237,14 @@ Result<OnnxProgram> OnnxProgram::make(OnnxModel model) {
   return program;
 }
 
+std::size_t OnnxProgram::bytes_max_for(std::span<const Array> inputs) const {
+  if (bytes_max_ > 0) return bytes_max_;
+  std::size_t given = 0;
+  for (const OnnxTensor& tensor : model_->graph.initializers) given += tensor.value.size_bytes();
+  for (const Array& input : inputs) given += input.size_bytes();
+  return std::max(kOnnxBytesMin, kOnnxBytesFactor * given);
+}
+
 Result<std::vector<Array>> OnnxProgram::run(std::span<const Array> inputs) const {
   if (inputs.size() != inputs_.size()) {
     return invalid_argument(
@@ -251,6 +260,7 @@ Result<std::vector<Array>> OnnxProgram::run(std::span<const Array> inputs) const
     scope.set(inputs_[i].name, Tensor(inputs[i]));
   }
   const NoGrad no_grad;
+  const StorageBudget budget(bytes_max_for(inputs));
   try {
     std::vector<Array> results;
     for (const Tensor& value : Runner(model_->opset).run_graph(model_->graph, scope, true)) {

@@ -7,14 +7,16 @@
 // Where it stands: each node runs as operations of Weft, by the tables of onnx_operator.h; If and
 // Loop run graphs inside. Without history: for inference. A value is dropped after its last use.
 // A model may come from anywhere: its nodes are looked at when it is made, sizes when it runs, so
-// that a wrong one fails and never goes beyond its values. How long a loop runs is bounded; how
-// long a right model computes is not.
+// that a wrong one fails and never goes beyond its values. How long a loop runs is bounded, and so
+// are the bytes that its values hold at once; how long a right model computes is not.
 // Threads: run() may be called on several threads at once.
 // Fails: make(): kInvalidArgument where the model has operators that Weft lacks (all are named) or
 // is no graph; run(): kInvalidArgument where an input does not fit or a node does not compute; the
 // message names the node, its place in the file and the reason.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +27,10 @@
 namespace weft {
 
 inline constexpr std::int64_t kOnnxLoopStepsMax = 100'000;
+// What the values of one run hold at once: at most so many times the bytes of the model's tensors
+// and of the inputs, and in any case so many. A few bytes of a file can ask for any shape.
+inline constexpr std::size_t kOnnxBytesFactor = 64;
+inline constexpr std::size_t kOnnxBytesMin = std::size_t{1} << 30U;
 
 class OnnxProgram {
  public:
@@ -38,13 +44,18 @@ class OnnxProgram {
   // One array for each of inputs(), in their order, of the types and sizes they say; returns one
   // for each of outputs(), contiguous.
   Result<std::vector<Array>> run(std::span<const Array> inputs) const;
+  // In the place of what kOnnxBytesFactor and kOnnxBytesMin give.
+  void set_bytes_max(std::size_t bytes_max) { bytes_max_ = bytes_max; }
   Result<std::vector<Array>> run(std::initializer_list<Array> inputs) const {
     return run(std::span<const Array>(inputs.begin(), inputs.size()));
   }
 
  private:
   std::shared_ptr<const OnnxModel> model_;
+  std::size_t bytes_max_for(std::span<const Array> inputs) const;
+
   std::vector<OnnxValue> inputs_;
+  std::size_t bytes_max_ = 0;  // 0: by the size of model and inputs
 };
 
 }  // namespace weft

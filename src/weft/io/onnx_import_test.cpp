@@ -175,6 +175,61 @@ TEST(OnnxProgram, RefusesResultsThatAreTooLarge) {
   EXPECT_THAT(with_shape(make_node("Tile", {"x", "shape"}, {"y"})), HasSubstr("at most"));
 }
 
+// Within the limit of one result, and far beyond what the file and the input are worth.
+TEST(OnnxProgram, RefusesMemoryThatNeitherFileNorInputIsWorth) {
+  const auto with_size = [&](std::vector<OnnxNode> nodes, std::int64_t size, const Array& x) {
+    OnnxModel model = make_onnx(std::move(nodes));
+    model.graph.initializers = {{"size", Array::from(std::vector<std::int64_t>{size}, {1})},
+                                {"depth", Array::from(std::vector<std::int64_t>{size}, {})},
+                                {"zero", Array::from(std::vector<std::int64_t>{0}, {})},
+                                {"one", Array::from(std::vector<std::int64_t>{1}, {})},
+                                {"values", Array::from(std::vector<float>{0, 1}, {2})}};
+    return run(model, x).status().message();
+  };
+  const Array x = Array::full({1}, 1.0);
+  constexpr std::int64_t kMany = (std::int64_t{1} << 32U) - 8;
+  const auto too_much = HasSubstr("[memory] expected at most 1073741824 bytes at once");
+  EXPECT_THAT(with_size({make_node("ConstantOfShape", {"size"}, {"y"})}, kMany, x), too_much);
+  EXPECT_THAT(with_size({make_node("Range", {"zero", "depth", "one"}, {"y"})}, kMany, x), too_much);
+  EXPECT_THAT(with_size({make_node("HannWindow", {"depth"}, {"y"})}, kMany, x), too_much);
+  // A view takes nothing; what is computed from it does.
+  EXPECT_THAT(
+      with_size({make_node("Expand", {"x", "size"}, {"a"}), make_node("Relu", {"a"}, {"y"})}, kMany,
+                x),
+      testing::AllOf(too_much, HasSubstr("node 1 Relu")));
+  // A depth that the result does not show, since there is nothing to mark.
+  const Array none = Array::zeros({0}, DType::kI64);
+  OnnxModel one_hot = make_onnx({make_node("OneHot", {"x", "depth", "values"}, {"y"})});
+  one_hot.graph.inputs = {make_value("x", DType::kI64)};
+  one_hot.graph.initializers = {{"depth", Array::from(std::vector<std::int64_t>{kMany}, {})},
+                                {"values", Array::from(std::vector<float>{0, 1}, {2})}};
+  EXPECT_THAT(run(one_hot, none).status().message(), too_much);
+}
+
+TEST(OnnxProgram, ALargerModelMayTakeMoreAndItsOwnerSaysHowMuch) {
+  OnnxModel model = make_onnx({make_node("ConstantOfShape", {"size"}, {"y"})});
+  model.graph.initializers = {
+      {"size", Array::from(std::vector<std::int64_t>{std::int64_t{1} << 30U}, {1})},
+      {"other", Array::zeros({5 << 20})}};
+  OnnxProgram program = *OnnxProgram::make(model);
+  const Array x = Array::full({1}, 1.0);
+  EXPECT_THAT(program.run({x}).status().message(),
+              HasSubstr(std::to_string(64 * ((20 << 20) + 8 + 4)) + " bytes at once"));
+  program.set_bytes_max(1000);
+  EXPECT_THAT(program.run({x}).status().message(), HasSubstr("at most 1000 bytes"));
+  // Each result twice as large as the one before.
+  std::vector<OnnxNode> doubling;
+  for (int i = 0; i < 40; ++i) {
+    const std::string from = i == 0 ? "x" : "a" + std::to_string(i - 1);
+    const std::string to = i == 39 ? "y" : "a" + std::to_string(i);
+    doubling.push_back(
+        make_node("Concat", {from, from}, {to}, {onnx_attribute("axis", std::int64_t{0})}));
+  }
+  OnnxProgram doubled = *OnnxProgram::make(make_onnx(doubling));
+  doubled.set_bytes_max(1 << 20);
+  EXPECT_THAT(doubled.run({x}).status().message(), HasSubstr("at most 1048576 bytes"));
+}
+
 TEST(OnnxModel, EveryTruncationIsRefusedOrAModel) {
   const Bytes whole = small_bytes();
   int refused = 0;

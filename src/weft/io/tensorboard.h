@@ -11,7 +11,8 @@
 // tag = 1 and simple_value = 2.
 //
 // Each record is one write, so that a killed process leaves whole ones, and a reader sees them at
-// once. Threads: one owner. Fails: kUnavailable where the system refuses.
+// once; one that a full disk cuts off is taken back. Threads: one owner. Fails: kUnavailable where
+// the system refuses.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/base/append_file.h"
 #include "weft/base/bytes.h"
 
 namespace weft {
@@ -29,23 +31,24 @@ class TensorboardWriter {
   // name gets a number.
   static Result<std::unique_ptr<TensorboardWriter>> open(const std::string& folder,
                                                          std::int64_t unix_time_s);
-  ~TensorboardWriter();
-  TensorboardWriter(const TensorboardWriter&) = delete;
-  TensorboardWriter& operator=(const TensorboardWriter&) = delete;
 
   Status scalar(std::string_view tag, std::int64_t step, double value, double unix_time_s);
+  // All of a record that tensorboard_scalar() or tensorboard_record() has made, or nothing of it.
+  Status append(ByteSpan record);
 
   const std::string& path() const { return path_; }
 
  private:
-  TensorboardWriter(int file, std::string path) : file_(file), path_(std::move(path)) {}
-  Status write(ByteSpan event);
+  TensorboardWriter(std::unique_ptr<AppendFile> file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)) {}
 
-  int file_;
+  std::unique_ptr<AppendFile> file_;
   std::string path_;
 };
 
 // `event` with its length and checksums around it.
 Bytes tensorboard_record(ByteSpan event);
+// The record of one value.
+Bytes tensorboard_scalar(std::string_view tag, std::int64_t step, double value, double unix_time_s);
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 
 #include "weft/io/hugging_face_names.h"
 #include "weft/io/safetensors.h"
+#include "weft/io/safetensors_digest.h"
 
 namespace weft {
 namespace {
@@ -61,6 +62,7 @@ Result<Bytes> weights_bytes(const Module& module, const WeightsFormat& format) {
 Status load_weights(ByteSpan bytes, Module& module, const WeightsFormat& format) {
   WEFT_TRY(check_format(format));
   WEFT_TRY_ASSIGN(const SafetensorsView view, parse_safetensors(bytes));
+  WEFT_TRY(check_digests(bytes, view));
   std::vector<NamedValue> values;
   for (const SafetensorsEntry& entry : view.entries) {
     const ForeignName own = own_name(format, entry.name);

@@ -37,6 +37,7 @@ struct HttpRequest {
 struct HttpFault {
   int status = 400;
   std::string reason;
+  friend bool operator==(const HttpFault&, const HttpFault&) = default;
 };
 
 }  // namespace weft

@@ -41,6 +41,12 @@ void allow_descriptors(std::size_t connections) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+std::vector<std::string> own_names(const ServeOptions& options) {
+  std::vector<std::string> names = options.names;
+  names.push_back(options.host);
+  return names;
+}
+
 Result<tcp::endpoint> address_of(asio::io_context& context, const ServeOptions& options) {
   asio::error_code error;
   const asio::ip::address numeric = asio::ip::make_address(options.host, error);
@@ -60,7 +66,7 @@ class HttpServer::Impl final : public HttpConnection::Host {
   Impl(ServedModel& model, const ServeOptions& options)
       : options_(options),
         model_(model),
-        router_(model, metrics_, options.tokens_max, clock_.unix_time_s()),
+        router_(model, metrics_, options.tokens_max, clock_.unix_time_s(), own_names(options)),
         started_(clock_.now()),
         acceptor_(context_),
         sweep_(context_),

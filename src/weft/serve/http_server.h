@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
@@ -24,6 +25,9 @@ namespace weft {
 struct ServeOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 8080;  // 0: any free one
+  // Names of this server, in lower case, beside localhost and `host`; requests for others, as of a
+  // page whose name was made to lead here, are refused.
+  std::vector<std::string> names = {};
   ModelThreadOptions model = {};
   HttpLimits limits = {};
   std::size_t connections_max = 4096;

@@ -83,8 +83,8 @@ std::string get(const std::string& path) {
 }
 
 std::string post(const std::string& path, const std::string& body, const std::string& more = "") {
-  return "POST " + path + " HTTP/1.1\r\nHost: localhost\r\n" + more +
-         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  return "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
+         more + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
 int status_of(const std::string& answer) {
@@ -161,7 +161,7 @@ TEST_F(ServerTest, AnswersOneRequestBehindAnotherAndThoseThatComeTogether) {
   EXPECT_EQ(body_of(client.answer()), "{\"status\":\"ok\"}\n");
   client.send(get("/v1/models") + post("/v1/predict", row_of_pixels(1)) + get("/nowhere") +
               post("/v1/predict", row_of_pixels(2)) +
-              "HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+              "HEAD /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   const json models = json::parse(body_of(client.answer()));
   EXPECT_EQ(models["data"][0]["id"], "images");
   EXPECT_EQ(models["data"][0]["input"], json({1, 28, 28}));
@@ -202,12 +202,18 @@ TEST_F(ServerTest, NonsenseIsToldWhy) {
   refused(get("/"), 404, "/v1/models");
   refused(get("/v1/predict"), 405, "expected POST");
   refused(post("/healthz", ""), 405, "expected GET");
-  refused("POST /v1/predict HTTP/1.1\r\nHost: x\r\n\r\n", 411, "Content-Length");
+  refused("POST /v1/predict HTTP/1.1\r\nHost: localhost\r\n\r\n", 411, "Content-Length");
   refused(post("/v1/predict", std::string(20001, ' ')), 413, "at most 20000 bytes");
   refused("GET / HTTP/1.1\r\n\r\n", 400, "Host");
   refused("GET /" + std::string(9000, 'a') + " HTTP/1.1\r\n\r\n", 414, "at most 8192");
   refused("GET / HTTP/1.1\r\nHost: " + std::string(40000, 'a'), 431, "at most 32768");
-  refused("GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: br\r\n\r\n", 501, "chunked");
+  refused("GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: br\r\n\r\n", 501, "chunked");
+  refused("GET /v1/models HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403, "--allow-host");
+  refused(post("/v1/predict", row_of_pixels(1), "Origin: http://evil.example\r\n"), 403, "origin");
+  refused(
+      "POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
+      "Content-Length: 2\r\n\r\n{}",
+      415, "application/json");
   json named = json::parse(row_of_pixels(1));
   named["model"] = "other";
   refused(post("/v1/predict", named.dump()), 404, "expected \"images\"");
@@ -222,7 +228,7 @@ TEST_F(ServerTest, ASlowClientIsToldSo) {
   head.send("GET /healthz HTTP/1.1\r\nHo");
   EXPECT_THAT(head.rest(), StartsWith("HTTP/1.1 408"));
   Client body(port());
-  body.send("POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n123");
+  body.send("POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n123");
   EXPECT_THAT(body.rest(), StartsWith("HTTP/1.1 408"));
 }
 
@@ -245,7 +251,8 @@ TEST_F(ServerTest, AClientThatSendsNoMoreOrWaitsIsAnswered) {
   EXPECT_EQ(count, 20U);
   Client waits(port());
   waits.send(
-      "POST /v1/predict HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+      "POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+      "Content-Type: application/json\r\n"
       "Content-Length: 2\r\n\r\n");
   EXPECT_EQ(waits.answer(), "HTTP/1.1 100 Continue\r\n\r\n");
   waits.send("{}");
@@ -265,7 +272,7 @@ TEST_F(ServerTest, TooManyConnectionsAndBodiesAreRefusedWithAnAnswer) {
   EXPECT_EQ(status_of(second.answer()), 200);
   Client third(port());
   EXPECT_THAT(third.rest(), testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After")));
-  first.send("POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n" +
+  first.send("POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20000\r\n\r\n" +
              std::string(12000, ' '));
   EXPECT_EQ(status_of(first.answer()), 503);
   second.send(get("/healthz"));
@@ -319,8 +326,10 @@ TEST_F(ServerTest, AnOldClientGetsItsStreamToTheConnectionsEnd) {
   serve_text();
   const std::string body = R"({"prompt":"a","max_tokens":3,"stream":true})";
   Client client(port());
-  client.send("POST /v1/completions HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: " +
-              std::to_string(body.size()) + "\r\n\r\n" + body);
+  client.send(
+      "POST /v1/completions HTTP/1.0\r\nConnection: keep-alive\r\n"
+      "Content-Type: application/json\r\nContent-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n" + body);
   const std::string answer = client.rest();
   EXPECT_THAT(answer, testing::Not(HasSubstr("chunked")));
   EXPECT_TRUE(answer.ends_with("data: [DONE]\n\n")) << answer;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "weft/serve/json_text.h"
+#include "weft/serve/request_source.h"
 
 namespace weft {
 namespace {
@@ -26,8 +27,8 @@ HttpResponse error_response(int status, std::string_view message) {
 }
 
 Router::Router(const ServedModel& model, const ServeMetrics& metrics, std::int64_t tokens_max,
-               std::int64_t started_s)
-    : model_(model), metrics_(metrics), started_s_(started_s) {
+               std::int64_t started_s, std::vector<std::string> hosts)
+    : model_(model), metrics_(metrics), started_s_(started_s), hosts_(std::move(hosts)) {
   if (model.is_text()) {
     text_rule_ = model.text_rule();
     text_rule_.tokens_max = tokens_max;
@@ -46,6 +47,9 @@ const std::vector<Router::Route>& Router::routes() {
 }
 
 Routed Router::route(const HttpRequest& request, const ServeGauges& gauges) const {
+  if (const auto fault = source_fault(request, hosts_)) {
+    return at_once("other", error_response(fault->status, fault->reason));
+  }
   const auto found = std::find_if(routes().begin(), routes().end(),
                                   [&](const Route& route) { return route.path == request.path; });
   if (found == routes().end()) {
@@ -63,6 +67,9 @@ Routed Router::route(const HttpRequest& request, const ServeGauges& gauges) cons
   if (!reads && !request.has_length) {
     return at_once(found->path,
                    error_response(411, "length: expected Content-Length or chunks of a body"));
+  }
+  if (const auto fault = reads ? std::nullopt : content_fault(request)) {
+    return at_once(found->path, error_response(fault->status, fault->reason));
   }
   return (this->*found->handler)(request, gauges);
 }

@@ -6,7 +6,7 @@
 //   POST /v1/predict       predict_json.h; where the model takes images or rows
 //   POST /v1/completions   completion_json.h; where the model takes text
 //
-// Threads: one owner. Fails: by an answer 400, 404, 405 or 411.
+// Threads: one owner. Fails: by an answer 400, 403, 404, 405, 411 or 415.
 #pragma once
 
 #include <string>
@@ -33,9 +33,10 @@ struct Routed {
 
 class Router {
  public:
-  // Borrows both. `tokens_max` of a completion; `started_s` is unix time.
+  // Borrows both. `tokens_max` of a completion; `started_s` is unix time; `hosts` as source_fault()
+  // takes them.
   Router(const ServedModel& model, const ServeMetrics& metrics, std::int64_t tokens_max,
-         std::int64_t started_s);
+         std::int64_t started_s, std::vector<std::string> hosts);
 
   Routed route(const HttpRequest& request, const ServeGauges& gauges) const;
 
@@ -59,6 +60,7 @@ class Router {
   RowRule row_rule_;
   TextRule text_rule_;
   std::int64_t started_s_;
+  std::vector<std::string> hosts_;
 };
 
 // The answer of one job as it grows: what JobAnswers become on the wire.

@@ -36,10 +36,8 @@ ServedModel::ServedModel(Recipe recipe, Dataset data, std::unique_ptr<Module> mo
 
 Result<std::unique_ptr<ServedModel>> ServedModel::load(const std::string& checkpoint,
                                                        const DataPlaces& places) {
-  WEFT_TRY_ASSIGN(const Bytes bytes, read_checkpoint(checkpoint));
-  const Result<CheckpointInfo> info = read_state_info(bytes);
-  if (!info.ok()) return info.status().with_context(checkpoint);
-  WEFT_TRY_ASSIGN(const Recipe recipe, parse_recipe(info->recipe, checkpoint));
+  WEFT_TRY_ASSIGN(const CheckpointFile file, open_checkpoint(checkpoint));
+  WEFT_TRY_ASSIGN(const Recipe recipe, parse_recipe(file.info.recipe, checkpoint));
   WEFT_TRY(check_recipe(recipe));
   WEFT_TRY_ASSIGN(Dataset data, data_facts(recipe, places));
   WEFT_TRY_ASSIGN(const ModelOptions options, model_options(recipe, data));
@@ -50,8 +48,8 @@ Result<std::unique_ptr<ServedModel>> ServedModel::load(const std::string& checkp
     served->batch_options_.transforms =
         std::make_shared<const Transforms>(transforms.without_random());
   }
-  const auto loaded = load_state(bytes, served->arena_, LoadState::kParameters);
-  if (!loaded.ok()) return loaded.status().with_context(checkpoint);
+  const auto loaded = load_state(file.bytes, served->arena_, LoadState::kParameters);
+  if (!loaded.ok()) return damaged_checkpoint(checkpoint, loaded.status());
   served->step_ = loaded->step;
   return served;
 }

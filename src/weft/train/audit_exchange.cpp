@@ -63,12 +63,12 @@ class AuditExchange final : public Exchange {
     inner_->publish_state(round, std::move(state));
   }
   Status leave(Duration limit) override { return inner_->leave(limit); }
-  std::string ticket(Duration valid_for) override { return inner_->ticket(valid_for); }
+  Result<std::string> ticket(Duration valid_for) override { return inner_->ticket(valid_for); }
   Status revoke(const InvitationId& invitation) override { return inner_->revoke(invitation); }
   Result<std::string> expel(const PeerId& peer, const std::string& reason) override {
     return inner_->expel(peer, reason);
   }
-  SwarmStatus status() override { return inner_->status(); }
+  Result<SwarmStatus> status() override { return inner_->status(); }
   std::vector<SwarmEvent> take_events() override { return inner_->take_events(); }
   const PeerId& self() const override { return inner_->self(); }
 

@@ -12,20 +12,18 @@ Shape CheckpointModel::sample_shape() const {
 }
 
 Result<CheckpointModel> open_checkpoint_model(const std::string& path, const DataPlaces& places) {
-  WEFT_TRY_ASSIGN(const Bytes bytes, read_checkpoint(path));
-  const Result<CheckpointInfo> info = read_state_info(bytes);
-  if (!info.ok()) return info.status().with_context(path);
+  WEFT_TRY_ASSIGN(const CheckpointFile file, open_checkpoint(path));
   CheckpointModel opened;
-  opened.step = info->step;
-  WEFT_TRY_ASSIGN(opened.recipe, parse_recipe(info->recipe, path));
+  opened.step = file.info.step;
+  WEFT_TRY_ASSIGN(opened.recipe, parse_recipe(file.info.recipe, path));
   WEFT_TRY_ASSIGN(opened.data, open_recipe_dataset(opened.recipe, Split::kTrain, places));
   WEFT_TRY_ASSIGN(opened.options, model_options(opened.recipe, opened.data));
   WEFT_TRY_ASSIGN(opened.model, make_model(opened.recipe.model.name, opened.options));
   opened.input = find_model(opened.recipe.model.name)->input;
   opened.arena = std::make_unique<ParameterArena>(opened.model->layout());
   opened.model->bind(*opened.arena);
-  const Result<CheckpointInfo> loaded = load_state(bytes, *opened.arena, LoadState::kParameters);
-  if (!loaded.ok()) return loaded.status().with_context(path);
+  const Status loaded = load_state(file.bytes, *opened.arena, LoadState::kParameters).status();
+  if (!loaded.ok()) return damaged_checkpoint(path, loaded);
   opened.model->train(false);
   return opened;
 }

@@ -2,12 +2,37 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "weft/io/checkpoint.h"
 
 namespace weft {
+namespace {
+
+enum class Numbers : std::uint8_t { kFinite, kWhatever };
+
+// What the file says about itself.
+Result<CheckpointInfo> load_file(const std::string& path, Trainer& trainer, Numbers numbers) {
+  WEFT_TRY_ASSIGN(CheckpointFile file, open_checkpoint(path));
+  WEFT_TRY_ASSIGN(const Recipe recipe, parse_recipe(file.info.recipe, path));
+  if (const std::string key = first_difference(recipe, trainer.recipe()); !key.empty()) {
+    return invalid_argument(
+        fmt::format("{}: was trained with another {}; resume with the recipe it began with, or "
+                    "choose another --out",
+                    path, key));
+  }
+  if (numbers == Numbers::kFinite) {
+    if (const Status finite = check_finite(file.bytes); !finite.ok()) {
+      return damaged_checkpoint(path, finite);
+    }
+  }
+  WEFT_TRY(damaged_checkpoint(path, trainer.decode(file.bytes)));
+  return std::move(file.info);
+}
+
+}  // namespace
 
 Result<SavedCheckpoint> Checkpoints::save(Trainer& trainer) {
   std::error_code error;
@@ -25,39 +50,41 @@ Result<SavedCheckpoint> Checkpoints::save(Trainer& trainer) {
   for (auto later = all.rbegin(); later != all.rend() && *later != saved.path; ++later) {
     std::filesystem::rename(*later, *later + ".aside", error);
   }
-  WEFT_TRY(prune_checkpoints(folder_, keep_));
+  saved.pruned = prune_checkpoints(folder_, keep_);
   saved.bytes = std::filesystem::file_size(saved.path, error);
   return saved;
 }
 
 Result<std::optional<SavedCheckpoint>> Checkpoints::load_newest(Trainer& trainer) const {
-  const std::vector<std::string> paths = list_checkpoints(folder_);
-  if (paths.empty()) return std::optional<SavedCheckpoint>();
-  WEFT_TRY(load_checkpoint_into(paths.back(), trainer));
+  const std::vector<std::string> all = paths();
+  if (all.empty()) return std::optional<SavedCheckpoint>();
+  WEFT_TRY_ASSIGN(const CheckpointInfo info, load_file(all.back(), trainer, Numbers::kFinite));
   SavedCheckpoint found;
-  found.path = paths.back();
+  found.path = all.back();
   found.step = trainer.steps_done();
+  found.run_id = info.run_id;
   return std::optional<SavedCheckpoint>(found);
 }
 
+std::vector<std::string> Checkpoints::paths() const { return list_checkpoints(folder_); }
+
+Result<std::string> Checkpoints::set_newest_aside() const {
+  const std::vector<std::string> all = paths();
+  if (all.empty()) return unavailable(folder_ + ": no checkpoint is there");
+  std::string aside = all.back() + ".damaged";
+  std::error_code error;
+  std::filesystem::rename(all.back(), aside, error);
+  if (error) return unavailable(fmt::format("{}: {}", aside, error.message()));
+  return aside;
+}
+
 Result<Recipe> checkpoint_recipe(const std::string& path) {
-  WEFT_TRY_ASSIGN(const Bytes bytes, read_checkpoint(path));
-  const Result<CheckpointInfo> info = read_state_info(bytes);
-  if (!info.ok()) return info.status().with_context(path);
-  return parse_recipe(info->recipe, path);
+  WEFT_TRY_ASSIGN(const CheckpointFile file, open_checkpoint(path));
+  return parse_recipe(file.info.recipe, path);
 }
 
 Status load_checkpoint_into(const std::string& path, Trainer& trainer) {
-  WEFT_TRY_ASSIGN(const Bytes bytes, read_checkpoint(path));
-  WEFT_TRY_ASSIGN(const CheckpointInfo info, read_state_info(bytes));
-  WEFT_TRY_ASSIGN(const Recipe recipe, parse_recipe(info.recipe, path));
-  if (const std::string key = first_difference(recipe, trainer.recipe()); !key.empty()) {
-    return invalid_argument(
-        fmt::format("{}: was trained with another {}; resume with the recipe it began with, or "
-                    "choose another --out",
-                    path, key));
-  }
-  return trainer.decode(bytes).with_context(path);
+  return load_file(path, trainer, Numbers::kWhatever).status();
 }
 
 }  // namespace weft

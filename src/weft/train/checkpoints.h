@@ -1,13 +1,15 @@
 // Checkpoints: the state on disk, OUT/checkpoints/checkpoint-N.safetensors, the newest few kept.
 //
 // Where it stands: run loop -> Checkpoints -> io. Threads: the training thread.
-// Fails: kUnavailable on a full or read-only disk, kCorrupt on a damaged file, kInvalidArgument
-// where the recipe differs from the one that the state was trained with.
+// Fails: kUnavailable on a full or read-only disk, kCorrupt on a damaged file (the message has its
+// path, what is wrong and what to do), kInvalidArgument where the recipe differs from the one that
+// the state was trained with.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "weft/base/status.h"
 #include "weft/train/trainer.h"
@@ -18,6 +20,8 @@ struct SavedCheckpoint {
   std::string path;
   std::int64_t step = 0;
   std::uint64_t bytes = 0;
+  std::string run_id = {};  // of the run that it was saved in, hexadecimal; of those loaded
+  Status pruned = {};       // whether older ones could be removed; of those saved
 };
 
 class Checkpoints {
@@ -29,8 +33,13 @@ class Checkpoints {
   // Writes the trainer's state, sets those of later steps aside and removes all but the newest
   // `keep`.
   Result<SavedCheckpoint> save(Trainer& trainer);
-  // Loads the newest into `trainer`. Nothing if there is none; `bytes` stays 0.
+  // Loads the newest into `trainer`, to train on. Nothing if there is none; `bytes` stays 0. Fails
+  // also with kCorrupt where a value is no finite number, which no training mends.
   Result<std::optional<SavedCheckpoint>> load_newest(Trainer& trainer) const;
+  // The paths of all, oldest step first.
+  std::vector<std::string> paths() const;
+  // Renames the newest to PATH.damaged, so that the one before it is the newest; its new path.
+  Result<std::string> set_newest_aside() const;
 
  private:
   const std::string folder_;

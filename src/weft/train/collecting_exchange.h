@@ -38,8 +38,8 @@ class CollectingExchange final : public Exchange {
   void applied(Round /*round*/, const StateHash& /*hash*/) override {}
   void publish_state(Round /*round*/, Bytes /*state*/) override {}
   Status leave(Duration /*limit*/) override { return {}; }
-  std::string ticket(Duration /*valid_for*/) override { return ""; }
-  SwarmStatus status() override { return {}; }
+  Result<std::string> ticket(Duration /*valid_for*/) override { return std::string(); }
+  Result<SwarmStatus> status() override { return SwarmStatus(); }
   std::vector<SwarmEvent> take_events() override { return {}; }
   const PeerId& self() const override { return self_; }
 

@@ -76,8 +76,8 @@ class EngineExchange final : public Exchange {
     const Status told = compare(true);
     return told.code() == Code::kUnavailable ? Status() : told;
   }
-  std::string ticket(Duration /*valid_for*/) override { return {}; }
-  SwarmStatus status() override {
+  Result<std::string> ticket(Duration /*valid_for*/) override { return std::string(); }
+  Result<SwarmStatus> status() override {
     SwarmStatus status;
     status.state = "member";
     status.committed = status.applied = applied_;

@@ -130,6 +130,10 @@ constexpr EventFieldDoc kTicketRevoked[] = {
     {"peer", "text", "Short name of the member that revoked it."},
     {"text", "text", "The whole sentence for people."},
 };
+constexpr EventFieldDoc kTwin[] = {
+    {"peer", "text", "Short name of the peer whose identity two processes use."},
+    {"text", "text", "The whole sentence for people."},
+};
 constexpr EventFieldDoc kRing[] = {
     {"round", "integer", "The last round in the present order."},
     {"members", "list", "Short names of the members in the order that is proposed."},
@@ -205,15 +209,41 @@ constexpr EventFieldDoc kAuditSum[] = {
     {"values", "text", "As in audit_input."},
     {"caught_up", "flag", "It came from another member's memory; this peer took no part in it."},
 };
+constexpr EventFieldDoc kRunOver[] = {
+    {"round", "integer", "The last round of the run."},
+    {"text", "text", "The whole sentence for people."},
+};
 constexpr EventFieldDoc kNote[] = {
     {"text", "text", "Something worth knowing."},
+};
+constexpr EventFieldDoc kLostLines[] = {
+    {"lines", "integer", "How many lines are missing in this place."},
+    {"text", "text", "The whole sentence for people."},
+};
+constexpr EventFieldDoc kWaiting[] = {
+    {"round", "integer", "The round that does not go on."},
+    {"peers", "list", "Short names of the members that are waited for."},
+    {"seconds", "number", "For how long nothing has moved."},
+    {"limit_s", "number", "After so long the others go on without them."},
+    {"text", "text", "The whole sentence for people."},
+};
+constexpr EventFieldDoc kWaitOver[] = {
+    {"round", "integer", "The round that goes on."},
+    {"peers", "list", "Short names of the members that were waited for."},
+    {"seconds", "number", "For how long nothing had moved."},
+    {"text", "text", "The whole sentence for people."},
+};
+constexpr EventFieldDoc kNotFinite[] = {
+    {"round", "integer", "The first round whose loss is not a number."},
+    {"own", "flag", "Whether this peer's own part of it was not a number."},
+    {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kSummary[] = {
     {"run_id", "text", "The run's id."},
     {"peer_id", "text", "This peer's id."},
     {"steps", "integer", "Optimizer steps that the state has behind it."},
     {"rounds", "integer", "Rounds of training that the state has behind it."},
-    {"final_loss", "number", "Training loss of the last round."},
+    {"final_loss", "number", "Training loss of the last round; null for a peer that saw none."},
     {"test_accuracy", "number", "Accuracy on the test set; null if it was not measured."},
     {"test_loss", "number", "Mean loss a label on the test set; null if it was not measured."},
     {"test_bits_per_character", "number", "Texts: that loss in bits a character."},
@@ -225,7 +255,8 @@ constexpr EventFieldDoc kSummary[] = {
     {"bytes_sent", "integer", "Bytes sent to other peers."},
     {"bytes_received", "integer", "Bytes received from other peers."},
     {"samples_per_second", "number", "Samples of the whole group a second of training."},
-    {"status", "text", "finished, left, quorum_lost or failed."},
+    {"not_finite_round", "integer", "If there was one: the first whose loss was not a number."},
+    {"status", "text", "finished, left, quorum_lost, missed or failed."},
 };
 
 constexpr EventKindDoc kKinds[] = {
@@ -253,15 +284,21 @@ constexpr EventKindDoc kKinds[] = {
     {"merged", "Branches of the run have met: this one has averaged the other one's state in.",
      kMerged},
     {"join_refused", "Somebody asked to join and was refused.", kRefused},
-    {"link_up", "A connection to another peer stands.", kLinkUp},
+    {"link_up", "A connection to a member, or to a newcomer that has proved its ticket, stands.",
+     kLinkUp},
     {"link_refused", "A connection was refused or broke the protocol.", kRefused},
     {"misconduct", "A peer broke the rules, or a member accuses it of that.", kMisconduct},
+    {"identity_twin", "Another process uses a member's identity; it was refused.", kTwin},
     {"ring_proposed", "This member has found an order of the ring in which rounds are shorter.",
      kRing},
     {"ticket_revoked", "A ticket lets nobody in any more.", kTicketRevoked},
     {"state_mismatch", "Two members hold different states.", kMismatch},
     {"checkpoint", "The state was written to disk.", kCheckpoint},
     {"evaluation", "The test set was measured by all members together.", kEvaluation},
+    {"run_over",
+     "The run has ended: a newcomer has its final state or still takes it, or members still give "
+     "it to newcomers.",
+     kRunOver},
     {"interrupted", "A person pressed Ctrl-C, or the process was asked to end.", kInterrupted},
     {"failed", "This peer cannot go on.", kFailed},
     {"process", "A local process that this program started began or ended.", kProcess},
@@ -271,6 +308,12 @@ constexpr EventKindDoc kKinds[] = {
      "group.audit: what this peer gives to a round, before the others have all of it.",
      kAuditInput},
     {"audit_sum", "group.audit: what came out of a round, before it is applied.", kAuditSum},
+    {"waiting", "A round has waited for members for more than 2 s, and still does.", kWaiting},
+    {"overdue", "A member is waited for so long that it will be put out soon.", kWaiting},
+    {"awaited", "The other members wait for this one.", kWaiting},
+    {"waiting_over", "A wait that was told of is over.", kWaitOver},
+    {"not_finite", "For the first time the loss of a round is not a number.", kNotFinite},
+    {"lost_lines", "Lines found no room: the disk was full, or nobody read.", kLostLines},
     {"note", "Something worth knowing.", kNote},
     {"summary", "The last event: the fields of OUT/summary.json.", kSummary},
 };

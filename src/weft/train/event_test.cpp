@@ -1,13 +1,16 @@
 #include "weft/train/event.h"
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "weft/base/thread.h"
 #include "weft/train/event_log.h"
 
 namespace weft::event_test {
@@ -95,7 +98,7 @@ TEST(EventLog, AppendsWholeLinesAcrossRunsAndTellsTheListener) {
     auto log = EventLog::open(path, clock, [&](const Event&) { ++heard; });
     ASSERT_TRUE(log.ok());
     (*log)->append(Event("note").with("text", std::string("hello")));
-    EXPECT_TRUE((*log)->write_status().ok());
+    EXPECT_TRUE((*log)->close(std::chrono::seconds(30)).ok());
   }
   std::istringstream lines(read_file(path));
   std::string line;
@@ -108,14 +111,65 @@ TEST(EventLog, AppendsWholeLinesAcrossRunsAndTellsTheListener) {
 
 TEST(EventLog, FullDiskCostsTheFileAndNotTheRun) {
   const SystemClock clock;
-  int heard = 0;
-  auto log = EventLog::open("/dev/full", clock, [&](const Event&) { ++heard; });
+  std::vector<std::string> heard;
+  auto log = EventLog::open("/dev/full", clock,
+                            [&](const Event& event) { heard.push_back(event.text("text")); });
   ASSERT_TRUE(log.ok());
-  (*log)->append(Event("note"));
-  (*log)->append(Event("note"));
-  EXPECT_EQ((*log)->write_status().code(), Code::kUnavailable);
-  EXPECT_EQ(heard, 2);
+  // Told once, with the first event after the file's thread has found out.
+  const TimePoint end = clock.now() + std::chrono::seconds(30);
+  const auto told = [&] { return heard.size() > 1 && heard.back() != "event"; };
+  while (!told() && clock.now() < end) (*log)->append(Event("note").with("text", "event"));
+  ASSERT_TRUE(told());
+  EXPECT_THAT(heard.back(), HasSubstr("No space left on device"));
+  (*log)->append(Event("note").with("text", "event"));
+  EXPECT_EQ(heard.back(), "event");
+  const Status closed = (*log)->close(std::chrono::seconds(30));
+  EXPECT_EQ(closed.code(), Code::kUnavailable);
+  EXPECT_THAT(closed.message(), HasSubstr(std::to_string(heard.size() - 1) + " lines are missing"));
   EXPECT_FALSE(EventLog::open("/nonexistent/events", clock, {}).ok());
+}
+
+TEST(EventLog, SeveralThreadsAppendInOneOrder) {
+  const std::string path = testing::TempDir() + "weft_order_" + std::to_string(::getpid());
+  const SystemClock clock;
+  std::vector<std::string> heard;
+  {
+    auto log = EventLog::open(path, clock,
+                              [&](const Event& event) { heard.push_back(event.text("text")); });
+    ASSERT_TRUE(log.ok());
+    const auto append = [&](const char* name) {
+      for (int i = 0; i < 500; ++i) (*log)->append(Event("note").with("text", name));
+    };
+    Thread other([&] { append("other"); });
+    append("own");
+    other.join();
+  }
+  std::istringstream lines(read_file(path));
+  std::vector<std::string> written;
+  for (std::string line; std::getline(lines, line);) {
+    written.push_back(parse_event(line)->text("text"));
+  }
+  EXPECT_EQ(written, heard);
+  EXPECT_EQ(written.size(), 1000U);
+  ::unlink(path.c_str());
+}
+
+// A disk that does not answer: a pipe that nobody reads.
+TEST(EventLog, AFileThatBlocksCostsLinesAndNoTime) {
+  const std::string path = testing::TempDir() + "weft_blocked_" + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const SystemClock clock;
+  std::vector<std::string> heard;
+  auto log =
+      EventLog::open(path, clock, [&](const Event& event) { heard.push_back(event.text("text")); });
+  ASSERT_TRUE(log.ok());
+  const std::string large(100000, 'x');
+  for (int i = 0; i < 200; ++i) (*log)->append(Event("note").with("text", large));
+  EXPECT_EQ(std::count(heard.begin(), heard.end(), large), 200);
+  EXPECT_THAT(heard, testing::Contains(HasSubstr("the disk does not answer")));
+  EXPECT_THAT((*log)->close(std::chrono::milliseconds(20)).message(),
+              HasSubstr("the last events are not in it"));
+  ::unlink(path.c_str());
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ class Exchange {
   virtual void applied(Round round, const StateHash& hash) = 0;
   virtual void publish_state(Round round, Bytes state) = 0;
   virtual Status leave(Duration limit) = 0;
-  // The text of a ticket that others can use from now on.
-  virtual std::string ticket(Duration valid_for) = 0;
+  // The text of a ticket that others can use from now on; empty where nobody can join.
+  virtual Result<std::string> ticket(Duration valid_for) = 0;
   // Those of collective/swarm.h; any thread. Groups with fixed members have neither.
   virtual Status revoke(const InvitationId& /*invitation*/) {
     return unavailable("revoke: this run has no tickets");
@@ -42,7 +42,7 @@ class Exchange {
   virtual Result<std::string> expel(const PeerId& /*peer*/, const std::string& /*reason*/) {
     return unavailable("expel: the members of this run are fixed");
   }
-  virtual SwarmStatus status() = 0;
+  virtual Result<SwarmStatus> status() = 0;
   virtual std::vector<SwarmEvent> take_events() = 0;
   virtual const PeerId& self() const = 0;
 };

@@ -1,6 +1,7 @@
 #include "weft/train/local_step.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -143,7 +144,9 @@ Result<StepReport> LocalSteps::run(const StepParts& parts, const Turn& turn, Exc
   WEFT_TRY_ASSIGN(const std::span<const float> sums, exchange.finish());
   const TimePoint exchanged = parts.clock.now();
 
+  const bool own_finite = std::isfinite(phase.own.loss);
   StepReport report = apply(parts, turn, sums);
+  report.own_finite = own_finite;
   report.share = shard.size();
   report.exchange_seconds = to_seconds(exchanged - computed);
   report.compute_seconds = to_seconds(parts.clock.now() - begun) - report.exchange_seconds;

@@ -35,12 +35,12 @@ std::optional<PartOptions> part_options(const Recipe::Group& group) {
 }
 
 ShardRange MemberPart::shard(const Turn& turn, std::int64_t samples) const {
-  if (!options_.by_speed) return shard_of(samples, turn.rank.value(), turn.members);
+  if (!options_.by_speed) return shard_for(nullptr, turn, samples);
   std::vector<std::uint32_t> names;
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(turn.members); ++rank) {
     names.push_back(name_of(turn, rank));
   }
-  return shard_of(shares_.split(names, samples), turn.rank.value());
+  return shard_of(shares_.split(names, samples, turn.halvings), turn.rank.value());
 }
 
 MemberReport MemberPart::report(Attendance attendance) const {
@@ -140,8 +140,11 @@ Status MemberPart::adopt(std::string_view text) {
 }
 
 ShardRange shard_for(const MemberPart* part, const Turn& turn, std::int64_t samples) {
-  return part != nullptr ? part->shard(turn, samples)
-                         : shard_of(samples, turn.rank.value(), turn.members);
+  if (part != nullptr) return part->shard(turn, samples);
+  if (turn.halvings.size() != static_cast<std::size_t>(turn.members)) {
+    return shard_of(samples, turn.rank.value(), turn.members);
+  }
+  return shard_of(halved_shares(samples, turn.halvings), turn.rank.value());
 }
 
 }  // namespace weft

@@ -112,9 +112,12 @@ struct Recipe {
     double split_after_s = 60.0;
     double merge_timeout_s = 120.0;
     double unreached_timeout_s = 120.0;
+    double linger_s = 8.0;
     std::int64_t joins_at_once = 2;
+    double join_stall_s = 15.0;
     std::int64_t start_members = 1;
     double start_timeout_s = 30.0;
+    double compute_timeout_s = 0;
     std::int64_t bucket_bytes = 1 << 20;
     std::int64_t segment_bytes = 256 * 1024;
     std::int64_t result_log_bytes = 256LL << 20;

@@ -29,7 +29,9 @@ constexpr RecipeKey kKeys[] = {
     {"data.path", WEFT_SLOT(data.path), 0, 0, "",
      "text: a UTF-8 file, plain or gzip. tokens: a file of little-endian numbers. rows: a "
      "file .csv or .tsv, or a folder with x.npy and y.npy. Relative to the working folder or to "
-     "WEFT_DATA_DIR; every member needs the same file."},
+     "WEFT_DATA_DIR; for those who join, below WEFT_DATA_DIR or what --data says. Every member "
+     "needs "
+     "the same file."},
     {"data.synthetic_samples", WEFT_SLOT(data.synthetic_samples), 16, 1 << 20, "",
      "Training samples of the synthetic dataset; its test set has a quarter as many."},
     {"data.target", WEFT_SLOT(data.target), 0, 0, "",
@@ -39,7 +41,8 @@ constexpr RecipeKey kKeys[] = {
     {"data.token_bytes", WEFT_SLOT(data.token_bytes), 1, 4, "",
      "tokens: bytes of one number in the file, 1, 2 or 4."},
     {"data.tokenizer", WEFT_SLOT(data.tokenizer), 0, 0, "",
-     "Texts: byte, character, bpe:N (trained on the text), or the path of a tokenizer.json."},
+     "Texts: byte, character, bpe:N (trained on the text), or the path of a tokenizer.json, "
+     "which is looked for as data.path is; those who join may say it by --tokenizer."},
     {"data.train_samples_max", WEFT_SLOT(data.train_samples_max), 0, kAny, "",
      "Use at most the first so many training samples; 0 uses all."},
     {"data.transforms", WEFT_SLOT(data.transforms), 0, 0, "",
@@ -55,6 +58,11 @@ constexpr RecipeKey kKeys[] = {
      "and a few numbers, so that sums can be checked afterwards."},
     {"group.bucket_bytes", WEFT_SLOT(group.bucket_bytes), 4096, 1 << 30, "",
      "Gradients travel in buckets of about this size, each as soon as backward has filled it."},
+    {"group.compute_timeout_s", WEFT_SLOT(group.compute_timeout_s), 0, 86400, "",
+     "How long a round waits for a member that still computes its part; then the others go on "
+     "without it, and when it is back it joins again with half of its share. 0: 10 times the "
+     "median of the last rounds, at least 60 s; 600 s, times local.steps, until three rounds were "
+     "measured."},
     {"group.deadline_factor", WEFT_SLOT(group.deadline_factor), 1, 1000, "",
      "With group.wait = \"deadline\" and group.deadline_ms = 0: a round waits for so many times as "
      "long as the median member computed in the round before."},
@@ -72,11 +80,17 @@ constexpr RecipeKey kKeys[] = {
      "alike."},
     {"group.invite", WEFT_SLOT(group.invite), 0, 0, "open|ticket|allowlist",
      "Whom the members let in: everybody, holders of a ticket, or the keys in group.allow."},
+    {"group.join_stall_s", WEFT_SLOT(group.join_stall_s), 1, 86400, "",
+     "While others wait for their turn, a newcomer that takes nothing of the state for so long "
+     "makes room for them; it goes on where it was when it is its turn again."},
     {"group.joins_at_once", WEFT_SLOT(group.joins_at_once), 1, 64, "",
      "How many newcomers may take the state at the same time."},
     {"group.late", WEFT_SLOT(group.late), 0, 0, "drop|carry",
      "What becomes of gradients that were too late for their round: nothing, or they are added to "
      "a later one, with the samples behind them."},
+    {"group.linger_s", WEFT_SLOT(group.linger_s), 0, 10, "",
+     "After the last round: how long members give the final state to newcomers. They end as soon "
+     "as no newcomer is left."},
     {"group.lone_survivor", WEFT_SLOT(group.lone_survivor), 0, 1, "",
      "Two members: may either go on alone when the other is lost? Safe only where the network "
      "cannot split, as on one machine: after a split both sides would go on."},

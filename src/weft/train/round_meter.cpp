@@ -1,6 +1,7 @@
 #include "weft/train/round_meter.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace weft {
 
@@ -11,20 +12,30 @@ void RoundMeter::add(const RoundTiming& timing) {
   samples_ += timing.samples;
 }
 
-double RoundMeter::samples_per_second() const {
-  double seconds = 0;
-  std::int64_t samples = 0;
+RoundMeter::Usual RoundMeter::usual() const {
+  if (recent_.empty()) return {};
+  std::vector<double> sorted;
+  for (const RoundTiming& timing : recent_) sorted.push_back(timing.seconds);
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  Usual usual;
   for (const RoundTiming& timing : recent_) {
-    seconds += timing.seconds;
-    samples += timing.samples;
+    if (timing.seconds > kPauseMedians * *middle) continue;
+    usual.seconds += timing.seconds;
+    usual.samples += timing.samples;
+    ++usual.rounds;
   }
-  return seconds > 0 ? static_cast<double>(samples) / seconds : 0.0;
+  return usual;
+}
+
+double RoundMeter::samples_per_second() const {
+  const Usual spent = usual();
+  return spent.seconds > 0 ? static_cast<double>(spent.samples) / spent.seconds : 0.0;
 }
 
 double RoundMeter::seconds_per_round() const {
-  double seconds = 0;
-  for (const RoundTiming& timing : recent_) seconds += timing.seconds;
-  return recent_.empty() ? 0.0 : seconds / static_cast<double>(recent_.size());
+  const Usual spent = usual();
+  return spent.rounds > 0 ? spent.seconds / static_cast<double>(spent.rounds) : 0.0;
 }
 
 RoundShares RoundMeter::shares() const {

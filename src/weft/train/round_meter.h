@@ -2,6 +2,8 @@
 //
 // compute: forward, backward, optimizer. wait: the slowest member computed so much longer than
 // this one. send: the rest of the exchange, while data was on its way.
+// A pause, which is a round of more than five times the usual length, says nothing of the speed: it
+// is left out but for the shares and the mean over all.
 // Threads: a value of the training thread.
 #pragma once
 
@@ -37,6 +39,15 @@ class RoundMeter {
 
  private:
   static constexpr std::size_t kRecentMax = 32;
+  static constexpr double kPauseMedians = 5;
+  // The recent rounds without pauses.
+  struct Usual {
+    double seconds = 0;
+    std::int64_t samples = 0;
+    std::int64_t rounds = 0;
+  };
+  Usual usual() const;
+
   std::deque<RoundTiming> recent_;
   double seconds_ = 0;
   std::int64_t samples_ = 0;

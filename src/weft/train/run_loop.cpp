@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,7 +21,13 @@ constexpr Duration kPeersInterval = std::chrono::seconds(1);
 constexpr Duration kBytesInterval = std::chrono::milliseconds(200);
 constexpr Duration kLeaveLimit = std::chrono::seconds(5);
 
-std::string action_for(RunEnd end, const Status& status) {
+std::string action_for(RunEnd end, const Status& status, const Status& checkpoint) {
+  if (end == RunEnd::kMissed) {
+    return "nothing is left to take part in: ask a member for its last checkpoint";
+  }
+  if (end == RunEnd::kQuorumLost && !checkpoint.ok()) {
+    return "the state is in no checkpoint; make room, then start again with --resume";
+  }
   if (end == RunEnd::kQuorumLost) {
     return "the state is kept in a checkpoint: start again with --resume, and let the others join";
   }
@@ -41,21 +49,52 @@ RunLoop::RunLoop(Trainer& trainer, Exchange& exchange, EventLog& log, Checkpoint
       holds_state_(options_.founder) {
   summary_.run_id = options_.run_id;
   summary_.peer_id = exchange_.self().to_string();
+  summary_.final_loss = std::numeric_limits<double>::quiet_NaN();
 }
 
+// Tells what the group reports until it goes.
+class RunLoop::Teller {
+ public:
+  explicit Teller(RunLoop& loop) {
+    if (loop.options_.tell_interval <= Duration::zero()) return;
+    thread_ = Thread([this, &loop] {
+      const auto is_set = [](bool set) { return set; };
+      while (!ended_.wait_until(loop.clock_.now() + loop.options_.tell_interval, is_set)) {
+        loop.tell_swarm_events();
+      }
+    });
+  }
+  ~Teller() {
+    ended_.with([](bool& ended) { ended = true; });
+  }
+  Teller(const Teller&) = delete;
+  Teller& operator=(const Teller&) = delete;
+
+ private:
+  Guarded<bool> ended_{false};
+  Thread thread_;
+};
+
 RunResult RunLoop::run() {
+  const Teller teller(*this);
+  return take_turns();
+}
+
+RunResult RunLoop::take_turns() {
   for (;;) {
     if (options_.stop_asked()) {
       leave();
-      return ended(RunEnd::kLeft, {});
+      return ended_early(RunEnd::kLeft, {});
     }
     const Result<Step> step = take_next();
     tell_swarm_events();
     if (quorum_lost_ && recipe_.group.on_quorum_lost == "exit") {
-      return ended(RunEnd::kQuorumLost, unavailable("the quorum of the group is lost"));
+      return ended_early(RunEnd::kQuorumLost, unavailable("the quorum of the group is lost"));
     }
     if (!step.ok() && step.status().code() == Code::kAborted) continue;
-    if (!step.ok()) return ended(RunEnd::kFailed, step.status());
+    if (!step.ok()) {
+      return ended_early(missed_ ? RunEnd::kMissed : RunEnd::kFailed, step.status());
+    }
     if (*step == Step::kEnd) return ended(RunEnd::kFinished, {});
   }
 }
@@ -129,8 +168,12 @@ void RunLoop::merge(const Turn& turn) {
 Status RunLoop::apply(const Turn& turn) {
   WEFT_TRY_ASSIGN(const StepReport report, trainer_.apply_round(turn));
   if (trained_) return after_round(turn, report);
-  if (!trainer_.is_evaluation(turn.round)) summary_.final_loss = report.metrics.loss;
   exchange_.applied(turn.round, trainer_.hash());
+  if (trainer_.is_evaluation(turn.round)) {
+    tell_evaluation(report);
+  } else {
+    note_loss(report);
+  }
   return {};
 }
 
@@ -150,6 +193,7 @@ Status RunLoop::after_round(const Turn& turn, const StepReport& report) {
   const bool first = !std::exchange(trained_, true);
   if (trainer_.is_evaluation(turn.round)) {
     tell_evaluation(report);
+    static_cast<void>(save_checkpoint());  // before newcomers are waited for
     return {};
   }
   const std::vector<double>& computed = report.metrics.compute_seconds;
@@ -161,13 +205,16 @@ Status RunLoop::after_round(const Turn& turn, const StepReport& report) {
       computed.empty() ? 0.0 : *std::max_element(computed.begin(), computed.end());
   timing.samples = static_cast<std::int64_t>(report.metrics.samples);
   meter_.add(timing);
-  summary_.final_loss = report.metrics.loss;
+  note_loss(report);
+  tell_not_finite(turn, report);
   tell_round(turn, report, hash);
   tell_eager_steps();
   tell_swarm_events();
   tell_peers(computed);
   const std::int64_t every = recipe_.checkpoint.every_steps;
-  if (every > 0 && trainer_.steps_done() % every < recipe_.local.steps) save_checkpoint();
+  const bool due = every > 0 && trainer_.steps_done() % every < recipe_.local.steps;
+  // One that fails is noted; the run goes on, and the next may succeed.
+  if (due || (all_steps_done() && !recipe_.run.evaluate)) static_cast<void>(save_checkpoint());
   // Not before the first round, which it would delay; a test set that cannot be read shows early.
   return first ? trainer_.prepare_evaluation() : Status();
 }
@@ -176,9 +223,14 @@ void RunLoop::tell_first_step() {
   if (trained_ || round_in_work_ != Round()) return;
   log_.append(Event("first_step").with("seconds", seconds_since_start()));
   if (options_.founder) return;
-  const auto valid_for = std::chrono::hours(recipe_.group.ticket_valid_h);
+  const Result<std::string> ticket =
+      exchange_.ticket(std::chrono::hours(recipe_.group.ticket_valid_h));
+  if (!ticket.ok()) {
+    log_.append(Event("note").with("text", "no ticket: " + ticket.status().message()));
+    return;
+  }
   log_.append(Event("ticket")
-                  .with("ticket", exchange_.ticket(valid_for))
+                  .with("ticket", *ticket)
                   .with("run_id", options_.run_id)
                   .with("valid_h", recipe_.group.ticket_valid_h));
 }
@@ -186,10 +238,11 @@ void RunLoop::tell_first_step() {
 void RunLoop::tell_round(const Turn& turn, const StepReport& report, const StateHash& hash) {
   const TimePoint now = clock_.now();
   if (bytes_seen_at_ == TimePoint() || now - bytes_seen_at_ >= kBytesInterval) {
-    const SwarmStatus status = exchange_.status();
     bytes_seen_at_ = now;
-    bytes_sent_ = status.bytes_sent;
-    bytes_received_ = status.bytes_received;
+    if (const Result<SwarmStatus> status = exchange_.status(); status.ok()) {
+      bytes_sent_ = status->bytes_sent;
+      bytes_received_ = status->bytes_received;
+    }
   }
   const RoundShares shares = meter_.shares();
   const RoundMetrics& sums = report.metrics;
@@ -222,6 +275,7 @@ void RunLoop::tell_round(const Turn& turn, const StepReport& report, const State
 }
 
 void RunLoop::tell_evaluation(const StepReport& report) {
+  evaluated_ = true;
   const RoundMetrics& sums = report.metrics;
   if (!std::isnan(sums.accuracy())) summary_.test_accuracy = sums.accuracy();
   summary_.test_loss = sums.loss;
@@ -237,13 +291,47 @@ void RunLoop::tell_evaluation(const StepReport& report) {
 }
 
 void RunLoop::tell_swarm_events() {
-  const std::vector<SwarmEvent> events = exchange_.take_events();
-  for (const SwarmEvent& event : events) group_.hear(event);
-  for (const SwarmEvent& event : events) {
-    if (event.kind == SwarmEventKind::kQuorumLost) quorum_lost_ = true;
-    if (event.kind == SwarmEventKind::kQuorumBack) quorum_lost_ = false;
-    if (std::optional<Event> told = event_of(event, group_)) log_.append(*std::move(told));
-  }
+  group_.with([this](GroupNews& group) {
+    const std::vector<SwarmEvent> events = exchange_.take_events();
+    for (const SwarmEvent& event : events) group.hear(event);
+    for (const SwarmEvent& event : events) {
+      if (event.kind == SwarmEventKind::kQuorumLost) quorum_lost_ = true;
+      if (event.kind == SwarmEventKind::kQuorumBack) quorum_lost_ = false;
+      if (event.kind == SwarmEventKind::kRunMissed) missed_ = true;
+      if (std::optional<Event> told = event_of(event, group)) log_.append(*std::move(told));
+    }
+  });
+}
+
+// A round to which nobody gave a sample has no loss.
+void RunLoop::note_loss(const StepReport& report) {
+  if (!(report.metrics.samples > 0)) return;
+  summary_.final_loss = report.metrics.loss;
+  loss_known_ = true;
+}
+
+void RunLoop::tell_not_finite(const Turn& turn, const StepReport& report) {
+  const RoundMetrics& sums = report.metrics;
+  if (summary_.not_finite_round > 0 || std::isfinite(sums.loss) || !(sums.samples > 0)) return;
+  summary_.not_finite_round = static_cast<std::int64_t>(turn.round.value());
+  const bool own = !report.own_finite;
+  log_.append(
+      Event("not_finite")
+          .with("round", turn.round.value())
+          .with("own", own)
+          .with("text",
+                fmt::format("the loss of round {} is not a number, {}; look at the learning rate "
+                            "and the data; no checkpoint takes the place of one with numbers",
+                            turn.round.value(),
+                            own ? "that of this peer's part as well"
+                                : "though that of this peer's part is: it came from another")));
+}
+
+bool RunLoop::is_finite() const {
+  const std::span<const float> parameters = std::as_const(trainer_.arena()).parameters();
+  return (!loss_known_ || std::isfinite(summary_.final_loss)) &&
+         std::all_of(parameters.begin(), parameters.end(),
+                     [](float value) { return std::isfinite(value); });
 }
 
 void RunLoop::tell_eager_steps() {
@@ -259,22 +347,27 @@ void RunLoop::tell_peers(const std::vector<double>& compute_seconds) {
   const TimePoint now = clock_.now();
   if (peers_told_ != TimePoint::min() && now - peers_told_ < kPeersInterval) return;
   peers_told_ = now;
-  log_.append(peers_event(exchange_.status(), compute_seconds));
+  const Result<SwarmStatus> status = exchange_.status();
+  if (status.ok()) log_.append(peers_event(*status, compute_seconds));
 }
 
-void RunLoop::save_checkpoint() {
+Status RunLoop::save_checkpoint() {
   const std::int64_t step = trainer_.steps_done();
-  if (checkpoints_ == nullptr || !holds_state_ || step == 0 || step == saved_step_) return;
+  if (checkpoints_ == nullptr || !holds_state_ || step == 0 || step == saved_step_) return {};
+  // It could only be loaded to go on with a ruined model.
+  if (!is_finite()) return {};
   const Result<SavedCheckpoint> saved = checkpoints_->save(trainer_);
   if (!saved.ok()) {
     log_.append(Event("note").with("text", saved.status().message()));
-    return;
+    return saved.status();
   }
   saved_step_ = step;
+  if (!saved->pruned.ok()) log_.append(Event("note").with("text", saved->pruned.message()));
   log_.append(Event("checkpoint")
                   .with("path", saved->path)
                   .with("step", saved->step)
                   .with("bytes", saved->bytes));
+  return {};
 }
 
 void RunLoop::leave() {
@@ -287,17 +380,39 @@ void RunLoop::leave() {
   tell_swarm_events();
 }
 
+bool RunLoop::all_steps_done() const {
+  return holds_state_ && trainer_.rounds_done() >= trainer_.training_rounds();
+}
+
+// The model is final once all steps are done, whatever becomes of the evaluation and of the others.
+RunResult RunLoop::ended_early(RunEnd end, const Status& status) {
+  const bool outside =
+      status.ok() || status.code() == Code::kUnavailable || status.code() == Code::kTimeout;
+  if (!all_steps_done() || !outside) return ended(end, status);
+  if (recipe_.run.evaluate && !evaluated_) {
+    const std::string why = status.ok() ? "this peer was asked to end" : status.message();
+    log_.append(Event("note").with(
+        "text",
+        "all steps are done and the model is final; the test set was not measured: " + why));
+  }
+  return ended(RunEnd::kFinished, {});
+}
+
 double RunLoop::seconds_since_start() const { return to_seconds(clock_.now() - options_.started); }
 
 RunResult RunLoop::ended(RunEnd end, const Status& status) {
   const bool sound = status.code() != Code::kCorrupt && status.code() != Code::kInternal;
-  if (end != RunEnd::kFailed || sound) save_checkpoint();
+  Status saved;
+  if (end != RunEnd::kFailed || sound) saved = save_checkpoint();
   if (!status.ok()) {
-    log_.append(
-        Event("failed").with("reason", status.message()).with("action", action_for(end, status)));
+    log_.append(Event("failed")
+                    .with("reason", status.message())
+                    .with("action", action_for(end, status, saved)));
   }
-  const SwarmStatus group = exchange_.status();
+  const Result<SwarmStatus> asked = exchange_.status();
+  const SwarmStatus group = asked.ok() ? *asked : SwarmStatus();
   summary_.end = end;
+  summary_.took_part = trained_;
   summary_.steps = trainer_.steps_done();
   summary_.rounds = static_cast<std::int64_t>(trainer_.rounds_done().value());
   summary_.state_hash = trainer_.digest();
@@ -308,7 +423,7 @@ RunResult RunLoop::ended(RunEnd end, const Status& status) {
   summary_.bytes_received = group.bytes_received;
   summary_.seconds = seconds_since_start();
   summary_.samples_per_second = meter_.mean_samples_per_second();
-  return {summary_, status};
+  return {summary_, status, saved};
 }
 
 }  // namespace weft

@@ -4,7 +4,9 @@
 // politely when asked to. One loop serves founder, joiner and resumed peers alike.
 //
 // Where it stands: app -> RunLoop -> Trainer and Exchange. See docs/ARCHITECTURE.md, "The step".
-// Threads: the training thread. Fails: never throws; what went wrong is in RunResult::status.
+// Threads: the training thread; what the group reports is told by another one as well, so that it
+// is told at once while this one computes or waits. Fails: never throws; what went wrong is in
+// RunResult::status.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/thread.h"
 #include "weft/base/time.h"
 #include "weft/train/checkpoints.h"
 #include "weft/train/event_log.h"
@@ -29,6 +32,10 @@ struct RunLoopOptions {
   TimePoint started;
   // True once a person asked this peer to leave; looked at between rounds.
   std::function<bool()> stop_asked;
+  // How often what the group reports is told while the training thread is busy; zero: it is told
+  // between turns only. REQUIRES for more: take_events() of the Exchange may be called by any
+  // thread.
+  Duration tell_interval{};
   // A founder holds the first state and has told its ticket; others get both from members.
   bool founder = true;
 };
@@ -37,6 +44,9 @@ struct RunResult {
   Summary summary;
   // Why the run ended early; ok if it finished or was asked to leave.
   Status status;
+  // Why the last state could not be written to a checkpoint; ok if it was, or if there was none to
+  // write.
+  Status checkpoint;
 };
 
 class RunLoop {
@@ -49,6 +59,9 @@ class RunLoop {
 
  private:
   enum class Step : std::uint8_t { kGoOn, kEnd };
+  class Teller;
+
+  RunResult take_turns();
 
   Result<Step> take_next();
   Result<Step> take(const Turn& turn);
@@ -61,13 +74,20 @@ class RunLoop {
   Status after_round(const Turn& turn, const StepReport& report);
   void tell_round(const Turn& turn, const StepReport& report, const StateHash& hash);
   void tell_evaluation(const StepReport& report);
+  // Any thread.
   void tell_swarm_events();
   // Once a run.
+  void note_loss(const StepReport& report);
+  void tell_not_finite(const Turn& turn, const StepReport& report);
+  bool is_finite() const;
   void tell_eager_steps();
   void tell_peers(const std::vector<double>& compute_seconds);
   void tell_first_step();
-  void save_checkpoint();
+  // Ok as well where there is nothing new to save.
+  Status save_checkpoint();
   void leave();
+  bool all_steps_done() const;
+  RunResult ended_early(RunEnd end, const Status& status);
   RunResult ended(RunEnd end, const Status& status);
   double seconds_since_start() const;
 
@@ -87,12 +107,17 @@ class RunLoop {
   TimePoint bytes_seen_at_;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t bytes_received_ = 0;
-  GroupNews group_;
+  // Taken and told under its lock, so that events keep their order.
+  Guarded<GroupNews> group_;
   std::int64_t saved_step_ = -1;
   bool trained_ = false;
   bool told_eager_ = false;
   bool holds_state_ = false;
-  bool quorum_lost_ = false;
+  // Heard from the loop thread as well.
+  Atomic<bool> quorum_lost_ = false;
+  Atomic<bool> missed_ = false;
+  bool evaluated_ = false;
+  bool loss_known_ = false;
 };
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -190,6 +191,72 @@ TEST_F(RunLoopTest, ALostQuorumEndsTheRunOrWaitsAsTheRecipeSays) {
   EXPECT_EQ(run().summary.end, RunEnd::kFinished);
 }
 
+// Rounds 1 to 6 train, 7 is the evaluation.
+TEST_F(RunLoopTest, WhoHasAllStepsIsFinishedWhateverEndsTheEvaluation) {
+  const std::string whole = run().summary.state_hash;
+  const auto expect_finished = [&](const RunResult& result, const std::string& why) {
+    EXPECT_TRUE(result.status.ok()) << result.status.message();
+    EXPECT_EQ(result.summary.end, RunEnd::kFinished);
+    EXPECT_EQ(result.summary.steps, 6);
+    EXPECT_EQ(result.summary.state_hash, whole);
+    EXPECT_FALSE(result.summary.test_accuracy.has_value());
+    ASSERT_NE(told("note"), nullptr);
+    EXPECT_THAT(told("note")->text("text"), HasSubstr("the model is final"));
+    EXPECT_THAT(told("note")->text("text"), HasSubstr(why));
+    EXPECT_EQ(told("failed"), nullptr);
+  };
+  SetUp();
+  told_.clear();
+  stop_after_ = 6;
+  expect_finished(run(), "asked to end");
+  EXPECT_TRUE(exchange_->left());
+
+  SwarmEvent lost;
+  lost.kind = SwarmEventKind::kQuorumLost;
+  SetUp();
+  told_.clear();
+  stop_after_ = 1000;
+  exchange_->tell(Round(7), lost);
+  expect_finished(run(), "quorum");
+
+  SetUp();
+  told_.clear();
+  exchange_->fail_next(Round(7), unavailable("removed by the others"));
+  expect_finished(run(), "removed by the others");
+
+  SetUp();
+  exchange_->fail_next(Round(7), corrupt("the state differs"));
+  EXPECT_EQ(run().summary.end, RunEnd::kFailed);
+}
+
+TEST_F(RunLoopTest, ANewcomerOfTheEndHasTheFinalStateOrMissesTheRun) {
+  exchange_->record_snapshot_after(Round(6));
+  const RunResult whole = run();
+  const Bytes state = exchange_->snapshot();
+  ASSERT_FALSE(state.empty());
+
+  SetUp();
+  exchange_->give_state(Round(7), state);
+  const RunResult late = run(false);
+  EXPECT_EQ(late.summary.end, RunEnd::kFinished);
+  EXPECT_EQ(late.summary.state_hash, whole.summary.state_hash);
+  EXPECT_EQ(late.summary.steps, 6);
+  EXPECT_FALSE(late.summary.took_part);
+  EXPECT_TRUE(whole.summary.took_part);
+
+  SwarmEvent missed;
+  missed.kind = SwarmEventKind::kRunMissed;
+  SetUp();
+  told_.clear();
+  exchange_->tell(Round(1), missed);
+  exchange_->fail_next(Round(1), unavailable("the run ended at round 7"));
+  const RunResult gone = run(false);
+  EXPECT_EQ(gone.summary.end, RunEnd::kMissed);
+  EXPECT_EQ(gone.status.message(), "the run ended at round 7");
+  ASSERT_NE(told("failed"), nullptr);
+  EXPECT_THAT(told("failed")->text("action"), HasSubstr("ask a member"));
+}
+
 TEST_F(RunLoopTest, AFailedExchangeEndsTheRunWithItsReason) {
   exchange_->fail_next(Round(4), unavailable("removed by the others"));
   const RunResult result = run();
@@ -219,6 +286,23 @@ TEST_F(RunLoopTest, CheckpointsResumeToTheSameBits) {
   SetUp();
   EXPECT_THAT(checkpoints.load_newest(*trainer_).status().message(), HasSubstr("run.seed"));
   std::filesystem::remove_all(folder);
+}
+
+TEST_F(RunLoopTest, AStateThatCouldNotBeWrittenAtTheEndIsTold) {
+  const std::string file = testing::TempDir() + "weft_no_folder_" + std::to_string(::getpid());
+  std::ofstream(file) << "in the way";
+  Checkpoints nowhere(file + "/checkpoints", 2, "r");
+  RunResult result = run(true, &nowhere);
+  EXPECT_EQ(result.summary.end, RunEnd::kFinished);
+  EXPECT_TRUE(result.status.ok());
+  EXPECT_EQ(result.checkpoint.code(), Code::kUnavailable);
+  EXPECT_THAT(result.checkpoint.message(), HasSubstr(file));
+  // With room again it is there.
+  std::filesystem::remove_all(file);
+  SetUp();
+  result = run(true, &nowhere);
+  EXPECT_TRUE(result.checkpoint.ok()) << result.checkpoint.message();
+  std::filesystem::remove_all(file);
 }
 
 // 6 steps, 4 a round: two rounds of 4 and 2, then the evaluation.

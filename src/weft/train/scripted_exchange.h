@@ -92,8 +92,10 @@ class ScriptedExchange final : public Exchange {
     left_ = true;
     return {};
   }
-  std::string ticket(Duration /*valid_for*/) override { return "weft1-scripted"; }
-  SwarmStatus status() override { return {}; }
+  Result<std::string> ticket(Duration /*valid_for*/) override {
+    return std::string("weft1-scripted");
+  }
+  Result<SwarmStatus> status() override { return SwarmStatus(); }
   std::vector<SwarmEvent> take_events() override {
     auto events = std::move(events_[open_.value()]);
     events_[open_.value()].clear();

@@ -1,6 +1,7 @@
 #include "weft/train/step.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -183,6 +184,7 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange
   }
 
   StepReport report = apply_step(parts, turn, sums);
+  report.own_finite = std::isfinite(own.loss);
   report.share = shard.size();
   report.exchange_seconds = to_seconds(exchanged - computed);
   report.compute_seconds = to_seconds(parts.clock.now() - begun) - report.exchange_seconds;

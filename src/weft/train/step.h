@@ -54,6 +54,7 @@ struct StepReport {
   // Gradients were not finite in f16, or nobody's came in time: parameters and optimizer are as
   // before.
   bool skipped = false;
+  bool own_finite = true;       // the loss of this member's part is a number
   std::int64_t share = 0;       // samples of the batch that were this member's to compute
   double compute_seconds = 0;   // own
   double exchange_seconds = 0;  // inside finish()

@@ -14,6 +14,8 @@ std::string_view to_string(RunEnd end) {
       return "left";
     case RunEnd::kQuorumLost:
       return "quorum_lost";
+    case RunEnd::kMissed:
+      return "missed";
     case RunEnd::kFailed:
       return "failed";
   }
@@ -40,8 +42,9 @@ Event summary_event(const Summary& summary) {
       .with("seconds_lost", summary.seconds_lost)
       .with("bytes_sent", summary.bytes_sent)
       .with("bytes_received", summary.bytes_received)
-      .with("samples_per_second", summary.samples_per_second)
-      .with("status", std::string(to_string(summary.end)));
+      .with("samples_per_second", summary.samples_per_second);
+  if (summary.not_finite_round > 0) event.with("not_finite_round", summary.not_finite_round);
+  event.with("status", std::string(to_string(summary.end)));
   return event;
 }
 

@@ -18,6 +18,7 @@ enum class RunEnd : std::uint8_t {
   kFinished,    // the last round is committed everywhere
   kLeft,        // a person asked this peer to leave
   kQuorumLost,  // too few members are in reach, and the recipe says exit
+  kMissed,      // the run was over before this peer had its final state
   kFailed,      // removed, refused, or the state differed
 };
 std::string_view to_string(RunEnd end);
@@ -27,7 +28,7 @@ struct Summary {
   std::string peer_id;
   std::int64_t steps = 0;
   std::int64_t rounds = 0;  // that trained
-  double final_loss = 0;
+  double final_loss = 0;    // NaN if this peer saw no round
   std::optional<double> test_accuracy;
   std::optional<double> test_loss;
   std::optional<double> test_bits_per_character;  // texts
@@ -39,6 +40,10 @@ struct Summary {
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
   double samples_per_second = 0;
+  // The first round whose loss was not a number; 0: there was none.
+  std::int64_t not_finite_round = 0;
+  // It was in a round itself; not one of those that come at the end and take the final state.
+  bool took_part = false;
   RunEnd end = RunEnd::kFinished;
 };
 

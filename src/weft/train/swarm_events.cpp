@@ -25,7 +25,7 @@ std::string reason_in(const std::string& text) {
   const std::size_t open = text.find('(');
   const std::size_t close = text.rfind(')');
   if (open == std::string::npos || close == std::string::npos || close < open) {
-    return "said goodbye";
+    return text.find(" left") == std::string::npos ? "reason not known here" : "said goodbye";
   }
   return text.substr(open + 1, close - open - 1);
 }
@@ -64,6 +64,26 @@ Event merged_event(const SwarmEvent& event) {
       .with("weight", event.merge.weight)
       .with("samples", event.merge.samples)
       .with("own_samples", event.merge.own_samples);
+}
+
+Event link_event(const SwarmEvent& event) {
+  return peer_event("link_up", event)
+      .with("path", event.link.path)
+      .with("via", event.link.via)
+      .with("endpoint", event.link.endpoint)
+      .with("inbound", event.link.inbound)
+      .with("reason", event.text);
+}
+
+// Its kinds have the same names on both sides.
+Event wait_event(const SwarmEvent& event) {
+  Event out(to_string(event.kind));
+  out.with("round", event.round.value())
+      .with("peers", short_names(event.peers))
+      .with("seconds", event.seconds)
+      .with("text", event.text);
+  if (event.limit_seconds > 0) out.with("limit_s", event.limit_seconds);
+  return out;
 }
 
 Event note(std::string text) {
@@ -109,12 +129,7 @@ std::optional<Event> event_of(const SwarmEvent& event, const GroupNews& news) {
     case SwarmEventKind::kLinkRefused:
       return peer_event("link_refused", event).with("reason", event.text);
     case SwarmEventKind::kLinkUp:
-      return peer_event("link_up", event)
-          .with("path", event.link.path)
-          .with("via", event.link.via)
-          .with("endpoint", event.link.endpoint)
-          .with("inbound", event.link.inbound)
-          .with("reason", event.text);
+      return link_event(event);
     case SwarmEventKind::kStateMismatch:
       return peer_event("state_mismatch", event)
           .with("round", event.round.value())
@@ -122,10 +137,13 @@ std::optional<Event> event_of(const SwarmEvent& event, const GroupNews& news) {
     case SwarmEventKind::kJoinerSyncing:
       return peer_event("joiner_syncing", event).with("round", event.round.value());
     case SwarmEventKind::kLate:
-      return note(event.text);
     case SwarmEventKind::kStalled:
-      return note(
-          fmt::format("waiting for peer {} for {:.1f} s", event.peer.short_name(), event.seconds));
+      return note(event.text);
+    case SwarmEventKind::kWaiting:
+    case SwarmEventKind::kOverdue:
+    case SwarmEventKind::kAwaited:
+    case SwarmEventKind::kWaitOver:
+      return wait_event(event);
     case SwarmEventKind::kMisconduct:
       return peer_event("misconduct", event)
           .with("by", short_names(event.peers))
@@ -143,10 +161,16 @@ std::optional<Event> event_of(const SwarmEvent& event, const GroupNews& news) {
       return branch_event("yielding", event);
     case SwarmEventKind::kMerged:
       return merged_event(event);
+    case SwarmEventKind::kTwin:
+      return peer_event("identity_twin", event).with("text", event.text);
+    case SwarmEventKind::kRunOver:
+      return Event("run_over").with("round", event.round.value()).with("text", event.text);
     case SwarmEventKind::kUnreached:
     case SwarmEventKind::kRemoved:  // the run ends with this reason
+    case SwarmEventKind::kStartWaiting:
     case SwarmEventKind::kStateReceived:
-      return Event("note").with("text", event.text);
+      return note(event.text);
+    case SwarmEventKind::kRunMissed:  // as well
     case SwarmEventKind::kCaughtUp:
       return std::nullopt;
   }

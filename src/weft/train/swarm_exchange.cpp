@@ -22,14 +22,15 @@ class SwarmExchange final : public Exchange {
     swarm_->publish_state(round, std::move(state));
   }
   Status leave(Duration limit) override { return swarm_->leave(limit); }
-  std::string ticket(Duration valid_for) override {
-    return format_ticket(swarm_->ticket(valid_for));
+  Result<std::string> ticket(Duration valid_for) override {
+    WEFT_TRY_ASSIGN(const Ticket ticket, swarm_->ticket(valid_for));
+    return format_ticket(ticket);
   }
   Status revoke(const InvitationId& invitation) override { return swarm_->revoke(invitation); }
   Result<std::string> expel(const PeerId& peer, const std::string& reason) override {
     return swarm_->expel(peer, reason);
   }
-  SwarmStatus status() override { return swarm_->status(); }
+  Result<SwarmStatus> status() override { return swarm_->status(); }
   std::vector<SwarmEvent> take_events() override { return swarm_->take_events(); }
   const PeerId& self() const override { return swarm_->self(); }
 

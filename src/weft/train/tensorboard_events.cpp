@@ -34,14 +34,34 @@ Result<std::unique_ptr<TensorboardEvents>> TensorboardEvents::open(const std::st
   return events;
 }
 
+TensorboardEvents::TensorboardEvents(std::unique_ptr<TensorboardWriter> writer) {
+  file_->writer = std::move(writer);
+  background_ = std::make_unique<BackgroundWriter>(
+      [file = file_](std::string_view record) {
+        const Status written = file->writer->append(as_bytes(record));
+        if (written.ok()) return;
+        file->first_failure.with([&](Status& first) {
+          if (first.ok()) first = written;
+        });
+      },
+      BackgroundWriter::Options());
+}
+
 void TensorboardEvents::hear(const Event& event) {
   if (event.kind == "round") step_ = event.integer("step");
   for (const Scalar& scalar : kScalars) {
-    if (!status_.ok() || event.kind != scalar.kind || event.find(scalar.field) == nullptr) continue;
+    if (event.kind != scalar.kind || event.find(scalar.field) == nullptr) continue;
     const double value = event.number(scalar.field);
     if (!std::isfinite(value)) continue;
-    status_ = writer_->scalar(scalar.tag, step_, value, event.unix_time_s);
+    const Bytes record = tensorboard_scalar(scalar.tag, step_, value, event.unix_time_s);
+    background_->push(std::string(record.begin(), record.end()));
   }
+}
+
+Status TensorboardEvents::close(Duration limit) {
+  if (!background_->close(limit)) return unavailable(path() + ": the disk does not answer");
+  if (background_->dropped() > 0) return unavailable(path() + ": the disk was too slow for it");
+  return file_->first_failure.with([](const Status& first) { return first; });
 }
 
 }  // namespace weft

@@ -6,14 +6,17 @@
 // over the optimizer's steps; what an event leaves out, or is no finite number, is left out.
 //
 // Where it stands: a listener of the EventLog, asked for by `weft run --tensorboard`.
-// Threads: the training thread. Fails: open() with kUnavailable; a write that fails later costs the
-// file, not the run: status() has the first.
+// The file is written by a thread of its own, so that nobody waits for its disk.
+// Threads: one at a time. Fails: open() with kUnavailable; a record that finds no room later is
+// left out whole: close() has the reason of the first.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "weft/base/background_writer.h"
+#include "weft/base/thread.h"
 #include "weft/io/tensorboard.h"
 #include "weft/train/event.h"
 
@@ -26,15 +29,21 @@ class TensorboardEvents {
                                                          std::int64_t unix_time_s);
   void hear(const Event& event);
 
-  const Status& status() const { return status_; }
-  const std::string& path() const { return writer_->path(); }
+  // Waits until the file has everything, at most `limit`; what it lacks, in words. Nothing is heard
+  // after it.
+  Status close(Duration limit);
+  const std::string& path() const { return file_->writer->path(); }
 
  private:
-  explicit TensorboardEvents(std::unique_ptr<TensorboardWriter> writer)
-      : writer_(std::move(writer)) {}
+  // The file as its thread sees it, which may outlive this.
+  struct File {
+    std::unique_ptr<TensorboardWriter> writer;
+    Guarded<Status> first_failure;
+  };
+  explicit TensorboardEvents(std::unique_ptr<TensorboardWriter> writer);
 
-  std::unique_ptr<TensorboardWriter> writer_;
-  Status status_;
+  std::shared_ptr<File> file_ = std::make_shared<File>();
+  std::unique_ptr<BackgroundWriter> background_;
   std::int64_t step_ = 0;  // of the latest round
 };
 

@@ -47,7 +47,7 @@ TEST(TensorboardEvents, WritesTheNumbersOfRoundsAndEvaluations) {
                    .with("members", 3));
   events->hear(Event("note").with("text", "nothing to draw"));
   events->hear(Event("evaluation").with("accuracy", 0.25).with("loss", 2.0));
-  ASSERT_TRUE(events->status().ok());
+  ASSERT_TRUE(events->close(std::chrono::seconds(30)).ok());
   EXPECT_THAT(scalars_of(events->path()),
               testing::ElementsAre("train/loss 5 0.500000", "group/members 5 3.000000",
                                    "test/loss 5 2.000000", "test/accuracy 5 0.250000"));

@@ -55,13 +55,14 @@ Trainer::Trainer(const Recipe& recipe, DataPlaces places, const Clock& clock,
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::make(const Recipe& recipe, const DataPlaces& places,
-                                               const Clock& clock) {
+                                               const Clock& clock, const Review& review) {
   WEFT_TRY(check_recipe(recipe));
   WEFT_TRY_ASSIGN(ScheduleOptions schedule, schedule_options(recipe));
   WEFT_TRY_ASSIGN(const OptimizerOptions optimizer, optimizer_options(recipe));
   WEFT_TRY_ASSIGN(Dataset data, open_recipe_dataset(recipe, Split::kTrain, places));
   WEFT_TRY_ASSIGN(const ModelOptions options, model_options(recipe, data));
   WEFT_TRY_ASSIGN(auto model, make_model(recipe.model.name, options));
+  if (review) WEFT_TRY(review({model->layout().num_elements(), data.size}));
   std::unique_ptr<Trainer> trainer(new Trainer(recipe, places, clock, std::move(model)));
   trainer->schedule_ = std::move(schedule);
   trainer->learning_rate_ = optimizer.learning_rate;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,11 +29,20 @@
 
 namespace weft {
 
+// What a recipe comes to on this machine, known before most of its memory is taken.
+struct TrainerPlan {
+  std::int64_t elements = 0;  // of parameters and buffers
+  std::int64_t train_samples = 0;
+};
+
 class Trainer {
  public:
+  // May refuse: what it returns, where it is not ok, is what make() returns.
+  using Review = std::function<Status(const TrainerPlan& plan)>;
+
   // Borrows `clock`, which must outlive this.
   static Result<std::unique_ptr<Trainer>> make(const Recipe& recipe, const DataPlaces& places,
-                                               const Clock& clock);
+                                               const Clock& clock, const Review& review = {});
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -11,19 +10,12 @@
 
 #include "weft/data/open_path.h"
 #include "weft/data/text_file.h"
+#include "weft/train/data_files.h"
 #include "weft/train/round_vector.h"
 
 namespace weft {
 
 namespace {
-
-// The file as it was given, or below the folder of the data.
-std::string find_file(const std::string& path, const DataPlaces& places) {
-  std::error_code failed;
-  if (std::filesystem::exists(path, failed) || places.data_dir.empty()) return path;
-  const std::filesystem::path below = std::filesystem::path(places.data_dir) / path;
-  return std::filesystem::exists(below, failed) ? below.string() : path;
-}
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
@@ -32,20 +24,17 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-Result<Dataset> open_text(const Recipe& recipe, Split split, const DataPlaces& places,
-                          const TextOptions& options) {
-  const std::string path = find_file(recipe.data.path, places);
+Result<Dataset> open_text(const std::string& path, Split split, const TextOptions& options) {
   WEFT_TRY_ASSIGN(const std::string text, read_text(path));
   return make_text_dataset(path, text, split, options);
 }
 
 // The test split is the last tenth.
-Result<Dataset> open_tokens(const Recipe& recipe, Split split, const DataPlaces& places) {
+Result<Dataset> open_tokens(const Recipe& recipe, Split split, const std::string& path) {
   TokenFileOptions options;
   options.token_bytes = recipe.data.token_bytes;
   options.vocabulary = recipe.data.vocabulary;
   options.context = recipe.data.context;
-  const std::string path = find_file(recipe.data.path, places);
   WEFT_TRY_ASSIGN(const Dataset all, open_token_file(path, options));
   const std::int64_t size = all.tokens.size();
   const std::int64_t cut = size - size / 10;
@@ -87,12 +76,11 @@ void normalize_columns(const Array& training, Dataset& dataset) {
 }
 
 // Mean and deviation are those of the training split, for both.
-Result<Dataset> open_rows(const Recipe& recipe, Split split, const DataPlaces& places) {
+Result<Dataset> open_rows(const Recipe& recipe, Split split, const std::string& path) {
   PathOptions options;
   options.csv.header = recipe.data.header;
   options.csv_dataset.target = recipe.data.target;
   options.csv_dataset.classify = recipe.data.classify;
-  const std::string path = find_file(recipe.data.path, places);
   WEFT_TRY_ASSIGN(Dataset dataset, open_path(path, split, options));
   WEFT_TRY_ASSIGN(const Dataset training, open_path(path, Split::kTrain, options));
   if (dataset.kind != DatasetKind::kRows) {
@@ -115,15 +103,13 @@ Result<Dataset> open_named(const Recipe& recipe, Split split, const DataPlaces& 
     options.size = split == Split::kTrain ? samples : std::max<std::int64_t>(1, samples / 4);
     return make_synthetic_dataset(options, split);
   }
+  WEFT_TRY_ASSIGN(const DataFiles files, find_data_files(recipe, places));
   TextOptions text;
-  text.tokenizer = recipe.data.tokenizer;
+  text.tokenizer = files.tokenizer.empty() ? recipe.data.tokenizer : files.tokenizer;
   text.context = recipe.data.context;
-  if (text.tokenizer != "byte" && text.tokenizer != "character") {
-    text.tokenizer = find_file(text.tokenizer, places);
-  }
-  if (name == "text") return open_text(recipe, split, places, text);
-  if (name == "tokens") return open_tokens(recipe, split, places);
-  if (name == "rows") return open_rows(recipe, split, places);
+  if (name == "text") return open_text(files.data, split, text);
+  if (name == "tokens") return open_tokens(recipe, split, files.data);
+  if (name == "rows") return open_rows(recipe, split, files.data);
   return open_dataset(name, split, places, text);
 }
 
@@ -283,6 +269,8 @@ static PresenceOptions presence_options(const Recipe& recipe, const PeerSettings
   return options;
 }
 
+static constexpr Duration kComputeTimeoutMax = std::chrono::hours(24);
+
 SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
                            const PeerSettings& settings) {
   const Recipe::Group& group = recipe.group;
@@ -301,12 +289,15 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   options.measured_ring = group.ring == "measured";
   options.by_host = group.hosts == "together";
   options.exact_elements = kMetricsElements;
-  // A member that is done with its steps waits for one that is slower by a whole round of them.
-  if (recipe.local.steps > 1) options.finish_limit = std::chrono::hours(24);
+  options.compute_timeout = from_seconds(group.compute_timeout_s);
+  // Nothing is known of the first rounds but how many steps they have.
+  options.compute_timeout_first =
+      std::min<Duration>(kComputeTimeoutMax, recipe.local.steps * options.compute_timeout_first);
   options.result_log_bytes_max = static_cast<std::uint64_t>(group.result_log_bytes);
   options.last_round = last_round(recipe);
   options.start_members = static_cast<int>(group.start_members);
   options.start_timeout = from_seconds(group.start_timeout_s);
+  options.linger = from_seconds(group.linger_s);
   options.exit_on_quorum_lost = group.on_quorum_lost == "exit";
   options.samples_a_round = static_cast<std::uint64_t>(recipe.run.global_batch) *
                             static_cast<std::uint64_t>(recipe.local.steps);
@@ -325,6 +316,7 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   membership.merge_timeout = from_seconds(group.merge_timeout_s);
   membership.unreached_timeout = from_seconds(group.unreached_timeout_s);
   membership.joins_at_once = static_cast<int>(group.joins_at_once);
+  membership.join_stall_timeout = from_seconds(group.join_stall_s);
   membership.lone_survivor = group.lone_survivor;
   if (const auto invite = parse_invite_mode(group.invite); invite.ok()) membership.invite = *invite;
   if (const auto allowed = parse_allow_list(group.allow); allowed.ok()) {

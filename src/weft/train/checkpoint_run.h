@@ -1,0 +1,15 @@
+// Which run a folder's newest checkpoint was saved in, by what the file says of itself.
+//
+// Threads: any. Fails: as reading the file does.
+#pragma once
+
+#include <string>
+
+#include "weft/base/status.h"
+
+namespace weft {
+
+// `folder`: as Checkpoints has it. Hexadecimal; empty where there is none, or it names no run.
+Result<std::string> newest_checkpoint_run(const std::string& folder);
+
+}  // namespace weft
