@@ -114,6 +114,8 @@ TEST(OutFolder, IsLockedWhileInUse) {
     const auto first = OutFolder::open(path);
     ASSERT_TRUE(first.ok());
     EXPECT_THAT(OutFolder::open(path).status().message(), HasSubstr("another peer is using it"));
+    // Nobody else of this machine may hold it.
+    EXPECT_EQ(std::filesystem::status(path + "/.lock").permissions(), std::filesystem::perms(0600));
     const auto second = OutFolder::open_free(path);
     ASSERT_TRUE(second.ok());
     EXPECT_EQ(second->path(), path + "-2");

@@ -91,13 +91,17 @@ CLI::App* add_run(CLI::App& app, RunRequest& request) {
       ->check(CLI::Range(1, 1024));
   run->add_option("--seed", request.seed, "The same as --set run.seed=N");
   run->add_option("--out", request.out, "Folder for events, summary, checkpoints and the key");
-  run->add_flag("--resume", request.resume, "Go on from the newest checkpoint in --out");
+  run->add_flag("--resume{newest}", request.resume_from,
+                "Go on from the newest checkpoint in --out; --resume=older: where that is damaged, "
+                "from the one before it")
+      ->check(CLI::IsMember({"newest", "older"}));
   run->add_flag("--json", request.json, "One event a line, as docs/events.md describes them");
   run->add_option("--engine", request.engine,
                   "What carries the rounds: swarm, or mpi under mpirun (fixed members)")
       ->check(CLI::IsMember({"swarm", "mpi"}))
       ->capture_default_str();
   run->add_flag("--tensorboard", request.tensorboard, kTensorboard);
+  add_data_choice(*run, request.data);
   run->add_option("--set", request.settings, "key=value for any recipe key; may be repeated")
       ->allow_extra_args(false);
   return run;
@@ -123,6 +127,8 @@ CLI::App* add_join(CLI::App& app, JoinRequest& request) {
       ->check(CLI::Range(1, 1024));
   join->add_flag("--json", request.json, "One event a line, as docs/events.md describes them");
   join->add_flag("--tensorboard", request.tensorboard, kTensorboard);
+  add_data_choice(*join, request.data);
+  join->add_flag("-y,--yes", request.yes, "Do not show and ask what the run may use here");
   return join;
 }
 
@@ -160,6 +166,7 @@ CLI::App* add_eval(CLI::App& app, EvalRequest& request) {
   CLI::App* eval = app.add_subcommand("eval", "Measure a checkpoint on its test set");
   eval->add_option("checkpoint", request.checkpoint, "A file of OUT/checkpoints")->required();
   eval->add_option("--threads", request.threads, "Compute threads")->check(CLI::Range(1, 1024));
+  add_data_choice(*eval, request.data);
   eval->add_flag("--json", request.json, "One object");
   return eval;
 }
@@ -167,9 +174,15 @@ CLI::App* add_eval(CLI::App& app, EvalRequest& request) {
 CLI::App* add_serve(CLI::App& app, ServeRequest& request) {
   CLI::App* serve = app.add_subcommand("serve", "Answer HTTP requests with a checkpoint's model");
   serve->add_option("checkpoint", request.checkpoint, "A file of OUT/checkpoints")->required();
+  add_data_choice(*serve, request.data);
   serve->add_option("--host", request.host, "Address to listen on; nobody is asked who they are")
       ->capture_default_str();
   serve->add_option("--port", request.port, "0: any free one")->capture_default_str();
+  serve
+      ->add_option("--allow-host", request.allowed_hosts,
+                   "Name by which requests may call this server, beside addresses and localhost; "
+                   "may be repeated")
+      ->allow_extra_args(false);
   serve->add_option("--threads", request.threads, "Compute threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
@@ -268,7 +281,10 @@ int run_command_line(int argc, char** argv) {
 
   Requests requests;
   ExitCode code = ExitCode::kOk;
-  add_run(app, requests.run)->callback([&] { code = run_command(requests.run, started); });
+  add_run(app, requests.run)->callback([&] {
+    requests.run.resume = !requests.run.resume_from.empty();
+    code = run_command(requests.run, started);
+  });
   add_join(app, requests.join)->callback([&] { code = join_command(requests.join, started); });
   add_doctor(app, requests.doctor)->callback([&] { code = doctor_command(requests.doctor); });
   add_demo(app, requests.demo)->callback([&] { code = demo_command(requests.demo, started); });

@@ -60,6 +60,16 @@ Result<std::string> text_field(const Json& request, const char* name, std::size_
   return text;
 }
 
+// What a revocation does not take away.
+constexpr const char* kRemainsOfOne =
+    "remains: whoever was admitted by it is a member, and has had the run's key, from which it can "
+    "make tickets, until you say `weft revoke OUT all`; `weft expel` puts a member out";
+constexpr const char* kRemainsOfAll =
+    "every ticket so far is void, and so is the key of everybody who is no member now; remains: "
+    "the "
+    "members, who have the new key (`weft expel` puts one out), and whoever is away needs a new "
+    "ticket to come back";
+
 Result<InvitationId> invitation_of(const std::string& text) {
   if (text == "all") return kAllInvitations;
   if (text.rfind("weft", 0) == 0) {
@@ -94,8 +104,14 @@ Result<PeerId> member_named(const SwarmStatus& status, const std::string& text) 
                                       fitting.empty() ? "none" : "several", names));
 }
 
-std::string answer_status(Exchange& exchange, const ControlContext& context) {
-  const SwarmStatus status = exchange.status();
+Json names_of(const std::vector<PeerId>& peers) {
+  Json names = Json::array();
+  for (const PeerId& peer : peers) names.push_back(peer.short_name());
+  return names;
+}
+
+Result<std::string> answer_status(Exchange& exchange, const ControlContext& context) {
+  WEFT_TRY_ASSIGN(const SwarmStatus status, exchange.status());
   Json members = Json::array();
   for (const PeerStatus& member : status.members) {
     members.push_back({{"peer", member.id.short_name()},
@@ -109,6 +125,10 @@ std::string answer_status(Exchange& exchange, const ControlContext& context) {
                   {"state", status.state},
                   {"view", status.view.number.value()},
                   {"round", status.committed.value()},
+                  {"waits_for", names_of(status.waits_for)},
+                  {"waits_s", status.waits_seconds},
+                  {"waits_limit_s", status.waits_limit_seconds},
+                  {"awaited_by", names_of(status.awaited_by)},
                   {"members", std::move(members)}});
 }
 
@@ -122,7 +142,7 @@ Result<std::string> answer_ticket(Exchange& exchange, const ControlContext& cont
   if (valid_s < 1 || valid_s > kValidMaxS) {
     return invalid_argument(fmt::format("control: valid_s: expected 1 to {}", kValidMaxS));
   }
-  const std::string line = exchange.ticket(std::chrono::seconds(valid_s));
+  WEFT_TRY_ASSIGN(const std::string line, exchange.ticket(std::chrono::seconds(valid_s)));
   const Result<Ticket> ticket = parse_ticket(line);
   if (!ticket.ok()) return unavailable("this peer has no ticket to give at present");
   return success({{"ticket", line},
@@ -136,13 +156,15 @@ Result<std::string> answer_revoke(Exchange& exchange, const Json& request) {
   WEFT_TRY_ASSIGN(const InvitationId invitation, invitation_of(text));
   WEFT_TRY(exchange.revoke(invitation));
   const bool all = invitation == kAllInvitations;
-  return success({{"invitation", all ? std::string("all") : to_hex(invitation)}});
+  return success({{"invitation", all ? std::string("all") : to_hex(invitation)},
+                  {"remains", all ? kRemainsOfAll : kRemainsOfOne}});
 }
 
 Result<std::string> answer_expel(Exchange& exchange, const Json& request) {
   WEFT_TRY_ASSIGN(const std::string text, text_field(request, "peer", 64));
   WEFT_TRY_ASSIGN(const std::string reason, text_field(request, "reason", kReasonMax));
-  WEFT_TRY_ASSIGN(const PeerId peer, member_named(exchange.status(), text));
+  WEFT_TRY_ASSIGN(const SwarmStatus status, exchange.status());
+  WEFT_TRY_ASSIGN(const PeerId peer, member_named(status, text));
   WEFT_TRY_ASSIGN(const std::string outcome, exchange.expel(peer, reason));
   return success({{"peer", peer.short_name()}, {"text", outcome}});
 }
@@ -184,6 +206,14 @@ ExitCode show(const ControlRequest& request, const Result<Fields>& answer, Text 
   return ExitCode::kOk;
 }
 
+std::string names_in(const Json& answer, const char* field) {
+  std::string names;
+  for (const Json& name : answer.value(field, Json::array())) {
+    if (name.is_string()) names += (names.empty() ? "" : ", ") + name.get<std::string>();
+  }
+  return names;
+}
+
 std::string status_text(const Json& answer) {
   std::string text =
       fmt::format("{}: view {}, round {}", answer.value("state", std::string()),
@@ -196,6 +226,13 @@ std::string status_text(const Json& answer) {
       about = "no link";
     }
     text += fmt::format("\n  {}  {}", member.value("peer", std::string()), about);
+  }
+  if (const std::string names = names_in(answer, "waits_for"); !names.empty()) {
+    text += fmt::format("\nwaits for {} for {:.1f} s, at most {:.0f} s", names,
+                        answer.value("waits_s", 0.0), answer.value("waits_limit_s", 0.0));
+  }
+  if (const std::string names = names_in(answer, "awaited_by"); !names.empty()) {
+    text += fmt::format("\nthis peer's part is waited for by {}", names);
   }
   return text;
 }
@@ -230,7 +267,8 @@ ExitCode ticket_command(const ControlRequest& request) {
 ExitCode revoke_command(const ControlRequest& request) {
   const Json asked = {{"command", "revoke"}, {"invitation", request.subject}};
   return show(request, ask_peer(request.out, asked), [](const Json& fields) {
-    return "revoked for all members: " + fields.value("invitation", std::string());
+    return "revoked for all members: " + fields.value("invitation", std::string()) + "\n" +
+           fields.value("remains", std::string());
   });
 }
 

@@ -33,7 +33,7 @@ class FakeExchange final : public Exchange {
   void applied(Round /*round*/, const StateHash& /*hash*/) override {}
   void publish_state(Round /*round*/, Bytes /*state*/) override {}
   Status leave(Duration /*limit*/) override { return {}; }
-  std::string ticket(Duration valid_for) override {
+  Result<std::string> ticket(Duration valid_for) override {
     Ticket made;
     made.members.push_back(PeerAddress{peer(1), {"192.0.2.1:7420"}});
     made.invitation = {0xab};
@@ -48,7 +48,7 @@ class FakeExchange final : public Exchange {
     expelled.emplace_back(who, reason);
     return std::string("1 of 2 others");
   }
-  SwarmStatus status() override {
+  Result<SwarmStatus> status() override {
     SwarmStatus out;
     out.state = "member";
     out.view.number = ViewNumber(4);
@@ -58,11 +58,16 @@ class FakeExchange final : public Exchange {
       member.self = number == 1;
       out.members.push_back(member);
     }
+    if (!answers) return timed_out("the network thread gives no answer");
+    out.waits_for = waits_for;
+    out.waits_seconds = 12.5;
     return out;
   }
   std::vector<SwarmEvent> take_events() override { return {}; }
   const PeerId& self() const override { return self_; }
 
+  bool answers = true;
+  std::vector<PeerId> waits_for;
   std::vector<InvitationId> revoked;
   std::vector<std::pair<PeerId, std::string>> expelled;
 
@@ -93,6 +98,17 @@ TEST_F(ControlCommandsTest, StatusNamesTheMembers) {
   EXPECT_EQ(text_of(answer.at("members").at(1), "peer"), peer(2).short_name());
 }
 
+TEST_F(ControlCommandsTest, StatusNamesWhomTheRoundWaitsForAndSaysWhereItKnowsNothing) {
+  EXPECT_TRUE(ask(R"({"command":"status"})").at("waits_for").empty());
+  exchange.waits_for = {peer(18)};
+  const json answer = ask(R"({"command":"status"})");
+  ASSERT_EQ(answer.at("waits_for").size(), 1U);
+  EXPECT_EQ(answer.at("waits_for").at(0).get<std::string>(), peer(18).short_name());
+  EXPECT_EQ(answer.at("waits_s").get<double>(), 12.5);
+  exchange.answers = false;
+  EXPECT_THAT(refusal(R"({"command":"status"})"), HasSubstr("no answer"));
+}
+
 TEST_F(ControlCommandsTest, TicketsTellTheirIdAndTime) {
   const json usual = ask(R"({"command":"ticket"})");
   EXPECT_EQ(usual.at("valid_s").get<int>(), 3600);
@@ -109,7 +125,7 @@ TEST_F(ControlCommandsTest, RevokesByIdOrByTheTicketItself) {
   EXPECT_TRUE(ask(R"({"command":"revoke","invitation":"000102030405060708090a0b0c0d0e0f"})")
                   .at("ok")
                   .get<bool>());
-  const std::string ticket = exchange.ticket(std::chrono::seconds(5));
+  const std::string ticket = exchange.ticket(std::chrono::seconds(5)).value();
   const json whole = ask(json{{"command", "revoke"}, {"invitation", ticket}}.dump());
   EXPECT_EQ(text_of(whole, "invitation"), "ab000000000000000000000000000000");
   EXPECT_EQ(text_of(ask(R"({"command":"revoke","invitation":"all"})"), "invitation"), "all");

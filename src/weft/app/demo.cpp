@@ -12,6 +12,7 @@
 #include "weft/app/demo_peer.h"
 #include "weft/app/demo_recipe.h"
 #include "weft/app/interrupt.h"
+#include "weft/app/local_peers.h"
 #include "weft/app/peer_command.h"
 #include "weft/app/terminal.h"
 #include "weft/base/file.h"
@@ -91,6 +92,14 @@ class Demo {
     return start(std::move(arguments), &founder);
   }
 
+  // It takes the files that the recipe means here.
+  Status start_joiner(const std::string& ticket, DemoProcess** out) {
+    WEFT_TRY_ASSIGN(const std::vector<std::string> flags, local_peer_flags(recipe_, {}));
+    std::vector<std::string> arguments = {"join", ticket, "--yes"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return start(std::move(arguments), out);
+  }
+
   bool all_ended() {
     return std::all_of(peers_.begin(), peers_.end(), [](auto& peer) { return peer->has_ended(); });
   }
@@ -124,7 +133,7 @@ class Demo {
       log_.append(fault_event("peer_killed", *victim_, round));
     }
     if (round < join_at_ || newcomer_ != nullptr || shown()->ticket().empty()) return {};
-    WEFT_TRY(start({"join", shown()->ticket()}, &newcomer_));
+    WEFT_TRY(start_joiner(shown()->ticket(), &newcomer_));
     log_.append(fault_event("peer_added", *newcomer_, round));
     return {};
   }
@@ -135,7 +144,7 @@ class Demo {
     if (victim_ != nullptr || ticket.empty()) return {};
     DemoProcess* peer = nullptr;
     while (static_cast<int>(peers_.size()) < request_.peers) {
-      WEFT_TRY(start({"join", ticket}, &peer));
+      WEFT_TRY(start_joiner(ticket, &peer));
     }
     draw_victim();
     return {};
@@ -227,7 +236,8 @@ ExitCode demo_command(const DemoRequest& request, TimePoint started) {
   const DemoReport result = demo.report(started, status);
   terminal.finish();
   for (const std::string& line : demo_table(result)) terminal.say(line);
-  if (request.json) std::fprintf(stdout, "%s\n", demo_json(result).c_str());
+  const bool shown = terminal.close(kOutputLimit);
+  if (request.json && shown) std::fprintf(stdout, "%s\n", demo_json(result).c_str());
   if (interrupted()) return ExitCode::kInterrupted;
   return result.ok() ? ExitCode::kOk : ExitCode::kFailure;
 }

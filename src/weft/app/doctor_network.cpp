@@ -87,7 +87,7 @@ Finding examine_data(const std::string& text) {
     return {"recipe", DoctorResult::kFailed, recipe.status().message(),
             "both sides need the same version of Weft"};
   }
-  const Result<Dataset> data = open_recipe_dataset(*recipe, Split::kTrain, data_places());
+  const Result<Dataset> data = open_recipe_dataset(*recipe, Split::kTrain, foreign_data_places());
   if (!data.ok()) {
     return {"data", DoctorResult::kFailed, data.status().message(),
             fmt::format("weft data get {}", recipe->data.name)};

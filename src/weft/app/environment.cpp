@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+#include "weft/base/file.h"
+
 namespace weft {
 
 std::string environment_variable(const char* name) {
@@ -26,8 +28,21 @@ std::vector<std::pair<std::string, std::string>> weft_variables() {
   return variables;
 }
 
-DataPlaces data_places() {
-  return {environment_variable("WEFT_DATA_DIR"), environment_variable("HOME")};
+DataPlaces data_places(const DataChoice& choice) {
+  DataPlaces places = {environment_variable("WEFT_DATA_DIR"), environment_variable("HOME")};
+  places.tokenizer = choice.tokenizer;
+  if (is_folder(choice.data) && !is_file(choice.data + "/x.npy")) {
+    places.data_dir = choice.data;
+  } else {
+    places.data = choice.data;
+  }
+  return places;
+}
+
+DataPlaces foreign_data_places(const DataChoice& choice) {
+  DataPlaces places = data_places(choice);
+  places.foreign_recipe = true;
+  return places;
 }
 
 void restart_with_short_spin(char** argv) {

@@ -12,6 +12,8 @@ enum class ExitCode : int {
   kUnavailable = 3,   // data, disk, address or group is not there: look, and try again
   kCorrupt = 4,       // a file is damaged, or this peer's state differed from the others'
   kQuorumLost = 5,    // more than half of the group is gone; the state is in a checkpoint
+  kRunOver = 6,       // the run was over before this peer could take its final state
+  kNotFinite = 7,     // the run is over, and its loss is not a number: the model is of no use
   kInterrupted = 130  // Ctrl-C; once: left politely, state saved; twice: left at once
 };
 

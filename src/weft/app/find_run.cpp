@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace weft {
 
@@ -167,6 +168,8 @@ Result<Ticket> refresh_ticket(const Ticket& ticket, const FindRunOptions& option
   if (found.empty()) return unavailable("no member of the run answers on this network either");
   return with_members(ticket, found);
 }
+
+bool is_terminal_there() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1; }
 
 std::optional<std::string> ask_on_terminal(const std::string& question) {
   // Standard output may be read by a program.

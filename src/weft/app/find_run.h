@@ -45,6 +45,8 @@ Ticket with_members(Ticket ticket, const std::vector<PeerAddress>& found);
 // where neither knows any.
 Result<Ticket> refresh_ticket(const Ticket& ticket, const FindRunOptions& options);
 
+// Whether a person reads standard error and types into standard input.
+bool is_terminal_there();
 // On standard error and standard input.
 std::optional<std::string> ask_on_terminal(const std::string& question);
 

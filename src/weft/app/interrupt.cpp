@@ -11,9 +11,15 @@ namespace {
 
 // A signal handler can reach nothing else. NOLINTNEXTLINE(*-avoid-non-const-global-variables)
 volatile std::sig_atomic_t asked = 0;
+// NOLINTNEXTLINE(*-avoid-non-const-global-variables)
+volatile std::sig_atomic_t impolite = 0;
 
 extern "C" void on_interrupt(int /*signal*/) {
-  if (asked != 0) ::_exit(static_cast<int>(ExitCode::kInterrupted));
+  if (asked != 0 || impolite != 0) {
+    constexpr char kWords[] = "weft: interrupted\n";
+    static_cast<void>(!::write(STDERR_FILENO, kWords, sizeof kWords - 1));
+    ::_exit(static_cast<int>(ExitCode::kInterrupted));
+  }
   asked = 1;
 }
 
@@ -28,6 +34,8 @@ void install_interrupt_handler() {
   sigaction(SIGTERM, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 }
+
+void end_at_once_if_interrupted(bool at_once) { impolite = at_once ? 1 : 0; }
 
 bool interrupted() { return asked != 0; }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "weft/app/exit_code.h"
+#include "weft/train/data_files.h"
 
 namespace weft {
 namespace {
@@ -25,7 +26,9 @@ Event process_event(std::size_t number, pid_t pid, std::string text) {
 
 Result<std::unique_ptr<LocalPeers>> LocalPeers::start(const OutFolder& out,
                                                       const std::string& ticket, int count,
-                                                      int threads, EventLog& log) {
+                                                      std::vector<std::string> flags,
+                                                      EventLog& log) {
+  flags.insert(flags.begin(), {"join", "--yes", "--json"});
   auto peers = std::make_unique<LocalPeers>();
   for (int number = 2; number <= count; ++number) {
     const std::string folder = out.peer_path(number);
@@ -33,7 +36,8 @@ Result<std::unique_ptr<LocalPeers>> LocalPeers::start(const OutFolder& out,
     std::filesystem::create_directories(folder, error);
     if (error) return unavailable(fmt::format("{}: {}", folder, error.message()));
     ChildOptions options;
-    options.arguments = {"join", "--out", folder, "--threads", std::to_string(threads), "--json"};
+    options.arguments = flags;
+    options.arguments.insert(options.arguments.end(), {"--out", folder});
     options.ticket = ticket;
     options.errors_path = folder + "/errors.txt";
     options.read_events = false;
@@ -59,6 +63,15 @@ void LocalPeers::wait(Duration limit, const Clock& clock, EventLog& log) {
           i + 2, pid, fmt::format("ended with exit code {}", child.exit_code().value_or(1))));
     }
   }
+}
+
+Result<std::vector<std::string>> local_peer_flags(const Recipe& recipe, const DataChoice& choice) {
+  WEFT_TRY_ASSIGN(const DataFiles files, find_data_files(recipe, data_places(choice)));
+  std::vector<std::string> flags = data_flags(files);
+  if (files.data.empty() && !choice.data.empty()) {
+    flags.insert(flags.end(), {"--data", choice.data});
+  }
+  return flags;
 }
 
 int threads_for(int peers) {

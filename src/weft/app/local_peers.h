@@ -9,16 +9,19 @@
 #include <vector>
 
 #include "weft/app/child_process.h"
+#include "weft/app/environment.h"
 #include "weft/app/out_folder.h"
 #include "weft/train/event_log.h"
+#include "weft/train/recipe.h"
 
 namespace weft {
 
 class LocalPeers {
  public:
-  // Starts peers 2 to `count` with this ticket.
+  // Starts peers 2 to `count` with this ticket; `flags` go to each of them.
   static Result<std::unique_ptr<LocalPeers>> start(const OutFolder& out, const std::string& ticket,
-                                                   int count, int threads, EventLog& log);
+                                                   int count, std::vector<std::string> flags,
+                                                   EventLog& log);
   // Waits until all have ended and tells of those that failed; kills what still runs at the
   // deadline.
   void wait(Duration limit, const Clock& clock, EventLog& log);
@@ -26,6 +29,9 @@ class LocalPeers {
  private:
   std::vector<std::unique_ptr<ChildProcess>> children_;
 };
+
+// The flags by which a local peer takes the files that the person's own recipe means here.
+Result<std::vector<std::string>> local_peer_flags(const Recipe& recipe, const DataChoice& choice);
 
 // Compute threads for each of `peers` processes on this machine; at least 1.
 int threads_for(int peers);

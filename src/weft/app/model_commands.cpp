@@ -14,7 +14,7 @@ namespace {
 
 ExitCode predict_command(const ModelRequest& request) {
   set_thread_count(request.threads);
-  const Result<Prediction> prediction = predict(request.predict, data_places());
+  const Result<Prediction> prediction = predict(request.predict, data_places(request.data));
   if (!prediction.ok()) return report(prediction.status());
   print_text(prediction->text);
   return ExitCode::kOk;
@@ -23,7 +23,7 @@ ExitCode predict_command(const ModelRequest& request) {
 ExitCode export_command(ModelRequest& request) {
   set_thread_count(request.threads);
   request.exported.hugging_face_names = request.names == "huggingface";
-  const Result<std::string> text = export_checkpoint(request.exported, data_places());
+  const Result<std::string> text = export_checkpoint(request.exported, data_places(request.data));
   if (!text.ok()) return report(text.status());
   print_text(*text);
   return ExitCode::kOk;
@@ -63,6 +63,12 @@ CLI::App* add_export(CLI::App& app, ModelRequest& request) {
 
 }  // namespace
 
+void add_data_choice(CLI::App& command, DataChoice& choice) {
+  command.add_option("--data", choice.data,
+                     "The file for the recipe's data.path, or the folder that datasets are below");
+  command.add_option("--tokenizer", choice.tokenizer, "The file for the recipe's data.tokenizer");
+}
+
 void add_model_commands(CLI::App& app, ModelRequest& request, ExitCode& code) {
   CLI::App* predict = add_predict(app, request);
   predict->callback([&] { code = predict_command(request); });
@@ -70,6 +76,7 @@ void add_model_commands(CLI::App& app, ModelRequest& request, ExitCode& code) {
   command->callback([&] { code = export_command(request); });
   for (CLI::App* each : {predict, command}) {
     each->add_option("--threads", request.threads, "Compute threads")->check(CLI::Range(1, 1024));
+    add_data_choice(*each, request.data);
   }
 }
 

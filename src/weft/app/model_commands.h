@@ -3,6 +3,7 @@
 // Threads: the main thread. Fails: the reason goes to standard error, the code is exit_code.h's.
 #pragma once
 
+#include "weft/app/environment.h"
 #include "weft/app/exit_code.h"
 #include "weft/train/export_checkpoint.h"
 #include "weft/train/predict.h"
@@ -16,9 +17,13 @@ namespace weft {
 struct ModelRequest {
   PredictRequest predict;
   ExportRequest exported;
+  DataChoice data;
   std::string names = "weft";
   int threads = 1;
 };
+
+// Adds --data and --tokenizer to a command that opens the data of a recipe.
+void add_data_choice(CLI::App& command, DataChoice& choice);
 
 // Adds `weft predict` and `weft export` to `app`; what they end with goes to `code`.
 void add_model_commands(CLI::App& app, ModelRequest& request, ExitCode& code);

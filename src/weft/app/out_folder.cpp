@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace weft {
@@ -27,10 +28,13 @@ Result<OutFolder> OutFolder::open(const std::string& path) {
         fmt::format("{}: cannot be made ({}); choose another --out", path, error.message()));
   }
   const std::string lock_path = path + "/.lock";
-  const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (lock < 0) {
     return unavailable(fmt::format("{}: {}; choose another --out", lock_path, system_text(errno)));
   }
+  // Whoever may open it could hold the lock; older releases let everybody. One of another owner
+  // stays as it is.
+  static_cast<void>(::fchmod(lock, 0600));
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock);
     return unavailable(fmt::format("{}: another peer is using it; choose another --out", path));

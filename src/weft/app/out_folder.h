@@ -24,6 +24,8 @@ class OutFolder {
   std::string events_path() const { return path_ + "/events.jsonl"; }
   std::string tensorboard_path() const { return path_ + "/tensorboard"; }
   std::string summary_path() const { return path_ + "/summary.json"; }
+  // The record of its memberships: see collective/record_file.h.
+  std::string record_path() const { return path_ + "/membership.record"; }
   std::string checkpoints_path() const { return path_ + "/checkpoints"; }
   // Of the local peer `number`, which this process starts.
   std::string peer_path(int number) const { return path_ + "/peer-" + std::to_string(number); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -15,10 +16,14 @@
 #include "weft/app/control_socket.h"
 #include "weft/app/environment.h"
 #include "weft/app/find_run.h"
+#include "weft/app/held_state.h"
 #include "weft/app/interrupt.h"
+#include "weft/app/join_plan.h"
 #include "weft/app/local_peers.h"
 #include "weft/app/out_folder.h"
+#include "weft/app/resume.h"
 #include "weft/app/terminal.h"
+#include "weft/base/log.h"
 #include "weft/base/parallel.h"
 #include "weft/collective/mpi_engine.h"
 #include "weft/collective/swarm.h"
@@ -33,6 +38,7 @@ namespace weft {
 namespace {
 
 constexpr Duration kFetchRecipeLimit = std::chrono::seconds(20);
+constexpr Duration kTellInterval = std::chrono::milliseconds(200);
 constexpr Duration kLocalPeersLimit = std::chrono::seconds(30);
 // Between the start of the first and the last member of an engine.
 constexpr Duration kEngineLimit = std::chrono::seconds(60);
@@ -50,6 +56,8 @@ struct Session {
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<Exchange> exchange;
   std::unique_ptr<LocalPeers> local_peers;
+  // Where a join failed: what was learned of the run.
+  RunNews news;
   // Of an engine's members one is enough.
   bool saves_checkpoints = true;
 };
@@ -103,7 +111,7 @@ Result<PeerSettings> peer_settings(const Session& session, const Request& reques
   settings.map_port = request.map_port;
   settings.advertise = request.advertise;
   settings.rendezvous = opendht_maker;
-  settings.incarnation = static_cast<std::uint64_t>(session.clock.unix_time_s());
+  settings.incarnation = unix_time_us();
   return settings;
 }
 
@@ -131,24 +139,42 @@ std::string test_text(const Summary& summary) {
   return fmt::format(", test accuracy {:.2f} %", 100.0 * *summary.test_accuracy);
 }
 
-void say_summary(Terminal& terminal, const Summary& summary, const std::string& out) {
-  terminal.say(fmt::format(
-      "{} after {} steps in {:.1f} s: loss {:.4f}{}, {:.0f} samples/s, {:.1f} s lost, {:.1f} MB "
-      "sent, state {}",
-      to_string(summary.end), summary.steps, summary.seconds, summary.final_loss,
-      test_text(summary), summary.samples_per_second, summary.seconds_lost,
-      static_cast<double>(summary.bytes_sent) / 1e6, summary.state_hash.substr(0, 16)));
-  terminal.say(fmt::format("files: {}/summary.json, events.jsonl, checkpoints/", out));
+bool is_ruined(const Summary& summary) {
+  return summary.not_finite_round > 0 && !std::isfinite(summary.final_loss);
+}
+
+void say_summary(Terminal& terminal, const Summary& summary, const OutFolder& out) {
+  const std::string work =
+      summary.took_part
+          ? fmt::format("loss {}{}, {:.0f} samples/s, {:.1f} s lost", loss_text(summary.final_loss),
+                        test_text(summary), summary.samples_per_second, summary.seconds_lost)
+          : "without a round of its own" + test_text(summary);
+  terminal.say(fmt::format("{} after {} steps in {:.1f} s: {}, {:.1f} MB sent, state {}",
+                           to_string(summary.end), summary.steps, summary.seconds, work,
+                           static_cast<double>(summary.bytes_sent) / 1e6,
+                           summary.state_hash.substr(0, 16)));
+  if (is_ruined(summary)) {
+    terminal.say(fmt::format("the loss was not a number from round {} on: the model is of no use",
+                             summary.not_finite_round));
+  }
+  terminal.say(fmt::format("files: {}/summary.json, events.jsonl{}", out.path(),
+                           kept_checkpoints(out).empty() ? "" : ", checkpoints/"));
 }
 
 ExitCode end_code(const RunResult& result) {
+  // Whoever looks at the code alone would believe that the state is there.
+  if (!result.checkpoint.ok() && result.summary.end != RunEnd::kFailed) {
+    return ExitCode::kUnavailable;
+  }
   switch (result.summary.end) {
     case RunEnd::kFinished:
-      return ExitCode::kOk;
+      return is_ruined(result.summary) ? ExitCode::kNotFinite : ExitCode::kOk;
     case RunEnd::kLeft:
       return ExitCode::kInterrupted;
     case RunEnd::kQuorumLost:
       return ExitCode::kQuorumLost;
+    case RunEnd::kMissed:
+      return ExitCode::kRunOver;
     case RunEnd::kFailed:
       return exit_code_of(result.status);
   }
@@ -169,8 +195,20 @@ std::unique_ptr<ControlSocket> open_control(Session& session) {
   return nullptr;
 }
 
+// What is not written by then stays unwritten: a disk or reader that hangs does not hinder the end.
+void close_outputs(Session& session) {
+  if (session.tensorboard) {
+    const Status complete = session.tensorboard->close(kOutputLimit);
+    if (!complete.ok()) session.terminal->say("tensorboard: " + complete.message());
+  }
+  const Status complete = session.log->close(kOutputLimit);
+  if (!complete.ok()) session.terminal->say(complete.message());
+  session.terminal->close(kOutputLimit);
+}
+
 // The run itself, from the first turn to the files at the end.
 ExitCode take_part(Session& session, bool founder) {
+  end_at_once_if_interrupted(false);
   tell_started(session);
   if (session.trainer->recipe().group.audit) {
     session.exchange = make_audit_exchange(std::move(session.exchange), *session.log);
@@ -182,6 +220,8 @@ ExitCode take_part(Session& session, bool founder) {
   options.started = session.started;
   options.founder = founder;
   options.stop_asked = interrupted;
+  // With an engine of fixed members there is nothing to tell.
+  options.tell_interval = kTellInterval;
   std::unique_ptr<ControlSocket> control = open_control(session);
   RunLoop loop(*session.trainer, *session.exchange, *session.log,
                session.saves_checkpoints ? &checkpoints : nullptr, session.clock, options);
@@ -191,12 +231,13 @@ ExitCode take_part(Session& session, bool founder) {
   const Status written = write_summary(session.out->summary_path(), result.summary);
   session.log->append(summary_event(result.summary));
   session.terminal->finish();
-  say_summary(*session.terminal, result.summary, session.out->path());
-  if (session.tensorboard && !session.tensorboard->status().ok()) {
-    session.terminal->say("tensorboard: " + session.tensorboard->status().message());
-  }
+  say_summary(*session.terminal, result.summary, *session.out);
   if (session.local_peers != nullptr) {
     session.local_peers->wait(kLocalPeersLimit, session.clock, *session.log);
+  }
+  close_outputs(session);
+  if (!result.checkpoint.ok()) {
+    report(unsaved(result.checkpoint, result.summary.steps, *session.out));
   }
   if (!result.status.ok()) {
     report(result.status);
@@ -208,7 +249,7 @@ ExitCode take_part(Session& session, bool founder) {
 
 Status tell_ticket(Session& session, std::string& ticket) {
   const std::int64_t valid_h = session.trainer->recipe().group.ticket_valid_h;
-  ticket = session.exchange->ticket(std::chrono::hours(valid_h));
+  WEFT_TRY_ASSIGN(ticket, session.exchange->ticket(std::chrono::hours(valid_h)));
   session.log->append(Event("ticket")
                           .with("ticket", ticket)
                           .with("run_id", session.run_id)
@@ -216,14 +257,25 @@ Status tell_ticket(Session& session, std::string& ticket) {
   return {};
 }
 
+ResumeOptions resume_options(Session& session, bool older_agreed) {
+  ResumeOptions options;
+  options.older_agreed = older_agreed;
+  options.note = [&session](const std::string& text) {
+    session.log->append(Event("note").with("text", text));
+  };
+  return options;
+}
+
 // Loads the newest checkpoint, or makes room for new ones. The step to go on from.
-Result<std::int64_t> resume_or_begin(Session& session, bool resume) {
-  if (!resume) {
+Result<std::int64_t> resume_or_begin(Session& session, const RunRequest& request) {
+  if (!request.resume) {
     WEFT_TRY_ASSIGN(const std::string aside, session.out->set_checkpoints_aside());
     return std::int64_t{0};
   }
   const Checkpoints checkpoints(session.out->checkpoints_path(), 1, "");
-  WEFT_TRY_ASSIGN(const auto loaded, checkpoints.load_newest(*session.trainer));
+  ResumeOptions options = resume_options(session, request.resume_from == "older");
+  if (is_terminal_there()) options.ask = ask_on_terminal;
+  WEFT_TRY_ASSIGN(const auto loaded, load_to_resume(checkpoints, *session.trainer, options));
   return loaded.has_value() ? loaded->step : std::int64_t{0};
 }
 
@@ -238,6 +290,11 @@ Status found_group(Session& session, const RunRequest& request, std::int64_t ste
   options.resume_round = round_after(step, trainer.recipe().local.steps);
   options.membership.founded_at = options.resume_round;
   options.gather_states = request.resume;
+  options.record_file = session.out->record_path();
+  if (request.resume) {
+    options.membership.past = past_membership(*session.out, settings.identity, *session.log);
+    WEFT_TRY_ASSIGN(options.held_run, checkpoint_run(*session.out));
+  }
   session.run_id = to_hex(options.membership.run);
   session.role = step > 0 ? "resumed" : "founder";
   WEFT_TRY_ASSIGN(auto swarm, Swarm::found(std::move(options)));
@@ -253,12 +310,14 @@ Status prepare_member(Session& session, const RunRequest& request, int rank, int
   const std::string own = rank == 0 ? shared : shared + "/rank-" + std::to_string(rank);
   WEFT_TRY(open_output(session, request, own, own));
   session.saves_checkpoints = rank == 0;
-  if (rank > 0) session.terminal.emplace(OutputMode::kPlain, 80, session.clock, [](auto) {});
+  if (rank > 0)
+    session.terminal.emplace(OutputMode::kPlain, 80, session.clock, [](auto) { return true; });
   set_thread_count(request.threads.value_or(threads_for(size)));
-  WEFT_TRY_ASSIGN(session.trainer, Trainer::make(recipe, data_places(), session.clock));
+  WEFT_TRY_ASSIGN(session.trainer, Trainer::make(recipe, data_places(request.data), session.clock));
   if (request.resume) {
     const Checkpoints checkpoints(shared + "/checkpoints", 1, "");
-    return checkpoints.load_newest(*session.trainer).status();
+    const ResumeOptions options = resume_options(session, request.resume_from == "older");
+    return load_to_resume(checkpoints, *session.trainer, options).status();
   }
   if (rank > 0) return {};
   return session.out->set_checkpoints_aside().status();
@@ -305,14 +364,18 @@ Status prepare_run(Session& session, const RunRequest& request) {
   const int peers = request.peers.value_or(1);
   const int threads = request.threads.value_or(threads_for(peers));
   set_thread_count(threads);
-  WEFT_TRY_ASSIGN(session.trainer, Trainer::make(recipe, data_places(), session.clock));
-  WEFT_TRY_ASSIGN(const std::int64_t step, resume_or_begin(session, request.resume));
+  const DataPlaces places = data_places(request.data);
+  WEFT_TRY_ASSIGN(session.trainer, Trainer::make(recipe, places, session.clock));
+  WEFT_TRY_ASSIGN(const std::int64_t step, resume_or_begin(session, request));
   WEFT_TRY(found_group(session, request, step));
   std::string ticket;
   WEFT_TRY(tell_ticket(session, ticket));
   if (peers > 1) {
+    end_at_once_if_interrupted(false);  // they are to be ended with this one
+    WEFT_TRY_ASSIGN(std::vector<std::string> flags, local_peer_flags(recipe, request.data));
+    flags.insert(flags.end(), {"--threads", std::to_string(threads)});
     WEFT_TRY_ASSIGN(session.local_peers,
-                    LocalPeers::start(*session.out, ticket, peers, threads, *session.log));
+                    LocalPeers::start(*session.out, ticket, peers, std::move(flags), *session.log));
   }
   return {};
 }
@@ -333,24 +396,38 @@ Result<Ticket> ticket_of(const JoinRequest& request) {
 // From a member of `ticket`; where none answers, from one that is found otherwise, which `ticket`
 // then names too.
 Result<std::string> recipe_of_run(Ticket& ticket, const PeerIdentity& identity,
-                                  const JoinRequest& request) {
-  Result<std::string> text = Swarm::fetch_recipe(ticket, identity, kFetchRecipeLimit);
-  if (text.ok() || text.status().code() == Code::kInvalidArgument) return text;
+                                  const JoinRequest& request, RunNews& news) {
+  Result<std::string> text = Swarm::follow_recipe(ticket, identity, kFetchRecipeLimit, &news);
+  if (text.ok() || text.status().code() == Code::kInvalidArgument || news.ended_with) return text;
   const Result<Ticket> mended = refresh_ticket(ticket, find_options(request));
   if (!mended.ok()) return text;
   ticket = *mended;
-  return Swarm::fetch_recipe(ticket, identity, kFetchRecipeLimit);
+  return Swarm::follow_recipe(ticket, identity, kFetchRecipeLimit, &news);
 }
 
-// The round of the newest checkpoint in --out, which is loaded: if all members have died, and this
-// one is ahead of the others, the run goes on from there. 0 for none of this run.
-Result<Round> held_state(Session& session) {
-  const Checkpoints checkpoints(session.out->checkpoints_path(), 1, "");
-  const auto loaded = checkpoints.load_newest(*session.trainer);
-  if (loaded.ok() && loaded->has_value()) return session.trainer->rounds_done();
-  if (!loaded.ok()) session.log->append(Event("note").with("text", loaded.status().message()));
-  WEFT_TRY_ASSIGN(const std::string aside, session.out->set_checkpoints_aside());
-  return Round();
+// Whoever was a member waits for the others to come back, which may all have died.
+Result<std::string> recipe_of_lost_run(Session& session, Ticket& ticket,
+                                       const PeerIdentity& identity, const JoinRequest& request) {
+  Comeback comeback(session.clock, *session.log);
+  while (true) {
+    Result<std::string> text = recipe_of_run(ticket, identity, request, session.news);
+    if (text.ok() || session.news.ended_with || !comeback.waits(text.status())) return text;
+  }
+}
+
+Status no_recipe(const Status& why, const RunNews& news) {
+  if (news.ended_with) return why;
+  if (news.deserted && news.left) {
+    return why.with_context(
+        "join: the run seems to have ended just now: its members have left their addresses");
+  }
+  if (news.deserted) {
+    return why.with_context(
+        "join: the run has ended, or its members have moved; a peer that still runs has a newer "
+        "ticket");
+  }
+  return why.with_context(
+      "join: no member of the ticket gave the recipe; a peer that still runs has a newer ticket");
 }
 
 Status prepare_join(Session& session, const JoinRequest& request) {
@@ -358,16 +435,29 @@ Status prepare_join(Session& session, const JoinRequest& request) {
   WEFT_TRY(check_expiry(ticket, session.clock.unix_time_s()));
   WEFT_TRY(open_output(session, request, request.out, "weft-runs/joined"));
   WEFT_TRY_ASSIGN(const PeerSettings settings, peer_settings(session, request));
-  const Result<std::string> text = recipe_of_run(ticket, settings.identity, request);
-  if (!text.ok()) {
-    return text.status().with_context(
-        "join: no member of the ticket gave the recipe; a peer that still runs has a newer ticket");
-  }
+  const std::optional<VoterRecord> past =
+      past_membership(*session.out, settings.identity, *session.log);
+  const bool was_member = past && past->run == ticket.run;
+  if (was_member) ticket = with_old_members(std::move(ticket), *past);
+  const Result<std::string> text =
+      was_member ? recipe_of_lost_run(session, ticket, settings.identity, request)
+                 : recipe_of_run(ticket, settings.identity, request, session.news);
+  if (!text.ok()) return no_recipe(text.status(), session.news);
   WEFT_TRY_ASSIGN(const Recipe recipe, parse_recipe(*text, "recipe of the run"));
   set_thread_count(request.threads.value_or(threads_for(1)));
-  WEFT_TRY_ASSIGN(session.trainer, Trainer::make(recipe, data_places(), session.clock));
+  const DataPlaces places = foreign_data_places(request.data);
+  WEFT_TRY_ASSIGN(session.trainer,
+                  Trainer::make(recipe, places, session.clock, [&](const TrainerPlan& size) {
+                    return review_join(recipe, size, request, session.out->path());
+                  }));
   SwarmOptions options = swarm_options(recipe, session.trainer->layout(), settings);
-  WEFT_TRY_ASSIGN(options.held_round, held_state(session));
+  WEFT_TRY_ASSIGN(const HeldCheckpoint held,
+                  held_checkpoint(*session.trainer, *session.out, past, ticket.run,
+                                  resume_options(session, true)));
+  options.held_round = held.round;
+  options.held_run = held.run;
+  options.membership.past = past;
+  options.record_file = session.out->record_path();
   options.state_file = session.out->path() + "/state.partial";
   options.membership.run = ticket.run;
   session.run_id = to_hex(ticket.run);
@@ -380,12 +470,13 @@ Status prepare_join(Session& session, const JoinRequest& request) {
 }  // namespace
 
 ExitCode report(const Status& status) {
-  std::fprintf(stderr, "weft: %s\n", status.message().c_str());
+  write_error(fmt::format("weft: {}\n", status.message()));
   return exit_code_of(status);
 }
 
 ExitCode run_command(const RunRequest& request, TimePoint started) {
   install_interrupt_handler();
+  end_at_once_if_interrupted(true);
   Session session;
   session.started = started;
   if (const Status status = prepare_run(session, request); !status.ok()) return report(status);
@@ -394,9 +485,14 @@ ExitCode run_command(const RunRequest& request, TimePoint started) {
 
 ExitCode join_command(const JoinRequest& request, TimePoint started) {
   install_interrupt_handler();
+  end_at_once_if_interrupted(true);
   Session session;
   session.started = started;
-  if (const Status status = prepare_join(session, request); !status.ok()) return report(status);
+  if (const Status status = prepare_join(session, request); !status.ok()) {
+    const ExitCode code = report(status);
+    const bool over = session.news.ended_with || (session.news.deserted && session.news.left);
+    return over ? ExitCode::kRunOver : code;
+  }
   return take_part(session, false);
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/app/environment.h"
 #include "weft/app/exit_code.h"
 #include "weft/base/time.h"
 
@@ -24,6 +25,8 @@ struct RunRequest {
   std::string out;  // empty: weft-runs/RECIPE
   std::vector<std::string> settings;
   bool resume = false;
+  // "newest", or "older": where the newest checkpoint is damaged, the one before it is taken.
+  std::string resume_from;
   bool json = false;
   // Ask the router of this network to open the port.
   bool map_port = false;
@@ -32,6 +35,7 @@ struct RunRequest {
   // "swarm", or "mpi": the processes that mpirun has started are the group.
   std::string engine = "swarm";
   bool tensorboard = false;
+  DataChoice data;
 };
 
 struct JoinRequest {
@@ -45,6 +49,8 @@ struct JoinRequest {
   bool map_port = false;
   std::vector<std::string> advertise;
   bool tensorboard = false;
+  DataChoice data;
+  bool yes = false;  // nothing is shown, and nobody asked, before it takes part
 };
 
 // `started`: when the process began.

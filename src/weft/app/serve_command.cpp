@@ -8,6 +8,7 @@
 #include "weft/app/interrupt.h"
 #include "weft/app/peer_command.h"
 #include "weft/serve/http_server.h"
+#include "weft/serve/request_source.h"
 
 namespace weft {
 namespace {
@@ -16,6 +17,7 @@ ServeOptions options_of(const ServeRequest& request) {
   ServeOptions options;
   options.host = request.host;
   options.port = request.port;
+  for (const std::string& name : request.allowed_hosts) options.names.push_back(host_of(name));
   options.model.threads = request.threads;
   options.model.batch_max = request.batch_max;
   options.model.batch_wait = from_seconds(request.batch_wait_ms / 1000.0);
@@ -27,7 +29,8 @@ ServeOptions options_of(const ServeRequest& request) {
 
 Status serve(const ServeRequest& request) {
   install_interrupt_handler();
-  WEFT_TRY_ASSIGN(const auto model, ServedModel::load(request.checkpoint, data_places()));
+  WEFT_TRY_ASSIGN(const auto model,
+                  ServedModel::load(request.checkpoint, data_places(request.data)));
   WEFT_TRY_ASSIGN(const auto server, HttpServer::listen(*model, options_of(request)));
   const bool v6 = request.host.find(':') != std::string::npos;
   const std::string line =

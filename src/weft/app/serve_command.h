@@ -5,15 +5,19 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "weft/app/environment.h"
 #include "weft/app/exit_code.h"
 
 namespace weft {
 
 struct ServeRequest {
   std::string checkpoint;
+  DataChoice data;
   std::string host = "127.0.0.1";
   std::uint16_t port = 8080;
+  std::vector<std::string> allowed_hosts;
   int threads = 1;
   std::int64_t batch_max = 32;
   double batch_wait_ms = 0.0;

@@ -23,7 +23,7 @@ std::string peers_text(std::int64_t members) {
 
 // What a person wants to know of how well it learns: texts are measured in bits a character.
 std::string learned_text(const Event& round) {
-  const std::string loss = fmt::format("loss {:.4f}", round.number("loss"));
+  const std::string loss = "loss " + loss_text(round.number("loss"));
   if (round.find("bits_per_character") != nullptr) {
     return fmt::format("{}  {:.3f} bits/character", loss, round.number("bits_per_character"));
   }
@@ -32,6 +32,10 @@ std::string learned_text(const Event& round) {
 }
 
 }  // namespace
+
+std::string loss_text(double loss) {
+  return std::isfinite(loss) ? fmt::format("{:.4f}", loss) : "not a number";
+}
 
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e9) return "-";
@@ -57,6 +61,11 @@ std::string round_line(const Event& round) {
 void StatusBlock::hear(const Event& event) {
   if (event.kind == "round") {
     round_ = event;
+    waiting_.clear();
+  } else if (event.kind == "waiting" || event.kind == "overdue" || event.kind == "awaited") {
+    waiting_ = event.text("text");
+  } else if (event.kind == "waiting_over" || event.kind == "view_changed") {
+    waiting_.clear();
   } else if (event.kind == "peers") {
     peers_ = event.list("peers");
     details_ = event.list("details");
@@ -64,8 +73,9 @@ void StatusBlock::hear(const Event& event) {
 }
 
 std::vector<std::string> StatusBlock::lines(std::size_t width) const {
-  if (round_.kind.empty()) return {};
   std::vector<std::string> lines;
+  if (!waiting_.empty()) lines.push_back(clipped(waiting_, width));
+  if (round_.kind.empty()) return lines;
   lines.push_back(
       fmt::format("round {}/{} {}  {}", round_.integer("round"), round_.integer("rounds"),
                   bar(round_.integer("round"), round_.integer("rounds")), learned_text(round_)));

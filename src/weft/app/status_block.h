@@ -15,18 +15,22 @@ namespace weft {
 class StatusBlock {
  public:
   void hear(const Event& event);
-  // No lines before the first round. Each line has at most `width` characters.
+  // No lines before the first round, but whom it waits for. Each line has at most `width`
+  // characters.
   std::vector<std::string> lines(std::size_t width) const;
 
  private:
   Event round_;
   std::vector<std::string> peers_;
   std::vector<std::string> details_;
+  std::string waiting_;  // for whom, or who for this peer; empty: nobody
 };
 
 // "round 12/400  loss 1.2034  accuracy 61.3 %  4 peers  3210 samples/s  ETA 1:03": for output that
 // is no terminal.
 std::string round_line(const Event& round);
+// "0.6931", "not a number".
+std::string loss_text(double loss);
 // 75 -> "1:15", 4000 -> "1:06:40".
 std::string duration_text(double seconds);
 // At most `width` characters of `line`; UTF-8 is not split. All text here is ASCII but for names.

@@ -1,5 +1,7 @@
 #include "weft/app/status_block.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +66,10 @@ TEST(StatusBlock, TextsOfTimesAndLines) {
 TEST(Terminal, PlainWritesOneLineARoundAndNewsWithoutColour) {
   std::string out;
   ManualClock clock;
-  Terminal terminal(OutputMode::kPlain, 80, clock, [&](std::string_view text) { out += text; });
+  Terminal terminal(OutputMode::kPlain, 80, clock, [&](std::string_view text) {
+    out += text;
+    return true;
+  });
   terminal.hear(round_event(1));
   terminal.hear(Event("peer_left")
                     .with("peer", std::string("b81f"))
@@ -80,7 +85,10 @@ TEST(Terminal, PlainWritesOneLineARoundAndNewsWithoutColour) {
 TEST(Terminal, JsonWritesEveryEvent) {
   std::string out;
   ManualClock clock;
-  Terminal terminal(OutputMode::kJson, 80, clock, [&](std::string_view text) { out += text; });
+  Terminal terminal(OutputMode::kJson, 80, clock, [&](std::string_view text) {
+    out += text;
+    return true;
+  });
   terminal.hear(round_event(1));
   terminal.say("for people");
   EXPECT_EQ(out, to_json(round_event(1)) + "\n");
@@ -89,7 +97,10 @@ TEST(Terminal, JsonWritesEveryEvent) {
 TEST(Terminal, LiveRedrawsInPlaceAtMostTenTimesASecond) {
   std::string out;
   ManualClock clock;
-  Terminal terminal(OutputMode::kLive, 80, clock, [&](std::string_view text) { out += text; });
+  Terminal terminal(OutputMode::kLive, 80, clock, [&](std::string_view text) {
+    out += text;
+    return true;
+  });
   terminal.hear(round_event(1));
   EXPECT_THAT(out, HasSubstr("round 1/400"));
   out.clear();
@@ -102,6 +113,48 @@ TEST(Terminal, LiveRedrawsInPlaceAtMostTenTimesASecond) {
   out.clear();
   terminal.hear(Event("note").with("text", std::string("news")));
   EXPECT_THAT(out, HasSubstr("\x1b[Jnews\nround 3/400"));  // news at once, above the block
+}
+
+TEST(StatusBlock, SaysWhomTheRoundWaitsForUntilItGoesOn) {
+  StatusBlock block;
+  const auto waiting = [](const char* kind) {
+    return Event(kind).with("text", std::string("round 8 waits for peer b81f for 2.3 s"));
+  };
+  block.hear(waiting("waiting"));
+  EXPECT_THAT(block.lines(80), ElementsAre("round 8 waits for peer b81f for 2.3 s"));
+  block.hear(round_event(7));
+  EXPECT_EQ(block.lines(80).size(), 2U);
+  block.hear(waiting("overdue"));
+  EXPECT_THAT(block.lines(80).front(), HasSubstr("b81f"));
+  block.hear(waiting("waiting_over"));
+  EXPECT_EQ(block.lines(80).size(), 2U);
+}
+
+TEST(StatusBlock, ALossThatIsNoNumberIsCalledSo) {
+  Event ruined("round");
+  ruined.with("loss", -std::numeric_limits<double>::quiet_NaN())
+      .with("accuracy", std::numeric_limits<double>::quiet_NaN());
+  EXPECT_THAT(round_line(ruined), HasSubstr("loss not a number"));
+}
+
+// What was dropped is said, and the block that still stands is the one that is erased.
+TEST(Terminal, ALiveBlockThatFoundNoRoomIsDrawnOverTheOneThatStands) {
+  std::string out;
+  bool room = true;
+  ManualClock clock;
+  Terminal terminal(OutputMode::kLive, 80, clock, [&](std::string_view text) {
+    if (room) out += text;
+    return room;
+  });
+  terminal.hear(round_event(1));
+  room = false;
+  for (int i = 0; i < 3; ++i) terminal.hear(Event("note").with("text", std::string("unseen")));
+  room = true;
+  out.clear();
+  terminal.hear(Event("note").with("text", std::string("seen")));
+  EXPECT_EQ(out.substr(0, 7), "\x1b[2F\x1b[J");
+  EXPECT_THAT(out, HasSubstr("3 lines were not shown"));
+  EXPECT_THAT(out, HasSubstr("seen\nround 1/400"));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "weft/app/terminal.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -12,6 +14,8 @@ namespace weft {
 namespace {
 
 constexpr Duration kRedrawInterval = std::chrono::milliseconds(100);
+// Few redrawn blocks need to wait, since only the last one counts.
+constexpr std::size_t kLiveBytesMax = std::size_t{64} << 10;
 
 std::size_t terminal_width() {
   struct winsize size = {};
@@ -21,7 +25,16 @@ std::size_t terminal_width() {
 
 bool is_trouble(const Event& event) {
   return event.kind == "peer_left" || event.kind == "quorum_lost" || event.kind == "failed" ||
-         event.kind == "state_mismatch" || event.kind == "peer_killed";
+         event.kind == "state_mismatch" || event.kind == "peer_killed" || event.kind == "overdue" ||
+         event.kind == "awaited" || event.kind == "not_finite";
+}
+
+std::string gap_text(OutputMode mode, std::uint64_t lines) {
+  const std::string text = fmt::format("{} lines were not shown: nobody read them", lines);
+  if (mode != OutputMode::kJson) return text + "\n";
+  Event event("lost_lines");
+  event.unix_time_s = static_cast<double>(SystemClock().unix_time_s());
+  return to_json(event.with("lines", lines).with("text", text)) + "\n";
 }
 
 }  // namespace
@@ -42,8 +55,22 @@ Terminal::Terminal(OutputMode mode, std::size_t width, const Clock& clock, Write
     : mode_(mode), width_(width), clock_(clock), write_(std::move(write)) {}
 
 Terminal Terminal::to_standard_output(OutputMode mode, const Clock& clock) {
-  return {mode, mode == OutputMode::kLive ? terminal_width() : 100, clock, print_text};
+  BackgroundWriter::Options options;
+  if (mode == OutputMode::kLive) {
+    options.bytes_max = kLiveBytesMax;
+  } else {
+    options.gap = [mode](std::uint64_t lines) { return gap_text(mode, lines); };
+  }
+  const auto background = std::make_shared<BackgroundWriter>(
+      [](std::string_view text) { write_fully(STDOUT_FILENO, text); }, std::move(options));
+  Terminal terminal(
+      mode, mode == OutputMode::kLive ? terminal_width() : 100, clock,
+      [background](std::string_view text) { return background->push(std::string(text)); });
+  terminal.background_ = background;
+  return terminal;
 }
+
+bool Terminal::close(Duration limit) { return !background_ || background_->close(limit); }
 
 void Terminal::hear(const Event& event) {
   block_.hear(event);
@@ -81,22 +108,28 @@ void Terminal::finish() {
 }
 
 // To the first line of the block, and everything below it cleared.
-std::string Terminal::erased() {
-  std::string text = lines_drawn_ == 0 ? "" : fmt::format("\x1b[{}F\x1b[J", lines_drawn_);
-  lines_drawn_ = 0;
-  return text;
+std::string Terminal::erased() const {
+  return lines_drawn_ == 0 ? "" : fmt::format("\x1b[{}F\x1b[J", lines_drawn_);
 }
 
 void Terminal::redraw(const std::string& news, bool forced) {
   const TimePoint now = clock_.now();
   const bool due = drawn_at_ == TimePoint::min() || now - drawn_at_ >= kRedrawInterval;
   if (news.empty() && !due && !forced) return;
-  std::string text = erased() + news;
+  std::string text = erased();
+  if (lines_lost_ > 0)
+    text += fmt::format("{} lines were not shown: nobody read them\n", lines_lost_);
+  text += news;
   const std::vector<std::string> lines = block_.lines(width_);
   for (const std::string& line : lines) text += line + "\n";
-  lines_drawn_ = lines.size();
   drawn_at_ = now;
-  write_(text);
+  if (!write_(text)) {
+    // The block of before still stands there.
+    lines_lost_ += static_cast<std::uint64_t>(std::count(news.begin(), news.end(), '\n'));
+    return;
+  }
+  lines_lost_ = 0;
+  lines_drawn_ = lines.size();
 }
 
 }  // namespace weft

@@ -2,20 +2,27 @@
 //
 // kLive (a terminal): news above, the status block below, redrawn in place at most ten times a
 // second. kPlain (a pipe or file): one line a round, no colour. kJson: every event, one object a
-// line. Everything is written at once and flushed, so lines of several processes do not mix.
-// Threads: one owner. Fails: never; a closed pipe is ignored.
+// line. Everything is handed at once to a thread that writes it (base/background_writer.h), so that
+// a reader that does not read holds up nobody; lines that found no room are counted, and their
+// number is said in their place. Threads: one at a time. Fails: never; a closed pipe is ignored.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
-#include <cstdio>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "weft/app/status_block.h"
+#include "weft/base/background_writer.h"
 #include "weft/base/time.h"
 
 namespace weft {
+
+// How long the end of a process waits for whoever reads its output.
+inline constexpr Duration kOutputLimit = std::chrono::seconds(2);
 
 enum class OutputMode : unsigned char { kLive, kPlain, kJson };
 
@@ -27,11 +34,13 @@ void print_text(std::string_view text);
 
 class Terminal {
  public:
-  using Write = std::function<void(std::string_view)>;
+  // False if there was no room for the text, of which nothing is shown then.
+  using Write = std::function<bool(std::string_view)>;
 
   // Borrows `clock`. `width` in characters; `write` gets what would go to standard output.
   Terminal(OutputMode mode, std::size_t width, const Clock& clock, Write write);
-  // Writes to standard output with the terminal's width; colour unless NO_COLOR is set.
+  // Writes to standard output with the terminal's width; colour unless NO_COLOR is set. What is not
+  // read within 2 s at the end is left unread.
   static Terminal to_standard_output(OutputMode mode, const Clock& clock);
 
   void hear(const Event& event);
@@ -39,19 +48,23 @@ class Terminal {
   void say(std::string_view line);
   // Leaves the last block standing; what follows is written below it.
   void finish();
+  // Waits until everything is written, at most `limit`; whether it is. Nothing is shown after it.
+  bool close(Duration limit);
 
   OutputMode mode() const { return mode_; }
 
  private:
   void redraw(const std::string& news, bool forced);
-  std::string erased();
+  std::string erased() const;
 
   OutputMode mode_;
   std::size_t width_;
   const Clock& clock_;
   Write write_;
   StatusBlock block_;
+  std::shared_ptr<BackgroundWriter> background_;  // of to_standard_output()
   std::size_t lines_drawn_ = 0;
+  std::uint64_t lines_lost_ = 0;  // kLive: of news, since the last that was shown
   TimePoint drawn_at_ = TimePoint::min();
 };
 

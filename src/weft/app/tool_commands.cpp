@@ -24,7 +24,7 @@ Result<std::string> evaluate(const EvalRequest& request) {
   const SystemClock clock;
   set_thread_count(request.threads);
   WEFT_TRY_ASSIGN(const Recipe recipe, checkpoint_recipe(request.checkpoint));
-  WEFT_TRY_ASSIGN(const auto trainer, Trainer::make(recipe, data_places(), clock));
+  WEFT_TRY_ASSIGN(const auto trainer, Trainer::make(recipe, data_places(request.data), clock));
   WEFT_TRY(load_checkpoint_into(request.checkpoint, *trainer));
   WEFT_TRY_ASSIGN(const RoundMetrics metrics, trainer->evaluate_alone());
   const double accuracy = metrics.accuracy();

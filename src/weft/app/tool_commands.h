@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "weft/app/environment.h"
 #include "weft/app/exit_code.h"
 #include "weft/collective/bench_all_reduce.h"
 
@@ -13,6 +14,7 @@ namespace weft {
 
 struct EvalRequest {
   std::string checkpoint;
+  DataChoice data;
   int threads = 1;
   bool json = false;
 };

@@ -85,10 +85,10 @@ std::string main_footer() {
       "\n"
       "{}\n"
       "\n"
-      "Exit codes: 0 done; 1 failed; 2 wrong flag, recipe or ticket; 3 data, disk, address or "
-      "group\n"
-      "not there; 4 damaged file or differing state; 5 quorum lost; 130 interrupted (Ctrl-C once:\n"
-      "the round is finished and the peer leaves politely; twice: at once).",
+      "Exit codes: 0 done; 1 failed; 2 wrong flag, recipe or ticket; 3 data, disk, address or\n"
+      "group not there; 4 damaged file or differing state; 5 quorum lost; 6 the run was over\n"
+      "before this peer had its state; 7 the loss became not a number; 130 interrupted (Ctrl-C\n"
+      "once: the round is finished and the peer leaves politely; twice: at once).",
       kSettings);
 }
 

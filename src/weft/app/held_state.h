@@ -1,0 +1,57 @@
+// What a peer that is started again brings along from --out: its memberships and its state.
+//
+// Threads: the main thread. Fails: as the files do; what is damaged or of another run is passed
+// over, with a note in the event log.
+#pragma once
+
+#include <optional>
+
+#include "weft/app/out_folder.h"
+#include "weft/app/resume.h"
+#include "weft/base/time.h"
+#include "weft/net/identity.h"
+#include "weft/peer/ticket.h"
+#include "weft/peer/voter_record.h"
+#include "weft/train/event_log.h"
+#include "weft/train/trainer.h"
+
+namespace weft {
+
+// The record in `out` of the memberships of `identity`; nothing where there is none that counts.
+std::optional<VoterRecord> past_membership(const OutFolder& out, const PeerIdentity& identity,
+                                           EventLog& log);
+
+// `ticket` with the members of the record's last view and those that the run had lost before behind
+// its own, within its bounds.
+Ticket with_old_members(Ticket ticket, const VoterRecord& past);
+
+// Which run the newest checkpoint was saved in; zeros: none says so.
+Result<RunId> checkpoint_run(const OutFolder& out);
+
+struct HeldCheckpoint {
+  Round round;
+  RunId run{};
+};
+// Loads the newest good checkpoint of a peer that joins `run`: if all members have died, and this
+// one is ahead of the others, the run goes on from there. Round 0 where it has none of the run's
+// history. Those of other runs are set aside, which `resume.note` is told.
+Result<HeldCheckpoint> held_checkpoint(Trainer& trainer, const OutFolder& out,
+                                       const std::optional<VoterRecord>& past, const RunId& run,
+                                       const ResumeOptions& resume);
+
+// The patience of a peer that was a member and finds nobody: all may have died.
+class Comeback {
+ public:
+  Comeback(const Clock& clock, EventLog& log) : clock_(clock), log_(log), began_(clock.now()) {}
+  // Says now and then what is waited for, pauses, and is false once it was long enough, the person
+  // wants to stop, or `why` says that waiting cannot help.
+  bool waits(const Status& why);
+
+ private:
+  const Clock& clock_;
+  EventLog& log_;
+  TimePoint began_;
+  std::optional<TimePoint> told_;
+};
+
+}  // namespace weft
