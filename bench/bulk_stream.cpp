@@ -21,6 +21,9 @@ constexpr std::size_t kBodyBytes = 256 * 1024;
 constexpr std::size_t kQueuedBytes = 8 << 20;
 
 struct Stream : weft::TransportHandler {
+  weft::LinkTrust first_trust(const weft::LinkInfo& /*link*/) override {
+    return weft::LinkTrust::kProved;
+  }
   void on_link_up(const weft::LinkInfo& link) override { peer = link.peer; }
   void on_link_down(const weft::PeerId& /*peer*/, const weft::Status& why) override {
     std::fprintf(stderr, "%s\n", why.to_string().c_str());

@@ -85,7 +85,7 @@ def row(number):
 
 def request_bytes(path, content):
     body = json.dumps(content)
-    return (f"POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
+    return (f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
 
 

@@ -10,10 +10,10 @@ namespace weft::python {
 
 namespace py = pybind11;
 
-namespace {
-
 // The part of DLPack's interface that is needed here, version 0.
 // Grammar: https://dmlc.github.io/dlpack/latest/c_api.html
+namespace dlpack_v0 {
+
 constexpr std::int32_t kDeviceCpu = 1;
 constexpr std::uint8_t kCodeFloat = 2;
 constexpr std::int32_t kDimsMax = 64;
@@ -42,6 +42,12 @@ struct DlDeleter {
     if (managed->deleter != nullptr) managed->deleter(managed);
   }
 };
+
+}  // namespace dlpack_v0
+
+using namespace dlpack_v0;
+
+namespace {
 
 // Elements of a tensor that lies in one piece, rows first.
 std::size_t elements_of(const DlTensor& tensor) {

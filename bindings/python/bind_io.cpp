@@ -4,6 +4,7 @@
 #include "weft/base/file.h"
 #include "weft/io/checkpoint.h"
 #include "weft/io/safetensors.h"
+#include "weft/io/safetensors_digest.h"
 
 namespace weft::python {
 namespace {
@@ -23,7 +24,12 @@ void save(const std::string& path, const NamedTensors& tensors, const Metadata& 
         {name, array.dtype(), array.shape(),
          ByteSpan(static_cast<const std::uint8_t*>(array.raw_data()), array.size_bytes())});
   }
-  const Bytes header = safetensors_header(entries, {metadata.begin(), metadata.end()});
+  // What came from a file with digests is written with digests, of what is written now.
+  SafetensorsMetadata texts(metadata.begin(), metadata.end());
+  const bool sealed = has_digests(texts);
+  if (sealed) add_digests(entries, texts);
+  Bytes header = safetensors_header(entries, texts);
+  if (sealed) seal_header(header);
   std::vector<ByteSpan> parts = {header};
   for (const SafetensorsTensor& entry : entries) parts.push_back(entry.values);
   raise_if_failed(write_file_atomically(path, parts));
@@ -31,6 +37,7 @@ void save(const std::string& path, const NamedTensors& tensors, const Metadata& 
 
 Result<std::pair<NamedTensors, Metadata>> read(ByteSpan bytes) {
   WEFT_TRY_ASSIGN(const SafetensorsView view, parse_safetensors(bytes));
+  WEFT_TRY(check_digests(bytes, view));
   NamedTensors tensors;
   for (const SafetensorsEntry& entry : view.entries) {
     WEFT_TRY_ASSIGN(Array array, to_array(entry));

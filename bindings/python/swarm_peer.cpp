@@ -262,16 +262,22 @@ void SwarmPeer::leave(double seconds) {
 
 std::string SwarmPeer::ticket(double valid_seconds) {
   const auto session = open();
-  const py::gil_scoped_release unlocked;
-  return format_ticket(session->swarm->ticket(limit(valid_seconds)));
+  const Result<Ticket> ticket = [&] {
+    const py::gil_scoped_release unlocked;
+    return session->swarm->ticket(limit(valid_seconds));
+  }();
+  if (!ticket.ok()) throw_status(ticket.status());
+  return format_ticket(*ticket);
 }
 
 py::dict SwarmPeer::status() {
   const auto session = open();
-  const SwarmStatus status = [&] {
+  const Result<SwarmStatus> asked = [&] {
     const py::gil_scoped_release unlocked;
     return session->swarm->status();
   }();
+  if (!asked.ok()) throw_status(asked.status());
+  const SwarmStatus& status = *asked;
   py::list members;
   for (const PeerStatus& member : status.members) members.append(member.id.to_string());
   py::dict out;

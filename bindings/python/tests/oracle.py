@@ -1,4 +1,5 @@
 """What the tests share: PyTorch if it is there, and comparisons with it and with NumPy."""
+import os
 import unittest
 
 import numpy as np
@@ -6,6 +7,8 @@ import numpy as np
 import weft
 
 try:
+    if os.environ.get("WEFT_NO_TORCH"):
+        raise ImportError("not wanted")
     import torch
 
     torch.set_num_threads(1)

@@ -126,6 +126,24 @@ class Files(unittest.TestCase):
                 refused += 1
         self.assertGreater(refused, 500)
 
+    def test_digests_are_checked_and_written_for_what_is_written(self):
+        weft._core._save(self.path, [("a", weft.arange(4))], {"header_sha256": "", "step": "7"})
+        tensors, metadata = weft._core._load(self.path)
+        self.assertEqual(metadata["step"], "7")
+        self.assertEqual((len(metadata["header_sha256"]), len(metadata["xxh3_128/a"])), (64, 32))
+        with open(self.path, "rb") as file:
+            good = file.read()
+        for place in range(len(good)):
+            bad = bytearray(good)
+            bad[place] ^= 0x40
+            with open(self.path, "wb") as file:
+                file.write(bad)
+            with self.subTest(place), self.assertRaises(weft.CorruptError):
+                weft._core._load(self.path)
+        # Another value with the old file's metadata is no damage.
+        weft._core._save(self.path, [("a", tensors[0][1] + 1)], metadata)
+        self.assertEqual(weft._core._load(self.path)[0][0][1].tolist(), [1, 2, 3, 4])
+
     def test_hostile_descriptions_are_refused(self):
         for tree in ("[", "3", '{"list": 3}', '{"tensor": "x"}', '{"dict": [[1]]}', '{"value": []}',
                      '{"dict": [[{"list": []}, {"value": 1}]]}', '{"tensor": []}',
