@@ -3,5 +3,6 @@
 #include "weft/wire/admission_message.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return weft::fuzz::check_decoders<weft::AccusationMessage, weft::RevocationMessage>(data, size);
+  return weft::fuzz::check_decoders<weft::AccusationMessage, weft::RevocationMessage,
+                                    weft::MemberProofMessage>(data, size);
 }

@@ -3,7 +3,8 @@
 #include "weft/wire/link_message.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return weft::fuzz::check_decoders<
-      weft::HelloMessage, weft::HelloReplyMessage, weft::GoodbyeMessage, weft::ShortcutMessage,
-      weft::ShortcutHelloMessage, weft::LaneMovedMessage, weft::ConnectionsMessage>(data, size);
+  return weft::fuzz::check_decoders<weft::HelloMessage, weft::HelloReplyMessage,
+                                    weft::GoodbyeMessage, weft::ShortcutMessage,
+                                    weft::ShortcutHelloMessage, weft::LaneMovedMessage,
+                                    weft::ConnectionsMessage, weft::AliveMessage>(data, size);
 }

@@ -32,6 +32,10 @@ def text(value):
     return u32(len(value)) + value.encode()
 
 
+def part(value):
+    return u32(len(value)) + value
+
+
 def several(items):
     return u32(len(items)) + b"".join(items)
 
@@ -45,7 +49,8 @@ def view(number):
 
 
 def member(number, *endpoints):
-    return peer(number) + u64(7) + several([text(endpoint) for endpoint in endpoints])
+    return (peer(number) + u64(7) + several([text(endpoint) for endpoint in endpoints])
+            + u8(0))
 
 
 HASH = bytes(range(32))
@@ -58,7 +63,7 @@ VALUE = (u64(41) + several([member(1, "10.0.0.1:7420", "[::1]:7420"), member(2)]
          + u16(27000) + u16(26000) + u16(14000))
 PROOF = u16(1) + HASH + HASH[:16] + u64(1900000000) + HASH
 ROUND = view(3) + u64(12)
-ANSWER = (u32(0x64666577) + u16(1) + u8(2) + HASH[:16] + HASH + HASH + u64(1900000000) + u32(5)
+ANSWER = (u32(0x64666577) + u16(2) + u8(2) + HASH[:16] + HASH + HASH + u64(1900000000) + u32(5)
           + text("digits (cnn)") + several([text("192.0.2.1:7420")]))
 
 def varint(value):
@@ -150,6 +155,7 @@ SEEDS = {
         "shortcut_hello": HASH,
         "lane_moved": u8(3),
         "connections": u8(4),
+        "alive": u8(1),
     },
     "membership": {
         "heartbeat": view(3) + u64(5) + u64(900) + u64(12),
@@ -159,9 +165,9 @@ SEEDS = {
         "accept": view(3) + BALLOT + VALUE,
         "accepted": view(3) + BALLOT,
         "rejected": view(3) + BALLOT + BALLOT,
-        "notice": view(3) + view(4) + VALUE,
+        "notice": view(3) + view(4) + VALUE + u8(1) + u64(2) + HASH,
         "removed": view(3) + u64(5) + text("restarted"),
-        "outside": u64(5),
+        "outside": u64(5) + u8(1) + view(3),
         "leaving": view(3),
         "joiner": member(4, "192.0.2.1:1") + u8(1),
     },
@@ -171,11 +177,13 @@ SEEDS = {
     },
     "join": {
         "recipe_request": PROOF,
-        "recipe": text('[model]\nname = "mlp"\n'),
+        "recipe": (text('[model]\nname = "mlp"\n') + u8(1) + HASH + HASH + HASH[:16] + u64(1 << 31)
+                   + HASH),
         "join_request": PROOF + HASH + HASH + member(4, "192.0.2.1:1"),
-        "join_accepted": HASH + view(3) + view(4) + VALUE,
+        "join_accepted": view(3) + view(4) + VALUE,
         "join_refused": u8(0) + u32(1500) + text("2 joins at once; try again"),
         "admit_request": u64(5) + u64(41),
+        "run_over": u64(81) + u32(8000),
     },
     "reach": {
         "introduce": HASH[:16] + peer(2) + u8(1),
@@ -188,6 +196,7 @@ SEEDS = {
     "admission": {
         "accusation": peer(2) + u8(1) + text("block 3: its SHA-256 differs"),
         "revocation": u64(2) + HASH + several([HASH[:16], HASH[16:]]) + several([peer(3) + text("expelled")]),
+        "member_proof": HASH,
     },
     "collective": {
         "segment": ROUND + u8(1) + u8(0x60) + u64(1 << 20) + u32(3),
@@ -218,12 +227,13 @@ SEEDS = {
         "result_request": u64(12),
         "result": u64(12) + u64(13) + u64(1 << 20) + u32(1) + HASH[:16],
         "result_missing": u64(12) + u64(20) + u64(30),
-        "held": u64(12) + HASH,
+        "held": (u64(12) + HASH + HASH + HASH + u64(3) + several([peer(1), peer(2)])
+                 + several([HASH + u32(2) + u64(9) + HASH])),
         "received": u64(5 << 40),
         "history": (u32(128) + HASH + u64(120) + several([HASH + u64(40)])).ljust(128, b"\0"),
     },
     "discovery": {
-        "query": (u32(0x64666577) + u16(1) + u8(1) + HASH[:16] + HASH).ljust(1024, b"\0"),
+        "query": (u32(0x64666577) + u16(2) + u8(1) + HASH[:16] + HASH + HASH).ljust(1024, b"\0"),
         "answer": ANSWER + u8(0) + HASH + HASH + HASH[:16] + u64(1900003600) + HASH * 4,
         "record": u16(1) + HASH + u64(1900000000) + several([text("192.0.2.1:7420")]) + HASH * 2,
     },
@@ -258,6 +268,15 @@ SEEDS = {
                              b"Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
                              b"3;name=value\r\nhel\r\n2\r\nlo\r\n0\r\nTrailer: x\r\n\r\n"),
         "old": u8(40) + b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+    },
+    "record": {
+        "voter": (HASH + peer(1) + u64(12) + HASH + u32(2) + several([HASH + HASH + u32(1) + u64(40)])
+                  + part(u64(1) + HASH + several([HASH[:16]]) + several([peer(3) + text("wrong hash")]))
+                  + HASH + u64(7) + several([peer(1), peer(2)]) + several([member(3, "10.0.0.3:1")])
+                  + u8(1) + u64(7) + view(2) + view(3) + VALUE + BALLOT + u8(1) + BALLOT + VALUE),
+        "newcomer": (HASH + peer(1) + u64(12) + HASH + u32(0) + several([])
+                     + part(u64(0) + bytes(32) + several([]) + several([]))
+                     + HASH + u64(0) + several([]) + several([]) + u8(0)),
     },
     "recipe": {
         "few_keys.toml": (b'[model]\nname = "mlp"\nhidden_units = 32\n\n[data]\n'

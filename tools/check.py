@@ -145,8 +145,8 @@ def check_format(tally):
 
 
 def python_option(preset):
-    """Whether this build makes the Python package: the release build, where what it needs is."""
-    if preset != "release":
+    """Whether this build makes the Python package: release and asan do, where what it needs is."""
+    if preset not in ("release", "asan"):
         return []
     found = shutil.which("/usr/bin/python3") and run(
         ["/usr/bin/python3", "-c", "import numpy, pybind11"]).returncode == 0

@@ -3,7 +3,7 @@
 
 usage (as root, or where network namespaces may be made):
   chaos.py [--seconds N] [--seed S] [--peers 8] [--every 10] [--data rows|fashion-mnist]
-           [--halves K] [--out DIR] [--json]
+           [--halves K] [--late 3] [--out DIR] [--json]
 
 Checked all the time: every round ends within its bound; every sum is the sum of what exactly its
 members gave; all hold the same state after every round; whoever is in reach comes back. And at the
@@ -45,6 +45,8 @@ def options_of(arguments):
     parser.add_argument("--data", default="rows", help="rows (made here) or a dataset's name")
     parser.add_argument("--halves", type=int, default=0,
                         help="how often the group is cut into halves, so that there is no majority")
+    parser.add_argument("--late", type=int, default=3,
+                        help="how many more peers join when the run ends")
     parser.add_argument("--weft", default=os.environ.get("WEFT_PROGRAM",
                                                          str(ROOT / "build/release/weft")))
     parser.add_argument("--out", default="", help="keep all logs and result.json here")
@@ -79,7 +81,7 @@ def summary_alone(recipe, program):
 def chaos(options, folder):
     steps = int((options.seconds + SETTLE_SECONDS) / ChaosRecipe.pace)
     recipe = ChaosRecipe(folder, options.data, steps, options.peers)
-    network = Network(options.peers).open()
+    network = Network(options.peers + options.late).open()
     run = Run(network, options, recipe, folder, say)
     with contextlib.closing(run.log):
         try:

@@ -1,21 +1,71 @@
 """Peers of a chaos run: processes that die and come back, and what their event logs say."""
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
 import signal
 import socket
 import subprocess
+import sys
+import threading
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
+from namespaces import sh  # noqa: E402
 
 PORT = 7420
 EXIT_OK = 0
+# Nobody answers.
+EXIT_UNAVAILABLE = 3
+# The run was over before it could take part.
+EXIT_OVER = 6
+# What its output waits in; a reader that stands still is soon noticed.
+PIPE_BYTES = 4096
+# The size of the file system that holds its checkpoints; one is about 400 kB.
+CHECKPOINT_DISK = "8m"
 
 
 def environment():
     """Ours without what would change a recipe: joiners would ignore it, the founder would not."""
     return {name: value for name, value in os.environ.items()
             if not name.startswith("WEFT_") or name == "WEFT_DATA_DIR"}
+
+
+class Output:
+    """Copies what a process says into a file, or stands still as a terminal does after Ctrl-S."""
+
+    def __init__(self, path):
+        self._file = open(path, "ab")
+        self.said_at = self._file.tell()
+        reading, self.end = os.pipe()
+        fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self._going = threading.Event()
+        self._going.set()
+        self._thread = threading.Thread(target=self._copy, args=(reading,), daemon=True)
+
+    def start(self):
+        """After the process has got its end of the pipe."""
+        os.close(self.end)
+        self._thread.start()
+
+    def hold(self):
+        self._going.clear()
+
+    def go_on(self):
+        self._going.set()
+
+    def finish(self):
+        """The process is dead: what it said last is read as well."""
+        self.go_on()
+        self._thread.join(5.0)
+
+    def _copy(self, reading):
+        with self._file, open(reading, "rb", buffering=0) as pipe:
+            while data := pipe.read(PIPE_BYTES):
+                self._file.write(data)
+                self._file.flush()
+                self._going.wait()
 
 
 class Member:
@@ -26,8 +76,12 @@ class Member:
         self.network = network
         self.program = program
         self.out = pathlib.Path(folder) / f"p{number}"
-        self.out.mkdir()
+        self.checkpoints = self.out / "checkpoints"
+        self.checkpoints.mkdir(parents=True)
+        sh("mount", "-t", "tmpfs", "-o", f"size={CHECKPOINT_DISK}", "weft-chaos",
+           str(self.checkpoints))
         self.process = None
+        self.output = None
         self.lives = 0
         # Ends of processes that nobody killed, since the last good start.
         self.failures = 0
@@ -40,11 +94,12 @@ class Member:
         # Faults that keep it from taking part just now.
         self.hurts = 0
         self.leaving = False
+        # It was started when nobody was there any more.
+        self.too_late = False
         self.trained = False
         self.summary = None
         self.failure = ""
         self.ticket = ""
-        self._said_at = 0
         self._read_at = 0
         self._rest = b""
         self._waited_ns = 0
@@ -57,11 +112,13 @@ class Member:
         listen = f"{self.network.address(self.number)}:{PORT}"
         command = [*self.network.command(self.number), self.program, *arguments, "--listen", listen,
                    "--threads", "1", "--out", str(self.out)]
-        with open(self.out / "output.txt", "ab") as output:
-            self._said_at = output.tell()
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,
-                                            stderr=output, start_new_session=True,
-                                            env=environment())
+        if self.output is not None:
+            self.output.finish()
+        self.output = Output(self.out / "output.txt")
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.output.end,
+                                        stderr=self.output.end, start_new_session=True,
+                                        env=environment())
+        self.output.start()
         self.born_at = self.moved_at = time.monotonic()
         self.leaving = self.trained = False
         self.summary, self.failure = None, ""
@@ -78,13 +135,33 @@ class Member:
     def close(self):
         if self.process is not None and self.process.poll() is None:
             self.kill()
+        if self.output is not None:
+            self.output.finish()
+        self.empty_disk()
+        sh("umount", "-l", str(self.checkpoints), check=False)
+
+    # --- Faults of the machine itself.
+
+    def fill_disk(self):
+        """Not a byte more fits beside its checkpoints."""
+        with contextlib.suppress(OSError), open(self.checkpoints / "full", "wb") as file:
+            while True:
+                file.write(bytes(4096))
+                file.flush()
+
+    def empty_disk(self):
+        with contextlib.suppress(OSError):
+            (self.checkpoints / "full").unlink()
 
     def alive(self):
         return self.process is not None and self.process.poll() is None
 
     def words(self):
         """The end of what it said in this life, without its rounds."""
-        text = (self.out / "output.txt").read_bytes()[self._said_at:].decode(errors="replace")
+        if not self.alive():
+            self.output.finish()
+        said = (self.out / "output.txt").read_bytes()[self.output.said_at:]
+        text = said.decode(errors="replace")
         lines = [line for line in text.splitlines() if not line.startswith("round ")]
         return " | ".join(lines[-3:])[-600:]
 

@@ -31,6 +31,10 @@ seed = 1
 label_smoothing = 0.1
 round_seconds_min = {pace}
 
+[checkpoint]
+every_steps = 50
+keep = 2
+
 [group]
 audit = {audit}
 discovery = "off"
@@ -68,11 +72,14 @@ class ChaosRecipe:
         self.folder = pathlib.Path(folder)
         self.steps = steps
         self.data = f'name = "{data}"'
+        # A joiner lets no recipe of others choose its files.
+        self.join_flags = []
         self.hidden = 32
         self.vector_bytes = 4 * 26000
         if data == "rows":
             table = self.folder / "table.csv"
             write_table(table)
+            self.join_flags = ["--data", str(table)]
             self.data = f'name = "rows"\npath = "{table}"'
             self.hidden = HIDDEN
             self.vector_bytes = 4 * HIDDEN * (COLUMNS + CLASSES + 1)

@@ -8,8 +8,8 @@ import statistics
 import time
 
 from bounds import Bounds
-from members import EXIT_OK, Member
-from schedule import MILD, RATES
+from members import EXIT_OK, EXIT_OVER, EXIT_UNAVAILABLE, Member
+from schedule import MILD, RATES, late_joins
 from sums import Sums
 
 TICK = 0.03
@@ -21,6 +21,8 @@ PATIENCE = 30.0
 CHECK_BEHIND = 400
 # A member is well if it is not further behind than this.
 BEHIND = 30
+# Whoever joins when the run ends knows how it ended within so many seconds.
+TOLD = 15.0
 # The last words of processes that are damage, not circumstance.
 DAMAGE = ("differs", "corrupt", "internal", "check failed", "terminate called")
 
@@ -30,7 +32,10 @@ class Run:
 
     def __init__(self, network, options, recipe, folder, say):
         self.network, self.options, self.recipe, self.say = network, options, recipe, say
-        self.members = [Member(i, network, options.weft, folder) for i in range(options.peers)]
+        everybody = [Member(i, network, options.weft, folder) for i in range(network.count)]
+        self.members, self.latecomers = everybody[:options.peers], everybody[options.peers:]
+        self._joins = late_joins(options.seed, len(self.latecomers))
+        self._joining = list(self.latecomers)
         self.bounds = Bounds(recipe.suspicion, recipe.pace, recipe.vector_bytes, min(RATES))
         self.sums = Sums(recipe.global_batch, recipe.steps)
         self.rng = random.Random(options.seed + 1)
@@ -84,7 +89,7 @@ class Run:
         founder.start("run", str(self.recipe.path))
         self._until(lambda: founder.ticket, 60, "the founder's ticket")
         for member in self.members[1:]:
-            member.start("join", founder.ticket)
+            member.start("join", founder.ticket, *self.recipe.join_flags)
         self._until(lambda: self.newest >= 3 and len(self.well()) == len(self.members), 120,
                     "rounds of all peers")
         self.begun = self._disturbed_at = self.newest_at = time.monotonic()
@@ -115,21 +120,48 @@ class Run:
         self._settling = True
         while not all(m.summary is not None and not m.alive() for m in self.members):
             self._tick()
+            self._join_late()
             if time.monotonic() > deadline + self.credit():
                 missing = [m.number for m in self.members if m.summary is None or m.alive()]
                 self.wrong(f"peers {missing} did not come to the end")
                 break
+        self._join_late()
+        self._await_latecomers()
         self._listen()
         self.sums.check()
 
     _settling = False
+
+    def _join_late(self):
+        """Peers that ask to join just when the run ends."""
+        left = self.recipe.pace * (self.recipe.steps - self.newest)
+        if left <= 0:
+            left = self.newest_at - time.monotonic()
+        while self._joining and left <= self._joins[0]:
+            if not any(member.alive() for member in self.members) and self._joins[0] > 0:
+                break  # The last of them come when nobody is there any more.
+            member = self._joining.pop(0)
+            self.note(f"peer {member.number} joins {self._joins.pop(0):.1f} s before the end")
+            member.too_late = not any(other.alive() for other in self.members)
+            member.start("join", self._known_ticket(member), *self.recipe.join_flags)
+
+    def _await_latecomers(self):
+        while self._joining or any(m.alive() for m in self.latecomers):
+            self._tick()
+            self._join_late()
+            for member in self.latecomers:
+                age = time.monotonic() - max(member.born_at, self.newest_at)
+                if member.alive() and age > TOLD + self.late:
+                    self.wrong(f"peer {member.number} joined at the end and waits for "
+                               f"{age:.1f} s: {member.words()}")
+                    member.kill()
 
     def _over(self):
         return any(m.summary is not None and m.summary["status"] == "finished"
                    for m in self.members)
 
     def close(self):
-        for member in self.members:
+        for member in self.members + self.latecomers:
             member.close()
 
     # --- The loop.
@@ -145,7 +177,7 @@ class Run:
         self.late += max(0.0, time.monotonic() - began - TICK - LATE)
 
     def _listen(self):
-        for member in self.members:
+        for member in self.members + self.latecomers:
             for event in member.news():
                 self._hear(member, event)
 
@@ -239,7 +271,7 @@ class Run:
         what = (f"peer {member.number} ended with exit code {code}: "
                 f"{member.failure or member.words()}")
         words = what.lower()
-        if code not in (3, 5) or any(word in words for word in DAMAGE):
+        if code not in (3, 5, EXIT_OVER) or any(word in words for word in DAMAGE):
             self.wrong(what)
         self.retries.append(what)
         self.note(what)
@@ -353,6 +385,8 @@ class Run:
             "minority": lambda: [self.network.separate(n, rest) for n in numbers],
             "loss": lambda: [self.network.lose(first, 5)],
             "rate": lambda: [self.network.slow(first, RATES[int(fault.draw * len(RATES))])],
+            "unread": lambda: [self._leave_unread(victims[0])],
+            "full": lambda: [victims[0].fill_disk() or victims[0].empty_disk],
         }[fault.kind]()
 
         def end():
@@ -366,6 +400,10 @@ class Run:
         else:
             self._hurt(victims, fault.seconds, end)
 
+    def _leave_unread(self, member):
+        member.output.hold()
+        return member.output.go_on
+
     def _return(self, member, fresh=True):
         """`weft join` again, with the same key, in the same folder."""
         ticket = ""
@@ -376,7 +414,7 @@ class Run:
         if member.alive():
             member.kill()
         member.hurts = 0
-        member.start("join", ticket)
+        member.start("join", ticket, *self.recipe.join_flags)
         self._credit_at[member.number] = self.credit()
         self._disturbed_at = time.monotonic()
         self.note(f"peer {member.number} is back, with {'a fresh' if fresh else 'an old'} ticket")
@@ -390,14 +428,25 @@ class Run:
 
     def verdict(self):
         """Checks what must hold at the end; the summaries' common values."""
-        ends = [m.summary for m in self.members if m.summary is not None]
+        # Who came back too late for the final state was told so, and has none.
+        ends = [m.summary for m in self.members
+                if m.summary is not None and m.summary["status"] != "missed"]
         for member in self.members:
             code = member.process.poll()
-            if code != EXIT_OK:
+            missed = code == EXIT_OVER and "the run ended at round" in member.words()
+            if code != EXIT_OK and not missed:
                 self.wrong(f"peer {member.number} ended with exit code {code}: {member.words()}")
+        for member in self.latecomers:
+            code = member.process.poll()
+            if code == EXIT_OK and member.summary is not None:
+                ends.append(member.summary)
+            elif code != EXIT_OVER and not (code == EXIT_UNAVAILABLE and member.too_late):
+                self.wrong(f"peer {member.number}, which joined at the end, ended with exit code "
+                           f"{code}: {member.words()}")
         for field in ("state_hash", "steps", "test_accuracy", "test_loss"):
-            values = {str(s.get(field)) for s in ends}
-            if len(values) != 1:
+            # Who only took the final state has not measured the test set.
+            values = {str(s.get(field)) for s in ends if s.get(field) is not None}
+            if len(values) > 1:
                 self.wrong(f"{field} differs at the end: {sorted(values)}")
         for fault in self.sums.faults:
             self.wrong(fault)

@@ -20,18 +20,23 @@ DECK = {
     "loss": 1,        # 5 % of packets
     "rate": 1,        # a slow line
     "leave": 1,       # says goodbye, and joins again
+    "unread": 2,      # nobody reads what it says, as after Ctrl-S
+    "full": 1,        # no room for its checkpoints
 }
 VICTIMS = {"kill_two": 2, "pair": 2, "minority": 2}
 # These leave everybody able to take part.
-MILD = ("loss", "rate")
+MILD = ("loss", "rate", "unread", "full")
 SECONDS = {
     "kill": (1.0, 8.0), "kill_two": (1.0, 8.0), "leave": (1.0, 5.0), "stop": (1.0, 10.0),
     "cut": (0.5, 10.0), "deaf": (0.5, 10.0), "mute": (0.5, 10.0), "forget": (5.0, 10.0),
     "pair": (2.0, 15.0), "minority": (1.0, 10.0), "loss": (5.0, 20.0), "rate": (5.0, 20.0),
+    "unread": (10.0, 30.0), "full": (5.0, 20.0),
     "halves": (6.0, 12.0),
 }
 # Of the slow line, in Mbit/s.
 RATES = (2, 5, 10)
+# Newcomers come so many seconds before the last round, or after it.
+LATEST = (3.0, -1.0)
 
 
 class Fault:
@@ -69,3 +74,9 @@ def make_schedule(seed, seconds, every, peers, quorum_losses=0):
         order = rng.sample(range(peers), peers)
         faults.append(Fault("halves", at, rng.uniform(*SECONDS["halves"]), order, rng.random()))
     return sorted(faults, key=lambda fault: fault.at)
+
+
+def late_joins(seed, count):
+    """Seconds before the last round at which one more peer asks to join."""
+    rng = random.Random(seed + 2)
+    return sorted((rng.uniform(*LATEST) for _ in range(count)), reverse=True)

@@ -33,7 +33,7 @@ def died_one_after_the_other(group):
 
 def come_back(group, founder, others, start_members=3, name="peer"):
     """`founder` resumes and the others join it, each with its own folder."""
-    settings = {**PACED, "group.start_members": start_members}
+    settings = {**PACED, "group.start_members": start_members, "group.start_timeout_s": 8}
     sets = [f"--set={key}={value}" for key, value in settings.items()]
     first = Peer(["run", RECIPE, "--resume", "--listen", "127.0.0.1:0", *sets], founder.out)
     group.peers.append(first)
@@ -64,6 +64,9 @@ def whoever_comes_later_takes_the_groups_state():
         # The one with the newest state is away when the others begin.
         order = sorted(range(3), key=lambda i: steps[i])
         back = come_back(group, dead[order[0]], [dead[order[1]]], start_members=2)
+        # The founder knows from the others' records who may hold a newer one, and says so.
+        name = dead[order[2]].wait_kind("started")[1]["peer"]
+        back[0].wait_for(lambda e: f"waits for {name}" in e.get("text", ""), "whom it waits for")
         back[0].wait_round(back[0].wait_kind("round", 40.0)[1]["round"] + 3)
         late = Peer(["join", back[0].ticket()], dead[order[2]].out)
         group.peers.append(late)

@@ -258,7 +258,9 @@ def oversized_views():
             key = Key(run.group.path, f"view{count}")
             link = Link(run.port, key, run.peer)
             value = struct.pack("<QI", 0, count) + members + struct.pack("<I", 0)
-            link.send(frame(0x17, view + view + value))
+            # All of it is more than a stranger may say at once; its beginning is none.
+            with contextlib.suppress(OSError):  # it may end before all is sent
+                link.send(frame(0x17, view + view + (value if count == 257 else value[:2000])))
             expect(link.ended(), f"a view of {count} members did not end the link")
             link.close()
         expect(run.members() == 2, "a stranger's view was believed")

@@ -62,10 +62,10 @@ def hello(lane, from_peer, to_peer, link=b"\7" * 16, instance=42):
 class Link:
     """Both lanes of a proper link to the peer `to_peer` on `port`, as a peer that is no member."""
 
-    def __init__(self, port, key, to_peer):
+    def __init__(self, port, key, to_peer, host="127.0.0.1", source=None):
         self.lanes = []
         for lane in (CONTROL, BULK):
-            plain = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT)
+            plain = socket.create_connection((host, port), TIMEOUT, source and (source, 0))
             stream = key.client().wrap_socket(plain)
             stream.sendall(hello(lane, key.peer, to_peer))
             stream.recv(16)  # the reply's beginning: this lane is accepted

@@ -214,23 +214,8 @@ def links(peer, other):
     return [e for e in events if e["kind"] == "link_up" and e["peer"] == name]
 
 
-class Relayed(harness.Failure):
-    """Linked, but by a relay."""
-
-
 def swarm_behind(first, second, path, v6=False):
-    """Runs the three to the end; the link of the two hidden ones took `path`. Between firewalls that
-    do not translate a punch misses now and then, and a relay takes over: one of three must hit."""
-    for left in (2, 1, 0) if v6 else (0,):
-        try:
-            return one_swarm_behind(first, second, path, v6)
-        except Relayed as missed:
-            if left == 0:
-                raise
-            print(f"        {missed}; tried again", flush=True)
-
-
-def one_swarm_behind(first, second, path, v6):
+    """Runs the three to the end; the link of the two hidden ones took `path`."""
     harness.WEFT = "ip"
     try:
         with Internet(first, second, v6) as net, Group() as group:
@@ -247,8 +232,6 @@ def one_swarm_behind(first, second, path, v6):
             expect(seen, "no link between the hidden two was logged")
             helper = opened.wait_kind("started")[1]["peer"]
             for event in seen:
-                if path == "punched" and event["path"] == "relayed":
-                    raise Relayed(f"relayed: {event['reason']}")
                 expect(event["path"] == path, f"expected the path {path}, got {event}")
                 expect(event["via"] == helper, f"expected the help of {helper}, got {event}")
                 expect(event["reason"], f"expected a reason, got {event}")

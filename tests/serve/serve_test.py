@@ -72,6 +72,9 @@ discovery = "off"
 """
 
 
+JSON = {"Content-Type": "application/json"}
+
+
 class Failure(AssertionError):
     """A claim that did not hold, with what was seen instead."""
 
@@ -118,7 +121,7 @@ class Server:
     def ask(self, method, path, body=None, connection=None):
         """Status and the body, from JSON where it is some."""
         link = connection or self.connection()
-        link.request(method, path, json.dumps(body) if isinstance(body, dict) else body)
+        link.request(method, path, json.dumps(body) if isinstance(body, dict) else body, JSON)
         answer = link.getresponse()
         text = answer.read().decode()
         if connection is None:
@@ -155,7 +158,8 @@ def requests_of(draw, client):
             status, head = 404, f"GET /nothing/{client} HTTP/1.1"
         else:
             status, head = 405, "PUT /v1/predict HTTP/1.1"
-        text = f"{head}\r\nHost: test\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+        text = (f"{head}\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n{body}")
         made.append((text.encode(), status, which))
     return made
 
@@ -242,7 +246,7 @@ def a_body_above_the_limit_and_nonsense(models):
         # Pieces of a body, on the same connection.
         link.request("POST", "/v1/predict", iter([b'{"inputs": [', json.dumps(row(1)).encode(),
                                                   b"]}"]), encode_chunked=True,
-                     headers={"Transfer-Encoding": "chunked"})
+                     headers={"Transfer-Encoding": "chunked", **JSON})
         answer = link.getresponse()
         expect(answer.status == 200, f"chunked: {answer.status}")
         expect(json.loads(answer.read())["classes"], "expected classes")
@@ -255,7 +259,7 @@ def complete(server, settings):
 
 def streamed(server, settings):
     link = server.connection()
-    link.request("POST", "/v1/completions", json.dumps({**settings, "stream": True}))
+    link.request("POST", "/v1/completions", json.dumps({**settings, "stream": True}), JSON)
     answer = link.getresponse()
     expect(answer.status == 200, f"stream: {answer.status}")
     events = answer.read().decode().split("\n\n")
@@ -322,8 +326,8 @@ def clients_that_leave_at_any_moment_cost_nothing(models):
             ("images", "/v1/predict", {"inputs": [row(1), row(2)]}),
             ("text", "/v1/completions", {"prompt": "a", "max_tokens": 200, "stream": True})):
         body = json.dumps(content)
-        request = (f"POST {path} HTTP/1.1\r\nHost: test\r\nContent-Length: {len(body)}\r\n\r\n"
-                   f"{body}").encode()
+        request = (f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                   f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
         with Server(models[name]) as server:
             for _ in range(200):
                 leave(server, draw, request)
@@ -339,7 +343,7 @@ def clients_that_leave_at_any_moment_cost_nothing(models):
 
 def the_requests_of_the_page_are_answered_as_it_says(models):
     page = (ROOT / "docs/serving.md").read_text(encoding="utf-8")
-    asked = r"^curl (?:-N )?http://127.0.0.1:8080(/\S+) -d '(.*)'\n((?:.+\n)*?)(?=\n|```)"
+    asked = r"^curl (?:-N )?http://127.0.0.1:8080(/\S+) --json '(.*)'\n((?:.+\n)*?)(?=\n|```)"
     found = re.findall(asked, page, re.MULTILINE)
     expect(len(found) >= 3, f"expected three requests in docs/serving.md, got {len(found)}")
     for path, body, shown in found:
@@ -355,13 +359,40 @@ def the_requests_of_the_page_are_answered_as_it_says(models):
         expect(not last.startswith("data:") or text.rstrip().endswith(last), text[-200:])
 
 
+def what_a_browser_sends_for_other_sites_is_refused(models):
+    body = json.dumps({"inputs": [row(1)]})
+    with Server(models["images"], "--allow-host", "model.example") as server:
+        own = f"{server.host}:{server.port}"
+        good = {"Host": own, **JSON}
+        for status, headers in (
+                (200, good), (200, {**good, "Host": f"localhost:{server.port}"}),
+                (200, {**good, "Host": "model.example"}),
+                (200, {**good, "Origin": f"http://{own}"}),
+                # A name that leads here, a page that posts here, and what a page may post unasked.
+                (403, {**good, "Host": f"rebound.example:{server.port}"}),
+                (403, {**good, "Origin": "http://page.example"}), (403, {**good, "Origin": "null"}),
+                (415, {"Host": own, "Content-Type": "text/plain"}),
+                (415, {"Host": own, "Content-Type": "application/x-www-form-urlencoded"}),
+                (415, {"Host": own})):
+            link = server.connection()
+            link.putrequest("POST", "/v1/predict", skip_host=True)
+            for name, value in {**headers, "Content-Length": str(len(body))}.items():
+                link.putheader(name, value)
+            link.endheaders(body.encode())
+            answer = link.getresponse()
+            text = answer.read().decode()
+            link.close()
+            expect(answer.status == status, f"{headers}: {answer.status}: {text}")
+            expect(status == 200 or "outputs" not in text, f"{headers}: {text}")
+
+
 def sigterm_finishes_what_has_begun(models):
     with Server(models["text"]) as server:
         idle = server.connection()
         expect(server.ask("GET", "/healthz", connection=idle)[0] == 200, "no health")
         link = server.connection()
         link.request("POST", "/v1/completions",
-                     json.dumps({"prompt": "a", "max_tokens": 250, "stream": True}))
+                     json.dumps({"prompt": "a", "max_tokens": 250, "stream": True}), JSON)
         answer = link.getresponse()
         first = answer.read(20)
         begun = time.monotonic()
@@ -392,7 +423,8 @@ def what_cannot_be_served_is_told(models):
 TESTS = (a_thousand_clients_are_all_answered, a_body_above_the_limit_and_nonsense,
          a_streamed_text_is_the_unstreamed_one, texts_are_the_same_beside_others,
          clients_that_leave_at_any_moment_cost_nothing,
-         the_requests_of_the_page_are_answered_as_it_says, sigterm_finishes_what_has_begun,
+         the_requests_of_the_page_are_answered_as_it_says,
+         what_a_browser_sends_for_other_sites_is_refused, sigterm_finishes_what_has_begun,
          what_cannot_be_served_is_told)
 
 

@@ -22,9 +22,10 @@ MembershipOptions explored_options(int number) {
   options.endpoints = {"explored:" + std::to_string(number)};
   // Silence, patience and the loss of a quorum are matters of time; here only ballots are.
   options.join_timeout = options.join_attempt_timeout = hours(1000);
-  options.stranger_timeout = options.bad_link_timeout = hours(1000);
+  options.strangers.timeout = options.bad_link_timeout = hours(1000);
   options.quorum_timeout = options.unreached_timeout = hours(1000);
-  options.stranger_frames_max = 1'000'000;
+  options.strangers.frames_max = options.strangers.answers_max = 1'000'000;
+  options.strangers.bytes_max = 1'000'000'000;
   return options;
 }
 

@@ -137,7 +137,7 @@ ScaleWorld::ScaleWorld(int members, int real) : members_(members) {
     link.peer = sponsor.id;
     membership.join(ticket, now_);
     membership.on_link_up(link, now_);
-    const Bytes accepted = JoinAcceptedMessage{{}, first}.encode();
+    const Bytes accepted = JoinAcceptedMessage{first}.encode();
     membership.on_frame(link.peer, {frame_type::kJoinAccepted, accepted, {}}, now_);
     membership.on_frame(link.peer, {frame_type::kViewNotice, notice, {}}, now_);
     for (int j = 0; j < members; ++j) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -26,6 +27,12 @@ struct SimWorld {
   Invariants invariants;
   Rng rng;
   Duration round_interval{};
+  // What is on each machine's disk, and what would be after a power loss.
+  struct Disk {
+    Bytes record;
+    Bytes synced;
+  };
+  std::map<PeerId, Disk> disks;
 };
 
 inline void say(const SimWorld& world, const PeerId& peer, const std::string& text) {
@@ -66,12 +73,19 @@ class SimPeer final : public TestPeer {
     world_.invariants.on_sent(id, to, frame);
     TestPeer::send(to, std::move(frame));
   }
+  bool keeps_records() const override { return world_.options.records; }
+  bool keep_record(ByteSpan bytes, bool durable) override {
+    SimWorld::Disk& disk = world_.disks[id];
+    disk.record.assign(bytes.begin(), bytes.end());
+    if (durable) disk.synced = disk.record;
+    return true;
+  }
   RoundStatus round_status() const override { return rounds_.status(); }
   void on_freeze() override { rounds_.on_freeze(); }
   void on_view(const View& view, const ViewChange& change) override {
     say(world_, id, describe(view, change));
     rounds_.on_view(view, change.caught_up, net.now());
-    world_.invariants.on_view(id, incarnation_, view, rounds_.applied());
+    world_.invariants.on_view(id, incarnation(), view, rounds_.applied());
     syncing_ = false;
   }
   std::uint64_t samples_after(Round round) const override { return rounds_.samples_after(round); }
@@ -115,7 +129,11 @@ class SimPeer final : public TestPeer {
   }
 
   Round applied() const { return rounds_.applied(); }
-  std::uint64_t incarnation() const { return incarnation_; }
+  std::uint64_t incarnation() const {
+    return world_.options.records ? membership->record().incarnation : incarnation_;
+  }
+  // Whether the run can go on from what this peer has.
+  bool holds_state() const { return !rounds_.fetching() && applied() >= view().base_round; }
 
   std::optional<Ticket> own_ticket;
   TimePoint join_at = TimePoint::max();

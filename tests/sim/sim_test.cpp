@@ -23,6 +23,16 @@ void expect_sound(int peers, std::uint64_t first, std::uint64_t last) {
   EXPECT_GT(rounds, last - first);
 }
 
+void expect_back(int peers, std::uint64_t first, std::uint64_t last) {
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
+    SimulationOptions kept = options(seed, peers);
+    kept.records = true;
+    const SimulationResult result = simulate(kept);
+    EXPECT_EQ(result.fault, "") << "weft_sim --records --peers " << peers << " --seed " << seed;
+    EXPECT_GT(result.rounds, 0U);
+  }
+}
+
 void expect_one_again(int peers, std::uint64_t first, std::uint64_t last) {
   std::uint64_t merges = 0;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
@@ -70,9 +80,41 @@ TEST(Simulation, SeedsOfBranchesThatFoundFaults) {
   expect_one_again(5, 219, 219);
   expect_one_again(5, 2220, 2220);
 }
+// One that was let into a branch and lost its others before it had the state.
+TEST(Simulation, WhoNeverGotItsBranchsStateFollowsAnother) {
+  for (const std::uint64_t seed : {1722U, 7077U}) {
+    SimulationOptions merging = options(seed, 3);
+    merging.merge = true;
+    EXPECT_EQ(simulate(merging).fault, "") << "weft_sim --merge --peers 3 --seed " << seed;
+  }
+}
 // With branches: every side goes on, and they become one again.
 TEST(Simulation, BranchesOfFiveMerge) { expect_one_again(5, 1, 30); }
 TEST(Simulation, BranchesOfEightMerge) { expect_one_again(8, 1, 20); }
+// Somebody who was a member tells of views and removals that nobody decided, all the while.
+TEST(Simulation, AFormerMemberThatLiesChangesNothing) {
+  for (const bool merge : {false, true}) {
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+      SimulationOptions hostile = options(seed, 5);
+      hostile.hostile = true;
+      hostile.merge = merge;
+      const SimulationResult result = simulate(hostile);
+      EXPECT_EQ(result.fault, "") << "weft_sim --hostile" << (merge ? " --merge" : "")
+                                  << " --peers 5 --seed " << seed;
+    }
+  }
+}
+// Machines keep their records: all but one may be lost, and the run goes on once they are back.
+TEST(Simulation, TwoPeersComeBackFromTheirRecords) { expect_back(2, 1, 40); }
+TEST(Simulation, ThreePeersComeBackFromTheirRecords) { expect_back(3, 1, 40); }
+TEST(Simulation, EightPeersComeBackFromTheirRecords) { expect_back(8, 1, 30); }
+// The one of two members that may go on alone lacked a committed round, which was lost with the
+// other.
+TEST(Simulation, WhoLacksACommittedRoundDoesNotGoOnAlone) {
+  SimulationOptions hostile = options(145, 3);
+  hostile.hostile = true;
+  EXPECT_EQ(simulate(hostile).fault, "") << "weft_sim --hostile --peers 3 --seed 145";
+}
 TEST(Simulation, SixtyFourPeers) { expect_sound(64, 1, 3); }
 
 }  // namespace

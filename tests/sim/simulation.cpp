@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "former_member.h"
 #include "sim_peer.h"
 
 namespace weft {
@@ -33,6 +34,8 @@ class Simulation {
     std::uint64_t incarnation = 0;
     std::unique_ptr<SimPeer> peer;
     bool paused = false;
+    // It was told to go.
+    bool leaving = false;
   };
 
   static SimNetworkOptions network_options(const SimulationOptions& options) {
@@ -46,6 +49,8 @@ class Simulation {
   void tick();
   void fault();
   void crash_one();
+  void crash(std::size_t i);
+  bool one_holds_the_state(std::size_t without) const;
   void restart_one();
   void leave_one();
   void pause_one();
@@ -53,6 +58,7 @@ class Simulation {
   void cut();
   void slow_one();
   void heal();
+  void disturb();
   bool may_lose(std::size_t i) const;
   std::optional<Ticket> any_ticket();
   std::string check_progress(SimulationResult& result);
@@ -70,6 +76,8 @@ class Simulation {
   std::vector<Slot> slots_;
   // Dead lives: the network may still hold events that name them.
   std::vector<std::unique_ptr<SimPeer>> graveyard_;
+  std::unique_ptr<FormerMember> former_;
+  bool renewed_ = false;
   TimePoint start_of_faults_;
   TimePoint end_of_faults_;
   TimePoint end_;
@@ -82,19 +90,28 @@ void Simulation::start(std::size_t i) {
   Slot& slot = slots_[i];
   MembershipOptions options = test_membership(slot.id);
   options.incarnation = slot.incarnation += 100;
+  if (options_.records) {
+    // A clock that was set back.
+    if (world_.rng.chance(0.3)) options.incarnation = 1 + world_.rng.below(slot.incarnation);
+    const Result<VoterRecord> past = VoterRecord::decode(world_.disks[slot.id].record);
+    if (past.ok()) options.past = *past;
+  }
   options.joins_at_once = std::max(2, options_.peers / 2);
   options.on_split = options_.merge ? SplitPolicy::kMerge : SplitPolicy::kPause;
   options.join_timeout = seconds(8);
   options.split_after = seconds(2);
   options.merge_timeout = seconds(15);
-  slot.paused = false;
+  slot.paused = slot.leaving = false;
   slot.peer = std::make_unique<SimPeer>(world_, std::move(options));
 }
 
 std::optional<Ticket> Simulation::any_ticket() {
   std::vector<const SimPeer*> members;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (up(i) && slots_[i].peer->state() == MembershipState::kMember) {
+    if (!up(i)) continue;
+    const MembershipState state = slots_[i].peer->state();
+    const bool waits = state == MembershipState::kIsolated || state == MembershipState::kChanging;
+    if (state == MembershipState::kMember || (options_.records && waits)) {
       members.push_back(slots_[i].peer.get());
     }
   }
@@ -104,8 +121,29 @@ std::optional<Ticket> Simulation::any_ticket() {
 
 void Simulation::join_later(std::size_t i, TimePoint when) { slots_[i].peer->join_at = when; }
 
+// A former member is let in and leaves, the key is renewed, and it begins to lie.
+void Simulation::disturb() {
+  SimPeer& liar = former_->peer();
+  if (liar.state() == MembershipState::kOutside && now() >= TimePoint() + seconds(1)) {
+    if (const auto ticket = any_ticket()) liar.join(*ticket);
+  } else if (liar.state() == MembershipState::kMember && now() >= start_of_faults_ - seconds(1)) {
+    liar.leave();
+  }
+  if (!liar.left) return;
+  if (!renewed_) {
+    const auto member = std::find_if(slots_.begin(), slots_.end(), [](const Slot& slot) {
+      return slot.peer && slot.peer->state() == MembershipState::kMember;
+    });
+    renewed_ = member != slots_.end() && member->peer->revoke(kAllInvitations).ok();
+    return;
+  }
+  const std::size_t i = pick();
+  if (up(i)) former_->attack(*slots_[i].peer);
+}
+
 // Lets those join who want to.
 void Simulation::tick() {
+  if (former_) disturb();
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (!up(i) || now() < slots_[i].peer->join_at) continue;
     std::optional<Ticket> ticket;
@@ -124,10 +162,12 @@ void Simulation::tick() {
 // Whether the newest view keeps a quorum with its state if `i` loses its own.
 bool Simulation::may_lose(std::size_t i) const {
   if (options_.merge) {
+    // One that stands still may have been put out meanwhile.
     return std::count_if(slots_.begin(), slots_.end(), [](const Slot& s) {
-             return s.peer && s.peer->state() == MembershipState::kMember;
+             return s.peer && !s.paused && s.peer->state() == MembershipState::kMember;
            }) > 2;
   }
+  if (options_.records) return one_holds_the_state(i);
   const View& view = world_.invariants.newest();
   int alive = 0;
   bool tie = view.size() == 1;
@@ -143,12 +183,34 @@ bool Simulation::may_lose(std::size_t i) const {
   return alive >= view.quorum();
 }
 
+// With records quorums come back with the machines, but what nobody has is lost.
+bool Simulation::one_holds_the_state(std::size_t without) const {
+  const View& view = world_.invariants.newest();
+  for (std::size_t j = 0; j < slots_.size(); ++j) {
+    const Slot& slot = slots_[j];
+    if (j == without || !slot.peer || slot.leaving) continue;
+    const MembershipState state = slot.peer->state();
+    const bool active = state == MembershipState::kMember || state == MembershipState::kChanging ||
+                        state == MembershipState::kIsolated;
+    if (active && slot.peer->view() == view && slot.peer->holds_state()) return true;
+  }
+  return false;
+}
+
 void Simulation::crash_one() {
-  const std::size_t i = pick();
+  // With records several at once, now and then.
+  const std::uint64_t most = options_.records && world_.rng.chance(0.4) ? slots_.size() : 1;
+  for (std::uint64_t k = 0; k < most; ++k) crash(pick());
+}
+
+void Simulation::crash(std::size_t i) {
   if (!slots_[i].peer || !may_lose(i)) return;
   const SimCrash how = world_.rng.chance(0.5) ? SimCrash::kKilled : SimCrash::kPowerLoss;
   say(world_, slots_[i].id, how == SimCrash::kKilled ? "--- killed" : "--- power lost");
   world_.net.crash(slots_[i].id, how);
+  SimWorld::Disk& disk = world_.disks[slots_[i].id];
+  const bool torn = options_.records && how == SimCrash::kPowerLoss;
+  if (torn && world_.rng.chance(0.5)) disk.record = disk.synced;
   graveyard_.push_back(std::move(slots_[i].peer));
 }
 
@@ -168,6 +230,7 @@ void Simulation::leave_one() {
   const std::size_t i = pick();
   if (!up(i) || slots_[i].peer->state() != MembershipState::kMember || !may_lose(i)) return;
   say(world_, slots_[i].id, "--- leaves");
+  slots_[i].leaving = true;
   slots_[i].peer->leave();
 }
 
@@ -256,6 +319,11 @@ void Simulation::heal() {
     if (slot.peer && slot.paused) world_.net.resume(slot.id);
     slot.paused = false;
   }
+  for (std::size_t i = 0; options_.records && i < slots_.size(); ++i) {
+    if (slots_[i].peer) continue;
+    start(i);
+    join_later(i, now() + some(0.01, 3));
+  }
 }
 
 // The newest view of those that live; what the dead alone knew is lost with them.
@@ -284,7 +352,7 @@ std::string Simulation::check_progress(SimulationResult& result) {
     tie = tie || newest.size() == 1 ||
           (newest.size() == 2 && tie_breaker(test_membership(slot.id).run, newest) == slot.id);
   }
-  result.quorum_lost = voters < newest.quorum() && !tie;
+  result.quorum_lost = voters < newest.quorum() && !tie && !options_.records;
   if (result.quorum_lost) return "";
   for (const Slot& slot : slots_) {
     if (!slot.peer || slot.peer->left) continue;
@@ -321,12 +389,13 @@ std::string Simulation::check_one_branch() {
 
 SimulationResult Simulation::run() {
   for (int i = 0; i < options_.peers; ++i) {
-    slots_.push_back({test_peer_id(static_cast<std::uint32_t>(i)), 0, nullptr, false});
+    slots_.push_back({test_peer_id(static_cast<std::uint32_t>(i)), 0, nullptr, false, false});
     start(slots_.size() - 1);
     join_later(slots_.size() - 1, TimePoint() + some(0.01, 2));
   }
   slots_[0].peer->join_at = TimePoint::max();
   slots_[0].peer->found();
+  if (options_.hostile) former_ = std::make_unique<FormerMember>(world_, test_peer_id(10'000));
   next_fault_ = start_of_faults_;
   bool healed = false;
   while (now() < end_ && world_.invariants.ok()) {

@@ -23,6 +23,11 @@ struct SimulationOptions {
   Duration quiet = std::chrono::seconds(18);
   // Whether members without a quorum found branches (SplitPolicy::kMerge); all must be one again.
   bool merge = false;
+  // Whether somebody who was a member lies to the others from then on, with a key that was renewed.
+  bool hostile = false;
+  // Machines keep their records (voter_record.h) and may all be lost but one that has the state;
+  // what was not synced is lost with the power, and clocks may be set back.
+  bool records = false;
   // Prints views, faults and states as they happen.
   bool trace = false;
 };

@@ -2,6 +2,7 @@
 //
 //   weft_sim --seeds 1..1000 --peers 64 --jobs 2
 //   weft_sim --seed 77 --peers 8 --trace
+//   weft_sim --seeds 1..300 --peers 5 --hostile    (one that was a member lies to the others)
 //
 // Every seed gives the same run each time. Ends with the number of seeds and of faults found, and
 // with status 1 if there was one.
@@ -23,12 +24,14 @@ struct Arguments {
   int jobs = 1;
   bool trace = false;
   bool merge = false;
+  bool hostile = false;
+  bool records = false;
 };
 
 int usage() {
-  std::fprintf(
-      stderr,
-      "usage: weft_sim [--seeds A..B | --seed S] [--peers N] [--jobs N] [--merge] [--trace]\n");
+  std::fprintf(stderr,
+               "usage: weft_sim [--seeds A..B | --seed S] [--peers N] [--jobs N] [--merge] "
+               "[--hostile] [--records] [--trace]\n");
   return 2;
 }
 
@@ -38,6 +41,14 @@ bool parse(int argc, char** argv, Arguments& out) {
     const std::string_view name = argv[i];
     if (name == "--merge") {
       out.merge = true;
+      continue;
+    }
+    if (name == "--hostile") {
+      out.hostile = true;
+      continue;
+    }
+    if (name == "--records") {
+      out.records = true;
       continue;
     }
     if (name == "--trace") {
@@ -82,6 +93,8 @@ void run_one(std::uint64_t seed, const Arguments& arguments, weft::Guarded<Tally
   options.peers = arguments.peers;
   options.trace = arguments.trace;
   options.merge = arguments.merge;
+  options.hostile = arguments.hostile;
+  options.records = arguments.records;
   const weft::SimulationResult result = weft::simulate(options);
   tally.with([&](Tally& sum) {
     sum.views += result.views;

@@ -1,7 +1,7 @@
 // swarm_sim: runs whole swarms in the simulator over many seeds; see swarm_world.h.
 //
 //   swarm_sim [--peers N] [--seeds A..B | --seed S] [--rounds N] [--local STEPS [--overlap]]
-//             [--late] [--verbose]
+//             [--late] [--records] [--stuck] [--verbose]
 //
 // Prints the seeds that fail, and runs the first seed twice: the same seed must repeat itself.
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Arguments {
 [[noreturn]] void usage(const std::string& fault) {
   std::fprintf(stderr,
                "%s\nusage: swarm_sim [--peers N] [--seeds A..B | --seed S] [--rounds N] "
-               "[--local STEPS [--overlap]] [--late] [--verbose]\n",
+               "[--local STEPS [--overlap]] [--late] [--records] [--stuck] [--verbose]\n",
                fault.c_str());
   std::exit(2);
 }
@@ -44,8 +44,16 @@ Arguments parse(int argc, char** argv) {
       out.world.verbose = true;
       continue;
     }
+    if (name == "--records") {
+      out.world.records = true;
+      continue;
+    }
     if (name == "--late") {
       out.world.late = true;
+      continue;
+    }
+    if (name == "--stuck") {
+      out.world.stuck = true;
       continue;
     }
     if (name == "--overlap") {
@@ -99,6 +107,7 @@ int run(const Arguments& arguments) {
     sum.finished += report.finished;
     sum.accuracy += report.accuracy;
     sum.late += report.late;
+    sum.overdue += report.overdue;
   }
   std::printf("%s views, %s reruns, %s joins, %s events, %d peers finished, %d gave up\n",
               std::to_string(sum.views).c_str(), std::to_string(sum.reruns).c_str(),
@@ -106,6 +115,10 @@ int run(const Arguments& arguments) {
               sum.gave_up);
   if (arguments.world.late) {
     std::printf("%s parts of rounds came too late\n", std::to_string(sum.late).c_str());
+  }
+  if (arguments.world.stuck) {
+    std::printf("%s times a member was put out while it computed\n",
+                std::to_string(sum.overdue).c_str());
   }
   if (arguments.world.local_steps > 0) {
     std::printf("mean accuracy %.3f\n",

@@ -48,12 +48,17 @@ SwarmCoreOptions SwarmWorld::core_options() const {
   options.result_log_bytes_max = 30 * elements_ * sizeof(float);
   options.start_members = options_.peers;
   options.start_timeout = seconds(15);
+  if (options_.stuck) options.compute_timeout = seconds(5);
   return options;
 }
 
 void SwarmWorld::on_event(const SwarmPeer& peer, const SwarmEvent& event) {
   if (event.kind == SwarmEventKind::kRoundRerun) ++report_.reruns;
   if (event.kind == SwarmEventKind::kStateReceived) ++report_.joins;
+  if (event.kind == SwarmEventKind::kRemoved &&
+      event.text.find("computing for") != event.text.npos) {
+    ++report_.overdue;
+  }
   if (event.kind == SwarmEventKind::kStateMismatch) fail("mismatch: " + event.text);
   // All peers here follow the rules; one that hears nothing may suspect the others wrongly.
   const bool doubted = event.text.find("false suspicion") != std::string::npos;
@@ -141,6 +146,15 @@ void SwarmWorld::add_lateness(SwarmPeer::Settings& settings) {
   };
 }
 
+// One round in a hundred takes much longer than the others wait; nothing interrupts the computing.
+void SwarmWorld::add_stuckness(SwarmPeer::Settings& settings, std::uint64_t seed) {
+  settings.stand_in = [](const Turn&) { return StandIn(); };
+  settings.compute = [rng = std::make_shared<Rng>(seed)]() -> Duration {
+    if (rng->chance(0.01)) return seconds(1 + static_cast<std::int64_t>(rng->below(40)));
+    return milliseconds(1 + static_cast<std::int64_t>(rng->below(40)));
+  };
+}
+
 SwarmPeer& SwarmWorld::add_peer(const PeerId& id) {
   SwarmPeer::Settings settings;
   settings.id = id;
@@ -154,7 +168,14 @@ SwarmPeer& SwarmWorld::add_peer(const PeerId& id) {
     return milliseconds(1 + static_cast<std::int64_t>(rng->below(40)));
   };
   if (options_.late) add_lateness(settings);
-  peers_.push_back(std::make_unique<SwarmPeer>(net_, core_options(), std::move(settings)));
+  if (options_.stuck) add_stuckness(settings, rng_.next_u64());
+  SwarmCoreOptions core = core_options();
+  if (options_.records) {
+    MemoryRecord& disk = disks_[id];
+    core.records = &disk;
+    if (const auto past = VoterRecord::decode(disk.latest); past.ok()) core.membership.past = *past;
+  }
+  peers_.push_back(std::make_unique<SwarmPeer>(net_, std::move(core), std::move(settings)));
   SwarmPeer& peer = *peers_.back();
   peer.set.on_event = [this, &peer](const SwarmEvent& event) { on_event(peer, event); };
   peer.set.on_state = [this, &peer](const TestTrainer&) { on_state(peer); };
@@ -178,7 +199,9 @@ SwarmPeer* SwarmWorld::random_running() {
 SwarmPeer* SwarmWorld::a_member() {
   for (SwarmPeer* peer : running()) {
     const bool newest = peer->core->view().id.number.value() == report_.views;
-    if (newest && peer->core->state() == MembershipState::kMember) return peer;
+    const MembershipState state = peer->core->state();
+    const bool waits = state == MembershipState::kIsolated || state == MembershipState::kChanging;
+    if (newest && (state == MembershipState::kMember || (options_.records && waits))) return peer;
   }
   return nullptr;
 }
@@ -188,12 +211,9 @@ void SwarmWorld::start_joiner() {
   if (member == nullptr) return;
   const Ticket ticket = member->core->ticket(kTicketValid);
   // A machine that was lost may come back under its old name.
-  std::vector<PeerId> gone;
-  for (const auto& peer : peers_) {
-    if (!net_.running(peer->id)) gone.push_back(peer->id);
-  }
+  const std::vector<PeerId> gone = this->gone();
   PeerId id;
-  if (!gone.empty() && rng_.chance(0.4)) {
+  if (!gone.empty() && (options_.records || rng_.chance(0.4))) {
     id = gone[rng_.below(gone.size())];
   } else {
     const Hash256 bytes = sha256(as_bytes(std::string_view("peer " + std::to_string(next_id_++))));
@@ -203,12 +223,57 @@ void SwarmWorld::start_joiner() {
   add_peer(id).join(ticket);
 }
 
-void SwarmWorld::kill_one() {
-  SwarmPeer* const victim = random_running();
+std::vector<PeerId> SwarmWorld::gone() const {
+  std::vector<PeerId> out;
+  for (const auto& peer : peers_) {
+    const bool known = std::ranges::count(out, peer->id) != 0;
+    if (!known && !net_.running(peer->id)) out.push_back(peer->id);
+  }
+  return out;
+}
+
+void SwarmWorld::lose(SwarmPeer& victim) {
   const SimCrash how = rng_.chance(0.6) ? SimCrash::kKilled : SimCrash::kPowerLoss;
-  say(victim->describe() + (how == SimCrash::kKilled ? ": killed" : ": loses power"));
-  victim->crash(how);
+  say(victim.describe() + (how == SimCrash::kKilled ? ": killed" : ": loses power"));
+  victim.crash(how);
+  if (!options_.records) return;
+  MemoryRecord& disk = disks_[victim.id];
+  if (how == SimCrash::kPowerLoss && rng_.chance(0.5)) disk.latest = disk.synced;
+}
+
+void SwarmWorld::kill_one() {
+  lose(*random_running());
   next_loss_ = net_.now() + seconds(6);
+}
+
+// A member of the newest view that has all that was committed.
+bool SwarmWorld::holds_the_state(const SwarmPeer& peer) {
+  const View& view = peer.core->view();
+  return view.id.number.value() == report_.views && view.contains(peer.id) &&
+         peer.core->trainer_round() >= view.base_round && peer.round() >= view.base_round;
+}
+
+// Any number of peers, but for one from which the run can go on.
+void SwarmWorld::kill_many() {
+  std::vector<SwarmPeer*> holders;
+  for (SwarmPeer* peer : running()) {
+    if (holds_the_state(*peer)) holders.push_back(peer);
+  }
+  if (holders.empty()) return;
+  const SwarmPeer* const spared = holders[rng_.below(holders.size())];
+  for (SwarmPeer* peer : running()) {
+    if (peer != spared && rng_.chance(0.6)) lose(*peer);
+  }
+  next_loss_ = net_.now() + seconds(8);
+}
+
+// All that are gone, one after the other, with what is on their disks.
+void SwarmWorld::restart_all() {
+  const bool missing = !gone().empty();
+  if (missing) start_joiner();
+  if (!faults_on_ && !all_finished()) {
+    net_.call_at(net_.now() + milliseconds(700), [this] { restart_all(); });
+  }
 }
 
 void SwarmWorld::partition() {
@@ -289,6 +354,8 @@ void SwarmWorld::fault() {
     if (running().size() < static_cast<std::size_t>(options_.peers) + 2) start_joiner();
   } else if (draw < 0.45) {
     break_one();
+  } else if (options_.records && draw < 0.60 && !partitioned_ && net_.now() >= next_loss_) {
+    kill_many();
   } else if (!may_lose) {
     return;
   } else if (draw < 0.70) {
@@ -313,6 +380,9 @@ void SwarmWorld::schedule_fault() {
   });
 }
 
+// Those that are out because they computed may be too late for the end.
+int SwarmWorld::least_finished() const { return options_.stuck ? 1 : 3; }
+
 bool SwarmWorld::all_finished() {
   int finished = 0;
   bool all = true;
@@ -327,7 +397,7 @@ bool SwarmWorld::all_finished() {
                      state == MembershipState::kSyncing);
   }
   // One that was cut off when the others came to the end has nobody left to go on with.
-  return all || (stranded && finished >= 3);
+  return all || (stranded && finished >= least_finished());
 }
 
 void SwarmWorld::check_learned() {
@@ -352,6 +422,7 @@ SwarmReport SwarmWorld::run() {
   net_.call_at(net_.now() + options_.fault_time, [this] {
     say("faults end");
     faults_on_ = false;
+    if (options_.records) restart_all();
   });
   const TimePoint limit = net_.now() + options_.fault_time + options_.limit;
   while (report_.fault.empty() && !all_finished() && net_.now() < limit && net_.step()) {
@@ -367,7 +438,7 @@ SwarmReport SwarmWorld::run() {
     report_.finished += peer->finished ? 1 : 0;
     report_.late += peer->core->status().rounds_late;
   }
-  if (report_.fault.empty() && report_.finished < 3) {
+  if (report_.fault.empty() && report_.finished < least_finished()) {
     fail("only " + std::to_string(report_.finished) + " peers finished, " +
          std::to_string(report_.gave_up) + " gave up");
   }

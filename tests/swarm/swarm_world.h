@@ -35,7 +35,22 @@ struct SwarmWorldOptions {
   bool overlap = false;
   // Rounds do not wait for members that are late, and now and then one is.
   bool late = false;
+  // Peers keep their records, and all but one that has the state may be lost; they come back.
+  bool records = false;
+  // Now and then a member computes much longer than it is waited for.
+  bool stuck = false;
   bool verbose = false;
+};
+
+// A machine's disk: what was not synced may be lost with the power.
+struct MemoryRecord final : RecordKeep {
+  bool keep(ByteSpan record, bool durable) override {
+    latest.assign(record.begin(), record.end());
+    if (durable) synced = latest;
+    return true;
+  }
+  Bytes latest;
+  Bytes synced;
 };
 
 struct SwarmReport {
@@ -48,6 +63,8 @@ struct SwarmReport {
   std::uint64_t joins = 0;
   int finished = 0;
   int gave_up = 0;
+  // Members that were put out while they computed.
+  std::uint64_t overdue = 0;
   // Parts of rounds that came too late.
   std::uint64_t late = 0;
   // With local steps: of the last state, on the test set.
@@ -63,6 +80,7 @@ class SwarmWorld {
  private:
   SwarmPeer& add_peer(const PeerId& id);
   void add_lateness(SwarmPeer::Settings& settings);
+  static void add_stuckness(SwarmPeer::Settings& settings, std::uint64_t seed);
   SwarmCoreOptions core_options() const;
   void on_event(const SwarmPeer& peer, const SwarmEvent& event);
   void on_state(const SwarmPeer& peer);
@@ -73,6 +91,11 @@ class SwarmWorld {
   void schedule_fault();
   void fault();
   void kill_one();
+  void lose(SwarmPeer& victim);
+  void kill_many();
+  void restart_all();
+  std::vector<PeerId> gone() const;
+  bool holds_the_state(const SwarmPeer& peer);
   void partition();
   void pause_one();
   void deafen_one();
@@ -84,6 +107,7 @@ class SwarmWorld {
   // A member that everyone can reach, to make tickets.
   SwarmPeer* a_member();
   bool all_finished();
+  int least_finished() const;
   void check_view(const View& view);
   void fail(const std::string& what);
   void say(const std::string& what) const;
@@ -96,6 +120,7 @@ class SwarmWorld {
   Recipe local_;
   // With local steps: the state after each round, as the first peer had it.
   std::map<std::uint64_t, Hash128> reached_;
+  std::map<PeerId, MemoryRecord> disks_;
   std::vector<std::unique_ptr<SwarmPeer>> peers_;
   std::map<std::uint64_t, View> views_;
   std::uint64_t next_id_ = 0;
