@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "weft/autograd/node.h"
 #include "weft/autograd/sweep.h"
 
 namespace weft {
@@ -24,6 +25,14 @@ Tensor seed_of(const char* call, const Tensor& output, const Tensor& given) {
         to_string(given.shape()) + " " + std::string(to_string(given.dtype())));
   }
   return given;
+}
+
+// The same values in a layout that callers can read; under create_graph with their history.
+Tensor plain_of(const Tensor& blocked) {
+  return record(
+      "strided", blocked.array().strided(), {&blocked},
+      [](const Array& dy, const InputGradients& dx) { dx.add(0, dy); },
+      [](const Tensor& dy, const TensorGradients& dx) { dx.add(0, dy); });
 }
 
 }  // namespace
@@ -72,9 +81,7 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
   std::vector<Tensor> gradients = sweep.gradients(outputs, seeds, inputs);
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (gradients[i].defined()) {
-      if (!gradients[i].array().is_strided()) {
-        gradients[i] = Tensor(gradients[i].array().strided());
-      }
+      if (!gradients[i].array().is_strided()) gradients[i] = plain_of(gradients[i]);
       continue;
     }
     if (options.allow_unused) continue;

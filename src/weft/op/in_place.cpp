@@ -76,10 +76,23 @@ void check_number(const char* op, const Tensor& x, double value) {
 // The memory to write. A blocked value is laid out anew, for its order is no one's business.
 Array memory_of(const Tensor& x) { return x.array().strided(); }
 
+// A tensor without history is about to get one, by a write of which others that show its memory
+// would see the values and not the gradient. Its own two holders are `x` and `y`.
+void check_sole(const char* op, const Tensor& x, const Tensor& y) {
+  if (!y.requires_grad() || x.requires_grad()) return;
+  if (y.array().storage() != x.array().storage() || x.array().storage().use_count() <= 2) return;
+  throw_operand(op,
+                "memory that no other tensor shows, since what is written takes a gradient and "
+                "the others would not know of it (write to the whole tensor while it has no "
+                "views, or stack the parts)",
+                "a tensor without a gradient of which there are views, or that is one");
+}
+
 // `x` becomes the result `y`, whose history was recorded before `write` changes the values. Where
 // none is recorded x stays what it is, a parameter above all.
 template <class Write>
 Tensor& replace(Tensor& x, Tensor y, const char* op, const Write& write) {
+  check_sole(op, x, y);
   Array memory = y.array();
   write(memory);
   if (grad_enabled() || !x.array().is_strided()) x = std::move(y);

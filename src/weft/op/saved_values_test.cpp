@@ -102,6 +102,34 @@ TEST(InPlace, RefusesAViewOfALeaf) {
   EXPECT_THAT(values_of(x), ElementsAre(2, 3, 3, 4));
 }
 
+// What is written has a history, and other handles of the memory would show its values without.
+TEST(InPlace, RefusesAHistoryThatOthersWouldNotKnowOf) {
+  const Tensor w = tensor({1, 2, 3, 4}, {2, 2}, true);
+  const auto zeros = [] { return tensor({0, 0, 0, 0}, {2, 2}); };
+  Tensor base = zeros();
+  Tensor flat = reshape(base, {4});
+  Tensor turned = transpose(base, 0, 1);
+  Tensor row = slice(base, 0, 0, 1);
+  EXPECT_THAT(refusal([&] { add_(flat, reshape(w, {4})); }), HasSubstr("[add_] expected memory"));
+  EXPECT_THAT(refusal([&] { mul_(turned, w); }), HasSubstr("[mul_] expected memory that no other"));
+  EXPECT_THAT(refusal([&] { copy_(row, slice(w, 0, 0, 1)); }),
+              HasSubstr("[copy_] expected memory"));
+  EXPECT_THAT(refusal([&] { add_(base, w); }), HasSubstr("views"));
+  EXPECT_THAT(values_of(base), ElementsAre(0, 0, 0, 0));
+  // A detached handle shows what its owner has a history for.
+  Tensor owner = w * 1.0;
+  Tensor apart = owner.detach();
+  EXPECT_THAT(refusal([&] { add_(apart, w); }), HasSubstr("[add_] expected memory"));
+  // Values without a gradient go anywhere, and whoever is alone takes a history.
+  add_(flat, 1.0);
+  EXPECT_THAT(values_of(base), ElementsAre(1, 1, 1, 1));
+  Tensor sole = zeros();
+  add_(sole, w);
+  mul_(sole, w);
+  backward(sum(sole));
+  EXPECT_THAT(gradient(w), ElementsAre(2, 4, 6, 8));
+}
+
 TEST(InPlace, RefusesElementsThatShareMemory) {
   Tensor windows(Array::zeros({5}).unfold(0, 3, 1));
   EXPECT_THAT(refusal([&] { add_(windows, 1.0); }), HasSubstr("memory of their own"));
