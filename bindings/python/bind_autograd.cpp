@@ -1,6 +1,7 @@
 // Gradients: no_grad, weft.autograd.grad, and operations written in Python.
 #include <set>
 #include <string>
+#include <utility>
 
 #include "define.h"
 #include "module.h"
@@ -93,11 +94,34 @@ py::tuple gradients_of(const TensorList& outputs, const TensorList& inputs,
   return py::tuple(py::cast(gradients));
 }
 
+using RandomState = std::pair<std::uint64_t, std::uint64_t>;  // seed, offset
+
+RandomState random_state() { return {default_generator().seed(), default_generator().offset()}; }
+
+// While this lives the default generator is where it was at `begin`; what comes after goes on from
+// where it was before.
+class Replay {
+ public:
+  explicit Replay(RandomState begin) : before_(random_state()) {
+    default_generator().set(begin.first, begin.second);
+  }
+  ~Replay() { default_generator().set(before_.first, before_.second); }
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+
+ private:
+  RandomState before_;
+};
+
 Tensor run_checkpoint(const py::function& function, const TensorList& inputs) {
   const std::shared_ptr<PyObject> kept = keep(function.ptr());
+  const auto first = std::make_shared<bool>(true);
   return checkpoint(
-      [kept](std::span<const Tensor> now) {
+      [kept, first, begin = random_state()](std::span<const Tensor> now) {
         const py::gil_scoped_acquire acquired;
+        std::optional<Replay> replay;
+        // The second pass draws what the first one drew.
+        if (!std::exchange(*first, false)) replay.emplace(begin);
         py::list arguments;
         for (const Tensor& tensor : now) arguments.append(tensor);
         return py::cast<Tensor>(py::handle(kept.get())(*py::tuple(arguments)));

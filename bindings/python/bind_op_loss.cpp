@@ -20,11 +20,41 @@ Reduction reduction_of(const std::string& name) {
 
 Array array_of_target(const OptionalTensor& tensor) { return tensor ? tensor->array() : Array(); }
 
+// Smoothed first, then weighed; the mean is over the rows, whatever their weights.
+Tensor soft_cross_entropy_of(const Tensor& logits, const Tensor& target,
+                             const OptionalTensor& weight, const std::string& reduction,
+                             double label_smoothing) {
+  const int axis = logits.ndim() > 1 ? 1 : 0;  // PyTorch's
+  if (target.shape() != logits.shape() || logits.ndim() == 0) {
+    throw std::invalid_argument("[cross_entropy] expected probabilities of shape " +
+                                to_string(logits.shape()) + ", got " + to_string(target.shape()));
+  }
+  const std::int64_t classes = logits.shape()[axis];
+  if (weight && (weight->ndim() != 1 || weight->shape()[0] != classes)) {
+    throw std::invalid_argument("[cross_entropy] expected a weight for each of " +
+                                std::to_string(classes) + " classes, got shape " +
+                                to_string(weight->shape()));
+  }
+  if (!(label_smoothing >= 0.0 && label_smoothing <= 1.0)) {
+    throw std::invalid_argument("[cross_entropy] expected label_smoothing in [0, 1], got " +
+                                std::to_string(label_smoothing));
+  }
+  Tensor shares = transpose(target, axis, -1);
+  if (label_smoothing != 0.0) {
+    shares = shares * (1.0 - label_smoothing) + label_smoothing / static_cast<double>(classes);
+  }
+  if (weight) shares = shares * *weight;
+  const Tensor losses =
+      soft_cross_entropy(transpose(logits, axis, -1), shares, reduction_of(reduction));
+  const bool moved = losses.ndim() > 1;
+  return moved ? transpose(losses, axis, -1) : losses;
+}
+
 Tensor cross_entropy_of(const Tensor& logits, const Tensor& target, const OptionalTensor& weight,
                         std::int64_t ignore_index, const std::string& reduction,
                         double label_smoothing) {
   if (is_floating(target.dtype())) {
-    return soft_cross_entropy(logits, target, reduction_of(reduction));
+    return soft_cross_entropy_of(logits, target, weight, reduction, label_smoothing);
   }
   CrossEntropyOptions options;
   options.reduction = reduction_of(reduction);
@@ -49,7 +79,7 @@ void bind_of_classes(Definer& define) {
                   py::arg("weight") = py::none(), py::arg("ignore_index") = -100,
                   py::arg("reduction") = "mean", py::arg("label_smoothing") = 0.0, Release(),
                   "Of logits [N, C] or [N, C, ...] and whole numbers [N] or [N, ...], or "
-                  "probabilities [N, C].");
+                  "probabilities of the logits' shape.");
   define.function("nll_loss", nll_of, py::arg("input"), py::arg("target"),
                   py::arg("weight") = py::none(), py::arg("ignore_index") = -100,
                   py::arg("reduction") = "mean", Release(),

@@ -54,10 +54,16 @@ void bind_linear(Definer& define) {
       "Rows of weight [count, width] by whole numbers [...]: [..., width].");
   define.function(
       "_dropout",
-      [](const Tensor& x, double p, std::uint64_t seed, std::uint64_t step) {
-        return dropout(x, p, DropoutKey{.seed = seed, .step = step}, true);
+      [](const Tensor& x, double p) {
+        // A mask is a function of the default generator's state, which then goes on.
+        constexpr std::uint64_t kPlaces = 16;
+        Generator& generator = default_generator();
+        const DropoutKey key{.seed = generator.seed(), .step = generator.offset()};
+        generator.set(key.seed, key.step + kPlaces);
+        const py::gil_scoped_release released;
+        return dropout(x, p, key, true);
       },
-      py::arg("input"), py::arg("p"), py::arg("seed"), py::arg("step"), Release());
+      py::arg("input"), py::arg("p"));
 }
 
 Tensor convolved(const Tensor& x, const Tensor& weight, const OptionalTensor& bias,

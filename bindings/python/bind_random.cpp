@@ -5,17 +5,18 @@
 #include "weft/op/random.h"
 
 namespace weft::python {
+
+Generator& default_generator() {
+  static Generator generator(0);
+  return generator;
+}
+
 namespace {
 
 namespace py = pybind11;
 
 using OptionalGenerator = std::optional<std::reference_wrapper<Generator>>;
 
-// Of functions that are given none; the GIL is its lock.
-Generator& default_generator() {
-  static Generator generator(0);
-  return generator;
-}
 Generator& chosen_generator(const OptionalGenerator& generator) {
   return generator ? generator->get() : default_generator();
 }

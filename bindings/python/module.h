@@ -6,7 +6,14 @@
 
 #include <pybind11/pybind11.h>
 
+namespace weft {
+class Generator;
+}
+
 namespace weft::python {
+
+// What draws that are given no generator take; the GIL is its lock.
+Generator& default_generator();
 
 void bind_array(pybind11::module_& module);
 void bind_tensor(pybind11::module_& module);

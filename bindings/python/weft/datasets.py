@@ -40,7 +40,7 @@ class ImageDataset(Dataset):
     def __len__(self):
         return len(self.data)
 
-    def batch(self, indexes):
+    def _batch(self, indexes):
         """Several samples at once; `transform` gets them as one tensor [N, C, H, W]."""
         places = _core.tensor(indexes, dtype=_core.int64)
         return [self._images(self.data.index_select(0, places)),

@@ -102,6 +102,15 @@ TEST(CrossEntropy, AgreesWithNllOfLogSoftmaxInSecondGradients) {
   for (std::size_t i = 0; i < fused.size(); ++i) EXPECT_NEAR(fused[i], parts[i], 1e-12);
 }
 
+// A batch of nothing but padding.
+TEST(NllLoss, OfNoRowsHasNoValueAndNoGradient) {
+  const Tensor x(sample_values({2, 3}, 9, -3, 0), true);
+  const Tensor loss = nll_loss(x, numbers({-100, -100}));
+  EXPECT_TRUE(std::isnan(loss.item()));
+  backward(loss);
+  EXPECT_THAT(gradient(x), ElementsAre(0, 0, 0, 0, 0, 0));
+}
+
 TEST(BceWithLogits, IsStableAndRightAtZero) {
   const Tensor x = tensor({0, 800, -800, 800}, {4}, true);
   const Tensor target = tensor({1, 1, 0, 0}, {4});

@@ -1,6 +1,9 @@
 // nll_loss: minus the weighted log-probability of each target, reduced.
+#include <limits>
+
 #include "weft/array/launch.h"
 #include "weft/op/arithmetic.h"
+#include "weft/op/compare.h"
 #include "weft/op/index.h"
 #include "weft/op/index_samples.h"
 #include "weft/op/loss.h"
@@ -66,7 +69,12 @@ Tensor nll_loss(const Tensor& log_probabilities, const IndexOperand& targets,
   const Tensor losses = -(picked * weights);
   if (options.reduction == Reduction::kNone) return losses;
   if (options.reduction == Reduction::kSum) return sum(losses);
-  return sum(losses) / sum(weights);
+  const Tensor total = sum(weights);
+  const Tensor nothing = eq(total, 0.0);
+  // The mean of no rows is no number, but its gradient is 0: a batch of padding alone must not
+  // spoil the weights.
+  const Tensor mean = sum(losses) / masked_fill(total, nothing, 1.0);
+  return masked_fill(mean, nothing, std::numeric_limits<double>::quiet_NaN());
 }
 
 static OpSample nll_loss_sample(const char* name, const Shape& shape, const NllOptions& options) {

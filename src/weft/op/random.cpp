@@ -1,7 +1,12 @@
 #include "weft/op/random.h"
 
+#include <algorithm>
+#include <cmath>
+#include <span>
 #include <string>
+#include <utility>
 
+#include "weft/array/launch.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/compare.h"
 #include "weft/op/operands.h"
@@ -13,6 +18,29 @@ namespace {
 
 void check_type(const char* op, bool fits, DType dtype) {
   if (!fits) throw_operand(op, "another type", std::string(to_string(dtype)));
+}
+
+// The running sums of weights; a negative one lowers them, and what is no number stays.
+void check_sums(std::span<const double> sums) {
+  double before = 0;
+  for (const double now : sums) {
+    if (!(now >= before)) {
+      throw_operand("categorical", "weights that are numbers and not negative",
+                    now < before ? std::to_string(now - before) : std::to_string(now));
+    }
+    before = now;
+  }
+  if (!(before > 0 && std::isfinite(before))) {
+    throw_operand("categorical", "weights with a finite sum above 0", std::to_string(before));
+  }
+}
+
+// The place i for which the share `draw` of the whole lies between the sums before i and i's.
+std::int64_t place_of(double draw, std::span<const double> sums) {
+  const auto found = std::upper_bound(sums.begin(), sums.end(), draw * sums.back());
+  // Rounded up to the whole: the last place that has a weight.
+  const auto last = std::lower_bound(sums.begin(), sums.end(), sums.back());
+  return std::min(found, last) - sums.begin();
 }
 
 }  // namespace
@@ -86,13 +114,25 @@ Tensor categorical(const Tensor& weights, std::int64_t count, Generator& generat
     throw_operand("categorical", "weights along a last axis", to_string(weights.shape()));
   }
   const NoGrad no_grad;
-  // A draw u of the total falls into place i if it reaches the running sums before i and not i's.
   const Tensor sums = cumsum(cast(weights.detach(), DType::kF64), -1);
-  const Tensor total = slice(sums, -1, -1, {});
   Shape shape = weights.shape();
   shape[shape.size() - 1] = count;
-  const Tensor draws = mul(rand(shape, generator, DType::kF64), total);
-  return sum(ge(unsqueeze(draws, -1), unsqueeze(sums, -2)), {-1});
+  const Tensor draws = rand(shape, generator, DType::kF64);
+  Array places = Array::empty(shape, DType::kI64);
+  launch("categorical", {&sums.array(), &draws.array()}, {&places},
+         [classes = weights.dim(-1)](LaunchArrays in, LaunchArrays out) {
+           const std::span<const double> all = in[0].flat<double>();
+           const std::int64_t draws_each = in[1].dim(-1);
+           for (std::int64_t row = 0; row * classes < in[0].size(); ++row) {
+             const auto whole = all.subspan(static_cast<std::size_t>(row * classes),
+                                            static_cast<std::size_t>(classes));
+             check_sums(whole);
+             for (std::int64_t i = row * draws_each; i < (row + 1) * draws_each; ++i) {
+               out[0].data<std::int64_t>()[i] = place_of(in[1].data<double>()[i], whole);
+             }
+           }
+         });
+  return Tensor(std::move(places));
 }
 
 }  // namespace weft

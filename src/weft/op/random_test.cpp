@@ -2,6 +2,8 @@
 #include "weft/op/random.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -59,6 +61,20 @@ TEST(RandomTensors, CategoriesComeInProportionToTheirWeights) {
   EXPECT_NEAR(shares[0][3], 0.75, 0.02);
   EXPECT_NEAR(shares[1][0], 0.5, 0.02);
   EXPECT_EQ(shares[1][2] + shares[1][3] + shares[1][4], 0.0);
+}
+
+TEST(RandomTensors, CategoriesAreRefusedWhereThereIsNothingToDraw) {
+  Generator generator(5);
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const std::vector<std::vector<float>> wrong = {
+      {0, 0}, {1, -1}, {-1, 3}, {kInf, 1}, {std::nanf(""), 1}, {1, std::nanf("")}, {0.5F, -0.25F}};
+  for (const std::vector<float>& each : wrong) {
+    EXPECT_THROW(categorical(Tensor(Array::from(each, {2})), 1, generator), std::invalid_argument);
+  }
+  const Tensor last(Array::from(std::vector<float>{0, 0, 1e-38F, 0}, {4}));
+  for (const std::int64_t place :
+       categorical(last, 100, generator).array().to_vector<std::int64_t>())
+    EXPECT_EQ(place, 2);
 }
 
 TEST(RandomTensors, RefuseWhatMakesNoSense) {

@@ -1,5 +1,4 @@
 """Functions of layers, with PyTorch's names; shapes stand in each one's documentation."""
-import itertools
 
 from weft import _core
 from weft._core import (  # noqa: F401
@@ -12,8 +11,6 @@ from weft._core import (  # noqa: F401
 _relu, _silu, _softmax = _core.relu, _core.silu, _core.softmax
 _log_softmax = _core.log_softmax
 sigmoid, tanh = _core.sigmoid, _core.tanh
-# Dropout's masks are a function of the default generator's seed and of how many came before.
-_masks = itertools.count()
 
 
 def relu(input, inplace=False):  # noqa: A002
@@ -44,7 +41,7 @@ def dropout(input, p=0.5, training=True, inplace=False):  # noqa: A002
         return input
     if p == 1.0:
         return input * 0.0
-    return _core._dropout(input, p, _core.default_generator.initial_seed(), next(_masks))
+    return _core._dropout(input, p)
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12):  # noqa: A002

@@ -58,21 +58,39 @@ class Conv2d(Module):
         kernel = _pair(kernel_size)
         self.in_channels, self.out_channels, self.kernel_size = in_channels, out_channels, kernel
         self.stride, self.dilation, self.groups = _pair(stride), _pair(dilation), groups
-        if padding == "same":
-            padding = [d * (k - 1) // 2 for d, k in zip(self.dilation, kernel)]
-        self.padding = _pair(padding)
+        self.padding, self._uneven = self._paddings(padding)
         fan_in = in_channels // groups * kernel[0] * kernel[1]
         self.weight = _uniform((out_channels, in_channels // groups, *kernel), fan_in)
         self.register_parameter("bias", _uniform((out_channels,), fan_in) if bias else None)
 
-    def forward(self, input):  # noqa: A002
+    def _paddings(self, padding):
+        """Zeros on both sides of each axis; and, for "same" where they are not equal, what an
+        input is padded with before: (left, right, top, bottom)."""
+        if padding == "valid":
+            return (0, 0), None
+        if padding != "same":
+            return _pair(padding), None
+        if tuple(self.stride) != (1, 1):
+            raise ValueError(f'[Conv2d] expected stride 1 with padding="same", got {self.stride}')
+        whole = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size)]
+        if all(each % 2 == 0 for each in whole):
+            return tuple(each // 2 for each in whole), None
+        # As in PyTorch the odd one comes after.
+        return (0, 0), tuple(side for each in reversed(whole)
+                             for side in (each // 2, each - each // 2))
+
+    def _convolve(self, input, relu):  # noqa: A002
+        if self._uneven is not None:
+            input = F.pad(input, self._uneven)  # noqa: A001
         return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation,
-                        self.groups)
+                        self.groups, relu)
+
+    def forward(self, input):  # noqa: A002
+        return self._convolve(input, False)
 
     def forward_relu(self, input):  # noqa: A002
         """forward() and then ReLU, in one pass over memory."""
-        return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation,
-                        self.groups, True)
+        return self._convolve(input, True)
 
     def extra_repr(self):
         return (f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "

@@ -29,7 +29,7 @@ class TensorDataset(Dataset):
     def __len__(self):
         return len(self.tensors[0])
 
-    def batch(self, indexes):
+    def _batch(self, indexes):
         """Several samples at once, as tensors."""
         places = _core.tensor(indexes, dtype=_core.int64)
         return [tensor.index_select(0, places) for tensor in self.tensors]
@@ -78,6 +78,15 @@ def default_collate(samples):
     raise TypeError(f"default_collate() cannot make a batch of {type(first)}")
 
 
+def _whole_batches(dataset):
+    """How a dataset of ours gives several samples at once; None where a class derived from it says
+    itself what a sample is."""
+    def owner(name):
+        return next((kind for kind in type(dataset).__mro__ if name in vars(kind)), object)
+    own = owner("_batch")
+    return dataset._batch if own is not object and own is owner("__getitem__") else None
+
+
 class DataLoader:
     """Batches of a dataset, in order or, with `shuffle`, in a new random order in each pass.
 
@@ -104,7 +113,7 @@ class DataLoader:
         count = len(self.dataset)
         order = (_core.randperm(count, generator=self.generator).tolist() if self.shuffle
                  else range(count))
-        whole = getattr(self.dataset, "batch", None) if self.collate_fn is None else None
+        whole = _whole_batches(self.dataset) if self.collate_fn is None else None
         collate = self.collate_fn or default_collate
         for first in range(0, len(self) * self.batch_size, self.batch_size):
             indexes = order[first:first + self.batch_size]
