@@ -1,14 +1,14 @@
 #include "weft/base/background_writer.h"
 
 #include <cerrno>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include <poll.h>
 #include <unistd.h>
+
+#include "weft/base/thread_safety.h"
 
 namespace weft {
 
@@ -23,20 +23,23 @@ struct BackgroundWriter::Shared {
   Shared(Sink given_sink, Options given_options)
       : sink(std::move(given_sink)), options(std::move(given_options)) {}
 
-  void run();
-  void write(const Item& item) const;
+  void run() WEFT_EXCLUDES(mutex);
+  void write(const Item& item) const WEFT_EXCLUDES(mutex);
+  bool idle() const WEFT_REQUIRES(mutex) { return queue.empty() && !writing; }
 
   const Sink sink;
   const Options options;
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<Item> queue;
-  std::size_t bytes = 0;  // of the queue, and of the text that is being written
-  bool writing = false;
-  std::uint64_t gap = 0;  // texts dropped since the last one that was taken
-  std::uint64_t dropped = 0;
-  bool closing = false;
-  bool ended = false;
+  mutable Mutex mutex;
+  Condition changed;
+  std::deque<Item> queue WEFT_GUARDED_BY(mutex);
+  // The queue's, and those of the text that is being written.
+  std::size_t bytes WEFT_GUARDED_BY(mutex) = 0;
+  bool writing WEFT_GUARDED_BY(mutex) = false;
+  // Texts dropped since the last one that was taken.
+  std::uint64_t gap WEFT_GUARDED_BY(mutex) = 0;
+  std::uint64_t dropped WEFT_GUARDED_BY(mutex) = 0;
+  bool closing WEFT_GUARDED_BY(mutex) = false;
+  bool ended WEFT_GUARDED_BY(mutex) = false;
 };
 
 struct BackgroundWriter::Runner {
@@ -53,9 +56,9 @@ void BackgroundWriter::Shared::write(const Item& item) const {
 }
 
 void BackgroundWriter::Shared::run() {
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   for (;;) {
-    changed.wait(lock, [this] { return closing || !queue.empty(); });
+    while (!closing && queue.empty()) changed.wait(mutex);
     if (queue.empty()) break;
     const Item item = std::move(queue.front());
     queue.pop_front();
@@ -83,33 +86,42 @@ BackgroundWriter::BackgroundWriter(Sink sink, Options options)
 BackgroundWriter::~BackgroundWriter() { close(shared_->options.close_limit); }
 
 bool BackgroundWriter::push(std::string text) {
-  const std::lock_guard lock(shared_->mutex);
-  const bool idle = shared_->queue.empty() && !shared_->writing;
-  const bool room = idle || shared_->bytes + text.size() <= shared_->options.bytes_max;
-  if (shared_->closing || shared_->gap > 0 || !room) {
-    ++shared_->dropped;
-    if (!shared_->closing) ++shared_->gap;
+  Shared& shared = *shared_;
+  const MutexLock lock(shared.mutex);
+  const bool room = shared.idle() || shared.bytes + text.size() <= shared.options.bytes_max;
+  if (shared.closing || shared.gap > 0 || !room) {
+    ++shared.dropped;
+    if (!shared.closing) ++shared.gap;
     return false;
   }
-  shared_->bytes += text.size();
-  shared_->queue.push_back({std::move(text), 0});
-  shared_->changed.notify_all();
+  shared.bytes += text.size();
+  shared.queue.push_back({std::move(text), 0});
+  shared.changed.notify_all();
   return true;
 }
 
 bool BackgroundWriter::drain(Duration limit) {
-  std::unique_lock lock(shared_->mutex);
-  return shared_->changed.wait_for(lock, limit,
-                                   [this] { return shared_->queue.empty() && !shared_->writing; });
+  Shared& shared = *shared_;
+  const TimePoint deadline = SystemClock().now() + limit;
+  const MutexLock lock(shared.mutex);
+  while (!shared.idle()) {
+    if (!shared.changed.wait_until(shared.mutex, deadline)) break;
+  }
+  return shared.idle();
 }
 
 bool BackgroundWriter::close(Duration limit) {
   if (!runner_->thread.joinable()) return runner_->complete;
   {
-    std::unique_lock lock(shared_->mutex);
-    shared_->closing = true;
-    shared_->changed.notify_all();
-    runner_->complete = shared_->changed.wait_for(lock, limit, [this] { return shared_->ended; });
+    Shared& shared = *shared_;
+    const TimePoint deadline = SystemClock().now() + limit;
+    const MutexLock lock(shared.mutex);
+    shared.closing = true;
+    shared.changed.notify_all();
+    while (!shared.ended) {
+      if (!shared.changed.wait_until(shared.mutex, deadline)) break;
+    }
+    runner_->complete = shared.ended;
   }
   if (runner_->complete) {
     runner_->thread.join();
@@ -120,7 +132,7 @@ bool BackgroundWriter::close(Duration limit) {
 }
 
 std::uint64_t BackgroundWriter::dropped() const {
-  const std::lock_guard lock(shared_->mutex);
+  const MutexLock lock(shared_->mutex);
   return shared_->dropped;
 }
 

@@ -5,11 +5,10 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "weft/base/thread_safety.h"
 #include "weft/base/time.h"
 
 namespace weft {
@@ -39,7 +38,8 @@ class Thread {
 template <class T>
 using Atomic = std::atomic<T>;
 
-// A value that is only touched under its lock, and on whose change threads can wait.
+// A value that is only touched under its lock, and on whose change threads can wait. What is called
+// with the value must not come back here: the lock is held.
 template <class T>
 class Guarded {
  public:
@@ -48,27 +48,30 @@ class Guarded {
 
   // Calls body(value) under the lock, then wakes the waiters.
   template <class Body>
-  auto with(Body&& body) {
+  auto with(Body&& body) WEFT_EXCLUDES(mutex_) {
     const Notify notify{changed_};
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return body(value_);
   }
 
   // Waits until ready(value) holds or `deadline` passes; returns whether it holds.
   template <class Ready>
-  bool wait_until(TimePoint deadline, Ready&& ready) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_until(lock, deadline, [&] { return ready(value_); });
+  bool wait_until(TimePoint deadline, Ready&& ready) WEFT_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    while (!ready(value_)) {
+      if (!changed_.wait_until(mutex_, deadline)) return ready(value_);
+    }
+    return true;
   }
 
  private:
   struct Notify {
-    std::condition_variable& changed;
+    Condition& changed;
     ~Notify() { changed.notify_all(); }
   };
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  T value_{};
+  Mutex mutex_;
+  Condition changed_;
+  T value_ WEFT_GUARDED_BY(mutex_){};
 };
 
 }  // namespace weft
