@@ -75,6 +75,7 @@ EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
 EventLoop::~EventLoop() = default;
 
 void EventLoop::run() {
+  const RoleScope here(thread_);
   while (!impl_->stopped) impl_->step(TimePoint::max());
   impl_->stopped = false;
 }
@@ -84,6 +85,7 @@ void EventLoop::run_for(Duration limit) {
 }
 
 bool EventLoop::run_until(const std::function<bool()>& done, Duration limit) {
+  const RoleScope here(thread_);
   const TimePoint deadline = now() + limit;
   while (!done()) {
     if (impl_->stopped) {
@@ -97,27 +99,31 @@ bool EventLoop::run_until(const std::function<bool()>& done, Duration limit) {
 }
 
 void EventLoop::stop() {
-  asio::post(impl_->context, [this] { impl_->stopped = true; });
+  post([this]() WEFT_REQUIRES(thread_) { impl_->stopped = true; });
 }
 
-void EventLoop::post(std::function<void()> handler) {
+// The one thing in Impl for which asio has a lock of its own.
+void EventLoop::post(std::function<void()> handler) WEFT_NO_THREAD_SAFETY_ANALYSIS {
   asio::post(impl_->context, std::move(handler));
 }
 
 TimerId EventLoop::call_at(TimePoint when, std::function<void()> handler) {
+  thread_.assert_here();
   const TimerId id = impl_->last_timer = impl_->last_timer.next();
   auto timer = std::make_unique<asio::steady_timer>(impl_->context, when);
-  timer->async_wait([this, id, handler = std::move(handler)](const asio::error_code& error) {
-    // A cancelled timer may already have been queued as expired.
-    if (error || impl_->timers.erase(id) == 0) return;
-    handler();
-  });
+  timer->async_wait([this, id, handler = std::move(handler)](const asio::error_code& error)
+                        WEFT_REQUIRES(thread_) {
+                          // A cancelled timer may already have been queued as expired.
+                          if (error || impl_->timers.erase(id) == 0) return;
+                          handler();
+                        });
   impl_->timers.emplace(id, std::move(timer));
   return id;
 }
 
-void EventLoop::cancel(TimerId timer) { impl_->timers.erase(timer); }
-
-const Clock& EventLoop::clock() const { return impl_->clock; }
+void EventLoop::cancel(TimerId timer) {
+  thread_.assert_here();
+  impl_->timers.erase(timer);
+}
 
 }  // namespace weft

@@ -1,7 +1,8 @@
 // EventLoop: the one thread that owns sockets, timers and everything the handlers touch.
 //
-// Threads: run() and its siblings on the loop's owner; post() and stop() on any thread; all else
-// on the owner (or before it starts). Handlers never run inside post, call_at or cancel.
+// Threads: run() and its siblings on the loop's owner, which holds the role thread() meanwhile;
+// post() and stop() on any thread; all else on the owner (or while nobody runs the loop), which
+// debug checks hold to. Handlers never run inside post, call_at or cancel.
 // Fails: never.
 #pragma once
 
@@ -9,6 +10,7 @@
 #include <memory>
 
 #include "weft/base/strong.h"
+#include "weft/base/thread_role.h"
 #include "weft/base/time.h"
 
 namespace weft {
@@ -22,13 +24,17 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
+  // Held by whoever runs the loop: it guards what the handlers touch. A handler begins with
+  // thread().assert_here().
+  const ThreadRole& thread() const WEFT_RETURN_CAPABILITY(thread_) { return thread_; }
+
   // Runs handlers until stop().
-  void run();
+  void run() WEFT_EXCLUDES(thread_);
   // Runs handlers until `limit` has passed, or stop().
-  void run_for(Duration limit);
+  void run_for(Duration limit) WEFT_EXCLUDES(thread_);
   // Runs handlers until done() holds, looked at after each batch of handlers; false if `limit`
   // passed (or stop() came) first.
-  bool run_until(const std::function<bool()>& done, Duration limit);
+  bool run_until(const std::function<bool()>& done, Duration limit) WEFT_EXCLUDES(thread_);
   // Ends the present run(), or the next one if none is under way.
   void stop();
 
@@ -39,15 +45,20 @@ class EventLoop {
   // Does nothing if the timer has run or was cancelled.
   void cancel(TimerId timer);
 
-  const Clock& clock() const;
-  TimePoint now() const { return clock().now(); }
+  const Clock& clock() const { return clock_; }
+  TimePoint now() const { return clock_.now(); }
 
   // For the transports of this folder.
   struct Impl;
-  Impl& impl() { return *impl_; }
+  Impl& impl() {
+    thread_.assert_here();
+    return *impl_;
+  }
 
  private:
-  std::unique_ptr<Impl> impl_;
+  ThreadRole thread_;
+  const SystemClock clock_;
+  std::unique_ptr<Impl> impl_ WEFT_PT_GUARDED_BY(thread_);
 };
 
 }  // namespace weft

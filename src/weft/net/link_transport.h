@@ -5,7 +5,8 @@
 // its hello counts, so a dial that hangs on a dead address does not hold the other up. Where
 // connections cross networks Reach helps dials that get no answer, and other peers' dials.
 //
-// Threads: the loop thread.
+// Threads: the loop thread, whose role thread() guards the links. What others may call looks
+// whether it is there (with debug checks); what the loop calls back, and the rest, requires it.
 #pragma once
 
 #include <memory>
@@ -40,13 +41,19 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   void take_port_map(std::unique_ptr<PortMap> port_map);
 
   const PeerId& self() const override { return context_.self; }
-  void set_handler(TransportHandler& handler) override { handler_ = &handler; }
+  void set_handler(TransportHandler& handler) override {
+    thread().assert_here();
+    handler_ = &handler;
+  }
   void connect(const PeerAddress& peer) override;
   Status send(const PeerId& to, Lane lane, Frame frame) override;
   std::size_t queued_bytes(const PeerId& to, Lane lane) const override;
   void cancel_bulk(const PeerId& to) override;
   void close(const PeerId& peer, const Status& why) override;
-  bool linked(const PeerId& peer) const override { return find_link(peer) != nullptr; }
+  bool linked(const PeerId& peer) const override {
+    thread().assert_here();
+    return find_link(peer) != nullptr;
+  }
   void set_trust(const PeerId& peer, LinkTrust trust) override;
   std::vector<std::string> endpoints() const override;
   TransportStats stats(const PeerId& peer) const override;
@@ -57,8 +64,10 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   struct Half : ConnectionOwner {
     explicit Half(LinkTransport& owner) : transport(owner) {}
     void on_ready(Connection& /*connection*/) override {}
-    void on_frame(Connection& connection, const FrameView& frame) override;
-    void on_ended(Connection& connection, const Status& why) override;
+    void on_frame(Connection& connection, const FrameView& frame) override
+        WEFT_REQUIRES(transport.thread());
+    void on_ended(Connection& connection, const Status& why) override
+        WEFT_REQUIRES(transport.thread());
 
     LinkTransport& transport;
     PeerId peer;
@@ -74,8 +83,10 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   struct Doubt : ConnectionOwner {
     explicit Doubt(LinkTransport& owner) : transport(owner) {}
     void on_ready(Connection& /*connection*/) override {}
-    void on_frame(Connection& connection, const FrameView& frame) override;
-    void on_ended(Connection& connection, const Status& why) override;
+    void on_frame(Connection& connection, const FrameView& frame) override
+        WEFT_REQUIRES(transport.thread());
+    void on_ended(Connection& connection, const Status& why) override
+        WEFT_REQUIRES(transport.thread());
 
     LinkTransport& transport;
     HelloMessage hello;
@@ -92,58 +103,71 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
     bool idle() const { return !link && !dial && !half && !wanted && !doubt; }
   };
 
+  const ThreadRole& thread() const WEFT_RETURN_CAPABILITY(context_.loop.thread()) {
+    return context_.loop.thread();
+  }
+
   // ReachLinks.
-  Link* link_to(const PeerId& peer) override { return find_link(peer); }
-  std::vector<PeerId> proved_peers() const override;
-  std::vector<std::string> own_endpoints() const override { return endpoints(); }
+  Link* link_to(const PeerId& peer) override WEFT_REQUIRES(thread()) { return find_link(peer); }
+  std::vector<PeerId> proved_peers() const override WEFT_REQUIRES(thread());
+  std::vector<std::string> own_endpoints() const override WEFT_REQUIRES(thread()) {
+    return endpoints();
+  }
 
   // LinkOwner.
-  Status on_link_reach(Link& link, const FrameView& frame) override;
-  Status on_link_shortcut(Link& link, ByteSpan head) override;
-  Status on_link_connections(Link& link, ByteSpan head) override;
-  void on_link_frame(Link& link, Lane lane, const FrameView& frame) override;
-  void on_link_alive(Link& link) override;
-  void on_link_writable(Link& link, Lane lane) override;
+  Status on_link_reach(Link& link, const FrameView& frame) override WEFT_REQUIRES(thread());
+  Status on_link_shortcut(Link& link, ByteSpan head) override WEFT_REQUIRES(thread());
+  Status on_link_connections(Link& link, ByteSpan head) override WEFT_REQUIRES(thread());
+  void on_link_frame(Link& link, Lane lane, const FrameView& frame) override
+      WEFT_REQUIRES(thread());
+  void on_link_alive(Link& link) override WEFT_REQUIRES(thread());
+  void on_link_writable(Link& link, Lane lane) override WEFT_REQUIRES(thread());
   MutableByteSpan link_body_destination(Link& link, std::uint8_t type, ByteSpan head,
-                                        std::size_t body_bytes) override;
-  bool link_reads_body_once(Link& link, std::uint8_t type) override;
-  void on_link_ended(Link& link, const Status& why) override;
+                                        std::size_t body_bytes) override WEFT_REQUIRES(thread());
+  bool link_reads_body_once(Link& link, std::uint8_t type) override WEFT_REQUIRES(thread());
+  void on_link_ended(Link& link, const Status& why) override WEFT_REQUIRES(thread());
 
-  Link* find_link(const PeerId& peer) const;
-  void start_dial(Peer& peer);
-  void tell_dial(Peer& peer, const PeerAddress& address);
-  void on_dialled(const PeerId& id, Result<LinkParts> result);
-  void on_hello(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
-  void accept_control(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
-  void accept_bulk(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
-  void accept_further(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
-  void on_preface(Socket socket, const PrefaceMessage& preface, const std::string& remote);
-  void reply_accepted(Connection& connection);
-  void make_room_for_half();
-  void drop_half(Peer& peer);
-  void doubt(const std::shared_ptr<Connection>& connection, const HelloMessage& hello);
+  Link* find_link(const PeerId& peer) const WEFT_REQUIRES(thread());
+  void start_dial(Peer& peer) WEFT_REQUIRES(thread());
+  void tell_dial(Peer& peer, const PeerAddress& address) WEFT_REQUIRES(thread());
+  void on_dialled(const PeerId& id, Result<LinkParts> result) WEFT_REQUIRES(thread());
+  void on_hello(const std::shared_ptr<Connection>& connection, const HelloMessage& hello)
+      WEFT_REQUIRES(thread());
+  void accept_control(const std::shared_ptr<Connection>& connection, const HelloMessage& hello)
+      WEFT_REQUIRES(thread());
+  void accept_bulk(const std::shared_ptr<Connection>& connection, const HelloMessage& hello)
+      WEFT_REQUIRES(thread());
+  void accept_further(const std::shared_ptr<Connection>& connection, const HelloMessage& hello)
+      WEFT_REQUIRES(thread());
+  void on_preface(Socket socket, const PrefaceMessage& preface, const std::string& remote)
+      WEFT_REQUIRES(thread());
+  void reply_accepted(Connection& connection) WEFT_REQUIRES(thread());
+  void make_room_for_half() WEFT_REQUIRES(thread());
+  void drop_half(Peer& peer) WEFT_REQUIRES(thread());
+  void doubt(const std::shared_ptr<Connection>& connection, const HelloMessage& hello)
+      WEFT_REQUIRES(thread());
   // The peer's link has not answered, or has ended: the other process takes its place.
-  void believe_doubt(const PeerId& id);
-  std::shared_ptr<Doubt> take_doubt(const PeerId& id);
-  void on_half_failed(const PeerId& id, const Status& why);
-  void bring_up(const PeerId& id, LinkParts parts);
+  void believe_doubt(const PeerId& id) WEFT_REQUIRES(thread());
+  std::shared_ptr<Doubt> take_doubt(const PeerId& id) WEFT_REQUIRES(thread());
+  void on_half_failed(const PeerId& id, const Status& why) WEFT_REQUIRES(thread());
+  void bring_up(const PeerId& id, LinkParts parts) WEFT_REQUIRES(thread());
   // Takes the link out of the table, then tells the handler.
-  void end_link(const PeerId& id, const Status& why, bool politely);
-  void begin_services(Link& link);
-  void forget_if_idle(const PeerId& id);
-  std::size_t links_and_halves() const;
-  void post(std::function<void()> body);
+  void end_link(const PeerId& id, const Status& why, bool politely) WEFT_REQUIRES(thread());
+  void begin_services(Link& link) WEFT_REQUIRES(thread());
+  void forget_if_idle(const PeerId& id) WEFT_REQUIRES(thread());
+  std::size_t links_and_halves() const WEFT_REQUIRES(thread());
+  void post(std::function<void()> body) WEFT_REQUIRES(thread());
 
   std::unique_ptr<Medium> medium_;
   Partings partings_;
   LinkContext context_;
   Endpoints endpoints_;
-  TransportHandler* handler_ = nullptr;
-  std::unordered_map<PeerId, Peer> peers_;
-  TransportStats past_;
-  std::uint64_t halves_made_ = 0;
+  TransportHandler* handler_ WEFT_GUARDED_BY(thread()) = nullptr;
+  std::unordered_map<PeerId, Peer> peers_ WEFT_GUARDED_BY(thread());
+  TransportStats past_ WEFT_GUARDED_BY(thread());
+  std::uint64_t halves_made_ WEFT_GUARDED_BY(thread()) = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  std::unique_ptr<PortMap> port_map_;
+  std::unique_ptr<PortMap> port_map_ WEFT_GUARDED_BY(thread());
   Greeter greeter_;
   Relay relay_;
   Reach reach_;

@@ -11,6 +11,7 @@
 
 #include "weft/base/log.h"
 #include "weft/base/thread.h"
+#include "weft/base/thread_role.h"
 #include "weft/net/socket.h"
 
 #ifdef WEFT_WITH_MINIUPNPC
@@ -204,7 +205,11 @@ class OpenPort final : public PortMap {
         lease_(std::move(lease)),
         endpoint_(to_string(HostPort{lease_.host, lease_.port})),
         method_(router_->method()) {
-    if (lease_.seconds != kForever) thread_ = Thread([this] { renew(); });
+    if (lease_.seconds != kForever)
+      thread_ = Thread([this] {
+        const RoleScope here(renewing_);
+        renew();
+      });
   }
   ~OpenPort() override {
     stopped_.with([](bool& stopped) { stopped = true; });
@@ -218,7 +223,7 @@ class OpenPort final : public PortMap {
   const std::string& method() const override { return method_; }
 
  private:
-  void renew() {
+  void renew() WEFT_REQUIRES(renewing_) {
     const SystemClock clock;
     std::uint32_t seconds = lease_.seconds;
     for (;;) {
@@ -236,7 +241,9 @@ class OpenPort final : public PortMap {
     }
   }
 
-  std::unique_ptr<Router> router_;
+  // Belongs to the thread inside while that lives; after it the destructor asks the router.
+  ThreadRole renewing_;
+  std::unique_ptr<Router> router_ WEFT_GUARDED_BY(renewing_);
   std::uint16_t port_;
   const Lease lease_;
   const std::string endpoint_;

@@ -25,6 +25,7 @@ class MemoryRendezvousTable final : public RendezvousTable {
     store_->with([&](auto& values) { values[key].push_back(std::move(value)); });
   }
   void get(const RendezvousKey& key, Found found) override {
+    loop_.thread().assert_here();
     std::vector<Bytes> values = store_->with([&](auto& all) { return all[key]; });
     loop_.post([alive = std::weak_ptr(alive_), found = std::move(found), values]() {
       if (!alive.expired()) found(values);
@@ -34,7 +35,7 @@ class MemoryRendezvousTable final : public RendezvousTable {
  private:
   EventLoop& loop_;
   std::shared_ptr<RendezvousStore> store_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::shared_ptr<bool> alive_ WEFT_GUARDED_BY(loop_.thread()) = std::make_shared<bool>(true);
 };
 
 }  // namespace weft

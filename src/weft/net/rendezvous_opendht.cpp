@@ -51,10 +51,14 @@ class Table final : public OpenDhtTable {
   }
 
   void put(const RendezvousKey& key, Bytes value) override {
+    loop_.thread().assert_here();
     node_.put(hash_of(key), dht::Value(std::move(value)));
   }
 
   void get(const RendezvousKey& key, Found found) override {
+    loop_.thread().assert_here();
+    // The library calls both from threads of its own, which may touch what is captured here, and no
+    // other member than the loop.
     auto values = std::make_shared<Guarded<std::vector<Bytes>>>();
     const auto take = [values](const std::vector<std::shared_ptr<dht::Value>>& arrived) {
       return values->with([&](std::vector<Bytes>& all) {
@@ -80,8 +84,8 @@ class Table final : public OpenDhtTable {
   static dht::InfoHash hash_of(const RendezvousKey& key) { return {key.data(), key.size()}; }
 
   EventLoop& loop_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  dht::DhtRunner node_;
+  std::shared_ptr<bool> alive_ WEFT_GUARDED_BY(loop_.thread()) = std::make_shared<bool>(true);
+  dht::DhtRunner node_;  // has locks of its own
 };
 
 }  // namespace
