@@ -32,7 +32,10 @@ void BackgroundKeep::write_all_blocks() {
     });
     // What was there when the end came is written still.
     if (!block) return;
-    keep_.keep(block->head, block->body);
+    {
+      const RoleScope here(keeping_);
+      keep_.keep(block->head, block->body);
+    }
     box_.with([](Box& box) { box.writing = false; });
   }
 }
@@ -47,6 +50,7 @@ void BackgroundKeep::settle(bool drop) {
   const auto idle = [](const Box& box) { return box.waiting.empty() && !box.writing; };
   while (!box_.wait_until(later(), idle)) {
   }
+  keeping_.assert_here();
 }
 
 std::optional<SnapshotName> BackgroundKeep::name() {
@@ -67,7 +71,10 @@ void BackgroundKeep::keep(const BlockHead& head, ByteSpan body) {
   });
 }
 
-std::optional<StateKeep::Block> BackgroundKeep::next() { return keep_.next(); }
+std::optional<StateKeep::Block> BackgroundKeep::next() {
+  settle(false);
+  return keep_.next();
+}
 
 void BackgroundKeep::forget() {
   settle(true);

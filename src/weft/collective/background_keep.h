@@ -10,6 +10,7 @@
 #include <deque>
 
 #include "weft/base/thread.h"
+#include "weft/base/thread_role.h"
 #include "weft/collective/state_keep.h"
 
 namespace weft {
@@ -20,7 +21,8 @@ class BackgroundKeep final : public StateKeep {
   explicit BackgroundKeep(StateKeep& keep);
   ~BackgroundKeep() override;
 
-  // The first two and the last wait for the block that is being written.
+  // All but keep() wait for the blocks that are under way; begin() and forget() drop those that
+  // wait.
   std::optional<SnapshotName> name() override;
   void begin(const SnapshotName& name) override;
   void keep(const BlockHead& head, ByteSpan body) override;
@@ -36,10 +38,13 @@ class BackgroundKeep final : public StateKeep {
   };
 
   void write_all_blocks();
-  // Until nothing is under way; blocks that wait are written before, or dropped.
-  void settle(bool drop);
+  // Until nothing is under way; blocks that wait are written before, or dropped. Then keep_ is the
+  // owner's until it gives the thread another block.
+  void settle(bool drop) WEFT_ASSERT_CAPABILITY(keeping_);
 
-  StateKeep& keep_;
+  // Held by the thread inside while it writes a block, and else by the owner.
+  ThreadRole keeping_;
+  StateKeep& keep_ WEFT_GUARDED_BY(keeping_);
   Guarded<Box> box_;
   Thread thread_;
 };

@@ -117,12 +117,16 @@ struct SlowKeep final : StateKeep {
                                      [](bool may) { return may; }));
     written.push_back(head.index);
   }
-  std::optional<Block> next() override { return std::nullopt; }
+  std::optional<Block> next() override {
+    read_after = written.size();
+    return std::nullopt;
+  }
   void forget() override { forgotten = written.size(); }
 
   Guarded<bool> may_write{false};
   int begun = 0;
   std::vector<std::uint32_t> written;
+  std::size_t read_after = 0;
   std::size_t forgotten = 0;
 };
 
@@ -139,6 +143,15 @@ TEST_F(StateFileTest, ASlowDiskHoldsUpNobodyAndKeepsWhatItCan) {
   ASSERT_GE(slow.written.size(), 1000U);
   EXPECT_LT(slow.written.size(), 1100U);
   for (std::uint32_t i = 0; i < slow.written.size(); ++i) EXPECT_EQ(slow.written[i], i);
+}
+
+TEST_F(StateFileTest, NobodyReadsWhileTheThreadInsideWrites) {
+  SlowKeep slow;
+  BackgroundKeep keep(slow);
+  for (std::uint32_t i = 0; i < 10; ++i) keep.keep(head(i), body(i));
+  slow.may_write.with([](bool& may) { may = true; });
+  keep.next();
+  EXPECT_EQ(slow.read_after, 10U);
 }
 
 TEST_F(StateFileTest, WhatIsWholeIsForgottenWithoutBeingWritten) {
