@@ -4,7 +4,7 @@
 // laggards fetch (state_fetch.h) and the comparison of states, and decides what the training side
 // does next. Its driver hands it the transport's events, the timer and the training side's
 // commands, and after each of them takes turn, outcome and events. The same code runs on real
-// transports (swarm.cpp) and in the simulator.
+// transports (swarm_loop.cpp) and in the simulator.
 //
 // The training side stands after `trainer_round()`; it applies committed rounds only, one after
 // the other, so its state is always a prefix of the run's history.

@@ -46,7 +46,7 @@ SwarmPresence::SwarmPresence(EventLoop& loop, Transport& transport, const PeerId
   }
   if (options_.make_table) open_table();
   if (listener_ || options_.make_table)
-    timer_ = loop_.call_at(loop_.now(), [this] { look_again(); });
+    timer_ = loop_.call_at(loop_.now(), [this]() WEFT_REQUIRES(loop_.thread()) { look_again(); });
 }
 
 SwarmPresence::~SwarmPresence() { loop_.cancel(timer_); }
@@ -70,7 +70,8 @@ void SwarmPresence::look_again() {
   // one.
   if (options_.make_table && transport_.endpoints() != told_) open_table();
   if (table_) meet(facts);
-  timer_ = loop_.call_at(loop_.now() + kLookEvery, [this] { look_again(); });
+  timer_ = loop_.call_at(loop_.now() + kLookEvery,
+                         [this]() WEFT_REQUIRES(loop_.thread()) { look_again(); });
 }
 
 void SwarmPresence::show(const PresenceFacts& facts) {
@@ -106,7 +107,7 @@ void SwarmPresence::meet(const PresenceFacts& facts) {
   const RendezvousKey key = rendezvous_key(options_.run);
   if (actions.put) table_->put(key, std::move(*actions.put));
   if (actions.get) {
-    table_->get(key, [this](const std::vector<Bytes>& values) {
+    table_->get(key, [this](const std::vector<Bytes>& values) WEFT_REQUIRES(loop_.thread()) {
       rendezvous_->on_values(values, loop_.clock().unix_time_s());
     });
   }
@@ -118,9 +119,11 @@ void SwarmPresence::meet(const PresenceFacts& facts) {
 
 void SwarmPresence::ask_lan() {
   ask_at_ = loop_.now() + kAskEvery;
-  auto asker = DiscoveryAsker::open(loop_, options_.run, options_.place, [this] {
-    for (const DiscoveredRun& run : asker_->runs()) dial(run.addresses());
-  });
+  auto asker = DiscoveryAsker::open(loop_, options_.run, options_.place,
+                                    [this]() WEFT_REQUIRES(loop_.thread()) {
+                                      for (const DiscoveredRun& run : asker_->runs())
+                                        dial(run.addresses());
+                                    });
   asker_ = asker.ok() ? std::move(asker).value() : nullptr;
   if (asker_) asker_->ask();
 }

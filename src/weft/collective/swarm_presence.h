@@ -5,7 +5,8 @@
 // others have by then, and dials those it has no link to. Neither is needed for a run: what cannot
 // be opened is logged and left out.
 //
-// Threads: the loop's. Fails: never.
+// Threads: the loop's, whose role guards its state: the answers of a table and of the network come
+// back over the loop. Fails: never.
 #pragma once
 
 #include <cstdint>
@@ -60,28 +61,28 @@ class SwarmPresence {
   SwarmPresence& operator=(const SwarmPresence&) = delete;
 
  private:
-  void open_table();
-  void look_again();
-  void show(const PresenceFacts& facts);
-  void meet(const PresenceFacts& facts);
-  void ask_lan();
-  void dial(const std::vector<PeerAddress>& found);
+  void open_table() WEFT_REQUIRES(loop_.thread());
+  void look_again() WEFT_REQUIRES(loop_.thread());
+  void show(const PresenceFacts& facts) WEFT_REQUIRES(loop_.thread());
+  void meet(const PresenceFacts& facts) WEFT_REQUIRES(loop_.thread());
+  void ask_lan() WEFT_REQUIRES(loop_.thread());
+  void dial(const std::vector<PeerAddress>& found) WEFT_REQUIRES(loop_.thread());
 
   EventLoop& loop_;
   Transport& transport_;
   PeerIdentity identity_;
   PresenceOptions options_;
   Callbacks callbacks_;
-  std::unique_ptr<DiscoveryListener> listener_;
-  std::optional<OpenInvitation> invitation_;
-  std::unique_ptr<DiscoveryAsker> asker_;
-  TimePoint ask_at_;
-  std::unique_ptr<RendezvousTable> table_;
+  std::unique_ptr<DiscoveryListener> listener_ WEFT_GUARDED_BY(loop_.thread());
+  std::optional<OpenInvitation> invitation_ WEFT_GUARDED_BY(loop_.thread());
+  std::unique_ptr<DiscoveryAsker> asker_ WEFT_GUARDED_BY(loop_.thread());
+  TimePoint ask_at_ WEFT_GUARDED_BY(loop_.thread());
+  std::unique_ptr<RendezvousTable> table_ WEFT_GUARDED_BY(loop_.thread());
   // The addresses that this peer had when the table was opened.
-  std::vector<std::string> told_;
-  std::optional<Rendezvous> rendezvous_;
-  TimePoint dial_at_;
-  TimerId timer_;
+  std::vector<std::string> told_ WEFT_GUARDED_BY(loop_.thread());
+  std::optional<Rendezvous> rendezvous_ WEFT_GUARDED_BY(loop_.thread());
+  TimePoint dial_at_ WEFT_GUARDED_BY(loop_.thread());
+  TimerId timer_ WEFT_GUARDED_BY(loop_.thread());
 };
 
 class SwarmCore;
