@@ -94,7 +94,7 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
     options.hosts = hosts_;
   }
   options.residual = residual(elements - std::min(elements, options.exact_elements));
-  attempt_.emplace();
+  attempt_.emplace(Attempt{});
   attempt_->id = id;
   attempt_->begun = now;
   note_movement(now);

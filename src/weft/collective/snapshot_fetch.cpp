@@ -102,11 +102,12 @@ void SnapshotFetch::choose(TimePoint now) {
   for (const auto& [peer, source] : sources_) {
     if (!source.offered) continue;
     // What has begun goes on, wherever it still can.
-    if (wanted_ && *source.offered == *wanted_) return adopt(*wanted_, now);
+    const SnapshotName& offered = *source.offered;
+    if (wanted_ && offered == *wanted_) return adopt(*wanted_, now);
     const auto same = std::find_if(votes.begin(), votes.end(),
-                                   [&](const auto& vote) { return vote.first == *source.offered; });
+                                   [&](const auto& vote) { return vote.first == offered; });
     if (same == votes.end()) {
-      votes.emplace_back(*source.offered, 1);
+      votes.emplace_back(offered, 1);
     } else {
       ++same->second;
     }
