@@ -3,13 +3,13 @@
 
 Stages, in this order: layout (tools/tidy.py and its own test), format, release (every ctest of
 the release build), headers, batches and alone (sources compiled otherwise than the build does, see
-tools/compile_sources.py), asan and tsan (the ctests labelled fast, built with sanitizers),
-clang-tidy.
+tools/compile_sources.py), thread-safety (clang's analysis, see tools/thread_safety.py), asan and
+tsan (the ctests labelled fast, built with sanitizers), clang-tidy.
 --quick is for people at work: layout, format, and the unit tests of the folders that changed.
 A line is printed for each program: its name, cases passed and failed, seconds; at the end the ten
 that took longest. A program that ran
 no case, a folder without a test program and a build that fails count as failures. Where
-clang-format-14 or clang-tidy-14 cannot be had, its stage is skipped, and a line says so.
+clang-format-14, clang++ or clang-tidy-14 cannot be had, its stage is skipped, and a line says so.
 """
 import argparse
 import concurrent.futures
@@ -22,6 +22,8 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree
+
+import thread_safety
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
@@ -392,6 +394,13 @@ def stage_release(tally, options):
     run_preset(tally, "release", options.only, {"fast"} if options.fast else None, options.ahead)
 
 
+def stage_thread_safety(tally, _options):
+    if thread_safety.find_clang() is None:
+        tally.skip("thread-safety", "clang++ is not installed")
+        return
+    tally.command("thread-safety", ["python3", "tools/thread_safety.py"])
+
+
 def stage_asan(tally, options):
     if options.ahead is not None:
         options.ahead.finish()
@@ -419,6 +428,7 @@ STAGES = {
     "alone": lambda tally, options: tally.command(
         "sources compile alone", ["python3", "tools/compile_sources.py", "alone", "--minutes",
                                   str(options.alone_minutes)]),
+    "thread-safety": stage_thread_safety,
     "asan": stage_asan,
     "tsan": lambda tally, options: run_preset(tally, "tsan", options.only, {"fast"}),
     "clang-tidy": stage_clang_tidy,

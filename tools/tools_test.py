@@ -11,6 +11,7 @@ import unittest.mock
 import build_time
 import check
 import compile_flags
+import thread_safety
 
 
 class BuildTime(unittest.TestCase):
@@ -63,6 +64,82 @@ class Flags(unittest.TestCase):
                    "-fpch-preprocess -Wall -std=c++20 -include /b/cmake_pch.hxx -o a.o -c a.cpp")
         self.assertEqual(compile_flags.kept_flags(command),
                          ("-DA=1", "-I/x/src", "-isystem", "/usr/include/p", "-Wall", "-std=c++20"))
+
+
+class ThreadSafety(unittest.TestCase):
+    """Small classes with one member that is guarded, by a lock or by a thread's role."""
+    CLASSES = """
+        #include <functional>
+        #include "weft/base/bounded_queue.h"
+        #include "weft/base/thread_role.h"
+        class Counter {
+         public:
+          int value() { LOCK return value_; }
+          void add_one() WEFT_REQUIRES(mutex_) { ++value_; }
+         private:
+          weft::Mutex mutex_;
+          int value_ WEFT_GUARDED_BY(mutex_) = 0;
+        };
+        class Listener {
+         public:
+          void on_frame() { ROLE ++frames_; }
+          std::function<void()> later() { return [this]() HELD { ++frames_; }; }
+         private:
+          weft::ThreadRole loop_thread_;
+          int frames_ WEFT_GUARDED_BY(loop_thread_) = 0;
+        };
+        """
+    RIGHT = {"LOCK": "const weft::MutexLock lock(mutex_);", "ROLE": "loop_thread_.assert_here();",
+             "HELD": "WEFT_REQUIRES(loop_thread_)"}
+
+    def said(self, **words):
+        """What clang says if these stand for the right words."""
+        clang = thread_safety.find_clang()
+        if clang is None:
+            self.skipTest("clang++ is not installed")
+        text = self.CLASSES
+        for name, right in self.RIGHT.items():
+            text = text.replace(name, words.get(name, right))
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "classes.cpp"
+            path.write_text(text)
+            flags = (f"-I{thread_safety.ROOT / 'src'}", "-std=c++20")
+            return thread_safety.findings(clang, [compile_flags.Source(path, "", flags, False)])
+
+    def test_what_is_held_may_be_touched(self):
+        self.assertEqual(self.said(), "")
+
+    def test_a_member_that_is_read_without_its_lock(self):
+        self.assertIn("reading variable 'value_' requires holding mutex 'mutex_'",
+                      self.said(LOCK=""))
+
+    def test_a_function_that_is_called_without_the_lock(self):
+        self.assertIn("calling function 'add_one' requires holding mutex 'mutex_'",
+                      self.said(LOCK="add_one();"))
+
+    def test_a_lock_that_is_taken_twice(self):
+        lock = "const weft::MutexLock lock(mutex_); const weft::MutexLock again(mutex_);"
+        self.assertIn("acquiring mutex 'mutex_' that is already held", self.said(LOCK=lock))
+
+    def test_a_handler_that_does_not_say_which_thread_it_runs_on(self):
+        self.assertIn("writing variable 'frames_' requires holding role 'loop_thread_'",
+                      self.said(ROLE=""))
+
+    def test_a_lambda_for_any_thread_that_reaches_into_the_state_of_one(self):
+        self.assertIn("writing variable 'frames_' requires holding role 'loop_thread_'",
+                      self.said(HELD=""))
+
+
+class ThreadSafetyBatches(unittest.TestCase):
+    def test_hold_sources_of_one_target_and_single_ones_alone(self):
+        def source(name, target, batched):
+            return compile_flags.Source(pathlib.Path(name), target, ("-DA",), batched)
+        sources = [source("a.cpp", "x", True), source("b.cpp", "x", False),
+                   source("c.cpp", "x", True), source("d.cpp", "y", True),
+                   source("e.cpp", "x", True)]
+        batches = thread_safety.make_batches(sources, 2)
+        self.assertEqual([[str(one.path) for one in batch] for batch in batches],
+                         [["a.cpp", "c.cpp"], ["e.cpp"], ["b.cpp"], ["d.cpp"]])
 
 
 if __name__ == "__main__":
