@@ -3,7 +3,7 @@
 #
 # usage: tools/install_deps.sh [build|test|all]
 #   build  what it takes to compile and run the program (the default)
-#   test   that, and what ./test uses besides; the checkers of style (clang-format-14,
+#   test   that, and what ./test uses besides; clang, the checkers of style (clang-format-14,
 #          clang-tidy-14) and the tools of tests/nat are installed where the distribution has
 #          them, and ./test says so if not
 #   all    that, and what is used only where it is found: OpenDHT, under whose GPL the program is
@@ -26,10 +26,10 @@ test_packages=(
 router_packages=(
   libminiupnpc-dev libnatpmp-dev
 )
-# Of clang's tools other versions format otherwise, so no other will do. ONNX's tests of operators
-# are run where they are.
+# clang's other versions format otherwise, so no other will do for style; the analysis of threads
+# takes any from 14. ONNX's tests of operators are run where they are.
 extra_test_packages=(
-  clang-format-14 clang-tidy-14 nftables iproute2 libonnx-testdata
+  clang clang-format-14 clang-tidy-14 nftables iproute2 libonnx-testdata
 )
 # The Python package; ./test says so where they are not. PyTorch (python3-torch) and mypy are used
 # by its tests where they happen to be installed.
