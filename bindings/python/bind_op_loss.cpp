@@ -1,7 +1,9 @@
 // Losses, as weft.nn.functional shows them.
 #include "define.h"
 #include "module.h"
+#include "weft/op/arithmetic.h"
 #include "weft/op/loss.h"
+#include "weft/op/shape.h"
 
 namespace weft::python {
 namespace {
