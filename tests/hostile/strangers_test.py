@@ -2,13 +2,24 @@
 """Crowds of strangers at a member's port: newcomers still get in, and training hardly notices.
 
 usage (as root, or where network namespaces may be made):
-  strangers_test.py [--counts 32,320] [--addresses 1,64] [--kinds mixed] [--all] [--timed] [--seconds S]
+  strangers_test.py [--counts 32,320] [--addresses 1,64] [--kinds mixed] [--all] [--timed]
+                    [--together] [--seconds S]
 
 The members stand in one network namespace; strangers, and a newcomer with a ticket, in another.
 --all: 32, 320 and 3200 strangers from one and from 64 addresses, of each kind alone. While they are
 there the newcomer must be in, and no member may hold 64 MiB more. With --timed, and with --all,
-the newcomer must be in within 5 s, and the median round may take 10 % longer than before and after;
-the strangers' own work takes processors as well, so that needs some to spare.
+the newcomer must be in within 5 s, and the median round may take 10 % longer than before and after.
+
+Where there are two processors or more, the members have processors of their own and the strangers
+and the newcomer have the others, as they would have on other machines: otherwise half of what is
+measured is the strangers' own work. With two, both members share the first; a member busy for all
+of its processor's time is slowed by a share s of it that strangers take in the same way, to
+1 / (1 - s). --together lets the system place them. What other work of the machine takes from the
+members' processors is not kept away; so the members' own processor time for a round is told beside
+the round's length, the founder's, at whose port the strangers call, and for comparison the other's;
+what the founder's has grown by beyond the other's, strangers took.
+Two seconds pass between the arrival of the strangers and the measurement: the first burst is let
+in, costs the founder what "arrival" tells, once, and is not what goes on.
 """
 import argparse
 import json
@@ -45,8 +56,20 @@ SETTINGS = {"run.steps": 1000000, "model.hidden_units": 1024, "run.global_batch"
 NEWCOMER_SECONDS_MAX = 5.0
 SLOWER_MAX = 1.10
 MEASUREMENTS = 3
+ARRIVAL_SECONDS = 2.0
 MEBIBYTE = 1 << 20
 MEMORY_MORE = 64 * MEBIBYTE
+
+
+def processors(role, together=False):
+    """The command that keeps a program on the processors of "founder", "member" or "world"."""
+    mine = sorted(os.sched_getaffinity(0))
+    if together or len(mine) < 2:
+        return []
+    founder, member, world = (0, 1, 2) if len(mine) > 2 else (0, 0, 1)
+    chosen = {"founder": mine[founder:founder + 1], "member": mine[member:member + 1],
+              "world": mine[world:]}[role]
+    return ["taskset", "-c", ",".join(str(number) for number in chosen)]
 
 
 class Network:
@@ -88,10 +111,11 @@ class Network:
 class Crowd:
     """Strangers that stay until this ends."""
 
-    def __init__(self, network, peer_id, count, addresses, kind):
+    def __init__(self, network, run, count, addresses, kind):
         # Their own work is not to be taken for what they cost the members.
-        command = [*network.inside(network.world), "nice", "-n", "19", PROGRAM, "--target",
-                   f"{HOME}:{PORT}", "--peer", peer_id, "--count", str(count), "--kind", kind,
+        command = [*network.inside(network.world), *run.processors("world"), "nice", "-n", "19",
+                   PROGRAM, "--target",
+                   f"{HOME}:{PORT}", "--peer", run.founder_id, "--count", str(count), "--kind", kind,
                    "--from", FIRST_STRANGER, "--addresses", str(addresses)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                          text=True)
@@ -116,58 +140,73 @@ class Crowd:
         self._process.wait()
 
 
+class Window:
+    """What the members did in some seconds: the median round, and their processor time."""
+
+    def __init__(self, times, seconds, used):
+        self.round = statistics.median(times)
+        # Of the founder and the member, in seconds for a round.
+        self.used = [each / len(times) for each in used]
+        self.cores = used[0] / seconds
+
+
 class Run:
     """A founder at whose port strangers call, and a member; both in the home namespace."""
 
-    def __init__(self, network, group):
-        self._network, self._group = network, group
+    def __init__(self, network, group, together):
+        self._network, self._group, self._together = network, group, together
         harness.WEFT = "ip"
         sets = [f"--set={key}={value}" for key, value in SETTINGS.items()]
-        self.founder = self._start(network.home, "founder",
-                                   ["run", RECIPE, *sets, "--listen", f"{HOME}:{PORT}"])
+        self.founder = self._start("founder", ["run", RECIPE, *sets, "--listen", f"{HOME}:{PORT}"])
         self.ticket = self.founder.ticket()
-        self.member = self._start(network.home, "member",
-                                  ["join", self.ticket, "--listen", f"{HOME}:0"])
+        self.member = self._start("member", ["join", self.ticket, "--listen", f"{HOME}:0"])
         self.member.wait_round(5, 60.0)
         started = [peer.wait_kind("started")[1] for peer in (self.founder, self.member)]
         self.founder_id = started[0]["peer_id"]
         self._names = {event["peer"] for event in started}
         # Until the log of results has its size.
-        self.median_round(3.0)
+        self.window(3.0)
         self._newcomers = 0
 
-    def _start(self, namespace, name, arguments):
-        command = [*self._network.inside(namespace)[1:], WEFT, *arguments, "--threads", "1"]
-        peer = Peer(command, self._group.path / name)
+    def processors(self, role):
+        return processors(role, self._together)
+
+    def _start(self, role, arguments, name=None):
+        network = self._network
+        inside = network.inside(network.world if role == "world" else network.home)
+        command = [*inside[1:], *self.processors(role), WEFT, *arguments, "--threads", "1"]
+        peer = Peer(command, self._group.path / (name or role))
         self._group.peers.append(peer)
         return peer
 
-    def cpu_seconds(self):
-        """That the founder has used so far."""
-        fields = pathlib.Path(f"/proc/{self.founder.process.pid}/stat").read_text().rsplit(")")[1]
-        user, system = fields.split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    def used(self):
+        """Processor seconds of the founder and of the member so far."""
+        sums = []
+        for peer in (self.founder, self.member):
+            text = pathlib.Path(f"/proc/{peer.process.pid}/stat").read_text()
+            sums.append(sum(int(ticks) for ticks in text.rsplit(")")[1].split()[11:13]))
+        return [ticks / os.sysconf("SC_CLK_TCK") for ticks in sums]
 
-    def median_round(self, seconds):
-        """(seconds, cores that the founder uses) of the next so many seconds."""
-        begin, used = time.monotonic(), self.cpu_seconds()
+    def window(self, seconds):
         self.unharmed()
         self.founder.lines.clear()
+        begin, before = time.monotonic(), self.used()
         try:
             self.founder.wait_for(lambda e: False, "", seconds)
         except Failure:
             pass
+        used = [end - start for end, start in zip(self.used(), before)]
+        took = time.monotonic() - begin
         times = [e["round_seconds"] for _, e in self.founder.lines
                  if e.get("kind") == "round" and e["members"] == 2]
         expect(len(times) >= 10, f"{len(times)} rounds in {seconds} s; {self.founder.tail()}")
-        cores = (self.cpu_seconds() - used) / (time.monotonic() - begin)
-        return statistics.median(times), cores
+        return Window(times, took, used)
 
     def newcomer(self):
         """Seconds from the start of a newcomer to its first round; then it goes."""
         self._newcomers += 1
-        peer = self._start(self._network.world, f"newcomer{self._newcomers}",
-                           ["join", self.ticket, "--listen", f"{NEWCOMER}:0"])
+        peer = self._start("world", ["join", self.ticket, "--listen", f"{NEWCOMER}:0"],
+                           f"newcomer{self._newcomers}")
         seconds = peer.wait_kind("first_step", 60.0)[1]["seconds"]
         peer.wait_kind("round", 30.0)
         peer.interrupt()
@@ -201,19 +240,29 @@ class Cost:
     def __init__(self, network, run, seconds, case):
         count, addresses, kind = case
         memory, descriptors = run.memory(), run.descriptors()
-        before, idle = run.median_round(seconds)
-        with Crowd(network, run.founder_id, count, addresses, kind) as crowd:
-            during, busy = run.median_round(seconds)
+        before = run.window(seconds)
+        with Crowd(network, run, count, addresses, kind) as crowd:
+            arrival = run.window(ARRIVAL_SECONDS)
+            during = run.window(seconds)
             self.grown = max(held - had for held, had in zip(run.memory(), memory))
             more = run.descriptors() - descriptors
             self.arrived = run.newcomer()
             figures = dict(crowd.figures)
-        after, _ = run.median_round(seconds)
+        after = run.window(seconds)
         run.unharmed()
-        self.slower = during / (0.5 * (before + after))
+        self.slower = during.round / (0.5 * (before.round + after.round))
+        founder, member = (during.used[i] / (0.5 * (before.used[i] + after.used[i]))
+                           for i in range(2))
+        # As the other sees what else the machine does, the founder's growth beyond its is theirs.
+        self.taken = during.cores * (1 - member / founder)
+        milliseconds = " -> ".join(f"{w.round * 1e3:.1f}" for w in (before, during, after))
+        used = " -> ".join(f"{w.used[0] * 1e3:.1f}" for w in (before, during, after))
         self.told = (f"{count} {kind} from {addresses}: newcomer in after {self.arrived:.1f} s, "
-                     f"rounds {before * 1e3:.1f} -> {during * 1e3:.1f} -> {after * 1e3:.1f} ms "
-                     f"({self.slower - 1:+.1%}), founder {idle:.2f} -> {busy:.2f} cores, "
+                     f"rounds {milliseconds} ms ({self.slower - 1:+.1%}), processor time a round: "
+                     f"founder {used} ms ({founder - 1:+.1%}), the other {member - 1:+.1%}; "
+                     f"strangers take {self.taken:.3f} cores of it, which alone makes rounds "
+                     f"{1 / (1 - self.taken) - 1:+.1%}; founder {before.cores:.2f} -> arrival {arrival.cores:.2f} -> "
+                     f"{during.cores:.2f} cores, "
                      f"{self.grown / MEBIBYTE:+.1f} MiB, {more:+d} descriptors; {figures}")
 
 
@@ -233,7 +282,7 @@ def visit(network, run, options, case):
 
 def try_case(network, options, case):
     with Group() as group:
-        run = Run(network, group)
+        run = Run(network, group, options.together)
         return visit(network, run, options, case)
 
 
@@ -246,6 +295,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--timed", action="store_true")
+    parser.add_argument("--together", action="store_true")
     options = parser.parse_args()
     if options.all:
         options.timed = True
