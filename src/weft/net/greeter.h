@@ -38,6 +38,8 @@ class Greeter final : public ConnectionOwner {
   void listen(Socket socket);
   // Takes a connection to which this side says no hello either, though it made it.
   void receive(Socket socket, std::unique_ptr<ByteStream> stream, const LinkRoute& route);
+  // The peer of a link from there has proved who it is: further connections are let in.
+  void prove(const std::string& origin) { gate_.prove(origin, context_.loop.now()); }
   std::size_t guests() const { return guests_.size(); }
   // Answers with `verdict` and ends the connection.
   void refuse(const std::shared_ptr<Connection>& connection, HelloVerdict verdict,

@@ -29,31 +29,45 @@ HandshakeGate::HandshakeGate(const HandshakeLimits& limits, TimePoint now)
     : limits_(limits),
       all_(limits.in_all_s, limits.in_all_burst, now),
       rare_(limits.rarely_seen_s, limits.rarely_seen_burst, now),
+      proved_(limits.proved_s, limits.proved_burst, now),
       rest_(limits.per_address_s, limits.per_address_burst, now),
       sweep_at_(now) {}
 
-// An address whose bucket is full again need not be remembered.
-TokenBucket& HandshakeGate::bucket_of(const std::string& origin, TimePoint now) {
+// An address that has all of its allowances again need not be remembered.
+HandshakeGate::Address* HandshakeGate::address_of(const std::string& origin, TimePoint now) {
   const auto found = addresses_.find(origin);
-  if (found != addresses_.end()) return found->second;
+  if (found != addresses_.end()) return &found->second;
   if (addresses_.size() >= limits_.addresses_max && now >= sweep_at_) {
     sweep_at_ = now + kGateSweepGap;
-    std::erase_if(addresses_, [now](const auto& entry) { return entry.second.full(now); });
+    std::erase_if(addresses_, [now](const auto& entry) {
+      const Address& address = entry.second;
+      return address.own.full(now) && address.tries.full(now) && now >= address.proved_until;
+    });
   }
-  if (addresses_.size() >= limits_.addresses_max) return rest_;
-  const TokenBucket fresh(limits_.per_address_s, limits_.per_address_burst, now);
-  return addresses_.emplace(origin, fresh).first->second;
+  if (addresses_.size() >= limits_.addresses_max) return nullptr;
+  const Address fresh{TokenBucket(limits_.per_address_s, limits_.per_address_burst, now),
+                      TokenBucket(limits_.rarely_seen_tries_s, limits_.rarely_seen_tries, now),
+                      TimePoint::min()};
+  return &addresses_.emplace(origin, fresh).first->second;
 }
 
 std::string HandshakeGate::refusal(const std::string& origin, TimePoint now) {
   if (origin.empty()) return "";
+  Address* address = address_of(origin, now);
+  const bool rare = address != nullptr && address->tries.take(now);
   // The address first: one that floods does not use up what others share.
-  TokenBucket& own = bucket_of(origin, now);
+  TokenBucket& own = address != nullptr ? address->own : rest_;
   if (!own.take(now)) return "too many connections from this address";
   if (all_.take(now)) return "";
-  const double left = (1 - limits_.rarely_seen_share) * limits_.per_address_burst;
-  const bool rare = &own != &rest_ && own.level(now) >= left;
-  return rare && rare_.take(now) ? "" : "too many connections";
+  if (rare && rare_.take(now)) return "";
+  const bool proved = address != nullptr && now < address->proved_until;
+  return proved && proved_.take(now) ? "" : "too many connections";
+}
+
+void HandshakeGate::prove(const std::string& origin, TimePoint now) {
+  if (origin.empty()) return;
+  Address* address = address_of(origin, now);
+  if (address != nullptr) address->proved_until = now + limits_.proved_for;
 }
 
 std::string origin_of(int socket) {

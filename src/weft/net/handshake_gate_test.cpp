@@ -1,5 +1,7 @@
 #include "weft/net/handshake_gate.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace weft::handshake_gate_test {
@@ -15,6 +17,14 @@ HandshakeLimits small() {
   limits.in_all_s = 10;
   limits.in_all_burst = 20;
   limits.addresses_max = 8;
+  return limits;
+}
+
+// Nothing of this but what all share, and the reserve that a test is about.
+HandshakeLimits without_reserves() {
+  HandshakeLimits limits = small();
+  limits.rarely_seen_s = limits.rarely_seen_burst = 0;
+  limits.proved_s = limits.proved_burst = 0;
   return limits;
 }
 
@@ -37,13 +47,96 @@ TEST(HandshakeGate, ABurstThenARateForEachAddress) {
 
 TEST(HandshakeGate, AllAddressesTogetherAreBounded) {
   const TimePoint start{seconds(100)};
-  HandshakeGate gate(small(), start);
+  HandshakeGate gate(without_reserves(), start);
   int in = 0;
   for (int i = 0; i < 8; ++i)
     in += admitted(gate, std::string(1, static_cast<char>('a' + i)), 4, start);
   EXPECT_EQ(in, 20);
-  EXPECT_EQ(gate.refusal("z", start), "too many connections");
-  EXPECT_EQ(admitted(gate, "z", 3, start + seconds(1)), 3);
+  EXPECT_EQ(gate.refusal("a", start), "too many connections from this address");
+  EXPECT_EQ(admitted(gate, "h", 3, start + seconds(1)), 2);
+}
+
+// Each of so many addresses asks so often a second.
+struct Flood {
+  int addresses;
+  int times;
+};
+
+// For `length` from `start`; how many newcomers, one a second from an address of its own, are let
+// in, and of the others how many in all.
+std::pair<int, int> flooded(HandshakeGate& gate, const Flood& flood, TimePoint start,
+                            Duration length) {
+  int newcomers = 0;
+  int others = 0;
+  for (Duration at{}; at < length; at += seconds(1)) {
+    for (int i = 0; i < flood.addresses; ++i) {
+      others += admitted(gate, "flood " + std::to_string(i), flood.times, start + at);
+    }
+    newcomers += admitted(gate, "newcomer " + std::to_string(at.count()), 1, start + at);
+  }
+  return {newcomers, others};
+}
+
+TEST(HandshakeGate, AddressesThatComeAgainAndAgainAreNotRareForThatTheyComeSlowly) {
+  const TimePoint start{seconds(100)};
+  HandshakeGate gate(HandshakeLimits(), start);
+  // 3,200 strangers who come again each second, slower than one address may.
+  const auto [newcomers, others] = flooded(gate, {64, 45}, start, seconds(120));
+  // But for whoever comes in the same moment as all of them.
+  EXPECT_GE(newcomers, 119);
+  // What is let in costs the same however long it goes on.
+  const auto [later, steady] = flooded(gate, {64, 45}, start + seconds(120), seconds(60));
+  EXPECT_EQ(later, 60);
+  EXPECT_LE(steady, 60 * 60);
+  EXPECT_GE(others, 256);
+}
+
+TEST(HandshakeGate, AGroupBehindOneAddressStartsTogether) {
+  const TimePoint start{seconds(100)};
+  HandshakeGate gate(HandshakeLimits(), start);
+  // 64 members with two connections each, twice within a second.
+  EXPECT_EQ(admitted(gate, "home", 128, start), 128);
+  EXPECT_EQ(admitted(gate, "home", 128, start + seconds(1)), 128);
+}
+
+TEST(HandshakeGate, AGroupOfManyAddressesStartsTogether) {
+  const TimePoint start{seconds(100)};
+  HandshakeGate gate(HandshakeLimits(), start);
+  int in = 0;
+  for (int i = 0; i < 120; ++i) in += admitted(gate, std::to_string(i), 4, start);
+  EXPECT_EQ(in, 480);
+}
+
+TEST(HandshakeGate, AFloodKeepsNoMemberOut) {
+  const TimePoint start{seconds(100)};
+  HandshakeLimits limits = without_reserves();
+  limits.proved_s = 1;
+  limits.proved_burst = 3;
+  limits.addresses_max = 100;
+  limits.proved_for = seconds(60);
+  HandshakeGate gate(limits, start);
+  gate.prove("member", start);
+  flooded(gate, {64, 4}, start, seconds(20));
+  const TimePoint now = start + seconds(20);
+  flooded(gate, {64, 4}, now, seconds(1));
+  EXPECT_EQ(gate.refusal("anybody", now), "too many connections");
+  EXPECT_EQ(admitted(gate, "member", 4, now), 3);
+  // Not for ever.
+  flooded(gate, {64, 4}, start + seconds(60), seconds(1));
+  EXPECT_EQ(admitted(gate, "member", 4, start + seconds(60)), 0);
+}
+
+TEST(HandshakeGate, RemembersMembersWhenItForgetsOthers) {
+  const TimePoint start{seconds(100)};
+  HandshakeGate gate(small(), start);
+  gate.prove("member", start);
+  for (int i = 0; i < 20; ++i) (void)gate.refusal(std::to_string(i), start);
+  EXPECT_EQ(gate.addresses(), 8U);
+  (void)gate.refusal("new", start + std::chrono::minutes(9));
+  EXPECT_EQ(gate.addresses(), 2U);
+  for (int i = 0; i < 20; ++i) (void)gate.refusal(std::to_string(i), start + seconds(570));
+  (void)gate.refusal("new", start + std::chrono::minutes(20));
+  EXPECT_EQ(gate.addresses(), 1U);
 }
 
 TEST(HandshakeGate, OneThatFloodsLeavesRoomForOthers) {

@@ -171,9 +171,15 @@ void LinkTransport::set_trust(const PeerId& peer, LinkTrust trust) {
   thread().assert_here();
   Link* link = find_link(peer);
   if (link == nullptr || link->trust() == trust) return;
+  remember_address(*link);
   link->set_trust(trust);
+  remember_address(*link);
   reach_.on_trust(peer, trust);
   begin_services(*link);
+}
+
+void LinkTransport::remember_address(const Link& link) {
+  if (link.trust() == LinkTrust::kProved) greeter_.prove(link.info().origin);
 }
 
 void LinkTransport::begin_services(Link& link) {
@@ -193,6 +199,7 @@ void LinkTransport::bring_up(const PeerId& id, LinkParts parts) {
   peer.link = link;
   // Frames are held back until the loop's next turn.
   link->open(handler_->first_trust(link->info()));
+  remember_address(*link);
   reach_.on_link_up(id);
   begin_services(*link);
   handler_->on_link_up(link->info());
@@ -202,6 +209,7 @@ void LinkTransport::end_link(const PeerId& id, const Status& why, bool politely)
   Peer& peer = peers_[id];
   const std::shared_ptr<Link> link = std::move(peer.link);
   peer.link.reset();
+  remember_address(*link);
   add(past_, link->stats());
   if (politely) {
     link->say_goodbye(why);
@@ -269,6 +277,7 @@ void LinkTransport::close(const PeerId& id, const Status& why) {
   if (peer.link != nullptr) {
     const std::shared_ptr<Link> link = std::move(peer.link);
     peer.link.reset();
+    remember_address(*link);
     add(past_, link->stats());
     link->say_goodbye(why);
   }

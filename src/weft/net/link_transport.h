@@ -154,6 +154,8 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   // Takes the link out of the table, then tells the handler.
   void end_link(const PeerId& id, const Status& why, bool politely) WEFT_REQUIRES(thread());
   void begin_services(Link& link) WEFT_REQUIRES(thread());
+  // While it stands and a while after its end, the address of a proved peer's link is let in.
+  void remember_address(const Link& link) WEFT_REQUIRES(thread());
   void forget_if_idle(const PeerId& id) WEFT_REQUIRES(thread());
   std::size_t links_and_halves() const WEFT_REQUIRES(thread());
   void post(std::function<void()> body) WEFT_REQUIRES(thread());

@@ -23,7 +23,8 @@ namespace weft {
 
 namespace {
 
-constexpr int kBacklog = 128;
+// Strangers that all come at once must not fill it before the loop turns.
+constexpr int kBacklog = 1024;
 constexpr int kKeepAliveIdleSeconds = 5;
 constexpr int kKeepAliveIntervalSeconds = 2;
 constexpr int kKeepAliveProbes = 3;
