@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/rng.h"
 #include "weft/collective/swarm.h"
 #include "weft/net/event_loop.h"
 #include "weft/net/tls_transport.h"
@@ -14,12 +15,23 @@
 
 namespace weft {
 
+// A member that strangers crowd may turn a newcomer away, who then tries again for so long.
+static constexpr Duration kAgainFor = std::chrono::seconds(5);
+static constexpr Duration kPauseMin = std::chrono::milliseconds(100);
+static constexpr Duration kPauseMax = std::chrono::seconds(1);
+
 // Asks one member at a time; done once there is a text, or nobody is left to ask. One whose link
-// breaks is dialled once more: if nobody listens then, its process has just ended.
+// breaks is dialled once more: if nobody listens then, its process has just ended. Where links
+// broke twice, all are asked again after a pause, which grows and is drawn, so that newcomers who
+// were turned away together do not come back together.
 class RecipeFetch final : public TransportHandler {
  public:
-  RecipeFetch(const Ticket& ticket, Transport& transport)
-      : ticket_(ticket), transport_(transport) {}
+  RecipeFetch(const Ticket& ticket, Transport& transport, EventLoop& loop)
+      : ticket_(ticket),
+        transport_(transport),
+        loop_(loop),
+        rng_(std::hash<PeerId>()(transport.self())),
+        again_until_(loop.now() + kAgainFor) {}
   // The ticket, or one of the run that goes on from it.
   Ticket found() const {
     Ticket out = ticket_;
@@ -34,13 +46,15 @@ class RecipeFetch final : public TransportHandler {
     return out;
   }
 
-  bool done() const { return text_ || asked_ >= ticket_.members.size(); }
+  bool done() const { return text_ || (asked_ >= ticket_.members.size() && !pausing_); }
   // Asks the next member; done() if there is none.
   void ask_next(const Status& why) {
     last_fault_ = why;
     again_ = false;
-    if (text_ || ++asked_ >= ticket_.members.size()) return;
-    transport_.connect(ticket_.members[asked_]);
+    if (text_) return;
+    if (++asked_ < ticket_.members.size()) return transport_.connect(ticket_.members[asked_]);
+    if (std::exchange(broken_, false) && !ended_with_ && loop_.now() < again_until_)
+      ask_all_later();
   }
   void begin() { transport_.connect(ticket_.members[0]); }
 
@@ -85,7 +99,8 @@ class RecipeFetch final : public TransportHandler {
       return transport_.connect(ticket_.members[asked_]);
     }
     deserted_ += nobody ? 1 : 0;
-    left_ = left_ || (nobody && again_);
+    left_ = left_ || (nobody && (again_ || broken_before_));
+    broken_ = broken_ || (!nobody && why.code() == Code::kUnavailable);
     ask_next(why);
   }
 
@@ -120,8 +135,27 @@ class RecipeFetch final : public TransportHandler {
     return asked_ < ticket_.members.size() ? ticket_.members[asked_].id : PeerId{};
   }
 
+  void ask_all_later() {
+    pausing_ = broken_before_ = true;
+    const auto drawn = std::chrono::duration_cast<Duration>(pause_ * (0.5 + rng_.uniform()));
+    pause_ = std::min(2 * pause_, kPauseMax);
+    loop_.call_at(loop_.now() + drawn, [this] {
+      pausing_ = false;
+      asked_ = deserted_ = 0;
+      begin();
+    });
+  }
+
   const Ticket& ticket_;
   Transport& transport_;
+  EventLoop& loop_;
+  Rng rng_;
+  TimePoint again_until_;
+  Duration pause_ = kPauseMin;
+  bool pausing_ = false;
+  // A member was dialled twice, and had or made no link that lasted; in this turn, or before.
+  bool broken_ = false;
+  bool broken_before_ = false;
   std::size_t asked_ = 0;
   // The present one was dialled twice.
   bool again_ = false;
@@ -150,7 +184,7 @@ Result<std::string> Swarm::follow_recipe(Ticket& ticket, const PeerIdentity& ide
   listen.host = "127.0.0.1";
   WEFT_TRY_ASSIGN(const std::unique_ptr<Transport> transport,
                   make_tls_transport(loop, identity, listen));
-  RecipeFetch fetch(ticket, *transport);
+  RecipeFetch fetch(ticket, *transport, loop);
   transport->set_handler(fetch);
   fetch.begin();
   loop.run_until([&] { return fetch.done(); }, limit);

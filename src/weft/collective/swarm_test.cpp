@@ -6,11 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "weft/base/thread.h"
 #include "weft/collective/test_swarm_peer.h"
+#include "weft/net/handshake_gate.h"
 
 namespace weft::swarm_test {
 namespace {
@@ -204,6 +208,29 @@ TEST(SwarmTls, RefusesAnExpiredTicketAndATicketOfAnotherSecret) {
   const TimePoint end = clock.now() + seconds(60);
   while (turn.ok() && clock.now() < end) turn = (*refused)->next();
   EXPECT_FALSE(turn.ok());
+}
+
+TEST(SwarmTls, ANewcomerWhomACrowdKeepsOutComesAgainUntilItIsIn) {
+  auto founder = Swarm::found(tls_options(3));
+  ASSERT_TRUE(founder.ok()) << founder.status().to_string();
+  const Ticket ticket = (*founder)->ticket(std::chrono::hours(1)).value();
+  const std::string& endpoint = ticket.members.at(0).endpoints.at(0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port =
+      htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
+  // All that one address may begin at once, and the newcomer has the same address.
+  const int crowd = static_cast<int>(HandshakeLimits().per_address_burst) + 40;
+  for (int i = 0; i < crowd; ++i) {
+    const int stranger = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const auto* raw = reinterpret_cast<const sockaddr*>(&address);
+    ASSERT_EQ(::connect(stranger, raw, sizeof address), 0);
+    ::close(stranger);
+  }
+  const auto recipe = Swarm::fetch_recipe(ticket, PeerIdentity::generate(), seconds(10));
+  ASSERT_TRUE(recipe.ok()) << recipe.status().to_string();
+  EXPECT_EQ(*recipe, kRecipe);
 }
 
 TEST(SwarmTls, ARunThatIsOverSaysSoToWhoAsksForItsRecipe) {
