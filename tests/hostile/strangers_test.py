@@ -17,7 +17,7 @@ of its processor's time is slowed by a share s of it that strangers take in the 
 1 / (1 - s). --together lets the system place them. What other work of the machine takes from the
 members' processors is not kept away; so the members' own processor time for a round is told beside
 the round's length, the founder's, at whose port the strangers call, and for comparison the other's;
-what the founder's has grown by beyond the other's, strangers took.
+strangers took what the founder's has grown by at most, and what it has beyond the other's at least.
 Two seconds pass between the arrival of the strangers and the measurement: the first burst is let
 in, costs the founder what "arrival" tells, once, and is not what goes on.
 """
@@ -253,17 +253,17 @@ class Cost:
         self.slower = during.round / (0.5 * (before.round + after.round))
         founder, member = (during.used[i] / (0.5 * (before.used[i] + after.used[i]))
                            for i in range(2))
-        # As the other sees what else the machine does, the founder's growth beyond its is theirs.
-        self.taken = during.cores * (1 - member / founder)
+        # What else the machine does slows the other, too; so does waiting for the founder.
+        least, most = (max(0.0, during.cores * (1 - other / founder)) for other in (member, 1.0))
         milliseconds = " -> ".join(f"{w.round * 1e3:.1f}" for w in (before, during, after))
         used = " -> ".join(f"{w.used[0] * 1e3:.1f}" for w in (before, during, after))
         self.told = (f"{count} {kind} from {addresses}: newcomer in after {self.arrived:.1f} s, "
                      f"rounds {milliseconds} ms ({self.slower - 1:+.1%}), processor time a round: "
                      f"founder {used} ms ({founder - 1:+.1%}), the other {member - 1:+.1%}; "
-                     f"strangers take {self.taken:.3f} cores of it, which alone makes rounds "
-                     f"{1 / (1 - self.taken) - 1:+.1%}; founder {before.cores:.2f} -> arrival {arrival.cores:.2f} -> "
-                     f"{during.cores:.2f} cores, "
-                     f"{self.grown / MEBIBYTE:+.1f} MiB, {more:+d} descriptors; {figures}")
+                     f"strangers take {least:.3f} to {most:.3f} cores, which alone makes rounds "
+                     f"{least / (1 - least):+.1%} to {most / (1 - most):+.1%}; "
+                     f"founder {before.cores:.2f} -> "
+                     f"arrival {arrival.cores:.2f} -> {during.cores:.2f} cores, {self.grown / MEBIBYTE:+.1f} MiB, {more:+d} descriptors; {figures}")
 
 
 def visit(network, run, options, case):
