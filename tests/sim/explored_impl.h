@@ -29,6 +29,7 @@ class Outlet final : public MembershipSink {
   void close(const PeerId& peer, const Status& why) override;
   std::int64_t unix_time_s() const override { return kExploredUnixTime; }
   RoundStatus round_status() const override;
+  Round committed_round() const override;
   void on_freeze() override;
   void on_view(const View& view, const ViewChange& change) override;
   void on_isolated(const IsolatedReport& /*report*/) override {}

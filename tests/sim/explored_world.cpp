@@ -74,6 +74,7 @@ void Outlet::close(const PeerId& peer, const Status& why) {
 }
 
 RoundStatus Outlet::round_status() const { return me().rounds.status(); }
+Round Outlet::committed_round() const { return me().rounds.applied; }
 void Outlet::on_freeze() { me().rounds.frozen = true; }
 void Outlet::on_removed(const Status& /*why*/) {
   me().removed = true;

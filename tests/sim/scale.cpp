@@ -32,6 +32,7 @@ class ScalePeer final : public MembershipSink {
   void close(const PeerId& /*peer*/, const Status& /*why*/) override {}
   std::int64_t unix_time_s() const override { return 1'700'000'000; }
   RoundStatus round_status() const override { return {}; }
+  Round committed_round() const override { return {}; }
   void on_freeze() override {}
   void on_view(const View& /*view*/, const ViewChange& /*change*/) override {}
   void on_isolated(const IsolatedReport& /*report*/) override {}

@@ -208,6 +208,9 @@ class MembershipSink {
   virtual bool may_admit() const { return true; }
   // Asked when a promise is made, after on_freeze().
   virtual RoundStatus round_status() const = 0;
+  // The highest round that is committed here: all members were done with it. At most done, and at
+  // most one less than what any other member may be done with.
+  virtual Round committed_round() const = 0;
   // A view change began: from now until on_view() no Done may be sent for the current view.
   virtual void on_freeze() = 0;
   virtual void on_view(const View& view, const ViewChange& change) = 0;
@@ -253,8 +256,6 @@ class MembershipSink {
   // The samples that the state after `round` has learned from, over all of its history, those of
   // absorbed branches included. Asked for the last applied round and the one after it, if done.
   virtual std::uint64_t samples_after(Round round) const { return round.value(); }
-  // The highest round that all members were done with, as this one knows; at most done.
-  virtual Round committed_round() const { return round_status().done; }
   // Dial the members of offer.view, fetch offer.snapshot, then call merge_ready(). While that goes
   // on they are PeerRole::kJoiner here, as this side's members are there. A view with `merge` may
   // come before: then fetch it before the first round.

@@ -139,6 +139,8 @@ void Membership::Core::freeze() {
   if (frozen) return;
   frozen = stirred = true;
   frozen_since = now;
+  // With the next heartbeat: who votes on an expulsion may have missed a voice.
+  if (retell_at != kNever) retell_at = now;
   if (!trouble_since) trouble_since = now;
   if (state == MembershipState::kMember) state = MembershipState::kChanging;
   sink.on_freeze();
@@ -168,6 +170,7 @@ void Membership::Core::on_prepare(const PeerId& from, const PrepareMessage& mess
 
 void Membership::Core::on_promise(const PeerId& from, const PromiseMessage& message) {
   if (!is_current(from, message.view) || retired) return;
+  if (from != options.self && is_incredible(message)) return;
   if (!agreement->on_promise(from, message)) return;
   const AcceptMessage accept = agreement->propose(fresh_value(agreement->fresh_base()));
   for (const auto& [peer, member] : watched) {
@@ -180,7 +183,7 @@ void Membership::Core::on_accept(const PeerId& from, const AcceptMessage& messag
   if (is_past_matter(from, message.view)) return vote_as_past(from, message);
   if (!is_current(from, message.view) || retired) return;
   freeze();
-  if (refuses_banned(from, message)) return;
+  if (refuses(from, message)) return;
   const auto answer = agreement->on_accept(message);
   if (const auto* rejected = std::get_if<RejectedMessage>(&answer)) {
     send(from, frame_type::kRejected, *rejected);
@@ -334,6 +337,8 @@ void Membership::Core::rebuild_watch(const View& previous, const std::set<PeerId
     if (old != nullptr && old->incarnation == member.incarnation && found != before.end()) {
       Watched kept = std::move(found->second);
       kept.reports.clear();
+      // Of fewer or more members its accusers may be no majority; take_verdicts() counts again.
+      if (kept.gone && kept.gone->cause == DepartureCause::kExpelled) kept.gone.reset();
       if (kept.owes()) kept.own.reset();
       if (kept.own) {
         kept.own->since = kept.own->tell_at = now;

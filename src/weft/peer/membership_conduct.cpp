@@ -82,9 +82,10 @@ void Membership::Core::judge(const PeerId& peer) {
   own_news = stirred = true;
 }
 
-// Somebody may have had no link when it was told, or have come in since.
+// Somebody may have had no link when it was told, or have come in since. Also while the view
+// changes: whoever votes on an expulsion must have heard the accusers.
 void Membership::Core::retell_accusations() {
-  if (now < retell_at || frozen) return;
+  if (now < retell_at) return;
   const std::vector<AccusationMessage> own = accusations.by(options.self);
   if (own.empty()) {
     retell_at = kNever;
@@ -275,25 +276,6 @@ void Membership::Core::accuse_banned() {
     const std::string evidence = "it was put out before: " + *reason;
     accuse(member.id, Offence::kByHand, evidence.substr(0, kReasonBytesMax));
   }
-}
-
-// Whether a newcomer in it was out of the run when this peer made its promise.
-bool Membership::Core::admits_banned(const ViewValue& value) const {
-  return std::any_of(value.members.begin(), value.members.end(), [&](const Member& member) {
-    return banned_at_promise.count(member.id) != 0 && !view.contains(member.id);
-  });
-}
-
-// Not for ever: a value that others have accepted may be decided already, and without this vote
-// there may be no quorum. Its object is then put out again.
-bool Membership::Core::refuses_banned(const PeerId& from, const AcceptMessage& message) {
-  if (!admits_banned(message.value) || now - frozen_since >= options.quorum_timeout) return false;
-  if (from != options.self) {
-    tell_revocations(from);
-    send(from, frame_type::kRejected,
-         RejectedMessage{view.id, message.ballot, agreement->promised()});
-  }
-  return true;
 }
 
 // --- Membership.

@@ -6,6 +6,7 @@
 //   membership_evidence.cpp  whose word of a later view is believed, and who has the run's key
 //   membership_join.cpp    the joiner's side and the side that lets it in
 //   membership_trust.cpp   what each link may do, and how little a stranger's
+//   membership_proposal.cpp  which proposals get no vote
 //   membership_conduct.cpp misconduct, accusations, revoked invitations
 //   membership_branch.cpp  going on without a quorum
 //   membership_meeting.cpp becoming one again with other branches
@@ -15,6 +16,7 @@
 // sets are ordered, so that the same events give the same actions. Threads: as Membership.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -228,9 +230,22 @@ struct Membership::Core {
   void shut_out(const PeerId& peer, const std::string& reason);
   void apply_spared_bans(const ViewChange& change);
   void accuse_banned();
-  bool admits_banned(const ViewValue& value) const;
-  bool refuses_banned(const PeerId& from, const AcceptMessage& message);
   void tell_bans(const PeerId& to);
+
+  // --- membership_proposal.cpp
+  std::optional<Refusal> refusal(const PeerId& by, const ViewValue& value) const;
+  std::optional<Refusal> refuse_expulsions(const PeerId& by, const ViewValue& value) const;
+  bool may_be_convicted(const PeerId& peer, const PeerId& by) const;
+  bool is_convicted(const PeerId& peer) const;
+  bool admits_banned(const ViewValue& value) const;
+  // Whether this member, or the voter that it was, gives `from` no vote for what it proposes.
+  bool refuses(const PeerId& from, const AcceptMessage& message);
+  bool refuses_as_past(const ViewValue& value);
+  // Whether a promise tells of what no correct member can have accepted or be done with.
+  bool is_incredible(const PromiseMessage& message) const;
+  // Whether the view that follows is believed of one member's word.
+  bool believes_next(const PeerId& from, const ViewNoticeMessage& message) const;
+  Round committed_here() const { return std::max(view.base_round, sink.committed_round()); }
 
   // --- membership_evidence.cpp
   bool has_accepted(const PeerId& peer) const;
@@ -242,6 +257,8 @@ struct Membership::Core {
   void take_notice(const ViewNoticeMessage& message);
   void claim_view(const PeerId& from, ViewClaim claim);
   void weigh_claims();
+  // REQUIRES: it is the only one.
+  bool claims_refused(const ViewClaim& claim) const;
   void hear_of_view(const PeerId& from);
   void ask_members();
   void follow_hint();

@@ -1,8 +1,9 @@
 // Whose word is believed that the run has gone on in a later view.
 //
-// The view that follows this one right away is believed of any member of this one: it voted. Of a
-// later one, and of being out of it, two members of this view must speak, or one where no other can
-// be asked; what the second of them says is believed, so that one alone can make up no number.
+// The view that follows this one right away is believed of any member of this one if this peer has
+// accepted that value, or would (membership_proposal.cpp). Of anything else, and of being out of a
+// later view, two members of this view must speak, or one where no other can be asked; what the
+// second of them says is believed, so that one alone can make up no number.
 // Anybody else's word is a hint: the members are asked, by a heartbeat, which whoever is ahead
 // answers with its view.
 //
@@ -87,8 +88,8 @@ void Membership::Core::on_notice(const PeerId& from, const ViewNoticeMessage& me
     return;
   }
   if (!active() || message.view <= view.id || !concerns_us(message, included)) return;
-  const bool follows = message.previous == view.id && is_other_member(from);
-  if (from == options.self || follows || (has_accepted(from) && is_accepted_value(message))) {
+  if (from == options.self || believes_next(from, message) ||
+      (has_accepted(from) && is_accepted_value(message))) {
     take_notice(message);
   } else if (is_other_member(from)) {
     claim_view(from, {message.view, now, message, {}});
@@ -109,7 +110,11 @@ void Membership::Core::on_removed(const PeerId& from, const RemovedMessage& mess
 }
 
 void Membership::Core::take_notice(const ViewNoticeMessage& message) {
+  const ViewValue& value = message.value;
+  const bool same_branch = value.lineage.branch() == view.lineage.branch();
   if (includes_us(message)) {
+    // No view of this branch can begin below a round that is committed here.
+    if (same_branch && value.base_round < committed_here()) return;
     install(message);
     return;
   }
@@ -141,7 +146,11 @@ void Membership::Core::weigh_claims() {
     const Watched& member = entry.second;
     return claims.count(entry.first) == 0 && member.reachable() && !member.gone;
   });
-  if (latest.size() == 1 && others && state != MembershipState::kIsolated) return;
+  // Who keeps the others from agreeing could else have them believe what they do not vote for.
+  if (latest.size() == 1 && others &&
+      (state != MembershipState::kIsolated || claims_refused(*latest.front()))) {
+    return;
+  }
   std::sort(latest.begin(), latest.end(),
             [](const ViewClaim* a, const ViewClaim* b) { return a->view > b->view; });
   const ViewClaim believed = *latest[std::min<std::size_t>(1, latest.size() - 1)];
@@ -151,6 +160,13 @@ void Membership::Core::weigh_claims() {
   } else {
     be_removed(believed.reason);
   }
+}
+
+// Whether it is of the very next view, and of one that this peer gives no vote.
+bool Membership::Core::claims_refused(const ViewClaim& claim) const {
+  if (!claim.notice || claim.notice->previous != view.id) return false;
+  const PeerId& by = claims.begin()->first;
+  return !believes_next(by, *claim.notice);
 }
 
 // No member of this view says that there is a later one.

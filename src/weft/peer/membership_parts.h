@@ -100,6 +100,19 @@ struct PastLife {
   ViewNoticeMessage notice;
   View view;
   Agreement agreement;
+  // When it was first asked to vote for what it has forgotten the grounds of.
+  std::optional<TimePoint> doubts_since{};
+};
+
+// Why a proposal gets no vote.
+struct Refusal {
+  enum class Kind : std::uint8_t {
+    kImpossible,  // no correct member proposes it, whatever it was told
+    kUnlikely,    // a correct member that was lied to may
+    kBanned,      // its proposer may have missed a verdict
+  };
+  Kind kind = Kind::kImpossible;
+  std::string why;
 };
 
 // A peer that has proved a ticket and means to join.

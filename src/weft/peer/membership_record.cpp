@@ -136,6 +136,7 @@ void Membership::Core::vote_as_past(const PeerId& from, const PrepareMessage& me
 }
 
 void Membership::Core::vote_as_past(const PeerId& from, const AcceptMessage& message) {
+  if (refuses_as_past(message.value)) return;
   const auto answer = past->agreement.on_accept(message);
   if (const auto* rejected = std::get_if<RejectedMessage>(&answer)) {
     send(from, frame_type::kRejected, *rejected);

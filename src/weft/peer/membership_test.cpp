@@ -331,6 +331,7 @@ TEST_F(MembershipTest, TwoCollectiveNeighboursTogetherRemoveAStalledMember) {
 TEST_F(MembershipTest, BaseRoundIsTheLeastThatTheQuorumHasDone) {
   form(3);
   peer(0).status.done = Round(8);
+  peer(0).committed = Round(7);
   peer(1).status.done = Round(7);
   kill(2);
   run(seconds(1));

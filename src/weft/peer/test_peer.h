@@ -133,6 +133,7 @@ class TestPeer : public TransportHandler, public MembershipSink {
   void on_join_waiting(const std::string& text) override { waits.push_back(text); }
   std::uint64_t sync_progress() const override { return progress; }
   RoundStatus round_status() const override { return status; }
+  Round committed_round() const override { return committed.value_or(status.done); }
   void on_freeze() override { ++freezes; }
   void on_view(const View& view, const ViewChange& change) override {
     views.push_back(view);
@@ -175,6 +176,8 @@ class TestPeer : public TransportHandler, public MembershipSink {
   std::unique_ptr<Membership> membership;
 
   RoundStatus status;
+  // Without a value: what is done is committed.
+  std::optional<Round> committed;
   int freezes = 0;
   int quorums_back = 0;
   bool left = false;

@@ -1,6 +1,8 @@
 #include "weft/peer/view.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "weft/base/check.h"
 #include "weft/wire/codec.h"
@@ -54,6 +56,38 @@ std::vector<Member> next_members(const View& current, const std::vector<Departur
             [](const Member& a, const Member& b) { return a.id < b.id; });
   next.insert(next.end(), newcomers.begin(), newcomers.end());
   return next;
+}
+
+Status check_successor(const View& current, const ViewValue& value, bool merges) {
+  if (value.base_round < current.base_round) return corrupt("its base round is an earlier one");
+  std::map<PeerId, const Member*> staying;
+  for (const Member& member : value.members) staying.emplace(member.id, &member);
+  std::set<PeerId> departing;
+  for (const Departure& departure : value.departures) {
+    const Member* member = current.find(departure.id);
+    if (member == nullptr || member->incarnation != departure.incarnation) {
+      return corrupt("peer " + departure.id.short_name() + " departs and is no member");
+    }
+    if (!departing.insert(departure.id).second || staying.count(departure.id) != 0) {
+      return corrupt("peer " + departure.id.short_name() + " departs and stays, or departs twice");
+    }
+  }
+  for (const Member& member : current.members) {
+    const auto found = staying.find(member.id);
+    if (found != staying.end() && *found->second != member) {
+      return corrupt("member " + member.id.short_name() + " stays as another one");
+    }
+    if (found == staying.end() && departing.count(member.id) == 0) {
+      return corrupt("member " + member.id.short_name() + " is missing without a reason");
+    }
+  }
+  if (!merges && (value.yields_to || value.merge)) return corrupt("branches do not merge here");
+  if (value.yields_to && value.merge) return corrupt("it both yields and merges");
+  if (value.lineage.points != current.lineage.points ||
+      (!value.merge && value.lineage.absorbed != current.lineage.absorbed)) {
+    return corrupt("its branch has another history");
+  }
+  return {};
 }
 
 std::string to_string(const Departure& departure) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/wire/ids.h"
 #include "weft/wire/membership_message.h"
@@ -55,6 +56,11 @@ const PeerId& tie_breaker(const RunId& run, const View& view);
 // The members that follow `current`: the survivors in their order, then the newcomers by id.
 std::vector<Member> next_members(const View& current, const std::vector<Departure>& departures,
                                  std::vector<Member> newcomers);
+
+// Whether a correct member of `current` may propose this value; kCorrupt says what speaks against
+// it. Follows from the two alone: each member stays as it is or departs, nobody else departs, the
+// base round does not fall, and the branch stays the same; `merges` as the run's recipe says.
+Status check_successor(const View& current, const ViewValue& value, bool merges);
 
 // What changed between two views, for people and for the collective.
 struct ViewChange {
