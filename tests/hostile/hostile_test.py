@@ -35,8 +35,8 @@ TRAP_MARK = b"WEFTTRAP"
 UNDISTURBED = 3.0
 RECOVERED = 30.0
 
-# Members believe each other's proposals of a view: one who lies there stops a run (SECURITY.md,
-# "Lying members").
+# A base round that some voters must refuse and others cannot makes all wait for a quorum
+# (SECURITY.md, "Lying members").
 TRUSTED = {("member", "kAccept", content) for content in ("right", "wrong", "huge", "flood")}
 
 Try = collections.namedtuple("Try", "number type content")

@@ -113,8 +113,11 @@ void Membership::Core::take_notice(const ViewNoticeMessage& message) {
   const ViewValue& value = message.value;
   const bool same_branch = value.lineage.branch() == view.lineage.branch();
   if (includes_us(message)) {
-    // No view of this branch can begin below a round that is committed here.
-    if (same_branch && value.base_round < committed_here()) return;
+    // It was lied to, or the others were; its state is none that a member of that view can have.
+    if (same_branch && value.base_round < committed_here()) {
+      be_removed("a view begins below what is committed here");
+      return;
+    }
     install(message);
     return;
   }

@@ -16,7 +16,10 @@
 // here. Nor is it more than one round above: nobody can be done with a round to which this member
 // has not given its input, and it gives that after it has committed the round before. A correct
 // member can be misled by a promise that tells of less than it has itself done and not committed
-// yet, so nobody is blamed for a base.
+// yet, so nobody is blamed for a base. And one that has not committed the last round yet may have
+// accepted a lie that is one round too low: then all that are needed would wait for ever, so who
+// has committed it gives its vote after half of quorum_timeout, and joins the view that follows
+// anew.
 //
 // Expulsion. A departure as expelled is a ban for good. In a view of n it takes more than half of
 // the n - 1 others to accuse a member, and each tells all members that it has a link with, again
@@ -50,7 +53,10 @@ std::optional<Refusal> Membership::Core::refusal(const PeerId& by, const ViewVal
     return Refusal{Refusal::Kind::kImpossible, status.message()};
   }
   const Round committed = committed_here();
-  if (value.base_round < committed) return unlikely("it begins below what is committed here");
+  const bool waited = frozen && now - frozen_since >= options.quorum_timeout / 2;
+  if (value.base_round.next() < committed || (value.base_round < committed && !waited)) {
+    return unlikely("it begins below what is committed here");
+  }
   if (value.base_round > committed.next()) return unlikely("it begins above what can be done");
   for (const Departure& departure : value.departures) {
     const bool self_leaves =
