@@ -6,27 +6,13 @@
 #include <map>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "weft/collective/swarm_core_options.h"
 #include "weft/collective/swarm_driver.h"
-#include "weft/net/tls_transport.h"
 
 namespace weft {
 
 // After so long in finish() it is asked whether it lives.
 static constexpr Duration kFinishSlice = std::chrono::minutes(1);
-
-static Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop,
-                                                         const SwarmOptions& options) {
-  WEFT_TRY_ASSIGN(ListenOptions listen, parse_listen(options.listen));
-  listen.advertise = options.advertise;
-  listen.map_port = options.map_port;
-  if (options.transport == "tls") return make_tls_transport(loop, options.identity, listen);
-  if (options.transport == "tcp") return make_tcp_transport(loop, options.identity.id(), listen);
-  return invalid_argument(
-      fmt::format("transport: expected tls or tcp, got '{}'", options.transport));
-}
 
 static Rng random_rng() {
   std::uint64_t seed = 0;
@@ -84,6 +70,7 @@ bool Swarm::Impl::wait(Duration limit, Ready&& ready) {
 Result<Turn> Swarm::Impl::next() {
   training_.assert_here();
   sums_.reset();
+  lend_state(nullptr);
   if (begun_) return invalid_argument("next: the begun round was not finished");
   if (!requested_) {
     requested_ = true;
@@ -147,6 +134,7 @@ Result<std::span<const float>> Swarm::Impl::finish() {
     WEFT_TRY(ask<bool>([](SwarmCore&) -> Result<bool> { return true; }, kFinishSlice));
   }
   begun_ = false;
+  lend_state(nullptr);
   RoundOutcome outcome =
       box_.with([](Box& box) { return *std::exchange(box.outcome, std::nullopt); });
   WEFT_TRY(outcome.status);
@@ -167,6 +155,15 @@ void Swarm::Impl::publish_state(Round round, Bytes state) {
     submit([this, made = make_state_snapshot(round, std::move(state))]()
                WEFT_REQUIRES(loop_.thread()) { core_->publish_state(made); });
   });
+}
+
+void Swarm::Impl::lend_state(StateReader read) {
+  if (lent_state_.take_back()) {
+    submit([this]() WEFT_REQUIRES(loop_.thread()) { core_->lend_state(false); });
+  }
+  if (!read) return;
+  lent_state_.lend(std::move(read));
+  submit([this]() WEFT_REQUIRES(loop_.thread()) { core_->lend_state(true); });
 }
 
 Status Swarm::Impl::leave(Duration limit) {
@@ -253,6 +250,7 @@ void Swarm::applied(Round round, const StateHash& hash) { impl_->applied(round, 
 void Swarm::publish_state(Round round, Bytes state) {
   impl_->publish_state(round, std::move(state));
 }
+void Swarm::lend_state(StateReader read) { impl_->lend_state(std::move(read)); }
 Status Swarm::leave(Duration limit) { return impl_->leave(limit); }
 Result<Ticket> Swarm::ticket(Duration valid_for) { return impl_->ticket(valid_for); }
 Status Swarm::revoke(const InvitationId& invitation) {

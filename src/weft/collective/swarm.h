@@ -12,7 +12,8 @@
 //       case kMerge:     average(turn.state, turn.weight);      // nor here
 //                        break;
 //       case kApply:     update(turn.reduced); swarm.applied(turn.round, hash());  break;
-//       case kTrain:     swarm.begin(elements);
+//       case kTrain:     swarm.lend_state(serialised);        // if it may; see there
+//                        swarm.begin(elements);
 //                        backward(... swarm.contribute(offset, values) ...);
 //                        finish() -> kAborted: continue; ok: update(); swarm.applied(...);  break;
 //       case kFinished:  return;
@@ -169,6 +170,10 @@ class Swarm {
   // The state after `round` is in place; compared with the other members'.
   void applied(Round round, const StateHash& hash);
   void publish_state(Round round, Bytes state);
+  // After a kTrain turn: until finish() or next() is called, or this with nothing, `read` may be
+  // called on another thread, once, for a newcomer that would have to wait for the end of the round
+  // otherwise. Each of them waits for it where it is at work. Meanwhile the state may not change.
+  void lend_state(StateReader read);
   // Tells the others, waits until they have agreed on a view without this peer, at most `limit`.
   Status leave(Duration limit);
 

@@ -98,6 +98,9 @@ class SwarmCore final : public TransportHandler,
   void begin(const ViewId& view, Round round, std::int64_t elements);
   // Borrows `values` until the outcome.
   void contribute(std::int64_t offset, std::span<const float> values);
+  // Of a kTrain turn: from now on, or no more, the state may be serialised although the training
+  // side is at work. Ends with the round and with the next request.
+  void lend_state(bool lent);
   // What this member gives where its input comes too late: for the round of the latest kTrain turn
   // and those after it. See late_round.h.
   void stand_in(const ViewId& view, Round round, StandIn stand_in);
@@ -108,6 +111,8 @@ class SwarmCore final : public TransportHandler,
   // Where branches merge, the first has the turn's `state` in front; the second puts it there.
   void publish_state(StateSnapshot snapshot);
   void publish_state(Round round, Bytes state);
+  // What take_snapshot_order() asked for is not made: the state was not lent any more.
+  void snapshot_missed();
   // A collective beside the rounds; take_group_outcomes() gives its end under this number.
   std::uint64_t begin_group(const ViewId& view, GroupCall call);
   void leave();
@@ -131,6 +136,9 @@ class SwarmCore final : public TransportHandler,
   // Nothing unless a turn was requested and there is something to do.
   std::optional<Result<Turn>> take_turn();
   std::optional<RoundOutcome> take_outcome();
+  // A kSnapshot turn for whoever reads the state that is lent: publish_state() or snapshot_missed()
+  // is to follow.
+  std::optional<Turn> take_snapshot_order();
   std::vector<SwarmEvent> take_events();
   std::vector<GroupOutcome> take_group_outcomes() { return group_.take_outcomes(); }
 
@@ -261,6 +269,7 @@ class SwarmCore final : public TransportHandler,
   bool keep_published(const StateSnapshot& snapshot);
   bool take_fetched_snapshot();
   bool must_offer() const;
+  bool wants_snapshot() const;
   void settle_branches();
   std::optional<Turn> merge_turn();
   void on_merged();
@@ -318,6 +327,8 @@ class SwarmCore final : public TransportHandler,
   std::optional<Round> published_;
   // That one is being made.
   bool publishing_ = false;
+  // The training side has lent its state.
+  bool lent_ = false;
   std::optional<RoundOutcome> outcome_;
   std::int64_t open_elements_ = 0;
   LateRound late_;

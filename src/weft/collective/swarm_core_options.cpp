@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "weft/base/time.h"
+#include "weft/net/tls_transport.h"
 #include "weft/wire/membership_message.h"
 
 namespace weft {
@@ -44,6 +47,16 @@ SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::stri
   core.exit_on_quorum_lost = options.exit_on_quorum_lost;
   core.samples_a_round = options.samples_a_round;
   return core;
+}
+
+Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop, const SwarmOptions& options) {
+  WEFT_TRY_ASSIGN(ListenOptions listen, parse_listen(options.listen));
+  listen.advertise = options.advertise;
+  listen.map_port = options.map_port;
+  if (options.transport == "tls") return make_tls_transport(loop, options.identity, listen);
+  if (options.transport == "tcp") return make_tcp_transport(loop, options.identity.id(), listen);
+  return invalid_argument(
+      fmt::format("transport: expected tls or tcp, got '{}'", options.transport));
 }
 
 }  // namespace weft

@@ -1,18 +1,25 @@
-// core_options(): what a Swarm's options mean to its SwarmCore.
+// What a Swarm's options mean to its SwarmCore and its transport.
 //
-// Threads: pure, but for the incarnation, which is the time. Fails: never; what a recipe may say is
+// Threads: core_options() is pure, but for the incarnation, which is the time; make_transport() is
+// for the thread that starts the loop. Fails: only make_transport(); what a recipe may say is
 // checked before.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "weft/collective/swarm.h"
 #include "weft/collective/swarm_core.h"
+#include "weft/net/event_loop.h"
+#include "weft/net/transport.h"
 
 namespace weft {
 
 // `endpoints`: where this peer listens; the first few are told.
 SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::string> endpoints);
+// Listens; borrows `loop`. Fails: kInvalidArgument for what is written in the options, kUnavailable
+// where the system refuses.
+Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop, const SwarmOptions& options);
 
 }  // namespace weft

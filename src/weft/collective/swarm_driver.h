@@ -22,6 +22,7 @@
 #include "weft/base/thread.h"
 #include "weft/base/thread_role.h"
 #include "weft/collective/background_keep.h"
+#include "weft/collective/lent_state.h"
 #include "weft/collective/record_file.h"
 #include "weft/collective/state_file.h"
 #include "weft/collective/swarm.h"
@@ -58,6 +59,7 @@ class Swarm::Impl final : private TransportHandler {
   Result<std::span<const float>> finish();
   void applied(Round round, StateHash hash);
   void publish_state(Round round, Bytes state);
+  void lend_state(StateReader read);
   Status leave(Duration limit);
 
   // --- Any thread.
@@ -106,6 +108,7 @@ class Swarm::Impl final : private TransportHandler {
   // --- The loop thread. The transport calls the handler's functions there.
   void run_commands() WEFT_REQUIRES(loop_.thread());
   void deliver() WEFT_REQUIRES(loop_.thread());
+  void read_lent_state(const Turn& order) WEFT_REQUIRES(loop_.thread());
   void arm_timer() WEFT_REQUIRES(loop_.thread());
   void close_links() WEFT_REQUIRES(loop_.thread());
   void on_link_up(const LinkInfo& link) override;
@@ -147,6 +150,7 @@ class Swarm::Impl final : private TransportHandler {
   std::shared_ptr<FloatBuffer> sums_ WEFT_GUARDED_BY(training_);
 
   // Last, so that what they use outlives them.
+  LentState lent_state_;
   Thread thread_ WEFT_GUARDED_BY(training_);
   Thread hasher_ WEFT_GUARDED_BY(training_);
 };

@@ -37,7 +37,18 @@ void Swarm::Impl::deliver() {
     const auto call = group_calls_.extract(group.call);
     if (!call.empty()) call.mapped()(group);
   }
+  if (const auto order = core_->take_snapshot_order()) read_lent_state(*order);
   arm_timer();
+}
+
+void Swarm::Impl::read_lent_state(const Turn& order) {
+  const bool lent = lent_state_.make_snapshot(order, [this](StateSnapshot made) {
+    submit([this, made = std::move(made)]() WEFT_REQUIRES(loop_.thread()) {
+      core_->publish_state(made);
+    });
+  });
+  // The training thread has taken it back, and the core has yet to hear of that.
+  if (!lent) core_->snapshot_missed();
 }
 
 void Swarm::Impl::arm_timer() {

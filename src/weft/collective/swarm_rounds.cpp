@@ -142,6 +142,7 @@ void SwarmCore::settle_outcome() {
   late_.takes_input = false;
   const std::optional<CollectiveId> opened = std::exchange(late_.opened, std::nullopt);
   const bool is_committed = outcome->status.ok();
+  lent_ = false;
   if (is_committed) {
     count_round(*outcome);
     measure_round(*outcome);

@@ -30,6 +30,30 @@ void SwarmCore::publish_state(StateSnapshot snapshot) {
   settle();
 }
 
+bool SwarmCore::wants_snapshot() const {
+  const bool wanted = server_.wanted() || must_offer();
+  return wanted && !publishing_ && published_ != trainer_round_;
+}
+
+void SwarmCore::lend_state(bool lent) {
+  lent_ = lent;
+  settle();
+}
+
+std::optional<Turn> SwarmCore::take_snapshot_order() {
+  if (!lent_ || !is_member() || !has_state_ || trainer_round_ != rounds_.committed()) return {};
+  if (!failure_.ok() || !merging_.empty() || (merges() && !fits(view().lineage))) return {};
+  // While sums are on their way a newer state is near, and the lines are taken anyway.
+  if (server_.throttle().exchanging() || !wants_snapshot()) return {};
+  return snapshot_turn(trainer_round_);
+}
+
+void SwarmCore::snapshot_missed() {
+  publishing_ = false;
+  published_ = server_.newest_snapshot();
+  settle();
+}
+
 Status SwarmCore::on_state_frame(const PeerId& from, const FrameView& frame) {
   switch (frame.type) {
     case frame_type::kStateQuery:

@@ -59,6 +59,7 @@ class SwarmStateTest : public ::testing::Test {
     settings.incarnation = ++starts;
     settings.elements = elements;
     settings.compute = [this] { return compute / 2; };
+    settings.pause = pause;
     if (extra > 0) {
       settings.make_trainer = [this] { return std::make_unique<HeavyTrainer>(elements, extra); };
     }
@@ -98,9 +99,14 @@ class SwarmStateTest : public ::testing::Test {
     double seconds = 0;
     double slowdown = 0;
   };
-  Cost join_one(std::uint32_t number) {
+  // It comes after that part of a round.
+  Cost join_one(std::uint32_t number, double phase = 0) {
     EXPECT_TRUE(run_rounds(*peers[0], 3));
     const double alone = seconds_a_round(6);
+    const TimePoint ended = net.now();
+    const TimePoint comes = ended + from_seconds(phase * alone);
+    run([&] { return net.now() >= comes; }, seconds(60));
+    pause = {};
     const std::uint64_t first = peers[0]->round().value();
     const TimePoint begun = net.now();
     SwarmPeer& joiner = add(number);
@@ -112,7 +118,7 @@ class SwarmStateTest : public ::testing::Test {
     // The view change belongs to it.
     EXPECT_TRUE(run_rounds(*peers[0], 1));
     const auto rounds = static_cast<double>(peers[0]->round().value() - first);
-    cost.slowdown = to_seconds(net.now() - begun) / rounds / alone;
+    cost.slowdown = to_seconds(net.now() - ended) / rounds / alone;
     return cost;
   }
 
@@ -122,6 +128,8 @@ class SwarmStateTest : public ::testing::Test {
   std::size_t extra = 0;
   std::uint64_t line = 0;
   Duration compute = milliseconds(4);
+  // Of the members that are added from now on.
+  Duration pause{};
   std::uint64_t starts = 0;
   std::vector<std::unique_ptr<SwarmPeer>> peers;
 };
@@ -135,14 +143,14 @@ class JoinTest : public SwarmStateTest {
  protected:
   static constexpr std::size_t kState = 100'000'000;
   // What a newcomer costs, where a round's vector has so many bytes.
-  void join(std::size_t vector_bytes) {
+  void join(std::size_t vector_bytes, double phase = 0) {
     options.rounds.all_reduce.segment_bytes = 64 * 1024;
     options.rounds.all_reduce.bucket_bytes = 1 << 20;
     options.lines.enabled = false;
     elements = vector_bytes / sizeof(float);
     extra = kState - vector_bytes;
     start(4);
-    cost = join_one(4);
+    cost = join_one(4, phase);
     // It comes in between two rounds: the one that has just begun is begun again.
     for (const auto& peer : peers) {
       for (const SwarmEvent& event : peer->events) {
@@ -180,6 +188,41 @@ TEST_F(JoinTest, WhereRoundsNeedTheLinesTheNewcomerIsLaterAndTheyAreNot) {
   EXPECT_LE(cost.seconds, 2.6 * transfer());
   EXPECT_LE(cost.slowdown, 1.10);
 }
+
+// 300 Mbit/s and rounds 5 s apart, the newcomer at any moment of one.
+class JoinPhaseTest : public JoinTest, public ::testing::WithParamInterface<double> {
+ protected:
+  void SetUp() override { line = 37'500'000; }
+  double phase() const { return GetParam(); }
+};
+
+// The members wait before they begin their rounds: it comes in at once when it has the state.
+TEST_P(JoinPhaseTest, WhileMembersPauseANewcomerIsInWithinItsBound) {
+  compute = milliseconds(50);
+  pause = milliseconds(4500);
+  join(8'000'000, phase());
+  EXPECT_NEAR(cost.round_alone, 5, 0.3);
+  EXPECT_LE(cost.seconds, 1.2 * transfer() + 2);
+  EXPECT_LE(cost.slowdown, 1.10);
+}
+
+// They compute all the time, and send a half of their sums in the middle of it: until then they
+// give it the state that they compute with, so that it comes in with the next round.
+TEST_P(JoinPhaseTest, WhileMembersComputeANewcomerIsInARoundLaterAtMost) {
+  compute = milliseconds(4600);
+  join(8'000'000, phase());
+  EXPECT_NEAR(cost.round_alone, 5, 0.3);
+  EXPECT_LE(cost.seconds, 1.2 * transfer() + 2 + cost.round_alone);
+  const bool quiet = phase() < 0.4;
+  EXPECT_LE(cost.seconds, (quiet ? 1 : 2) * cost.round_alone - phase() * cost.round_alone + 1);
+  EXPECT_LE(cost.slowdown, 1.10);
+}
+
+INSTANTIATE_TEST_SUITE_P(PartsOfARound, JoinPhaseTest, ::testing::Values(0.0, 0.3, 0.7),
+                         [](const auto& each) {
+                           return "After" + std::to_string(static_cast<int>(each.param * 100)) +
+                                  "Percent";
+                         });
 
 // Lines that rounds fill from end to end: the newcomer gets a share, and comes in.
 TEST_F(SwarmStateTest, RoundsThatFillTheLinesGoOn) {

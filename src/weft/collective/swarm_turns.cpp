@@ -12,6 +12,7 @@ void SwarmCore::request_turn() {
   if (given_ == TurnKind::kLoadState && snapshot_) on_state_loaded();
   if (given_ == TurnKind::kMerge && !merging_.empty()) on_merged();
   given_ = TurnKind::kWait;
+  lent_ = false;
   late_.training.reset();
   late_.absent = false;
   late_.early.reset();
@@ -70,8 +71,7 @@ std::optional<Result<Turn>> SwarmCore::decide() {
   if (auto turn = apply_turn()) return *turn;
   if (!is_member() || trainer_round_ != rounds_.committed()) return std::nullopt;
   if (merges() && !fits(view().lineage)) return std::nullopt;
-  const bool offered = must_offer() && !publishing_;
-  if ((wanted || offered) && published_ != trainer_round_) return snapshot_turn(trainer_round_);
+  if (wants_snapshot()) return snapshot_turn(trainer_round_);
   // Its members wait for another branch to take what they know.
   if (view().yields_to) return std::nullopt;
   const bool frozen = membership_.frozen() || membership_.state() != MembershipState::kMember;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,9 @@ struct Turn {
   // Valid until the next call to next().
   std::span<const float> reduced;
 };
+
+// Serialises the training side's state as it stands after the last applied round.
+using StateReader = std::function<Bytes()>;
 
 // What a member gives to a round in place of its input where that comes too late.
 struct StandIn {

@@ -49,6 +49,8 @@ class SwarmPeer final : public TransportHandler {
     std::vector<std::string> more_endpoints = {};
     // From a turn to the first half of the input, and from there to the second.
     std::function<Duration()> compute = [] { return std::chrono::milliseconds(2); };
+    // Before a round is begun, the state being lent already; not before one that is begun again.
+    Duration pause{};
     // Called after each change, if given: with an event, with the state after a round, after all.
     std::function<void(const SwarmEvent& event)> on_event = nullptr;
     std::function<void(const TestTrainer& trainer)> on_state = nullptr;
@@ -188,7 +190,12 @@ class SwarmPeer final : public TransportHandler {
       if (auto outcome = core->take_outcome()) waiting = std::move(outcome);
       if (waiting && !computing) take(*std::exchange(waiting, std::nullopt));
       std::optional<Result<Turn>> turn = core->take_turn();
-      if (!turn) break;
+      if (!turn) {
+        const auto order = core->take_snapshot_order();
+        if (!order) break;
+        core->publish_state(order->round, trainer.serialise());
+        continue;
+      }
       if (!turn->ok()) {
         failure = turn->status();
         break;
@@ -253,8 +260,18 @@ class SwarmPeer final : public TransportHandler {
     // Only as long as the round is open are the inputs alive: a later use of them shows in ASan.
     input = std::make_unique<std::vector<float>>(trainer.shard(turn.rank.value(), turn.members));
     input->resize(set.elements);
+    core->lend_state(true);
     if (set.stand_in) core->stand_in(turn.view, turn.round, std::move(given));
-    core->begin(turn.view, turn.round, static_cast<std::int64_t>(set.elements));
+    const bool again = std::exchange(begun_last, turn.round) == turn.round;
+    if (again || set.pause == Duration()) return begin(turn.view, turn.round);
+    after(set.pause, [this, view = turn.view, round = turn.round] {
+      begin(view, round);
+      pump();
+    });
+  }
+
+  void begin(const ViewId& view, Round round) {
+    core->begin(view, round, static_cast<std::int64_t>(set.elements));
     if (set.stand_in) {
       compute_whole();
     } else {
@@ -305,6 +322,7 @@ class SwarmPeer final : public TransportHandler {
   }
 
   std::unique_ptr<std::vector<float>> input;
+  Round begun_last;
   bool computing = false;
   std::optional<RoundOutcome> waiting;
   std::uint64_t attempts = 0;

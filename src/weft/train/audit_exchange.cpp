@@ -62,6 +62,7 @@ class AuditExchange final : public Exchange {
   void publish_state(Round round, Bytes state) override {
     inner_->publish_state(round, std::move(state));
   }
+  void lend_state(StateReader read) override { inner_->lend_state(std::move(read)); }
   Status leave(Duration limit) override { return inner_->leave(limit); }
   Result<std::string> ticket(Duration valid_for) override { return inner_->ticket(valid_for); }
   Status revoke(const InvitationId& invitation) override { return inner_->revoke(invitation); }

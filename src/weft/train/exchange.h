@@ -32,6 +32,8 @@ class Exchange {
   virtual Result<std::span<const float>> finish() = 0;
   virtual void applied(Round round, const StateHash& hash) = 0;
   virtual void publish_state(Round round, Bytes state) = 0;
+  // Newcomers wait for the end of the round where it does nothing.
+  virtual void lend_state(StateReader /*read*/) {}
   virtual Status leave(Duration limit) = 0;
   // The text of a ticket that others can use from now on; empty where nobody can join.
   virtual Result<std::string> ticket(Duration valid_for) = 0;

@@ -136,14 +136,25 @@ Status RunLoop::train(const Turn& turn) {
   // Loaded, or the group goes on from the state that this peer came back with.
   holds_state_ = true;
   tell_first_step();
+  if (!trainer_.is_evaluation(turn.round)) {
+    exchange_.lend_state([this] { return trainer_.encode(options_.run_id); });
+  }
+  const Result<StepReport> report = run_round(turn);
+  exchange_.lend_state(nullptr);
+  if (!report.ok()) return report.status();
+  return after_round(turn, *report);
+}
+
+Result<StepReport> RunLoop::run_round(const Turn& turn) {
   if (turn.round != round_in_work_) {
     round_in_work_ = turn.round;
     round_begun_ = clock_.now();
-    if (pause_until(pace_until_)) return {};
+    // The turn is given up, and the next look at what was asked ends the run.
+    if (pause_until(pace_until_)) return aborted("asked to stop");
     pace_until_ = clock_.now() + from_seconds(recipe_.run.round_seconds_min);
   }
-  WEFT_TRY_ASSIGN(const StepReport report, trainer_.run_round(turn, exchange_));
-  return after_round(turn, report);
+  if (!trainer_.rests_in_rounds()) exchange_.lend_state(nullptr);
+  return trainer_.run_round(turn, exchange_);
 }
 
 Status RunLoop::load(const Turn& turn) {

@@ -69,6 +69,9 @@ class RunLoop {
   Status load(const Turn& turn);
   void merge(const Turn& turn);
   Status apply(const Turn& turn);
+  // Newcomers get the state while this member pauses, and while it computes where nothing of the
+  // state changes meanwhile.
+  Result<StepReport> run_round(const Turn& turn);
   // Waits in small pieces, so that a request to stop is seen; true if there was one.
   bool pause_until(TimePoint end);
   Status after_round(const Turn& turn, const StepReport& report);

@@ -121,6 +121,33 @@ TEST_F(RunLoopTest, ANewcomerLoadsTheStateCatchesUpAndAgrees) {
   EXPECT_EQ(told("ticket")->text("ticket"), "weft1-scripted");
 }
 
+TEST_F(RunLoopTest, AStateIsLentWhileARoundIsComputedWithIt) {
+  exchange_->record_snapshot_after(Round(2));
+  EXPECT_TRUE(run().status.ok());
+  EXPECT_EQ(exchange_->loans(), 6) << "not for the evaluation";
+  EXPECT_FALSE(exchange_->has_loan());
+  ASSERT_EQ(exchange_->lent_in_rounds().size(), 6U);
+  EXPECT_EQ(exchange_->lent_in_rounds()[2], exchange_->snapshot());
+}
+
+TEST_F(RunLoopTest, AStateThatComputingMovesIsLentUntilThenOnly) {
+  recipe_.local.steps = 2;
+  trainer_ = std::move(Trainer::make(recipe_, {}, clock_)).value();
+  exchange_ = std::make_unique<ScriptedExchange>(last_round(recipe_));
+  EXPECT_TRUE(run().status.ok());
+  EXPECT_EQ(exchange_->loans(), 3);
+  EXPECT_FALSE(exchange_->has_loan());
+  EXPECT_TRUE(exchange_->lent_in_rounds().empty());
+}
+
+TEST_F(RunLoopTest, AStateRestsWhereNothingIsWrittenBeforeTheSumsAreHere) {
+  EXPECT_TRUE(trainer_->rests_in_rounds());
+  recipe_.model.name = "resnet9";
+  const auto normed = Trainer::make(recipe_, {}, clock_);
+  ASSERT_TRUE(normed.ok()) << normed.status().message();
+  EXPECT_FALSE((*normed)->rests_in_rounds()) << "a forward pass writes the running statistics";
+}
+
 // Another branch's state is averaged in by its weight; what is of no use is left out, and told.
 TEST_F(RunLoopTest, AMergeMovesTheParametersToTheWeightedMean) {
   const std::unique_ptr<Trainer> other = std::move(Trainer::make(recipe_, {}, clock_)).value();

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/train/exchange.h"
@@ -49,6 +50,11 @@ class ScriptedExchange final : public Exchange {
   std::uint64_t rounds_applied() const { return applied_.value(); }
   const std::map<std::uint64_t, std::vector<float>>& results() const { return results_; }
   const Bytes& snapshot() const { return snapshot_; }
+  // Each state that was lent and not taken back when a round ended, as it was then.
+  const std::deque<Bytes>& lent_in_rounds() const { return lent_in_rounds_; }
+  // How often a state was lent; and whether one is.
+  int loans() const { return loans_; }
+  bool has_loan() const { return lent_ != nullptr; }
   bool left() const { return left_; }
 
   // --- Exchange.
@@ -82,12 +88,17 @@ class ScriptedExchange final : public Exchange {
     std::copy(values.begin(), values.end(), sums_.begin() + offset);
   }
   Result<std::span<const float>> finish() override {
+    if (lent_) lent_in_rounds_.push_back(lent_());
     if (aborts_[open_.value()]-- > 0) return aborted("the view changed");
     results_[open_.value()] = sums_;
     return std::span<const float>(sums_);
   }
   void applied(Round round, const StateHash& /*hash*/) override { applied_ = round; }
   void publish_state(Round /*round*/, Bytes state) override { snapshot_ = std::move(state); }
+  void lend_state(StateReader read) override {
+    lent_ = std::move(read);
+    if (lent_) ++loans_;
+  }
   Status leave(Duration /*limit*/) override {
     left_ = true;
     return {};
@@ -117,6 +128,9 @@ class ScriptedExchange final : public Exchange {
   std::map<std::uint64_t, std::vector<float>> results_;
   std::vector<float> sums_;
   Bytes snapshot_;
+  StateReader lent_;
+  int loans_ = 0;
+  std::deque<Bytes> lent_in_rounds_;
   bool left_ = false;
 };
 

@@ -169,9 +169,9 @@ std::optional<Event> event_of(const SwarmEvent& event, const GroupNews& news) {
     case SwarmEventKind::kRemoved:  // the run ends with this reason
     case SwarmEventKind::kStartWaiting:
     case SwarmEventKind::kStateReceived:
+    case SwarmEventKind::kCaughtUp:
       return note(event.text);
     case SwarmEventKind::kRunMissed:  // as well
-    case SwarmEventKind::kCaughtUp:
       return std::nullopt;
   }
   return std::nullopt;

@@ -21,6 +21,7 @@ class SwarmExchange final : public Exchange {
   void publish_state(Round round, Bytes state) override {
     swarm_->publish_state(round, std::move(state));
   }
+  void lend_state(StateReader read) override { swarm_->lend_state(std::move(read)); }
   Status leave(Duration limit) override { return swarm_->leave(limit); }
   Result<std::string> ticket(Duration valid_for) override {
     WEFT_TRY_ASSIGN(const Ticket ticket, swarm_->ticket(valid_for));

@@ -185,6 +185,13 @@ Bytes Trainer::encode(const std::string& run_id) const {
   return serialise_state(arena_, checkpoint_info(run_id), shared_states());
 }
 
+bool Trainer::rests_in_rounds() const {
+  const std::vector<LayoutEntry>& entries = layout().entries();
+  return !local_ && std::ranges::none_of(entries, [](const LayoutEntry& entry) {
+    return entry.kind == ParameterKind::kBuffer;
+  });
+}
+
 std::vector<std::string> Trainer::shared_states() const {
   return local_ ? local_->shared_states() : arena_.state_names();
 }

@@ -75,6 +75,9 @@ class Trainer {
 
   // The state that all members share, as io/checkpoint.h writes it; equal states give equal bytes.
   Bytes encode(const std::string& run_id) const;
+  // Whether the state stays as it is while run_round() computes and waits: not where inner steps
+  // move the parameters, or the forward pass its running statistics.
+  bool rests_in_rounds() const;
   CheckpointInfo checkpoint_info(const std::string& run_id) const;
   // Takes over what encode() wrote at another member. All of it or, on failure, nothing.
   Status adopt(ByteSpan state);

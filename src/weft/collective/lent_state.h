@@ -1,0 +1,42 @@
+// LentState: the training side's state, which another thread may read while a round is computed.
+//
+// Where it stands: Swarm owns one. The training thread lends and takes back; the loop thread has a
+// snapshot made of it where a newcomer needs one.
+// Threads: as each method says. Fails: never.
+#pragma once
+
+#include <functional>
+
+#include "weft/base/thread.h"
+#include "weft/base/time.h"
+#include "weft/collective/state_snapshot.h"
+#include "weft/collective/swarm_types.h"
+
+namespace weft {
+
+class LentState {
+ public:
+  // --- The training thread.
+  // REQUIRES: nothing is lent.
+  void lend(StateReader read);
+  // Waits while the state is being read; it may change once this returns. False where nothing was
+  // lent.
+  bool take_back();
+
+  // --- The loop thread.
+  // Has another thread read the state, once a loan, and make a snapshot of what `order` puts in
+  // front and the state; `made` is called there. False where nothing is lent.
+  bool make_snapshot(const Turn& order, std::function<void(StateSnapshot)> made);
+
+ private:
+  struct Loan {
+    StateReader read;
+    bool reading = false;
+  };
+  SystemClock clock_;
+  bool lent_ = false;  // the training thread's
+  Guarded<Loan> loan_;
+  Thread reader_;  // the loop thread's
+};
+
+}  // namespace weft
