@@ -2,14 +2,15 @@
 """What a newcomer costs: peers in network namespaces on shaped lines train; one more joins.
 
 usage (as root): join.py WEFT [--peers 4] [--rate-mbit 1000] [--hidden 10500] [--optimizer adamw]
-                 [--round-seconds 0.8] [--local-steps 1] [--joins 1] [--cut SECONDS]
+                 [--round-seconds 0.8] [--local-steps 1] [--joins 1] [--phase 0] [--cut SECONDS]
 
 Each peer's line is shaped both ways by tc tbf. The model is a multilayer perceptron: with 10500
 hidden units and AdamW its state is 100 MB, and gradients are a third of that. Rounds begin
 --round-seconds apart, as if members computed so long; so the processors have time for what is
-measured. Reported are the newcomer's time from the start of its process to its first round, beside
-the time that its line needs for the state alone, and how much longer the others' rounds took
-meanwhile, until the one after it came in. With --cut the newcomer is killed after so many seconds
+measured. The newcomer starts after that part --phase of a round. Reported are its time from the
+start of its process to its first round, beside the time that its line needs for the state alone;
+when its process had begun, had its links, the state, the sums after it, and was let in; and how
+much longer the others' rounds took meanwhile, until the one after it came in. With --cut the newcomer is killed after so many seconds
 and started again: what it had is not fetched again.
 
 Prints one JSON object a join.
@@ -50,6 +51,19 @@ def rounds_of(peer):
     return [when for when, event in peer.lines if event.get("kind") == "round"]
 
 
+def parts_of(joiner, begun):
+    """Seconds from `begun` to the first of each; None for what was not seen."""
+    def caught_up(event):
+        return str(event.get("text")).startswith("caught up")
+    joiner.drain()
+    first = {}
+    for name, ready in (("started", kind("started")), ("linked", kind("link_up")),
+                        ("state", kind("state_loaded")), ("caught_up", caught_up),
+                        ("let_in", kind("view_changed")), ("first_round", kind("first_step"))):
+        first[name] = next((round(when - begun, 2) for when, e in joiner.lines if ready(e)), None)
+    return first
+
+
 def one_join(weft, lab, founder, out, arguments):
     """The founder's rounds with their times; when the newcomer began and worked; its state."""
     address = f"{lab.address(arguments.peers)}:0"
@@ -57,6 +71,7 @@ def one_join(weft, lab, founder, out, arguments):
     while len(rounds_of(founder)) < before + ALONE + 1:
         time.sleep(0.02)
     ticket = founder.ticket()
+    time.sleep(arguments.phase * arguments.round_seconds)
     begun = time.monotonic()
     joiner = netlab.join(weft, lab.names[-1], ticket, address, out)
     try:
@@ -68,12 +83,13 @@ def one_join(weft, lab, founder, out, arguments):
         loaded = joiner.wait_for(kind("state_loaded"), "its state", 1)[1]
         _, received = joiner.wait_for(lambda e: "the state after" in str(e.get("text")),
                                       "what it received", 1)
+        parts = parts_of(joiner, begun)
         count = len(rounds_of(founder))
         while len(rounds_of(founder)) < count + 2:
             time.sleep(0.02)
     finally:
         joiner.stop()
-    return {"begun": begun, "works": works, "rounds": rounds_of(founder)[before:],
+    return {"begun": begun, "works": works, "parts": parts, "rounds": rounds_of(founder)[before:],
             "bytes": loaded["bytes"], "text": received["text"]}
 
 
@@ -88,7 +104,7 @@ def report(seen, arguments):
     return {
         "peers": arguments.peers, "rate_mbit": arguments.rate_mbit, "state_bytes": seen["bytes"],
         "line_seconds": round(line, 2), "bound_seconds": round(1.2 * line + 2, 2),
-        "joined_seconds": round(seen["works"] - seen["begun"], 2),
+        "joined_seconds": round(seen["works"] - seen["begun"], 2), "parts": seen["parts"],
         "round_seconds": round(usual, 3), "round_seconds_meanwhile": round(meanwhile, 3),
         "slowdown": round(meanwhile / usual, 3), "rounds_meanwhile": count,
         "received": seen["text"],
@@ -106,6 +122,7 @@ def main():
     parser.add_argument("--round-seconds", type=float, default=0.8)
     parser.add_argument("--local-steps", type=int, default=1)
     parser.add_argument("--joins", type=int, default=1)
+    parser.add_argument("--phase", type=float, default=0)
     parser.add_argument("--cut", type=float, default=0)
     arguments = parser.parse_args()
     if os.geteuid() != 0:
