@@ -43,9 +43,8 @@ void Swarm::Impl::deliver() {
 
 void Swarm::Impl::read_lent_state(const Turn& order) {
   const bool lent = lent_state_.make_snapshot(order, [this](StateSnapshot made) {
-    submit([this, made = std::move(made)]() WEFT_REQUIRES(loop_.thread()) {
-      core_->publish_state(made);
-    });
+    submit([this, made = std::move(made)]()
+               WEFT_REQUIRES(loop_.thread()) { core_->publish_state(made); });
   });
   // The training thread has taken it back, and the core has yet to hear of that.
   if (!lent) core_->snapshot_missed();
