@@ -67,6 +67,10 @@ DType array_type_for(const Scalar& number) {
 Tensor make_full(const Shape& shape, const py::object& value, OptionalType dtype,
                  bool requires_grad) {
   const Scalar number = number_of(value);
+  if (!number.is_exact() && dtype.value_or(DType::kI64) == DType::kI64) {
+    const Array one = Array::from(std::vector<std::int64_t>{number.exact}, {});
+    return leaf(one.expand(shape).clone(), requires_grad);
+  }
   return leaf(Array::full(shape, number.value, dtype.value_or(array_type_for(number))),
               requires_grad);
 }
@@ -80,8 +84,11 @@ Tensor make_arange(const py::object& first, const py::object& second, const py::
   const Scalar by = number_of(step);
   const bool whole = start.kind != Scalar::Kind::kReal && stop.kind != Scalar::Kind::kReal &&
                      by.kind != Scalar::Kind::kReal;
-  return arange(start.value, stop.value, by.value,
-                dtype.value_or(whole ? DType::kI64 : DType::kF32));
+  const DType type = dtype.value_or(whole ? DType::kI64 : DType::kF32);
+  if (whole && type == DType::kI64) {
+    return arange_whole(start.exact, stop.exact, by.exact);
+  }
+  return arange(start.value, stop.value, by.value, type);
 }
 
 void bind_sized_arrays(py::module_& module) {

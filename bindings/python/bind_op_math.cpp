@@ -56,10 +56,32 @@ void bind_pairwise(Definer& define) {
   scaled("sub", &sub, "input - alpha * other.");
 }
 
-Tensor clamped(const Tensor& x, std::optional<double> low, std::optional<double> high) {
+// A bound that a double does not hold, or that differs from place to place.
+bool is_large(const std::optional<Operand>& bound) {
+  return bound && (!bound->is_number() || !bound->number().is_exact());
+}
+
+Tensor clamped(const Tensor& x, const std::optional<Operand>& min,
+               const std::optional<Operand>& max) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (!low && !high) throw std::invalid_argument("[clamp] expected min or max");
-  return clamp(x, low.value_or(-kInfinity), high.value_or(kInfinity));
+  if (!min && !max) throw std::invalid_argument("[clamp] expected min or max");
+  if (is_large(min) || is_large(max)) {
+    const Tensor raised = min ? maximum(x, min->beside(x)) : x;
+    return max ? minimum(raised, max->beside(raised)) : raised;
+  }
+  return clamp(x, min ? min->number().value : -kInfinity, max ? max->number().value : kInfinity);
+}
+
+Tensor filled(const Tensor& x, const Tensor& mask, const Operand& value) {
+  if (value.is_number() && value.number().is_exact()) {
+    return masked_fill(x, mask, value.number().value);
+  }
+  const Tensor fill = value.beside(x);
+  if (fill.size() != 1) {
+    throw std::invalid_argument("[masked_fill] expected one value, got shape " +
+                                to_string(fill.shape()));
+  }
+  return where(mask, cast(reshape(fill, {}), x.dtype()), x);
 }
 
 Tensor choose_where(const Tensor& condition, const Operand& a, const Operand& b) {
@@ -83,10 +105,8 @@ void bind_choices(Definer& define) {
               "Moves values into [min, max].");
   define.function("where", choose_where, py::arg("condition"), py::arg("input"), py::arg("other"),
                   "input where the bool condition holds, else other.");
-  define.both(
-      "masked_fill",
-      [](const Tensor& x, const Tensor& mask, double value) { return masked_fill(x, mask, value); },
-      py::arg("mask"), py::arg("value"), "x with `value` where the bool mask holds.");
+  define.both("masked_fill", filled, py::arg("mask"), py::arg("value"),
+              "x with `value` where the bool mask holds.");
   define.both(
       "masked_select", [](const Tensor& x, const Tensor& mask) { return masked_select(x, mask); },
       py::arg("mask"), "The values where the bool mask holds, in order.");

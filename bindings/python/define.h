@@ -19,10 +19,13 @@ struct Operand {
   pybind11::handle object;
   // REQUIRES: from a caster.
   Tensor beside(const Tensor& x) const {
-    if (is_tensor(object.ptr())) return tensor_of(object.ptr());
-    Scalar number;
-    load_scalar(object.ptr(), number);
-    return as_tensor(number, x);
+    return is_number() ? as_tensor(number(), x) : tensor_of(object.ptr());
+  }
+  // REQUIRES: is_number().
+  Scalar number() const {
+    Scalar value;
+    load_scalar(object.ptr(), value);
+    return value;
   }
   bool is_number() const { return !is_tensor(object.ptr()); }
 };

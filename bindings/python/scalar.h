@@ -13,8 +13,9 @@ struct Scalar {
   enum class Kind : unsigned char { kBool, kWhole, kReal };
   Kind kind = Kind::kReal;
   double value = 0.0;
-  // Of whole numbers beyond 2^53, which a double does not hold.
+  // The value of a whole number: a double holds those up to 2^53.
   long long exact = 0;
+  // Whether `value` is the number.
   bool is_exact() const;
 };
 

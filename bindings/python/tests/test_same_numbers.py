@@ -185,6 +185,27 @@ class Convolutions(unittest.TestCase):
         assert_close(single / scale, double / scale, 0, 1e-5)
 
 
+class WholeNumbers(unittest.TestCase):
+    BIG = 2**53 + 1
+
+    def test_beyond_2_to_the_53_keep_every_bit(self):
+        big, x = self.BIG, weft.tensor([0, 2**60])
+        self.assertEqual(weft.full((2,), big, dtype=weft.int64).tolist(), [big] * 2)
+        self.assertEqual(weft.full((), -big).item(), -big)
+        self.assertEqual(weft.full_like(x, big).tolist(), [big] * 2)
+        self.assertEqual(x.masked_fill(x == 0, big).tolist(), [big, 2**60])
+        self.assertEqual(x.clamp(min=5, max=big).tolist(), [5, big])
+        self.assertEqual(x.clamp(max=weft.tensor([-1, big])).tolist(), [-1, big])
+        self.assertEqual(weft.arange(big, big + 2).tolist(), [big, big + 1])
+        self.assertEqual(weft.arange(big + 3, big, -2).tolist(), [big + 3, big + 1])
+        self.assertEqual(weft.arange(-2**63, 2**63 - 1, 2**62).tolist(),
+                         [-2**63, -2**62, 0, 2**62])
+        self.assertEqual(weft.arange(3, 3).tolist(), [])
+        for wrong in ((0, 5, -1), (5, 0), (0, 1, 0), (-2**63, 2**63 - 1)):
+            with self.assertRaises(ValueError):
+                weft.arange(*wrong)
+
+
 class Writes(unittest.TestCase):
     def test_a_gradient_is_never_dropped_by_an_alias(self):
         w = weft.tensor([[1., 2], [3, 4]], requires_grad=True)

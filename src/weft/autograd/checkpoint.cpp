@@ -19,9 +19,9 @@ constinit thread_local bool is_recomputing = false;
 
 class Recomputing {
  public:
-  explicit Recomputing(const std::vector<StateSnapshot>& snapshots)
+  explicit Recomputing(const std::vector<RestoreState>& snapshots)
       : before_(std::exchange(is_recomputing, true)) {
-    for (const StateSnapshot& snapshot : snapshots) states_.push_back(snapshot());
+    for (const RestoreState& snapshot : snapshots) states_.push_back(snapshot());
   }
   ~Recomputing() {
     while (!states_.empty()) states_.pop_back();
@@ -35,16 +35,16 @@ class Recomputing {
   std::vector<std::shared_ptr<void>> states_;
 };
 
-using Captures = std::vector<std::function<StateSnapshot()>>;
+using Captures = std::vector<std::function<RestoreState()>>;
 Guarded<Captures>& captures() {
   // Never destroyed: layers may register late. NOLINTNEXTLINE(*-avoid-non-const-global-variables)
   static auto& all = *new Guarded<Captures>();
   return all;
 }
 
-std::vector<StateSnapshot> snapshot() {
+std::vector<RestoreState> snapshot() {
   const Captures all = captures().with([](const Captures& list) { return list; });
-  std::vector<StateSnapshot> snapshots;
+  std::vector<RestoreState> snapshots;
   for (const auto& capture : all) snapshots.push_back(capture());
   return snapshots;
 }
@@ -70,7 +70,7 @@ struct Plan {
   std::vector<Array> inputs;
   std::vector<Tensor> used;  // leaves that the function captures, the last used first
   std::vector<internal::SavedMark> marks;
-  std::vector<StateSnapshot> snapshots;
+  std::vector<RestoreState> snapshots;
 
   Tensor again(std::span<const Tensor> tensors, const Tensor& dy) const {
     for (const internal::SavedMark& mark : marks) internal::check_saved(mark, "checkpoint");
@@ -156,7 +156,7 @@ Tensor checkpoint(const CheckpointFunction& function, std::span<const Tensor> in
 
 bool recomputing() { return is_recomputing; }
 
-void register_recomputed_state(std::function<StateSnapshot()> capture) {
+void register_recomputed_state(std::function<RestoreState()> capture) {
   captures().with([&](Captures& all) { all.push_back(std::move(capture)); });
 }
 

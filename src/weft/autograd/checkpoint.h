@@ -35,8 +35,8 @@ inline Tensor checkpoint(const CheckpointFunction& function, const std::vector<T
 bool recomputing();
 
 // Puts a state back; it holds until what is returned dies.
-using StateSnapshot = std::function<std::shared_ptr<void>()>;
+using RestoreState = std::function<std::shared_ptr<void>()>;
 // `capture` is called by each checkpoint and gives how to put back what is now. For good.
-void register_recomputed_state(std::function<StateSnapshot()> capture);
+void register_recomputed_state(std::function<RestoreState()> capture);
 
 }  // namespace weft

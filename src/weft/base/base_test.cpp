@@ -81,6 +81,20 @@ Result<int> quarter(int value) {
   return half(once);
 }
 
+// Whose values tell that they are still alive.
+Result<std::vector<std::string>> words() {
+  return std::vector<std::string>{"a word too long to lie within its string", "and another one"};
+}
+
+TEST(Result, OfATemporaryOutlivesIt) {
+  std::string all;
+  for (const std::string& word : *words()) all += word;
+  const std::vector<std::string>& kept = words().value();
+  EXPECT_EQ(all, kept[0] + kept[1]);
+  const Status& why = Result<int>(invalid_argument("a reason that is kept on the heap")).status();
+  EXPECT_EQ(why.message(), "a reason that is kept on the heap");
+}
+
 TEST(Status, TryHandsOnTheFirstFailure) {
   EXPECT_EQ(quarter(8).value(), 2);
   EXPECT_EQ(quarter(6).status().to_string(),

@@ -64,9 +64,11 @@ class [[nodiscard]] Result {
   }
 
   bool ok() const { return value_.has_value(); }
-  const Status& status() const { return status_; }
+  const Status& status() const& { return status_; }
+  Status status() && { return std::move(status_); }
 
-  // REQUIRES: ok().
+  // REQUIRES: ok(). Of a temporary by value, so that `for (x : *parse(...))` and references to it
+  // do not dangle.
   T& value() & {
     WEFT_CHECK(ok());
     return *value_;
@@ -75,7 +77,7 @@ class [[nodiscard]] Result {
     WEFT_CHECK(ok());
     return *value_;
   }
-  T&& value() && {
+  T value() && {
     WEFT_CHECK(ok());
     return std::move(*value_);
   }
@@ -83,7 +85,7 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &value(); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
 
  private:
   Status status_;

@@ -170,6 +170,7 @@ Batch row_batch(const Dataset& dataset, const Selection& selection) {
 
 Result<Batch> batch_of(const Dataset& dataset, const Selection& selection,
                        const BatchOptions& options) {
+  WEFT_TRY(check_dataset(dataset));
   if (dataset.kind == DatasetKind::kImages) return image_batch(dataset, selection, options);
   if (options.transforms != nullptr && !options.transforms->empty()) {
     return invalid_argument(fmt::format("transforms: expected a dataset of images, got one of {}",

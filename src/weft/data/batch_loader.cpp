@@ -66,6 +66,8 @@ Result<Sampler> make_sampler(std::int64_t size, std::int64_t draw_size,
 
 Result<std::unique_ptr<BatchLoader>> BatchLoader::make(std::shared_ptr<const Dataset> dataset,
                                                        const BatchLoaderOptions& options) {
+  if (dataset == nullptr) return invalid_argument("BatchLoader: expected a dataset, got none");
+  WEFT_TRY(check_dataset(*dataset));
   BatchOptions batch_options;
   batch_options.normalization = options.normalization.value_or(
       Normalization{.mean = dataset->mean, .deviation = dataset->deviation});

@@ -85,6 +85,10 @@ struct Dataset {
   Status set_context(std::int64_t context);
 };
 
+// Whether there is as much of everything as `size` and the sizes of a sample say; O(1). Batches are
+// made of no other. Fails: kInvalidArgument, naming what is too small.
+Status check_dataset(const Dataset& dataset);
+
 // Rows: keeps the first nine tenths, or the rest. Fails: kInvalidArgument where nothing is left.
 Status keep_row_split(Dataset& dataset, Split split);
 

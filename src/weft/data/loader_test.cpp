@@ -35,6 +35,48 @@ std::unique_ptr<BatchLoader> loader_of(std::shared_ptr<const Dataset> dataset, i
   return std::move(made).value();
 }
 
+// What a program fills by hand is not read beyond its end.
+TEST(Dataset, OfPartsThatDoNotFitIsRefused) {
+  const auto refusal = [](const Dataset& dataset) {
+    const Result<Batch> batch = make_batch(dataset, 0, 2, {});
+    const auto loader = BatchLoader::make(std::make_shared<const Dataset>(dataset),
+                                          {.seed = 1, .batch_size = 2, .workers = 0});
+    EXPECT_EQ(batch.ok(), loader.ok());
+    return batch.status().message();
+  };
+  Dataset images = *synthetic(10);
+  EXPECT_EQ(refusal(images), "");
+  images.images = SharedBytes(Bytes(5));
+  EXPECT_THAT(refusal(images), testing::HasSubstr("bytes of images for 10 samples, got 5"));
+  images = *synthetic(10);
+  images.labels = {};
+  EXPECT_THAT(refusal(images), testing::HasSubstr("10 bytes of labels for 10 samples, got 0"));
+  images.width = 0;
+  EXPECT_THAT(refusal(images), testing::HasSubstr("at least one pixel"));
+  images = *synthetic(10);
+  images.size = std::int64_t{1} << 62;
+  EXPECT_THAT(refusal(images), testing::HasSubstr("bytes of images"));
+  Dataset rows;
+  rows.kind = DatasetKind::kRows;
+  rows.size = 4;
+  EXPECT_THAT(refusal(rows), testing::HasSubstr("rows as contiguous f32 [4, columns], got none"));
+  rows.rows = Array::zeros({2, 3});
+  EXPECT_THAT(refusal(rows), testing::HasSubstr("[4, columns], got f32 [2, 3]"));
+  rows.rows = Array::zeros({4, 3});
+  EXPECT_THAT(refusal(rows), testing::HasSubstr("4 bytes of labels"));
+  rows.targets = Array::zeros({4, 1});
+  rows.mean = rows.deviation = {1, 1, 1};
+  EXPECT_TRUE(make_batch(rows, 0, 2, {}).ok());
+  Dataset tokens;
+  tokens.kind = DatasetKind::kTokens;
+  tokens.size = 2;
+  tokens.context = 4;
+  tokens.vocabulary = 3;
+  tokens.tokens.bytes = SharedBytes(Bytes(8));
+  EXPECT_THAT(refusal(tokens), testing::HasSubstr("more than 8 tokens"));
+  EXPECT_FALSE(BatchLoader::make(std::shared_ptr<const Dataset>(), {.batch_size = 2}).ok());
+}
+
 TEST(Sampler, AnEpochHasEachSampleOnceAndEpochsDiffer) {
   Sampler sampler = sampler_of(1, 103, 10);
   EXPECT_EQ(sampler.steps_per_epoch(), 10);

@@ -1,7 +1,10 @@
 #include "weft/op/create.h"
 
 #include <cmath>
+#include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "weft/array/launch.h"
 #include "weft/kernel/arrange.h"
@@ -10,6 +13,8 @@
 
 namespace weft {
 namespace {
+
+constexpr std::uint64_t kArangeMax = 1'000'000'000'000'000;
 
 // Value i is f(i), for the host: a constant of captured graphs.
 template <class Function>
@@ -41,6 +46,32 @@ Tensor arange(double start, double stop, double step, DType dtype) {
 Tensor arange(std::int64_t count) {
   if (count < 0) throw_operand("arange", "a count of 0 or more", std::to_string(count));
   return counted(count, DType::kI64, [](double i) { return i; });
+}
+
+Tensor arange_whole(std::int64_t start, std::int64_t stop, std::int64_t step) {
+  // Distances of 64-bit numbers are below 2^64; unsigned differences are right beyond 2^63.
+  const auto apart = [](std::int64_t low, std::int64_t high) {
+    return static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  };
+  const bool up = step > 0;
+  if (step == 0 || (up ? start > stop : start < stop)) {
+    throw_operand("arange", "a step that leads from start to stop",
+                  fmt::format("{}, {}, {}", start, stop, step));
+  }
+  const std::uint64_t distance = up ? apart(start, stop) : apart(stop, start);
+  const std::uint64_t stride = up ? apart(0, step) : apart(step, 0);
+  const std::uint64_t count = distance / stride + (distance % stride != 0 ? 1 : 0);
+  if (count > kArangeMax) {
+    throw_operand("arange", fmt::format("at most {} values", kArangeMax), std::to_string(count));
+  }
+  Array values = Array::empty({static_cast<std::int64_t>(count)}, DType::kI64);
+  auto next = static_cast<std::uint64_t>(start);
+  for (std::int64_t& value : values.flat<std::int64_t>()) {
+    value = static_cast<std::int64_t>(next);
+    next += static_cast<std::uint64_t>(step);
+  }
+  launch_constant(values);
+  return Tensor(std::move(values));
 }
 
 Tensor linspace(double start, double stop, std::int64_t count, DType dtype) {

@@ -22,6 +22,8 @@ inline Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
 Tensor arange(double start, double stop, double step = 1, DType dtype = DType::kF32);
 // 0 .. count - 1, i64.
 Tensor arange(std::int64_t count);
+// As arange(), i64, in whole numbers of any size: a double holds those up to 2^53.
+Tensor arange_whole(std::int64_t start, std::int64_t stop, std::int64_t step = 1);
 // `count` values at equal distances, both ends included; of one value the start.
 Tensor linspace(double start, double stop, std::int64_t count, DType dtype = DType::kF32);
 // 1 on the diagonal; square without `columns`.

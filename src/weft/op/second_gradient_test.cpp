@@ -100,11 +100,6 @@ void expect_close(std::span<const Array> got, std::span<const Array> want, doubl
 
 class SecondGradient : public testing::TestWithParam<const OpDef*> {
  protected:
-  void SetUp() override {
-    if (std::string(GetParam()->name) == "ctc_loss") {
-      GTEST_SKIP() << "its backward is a recursion over alignments without a second gradient";
-    }
-  }
   // Every sample at every place: in `dtype` against f64 at the values that `dtype` holds.
   void compare(DType dtype, double tolerance) {
     for (const OpSample& sample : GetParam()->samples()) {
@@ -138,8 +133,14 @@ TEST_P(SecondGradient, IsTheSameForEveryNumberOfThreads) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, SecondGradient,
-                         testing::ValuesIn(op_table().begin(), op_table().end()),
+// All but ctc_loss, whose backward is a recursion over alignments that has no second gradient.
+std::vector<const OpDef*> differentiable_twice() {
+  std::vector<const OpDef*> ops(op_table().begin(), op_table().end());
+  std::erase_if(ops, [](const OpDef* op) { return std::string(op->name) == "ctc_loss"; });
+  return ops;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, SecondGradient, testing::ValuesIn(differentiable_twice()),
                          [](const auto& entry) { return std::string(entry.param->name); });
 
 }  // namespace
