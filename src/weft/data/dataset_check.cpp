@@ -31,7 +31,7 @@ Status check_bytes(const Dataset& dataset, const char* what, const SharedBytes& 
                   std::to_string(bytes.size()));
 }
 
-Status check_labels(const Dataset& dataset) {
+Status check_label_bytes(const Dataset& dataset) {
   const std::int64_t bytes_each = dataset.classes > kOneByteClasses ? 2 : 1;
   return check_bytes(dataset, "labels", dataset.labels, product(dataset.size, bytes_each));
 }
@@ -45,7 +45,7 @@ Status check_images(const Dataset& dataset) {
     const std::int64_t pixels = product(product(dataset.channels, dataset.height), dataset.width);
     WEFT_TRY(check_bytes(dataset, "images", dataset.images, product(dataset.size, pixels)));
   }
-  return check_labels(dataset);
+  return check_label_bytes(dataset);
 }
 
 Status check_tokens(const Dataset& dataset) {
@@ -75,7 +75,7 @@ Status check_matrix(const Dataset& dataset, const char* what, const Array& value
 Status check_rows(const Dataset& dataset) {
   WEFT_TRY(check_matrix(dataset, "rows", dataset.rows));
   return dataset.targets.defined() ? check_matrix(dataset, "targets", dataset.targets)
-                                   : check_labels(dataset);
+                                   : check_label_bytes(dataset);
 }
 
 }  // namespace
