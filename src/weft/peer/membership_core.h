@@ -343,6 +343,8 @@ struct Membership::Core {
   std::set<PeerId> key_told;
   // When each peer was last said to have two processes.
   std::map<PeerId, TimePoint> twins_told;
+  // When linked peers that are out were last told so.
+  std::map<PeerId, TimePoint> removal_told;
   Strangers strangers;
   // What the sink was told of each link.
   std::map<PeerId, LinkTrust> trusts;

@@ -1,4 +1,5 @@
 // Peers that have only a link: how little they get, and that nobody else is kept out by them.
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -80,6 +81,30 @@ TEST_F(StrangerTest, ATicketsProofAndMembershipProveALinkAndItsEndUndoesThat) {
   second.leave();
   ASSERT_TRUE(run_until([&] { return first.view().size() == 1; }, seconds(5)));
   EXPECT_EQ(first.trust(second.id), kKnown);
+}
+
+// It shows the key that it had, so it is no stranger; it is answered seldom all the same.
+TEST_F(StrangerTest, AFormerMemberIsNotAnsweredEachTimeItSpeaks) {
+  GatePeer& first = add(0);
+  first.found();
+  GatePeer& second = add(1);
+  second.join(first.ticket());
+  ASSERT_TRUE(
+      run_until([&] { return first.view().size() == 2 && second.view().size() == 2; }, seconds(5)));
+  const ViewId before = second.view().id;
+  second.leave();
+  ASSERT_TRUE(run_until([&] { return first.view().size() == 1; }, seconds(5)));
+  run(seconds(2));
+  dial(second, first);
+  second.types.clear();
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    const HeartbeatMessage message{before, 1, i, Round()};
+    (void)second.transport.send(first.id, Lane::kControl,
+                                {frame_type::kHeartbeat, message.encode(), {}});
+  }
+  run(milliseconds(20));
+  EXPECT_EQ(std::ranges::count(second.types, frame_type::kRemoved), 1);
+  EXPECT_LE(second.types.size(), 2U);
 }
 
 TEST_F(StrangerTest, WhoWaitsWithATicketIsKnownAndAsksAsOftenAsItIsTold) {
