@@ -1,4 +1,6 @@
 """Layers, losses, modules and their state, beside PyTorch's."""
+import copy
+import pickle
 import unittest
 
 import numpy as np
@@ -175,6 +177,39 @@ class Modules(unittest.TestCase):
         self.assertFalse(net.eval().more[1].training)
         self.assertTrue(net.train().more[1].training)
         self.assertIn("(one): Linear(in_features=2", repr(net))
+
+    def test_what_is_put_into_a_registry_is_used(self):
+        net = nn.Sequential(nn.Linear(2, 3))
+        first = nn.Module()
+        first.part, first.w = nn.Linear(2, 3), nn.Parameter(weft.ones(2))
+        first.register_buffer("seen", weft.zeros(1))
+        other, weight = nn.Linear(2, 7), nn.Parameter(weft.zeros(4))
+        first._modules["part"] = other
+        first._parameters["w"] = weight
+        first._buffers.update(seen=None)
+        self.assertIs(first.part, other)
+        self.assertIs(first.w, weight)
+        self.assertIsNone(first.seen)
+        self.assertEqual([name for name, _ in first.named_parameters()],
+                         ["w", "part.weight", "part.bias"])
+        del first._modules["part"]
+        self.assertFalse(hasattr(first, "part"))
+        self.assertIs(first._parameters.pop("w"), weight)
+        self.assertFalse(hasattr(first, "w"))
+        net._modules["0"] = nn.Linear(2, 5)
+        self.assertEqual(list(net(weft.ones(1, 2)).shape), [1, 5])
+
+    def test_copies_are_deep_or_share(self):
+        net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+        for twin in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+            twin[0].weight = nn.Parameter(weft.zeros(3, 2))
+            self.assertIs(twin[0]._parameters["weight"], twin[0].weight)
+            self.assertNotEqual(net[0].weight.tolist(), twin[0].weight.tolist())
+        one = nn.Linear(2, 3)
+        same = copy.copy(one)
+        same.weight = nn.Parameter(weft.zeros(3, 2))
+        self.assertIs(one.weight, same.weight)
+        self.assertIs(one._parameters["weight"], one.weight)
 
     def test_a_forgotten_init_says_so(self):
         class Net(nn.Module):

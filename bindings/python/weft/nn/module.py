@@ -3,8 +3,10 @@ from collections import OrderedDict
 
 from weft import _core
 from weft.nn.parameter import Parameter
+from weft.nn.registry import Registry
 
 Tensor = _core.Tensor
+_REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
 class Module:
@@ -17,7 +19,20 @@ class Module:
     training = True
 
     def __init__(self):
-        self.__dict__.update(_parameters={}, _buffers={}, _non_persistent=set(), _modules={})
+        own = self.__dict__
+        own["_non_persistent"] = set()
+        for name in _REGISTRIES:
+            own[name] = Registry(self)
+
+    def __setstate__(self, state):
+        """Of copies and pickles. What copy.copy() makes shares the registries."""
+        self.__dict__.update(state)
+        for name in _REGISTRIES:
+            registry = state.get(name, {})
+            if isinstance(registry, Registry):
+                registry.show_in(self)
+            else:
+                self.__dict__[name] = Registry(self, registry)
 
     def forward(self, *args, **kwargs):
         """What the module computes."""
@@ -48,12 +63,16 @@ class Module:
         own[name] = value
 
     def __delattr__(self, name):
+        if not any(name in registry for registry in self._registries()):
+            super().__delattr__(name)
         self._unregister(name)
-        super().__delattr__(name)
 
     def _unregister(self, name):
-        for registry in (self._parameters, self._buffers, self._modules):
+        for registry in self._registries():
             registry.pop(name, None)
+
+    def _registries(self):
+        return [self.__dict__[name] for name in _REGISTRIES]
 
     def register_parameter(self, name, param):
         """The same as assigning; `param` may be None."""
