@@ -7,6 +7,7 @@
 #include "weft/op/compare.h"
 #include "weft/op/index.h"
 #include "weft/op/linalg.h"
+#include "weft/op/shape.h"
 #include "weft/op/softmax.h"
 
 namespace weft::python {
