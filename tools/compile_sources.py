@@ -27,18 +27,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINES_SHOWN = 12
 
 
-def compile_text(text, flags):
-    """What g++ says of a text, "" if it compiles."""
+def compile_source(source, flags, text=None):
+    """What g++ says of a source ("-": of the text), "" if it compiles."""
     ran = subprocess.run(["g++", "-fsyntax-only", "-fdiagnostics-color=never", *flags, "-x", "c++",
-                          "-"], cwd=ROOT, input=text, text=True, capture_output=True, check=False)
+                          source], cwd=ROOT, input=text, text=True, capture_output=True,
+                         check=False)
     if ran.returncode == 0:
         return ""
     said = [line for line in ran.stderr.splitlines() if ": error: " in line] or [ran.stderr]
     return "\n".join(said[:LINES_SHOWN])
-
-
-def include(path):
-    return f'#include "{path}"\n'
 
 
 def compile_together(build, jobs):
@@ -49,8 +46,8 @@ def compile_together(build, jobs):
     groups = [(target, list(group))
               for target, group in itertools.groupby(batched, lambda one: one.target)]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        said = pool.map(lambda group: compile_text(
-            "".join(include(one.path) for one in group[1]), group[1][0].flags), groups)
+        said = pool.map(lambda group: compile_source(
+            "-", group[1][0].flags, "".join(f'#include "{one.path}"\n' for one in group[1])), groups)
         return [(target, words) for (target, _), words in zip(groups, said)], 0
 
 
@@ -68,7 +65,7 @@ def compile_alone(build, jobs, minutes):
             return ""
         if time.monotonic() > deadline:
             return None
-        said = compile_text(include(path), by_path[path].flags)
+        said = compile_source(path, by_path[path].flags)
         if not said:
             mark.touch()
         return said
