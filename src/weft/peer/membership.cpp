@@ -176,8 +176,16 @@ bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
   return false;
 }
 
-// Who is behind. Whoever is out says so with each heartbeat; it is answered less often than that,
-// however much it says.
+// Whoever is out speaks with each heartbeat; it is answered twice as often at most, however much it
+// says.
+bool Membership::Core::may_tell_outsider(const PeerId& peer) {
+  const auto [told, first] = outsiders_told.try_emplace(peer, now);
+  if (!first && now - told->second < options.heartbeat_interval / 2) return false;
+  told->second = now;
+  return true;
+}
+
+// Who is behind.
 void Membership::Core::tell_current(const PeerId& to) {
   // Who is behind may have missed a verdict as well.
   if (view.contains(to)) tell_revocations(to);
@@ -188,9 +196,7 @@ void Membership::Core::tell_current(const PeerId& to) {
     send(to, frame_type::kViewNotice, notice_for(to));
     return;
   }
-  const auto [told, first] = removal_told.try_emplace(to, now);
-  if (!first && now - told->second < options.heartbeat_interval / 2) return;
-  told->second = now;
+  if (!may_tell_outsider(to)) return;
   RemovedMessage removed{view.id, 0, "the others went on without it"};
   const auto known = departed.find(to);
   if (known != departed.end()) {

@@ -55,6 +55,7 @@ struct Membership::Core {
   // Whether a message about `theirs` is about the current view and from one of its members;
   // otherwise tells whoever is behind.
   bool is_current(const PeerId& from, const ViewId& theirs);
+  bool may_tell_outsider(const PeerId& peer);
   void tell_current(const PeerId& to);
   void on_timer();
   void settle();
@@ -343,8 +344,8 @@ struct Membership::Core {
   std::set<PeerId> key_told;
   // When each peer was last said to have two processes.
   std::map<PeerId, TimePoint> twins_told;
-  // When linked peers that are out were last told so.
-  std::map<PeerId, TimePoint> removal_told;
+  // When linked peers that are neither members nor joiners were last told so.
+  std::map<PeerId, TimePoint> outsiders_told;
   Strangers strangers;
   // What the sink was told of each link.
   std::map<PeerId, LinkTrust> trusts;

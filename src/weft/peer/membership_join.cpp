@@ -415,6 +415,7 @@ void Membership::Core::on_admit_request(const PeerId& from, const AdmitRequestMe
   }
   const auto found = joiners.find(from);
   if (found == joiners.end() || found->second.member.incarnation != message.incarnation) {
+    if (!may_tell_outsider(from)) return;
     // Its sponsor's word may still be under way; only the sponsor's refusal counts.
     send(from, frame_type::kJoinRefused,
          JoinRefusedMessage{RefusalCode::kUnknownJoiner, 0, "prove the ticket again"});

@@ -93,7 +93,7 @@ void Membership::Core::on_link_down(const PeerId& peer, const Status& why) {
   key_shown.erase(peer);
   key_told.erase(peer);
   bans_told.erase(peer);
-  removal_told.erase(peer);
+  outsiders_told.erase(peer);
   trusts.erase(peer);
   turned_away.erase(peer);
   if (attempt) {

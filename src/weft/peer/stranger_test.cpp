@@ -105,6 +105,11 @@ TEST_F(StrangerTest, AFormerMemberIsNotAnsweredEachTimeItSpeaks) {
   run(milliseconds(20));
   EXPECT_EQ(std::ranges::count(second.types, frame_type::kRemoved), 1);
   EXPECT_LE(second.types.size(), 2U);
+  run(seconds(2));
+  second.types.clear();
+  for (int i = 0; i < 5; ++i) second.send(first.id, admit_request());
+  run(milliseconds(20));
+  EXPECT_EQ(second.types, std::vector<std::uint8_t>{frame_type::kJoinRefused});
 }
 
 TEST_F(StrangerTest, WhoWaitsWithATicketIsKnownAndAsksAsOftenAsItIsTold) {
