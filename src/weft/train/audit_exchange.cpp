@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +25,7 @@ std::uint64_t signs_of(std::uint64_t word, std::uint64_t projection) {
   return z ^ (z >> 31U);
 }
 
-template <std::size_t count>
-std::string text_of(const std::array<double, count>& numbers) {
+std::string text_of(std::span<const double> numbers) {
   return fmt::format("{:.17g}", fmt::join(numbers, " "));
 }
 
@@ -62,7 +62,7 @@ class AuditExchange final : public Exchange {
   void publish_state(Round round, Bytes state) override {
     inner_->publish_state(round, std::move(state));
   }
-  void lend_state(StateReader read) override { inner_->lend_state(std::move(read)); }
+  void lend_state(const StateReader& read) override { inner_->lend_state(read); }
   Status leave(Duration limit) override { return inner_->leave(limit); }
   Result<std::string> ticket(Duration valid_for) override { return inner_->ticket(valid_for); }
   Status revoke(const InvitationId& invitation) override { return inner_->revoke(invitation); }

@@ -26,14 +26,14 @@ class Exchange {
   virtual ~Exchange() = default;
   virtual Result<Turn> next() = 0;
   // Rounds wait for all members where it does nothing.
-  virtual void stand_in(StandIn /*stand_in*/) {}
+  virtual void stand_in(const StandIn& /*stand_in*/) {}
   virtual Status begin(std::int64_t elements) = 0;
   virtual void contribute(std::int64_t offset, std::span<const float> values) = 0;
   virtual Result<std::span<const float>> finish() = 0;
   virtual void applied(Round round, const StateHash& hash) = 0;
   virtual void publish_state(Round round, Bytes state) = 0;
   // Newcomers wait for the end of the round where it does nothing.
-  virtual void lend_state(StateReader /*read*/) {}
+  virtual void lend_state(const StateReader& /*read*/) {}
   virtual Status leave(Duration limit) = 0;
   // The text of a ticket that others can use from now on; empty where nobody can join.
   virtual Result<std::string> ticket(Duration valid_for) = 0;

@@ -33,7 +33,7 @@ class MemberExchange final : public Exchange {
     clock_.at += from_seconds(seconds);
     return collector.begin(elements);
   }
-  void stand_in(StandIn given) override { stand_in_given = std::move(given); }
+  void stand_in(const StandIn& given) override { stand_in_given = given; }
   void contribute(std::int64_t offset, std::span<const float> values) override {
     collector.contribute(offset, values);
   }

@@ -95,8 +95,8 @@ class ScriptedExchange final : public Exchange {
   }
   void applied(Round round, const StateHash& /*hash*/) override { applied_ = round; }
   void publish_state(Round /*round*/, Bytes state) override { snapshot_ = std::move(state); }
-  void lend_state(StateReader read) override {
-    lent_ = std::move(read);
+  void lend_state(const StateReader& read) override {
+    lent_ = read;
     if (lent_) ++loans_;
   }
   Status leave(Duration /*limit*/) override {

@@ -11,7 +11,7 @@ class SwarmExchange final : public Exchange {
   explicit SwarmExchange(std::unique_ptr<Swarm> swarm) : swarm_(std::move(swarm)) {}
 
   Result<Turn> next() override { return swarm_->next(); }
-  void stand_in(StandIn stand_in) override { swarm_->stand_in(std::move(stand_in)); }
+  void stand_in(const StandIn& stand_in) override { swarm_->stand_in(stand_in); }
   Status begin(std::int64_t elements) override { return swarm_->begin(elements); }
   void contribute(std::int64_t offset, std::span<const float> values) override {
     swarm_->contribute(offset, values);
@@ -21,7 +21,7 @@ class SwarmExchange final : public Exchange {
   void publish_state(Round round, Bytes state) override {
     swarm_->publish_state(round, std::move(state));
   }
-  void lend_state(StateReader read) override { swarm_->lend_state(std::move(read)); }
+  void lend_state(const StateReader& read) override { swarm_->lend_state(read); }
   Status leave(Duration limit) override { return swarm_->leave(limit); }
   Result<std::string> ticket(Duration valid_for) override {
     WEFT_TRY_ASSIGN(const Ticket ticket, swarm_->ticket(valid_for));
