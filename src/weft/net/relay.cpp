@@ -17,6 +17,8 @@ namespace weft {
 namespace {
 
 constexpr Duration kTokenLife = std::chrono::seconds(8);
+// One link needs two; a link that broke and is made anew, and a second try, have room beside it.
+constexpr std::size_t kConnectionsOfPairMax = 8;
 // For a link that broke and is made anew.
 constexpr Duration kAbsentLife = std::chrono::seconds(5);
 constexpr Duration kRelaySweepGap = std::chrono::seconds(1);
@@ -152,13 +154,36 @@ Relay::~Relay() {
   for (const auto& [number, splice] : splices_) splice->close();
 }
 
+template <class Which>
+std::size_t Relay::count(const Which& which) const {
+  const auto halves = std::count_if(halves_.begin(), halves_.end(),
+                                    [&](const auto& entry) { return which(entry.second.ends); });
+  const auto splices = std::count_if(splices_.begin(), splices_.end(), [&](const auto& entry) {
+    return which(entry.second->ends());
+  });
+  return static_cast<std::size_t>(halves / 2 + splices);
+}
+
+// One asker leaves room for others, and one pair leaves its asker room for other peers.
+Status Relay::has_room(const PeerId& asker, const PeerId& other) const {
+  const std::size_t all_max = context_.options.relayed_connections_max;
+  const Ends pair{asker, other};
+  const std::size_t of_pair = count([&](const Ends& ends) {
+    return std::is_permutation(ends.begin(), ends.end(), pair.begin());
+  });
+  const std::size_t of_asker = count([&](const Ends& ends) { return ends[0] == asker; });
+  const auto fits = [](std::size_t used, std::size_t max, const char* whose) {
+    if (used + 2 <= max) return Status();
+    return unavailable(fmt::format("relayed connections{}: expected at most {}", whose, max));
+  };
+  WEFT_TRY(fits(connections(), all_max, ""));
+  WEFT_TRY(fits(of_asker, all_max / 2, " that one peer asked for"));
+  return fits(of_pair, kConnectionsOfPairMax, " of two peers");
+}
+
 Result<Relay::Tokens> Relay::offer(const PeerId& asker, const PeerId& other) {
-  const LinkOptions& options = context_.options;
-  if (!options.relays) return unavailable("this peer does not relay");
-  if (connections() + 2 > options.relayed_connections_max) {
-    return unavailable(
-        fmt::format("relayed connections: expected at most {}", options.relayed_connections_max));
-  }
+  if (!context_.options.relays) return unavailable("this peer does not relay");
+  WEFT_TRY(has_room(asker, other));
   Tokens tokens{};
   for (auto& side : tokens) {
     for (RelayToken& token : side) random_bytes(token);

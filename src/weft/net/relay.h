@@ -3,8 +3,9 @@
 // A pair of peers is offered four tokens, one for each side of each lane. Each token buys one
 // connection, within seconds; when both sides of a lane have come, whatever one sends goes to the
 // other. Inside runs the peers' own TLS link, so the relay sees ciphertext. Bounded: connections at
-// once, bytes a second in all, and the time for which neither side moves a byte. What is carried
-// for a peer ends with its right to it, and a few seconds after its own link is gone.
+// once, in all, for one asker and for one pair, bytes a second in all, and the time for which
+// neither side moves a byte. What is carried for a peer ends with its right to it, and a few
+// seconds after its own link is gone.
 //
 // Threads: the loop thread. Fails: kUnavailable when there is no room.
 #pragma once
@@ -45,6 +46,7 @@ class Relay {
 
  private:
   class Splice;
+  // Who asked, and for whom.
   using Ends = std::array<PeerId, 2>;
   // One side of one lane: who waits for it, or is it.
   struct Half {
@@ -56,6 +58,10 @@ class Relay {
     TimePoint expires;
   };
 
+  // Of how many joined pairs and sides that wait `which` holds, given their ends.
+  template <class Which>
+  std::size_t count(const Which& which) const;
+  Status has_room(const PeerId& asker, const PeerId& other) const;
   void sweep();
   void join(const Ends& ends, Socket a, Socket b);
   bool serves(const PeerId& peer) const;

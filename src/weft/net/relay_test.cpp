@@ -22,6 +22,7 @@ PeerId peer_with(std::uint8_t byte) {
 
 const PeerId kFirst = peer_with(1);
 const PeerId kSecond = peer_with(2);
+const PeerId kThird = peer_with(3);
 
 class NoMedium final : public Medium {
  public:
@@ -136,11 +137,25 @@ TEST_F(RelayTest, ConnectionsAreBounded) {
   options.relayed_connections_max = 4;
   open(options);
   EXPECT_TRUE(relay_->offer(kFirst, kSecond).ok());
-  EXPECT_TRUE(relay_->offer(kFirst, kSecond).ok());
-  EXPECT_EQ(relay_->offer(kFirst, kSecond).status().code(), Code::kUnavailable);
+  EXPECT_EQ(relay_->offer(kFirst, kThird).status().message(),
+            "relayed connections that one peer asked for: expected at most 2");
+  EXPECT_TRUE(relay_->offer(kSecond, kFirst).ok());
+  EXPECT_EQ(relay_->offer(kThird, kFirst).status().message(),
+            "relayed connections: expected at most 4");
   options.relays = false;
   open(options);
   EXPECT_EQ(relay_->offer(kFirst, kSecond).status().message(), "this peer does not relay");
+}
+
+TEST_F(RelayTest, OnePairLeavesRoomForOthersWhoeverAsks) {
+  open({});
+  for (int i = 0; i < 4; ++i) {
+    const bool first_asks = i % 2 == 0;
+    EXPECT_TRUE(relay_->offer(first_asks ? kFirst : kSecond, first_asks ? kSecond : kFirst).ok());
+  }
+  EXPECT_EQ(relay_->offer(kFirst, kSecond).status().message(),
+            "relayed connections of two peers: expected at most 8");
+  EXPECT_TRUE(relay_->offer(kFirst, kThird).ok());
 }
 
 TEST_F(RelayTest, BytesASecondAreBounded) {

@@ -211,6 +211,17 @@ bool Strangers::count_answer(const PeerId& peer) {
   return ++found->second.answers <= limits_.answers_max;
 }
 
+bool Strangers::count_known_answer(const PeerId& peer, TimePoint now) {
+  const auto found = strangers_.find(peer);
+  if (found == strangers_.end() || found->second.has_ticket) return true;
+  Stranger& stranger = found->second;
+  if (stranger.known_answers == 0 || now - stranger.known_since >= limits_.known_gap) {
+    stranger.known_since = now;
+    stranger.known_answers = 0;
+  }
+  return ++stranger.known_answers <= limits_.known_answers_max;
+}
+
 bool Strangers::answered(const PeerId& peer) const {
   const auto found = strangers_.find(peer);
   return found != strangers_.end() && found->second.answers >= limits_.answers_max;

@@ -70,6 +70,9 @@ struct StrangerLimits {
   int frames_max = 8;
   std::size_t bytes_max = 16 * 1024;
   int answers_max = 1;
+  // And one that was a member, but has shown no proof on this link, in each such time.
+  int known_answers_max = 4;
+  Duration known_gap = std::chrono::milliseconds(250);
   // And how long each may stay, or wait from one request to the next.
   Duration timeout = std::chrono::seconds(10);
 };
@@ -89,6 +92,8 @@ class Strangers {
   bool count_frame(const PeerId& peer, std::size_t bytes);
   // The same of answers.
   bool count_answer(const PeerId& peer);
+  // False if one that was a member was answered as often as it may be, just now.
+  bool count_known_answer(const PeerId& peer, TimePoint now);
   bool answered(const PeerId& peer) const;
   void remove(const PeerId& peer) { strangers_.erase(peer); }
   bool contains(const PeerId& peer) const { return strangers_.count(peer) != 0; }
@@ -105,6 +110,8 @@ class Strangers {
     std::size_t bytes = 0;
     int answers = 0;
     bool has_ticket = false;
+    TimePoint known_since{};
+    int known_answers = 0;
   };
   using Order = std::map<std::uint64_t, PeerId>;
   // The oldest first.

@@ -133,6 +133,16 @@ TEST(Strangers, AreBoundedInFramesBytesAnswersAndTime) {
   EXPECT_TRUE(strangers.count_answer(test_peer_id(1)));
   EXPECT_TRUE(strangers.answered(test_peer_id(1)));
   EXPECT_FALSE(strangers.count_answer(test_peer_id(1)));
+  // A former member's come again.
+  const TimePoint begin{};
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(
+        strangers.count_known_answer(test_peer_id(1), begin + std::chrono::milliseconds(i)));
+  }
+  EXPECT_FALSE(
+      strangers.count_known_answer(test_peer_id(1), begin + std::chrono::milliseconds(249)));
+  EXPECT_TRUE(
+      strangers.count_known_answer(test_peer_id(1), begin + std::chrono::milliseconds(250)));
   // Nothing is counted for others.
   EXPECT_TRUE(strangers.count_frame(test_peer_id(9), 1'000'000));
   EXPECT_TRUE(strangers.take_expired(start + std::chrono::seconds(9)).empty());

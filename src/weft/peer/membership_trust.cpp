@@ -110,7 +110,8 @@ bool Membership::Core::may_speak(const PeerId& from, const FrameView& frame) {
 }
 
 bool Membership::Core::may_answer(const PeerId& to) {
-  if (!strangers.contains(to) || trust_of(to) != LinkTrust::kStranger) return true;
+  if (!strangers.contains(to) || key_shown.count(to) != 0) return true;
+  if (trust_of(to) != LinkTrust::kStranger) return strangers.count_known_answer(to, now);
   if (strangers.count_answer(to)) return true;
   turn_away(to, unavailable("no proof of a ticket came, and its question was answered"));
   return false;
