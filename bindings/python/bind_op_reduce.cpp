@@ -12,7 +12,7 @@ namespace {
 
 namespace py = pybind11;
 
-using Reduction = Tensor (*)(const Tensor&, const std::vector<int>&, bool);
+using Reduction = Tensor (*)(const Tensor&, const Axes&, bool);
 
 void bind_sums(Definer& define) {
   const auto reduction = [&define](const char* name, Reduction reduce, const char* text) {
@@ -32,10 +32,9 @@ void bind_sums(Definer& define) {
   reduction("any", &any, "bool: whether any value along `dim` is not 0.");
   reduction("all", &all, "bool: whether all values along `dim` are not 0.");
   reduction("count_nonzero", &count_nonzero, "int64: how many values are not 0.");
-  const auto spread = [&define](
-                          const char* name,
-                          Tensor (*reduce)(const Tensor&, const std::vector<int>&, bool, bool),
-                          const char* text) {
+  const auto spread = [&define](const char* name,
+                                Tensor (*reduce)(const Tensor&, const Axes&, bool, bool),
+                                const char* text) {
     define.both(
         name,
         [reduce](const Tensor& x, const OptionalAxes& dim, bool unbiased, bool keepdim) {

@@ -12,7 +12,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-using Reduction = Tensor (*)(const Tensor& x, const std::vector<int>& axes, bool keepdims);
+using Reduction = Tensor (*)(const Tensor& x, const Axes& axes, bool keepdims);
 
 // The axes are an attribute, from version 13 (ReduceSum) or 18 on an input; none: all.
 template <Reduction kReduce>
@@ -30,16 +30,16 @@ Tensors reduced(const OnnxCall& call) {
   return {cast(kReduce(x, axes, keepdims), x.dtype())};
 }
 
-Tensor sum_of_absolute(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor sum_of_absolute(const Tensor& x, const Axes& axes, bool keepdims) {
   return sum(abs(x), axes, keepdims);
 }
-Tensor sum_of_squares(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor sum_of_squares(const Tensor& x, const Axes& axes, bool keepdims) {
   return sum(square(x), axes, keepdims);
 }
-Tensor euclidean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor euclidean(const Tensor& x, const Axes& axes, bool keepdims) {
   return sqrt(sum_of_squares(x, axes, keepdims));
 }
-Tensor log_sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor log_sum(const Tensor& x, const Axes& axes, bool keepdims) {
   return log(sum(x, axes, keepdims));
 }
 

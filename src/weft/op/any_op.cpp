@@ -22,18 +22,18 @@ Tensor reduce_flags(const char* name, ReduceOp op, const Tensor& x, const std::v
 
 }  // namespace
 
-Tensor any(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor any(const Tensor& x, const Axes& axes, bool keepdims) {
   return reduce_flags("any", ReduceOp::kMax, x, axes, keepdims);
 }
-Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor all(const Tensor& x, const Axes& axes, bool keepdims) {
   return reduce_flags("all", ReduceOp::kMin, x, axes, keepdims);
 }
-Tensor count_nonzero(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor count_nonzero(const Tensor& x, const Axes& axes, bool keepdims) {
   return reduce_flags("count_nonzero", ReduceOp::kSum, x, axes, keepdims);
 }
 
 // The outcome of a test of x weighs the sum of x.
-using AnyReduction = Tensor (*)(const Tensor&, const std::vector<int>&, bool);
+using AnyReduction = Tensor (*)(const Tensor&, const Axes&, bool);
 static std::vector<OpSample> flag_samples(AnyReduction op, double above,
                                           double (*reference)(int hits, int count)) {
   return reduce_samples(

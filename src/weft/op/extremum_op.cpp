@@ -55,10 +55,10 @@ Tensor arg_extreme(Extreme extreme, const Tensor& x) {
 
 }  // namespace
 
-Tensor max(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor max(const Tensor& x, const Axes& axes, bool keepdims) {
   return extreme("max", ReduceOp::kMax, x, axes, keepdims);
 }
-Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor min(const Tensor& x, const Axes& axes, bool keepdims) {
   return extreme("min", ReduceOp::kMin, x, axes, keepdims);
 }
 

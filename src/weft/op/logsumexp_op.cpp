@@ -20,7 +20,7 @@ Array finite_shift(const Array& y) {
 
 }  // namespace
 
-Tensor logsumexp(const Tensor& operand, const std::vector<int>& axes, bool keepdims) {
+Tensor logsumexp(const Tensor& operand, const Axes& axes, bool keepdims) {
   const Tensor x = floating_operand("logsumexp", operand);
   // Several roundings otherwise.
   if (size_of(x.dtype()) == 2) {

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   check_floating("mean", x);
   const AxisMask mask = axis_mask("mean", axes, x.ndim());
   std::int64_t count = 1;

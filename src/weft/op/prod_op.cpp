@@ -65,7 +65,7 @@ Tensor products_of_others(const Tensor& x, AxisMask mask) {
 
 }  // namespace
 
-Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
   if (!x.defined()) throw_operand("prod", "a tensor", "an undefined one");
   const AxisMask mask = axis_mask("prod", axes, x.ndim());
   return record(

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) {
   if (!x.defined()) throw_operand("sum", "a tensor", "an undefined one");
   const AxisMask mask = axis_mask("sum", axes, x.ndim());
   if (op_tracing()) {

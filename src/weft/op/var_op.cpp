@@ -14,7 +14,7 @@
 
 namespace weft {
 
-Tensor var(const Tensor& x, const std::vector<int>& axes, bool unbiased, bool keepdims) {
+Tensor var(const Tensor& x, const Axes& axes, bool unbiased, bool keepdims) {
   check_floating("var", x);
   const AxisMask mask = axis_mask("var", axes, x.ndim());
   const Shape kept = reduced_shape(x.shape(), mask, true);
@@ -36,7 +36,7 @@ Tensor var(const Tensor& x, const std::vector<int>& axes, bool unbiased, bool ke
       });
 }
 
-Tensor stddev(const Tensor& x, const std::vector<int>& axes, bool unbiased, bool keepdims) {
+Tensor stddev(const Tensor& x, const Axes& axes, bool unbiased, bool keepdims) {
   const Tensor variance = var(x, axes, unbiased, keepdims);
   // Where all values are equal the root's slope is infinite and theirs is 0: the product counts as
   // 0.

@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-Tensor euclidean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor euclidean(const Tensor& x, const Axes& axes, bool keepdims) {
   const AxisMask mask = axis_mask("norm", axes, x.ndim());
   const Shape kept = reduced_shape(x.shape(), mask, true);
   Array y = euclidean_norm(x.array(), mask, keepdims);
@@ -35,7 +35,7 @@ Tensor euclidean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
 
 }  // namespace
 
-Tensor norm(const Tensor& x, double p, const std::vector<int>& axes, bool keepdims) {
+Tensor norm(const Tensor& x, double p, const Axes& axes, bool keepdims) {
   check_floating("norm", x);
   if (p == 2.0) return euclidean(x, axes, keepdims);
   if (p == 1.0) return sum(abs(x), axes, keepdims);
