@@ -1,5 +1,6 @@
 #include "weft/array/dtype.h"
 
+#include <ostream>
 #include <stdexcept>
 #include <string>
 
@@ -38,6 +39,8 @@ std::string_view to_string(DType dtype) {
   }
   return "bool";
 }
+
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << to_string(dtype); }
 
 namespace internal {
 void throw_not_floating(DType dtype) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <limits>
 #include <string_view>
 #include <type_traits>
@@ -44,10 +45,9 @@ constexpr bool is_floating(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kBF16 ||
          dtype == DType::kF16;
 }
-// i64, u8, i8 or i32; bool is neither.
 // The two types of 16 bits, whose sums are kept in f32.
 constexpr bool is_half(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
-
+// i64, u8, i8 or i32; bool is neither.
 constexpr bool is_integer(DType dtype) { return !is_floating(dtype) && dtype != DType::kBool; }
 
 // The type that holds values of both.
@@ -55,6 +55,7 @@ DType promote_types(DType a, DType b);
 
 // "f32", "f64", "i64", "u8", "bf16", "f16", "i8", "i32", "bool".
 std::string_view to_string(DType dtype);
+std::ostream& operator<<(std::ostream& out, DType dtype);
 
 namespace internal {
 template <class T>

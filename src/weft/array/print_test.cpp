@@ -42,5 +42,11 @@ TEST(Print, HandlesNothing) {
   EXPECT_EQ(out.str(), "[1, 1]");
 }
 
+TEST(Print, ShapesAndTypesGoToStreams) {
+  std::ostringstream out;
+  out << Shape{2, 3} << " of " << DType::kBF16;
+  EXPECT_EQ(out.str(), "[2, 3] of bf16");
+}
+
 }  // namespace
 }  // namespace weft::print_test

@@ -1,5 +1,6 @@
 #include "weft/array/shape.h"
 
+#include <ostream>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -50,6 +51,8 @@ std::int64_t Dims::num_elements() const {
 std::string to_string(const Dims& dims) {
   return fmt::format("[{}]", fmt::join(dims.begin(), dims.end(), ", "));
 }
+
+std::ostream& operator<<(std::ostream& out, const Dims& dims) { return out << to_string(dims); }
 
 Shape broadcast_shapes(const Shape& a, const Shape& b) {
   const Shape& longer = a.size() >= b.size() ? a : b;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string>
 
@@ -59,6 +60,7 @@ using Strides = Dims;
 
 // "[64, 1, 28, 28]".
 std::string to_string(const Dims& dims);
+std::ostream& operator<<(std::ostream& out, const Dims& dims);
 
 // NumPy's rule: align at the last axis; sizes are equal or one of them is 1.
 Shape broadcast_shapes(const Shape& a, const Shape& b);

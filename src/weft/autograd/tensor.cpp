@@ -2,10 +2,12 @@
 #include "weft/autograd/tensor.h"
 
 #include <memory>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "weft/array/print.h"
 #include "weft/autograd/leaf_watch.h"
 #include "weft/autograd/node.h"
 #include "weft/autograd/node_access.h"
@@ -135,6 +137,10 @@ HookHandle Tensor::register_post_accumulate_hook(AccumulatedHook hook) const {
   require_gradient("register_post_accumulate_hook", true);
   return HookHandle(add_hook(NodeAccess::extras(*node_).accumulated_hooks, std::move(hook)));
 }
+
+std::string to_string(const Tensor& tensor) { return to_string(tensor.array()); }
+
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.array(); }
 
 NoGrad::NoGrad() : before_(std::exchange(grad_is_enabled, false)) {}
 NoGrad::~NoGrad() { grad_is_enabled = before_; }

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
+#include <string>
 
 #include "weft/array/array.h"
 #include "weft/array/parameter_id.h"
@@ -82,6 +84,10 @@ class Tensor {
   Array array_;
   IntrusivePtr<Node> node_;
 };
+
+// The values alone, as array/print.h shows an Array.
+std::string to_string(const Tensor& tensor);
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 // While one lives, operations on this thread record no history. Nests.
 class NoGrad {
