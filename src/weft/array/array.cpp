@@ -105,7 +105,7 @@ Shape resolve_reshape(const Shape& shape, std::int64_t size) {
 
 }  // namespace
 
-Array Array::from(const std::vector<bool>& values, const Shape& shape) {
+Array Array::from_bits(const std::vector<bool>& values, const Shape& shape) {
   Array result = empty(shape, DType::kBool);
   if (static_cast<std::int64_t>(values.size()) != result.size()) {
     internal::throw_value_count(values.size(), shape);

@@ -9,10 +9,13 @@
 // "[op] expected ..., got ..."; data<T>() with another T is a bug (WEFT_CHECK).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -41,14 +44,23 @@ class Array {
   static Array zeros(const Shape& shape, DType dtype = DType::kF32, Device device = {});
   static Array full(const Shape& shape, double value, DType dtype = DType::kF32,
                     Device device = {});
-  // Copies; as many values as the shape holds.
+  // Copies; as many values as the shape holds. The type is that of the values: from({1, 2}, {2}) is
+  // i32, from<double>({1, 2}, {2}) is f64.
   template <class T>
   static Array from(std::span<const T> values, const Shape& shape);
   template <class T>
-  static Array from(const std::vector<T>& values, const Shape& shape) {
-    return from(std::span<const T>(values), shape);
+  static Array from(std::initializer_list<T> values, const Shape& shape) {
+    return from(std::span<const T>(values.begin(), values.size()), shape);
   }
-  static Array from(const std::vector<bool>& values, const Shape& shape);
+  // A template for bool, too: else braces of other values would become a std::vector<bool>.
+  template <class T>
+  static Array from(const std::vector<T>& values, const Shape& shape) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return from_bits(values, shape);
+    } else {
+      return from(std::span<const T>(values), shape);
+    }
+  }
   // A view of `storage` from element `offset` on.
   static Array on(std::shared_ptr<Storage> storage, std::int64_t offset, const Shape& shape,
                   const Strides& strides, DType dtype);
@@ -171,6 +183,7 @@ class Array {
   void fill(double value);
 
  private:
+  static Array from_bits(const std::vector<bool>& values, const Shape& shape);
   void fill_now(double value);
   void set_view(const Shape& shape, const Strides& strides, std::int64_t offset);
 

@@ -160,6 +160,19 @@ void random_axis_change(Rng& rng, Array& array, Naive& naive) {
   }
 }
 
+TEST(Array, FromBracesHasTheTypeOfTheValues) {
+  EXPECT_EQ(Array::from({1.F, 2.F}, {2}).dtype(), DType::kF32);
+  EXPECT_EQ(Array::from({1.0, 2.5}, {2}).to_vector<double>(), (std::vector<double>{1, 2.5}));
+  EXPECT_EQ(Array::from({1, 2, 3}, {3}).dtype(), DType::kI32);
+  EXPECT_EQ(Array::from<double>({1, 2}, {2}).dtype(), DType::kF64);
+  EXPECT_EQ(Array::from<float>({}, {0}).size(), 0);
+  const Array bits = Array::from({true, false}, {2});
+  EXPECT_EQ(bits.dtype(), DType::kBool);
+  EXPECT_EQ(bits.to_vector<bool>(), (std::vector<bool>{true, false}));
+  EXPECT_EQ(Array::from(std::vector<bool>{false, true}, {2}).to_vector<bool>(),
+            (std::vector<bool>{false, true}));
+}
+
 TEST(Array, chains_of_random_views_agree_with_index_arithmetic) {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     Rng rng(seed);
