@@ -24,6 +24,7 @@ struct MultiHeadAttentionShape {
 // first.
 class MultiHeadAttention : public Module {
  public:
+  using Module::operator();
   explicit MultiHeadAttention(const MultiHeadAttentionShape& shape);
   // Self-attention without a mask, [N, T, width].
   Tensor forward(const Tensor& x) override;

@@ -50,6 +50,7 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   virtual Tensor forward(const Tensor& x) = 0;
+  Tensor operator()(const Tensor& x) { return forward(x); }
   // forward() and then max(x, 0), in one pass over memory where fuses_relu() says so.
   virtual Tensor forward_relu(const Tensor& x);
   virtual bool fuses_relu() const { return false; }

@@ -10,6 +10,7 @@
 #include "weft/autograd/backward.h"
 #include "weft/nn/containers.h"
 #include "weft/nn/layers.h"
+#include "weft/nn/recurrent.h"
 #include "weft/nn/zoo.h"
 #include "weft/op/ops.h"
 
@@ -53,6 +54,16 @@ TEST(Module, NamesShapesAndKindsFollowTheOrderOfRegistration) {
   EXPECT_EQ(layout[4].kind, ParameterKind::kBuffer);
   EXPECT_EQ(layout[6].shape, (Shape{2, 4}));
   EXPECT_EQ(model->parameters().size(), 5U);
+}
+
+TEST(Module, IsCalledLikeAFunction) {
+  const auto model = small_net();
+  model->initialize(1);
+  model->train(false);
+  const Tensor x = random_input({2, 3});
+  EXPECT_EQ((*model)(x).array().to_vector<float>(), model->forward(x).array().to_vector<float>());
+  RNNCell cell({.inputs = 3, .width = 2});
+  EXPECT_EQ(cell(x).shape(), cell(x, Tensor()).shape());
 }
 
 TEST(Module, InitialValuesDependOnTheSeedAndTheIndexAlone) {

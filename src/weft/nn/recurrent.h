@@ -82,6 +82,7 @@ struct RecurrentCellShape {
 // gives the hidden state. Parameters weight_ih, weight_hh, bias_ih, bias_hh.
 class RNNCell : public Module {
  public:
+  using Module::operator();
   explicit RNNCell(const RecurrentCellShape& shape,
                    RnnActivation activation = RnnActivation::kTanh);
   Tensor forward(const Tensor& x) override { return (*this)(x, {}); }
@@ -94,6 +95,7 @@ class RNNCell : public Module {
 
 class LSTMCell : public Module {
  public:
+  using Module::operator();
   explicit LSTMCell(const RecurrentCellShape& shape);
   Tensor forward(const Tensor& x) override { return (*this)(x, {}).hidden; }
   RecurrentState operator()(const Tensor& x, const RecurrentState& state);
@@ -104,6 +106,7 @@ class LSTMCell : public Module {
 
 class GRUCell : public Module {
  public:
+  using Module::operator();
   explicit GRUCell(const RecurrentCellShape& shape);
   Tensor forward(const Tensor& x) override { return (*this)(x, {}); }
   Tensor operator()(const Tensor& x, const Tensor& hidden);
