@@ -13,6 +13,7 @@
 #include "weft/app/doctor_facts.h"
 #include "weft/app/doctor_network.h"
 #include "weft/app/terminal.h"
+#include "weft/base/version.h"
 #include "weft/net/rendezvous_opendht.h"
 #include "weft/train/event.h"
 
@@ -51,7 +52,7 @@ class Report {
 
 Finding examine_version() {
   return {"version", DoctorResult::kGood,
-          fmt::format("weft {}, joining {}, discovery {}, OpenDHT {}", WEFT_VERSION, kJoinVersion,
+          fmt::format("weft {}, joining {}, discovery {}, OpenDHT {}", version(), kJoinVersion,
                       kDiscoveryVersion, has_opendht() ? "yes" : "no"),
           ""};
 }

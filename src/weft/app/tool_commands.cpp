@@ -9,6 +9,7 @@
 #include "weft/app/peer_command.h"
 #include "weft/app/terminal.h"
 #include "weft/base/parallel.h"
+#include "weft/base/version.h"
 #include "weft/collective/bench_all_reduce.h"
 #include "weft/data/catalog.h"
 #include "weft/train/bench_train.h"
@@ -117,7 +118,7 @@ ExitCode data_check_command(const std::string& name) {
   return ExitCode::kOk;
 }
 
-std::string version_text() { return "weft " WEFT_VERSION; }
+std::string version_text() { return std::string("weft ") + version(); }
 
 ExitCode version_command() {
   print_text(version_text() + "\n");

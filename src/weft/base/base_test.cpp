@@ -7,6 +7,7 @@
 #include "weft/base/rng.h"
 #include "weft/base/status.h"
 #include "weft/base/thread.h"
+#include "weft/base/version.h"
 
 namespace weft::base_test {
 namespace {
@@ -19,6 +20,14 @@ TEST(Philox, GivesThePublishedVectors) {
             (PhiloxCounter{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   EXPECT_EQ(philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
             (PhiloxCounter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(Version, IsOneNumber) {
+  const std::string text = std::to_string(WEFT_VERSION_MAJOR) + "." +
+                           std::to_string(WEFT_VERSION_MINOR) + "." +
+                           std::to_string(WEFT_VERSION_PATCH);
+  EXPECT_EQ(version(), text);
+  EXPECT_GE(WEFT_VERSION, 100);
 }
 
 TEST(Rng, BelowIsInRangeAndSeedsDiffer) {
