@@ -24,12 +24,12 @@ namespace weft {
 inline constexpr std::size_t kCheckpointBytesMax = std::size_t{16} << 30U;
 
 struct CheckpointInfo {
-  std::string run_id;     // hexadecimal
-  std::int64_t step = 0;  // steps done; the next to do
-  std::string recipe;     // canonical text
-  std::string optimizer;  // "sgd"
+  std::string run_id = {};     // hexadecimal
+  std::int64_t step = 0;       // steps done; the next to do
+  std::string recipe = {};     // canonical text
+  std::string optimizer = {};  // "sgd"
   std::int64_t optimizer_steps = 0;
-  std::string shares;  // how members split a batch; empty: equally
+  std::string shares = {};  // how members split a batch; empty: equally
   // False for a file of an older release, in which an altered byte goes unnoticed.
   bool has_digests = true;
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;

@@ -100,6 +100,12 @@ class Folder {
   std::filesystem::path path_;
 };
 
+// With -Wextra, which asks for a value of every member that has none of its own.
+TEST(Checkpoint, InfoNeedsOnlyTheFieldsThatMatter) {
+  const Bytes bytes = serialise_state(filled_arena(), {.step = 60});
+  EXPECT_EQ(read_state_info(bytes)->step, 60);
+}
+
 TEST(Checkpoint, StateSurvivesARoundTripThroughBytes) {
   const ParameterArena arena = filled_arena();
   const Bytes bytes = serialise_state(arena, sample_info());
