@@ -3,7 +3,8 @@
 
 usage: tools/tidy.py [--root DIR] [--headers]
   --headers   instead compile alone every header of src/ that is not the first include of its own
-              source: those compile_sources.py compiles alone (needs the build's packages)
+              source: those compile_sources.py compiles alone; and all headers of all folders in one
+              source, where one name for two things shows (needs the build's packages)
 
 The rules: the arrows of layers.txt, in sources and in CMake; includes by full path; headers that
 begin with a comment and then `#pragma once`; no word of BANNED outside its folders; sizes of files
@@ -343,23 +344,36 @@ def leads_own_source(root, header):
     return bool(first) and f'"{header.relative_to(root / "src")}"' in first.group()
 
 
-def compile_alone(root, header):
-    """Faults of compiling `header` as the only include of a source."""
-    name = header.relative_to(root / "src")
+def compile_includes(root, headers):
+    """What g++ says to a source that includes `headers` and nothing else, "" if it compiles."""
     command = ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-x", "c++", "-I",
                str(root / "src"), "-I", str(root / "build" / "release" / "generated"), "-"]
-    ran = subprocess.run(command, input=f'#include "{name}"\n', text=True, capture_output=True,
-                         check=False)
-    why = " ".join(ran.stderr.strip().splitlines()[:3])
-    return [] if ran.returncode == 0 else [f"src/{name}:1: not self-contained: {why}"]
+    text = "".join(f'#include "{header.relative_to(root / "src")}"\n' for header in headers)
+    ran = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+    return "" if ran.returncode == 0 else " ".join(ran.stderr.strip().splitlines()[:4])
+
+
+def compile_alone(root, header):
+    """Faults of compiling `header` as the only include of a source."""
+    why = compile_includes(root, [header])
+    return [f"src/{header.relative_to(root / 'src')}:1: not self-contained: {why}"] if why else []
+
+
+def compile_together(root, headers):
+    """Faults of one source that includes all headers: one name for two things in all of Weft, which
+    no compiler sees where no source includes both."""
+    why = compile_includes(root, headers)
+    return [f"src: the headers of all folders do not compile together: {why}"] if why else []
 
 
 def check_headers(root):
     headers = [path for path in tracked_files(root)
                if path.suffix == ".h" and path.is_relative_to(root / "src")]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda header: [] if leads_own_source(root, header)
-                             else compile_alone(root, header), headers))
+        together = pool.submit(compile_together, root, headers)
+        alone = list(pool.map(lambda header: [] if leads_own_source(root, header)
+                              else compile_alone(root, header), headers))
+        return [together.result(), *alone]
 
 
 def main(arguments):

@@ -229,9 +229,18 @@ class Headers(Tree):
         self.write("src/weft/b/late.h", leaning)
         self.write("src/weft/b/late.cpp", "#include <string>\n#include \"weft/b/late.h\"\n")
         found = sorted(fault for faults in tidy.check_headers(self.root) for fault in faults)
-        self.assertEqual(len(found), 2)
+        self.assertEqual(len(found), 3)
         self.assertIn("src/weft/b/late.h:1: not self-contained", found[0])
         self.assertIn("src/weft/b/other.h:1: not self-contained", found[1])
+        self.assertIn("do not compile together", found[2])
+
+    def test_two_classes_of_one_name_that_no_source_brings_together(self):
+        self.write("src/weft/a/key.h", "// A key.\n#pragma once\nstruct Identity { int key; };\n")
+        self.write("src/weft/b/layer.h", "// A layer.\n#pragma once\nclass Identity {};\n")
+        found = [fault for faults in tidy.check_headers(self.root) for fault in faults]
+        self.assertEqual(len(found), 1)
+        self.assertIn("the headers of all folders do not compile together", found[0])
+        self.assertIn("Identity", found[0])
 
 
 class Program(Tree):

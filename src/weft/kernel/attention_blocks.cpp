@@ -1,6 +1,6 @@
 #include "weft/kernel/attention_blocks.h"
 
-namespace weft::attention {
+namespace weft::attention_blocks {
 void copy_rows(const Rows& rows, std::int64_t count, std::int64_t width, float by, float* to) {
   const AttentionLoops& loops = attention_loops();
   const std::int64_t step = row_floats(width);
@@ -19,4 +19,4 @@ void pack_transposed(const Rows& rows, std::int64_t count, std::int64_t width, f
   }
 }
 
-}  // namespace weft::attention
+}  // namespace weft::attention_blocks

@@ -15,7 +15,7 @@
 #include "weft/kernel/cpu/attention_loops.h"
 #include "weft/kernel/cpu/gemm_loops.h"
 
-namespace weft::attention {
+namespace weft::attention_blocks {
 
 inline constexpr std::int64_t kPanel = kGemmPanel;
 // Queries (for the gradients of keys: keys) that share a tile of a product where not all pairs are
@@ -83,4 +83,4 @@ void solve(const AttentionProblem<float>& p, const Out& out) {
   });
 }
 
-}  // namespace weft::attention
+}  // namespace weft::attention_blocks

@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-using namespace attention;  // NOLINT(google-build-using-namespace)
+using namespace attention_blocks;  // NOLINT(google-build-using-namespace)
 using FloatProblem = AttentionProblem<float>;
 
 // Scores of a block, 20 KiB, stay in the first-level cache with a panel of values, 12 KiB.

@@ -4,7 +4,7 @@
 namespace weft {
 namespace {
 
-using namespace attention;  // NOLINT(google-build-using-namespace)
+using namespace attention_blocks;  // NOLINT(google-build-using-namespace)
 using FloatProblem = AttentionProblem<float>;
 
 // Scores and their gradients are 42 KiB each: a block lives in the second-level cache.
