@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/array/launch.h"
+#include "weft/array/map.h"
 #include "weft/autograd/backward.h"
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
@@ -89,6 +90,24 @@ TEST(Graph, ChainsBroadcastRowsColumnsAndScalars) {
       {17, 31});
   expect_replay_equals_eager(
       [&](const Tensor& x) { return exp(transpose(x, 0, 1) + row) * column; }, {31, 17});
+}
+
+// The captured number lives in the node, not on the stack of the function that ran first.
+TEST(Graph, AFunctionOfOnesOwnIsFusedWithItsNeighbours) {
+  const auto leaky = [](const Array& x, double slope) {
+    const auto f = [slope](auto v) { return v < 0 ? slope * v : v; };
+    return Tensor(map_floating("leaky", f, x));
+  };
+  const auto f = [&](const Tensor& x) { return exp(leaky((x * x - 1.0).array(), 0.25)) + 1.0; };
+  for (const Shape& shape : {Shape{3}, Shape{70'001}, Shape{0, 4}}) {
+    const NoGrad no_grad;
+    expect_replay_equals_eager(f, shape);
+  }
+  const Tensor x(random_array({100}, 3));
+  Tensor y;
+  const Graph graph = capture([&] { y = f(x); });
+  EXPECT_THAT(graph.to_text(), HasSubstr("leaky"));
+  EXPECT_EQ(graph.report().nodes, 1);
 }
 
 TEST(Graph, WorkBetweenTheLinksOfAChainIsRespected) {
