@@ -1,9 +1,9 @@
 # What `cmake --install` puts where others find it: the program, and the learning column as
 # libraries with find_package(weft) -> weft::learning and with pkg-config.
 #
-# Included once every folder is there. Of dependencies the config file asks again; weft.pc names
-# them as pkg-config does, so a library that a folder begins to use needs a line in PKG_NAMES only
-# if it comes as an imported target.
+# Included once every folder is there. The config file asks for the dependencies again; weft.pc has
+# them as words for a linker, behind --static: no public header includes one of theirs. A library that
+# a folder begins to use needs a line in LINKER_NAMES only if it comes as an imported target.
 if(NOT TARGET weft_io OR NOT TARGET weft_nn OR NOT TARGET weft_data OR WEFT_SANITIZE)
   return()
 endif()
@@ -11,19 +11,14 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(LEARNING_FOLDERS base array kernel autograd op graph data nn optim io)
-# imported target|what pkg-config calls it; nothing: headers that no header of ours includes.
-set(PKG_NAMES fmt::fmt|fmt spdlog::spdlog|spdlog OpenSSL::Crypto|libcrypto
-              nlohmann_json::nlohmann_json|)
+# imported target|what a linker calls it.
+set(LINKER_NAMES fmt::fmt|fmt spdlog::spdlog|spdlog OpenSSL::Crypto|crypto)
 
-set(pc_requires "")
 set(pc_own "")
 set(pc_other "")
 foreach(folder ${LEARNING_FOLDERS})
   set_target_properties(weft_${folder} PROPERTIES EXPORT_NAME ${folder})
   install(TARGETS weft_${folder} EXPORT weft-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(DIRECTORY "${CMAKE_SOURCE_DIR}/src/weft/${folder}"
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft
-    FILES_MATCHING PATTERN "*.h" PATTERN "test_*" EXCLUDE)
   # What is used stands behind who uses it on a linker's command line.
   list(PREPEND pc_own -lweft_${folder})
   get_target_property(used weft_${folder} LINK_LIBRARIES)
@@ -34,14 +29,16 @@ foreach(folder ${LEARNING_FOLDERS})
       list(APPEND pc_other -pthread)
     elseif(library STREQUAL "OpenMP::OpenMP_CXX")
       list(APPEND pc_other -fopenmp)
+    elseif(library MATCHES "^\\$<BUILD_INTERFACE:")
+      continue()  # headers alone, which no header of ours includes
     elseif(library MATCHES "::")
-      set(known ${PKG_NAMES})
+      set(known ${LINKER_NAMES})
       list(FILTER known INCLUDE REGEX "^${library}\\|")
       if(NOT known)
-        message(FATAL_ERROR "weft_${folder}: say in PKG_NAMES what pkg-config calls ${library}")
+        message(FATAL_ERROR "weft_${folder}: say in LINKER_NAMES what a linker calls ${library}")
       endif()
-      string(REGEX REPLACE "^.*\\|" "" name "${known}")
-      list(APPEND pc_requires ${name})
+      string(REGEX REPLACE "^.*\\|" "-l" name "${known}")
+      list(APPEND pc_other ${name})
     elseif(IS_ABSOLUTE "${library}")
       get_filename_component(name "${library}" NAME_WE)
       string(REGEX REPLACE "^lib" "-l" name "${name}")
@@ -51,7 +48,7 @@ foreach(folder ${LEARNING_FOLDERS})
     endif()
   endforeach()
 endforeach()
-foreach(words pc_requires pc_own pc_other)
+foreach(words pc_own pc_other)
   list(REMOVE_DUPLICATES ${words})
   list(JOIN ${words} " " ${words})
 endforeach()
@@ -59,7 +56,9 @@ endforeach()
 set_target_properties(weft_learning PROPERTIES EXPORT_NAME learning)
 target_compile_features(weft_learning INTERFACE cxx_std_20)
 install(TARGETS weft_learning EXPORT weft-targets)
-install(FILES "${CMAKE_SOURCE_DIR}/src/weft/weft.h" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft)
+install(CODE "set(SOURCE_FOLDER \"${CMAKE_SOURCE_DIR}/src\")
+set(INCLUDE_FOLDER \"${CMAKE_INSTALL_INCLUDEDIR}\")")
+install(SCRIPT "${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake")
 if(TARGET weft)
   install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

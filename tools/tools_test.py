@@ -3,6 +3,7 @@
 import contextlib
 import io
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -11,6 +12,7 @@ import unittest.mock
 import build_time
 import check
 import compile_flags
+import public_headers
 import thread_safety
 
 
@@ -56,6 +58,62 @@ class Quick(unittest.TestCase):
                                       "fuzz/csv_fuzz.cpp", "tests/sim/scale.cpp", "docs/nn.md"])
         self.assertEqual(wanted, {"op": "op_test", "fuzz/csv": "csv_fuzz", "sim": "sim_test",
                                   "docs/nn": "docs_snippets"})
+
+
+class PublicHeaders(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.directory.name)
+        for path, text in {
+                "src/weft/weft.h": '#include "weft/array/array.h"\n#include "weft/op/ops.h"\n'
+                                   '#include "weft/nn/layers.h"\n',
+                "src/weft/op/ops.h": '#include "weft/op/sum.h"\n', "src/weft/nn/layers.h": "",
+                "src/weft/op/sum.h": "", "src/weft/array/array.h": "",
+                "src/weft/autograd/format.h": "", "src/weft/array/walk.h": "",
+                "src/weft/internal_headers.txt": "# a list\narray: walk\n",
+                "docs/page.md": '```cpp\n#include "weft/op/sum.h"\n```\n'}.items():
+            self.write(path, text)
+
+    def tearDown(self):
+        self.directory.cleanup()
+
+    def write(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def faults(self):
+        return [fault for fault in public_headers.check(self.root) if fault]
+
+    def test_each_header_is_in_one_list(self):
+        self.assertEqual(self.faults(), [])
+
+    def test_a_new_header_is_in_none(self):
+        self.write("src/weft/array/new.h", "")
+        self.assertIn("src/weft/array/new.h: name it in src/weft/weft.h", self.faults()[0])
+
+    def test_a_header_is_in_both_and_one_is_gone(self):
+        self.write("src/weft/internal_headers.txt", "array: walk gone\nop: *\n")
+        self.assertEqual([fault.split(":")[0] for fault in self.faults()],
+                         ["src/weft/array/gone.h", "src/weft/op/ops.h", "src/weft/op/sum.h"])
+
+    def test_a_page_and_an_example_include_what_is_internal(self):
+        self.write("docs/page.md", '```cpp\n#include "weft/array/walk.h"\n```\n')
+        self.write("examples/one.cpp", "#include <weft/array/walk.h>\n")
+        self.assertEqual(self.faults(), [
+            "examples/one.cpp: includes what is not public: weft/array/walk.h",
+            "docs/page.md: includes what is not public: weft/array/walk.h"])
+
+
+class Version(unittest.TestCase):
+    """The package for Python has the number of base/version.h, where pip and CMake may not look."""
+
+    def test_of_the_package_is_that_of_the_library(self):
+        root = pathlib.Path(__file__).resolve().parent.parent
+        header = (root / "src/weft/base/version.h").read_text()
+        number = ".".join(re.findall(r"^#define WEFT_VERSION_[A-Z]+ (\d+)$", header, re.MULTILINE))
+        self.assertIn(f'\nversion = "{number}"\n', (root / "pyproject.toml").read_text())
+        self.assertIn(f'\n__version__ = "{number}"\n',
+                      (root / "bindings/python/weft/__init__.py").read_text())
 
 
 class Flags(unittest.TestCase):

@@ -41,10 +41,17 @@ def installed_files_are_whole(prefix, _):
     strangers = [path for path in (prefix / "include").rglob("*")
                  if path.is_file() and (path.suffix != ".h" or path.name.startswith("test_"))]
     expect(not strangers, f"no headers for others: {strangers}")
-    # Every header of ours that an installed header includes is installed too.
-    for header in (prefix / "include").rglob("*.h"):
-        for name in re.findall(r'#include "(weft/[^"]+)"', header.read_text()):
-            expect((prefix / "include" / name).is_file(), f"{header.name} includes {name}")
+    # Installed is what a public header reaches, and nothing else.
+    reached = []
+    waiting = ["weft/weft.h", "weft/autograd/format.h"]
+    while waiting:
+        reached.append(waiting.pop())
+        header = prefix / "include" / reached[-1]
+        expect(header.is_file(), f"{reached[-1]} is not installed")
+        waiting += {*re.findall(r'#include "(weft/[^"]+)"', header.read_text())} - {*reached, *waiting}
+    unreached = {str(path.relative_to(prefix / "include"))
+                 for path in (prefix / "include").rglob("*.h")} - {*reached}
+    expect(not unreached, f"no public header needs {sorted(unreached)}")
     expect("weft" in run(prefix / "bin/weft", "version"), "the program does not run")
     for path in prefix.rglob("*.cmake"):
         for line in path.read_text().splitlines():
@@ -69,11 +76,17 @@ def cmake_finds_it(prefix, folder):
 def pkg_config_finds_it(prefix, folder):
     places = {str(path.parent) for path in prefix.rglob("weft.pc")}
     expect(len(places) == 1, f"weft.pc in {places}")
+    place = {"PKG_CONFIG_PATH": min(places)}
+    # No public header needs another library's, so its macros are nobody's business.
+    flags = run("pkg-config", "--cflags", "--static", "weft", variables=place).split()
+    expect(len(flags) == 1 and flags[0].startswith("-I"), f"flags {flags}")
+    number = run("pkg-config", "--modversion", "weft", variables=place).strip()
+    expect(run(prefix / "bin/weft", "version").strip() == f"weft {number}", f"version {number}")
     copy = folder / "make"
     copy.mkdir()
     for name in ("main.cpp", "Makefile"):
         shutil.copy(EMBED / name, copy)
-    run("make", folder=copy, variables={"PKG_CONFIG_PATH": places.pop(), "CXXFLAGS": FLAGS})
+    run("make", folder=copy, variables={**place, "CXXFLAGS": FLAGS})
     check_program(copy / "embed", folder)
 
 
