@@ -2,13 +2,15 @@
 """Makes C++ of the snippets of documentation pages, and checks what they print.
 
 usage: tools/snippets.py make PAGE.md SOURCE.cpp
+       tools/snippets.py file PAGE.md SOURCE.cpp
        tools/snippets.py main SOURCE.cpp PAGE.md...
        tools/snippets.py check PAGE.md PROGRAM
 
 The page's ```cpp blocks, in order, are the body of one function; their #include lines come first,
 then the blocks marked ```cpp global (functions, classes). All of it stands in a namespace of the
-page's own. `main` writes the main() of a program of several pages, which runs the page it is given. A comment `// prints: TEXT` in a block
-says that the program prints this line next; `check` runs the program and compares all of them, and
+page's own. `main` writes the main() of a program of several pages, which runs the page it is given.
+A block marked ```cpp file is a whole source, which `file` writes as it is. A comment
+`// prints: TEXT` in a block says that the program prints this line next; `check` runs the program and compares all of them, and
 the number of lines, with what it printed. Ends with "N passed, N failed", one check a line.
 """
 import pathlib
@@ -17,6 +19,7 @@ import subprocess
 import sys
 
 BLOCK = re.compile(r"^```cpp( global)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^```cpp file\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PRINTS = re.compile(r"// prints: ?(.*)$", re.MULTILINE)
 SECONDS_MAX = 120
 
@@ -49,6 +52,16 @@ def make(page, source_file):
              "namespace {", *scopes[True], "}  // namespace", "void run() {", *scopes[False], "}",
              "}  // namespace", ""]
     pathlib.Path(source_file).write_text("\n".join(lines), encoding="utf-8")
+    return 0
+
+
+def make_file(page, source_file):
+    text = pathlib.Path(page).read_text(encoding="utf-8")
+    found = FILE.findall(text)
+    if len(found) != 1:
+        raise SystemExit(f"{page}: expected one ```cpp file block, found {len(found)}")
+    line = text.count("\n", 0, text.index(found[0])) + 1
+    pathlib.Path(source_file).write_text(f'#line {line} "{page}"\n{found[0]}', encoding="utf-8")
     return 0
 
 
@@ -86,7 +99,7 @@ def check(page, program):
 
 
 def main(arguments):
-    verbs = {"make": make, "main": make_main, "check": check}
+    verbs = {"make": make, "file": make_file, "main": make_main, "check": check}
     if len(arguments) < 3 or arguments[0] not in verbs:
         print(__doc__)
         return 2

@@ -16,6 +16,11 @@
 #include "weft/base/parallel.h"
 #include "weft/op/op_def.h"
 
+namespace weft {
+// Of docs/ops.md.
+extern const OpDef cubic_op;
+}  // namespace weft
+
 namespace weft::op_contract_test {
 namespace {
 
@@ -436,6 +441,7 @@ std::string name_of(const testing::TestParamInfo<const OpDef*>& entry) { return 
 
 INSTANTIATE_TEST_SUITE_P(Table, OpContract, testing::ValuesIn(op_table().begin(), op_table().end()),
                          name_of);
+INSTANTIATE_TEST_SUITE_P(Documented, OpContract, testing::Values(&cubic_op), name_of);
 
 TEST(OpTable, HasDistinctSortedNames) {
   std::vector<std::string> names;
