@@ -3,8 +3,9 @@
 #   make test       the fast tests             make fuzz T=membership S=60
 #   make check      everything that CI runs    make bench [B=args of `weft bench`]
 #   make quick      tests of what changed      make alone    every source with its own includes only
+#   make odr        one name is one entity in the whole program: a link that looks for it
 #   make fmt | tidy | clang-tidy | size        make clean
-.PHONY: all test quick check fmt tidy clang-tidy alone sim fuzz bench size clean
+.PHONY: all test quick check fmt tidy clang-tidy alone odr sim fuzz bench size clean
 
 all:
 	./run --build-only
@@ -29,6 +30,9 @@ clang-tidy:
 
 alone:
 	python3 tools/compile_sources.py alone
+
+odr:
+	./test --stage odr
 
 # Whole swarms, and memberships of 64 peers; `--seed N --verbose` or `--trace` shows one closely.
 SEED ?= 1..100

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Builds Weft and runs every check; what ./test calls. The last line is "N passed, N failed".
 
-Stages, in this order: layout (tools/tidy.py and its own test), format, release (every ctest of
-the release build), headers, batches and alone (sources compiled otherwise than the build does, see
-tools/compile_sources.py), thread-safety (clang's analysis, see tools/thread_safety.py), asan and
-tsan (the ctests labelled fast, built with sanitizers), clang-tidy.
+Stages, in this order: layout (tools/tidy.py, its own test and tools/public_headers.py), format,
+release (every ctest of the release build), headers, batches and alone (sources compiled otherwise
+than the build does, see tools/compile_sources.py), thread-safety (clang's analysis, see
+tools/thread_safety.py), odr (a link in which g++ finds names that two sources define differently),
+asan and tsan (the ctests labelled fast, built with sanitizers), clang-tidy.
 --quick is for people at work: layout, format, and the unit tests of the folders that changed.
 A line is printed for each program: its name, cases passed and failed, seconds; at the end the ten
 that took longest. A program that ran
@@ -384,6 +385,7 @@ def parse(arguments):
 def stage_layout(tally, _options):
     tally.command("layout rules find violations", ["python3", "tools/tidy_test.py"])
     tally.command("layout", ["python3", "tools/tidy.py"])
+    tally.command("public headers", ["python3", "tools/public_headers.py"])
     tally.command("tools", ["python3", "tools/tools_test.py"])
 
 
@@ -405,6 +407,18 @@ def stage_asan(tally, options):
     if options.ahead is not None:
         options.ahead.finish()
     run_preset(tally, "asan", options.only, {"fast"})
+
+
+def stage_odr(tally, _options):
+    """Links the program and the Python module so that g++ compares what their sources define."""
+    start = time.monotonic()
+    python = python_option("release") == ["-DWEFT_PYTHON=ON"]
+    targets = ["weft", "weft_python", "weft_python_swarm"][:3 if python else 1]
+    ran = run(["cmake", "--preset", "odr", f"-DWEFT_PYTHON={'ON' if python else 'OFF'}"])
+    if ran.returncode != 0:
+        tally.add("odr: configure", 0, 1, 0, ran.stdout)
+    elif compile_targets(tally, "odr", *targets):
+        tally.add("odr: one name is one entity", len(targets), 0, time.monotonic() - start)
 
 
 def stage_clang_tidy(tally, options):
@@ -429,6 +443,7 @@ STAGES = {
         "sources compile alone", ["python3", "tools/compile_sources.py", "alone", "--minutes",
                                   str(options.alone_minutes)]),
     "thread-safety": stage_thread_safety,
+    "odr": stage_odr,
     "asan": stage_asan,
     "tsan": lambda tally, options: run_preset(tally, "tsan", options.only, {"fast"}),
     "clang-tidy": stage_clang_tidy,
