@@ -73,7 +73,12 @@ Tensor as_tensor(const Scalar& scalar, const Tensor& x) {
     return Tensor(Array::full({}, scalar.value, is_floating(x.dtype()) ? x.dtype() : DType::kF32));
   }
   const std::int64_t whole = scalar.exact;
-  return Tensor(Array::from(std::span<const std::int64_t>(&whole, 1), {}));
+  const Array wide = Array::from(std::span<const std::int64_t>(&whole, 1), {});
+  if (x.ndim() > 0 || x.dtype() == DType::kBool) return Tensor(wide);
+  // Two values without axes would become the wider type, i64; a plain number widens nothing that
+  // holds it.
+  const Array narrow = wide.to(x.dtype());
+  return Tensor(narrow.item_int() == whole ? narrow : wide);
 }
 
 }  // namespace weft::python

@@ -26,7 +26,8 @@ bool load_scalar(PyObject* object, Scalar& scalar);
 // x in the type that arithmetic with this number gives, if that is not x's: a real number makes
 // f32 of integers, also one without a fraction.
 Tensor beside(const Tensor& x, const Scalar& scalar);
-// The number as a Tensor without axes, of the type that goes with x.
+// The number as a Tensor without axes, of the type that goes with x: a whole number takes an
+// integer x's own type if x has no axes either and the type holds the number.
 Tensor as_tensor(const Scalar& scalar, const Tensor& x);
 
 }  // namespace weft::python

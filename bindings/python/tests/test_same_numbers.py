@@ -206,6 +206,15 @@ class WholeNumbers(unittest.TestCase):
                 weft.arange(*wrong)
 
 
+    def test_a_number_does_not_widen_a_value_without_axes(self):
+        for name in ("int8", "uint8", "int32"):
+            x = weft.tensor(5, dtype=getattr(weft, name))
+            for y, want in ((x % 3, 2), (x // 3, 1), (3 % x, 3), (3 // x, 0), (2 ** x, 32),
+                            (weft.remainder(x, 3), 2), (weft.where(x > 3, x, 3), 5)):
+                self.assertEqual((y.dtype.name, y.item()), (name, want))
+            self.assertTrue((x < 2**40).item())
+
+
 class Writes(unittest.TestCase):
     def test_a_gradient_is_never_dropped_by_an_alias(self):
         w = weft.tensor([[1., 2], [3, 4]], requires_grad=True)
