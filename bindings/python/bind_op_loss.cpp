@@ -20,7 +20,16 @@ Reduction reduction_of(const std::string& name) {
   throw std::invalid_argument("expected the reduction mean, sum or none, got " + name);
 }
 
-Array array_of_target(const OptionalTensor& tensor) { return tensor ? tensor->array() : Array(); }
+// Weights are constants of a loss: its gradient does not reach them, as in PyTorch.
+Array array_of_weight(const char* name, const OptionalTensor& weight) {
+  if (!weight) return {};
+  if (weight->requires_grad() && grad_enabled()) {
+    throw std::invalid_argument(std::string("[loss] expected ") + name +
+                                " that takes no gradient, got one that requires grad: multiply "
+                                "the losses of reduction='none' by it, or give it detached");
+  }
+  return weight->array();
+}
 
 // Smoothed first, then weighed; the mean is over the rows, whatever their weights.
 Tensor soft_cross_entropy_of(const Tensor& logits, const Tensor& target,
@@ -32,6 +41,7 @@ Tensor soft_cross_entropy_of(const Tensor& logits, const Tensor& target,
                                 to_string(logits.shape()) + ", got " + to_string(target.shape()));
   }
   const std::int64_t classes = logits.shape()[axis];
+  if (classes == 0) throw std::invalid_argument("[cross_entropy] expected classes, got none");
   if (weight && (weight->ndim() != 1 || weight->shape()[0] != classes)) {
     throw std::invalid_argument("[cross_entropy] expected a weight for each of " +
                                 std::to_string(classes) + " classes, got shape " +
@@ -62,7 +72,7 @@ Tensor cross_entropy_of(const Tensor& logits, const Tensor& target, const Option
   options.reduction = reduction_of(reduction);
   options.label_smoothing = label_smoothing;
   options.ignore_index = ignore_index;
-  options.class_weights = array_of_target(weight);
+  options.class_weights = array_of_weight("weight", weight);
   options.class_axis = logits.ndim() > 1 ? 1 : 0;  // PyTorch's
   return cross_entropy(logits, target, options);
 }
@@ -72,7 +82,7 @@ Tensor nll_of(const Tensor& input, const Tensor& target, const OptionalTensor& w
   NllOptions options;
   options.reduction = reduction_of(reduction);
   options.ignore_index = ignore_index;
-  options.class_weights = array_of_target(weight);
+  options.class_weights = array_of_weight("weight", weight);
   return nll_loss(input, target, options);
 }
 
@@ -93,9 +103,9 @@ void bind_of_classes(Definer& define) {
         name,
         [of](const Tensor& input, const Tensor& target, const OptionalTensor& weight,
              const std::string& reduction, const OptionalTensor& pos_weight) {
-          return of(
-              input, target,
-              {reduction_of(reduction), array_of_target(weight), array_of_target(pos_weight)});
+          return of(input, target,
+                    {reduction_of(reduction), array_of_weight("weight", weight),
+                     array_of_weight("pos_weight", pos_weight)});
         },
         py::arg("input"), py::arg("target"), py::arg("weight") = py::none(),
         py::arg("reduction") = "mean", py::arg("pos_weight") = py::none(), Release(), text);

@@ -1,7 +1,8 @@
-// x[i, 1:, ..., None, mask] and x[...] = values, as NumPy reads them.
+// x[i, 1:, ..., None, mask] and x[...] = values, as PyTorch reads them.
 //
-// Whole numbers, slices, None and ... give views. Index arrays (Tensors of integers or bool, lists,
-// NumPy arrays) gather; beside one, a whole number is an index array too.
+// Whole numbers (integer arrays without axes, too), slices, None and ... give views. Index arrays
+// (Tensors of integers or bool, lists, NumPy arrays) gather from such a view. NumPy has a whole
+// number beside an index array be one, too: there x[0, :, [1, 2]] is the transpose of ours.
 #include <optional>
 #include <vector>
 
@@ -51,6 +52,10 @@ Item item_of(PyObject* object) {
     item.array = is_tensor(object) ? tensor_of(object).array() : array_from(object, std::nullopt);
     if (is_floating(item.array.dtype()) && item.array.size() == 0) {
       item.array = item.array.to(DType::kI64);  // x[[]]
+    }
+    if (item.array.ndim() == 0 && is_integer(item.array.dtype())) {
+      item.kind = Item::Kind::kWhole;
+      item.whole = item.array.item_int();
     }
     if (is_floating(item.array.dtype())) {
       throw std::out_of_range("an index array holds integers or bool, got " +
@@ -138,8 +143,7 @@ bool has_arrays(const std::vector<Item>& items) {
   return false;
 }
 
-// Everything but index arrays. `at`, if given, gets the entry of each remaining axis: whole numbers
-// are left for it to pick.
+// Everything but index arrays. `at`, if given, gets the entry of each remaining axis.
 template <class Steps, class Value>
 Value basic(Value x, const std::vector<Item>& items, AdvancedIndex* at) {
   int axis = 0;
@@ -147,12 +151,7 @@ Value basic(Value x, const std::vector<Item>& items, AdvancedIndex* at) {
     switch (item.kind) {
       case Item::Kind::kWhole:
         check_range(item.whole, axis, x.dim(axis));
-        if (at != nullptr) {
-          at->emplace_back(Array::from(std::span<const std::int64_t>(&item.whole, 1), {}));
-          ++axis;
-        } else {
-          x = Steps::select(x, axis, item.whole);
-        }
+        x = Steps::select(x, axis, item.whole);
         break;
       case Item::Kind::kSlice:
         x = Steps::slice(x, axis++, item.object);

@@ -157,6 +157,91 @@ class Losses(unittest.TestCase):
             self.assertEqual(x.grad.tolist(), [[0.0] * 3] * 2)
 
 
+    def test_a_cosine_takes_each_length_to_be_at_least_eps(self):
+        a, b = weft.tensor([0.3, 0.4]), weft.tensor([0.1, 0.5])
+        assert_close(F.cosine_similarity(a, b, dim=0, eps=3.0), np.float32(0.23 / 9), 1e-6, 0)
+        assert_close(F.cosine_similarity(a, b, dim=0, eps=0.505),
+                     np.float32(0.23 / 0.505 / math.sqrt(0.26)), 1e-6, 0)
+        zero = weft.zeros(2, requires_grad=True)
+        F.cosine_similarity(zero, b, dim=0, eps=0.5).backward()
+        assert_close(zero.grad, b.numpy() / 0.5 / math.sqrt(0.26), 1e-6, 0)
+
+    def test_weights_that_would_learn_are_refused(self):
+        """They are constants here, as in PyTorch; without an error they would just not learn."""
+        weight, x, target = weft.ones(3, requires_grad=True), weft.ones(2, 3), weft.ones(2, 3)
+        for loss in (lambda w: F.cross_entropy(x, weft.tensor([0, 1]), weight=w),
+                     lambda w: F.nll_loss(x, weft.tensor([0, 1]), weight=w),
+                     lambda w: F.binary_cross_entropy(x * 0.5, target, weight=w),
+                     lambda w: F.binary_cross_entropy_with_logits(x, target, weight=w),
+                     lambda w: F.binary_cross_entropy_with_logits(x, target, pos_weight=w)):
+            with self.assertRaisesRegex(ValueError, "weight that takes no gradient"):
+                loss(weight)
+            loss(weight.detach())
+            with weft.no_grad():
+                loss(weight)
+
+    def test_sure_probabilities_have_finite_slopes_with_a_graph_as_without(self):
+        x = weft.tensor([0.0, 1.0, 0.5, 1e-20], requires_grad=True)
+        target = weft.tensor([1.0, 0.0, 1.0, 0.5], requires_grad=True)
+        for create in (False, True):
+            loss = F.binary_cross_entropy(x, target, reduction="sum")
+            slopes = weft.autograd.grad(loss, [x, target], create_graph=create)
+            assert_close(slopes[0], np.float32([-1e12, 1e12, -2, -5e11]), 1e-6, 0)
+            assert_close(slopes[1], np.float32([100, -100, 0, -math.log(1e-20)]), 1e-6, 1e-6)
+
+    def test_probabilities_of_no_classes_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "expected classes, got none"):
+            F.cross_entropy(weft.ones(4, 0), weft.ones(4, 0))
+
+
+class Indexes(unittest.TestCase):
+    def test_a_whole_number_picks_before_an_array_gathers(self):
+        """NumPy takes the number for an array, too, and puts the gathered axis first."""
+        a = np.arange(24.0).reshape(2, 3, 4)
+        x, rows, mask = weft.tensor(a), [1, 3], [True, False, True, True]
+        for key, want in (((0, slice(None), rows), a[0][:, rows]),
+                          ((-1, slice(None, 2), mask), a[-1][:2, mask]),
+                          ((weft.tensor(1), ..., rows), a[1][:, rows]),
+                          ((0, None, [1, 2]), a[0][None, [1, 2]]),
+                          ((slice(None), 1, rows), a[:, 1][:, rows])):
+            made = tuple(weft.tensor(each) if isinstance(each, list) else each for each in key)
+            assert_close(x[made], want, 0, 0)
+            y = x * 1
+            y[made] = weft.tensor(want + 100)
+            assert_close(y[made], want + 100, 0, 0)
+            self.assertEqual((y != x).sum().item(), want.size)
+
+    def test_an_empty_axis_has_as_many_chunks_as_asked_for(self):
+        self.assertEqual([part.shape for part in weft.zeros(3, 0).chunk(4, 1)], [(3, 0)] * 4)
+
+
+class Slopes(unittest.TestCase):
+    def test_0_to_a_negative_power_falls_without_end(self):
+        exponent = weft.tensor([-2.0, 0.0, 2.0], requires_grad=True)
+        (0.0 ** exponent).sum().backward()
+        self.assertEqual(exponent.grad.tolist(), [-math.inf, 0, 0])
+
+    def test_nothing_over_next_to_nothing_has_a_slope(self):
+        for dtype, small in ((weft.float16, 1e-5), (weft.float32, 1e-39)):
+            a = weft.tensor([0.0], dtype=dtype, requires_grad=True)
+            b = weft.tensor([small], dtype=dtype, requires_grad=True)
+            for create in (False, True):
+                slope, = weft.autograd.grad((a / b).sum(), b, create_graph=create)
+                self.assertEqual(slope.tolist(), [0.0])
+
+    def test_attention_in_float64_takes_masks_of_bool(self):
+        layer = nn.MultiheadAttention(4, 2, batch_first=True).double()
+        x = weft.randn(2, 3, 4).double()
+        mask = weft.tensor([[False, False, True], [False, True, False]])
+        whole, _ = layer(x[:1], x[:1, :2], x[:1, :2])
+        masked, shares = layer(x, x, x, key_padding_mask=mask)
+        assert_close(masked[:1], whole, 1e-12, 1e-14)
+        unseen, none = layer(x, x, x, key_padding_mask=mask, need_weights=False)
+        self.assertIsNone(none)
+        assert_close(unseen, masked, 1e-12, 1e-14)
+        self.assertEqual(shares[1, :, 1].tolist(), [0, 0, 0])
+
+
 class Convolutions(unittest.TestCase):
     def test_the_same_size_with_an_even_kernel(self):
         x = np.arange(2 * 5 * 6, dtype=np.float32).reshape(1, 2, 5, 6)

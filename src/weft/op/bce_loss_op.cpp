@@ -9,6 +9,10 @@
 namespace weft {
 namespace {
 
+// What keeps gradients finite at probabilities of 0 and 1, as in the kernel (pointwise_loss.cpp).
+constexpr double kBceVarianceMin = 1e-12;
+constexpr double kBceLogMin = -100.0;
+
 Tensor weighted(const char* name, const Tensor& losses, const BceOptions& options) {
   if (!options.weight.defined()) return reduced(losses, options.reduction);
   if (!(broadcast_shapes(options.weight.shape(), losses.shape()) == losses.shape())) {
@@ -42,13 +46,15 @@ Tensor bce_with_logits(const Tensor& logits, const Tensor& target, const BceOpti
 }
 
 Tensor bce_loss(const Tensor& probabilities, const Tensor& target, const BceOptions& options) {
-  const PointwiseLossOp op{
-      "bce_loss",
-      {PointwiseLoss::kBce},
-      {[](const Tensor& x, const Tensor& t, const Array&, double) {
-         return (x - t) / (x * (1.0 - x));
-       },
-       [](const Tensor& x, const Tensor&, const Array&, double) { return log(1.0 - x) - log(x); }}};
+  const PointwiseLossOp op{"bce_loss",
+                           {PointwiseLoss::kBce},
+                           {[](const Tensor& x, const Tensor& t, const Array&, double) {
+                              return (x - t) / clamp(x * (1.0 - x), kBceVarianceMin, INFINITY);
+                            },
+                            [](const Tensor& x, const Tensor&, const Array&, double) {
+                              return clamp(log(1.0 - x), kBceLogMin, INFINITY) -
+                                     clamp(log(x), kBceLogMin, INFINITY);
+                            }}};
   if (options.positive_weight.defined()) {
     throw_operand(op.name, "no positive_weight", "one; it belongs to bce_with_logits");
   }

@@ -15,11 +15,12 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int axis, double epsi
   const auto [p, q] = promote_floating("cosine_similarity", a, b);
   const Shape shape = broadcast_shapes(a.shape(), b.shape());
   const int at = normalize_axis("cosine_similarity", axis, shape.size());
-  const Tensor x = expand(p, shape);
-  const Tensor y = expand(q, shape);
-  const Tensor squares = sum(x * x, {at}) * sum(y * y, {at});
-  const Tensor least(Array::full({}, epsilon * epsilon, x.dtype()));
-  return sum(x * y, {at}) / sqrt(maximum(squares, least));
+  const Tensor least(Array::full({}, epsilon, p.dtype()));
+  const auto unit = [&](const Tensor& x) {
+    const Tensor whole = expand(x, shape);
+    return whole / maximum(norm(whole, 2.0, {at}, true), least);
+  };
+  return sum(unit(p) * unit(q), {at});
 }
 
 // Along the last of two axes.
@@ -37,7 +38,8 @@ static Array cosine_similarity_reference(std::span<const Array> in) {
       a_squares += a * a;
       b_squares += b * b;
     }
-    y.data<double>()[i] = dot / std::max(std::sqrt(a_squares) * std::sqrt(b_squares), 1e-8);
+    y.data<double>()[i] =
+        dot / (std::max(std::sqrt(a_squares), 1e-8) * std::max(std::sqrt(b_squares), 1e-8));
   }
   return y;
 }

@@ -1,4 +1,5 @@
-// div: y = a / b, dy/da = 1 / b, dy/db = -y / b.
+// div: y = a / b, dy/da = 1 / b, dy/db = -y / b, in this order: where 1 / b is infinite, 0 / b has
+// a slope of 0 still.
 #include "weft/autograd/op_trace.h"
 #include "weft/kernel/elementwise.h"
 #include "weft/op/arithmetic.h"
@@ -18,17 +19,18 @@ Tensor div(const Tensor& a, const Tensor& b) {
   return record(
       "div", y, {&a, &b},
       [y, z = b.array(), shape_a = a.shape()](const Array& dy, const InputGradients& dx) {
-        const Array da = binary(BinaryOp::kDiv, dy, z);
-        if (dx.needs(0)) add_summed(dx, 0, da, shape_a);
+        if (dx.needs(0)) add_summed(dx, 0, binary(BinaryOp::kDiv, dy, z), shape_a);
         if (dx.needs(1)) {
-          const Array db = unary(UnaryOp::kNeg, binary(BinaryOp::kMul, da, y));
-          add_summed(dx, 1, db, z.shape());
+          const Array slope = unary(UnaryOp::kNeg, binary(BinaryOp::kDiv, y, z));
+          add_summed(dx, 1, binary(BinaryOp::kMul, dy, slope), z.shape());
         }
       },
       [y, z = b.array(), shape_a = a.shape()](const Tensor& dy, const TensorGradients& dx) {
-        const Tensor da = div(dy, dx.input(1, z));
-        add_summed(dx, 0, da, shape_a);
-        if (dx.needs(1)) add_summed(dx, 1, neg(mul(da, dx.output(y))), z.shape());
+        const Tensor divisor = dx.input(1, z);
+        if (dx.needs(0)) add_summed(dx, 0, div(dy, divisor), shape_a);
+        if (dx.needs(1)) {
+          add_summed(dx, 1, mul(dy, neg(div(dx.output(y), divisor))), z.shape());
+        }
       });
 }
 

@@ -18,10 +18,12 @@ Array base_slope(const Array& a, const Array& b) {
   return where(binary(BinaryOp::kEq, b, 0.0), Array::zeros({}, b.dtype()), slope);
 }
 
-// y log a, which is 0 for a = 0.
-Array exponent_slope(const Array& a, const Array& y) {
+// y log a, which is 0 for a = 0 but where b < 0: there y is infinite and the slope, too.
+Array exponent_slope(const Array& a, const Array& b, const Array& y) {
   const Array slope = binary(BinaryOp::kMul, y, unary(UnaryOp::kLog, a));
-  return where(binary(BinaryOp::kEq, a, 0.0), Array::zeros({}, a.dtype()), slope);
+  const Array flat = binary(BinaryOp::kMul, binary(BinaryOp::kEq, a, 0.0).to(DType::kF32),
+                            binary(BinaryOp::kGe, b, 0.0).to(DType::kF32));
+  return where(binary(BinaryOp::kNe, flat, 0.0), Array::zeros({}, a.dtype()), slope);
 }
 
 }  // namespace
@@ -40,7 +42,7 @@ Tensor pow(const Tensor& a, const Tensor& b) {
           add_summed(dx, 0, binary(BinaryOp::kMul, dy, base_slope(x, z)), x.shape());
         }
         if (dx.needs(1)) {
-          add_summed(dx, 1, binary(BinaryOp::kMul, dy, exponent_slope(x, y)), z.shape());
+          add_summed(dx, 1, binary(BinaryOp::kMul, dy, exponent_slope(x, z, y)), z.shape());
         }
       },
       [x = a.array(), z = b.array(), y](const Tensor& dy, const TensorGradients& dx) {
@@ -53,7 +55,9 @@ Tensor pow(const Tensor& a, const Tensor& b) {
         }
         if (dx.needs(1)) {
           const Tensor slope = mul(dx.output(y), log(base));
-          add_summed(dx, 1, mul(dy, where(eq(base, 0.0), 0.0, slope)), z.shape());
+          add_summed(dx, 1,
+                     mul(dy, where(logical_and(eq(base, 0.0), ge(exponent, 0.0)), 0.0, slope)),
+                     z.shape());
         }
       });
 }

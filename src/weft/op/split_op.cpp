@@ -74,7 +74,10 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t length, int axis) {
 
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t count, int axis) {
   if (count < 1) throw_operand("chunk", "a count of 1 or more", std::to_string(count));
-  return split(x, std::max<std::int64_t>(1, (x.dim(axis) + count - 1) / count), axis);
+  if (x.dim(axis) == 0) {  // as many parts as asked for, all empty
+    return split(x, std::vector<std::int64_t>(static_cast<std::size_t>(count), 0), axis);
+  }
+  return split(x, (x.dim(axis) + count - 1) / count, axis);
 }
 
 std::vector<Tensor> unbind(const Tensor& x, int axis) {

@@ -35,15 +35,15 @@ class MultiheadAttention(Module):
         y = F.linear(x, self.in_proj_weight[rows], bias)
         return y.reshape(y.shape[0], y.shape[1], self.num_heads, -1).transpose(1, 2)
 
-    def _mask(self, attn_mask, key_padding_mask):
-        """Both masks as one to add to the scores, or None."""
+    def _mask(self, attn_mask, key_padding_mask, dtype):
+        """Both masks as one of `dtype` to add to the scores, or None."""
         mask = None
         if attn_mask is not None:
-            mask = _added(attn_mask)
+            mask = _added(attn_mask, dtype)
             if mask.ndim == 3:
                 mask = mask.reshape(-1, self.num_heads, *mask.shape[1:])
         if key_padding_mask is not None:
-            padding = _added(key_padding_mask)[:, None, None, :]
+            padding = _added(key_padding_mask, dtype)[:, None, None, :]
             mask = padding if mask is None else mask + padding
         return mask
 
@@ -52,7 +52,7 @@ class MultiheadAttention(Module):
         if not self.batch_first:
             query, key, value = (x.transpose(0, 1) for x in (query, key, value))
         q, k, v = (self._heads(x, part) for part, x in enumerate((query, key, value)))
-        mask = self._mask(attn_mask, key_padding_mask)
+        mask = self._mask(attn_mask, key_padding_mask, q.dtype)
         causal = is_causal and attn_mask is None
         dropout = self.dropout if self.training else 0.0
         weights = None
@@ -66,8 +66,9 @@ class MultiheadAttention(Module):
         return (output if self.batch_first else output.transpose(0, 1)), weights
 
 
-def _added(mask):
+def _added(mask, dtype):
     """A mask of PyTorch's kind, bool (True: left out) or numbers to add, as numbers to add."""
     if mask.dtype is not getattr(_core, "bool"):
         return mask
-    return _core.where(mask, _core.full(mask.shape, -float("inf")), _core.zeros(mask.shape))
+    return _core.where(mask, _core.full(mask.shape, -float("inf"), dtype=dtype),
+                       _core.zeros(mask.shape, dtype=dtype))
