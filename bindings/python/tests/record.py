@@ -10,8 +10,11 @@ import sys
 
 import torch
 
+import cases
 import records
+import test_random_cases
 import trainings
+import weft
 
 
 def record_trainings():
@@ -21,10 +24,25 @@ def record_trainings():
     records.write("trainings", content)
 
 
+def record_cases():
+    """Those in which the two agree: what else there is the test beside PyTorch holds."""
+    content = {"torch": torch.__version__}
+    for key, part, how, numbers in test_random_cases.recorded_numbers():
+        content[key] = {}
+        for number in numbers:
+            case = cases.draw(part, cases.all_parts()[part], test_random_cases.SEED, number)
+            kind, _ = cases.compare(case, weft, torch, how)
+            if kind == "same":
+                content[key][number] = cases.summary(cases.attempt(how, torch, case))
+    records.write("cases", content)
+
+
 def main(what):
     torch.set_num_threads(1)
     if not what or "trainings" in what:
         record_trainings()
+    if not what or "cases" in what:
+        record_cases()
 
 
 if __name__ == "__main__":
