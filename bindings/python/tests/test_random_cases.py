@@ -9,7 +9,7 @@ import weft
 from oracle import needs_torch, torch
 
 SEED = 1
-RECORDED = 40  # of each part
+RECORDED = 60  # of each part
 SECOND = 12  # second derivatives, of each part that has gradients
 BESIDE_TORCH = 150
 TOLERANCE = 1e-4

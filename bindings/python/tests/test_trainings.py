@@ -91,8 +91,13 @@ class Checkpoints(unittest.TestCase):
                                            in trainings.gradients(model).items()}))
                 optimizer.step()
             found.append((bits, weft.default_generator.get_state()))
-        self.assertEqual(found[0], found[1])
-        self.assertEqual(len(found[0][0][0][1]), len(list(model.parameters())))
+        (plain, state), (again, same_state) = found
+        self.assertEqual(state, same_state)
+        self.assertEqual(len(plain[0][1]), len(list(model.parameters())))
+        for (loss, gradients), (other_loss, others) in zip(plain, again):
+            self.assertEqual(loss, other_loss)
+            self.assertEqual([name for name in gradients if gradients[name] != others.get(name)],
+                             [])
 
 
 if __name__ == "__main__":
