@@ -10,7 +10,8 @@ def _key(draws, shape):
     many = (draws.whole(1, 3),)
     masked = False  # one mask, and then no other arrays: they would have to be of its length
     left = list(shape)
-    while left and draws.chance(0.8):
+    whole = False  # what follows ... counts from the last axis: it has to reach it
+    while left and (whole or draws.chance(0.8)):
         size, kind = left[0], draws.pick(["int", "slice", "slice", "none", "ints", "mask", "all",
                                           "dots"])
         if kind == "none":
@@ -19,7 +20,7 @@ def _key(draws, shape):
         if kind == "dots":
             if any(part is Ellipsis for part in parts):
                 continue
-            keep = draws.whole(0, len(left))
+            keep, whole = draws.whole(0, len(left)), True
             parts.append(Ellipsis)
             left = left[len(left) - keep:]
             continue
