@@ -1,5 +1,4 @@
 // The operations of layers, as weft._core.NAME; the package shows them in weft.nn.functional.
-#include <array>
 
 #include "define.h"
 #include "module.h"
@@ -25,7 +24,7 @@ using Release = py::call_guard<py::gil_scoped_release>;
 Tensor or_none(const OptionalTensor& tensor) { return tensor.value_or(Tensor()); }
 
 // 3 or (3, 5): {height, width}.
-std::array<std::int64_t, 2> pair_of(const Dims& dims) {
+Pair pair_of(const Dims& dims) {
   if (dims.size() == 1) return {dims[0], dims[0]};
   if (dims.size() == 2) return {dims[0], dims[1]};
   throw std::invalid_argument("expected one whole number or two, got " + to_string(dims));
@@ -150,8 +149,7 @@ void bind_pools(Definer& define) {
       py::arg("input"), py::arg("kernel_size"), py::arg("stride") = py::none(),
       py::arg("padding") = Dims{0}, py::arg("ceil_mode") = false,
       py::arg("count_include_pad") = true, Release(), "The mean of each window of [N, C, H, W].");
-  const auto adaptive = [&define](const char* name,
-                                  Tensor (*of)(const Tensor&, const std::array<std::int64_t, 2>&),
+  const auto adaptive = [&define](const char* name, Tensor (*of)(const Tensor&, const Pair&),
                                   const char* text) {
     define.function(
         name, [of](const Tensor& x, const Dims& size) { return of(x, pair_of(size)); },

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/array/pair.h"
 #include "weft/autograd/tensor.h"
 
 namespace weft {
@@ -79,6 +80,9 @@ inline void trace_attributes(const char* op, std::vector<TracedAttribute> attrib
 template <std::size_t kCount>
 std::vector<double> traced(const std::array<std::int64_t, kCount>& integers) {
   return {integers.begin(), integers.end()};
+}
+inline std::vector<double> traced(const Pair& integers) {
+  return {static_cast<double>(integers.height), static_cast<double>(integers.width)};
 }
 
 }  // namespace weft

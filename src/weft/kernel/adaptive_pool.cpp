@@ -107,7 +107,7 @@ AdaptiveSizes sizes_of(const Shape& x, const Shape& y) { return {x[2], x[3], y[2
 
 }  // namespace
 
-Array adaptive_avg_pool2d_forward(const Array& given, const std::array<std::int64_t, 2>& size) {
+Array adaptive_avg_pool2d_forward(const Array& given, const Pair& size) {
   const Array x = given.strided().contiguous();
   Array y = Array::empty({x.dim(0), x.dim(1), size[0], size[1]}, x.dtype());
   launch("adaptive_avg_pool2d", {&x}, {&y}, [](LaunchArrays in, LaunchArrays out) {
@@ -139,9 +139,7 @@ Array adaptive_avg_pool2d_backward(const Array& given, const Shape& x_shape) {
   return dx;
 }
 
-MaxPoolOutput adaptive_max_pool2d_forward(const Array& given,
-                                          const std::array<std::int64_t, 2>& size,
-                                          bool with_winners) {
+MaxPoolOutput adaptive_max_pool2d_forward(const Array& given, const Pair& size, bool with_winners) {
   const Array x = given.strided().contiguous();
   const Shape shape = {x.dim(0), x.dim(1), size[0], size[1]};
   MaxPoolOutput result{Array::empty(shape, x.dtype()), {}};

@@ -9,18 +9,18 @@
 // Threads: the calling thread and the compute threads; the cache belongs to one thread each.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "weft/array/array.h"
+#include "weft/array/pair.h"
 
 namespace weft {
 
 // Pairs are {height, width}.
 struct Conv2dGeometry {
-  std::array<std::int64_t, 2> stride = {1, 1};
-  std::array<std::int64_t, 2> padding = {0, 0};
-  std::array<std::int64_t, 2> dilation = {1, 1};
+  Pair stride = 1;
+  Pair padding = 0;
+  Pair dilation = 1;
   std::int64_t groups = 1;
   friend bool operator==(const Conv2dGeometry&, const Conv2dGeometry&) = default;
 };

@@ -20,9 +20,7 @@ struct Problem {
 };
 
 std::string describe(const Problem& p) {
-  const auto pair = [](const std::array<std::int64_t, 2>& v) {
-    return std::to_string(v[0]) + "," + std::to_string(v[1]);
-  };
+  const auto pair = [](const Pair& v) { return std::to_string(v[0]) + "," + std::to_string(v[1]); };
   return "x " + to_string(p.x) + " weight " + to_string(p.weight) + " stride " +
          pair(p.geometry.stride) + " padding " + pair(p.geometry.padding) + " dilation " +
          pair(p.geometry.dilation) + " groups " + std::to_string(p.geometry.groups);

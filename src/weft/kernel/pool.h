@@ -7,18 +7,18 @@
 // Threads: the calling thread and the compute threads.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "weft/array/array.h"
+#include "weft/array/pair.h"
 
 namespace weft {
 
 // Pairs are {height, width}; the stride is at least 1.
 struct Pool2dGeometry {
-  std::array<std::int64_t, 2> kernel = {2, 2};
-  std::array<std::int64_t, 2> stride = {2, 2};
-  std::array<std::int64_t, 2> padding = {0, 0};
+  Pair kernel = 2;
+  Pair stride = 2;
+  Pair padding = 0;
   // Also windows that begin on the padded image but reach over its end.
   bool ceil_mode = false;
   // Of means: padding counts as zeros, else it does not count.
@@ -49,10 +49,9 @@ Array avg_pool2d_backward(const Array& dy, const Shape& x_shape, const Pool2dGeo
 
 // `size` windows {down, across} of about equal size that cover the image; window i of n over s
 // pixels is [floor(i s / n), ceil((i + 1) s / n)). Winners are places in the image.
-Array adaptive_avg_pool2d_forward(const Array& x, const std::array<std::int64_t, 2>& size);
+Array adaptive_avg_pool2d_forward(const Array& x, const Pair& size);
 Array adaptive_avg_pool2d_backward(const Array& dy, const Shape& x_shape);
-MaxPoolOutput adaptive_max_pool2d_forward(const Array& x, const std::array<std::int64_t, 2>& size,
-                                          bool with_winners);
+MaxPoolOutput adaptive_max_pool2d_forward(const Array& x, const Pair& size, bool with_winners);
 Array adaptive_max_pool2d_backward(const Array& dy, const Array& winners, const Shape& x_shape);
 Array adaptive_max_pool2d_take(const Array& dx, const Array& winners);
 

@@ -5,16 +5,16 @@
 // threads.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "weft/array/array.h"
+#include "weft/array/pair.h"
 
 namespace weft {
 
 struct UpsampleSpec {
-  std::array<std::int64_t, 2> size = {1, 1};  // {height, width} of the result
-  bool linear = false;                        // else the nearest pixel
+  Pair size = 1;        // {height, width} of the result
+  bool linear = false;  // else the nearest pixel
   // The corner pixels' middles stay where they are; else the images' edges do.
   bool align_corners = false;
 };

@@ -12,7 +12,7 @@
 namespace weft {
 
 PReLU::PReLU(std::int64_t channels, double slope) {
-  require_positive("prelu", {channels});
+  require_positive("prelu", {{"channels", channels}});
   register_parameter("weight", weight_, {channels}, ParameterKind::kWeight,
                      constant_initializer(slope));
 }

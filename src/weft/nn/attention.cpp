@@ -15,7 +15,7 @@ namespace weft {
 namespace {
 
 void require_heads(const char* layer, std::int64_t width, std::int64_t heads) {
-  require_positive(layer, {width, heads});
+  require_positive(layer, {{"width", width}, {"heads", heads}});
   if (width % heads != 0) {
     throw std::invalid_argument(
         fmt::format("[{}] expected a width that {} heads divide, got {}", layer, heads, width));

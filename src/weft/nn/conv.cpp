@@ -18,7 +18,10 @@ Conv2d::Conv2d(const Conv2dShape& shape)
                .padding = shape.padding,
                .dilation = shape.dilation,
                .groups = shape.groups} {
-  require_positive("conv2d", {shape.kernel[0], shape.kernel[1], shape.stride[0], shape.stride[1]});
+  require_window("conv2d", {.kernel = shape.kernel,
+                            .stride = shape.stride,
+                            .padding = shape.padding,
+                            .dilation = shape.dilation});
   require_groups("conv2d", shape.groups, shape.inputs, shape.outputs);
   const Shape weight = {shape.outputs, shape.inputs / shape.groups, shape.kernel[0],
                         shape.kernel[1]};
@@ -38,7 +41,10 @@ Conv1d::Conv1d(const Conv1dShape& shape)
                .padding = shape.padding,
                .dilation = shape.dilation,
                .groups = shape.groups} {
-  require_positive("conv1d", {shape.kernel, shape.stride});
+  require_window("conv1d", {.kernel = shape.kernel,
+                            .stride = shape.stride,
+                            .padding = shape.padding,
+                            .dilation = shape.dilation});
   require_groups("conv1d", shape.groups, shape.inputs, shape.outputs);
   const Shape weight = {shape.outputs, shape.inputs / shape.groups, shape.kernel};
   register_filters(weight, shape.outputs, shape.bias);
@@ -58,8 +64,11 @@ ConvTranspose2d::ConvTranspose2d(const ConvTranspose2dShape& shape)
                .output_padding = shape.output_padding,
                .dilation = shape.dilation,
                .groups = shape.groups} {
-  require_positive("conv_transpose2d",
-                   {shape.kernel[0], shape.kernel[1], shape.stride[0], shape.stride[1]});
+  require_window("conv_transpose2d", {.kernel = shape.kernel,
+                                      .stride = shape.stride,
+                                      .padding = shape.padding,
+                                      .output_padding = shape.output_padding,
+                                      .dilation = shape.dilation});
   require_groups("conv_transpose2d", shape.groups, shape.inputs, shape.outputs);
   const Shape weight = {shape.inputs, shape.outputs / shape.groups, shape.kernel[0],
                         shape.kernel[1]};
@@ -76,7 +85,11 @@ ConvTranspose1d::ConvTranspose1d(const ConvTranspose1dShape& shape)
                .output_padding = shape.output_padding,
                .dilation = shape.dilation,
                .groups = shape.groups} {
-  require_positive("conv_transpose1d", {shape.kernel, shape.stride});
+  require_window("conv_transpose1d", {.kernel = shape.kernel,
+                                      .stride = shape.stride,
+                                      .padding = shape.padding,
+                                      .output_padding = shape.output_padding,
+                                      .dilation = shape.dilation});
   require_groups("conv_transpose1d", shape.groups, shape.inputs, shape.outputs);
   const Shape weight = {shape.inputs, shape.outputs / shape.groups, shape.kernel};
   register_filters(weight, shape.outputs, shape.bias);

@@ -1,9 +1,9 @@
 // Convolutions and their transposes, over images and sequences. Pairs are {height, width}.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
+#include "weft/array/pair.h"
 #include "weft/nn/module.h"
 #include "weft/op/conv.h"
 
@@ -22,10 +22,10 @@ class ConvModule : public Module {
 struct Conv2dShape {
   std::int64_t inputs = 1;   // channels
   std::int64_t outputs = 1;  // channels
-  std::array<std::int64_t, 2> kernel = {3, 3};
-  std::array<std::int64_t, 2> stride = {1, 1};
-  std::array<std::int64_t, 2> padding = {0, 0};
-  std::array<std::int64_t, 2> dilation = {1, 1};
+  Pair kernel = 3;
+  Pair stride = 1;
+  Pair padding = 0;
+  Pair dilation = 1;
   std::int64_t groups = 1;
   bool bias = true;
 };
@@ -68,11 +68,11 @@ class Conv1d : public ConvModule {
 struct ConvTranspose2dShape {
   std::int64_t inputs = 1;
   std::int64_t outputs = 1;
-  std::array<std::int64_t, 2> kernel = {3, 3};
-  std::array<std::int64_t, 2> stride = {1, 1};
-  std::array<std::int64_t, 2> padding = {0, 0};
-  std::array<std::int64_t, 2> output_padding = {0, 0};
-  std::array<std::int64_t, 2> dilation = {1, 1};
+  Pair kernel = 3;
+  Pair stride = 1;
+  Pair padding = 0;
+  Pair output_padding = 0;
+  Pair dilation = 1;
   std::int64_t groups = 1;
   bool bias = true;
 };

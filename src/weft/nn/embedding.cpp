@@ -12,7 +12,7 @@ namespace weft {
 Embedding::Embedding(std::int64_t count, std::int64_t width,
                      std::optional<std::int64_t> padding_index)
     : padding_index_(padding_index) {
-  require_positive("embedding", {count, width});
+  require_positive("embedding", {{"count", count}, {"width", width}});
   if (padding_index && (*padding_index < -count || *padding_index >= count)) {
     throw std::invalid_argument(fmt::format(
         "[embedding] expected a padding index in [{}, {}), got {}", -count, count, *padding_index));

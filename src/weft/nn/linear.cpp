@@ -6,7 +6,7 @@
 namespace weft {
 
 Linear::Linear(std::int64_t inputs, std::int64_t outputs, bool bias) {
-  require_positive("linear", {inputs, outputs});
+  require_positive("linear", {{"inputs", inputs}, {"outputs", outputs}});
   const Shape shape = {outputs, inputs};
   register_parameter("weight", weight_, shape, ParameterKind::kWeight,
                      default_weight_initializer());

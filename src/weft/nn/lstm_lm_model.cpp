@@ -22,7 +22,10 @@ class LstmLanguageModel : public CausalLanguageModel {
   explicit LstmLanguageModel(const ModelOptions& options) {
     const std::int64_t width = options.embedding_width == 0 ? 64 : options.embedding_width;
     const std::int64_t layers = options.layers == 0 ? 2 : options.layers;
-    require_positive("lstm_lm", {options.vocabulary, width, layers, options.hidden_units});
+    require_positive("lstm_lm", {{"vocabulary", options.vocabulary},
+                                 {"embedding_width", width},
+                                 {"layers", layers},
+                                 {"hidden_units", options.hidden_units}});
     layers_ = layers;
     width_ = options.hidden_units;
     embedding_ =

@@ -15,7 +15,7 @@ void require_sizes(const char* layer, const Shape& normalized) {
   if (normalized.empty()) {
     throw std::invalid_argument(fmt::format("[{}] expected at least one axis, got none", layer));
   }
-  for (const std::int64_t size : normalized) require_positive(layer, {size});
+  for (const std::int64_t size : normalized) require_positive(layer, {{"sizes", size}});
 }
 
 // Throws unless the last axes of `shape` are those that the layer was made for.
@@ -30,7 +30,7 @@ void require_last(const char* layer, const Shape& shape, const Shape& normalized
 
 BatchNorm::BatchNorm(const BatchNormShape& shape, int ndim_min, int ndim_max, const char* name)
     : shape_(shape), ndim_min_(ndim_min), ndim_max_(ndim_max), name_(name) {
-  require_positive(name, {shape.channels});
+  require_positive(name, {{"channels", shape.channels}});
   const Shape channels = {shape.channels};
   register_parameter("weight", weight_, channels, ParameterKind::kNorm, constant_initializer(1));
   register_parameter("bias", bias_, channels, ParameterKind::kBias, constant_initializer(0));
@@ -87,7 +87,7 @@ GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, const NormOptio
 Tensor GroupNorm::forward(const Tensor& x) { return group_norm(x, groups_, weight_, bias_, eps_); }
 
 InstanceNorm::InstanceNorm(std::int64_t channels, const NormOptions& options) : eps_(options.eps) {
-  require_positive("instance_norm", {channels});
+  require_positive("instance_norm", {{"channels", channels}});
   if (!options.affine) return;
   register_parameter("weight", weight_, {channels}, ParameterKind::kNorm, constant_initializer(1));
   register_parameter("bias", bias_, {channels}, ParameterKind::kBias, constant_initializer(0));

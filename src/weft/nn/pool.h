@@ -1,9 +1,9 @@
 // Poolings and their counterpart: modules without parameters. Options and shapes: op/pool.h.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
+#include "weft/array/pair.h"
 #include "weft/nn/module.h"
 #include "weft/op/pool.h"
 
@@ -49,20 +49,20 @@ class AvgPool1d : public Module {
 
 class AdaptiveAvgPool2d : public Module {
  public:
-  explicit AdaptiveAvgPool2d(const std::array<std::int64_t, 2>& size) : size_(size) {}
+  explicit AdaptiveAvgPool2d(const Pair& size) : size_(size) {}
   Tensor forward(const Tensor& x) override { return adaptive_avg_pool2d(x, size_); }
 
  private:
-  std::array<std::int64_t, 2> size_;
+  Pair size_;
 };
 
 class AdaptiveMaxPool2d : public Module {
  public:
-  explicit AdaptiveMaxPool2d(const std::array<std::int64_t, 2>& size) : size_(size) {}
+  explicit AdaptiveMaxPool2d(const Pair& size) : size_(size) {}
   Tensor forward(const Tensor& x) override { return adaptive_max_pool2d(x, size_); }
 
  private:
-  std::array<std::int64_t, 2> size_;
+  Pair size_;
 };
 
 class AdaptiveAvgPool1d : public Module {

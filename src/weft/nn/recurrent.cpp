@@ -50,7 +50,8 @@ Tensor select_state(const Tensor& states, std::size_t index) {
 }  // namespace
 
 Recurrent::Recurrent(const RecurrentShape& shape, Kind kind) : shape_(shape), kind_(kind) {
-  require_positive("recurrent", {shape.inputs, shape.width, shape.layers});
+  require_positive("recurrent",
+                   {{"inputs", shape.inputs}, {"width", shape.width}, {"layers", shape.layers}});
   if (!(shape.dropout >= 0.0 && shape.dropout < 1.0)) {
     throw std::invalid_argument(
         fmt::format("[recurrent] expected dropout in [0, 1), got {}", shape.dropout));
@@ -142,7 +143,7 @@ RecurrentResult Recurrent::operator()(const Tensor& x, const RecurrentState& fir
 
 RNNCell::RNNCell(const RecurrentCellShape& shape, RnnActivation activation)
     : activation_(activation) {
-  require_positive("rnn_cell", {shape.inputs, shape.width});
+  require_positive("rnn_cell", {{"inputs", shape.inputs}, {"width", shape.width}});
   add_parameters(parameters_, 1, shape.inputs, shape,
                  [&](const char* name, Tensor& tensor, const Shape& size, ParameterKind kind) {
                    register_parameter(name, tensor, size, kind, uniform_initializer(shape.width));
@@ -154,7 +155,7 @@ Tensor RNNCell::operator()(const Tensor& x, const Tensor& hidden) {
 }
 
 LSTMCell::LSTMCell(const RecurrentCellShape& shape) {
-  require_positive("lstm_cell", {shape.inputs, shape.width});
+  require_positive("lstm_cell", {{"inputs", shape.inputs}, {"width", shape.width}});
   add_parameters(parameters_, 4, shape.inputs, shape,
                  [&](const char* name, Tensor& tensor, const Shape& size, ParameterKind kind) {
                    register_parameter(name, tensor, size, kind, uniform_initializer(shape.width));
@@ -169,7 +170,7 @@ RecurrentState LSTMCell::operator()(const Tensor& x, const RecurrentState& state
 }
 
 GRUCell::GRUCell(const RecurrentCellShape& shape) {
-  require_positive("gru_cell", {shape.inputs, shape.width});
+  require_positive("gru_cell", {{"inputs", shape.inputs}, {"width", shape.width}});
   add_parameters(parameters_, 3, shape.inputs, shape,
                  [&](const char* name, Tensor& tensor, const Shape& size, ParameterKind kind) {
                    register_parameter(name, tensor, size, kind, uniform_initializer(shape.width));

@@ -20,8 +20,12 @@ TextModelShape text_model_shape(const char* model, const ModelOptions& options) 
   shape.width = value_or(options.embedding_width, 128);
   shape.heads = value_or(options.heads, 4);
   shape.kv_heads = value_or(options.kv_heads, shape.heads);
-  require_positive(model, {shape.vocabulary, shape.context, shape.layers, shape.width, shape.heads,
-                           shape.kv_heads});
+  require_positive(model, {{"vocabulary", shape.vocabulary},
+                           {"context", shape.context},
+                           {"layers", shape.layers},
+                           {"width", shape.width},
+                           {"heads", shape.heads},
+                           {"kv_heads", shape.kv_heads}});
   return shape;
 }
 

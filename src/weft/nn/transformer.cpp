@@ -25,7 +25,7 @@ class GptMlp : public Module {
 }  // namespace
 
 GptBlock::GptBlock(const GptBlockShape& shape) {
-  require_positive("gpt_block", {shape.width, shape.heads});
+  require_positive("gpt_block", {{"width", shape.width}, {"heads", shape.heads}});
   norm1_ = &register_part("ln_1", std::make_unique<LayerNorm>(Shape{shape.width}));
   attention_ = &static_cast<GptAttention&>(register_part(
       "attn", std::make_unique<GptAttention>(shape.width, shape.heads, shape.dropout)));
@@ -54,7 +54,7 @@ Tensor GptBlock::forward_cached(const Tensor& x, KeyValueCaches caches) {
 }
 
 SwiGlu::SwiGlu(std::int64_t width, std::int64_t hidden) {
-  require_positive("swiglu", {width, hidden});
+  require_positive("swiglu", {{"width", width}, {"hidden", hidden}});
   const auto part = [&](const char* name, std::int64_t inputs, std::int64_t outputs) {
     return &static_cast<Linear&>(
         register_part(name, std::make_unique<Linear>(inputs, outputs, false)));
@@ -70,7 +70,7 @@ Tensor SwiGlu::forward(const Tensor& x) {
 
 LlamaBlock::LlamaBlock(const LlamaBlockShape& shape) {
   const std::int64_t width = shape.attention.width;
-  require_positive("llama_block", {width, shape.hidden});
+  require_positive("llama_block", {{"width", width}, {"hidden", shape.hidden}});
   norm1_ = &register_part("input_layernorm", std::make_unique<RMSNorm>(Shape{width}));
   attention_ = &static_cast<LlamaAttention&>(
       register_part("self_attn", std::make_unique<LlamaAttention>(shape.attention)));

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-Tensor adaptive_avg_pool2d(const Tensor& x, const std::array<std::int64_t, 2>& size) {
+Tensor adaptive_avg_pool2d(const Tensor& x, const Pair& size) {
   check_adaptive_pool("adaptive_avg_pool2d", x, size);
   if (is_half(x)) return cast(adaptive_avg_pool2d(widened(x), size), x.dtype());
   if (op_tracing()) {
@@ -34,9 +34,7 @@ Tensor adaptive_avg_pool1d(const Tensor& x, std::int64_t size) {
 
 static std::vector<OpSample> adaptive_avg_pool2d_samples() {
   return adaptive_pool_samples(
-      [](const Tensor& x, const std::array<std::int64_t, 2>& size) {
-        return adaptive_avg_pool2d(x, size);
-      },
+      [](const Tensor& x, const Pair& size) { return adaptive_avg_pool2d(x, size); },
       mean_of_window);
 }
 extern const OpDef adaptive_avg_pool2d_op = {"adaptive_avg_pool2d", adaptive_avg_pool2d_samples};

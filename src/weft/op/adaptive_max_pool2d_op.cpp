@@ -8,7 +8,7 @@
 
 namespace weft {
 
-Tensor adaptive_max_pool2d(const Tensor& x, const std::array<std::int64_t, 2>& size) {
+Tensor adaptive_max_pool2d(const Tensor& x, const Pair& size) {
   check_adaptive_pool("adaptive_max_pool2d", x, size);
   if (is_half(x)) return cast(adaptive_max_pool2d(widened(x), size), x.dtype());
   MaxPoolOutput forward = adaptive_max_pool2d_forward(x.array(), size, recording({&x}));
@@ -35,9 +35,7 @@ Tensor adaptive_max_pool1d(const Tensor& x, std::int64_t size) {
 
 static std::vector<OpSample> adaptive_max_pool2d_samples() {
   return adaptive_pool_samples(
-      [](const Tensor& x, const std::array<std::int64_t, 2>& size) {
-        return adaptive_max_pool2d(x, size);
-      },
+      [](const Tensor& x, const Pair& size) { return adaptive_max_pool2d(x, size); },
       largest_of_window);
 }
 extern const OpDef adaptive_max_pool2d_op = {"adaptive_max_pool2d", adaptive_max_pool2d_samples};

@@ -6,9 +6,9 @@
 // All throw std::invalid_argument where shapes do not fit.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
+#include "weft/array/pair.h"
 #include "weft/autograd/tensor.h"
 #include "weft/op/activation.h"
 
@@ -16,9 +16,9 @@ namespace weft {
 
 // Pairs are {height, width}.
 struct Conv2dOptions {
-  std::array<std::int64_t, 2> stride = {1, 1};
-  std::array<std::int64_t, 2> padding = {0, 0};
-  std::array<std::int64_t, 2> dilation = {1, 1};
+  Pair stride = 1;
+  Pair padding = 0;
+  Pair dilation = 1;
   std::int64_t groups = 1;
   Activation activation = Activation::kNone;
 };
@@ -44,10 +44,10 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
 // Pairs are {height, width}. Output padding adds rows and columns at the far ends, fewer than the
 // stride; they choose among the sizes that a convolution would take to x's.
 struct ConvTranspose2dOptions {
-  std::array<std::int64_t, 2> stride = {1, 1};
-  std::array<std::int64_t, 2> padding = {0, 0};
-  std::array<std::int64_t, 2> output_padding = {0, 0};
-  std::array<std::int64_t, 2> dilation = {1, 1};
+  Pair stride = 1;
+  Pair padding = 0;
+  Pair output_padding = 0;
+  Pair dilation = 1;
   std::int64_t groups = 1;
 };
 // The transpose of conv2d, which is its gradient: x [N, C, H, W], weight [C, O / groups, kh, kw],

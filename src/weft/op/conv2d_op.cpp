@@ -18,14 +18,9 @@ namespace weft {
 namespace {
 
 void check_conv2d_options(const Conv2dOptions& options) {
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    if (options.stride[axis] < 1 || options.dilation[axis] < 1 || options.padding[axis] < 0) {
-      throw_operand("conv2d", "stride and dilation of at least 1 and padding of at least 0",
-                    "stride " + std::to_string(options.stride[axis]) + ", dilation " +
-                        std::to_string(options.dilation[axis]) + ", padding " +
-                        std::to_string(options.padding[axis]));
-    }
-  }
+  check_pair("conv2d", "stride", options.stride, 1);
+  check_pair("conv2d", "padding", options.padding, 0);
+  check_pair("conv2d", "dilation", options.dilation, 1);
   if (options.groups < 1) {
     throw_operand("conv2d", "at least 1 group", std::to_string(options.groups));
   }
@@ -156,9 +151,8 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
 }
 
 // The sum of products of one filter [C, kh, kw] with the window of an image [C, H, W] at `corner`.
-static double window_sum(const Array& image, const Array& filter,
-                         const std::array<std::int64_t, 2>& corner,
-                         const std::array<std::int64_t, 2>& dilation) {
+static double window_sum(const Array& image, const Array& filter, const Pair& corner,
+                         const Pair& dilation) {
   double sum = 0;
   for (std::int64_t t = 0; t < filter.size(); ++t) {
     const std::int64_t q = t % filter.dim(2);

@@ -15,15 +15,12 @@ namespace weft {
 namespace {
 
 void check_conv_transpose2d_options(const ConvTranspose2dOptions& options) {
+  check_pair("conv_transpose2d", "stride", options.stride, 1);
+  check_pair("conv_transpose2d", "padding", options.padding, 0);
+  check_pair("conv_transpose2d", "dilation", options.dilation, 1);
   for (std::size_t axis = 0; axis < 2; ++axis) {
-    if (options.stride[axis] < 1 || options.dilation[axis] < 1 || options.padding[axis] < 0) {
-      throw_operand("conv_transpose2d", "stride and dilation of at least 1, padding of at least 0",
-                    "stride " + std::to_string(options.stride[axis]) + ", dilation " +
-                        std::to_string(options.dilation[axis]) + ", padding " +
-                        std::to_string(options.padding[axis]));
-    }
     if (options.output_padding[axis] < 0 || options.output_padding[axis] >= options.stride[axis]) {
-      throw_operand("conv_transpose2d", "output padding below the stride",
+      throw_operand("conv_transpose2d", "output_padding of at least 0 and below the stride",
                     std::to_string(options.output_padding[axis]));
     }
   }

@@ -7,6 +7,14 @@
 
 namespace weft {
 
+void check_pair(const char* op, const char* name, const Pair& sizes, std::int64_t least) {
+  if (sizes.height >= least && sizes.width >= least) return;
+  throw_operand(op, std::string(name) + " of at least " + std::to_string(least),
+                sizes.height == sizes.width ? std::to_string(sizes.height)
+                                            : "{" + std::to_string(sizes.height) + ", " +
+                                                  std::to_string(sizes.width) + "}");
+}
+
 void throw_operand(const char* op, const std::string& expected, const std::string& got) {
   throw std::invalid_argument(std::string("[") + op + "] expected " + expected + ", got " + got);
 }

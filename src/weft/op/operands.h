@@ -3,9 +3,11 @@
 // For op/*_op.cpp. Checks throw std::invalid_argument "[op] expected ..., got ...".
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "weft/array/pair.h"
 #include "weft/autograd/node.h"
 #include "weft/autograd/tensor.h"
 #include "weft/kernel/reduce.h"
@@ -15,6 +17,8 @@ namespace weft {
 
 [[noreturn]] void throw_operand(const char* op, const std::string& expected,
                                 const std::string& got);
+// Both sizes at least `least`; `name` is the option's, "stride".
+void check_pair(const char* op, const char* name, const Pair& sizes, std::int64_t least);
 // Defined and of a floating type.
 void check_floating(const char* op, const Tensor& x);
 // Both so, of one type, and shapes broadcast.

@@ -7,18 +7,18 @@
 // bf16 and f16 are computed in f32. All throw std::invalid_argument.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
+#include "weft/array/pair.h"
 #include "weft/autograd/tensor.h"
 
 namespace weft {
 
 // Pairs are {height, width}. A stride of 0 means the kernel's size.
 struct Pool2dOptions {
-  std::array<std::int64_t, 2> kernel = {2, 2};
-  std::array<std::int64_t, 2> stride = {0, 0};
-  std::array<std::int64_t, 2> padding = {0, 0};
+  Pair kernel = 2;
+  Pair stride = 0;
+  Pair padding = 0;
   bool ceil_mode = false;
   // Of means: padding counts as zeros (PyTorch's default), else it does not count.
   bool count_include_pad = true;
@@ -41,8 +41,8 @@ Tensor avg_pool1d(const Tensor& x, const Pool1dOptions& options);
 
 // `size` windows {down, across} that cover the image: window i of n over H pixels is
 // [floor(i H / n), ceil((i + 1) H / n)).
-Tensor adaptive_avg_pool2d(const Tensor& x, const std::array<std::int64_t, 2>& size);
-Tensor adaptive_max_pool2d(const Tensor& x, const std::array<std::int64_t, 2>& size);
+Tensor adaptive_avg_pool2d(const Tensor& x, const Pair& size);
+Tensor adaptive_max_pool2d(const Tensor& x, const Pair& size);
 Tensor adaptive_avg_pool1d(const Tensor& x, std::int64_t size);
 Tensor adaptive_max_pool1d(const Tensor& x, std::int64_t size);
 // The whole image: [N, C, 1, 1].
@@ -51,7 +51,7 @@ Tensor global_max_pool2d(const Tensor& x);
 
 enum class UpsampleMode : std::uint8_t { kNearest, kBilinear };
 struct Upsample2dOptions {
-  std::array<std::int64_t, 2> size = {1, 1};  // {height, width} of the result
+  Pair size = 1;  // {height, width} of the result
   UpsampleMode mode = UpsampleMode::kNearest;
   // Of bilinear: the corner pixels' middles stay where they are; else the images' edges do.
   bool align_corners = false;

@@ -13,17 +13,15 @@ namespace weft {
 Pool2dGeometry check_pool(const char* op, const Tensor& x, const Pool2dOptions& options) {
   check_floating(op, x);
   if (x.ndim() != 4) throw_operand(op, "x [N, C, H, W]", to_string(x.shape()));
+  check_pair(op, "kernel", options.kernel, 1);
+  check_pair(op, "stride", options.stride, 0);
+  check_pair(op, "padding", options.padding, 0);
   Pool2dGeometry geometry{options.kernel, options.stride, options.padding, options.ceil_mode,
                           options.count_include_pad};
   for (int axis = 0; axis < 2; ++axis) {
     const auto i = static_cast<std::size_t>(axis);
     if (geometry.stride[i] == 0) geometry.stride[i] = geometry.kernel[i];
-    if (geometry.kernel[i] < 1 || geometry.stride[i] < 1) {
-      throw_operand(
-          op, "a kernel of at least 1 and a stride of at least 0",
-          std::to_string(options.kernel[i]) + " and " + std::to_string(options.stride[i]));
-    }
-    if (geometry.padding[i] < 0 || 2 * geometry.padding[i] > geometry.kernel[i]) {
+    if (2 * geometry.padding[i] > geometry.kernel[i]) {
       throw_operand(op, "padding of at most half the kernel", std::to_string(options.padding[i]));
     }
     if (geometry.kernel[i] > x.dim(2 + axis) + 2 * geometry.padding[i]) {
@@ -34,7 +32,7 @@ Pool2dGeometry check_pool(const char* op, const Tensor& x, const Pool2dOptions& 
   return geometry;
 }
 
-void check_adaptive_pool(const char* op, const Tensor& x, const std::array<std::int64_t, 2>& size) {
+void check_adaptive_pool(const char* op, const Tensor& x, const Pair& size) {
   check_floating(op, x);
   if (x.ndim() != 4 || x.dim(2) < 1 || x.dim(3) < 1) {
     throw_operand(op, "x [N, C, H, W] of at least one pixel", to_string(x.shape()));
@@ -187,9 +185,8 @@ std::vector<OpSample> pool1d_samples(
 }
 
 std::vector<OpSample> adaptive_pool_samples(
-    const std::function<Tensor(const Tensor&, const std::array<std::int64_t, 2>&)>& op,
-    const PoolOfWindow& of_window) {
-  using Size = std::array<std::int64_t, 2>;
+    const std::function<Tensor(const Tensor&, const Pair&)>& op, const PoolOfWindow& of_window) {
+  using Size = Pair;
   const auto parts = [](std::int64_t size, std::int64_t count) {
     std::vector<Range> result;
     for (std::int64_t i = 0; i < count; ++i) {

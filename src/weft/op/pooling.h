@@ -1,11 +1,11 @@
 // What the poolings share: checks, references and samples. For op/*_pool*_op.cpp.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
+#include "weft/array/pair.h"
 #include "weft/kernel/pool.h"
 #include "weft/op/op_def.h"
 #include "weft/op/pool.h"
@@ -16,7 +16,7 @@ namespace weft {
 Pool2dGeometry check_pool(const char* op, const Tensor& x, const Pool2dOptions& options);
 
 // Images of at least one pixel and at least one window. Throws as check_pool.
-void check_adaptive_pool(const char* op, const Tensor& x, const std::array<std::int64_t, 2>& size);
+void check_adaptive_pool(const char* op, const Tensor& x, const Pair& size);
 
 // What a window of a reference holds: its values on the image, and how many places it has on the
 // padded image.
@@ -45,7 +45,6 @@ std::vector<OpSample> pool1d_samples(
     const PoolOfWindow& of_window);
 // `size` windows that cover the image; an adaptive pooling.
 std::vector<OpSample> adaptive_pool_samples(
-    const std::function<Tensor(const Tensor&, const std::array<std::int64_t, 2>&)>& op,
-    const PoolOfWindow& of_window);
+    const std::function<Tensor(const Tensor&, const Pair&)>& op, const PoolOfWindow& of_window);
 
 }  // namespace weft

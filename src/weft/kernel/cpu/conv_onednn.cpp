@@ -43,7 +43,7 @@ struct ConvPlan {
   MemoryDesc plain_weight;
 };
 
-Dims pair(const std::array<std::int64_t, 2>& values) { return {values[0], values[1]}; }
+Dims pair(const Pair& values) { return {values[0], values[1]}; }
 
 // What oneDNN calls the sizes of a convolution.
 struct Problem {

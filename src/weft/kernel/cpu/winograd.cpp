@@ -1,7 +1,6 @@
 #include "weft/kernel/cpu/winograd.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "weft/base/parallel.h"
@@ -109,7 +108,7 @@ struct WinogradPlan {
   std::int64_t out_panels;
   std::int64_t across;  // tiles
   std::int64_t down;
-  std::array<std::int64_t, 2> padding;
+  Pair padding = 0;
 };
 
 class Floats {
