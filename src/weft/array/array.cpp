@@ -160,7 +160,7 @@ Array Array::full(const Shape& shape, double value, DType dtype, Device device) 
 
 Array Array::on(std::shared_ptr<Storage> storage, std::int64_t offset, const Shape& shape,
                 const Strides& strides, DType dtype) {
-  WEFT_CHECK(storage != nullptr);
+  if (storage == nullptr) throw_bad_argument("on", "a storage", "null");
   Array whole;
   whole.dtype_ = dtype;
   whole.storage_ = std::move(storage);
@@ -370,8 +370,31 @@ Array Array::to(DType dtype) const {
   return result;
 }
 
+void Array::throw_access(const char* call, DType wanted) const {
+  const std::string type(to_string(dtype_));
+  if (!defined()) {
+    throw_bad_argument(call, "an array", "an undefined one, which was never set or was moved from");
+  }
+  if (wanted != dtype_) {
+    throw_bad_argument(call, fmt::format("the type that the elements have, {}", type),
+                       fmt::format("{}; read them as {}, or convert the array with to()",
+                                   to_string(wanted), type));
+  }
+  if (!is_strided()) {
+    throw_bad_argument(call, "elements in row-major order",
+                       "a blocked array, such as a convolution gives; call contiguous() first");
+  }
+  throw_bad_argument(call, "elements in row-major order",
+                     fmt::format("a view {} of strides {}; call contiguous() first",
+                                 to_string(shape_), to_string(strides_)));
+}
+
+void Array::check_writable(const char* call) const {
+  if (!defined() || !is_strided()) throw_access(call, dtype_);
+}
+
 void Array::copy_from(const Array& source) {
-  WEFT_CHECK(defined() && is_strided());
+  check_writable("copy_from");
   Array from = viewable("copy_from", source);
   if (!(from.shape_ == shape_)) from = from.expand(shape_);
   note_write(*storage_, storage_.use_count() > 1, *this, "copy_from");
@@ -382,7 +405,7 @@ void Array::copy_from(const Array& source) {
 }
 
 void Array::fill(double value) {
-  WEFT_CHECK(defined() && is_strided());
+  check_writable("fill");
   note_write(*storage_, storage_.use_count() > 1, *this, "fill");
   launch("fill", {}, {this}, [value](LaunchArrays, LaunchArrays out) { out[0].fill_now(value); });
 }

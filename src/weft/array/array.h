@@ -6,7 +6,8 @@
 // else calls strided() or contiguous() first; reading a blocked array element-wise is a bug.
 // Threads: a value; two threads may read one Array, writing needs one owner.
 // Fails: wrong shapes, axes and dtypes given by the model builder throw std::invalid_argument
-// "[op] expected ..., got ..."; data<T>() with another T is a bug (WEFT_CHECK).
+// "[op] expected ..., got ...", and so does reading elements of another type than they have, of an
+// undefined array, or of a blocked one.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,6 @@
 #include "weft/array/memory_format.h"
 #include "weft/array/shape.h"
 #include "weft/array/storage.h"
-#include "weft/base/check.h"
 
 namespace weft {
 
@@ -88,10 +88,11 @@ class Array {
   Array contiguous() const;
   Array strided() const { return is_strided() ? *this : format_->to_strided(*this); }
 
-  // The first element (of any strides). REQUIRES: T is the dtype and the array is strided.
+  // The first element (of any strides). Throws std::invalid_argument unless T is the dtype and the
+  // array is defined and strided.
   template <class T>
   T* data() {
-    WEFT_CHECK(dtype_of<T>() == dtype_ && is_strided() && defined());
+    if (dtype_of<T>() != dtype_ || !is_strided() || !defined()) throw_access("data", dtype_of<T>());
     return static_cast<T*>(storage_->data()) + offset_;
   }
   template <class T>
@@ -103,10 +104,10 @@ class Array {
     return static_cast<std::uint8_t*>(storage_->data()) +
            offset_ * static_cast<std::int64_t>(size_of(dtype_));
   }
-  // All elements in order. REQUIRES: contiguous.
+  // All elements in order. Throws std::invalid_argument as data() does, and unless contiguous.
   template <class T>
   std::span<T> flat() {
-    WEFT_CHECK(is_contiguous());
+    if (!is_contiguous()) throw_access("flat", dtype_of<T>());
     return {data<T>(), static_cast<std::size_t>(size_)};
   }
   template <class T>
@@ -118,9 +119,10 @@ class Array {
   double item() const;
   // The same as an integer: i64 values beyond 2^53 stay exact.
   std::int64_t item_int() const;
-  // Row-major copy of the values, any strides. REQUIRES: T is the dtype.
+  // Row-major copy of the values, any strides. Throws std::invalid_argument unless T is the dtype.
   template <class T>
   std::vector<T> to_vector() const {
+    if (dtype_of<T>() != dtype_ || !defined()) throw_access("to_vector", dtype_of<T>());
     internal::note_host_read("to_vector");
     const Array dense = contiguous();
     const std::span<const T> values = dense.flat<T>();
@@ -184,6 +186,9 @@ class Array {
 
  private:
   static Array from_bits(const std::vector<bool>& values, const Shape& shape);
+  // Throws std::invalid_argument: what keeps `call` from reading elements of type `wanted` here.
+  [[noreturn]] void throw_access(const char* call, DType wanted) const;
+  void check_writable(const char* call) const;
   void fill_now(double value);
   void set_view(const Shape& shape, const Strides& strides, std::int64_t offset);
 

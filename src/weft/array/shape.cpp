@@ -7,6 +7,15 @@
 #include <fmt/ranges.h>
 
 namespace weft {
+namespace {
+
+void check_position(const Dims& dims, int at, int last) {
+  if (at >= 0 && at <= last) return;
+  throw std::invalid_argument(fmt::format("[shape] expected a position of {} from 0 to {}, got {}",
+                                          to_string(dims), last, at));
+}
+
+}  // namespace
 
 Dims::Dims(std::span<const std::int64_t> values) {
   for (const std::int64_t value : values) push_back(value);
@@ -25,14 +34,14 @@ void Dims::insert(int at, std::int64_t value) {
     throw std::invalid_argument(
         fmt::format("[shape] expected at most {} dimensions, got more", kDimsMax));
   }
-  WEFT_CHECK(at >= 0 && at <= size_);
+  check_position(*this, at, size_);
   std::copy_backward(begin() + at, end(), end() + 1);
   ++size_;
   (*this)[at] = value;
 }
 
 void Dims::erase(int at) {
-  WEFT_CHECK(at >= 0 && at < size_);
+  check_position(*this, at, size_ - 1);
   std::copy(begin() + at + 1, end(), begin() + at);
   --size_;
 }

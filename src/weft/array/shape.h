@@ -37,7 +37,7 @@ class Dims {
   std::int64_t* end() { return values_.data() + size_; }
   std::int64_t back() const { return values_[static_cast<std::size_t>(size_ - 1)]; }
   void push_back(std::int64_t value);
-  // Puts `value` before position `at`; erase takes one out. REQUIRES: at in range.
+  // Puts `value` before position `at`; erase takes one out. Throws unless it is in range.
   void insert(int at, std::int64_t value);
   void erase(int at);
 

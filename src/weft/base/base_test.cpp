@@ -1,3 +1,6 @@
+#include <stdexcept>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "weft/base/bounded_queue.h"
@@ -93,6 +96,33 @@ Result<int> quarter(int value) {
 // Whose values tell that they are still alive.
 Result<std::vector<std::string>> words() {
   return std::vector<std::string>{"a word too long to lie within its string", "and another one"};
+}
+
+// A program that embeds the library goes on, and learns why there is no value.
+TEST(Result, OfAFailureThrowsItsStatusWhereItIsRead) {
+  const Result<int> failed = invalid_argument("rate: expected at least 0, got -1");
+  const auto what = [](const auto& read) -> std::string {
+    try {
+      read();
+    } catch (const std::logic_error& mistake) {
+      return mistake.what();
+    }
+    return "";
+  };
+  const std::string text = "invalid argument: rate: expected at least 0, got -1";
+  EXPECT_NE(what([&] { static_cast<void>(*failed); }).find(text), std::string::npos);
+  EXPECT_NE(what([&] { static_cast<void>(failed.value()); }).find(text), std::string::npos);
+  EXPECT_NE(what([&] { static_cast<void>(*Result<int>(failed)); }).find(text), std::string::npos);
+  EXPECT_NE(what([] { static_cast<void>(Result<std::string>(corrupt("c"))->size()); }).find("c"),
+            std::string::npos);
+  EXPECT_THROW(Result<int>{Status()}, std::logic_error);
+}
+
+TEST(Parallel, RefusesToRunWithoutThreads) {
+  const int before = thread_count();
+  EXPECT_THROW(set_thread_count(0), std::invalid_argument);
+  EXPECT_THROW(set_thread_count(-2), std::invalid_argument);
+  EXPECT_EQ(thread_count(), before);
 }
 
 TEST(Result, OfATemporaryOutlivesIt) {

@@ -1,6 +1,7 @@
 // WEFT_CHECK: stops the program on a bug of ours, naming file, line and condition.
 //
-// Never use it on anything that a peer, a file or a user sent: those return a Status.
+// Never use it on anything that a peer, a file or a user sent: those return a Status. Nor on what
+// the caller of a public function of the library got wrong: that throws, as ADR 0007 says.
 // WEFT_DCHECK is compiled in only where WEFT_DEBUG_CHECKS is set (presets dev, asan, tsan).
 #pragma once
 

@@ -1,10 +1,10 @@
 #include "weft/base/parallel.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
 #include <omp.h>
-
-#include "weft/base/check.h"
 
 namespace weft {
 namespace {
@@ -14,7 +14,10 @@ int configured_threads = 1;  // NOLINT(cppcoreguidelines-avoid-non-const-global-
 }  // namespace
 
 void set_thread_count(int count) {
-  WEFT_CHECK(count >= 1);
+  if (count < 1) {
+    throw std::invalid_argument("[set_thread_count] expected at least 1 thread, got " +
+                                std::to_string(count));
+  }
 #ifdef WEFT_TSAN
   count = 1;  // libgomp is not built for ThreadSanitizer: its barriers look like races
 #endif

@@ -11,7 +11,8 @@
 
 namespace weft {
 
-// At least 1; the default is 1. Also sets oneDNN's thread count, through OpenMP.
+// At least 1, or std::invalid_argument; the default is 1. Also sets oneDNN's thread count, through
+// OpenMP.
 void set_thread_count(int count);
 int thread_count();
 

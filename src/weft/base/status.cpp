@@ -1,5 +1,7 @@
 #include "weft/base/status.h"
 
+#include <stdexcept>
+
 namespace weft {
 
 std::string_view to_string(Code code) {
@@ -40,5 +42,15 @@ Status timed_out(std::string message) { return {Code::kTimeout, std::move(messag
 Status corrupt(std::string message) { return {Code::kCorrupt, std::move(message)}; }
 Status aborted(std::string message) { return {Code::kAborted, std::move(message)}; }
 Status internal_error(std::string message) { return {Code::kInternal, std::move(message)}; }
+
+void internal::throw_no_value(const Status& status) {
+  throw std::logic_error("[result] expected a value, got the failure \"" + status.to_string() +
+                         "\"; ask ok() before reading a Result, or use WEFT_TRY_ASSIGN");
+}
+
+void internal::throw_ok_status() {
+  throw std::logic_error(
+      "[result] expected a value or the Status of a failure, got a Status that is ok");
+}
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 // A code says what the caller can do about it; the message says "what: expected X, got Y" and,
 // where there is one, the remedy. Both types are [[nodiscard]]: ignoring one does not compile.
 // Threads: values; share them as any other value.
+// Fails: reading the value of a failed Result throws std::logic_error with the Status's text.
 #pragma once
 
 #include <optional>
@@ -54,31 +55,37 @@ Status corrupt(std::string message);
 Status aborted(std::string message);
 Status internal_error(std::string message);
 
+namespace internal {
+// Throw std::logic_error: the Result that was read holds this Status; one was made of an ok Status.
+[[noreturn]] void throw_no_value(const Status& status);
+[[noreturn]] void throw_ok_status();
+}  // namespace internal
+
 // A T, or the Status that says why there is none (never an ok Status).
 template <class T>
 class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
   Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
-    WEFT_CHECK(!status_.ok());
+    if (status_.ok()) internal::throw_ok_status();
   }
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const& { return status_; }
   Status status() && { return std::move(status_); }
 
-  // REQUIRES: ok(). Of a temporary by value, so that `for (x : *parse(...))` and references to it
-  // do not dangle.
+  // Throws std::logic_error unless ok(). Of a temporary by value, so that `for (x : *parse(...))`
+  // and references to it do not dangle.
   T& value() & {
-    WEFT_CHECK(ok());
+    if (!ok()) internal::throw_no_value(status_);
     return *value_;
   }
   const T& value() const& {
-    WEFT_CHECK(ok());
+    if (!ok()) internal::throw_no_value(status_);
     return *value_;
   }
   T value() && {
-    WEFT_CHECK(ok());
+    if (!ok()) internal::throw_no_value(status_);
     return std::move(*value_);
   }
   T* operator->() { return &value(); }

@@ -88,7 +88,10 @@ Status fill_image(const Dataset& dataset, std::int64_t index, const BatchOptions
     Rng rng = transform_rng(options, index);
     options.transforms->apply(scratch, rng);
   }
-  WEFT_CHECK(scratch.pixels.size() == out.size());
+  if (scratch.pixels.size() != out.size()) {
+    return invalid_argument(fmt::format("{}: image {}: expected {} values, got {}", dataset.name,
+                                        index, out.size(), scratch.pixels.size()));
+  }
   convert_image(scratch.pixels, affine, out);
   return {};
 }
@@ -107,7 +110,6 @@ Result<Batch> image_batch(const Dataset& dataset, const Selection& selection,
   Image scratch;
   for (std::int64_t row = 0; row < selection.count; ++row) {
     const std::int64_t index = selection[row];
-    WEFT_CHECK(index >= 0 && index < dataset.size);
     const auto at = static_cast<std::size_t>(row);
     WEFT_TRY(
         fill_image(dataset, index, options, affine, scratch, inputs.subspan(at * pixels, pixels)));
@@ -129,7 +131,6 @@ Result<Batch> token_batch(const Dataset& dataset, const Selection& selection,
   std::vector<std::int64_t> window(length + 1);
   for (std::int64_t row = 0; row < selection.count; ++row) {
     const std::int64_t start = selection[row] * stride;
-    WEFT_CHECK(start >= 0 && start < dataset.window_starts());
     dataset.tokens.copy(start, window);
     const auto wrong = std::find_if(window.begin(), window.end(), [&](std::int64_t token) {
       return token < 0 || token >= dataset.vocabulary;
@@ -155,7 +156,6 @@ Batch row_batch(const Dataset& dataset, const Selection& selection) {
                             : Array::empty({selection.count}, DType::kI64);
   for (std::int64_t row = 0; row < selection.count; ++row) {
     const std::int64_t index = selection[row];
-    WEFT_CHECK(index >= 0 && index < dataset.size);
     std::copy_n(dataset.rows.data<float>() + index * columns, columns,
                 batch.inputs.data<float>() + row * columns);
     if (regression) {
@@ -168,9 +168,25 @@ Batch row_batch(const Dataset& dataset, const Selection& selection) {
   return batch;
 }
 
+Status check_selection(const Dataset& dataset, const Selection& selection,
+                       const BatchOptions& options) {
+  std::int64_t limit = dataset.size;
+  if (dataset.kind == DatasetKind::kTokens) {
+    const std::int64_t stride = options.window_stride > 0 ? options.window_stride : dataset.context;
+    limit = (dataset.window_starts() + stride - 1) / stride;
+  }
+  for (std::int64_t row = 0; row < selection.count; ++row) {
+    if (selection[row] >= 0 && selection[row] < limit) continue;
+    return invalid_argument(fmt::format("{}: expected samples from 0 to {}, got {}", dataset.name,
+                                        limit - 1, selection[row]));
+  }
+  return {};
+}
+
 Result<Batch> batch_of(const Dataset& dataset, const Selection& selection,
                        const BatchOptions& options) {
   WEFT_TRY(check_dataset(dataset));
+  WEFT_TRY(check_selection(dataset, selection, options));
   if (dataset.kind == DatasetKind::kImages) return image_batch(dataset, selection, options);
   if (options.transforms != nullptr && !options.transforms->empty()) {
     return invalid_argument(fmt::format("transforms: expected a dataset of images, got one of {}",
@@ -189,7 +205,10 @@ Result<Batch> make_batch(const Dataset& dataset, std::span<const std::int64_t> i
 
 Result<Batch> make_batch(const Dataset& dataset, std::int64_t begin, std::int64_t end,
                          const BatchOptions& options) {
-  WEFT_CHECK(0 <= begin && begin <= end && end <= dataset.size);
+  if (begin < 0 || begin > end) {
+    return invalid_argument(
+        fmt::format("{}: expected a range of samples, got {} to {}", dataset.name, begin, end));
+  }
   return batch_of(dataset, {{}, begin, end - begin}, options);
 }
 

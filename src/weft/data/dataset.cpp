@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/array/bad_argument.h"
 #include "weft/base/rng.h"
 
 namespace weft {
@@ -75,7 +76,11 @@ std::string_view to_string(DatasetKind kind) {
 }
 
 void TokenSpan::copy(std::int64_t begin, std::span<std::int64_t> out) const {
-  WEFT_CHECK(begin >= 0 && begin + static_cast<std::int64_t>(out.size()) <= size());
+  const auto count = static_cast<std::int64_t>(out.size());
+  if (begin < 0 || begin > size() - count) {
+    throw_bad_argument("tokens", fmt::format("positions below {}", size()),
+                       fmt::format("{} from {} on", count, begin));
+  }
   const std::uint8_t* from = bytes.span().data() + begin * token_bytes;
   for (std::int64_t& token : out) {
     std::uint32_t value = 0;
@@ -91,7 +96,10 @@ TokenSpan pack_tokens(std::span<const std::int32_t> tokens, std::int64_t vocabul
   Bytes bytes;
   bytes.reserve(tokens.size() * static_cast<std::size_t>(packed.token_bytes));
   for (const std::int32_t token : tokens) {
-    WEFT_CHECK(token >= 0 && token < vocabulary);
+    if (token < 0 || token >= vocabulary) {
+      throw_bad_argument("pack_tokens", fmt::format("tokens from 0 to {}", vocabulary - 1),
+                         std::to_string(token));
+    }
     auto value = static_cast<std::uint32_t>(token);
     for (std::int64_t byte = 0; byte < packed.token_bytes; ++byte, value >>= 8U) {
       bytes.push_back(static_cast<std::uint8_t>(value & 0xFFU));
@@ -102,10 +110,16 @@ TokenSpan pack_tokens(std::span<const std::int32_t> tokens, std::int64_t vocabul
 }
 
 SharedBytes pack_labels(std::span<const std::int64_t> labels, std::int64_t classes) {
-  WEFT_CHECK(classes >= 1 && classes <= kLabelsMax);
+  if (classes < 1 || classes > kLabelsMax) {
+    throw_bad_argument("pack_labels", fmt::format("1 to {} classes", kLabelsMax),
+                       std::to_string(classes));
+  }
   Bytes bytes;
   for (const std::int64_t label : labels) {
-    WEFT_CHECK(label >= 0 && label < classes);
+    if (label < 0 || label >= classes) {
+      throw_bad_argument("pack_labels", fmt::format("labels from 0 to {}", classes - 1),
+                         std::to_string(label));
+    }
     bytes.push_back(static_cast<std::uint8_t>(label & 0xFF));
     if (classes > kByteLabels) bytes.push_back(static_cast<std::uint8_t>(label >> 8));
   }
@@ -127,7 +141,9 @@ std::int64_t Dataset::label(std::int64_t index) const {
 }
 
 void Dataset::keep_first(std::int64_t count) {
-  WEFT_CHECK(count >= 1 && count <= size);
+  if (count < 1 || count > size) {
+    throw_bad_argument("keep_first", fmt::format("1 to {} samples", size), std::to_string(count));
+  }
   const auto keep = static_cast<std::size_t>(count);
   size = count;
   if (kind == DatasetKind::kTokens) {
@@ -153,7 +169,10 @@ Status Dataset::set_context(std::int64_t length) {
 }
 
 Status keep_row_split(Dataset& dataset, Split split) {
-  WEFT_CHECK(dataset.kind == DatasetKind::kRows);
+  if (dataset.kind != DatasetKind::kRows) {
+    return invalid_argument(
+        fmt::format("{}: expected rows to split, got {}", dataset.name, to_string(dataset.kind)));
+  }
   const std::int64_t cut = dataset.size - dataset.size / 10;
   const std::int64_t begin = split == Split::kTrain ? 0 : cut;
   const std::int64_t end = split == Split::kTrain ? cut : dataset.size;

@@ -108,7 +108,9 @@ Result<Image> decode_jpeg(ByteSpan bytes, std::int64_t channels, std::int64_t pi
 }  // namespace
 
 Result<Image> decode_image(ByteSpan bytes, std::int64_t channels, std::int64_t pixels_max) {
-  WEFT_CHECK(channels == 1 || channels == 3);
+  if (channels != 1 && channels != 3) {
+    return invalid_argument(fmt::format("image: expected 1 or 3 channels, got {}", channels));
+  }
   if (begins_with(bytes, kPngMagic)) return decode_png(bytes, channels, pixels_max);
   if (begins_with(bytes, kJpegMagic)) return decode_jpeg(bytes, channels, pixels_max);
   return corrupt(fmt::format(

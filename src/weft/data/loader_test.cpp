@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,6 +34,27 @@ std::unique_ptr<BatchLoader> loader_of(std::shared_ptr<const Dataset> dataset, i
       BatchLoader::make(std::move(dataset), {.seed = 9, .batch_size = 32, .workers = workers});
   EXPECT_TRUE(made.ok());
   return std::move(made).value();
+}
+
+// Mistakes of the calling program, which it lives to hear of.
+TEST(Dataset, RefusesSamplesAndLabelsOutOfRange) {
+  const std::shared_ptr<const Dataset> data = synthetic(100);
+  for (const auto& [begin, end] : {std::pair{90, 200}, {-1, 3}, {5, 4}}) {
+    const Result<Batch> batch = make_batch(*data, begin, end, {});
+    EXPECT_EQ(batch.status().code(), Code::kInvalidArgument) << begin << " " << end;
+  }
+  const std::vector<std::int64_t> indexes = {3, 100};
+  EXPECT_THAT(make_batch(*data, indexes, {}).status().message(),
+              testing::HasSubstr("samples from 0 to 99, got 100"));
+  const std::vector<std::int64_t> labels = {0, 10};
+  EXPECT_THROW(pack_labels(labels, 10), std::invalid_argument);
+  EXPECT_THROW(pack_labels(labels, 0), std::invalid_argument);
+  const std::vector<std::int32_t> tokens = {7, -1};
+  EXPECT_THROW(pack_tokens(tokens, 10), std::invalid_argument);
+  Dataset copy = *data;
+  EXPECT_THROW(copy.keep_first(0), std::invalid_argument);
+  EXPECT_THROW(shard_of(10, 2, 2), std::invalid_argument);
+  EXPECT_THROW(sampler_of(1, 10, 5).batch(-1), std::invalid_argument);
 }
 
 // What a program fills by hand is not read beyond its end.

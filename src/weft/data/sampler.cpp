@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/array/bad_argument.h"
 #include "weft/base/rng.h"
 
 namespace weft {
@@ -21,15 +22,24 @@ constexpr std::int64_t kSizeMax = std::int64_t{1} << 62U;
 constexpr SampleOrder kOrders[] = {SampleOrder::kShuffled, SampleOrder::kSequential,
                                    SampleOrder::kRandom, SampleOrder::kStreams};
 
+void check_rank(std::int64_t rank, std::int64_t count) {
+  if (rank >= 0 && rank < count) return;
+  throw_bad_argument("shard_of", fmt::format("a rank from 0 to {}", count - 1),
+                     std::to_string(rank));
+}
+
 }  // namespace
 
 ShardRange shard_of(std::int64_t batch_size, std::int64_t rank, std::int64_t count) {
-  WEFT_CHECK(batch_size >= 0 && rank >= 0 && rank < count);
+  if (batch_size < 0) {
+    throw_bad_argument("shard_of", "a batch of at least 0", std::to_string(batch_size));
+  }
+  check_rank(rank, count);
   return {batch_size * rank / count, batch_size * (rank + 1) / count};
 }
 
 ShardRange shard_of(std::span<const std::int64_t> sizes, std::int64_t rank) {
-  WEFT_CHECK(rank >= 0 && rank < static_cast<std::int64_t>(sizes.size()));
+  check_rank(rank, static_cast<std::int64_t>(sizes.size()));
   const auto before = sizes.first(static_cast<std::size_t>(rank));
   const std::int64_t begin = std::accumulate(before.begin(), before.end(), std::int64_t{0});
   return {begin, begin + sizes[static_cast<std::size_t>(rank)]};
@@ -92,7 +102,7 @@ void Sampler::shuffle(std::int64_t epoch) {
 }
 
 std::span<const std::int64_t> Sampler::batch(std::int64_t step) {
-  WEFT_CHECK(step >= 0);
+  if (step < 0) throw_bad_argument("sampler", "a step of at least 0", std::to_string(step));
   const std::int64_t in_epoch = step % steps_per_epoch_;
   const std::int64_t first = in_epoch * options_.batch_size;
   switch (options_.order) {

@@ -278,7 +278,9 @@ std::vector<std::string> list_checkpoints(const std::string& folder) {
 }
 
 Status prune_checkpoints(const std::string& folder, std::int64_t keep) {
-  WEFT_CHECK(keep >= 1);
+  if (keep < 1) {
+    return invalid_argument(fmt::format("checkpoints: expected at least 1 to keep, got {}", keep));
+  }
   std::vector<std::string> doomed = list_checkpoints(folder);
   doomed.resize(doomed.size() - std::min(doomed.size(), static_cast<std::size_t>(keep)));
   std::error_code failed;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/array/bad_argument.h"
 #include "weft/io/safetensors_header.h"
 
 namespace weft {
@@ -176,7 +177,12 @@ Bytes safetensors_header(std::span<const SafetensorsTensor> tensors,
   std::size_t offset = 0;
   for (const SafetensorsTensor& tensor : tensors) {
     const auto elements = static_cast<std::size_t>(tensor.shape.num_elements());
-    WEFT_CHECK(tensor.values.size() == elements * size_of(tensor.dtype));
+    if (tensor.values.size() != elements * size_of(tensor.dtype)) {
+      throw_bad_argument(
+          "safetensors",
+          fmt::format("{} bytes for \"{}\"", elements * size_of(tensor.dtype), tensor.name),
+          std::to_string(tensor.values.size()));
+    }
     add(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
                     json_text(tensor.name), dtype_name(tensor.dtype), fmt::join(tensor.shape, ","),
                     offset, offset + tensor.values.size()));

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "weft/base/check.h"
+#include <fmt/format.h>
+
+#include "weft/array/bad_argument.h"
 #include "weft/base/parallel.h"
 
 namespace weft {
@@ -36,7 +38,10 @@ double global_norm(std::span<const float> values) {
 }
 
 double clip_by_global_norm(std::span<float> gradients, double norm_max) {
-  WEFT_CHECK(norm_max > 0.0);
+  if (!(norm_max > 0.0)) {
+    throw_bad_argument("clip_by_global_norm", "a largest norm above 0",
+                       fmt::format("{}", norm_max));
+  }
   const double norm = global_norm(gradients);
   if (!std::isfinite(norm) || norm <= norm_max) return norm;
   const auto scale = static_cast<float>(norm_max / norm);
@@ -49,7 +54,9 @@ double clip_by_global_norm(std::span<float> gradients, double norm_max) {
 }
 
 void clip_by_value(std::span<float> gradients, double value_max) {
-  WEFT_CHECK(value_max > 0.0);
+  if (!(value_max > 0.0)) {
+    throw_bad_argument("clip_by_value", "a largest value above 0", fmt::format("{}", value_max));
+  }
   const auto high = static_cast<float>(value_max);
   float* const values = gradients.data();
   parallel_for(static_cast<std::int64_t>(gradients.size()), kGrain,

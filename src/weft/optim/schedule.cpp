@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "weft/array/bad_argument.h"
+
 namespace weft {
 namespace {
 
@@ -159,9 +161,12 @@ Status check_schedule(const ScheduleOptions& options) {
 }
 
 double schedule_factor(const ScheduleOptions& options, std::int64_t step) {
-  WEFT_CHECK(step >= 0);
+  if (step < 0) throw_bad_argument("schedule", "a step of at least 0", std::to_string(step));
   const ScheduleDef* def = find_schedule(options.name);
-  WEFT_CHECK(def != nullptr);
+  if (def == nullptr) {
+    throw_bad_argument("schedule", fmt::format("one of {}", fmt::join(schedule_names(), ", ")),
+                       fmt::format("\"{}\"; check_schedule() says so before", options.name));
+  }
   if (step < options.warmup_steps && def->factor != one_cycle) {
     return static_cast<float>(static_cast<double>(step + 1) /
                               static_cast<double>(options.warmup_steps));
@@ -171,7 +176,10 @@ double schedule_factor(const ScheduleOptions& options, std::int64_t step) {
 }
 
 double linearly_scaled_rate(double rate, std::int64_t batch, std::int64_t base_batch) {
-  WEFT_CHECK(batch >= 1 && base_batch >= 1);
+  if (batch < 1 || base_batch < 1) {
+    throw_bad_argument("linearly_scaled_rate", "batches of at least 1 sample",
+                       fmt::format("{} and {}", batch, base_batch));
+  }
   return rate * static_cast<double>(batch) / static_cast<double>(base_batch);
 }
 
