@@ -4,7 +4,10 @@
 // Where it stands: modules hold views of it; all-reduce, hashing, the optimizer step, state
 // transfer and checkpoints are loops over its flat spans.
 // Gaps between parameters are 0 and stay 0: nobody writes them but to copy a whole arena.
-// Threads: the training thread's. Copying an arena is not possible; views keep the buffers alive.
+// It is a handle: views, the modules that are bound to it and optimizers keep the buffers alive,
+// and an arena may be moved or destroyed before them. Copying the values is not possible.
+// Threads: the training thread's.
+// Fails: std::invalid_argument on an index or a state that it has not, and where it was moved from.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/array/array.h"
@@ -38,29 +42,37 @@ class ParameterArena {
   ParameterArena(ParameterArena&&) = default;
   ParameterArena& operator=(ParameterArena&&) = default;
 
-  const Layout& layout() const { return layout_; }
-  int size() const { return layout_.size(); }
+  // Another handle of the same buffers and states, for whoever may outlive this one.
+  ParameterArena share() const;
 
-  // Views with the entry's shape. REQUIRES: 0 <= index < size().
-  Array parameter(int index) const { return view(parameters_, index); }
-  Array parameter(ParameterId id) const { return view(parameters_, id.value()); }
-  Array gradient(int index) const { return view(gradients_, index); }
-  Array gradient(ParameterId id) const { return view(gradients_, id.value()); }
+  const Layout& layout() const { return data().layout; }
+  int size() const { return layout().size(); }
+
+  // Views with the entry's shape. Throw unless 0 <= index < size().
+  Array parameter(int index) const { return view(data().parameters, index); }
+  Array parameter(ParameterId id) const { return parameter(id.value()); }
+  Array gradient(int index) const { return view(data().gradients, index); }
+  Array gradient(ParameterId id) const { return gradient(id.value()); }
   // The entry's part of any buffer with this layout.
   Array view(const Array& buffer, int index) const;
 
   // The whole buffers, gaps included.
-  std::span<float> parameters() { return parameters_.flat<float>(); }
-  std::span<const float> parameters() const { return parameters_.flat<float>(); }
-  std::span<float> gradients() { return gradients_.flat<float>(); }
-  std::span<const float> gradients() const { return gradients_.flat<float>(); }
-  const Array& parameter_buffer() const { return parameters_; }
-  const Array& gradient_buffer() const { return gradients_; }
+  std::span<float> parameters() { return data().parameters.flat<float>(); }
+  std::span<const float> parameters() const { return data().parameters.flat<float>(); }
+  std::span<float> gradients() { return data().gradients.flat<float>(); }
+  std::span<const float> gradients() const { return data().gradients.flat<float>(); }
+  const Array& parameter_buffer() const { return data().parameters; }
+  const Array& gradient_buffer() const { return data().gradients; }
   // From then on parameters have no gradient until a backward writes one.
   void zero_gradients();
 
-  // Shared with the module that is bound to this. REQUIRES: 0 <= index < size().
+  // Shared with the module that is bound to this. Throws unless 0 <= index < size().
   std::shared_ptr<ParameterUse> use(int index) const;
+  // Whether somebody says when gradients are written: a module is bound to this, or was.
+  bool is_watched() const;
+  // Notes that a module's values are here now, for as long as `module` lives: Module::bind().
+  // Throws if those of another module are.
+  void hold(const std::shared_ptr<const void>& module);
   // Whether the parameter is trained and has a gradient: one that a backward has written since
   // zero_gradients(), zeros too; or one with a value that is not 0, whoever wrote it. Where no
   // module is bound every parameter has one.
@@ -72,7 +84,7 @@ class ParameterArena {
   Array add_state(std::string_view name, Layout layout);
   // Undefined if there is none of that name.
   Array state(std::string_view name) const;
-  // The layout of that state's buffer. REQUIRES: it is there.
+  // The layout of that state's buffer. Throws unless it is there.
   const Layout& state_layout(std::string_view name) const;
   // In the order of their first add_state.
   std::vector<std::string> state_names() const;
@@ -83,13 +95,24 @@ class ParameterArena {
     Array buffer;
     std::optional<Layout> layout;  // none: that of the parameters
   };
+  struct Data {
+    Layout layout;
+    Array parameters;
+    Array gradients;
+    std::shared_ptr<std::vector<ParameterUse>> uses;  // by entry
+    std::vector<State> states;
+    std::weak_ptr<const void> module;  // that is bound to this
+  };
+  explicit ParameterArena(std::shared_ptr<Data> data) : data_(std::move(data)) {}
+  Data& data() const {
+    if (data_ == nullptr) throw_moved();
+    return *data_;
+  }
+  [[noreturn]] static void throw_moved();
+  void check_index(const char* call, int index) const;
   const State* find_state(std::string_view name) const;
 
-  Layout layout_;
-  Array parameters_;
-  Array gradients_;
-  std::shared_ptr<std::vector<ParameterUse>> uses_;  // by entry
-  std::vector<State> states_;
+  std::shared_ptr<Data> data_;
 };
 
 }  // namespace weft

@@ -93,5 +93,42 @@ TEST(ParameterArena, knows_which_parameters_have_a_gradient) {
   EXPECT_FALSE(arena.use(1)->written);
 }
 
+TEST(ParameterArena, RefusesAnIndexThatItHasNot) {
+  ParameterArena arena(small_layout());
+  EXPECT_THROW(arena.parameter(7), std::invalid_argument);
+  EXPECT_THROW(arena.gradient(-1), std::invalid_argument);
+  EXPECT_THROW(arena.use(4), std::invalid_argument);
+  EXPECT_THROW(arena.has_gradient(4), std::invalid_argument);
+  EXPECT_THROW(arena.state_layout("momentum"), std::invalid_argument);
+  EXPECT_THROW(arena.view(Array::zeros({3}), 0), std::invalid_argument);
+  arena.add_state("momentum");
+  EXPECT_THROW(arena.add_state("momentum", Layout()), std::invalid_argument);
+}
+
+TEST(ParameterArena, HandlesShareEverythingAndOneThatWasMovedFromSaysSo) {
+  ParameterArena first(small_layout());
+  ParameterArena other = first.share();
+  other.parameter(1).fill(2);
+  other.add_state("momentum");
+  EXPECT_EQ(first.parameters()[32], 2.F);
+  EXPECT_TRUE(first.state("momentum").defined());
+  const ParameterArena moved = std::move(first);
+  EXPECT_EQ(moved.parameters()[32], 2.F);
+  EXPECT_THROW(first.parameters(), std::invalid_argument);
+  EXPECT_THROW(first.layout(), std::invalid_argument);
+  EXPECT_THROW(first.share(), std::invalid_argument);
+}
+
+TEST(ParameterArena, HoldsOneModuleAtATime) {
+  ParameterArena arena(small_layout());
+  auto first = std::make_shared<char>();
+  const auto second = std::make_shared<char>();
+  arena.hold(first);
+  EXPECT_NO_THROW(arena.hold(first));
+  EXPECT_THROW(arena.hold(second), std::invalid_argument);
+  first = nullptr;
+  EXPECT_NO_THROW(arena.hold(second));
+}
+
 }  // namespace
 }  // namespace weft::parameter_arena_test

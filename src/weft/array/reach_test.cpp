@@ -1,6 +1,8 @@
 #include "weft/array/reach.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -23,6 +25,38 @@ void expect_reach(const Array& view) {
   }
   EXPECT_EQ(byte_range(view).begin, low);
   EXPECT_EQ(byte_range(view).end, high);
+}
+
+// A storage that follows another is a part of it: values, and who wrote them.
+TEST(Storage, ThatFollowsAnotherHasItsValuesAndItsWrites) {
+  Array part = Array::full({3}, 1.0);
+  const Array old_view = part.slice(0, 1, 3);
+  const std::shared_ptr<Storage>& own = part.storage();
+  const float* const before = part.data<float>();
+  part.fill(2);
+  const std::uint64_t first = own->version();
+  Array whole = Array::zeros({64});
+  whole.fill(4);
+  own->follow(whole.storage(), 16 * sizeof(float), 3 * sizeof(float));
+  EXPECT_EQ(own->version(), first);
+  EXPECT_EQ(part.to_vector<float>(), (std::vector<float>{4, 4, 4}));
+  EXPECT_EQ(*before, 2.0F);  // readable still
+
+  whole.storage()->note_write(0, 16 * sizeof(float), "elsewhere");
+  EXPECT_EQ(own->writer_since(first, 0, 12), nullptr);
+  whole.storage()->note_write(0, 17 * sizeof(float), "here");
+  EXPECT_STREQ(own->writer_since(first, 0, 12), "here");
+  EXPECT_EQ(own->writer_since(first, 4, 12), nullptr);
+  EXPECT_EQ(own->version(), first + 2);
+  EXPECT_STREQ(own->writer_since(first - 1, 4, 12), "fill");  // of before
+
+  const std::uint64_t theirs = whole.storage()->version();
+  Array(old_view).fill(9);
+  EXPECT_STREQ(whole.storage()->writer_since(theirs, 17 * 4, 18 * 4), "fill");
+  EXPECT_EQ(whole.storage()->writer_since(theirs, 0, 17 * 4), nullptr);
+  EXPECT_EQ(whole.data<float>()[17], 9.0F);
+  EXPECT_EQ(own->versioned_bytes(), whole.storage()->size_bytes());
+  EXPECT_THROW(part.as_strided({4}, {1}), std::invalid_argument);
 }
 
 TEST(ByteRange, CoversEveryElementOfAViewAndNoMore) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <new>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -140,7 +141,9 @@ Storage::Storage() : id_(storages_made().fetch_add(1, std::memory_order_relaxed)
 std::uint64_t Storage::made() { return storages_made().load(std::memory_order_relaxed); }
 
 std::shared_ptr<Storage> Storage::allocate(std::size_t size_bytes, Device device) {
-  WEFT_CHECK(device.kind == Device::Kind::kCpu);
+  if (device.kind != Device::Kind::kCpu) {
+    throw std::invalid_argument("[storage] expected the device cpu, got another");
+  }
   const int size_class = class_of(size_bytes);
   if (size_class >= kClasses) throw std::bad_alloc();
   std::shared_ptr<const void> charge = StorageBudget::charge(class_bytes(size_class));
@@ -178,10 +181,37 @@ std::shared_ptr<Storage> Storage::wrap(void* data, std::size_t size_bytes,
 
 Storage::~Storage() {
   if (size_class_ < 0) return;
-  if (!give(size_class_, data_)) std::free(data_);
+  void* const block = followed_ == nullptr ? data_ : followed_->own_data;
+  if (!give(size_class_, block)) std::free(block);
+}
+
+void Storage::follow(std::shared_ptr<Storage> other, std::size_t begin, std::size_t size_bytes) {
+  WEFT_CHECK(followed_ == nullptr && other->followed_ == nullptr && other.get() != this);
+  WEFT_CHECK(begin <= other->size_bytes_ && size_bytes <= other->size_bytes_ - begin);
+  const std::uint64_t version = other->version();
+  void* const data = static_cast<std::uint8_t*>(other->data_) + begin;
+  followed_ = std::make_unique<Followed>(Followed{std::move(other), begin, version, data_});
+  data_ = data;
+  size_bytes_ = size_bytes;
+}
+
+std::size_t Storage::versioned_bytes() const {
+  return followed_ == nullptr ? size_bytes_ : followed_->storage->size_bytes_;
+}
+
+std::uint64_t Storage::followed_writes() const {
+  return followed_->storage->version() - followed_->version;
+}
+
+void Storage::bump_version() {
+  if (followed_ != nullptr) return followed_->storage->bump_version();
+  version_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Storage::note_write(std::size_t begin, std::size_t end, const char* writer) {
+  if (followed_ != nullptr) {
+    return followed_->storage->note_write(followed_->begin + begin, followed_->begin + end, writer);
+  }
   notes_gate().with([&](Gate) {
     bump_version();
     if (writes_.size() == kWritesKept) {
@@ -196,6 +226,13 @@ void Storage::note_write(std::size_t begin, std::size_t end, const char* writer)
 }
 
 const char* Storage::writer_since(std::uint64_t version, std::size_t begin, std::size_t end) const {
+  if (followed_ != nullptr) {
+    const std::uint64_t own = version_.load(std::memory_order_relaxed);
+    const std::uint64_t theirs = followed_->version + (version > own ? version - own : 0);
+    const char* const writer =
+        followed_->storage->writer_since(theirs, followed_->begin + begin, followed_->begin + end);
+    if (writer != nullptr) return writer;
+  }
   return notes_gate().with([&](Gate) -> const char* {
     for (auto write = writes_.rbegin(); write != writes_.rend(); ++write) {
       if (write->version <= version) break;

@@ -39,13 +39,24 @@ class Storage {
 
   // Counts the writes in place that Array's own methods and the in-place kernels have made: whoever
   // keeps a version can tell later that the bytes are no longer those it saw.
-  std::uint64_t version() const { return version_.load(std::memory_order_relaxed); }
-  void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+  std::uint64_t version() const {
+    const std::uint64_t own = version_.load(std::memory_order_relaxed);
+    return followed_ == nullptr ? own : own + followed_writes();
+  }
+  void bump_version();
   // The same for a write that can be blamed: `writer`, a literal, wrote bytes [begin, end).
   void note_write(std::size_t begin, std::size_t end, const char* writer);
   // Who noted a write of bytes [begin, end) since `version`; null if no one. Only the last
   // kWritesKept notes are known. The owner's thread.
   const char* writer_since(std::uint64_t version, std::size_t begin, std::size_t end) const;
+
+  // From now on the bytes of this storage are the bytes of `other` from `begin` on, `size_bytes` of
+  // them: arrays of either see what is written to the other, and a write that is noted at one is
+  // known at the other. The values are not copied. Pointers into the old bytes stay valid, and lead
+  // to the old values. The owner's thread. REQUIRES: neither storage follows another.
+  void follow(std::shared_ptr<Storage> other, std::size_t begin, std::size_t size_bytes);
+  // How many bytes the version counts the writes of: more than size_bytes() in one that follows.
+  std::size_t versioned_bytes() const;
 
   // Storages are numbered in the order in which they are made, from 1.
   std::uint64_t id() const { return id_; }
@@ -58,6 +69,7 @@ class Storage {
 
  private:
   Storage();
+  std::uint64_t followed_writes() const;
   void* data_ = nullptr;
   std::size_t size_bytes_ = 0;
   int size_class_ = -1;  // -1: foreign memory
@@ -73,6 +85,13 @@ class Storage {
   std::uint64_t id_;
   std::vector<Write> writes_;  // oldest first
   std::shared_ptr<const void> owner_;
+  struct Followed {
+    std::shared_ptr<Storage> storage;
+    std::size_t begin;
+    std::uint64_t version;  // of `storage` when this began to follow it
+    void* own_data;
+  };
+  std::unique_ptr<const Followed> followed_;
 };
 
 }  // namespace weft

@@ -21,6 +21,18 @@ void mark_gradients(const Tensor& leaf, std::shared_ptr<bool> written) {
   NodeAccess::extras(*NodeAccess::node(leaf)).written = std::move(written);
 }
 
+void move_leaf(Tensor& leaf, const Array& place) {
+  const IntrusivePtr<Node> node = NodeAccess::node(leaf);
+  if (node) {
+    if (internal::NodeExtras* const extras = NodeAccess::extras_if_any(*node)) {
+      extras->history = Tensor();
+    }
+    NodeAccess::gradient(*node) = Array();
+    NodeAccess::has_grad_storage(*node) = false;
+  }
+  leaf = NodeAccess::with_history(place, node);
+}
+
 bool has_hooks(const Tensor& tensor) {
   const IntrusivePtr<Node>& node = NodeAccess::node(tensor);
   const internal::NodeExtras* const extras = node ? NodeAccess::extras_if_any(*node) : nullptr;

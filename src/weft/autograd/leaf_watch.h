@@ -1,7 +1,8 @@
 // What others want to know about leaves and hooks: optimizers, which leaves a backward has reached;
 // captured steps, whether there is host code that a replay would not run.
 //
-// Where it stands: Module::bind() -> mark_gradients(); train/captured_step.h asks the rest.
+// Where it stands: Module::bind() -> move_leaf(), mark_gradients(); train/captured_step.h asks
+// the rest.
 // Threads: as the leaves; counts are those of the calling thread.
 // Fails: std::invalid_argument where mark_gradients gets no leaf that takes a gradient.
 #pragma once
@@ -16,6 +17,11 @@ namespace weft {
 // From now on each backward that writes the gradient of `leaf`, and each replay of a captured one,
 // sets *written to true.
 void mark_gradients(const Tensor& leaf, std::shared_ptr<bool> written);
+
+// `leaf` and the handles that share its node stay one tensor, whose values are those of `place`:
+// what they were is not copied. `leaf` shows `place` from now on; so do the other handles if the
+// storage of their values follows it (Storage::follow). A gradient so far is forgotten.
+void move_leaf(Tensor& leaf, const Array& place);
 
 // Whether `tensor` has hooks of either kind.
 bool has_hooks(const Tensor& tensor);

@@ -8,12 +8,33 @@
 #include "weft/array/reach.h"
 #include "weft/autograd/in_place_history.h"
 #include "weft/autograd/node_access.h"
-#include "weft/base/check.h"
 #include "weft/kernel/elementwise.h"
 #include "weft/kernel/residual.h"
 
 namespace weft {
 namespace {
+
+[[noreturn]] void throw_vjp_gradient(Node& operation, int index, const Array& gradient) {
+  const Node& input = *NodeAccess::input(operation, index);
+  const auto described = [](const Shape& shape, DType dtype) {
+    return to_string(shape) + " " + std::string(to_string(dtype));
+  };
+  throw std::invalid_argument(
+      std::string("[backward] expected a gradient ") +
+      described(NodeAccess::shape(input), NodeAccess::dtype(input)) + " for input " +
+      std::to_string(index) + " of \"" + NodeAccess::name(operation) + "\", got " +
+      (gradient.defined() ? described(gradient.shape(), gradient.dtype()) : "an undefined one"));
+}
+
+// What the vjp of `operation` gives for its input `index`.
+void check_vjp_gradient(Node& operation, int index, const Array& gradient) {
+  const Node& input = *NodeAccess::input(operation, index);
+  if (gradient.defined() && gradient.shape() == NodeAccess::shape(input) &&
+      gradient.dtype() == NodeAccess::dtype(input)) {
+    return;
+  }
+  throw_vjp_gradient(operation, index, gradient);
+}
 
 // No one else sees the memory of `array`, so it may be added to in place.
 bool is_sole_owner(const Array& array) {
@@ -70,8 +91,7 @@ GradientTarget InputGradients::target(int index) const {
 
 void InputGradients::add(int index, Array gradient) const {
   Node& node = *node_.input(index);
-  WEFT_CHECK(gradient.defined() && gradient.shape() == node.shape_ &&
-             gradient.dtype() == node.dtype_);
+  check_vjp_gradient(node_, index, gradient);
   if (!node.leaf_ && !node.gradient_.defined()) {
     node.gradient_ = std::move(gradient);
     return;
@@ -102,8 +122,7 @@ bool TensorGradients::needs(int index) const {
 
 void TensorGradients::add(int index, const Tensor& gradient) const {
   Node& node = *node_.input(index);
-  WEFT_CHECK(gradient.defined() && gradient.shape() == node.shape_ &&
-             gradient.dtype() == node.dtype_);
+  check_vjp_gradient(node_, index, gradient.array());
   Tensor& sum = NodeAccess::extras(node).gradient;
   sum = sum.defined() ? internal::add_tensors(sum, gradient) : gradient;
 }
@@ -185,7 +204,7 @@ void check_saved(const SavedMark& mark, const char* name) {
   const char* writer = mark.storage->writer_since(mark.version, mark.begin, mark.end);
   if (writer == nullptr) {
     // A write that no one has noted is about these bytes for sure only if they are all there is.
-    if (mark.end - mark.begin <= mark.storage->size_bytes() / 2) return;
+    if (mark.end - mark.begin <= mark.storage->versioned_bytes() / 2) return;
     writer = "a write to its Array";
   }
   throw std::invalid_argument(

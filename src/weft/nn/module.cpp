@@ -1,5 +1,6 @@
 #include "weft/nn/module.h"
 
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -17,6 +18,24 @@ std::string no_value_named(const char* where, std::string_view name, const Modul
   return fmt::format("[{}] expected the name of a value, got \"{}\"; {}", where, name,
                      values.empty() ? std::string("there are none")
                                     : fmt::format("\"{}\" is one", values.front().name));
+}
+
+std::string described(const LayoutEntry& entry) {
+  return fmt::format("\"{}\" {}", entry.name, to_string(entry.shape));
+}
+
+// Names the first value that differs.
+void check_arena(const Layout& model, const Layout& arena) {
+  if (arena == model) return;
+  for (int i = 0; i < std::max(model.size(), arena.size()); ++i) {
+    const std::string wanted = i < model.size() ? described(model[i]) : "no further one";
+    const std::string found = i < arena.size() ? described(arena[i]) : "none";
+    if (wanted == found && model[i].kind == arena[i].kind) continue;
+    throw std::invalid_argument(fmt::format(
+        "[bind] expected an arena with the layout of this model ({} values), got one with {} "
+        "values, where value {} should be {} and is {}; make it by ParameterArena(model.layout())",
+        model.size(), arena.size(), i, wanted, wanted == found ? "of another kind" : found));
+  }
 }
 
 }  // namespace
@@ -202,44 +221,68 @@ void Module::initialize(std::uint64_t seed) {
 }
 
 void Module::bind(ParameterArena& arena) {
-  if (!(arena.layout() == layout())) {
+  check_arena(layout(), arena.layout());
+  visit_entries("", [&](const std::string& name, const Entry& entry) {
+    if (!entry.is_bound) return;
     throw std::invalid_argument(
-        fmt::format("[bind] expected an arena with the layout of this model ({} values), got one "
-                    "with {} values or other names and shapes",
-                    layout().size(), arena.layout().size()));
-  }
+        fmt::format("[bind] expected a module that no arena holds yet, got one whose \"{}\" is in "
+                    "an arena; make another module and load_values(values()) there",
+                    name));
+  });
+  arena.hold(identity_);
   int index = 0;
   change_entries("", [&](const std::string& /*name*/, Entry& entry) {
     Array place = arena.parameter(index);
     place.copy_from(entry.value());
+    follow(entry, place);
     if (entry.parameter != nullptr) {
       entry.gradient = arena.gradient(index);
       entry.id = ParameterId(index);
       entry.use = arena.use(index);
-      const bool trained = entry.parameter->requires_grad();
-      *entry.parameter = Tensor(place, trained);
-      connect(entry, trained);
+      move_leaf(*entry.parameter, place);
+      connect(entry, entry.parameter->requires_grad());
     } else {
       *entry.buffer = place;
     }
+    entry.is_bound = true;
     ++index;
   });
+}
+
+// Handles of a value from before it moved to `place` see `place` too: the memory that the module
+// made for the value becomes a part of the arena's.
+void Module::follow(const Entry& entry, const Array& place) {
+  const Array& value = entry.value();
+  const std::shared_ptr<Storage> made = entry.made.lock();
+  if (made == nullptr || made != value.storage() || value.dtype() != place.dtype()) return;
+  made->follow(place.storage(), static_cast<std::size_t>(place.offset()) * sizeof(float),
+               place.size_bytes());
 }
 
 void Module::register_parameter(std::string name, Tensor& parameter, const Shape& shape,
                                 ParameterKind kind, Initializer initializer) {
   parameter = Tensor(Array::full(shape, kind == ParameterKind::kNorm ? 1.0 : 0.0), true);
-  entries_.push_back({std::move(name), kind, &parameter, nullptr, std::move(initializer), {}});
+  entries_.push_back({.name = std::move(name),
+                      .kind = kind,
+                      .parameter = &parameter,
+                      .initializer = std::move(initializer),
+                      .made = parameter.array().storage()});
 }
 
 void Module::register_buffer(std::string name, Array& buffer, const Shape& shape, double value) {
   buffer = Array::full(shape, value);
-  entries_.push_back(
-      {std::move(name), ParameterKind::kBuffer, nullptr, &buffer, constant_initializer(value), {}});
+  entries_.push_back({.name = std::move(name),
+                      .kind = ParameterKind::kBuffer,
+                      .buffer = &buffer,
+                      .initializer = constant_initializer(value),
+                      .made = buffer.storage()});
 }
 
 Module& Module::register_part(std::string name, std::unique_ptr<Module> part) {
-  WEFT_CHECK(part != nullptr);
+  if (part == nullptr) {
+    throw std::invalid_argument(
+        fmt::format("[module] expected a module as the part \"{}\", got null", name));
+  }
   parts_.push_back({std::move(name), std::move(part)});
   return *parts_.back().module;
 }

@@ -93,8 +93,10 @@ class Module {
   // Value i comes from Rng(seed, i).
   void initialize(std::uint64_t seed);
   // Copies all values into the arena; from then on they are views of it, gradients accumulate in
-  // its gradient buffer, and it knows which parameters are trained and have one. Throws
-  // std::invalid_argument unless arena.layout() == layout().
+  // its gradient buffer, and it knows which parameters are trained and have one. Handles of before,
+  // from parameters() or values(), stay handles of the same parameters. Once for each module, and
+  // for each arena. Throws std::invalid_argument unless arena.layout() == layout(), and where this
+  // or a part of it is bound already, or another module that lives is bound to the arena.
   void bind(ParameterArena& arena);
 
  protected:
@@ -118,11 +120,13 @@ class Module {
     ParameterKind kind = ParameterKind::kWeight;
     Tensor* parameter = nullptr;  // or
     Array* buffer = nullptr;
-    Initializer initializer;
+    Initializer initializer = {};
     // Of parameters in an arena: where gradients go, and the id.
-    Array gradient;
+    Array gradient = {};
     ParameterId id = kNoParameter;
     std::shared_ptr<ParameterUse> use = nullptr;
+    std::weak_ptr<Storage> made = {};  // by this for the value, before bind()
+    bool is_bound = false;
     const Array& value() const { return parameter != nullptr ? parameter->array() : *buffer; }
   };
   struct Part {
@@ -135,6 +139,7 @@ class Module {
   void visit_entries(const std::string& prefix, const Visit& visit) const;
   // Lets gradients of a parameter that lies in an arena go there, or not.
   static void connect(Entry& entry, bool trained);
+  static void follow(const Entry& entry, const Array& place);
   template <class Visit>
   void change_entries(const std::string& prefix, const Visit& visit);
   void visit_modules(const std::string& name,
@@ -143,6 +148,8 @@ class Module {
 
   std::vector<Entry> entries_;
   std::vector<Part> parts_;
+  // What an arena knows this by while it lives.
+  std::shared_ptr<const void> identity_ = std::make_shared<char>();
   StepContext context_;
   Array step_words_ = Array::zeros({3}, DType::kI64);
   std::uint32_t place_ = 0;

@@ -1,9 +1,13 @@
 #include "weft/optim/optimizer.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "weft/array/bad_argument.h"
 
 namespace weft {
 namespace {
@@ -79,7 +83,7 @@ std::vector<std::string> optimizer_names() {
 }
 
 Optimizer::Optimizer(ParameterArena& arena, OptimizerOptions options, RangeUnit unit)
-    : arena_(arena),
+    : arena_(arena.share()),
       options_(std::move(options)),
       unit_(unit),
       parameters_(trained_parameters(arena.layout(), options_, unit)) {}
@@ -119,7 +123,22 @@ std::vector<ArenaRange> Optimizer::present_ranges(bool own_gradients) {
   return ranges;
 }
 
+// A model that was never bound has gradients of its own, and a step here would train nothing.
+void Optimizer::check_fed() {
+  if (is_fed_) return;
+  const auto is_set = [](float value) { return value != 0.0F; };
+  const std::span<const float> gradients = arena_.gradients();
+  is_fed_ = arena_.is_watched() || !rows_.empty() || arena_.size() == 0 ||
+            std::any_of(gradients.begin(), gradients.end(), is_set);
+  if (is_fed_) return;
+  throw std::logic_error(
+      "[step] expected gradients in the arena, got none: no module is bound to it, and all of its "
+      "gradients are 0; call bind() of the model with this arena before the backward, or give the "
+      "gradients to step(gradients)");
+}
+
 void Optimizer::step() {
+  check_fed();
   std::vector<ArenaRange> sparse;
   for (const ArenaRange& range : parameters_) {
     const auto found = rows_.find(range.entry);
@@ -143,7 +162,10 @@ void Optimizer::step(std::span<const float> gradients) { move(gradients, false);
 
 void Optimizer::move(std::span<const float> gradients, bool own_gradients) {
   const std::span<float> parameters = arena_.parameters();
-  WEFT_CHECK(gradients.size() == parameters.size());
+  if (gradients.size() != parameters.size()) {
+    throw_bad_argument("step", fmt::format("{} gradients, as the arena has", parameters.size()),
+                       std::to_string(gradients.size()));
+  }
   const std::vector<ArenaRange> ranges = present_ranges(own_gradients);
   for (const ArenaRange& range : ranges) {
     const auto begin = static_cast<std::size_t>(range.begin);
@@ -175,7 +197,10 @@ void Optimizer::note_writes(std::span<const ArenaRange> written) {
 
 Status Optimizer::add_rows(int parameter, std::span<const std::int64_t> rows,
                            std::span<const float> values) {
-  WEFT_CHECK(parameter >= 0 && parameter < arena_.size());
+  if (parameter < 0 || parameter >= arena_.size()) {
+    return invalid_argument(fmt::format("add_rows: expected a parameter from 0 to {}, got {}",
+                                        arena_.size() - 1, parameter));
+  }
   const LayoutEntry& entry = arena_.layout()[parameter];
   const std::int64_t height = entry.shape.size() > 0 ? entry.shape[0] : 0;
   const std::int64_t width = row_width(entry);

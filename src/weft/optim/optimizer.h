@@ -8,6 +8,7 @@
 // A parameter that is frozen, by its group or by Module::set_requires_grad(), or that has no
 // gradient (ParameterArena::has_gradient) is skipped as in PyTorch: neither it nor its state moves,
 // by decay or momentum either, and the step does not count for it.
+// It shares the arena's buffers: the arena may be moved, or go, before the optimizer.
 // A step is a write in place: the backward of what was computed before it throws where it needs
 // the old values.
 // Threads: the training thread's.
@@ -80,10 +81,11 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   // One step with the arena's own gradients, of the parameters that have one, and with the rows
-  // that were added since the last.
+  // that were added since the last. Throws std::logic_error if no gradient ever came: no module is
+  // bound to the arena (Module::bind), and nobody has written a value other than 0 to gradients().
   void step();
   // One step with other gradients of the arena's layout, gaps included (their values there are 0).
-  // All parameters that are not frozen have one.
+  // All parameters that are not frozen have one. Throws std::invalid_argument on another size.
   void step(std::span<const float> gradients);
 
   // Gives the next step() the gradient of some rows of a parameter [rows, width], such as those of
@@ -104,7 +106,7 @@ class Optimizer {
   void set_steps(std::int64_t steps) { steps_ = steps; }
 
  protected:
-  // Borrows `arena`, which must outlive this.
+  // Shares the buffers of `arena`.
   Optimizer(ParameterArena& arena, OptimizerOptions options, RangeUnit unit = RangeUnit::kSettings);
 
   // Keeps how many steps count for each parameter, as the arena's state "steps": for those whose
@@ -130,6 +132,7 @@ class Optimizer {
     std::vector<float> values;
   };
   float* steps_of(int entry);
+  void check_fed();
   bool is_present(int entry, bool own_gradients) const;
   std::vector<ArenaRange> present_ranges(bool own_gradients);
   void move(std::span<const float> gradients, bool own_gradients);
@@ -137,13 +140,14 @@ class Optimizer {
   void add_to_gradient(int entry, const Rows& rows);
   void note_writes(std::span<const ArenaRange> written);
 
-  ParameterArena& arena_;
+  ParameterArena arena_;
   OptimizerOptions options_;
   RangeUnit unit_;
   std::vector<ArenaRange> parameters_;  // one for each that no group freezes, in order
   std::map<int, Rows> rows_;            // for the next step, by entry
   Array step_counts_;                   // undefined: nobody asks
   std::int64_t steps_ = 0;
+  bool is_fed_ = false;  // somebody gives the arena gradients
 };
 
 struct OptimizerDef {
@@ -155,10 +159,10 @@ struct OptimizerDef {
 std::span<const OptimizerDef* const> optimizer_table();
 std::vector<std::string> optimizer_names();
 
-// Adds its state to `arena`, which it borrows. Fails: kInvalidArgument for an unknown name (lists
-// the known ones), a value out of range (learning_rate, weight_decay, epsilon >= 0; momentum,
-// beta1, beta2 and smoothing in [0, 1); Nesterov needs momentum and no dampening), or a group that
-// fits no parameter.
+// Adds its state to `arena`, whose buffers it shares. Fails: kInvalidArgument for an unknown name
+// (lists the known ones), a value out of range (learning_rate, weight_decay, epsilon >= 0;
+// momentum, beta1, beta2 and smoothing in [0, 1); Nesterov needs momentum and no dampening), or a
+// group that fits no parameter.
 Result<std::unique_ptr<Optimizer>> make_optimizer(const OptimizerOptions& options,
                                                   ParameterArena& arena);
 

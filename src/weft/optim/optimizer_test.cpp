@@ -203,7 +203,7 @@ TEST(Optimizer, BuffersAndGapsStayAsTheyAre) {
     OptimizerOptions options = base;
     options.weight_decay = 0.5;
     const auto optimizer = make_or_die(options, arena);
-    for (int step = 0; step < 3; ++step) optimizer->step();
+    for (int step = 0; step < 3; ++step) optimizer->step(arena.gradients());
     EXPECT_THAT(arena.parameter(1).to_vector<float>(), ElementsAre(2.0F, 2.0F, 2.0F));
     EXPECT_EQ(arena.parameter(2).item(), 2.0);
     EXPECT_LT(arena.parameter(0).select(0, 0).item(), 2.0);
@@ -418,7 +418,7 @@ TEST(Optimizer, AStepIsAWriteInPlace) {
   arena.use(1)->trained = false;
   const Storage& storage = *arena.parameter_buffer().storage();
   const std::uint64_t before = storage.version();
-  optimizer->step();
+  optimizer->step(arena.gradients());
   const auto writer = [&](std::size_t first, std::size_t last) {
     const char* const name = storage.writer_since(before, first * 4, last * 4);
     return name == nullptr ? std::string() : std::string(name);

@@ -11,6 +11,7 @@
 #include "weft/array/parameter_arena.h"
 #include "weft/autograd/backward.h"
 #include "weft/base/rng.h"
+#include "weft/nn/linear.h"
 #include "weft/nn/zoo.h"
 #include "weft/op/ops.h"
 #include "weft/optim/optimizer.h"
@@ -201,6 +202,46 @@ class Peeking : public Module {
  private:
   Tensor weight_;
 };
+
+// Uses the weight of its part twice, the second time by a handle from before bind().
+class Tied : public Module {
+ public:
+  Tied() : part_(register_part("part", std::make_unique<Linear>(4, 4))) {
+    part_.initialize(2);
+    weight_ = part_.parameters()[0];
+  }
+  Tensor forward(const Tensor& x) override { return linear(relu(part_.forward(x)), weight_); }
+
+ private:
+  Module& part_;
+  Tensor weight_;
+};
+
+TEST(CapturedStep, SeesWhatTheOptimizerWroteThroughAHandleOfBeforeBind) {
+  std::vector<std::vector<float>> ends;
+  for (const bool captured : {false, true}) {
+    Tied model;
+    ParameterArena arena(model.layout());
+    model.bind(arena);
+    const auto optimizer = *make_optimizer({.name = "sgd", .learning_rate = 0.1}, arena);
+    const ShardWorkFunction work = work_of(model);
+    const GradientSink sink = [](ParameterId, const Array&) {};
+    CapturedStep step;
+    const Array inputs = Array::full({3, 4}, 0.5);
+    const Array labels = Array::full({3}, 2, DType::kI64);
+    std::vector<float> losses;
+    for (int i = 0; i < 5; ++i) {
+      const ShardOutput output =
+          captured ? step.run(inputs, labels, "", work, sink) : work(inputs, labels, sink);
+      losses.push_back(static_cast<float>(output.loss.item()));
+      optimizer->step();
+    }
+    EXPECT_EQ(step.captures(), captured ? 1 : 0) << step.why_eager();
+    EXPECT_LT(losses[4], losses[0]);
+    ends.push_back(losses);
+  }
+  EXPECT_EQ(ends[0], ends[1]);
+}
 
 TEST(CapturedStep, AModelThatReadsOnTheHostRunsEagerly) {
   Peeking model;
