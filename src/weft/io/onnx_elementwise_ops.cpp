@@ -172,9 +172,9 @@ Tensors cast_like(const OnnxCall& call) { return {cast(call.in(0), call.in(1).dt
 
 Tensors bit_shift(const OnnxCall& call) {
   const Tensor& x = call.in(0);
-  // As a product with or a division by a power of 2, in the type's own width.
-  const Tensor by = cast(
-      pow(full_like(cast(call.in(1), DType::kI64), 2), cast(call.in(1), DType::kI64)), DType::kI64);
+  // As a product with or a division by a power of 2, which holds in i64: all bits are out by then.
+  const Tensor places = clamp(cast(call.in(1), DType::kI64), 0.0, 62.0);
+  const Tensor by = cast(pow(full_like(places, 2), places), DType::kI64);
   const Tensor wide = cast(x, DType::kI64);
   const bool left = call.text("direction", "") == "LEFT";
   return {cast(left ? mul(wide, by) : floor_divide(wide, by), x.dtype())};

@@ -319,5 +319,35 @@ TEST(OnnxOperators, AreSortedAndEachThereOnce) {
   EXPECT_EQ(find_onnx_operator("Convolve"), nullptr);
 }
 
+// Of whole numbers, x beside the initializer "by".
+Result<std::vector<Array>> run_whole(const OnnxNode& node, const Array& x, const Array& by) {
+  OnnxModel model = make_onnx({node});
+  model.graph.inputs = {make_value("x", x.dtype())};
+  model.graph.outputs = {make_value("y", x.dtype())};
+  model.graph.initializers = {{"by", by}};
+  return run(model, x);
+}
+
+TEST(OnnxProgram, ShiftsByAnyNumberOfPlaces) {
+  const Array x = Array::full({4}, 200, DType::kU8);
+  const Array by = Array::from(std::vector<double>{1, 8, 63, 64}, {4}).to(DType::kU8);
+  const auto shifted = [&](const char* direction) {
+    const OnnxNode node =
+        make_node("BitShift", {"x", "by"}, {"y"}, {onnx_attribute("direction", direction)});
+    return run_whole(node, x, by).value()[0].to_vector<std::uint8_t>();
+  };
+  EXPECT_THAT(shifted("LEFT"), ElementsAre(144, 0, 0, 0));
+  EXPECT_THAT(shifted("RIGHT"), ElementsAre(100, 0, 0, 0));
+}
+
+TEST(OnnxProgram, DividesNoWholeNumberByZero) {
+  const Array x = Array::full({1}, 7, DType::kI64);
+  for (const char* op : {"Div", "Mod"}) {
+    const auto result =
+        run_whole(make_node(op, {"x", "by"}, {"y"}), x, Array::zeros({1}, DType::kI64));
+    EXPECT_THAT(result.status().message(), HasSubstr("integers other than 0 to divide by")) << op;
+  }
+}
+
 }  // namespace
 }  // namespace weft::onnx_import_test

@@ -9,9 +9,17 @@
 // operands that do not fit. Results are contiguous.
 #pragma once
 
+#include <stdexcept>
+
 #include "weft/autograd/tensor.h"
 
 namespace weft {
+
+// Of integers, which have no quotient by 0.
+class DivisionByZero : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
 
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
@@ -23,8 +31,9 @@ Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 // a^b. The gradient of b is 0 where a is 0.
 Tensor pow(const Tensor& a, const Tensor& b);
-// a - b floor(a / b): the sign of b, as Python's %. floor_divide is Python's //. Integers: 0 where
-// b is 0.
+// a - b floor(a / b): the sign of b, as Python's %. floor_divide is Python's //. Integers: throw
+// DivisionByZero if one of b is 0; a replay of a captured graph, which throws nothing, gives 0
+// there. The least integer divided by -1 wraps around to itself.
 Tensor remainder(const Tensor& a, const Tensor& b);
 Tensor floor_divide(const Tensor& a, const Tensor& b);
 // The angle of the point (b, a), in [-pi, pi].

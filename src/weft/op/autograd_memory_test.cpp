@@ -295,5 +295,24 @@ TEST(Anomaly, NamesTheBackwardThatMadeIt) {
   backward(loss);
 }
 
+TEST(Anomaly, LeavesInfinitiesThatWereThereAlone) {
+  const AnomalyMode mode;
+  const Array mask = Array::from(std::vector<double>{1, 0}, {2}).to(DType::kBool);
+  const Tensor masked = masked_fill(leaf({1, 2}), mask, -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(anomaly([&] { backward(sum(softmax(masked * 2.0, -1))); }), "none");
+  EXPECT_THAT(anomaly([&] { masked - masked; }), HasSubstr("\"sub\""));
+}
+
+TEST(Anomaly, TellsWhereTheOperationWasCalled) {
+  std::string place = "loss.py:3";
+  set_call_site([&] { return place; });
+  const AnomalyMode mode;
+  EXPECT_THAT(anomaly([&] { log(leaf({0})); }), HasSubstr("; called at loss.py:3"));
+  const Tensor loss = sum(sqrt(leaf({0})));
+  place = "train.py:9";
+  EXPECT_THAT(anomaly([&] { backward(loss); }), HasSubstr("; called at loss.py:3"));
+  set_call_site(nullptr);
+}
+
 }  // namespace
 }  // namespace weft::autograd_memory_test

@@ -45,6 +45,19 @@ Tensor bce_with_logits(const Tensor& logits, const Tensor& target, const BceOpti
   return weighted(op.name, pointwise_losses(op, logits, target, options.positive_weight), options);
 }
 
+static void check_probabilities(const char* op, const Array& x) {
+  if (!is_floating(x.dtype())) return;
+  const Array values = x.strided().contiguous();
+  with_dtype(values.dtype(), [&](auto zero) {
+    for (const auto& each : values.flat<decltype(zero)>()) {
+      const double value = convert_value<double>(each);
+      if (value >= 0 && value <= 1) continue;
+      throw_operand(op, "probabilities in [0, 1] (bce_with_logits takes any number)",
+                    std::to_string(value));
+    }
+  });
+}
+
 Tensor bce_loss(const Tensor& probabilities, const Tensor& target, const BceOptions& options) {
   const PointwiseLossOp op{"bce_loss",
                            {PointwiseLoss::kBce},
@@ -58,7 +71,9 @@ Tensor bce_loss(const Tensor& probabilities, const Tensor& target, const BceOpti
   if (options.positive_weight.defined()) {
     throw_operand(op.name, "no positive_weight", "one; it belongs to bce_with_logits");
   }
-  return weighted(op.name, pointwise_losses(op, probabilities, target), options);
+  const Tensor losses = pointwise_losses(op, probabilities, target);
+  check_probabilities(op.name, probabilities.array());
+  return weighted(op.name, losses, options);
 }
 
 static double logits_reference(double x, double t, double positive_weight) {

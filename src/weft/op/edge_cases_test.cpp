@@ -127,5 +127,37 @@ TEST(Division, ByANumberIsRoundedOnce) {
   EXPECT_THAT(gradient(x), ElementsAre(1.0 / 49, 1.0 / 49));
 }
 
+TEST(Integers, AreNotDividedByZero) {
+  for (const DType dtype : {DType::kI64, DType::kI32, DType::kI8, DType::kU8}) {
+    const Tensor x(Array::from(std::vector<double>{4, 5}, {2}).to(dtype));
+    const Tensor y(Array::from(std::vector<double>{2, 0}, {2}).to(dtype));
+    EXPECT_THROW(floor_divide(x, y), DivisionByZero) << to_string(dtype);
+    EXPECT_THROW(remainder(x, y), DivisionByZero) << to_string(dtype);
+    // Each element of the divisor counts, wherever it lies.
+    EXPECT_THROW(remainder(x, Tensor(y.array().slice(0, {}, {}, -1))), DivisionByZero);
+    EXPECT_NO_THROW(
+        floor_divide(Tensor(x.array().slice(0, 0, 0)), Tensor(y.array().slice(0, 1, 2))));
+  }
+  const Tensor least(Array::full({1}, -128, DType::kI8));
+  const Tensor minus(Array::full({1}, -1, DType::kI8));
+  EXPECT_THAT(values_of(floor_divide(least, minus)), ElementsAre(-128));
+  EXPECT_THAT(values_of(remainder(least, minus)), ElementsAre(0));
+}
+
+TEST(Probabilities, AreWithin0And1) {
+  Generator generator(1);
+  for (const double wrong : {1.5, -0.5, kNan}) {
+    const Tensor x(Array::from(std::vector<double>{0.5, wrong}, {2}));
+    EXPECT_THROW(bce_loss(x, x), std::invalid_argument) << wrong;
+    EXPECT_THROW(bernoulli(x, generator), std::invalid_argument) << wrong;
+  }
+}
+
+TEST(Median, OfAllSharesItsGradient) {
+  const Tensor x = leaf({1, 7, 1, 1});
+  backward(median_of_all(x));
+  EXPECT_THAT(values_of(Tensor(x.grad())), ElementsAre(1. / 3, 0, 1. / 3, 1. / 3));
+}
+
 }  // namespace
 }  // namespace weft::edge_cases_test

@@ -1,5 +1,7 @@
 // remainder: y = a - b floor(a / b), dy/da = 1, dy/db = -floor(a / b). floor_divide: no gradient.
+#include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "weft/autograd/node.h"
 #include "weft/kernel/elementwise.h"
@@ -9,12 +11,28 @@
 
 namespace weft {
 
+// Throws DivisionByZero if an integer that divides is 0; floats give infinities and NaN.
+static void check_divisor(const char* op, const Array& divisor) {
+  if (is_floating(divisor.dtype()) || divisor.dtype() == DType::kBool) return;
+  const Array values = divisor.strided().contiguous();
+  const std::int64_t place = with_dtype(values.dtype(), [&](auto zero) -> std::int64_t {
+    const auto all = values.flat<decltype(zero)>();
+    const auto found = std::find(all.begin(), all.end(), zero);
+    return found == all.end() ? -1 : found - all.begin();
+  });
+  if (place < 0) return;
+  throw DivisionByZero(std::string("[") + op + "] expected integers other than 0 to divide by, " +
+                       "got 0 at element " + std::to_string(place) + " of shape " +
+                       to_string(divisor.shape()));
+}
+
 Tensor remainder(const Tensor& a, const Tensor& b) {
   if (differ(a, b)) {
     const Operands like = promote("remainder", a, b);
     return remainder(like.a, like.b);
   }
   check_broadcast("remainder", a, b);
+  if (a.size() > 0) check_divisor("remainder", b.array());
   Array y = binary(BinaryOp::kRemainder, a.array(), b.array());
   return record(
       "remainder", std::move(y), {&a, &b},
@@ -36,6 +54,7 @@ Tensor remainder(const Tensor& a, const Tensor& b) {
 
 Tensor floor_divide(const Tensor& a, const Tensor& b) {
   const Operands like = promote("floor_divide", a, b);
+  if (a.size() > 0) check_divisor("floor_divide", like.b.array());
   Array y = binary(BinaryOp::kFloorDivide, like.a.array(), like.b.array());
   return Tensor(std::move(y));
 }

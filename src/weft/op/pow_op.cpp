@@ -11,8 +11,12 @@
 namespace weft {
 namespace {
 
+// Roots are those of sqrt(), NaN of -infinity and -0 of -0, as in PyTorch and NumPy; C's pow() has
+// infinity and 0 there.
 Array power(const Array& a, double exponent) {
   if (exponent == 2.0) return binary(BinaryOp::kMul, a, a);
+  if (exponent == 0.5) return unary(UnaryOp::kSqrt, a);
+  if (exponent == -0.5) return unary(UnaryOp::kRsqrt, a);
   return binary(BinaryOp::kPow, a, exponent);
 }
 

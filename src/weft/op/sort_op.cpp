@@ -2,10 +2,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "weft/autograd/node.h"
 #include "weft/kernel/sort.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/compare.h"
 #include "weft/op/index.h"
 #include "weft/op/index_samples.h"
 #include "weft/op/operands.h"
+#include "weft/op/reduce.h"
 #include "weft/op/shape.h"
 #include "weft/op/sort.h"
 
@@ -69,7 +73,24 @@ Ordered median(const Tensor& x, int axis, bool keepdims) {
   return without_axis(order_rows("median", x, axis, median_rows), axis, keepdims);
 }
 
-Tensor median_of_all(const Tensor& x) { return median(reshape(x, {-1})).values; }
+// 1 / n where x is one of the n values that are the median, else 0.
+static Tensor shares_of_median(const Tensor& x, const Tensor& median) {
+  const Tensor here = logical_or(eq(x, median), logical_and(isnan(x), isnan(median)));
+  const Tensor ones = cast(here, x.dtype());
+  return ones / sum(ones);
+}
+
+Tensor median_of_all(const Tensor& x) {
+  const Tensor found = median(reshape(x.detach(), {-1})).values;
+  return record(
+      "median", found.array(), {&x},
+      [x = x.array(), y = found.array()](const Array& dy, const InputGradients& dx) {
+        dx.add(0, mul(Tensor(dy.strided()), shares_of_median(Tensor(x), Tensor(y))).array());
+      },
+      [x = x.array(), y = found.array()](const Tensor& dy, const TensorGradients& dx) {
+        dx.add(0, mul(dy, shares_of_median(Tensor(x), Tensor(y))));
+      });
+}
 
 // Along the last axis, by positions sorted with a comparison of values alone.
 static Array sort_reference(const Array& x, bool descending, std::int64_t begin, std::int64_t end) {

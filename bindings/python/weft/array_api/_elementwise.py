@@ -199,11 +199,25 @@ def _copysign(x, y):
     return _with_sign(*_broadcast(x, y))
 
 
+def _power_of_2(places):
+    return weft.pow(weft.full((), 2), places)
+
+
+def _shift_left(x, places):
+    return x * _power_of_2(places)
+
+
+def _shift_right(x, places):
+    """In two steps: 2^63 does not fit, and 2^64 would be 0."""
+    places = weft.minimum(places, weft.full((), 63))
+    half = weft.floor_divide(places, 2)
+    return weft.floor_divide(weft.floor_divide(x, _power_of_2(half)), _power_of_2(places - half))
+
+
 def _shifted(name, of):
     def function(x1, x2, /):
         x, y = operands(x1, x2, _dtypes.INTEGRAL, name)
-        return Array(of(x._cast(_dtypes.int64),
-                        weft.pow(weft.full((), 2), y._cast(_dtypes.int64)))._cast(x.dtype))
+        return Array(of(x._cast(_dtypes.int64), y._cast(_dtypes.int64))._cast(x.dtype))
     function.__name__ = function.__qualname__ = name
     return function
 
@@ -213,8 +227,8 @@ floor_divide = _binary("floor_divide", _floor_divide, _NUMERIC)
 logaddexp = _binary("logaddexp", _logaddexp, _REAL)
 hypot = _binary("hypot", _hypot, _REAL)
 copysign = _binary("copysign", _copysign, _REAL)
-bitwise_left_shift = _shifted("bitwise_left_shift", weft.mul)
-bitwise_right_shift = _shifted("bitwise_right_shift", weft.floor_divide)
+bitwise_left_shift = _shifted("bitwise_left_shift", _shift_left)
+bitwise_right_shift = _shifted("bitwise_right_shift", _shift_right)
 
 
 def clip(x, /, min=None, max=None):
