@@ -8,12 +8,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <stdexcept>
+#include <string>
 
 namespace weft {
 
-// The text names the operation, whether its forward or its backward made the value, the shapes and
-// the element.
+// The text names the operation, whether its forward or its backward made the value, the shapes, the
+// element and, with a set_call_site(), where the operation was called.
 class AnomalyError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -21,7 +24,8 @@ class AnomalyError : public std::runtime_error {
 
 enum class Anomalies : std::uint8_t {
   kNan,
-  // A mask that is filled with -inf on purpose counts as an anomaly too.
+  // Infinities where they are made of finite values: what masked_fill() puts in on purpose, and
+  // what is handed on from an operand, is none.
   kNanAndInfinity,
 };
 
@@ -33,8 +37,15 @@ class AnomalyMode {
   AnomalyMode& operator=(const AnomalyMode&) = delete;
 
  private:
-  bool was_on_;
-  Anomalies before_;
+  std::optional<Anomalies> before_;
 };
+
+// What this thread looks for, nothing if none; for callers whose scopes are not those of C++.
+std::optional<Anomalies> anomaly_mode();
+void set_anomaly_mode(std::optional<Anomalies> anomalies);
+
+// Says where in the user's program the thread stands, "train.py:12 in step". With one, errors tell
+// where the operation was called; for bindings, which set it before there are threads.
+void set_call_site(std::function<std::string()> site);
 
 }  // namespace weft

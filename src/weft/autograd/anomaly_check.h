@@ -10,6 +10,9 @@ namespace weft::internal {
 // Throws AnomalyError if a gradient that the vjp of `node` has just made is not finite.
 void check_input_gradients(Node& node);
 
+// While an AnomalyMode looks on: keeps where the operation of `node` was called.
+void note_call_site(Node& node);
+
 // While one lives, notes each tensor with a history that an operation on this thread takes.
 class HistoryCollector {
  public:

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "weft/array/reach.h"
+#include "weft/autograd/anomaly_check.h"
 #include "weft/autograd/in_place_history.h"
 #include "weft/autograd/node_access.h"
 #include "weft/kernel/elementwise.h"
@@ -272,6 +273,7 @@ Tensor attach(Array output, std::unique_ptr<Node> node, const char* name,
   if (!is_floating(output.dtype())) return Tensor(std::move(output));
   NodeAccess::describe(*owner, output.shape(), output.dtype());
   NodeAccess::set_inputs(*owner, name, inputs);
+  if (watching) note_call_site(*owner);
   mark_captured(*owner, output, inputs, saved);
   NodeAccess::output_version(*owner) = output.storage()->version();
   note_view(*owner, output, inputs);
@@ -285,6 +287,7 @@ std::vector<Tensor> attach_many(std::vector<Array> outputs, std::unique_ptr<Many
   const IntrusivePtr<Node> owner(node.release());
   for (const Tensor* input : inputs) check_current(*input, name);
   NodeAccess::set_inputs(many, name, inputs);
+  if (watching) note_call_site(many);
   for (const Array& output : outputs) mark_captured(many, output, inputs, saved);
   std::vector<Tensor> results;
   for (std::size_t i = 0; i < outputs.size(); ++i) {

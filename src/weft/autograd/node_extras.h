@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "weft/autograd/node.h"
 
@@ -20,6 +21,9 @@ struct NodeExtras {
   Tensor kept;
   // Of a leaf: its gradient with history, if a backward with create_graph made it.
   Tensor history;
+
+  // Of an operation that was recorded under an AnomalyMode: where (set_call_site()).
+  std::string call_site;
 
   // In a sweep that makes a graph: the gradient so far.
   Tensor gradient;
