@@ -46,7 +46,15 @@ void bind_views(Definer& define) {
     return reshape(x, dims_of(shape));
   };
   define.method("reshape", reshaped, "The same values in another shape; one size may be -1.");
-  define.method("view", reshaped, "reshape(): a view where the memory allows it, else a copy.");
+  const auto viewed = [reshaped](const Tensor& x, const py::args& shape) {
+    try {
+      return reshaped(x, shape);
+    } catch (const std::invalid_argument& error) {
+      const std::string text = error.what();  // "[reshape] ..."
+      throw std::invalid_argument("[view]" + text.substr(std::min(text.size(), text.find(' '))));
+    }
+  };
+  define.method("view", viewed, "reshape(): a view where the memory allows it, else a copy.");
   define.function("reshape", &reshape, py::arg("input"), py::arg("shape"),
                   "The same values in another shape; one size may be -1.");
   define.both("flatten", flattened, py::arg("start_dim") = 0, py::arg("end_dim") = -1,

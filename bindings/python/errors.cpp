@@ -2,6 +2,10 @@
 
 #include <pybind11/pybind11.h>
 
+#include "weft/autograd/anomaly.h"
+#include "weft/op/arithmetic.h"
+#include "words.h"
+
 namespace weft::python {
 namespace {
 
@@ -9,18 +13,22 @@ constexpr std::size_t kCodes = static_cast<std::size_t>(Code::kInternal) + 1;
 // The class of each code; that of kOk is weft.Error. Kept for the life of the process.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 constinit PyObject* classes[kCodes] = {};
+// Those of no code.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+constinit PyObject* division_by_zero = nullptr;
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+constinit PyObject* anomaly = nullptr;
 
 PyObject* class_of(Code code) { return classes[static_cast<std::size_t>(code)]; }
 
 struct ClassDef {
-  Code code;
+  Code code;         // of the class that it is derived from, if it has none of its own
   const char* name;  // with the package, as Python shows it
   const char* documentation;
   PyObject* also;  // borrowed; the class of Python that it is, too
 };
 
-PyObject* make_class(const ClassDef& def) {
-  PyObject* const error = class_of(Code::kOk);
+PyObject* make_class(const ClassDef& def, PyObject* error) {
   PyObject* const bases =
       def.also != nullptr ? PyTuple_Pack(2, error, def.also) : PyTuple_Pack(1, error);
   if (bases == nullptr) return nullptr;
@@ -33,6 +41,13 @@ bool add_class(PyObject* module, Code code, const char* name, PyObject* made) {
   if (made == nullptr) return false;
   classes[static_cast<std::size_t>(code)] = made;
   return PyModule_AddObjectRef(module, name + sizeof("weft.") - 1, made) == 0;
+}
+
+// Makes a class that no code has, derived from that of `def.code`.
+bool add_derived(PyObject* module, PyObject*& made, const ClassDef& def) {
+  made = make_class(def, class_of(def.code));
+  return made != nullptr &&
+         PyModule_AddObjectRef(module, def.name + sizeof("weft.") - 1, made) == 0;
 }
 
 }  // namespace
@@ -52,9 +67,14 @@ bool add_error_classes(PyObject* module) {
       {Code::kInternal, "weft.InternalError", "A bug of Weft; please report it.", nullptr},
   };
   for (const ClassDef& def : defs) {
-    if (!add_class(module, def.code, def.name, make_class(def))) return false;
+    if (!add_class(module, def.code, def.name, make_class(def, error))) return false;
   }
-  return true;
+  return add_derived(module, division_by_zero,
+                     {Code::kInvalidArgument, "weft.DivisionByZeroError",
+                      "Whole numbers divided by 0.", PyExc_ZeroDivisionError}) &&
+         add_derived(module, anomaly,
+                     {Code::kOk, "weft.AnomalyError",
+                      "The first NaN or infinity, which detect_anomaly() looks for.", nullptr});
 }
 
 void set_python_error() {
@@ -67,17 +87,21 @@ void set_python_error() {
   } catch (const StatusError& error) {
     PyErr_SetString(class_of(error.status().code()), error.what());
   } catch (const TypeProblem& error) {
-    PyErr_SetString(PyExc_TypeError, error.what());
+    PyErr_SetString(PyExc_TypeError, in_words_of_python(error.what()).c_str());
   } catch (const pybind11::cast_error&) {
     PyErr_SetString(PyExc_TypeError,
                     "an argument, or a part of one, has a type that is not taken "
                     "here: see the function's documentation");
   } catch (const pybind11::builtin_exception& error) {
     error.set_error();
+  } catch (const DivisionByZero& error) {
+    PyErr_SetString(division_by_zero, in_words_of_python(error.what()).c_str());
   } catch (const std::invalid_argument& error) {
-    PyErr_SetString(class_of(Code::kInvalidArgument), error.what());
+    PyErr_SetString(class_of(Code::kInvalidArgument), in_words_of_python(error.what()).c_str());
+  } catch (const AnomalyError& error) {
+    PyErr_SetString(anomaly, in_words_of_python(error.what()).c_str());
   } catch (const std::out_of_range& error) {
-    PyErr_SetString(PyExc_IndexError, error.what());
+    PyErr_SetString(PyExc_IndexError, in_words_of_python(error.what()).c_str());
   } catch (const std::bad_alloc&) {
     PyErr_SetString(PyExc_MemoryError, "there is no memory for this");
   } catch (const std::exception& error) {

@@ -7,6 +7,8 @@
 //     weft.CorruptError(Error, ValueError)          drop the data
 //     weft.AbortedError(Error)                      the view changed: run the round again
 //     weft.InternalError(Error)                     a bug of Weft
+//     weft.AnomalyError(Error)                      an AnomalyMode found a NaN or an infinity
+//     weft.DivisionByZeroError(InvalidArgumentError, ZeroDivisionError)
 //
 // Beside these, TypeError for arguments of a wrong type and IndexError for places out of range.
 #pragma once

@@ -1,5 +1,6 @@
 #include "module.h"
 
+#include "call_errors.h"
 #include "dtype_object.h"
 #include "errors.h"
 #include "tensor_object.h"
@@ -33,6 +34,8 @@ void fill(pybind11::module_& module) {
     }
   });
   for (const Bind bind : kParts) bind(module);
+  explain_calls(module);
+  explain_calls(reinterpret_cast<PyObject*>(type));
 }
 
 }  // namespace
