@@ -5,6 +5,7 @@
 
 #include "define.h"
 #include "module.h"
+#include "weft/autograd/anomaly.h"
 #include "weft/autograd/backward.h"
 #include "weft/autograd/checkpoint.h"
 #include "weft/autograd/custom_function.h"
@@ -95,6 +96,24 @@ py::tuple gradients_of(const TensorList& outputs, const TensorList& inputs,
   return py::tuple(py::cast(gradients));
 }
 
+// 0: nothing; 1: NaN; 2: infinities too.
+int anomaly_level() {
+  const std::optional<Anomalies> mode = anomaly_mode();
+  return mode ? (*mode == Anomalies::kNan ? 1 : 2) : 0;
+}
+
+void set_anomaly_level(int level) {
+  if (level == 0) return set_anomaly_mode(std::nullopt);
+  set_anomaly_mode(level == 1 ? Anomalies::kNan : Anomalies::kNanAndInfinity);
+}
+
+void set_site(const py::function& site) {
+  set_call_site([kept = keep(site.ptr())] {
+    const py::gil_scoped_acquire acquired;
+    return py::cast<std::string>(py::handle(kept.get())());
+  });
+}
+
 using RandomState = std::pair<std::uint64_t, std::uint64_t>;  // seed, offset
 
 RandomState random_state() { return {default_generator().seed(), default_generator().offset()}; }
@@ -144,6 +163,9 @@ void bind_autograd(py::module_& module) {
   module.def("_grad", gradients_of, py::arg("outputs"), py::arg("inputs"),
              py::arg("grad_outputs") = py::none(), py::arg("retain_graph") = false,
              py::arg("create_graph") = false, py::arg("allow_unused") = false);
+  module.def("_anomaly_level", anomaly_level);
+  module.def("_set_anomaly_level", set_anomaly_level, py::arg("level"));
+  module.def("_set_call_site", set_site, py::arg("site"));
   module.def("_checkpoint", run_checkpoint, py::arg("function"), py::arg("inputs"));
 }
 

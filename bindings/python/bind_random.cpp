@@ -30,14 +30,26 @@ Dims size_of_arguments(const py::args& sizes) {
   return py::detail::cast_op<Dims>(caster);
 }
 
+// Of 64 bits; negative ones count down from 2^64, as in PyTorch.
+std::uint64_t seed_of(const py::object& seed) {
+  const auto whole = py::reinterpret_steal<py::object>(PyNumber_Index(seed.ptr()));
+  if (!whole) throw py::error_already_set();
+  int overflow = 0;
+  const long long small = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
+  if (overflow == 0) return static_cast<std::uint64_t>(small);
+  const unsigned long long large = PyLong_AsUnsignedLongLong(whole.ptr());
+  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  return large;
+}
+
 void bind_generator(py::module_& module) {
   py::class_<Generator>(module, "Generator",
                         "A stream of random numbers; its state is (seed, offset).")
       .def(py::init<std::uint64_t>(), py::arg("seed") = 0)
       .def(
           "manual_seed",
-          [](Generator& self, std::uint64_t seed) -> Generator& {
-            self.set(seed);
+          [](Generator& self, const py::object& seed) -> Generator& {
+            self.set(seed_of(seed));
             return self;
           },
           py::arg("seed"), py::return_value_policy::reference_internal, "Starts over.")
@@ -55,8 +67,16 @@ void bind_generator(py::module_& module) {
   module.attr("default_generator") =
       py::cast(&default_generator(), py::return_value_policy::reference);
   module.def(
-      "manual_seed", [](std::uint64_t seed) { default_generator().set(seed); }, py::arg("seed"),
-      "Starts the default generator over.");
+      "manual_seed",
+      [](const py::object& seed) -> Generator& {
+        default_generator().set(seed_of(seed));
+        return default_generator();
+      },
+      py::arg("seed"), py::return_value_policy::reference,
+      "Starts the default generator over; returns it.");
+  module.def(
+      "initial_seed", [] { return default_generator().seed(); },
+      "The seed of the default generator.");
 }
 
 using Fill = Tensor (*)(const Shape&, Generator&, DType);

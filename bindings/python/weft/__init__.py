@@ -9,6 +9,8 @@ from weft._device import device  # noqa: F401
 from weft import _tensor_methods  # noqa: F401  (completes Tensor)
 from weft.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 from weft._files import load, save  # noqa: F401
+from weft._random import get_rng_state, seed, set_rng_state  # noqa: F401
+from weft._checks import check_gradients  # noqa: F401
 from weft import autograd, nn, optim, testing, utils  # noqa: F401
 
 # PyTorch's other names of the types of elements.

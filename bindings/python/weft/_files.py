@@ -94,13 +94,29 @@ def _tree(text):
         raise _damaged("it is no JSON") from None
 
 
-def load(f, map_location=None):
-    """What save() wrote, or a dict of the tensors of any safetensors file."""
-    named, metadata = _core._load(os.fspath(f))
+def _check_is_ours(path):
+    """Raises, and says how to convert it, if the file is one of torch.save()'s."""
+    with open(path, "rb") as file:
+        first = file.read(4)
+    if first == b"PK\x03\x04" or first[:1] == b"\x80" and first[1:2] in (b"\x02", b"\x03", b"\x04"):
+        raise _core.CorruptError(
+            f"{path}: [load] this is a pickle of torch.save(), which Weft does not run. Where "
+            "PyTorch is, convert it: state = torch.load(path, map_location='cpu'); weft.save("
+            "{name: weft.from_numpy(value.numpy()) for name, value in state.items()}, new_path); "
+            "or safetensors.torch.save_file(state, new_path)")
+
+
+def load(f, map_location=None, *, weights_only=True):
+    """What save() wrote, or a dict of the tensors of any safetensors file. Nothing but values is
+    ever read, whatever `weights_only` says."""
+    path = os.fspath(f)
+    if os.path.isfile(path):
+        _check_is_ours(path)
+    named, metadata = _core._load(path)
     tensors = dict(named)
     if _TREE not in metadata:
         return tensors
     try:
         return _rebuild(_tree(metadata[_TREE]), tensors)
     except _core.CorruptError as damaged:
-        raise _core.CorruptError(f"{os.fspath(f)}: {damaged}") from None
+        raise _core.CorruptError(f"{path}: {damaged}") from None

@@ -1,5 +1,7 @@
 """Gradients: where history is recorded, derivatives of graphs, operations of one's own."""
 import functools
+import os
+import sys
 
 from weft import _core
 
@@ -62,8 +64,12 @@ def _listed(value):
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=False, create_graph=False,
-         allow_unused=False):
-    """The gradients of the sum of `outputs` for each of `inputs`, as a tuple; .grad stays."""
+         only_inputs=True, allow_unused=False):
+    """The gradients of the sum of `outputs` for each of `inputs`, as a tuple; .grad stays. In
+    PyTorch's order of arguments, of which only_inputs has no meaning any more."""
+    if not only_inputs:
+        raise _core.InvalidArgumentError(
+            "[grad] expected only_inputs=True: use backward() for the gradients of other leaves")
     seeds = None if grad_outputs is None else (
         [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs))
     return _core._grad(_listed(outputs), _listed(inputs), seeds, bool(retain_graph),
@@ -76,6 +82,55 @@ def backward(tensors, grad_tensors=None, retain_graph=False, create_graph=False)
     seeds = [None] * len(tensors) if grad_tensors is None else _listed(grad_tensors)
     for i, (tensor, seed) in enumerate(zip(tensors, seeds)):
         tensor.backward(seed, retain_graph or i + 1 < len(tensors), create_graph)
+
+
+class set_detect_anomaly:
+    """Whether this thread looks for the first NaN or infinity, in the forward pass and in the
+    backward; also as `with set_detect_anomaly(True): ...`.
+
+    The operation that makes one raises weft.AnomalyError, which names it and the line that called
+    it. Infinities that masked_fill() puts in, or that an operand had, are none. For debugging: each
+    operation's operands, output and gradients are read once more. `check_nan=False` looks for
+    nothing; `check_infinity=False` only for NaN, as PyTorch does."""
+
+    def __init__(self, mode, check_nan=True, check_infinity=True):
+        self._before = _core._anomaly_level()
+        _core._set_anomaly_level((1 + bool(check_infinity)) if mode and check_nan else 0)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        _core._set_anomaly_level(self._before)
+        return False
+
+
+class detect_anomaly(set_detect_anomaly):
+    """Within it the first NaN or infinity raises weft.AnomalyError: see set_detect_anomaly()."""
+
+    def __init__(self, check_nan=True, check_infinity=True):
+        self._wanted = (True, check_nan, check_infinity)
+
+    def __enter__(self):
+        super().__init__(*self._wanted)
+        return self
+
+
+def is_anomaly_enabled():
+    """Whether this thread looks for NaN and infinities."""
+    return _core._anomaly_level() > 0
+
+
+def _call_site():
+    """The line of the program, outside this package, that runs now."""
+    frame = sys._getframe()
+    package = os.path.join(os.path.dirname(__file__), "")
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+
+
+_core._set_call_site(_call_site)
 
 
 class FunctionContext:

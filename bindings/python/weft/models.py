@@ -2,6 +2,9 @@
 from weft import _core
 from weft.nn.module import Module
 
+# Of the default generator's numbers, how far a pass with dropout moves on.
+_PLACES = 16
+
 
 def names():
     """The models there are."""
@@ -16,7 +19,7 @@ class ZooModel(Module):
         super().__init__()
         native = _core._ZooModel(name, options)
         self.__dict__.update(_native=native, name=name, options=options,
-                             _step=0, _named=native.parameters(), _named_buffers=native.buffers())
+                             _named=native.parameters(), _named_buffers=native.buffers())
 
     def _own_parameters(self):
         return self._named
@@ -41,8 +44,9 @@ class ZooModel(Module):
 
     def forward(self, input):  # noqa: A002
         if self.training:  # dropout draws a new mask in each step
-            self.__dict__["_step"] += 1
-            self._native.set_step(_core.default_generator.initial_seed(), self._step)
+            seed, offset = _core.default_generator.get_state()
+            _core.default_generator.set_state((seed, offset + _PLACES))
+            self._native.set_step(seed, offset)
         return self._native.forward(input)
 
     def extra_repr(self):
