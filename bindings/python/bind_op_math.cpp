@@ -1,4 +1,5 @@
 // Functions of two operands, which broadcast, and products of matrices.
+#include <cmath>
 #include <limits>
 
 #include "define.h"
@@ -29,7 +30,19 @@ void bind_pairwise(Definer& define) {
   };
   pairwise("mul", &mul, "input * other.");
   pairwise("div", &div, "input / other.");
-  pairwise("pow", &pow, "input ** other.");
+  define.both(
+      "pow",
+      [](const Tensor& x, const Operand& exponent) {
+        if (exponent.is_number() && exponent.number().is_exact() &&
+            exponent.number().kind != Scalar::Kind::kBool) {
+          const Scalar number = exponent.number();
+          const Tensor base = beside(x, number);
+          return released(x.size(), [&] { return pow(base, number.value); });
+        }
+        const Tensor y = exponent.beside(x);
+        return released(std::max(x.size(), y.size()), [&] { return pow(x, y); });
+      },
+      py::arg("exponent"), "input ** exponent.");
   pairwise("maximum", &maximum, "The larger of each pair; NaN if one is.");
   pairwise("minimum", &minimum, "The smaller of each pair; NaN if one is.");
   pairwise("remainder", &remainder, "input % other, with the sign of other.");
@@ -62,10 +75,17 @@ bool is_large(const std::optional<Operand>& bound) {
   return bound && (!bound->is_number() || !bound->number().is_exact());
 }
 
+bool is_nan(const std::optional<Operand>& bound) {
+  return bound && bound->is_number() && std::isnan(bound->number().value);
+}
+
 Tensor clamped(const Tensor& x, const std::optional<Operand>& min,
                const std::optional<Operand>& max) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (!min && !max) throw std::invalid_argument("[clamp] expected min or max");
+  if (is_nan(min) || is_nan(max)) {
+    throw std::invalid_argument("[clamp] expected bounds that are numbers, got nan");
+  }
   if (is_large(min) || is_large(max)) {
     const Tensor raised = min ? maximum(x, min->beside(x)) : x;
     return max ? minimum(raised, max->beside(raised)) : raised;

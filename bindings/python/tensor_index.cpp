@@ -1,8 +1,7 @@
 // x[i, 1:, ..., None, mask] and x[...] = values, as PyTorch reads them.
 //
-// Whole numbers (integer arrays without axes, too), slices, None and ... give views. Index arrays
-// (Tensors of integers or bool, lists, NumPy arrays) gather from such a view. NumPy has a whole
-// number beside an index array be one, too: there x[0, :, [1, 2]] is the transpose of ours.
+// Whole numbers (also those in a tensor without axes), slices, None and ... give views. Index
+// arrays (Tensors of integers or bool, lists, NumPy arrays) gather from what these leave.
 #include <optional>
 #include <vector>
 
@@ -60,6 +59,14 @@ Item item_of(PyObject* object) {
     if (is_floating(item.array.dtype())) {
       throw std::out_of_range("an index array holds integers or bool, got " +
                               std::string(to_string(item.array.dtype())));
+    }
+    if (item.array.dtype() == DType::kU8 && (item.array.ndim() > 0 || is_tensor(object))) {
+      throw std::out_of_range(
+          "an index array of uint8 could mean places or a mask: use .long() or .bool()");
+    }
+    if (item.array.ndim() == 0 && item.array.dtype() != DType::kBool) {
+      item.kind = Item::Kind::kWhole;
+      item.whole = item.array.to(DType::kI64).contiguous().flat<std::int64_t>()[0];
     }
   } else if (PyIndex_Check(object) != 0) {
     item.whole = PyNumber_AsSsize_t(object, PyExc_IndexError);
@@ -143,7 +150,9 @@ bool has_arrays(const std::vector<Item>& items) {
   return false;
 }
 
-// Everything but index arrays. `at`, if given, gets the entry of each remaining axis.
+// Everything but index arrays. `at`, if given, gets the entry of each remaining axis. As in PyTorch
+// a whole number takes its axis away first, where NumPy counts it among the index arrays, which
+// puts their axes in front where it stands apart from them.
 template <class Steps, class Value>
 Value basic(Value x, const std::vector<Item>& items, AdvancedIndex* at) {
   int axis = 0;

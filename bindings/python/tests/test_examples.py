@@ -42,6 +42,7 @@ class Ports(unittest.TestCase):
 
     @needs_torch
     def test_equal_weights_and_data_give_equal_loss_curves(self):
+        weft.manual_seed(1)
         weights = {name: value.numpy() for name, value in example("cnn").Net().state_dict().items()}
         got, accuracy, model = example("cnn").train(24, weights)
         want, wanted_accuracy, reference = example("torch_cnn").train(24, weights)

@@ -39,19 +39,19 @@ class LeakyReLU(Module):
 class Softmax(Module):
     """e^x over its sum along `dim`."""
 
-    def __init__(self, dim=-1):
+    def __init__(self, dim=None):
         super().__init__()
         self.dim = dim
 
     def forward(self, input):  # noqa: A002
-        return F.softmax(input, self.dim)
+        return F.softmax(input, self.dim, 5)
 
 
 class LogSoftmax(Softmax):
     """The logarithm of softmax."""
 
     def forward(self, input):  # noqa: A002
-        return F.log_softmax(input, self.dim)
+        return F.log_softmax(input, self.dim, 5)
 
 
 def _plain(name, function, documentation):

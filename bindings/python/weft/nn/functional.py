@@ -1,4 +1,5 @@
 """Functions of layers, with PyTorch's names; shapes stand in each one's documentation."""
+import warnings
 
 from weft import _core
 from weft._core import (  # noqa: F401
@@ -23,13 +24,25 @@ def silu(input, inplace=False):  # noqa: A002
     return _silu(input)
 
 
-def softmax(input, dim=-1, dtype=None):  # noqa: A002
+def _chosen(name, input, dim, stacklevel):  # noqa: A002
+    """`dim`, or the one that PyTorch chooses where none is given: its old rule, with a warning."""
+    if dim is not None:
+        return dim
+    chosen = 0 if input.ndim in (0, 1, 3) else 1
+    warnings.warn(f"{name}() without dim takes dim={chosen} of {input.ndim} axes, as PyTorch does: "
+                  f"write dim={chosen}, or dim=-1 for the last", stacklevel=stacklevel)
+    return chosen
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):  # noqa: A002
     """e^x over its sum along `dim`."""
+    dim = _chosen("softmax", input, dim, _stacklevel)
     return _softmax(input if dtype is None else input.to(dtype), dim)
 
 
-def log_softmax(input, dim=-1, dtype=None):  # noqa: A002
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):  # noqa: A002
     """The logarithm of softmax()."""
+    dim = _chosen("log_softmax", input, dim, _stacklevel)
     return _log_softmax(input if dtype is None else input.to(dtype), dim)
 
 

@@ -12,6 +12,11 @@ def _pair(value):
     return tuple(value) if isinstance(value, (tuple, list)) else (value, value)
 
 
+def _expect(holds, layer, expected, got):
+    if not holds:
+        raise _core.InvalidArgumentError(f"[{layer}] expected {expected}, got {got}")
+
+
 def _uniform(shape, fan_in):
     """A parameter with PyTorch's first values of weights and biases."""
     bound = 1.0 / math.sqrt(fan_in) if fan_in > 0 else 0.0
@@ -56,6 +61,10 @@ class Conv2d(Module):
                  groups=1, bias=True):
         super().__init__()
         kernel = _pair(kernel_size)
+        _expect(groups >= 1, "Conv2d", "groups of at least 1", groups)
+        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
+            _expect(channels % groups == 0, "Conv2d", f"{name} divisible by groups={groups}",
+                    channels)
         self.in_channels, self.out_channels, self.kernel_size = in_channels, out_channels, kernel
         self.stride, self.dilation, self.groups = _pair(stride), _pair(dilation), groups
         self.padding, self._uneven = self._paddings(padding)
@@ -98,7 +107,9 @@ class Conv2d(Module):
 
 
 class BatchNorm2d(Module):
-    """[N, C, H, W] normalised by channel."""
+    """[N, C, H, W] normalised by channel; momentum=None: running values are means of all batches."""
+
+    _axes = (4,)
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True,
                  track_running_stats=True):
@@ -113,11 +124,16 @@ class BatchNorm2d(Module):
                              _core.zeros((), dtype=_core.int64) if tracked else None)
 
     def forward(self, input):  # noqa: A002
+        _expect(input.ndim in self._axes, type(self).__name__,
+                " or ".join(f"{n} axes" for n in self._axes), f"shape {list(input.shape)}")
         training = self.training or self.running_mean is None
-        if training and self.num_batches_tracked is not None:
+        momentum = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                momentum = 1.0 / self.num_batches_tracked.item()
         return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias,
-                            training, self.momentum, self.eps)
+                            training, momentum, self.eps)
 
     def extra_repr(self):
         return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}"
@@ -125,6 +141,8 @@ class BatchNorm2d(Module):
 
 class BatchNorm1d(BatchNorm2d):
     """[N, C] or [N, C, L] normalised by channel."""
+
+    _axes = (2, 3)
 
 
 class LayerNorm(Module):
@@ -151,6 +169,8 @@ class GroupNorm(Module):
 
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True):
         super().__init__()
+        _expect(num_groups >= 1 and num_channels % num_groups == 0, "GroupNorm",
+                f"num_channels divisible by num_groups={num_groups}", num_channels)
         self.num_groups, self.eps = num_groups, eps
         self.register_parameter("weight", Parameter(_core.ones(num_channels)) if affine else None)
         self.register_parameter("bias", Parameter(_core.zeros(num_channels)) if affine else None)
@@ -183,6 +203,7 @@ class Dropout(Module):
 
     def __init__(self, p=0.5, inplace=False):
         super().__init__()
+        _expect(0.0 <= p <= 1.0, "Dropout", "p in [0, 1]", p)
         self.p = p
 
     def forward(self, input):  # noqa: A002

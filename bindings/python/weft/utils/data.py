@@ -67,7 +67,9 @@ def default_collate(samples):
     first = samples[0]
     if isinstance(first, Tensor):
         return _core.stack(samples)
-    if isinstance(first, (bool, int, float)) or hasattr(first, "__array_interface__"):
+    if isinstance(first, float):  # Python's floats have 64 bits, and keep them as in PyTorch
+        return _core.tensor(samples, dtype=_core.float64)
+    if isinstance(first, (bool, int)) or hasattr(first, "__array_interface__"):
         return _core.tensor(samples)
     if isinstance(first, dict):
         return {key: default_collate([sample[key] for sample in samples]) for key in first}
