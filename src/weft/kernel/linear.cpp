@@ -8,11 +8,20 @@
 #include "weft/kernel/cpu/flat_loops.h"
 #include "weft/kernel/cpu/gemm.h"
 #include "weft/kernel/cpu/gemm_half.h"
+#include "weft/kernel/cpu/isa.h"
 #include "weft/kernel/cpu/onednn.h"
 #include "weft/kernel/matmul.h"
 #include "weft/kernel/optional_operand.h"
 
 namespace weft {
+
+const FlatLoops& flat_loops() {
+#if defined(__x86_64__)
+  if (use_avx2()) return kFlatLoopsAvx2;
+#endif
+  return kFlatLoopsGeneric;
+}
+
 namespace {
 
 constexpr std::int64_t kLinearGrain = 32 * 1024;

@@ -15,7 +15,8 @@ namespace {
 constexpr std::int64_t kMatrixGrain = 32 * 1024;  // elements that are worth a second thread
 constexpr std::int64_t kSumBlock = 4096;  // values a partial sum; fixes the order of the sum
 
-std::int64_t count_of(std::span<const float> values) {
+template <class Value>
+std::int64_t count_of(std::span<Value> values) {
   return static_cast<std::int64_t>(values.size());
 }
 
@@ -24,10 +25,11 @@ std::int64_t row_grain(std::int64_t columns) {
   return std::max<std::int64_t>(1, kMatrixGrain / std::max<std::int64_t>(1, columns));
 }
 
-double sum_of_squares(std::span<const float> values) {
+template <class Value>
+double sum_of_squares(std::span<const Value> values) {
   const std::int64_t size = count_of(values);
   std::vector<double> sums(static_cast<std::size_t>((size + kSumBlock - 1) / kSumBlock));
-  const OptimizerLoops& loops = optimizer_loops();
+  const OptimizerLoops<Value>& loops = optimizer_loops<Value>();
   parallel_for(static_cast<std::int64_t>(sums.size()), 8,
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t i = begin; i < end; ++i) {
@@ -48,8 +50,8 @@ float moved(float moment, double decay, double mean_square, double epsilon) {
 
 void move_moments(const AdafactorConstants& constants, const MatrixSize& size,
                   std::span<const float> gradients, const FactoredMoments& moments) {
-  const OptimizerLoops& loops = optimizer_loops();
-  const FactoredPass pass{gradients.data(), nullptr, nullptr, size.columns};
+  const OptimizerLoops<float>& loops = optimizer_loops<float>();
+  const FactoredPass<float> pass{gradients.data(), nullptr, nullptr, size.columns};
   parallel_for(size.rows, row_grain(size.columns), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const double sum = loops.sum_of_squares(gradients.data() + i * size.columns, 0, size.columns);
@@ -72,30 +74,33 @@ void move_moments(const AdafactorConstants& constants, const MatrixSize& size,
 double clip_divisor(double root, double threshold) { return std::max(1.0, root / threshold); }
 
 // out[m, n] = scale_product * a[m, k] b[k, n] + scale_c * out.
+template <class Value>
 struct Product {
-  const float* a;
-  const float* b;
-  float* out;
+  const Value* a;
+  const Value* b;
+  Value* out;
   std::int64_t m;
   std::int64_t n;
   std::int64_t k;
 };
 
-void multiply_matrices(const Product& product, double scale_product, double scale_c) {
-  const OptimizerLoops& loops = optimizer_loops();
-  const ProductPass pass{.a = product.a,
-                         .b = product.b,
-                         .c = product.out,
-                         .n = product.n,
-                         .k = product.k,
-                         .scale_product = static_cast<float>(scale_product),
-                         .scale_c = static_cast<float>(scale_c)};
+template <class Value>
+void multiply_matrices(const Product<Value>& product, double scale_product, double scale_c) {
+  const OptimizerLoops<Value>& loops = optimizer_loops<Value>();
+  const ProductPass<Value> pass{.a = product.a,
+                                .b = product.b,
+                                .c = product.out,
+                                .n = product.n,
+                                .k = product.k,
+                                .scale_product = static_cast<Value>(scale_product),
+                                .scale_c = static_cast<Value>(scale_c)};
   // Tiles of four rows may begin anywhere: a row's bits do not depend on its neighbours.
   parallel_for(product.m, 16,
                [&](std::int64_t begin, std::int64_t end) { loops.product(pass, begin, end); });
 }
 
-void transpose(const float* from, std::int64_t rows, std::int64_t columns, float* to) {
+template <class Value>
+void transpose(const Value* from, std::int64_t rows, std::int64_t columns, Value* to) {
   parallel_for(columns, row_grain(rows), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t j = begin; j < end; ++j) {
       for (std::int64_t i = 0; i < rows; ++i) to[j * rows + i] = from[i * columns + j];
@@ -103,32 +108,35 @@ void transpose(const float* from, std::int64_t rows, std::int64_t columns, float
   });
 }
 
-// Five steps for rows <= columns; `x` [rows, columns] is replaced.
-void newton_schulz(std::int64_t rows, std::int64_t columns, std::vector<float>& x) {
-  constexpr double kA = 3.4445;
-  constexpr double kB = -4.7750;
-  constexpr double kC = 2.0315;
-  constexpr int kSteps = 5;
-  std::vector<float> transposed(x.size());
-  std::vector<float> next(x.size());
-  std::vector<float> square(static_cast<std::size_t>(rows * rows));
-  std::vector<float> polynomial(square.size());
-  for (int step = 0; step < kSteps; ++step) {
+// For rows <= columns; `x` [rows, columns] is replaced.
+template <class Value>
+void newton_schulz_wide(const MatrixSize& size, const NewtonSchulz& by, std::vector<Value>& x) {
+  const std::int64_t rows = size.rows;
+  const std::int64_t columns = size.columns;
+  std::vector<Value> transposed(x.size());
+  std::vector<Value> next(x.size());
+  std::vector<Value> square(static_cast<std::size_t>(rows * rows));
+  std::vector<Value> polynomial(square.size());
+  const auto multiply = [](const Product<Value>& product, double scale, double scale_c) {
+    multiply_matrices(product, scale, scale_c);
+  };
+  for (int step = 0; step < by.steps; ++step) {
     transpose(x.data(), rows, columns, transposed.data());
-    multiply_matrices({x.data(), transposed.data(), square.data(), rows, rows, columns}, 1.0, 0.0);
+    multiply({x.data(), transposed.data(), square.data(), rows, rows, columns}, 1.0, 0.0);
     polynomial = square;
-    multiply_matrices({square.data(), square.data(), polynomial.data(), rows, rows, rows}, kC, kB);
+    multiply({square.data(), square.data(), polynomial.data(), rows, rows, rows}, by.c, by.b);
     next = x;
-    multiply_matrices({polynomial.data(), x.data(), next.data(), rows, columns, rows}, 1.0, kA);
+    multiply({polynomial.data(), x.data(), next.data(), rows, columns, rows}, 1.0, by.a);
     x.swap(next);
   }
 }
 
 }  // namespace
 
-double root_mean_square(std::span<const float> values) {
+template <class Value>
+double root_mean_square(StepInput<Value> values) {
   if (values.empty()) return 0.0;
-  return std::sqrt(sum_of_squares(values) / static_cast<double>(values.size()));
+  return std::sqrt(sum_of_squares<Value>(values) / static_cast<double>(values.size()));
 }
 
 void adafactor_matrix_step(const AdafactorConstants& constants, const MatrixSize& size,
@@ -152,9 +160,9 @@ void adafactor_matrix_step(const AdafactorConstants& constants, const MatrixSize
     column_factors[j] =
         static_cast<float>(1.0 / std::sqrt(static_cast<double>(moments.columns[j])));
   }
-  const OptimizerLoops& loops = optimizer_loops();
-  const FactoredPass pass{gradients.data(), row_factors.data(), column_factors.data(),
-                          size.columns};
+  const OptimizerLoops<float>& loops = optimizer_loops<float>();
+  const FactoredPass<float> pass{gradients.data(), row_factors.data(), column_factors.data(),
+                                 size.columns};
   std::vector<double> squares(row_factors.size());
   parallel_for(size.rows, row_grain(size.columns), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
@@ -192,35 +200,46 @@ void adafactor_vector_step(const AdafactorConstants& constants, std::span<const 
   }
 }
 
-void orthogonalize(const MatrixSize& size, std::span<float> matrix) {
+template <class Value>
+void newton_schulz(const MatrixSize& size, const NewtonSchulz& polynomial,
+                   StepOutput<Value> matrix) {
   WEFT_CHECK(count_of(matrix) == size.rows * size.columns);
   if (matrix.empty()) return;
-  constexpr double kTiny = 1e-7;
-  const auto scale = static_cast<float>(1.0 / (std::sqrt(sum_of_squares(matrix)) + kTiny));
-  const bool tall = size.rows > size.columns;
-  std::vector<float> x(matrix.size());
-  if (tall) {
-    transpose(matrix.data(), size.rows, size.columns, x.data());
-  } else {
-    std::copy(matrix.begin(), matrix.end(), x.begin());
-  }
-  for (float& value : x) value *= scale;
-  newton_schulz(std::min(size.rows, size.columns), std::max(size.rows, size.columns), x);
-  if (tall) {
-    transpose(x.data(), size.columns, size.rows, matrix.data());
-  } else {
+  std::vector<Value> x(matrix.begin(), matrix.end());
+  if (size.rows <= size.columns) {
+    newton_schulz_wide(size, polynomial, x);
     std::copy(x.begin(), x.end(), matrix.begin());
+    return;
   }
+  transpose(matrix.data(), size.rows, size.columns, x.data());
+  newton_schulz_wide({size.columns, size.rows}, polynomial, x);
+  transpose(x.data(), size.columns, size.rows, matrix.data());
 }
 
-void blend(std::span<const float> a, double first, std::span<const float> b, double second,
-           std::span<float> out) {
+void orthogonalize(const MatrixSize& size, std::span<float> matrix) {
+  constexpr double kTiny = 1e-7;
+  const auto scale = static_cast<float>(1.0 / (std::sqrt(sum_of_squares<float>(matrix)) + kTiny));
+  for (float& value : matrix) value *= scale;
+  newton_schulz(size, {}, matrix);
+}
+
+template <class Value>
+void blend(StepInput<Value> a, double first, StepInput<Value> b, double second,
+           StepOutput<Value> out) {
   WEFT_CHECK(a.size() == out.size() && b.size() == out.size());
-  const OptimizerLoops& loops = optimizer_loops();
+  const OptimizerLoops<Value>& loops = optimizer_loops<Value>();
   parallel_for(count_of(out), kMatrixGrain, [&](std::int64_t begin, std::int64_t end) {
-    loops.blend(a.data(), static_cast<float>(first), b.data(), static_cast<float>(second),
+    loops.blend(a.data(), static_cast<Value>(first), b.data(), static_cast<Value>(second),
                 out.data(), begin, end);
   });
 }
+
+#define WEFT_STEPS_OF(Value)                                                                     \
+  template double root_mean_square<Value>(StepInput<Value>);                                     \
+  template void newton_schulz<Value>(const MatrixSize&, const NewtonSchulz&, StepOutput<Value>); \
+  template void blend<Value>(StepInput<Value>, double, StepInput<Value>, double, StepOutput<Value>);
+WEFT_STEPS_OF(float)
+WEFT_STEPS_OF(double)
+#undef WEFT_STEPS_OF
 
 }  // namespace weft

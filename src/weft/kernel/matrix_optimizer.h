@@ -1,13 +1,16 @@
 // Optimizer steps that look at a parameter as a matrix: Adafactor and the orthogonalisation of
 // Muon.
 //
-// As in optimizer.h: single precision, one fixed order, no contraction; the same bits on every
-// instruction set and for any thread count. Matrices are dense, [rows, columns].
+// As in optimizer.h: one fixed order, no contraction; the same bits on every instruction set and
+// for any thread count. Adafactor is single precision; the parts of Muon are of a Value, float (the
+// default) or double. Matrices are dense, [rows, columns].
 // Threads: the calling thread and the compute threads.
 #pragma once
 
 #include <cstdint>
 #include <span>
+
+#include "weft/kernel/optimizer.h"
 
 namespace weft {
 
@@ -40,18 +43,33 @@ void adafactor_vector_step(const AdafactorConstants& constants, std::span<const 
                            std::span<float> variance, std::span<float> parameters);
 
 // Square root of the mean of the squares, in f64; 0 for no values.
-double root_mean_square(std::span<const float> values);
+template <class Value = float>
+double root_mean_square(StepInput<Value> values);
+
+// x = a x + (b s + c s^2) x with s = x x^T, `steps` times.
+struct NewtonSchulz {
+  double a = 3.4445;
+  double b = -4.7750;
+  double c = 2.0315;
+  int steps = 5;
+};
+
+// Brings the singular values of `matrix`, which are at most 1, to about 1: between 0.7 and 1.2 by
+// the coefficients above.
+// IMPLEMENTATION: Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024;
+// of the transpose where there are more rows than columns. About 10 r^2 (2 c + r) flops for five
+// steps with r <= c the two sizes, half the speed of a contracted product.
+template <class Value = float>
+void newton_schulz(const MatrixSize& size, const NewtonSchulz& polynomial,
+                   StepOutput<Value> matrix);
 
 // Replaces `matrix` by a matrix near the nearest half-orthogonal one (U V^T of its singular value
-// decomposition; singular values come to lie between about 0.7 and 1.2).
-// IMPLEMENTATION: Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024:
-// five Newton-Schulz steps x = a x + (b s + c s^2) x with s = x x^T, of the transpose where there
-// are more rows than columns. About 10 r^2 (2 c + r) flops with r <= c the two sizes, half the
-// speed of a contracted product.
+// decomposition): divides by its norm plus 1e-7, then newton_schulz().
 void orthogonalize(const MatrixSize& size, std::span<float> matrix);
 
 // out = first * a + second * b; out may be either.
-void blend(std::span<const float> a, double first, std::span<const float> b, double second,
-           std::span<float> out);
+template <class Value = float>
+void blend(StepInput<Value> a, double first, StepInput<Value> b, double second,
+           StepOutput<Value> out);
 
 }  // namespace weft

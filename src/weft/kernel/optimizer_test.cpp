@@ -108,96 +108,115 @@ TEST(FlatLoops, BothBuildsGiveTheSameBits) {
   for (const FlatLoops* loops : {&kFlatLoopsGeneric, &kFlatLoopsAvx2}) {
     std::vector<float> parameters = random(1037, 6);
     const std::vector<float> gradients = random(1037, 7);
-    std::vector<float> mean = random(1037, 8);
-    std::vector<float> variance(1037, 0.3F);
-    const AdamPass adam{gradients.data(),
-                        mean.data(),
-                        variance.data(),
-                        parameters.data(),
-                        0.9F,
-                        0.1F,
-                        0.999F,
-                        0.001F,
-                        0.01F,
-                        0.5F,
-                        1e-8F,
-                        0.03F,
-                        0.99F};
-    loops->adam(adam, 0, 1037);
-    for (const bool nesterov : {false, true}) {
-      loops->sgd(
-          {gradients.data(), mean.data(), parameters.data(), 0.1F, 0.9F, 0.7F, 0.01F, nesterov}, 0,
-          1037);
-    }
-    loops->sgd({gradients.data(), nullptr, parameters.data(), 0.1F, 0.0F, 1.0F, 0.01F, false}, 0,
-               1037);
     loops->relu(parameters.data(), parameters.data(), 0, 500);
     loops->relu_gradient(parameters.data(), gradients.data(), parameters.data(), 250, 700);
     loops->add(gradients.data(), parameters.data(), 3, 1000);
     loops->column_sums({gradients.data(), 100, 10}, parameters.data(), 5, 87);
-    parameters.insert(parameters.end(), mean.begin(), mean.end());
-    parameters.insert(parameters.end(), variance.begin(), variance.end());
     results.push_back(parameters);
   }
   EXPECT_EQ(results[0], results[1]);
 }
 #endif
 
-// The loops of both instruction sets on the same input, odd sizes included.
+// What all loops leave behind, with Values of the same sizes; odd ones included.
+template <class Value>
+std::vector<Value> run_loops(const OptimizerLoops<Value>& loops) {
+  constexpr std::int64_t kRows = 37;
+  constexpr std::int64_t kColumns = 53;
+  constexpr std::int64_t kSize = kRows * kColumns;
+  const auto values = [](std::uint64_t seed) {
+    const std::vector<float> drawn = random(kSize, seed);
+    return std::vector<Value>(drawn.begin(), drawn.end());
+  };
+  const auto of = [](double value) { return static_cast<Value>(value); };
+  std::vector<Value> p = values(1);
+  const std::vector<Value> g = values(2);
+  std::vector<Value> a;
+  std::vector<Value> b;
+  std::vector<Value> c;
+  std::vector<Value> seen;
+  // Keeps what a loop has left in the states and gives the next one states that are not negative.
+  const auto next = [&] {
+    for (std::vector<Value>* state : {&a, &b, &c}) {
+      seen.insert(seen.end(), state->begin(), state->end());
+    }
+    a.assign(kSize, of(0.3));
+    b.assign(kSize, of(0.2));
+    c.assign(kSize, of(0.1));
+  };
+  next();
+  for (const bool nesterov : {false, true}) {
+    loops.sgd({g.data(), a.data(), p.data(), of(0.1), of(0.9), of(0.7), of(0.01), nesterov}, 0,
+              kSize);
+  }
+  loops.sgd({g.data(), nullptr, p.data(), of(0.1), 0, 1, of(0.01), false}, 0, kSize);
+  next();
+  const AdamPass<Value> adam = {g.data(), a.data(), b.data(), p.data(), of(0.9), of(0.1), of(0.99),
+                                of(0.01), of(0.1),  of(0.5),  of(1e-8), of(0.1), of(0.9)};
+  loops.adam(adam, 0, kSize);
+  next();
+  loops.amsgrad({adam, c.data()}, 0, kSize);
+  next();
+  loops.adagrad({g.data(), a.data(), p.data(), of(0.1), of(1e-8), of(0.1)}, 0, kSize);
+  next();
+  loops.rms_prop({g.data(), a.data(), b.data(), c.data(), p.data(), of(0.1), of(0.9), of(0.1),
+                  of(0.9), of(1e-3), of(0.1)},
+                 0, kSize);
+  next();
+  loops.adadelta(
+      {g.data(), a.data(), c.data(), p.data(), of(0.1), of(0.9), of(0.1), of(1e-6), of(0.1)}, 0,
+      kSize);
+  next();
+  loops.lion({g.data(), a.data(), p.data(), of(0.1), of(0.9), of(0.1), of(0.99), of(0.01), of(0.9)},
+             0, kSize);
+  next();
+  const FactoredPass<Value> factored = {g.data(), a.data(), b.data(), kColumns};
+  loops.factored_update(factored, of(0.9), p.data(), 0, kRows);
+  std::vector<double> sums(kColumns);
+  loops.column_squares(factored, kRows, sums.data(), 0, kColumns);
+  sums.push_back(loops.scaled_squares(factored, 5));
+  sums.push_back(loops.sum_of_squares(p.data(), 0, kSize));
+  loops.product({p.data(), g.data(), c.data(), kColumns, kRows, of(1.5), of(0.5)}, 0, 37);
+  next();
+  p.insert(p.end(), seen.begin(), seen.end());
+  for (const double sum : sums) p.push_back(static_cast<Value>(sum));
+  return p;
+}
+
 TEST(OptimizerLoops, HaveTheSameBitsOnEveryInstructionSet) {
 #if defined(__x86_64__)
   if (!__builtin_cpu_supports("avx2")) GTEST_SKIP();
-  std::vector<std::vector<float>> results;
-  for (const OptimizerLoops* loops : {&kOptimizerLoopsGeneric, &kOptimizerLoopsAvx2}) {
-    constexpr std::int64_t kRows = 37;
-    constexpr std::int64_t kColumns = 53;
-    constexpr std::int64_t kSize = kRows * kColumns;
-    std::vector<float> p = random(kSize, 1);
-    const std::vector<float> g = random(kSize, 2);
-    std::vector<float> a;
-    std::vector<float> b;
-    std::vector<float> c;
-    std::vector<float> seen;
-    // Keeps what a loop has left in the states and gives the next one states that are not negative.
-    const auto next = [&] {
-      for (std::vector<float>* values : {&a, &b, &c}) {
-        seen.insert(seen.end(), values->begin(), values->end());
-      }
-      a.assign(kSize, 0.3F);
-      b.assign(kSize, 0.2F);
-      c.assign(kSize, 0.1F);
-    };
-    next();
-    AdamPass adam = {g.data(), a.data(), b.data(), p.data(), 0.9F, 0.1F, 0.99F,
-                     0.01F,    0.1F,     0.5F,     1e-8F,    0.1F, 0.9F};
-    loops->amsgrad({adam, c.data()}, 0, kSize);
-    next();
-    loops->adagrad({g.data(), a.data(), p.data(), 0.1F, 1e-8F, 0.1F}, 0, kSize);
-    next();
-    loops->rms_prop(
-        {g.data(), a.data(), b.data(), c.data(), p.data(), 0.1F, 0.9F, 0.1F, 0.9F, 1e-3F, 0.1F}, 0,
-        kSize);
-    next();
-    loops->adadelta({g.data(), a.data(), c.data(), p.data(), 0.1F, 0.9F, 0.1F, 1e-6F, 0.1F}, 0,
-                    kSize);
-    next();
-    loops->lion({g.data(), a.data(), p.data(), 0.1F, 0.9F, 0.1F, 0.99F, 0.01F, 0.9F}, 0, kSize);
-    next();
-    const FactoredPass factored = {g.data(), a.data(), b.data(), kColumns};
-    loops->factored_update(factored, 0.9F, p.data(), 0, kRows);
-    std::vector<double> sums(kColumns);
-    loops->column_squares(factored, kRows, sums.data(), 0, kColumns);
-    sums.push_back(loops->scaled_squares(factored, 5));
-    sums.push_back(loops->sum_of_squares(p.data(), 0, kSize));
-    loops->product({p.data(), g.data(), c.data(), kColumns, kRows, 1.5F, 0.5F}, 0, 37);
-    next();
-    p.insert(p.end(), seen.begin(), seen.end());
-    for (const double sum : sums) p.push_back(static_cast<float>(sum));
-    for (const float value : p) ASSERT_TRUE(std::isfinite(value));
-    results.push_back(p);
+  const std::vector<float> single = run_loops(kOptimizerLoopsGeneric.f32);
+  EXPECT_EQ(single, run_loops(kOptimizerLoopsAvx2.f32));
+  const std::vector<double> twofold = run_loops(kOptimizerLoopsGeneric.f64);
+  EXPECT_EQ(twofold, run_loops(kOptimizerLoopsAvx2.f64));
+  for (std::size_t i = 0; i < single.size(); ++i) {
+    ASSERT_NEAR(static_cast<double>(single[i]), twofold[i], 1e-4 * (1 + std::abs(twofold[i]))) << i;
   }
-  EXPECT_EQ(results[0], results[1]);
 #endif
+}
+
+// Beside the formulas in double: what single precision would leave is far above the tolerance.
+TEST(OptimizerLoops, ComputeInDoubleWhereTheirValuesAre) {
+  AdamConstants constants;
+  constants.learning_rate = 0.1;
+  std::vector<double> p = {1.0, -2.0};
+  std::vector<double> mean(2);
+  std::vector<double> variance(2);
+  std::vector<double> momentum(2);
+  const std::vector<double> g = {0.1, -0.3};
+  adam_step<double>(constants, g, {mean, variance}, p);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(mean[i], 0.1 * g[i], 1e-16);
+    EXPECT_NEAR(variance[i], 0.001 * g[i] * g[i], 1e-18);
+  }
+  EXPECT_NEAR(p[0], 1.0 - 0.1 * (0.1 / (0.1 + 1e-8)), 1e-14);
+  p = {1.0, -2.0};
+  SgdConstants sgd;
+  sgd.learning_rate = 0.1;
+  sgd.momentum = 0.9;
+  sgd_step<double>(sgd, g, momentum, p);
+  EXPECT_NEAR(p[1], -2.0 + 0.1 * 0.3, 1e-15);
 }
 
 }  // namespace

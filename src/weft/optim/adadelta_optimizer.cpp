@@ -16,10 +16,10 @@ class Adadelta : public Optimizer {
   void apply(const ArenaRange& range, std::span<const float> gradients,
              std::span<float> parameters) override {
     const AdadeltaConstants constants = {
-        .learning_rate = static_cast<float>(rate_of(range)),
+        .learning_rate = rate_of(range),
         .smoothing = options().smoothing,
-        .epsilon = static_cast<float>(options().epsilon),
-        .weight_decay = static_cast<float>(range.weight_decay),
+        .epsilon = options().epsilon,
+        .weight_decay = range.weight_decay,
     };
     adadelta_step(constants, gradients, {range.of(square_mean_), range.of(delta_square_mean_)},
                   parameters);

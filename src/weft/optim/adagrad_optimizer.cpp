@@ -16,9 +16,9 @@ class Adagrad : public Optimizer {
   void apply(const ArenaRange& range, std::span<const float> gradients,
              std::span<float> parameters) override {
     const AdagradConstants constants = {
-        .learning_rate = static_cast<float>(rate_of(range)),
-        .epsilon = static_cast<float>(options().epsilon),
-        .weight_decay = static_cast<float>(range.weight_decay),
+        .learning_rate = rate_of(range),
+        .epsilon = options().epsilon,
+        .weight_decay = range.weight_decay,
     };
     adagrad_step(constants, gradients, range.of(square_sum_), parameters);
   }

@@ -17,11 +17,11 @@ class RmsProp : public Optimizer {
   void apply(const ArenaRange& range, std::span<const float> gradients,
              std::span<float> parameters) override {
     const RmsPropConstants constants = {
-        .learning_rate = static_cast<float>(rate_of(range)),
+        .learning_rate = rate_of(range),
         .smoothing = options().smoothing,
-        .momentum = static_cast<float>(options().momentum),
-        .epsilon = static_cast<float>(options().epsilon),
-        .weight_decay = static_cast<float>(range.weight_decay),
+        .momentum = options().momentum,
+        .epsilon = options().epsilon,
+        .weight_decay = range.weight_decay,
     };
     RmsPropState state = {.square_mean = range.of(square_mean_)};
     if (mean_.defined()) state.mean = range.of(mean_);

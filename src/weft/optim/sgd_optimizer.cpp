@@ -19,10 +19,10 @@ class Sgd : public Optimizer {
   void apply(const ArenaRange& range, std::span<const float> gradients,
              std::span<float> parameters) override {
     const SgdConstants constants = {
-        .learning_rate = static_cast<float>(rate_of(range)),
-        .momentum = static_cast<float>(options().momentum),
-        .dampening = static_cast<float>(options().dampening),
-        .weight_decay = static_cast<float>(range.weight_decay),
+        .learning_rate = rate_of(range),
+        .momentum = options().momentum,
+        .dampening = options().dampening,
+        .weight_decay = range.weight_decay,
         .nesterov = options().nesterov,
         .first_step = range.steps == 0,
     };

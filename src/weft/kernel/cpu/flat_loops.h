@@ -8,36 +8,7 @@
 
 namespace weft {
 
-struct SgdPass {
-  const float* gradients;
-  float* momentum_state;
-  float* parameters;
-  float learning_rate;
-  float momentum;
-  float gradient_share;  // 1 - dampening, or 1 in the first step
-  float weight_decay;
-  bool nesterov;
-};
-
-struct AdamPass {
-  const float* gradients;
-  float* mean;
-  float* variance;
-  float* parameters;
-  float beta1;
-  float mean_share;  // 1 - beta1
-  float beta2;
-  float variance_share;
-  float step_size;        // learning rate / bias correction of the mean
-  float root_correction;  // square root of the bias correction of the variance
-  float epsilon;
-  float weight_decay;  // added to the gradient
-  float shrink;        // parameters are multiplied by it first
-};
-
 struct FlatLoops {
-  void (*sgd)(const SgdPass& pass, std::int64_t begin, std::int64_t end);
-  void (*adam)(const AdamPass& pass, std::int64_t begin, std::int64_t end);
   // y = max(x, 0), 0 for NaN-free input; y may be x.
   void (*relu)(const float* x, float* y, std::int64_t begin, std::int64_t end);
   // dx = y > 0 ? dy : 0; dx may be dy.

@@ -16,7 +16,7 @@ namespace {
 #include "weft/kernel/cpu/optimizer_loops.inc"
 }  // namespace
 
-const OptimizerLoops kOptimizerLoopsAvx2 = WEFT_OPTIMIZER_LOOPS;
+const OptimizerBuild kOptimizerLoopsAvx2 = WEFT_OPTIMIZER_LOOPS;
 
 }  // namespace weft
 

@@ -12,6 +12,6 @@ namespace {
 #include "weft/kernel/cpu/optimizer_loops.inc"
 }  // namespace
 
-const OptimizerLoops kOptimizerLoopsGeneric = WEFT_OPTIMIZER_LOOPS;
+const OptimizerBuild kOptimizerLoopsGeneric = WEFT_OPTIMIZER_LOOPS;
 
 }  // namespace weft
