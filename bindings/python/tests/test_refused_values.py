@@ -73,6 +73,9 @@ class Probabilities(unittest.TestCase):
                     F.binary_cross_entropy(x, target.to(dtype))
                 with self.assertRaisesRegex(ValueError, r"probabilities in \[0, 1\]"):
                     weft.bernoulli(x)
+        for wrong in (1 + 1e-12, -1e-300):
+            with self.assertRaises(ValueError):
+                F.binary_cross_entropy(weft.tensor([wrong], dtype=weft.float64), weft.ones(1))
         assert_equal(F.binary_cross_entropy(weft.tensor([0.0, 1.0]), weft.tensor([1.0, 0.0])),
                      np.float32(100))
         assert_equal(F.binary_cross_entropy(weft.tensor([0.0, 1.0]), weft.tensor([0.0, 1.0])),

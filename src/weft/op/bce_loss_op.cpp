@@ -1,5 +1,7 @@
 // bce_loss, bce_with_logits: cross-entropy of two classes, of probabilities or of their logits.
+#include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
@@ -47,14 +49,18 @@ Tensor bce_with_logits(const Tensor& logits, const Tensor& target, const BceOpti
 
 static void check_probabilities(const char* op, const Array& x) {
   if (!is_floating(x.dtype())) return;
+  const auto is_outside = [](auto each) {
+    using Value = std::conditional_t<std::is_same_v<decltype(each), double>, double, float>;
+    const auto value = convert_value<Value>(each);
+    return !(value >= 0 && value <= 1);
+  };
   const Array values = x.strided().contiguous();
   with_dtype(values.dtype(), [&](auto zero) {
-    for (const auto& each : values.flat<decltype(zero)>()) {
-      const double value = convert_value<double>(each);
-      if (value >= 0 && value <= 1) continue;
-      throw_operand(op, "probabilities in [0, 1] (bce_with_logits takes any number)",
-                    std::to_string(value));
-    }
+    const auto all = values.flat<decltype(zero)>();
+    const auto wrong = std::find_if(all.begin(), all.end(), is_outside);
+    if (wrong == all.end()) return;
+    throw_operand(op, "probabilities in [0, 1] (bce_with_logits takes any number)",
+                  std::to_string(convert_value<double>(*wrong)));
   });
 }
 
