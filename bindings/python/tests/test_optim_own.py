@@ -102,7 +102,9 @@ class OnesOwn(unittest.TestCase):
         parameters = start(weft)
         optimizer = own_class(weft)(parameters, pace=0.2)
         run(weft, optimizer, parameters, range(4))
+        optimizer.state[parameters[0]]["seen"]["marks"] = {1}
         saved = copy.deepcopy(optimizer.state_dict())
+        mean = values(saved["state"][0]["mean"]).copy()
         again = [p.detach().clone().requires_grad_() for p in parameters]
         other = own_class(weft)(again, pace=0.9)
         other.load_state_dict(saved)
@@ -112,6 +114,9 @@ class OnesOwn(unittest.TestCase):
         # A copy was taken, so what was saved has not moved.
         self.assertEqual(saved["state"][0]["count"], 4)
         self.assertEqual(len(saved["state"][0]["seen"]["norms"]), 4)
+        assert_close(saved["state"][0]["mean"], mean, 0, 0)
+        other.state[again[0]]["seen"]["marks"].add(2)
+        self.assertEqual(saved["state"][0]["seen"]["marks"], {1})
         for p, q in zip(again, parameters):
             assert_close(p, q, 0, 0)
 
@@ -290,6 +295,16 @@ class Built(unittest.TestCase):
                              "param_groups": other.state_dict()["param_groups"]}
                     with self.assertRaisesRegex(ValueError, "parameter 0 .*no state"):
                         other.load_state_dict(state)
+
+    def test_a_setting_that_was_not_saved_stays(self):
+        parameters, optimizer = self.trained(lambda p: weft.optim.Adam(p, maximize=True))
+        state = copy.deepcopy(optimizer.state_dict())
+        del state["param_groups"][0]["maximize"], state["param_groups"][0]["eps"]
+        state["param_groups"][0]["lr"] = 0.25
+        optimizer.load_state_dict(state)
+        self.assertEqual((optimizer.param_groups[0]["maximize"], optimizer.param_groups[0]["lr"]),
+                         (True, 0.25))
+        optimizer.step()
 
     def test_a_state_takes_the_type_of_its_parameter(self):
         _, source = self.trained(weft.optim.Adam)

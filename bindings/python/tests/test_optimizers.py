@@ -31,13 +31,13 @@ SETTINGS = [
     ("RMSprop", {"alpha": 0.9, "eps": 1e-2, "centered": True, "maximize": True}),
     ("RMSprop", {"alpha": 0.9, "eps": 1e-2, "centered": True, "momentum": 0.5}),
     ("Adafactor", {"lr": 0.1}),
-    ("Adafactor", {"lr": 0.1, "beta2_decay": -0.5, "eps": (1e-2, 0.5), "d": 1.5,
+    ("Adafactor", {"lr": 0.1, "beta2_decay": -0.5, "eps": (0.9, 0.5), "d": 1.5,
                    "weight_decay": 0.1, "maximize": True}),
     ("Lion", {"lr": 0.01}),
     ("Lion", {"lr": 0.01, "betas": (0.8, 0.95), "weight_decay": 0.3, "maximize": True}),
     ("Muon", {}),
     ("Muon", {"lr": 0.01, "momentum": 0.8, "nesterov": False, "weight_decay": 0.3,
-              "ns_coefficients": (2.0, -1.5, 0.5), "ns_steps": 4, "eps": 0.5,
+              "ns_coefficients": (2.0, -1.5, 0.5), "ns_steps": 4, "eps": 5.0,
               "adjust_lr_fn": "match_rms_adamw", "maximize": True}),
 ]
 
