@@ -5,6 +5,8 @@ import copy
 from weft import _core
 from weft.autograd import enable_grad
 
+_optimizer_step = _core._optimizer_step  # looked up once: a step of a small model is microseconds
+
 
 def _mistake(text):
     return _core.InvalidArgumentError(text)
@@ -208,7 +210,7 @@ class NativeOptimizer(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        _core._optimizer_step(self.rule, self.param_groups, self.state)
+        _optimizer_step(self.rule, self.param_groups, self.state)
         return loss
 
     def _loaded(self, place, group, parameter, own):
