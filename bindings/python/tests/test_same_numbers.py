@@ -241,6 +241,10 @@ class Slopes(unittest.TestCase):
         assert_close(unseen, masked, 1e-12, 1e-14)
         self.assertEqual(shares[1, :, 1].tolist(), [0, 0, 0])
 
+    def test_vectors_without_elements_attend_evenly(self):
+        empty = weft.zeros(1, 1, 2, 0)
+        self.assertEqual(F.attention_weights(empty, empty).tolist(), [[[[0.5, 0.5]] * 2]])
+
 
 class Convolutions(unittest.TestCase):
     def test_the_same_size_with_an_even_kernel(self):

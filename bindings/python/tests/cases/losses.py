@@ -78,7 +78,7 @@ def _binary(draws):
     name = "binary_cross_entropy" + "_with_logits" * logits
     return Case(f"{name}({shape}, weight={with_weight}, pos_weight={with_positive}, {reduction})",
                 [x.astype(np.float32), (np.round(target) if hard else target).astype(np.float32),
-                 *extra], call, twice=bool((np.abs(x - 0.5) < 0.499).all()) or logits)
+                 *extra], call, twice=bool((np.abs(x - 0.5) < 0.49).all()) or logits)
 
 
 def _divergence(draws):

@@ -79,7 +79,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 def attention_weights(query, key, attn_mask=None, is_causal=False, scale=None):
     """softmax(q k^T scale + mask), the shares of each key."""
-    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    scale = max(query.shape[-1], 1) ** -0.5 if scale is None else scale
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
         shape = (query.shape[-2], key.shape[-2])
