@@ -259,6 +259,7 @@ class Built(unittest.TestCase):
             (put(0, "exp_avg_sq", weft.ones(3, 5)), r"parameter 0 \(shape \[5, 3\]\).*exp_avg_sq"),
             (changed(lambda s: s["state"][1].pop("exp_avg")), "parameter 1 .*exp_avg is missing"),
             (changed(lambda s: s["state"][1].pop("step")), "parameter 1 .*step is missing"),
+            (put(0, "exp_avg", object()), "parameter 0 "),
             (put(0, "step", -1), "parameter 0 .*step"),
             (put(0, "step", "two"), "parameter 0 .*step"),
             (put(0, "sum", weft.ones(5, 3)), 'parameter 0 .*no state "sum"'),

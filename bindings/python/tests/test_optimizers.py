@@ -190,13 +190,9 @@ class BesidePyTorch(unittest.TestCase):
                 whole, _ = trained(torch, name, settings, dtype)
                 theirs, reference = made(torch, name, settings, dtype)
                 move(torch, name, theirs, reference, range(50))
-                state = reference.state_dict()
-                state["state"] = {
-                    number: {key: value.numpy() if isinstance(value, torch.Tensor) else value
-                             for key, value in own.items()}
-                    for number, own in state["state"].items()}
                 ours, optimizer = made(weft, name, settings, dtype,
-                                       [values(p).copy() for p in theirs], state)
+                                       [values(p).copy() for p in theirs],
+                                       reference.state_dict())
                 move(weft, name, ours, optimizer, range(50, STEPS))
                 for p, q in zip(ours, whole):
                     assert_close(p, q, *TOLERANCES[dtype])

@@ -159,6 +159,13 @@ def _copied(value, parameter, name=None):
     return copy.deepcopy(value)
 
 
+def _of_any_library(value):
+    """PyTorch's tensors as arrays, which are taken like Weft's own tensors."""
+    if not isinstance(value, _core.Tensor) and hasattr(value, "detach"):
+        return value.detach().cpu().numpy()
+    return value
+
+
 class NativeOptimizer(Optimizer):
     """Steps by the rule of the native module that has the name `rule`."""
 
@@ -216,4 +223,8 @@ class NativeOptimizer(Optimizer):
     def _loaded(self, place, group, parameter, own):
         if not isinstance(own, dict):
             raise _mistake(f"{place}: expected its state as a dict, got {type(own).__name__}")
-        return _core._optimizer_load(self.rule, group, place, parameter, own)
+        own = {key: _of_any_library(value) for key, value in own.items()}
+        try:
+            return _core._optimizer_load(self.rule, group, place, parameter, own)
+        except TypeError as error:
+            raise _mistake(f"{place}: {error}") from None
