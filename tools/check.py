@@ -4,8 +4,9 @@
 Stages, in this order: layout (tools/tidy.py, its own test and tools/public_headers.py), format,
 release (every ctest of the release build), headers, batches and alone (sources compiled otherwise
 than the build does, see tools/compile_sources.py), thread-safety (clang's analysis, see
-tools/thread_safety.py), odr (a link in which g++ finds names that two sources define differently),
-asan and tsan (the ctests labelled fast, built with sanitizers), clang-tidy.
+tools/thread_safety.py), asan and tsan (the ctests labelled fast, built with sanitizers),
+clang-tidy. By --stage only: odr (a link in which g++ finds names that two sources define
+differently).
 --quick is for people at work: layout, format, and the unit tests of the folders that changed.
 A line is printed for each program: its name, cases passed and failed, seconds; at the end the ten
 that took longest. A program that ran
