@@ -17,14 +17,14 @@ Tensor minimum(const Tensor& a, const Tensor& b) {
   return record(
       "minimum", std::move(y), {&a, &b},
       [x = a.array(), z = b.array()](const Array& dy, const InputGradients& dx) {
-        const Array da = binary(BinaryOp::kMul, dy, binary(BinaryOp::kMaximumShare, z, x));
-        if (dx.needs(0)) add_summed(dx, 0, da, x.shape());
-        if (dx.needs(1)) add_summed(dx, 1, binary(BinaryOp::kSub, dy, da), z.shape());
+        const Array share = binary(BinaryOp::kMaximumShare, z, x);
+        if (dx.needs(0)) add_summed(dx, 0, take_share(dy, share), x.shape());
+        if (dx.needs(1)) add_summed(dx, 1, take_share(dy, other_share(share)), z.shape());
       },
       [x = a.array(), z = b.array()](const Tensor& dy, const TensorGradients& dx) {
-        const Tensor da = mul(dy, Tensor(binary(BinaryOp::kMaximumShare, z, x)));
-        if (dx.needs(0)) add_summed(dx, 0, da, x.shape());
-        if (dx.needs(1)) add_summed(dx, 1, sub(dy, da), z.shape());
+        const Array share = binary(BinaryOp::kMaximumShare, z, x);
+        if (dx.needs(0)) add_summed(dx, 0, take_share(dy, share), x.shape());
+        if (dx.needs(1)) add_summed(dx, 1, take_share(dy, other_share(share)), z.shape());
       });
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "weft/kernel/elementwise.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/promote.h"
 
@@ -62,5 +63,17 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
 void add_summed(const TensorGradients& dx, int index, const Tensor& gradient, const Shape& shape) {
   if (dx.needs(index)) dx.add(index, sum_to(gradient, shape));
 }
+
+Array take_share(const Array& dy, const Array& share) {
+  // The gradient of relu is a choice where a product would be: 0 times infinity is NaN.
+  return binary(BinaryOp::kMul, binary(BinaryOp::kReluGradient, dy, share), share);
+}
+
+Tensor take_share(const Tensor& dy, const Array& share) {
+  const auto take = [share](const Array& g) { return take_share(g, share); };
+  return linear_map("take_share", dy, take, take);
+}
+
+Array other_share(const Array& share) { return binary(BinaryOp::kSub, 1.0, share); }
 
 }  // namespace weft

@@ -34,4 +34,10 @@ void add_summed(const TensorGradients& dx, int index, const Tensor& gradient, co
 // x summed over the axes along which `shape` was broadcast to x's shape, with all its gradients.
 Tensor sum_to(const Tensor& x, const Shape& shape);
 
+// dy * share, and 0 where the share is 0 even if dy is not finite there. Shares are at least 0.
+Array take_share(const Array& dy, const Array& share);
+Tensor take_share(const Tensor& dy, const Array& share);
+// 1 - share.
+Array other_share(const Array& share);
+
 }  // namespace weft
