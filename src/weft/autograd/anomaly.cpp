@@ -109,7 +109,7 @@ HistoryCollector::~HistoryCollector() {
 
 void HistoryCollector::note(const Tensor& tensor) {
   const auto same = [&](const Tensor& other) {
-    return NodeAccess::node(other).get() == NodeAccess::node(tensor).get();
+    return NodeAccess::raw_node(other) == NodeAccess::raw_node(tensor);
   };
   if (std::none_of(tensors_.begin(), tensors_.end(), same)) tensors_.push_back(tensor);
 }

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "weft/autograd/in_place_history.h"
 #include "weft/autograd/node.h"
 #include "weft/autograd/sweep.h"
 
@@ -43,6 +44,7 @@ void backward(const Tensor& output, const GradientSink& sink, const BackwardOpti
         "[backward] expected a loss that depends on a tensor with requires_grad, got one without "
         "history (was it made under NoGrad or detached?)");
   }
+  update_history(output, "backward");
   const Tensor given = options.gradient.defined() ? Tensor(options.gradient) : Tensor();
   const Tensor seed = seed_of("backward", output, given);
   BackwardSweep sweep({.sink = &sink,
@@ -64,6 +66,9 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
     throw std::invalid_argument("[grad] expected a gradient for each of " +
                                 std::to_string(outputs.size()) + " outputs, got " +
                                 std::to_string(options.grad_outputs.size()));
+  }
+  for (const std::span<const Tensor> tensors : {outputs, inputs}) {
+    for (const Tensor& tensor : tensors) update_history(tensor, "grad");
   }
   std::vector<Tensor> seeds;
   bool any_history = false;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/autograd/anomaly_check.h"
+#include "weft/autograd/in_place_history.h"
 #include "weft/autograd/node_access.h"
 #include "weft/autograd/sweep.h"
 #include "weft/base/thread.h"
@@ -132,7 +133,7 @@ Tensor checkpoint(const CheckpointFunction& function, std::span<const Tensor> in
   const std::vector<Tensor> used = plan.used;
   for (const Tensor& leaf : used) all.push_back(&leaf);
   const auto shared = std::make_shared<const Plan>(std::move(plan));
-  return record(
+  Tensor result = record(
       "checkpoint", std::move(output), all,
       [shared](const Array& dy, const InputGradients& dx) {
         std::vector<Tensor> leaves;
@@ -152,6 +153,8 @@ Tensor checkpoint(const CheckpointFunction& function, std::span<const Tensor> in
             std::move(aliases), dy, true, dx,
             [&dx](int index, const Tensor& gradient) { dx.add(index, gradient); });
       });
+  forbid_following(result);
+  return result;
 }
 
 bool recomputing() { return is_recomputing; }

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "weft/autograd/in_place_history.h"
 #include "weft/autograd/node_access.h"
 
 namespace weft {
@@ -92,7 +93,7 @@ Tensor apply_context(
       add(index, gradients[i]);
     }
   };
-  return record(
+  Tensor result = record(
       name, output.array(), inputs,
       [run](const Array& dy, const InputGradients& dx) {
         const NoGrad no_grad;
@@ -102,6 +103,8 @@ Tensor apply_context(
       [run](const Tensor& dy, const TensorGradients& dx) {
         run(dy, dx, [&dx](int index, const Tensor& gradient) { dx.add(index, gradient); });
       });
+  forbid_following(result);
+  return result;
 }
 
 Tensor custom_function(

@@ -34,7 +34,7 @@ void move_leaf(Tensor& leaf, const Array& place) {
 }
 
 bool has_hooks(const Tensor& tensor) {
-  const IntrusivePtr<Node>& node = NodeAccess::node(tensor);
+  const IntrusivePtr<Node> node = NodeAccess::node(tensor);
   const internal::NodeExtras* const extras = node ? NodeAccess::extras_if_any(*node) : nullptr;
   if (extras == nullptr) return false;
   const bool before = extras->hooks && !extras->hooks->hooks.empty();

@@ -7,8 +7,9 @@
 
 #include "weft/array/reach.h"
 #include "weft/autograd/anomaly_check.h"
-#include "weft/autograd/in_place_history.h"
 #include "weft/autograd/node_access.h"
+#include "weft/autograd/view_family.h"
+#include "weft/base/check.h"
 #include "weft/kernel/elementwise.h"
 #include "weft/kernel/residual.h"
 
@@ -136,22 +137,6 @@ Tensor TensorGradients::output(Array value, int index) const {
   return NodeAccess::with_history(std::move(value), node_.output_node(index));
 }
 
-void note_written_in_place(const Tensor& result, const char* writer) {
-  const internal::SavedMark range = internal::mark_saved(result.array(), 0);
-  Storage& storage = *result.array().storage();
-  storage.note_write(range.begin, range.end, writer);
-  if (const IntrusivePtr<Node>& node = NodeAccess::node(result)) {
-    if (!NodeAccess::is_leaf(*node)) NodeAccess::output_version(*node) = storage.version();
-  }
-}
-
-bool is_view_of_leaf(const Tensor& x) {
-  const IntrusivePtr<Node>& node = NodeAccess::node(x);
-  if (!node || NodeAccess::is_leaf(*node)) return false;
-  const internal::NodeExtras* const extras = NodeAccess::extras_if_any(*node);
-  return extras != nullptr && extras->shows_leaf;
-}
-
 namespace internal {
 
 // One output of a ManyNode: hands its gradient over to it.
@@ -243,41 +228,19 @@ static void mark_captured(Node& node, const Array& output, std::span<const Tenso
   if (holds(output.storage().get())) NodeAccess::add_mark(node, mark_saved(output, -1));
 }
 
-// A handle whose value was written through another one has the wrong history.
-static void check_current(const Tensor& input, const char* name) {
-  const IntrusivePtr<Node>& node = NodeAccess::node(input);
-  if (!node || NodeAccess::is_leaf(*node)) return;
-  SavedMark mark = mark_saved(input.array(), -1);
-  if (mark.version == NodeAccess::output_version(*node)) return;
-  const char* const writer =
-      mark.storage->writer_since(NodeAccess::output_version(*node), mark.begin, mark.end);
-  if (writer == nullptr) return;
-  throw std::invalid_argument(std::string("[") + name +
-                              "] expected a tensor with its own history, got the output of \"" +
-                              NodeAccess::name(*node) + "\" whose values \"" + writer +
-                              "\" has written in place through another handle");
-}
-
-// Notes it if the output, whose history `node` is, shows the memory of a leaf among the inputs.
-static void note_view(Node& node, const Array& output, std::span<const Tensor* const> inputs) {
-  for (const Tensor* input : inputs) {
-    if (!input->requires_grad() || input->array().storage() != output.storage()) continue;
-    if (input->is_leaf() || is_view_of_leaf(*input)) NodeAccess::extras(node).shows_leaf = true;
-  }
-}
-
 Tensor attach(Array output, std::unique_ptr<Node> node, const char* name,
-              std::span<const Tensor* const> inputs, std::span<const std::byte> saved) {
+              std::span<const Tensor* const> inputs, std::span<const std::byte> saved,
+              SharedMemory shared) {
   IntrusivePtr<Node> owner(node.release());
-  for (const Tensor* input : inputs) check_current(*input, name);
+  for (const Tensor* input : inputs) bring_up_to_date(*input, name);
   if (!is_floating(output.dtype())) return Tensor(std::move(output));
   NodeAccess::describe(*owner, output.shape(), output.dtype());
   NodeAccess::set_inputs(*owner, name, inputs);
   if (watching) note_call_site(*owner);
   mark_captured(*owner, output, inputs, saved);
   NodeAccess::output_version(*owner) = output.storage()->version();
-  note_view(*owner, output, inputs);
-  return NodeAccess::with_history(std::move(output), std::move(owner));
+  if (shared == SharedMemory::kView) join_family(*owner, output, inputs);
+  return NodeAccess::with_history(std::move(output), owner);
 }
 
 std::vector<Tensor> attach_many(std::vector<Array> outputs, std::unique_ptr<ManyNode> node,
@@ -285,7 +248,7 @@ std::vector<Tensor> attach_many(std::vector<Array> outputs, std::unique_ptr<Many
                                 std::span<const std::byte> saved) {
   ManyNode& many = *node;
   const IntrusivePtr<Node> owner(node.release());
-  for (const Tensor* input : inputs) check_current(*input, name);
+  for (const Tensor* input : inputs) bring_up_to_date(*input, name);
   NodeAccess::set_inputs(many, name, inputs);
   if (watching) note_call_site(many);
   for (const Array& output : outputs) mark_captured(many, output, inputs, saved);
@@ -294,9 +257,9 @@ std::vector<Tensor> attach_many(std::vector<Array> outputs, std::unique_ptr<Many
     IntrusivePtr<Node> history = many.output_node(static_cast<int>(i));
     if (history) {
       NodeAccess::output_version(*history) = outputs[i].storage()->version();
-      note_view(*history, outputs[i], inputs);
+      join_family(*history, outputs[i], inputs);
     }
-    results.push_back(NodeAccess::with_history(std::move(outputs[i]), std::move(history)));
+    results.push_back(NodeAccess::with_history(std::move(outputs[i]), history));
   }
   return results;
 }

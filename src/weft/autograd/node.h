@@ -42,6 +42,7 @@ namespace weft {
 
 class Node;
 class BackwardSweep;
+class ViewFamily;
 
 // Where an input's gradient goes. With `accumulate` it is added to the values of `array`;
 // without, these are undefined and every one must be written.
@@ -113,6 +114,9 @@ class Node : public RefCounted {
   virtual ~Node();
   // Takes the graph above this down by a loop: a graph may be deeper than the stack.
   static void destroy(Node* node);
+  // For HandlePtr: without a handle no one asks for the history of the family's memory.
+  bool watches_handles() const { return static_cast<bool>(family_); }
+  void handles_gone();
 
  protected:
   Node();
@@ -150,6 +154,10 @@ class Node : public RefCounted {
   bool touched_ = false;
   // This sweep wants no gradient of this.
   bool skip_ = false;
+  // The output shows the memory of a leaf that takes a gradient.
+  bool shows_leaf_ = false;
+  // The output shows another tensor's memory by an operation that is not just a view.
+  bool opaque_ = false;
   int input_count_ = 0;
   ParameterId parameter_id_ = kNoParameter;
   // An input that takes no gradient is null.
@@ -165,6 +173,10 @@ class Node : public RefCounted {
 
   // Of the storage of the output when the operation had run.
   std::uint64_t output_version_ = 0;
+  // The tensors that show the memory of the output, if there are others, and how often their
+  // history had been written anew when this was made. Null while this has no handle.
+  IntrusivePtr<ViewFamily> family_;
+  std::uint64_t generation_ = 0;
   static constexpr int kMarks = 3;
   int mark_count_ = 0;
   std::array<internal::SavedMark, kMarks> marks_;
@@ -265,12 +277,26 @@ class ManyOperationNode final : public ManyNode {
 };
 
 bool any_requires_grad(std::span<const Tensor* const> inputs);
+// What an output is whose memory is that of an input.
+enum class SharedMemory : unsigned char { kView, kWritten };
 // `saved`: the bytes of the vjp's capture.
 Tensor attach(Array output, std::unique_ptr<Node> node, const char* name,
-              std::span<const Tensor* const> inputs, std::span<const std::byte> saved);
+              std::span<const Tensor* const> inputs, std::span<const std::byte> saved,
+              SharedMemory shared = SharedMemory::kView);
 std::vector<Tensor> attach_many(std::vector<Array> outputs, std::unique_ptr<ManyNode> node,
                                 const char* name, std::span<const Tensor* const> inputs,
                                 std::span<const std::byte> saved);
+
+// `output` with the history of an operation that has written it, whatever is recorded now.
+template <class Vjp, class TensorVjp>
+Tensor make_written(const char* name, Array output, std::initializer_list<const Tensor*> inputs,
+                    Vjp vjp, TensorVjp tensor_vjp) {
+  auto node =
+      std::make_unique<OperationNode<Vjp, TensorVjp>>(std::move(vjp), std::move(tensor_vjp));
+  const std::span<const std::byte> saved = node->saved_bytes();
+  return attach(std::move(output), std::move(node), name, {inputs.begin(), inputs.size()}, saved,
+                SharedMemory::kWritten);
+}
 
 }  // namespace internal
 
@@ -297,6 +323,18 @@ Tensor record(const char* name, Array output, std::initializer_list<const Tensor
               TensorVjp tensor_vjp = {}) {
   return record(name, std::move(output), std::span(inputs.begin(), inputs.size()), std::move(vjp),
                 std::move(tensor_vjp));
+}
+
+// The same for an operation that writes `output`, which is the memory of `x`: the result has a
+// history also where x has one and no input has. What it means for x and others:
+// in_place_history.h.
+template <class Vjp, class TensorVjp>
+Tensor record_write(const Tensor& x, const char* name, Array output,
+                    std::initializer_list<const Tensor*> inputs, Vjp vjp, TensorVjp tensor_vjp) {
+  if (internal::watching) internal::watch(name, output, {inputs.begin(), inputs.size()});
+  if (!recording(inputs) && !recording({&x})) return Tensor(std::move(output));
+  return internal::make_written(name, std::move(output), inputs, std::move(vjp),
+                                std::move(tensor_vjp));
 }
 
 // The same for several outputs (split, sort, a recurrent layer). The vjps get one gradient for each

@@ -7,11 +7,15 @@
 namespace weft {
 
 struct NodeAccess {
-  static const IntrusivePtr<Node>& node(const Tensor& tensor) { return tensor.node_; }
+  static IntrusivePtr<Node> node(const Tensor& tensor) { return tensor.node_.pointer(); }
+  // The same, borrowed.
+  static Node* raw_node(const Tensor& tensor) { return tensor.node_.get(); }
+  // Gives a handle another history of the same values.
+  static void set_node(const Tensor& tensor, Node* node) { tensor.node_ = HandlePtr<Node>(node); }
   // `value` with the history of `node`, which may be null.
-  static Tensor with_history(Array value, IntrusivePtr<Node> node) {
+  static Tensor with_history(Array value, const IntrusivePtr<Node>& node) {
     Tensor tensor(std::move(value));
-    tensor.node_ = std::move(node);
+    tensor.node_ = HandlePtr<Node>(node.get());
     return tensor;
   }
   static void describe(Node& node, const Shape& shape, DType dtype) {
@@ -29,7 +33,7 @@ struct NodeAccess {
       node.more_inputs_.resize(inputs.size() - std::size_t{Node::kInlineInputs});
     }
     for (int i = 0; i < node.input_count_; ++i) {
-      node.input(i) = inputs[static_cast<std::size_t>(i)]->node_;
+      node.input(i) = inputs[static_cast<std::size_t>(i)]->node_.pointer();
     }
   }
   static void set_input(Node& node, const char* name, IntrusivePtr<Node> input) {
@@ -47,6 +51,11 @@ struct NodeAccess {
   static bool& has_grad_storage(Node& node) { return node.has_grad_storage_; }
   static ParameterId& parameter_id(Node& node) { return node.parameter_id_; }
   static std::uint64_t& output_version(Node& node) { return node.output_version_; }
+  static IntrusivePtr<ViewFamily>& family(Node& node) { return node.family_; }
+  static const IntrusivePtr<ViewFamily>& family(const Node& node) { return node.family_; }
+  static std::uint64_t& generation(Node& node) { return node.generation_; }
+  static bool& shows_leaf(Node& node) { return node.shows_leaf_; }
+  static bool& opaque(Node& node) { return node.opaque_; }
   static void add_mark(Node& node, const internal::SavedMark& mark) {
     if (node.mark_count_ < Node::kMarks) {
       node.marks_[static_cast<std::size_t>(node.mark_count_++)] = mark;

@@ -14,8 +14,6 @@ struct NodeExtras {
   std::shared_ptr<HookList<AccumulatedHook>> accumulated_hooks;
   // Of a leaf: set when a backward has written its gradient (leaf_watch.h).
   std::shared_ptr<bool> written;
-  // Of an operation's output: it shows the memory of a leaf.
-  bool shows_leaf = false;
   // Of an operation's output: keep the gradient of each sweep in `kept`.
   bool retains = false;
   Tensor kept;

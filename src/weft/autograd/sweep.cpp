@@ -90,7 +90,7 @@ std::vector<Tensor> BackwardSweep::gradients(std::span<const Tensor> outputs,
   has_targets_ = true;
   paths_ = paths;
   for (const Tensor& input : inputs) {
-    const IntrusivePtr<Node>& node = NodeAccess::node(input);
+    const IntrusivePtr<Node> node = NodeAccess::node(input);
     if (!node) continue;
     internal::NodeExtras& extras = NodeAccess::extras(*node);
     targets_.push_back({node, extras.wanted_by, std::move(extras.captured)});
@@ -105,7 +105,7 @@ std::vector<Tensor> BackwardSweep::gradients(std::span<const Tensor> outputs,
   sweep(outputs, seeds);
   std::vector<Tensor> results;
   for (const Tensor& input : inputs) {
-    const IntrusivePtr<Node>& node = NodeAccess::node(input);
+    const IntrusivePtr<Node> node = NodeAccess::node(input);
     results.push_back(node ? NodeAccess::extras(*node).captured : Tensor());
   }
   return results;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "weft/array/print.h"
+#include "weft/autograd/in_place_history.h"
 #include "weft/autograd/leaf_watch.h"
 #include "weft/autograd/node.h"
 #include "weft/autograd/node_access.h"
@@ -59,7 +60,7 @@ Tensor::Tensor(Array value, bool requires_grad) : array_(std::move(value)) {
         "[tensor] expected floating values for a tensor that requires a gradient, got " +
         (array_.defined() ? std::string(to_string(array_.dtype())) : "an undefined array"));
   }
-  node_ = IntrusivePtr<Node>(std::make_unique<LeafNode>().release());
+  node_ = HandlePtr<Node>(std::make_unique<LeafNode>().release());
   NodeAccess::make_leaf(*node_, array_);
 }
 
@@ -84,6 +85,7 @@ Tensor Tensor::grad_tensor() const {
 
 void Tensor::retain_grad() {
   require_gradient("retain_grad", false);
+  update_history(*this, "retain_grad");
   if (!is_leaf()) NodeAccess::extras(*node_).retains = true;
 }
 
@@ -130,6 +132,7 @@ void Tensor::require_gradient(const char* call, bool of_leaf) const {
 
 HookHandle Tensor::register_hook(GradientHook hook) const {
   require_gradient("register_hook", false);
+  update_history(*this, "register_hook");
   return HookHandle(add_hook(NodeAccess::extras(*node_).hooks, std::move(hook)));
 }
 

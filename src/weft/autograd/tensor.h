@@ -82,7 +82,9 @@ class Tensor {
   // Throws for a tensor that takes no gradient, or that is no leaf if it has to be one.
   void require_gradient(const char* call, bool of_leaf) const;
   Array array_;
-  IntrusivePtr<Node> node_;
+  // Brought up to date, also in a const Tensor, when a write through another handle has changed how
+  // these values came about (view_family.h).
+  mutable HandlePtr<Node> node_;
 };
 
 // The values alone, as array/print.h shows an Array.

@@ -183,10 +183,12 @@ TEST(InPlace, HasTheHistoryOfTheOperation) {
   };
   EXPECT_EQ(gradcheck(function, inputs), "");
   EXPECT_EQ(gradgradcheck(function, inputs), "");
-  Tensor zeroed = leaf({1, 2}) * 2.0;
+  const Tensor from = leaf({1, 2});
+  Tensor zeroed = from * 2.0;
   zero_(zeroed);
-  EXPECT_FALSE(zeroed.requires_grad());
+  backward(sum(zeroed) + sum(from));
   EXPECT_THAT(values_of(zeroed), ElementsAre(0, 0));
+  EXPECT_THAT(gradient(from), ElementsAre(1, 1));
 }
 
 TEST(InPlace, NoticesSavedValues) {
@@ -245,10 +247,7 @@ TEST(InPlace, RefusesMisuse) {
   EXPECT_THAT(refusal([&] { add_(w, 1.0); }),
               HasSubstr("[add_] expected a tensor that is no leaf"));
   Tensor x = w * 1.0;
-  const Tensor stale = x;
   mul_(x, 2.0);
-  EXPECT_THAT(refusal([&] { static_cast<void>(stale * 2.0); }),
-              HasSubstr("\"mul_\" has written in place through another handle"));
   EXPECT_THAT(values_of(x * 2.0), ElementsAre(4, 8));
   Tensor wide = expand(Tensor(Array::zeros({1}, DType::kF64)), {3});
   EXPECT_THAT(refusal([&] { fill_(wide, 1.0); }), HasSubstr("repeats elements: shape [3]"));

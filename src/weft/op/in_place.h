@@ -1,9 +1,9 @@
 // Operations that write their result into the memory of their first operand.
 //
-// `x` gets the history of the operation. Other handles of the same values see them change: using
-// one of these, if it had a history, throws, and so does the backward of an operation that has
-// saved the old values. A leaf that takes a gradient is refused unless no history is recorded
-// (NoGrad), as when an optimizer changes it; so is a view of one.
+// `x` gets the history of the operation, and so do other tensors that show its memory: views, what
+// x is a view of, other handles. The backward of an operation that has saved the old values throws.
+// A leaf that takes a gradient is refused unless no history is recorded (NoGrad), as when an
+// optimizer changes it; so is a view of one. docs/autograd.md has all the rules.
 //
 // The result keeps x's type: other operands are converted to it, but floats are not put into
 // integers, nor numbers into bool, except by copy_ and fill_, which convert.
@@ -26,5 +26,8 @@ Tensor& mul_(Tensor& x, double value);
 Tensor& copy_(Tensor& x, const Tensor& source);
 Tensor& fill_(Tensor& x, double value);
 Tensor& zero_(Tensor& x);
+// x[...] = source, where `part` is a view of x.array(); `source` broadcasts to it. REQUIRES: x is
+// strided.
+Tensor& write_part_(Tensor& x, Array part, const Tensor& source);
 
 }  // namespace weft
