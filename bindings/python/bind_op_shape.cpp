@@ -1,6 +1,8 @@
 // Operations that move values and change none: views, joins, parts, places.
 #include "define.h"
 #include "module.h"
+#include "weft/autograd/node.h"
+#include "weft/op/arithmetic.h"
 #include "weft/op/create.h"
 #include "weft/op/index.h"
 #include "weft/op/shape.h"
@@ -24,6 +26,7 @@ Tensor flattened(const Tensor& x, int start, int end) {
   if (x.ndim() == 0) return reshape(x, {1});
   const int first = normalize_axis("flatten", start, x.ndim());
   const int last = normalize_axis("flatten", end, x.ndim());
+  if (first == last) return x;
   if (last == x.ndim() - 1) return flatten(x, first);
   if (last < first) throw std::invalid_argument("[flatten] expected start_dim <= end_dim");
   Shape shape;
@@ -45,7 +48,6 @@ void bind_views(Definer& define) {
   const auto reshaped = [](const Tensor& x, const py::args& shape) {
     return reshape(x, dims_of(shape));
   };
-  define.method("reshape", reshaped, "The same values in another shape; one size may be -1.");
   const auto viewed = [reshaped](const Tensor& x, const py::args& shape) {
     try {
       return reshaped(x, shape);
@@ -54,52 +56,63 @@ void bind_views(Definer& define) {
       throw std::invalid_argument("[view]" + text.substr(std::min(text.size(), text.find(' '))));
     }
   };
-  define.method("view", viewed, "reshape(): a view where the memory allows it, else a copy.");
-  define.function("reshape", &reshape, py::arg("input"), py::arg("shape"),
+  define.method("reshape", view_of(reshaped),
+                "The same values in another shape; one size may be -1.");
+  define.method("view", view_of(viewed),
+                "reshape(): a view where the memory allows it, else a copy.");
+  define.function("reshape", view_of(&reshape), py::arg("input"), py::arg("shape"),
                   "The same values in another shape; one size may be -1.");
-  define.both("flatten", flattened, py::arg("start_dim") = 0, py::arg("end_dim") = -1,
+  define.both("flatten", view_of(flattened), py::arg("start_dim") = 0, py::arg("end_dim") = -1,
               "The axes from start_dim to end_dim as one.");
-  define.both("transpose", &transpose, py::arg("dim0"), py::arg("dim1"), "Two axes swapped.");
-  define.both("t", transposed, "A matrix transposed.");
-  define.method(
-      "permute",
-      [](const Tensor& x, const py::args& dims) { return permute(x, axes_of(dims_of(dims))); },
-      "Axis i of the result is axis dims[i].");
-  define.function(
-      "permute", [](const Tensor& x, const Dims& dims) { return permute(x, axes_of(dims)); },
-      py::arg("input"), py::arg("dims"), "Axis i of the result is axis dims[i].");
-  define.both("unsqueeze", &unsqueeze, py::arg("dim"), "A new axis of length 1 before `dim`.");
-  define.both(
-      "squeeze",
-      [](const Tensor& x, std::optional<int> dim) { return dim ? squeeze(x, *dim) : squeeze(x); },
-      py::arg("dim") = py::none(), "Without axes of length 1, or without that one.");
-  define.method(
-      "expand", [](const Tensor& x, const py::args& size) { return expand(x, dims_of(size)); },
-      "Repeated along axes of length 1, without a copy; -1 keeps a length.");
-  define.method(
-      "expand_as", [](const Tensor& x, const Tensor& other) { return expand(x, other.shape()); },
-      py::arg("other"), "expand() to the shape of `other`.");
-  define.method(
-      "view_as", [](const Tensor& x, const Tensor& other) { return reshape(x, other.shape()); },
-      py::arg("other"), "reshape() to the shape of `other`.");
-  define.both(
-      "movedim",
-      [](const Tensor& x, const Dims& source, const Dims& destination) {
-        return movedim(x, axes_of(source), axes_of(destination));
-      },
-      py::arg("source"), py::arg("destination"), "Axes moved to other places.");
-  define.both("diagonal", &diagonal, py::arg("offset") = 0, py::arg("dim1") = 0,
+  define.both("transpose", view_of(&transpose), py::arg("dim0"), py::arg("dim1"),
+              "Two axes swapped.");
+  define.both("t", view_of(transposed), "A matrix transposed.");
+  define.method("permute", view_of([](const Tensor& x, const py::args& dims) {
+                  return permute(x, axes_of(dims_of(dims)));
+                }),
+                "Axis i of the result is axis dims[i].");
+  define.function("permute", view_of([](const Tensor& x, const Dims& dims) {
+                    return permute(x, axes_of(dims));
+                  }),
+                  py::arg("input"), py::arg("dims"), "Axis i of the result is axis dims[i].");
+  define.both("unsqueeze", view_of(&unsqueeze), py::arg("dim"),
+              "A new axis of length 1 before `dim`.");
+  define.both("squeeze", view_of([](const Tensor& x, std::optional<int> dim) {
+                return dim ? squeeze(x, *dim) : squeeze(x);
+              }),
+              py::arg("dim") = py::none(), "Without axes of length 1, or without that one.");
+  define.method("expand", view_of([](const Tensor& x, const py::args& size) {
+                  return expand(x, dims_of(size));
+                }),
+                "Repeated along axes of length 1, without a copy; -1 keeps a length.");
+  define.method("expand_as", view_of([](const Tensor& x, const Tensor& other) {
+                  return expand(x, other.shape());
+                }),
+                py::arg("other"), "expand() to the shape of `other`.");
+  define.method("view_as", view_of([](const Tensor& x, const Tensor& other) {
+                  return reshape(x, other.shape());
+                }),
+                py::arg("other"), "reshape() to the shape of `other`.");
+  define.both("movedim", view_of([](const Tensor& x, const Dims& source, const Dims& destination) {
+                return movedim(x, axes_of(source), axes_of(destination));
+              }),
+              py::arg("source"), py::arg("destination"), "Axes moved to other places.");
+  define.both("diagonal", view_of(&diagonal), py::arg("offset") = 0, py::arg("dim1") = 0,
               py::arg("dim2") = 1, "The diagonal of two axes, as the last axis.");
   define.both(
-      "flip", [](const Tensor& x, const Dims& dims) { return flip(x, axes_of(dims)); },
+      "flip",
+      [](const Tensor& x, const Dims& dims) {
+        // A copy, as everywhere in Python: writes to one are not seen in the other.
+        const Tensor flipped = flip(x, axes_of(dims));
+        return recording({&x}) ? mul(flipped, 1.0) : Tensor(flipped.array().clone());
+      },
       py::arg("dims"), "Backwards along the axes.");
-  define.method("unfold", &unfold, py::arg("dimension"), py::arg("size"), py::arg("step"),
+  define.method("unfold", view_of(&unfold), py::arg("dimension"), py::arg("size"), py::arg("step"),
                 "Windows along an axis, as a new last axis.");
   define.both(
-      "narrow",
-      [](const Tensor& x, int dim, std::int64_t start, std::int64_t length) {
+      "narrow", view_of([](const Tensor& x, int dim, std::int64_t start, std::int64_t length) {
         return slice(x, dim, start, start + length);
-      },
+      }),
       py::arg("dim"), py::arg("start"), py::arg("length"), "`length` slices from `start` on.");
 }
 
@@ -110,25 +123,24 @@ void bind_joins(Definer& define) {
   define.function(
       "stack", [](const std::vector<Tensor>& parts, int dim) { return stack(parts, dim); },
       py::arg("tensors"), py::arg("dim") = 0, "The tensors behind each other along a new axis.");
-  define.both(
-      "split",
-      [](const Tensor& x, const py::object& size, int dim) {
-        const std::vector<Tensor> parts =
-            PyLong_Check(size.ptr()) != 0
-                ? split(x, py::cast<std::int64_t>(size), dim)
-                : split(x, py::cast<std::vector<std::int64_t>>(size), dim);
-        return py::tuple(py::cast(parts));
-      },
-      py::arg("split_size_or_sections"), py::arg("dim") = 0, "Parts of that length or lengths.");
-  define.both(
-      "chunk",
-      [](const Tensor& x, std::int64_t chunks, int dim) {
-        return py::tuple(py::cast(chunk(x, chunks, dim)));
-      },
-      py::arg("chunks"), py::arg("dim") = 0, "So many parts of equal length, the last shorter.");
-  define.both(
-      "unbind", [](const Tensor& x, int dim) { return py::tuple(py::cast(unbind(x, dim))); },
-      py::arg("dim") = 0, "The slices along `dim`.");
+  define.both("split", of_viewed([](const Tensor& x, const py::object& size, int dim) {
+                const std::vector<Tensor> parts =
+                    PyLong_Check(size.ptr()) != 0
+                        ? split(x, py::cast<std::int64_t>(size), dim)
+                        : split(x, py::cast<std::vector<std::int64_t>>(size), dim);
+                return py::tuple(py::cast(parts));
+              }),
+              py::arg("split_size_or_sections"), py::arg("dim") = 0,
+              "Parts of that length or lengths.");
+  define.both("chunk", of_viewed([](const Tensor& x, std::int64_t chunks, int dim) {
+                return py::tuple(py::cast(chunk(x, chunks, dim)));
+              }),
+              py::arg("chunks"), py::arg("dim") = 0,
+              "So many parts of equal length, the last shorter.");
+  define.both("unbind", of_viewed([](const Tensor& x, int dim) {
+                return py::tuple(py::cast(unbind(x, dim)));
+              }),
+              py::arg("dim") = 0, "The slices along `dim`.");
   define.method(
       "repeat",
       [](const Tensor& x, const py::args& repeats) {

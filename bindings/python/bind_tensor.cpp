@@ -102,12 +102,10 @@ void bind_gradients(const py::object& type) {
   property(
       type, "grad", [](const Tensor& x) { return x.grad_tensor(); }, set_grad,
       "What backward() has added up here; None if nothing.");
-  property(
-      type, "data", [](const Tensor& x) { return Tensor(x.array()); }, set_data,
-      "The same memory without history.");
-  tensor_method(
-      type, "detach", [](const Tensor& x) { return x.detach(); },
-      "The same memory without history.");
+  property(type, "data", of_viewed([](const Tensor& x) { return Tensor(x.array()); }), set_data,
+           "The same memory without history.");
+  tensor_method(type, "detach", of_viewed([](const Tensor& x) { return x.detach(); }),
+                "The same memory without history.");
   tensor_method(
       type, "retain_grad", [](const py::handle& self) { required_tensor(self).retain_grad(); },
       "Keeps the gradient of an operation's output in .grad, too.");
@@ -154,12 +152,10 @@ void bind_facts(const py::object& type) {
   tensor_method(
       type, "element_size", [](const Tensor& x) { return size_of(x.dtype()); },
       "Bytes of one element.");
-  tensor_method(
-      type, "data_ptr",
-      [](const Tensor& x) {
-        return reinterpret_cast<std::uintptr_t>(x.array().strided().raw_data());
-      },
-      "The address of the first element.");
+  tensor_method(type, "data_ptr", of_viewed([](const Tensor& x) {
+                  return reinterpret_cast<std::uintptr_t>(x.array().raw_data());
+                }),
+                "The address of the first element.");
   tensor_method(
       type, "is_floating_point", [](const Tensor& x) { return is_floating(x.dtype()); },
       "Whether the elements hold fractions.");
@@ -176,14 +172,12 @@ void bind_tensor(py::module_& module) {
   const py::object type = module.attr("Tensor");
   bind_gradients(type);
   bind_facts(type);
-  tensor_method(
-      type, "contiguous",
-      [](const Tensor& x) {
-        if (x.array().is_contiguous()) return x;
-        if (!x.requires_grad() || !grad_enabled()) return Tensor(x.array().contiguous());
-        return add(x, 0.0);  // contiguous as all results, with its history
-      },
-      "Itself if its elements lie row by row, else a copy.");
+  tensor_method(type, "contiguous", view_of([](const Tensor& x) {
+                  if (x.array().is_contiguous()) return x;
+                  if (!x.requires_grad() || !grad_enabled()) return Tensor(x.array().contiguous());
+                  return add(x, 0.0);  // contiguous as all results, with its history
+                }),
+                "Itself if its elements lie row by row, else a copy.");
   tensor_method(
       type, "clone",
       [](const Tensor& x) {
@@ -191,8 +185,9 @@ void bind_tensor(py::module_& module) {
         return plain ? Tensor(x.array().clone()) : mul(x, 1.0);
       },
       "A copy, through which gradients pass.");
-  tensor_method(type, "_cast", [](const Tensor& x, DType dtype) { return cast(x, dtype); });
-  tensor_method(type, "_strided", [](const Tensor& x) { return Tensor(x.array().strided()); });
+  tensor_method(type, "_cast",
+                of_viewed([](const Tensor& x, DType dtype) { return cast(x, dtype); }));
+  tensor_method(type, "_strided", of_viewed([](const Tensor& x) { return Tensor(x.array()); }));
 }
 
 }  // namespace weft::python

@@ -12,6 +12,7 @@
 #include "errors.h"
 #include "tensor_object.h"
 #include "weft/array/shape.h"
+#include "weft/autograd/in_place_history.h"
 #include "weft/autograd/tensor.h"
 
 namespace weft::python {
@@ -22,6 +23,40 @@ inline Tensor& required_tensor(const pybind11::handle& object) {
   throw TypeProblem(std::string("expected a weft.Tensor, got ") +
                     (object ? Py_TYPE(object.ptr())->tp_name : "nothing"));
 }
+
+// The first argument of what shows the memory of a tensor: views of blocked memory
+// (weft/array/memory_format.h) would be copies, so the object's own handle is laid out plainly
+// before. Then writes are seen by all.
+struct Viewed {
+  Tensor tensor;
+  PyObject* object = nullptr;  // borrowed
+};
+// A view of it, which is noted as one.
+struct ViewOf {
+  Tensor tensor;
+  PyObject* object = nullptr;
+};
+inline void lay_out(Tensor& tensor) {
+  if (!tensor.array().is_strided()) tensor = with_history_of(tensor, tensor.array().strided());
+}
+// f(x, ...) as a function of the object's handle.
+template <class Result, class... Arguments>
+auto of_viewed(Result (*f)(const Tensor&, Arguments...)) {
+  return [f](const Viewed& x, Arguments... arguments) -> Result {
+    return f(x.tensor, static_cast<Arguments&&>(arguments)...);
+  };
+}
+template <class Lambda>
+requires(!std::is_pointer_v<Lambda>) auto of_viewed(const Lambda& f) { return of_viewed(+f); }
+// The same where the result is a view.
+template <class... Arguments>
+auto view_of(Tensor (*f)(const Tensor&, Arguments...)) {
+  return [f](const Viewed& x, Arguments... arguments) {
+    return ViewOf{f(x.tensor, static_cast<Arguments&&>(arguments)...), x.object};
+  };
+}
+template <class Lambda>
+requires(!std::is_pointer_v<Lambda>) auto view_of(const Lambda& f) { return view_of(+f); }
 
 }  // namespace weft::python
 
@@ -35,7 +70,9 @@ struct type_caster<weft::Tensor> {
   operator const weft::Tensor&() const { return value_; }  // NOLINT(google-explicit-constructor)
   bool load(handle source, bool) {
     if (!source || !weft::python::is_tensor(source.ptr())) return false;
-    value_ = weft::python::tensor_of(source.ptr());
+    const weft::Tensor& tensor = weft::python::tensor_of(source.ptr());
+    weft::update_history(tensor, "input");
+    value_ = tensor;
     return true;
   }
   static handle cast(weft::Tensor tensor, return_value_policy, handle) {
@@ -46,6 +83,35 @@ struct type_caster<weft::Tensor> {
   // A handle of its own: while the call runs without the GIL, another thread may give the object
   // another one.
   weft::Tensor value_;
+};
+
+template <>
+struct type_caster<weft::python::Viewed> {
+  static constexpr auto name = const_name("weft.Tensor");
+  template <class>
+  using cast_op_type = const weft::python::Viewed&;
+  operator const weft::python::Viewed&() const {  // NOLINT(google-explicit-constructor)
+    return value_;
+  }
+  bool load(handle source, bool) {
+    if (!source || !weft::python::is_tensor(source.ptr())) return false;
+    weft::Tensor& tensor = weft::python::tensor_of(source.ptr());
+    weft::update_history(tensor, "view");
+    weft::python::lay_out(tensor);
+    value_ = {tensor, source.ptr()};
+    return true;
+  }
+
+ private:
+  weft::python::Viewed value_;
+};
+
+template <>
+struct type_caster<weft::python::ViewOf> {
+  static constexpr auto name = const_name("weft.Tensor");
+  static handle cast(weft::python::ViewOf view, return_value_policy, handle) {
+    return weft::python::noted_view(weft::python::wrap(std::move(view.tensor)), view.object);
+  }
 };
 
 // A list or tuple of whole numbers; one whole number is a shape of one axis.

@@ -28,32 +28,32 @@ PyObject* add_in_place(PyObject* self, PyObject* arguments, PyObject* keywords) 
     return nullptr;
   }
   return guarded([&] {
-    Tensor& x = tensor_of(self);
-    add_(x, operand(x, other), alpha);
+    const Tensor added = operand(tensor_of(self), other);
+    add_(target_of(self, added), added, alpha);
     return Py_NewRef(self);
   });
 }
 
 PyObject* sub_in_place(PyObject* self, PyObject* other) {
   return guarded([&] {
-    Tensor& x = tensor_of(self);
-    sub_(x, operand(x, other));
+    const Tensor given = operand(tensor_of(self), other);
+    sub_(target_of(self, given), given);
     return Py_NewRef(self);
   });
 }
 
 PyObject* mul_in_place(PyObject* self, PyObject* other) {
   return guarded([&] {
-    Tensor& x = tensor_of(self);
-    mul_(x, operand(x, other));
+    const Tensor given = operand(tensor_of(self), other);
+    mul_(target_of(self, given), given);
     return Py_NewRef(self);
   });
 }
 
 PyObject* copy_in_place(PyObject* self, PyObject* source) {
   return guarded([&] {
-    Tensor& x = tensor_of(self);
-    copy_(x, operand(x, source));
+    const Tensor given = operand(tensor_of(self), source);
+    copy_(target_of(self, given), given);
     return Py_NewRef(self);
   });
 }

@@ -5,11 +5,13 @@
 #include <optional>
 #include <vector>
 
+#include "casters.h"
 #include "conversion.h"
 #include "errors.h"
 #include "gil.h"
 #include "scalar.h"
 #include "tensor_object.h"
+#include "weft/autograd/in_place_history.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/create.h"
 #include "weft/op/in_place.h"
@@ -193,13 +195,16 @@ Tensor indexed(const Tensor& x, const std::vector<Item>& items) {
     return index(sliced, at);
   }
   if (records(x)) return basic<OnTensor>(x, items, nullptr);
-  return Tensor(basic<OnArray>(x.array().strided(), items, nullptr));
+  return Tensor(basic<OnArray>(x.array(), items, nullptr));
 }
 
 PyObject* subscript(PyObject* self, PyObject* key) {
   return guarded([&] {
-    const Tensor& x = tensor_of(self);
-    return wrap(indexed(x, items_of(key, x.ndim())));
+    Tensor& x = tensor_of(self);
+    lay_out(x);
+    const std::vector<Item> items = items_of(key, x.ndim());
+    PyObject* const result = wrap(indexed(x, items));
+    return has_arrays(items) ? result : noted_view(result, self);
   });
 }
 
@@ -212,8 +217,8 @@ Tensor values_for(const Tensor& x, PyObject* object) {
   return Tensor(array_from(object, x.dtype()));
 }
 
-// With a history: the places are found by indexing their numbers, and written in a copy, which
-// takes the place of x in this object; other objects on the same memory keep the old values.
+// x with the values at the places of an index with arrays: the places are found by indexing their
+// numbers.
 Tensor assigned(const Tensor& x, const std::vector<Item>& items, const Tensor& values) {
   const std::int64_t count = x.size();
   const Tensor places = indexed(reshape(arange(count), x.shape()), items);
@@ -223,31 +228,24 @@ Tensor assigned(const Tensor& x, const std::vector<Item>& items, const Tensor& v
   return reshape(index_put(flat, at, spread), x.shape());
 }
 
-void assign(Tensor& x, PyObject* key, PyObject* object) {
+// Writes into the memory of x, which all its views show.
+void assign(PyObject* self, PyObject* key, PyObject* object) {
+  const Tensor values = values_for(tensor_of(self), object);
+  Tensor& x = target_of(self, values);
   const std::vector<Item> items = items_of(key, x.ndim());
-  const Tensor values = values_for(x, object);
-  const bool recorded = records(x) || (grad_enabled() && values.requires_grad());
-  if (recorded && x.requires_grad() && x.is_leaf()) {
-    throw std::invalid_argument(
-        "[setitem] a leaf that requires grad cannot be written: do it within weft.no_grad()");
-  }
-  if (recorded) {
-    x = assigned(x, items, values);
-  } else if (has_arrays(items)) {
-    const NoGrad no_grad;
-    Tensor target = x.detach();
-    copy_(target, assigned(target, items, values));
+  check_written("setitem", x);
+  lay_out(x);
+  if (has_arrays(items)) {
+    copy_(x, assigned(x, items, values));
   } else {
-    const NoGrad no_grad;
-    Tensor view(basic<OnArray>(x.array().strided(), items, nullptr));
-    copy_(view, values);
+    write_part_(x, basic<OnArray>(x.array(), items, nullptr), values);
   }
 }
 
 int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
   try {
     if (value == nullptr) throw TypeProblem("elements of a tensor cannot be deleted");
-    assign(tensor_of(self), key, value);
+    assign(self, key, value);
     return 0;
   } catch (...) {
     set_python_error();
@@ -265,7 +263,8 @@ Py_ssize_t length(PyObject* self) {
 // for row in x; without it Python would ask for x[0], x[1], ... until an IndexError.
 PyObject* iterate(PyObject* self) {
   return guarded([&]() -> PyObject* {
-    const Tensor& x = tensor_of(self);
+    Tensor& x = tensor_of(self);
+    lay_out(x);
     if (x.ndim() == 0) throw TypeProblem("a tensor without axes has no rows to go through");
     const std::vector<Tensor> rows = unbind(x);
     PyObject* const list = PyList_New(static_cast<Py_ssize_t>(rows.size()));

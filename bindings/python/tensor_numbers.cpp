@@ -131,7 +131,7 @@ PyObject* in_place(PyObject* self, PyObject* other, const Change& change) {
     Tensor& x = tensor_of(self);
     if (is_tensor(other)) {
       const Tensor operand = tensor_of(other);
-      change(x, operand);
+      change(target_of(self, operand), operand);
     } else {
       Scalar number;
       if (!load_scalar(other, number)) Py_RETURN_NOTIMPLEMENTED;

@@ -6,6 +6,7 @@
 
 #include "errors.h"
 #include "structmember.h"
+#include "weft/autograd/in_place_history.h"
 
 namespace weft::python {
 namespace {
@@ -33,12 +34,21 @@ PyObject* construct(PyTypeObject* of, PyObject* arguments, PyObject* keywords) {
   return guarded([&] { return make(of, Tensor(tensor_of(data).array(), requires_grad != 0)); });
 }
 
+// Its views keep a base, so `self` has none any more.
+void forget_view(TensorObject* self) {
+  const std::unique_ptr<std::vector<TensorObject*>> views(std::exchange(self->views, nullptr));
+  if (self->base == nullptr) return;
+  std::erase(*self->base->views, self);
+  Py_DECREF(reinterpret_cast<PyObject*>(self->base));
+}
+
 void deallocate(PyObject* self) {
   PyTypeObject* const of = Py_TYPE(self);
   if (reinterpret_cast<TensorObject*>(self)->weak_references != nullptr) {
     PyObject_ClearWeakRefs(self);
   }
   std::destroy_at(&tensor_of(self));
+  forget_view(reinterpret_cast<TensorObject*>(self));
   of->tp_free(self);
   Py_DECREF(of);
 }
@@ -83,6 +93,30 @@ PyTypeObject* make_tensor_type() {
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots.data()};
   tensor_type_object = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return tensor_type_object;
+}
+
+PyObject* noted_view(PyObject* view, PyObject* of) {
+  if (view == nullptr || !grad_enabled() || tensor_of(view).requires_grad()) return view;
+  if (tensor_of(view).array().storage() != tensor_of(of).array().storage()) return view;
+  auto* const object = reinterpret_cast<TensorObject*>(view);
+  auto* base = reinterpret_cast<TensorObject*>(of);
+  if (base->base != nullptr) base = base->base;
+  if (base->views == nullptr) {
+    base->views = std::make_unique<std::vector<TensorObject*>>().release();
+  }
+  base->views->push_back(object);
+  object->base = base;
+  Py_INCREF(reinterpret_cast<PyObject*>(base));
+  return view;
+}
+
+void share_with_views(PyObject* object) {
+  auto* base = reinterpret_cast<TensorObject*>(object);
+  if (base->base != nullptr) base = base->base;
+  if (base->views == nullptr || base->views->empty()) return;
+  std::vector<const Tensor*> members = {&base->value};
+  for (const TensorObject* view : *base->views) members.push_back(&view->value);
+  share_history(members);
 }
 
 PyObject* wrap(Tensor tensor) {

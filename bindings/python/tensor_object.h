@@ -7,6 +7,8 @@
 // Threads: whatever touches a PyObject holds the GIL.
 #pragma once
 
+#include <vector>
+
 #include <Python.h>
 
 #include "weft/autograd/tensor.h"
@@ -16,6 +18,10 @@ namespace weft::python {
 struct TensorObject {
   PyObject ob_base;  // PyObject_HEAD
   PyObject* weak_references;
+  // What this is a view of, which it keeps, and the views that were made of this: those without
+  // history, while recording. They share the history that one of them gets.
+  TensorObject* base;
+  std::vector<TensorObject*>* views;
   Tensor value;
 };
 
@@ -34,6 +40,16 @@ inline bool is_tensor(PyObject* object) {
 inline Tensor& tensor_of(PyObject* object) {
   return reinterpret_cast<TensorObject*>(object)->value;
 }
+// Lets `object`, what it is a view of, and that one's other views share a history.
+void share_with_views(PyObject* object);
+// The handle in an object into which `written` is about to be written.
+inline Tensor& target_of(PyObject* object, const Tensor& written) {
+  Tensor& x = tensor_of(object);
+  if (written.requires_grad() && !x.requires_grad() && grad_enabled()) share_with_views(object);
+  return x;
+}
+// Notes that `view`, if it has no history, is one of `of`. Takes and gives back a new reference.
+PyObject* noted_view(PyObject* view, PyObject* of);
 // A new object; null with a Python error set if there is no memory. An undefined Tensor is None.
 PyObject* wrap(Tensor tensor);
 

@@ -311,16 +311,24 @@ class Writes(unittest.TestCase):
         def flat(p, v):
             v += w.view(-1)
 
-        for view, write in ((lambda p: p.view(-1), flat),
-                            (lambda p: p.t(), lambda p, v: v.mul_(w)),
-                            (lambda p: p[0], lambda p, v: v.copy_(w[0])),
-                            (lambda p: p[0], lambda p, v: v.add_(w[0])),
-                            (lambda p: p.view(-1), lambda p, v: p.add_(w))):
+        all_added, row_added = [[4., 6], [8, 10]], [[4., 6], [0, 0]]
+        for view, write, want in ((lambda p: p.view(-1), flat, all_added),
+                                  (lambda p: p.t(), lambda p, v: v.mul_(w), [[2., 4], [6, 8]]),
+                                  (lambda p: p[0], lambda p, v: v.copy_(w[0]), [[2., 4], [0, 0]]),
+                                  (lambda p: p[0], lambda p, v: v.add_(w[0]), row_added),
+                                  (lambda p: p.view(-1), lambda p, v: p.add_(w), all_added)):
+            for read in (0, 1):
+                p = weft.ones(2, 2)
+                shown = view(p)
+                write(p, shown)
+                ((p, shown)[read] ** 2).sum().backward()
+                self.assertEqual(w.grad.tolist(), want)
+                w.grad = None
             p = weft.ones(2, 2)
-            shown = view(p)
+            alias, shown = p.detach(), view(p)
             with self.assertRaisesRegex(ValueError, "memory that no other tensor shows"):
                 write(p, shown)
-            self.assertEqual(p.tolist(), [[1.0, 1], [1, 1]])
+            self.assertEqual(alias.tolist(), [[1.0, 1], [1, 1]])
         p = weft.zeros(2, 2)
         for row in range(2):
             p[row] = w[row] * 2

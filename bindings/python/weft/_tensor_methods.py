@@ -49,7 +49,7 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
             device = argument
     if device is not None:
         cpu_device(device)
-    result = self if dtype is None else self._cast(dtype)
+    result = self if dtype is None or dtype is self.dtype else self._cast(dtype)
     return result.clone() if copy and result is self else result
 
 
@@ -89,7 +89,9 @@ def _copying(name):
     """x.NAME_(...): x.NAME(...), written into x."""
 
     def method(self, *args, **kwargs):
-        return self.copy_(getattr(self, name)(*args, **kwargs))
+        # What the gradient needs of the old values is not what is written over.
+        old = self.clone() if self.requires_grad and _core.is_grad_enabled() else self
+        return self.copy_(getattr(old, name)(*args, **kwargs))
 
     method.__name__ = name + "_"
     method.__doc__ = f"{name}(), written in place."
