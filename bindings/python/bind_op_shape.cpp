@@ -41,7 +41,7 @@ Tensor flattened(const Tensor& x, int start, int end) {
 
 Tensor transposed(const Tensor& x) {
   if (x.ndim() > 2) throw std::invalid_argument("[t] expected at most 2 axes: use transpose()");
-  return x.ndim() == 2 ? transpose(x, 0, 1) : x;
+  return x.ndim() == 2 ? transpose(x, 0, 1) : reshape(x, x.shape());
 }
 
 void bind_views(Definer& define) {

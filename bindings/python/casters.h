@@ -71,7 +71,7 @@ struct type_caster<weft::Tensor> {
   bool load(handle source, bool) {
     if (!source || !weft::python::is_tensor(source.ptr())) return false;
     const weft::Tensor& tensor = weft::python::tensor_of(source.ptr());
-    weft::update_history(tensor, "input");
+    weft::update_history(tensor, nullptr);
     value_ = tensor;
     return true;
   }
@@ -96,7 +96,7 @@ struct type_caster<weft::python::Viewed> {
   bool load(handle source, bool) {
     if (!source || !weft::python::is_tensor(source.ptr())) return false;
     weft::Tensor& tensor = weft::python::tensor_of(source.ptr());
-    weft::update_history(tensor, "view");
+    weft::update_history(tensor, nullptr);
     weft::python::lay_out(tensor);
     value_ = {tensor, source.ptr()};
     return true;

@@ -104,8 +104,19 @@ class Views(unittest.TestCase):
         y = x * 1
         with weft.no_grad():
             same = y.flatten()
+            turned = y.t()
+        self.assertFalse(turned.requires_grad)
         (same * 3).sum().backward()
         self.assertEqual(x.grad.tolist(), [3, 3])
+
+    def test_windows_that_overlap_follow(self):
+        x = leaf(1.0, 2.0, 3.0)
+        y = x * 1
+        windows = y.unfold(0, 2, 1)
+        y[1] = y[1] * 10
+        (windows * windows.detach()).sum().backward()
+        self.assertEqual(windows.tolist(), [[1, 20], [20, 3]])
+        self.assertEqual(x.grad.tolist(), [1, 400, 3])
 
 
 class Functions(unittest.TestCase):

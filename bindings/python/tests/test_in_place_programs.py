@@ -28,7 +28,7 @@ TAME = {"float32": 20, "float64": 1e3}
 RULES = {
     "leaf": "no leaf with a gradient",
     "alias": "memory that no other tensor shows",
-    "overlap": "memory of their own|its elements share memory|one that repeats elements",
+    "overlap": "memory of their own|one that repeats elements",
     "saved": r"\[backward\] expected the values that",
 }
 

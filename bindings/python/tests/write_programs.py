@@ -22,6 +22,7 @@ VIEWS = (
     ("{}.split(1)[-1]", "{}[-1:]"), ("{}.unbind(0)[0]", "{}[0]"), ("{}.detach()", "{}[...]"),
     ("{}.expand(2, *{}.shape)", "np.broadcast_to({}, (2, *{}.shape))"),
     ("{}.contiguous()", "{}[...]"),
+    ("{}.unfold(0, 2, 1)", "np.lib.stride_tricks.sliding_window_view({}, 2, 0)"),
 )
 READS = ("{} * 2.0", "{} * {}", "{}.sin()", "{}.exp()", "{}.tanh()", "{}.sigmoid()", "{} + 1.0",
          "{}.clone()", "-{}", "{}.relu()")

@@ -144,6 +144,9 @@ class Tensor:
     def unbind(self, axis):
         return [self.shows(places) for places in self.places]
 
+    def unfold(self, axis, size, step):
+        return self.shows(np.lib.stride_tricks.sliding_window_view(self.places, size, axis)[::step])
+
     def expand(self, *shape):
         return self.shows(np.broadcast_to(self.places, shape))
 

@@ -93,7 +93,7 @@ void share_history(std::span<const Tensor* const> members) {
   for (const Tensor* member : members) {
     const Array& array = member->array();
     if (member->requires_grad() || array.storage() != base.storage() ||
-        array.dtype() != base.dtype() || !internal::can_spread(array)) {
+        array.dtype() != base.dtype()) {
       return;
     }
   }
@@ -159,7 +159,7 @@ bool shares_history(const Tensor& a, const Tensor& b) {
 }
 
 Tensor with_history_of(const Tensor& tensor, Array value) {
-  update_history(tensor, "copy");
+  update_history(tensor, nullptr);
   return NodeAccess::with_history(std::move(value), NodeAccess::node(tensor));
 }
 

@@ -37,7 +37,7 @@ void set_written(Tensor& x, Tensor written, const char* writer);
 void set_part_written(Tensor& x, const Tensor& part, const char* writer);
 
 // Gives `tensor` the history that writes through other handles have given its memory. Operations do
-// it by themselves. `name`: who asks, for the words of a refusal.
+// it by themselves. `name`: who asks, for the words of a refusal; with null nothing is refused yet.
 void update_history(const Tensor& tensor, const char* name);
 // After it `result`, which may show the memory of an input, is not written in place, nor follows
 // writes of the input: what made it is not just a view.

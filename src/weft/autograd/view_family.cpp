@@ -9,6 +9,7 @@
 #include "weft/array/reach.h"
 #include "weft/autograd/in_place_history.h"
 #include "weft/autograd/node_access.h"
+#include "weft/kernel/elementwise.h"
 #include "weft/kernel/reduce.h"
 
 namespace weft {
@@ -18,6 +19,17 @@ Array without_storage(const Array& array) { return array.rebound(nullptr, array.
 
 bool same_place(const Array& a, const Array& b) {
   return a.offset() == b.offset() && a.shape() == b.shape() && a.strides() == b.strides();
+}
+
+// target += values, one axis after the other where elements of the target overlap.
+void add_apart(Array target, const Array& values) {
+  if (!overlaps(target)) {
+    target.copy_from(binary(BinaryOp::kAdd, target, values));
+    return;
+  }
+  for (std::int64_t i = 0; i < target.dim(0); ++i) {
+    add_apart(target.select(0, i), values.select(0, i));
+  }
 }
 
 // Where a part lies in a base: takes gradients from one to the other and back. Without storage.
@@ -52,7 +64,7 @@ struct Place {
 
   // The part of a gradient of the base; may share its memory.
   Array cut(const Array& whole) const { return part_of(lies_as_base(whole) ? whole : copy(whole)); }
-  // A gradient of the part as one of the base. Axes without a step repeat what they gather.
+  // A gradient of the part as one of the base. Elements that repeat gather what all get.
   Array spread(const Array& gradient) const {
     Array whole = zeros(gradient.device());
     if (part.size() == 0) return whole;
@@ -63,7 +75,7 @@ struct Place {
       once[axis] = 1;
       target = target.slice(axis, 0, 1);
     }
-    target.copy_from(sum_to_shape(gradient.strided(), once));
+    add_apart(target, sum_to_shape(gradient.strided(), once));
     return whole;
   }
   // A gradient of the base without the part. Takes the memory of `whole` if no one else holds it.
@@ -99,13 +111,13 @@ Tensor rest(const Place& place, const Tensor& whole) {
       [place](const Tensor& dy, const TensorGradients& dx) { dx.add(0, rest(place, dy)); });
 }
 
-[[noreturn]] void throw_stale(const char* name, const Node& node, const char* writer,
-                              const char* why) {
-  throw std::invalid_argument(
-      std::string("[") + name + "] expected a tensor with its own history, got the output of \"" +
-      NodeAccess::name(node) + "\" whose values \"" + writer +
-      "\" has written in place through another handle, and which cannot follow since " + why +
-      "; make it after the write");
+[[noreturn]] void throw_stale(const char* name, const Node& node, const char* writer) {
+  throw std::invalid_argument(std::string("[") + name +
+                              "] expected a tensor with its own history, got the output of \"" +
+                              NodeAccess::name(node) + "\" whose values \"" + writer +
+                              "\" has written in place through another handle, and which cannot "
+                              "follow since it is not just "
+                              "a view; make it after the write");
 }
 
 // Gives `tensor`, which shows a part of the base's memory, the base's history.
@@ -136,14 +148,6 @@ void ViewFamily::replace(IntrusivePtr<Node> current) {
 void Node::handles_gone() { family_ = {}; }
 
 namespace internal {
-
-bool can_spread(const Array& part) {
-  Array once = part;
-  for (int axis = 0; axis < part.ndim(); ++axis) {
-    if (part.strides()[axis] == 0 && part.size() > 0) once = once.slice(axis, 0, 1);
-  }
-  return !overlaps(once);
-}
 
 void enter_family(const Tensor& tensor, const IntrusivePtr<ViewFamily>& family) {
   Node& node = *NodeAccess::raw_node(tensor);
@@ -198,11 +202,13 @@ void bring_up_to_date(const Tensor& tensor, const char* name) {
     NodeAccess::output_version(*node) = mark.version;
     return;
   }
-  if (NodeAccess::opaque(*node)) throw_stale(name, *node, writer, "it is not just a view");
+  if (NodeAccess::opaque(*node)) {
+    if (name != nullptr) throw_stale(name, *node, writer);
+    return;
+  }
   if (same_place(array, family->base())) {
     NodeAccess::set_node(tensor, family->current().get());
   } else {
-    if (!can_spread(array)) throw_stale(name, *node, writer, "its elements share memory");
     take_part_of(*family, tensor, NodeAccess::name(*node));
   }
   enter_family(tensor, family);

@@ -6,8 +6,7 @@
 // used next (bring_up_to_date) and then has the history of its part of the base.
 // The nodes of members hold the family while they have handles; without handles no one asks.
 // Threads: as the graph.
-// Fails: std::invalid_argument where a member cannot follow: its elements overlap, or it was made
-// by an operation that is not just a view.
+// Fails: std::invalid_argument where a member cannot follow, since what made it is not just a view.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +44,7 @@ class ViewFamily final : public RefCounted {
 namespace internal {
 
 // Gives `tensor` the present history of its memory if a write through another member has changed
-// it. `name`: who asks, for the words of a refusal.
+// it. `name`: who asks, for the words of a refusal; with null it stays what it is instead.
 void bring_up_to_date(const Tensor& tensor, const char* name);
 // Lets `node`, whose output is `output`, join the family of the input whose memory it shows.
 void join_family(Node& node, const Array& output, std::span<const Tensor* const> inputs);
@@ -56,8 +55,6 @@ void enter_family(const Tensor& tensor, const IntrusivePtr<ViewFamily>& family);
 // Tensors without history, the first the base and the others its views, get one in which nothing
 // has happened yet.
 void found_family(std::span<const Tensor* const> members);
-// Whether gradients can be gathered for `part`: axes without a step apart, no elements overlap.
-bool can_spread(const Array& part);
 // `base`, whose history so far is `history` (null: none), with the part that `part` shows written:
 // that has the history of `part` from now on.
 Tensor with_part(const Array& base, const IntrusivePtr<Node>& history, const Tensor& part);
