@@ -208,24 +208,26 @@ bool any_requires_grad(std::span<const Tensor* const> inputs) {
   return false;
 }
 
-// Marks the inputs and the output whose storage the capture holds a pointer to.
+// Marks the inputs and the output whose storage the capture holds a handle to. Whole handles are
+// looked for, not pointers: padding and numbers may have the bits of one, and what is not held
+// would not outlive its mark.
 static void mark_captured(Node& node, const Array& output, std::span<const Tensor* const> inputs,
                           std::span<const std::byte> saved) {
-  const auto holds = [saved](const void* storage) {
-    for (std::size_t at = 0; at + sizeof(void*) <= saved.size(); at += sizeof(void*)) {
-      const void* word = nullptr;
-      std::memcpy(&word, saved.data() + at, sizeof word);
-      if (word == storage) return true;
+  const auto holds = [saved](const std::shared_ptr<Storage>& handle) {
+    for (std::size_t at = 0; at + sizeof handle <= saved.size(); at += sizeof(void*)) {
+      if (std::memcmp(saved.data() + at, static_cast<const void*>(&handle), sizeof handle) == 0) {
+        return true;
+      }
     }
     return false;
   };
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Array& value = inputs[i]->array();
-    if (value.defined() && holds(value.storage().get())) {
+    if (value.defined() && holds(value.storage())) {
       NodeAccess::add_mark(node, mark_saved(value, static_cast<int>(i)));
     }
   }
-  if (holds(output.storage().get())) NodeAccess::add_mark(node, mark_saved(output, -1));
+  if (holds(output.storage())) NodeAccess::add_mark(node, mark_saved(output, -1));
 }
 
 Tensor attach(Array output, std::unique_ptr<Node> node, const char* name,

@@ -1,4 +1,5 @@
 // What graphs need and somebody writes to, and what operations in place may and may not do.
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "weft/autograd/anomaly.h"
 #include "weft/autograd/backward.h"
 #include "weft/autograd/custom_function.h"
+#include "weft/autograd/node.h"
 #include "weft/autograd/test_tensor.h"
 #include "weft/op/ops.h"
 
@@ -47,6 +49,19 @@ TEST(SavedValues, WritesElsewhereDoNotMatter) {
   rest.fill(7);
   backward(loss);
   EXPECT_THAT(gradient(x), ElementsAre(2, 4, 0, 0));
+}
+
+// Beside handles a capture holds numbers and padding, which may have the bits of an address.
+TEST(SavedValues, AnAddressThatIsNoHandleIsNotAmongThem) {
+  const Tensor x = leaf({1, 2});
+  Array values = Array::full({2}, 1.0, DType::kF64);
+  const auto address = reinterpret_cast<std::uintptr_t>(values.storage().get());
+  const Tensor y =
+      record("probe", values, {&x}, [address](const Array& dy, const InputGradients& dx) {
+        if (address != 0) dx.add(0, dy);
+      });
+  EXPECT_EQ(after(sum(y), [&] { values.fill(0); }), "not refused");
+  EXPECT_THAT(gradient(x), ElementsAre(1, 1));
 }
 
 TEST(SavedValues, NoWriteIsForgottenAmongMany) {
