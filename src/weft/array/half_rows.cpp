@@ -1,6 +1,8 @@
 // Vector code by target attributes; every tail and every other processor uses half.h.
 #include "weft/array/half_rows.h"
 
+#include "weft/base/isa.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -11,12 +13,6 @@ namespace {
 #if defined(__x86_64__)
 
 constexpr std::int64_t kWidth = 8;
-
-bool has_half_vectors() {
-  static const bool has =
-      __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("f16c") != 0;
-  return has;
-}
 
 // Each returns how many values it has converted: all whole vectors.
 __attribute__((target("avx2"))) std::int64_t widen(const BFloat16* from, float* to,
@@ -72,7 +68,6 @@ __attribute__((target("avx2,f16c"))) std::int64_t narrow(const float* from, Floa
 
 #else
 
-bool has_half_vectors() { return false; }
 template <class From, class To>
 std::int64_t widen(const From*, To*, std::int64_t) {
   return 0;
@@ -86,14 +81,14 @@ std::int64_t narrow(const From*, To*, std::int64_t) {
 
 template <class Half>
 void widen_row(const Half* from, float* to, std::int64_t count) {
-  for (std::int64_t i = has_half_vectors() ? widen(from, to, count) : 0; i < count; ++i) {
+  for (std::int64_t i = use_avx2() ? widen(from, to, count) : 0; i < count; ++i) {
     to[i] = from[i];
   }
 }
 
 template <class Half>
 void narrow_row(const float* from, Half* to, std::int64_t count) {
-  for (std::int64_t i = has_half_vectors() ? narrow(from, to, count) : 0; i < count; ++i) {
+  for (std::int64_t i = use_avx2() ? narrow(from, to, count) : 0; i < count; ++i) {
     to[i] = static_cast<Half>(from[i]);
   }
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/check.h"
+#include "weft/base/isa.h"
 #include "weft/codec/codec_loops.h"
 
 namespace weft {
@@ -52,8 +53,7 @@ std::size_t elements_in(WirePrecision precision, std::size_t bytes) {
 
 const CodecLoops& codec_loops() {
 #if defined(__x86_64__)
-  static const bool avx2 = __builtin_cpu_supports("avx2") != 0;
-  if (avx2) return avx2_codec_loops;
+  if (use_avx2()) return avx2_codec_loops;
 #endif
   return generic_codec_loops;
 }

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/base/isa.h"
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
 #include "weft/kernel/cpu/gemm_loops.h"
-#include "weft/kernel/cpu/isa.h"
 #include "weft/kernel/linear.h"
 
 namespace weft::matmul_test {

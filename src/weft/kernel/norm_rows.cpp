@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "weft/array/launch.h"
+#include "weft/base/isa.h"
 #include "weft/base/parallel.h"
-#include "weft/kernel/cpu/isa.h"
 #include "weft/kernel/cpu/norm_loops.h"
 #include "weft/kernel/norm.h"
 #include "weft/kernel/optional_operand.h"

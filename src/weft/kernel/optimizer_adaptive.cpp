@@ -1,7 +1,7 @@
 // The elementwise optimizers beside SGD and Adam: Adagrad, RMSProp, Adadelta, Lion.
 #include "weft/base/check.h"
+#include "weft/base/isa.h"
 #include "weft/base/parallel.h"
-#include "weft/kernel/cpu/isa.h"
 #include "weft/kernel/cpu/optimizer_loops.h"
 #include "weft/kernel/optimizer.h"
 

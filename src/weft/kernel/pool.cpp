@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "weft/array/launch.h"
+#include "weft/base/isa.h"
 #include "weft/base/parallel.h"
-#include "weft/kernel/cpu/isa.h"
 #include "weft/kernel/cpu/onednn.h"
 #include "weft/kernel/cpu/pool_loops.h"
 

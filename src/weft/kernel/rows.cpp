@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "weft/kernel/cpu/isa.h"
+#include "weft/base/isa.h"
 
 namespace weft {
 

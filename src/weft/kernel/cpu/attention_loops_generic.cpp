@@ -1,6 +1,6 @@
 // Attention's loops for any processor.
+#include "weft/base/isa.h"
 #include "weft/kernel/cpu/attention_loops.h"
-#include "weft/kernel/cpu/isa.h"
 
 // Vectors wider than the processor's registers never leave this file.
 #pragma GCC diagnostic ignored "-Wpsabi"

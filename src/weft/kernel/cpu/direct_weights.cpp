@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "weft/base/isa.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/cpu/direct_weights_loops.h"
 #include "weft/kernel/cpu/flat_loops.h"
-#include "weft/kernel/cpu/isa.h"
 #include "weft/kernel/cpu/onednn.h"
 
 namespace weft::direct_weights {

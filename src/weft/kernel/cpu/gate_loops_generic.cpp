@@ -1,6 +1,6 @@
 // The recurrent layers' loops for any processor, and those of f64.
+#include "weft/base/isa.h"
 #include "weft/kernel/cpu/gate_loops.h"
-#include "weft/kernel/cpu/isa.h"
 
 namespace weft {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "weft/array/storage.h"
+#include "weft/base/isa.h"
 #include "weft/kernel/cpu/gemm_blocks.h"
 #include "weft/kernel/cpu/gemm_loops.h"
-#include "weft/kernel/cpu/isa.h"
 
 namespace weft {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "weft/base/isa.h"
 #include "weft/base/parallel.h"
-#include "weft/kernel/cpu/isa.h"
 #include "weft/kernel/cpu/onednn.h"
 #include "weft/kernel/cpu/winograd_loops.h"
 

@@ -1,4 +1,4 @@
-#include "weft/kernel/cpu/isa.h"
+#include "weft/base/isa.h"
 
 #include <cstdlib>
 #include <string_view>
@@ -10,7 +10,8 @@ bool use_avx2() {
   static const bool use = [] {
     const char* const isa = std::getenv("WEFT_ISA");  // tidy: allow getenv: for tests
     if (isa != nullptr && std::string_view(isa) == "generic") return false;
-    return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+    return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
+           __builtin_cpu_supports("f16c") != 0;
   }();
   return use;
 #else
