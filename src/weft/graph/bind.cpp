@@ -53,6 +53,30 @@ void bind_buffer(Program& program, int buffer, const std::shared_ptr<Storage>& s
   target.high += shift;
 }
 
+std::vector<WrittenRange> written_ranges(const Program& program) {
+  std::vector<WrittenRange> ranges;
+  for (const GraphNode& node : program.nodes) {
+    for (const Operand& out : node.out) {
+      if (out.low >= out.high || !program.outlives(out.buffer)) continue;
+      const std::int64_t from = program.buffers[static_cast<std::size_t>(out.buffer)].low;
+      ranges.push_back({out.buffer, out.low - from, out.high - from});
+    }
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const WrittenRange& a, const WrittenRange& b) {
+    return std::pair(a.buffer, a.low) < std::pair(b.buffer, b.low);
+  });
+  std::vector<WrittenRange> joined;
+  for (const WrittenRange& range : ranges) {
+    if (!joined.empty() && joined.back().buffer == range.buffer &&
+        range.low <= joined.back().high) {
+      joined.back().high = std::max(joined.back().high, range.high);
+    } else {
+      joined.push_back(range);
+    }
+  }
+  return joined;
+}
+
 void bind_all(Program& program, std::size_t arena_bytes) {
   program.arena = Storage::allocate(arena_bytes);
   std::vector<std::shared_ptr<Storage>> storages;

@@ -53,9 +53,6 @@ int CaptureRecorder::buffer_of(const Array& array) {
     buffer.kind = BufferKind::kExternal;
     buffer.storage = storage;
   }
-  const auto [low, high] = byte_range(array);
-  buffer.low = low;
-  buffer.high = high;
   return place->second;
 }
 
@@ -64,8 +61,11 @@ Operand CaptureRecorder::operand_of(const Array& array) {
   const int index = buffer_of(array);
   Buffer& buffer = program_.buffers[static_cast<std::size_t>(index)];
   const auto [low, high] = byte_range(array);
-  buffer.low = std::min(buffer.low, low);
-  buffer.high = std::max(buffer.high, high);
+  // A view without elements may stand anywhere, beyond the end of what it is part of, too.
+  if (low < high) {
+    buffer.low = buffer.low < buffer.high ? std::min(buffer.low, low) : low;
+    buffer.high = std::max(buffer.high, high);
+  }
   return {index, array.rebound(nullptr, array.offset()), low, high};
 }
 

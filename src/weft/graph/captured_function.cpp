@@ -1,5 +1,6 @@
 #include "weft/graph/captured_function.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "weft/array/launch.h"
@@ -13,7 +14,14 @@ CapturedFunction::CapturedFunction(Function function, const CaptureOptions& opti
 std::vector<Array> CapturedFunction::call(std::span<const Array> inputs) const {
   const std::vector<Tensor> tensors(inputs.begin(), inputs.end());
   std::vector<Array> results;
-  for (const Tensor& result : function_(tensors)) results.push_back(result.array());
+  for (const Tensor& result : function_(tensors)) {
+    const Array& value = result.array();
+    const bool is_view = std::any_of(inputs.begin(), inputs.end(), [&](const Array& input) {
+      return value.defined() && input.storage() == value.storage();
+    });
+    // A view would stay one of the inputs of the first call.
+    results.push_back(is_view ? value.strided().clone() : value);
+  }
   return results;
 }
 

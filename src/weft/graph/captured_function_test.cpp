@@ -52,6 +52,32 @@ TEST(CapturedFunction, InputsMayBeEqualStridedOrPartsOfOneArray) {
   EXPECT_EQ(function.captures(), 1);
 }
 
+TEST(CapturedFunction, ResultsThatAreInputsOrViewsOfThemFollowTheCall) {
+  CapturedFunction function([](std::span<const Tensor> in) {
+    return std::vector<Tensor>{in[0], transpose(in[0], 0, 1), slice(in[1], 0, 1, 3)};
+  });
+  for (std::uint64_t seed = 1; seed < 4; ++seed) {
+    const Array a = random_array({4, 6}, seed);
+    const Array b = random_array({4, 6}, seed + 10);
+    const std::vector<Array>& results = function({a, b});
+    EXPECT_EQ(results[0].to_vector<float>(), a.to_vector<float>());
+    EXPECT_EQ(results[1].to_vector<float>(), a.transpose(0, 1).to_vector<float>());
+    EXPECT_EQ(results[2].to_vector<float>(), b.slice(0, 1, 3).to_vector<float>());
+  }
+  EXPECT_EQ(function.captures(), 1);
+}
+
+TEST(CapturedFunction, InputsMayHaveNoElements) {
+  CapturedFunction function([](std::span<const Tensor> in) {
+    return std::vector<Tensor>{slice(in[0], 1, 1, 3, 2) * 2.0, sum(in[0])};
+  });
+  for (int i = 0; i < 3; ++i) {
+    const Array empty = Array::zeros({0, 4});
+    EXPECT_EQ(function({empty})[0].shape(), (Shape{0, 1}));
+  }
+  EXPECT_EQ(function.captures(), 1);
+}
+
 TEST(CapturedFunction, InsideACaptureItIsAPlainCall) {
   CapturedFunction inner(difference);
   const Array a = random_array({3, 4}, 1);

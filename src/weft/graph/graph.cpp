@@ -13,17 +13,32 @@ Graph::~Graph() = default;
 Graph::Graph(Graph&&) noexcept = default;
 Graph& Graph::operator=(Graph&&) noexcept = default;
 
+namespace {
+
+void note_writes(const internal::Program& program) {
+  for (const internal::WrittenRange& range : program.written) {
+    const internal::Buffer& buffer = program.buffers[static_cast<std::size_t>(range.buffer)];
+    buffer.storage->note_write(static_cast<std::size_t>(buffer.low + range.low),
+                               static_cast<std::size_t>(buffer.low + range.high), "replay");
+  }
+}
+
+}  // namespace
+
 void Graph::replay() {
   if (current_recorder() != nullptr) {
     throw std::invalid_argument(
         "[replay] expected no capture around a replay, got one; call the function instead");
   }
+  // First: what throws on the way has written all the same.
+  note_writes(*program_);
   for (const internal::GraphNode& node : program_->nodes) node.run();
 }
 
 GraphTrace Graph::replay_timed(const Clock& clock) {
   GraphTrace trace;
   trace.reserve(program_->nodes.size());
+  note_writes(*program_);
   const TimePoint begun = clock.now();
   for (const internal::GraphNode& node : program_->nodes) {
     const TimePoint start = clock.now();
@@ -54,7 +69,7 @@ bool Graph::rebind(const Array& recorded, const Array& replacement) {
   for (std::size_t i = 0; i < program_->buffers.size(); ++i) {
     const internal::Buffer& buffer = program_->buffers[i];
     if (buffer.storage == nullptr || buffer.storage != recorded.storage()) continue;
-    if (buffer.low < low || buffer.high > high) {
+    if (buffer.low < buffer.high && (buffer.low < low || buffer.high > high)) {
       throw std::invalid_argument(
           "[rebind] expected an array that holds all that the graph uses of its memory, got a view "
           "of shape " +
@@ -97,13 +112,16 @@ Graph capture(const std::function<void()>& function, const CaptureOptions& optio
   report.launches = static_cast<int>(program.nodes.size());
   report.recorded_bytes = recorder.peak_bytes();
   if (options.prune) report.dropped = internal::prune(program);
-  report.unshared_bytes = internal::plan_memory(program, false);
+  report.unshared_bytes = internal::plan_memory(program, false).bytes;
   if (options.fuse) report.fused = internal::fuse(program);
-  report.planned_bytes = internal::plan_memory(program, options.reuse_memory);
+  const internal::MemoryPlan plan = internal::plan_memory(program, options.reuse_memory);
+  report.planned_bytes = plan.bytes;
+  report.in_place = plan.in_place;
   report.nodes = static_cast<int>(program.nodes.size());
   // The run's own blocks wait in the pool, and replays have no use for them.
   Storage::trim_pool();
   internal::bind_all(program, report.planned_bytes);
+  program.written = internal::written_ranges(program);
   return graph;
 }
 

@@ -12,7 +12,8 @@
 // What a graph reads and writes: arrays that were alive before (parameters, gradients, inputs) by
 // handle, so a replay sees their present values; arrays that the host made in the run (Array::from)
 // as constants; results that are still held when the run ends keep their memory, and every replay
-// writes them again. What is decided on the host - shapes, branches, whether a gradient is added
+// writes them again; a backward that needs what they held before throws, as after any write in
+// place. What is decided on the host - shapes, branches, whether a gradient is added
 // or written - is decided as in the recorded run; if_else() and while_loop() (control.h) decide in
 // the replay.
 // Threads: a Graph belongs to one thread at a time.
@@ -51,6 +52,7 @@ struct GraphReport {
   int dropped = 0;   // of them, without effect
   int fused = 0;     // of them, in a chain
   int nodes = 0;     // that a replay runs
+  int in_place = 0;  // results that lie in the memory of an operand that ends there
   // The block of a replay; the same without sharing; and the most that the recorded run's own
   // arrays held at once.
   std::size_t planned_bytes = 0;
@@ -85,7 +87,7 @@ class Graph {
   // From now on `replacement` is used where the run used `recorded`, an array that was alive
   // before. Both are contiguous, of one shape and type. Throws std::invalid_argument otherwise, or
   // if the graph uses more of `recorded`'s memory than that array. False if the graph does not use
-  // it at all.
+  // it at all. A result that is a view of `recorded` stays one.
   bool rebind(const Array& recorded, const Array& replacement);
 
   // What to call `array` in texts.

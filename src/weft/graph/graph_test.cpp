@@ -238,6 +238,23 @@ TEST(Graph, TheSinkIsCalledInEachReplayWhenAGradientIsReady) {
   EXPECT_NE(calls, recorded);
 }
 
+TEST(Graph, ABackwardThatNeedsWhatAReplayHasWrittenSaysSo) {
+  Array x = random_array({6, 4}, 1);
+  Array counter = Array::zeros({8});
+  Tensor features;
+  Graph graph = capture([&] {
+    features = tanh(Tensor(x));
+    Array half = counter.slice(0, 0, 4);
+    accumulate(Array::full({4}, 1.0), half);
+  });
+  const Tensor w(random_array({6, 4}, 2), true);
+  const Tensor loss = sum(features * w);
+  const Tensor untouched = sum(slice(Tensor(counter), 0, 4, 8) * slice(reshape(w, {24}), 0, 0, 4));
+  graph.replay();
+  EXPECT_THAT(error_of([&] { backward(loss); }), HasSubstr("written in place by \"replay\""));
+  EXPECT_EQ(error_of([&] { backward(untouched); }), "");
+}
+
 TEST(Graph, InputsCanBeRebound) {
   const Array recorded = random_array({6, 4}, 1);
   Tensor y;

@@ -50,6 +50,8 @@ class Planner {
     }
   }
 
+  int joins() const { return joins_; }
+
   // Without `reuse`, one after the other.
   std::size_t place(bool reuse) {
     std::vector<std::size_t> order;
@@ -121,6 +123,7 @@ class Planner {
       if (other.buffer != kNoBuffer && root(static_cast<std::size_t>(other.buffer)) == from) return;
     }
     target.joined = from;
+    ++joins_;
     source.last = std::max(source.last, target.last);
   }
 
@@ -145,14 +148,16 @@ class Planner {
 
   Program& program_;
   std::vector<Lifetime> lifetimes_;
+  int joins_ = 0;
 };
 
 }  // namespace
 
-std::size_t plan_memory(Program& program, bool reuse) {
+MemoryPlan plan_memory(Program& program, bool reuse) {
   Planner planner(program);
   if (reuse) planner.join_in_place();
-  return planner.place(reuse);
+  const std::size_t bytes = planner.place(reuse);
+  return {bytes, planner.joins()};
 }
 
 }  // namespace weft::internal

@@ -78,9 +78,17 @@ struct GraphNode {
   }
 };
 
+// Bytes of a buffer that outlives the graph, from the buffer's `low` on.
+struct WrittenRange {
+  int buffer = kNoBuffer;
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+
 struct Program {
   std::vector<Buffer> buffers;
   std::vector<GraphNode> nodes;
+  std::vector<WrittenRange> written;
   std::shared_ptr<Storage> arena;
   std::vector<OperandName> names;
 
@@ -98,14 +106,20 @@ bool same_view(const Array& a, const Array& b);
 int prune(Program& program);
 // Joins elementwise nodes into chains; returns how many nodes became part of one.
 int fuse(Program& program);
-// Gives planned buffers their places; returns the bytes of the arena. With `reuse`, buffers that
-// are not alive at once may share a place.
-std::size_t plan_memory(Program& program, bool reuse);
+struct MemoryPlan {
+  std::size_t bytes = 0;  // of the arena
+  int in_place = 0;       // results that lie where an operand lay that ends there
+};
+// Gives planned buffers their places. With `reuse`, buffers that are not alive at once may share a
+// place.
+MemoryPlan plan_memory(Program& program, bool reuse);
 
 // Points every operand of `buffer` at `storage`; `shift` bytes are added to where they lie. Null
 // takes the memory away.
 void bind_buffer(Program& program, int buffer, const std::shared_ptr<Storage>& storage,
                  std::int64_t shift);
+// What the nodes write of buffers that outlive the graph.
+std::vector<WrittenRange> written_ranges(const Program& program);
 // Makes the arena, binds all buffers that have memory and fills in_arrays and out_arrays.
 void bind_all(Program& program, std::size_t arena_bytes);
 

@@ -14,7 +14,7 @@ SubGraph::SubGraph(const std::function<void()>& function) {
   program_ = recorder.finish();
   prune(program_);
   fuse(program_);
-  bind_all(program_, plan_memory(program_, true));
+  bind_all(program_, plan_memory(program_, true).bytes);
   for (std::size_t i = 0; i < program_.buffers.size(); ++i) {
     if (program_.buffers[i].kind == BufferKind::kExternal) outer_.push_back(static_cast<int>(i));
   }
