@@ -1,5 +1,6 @@
 #include "weft/nn/text_model.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -55,12 +56,48 @@ void BlockList::add(std::unique_ptr<TransformerBlock> block) {
   register_part(std::to_string(blocks_.size() - 1), std::move(block));
 }
 
+namespace {
+
+// The block's parameters are `tensors` while this lives.
+class OtherParameters {
+ public:
+  OtherParameters(Module& block, std::span<const Tensor> tensors)
+      : block_(block), own_(block.parameters()) {
+    block.replace_parameters({tensors.begin(), tensors.end()});
+  }
+  ~OtherParameters() { block_.replace_parameters(own_); }
+  OtherParameters(const OtherParameters&) = delete;
+  OtherParameters& operator=(const OtherParameters&) = delete;
+
+ private:
+  Module& block_;
+  std::vector<Tensor> own_;
+};
+
+// A checkpoint takes what has a history as an input: parameters that are casts to another
+// precision are given to it, and found in the block when it is computed again.
+Tensor forward_recomputed(TransformerBlock& block, const Tensor& x) {
+  std::vector<Tensor> inputs = {x};
+  const std::vector<Tensor> parameters = block.parameters();
+  const bool leaves = std::all_of(parameters.begin(), parameters.end(),
+                                  [](const Tensor& parameter) { return parameter.is_leaf(); });
+  if (!leaves) inputs.insert(inputs.end(), parameters.begin(), parameters.end());
+  return checkpoint(
+      [&block, leaves](std::span<const Tensor> in) {
+        if (leaves) return block.forward(in[0]);
+        const OtherParameters given(block, in.subspan(1));
+        return block.forward(in[0]);
+      },
+      inputs);
+}
+
+}  // namespace
+
 Tensor BlockList::forward(const Tensor& x) {
   Tensor value = x;
   for (TransformerBlock* const block : blocks_) {
     if (recompute_ && grad_enabled()) {
-      value = checkpoint([block](std::span<const Tensor> in) { return block->forward(in[0]); },
-                         std::vector<Tensor>{value});
+      value = forward_recomputed(*block, value);
     } else {
       value = block->forward(value);
     }
