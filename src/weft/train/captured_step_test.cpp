@@ -15,6 +15,7 @@
 #include "weft/nn/zoo.h"
 #include "weft/op/ops.h"
 #include "weft/optim/optimizer.h"
+#include "weft/train/test_model_data.h"
 
 namespace weft::captured_step_test {
 namespace {
@@ -64,40 +65,6 @@ struct Side {
   }
 };
 
-ModelOptions small_options(bool dropout) {
-  ModelOptions options;
-  options.dropout = dropout;
-  options.hidden_units = 24;
-  options.vocabulary = 13;
-  options.context = 12;
-  options.layers = 2;
-  options.embedding_width = 16;
-  options.heads = 2;
-  return options;
-}
-
-Array make_inputs(const ModelDef& def, const ModelOptions& options, std::int64_t rows, Rng& rng) {
-  if (def.input == ModelInput::kTokens) {
-    Array tokens = Array::empty({rows, options.context}, DType::kI64);
-    for (std::int64_t& token : tokens.flat<std::int64_t>()) {
-      token = static_cast<std::int64_t>(rng.below(13));
-    }
-    return tokens;
-  }
-  Array images = Array::empty({rows, options.channels, options.height, options.width});
-  for (float& pixel : images.flat<float>()) pixel = static_cast<float>(rng.normal());
-  return images;
-}
-
-Array make_labels(const ModelDef& def, const ModelOptions& options, std::int64_t rows, Rng& rng) {
-  const Shape shape = def.input == ModelInput::kTokens ? Shape{rows, options.context} : Shape{rows};
-  Array labels = Array::empty(shape, DType::kI64);
-  for (std::int64_t& label : labels.flat<std::int64_t>()) {
-    label = static_cast<std::int64_t>(rng.below(10));
-  }
-  return labels;
-}
-
 void expect_equal_bits(const Array& a, const Array& b, const std::string& what) {
   ASSERT_EQ(a.shape(), b.shape()) << what;
   const Array left = a.contiguous();
@@ -112,15 +79,15 @@ TEST_P(CapturedZoo, StepsAreEagersBitForBit) {
   const bool has_dropout = !std::string_view(def.name).starts_with("resnet");
   for (const bool dropout : {false, true}) {
     if (dropout && !has_dropout) continue;
-    const ModelOptions options = small_options(dropout);
+    const ModelOptions options = small_model_options(dropout);
     Side eager(def, options, false);
     Side captured(def, options, true);
     Rng rng(5, 0);
     std::uint64_t index = 0;
     // Two sizes of the shard; the second is recorded when it comes again.
     for (const std::int64_t rows : {3, 3, 2, 3, 2, 2, 3}) {
-      const Array inputs = make_inputs(def, options, rows, rng);
-      const Array labels = make_labels(def, options, rows, rng);
+      const Array inputs = random_model_inputs(def, options, rows, rng);
+      const Array labels = random_model_labels(def, options, rows, rng);
       const ShardOutput want = eager.run(index, inputs, labels);
       const ShardOutput got = captured.run(index, inputs, labels);
       const std::string what = std::string(def.name) + " step " + std::to_string(index++);
@@ -142,14 +109,14 @@ TEST_P(CapturedZoo, StepsAreEagersBitForBit) {
 TEST(CapturedStep, DropoutDrawsFreshMasksInEachReplayAndThoseOfTheEagerStep) {
   for (const char* const name : {"mlp", "lstm_lm", "char_gpt", "lenet"}) {
     const ModelDef& def = *find_model(name);
-    const ModelOptions options = small_options(true);
+    const ModelOptions options = small_model_options(true);
     Side eager(def, options, false);
     Side captured(def, options, true);
     eager.optimizer->set_learning_rate(0.0);
     captured.optimizer->set_learning_rate(0.0);
     Rng rng(5, 0);
-    const Array inputs = make_inputs(def, options, 3, rng);
-    const Array labels = make_labels(def, options, 3, rng);
+    const Array inputs = random_model_inputs(def, options, 3, rng);
+    const Array labels = random_model_labels(def, options, 3, rng);
     std::vector<std::vector<float>> logits;
     for (std::uint64_t step = 0; step < 5; ++step) {
       const ShardOutput want = eager.run(step, inputs, labels);
@@ -168,10 +135,10 @@ TEST(CapturedStep, DropoutDrawsFreshMasksInEachReplayAndThoseOfTheEagerStep) {
 
 TEST_P(CapturedZoo, APlanNeedsNoMoreThanTheRunDid) {
   const ModelDef& def = *GetParam();
-  const ModelOptions options = small_options(false);
+  const ModelOptions options = small_model_options(false);
   Side side(def, options, true);
   Rng rng(5, 0);
-  side.run(0, make_inputs(def, options, 8, rng), make_labels(def, options, 8, rng));
+  side.run(0, random_model_inputs(def, options, 8, rng), random_model_labels(def, options, 8, rng));
   const GraphReport& report = side.step.graph().report();
   RecordProperty("planned", std::to_string(report.planned_bytes));
   RecordProperty("recorded", std::to_string(report.recorded_bytes));
@@ -262,9 +229,9 @@ TEST(CapturedStep, AModelThatReadsOnTheHostRunsEagerly) {
 
 TEST(CapturedStep, ALabelOutOfRangeIsRefusedAsInAnEagerStep) {
   const ModelDef& def = *find_model("mlp");
-  Side side(def, small_options(false), true);
+  Side side(def, small_model_options(false), true);
   Rng rng(5, 0);
-  const Array inputs = make_inputs(def, small_options(false), 4, rng);
+  const Array inputs = random_model_inputs(def, small_model_options(false), 4, rng);
   const Array good = Array::zeros({4}, DType::kI64);
   const Array bad = Array::full({4}, 99, DType::kI64);
   side.run(0, inputs, good);
