@@ -8,7 +8,7 @@
 #include "weft/kernel/cpu/flat_loops.h"
 #include "weft/kernel/cpu/gemm.h"
 #include "weft/kernel/cpu/gemm_half.h"
-#include "weft/kernel/cpu/isa.h"
+#include "weft/base/isa.h"
 #include "weft/kernel/cpu/onednn.h"
 #include "weft/kernel/matmul.h"
 #include "weft/kernel/optional_operand.h"

@@ -15,6 +15,7 @@
 #include "weft/base/parallel.h"
 #include "weft/op/op_def.h"
 #include "weft/op/ops.h"
+#include "weft/op/test_exceptions.h"
 
 namespace weft::second_gradient_test {
 namespace {
@@ -133,10 +134,9 @@ TEST_P(SecondGradient, IsTheSameForEveryNumberOfThreads) {
   }
 }
 
-// All but ctc_loss, whose backward is a recursion over alignments that has no second gradient.
 std::vector<const OpDef*> differentiable_twice() {
   std::vector<const OpDef*> ops(op_table().begin(), op_table().end());
-  std::erase_if(ops, [](const OpDef* op) { return std::string(op->name) == "ctc_loss"; });
+  std::erase_if(ops, [](const OpDef* op) { return without_second_gradient().contains(op->name); });
   return ops;
 }
 
