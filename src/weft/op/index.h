@@ -3,8 +3,8 @@
 // Index arrays are integers (any integer type); positions count from 0 and a wrong one throws
 // std::invalid_argument, as do shapes that do not fit. Only index() and index_put() take negative
 // positions. Values may have any type; floating ones carry gradients. Nothing is written in place.
-// All but masked_select, nonzero, unique and boolean masks in index() can be captured: the shapes
-// of their results depend on values.
+// All but masked_select, nonzero, unique, bincount and boolean masks in index() can be captured:
+// the shapes of their results depend on values.
 #pragma once
 
 #include <cstdint>
