@@ -44,21 +44,21 @@ Tensor transposed(const Tensor& x) {
   return x.ndim() == 2 ? transpose(x, 0, 1) : reshape(x, x.shape());
 }
 
+Tensor reshaped(const Tensor& x, const py::args& shape) { return reshape(x, dims_of(shape)); }
+
+Tensor viewed(const Tensor& x, const py::args& shape) {
+  try {
+    return reshaped(x, shape);
+  } catch (const std::invalid_argument& error) {
+    const std::string text = error.what();  // "[reshape] ..."
+    throw std::invalid_argument("[view]" + text.substr(std::min(text.size(), text.find(' '))));
+  }
+}
+
 void bind_views(Definer& define) {
-  const auto reshaped = [](const Tensor& x, const py::args& shape) {
-    return reshape(x, dims_of(shape));
-  };
-  const auto viewed = [reshaped](const Tensor& x, const py::args& shape) {
-    try {
-      return reshaped(x, shape);
-    } catch (const std::invalid_argument& error) {
-      const std::string text = error.what();  // "[reshape] ..."
-      throw std::invalid_argument("[view]" + text.substr(std::min(text.size(), text.find(' '))));
-    }
-  };
-  define.method("reshape", view_of(reshaped),
+  define.method("reshape", view_of(&reshaped),
                 "The same values in another shape; one size may be -1.");
-  define.method("view", view_of(viewed),
+  define.method("view", view_of(&viewed),
                 "reshape(): a view where the memory allows it, else a copy.");
   define.function("reshape", view_of(&reshape), py::arg("input"), py::arg("shape"),
                   "The same values in another shape; one size may be -1.");

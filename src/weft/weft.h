@@ -15,6 +15,7 @@
 #include "weft/array/launch.h"
 #include "weft/array/layout.h"
 #include "weft/array/map.h"
+#include "weft/array/pair.h"
 #include "weft/array/parameter_arena.h"
 #include "weft/array/parameter_id.h"
 #include "weft/array/print.h"

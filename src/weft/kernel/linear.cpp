@@ -4,11 +4,11 @@
 
 #include "weft/array/half_rows.h"
 #include "weft/array/launch.h"
+#include "weft/base/isa.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/cpu/flat_loops.h"
 #include "weft/kernel/cpu/gemm.h"
 #include "weft/kernel/cpu/gemm_half.h"
-#include "weft/base/isa.h"
 #include "weft/kernel/cpu/onednn.h"
 #include "weft/kernel/matmul.h"
 #include "weft/kernel/optional_operand.h"
