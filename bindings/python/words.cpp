@@ -16,6 +16,10 @@ constexpr std::array kPhrases = {
     Replacement("expected a tensor that is no leaf with a gradient, or NoGrad, got such a leaf",
                 "a leaf that requires grad cannot be written in place: do it within "
                 "weft.no_grad()"),
+    Replacement("expected a tensor that is no leaf with a gradient, or NoGrad, got a view of such "
+                "a leaf",
+                "a view of a leaf that requires grad cannot be written in place: do it within "
+                "weft.no_grad()"),
     Replacement("made under NoGrad or detached", "made within weft.no_grad() or detached"),
 };
 // Of whole words.

@@ -26,7 +26,7 @@ TOLERANCE = {"float32": 2e-4, "float64": 1e-9}
 TAME = {"float32": 20, "float64": 1e3}
 # What docs/autograd.md says of refusals, by the words of the error.
 RULES = {
-    "leaf": "no leaf with a gradient",
+    "leaf": "a leaf that requires grad cannot be written",
     "alias": "memory that no other tensor shows",
     "overlap": "memory of their own|one that repeats elements",
     "saved": r"\[backward\] expected the values that",

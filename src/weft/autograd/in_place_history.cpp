@@ -62,7 +62,7 @@ void check_written(const char* op, const Tensor& x) {
   Node* const node = NodeAccess::raw_node(x);
   if (node == nullptr || !grad_enabled()) return;
   if (NodeAccess::is_leaf(*node) || NodeAccess::shows_leaf(*node)) {
-    throw_write(op, "a tensor that is no leaf with a gradient, or NoGrad (weft.no_grad())",
+    throw_write(op, "a tensor that is no leaf with a gradient, or NoGrad",
                 NodeAccess::is_leaf(*node) ? "such a leaf" : "a view of such a leaf");
   }
   if (NodeAccess::opaque(*node)) {

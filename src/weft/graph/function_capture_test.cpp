@@ -167,6 +167,9 @@ std::map<std::string, Function> captured_functions() {
       {"copy_", in_place([](Tensor& s, const Tensor& x) { copy_(s, x * 2.0); })},
       {"fill_", in_place([](Tensor& s, const Tensor&) { fill_(s, 2.5); })},
       {"zero_", in_place([](Tensor& s, const Tensor&) { zero_(s); })},
+      {"write_part_", in_place([](Tensor& s, const Tensor& x) {
+         write_part_(s, s.array().slice(0, 1, 3), slice(x, 0, 0, 2));
+       })},
   };
   all.merge(made_from_nothing());
   all.merge(random_values());

@@ -160,7 +160,7 @@ Arrays clones(const Arrays& inputs) {
 }
 
 // The elements in another order, floating ones `scale` times as large; whole numbers stay as they
-// are where the operation would refuse them so.
+// are where the operation would refuse them so, and signs where it would refuse these.
 Arrays changed(const OpSample& sample, const Arrays& inputs, double scale) {
   Arrays floats;
   Arrays all;
@@ -181,7 +181,8 @@ Arrays changed(const OpSample& sample, const Arrays& inputs, double scale) {
     all.push_back(y.reshape(x.shape()));
     floats.push_back(scaled ? all.back() : x.clone());
   }
-  return accepts(sample, all) ? all : floats;
+  if (accepts(sample, all)) return all;
+  return scale > 0 || accepts(sample, floats) ? floats : changed(sample, inputs, -scale);
 }
 
 // A view with the values of `x` and other strides.

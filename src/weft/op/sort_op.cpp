@@ -139,7 +139,13 @@ static std::vector<OpSample> sort_samples() {
       picked(
           "kthvalue", [](const Tensor& x) { return kthvalue(x, 4, -1, true).values; }, false, 3, 4),
       picked(
-          "median", [](const Tensor& x) { return median(x, 1, true).values; }, false, 3, 4)};
+          "median", [](const Tensor& x) { return median(x, 1, true).values; }, false, 3, 4),
+      OpSample{"median of all",
+               {sample_values({3, 5}, 653)},
+               [](std::span<const Tensor> in) { return median_of_all(in[0]); },
+               [](std::span<const Array> in) {
+                 return sort_reference(in[0].reshape({1, 15}), false, 7, 8).reshape({});
+               }}};
 }
 extern const OpDef sort_op = {"sort", sort_samples};
 
