@@ -62,6 +62,7 @@ std::optional<std::string> anomaly_made(const char* name, const Array& output,
 }
 
 std::function<std::string()>& call_site() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static auto& site = *new std::function<std::string()>();  // tidy: allow new: outlives all threads
   return site;
 }

@@ -113,7 +113,7 @@ TEST(Result, OfAFailureThrowsItsStatusWhereItIsRead) {
   EXPECT_NE(what([&] { static_cast<void>(*failed); }).find(text), std::string::npos);
   EXPECT_NE(what([&] { static_cast<void>(failed.value()); }).find(text), std::string::npos);
   EXPECT_NE(what([&] { static_cast<void>(*Result<int>(failed)); }).find(text), std::string::npos);
-  EXPECT_NE(what([] { static_cast<void>(Result<std::string>(corrupt("c"))->size()); }).find("c"),
+  EXPECT_NE(what([] { static_cast<void>(Result<std::string>(corrupt("c"))->size()); }).find('c'),
             std::string::npos);
   EXPECT_THROW(Result<int>{Status()}, std::logic_error);
 }
