@@ -30,7 +30,7 @@ Dims size_of_arguments(const py::args& sizes) {
   return py::detail::cast_op<Dims>(caster);
 }
 
-// Of 64 bits; negative ones count down from 2^64, as in PyTorch.
+// A seed has 64 bits; negative ones count down from 2^64, as in PyTorch.
 std::uint64_t seed_of(const py::object& seed) {
   const auto whole = py::reinterpret_steal<py::object>(PyNumber_Index(seed.ptr()));
   if (!whole) throw py::error_already_set();

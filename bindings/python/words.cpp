@@ -22,7 +22,7 @@ constexpr std::array kPhrases = {
                 "weft.no_grad()"),
     Replacement("made under NoGrad or detached", "made within weft.no_grad() or detached"),
 };
-// Of whole words.
+// These replace whole words.
 constexpr std::array kWords = {
     Replacement("f32", "weft.float32"),
     Replacement("f64", "weft.float64"),
@@ -36,7 +36,7 @@ constexpr std::array kWords = {
     Replacement("keep_graph", "retain_graph=True"),
     Replacement("create_graph", "create_graph=True"),
 };
-// Of operations, in the brackets that a message begins with.
+// These replace names of operations in the brackets that a message begins with.
 constexpr std::array kNames = {Replacement("concat", "cat")};
 
 bool is_of_word(char c) {

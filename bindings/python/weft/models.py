@@ -2,7 +2,7 @@
 from weft import _core
 from weft.nn.module import Module
 
-# Of the default generator's numbers, how far a pass with dropout moves on.
+# By how many numbers a pass with dropout moves the default generator on.
 _PLACES = 16
 
 

@@ -9,6 +9,7 @@
 
 #include "weft/array/array.h"
 #include "weft/array/pair.h"
+#include "weft/base/test_refusal.h"
 
 namespace weft::misuse_test {
 namespace {
@@ -16,16 +17,6 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class Body>
-std::string refusal(const Body& body) {
-  try {
-    body();
-  } catch (const std::invalid_argument& mistake) {
-    return mistake.what();
-  }
-  return "no exception";
-}
 
 class OddOrder : public MemoryFormat {
  public:

@@ -44,7 +44,7 @@ std::optional<std::string> anomaly_of(const Array& array) {
   });
 }
 
-// Of an operation's output.
+// What the operation `name` has made that was not in its operands.
 std::optional<std::string> anomaly_made(const char* name, const Array& output,
                                         std::span<const Tensor* const> inputs) {
   // What was written in place shows its new values among the operands.

@@ -20,7 +20,7 @@ struct NodeExtras {
   // Of a leaf: its gradient with history, if a backward with create_graph made it.
   Tensor history;
 
-  // Of an operation that was recorded under an AnomalyMode: where (set_call_site()).
+  // Where an operation was recorded under an AnomalyMode (set_call_site()).
   std::string call_site;
 
   // In a sweep that makes a graph: the gradient so far.

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "weft/autograd/tensor.h"
+#include "weft/base/test_refusal.h"
 
 namespace weft {
 
@@ -29,16 +28,5 @@ inline std::vector<double> values_of(const Array& x) {
 }
 inline std::vector<double> values_of(const Tensor& x) { return values_of(x.array()); }
 inline std::vector<double> gradient(const Tensor& x) { return values_of(x.grad()); }
-
-// What std::invalid_argument says that `call` throws, or "not refused".
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "not refused";
-}
 
 }  // namespace weft

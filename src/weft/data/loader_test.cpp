@@ -36,7 +36,7 @@ std::unique_ptr<BatchLoader> loader_of(std::shared_ptr<const Dataset> dataset, i
   return std::move(made).value();
 }
 
-// Mistakes of the calling program, which it lives to hear of.
+// The mistakes of a calling program end in an error, not in its death.
 TEST(Dataset, RefusesSamplesAndLabelsOutOfRange) {
   const std::shared_ptr<const Dataset> data = synthetic(100);
   for (const auto& [begin, end] : {std::pair{90, 200}, {-1, 3}, {5, 4}}) {

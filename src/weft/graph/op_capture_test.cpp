@@ -22,6 +22,7 @@
 #include "weft/graph/graph.h"
 #include "weft/op/op_def.h"
 #include "weft/op/ops.h"
+#include "weft/op/test_memory_orders.h"
 
 namespace weft::op_capture_test {
 namespace {
@@ -183,25 +184,6 @@ Arrays changed(const OpSample& sample, const Arrays& inputs, double scale) {
   }
   if (accepts(sample, all)) return all;
   return scale > 0 || accepts(sample, floats) ? floats : changed(sample, inputs, -scale);
-}
-
-// A view with the values of `x` and other strides.
-Array transposed(const Array& x) {
-  return x.ndim() < 2 ? x : x.transpose(0, -1).clone().transpose(0, -1);
-}
-
-Array every_second(const Array& x) {
-  if (x.ndim() == 0) return x;
-  Shape larger = x.shape();
-  for (std::int64_t& size : larger) size = 2 * size + 1;
-  Array view = Array::full(larger, 0.0, x.dtype());
-  for (int axis = 0; axis < x.ndim(); ++axis) view = view.slice(axis, 1, 2 * x.dim(axis), 2);
-  view.copy_from(x);
-  return view;
-}
-
-Array reversed(const Array& x) {
-  return x.ndim() == 0 ? x : x.slice(-1, {}, {}, -1).clone().slice(-1, {}, {}, -1);
 }
 
 // What the passes did, summed over cases.

@@ -319,7 +319,7 @@ TEST(OnnxOperators, AreSortedAndEachThereOnce) {
   EXPECT_EQ(find_onnx_operator("Convolve"), nullptr);
 }
 
-// Of whole numbers, x beside the initializer "by".
+// Runs a node of whole numbers: x beside the initializer "by".
 Result<std::vector<Array>> run_whole(const OnnxNode& node, const Array& x, const Array& by) {
   OnnxModel model = make_onnx({node});
   model.graph.inputs = {make_value("x", x.dtype())};

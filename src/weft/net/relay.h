@@ -58,7 +58,7 @@ class Relay {
     TimePoint expires;
   };
 
-  // Of how many joined pairs and sides that wait `which` holds, given their ends.
+  // The joined pairs and sides that wait of which `which` holds, given their ends.
   template <class Which>
   std::size_t count(const Which& which) const;
   Status has_room(const PeerId& asker, const PeerId& other) const;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/autograd/backward.h"
+#include "weft/base/test_refusal.h"
 #include "weft/nn/containers.h"
 #include "weft/nn/layers.h"
 #include "weft/op/ops.h"
@@ -19,16 +20,6 @@ using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class Body>
-std::string refusal(const Body& body) {
-  try {
-    body();
-  } catch (const std::invalid_argument& mistake) {
-    return mistake.what();
-  }
-  return "no exception";
-}
 
 Tensor ones(const Shape& shape) { return Tensor(Array::full(shape, 1.0)); }
 

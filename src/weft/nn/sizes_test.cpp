@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/base/test_refusal.h"
 #include "weft/nn/layers.h"
 #include "weft/op/ops.h"
 
@@ -12,16 +13,6 @@ namespace weft::sizes_test {
 namespace {
 
 using testing::HasSubstr;
-
-template <class Body>
-std::string refusal(const Body& body) {
-  try {
-    body();
-  } catch (const std::invalid_argument& mistake) {
-    return mistake.what();
-  }
-  return "no exception";
-}
 
 Tensor ones(const Shape& shape) { return Tensor(Array::full(shape, 1.0)); }
 

@@ -15,7 +15,7 @@
 
 namespace weft {
 
-// Of integers, which have no quotient by 0.
+// Integers have no quotient by 0.
 class DivisionByZero : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;

@@ -16,9 +16,10 @@
 #include "weft/base/parallel.h"
 #include "weft/op/op_def.h"
 #include "weft/op/test_exceptions.h"
+#include "weft/op/test_memory_orders.h"
 
 namespace weft {
-// Of docs/ops.md.
+// The operation that docs/ops.md adds.
 extern const OpDef cubic_op;
 }  // namespace weft
 
@@ -56,28 +57,6 @@ const Reasons& without_whole_samples() {
 
 // A view with the values of `x` and other strides.
 using Relayout = Array (*)(const Array& x);
-
-// The memory of the transpose.
-Array transposed(const Array& x) {
-  return x.ndim() < 2 ? x : x.transpose(0, -1).clone().transpose(0, -1);
-}
-
-// Every second element, from the second on, of a larger array whose other elements are NaN.
-Array every_second(const Array& x) {
-  if (x.ndim() == 0) return x;
-  Shape larger = x.shape();
-  for (std::int64_t& size : larger) size = 2 * size + 1;
-  Array view = Array::full(larger, is_floating(x.dtype()) ? std::nan("") : 0.0, x.dtype());
-  for (int axis = 0; axis < x.ndim(); ++axis) view = view.slice(axis, 1, 2 * x.dim(axis), 2);
-  view.copy_from(x);
-  return view;
-}
-
-Array reversed(const Array& x) {
-  if (x.ndim() == 0) return x;
-  Array view = x.slice(-1, {}, {}, -1).clone();
-  return view.slice(-1, {}, {}, -1);
-}
 
 std::vector<Array> map_floats(std::span<const Array> inputs, const std::function<Array(Array)>& f) {
   std::vector<Array> result;

@@ -24,7 +24,7 @@ Ordered topk(const Tensor& x, std::int64_t count, int axis = -1, bool largest = 
 Ordered kthvalue(const Tensor& x, std::int64_t k, int axis = -1, bool keepdims = false);
 // The lower one of two middle values; NaN if one is there.
 Ordered median(const Tensor& x, int axis = -1, bool keepdims = false);
-// Of all values; values equal to it share the gradient.
+// The median of all values, a scalar; values equal to it share the gradient.
 Tensor median_of_all(const Tensor& x);
 
 }  // namespace weft
