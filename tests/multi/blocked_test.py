@@ -40,7 +40,7 @@ def wait_event(out, ready, what, seconds=30.0):
         found = next((e for e in events_of(out) if ready(e)), None)
         if found is not None:
             return found
-        time.sleep(0.05)
+        time.sleep(0.05)  # tidy: allow sleep: the log of another process is read
     raise Failure(f"{what}: not in {out}/events.jsonl after {seconds} s")
 
 

@@ -12,6 +12,7 @@ import concurrent.futures
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 
@@ -37,10 +38,10 @@ def words_of(peer):
 
 def ended_at(peer, limit):
     """Waits for the process until `limit` and returns when it ended."""
-    while peer.process.poll() is None:
-        if time.monotonic() >= limit:
-            raise Failure(f"still there {LONGEST_S:.0f} s after the end: {peer.tail()}")
-        time.sleep(0.01)
+    try:
+        peer.process.wait(timeout=max(0.0, limit - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        raise Failure(f"still there {LONGEST_S:.0f} s after the end: {peer.tail()}") from None
     return time.monotonic()
 
 
@@ -151,7 +152,7 @@ def a_signal_ends_a_newcomer_that_waits_for_an_answer():
             ticket = founder.ticket()
             founder.pause()
             late = group.join(ticket, ARGUMENTS)
-            time.sleep(1.5)
+            late.wait_connected()
             expect(late.process.poll() is None, f"it ended before: {late.tail()}")
             begun = time.monotonic()
             os.kill(late.process.pid, number)

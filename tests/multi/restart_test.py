@@ -100,7 +100,7 @@ def half_of_four_are_killed_and_started_again_while_the_others_wait(rng):
         for i in alive:
             machines.peers[i].wait_kind("quorum_lost", 20.0)
         rounds = machines.peers[alive[0]].last_round()
-        time.sleep(rng.uniform(0.0, 3.0))
+        time.sleep(rng.uniform(0.0, 3.0))  # tidy: allow sleep: a fault at a drawn moment
         begin = time.monotonic()
         for victim in victims:
             machines.join(victim)
@@ -117,10 +117,12 @@ def two_members_and_either_is_started_again():
             machines = Machines(group, 2, PACED)
             other = machines.peers[1 - victim]
             machines.peers[victim].wait_round(20)
-            machines.kill(victim)
-            time.sleep(3.5)
             other.drain()
-            waited = any(e.get("kind") == "quorum_lost" for _, e in other.lines)
+            before = len(other.lines)
+            machines.kill(victim)
+            parted = other.wait_for(lambda e: e.get("kind") in ("quorum_lost", "view_changed"),
+                                    "the other one is gone", 20.0, before)
+            waited = parted[1]["kind"] == "quorum_lost"
             machines.join(victim)
             machines.peers[victim].wait_kind("round", 30.0)
             machines.finish()
@@ -136,6 +138,7 @@ def all_die(rng, count):
         order = rng.sample(range(count), count)
         for number in order:
             machines.kill(number)
+            # tidy: allow sleep: faults at drawn moments
             time.sleep(rng.choice([0.0, 0.0, rng.uniform(0.0, 0.6)]))
         steps = {number: step_of(machines.peers[number]) for number in order}
         newest = max(steps.values())
