@@ -213,7 +213,11 @@ def a_full_disk_leaves_whole_lines_and_is_taken_up_again():
             filler.unlink()
             poor.wait_for(lambda e: "is written again" in str(e.get("text")),
                           "that the log goes on", 20.0)
-            summaries = [peer.finish(90) for peer in [*peers, poor]]
+            summaries = [peer.finish(90) for peer in peers]
+            code = poor.end(90)
+            errors = (poor.out / "stderr.txt").read_text()
+            expect(code == 3 and "lines are missing" in errors, f"exit code {code}: {errors}")
+            summaries.append(json.loads((poor.out / "summary.json").read_text()))
             same_hashes(summaries)
             text = (poor.out / "events.jsonl").read_text(encoding="utf-8")
             expect(text.endswith("\n"), "the log ends within a line")
@@ -232,11 +236,11 @@ def a_full_disk_leaves_whole_lines_and_is_taken_up_again():
             subprocess.run(["umount", "-l", str(disk)], check=False)
 
 
-def a_loss_that_is_no_number_is_told_once_and_by_the_exit_code():
+def ruined_run(policy):
     with Group() as group:
-        peers = group.start(2, {"run.steps": 60, "optimizer.learning_rate": 1000,
+        peers = group.start(3, {"run.steps": 60, "optimizer.learning_rate": 1000,
                                 "optimizer.clip_norm": 0, "checkpoint.every_steps": 1,
-                                "checkpoint.keep": 2})
+                                "checkpoint.keep": 2, "run.on_not_finite": policy})
         for peer in peers:
             code = peer.end(60)
             expect(code == 7, f"expected exit code 7, got {code}")
@@ -250,6 +254,18 @@ def a_loss_that_is_no_number_is_told_once_and_by_the_exit_code():
             expect(kept and kept[-1] < first, f"checkpoints {kept}, the first bad round is {first}")
             summary = json.loads((peer.out / "summary.json").read_text(encoding="utf-8"))
             expect(summary["not_finite_round"] == first, f"{summary}")
+            steps, status = (first, "stopped") if policy == "stop" else (60, "finished")
+            expect(summary["steps"] == steps and summary["status"] == status, f"{summary}")
+            errors = (peer.out / "stderr.txt").read_text()
+            expect(f"weft: the loss of round {first} is not a number" in errors, errors)
+
+
+def a_loss_that_is_no_number_stops_all_members_at_its_round():
+    ruined_run("stop")
+
+
+def a_loss_that_is_no_number_is_told_once_and_by_the_exit_code():
+    ruined_run("go_on")
 
 
 TESTS = {test.__name__: test for test in (
@@ -257,6 +273,7 @@ TESTS = {test.__name__: test for test in (
     one_ctrl_c_ends_a_peer_that_nobody_reads,
     a_training_thread_that_hangs_is_named_put_out_and_taken_back,
     a_full_disk_leaves_whole_lines_and_is_taken_up_again,
+    a_loss_that_is_no_number_stops_all_members_at_its_round,
     a_loss_that_is_no_number_is_told_once_and_by_the_exit_code,
 )}
 

@@ -1,8 +1,11 @@
 #include "weft/app/command_line.h"
 
 #include <cstdio>
+#include <new>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -12,9 +15,11 @@
 #include "weft/app/doctor.h"
 #include "weft/app/environment.h"
 #include "weft/app/exit_code.h"
+#include "weft/app/interrupt.h"
 #include "weft/app/model_commands.h"
 #include "weft/app/peer_command.h"
 #include "weft/app/serve_command.h"
+#include "weft/app/standard_output.h"
 #include "weft/app/tool_commands.h"
 #include "weft/app/usage.h"
 #include "weft/base/log.h"
@@ -38,7 +43,7 @@ struct Requests {
   ServeRequest serve;
   BenchTrainRequest bench_train;
   BenchAllReduceRequest bench_all_reduce;
-  std::string dataset;
+  ListRequest list;
   ControlRequest control;
   ModelRequest model;
 };
@@ -65,7 +70,8 @@ void add_control(CLI::App& app, ControlRequest& request, ExitCode& code) {
       ->capture_default_str();
   CLI::App* id = app.add_subcommand("id", "A peer's id, for group.allow; makes its key if need be");
   id->add_option("out", request.out, "The peer's --out folder")->required();
-  id->callback([&request, &code] { code = id_command(request.out); });
+  id->add_flag("--json", request.json, "One object");
+  id->callback([&request, &code] { code = id_command(request); });
 }
 
 void add_advertise(CLI::App& command, std::vector<std::string>& advertise) {
@@ -198,6 +204,7 @@ CLI::App* add_serve(CLI::App& app, ServeRequest& request) {
   serve->add_option("--connections-max", request.connections_max, "Open ones")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
+  serve->add_flag("--json", request.json, "One object once it listens");
   serve->add_option("--tokens-max", request.tokens_max, "Of one completion")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
@@ -248,6 +255,24 @@ CLI::App* add_bench_all_reduce(CLI::App& bench, BenchAllReduceRequest& request) 
   return reduce;
 }
 
+// What prints a list, or one line.
+void add_lists(CLI::App& app, CLI::App& data, ListRequest& request, ExitCode& code) {
+  const auto add = [&](CLI::App& to, const char* name, const char* about, auto command) {
+    CLI::App* added = to.add_subcommand(name, about);
+    added->add_flag("--json", request.json, "One object a line");
+    added->callback([&request, &code, command] { code = command(request); });
+    return added;
+  };
+  add(data, "list", "Every known dataset and where it was found", data_list_command);
+  for (CLI::App* one : {add(data, "get", "Where a dataset is, or how to get it", data_get_command),
+                        add(data, "check", "Read a dataset's files whole", data_check_command)}) {
+    one->add_option("name", request.dataset, "As `weft data list` has it")->required();
+  }
+  add(app, "recipe", "Every key of a recipe, as a Markdown table", recipe_keys_command);
+  add(app, "events", "Every kind of event, as a Markdown page", events_command);
+  add(app, "version", "The version of this program", version_command);
+}
+
 // Below each page what belongs to that command alone.
 void add_footers(CLI::App& app, const std::string& words) {
   app.footer(words.empty() ? main_footer() : command_footer(words));
@@ -259,7 +284,12 @@ void add_footers(CLI::App& app, const std::string& words) {
 // The exit code of a command line that was not understood, or that asked for help.
 int explain(const CLI::App& app, const CLI::ParseError& error,
             const std::vector<std::string>& arguments) {
-  if (error.get_exit_code() == 0) return app.exit(error);
+  if (error.get_exit_code() == 0) {
+    std::ostringstream text;
+    app.exit(error, text, text);
+    print_text(text.str());
+    return static_cast<int>(checked_output(ExitCode::kOk));
+  }
   const std::string mistake = misspelt(app, arguments);
   if (mistake.empty()) {
     app.exit(error);
@@ -273,6 +303,8 @@ int explain(const CLI::App& app, const CLI::ParseError& error,
 
 int run_command_line(int argc, char** argv) {
   restart_with_short_spin(argv);
+  guard_standard_streams();
+  install_interrupt_handler();
   const TimePoint started = SystemClock().now();
   CLI::App app(kAbout, "weft");
   app.require_subcommand(1);
@@ -305,25 +337,7 @@ int run_command_line(int argc, char** argv) {
 
   CLI::App* data = app.add_subcommand("data", "The datasets: where they are, how to get them");
   data->require_subcommand(1);
-  data->add_subcommand("list", "Every known dataset and where it was found")->callback([&] {
-    code = data_list_command();
-  });
-  CLI::App* get = data->add_subcommand("get", "Where a dataset is, or how to get it");
-  get->add_option("name", requests.dataset, "As `weft data list` has it")->required();
-  get->callback([&] { code = data_get_command(requests.dataset); });
-  CLI::App* check = data->add_subcommand("check", "Read a dataset's files whole");
-  check->add_option("name", requests.dataset, "As `weft data list` has it")->required();
-  check->callback([&] { code = data_check_command(requests.dataset); });
-
-  app.add_subcommand("recipe", "Every key of a recipe, as a Markdown table")->callback([&] {
-    code = recipe_keys_command();
-  });
-  app.add_subcommand("events", "Every kind of event, as a Markdown page")->callback([&] {
-    code = events_command();
-  });
-  app.add_subcommand("version", "The version of this program")->callback([&] {
-    code = version_command();
-  });
+  add_lists(app, *data, requests.list, code);
 
   app.set_version_flag("--version", version_text());
   add_footers(app, "");
@@ -334,8 +348,12 @@ int run_command_line(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return explain(app, error, {argv + 1, argv + argc});
+  } catch (const std::bad_alloc&) {
+    code = report(unavailable("not enough memory"));
+  } catch (const std::system_error& refused) {  // of libraries: no descriptor, no thread
+    code = report(unavailable(refused.what()));
   }
-  return static_cast<int>(code);
+  return static_cast<int>(checked_output(code));
 }
 
 }  // namespace weft

@@ -9,6 +9,7 @@
 
 #include "weft/app/control_socket.h"
 #include "weft/app/peer_command.h"
+#include "weft/app/standard_output.h"
 #include "weft/net/identity.h"
 #include "weft/peer/revocations.h"
 #include "weft/peer/ticket.h"
@@ -202,7 +203,7 @@ template <class Text>
 ExitCode show(const ControlRequest& request, const Result<Fields>& answer, Text text) {
   if (!answer.ok()) return report(answer.status());
   const std::string shown = request.json ? answer->json.dump() : text(answer->json);
-  std::printf("%s\n", shown.c_str());
+  print_text(shown + "\n");
   return ExitCode::kOk;
 }
 
@@ -278,10 +279,11 @@ ExitCode expel_command(const ControlRequest& request) {
               [](const Json& fields) { return fields.value("text", std::string()); });
 }
 
-ExitCode id_command(const std::string& out) {
-  const Result<PeerIdentity> identity = PeerIdentity::load_or_create(out + "/identity");
+ExitCode id_command(const ControlRequest& request) {
+  const Result<PeerIdentity> identity = PeerIdentity::load_or_create(request.out + "/identity");
   if (!identity.ok()) return report(identity.status());
-  std::printf("%s\n", identity->id().to_string().c_str());
+  const std::string id = identity->id().to_string();
+  print_text((request.json ? Json({{"id", id}}).dump() : id) + "\n");
   return ExitCode::kOk;
 }
 

@@ -44,6 +44,6 @@ ExitCode ticket_command(const ControlRequest& request);
 ExitCode revoke_command(const ControlRequest& request);
 ExitCode expel_command(const ControlRequest& request);
 // The id of the peer whose folder is `out`, which need not run; its key is made where it has none.
-ExitCode id_command(const std::string& out);
+ExitCode id_command(const ControlRequest& request);
 
 }  // namespace weft

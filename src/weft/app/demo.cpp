@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
@@ -14,6 +13,7 @@
 #include "weft/app/interrupt.h"
 #include "weft/app/local_peers.h"
 #include "weft/app/peer_command.h"
+#include "weft/app/standard_output.h"
 #include "weft/app/terminal.h"
 #include "weft/base/file.h"
 #include "weft/base/hash.h"
@@ -215,7 +215,6 @@ Result<Recipe> demo_recipe(const std::string& path, const std::vector<std::strin
 }  // namespace
 
 ExitCode demo_command(const DemoRequest& request, TimePoint started) {
-  install_interrupt_handler();
   const SystemClock clock;
   std::error_code error;
   std::filesystem::create_directories(request.out, error);
@@ -228,6 +227,8 @@ ExitCode demo_command(const DemoRequest& request, TimePoint started) {
   auto log = EventLog::open(request.out + "/events.jsonl", clock,
                             [&](const Event& event) { terminal.hear(event); });
   if (!log.ok()) return report(log.status());
+  go_on_without_output("the demo goes on; its events are in " + request.out + "/events.jsonl");
+  end_politely_if_interrupted("the peers of the demo are ended (once more: at once)");
   terminal.say(
       fmt::format("{} peers train {} on {} for {} steps; one will be killed, one will join",
                   request.peers, recipe->model.name, recipe->data.name, recipe->run.steps));
@@ -237,7 +238,7 @@ ExitCode demo_command(const DemoRequest& request, TimePoint started) {
   terminal.finish();
   for (const std::string& line : demo_table(result)) terminal.say(line);
   const bool shown = terminal.close(kOutputLimit);
-  if (request.json && shown) std::fprintf(stdout, "%s\n", demo_json(result).c_str());
+  if (request.json && shown) print_text(demo_json(result) + "\n");
   if (interrupted()) return ExitCode::kInterrupted;
   return result.ok() ? ExitCode::kOk : ExitCode::kFailure;
 }

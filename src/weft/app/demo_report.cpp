@@ -1,6 +1,7 @@
 #include "weft/app/demo_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -20,6 +21,11 @@ double number(const DemoPeer& peer, std::string_view name) {
   return peer.summary.has_value() ? peer.summary->number(name) : 0.0;
 }
 
+// What was not measured is null in JSON, and an event has no field then.
+std::string measured(const DemoPeer& peer, std::string_view name, std::string text) {
+  return peer.summary->find(name) == nullptr ? "-" : text;
+}
+
 // The name that events and the status block give the peer of this id in hexadecimal digits.
 std::string short_name(const std::string& peer_id) {
   const Result<Bytes> bytes = from_hex(peer_id);
@@ -30,11 +36,41 @@ std::string short_name(const std::string& peer_id) {
 std::string table_line(const DemoPeer& peer) {
   const std::string name = short_name(peer.peer_id);
   if (!peer.summary.has_value()) return fmt::format("  {:<8}  {}", name, peer.status);
-  return fmt::format("  {:<8}  {:<8}  {:>5}  {:.4f}  {}  {:>9}  {:>7.1f} s  {:>6.0f}", name,
-                     peer.status, peer.summary->integer("steps"), number(peer, "final_loss"),
+  const std::string loss = measured(peer, "final_loss", loss_text(number(peer, "final_loss")));
+  const std::string speed = measured(peer, "samples_per_second",
+                                     fmt::format("{:.0f}", number(peer, "samples_per_second")));
+  return fmt::format("  {:<8}  {:<8}  {:>5}  {:>6}  {}  {:>9}  {:>7.1f} s  {:>6}", name,
+                     peer.status, peer.summary->integer("steps"), loss,
                      field(peer, "state_hash").substr(0, 16),
-                     bytes_text(number(peer, "bytes_sent")), number(peer, "seconds_lost"),
-                     number(peer, "samples_per_second"));
+                     bytes_text(number(peer, "bytes_sent")), number(peer, "seconds_lost"), speed);
+}
+
+// The rest of the table says what was measured, and nothing else.
+std::string accuracy_text(const DemoReport& report) {
+  const double accuracy = report.test_accuracy();
+  return std::isnan(accuracy) ? "" : fmt::format("test accuracy {:.2f} %, ", 100.0 * accuracy);
+}
+
+std::string time_text(const DemoReport& report) {
+  const bool ended = std::any_of(report.peers.begin(), report.peers.end(),
+                                 [](const DemoPeer& peer) { return peer.summary.has_value(); });
+  return fmt::format("{:.1f} s in all", report.seconds) +
+         (ended ? fmt::format(", {} sent by all peers",
+                              bytes_text(static_cast<double>(report.bytes_sent())))
+                : std::string());
+}
+
+std::string fault_text(const DemoReport& report) {
+  std::string text;
+  if (!report.killed_peer.empty()) {
+    text = fmt::format("  losing peer {} cost {:.1f} s", short_name(report.killed_peer),
+                       report.seconds_lost());
+  }
+  if (!report.joined_peer.empty()) {
+    text += fmt::format("{}peer {} took over its share", text.empty() ? "  " : "; ",
+                        short_name(report.joined_peer));
+  }
+  return text;
 }
 
 }  // namespace
@@ -97,12 +133,9 @@ std::vector<std::string> demo_table(const DemoReport& report) {
       "  peer      status    steps  loss    state hash        bytes sent  time lost  samples/s"};
   for (const DemoPeer& peer : report.peers) lines.push_back(table_line(peer));
   lines.emplace_back();
-  lines.push_back(fmt::format("  test accuracy {:.2f} %, {:.1f} s in all, {} sent by all peers",
-                              100.0 * report.test_accuracy(), report.seconds,
-                              bytes_text(static_cast<double>(report.bytes_sent()))));
-  lines.push_back(fmt::format("  losing peer {} cost {:.1f} s; peer {} took over its share",
-                              short_name(report.killed_peer), report.seconds_lost(),
-                              short_name(report.joined_peer)));
+  lines.push_back("  " + accuracy_text(report) + time_text(report));
+  if (!report.killed_peer.empty() || !report.joined_peer.empty())
+    lines.push_back(fault_text(report));
   lines.push_back(report.ok() ? "  every peer left holds the same state, bit for bit"
                               : "  FAILED: " + (report.fault.empty()
                                                     ? "the peers did not end with one state"

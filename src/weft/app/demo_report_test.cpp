@@ -68,5 +68,19 @@ TEST(DemoReport, AnotherHashAFailedPeerOrNoKillIsNotOk) {
   EXPECT_TRUE(nlohmann::json::parse(demo_json(DemoReport())).at("test_accuracy").is_null());
 }
 
+// As after Ctrl-C: nobody has measured anything.
+TEST(DemoReport, NothingIsShownThatWasNotMeasured) {
+  DemoReport report;
+  report.peers = {{"aaaa", "ended with exit code 130", std::nullopt}};
+  report.seconds = 4;
+  report.fault = "interrupted";
+  std::string table;
+  for (const std::string& line : demo_table(report)) table += line + "\n";
+  EXPECT_THAT(table, HasSubstr("\n  4.0 s in all\n  FAILED: interrupted\n"));
+  for (const char* word : {"nan", "accuracy", "losing", "?", "sent by"}) {
+    EXPECT_THAT(table, testing::Not(HasSubstr(word)));
+  }
+}
+
 }  // namespace
 }  // namespace weft::demo_report_test

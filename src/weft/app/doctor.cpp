@@ -12,7 +12,7 @@
 #include "weft/app/doctor_checks.h"
 #include "weft/app/doctor_facts.h"
 #include "weft/app/doctor_network.h"
-#include "weft/app/terminal.h"
+#include "weft/app/standard_output.h"
 #include "weft/base/version.h"
 #include "weft/net/rendezvous_opendht.h"
 #include "weft/train/event.h"

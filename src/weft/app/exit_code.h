@@ -9,11 +9,12 @@ enum class ExitCode : int {
   kOk = 0,
   kFailure = 1,       // something failed that nothing outside explains
   kUsage = 2,         // a flag, the recipe or the ticket is wrong: fix it
-  kUnavailable = 3,   // data, disk, address or group is not there: look, and try again
+  kUnavailable = 3,   // data, disk, address or group is not there, or an answer or a file could not
+                      // be written whole: look, and try again
   kCorrupt = 4,       // a file is damaged, or this peer's state differed from the others'
   kQuorumLost = 5,    // more than half of the group is gone; the state is in a checkpoint
   kRunOver = 6,       // the run was over before this peer could take its final state
-  kNotFinite = 7,     // the run is over, and its loss is not a number: the model is of no use
+  kNotFinite = 7,     // the loss is not a number: the run stopped, and the model is of no use
   kInterrupted = 130  // Ctrl-C; once: left politely, state saved; twice: left at once
 };
 

@@ -1,31 +1,77 @@
 #include "weft/app/model_commands.h"
 
-#include <cstdio>
+#include <filesystem>
 
 #include <CLI/CLI.hpp>
 
 #include "weft/app/environment.h"
+#include "weft/app/json_output.h"
 #include "weft/app/peer_command.h"
-#include "weft/app/terminal.h"
+#include "weft/app/standard_output.h"
+#include "weft/base/file.h"
 #include "weft/base/parallel.h"
 
 namespace weft {
 namespace {
 
+// Before anything is computed: no output may be a file that the command reads, whatever --force
+// says, nor two outputs one file, nor a file that is there already without --force.
+Status check_outputs(const std::vector<std::string>& outputs, std::vector<std::string> taken,
+                     bool force) {
+  for (const std::string& output : outputs) {
+    for (const std::string& other : taken) {
+      if (output != other && !is_same_file(output, other)) continue;
+      return invalid_argument(output +
+                              ": is a file that this command uses otherwise; choose "
+                              "another name for what it writes");
+    }
+    WEFT_TRY(check_output_file(output, force));
+    taken.push_back(output);
+  }
+  return {};
+}
+
+std::vector<std::string> read_files(const std::string& checkpoint, const ModelRequest& request) {
+  return {checkpoint, request.data.data, request.data.tokenizer};
+}
+
 ExitCode predict_command(const ModelRequest& request) {
   set_thread_count(request.threads);
+  std::vector<std::string> outputs;
+  if (!request.predict.out.empty()) outputs.push_back(request.predict.out);
+  std::vector<std::string> inputs = read_files(request.predict.checkpoint, request);
+  inputs.push_back(request.predict.input);
+  const Status writable = check_outputs(outputs, std::move(inputs), request.force);
+  if (!writable.ok()) return report(writable);
   const Result<Prediction> prediction = predict(request.predict, data_places(request.data));
   if (!prediction.ok()) return report(prediction.status());
-  print_text(prediction->text);
+  print_text(request.json ? prediction_json(request.predict, *prediction) : prediction->text);
   return ExitCode::kOk;
+}
+
+// What an export writes: files of the person's names, and the configuration beside one of them.
+std::vector<std::string> export_files(const ExportRequest& request) {
+  std::vector<std::string> files;
+  if (!request.onnx.empty()) files.push_back(request.onnx);
+  if (request.safetensors.empty()) return files;
+  files.push_back(request.safetensors);
+  if (request.hugging_face_names) {
+    const std::filesystem::path beside = std::filesystem::path(request.safetensors).parent_path();
+    files.push_back((beside / "config.json").string());
+  }
+  return files;
 }
 
 ExitCode export_command(ModelRequest& request) {
   set_thread_count(request.threads);
   request.exported.hugging_face_names = request.names == "huggingface";
+  const std::vector<std::string> files = export_files(request.exported);
+  const Status writable =
+      check_outputs(files, read_files(request.exported.checkpoint, request), request.force);
+  if (!writable.ok()) return report(writable);
   const Result<std::string> text = export_checkpoint(request.exported, data_places(request.data));
   if (!text.ok()) return report(text.status());
-  print_text(*text);
+  print_text(request.json ? export_json(request.exported, files, *text) : *text);
   return ExitCode::kOk;
 }
 
@@ -77,6 +123,8 @@ void add_model_commands(CLI::App& app, ModelRequest& request, ExitCode& code) {
   for (CLI::App* each : {predict, command}) {
     each->add_option("--threads", request.threads, "Compute threads")->check(CLI::Range(1, 1024));
     add_data_choice(*each, request.data);
+    each->add_flag("--force", request.force, "Replace files that are there already");
+    each->add_flag("--json", request.json, "One object");
   }
 }
 

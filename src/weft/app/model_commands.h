@@ -20,6 +20,8 @@ struct ModelRequest {
   DataChoice data;
   std::string names = "weft";
   int threads = 1;
+  bool force = false;  // files that are there may be replaced
+  bool json = false;
 };
 
 // Adds --data and --tokenizer to a command that opens the data of a recipe.

@@ -18,14 +18,40 @@ constexpr int kAttemptsMax = 100;
 
 std::string system_text(int error) { return std::generic_category().message(error); }
 
+bool stands(const std::string& path) {
+  struct stat state = {};
+  return ::lstat(path.c_str(), &state) == 0;
+}
+
+// A name that a run writes to, in a folder that no peer has ever used; "": there is none.
+std::string foreign_file(const std::string& folder) {
+  if (stands(folder + "/.lock") || stands(folder + "/identity")) return "";
+  for (const char* name : {"/summary.json", "/events.jsonl"}) {
+    if (stands(folder + name)) return folder + name;
+  }
+  return "";
+}
+
 }  // namespace
 
 Result<OutFolder> OutFolder::open(const std::string& path) {
+  bool in_use = false;
+  return open(path, in_use);
+}
+
+Result<OutFolder> OutFolder::open(const std::string& path, bool& in_use) {
+  in_use = false;
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) {
     return unavailable(
         fmt::format("{}: cannot be made ({}); choose another --out", path, error.message()));
+  }
+  if (const std::string file = foreign_file(path); !file.empty()) {
+    return unavailable(fmt::format(
+        "{}: stands in a folder that no run has made, and a run would write to it; choose another "
+        "--out",
+        file));
   }
   const std::string lock_path = path + "/.lock";
   const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -37,17 +63,21 @@ Result<OutFolder> OutFolder::open(const std::string& path) {
   static_cast<void>(::fchmod(lock, 0600));
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock);
+    in_use = true;
     return unavailable(fmt::format("{}: another peer is using it; choose another --out", path));
   }
   return OutFolder(path, lock);
 }
 
 Result<OutFolder> OutFolder::open_free(const std::string& path) {
+  bool in_use = false;
   for (int number = 1; number < kAttemptsMax; ++number) {
-    Result<OutFolder> folder = open(number == 1 ? path : fmt::format("{}-{}", path, number));
-    if (folder.ok()) return folder;
+    Result<OutFolder> folder =
+        open(number == 1 ? path : fmt::format("{}-{}", path, number), in_use);
+    // What hinders the first name hinders every other, but for a peer at work there.
+    if (folder.ok() || !in_use) return folder;
   }
-  return open(fmt::format("{}-{}", path, kAttemptsMax));
+  return open(fmt::format("{}-{}", path, kAttemptsMax), in_use);
 }
 
 OutFolder::OutFolder(OutFolder&& other) noexcept

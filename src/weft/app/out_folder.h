@@ -11,7 +11,8 @@ namespace weft {
 
 class OutFolder {
  public:
-  // Makes the folder and locks it.
+  // Makes the folder and locks it. Refused where a file that a run writes to stands in a folder
+  // that no run has made.
   static Result<OutFolder> open(const std::string& path);
   // As open(); where another process uses `path`, tries path-2, path-3, ...
   static Result<OutFolder> open_free(const std::string& path);
@@ -34,6 +35,8 @@ class OutFolder {
   Result<std::string> set_checkpoints_aside() const;
 
  private:
+  // `in_use`: it failed because another process uses the folder.
+  static Result<OutFolder> open(const std::string& path, bool& in_use);
   OutFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
   std::string path_;
   int lock_ = -1;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -22,6 +21,9 @@
 #include "weft/app/local_peers.h"
 #include "weft/app/out_folder.h"
 #include "weft/app/resume.h"
+#include "weft/app/run_end.h"
+#include "weft/app/slow_notice.h"
+#include "weft/app/standard_output.h"
 #include "weft/app/terminal.h"
 #include "weft/base/log.h"
 #include "weft/base/parallel.h"
@@ -39,6 +41,8 @@ namespace {
 
 constexpr Duration kFetchRecipeLimit = std::chrono::seconds(20);
 constexpr Duration kTellInterval = std::chrono::milliseconds(200);
+constexpr const char* kPoliteEnd =
+    "the round at work is finished, then this peer leaves and saves the state (once more: at once)";
 constexpr Duration kLocalPeersLimit = std::chrono::seconds(30);
 // Between the start of the first and the last member of an engine.
 constexpr Duration kEngineLimit = std::chrono::seconds(60);
@@ -87,8 +91,10 @@ Status open_output(Session& session, const Request& request, const std::string& 
                    const std::string& default_out) {
   WEFT_TRY_ASSIGN(OutFolder folder,
                   out.empty() ? OutFolder::open_free(default_out) : OutFolder::open(out));
+  const std::string folder_events = folder.events_path();
   session.out.emplace(std::move(folder));
   session.terminal.emplace(Terminal::to_standard_output(output_mode(request.json), session.clock));
+  go_on_without_output(fmt::format("the run goes on; its events are in {}", folder_events));
   if (request.tensorboard) {
     WEFT_TRY_ASSIGN(session.tensorboard, TensorboardEvents::open(session.out->tensorboard_path(),
                                                                  session.clock.unix_time_s()));
@@ -131,56 +137,6 @@ void tell_started(Session& session) {
                           .with("threads", thread_count()));
 }
 
-std::string test_text(const Summary& summary) {
-  if (summary.test_bits_per_character.has_value()) {
-    return fmt::format(", test {:.4f} bits a character", *summary.test_bits_per_character);
-  }
-  if (!summary.test_accuracy.has_value()) return "";
-  return fmt::format(", test accuracy {:.2f} %", 100.0 * *summary.test_accuracy);
-}
-
-bool is_ruined(const Summary& summary) {
-  return summary.not_finite_round > 0 && !std::isfinite(summary.final_loss);
-}
-
-void say_summary(Terminal& terminal, const Summary& summary, const OutFolder& out) {
-  const std::string work =
-      summary.took_part
-          ? fmt::format("loss {}{}, {:.0f} samples/s, {:.1f} s lost", loss_text(summary.final_loss),
-                        test_text(summary), summary.samples_per_second, summary.seconds_lost)
-          : "without a round of its own" + test_text(summary);
-  terminal.say(fmt::format("{} after {} steps in {:.1f} s: {}, {:.1f} MB sent, state {}",
-                           to_string(summary.end), summary.steps, summary.seconds, work,
-                           static_cast<double>(summary.bytes_sent) / 1e6,
-                           summary.state_hash.substr(0, 16)));
-  if (is_ruined(summary)) {
-    terminal.say(fmt::format("the loss was not a number from round {} on: the model is of no use",
-                             summary.not_finite_round));
-  }
-  terminal.say(fmt::format("files: {}/summary.json, events.jsonl{}", out.path(),
-                           kept_checkpoints(out).empty() ? "" : ", checkpoints/"));
-}
-
-ExitCode end_code(const RunResult& result) {
-  // Whoever looks at the code alone would believe that the state is there.
-  if (!result.checkpoint.ok() && result.summary.end != RunEnd::kFailed) {
-    return ExitCode::kUnavailable;
-  }
-  switch (result.summary.end) {
-    case RunEnd::kFinished:
-      return is_ruined(result.summary) ? ExitCode::kNotFinite : ExitCode::kOk;
-    case RunEnd::kLeft:
-      return ExitCode::kInterrupted;
-    case RunEnd::kQuorumLost:
-      return ExitCode::kQuorumLost;
-    case RunEnd::kMissed:
-      return ExitCode::kRunOver;
-    case RunEnd::kFailed:
-      return exit_code_of(result.status);
-  }
-  return ExitCode::kFailure;
-}
-
 // Without it the run goes on as well; it only cannot be spoken to.
 std::unique_ptr<ControlSocket> open_control(Session& session) {
   ControlContext context;
@@ -195,20 +151,9 @@ std::unique_ptr<ControlSocket> open_control(Session& session) {
   return nullptr;
 }
 
-// What is not written by then stays unwritten: a disk or reader that hangs does not hinder the end.
-void close_outputs(Session& session) {
-  if (session.tensorboard) {
-    const Status complete = session.tensorboard->close(kOutputLimit);
-    if (!complete.ok()) session.terminal->say("tensorboard: " + complete.message());
-  }
-  const Status complete = session.log->close(kOutputLimit);
-  if (!complete.ok()) session.terminal->say(complete.message());
-  session.terminal->close(kOutputLimit);
-}
-
 // The run itself, from the first turn to the files at the end.
 ExitCode take_part(Session& session, bool founder) {
-  end_at_once_if_interrupted(false);
+  end_politely_if_interrupted(kPoliteEnd);
   tell_started(session);
   if (session.trainer->recipe().group.audit) {
     session.exchange = make_audit_exchange(std::move(session.exchange), *session.log);
@@ -228,23 +173,15 @@ ExitCode take_part(Session& session, bool founder) {
   const RunResult result = loop.run();
   control.reset();
   session.exchange.reset();
-  const Status written = write_summary(session.out->summary_path(), result.summary);
+  Status written = write_summary(session.out->summary_path(), result.summary);
   session.log->append(summary_event(result.summary));
   session.terminal->finish();
   say_summary(*session.terminal, result.summary, *session.out);
   if (session.local_peers != nullptr) {
     session.local_peers->wait(kLocalPeersLimit, session.clock, *session.log);
   }
-  close_outputs(session);
-  if (!result.checkpoint.ok()) {
-    report(unsaved(result.checkpoint, result.summary.steps, *session.out));
-  }
-  if (!result.status.ok()) {
-    report(result.status);
-  } else if (!written.ok()) {
-    return report(written);
-  }
-  return end_code(result);
+  const RunFiles files = {*session.out, *session.log, session.tensorboard.get(), *session.terminal};
+  return end_of_run(result, written, files);
 }
 
 Status tell_ticket(Session& session, std::string& ticket) {
@@ -268,15 +205,31 @@ ResumeOptions resume_options(Session& session, bool older_agreed) {
 
 // Loads the newest checkpoint, or makes room for new ones. The step to go on from.
 Result<std::int64_t> resume_or_begin(Session& session, const RunRequest& request) {
+  const auto note = [&](std::string text) {
+    session.log->append(Event("note").with("text", std::move(text)));
+  };
   if (!request.resume) {
     WEFT_TRY_ASSIGN(const std::string aside, session.out->set_checkpoints_aside());
+    if (!aside.empty()) {
+      note("the checkpoints of the run before are in " + aside + " now; --resume goes on from one");
+    }
     return std::int64_t{0};
   }
   const Checkpoints checkpoints(session.out->checkpoints_path(), 1, "");
   ResumeOptions options = resume_options(session, request.resume_from == "older");
   if (is_terminal_there()) options.ask = ask_on_terminal;
   WEFT_TRY_ASSIGN(const auto loaded, load_to_resume(checkpoints, *session.trainer, options));
-  return loaded.has_value() ? loaded->step : std::int64_t{0};
+  if (!loaded.has_value()) {
+    note(fmt::format("--resume: no checkpoint is in {}: the run begins anew",
+                     session.out->checkpoints_path()));
+    return std::int64_t{0};
+  }
+  const std::int64_t steps = session.trainer->recipe().run.steps;
+  if (loaded->step >= steps) {
+    note(fmt::format("{} is after step {}, and the run has {}: no step is left to train",
+                     loaded->path, loaded->step, steps));
+  }
+  return loaded->step;
 }
 
 Status found_group(Session& session, const RunRequest& request, std::int64_t step) {
@@ -365,13 +318,16 @@ Status prepare_run(Session& session, const RunRequest& request) {
   const int threads = request.threads.value_or(threads_for(peers));
   set_thread_count(threads);
   const DataPlaces places = data_places(request.data);
-  WEFT_TRY_ASSIGN(session.trainer, Trainer::make(recipe, places, session.clock));
+  {
+    const SlowNotice notice("reading " + recipe.data.name + " and making the model");
+    WEFT_TRY_ASSIGN(session.trainer, Trainer::make(recipe, places, session.clock));
+  }
   WEFT_TRY_ASSIGN(const std::int64_t step, resume_or_begin(session, request));
   WEFT_TRY(found_group(session, request, step));
   std::string ticket;
   WEFT_TRY(tell_ticket(session, ticket));
   if (peers > 1) {
-    end_at_once_if_interrupted(false);  // they are to be ended with this one
+    end_politely_if_interrupted(kPoliteEnd);  // they are to be ended with this one
     WEFT_TRY_ASSIGN(std::vector<std::string> flags, local_peer_flags(recipe, request.data));
     flags.insert(flags.end(), {"--threads", std::to_string(threads)});
     WEFT_TRY_ASSIGN(session.local_peers,
@@ -417,6 +373,8 @@ Result<std::string> recipe_of_lost_run(Session& session, Ticket& ticket,
 
 Status no_recipe(const Status& why, const RunNews& news) {
   if (news.ended_with) return why;
+  // Refused by a member, for good: it has said why.
+  if (why.code() == Code::kInvalidArgument) return why.with_context("join");
   if (news.deserted && news.left) {
     return why.with_context(
         "join: the run seems to have ended just now: its members have left their addresses");
@@ -430,6 +388,18 @@ Status no_recipe(const Status& why, const RunNews& news) {
       "join: no member of the ticket gave the recipe; a peer that still runs has a newer ticket");
 }
 
+// What is silence otherwise, until somebody answers.
+std::string dial_text(const Ticket& ticket) {
+  std::string addresses;
+  for (const PeerAddress& member : ticket.members) {
+    for (const std::string& endpoint : member.endpoints) {
+      addresses += (addresses.empty() ? "" : ", ") + endpoint;
+    }
+  }
+  return fmt::format("asking the members of the run for its recipe, at {}; for at most {:.0f} s",
+                     addresses, to_seconds(kFetchRecipeLimit));
+}
+
 Status prepare_join(Session& session, const JoinRequest& request) {
   WEFT_TRY_ASSIGN(Ticket ticket, ticket_of(request));
   WEFT_TRY(check_expiry(ticket, session.clock.unix_time_s()));
@@ -437,6 +407,7 @@ Status prepare_join(Session& session, const JoinRequest& request) {
   WEFT_TRY_ASSIGN(const PeerSettings settings, peer_settings(session, request));
   const std::optional<VoterRecord> past =
       past_membership(*session.out, settings.identity, *session.log);
+  session.log->append(Event("note").with("text", dial_text(ticket)));
   const bool was_member = past && past->run == ticket.run;
   if (was_member) ticket = with_old_members(std::move(ticket), *past);
   const Result<std::string> text =
@@ -475,8 +446,6 @@ ExitCode report(const Status& status) {
 }
 
 ExitCode run_command(const RunRequest& request, TimePoint started) {
-  install_interrupt_handler();
-  end_at_once_if_interrupted(true);
   Session session;
   session.started = started;
   if (const Status status = prepare_run(session, request); !status.ok()) return report(status);
@@ -484,8 +453,6 @@ ExitCode run_command(const RunRequest& request, TimePoint started) {
 }
 
 ExitCode join_command(const JoinRequest& request, TimePoint started) {
-  install_interrupt_handler();
-  end_at_once_if_interrupted(true);
   Session session;
   session.started = started;
   if (const Status status = prepare_join(session, request); !status.ok()) {

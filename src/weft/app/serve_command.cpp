@@ -1,14 +1,14 @@
 #include "weft/app/serve_command.h"
 
-#include <cstdio>
-
 #include <fmt/format.h>
 
 #include "weft/app/environment.h"
 #include "weft/app/interrupt.h"
 #include "weft/app/peer_command.h"
+#include "weft/app/standard_output.h"
 #include "weft/serve/http_server.h"
 #include "weft/serve/request_source.h"
+#include "weft/train/event.h"
 
 namespace weft {
 namespace {
@@ -28,17 +28,25 @@ ServeOptions options_of(const ServeRequest& request) {
 }
 
 Status serve(const ServeRequest& request) {
-  install_interrupt_handler();
   WEFT_TRY_ASSIGN(const auto model,
                   ServedModel::load(request.checkpoint, data_places(request.data)));
   WEFT_TRY_ASSIGN(const auto server, HttpServer::listen(*model, options_of(request)));
   const bool v6 = request.host.find(':') != std::string::npos;
+  const std::string url =
+      fmt::format("http://{}:{}", v6 ? "[" + request.host + "]" : request.host, server->port());
   const std::string line =
-      fmt::format("listening on http://{}:{} ({}, {} parameters, step {}; Ctrl-C ends)\n",
-                  v6 ? "[" + request.host + "]" : request.host, server->port(),
-                  model->architecture(), model->parameters(), model->step());
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);
+      request.json ? fields_to_json(Event("serving")
+                                        .with("url", url)
+                                        .with("host", request.host)
+                                        .with("port", server->port())
+                                        .with("model", model->architecture())
+                                        .with("parameters", model->parameters())
+                                        .with("step", model->step())) +
+                         "\n"
+                   : fmt::format("listening on {} ({}, {} parameters, step {}; Ctrl-C ends)\n", url,
+                                 model->architecture(), model->parameters(), model->step());
+  end_politely_if_interrupted("the server ends (once more: at once)");
+  print_text(line);
   server->run(interrupted);
   return {};
 }

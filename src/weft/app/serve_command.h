@@ -24,8 +24,10 @@ struct ServeRequest {
   std::uint64_t body_max = std::uint64_t{4} << 20U;
   std::uint64_t connections_max = 4096;
   std::int64_t tokens_max = 1024;
+  bool json = false;
 };
-// Prints one line once it listens: "listening on http://HOST:PORT (MODEL, ...)".
+// Prints one line once it listens: "listening on http://HOST:PORT (MODEL, ...)", or with `json`
+// {"url", "host", "port", "model", "parameters", "step"}.
 ExitCode serve_command(const ServeRequest& request);
 
 }  // namespace weft

@@ -33,10 +33,6 @@ std::string learned_text(const Event& round) {
 
 }  // namespace
 
-std::string loss_text(double loss) {
-  return std::isfinite(loss) ? fmt::format("{:.4f}", loss) : "not a number";
-}
-
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e9) return "-";
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));

@@ -29,8 +29,6 @@ class StatusBlock {
 // "round 12/400  loss 1.2034  accuracy 61.3 %  4 peers  3210 samples/s  ETA 1:03": for output that
 // is no terminal.
 std::string round_line(const Event& round);
-// "0.6931", "not a number".
-std::string loss_text(double loss);
 // 75 -> "1:15", 4000 -> "1:06:40".
 std::string duration_text(double seconds);
 // At most `width` characters of `line`; UTF-8 is not split. All text here is ASCII but for names.

@@ -137,6 +137,28 @@ TEST(StatusBlock, ALossThatIsNoNumberIsCalledSo) {
   EXPECT_THAT(round_line(ruined), HasSubstr("loss not a number"));
 }
 
+TEST(StatusBlock, LossesAreShortWhateverTheirSize) {
+  EXPECT_EQ(loss_text(0.69314), "0.6931");
+  EXPECT_EQ(loss_text(0.0), "0.0000");
+  EXPECT_EQ(loss_text(1.298583568104030208e18), "1.299e+18");
+  EXPECT_EQ(loss_text(2e-7), "2.000e-07");
+  EXPECT_EQ(loss_text(-std::numeric_limits<double>::infinity()), "not a number");
+}
+
+TEST(Terminal, WhatWentWrongIsOnStandardErrorToo) {
+  for (const OutputMode mode : {OutputMode::kPlain, OutputMode::kJson}) {
+    std::string errors;
+    ManualClock clock;
+    Terminal terminal(
+        mode, 80, clock, [](std::string_view) { return true; },
+        [&](const std::string& line) { errors += line; });
+    terminal.hear(Event("note").with("text", std::string("news")));
+    EXPECT_EQ(errors, "");
+    terminal.hear(Event("checkpoint_failed").with("text", std::string("no checkpoint: full")));
+    EXPECT_EQ(errors, "weft: no checkpoint: full\n");
+  }
+}
+
 // What was dropped is said, and the block that still stands is the one that is erased.
 TEST(Terminal, ALiveBlockThatFoundNoRoomIsDrawnOverTheOneThatStands) {
   std::string out;

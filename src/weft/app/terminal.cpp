@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "weft/app/environment.h"
+#include "weft/app/standard_output.h"
+#include "weft/base/log.h"
 
 namespace weft {
 namespace {
@@ -29,6 +30,12 @@ bool is_trouble(const Event& event) {
          event.kind == "awaited" || event.kind == "not_finite";
 }
 
+// What a person has to know who looks at standard error alone.
+bool is_error(const Event& event) {
+  return event.kind == "not_finite" || event.kind == "checkpoint_failed" ||
+         event.kind == "quorum_lost";
+}
+
 std::string gap_text(OutputMode mode, std::uint64_t lines) {
   const std::string text = fmt::format("{} lines were not shown: nobody read them", lines);
   if (mode != OutputMode::kJson) return text + "\n";
@@ -39,11 +46,6 @@ std::string gap_text(OutputMode mode, std::uint64_t lines) {
 
 }  // namespace
 
-void print_text(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
 OutputMode output_mode(bool json) {
   if (json) return OutputMode::kJson;
   const std::string kind = environment_variable("TERM");
@@ -51,8 +53,13 @@ OutputMode output_mode(bool json) {
   return ::isatty(STDOUT_FILENO) == 1 && able ? OutputMode::kLive : OutputMode::kPlain;
 }
 
-Terminal::Terminal(OutputMode mode, std::size_t width, const Clock& clock, Write write)
-    : mode_(mode), width_(width), clock_(clock), write_(std::move(write)) {}
+Terminal::Terminal(OutputMode mode, std::size_t width, const Clock& clock, Write write,
+                   Complain complain)
+    : mode_(mode),
+      width_(width),
+      clock_(clock),
+      write_(std::move(write)),
+      complain_(std::move(complain)) {}
 
 Terminal Terminal::to_standard_output(OutputMode mode, const Clock& clock) {
   BackgroundWriter::Options options;
@@ -62,18 +69,28 @@ Terminal Terminal::to_standard_output(OutputMode mode, const Clock& clock) {
     options.gap = [mode](std::uint64_t lines) { return gap_text(mode, lines); };
   }
   const auto background = std::make_shared<BackgroundWriter>(
-      [](std::string_view text) { write_fully(STDOUT_FILENO, text); }, std::move(options));
+      [](std::string_view text) { print_text(text); }, std::move(options));
   Terminal terminal(
       mode, mode == OutputMode::kLive ? terminal_width() : 100, clock,
-      [background](std::string_view text) { return background->push(std::string(text)); });
+      [background](std::string_view text) { return background->push(std::string(text)); },
+      [](std::string line) { write_error(std::move(line)); });
   terminal.background_ = background;
   return terminal;
 }
 
 bool Terminal::close(Duration limit) { return !background_ || background_->close(limit); }
 
+// A live block and standard error are usually one screen, where the block shows it as news.
+void Terminal::complain_of(const Event& event) const {
+  const bool one_screen = mode_ == OutputMode::kLive && ::isatty(STDERR_FILENO) == 1;
+  if (complain_ && is_error(event) && !one_screen) {
+    complain_(fmt::format("weft: {}\n", describe(event)));
+  }
+}
+
 void Terminal::hear(const Event& event) {
   block_.hear(event);
+  complain_of(event);
   if (mode_ == OutputMode::kJson) {
     write_(to_json(event) + "\n");
     return;

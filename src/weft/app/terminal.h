@@ -4,7 +4,8 @@
 // second. kPlain (a pipe or file): one line a round, no colour. kJson: every event, one object a
 // line. Everything is handed at once to a thread that writes it (base/background_writer.h), so that
 // a reader that does not read holds up nobody; lines that found no room are counted, and their
-// number is said in their place. Threads: one at a time. Fails: never; a closed pipe is ignored.
+// number is said in their place. What went wrong with the run itself goes to standard error as
+// well. Threads: one at a time. Fails: never; what could not be written: app/standard_output.h.
 #pragma once
 
 #include <chrono>
@@ -29,16 +30,16 @@ enum class OutputMode : unsigned char { kLive, kPlain, kJson };
 // kJson if asked for, else kLive where standard output is a terminal that understands it.
 OutputMode output_mode(bool json);
 
-// Writes `text` to standard output at once.
-void print_text(std::string_view text);
-
 class Terminal {
  public:
   // False if there was no room for the text, of which nothing is shown then.
   using Write = std::function<bool(std::string_view)>;
+  using Complain = std::function<void(std::string line)>;
 
-  // Borrows `clock`. `width` in characters; `write` gets what would go to standard output.
-  Terminal(OutputMode mode, std::size_t width, const Clock& clock, Write write);
+  // Borrows `clock`. `width` in characters; `write` gets what would go to standard output,
+  // `complain` what goes to standard error.
+  Terminal(OutputMode mode, std::size_t width, const Clock& clock, Write write,
+           Complain complain = {});
   // Writes to standard output with the terminal's width; colour unless NO_COLOR is set. What is not
   // read within 2 s at the end is left unread.
   static Terminal to_standard_output(OutputMode mode, const Clock& clock);
@@ -56,11 +57,13 @@ class Terminal {
  private:
   void redraw(const std::string& news, bool forced);
   std::string erased() const;
+  void complain_of(const Event& event) const;
 
   OutputMode mode_;
   std::size_t width_;
   const Clock& clock_;
   Write write_;
+  Complain complain_;
   StatusBlock block_;
   std::shared_ptr<BackgroundWriter> background_;  // of to_standard_output()
   std::size_t lines_drawn_ = 0;

@@ -1,13 +1,14 @@
 #include "weft/app/tool_commands.h"
 
 #include <cmath>
-#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "weft/app/environment.h"
+#include "weft/app/json_output.h"
 #include "weft/app/peer_command.h"
-#include "weft/app/terminal.h"
+#include "weft/app/slow_notice.h"
+#include "weft/app/standard_output.h"
 #include "weft/base/parallel.h"
 #include "weft/base/version.h"
 #include "weft/collective/bench_all_reduce.h"
@@ -25,9 +26,13 @@ Result<std::string> evaluate(const EvalRequest& request) {
   const SystemClock clock;
   set_thread_count(request.threads);
   WEFT_TRY_ASSIGN(const Recipe recipe, checkpoint_recipe(request.checkpoint));
+  SlowNotice notice("measuring " + request.checkpoint + " on the test set of " + recipe.data.name);
   WEFT_TRY_ASSIGN(const auto trainer, Trainer::make(recipe, data_places(request.data), clock));
   WEFT_TRY(load_checkpoint_into(request.checkpoint, *trainer));
-  WEFT_TRY_ASSIGN(const RoundMetrics metrics, trainer->evaluate_alone());
+  WEFT_TRY_ASSIGN(const RoundMetrics metrics,
+                  trainer->evaluate_alone([&](std::int64_t done, std::int64_t all) {
+                    notice.progress(static_cast<double>(done), static_cast<double>(all));
+                  }));
   const double accuracy = metrics.accuracy();
   const std::optional<double> bits = trainer->bits_per_character(metrics.loss);
   if (!request.json) {
@@ -36,7 +41,8 @@ Result<std::string> evaluate(const EvalRequest& request) {
                                   : fmt::format("accuracy {:.2f} % ({:.0f} of {:.0f}), ",
                                                 100.0 * accuracy, metrics.correct, metrics.labels);
     return fmt::format(
-        "step {}: test {}loss {:.4f}{}, state {}\n", trainer->steps_done(), right, metrics.loss,
+        "step {}: test {}loss {}{}, state {}\n", trainer->steps_done(), right,
+        loss_text(metrics.loss),
         bits.has_value() ? fmt::format(" ({:.4f} bits a character)", *bits) : std::string(),
         trainer->digest().substr(0, 16));
   }
@@ -96,22 +102,23 @@ ExitCode bench_all_reduce_command(const BenchAllReduceRequest& request) {
   return ExitCode::kOk;
 }
 
-ExitCode data_list_command() {
-  print_text(data_list_text(list_datasets(data_places())));
+ExitCode data_list_command(const ListRequest& request) {
+  const std::vector<DatasetReport> all = list_datasets(data_places());
+  print_text(request.json ? datasets_json(all) : data_list_text(all));
   return ExitCode::kOk;
 }
 
-ExitCode data_get_command(const std::string& name) {
-  const Result<DatasetReport> found = find_dataset(name, data_places());
+ExitCode data_get_command(const ListRequest& request) {
+  const Result<DatasetReport> found = find_dataset(request.dataset, data_places());
   if (!found.ok()) return report(found.status());
-  print_text(data_get_text(*found));
+  print_text(request.json ? datasets_json({*found}) : data_get_text(*found));
   return found->found ? ExitCode::kOk : ExitCode::kUnavailable;
 }
 
-ExitCode data_check_command(const std::string& name) {
-  const Result<std::vector<FileReport>> files = check_dataset(name, data_places());
+ExitCode data_check_command(const ListRequest& request) {
+  const Result<std::vector<FileReport>> files = check_dataset(request.dataset, data_places());
   if (!files.ok()) return report(files.status());
-  print_text(data_check_text(name, *files));
+  print_text(request.json ? files_json(*files) : data_check_text(request.dataset, *files));
   for (const FileReport& file : *files) {
     if (!file.status.ok()) return exit_code_of(file.status);
   }
@@ -120,18 +127,18 @@ ExitCode data_check_command(const std::string& name) {
 
 std::string version_text() { return std::string("weft ") + version(); }
 
-ExitCode version_command() {
-  print_text(version_text() + "\n");
+ExitCode version_command(const ListRequest& request) {
+  print_text(request.json ? field_json("version", version()) : version_text() + "\n");
   return ExitCode::kOk;
 }
 
-ExitCode recipe_keys_command() {
-  print_text(recipe_key_table());
+ExitCode recipe_keys_command(const ListRequest& request) {
+  print_text(request.json ? recipe_keys_json() : recipe_key_table());
   return ExitCode::kOk;
 }
 
-ExitCode events_command() {
-  print_text(event_page());
+ExitCode events_command(const ListRequest& request) {
+  print_text(request.json ? event_kinds_json() : event_page());
   return ExitCode::kOk;
 }
 

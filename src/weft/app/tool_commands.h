@@ -38,15 +38,20 @@ struct BenchAllReduceRequest {
 };
 ExitCode bench_all_reduce_command(const BenchAllReduceRequest& request);
 
-ExitCode data_list_command();
-ExitCode data_get_command(const std::string& name);
-ExitCode data_check_command(const std::string& name);
+// A command that lists something.
+struct ListRequest {
+  std::string dataset;  // of data get and data check
+  bool json = false;
+};
+ExitCode data_list_command(const ListRequest& request);
+ExitCode data_get_command(const ListRequest& request);
+ExitCode data_check_command(const ListRequest& request);
 
 // "weft 1.2.3".
 std::string version_text();
-ExitCode version_command();
-// Every recipe key, and every kind of event, as Markdown.
-ExitCode recipe_keys_command();
-ExitCode events_command();
+ExitCode version_command(const ListRequest& request);
+// Every recipe key, and every kind of event, as Markdown or JSON.
+ExitCode recipe_keys_command(const ListRequest& request);
+ExitCode events_command(const ListRequest& request);
 
 }  // namespace weft

@@ -136,7 +136,7 @@ std::uint64_t BackgroundWriter::dropped() const {
   return shared_->dropped;
 }
 
-void write_fully(int descriptor, std::string_view text) {
+int write_fully(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t wrote = ::write(descriptor, text.data(), text.size());
     if (wrote > 0) {
@@ -144,11 +144,13 @@ void write_fully(int descriptor, std::string_view text) {
       continue;
     }
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) return;
+    if (wrote == 0) return ENOSPC;
+    if (errno != EAGAIN && errno != EWOULDBLOCK) return errno;
     // Somebody else who shares it has made it non-blocking.
     pollfd one = {descriptor, POLLOUT, 0};
-    if (::poll(&one, 1, -1) < 0 && errno != EINTR) return;
+    if (::poll(&one, 1, -1) < 0 && errno != EINTR) return errno;
   }
+  return 0;
 }
 
 }  // namespace weft

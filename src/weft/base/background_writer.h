@@ -60,8 +60,8 @@ class BackgroundWriter {
   std::unique_ptr<Runner> runner_;
 };
 
-// Writes all of `text` to `descriptor`, however long its reader takes. Where nobody reads any more,
-// or the system refuses, the rest is lost.
-void write_fully(int descriptor, std::string_view text);
+// Writes all of `text` to `descriptor`, however long its reader takes. 0, or where nobody reads any
+// more or the system refuses, its errno; then the rest is lost.
+int write_fully(int descriptor, std::string_view text);
 
 }  // namespace weft

@@ -1,5 +1,8 @@
 // Whole files: read with a bound, or replaced so that a crash leaves the old or the new one.
 //
+// A file that a person named is written by write_output_file(): into what stands there where that
+// is no regular file, else replaced in the same way.
+//
 // Threads: any; two writers of one path replace each other's file, neither tears it.
 // Fails: kUnavailable where the system refuses (the message has its reason), kCorrupt where a
 // file is larger than the caller allows.
@@ -32,5 +35,19 @@ Status write_file_atomically(const std::string& path, std::span<const ByteSpan> 
                              WriteFileOptions options = {});
 Status write_file_atomically(const std::string& path, ByteSpan bytes,
                              WriteFileOptions options = {});
+
+// As write_file_atomically(), for a path that a person gave: links are followed, a device, a queue
+// or an open descriptor (/dev/stdout) is written to and not replaced, and a folder that is not
+// there is named.
+Status write_output_file(const std::string& path, std::span<const ByteSpan> parts);
+Status write_output_file(const std::string& path, ByteSpan bytes);
+
+// Whether write_output_file() has a chance, to be asked before hours of work: kUnavailable where
+// the folder of `path` is not there or `path` is one, kInvalidArgument where a regular file stands
+// there that may not be replaced.
+Status check_output_file(const std::string& path, bool may_replace);
+
+// Whether both are there and are one file, whatever their names.
+bool is_same_file(const std::string& one, const std::string& other);
 
 }  // namespace weft

@@ -74,5 +74,65 @@ TEST(File, RefusalsNameThePathAndTheReason) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(File, AMissingFolderIsNamedAndNoTemporaryFileIs) {
+  const std::string folder = fresh_folder("missing");
+  const Status refused = write_output_file(folder + "/no/such.npy", as_bytes("x"));
+  EXPECT_EQ(refused.message(),
+            folder + "/no/such.npy: the folder " + folder + "/no/ is not there; make it first");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(File, WhatIsThereIsOnlyReplacedWhereThatIsAllowed) {
+  const std::string folder = fresh_folder("allowed");
+  ASSERT_TRUE(write_output_file(folder + "/a", as_bytes("x")).ok());
+  const Status refused = check_output_file(folder + "/a", false);
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+  EXPECT_EQ(refused.message(), folder + "/a: is there already; --force replaces it");
+  EXPECT_TRUE(check_output_file(folder + "/a", true).ok());
+  EXPECT_TRUE(check_output_file(folder + "/b", false).ok());
+  EXPECT_TRUE(check_output_file("b", false).ok());
+  EXPECT_TRUE(check_output_file("/dev/null", false).ok());
+  EXPECT_TRUE(check_output_file("/dev/stdout", false).ok());
+  EXPECT_EQ(check_output_file(folder + "/no/b", true).code(), Code::kUnavailable);
+  EXPECT_EQ(check_output_file(folder, true).code(), Code::kUnavailable);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(File, ADeviceIsWrittenToAndNotReplaced) {
+  const Status full = write_output_file("/dev/full", as_bytes("x"));
+  EXPECT_EQ(full.code(), Code::kUnavailable);
+  EXPECT_EQ(full.message(), "/dev/full: cannot write: No space left on device");
+  EXPECT_TRUE(write_output_file("/dev/null", as_bytes("x")).ok());
+  struct stat state {};
+  ASSERT_EQ(::stat("/dev/full", &state), 0);
+  EXPECT_TRUE(S_ISCHR(state.st_mode));
+}
+
+TEST(File, AnOpenDescriptorIsWrittenTo) {
+  int ends[2] = {};
+  ASSERT_EQ(::pipe(ends), 0);
+  const std::string path = "/dev/fd/" + std::to_string(ends[1]);
+  ASSERT_TRUE(write_output_file(path, as_bytes("text")).ok());
+  char got[8] = {};
+  EXPECT_EQ(::read(ends[0], got, sizeof got), 4);
+  EXPECT_STREQ(got, "text");
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST(File, AnOutputFollowsLinksAndIsReplacedWhole) {
+  const std::string folder = fresh_folder("linked");
+  ASSERT_TRUE(write_output_file(folder + "/real", as_bytes("old text")).ok());
+  std::filesystem::create_symlink("real", folder + "/link");
+  EXPECT_TRUE(is_same_file(folder + "/real", folder + "/link"));
+  EXPECT_FALSE(is_same_file(folder + "/real", folder + "/none"));
+  ASSERT_TRUE(write_output_file(folder + "/link", as_bytes("new")).ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder + "/link"));
+  EXPECT_EQ(to_text(*read_file(folder + "/real", 10)), "new");
+  EXPECT_EQ(write_output_file(folder, as_bytes("x")).message(),
+            folder + ": is a folder; expected the name of a file");
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace weft::file_test

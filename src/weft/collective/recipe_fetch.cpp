@@ -9,6 +9,7 @@
 #include "weft/collective/swarm.h"
 #include "weft/net/event_loop.h"
 #include "weft/net/tls_transport.h"
+#include "weft/peer/admission.h"
 #include "weft/wire/end_message.h"
 #include "weft/wire/frame_type.h"
 #include "weft/wire/join_message.h"
@@ -123,14 +124,20 @@ class RecipeFetch final : public TransportHandler {
       ask_next(unavailable("recipe: the run is over"));
     } else if (frame.type == frame_type::kJoinRefused) {
       const Result<JoinRefusedMessage> refused = JoinRefusedMessage::decode(frame.head);
-      ask_next(refused.ok() ? unavailable("recipe: refused: " + refused->reason)
-                            : refused.status());
+      ask_next(refused.ok() ? refusal_status(*refused) : refused.status());
     }
   }
 
   void on_writable(const PeerId& /*peer*/, Lane /*lane*/) override {}
 
  private:
+  // Where no other try can end otherwise, the ticket is at fault.
+  static Status refusal_status(const JoinRefusedMessage& refused) {
+    std::string text = "recipe: refused: " + refused.reason;
+    return final_refusal(refused.code) ? invalid_argument(std::move(text))
+                                       : unavailable(std::move(text));
+  }
+
   PeerId current() const {
     return asked_ < ticket_.members.size() ? ticket_.members[asked_].id : PeerId{};
   }

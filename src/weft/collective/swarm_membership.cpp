@@ -1,4 +1,6 @@
 // SwarmCore: what the membership asks and tells.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "weft/collective/swarm_core.h"
@@ -41,14 +43,21 @@ void SwarmCore::on_view(const View& view, const ViewChange& change) {
   comparison_.on_view(view);
   mismatched_.clear();
   if (!status.ok()) fail(status);
+  const PeerId& self = options_.membership.self;
+  const bool newcomer = !founder_ && std::ranges::any_of(change.joined, [&](const Member& member) {
+    return member.id == self;
+  });
   for (const Member& member : change.joined) {
     joiners_.erase(member.id);
-    if (member.id == options_.membership.self) continue;
+    if (member.id == self) continue;
     server_.hurry(member.id, now());
     if (has_state_ && at_end()) tell_finished(member.id);
+    // To a newcomer's first view all are new, though most were there before it.
+    if (newcomer && sync_view_.contains(member.id)) continue;
     event(SwarmEventKind::kPeerJoined, fmt::format("peer {} joined", member.id.short_name())).peer =
         member.id;
   }
+  if (newcomer) event(SwarmEventKind::kPeerJoined, "this peer joined").peer = self;
   for (const Departure& departure : change.left) {
     SwarmEvent& left = event(SwarmEventKind::kPeerLeft, to_string(departure));
     left.peer = departure.id;

@@ -292,7 +292,7 @@ Bytes npy_bytes(const Array& array) {
 }
 
 Status write_npy(const std::string& path, const Array& array) {
-  return write_file_atomically(path, npy_bytes(array));
+  return write_output_file(path, npy_bytes(array));
 }
 
 }  // namespace weft

@@ -229,7 +229,7 @@ Result<Bytes> npz_bytes(std::span<const std::pair<std::string, Array>> arrays) {
 
 Status write_npz(const std::string& path, std::span<const std::pair<std::string, Array>> arrays) {
   WEFT_TRY_ASSIGN(const Bytes bytes, npz_bytes(arrays));
-  return write_file_atomically(path, bytes);
+  return write_output_file(path, bytes);
 }
 
 }  // namespace weft

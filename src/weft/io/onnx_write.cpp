@@ -121,7 +121,7 @@ Bytes onnx_bytes(const OnnxModel& model) {
 }
 
 Status write_onnx(const std::string& path, const OnnxModel& model) {
-  return write_file_atomically(path, onnx_bytes(model));
+  return write_output_file(path, onnx_bytes(model));
 }
 
 }  // namespace weft

@@ -134,7 +134,10 @@ Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop, const PeerId&
   }
   const std::string name = to_string(HostPort{options.host, options.port});
   Result<Socket> socket = listen_as(options);
-  if (!socket.ok()) return socket.status().with_context("listen on " + name);
+  if (!socket.ok()) {
+    return unavailable(fmt::format("listen on {}: {}; choose another address or port (--listen)",
+                                   name, socket.status().message()));
+  }
   WEFT_TRY_ASSIGN(const SocketAddress address, local_address(socket->get()));
   tcp::endpoint bound;
   std::memcpy(bound.data(), address.data(), address.size());

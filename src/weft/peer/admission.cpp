@@ -28,8 +28,10 @@ std::optional<JoinRefusedMessage> refuse_invitation(const RunFacts& facts, const
                        " s ago; ask a member for a new one");
   }
   if (!check_proof(proof, facts.invitation_key, purpose, link)) {
-    return refusal(RefusalCode::kBadProof,
-                   "the ticket was not made by a member of this run, or it was altered");
+    return refusal(
+        RefusalCode::kBadProof,
+        "the ticket was not made by a member of this run, was altered, or was revoked with all "
+        "others; ask a member for another");
   }
   // After the proof: only holders learn what was revoked.
   if (facts.revocations != nullptr && facts.revocations->revoked(proof.invitation)) {

@@ -24,7 +24,7 @@ std::int64_t labels_of(const Dataset& dataset) {
 }  // namespace
 
 RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange shard,
-                            const BatchOptions& options) {
+                            const BatchOptions& options, const EvaluationProgress& progress) {
   const NoGrad no_grad;
   model.train(false);
   const std::int64_t rows = rows_at_once(dataset);
@@ -39,6 +39,7 @@ RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange sh
     sum.loss += summed_loss(logits, batch.labels, scale).item();
     sum.correct += count_correct(logits.array(), batch.labels);
     sum.labels += static_cast<double>(batch.labels.size());
+    if (progress) progress(end - shard.begin, shard.size());
   }
   sum.samples = static_cast<double>(shard.size());
   model.train(true);

@@ -3,6 +3,9 @@
 // Threads: the training thread. Fails: as the model's operations do, by std::invalid_argument.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+
 #include "weft/data/batch.h"
 #include "weft/data/dataset.h"
 #include "weft/data/sampler.h"
@@ -11,9 +14,12 @@
 
 namespace weft {
 
+// So many of the shard's samples are measured.
+using EvaluationProgress = std::function<void(std::int64_t done, std::int64_t all)>;
+
 // `loss` is divided by the labels of the whole dataset, so that the shards' sum is its mean.
 // Leaves the model in training mode.
 RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange shard,
-                            const BatchOptions& options);
+                            const BatchOptions& options, const EvaluationProgress& progress = {});
 
 }  // namespace weft

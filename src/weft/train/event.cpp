@@ -174,6 +174,14 @@ Result<Event> parse_event(std::string_view line) {
   return event;
 }
 
+std::string loss_text(double loss) {
+  if (!std::isfinite(loss)) return "not a number";
+  // Four digits after the point say nothing of these.
+  const double size = std::abs(loss);
+  if (size >= 1e5 || (size > 0 && size < 5e-5)) return fmt::format("{:.3e}", loss);
+  return fmt::format("{:.4f}", loss);
+}
+
 std::string describe(const Event& event) {
   if (std::string text = event.text("text"); !text.empty() && event.kind != "process") {
     return text;
@@ -190,6 +198,9 @@ std::string describe(const Event& event) {
                        event.integer("train_samples"), event.integer("steps"),
                        event.integer("global_batch"));
   }
+  if (event.kind == "first_step") {
+    return fmt::format("the first round begins, {:.1f} s after the start", event.number("seconds"));
+  }
   if (event.kind == "state_loaded") {
     return fmt::format("took the state after round {} from the members: {:.1f} MB",
                        event.integer("round"), event.number("bytes") / 1e6);
@@ -198,17 +209,17 @@ std::string describe(const Event& event) {
     return fmt::format("checkpoint after step {}: {}", event.integer("step"), event.text("path"));
   }
   if (event.kind == "evaluation" && event.find("bits_per_character") != nullptr) {
-    return fmt::format("test set: {:.4f} bits a character, loss {:.4f}, accuracy {:.4f}",
-                       event.number("bits_per_character"), event.number("loss"),
+    return fmt::format("test set: {:.4f} bits a character, loss {}, accuracy {:.4f}",
+                       event.number("bits_per_character"), loss_text(event.number("loss")),
                        event.number("accuracy"));
   }
   if (event.kind == "evaluation" && std::isnan(event.number("accuracy"))) {
-    return fmt::format("test set: loss {:.4f} on {} samples", event.number("loss"),
+    return fmt::format("test set: loss {} on {} samples", loss_text(event.number("loss")),
                        event.integer("samples"));
   }
   if (event.kind == "evaluation") {
-    return fmt::format("test set: accuracy {:.4f}, loss {:.4f} on {} samples",
-                       event.number("accuracy"), event.number("loss"), event.integer("samples"));
+    return fmt::format("test set: accuracy {:.4f}, loss {} on {} samples", event.number("accuracy"),
+                       loss_text(event.number("loss")), event.integer("samples"));
   }
   if (event.kind == "interrupted") return fmt::format("interrupted: {}", event.text("action"));
   if (event.kind == "failed") {

@@ -64,6 +64,9 @@ Result<Event> parse_event(std::string_view line);
 // (round, summary). A field `text` that holds the whole sentence wins.
 std::string describe(const Event& event);
 
+// "0.6931", "1.299e+18", "not a number": for people.
+std::string loss_text(double loss);
+
 struct EventFieldDoc {
   std::string_view name;
   std::string_view type;  // integer, number, text, flag, list

@@ -158,6 +158,10 @@ constexpr EventFieldDoc kCheckpoint[] = {
     {"step", "integer", "The step after which the state was written."},
     {"bytes", "integer", "Size of the file."},
 };
+constexpr EventFieldDoc kCheckpointFailed[] = {
+    {"step", "integer", "The step after which the state should have been written."},
+    {"text", "text", "The whole sentence for people."},
+};
 constexpr EventFieldDoc kEvaluation[] = {
     {"samples", "integer", "Test samples, over all members."},
     {"accuracy", "number",
@@ -254,9 +258,11 @@ constexpr EventFieldDoc kSummary[] = {
     {"seconds_lost", "number", "Time that rounds cost which had to be run again."},
     {"bytes_sent", "integer", "Bytes sent to other peers."},
     {"bytes_received", "integer", "Bytes received from other peers."},
-    {"samples_per_second", "number", "Samples of the whole group a second of training."},
+    {"samples_per_second", "number",
+     "Samples of the whole group a second of training; null for a peer that was in no round."},
     {"not_finite_round", "integer", "If there was one: the first whose loss was not a number."},
-    {"status", "text", "finished, left, quorum_lost, missed or failed."},
+    {"status", "text",
+     "finished, left, stopped (the loss was not a number), quorum_lost, missed or failed."},
 };
 
 constexpr EventKindDoc kKinds[] = {
@@ -294,6 +300,10 @@ constexpr EventKindDoc kKinds[] = {
     {"ticket_revoked", "A ticket lets nobody in any more.", kTicketRevoked},
     {"state_mismatch", "Two members hold different states.", kMismatch},
     {"checkpoint", "The state was written to disk.", kCheckpoint},
+    {"checkpoint_failed",
+     "The state could not be written to disk, for the first time or for the first time since one "
+     "was; it is tried again at the next occasion.",
+     kCheckpointFailed},
     {"evaluation", "The test set was measured by all members together.", kEvaluation},
     {"run_over",
      "The run has ended: a newcomer has its final state or still takes it, or members still give "

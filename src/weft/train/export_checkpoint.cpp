@@ -73,11 +73,11 @@ Result<std::string> write_weights(const CheckpointModel& opened, const ExportReq
                     hugging_face_config(model, opened.options, opened.model->layout()));
     const std::filesystem::path beside =
         std::filesystem::path(request.safetensors).parent_path() / "config.json";
-    WEFT_TRY(write_file_atomically(beside.string(), as_bytes(config)));
+    WEFT_TRY(write_output_file(beside.string(), as_bytes(config)));
     also = fmt::format("{}: its configuration\n", beside.string());
   }
   WEFT_TRY_ASSIGN(const Bytes bytes, weights_bytes(*opened.model, format));
-  WEFT_TRY(write_file_atomically(request.safetensors, bytes));
+  WEFT_TRY(write_output_file(request.safetensors, bytes));
   return fmt::format("{}: the parameters of {}, {} bytes{}\n", request.safetensors, model,
                      bytes.size(), request.hugging_face_names ? ", Hugging Face's names" : "") +
          also;

@@ -399,7 +399,8 @@ std::string first_difference(const Recipe& a, const Recipe& b) {
     const bool free = key.name == "run.steps" || key.name == "run.name" ||
                       key.name == "run.round_seconds_min" || key.name == "run.evaluate" ||
                       key.name == "run.micro_batch" || key.name == "run.capture" ||
-                      key.name.substr(0, 6) == "group." || key.name.substr(0, 11) == "checkpoint.";
+                      key.name == "run.on_not_finite" || key.name.substr(0, 6) == "group." ||
+                      key.name.substr(0, 11) == "checkpoint.";
     if (!free && recipe_value(a, key) != recipe_value(b, key)) return std::string(key.name);
   }
   return "";

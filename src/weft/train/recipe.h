@@ -101,6 +101,7 @@ struct Recipe {
     std::string precision = "f32";
     double loss_scale = 1024.0;
     double round_seconds_min = 0.0;
+    std::string on_not_finite = "stop";
   } run;
   struct Group {
     std::int64_t heartbeat_interval_ms = 250;

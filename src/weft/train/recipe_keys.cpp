@@ -237,6 +237,9 @@ constexpr RecipeKey kKeys[] = {
      "gradients: less memory, the same step up to rounding (but for batch norms, which see a "
      "piece at a time). 0: all at once."},
     {"run.name", WEFT_SLOT(run.name), 0, 0, "", "A name for people."},
+    {"run.on_not_finite", WEFT_SLOT(run.on_not_finite), 0, 0, "stop|go_on",
+     "What all members do after the first round whose loss is not a number: end with exit code 7, "
+     "or train on. Either way no checkpoint takes the place of one with numbers."},
     {"run.precision", WEFT_SLOT(run.precision), 0, 0, "f32|bf16|f16",
      "Type of activations and of the parameters as layers see them; the parameters themselves, "
      "their gradients and the optimizer stay f32, and so does the evaluation."},

@@ -32,7 +32,7 @@ std::string action_for(RunEnd end, const Status& status, const Status& checkpoin
     return "the state is kept in a checkpoint: start again with --resume, and let the others join";
   }
   if (status.code() == Code::kCorrupt) return "join again with a ticket of a member to go on";
-  return "look at the reason; join again with a ticket of a member, or use --resume";
+  return "join again with a ticket of a member, or start again with --resume";
 }
 
 }  // namespace
@@ -50,6 +50,7 @@ RunLoop::RunLoop(Trainer& trainer, Exchange& exchange, EventLog& log, Checkpoint
   summary_.run_id = options_.run_id;
   summary_.peer_id = exchange_.self().to_string();
   summary_.final_loss = std::numeric_limits<double>::quiet_NaN();
+  group_.with([this](GroupNews& group) { group.self = exchange_.self(); });
 }
 
 // Tells what the group reports until it goes.
@@ -83,11 +84,16 @@ RunResult RunLoop::run() {
 RunResult RunLoop::take_turns() {
   for (;;) {
     if (options_.stop_asked()) {
+      tell_interrupted();
       leave();
       return ended_early(RunEnd::kLeft, {});
     }
     const Result<Step> step = take_next();
     tell_swarm_events();
+    if (must_stop()) {
+      leave();
+      return ended(RunEnd::kStopped, {});
+    }
     if (quorum_lost_ && recipe_.group.on_quorum_lost == "exit") {
       return ended_early(RunEnd::kQuorumLost, unavailable("the quorum of the group is lost"));
     }
@@ -147,6 +153,9 @@ Status RunLoop::train(const Turn& turn) {
 
 Result<StepReport> RunLoop::run_round(const Turn& turn) {
   if (turn.round != round_in_work_) {
+    if (trainer_.is_evaluation(turn.round)) {
+      log_.append(Event("note").with("text", "the model is measured on the test set"));
+    }
     round_in_work_ = turn.round;
     round_begun_ = clock_.now();
     // The turn is given up, and the next look at what was asked ends the run.
@@ -184,6 +193,7 @@ Status RunLoop::apply(const Turn& turn) {
     tell_evaluation(report);
   } else {
     note_loss(report);
+    tell_not_finite(turn, report);
   }
   return {};
 }
@@ -332,10 +342,17 @@ void RunLoop::tell_not_finite(const Turn& turn, const StepReport& report) {
           .with("own", own)
           .with("text",
                 fmt::format("the loss of round {} is not a number, {}; look at the learning rate "
-                            "and the data; no checkpoint takes the place of one with numbers",
+                            "and the data; {}",
                             turn.round.value(),
                             own ? "that of this peer's part as well"
-                                : "though that of this peer's part is: it came from another")));
+                                : "though that of this peer's part is: it came from another",
+                            recipe_.run.on_not_finite == "stop"
+                                ? "the run stops, as run.on_not_finite says"
+                                : "no checkpoint takes the place of one with numbers")));
+}
+
+bool RunLoop::must_stop() const {
+  return summary_.not_finite_round > 0 && recipe_.run.on_not_finite == "stop";
 }
 
 bool RunLoop::is_finite() const {
@@ -368,11 +385,9 @@ Status RunLoop::save_checkpoint() {
   // It could only be loaded to go on with a ruined model.
   if (!is_finite()) return {};
   const Result<SavedCheckpoint> saved = checkpoints_->save(trainer_);
-  if (!saved.ok()) {
-    log_.append(Event("note").with("text", saved.status().message()));
-    return saved.status();
-  }
+  if (!saved.ok()) return failed_to_save(saved.status());
   saved_step_ = step;
+  told_unsaved_ = false;
   if (!saved->pruned.ok()) log_.append(Event("note").with("text", saved->pruned.message()));
   log_.append(Event("checkpoint")
                   .with("path", saved->path)
@@ -381,10 +396,26 @@ Status RunLoop::save_checkpoint() {
   return {};
 }
 
-void RunLoop::leave() {
+Status RunLoop::failed_to_save(const Status& why) {
+  if (std::exchange(told_unsaved_, true)) return why;
+  const std::int64_t step = trainer_.steps_done();
+  log_.append(Event("checkpoint_failed")
+                  .with("step", step)
+                  .with("text", fmt::format("no checkpoint after step {}: {}; it is tried again "
+                                            "with the next one, and at the end",
+                                            step, why.message())));
+  return why;
+}
+
+void RunLoop::tell_interrupted() {
+  const bool begun = holds_state_ && trainer_.steps_done() > 0;
   log_.append(Event("interrupted")
-                  .with("action", std::string("the round is finished; leaving politely and saving "
-                                              "the state (once more: leave at once)")));
+                  .with("action", begun ? "leaving politely and saving the state"
+                                        : "leaving politely; no step was taken, so there is "
+                                          "nothing to save"));
+}
+
+void RunLoop::leave() {
   if (const Status status = exchange_.leave(kLeaveLimit); !status.ok()) {
     log(LogLevel::kInfo, "leave: {}", status.message());
   }
@@ -433,7 +464,8 @@ RunResult RunLoop::ended(RunEnd end, const Status& status) {
   summary_.bytes_sent = group.bytes_sent;
   summary_.bytes_received = group.bytes_received;
   summary_.seconds = seconds_since_start();
-  summary_.samples_per_second = meter_.mean_samples_per_second();
+  summary_.samples_per_second =
+      trained_ ? meter_.mean_samples_per_second() : std::numeric_limits<double>::quiet_NaN();
   return {summary_, status, saved};
 }
 

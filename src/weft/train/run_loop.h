@@ -82,13 +82,17 @@ class RunLoop {
   // Once a run.
   void note_loss(const StepReport& report);
   void tell_not_finite(const Turn& turn, const StepReport& report);
+  // As all members decide, from the sums of the same round.
+  bool must_stop() const;
   bool is_finite() const;
   void tell_eager_steps();
   void tell_peers(const std::vector<double>& compute_seconds);
   void tell_first_step();
   // Ok as well where there is nothing new to save.
   Status save_checkpoint();
+  Status failed_to_save(const Status& why);
   void leave();
+  void tell_interrupted();
   bool all_steps_done() const;
   RunResult ended_early(RunEnd end, const Status& status);
   RunResult ended(RunEnd end, const Status& status);
@@ -115,6 +119,7 @@ class RunLoop {
   std::int64_t saved_step_ = -1;
   bool trained_ = false;
   bool told_eager_ = false;
+  bool told_unsaved_ = false;  // since the last checkpoint that was written
   bool holds_state_ = false;
   // Heard from the loop thread as well.
   Atomic<bool> quorum_lost_ = false;

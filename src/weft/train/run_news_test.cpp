@@ -1,8 +1,12 @@
 // What a run tells at once: waits while the training thread is busy, losses that are no numbers;
 // and what it says of its speed after a pause.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -93,9 +97,17 @@ TEST(RunNews, AWaitIsToldWhileTheTrainingThreadSitsInIt) {
   EXPECT_EQ(result.summary.end, RunEnd::kFinished) << "without its status as well";
 }
 
-TEST(RunNews, ALossThatIsNoNumberIsToldOnceAndKeepsTheLastGoodCheckpoint) {
+struct NotFinite {
+  const char* policy;
+  RunEnd end;
+};
+
+class RuinedRun : public testing::TestWithParam<NotFinite> {};
+
+TEST_P(RuinedRun, TheLossIsToldOnceAndTheLastGoodCheckpointStays) {
   const SystemClock clock;
   Recipe recipe = small_recipe();
+  recipe.run.on_not_finite = GetParam().policy;
   recipe.checkpoint.every_steps = 1;
   recipe.checkpoint.keep = 1;
   recipe.run.steps = 60;
@@ -109,7 +121,9 @@ TEST(RunNews, ALossThatIsNoNumberIsToldOnceAndKeepsTheLastGoodCheckpoint) {
   Checkpoints checkpoints(folder, recipe.checkpoint.keep, "r");
   RunLoop loop(*trainer, exchange, *log, &checkpoints, clock, loop_options(clock));
   const RunResult result = loop.run();
-  EXPECT_EQ(result.summary.end, RunEnd::kFinished);
+  const bool stops = GetParam().end == RunEnd::kStopped;
+  EXPECT_EQ(result.summary.end, GetParam().end);
+  EXPECT_EQ(exchange.left(), stops) << "the others are told";
   EXPECT_FALSE(std::isfinite(result.summary.final_loss));
   std::int64_t first = 0;
   int told = 0;
@@ -124,6 +138,7 @@ TEST(RunNews, ALossThatIsNoNumberIsToldOnceAndKeepsTheLastGoodCheckpoint) {
   EXPECT_EQ(told, 1);
   EXPECT_GT(first, 0);
   EXPECT_EQ(result.summary.not_finite_round, first);
+  EXPECT_EQ(result.summary.steps, stops ? first : 60);
   const std::vector<std::string> kept = list_checkpoints(folder);
   for (const std::string& path : kept) {
     const auto again = Trainer::make(recipe, {}, clock).value();
@@ -132,6 +147,62 @@ TEST(RunNews, ALossThatIsNoNumberIsToldOnceAndKeepsTheLastGoodCheckpoint) {
       ASSERT_TRUE(std::isfinite(value));
     }
   }
+  std::filesystem::remove_all(folder);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, RuinedRun,
+                         testing::Values(NotFinite{"stop", RunEnd::kStopped},
+                                         NotFinite{"go_on", RunEnd::kFinished}));
+
+// What was computed by others counts as well: all members stop at the same round.
+TEST(RunNews, AMemberThatOnlyAppliedTheRoundStopsToo) {
+  const SystemClock clock;
+  const Recipe recipe = small_recipe();
+  const auto trainer = Trainer::make(recipe, {}, clock).value();
+  std::vector<float> sums(
+      static_cast<std::size_t>(trainer->layout().num_elements() + kMetricsElements), 0.0F);
+  RoundMetrics ruined;
+  ruined.loss = std::numeric_limits<double>::quiet_NaN();
+  ruined.samples = 4;
+  ruined.compute_seconds = {0.1};
+  const auto tail = encode_metrics(ruined, 0);
+  std::copy(tail.begin(), tail.end(), sums.end() - kMetricsElements);
+  ScriptedExchange exchange(last_round(recipe));
+  exchange.give_result(Round(1), sums);
+  std::vector<Event> heard;
+  const auto log =
+      EventLog::open("", clock, [&](const Event& event) { heard.push_back(event); }).value();
+  RunLoop loop(*trainer, exchange, *log, nullptr, clock, loop_options(clock));
+  const RunResult result = loop.run();
+  EXPECT_EQ(result.summary.end, RunEnd::kStopped);
+  EXPECT_EQ(result.summary.not_finite_round, 1);
+  EXPECT_FALSE(result.summary.took_part);
+  EXPECT_TRUE(std::isnan(result.summary.samples_per_second)) << "it was in no round";
+}
+
+TEST(RunNews, ACheckpointThatCannotBeWrittenIsSaidOnceAndTriedAgain) {
+  const SystemClock clock;
+  Recipe recipe = small_recipe();
+  recipe.checkpoint.every_steps = 1;
+  const auto trainer = Trainer::make(recipe, {}, clock).value();
+  ScriptedExchange exchange(last_round(recipe));
+  const std::string folder = testing::TempDir() + "weft_unsaved_" + std::to_string(::getpid());
+  std::ofstream(folder) << "in the way";
+  std::vector<std::string> heard;
+  const auto log = EventLog::open("", clock, [&](const Event& event) {
+                     if (event.kind == "round" && event.integer("round") == 3) {
+                       std::filesystem::remove(folder);
+                     }
+                     const bool about = event.kind.starts_with("checkpoint");
+                     if (about) heard.push_back(event.kind);
+                   }).value();
+  Checkpoints checkpoints(folder, recipe.checkpoint.keep, "r");
+  RunLoop loop(*trainer, exchange, *log, &checkpoints, clock, loop_options(clock));
+  const RunResult result = loop.run();
+  EXPECT_TRUE(result.checkpoint.ok()) << "the last state is on the disk";
+  ASSERT_GE(heard.size(), 2U);
+  EXPECT_EQ(heard[0], "checkpoint_failed");
+  EXPECT_EQ(heard[1], "checkpoint") << "not said again";
   std::filesystem::remove_all(folder);
 }
 

@@ -12,6 +12,8 @@ std::string_view to_string(RunEnd end) {
       return "finished";
     case RunEnd::kLeft:
       return "left";
+    case RunEnd::kStopped:
+      return "stopped";
     case RunEnd::kQuorumLost:
       return "quorum_lost";
     case RunEnd::kMissed:

@@ -17,6 +17,7 @@ namespace weft {
 enum class RunEnd : std::uint8_t {
   kFinished,    // the last round is committed everywhere
   kLeft,        // a person asked this peer to leave
+  kStopped,     // by itself, at the same round as all others: the loss was not a number
   kQuorumLost,  // too few members are in reach, and the recipe says exit
   kMissed,      // the run was over before this peer had its final state
   kFailed,      // removed, refused, or the state differed
@@ -39,7 +40,7 @@ struct Summary {
   double seconds_lost = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
-  double samples_per_second = 0;
+  double samples_per_second = 0;  // NaN if this peer was in no round
   // The first round whose loss was not a number; 0: there was none.
   std::int64_t not_finite_round = 0;
   // It was in a round itself; not one of those that come at the end and take the final state.

@@ -30,6 +30,16 @@ std::string reason_in(const std::string& text) {
   return text.substr(open + 1, close - open - 1);
 }
 
+// Of this peer itself it says so: the others were there before.
+Event joined_event(const SwarmEvent& event, const GroupNews& news) {
+  Event out = peer_event("peer_joined", event);
+  out.with("round", news.next_round.value());
+  if (event.peer != news.self) return out;
+  const std::int64_t others = news.members - 1;
+  return out.with("text", fmt::format("this peer takes part from round {} on, with {} other{}",
+                                      news.next_round.value(), others, others == 1 ? "" : "s"));
+}
+
 Event left_event(const SwarmEvent& event, const GroupNews& news) {
   return peer_event("peer_left", event)
       .with("reason", reason_in(event.text))
@@ -115,7 +125,7 @@ std::optional<Event> event_of(const SwarmEvent& event, const GroupNews& news) {
           .with("members", short_names(event.peers))
           .with("reason", event.text);
     case SwarmEventKind::kPeerJoined:
-      return peer_event("peer_joined", event).with("round", news.next_round.value());
+      return joined_event(event, news);
     case SwarmEventKind::kPeerLeft:
       return left_event(event, news);
     case SwarmEventKind::kRoundRerun:

@@ -14,6 +14,7 @@ namespace weft {
 
 // What the newest view says; gives the events around it their round and reason.
 struct GroupNews {
+  PeerId self;
   Round next_round;  // the first that the view's members share
   std::int64_t members = 0;
   std::string reason;  // "peer b81f left, peer 77aa joined"

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "weft/train/evaluate.h"
 #include "weft/train/precision.h"
 #include "weft/train/train_state.h"
 #include "weft/train/wiring.h"
@@ -20,6 +20,9 @@ template <class Body>
 auto guarded(const char* what, Body&& body) -> decltype(body()) {
   try {
     return body();
+  } catch (const std::bad_alloc&) {
+    return unavailable(fmt::format(
+        "{}: not enough memory; a smaller run.micro_batch or run.global_batch takes less", what));
   } catch (const std::exception& mistake) {
     return internal_error(fmt::format("{}: {}", what, mistake.what()));
   }
@@ -150,17 +153,17 @@ Status Trainer::prepare_evaluation() {
   return {};
 }
 
-Result<RoundMetrics> Trainer::measure(ShardRange shard) {
+Result<RoundMetrics> Trainer::measure(ShardRange shard, const EvaluationProgress& progress) {
   return guarded("evaluation", [&]() -> Result<RoundMetrics> {
-    return evaluate_shard(*model_, *test_, shard, evaluation_options_);
+    return evaluate_shard(*model_, *test_, shard, evaluation_options_, progress);
   });
 }
 
-Result<RoundMetrics> Trainer::evaluate_alone() {
+Result<RoundMetrics> Trainer::evaluate_alone(const EvaluationProgress& progress) {
   if (!test_.has_value()) {
     WEFT_TRY_ASSIGN(test_, open_recipe_dataset(recipe_, Split::kTest, places_));
   }
-  return measure({0, test_->size});
+  return measure({0, test_->size}, progress);
 }
 
 Result<StepReport> Trainer::evaluate(const Turn& turn, Exchange& exchange) {

@@ -21,6 +21,7 @@
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
 #include "weft/train/captured_step.h"
+#include "weft/train/evaluate.h"
 #include "weft/train/local_step.h"
 #include "weft/train/loss_scale.h"
 #include "weft/train/member_part.h"
@@ -69,7 +70,7 @@ class Trainer {
   Result<StepReport> apply_round(const Turn& turn);
 
   // The whole test set, by this peer alone.
-  Result<RoundMetrics> evaluate_alone();
+  Result<RoundMetrics> evaluate_alone(const EvaluationProgress& progress = {});
   // Reads the test set, once; the evaluation does it otherwise.
   Status prepare_evaluation();
 
@@ -111,7 +112,7 @@ class Trainer {
   std::vector<std::string> shared_states() const;
   Result<CheckpointInfo> check_optimizer(ByteSpan state) const;
   Result<StepReport> evaluate(const Turn& turn, Exchange& exchange);
-  Result<RoundMetrics> measure(ShardRange shard);
+  Result<RoundMetrics> measure(ShardRange shard, const EvaluationProgress& progress = {});
 
   const Recipe recipe_;
   const DataPlaces places_;

@@ -1,0 +1,31 @@
+// json_output: what commands answer with --json: one JSON object a line, ending in a line's end.
+//
+// Threads: pure. Fails: never; numbers that are not finite become null.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weft/data/catalog.h"
+#include "weft/train/export_checkpoint.h"
+#include "weft/train/predict.h"
+
+namespace weft {
+
+// {"name", "description", "found", "folder", "remedy"} for each.
+std::string datasets_json(const std::vector<DatasetReport>& reports);
+// {"path", "ok", "fault", "sha256", "sha256_known"} for each.
+std::string files_json(const std::vector<FileReport>& files);
+// {"key", "default", "help"} and, where it is bounded, "allowed" or "min" and "max" for each key.
+std::string recipe_keys_json();
+// {"kind", "help", "fields": [{"name", "type", "help"}]} for each kind of event.
+std::string event_kinds_json();
+// {"checkpoint", "input", "shape", "outputs", "text"}; `outputs` is nested as `shape` says.
+std::string prediction_json(const PredictRequest& request, const Prediction& prediction);
+// {"checkpoint", "files", "text"}: what was written, and what is said of it.
+std::string export_json(const ExportRequest& request, const std::vector<std::string>& files,
+                        const std::string& text);
+// {NAME: VALUE}.
+std::string field_json(const std::string& name, const std::string& value);
+
+}  // namespace weft

@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""Every exit code of docs/commands.md, each by what the page says leads to it, and words with each.
+
+usage: exit_codes_test.py [NAME ...]
+"""
+import json
+import re
+import socket
+import sys
+
+from command_line import (ALONE, RECIPE, ROOT, Running, expect, lines_of_json, main, rows_file,
+                          scratch, train, weft)
+
+sys.path.insert(0, str(ROOT / "tests/multi"))
+from harness import Group  # noqa: E402
+
+# What the tests below end with.
+CODES = {0, 1, 2, 3, 4, 5, 6, 7, 130}
+# Long enough to be interrupted in, whatever the machine does.
+ENDLESS = ["--set", "run.steps=1000000", "--set", "run.round_seconds_min=0.02"]
+RUINED = ["--set", "optimizer.learning_rate=1000", "--set", "optimizer.momentum=0.99",
+          "--set", "checkpoint.every_steps=1", "--steps", "200"]
+
+
+def expect_end(end, code, *words):
+    expect(end.code == code, f"expected exit code {code}: {end}")
+    for word in words:
+        expect(word in end.errors, f"{word!r} is not said on standard error: {end}")
+    # Who is told nothing cannot mend anything.
+    expect(code == 0 or end.errors.strip(), f"no word on standard error: {end}")
+
+
+# --- One command each: (exit code, words on standard error, arguments).
+
+def single_commands(folder, checkpoint):
+    cut = folder / "cut.safetensors"
+    cut.write_bytes(checkpoint.read_bytes()[:3000])
+    text = folder / "text.toml"
+    text.write_text("[run]\nsteps = many\n")
+    run = ["run", RECIPE, "--out", folder / "single", *ALONE]
+    return [
+        (0, (), ["version"]),
+        (0, (), ["--help"]),
+        (0, (), ["run", "--help"]),
+        (0, (), ["--version"]),
+        (0, (), ["recipe"]),
+        (0, (), ["events"]),
+        (0, (), ["data", "list"]),
+        (0, (), ["data", "get", "synthetic"]),
+        (0, (), ["eval", checkpoint]),
+        (0, (), ["predict", checkpoint, rows_file(folder / "x.npy")]),
+        (0, (), ["export", checkpoint, "--safetensors", folder / "w.safetensors"]),
+        (0, (), [*run, "--steps", "2"]),
+        (2, ("weft",), ["rnu"]),
+        (2, (), []),
+        (2, ("--stepz",), [*run, "--stepz", "3"]),
+        (2, ("run.stepz",), [*run, "--set", "run.stepz=3"]),
+        (2, ("run.steps",), [*run, "--set", "run.steps=-1"]),
+        (2, ("text.toml",), ["run", text, *ALONE]),
+        (2, ("ticket",), ["join", "no-ticket", "--out", folder / "joiner"]),
+        (2, ("export",), ["export", checkpoint]),
+        (2, ("--force",), ["export", checkpoint, "--safetensors", cut]),
+        (2, ("choose another name",), ["export", checkpoint, "--safetensors", checkpoint,
+                                       "--force"]),
+        (2, ("nothere",), ["data", "get", "nothere"]),
+        (2, ("none.toml",), ["run", folder / "none.toml", *ALONE]),
+        (3, ("none.safetensors",), ["eval", folder / "none.safetensors"]),
+        (3, ("no peer runs there",), ["status", folder / "single"]),
+        (3, ("is not there; make it first",), ["export", checkpoint, "--safetensors",
+                                               folder / "none/w.safetensors"]),
+        (4, ("cut.safetensors",), ["eval", cut]),
+        (4, ("cut.safetensors",), ["predict", cut, folder / "x.npy"]),
+        (4, ("cut.safetensors",), ["export", cut, "--safetensors", folder / "none.safetensors"]),
+        (4, ("cut.safetensors",), ["serve", cut, "--port", "0"]),
+    ]
+
+
+def each_command_ends_as_documented():
+    with scratch() as folder:
+        checkpoint = train(folder)
+        rows = single_commands(folder, checkpoint)
+        for code, words, arguments in rows:
+            expect_end(weft(*arguments), code, *words)
+        return f"{len(rows)} commands"
+
+
+def an_address_in_use_is_named_with_the_remedy():
+    with scratch() as folder, socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        end = weft("run", RECIPE, "--listen", address, "--out", folder / "a", "--set",
+                   "group.discovery=off")
+        expect_end(end, 3, address, "--listen")
+
+
+# --- Runs.
+
+def a_run_whose_loss_is_no_number_stops_with_seven():
+    with scratch() as folder:
+        end = weft("run", RECIPE, "--out", folder / "a", *ALONE, *RUINED)
+        expect_end(end, 7, "is not a number")
+        summary = json.loads((folder / "a/summary.json").read_text())
+        first = summary["not_finite_round"]
+        expect(summary["steps"] == first and summary["status"] == "stopped", f"{summary}")
+        newest = folder / f"a/checkpoints/checkpoint-{first - 1}.safetensors"
+        expect(newest.name in end.output, f"the last good checkpoint is not named: {end}")
+        expect_end(weft("eval", newest), 0)
+        end = weft("run", RECIPE, "--out", folder / "b", *ALONE, *RUINED, "--set",
+                   "run.on_not_finite=go_on")
+        expect_end(end, 7, "is not a number")
+        summary = json.loads((folder / "b/summary.json").read_text())
+        expect(summary["steps"] == 200 and summary["status"] == "finished", f"{summary}")
+        newest = max((folder / "b/checkpoints").iterdir(),
+                     key=lambda path: int(path.stem.split("-")[1]))
+        expect(int(newest.stem.split("-")[1]) < first, f"a ruined checkpoint: {newest}")
+
+
+def a_quorum_that_is_lost_is_five():
+    with Group() as group:
+        peers = group.start(3, {"run.steps": 1000000, "run.round_seconds_min": 0.02,
+                                "group.discovery": "off", "group.quorum_timeout_s": 1})
+        for peer in peers:
+            peer.wait_round(3)
+        for peer in peers[1:]:
+            peer.kill()
+        code = peers[0].end(60)
+        errors = (peers[0].out / "stderr.txt").read_text()
+        expect(code == 5 and "quorum" in errors, f"exit code {code}: {errors}")
+
+
+def a_run_that_is_gone_before_its_state_came_is_six():
+    with Group() as group:
+        founder = group.found({"run.steps": 1000000, "run.round_seconds_min": 0.02,
+                               "group.discovery": "off", "model.hidden_units": 8192})
+        late = group.join(founder.ticket())
+        founder.wait_kind("joiner_syncing")
+        founder.kill()
+        code = late.end(60)
+        errors = (late.out / "stderr.txt").read_text()
+        expect(code == 6 and "the run is gone" in errors, f"exit code {code}: {errors}")
+
+
+def a_revoked_ticket_is_two_and_says_so():
+    with Group() as group:
+        founder = group.found({"run.steps": 1000000, "run.round_seconds_min": 0.02,
+                               "group.discovery": "off"})
+        tickets = [founder.ticket(), weft("ticket", founder.out).output.strip()]
+        founder.wait_round(1)
+        for number, subject in enumerate((tickets[0], "all")):
+            expect_end(weft("revoke", founder.out, subject), 0)
+            end = weft("join", tickets[number], "--out", group.path / f"late{number}", "--yes")
+            expect_end(end, 2, "revoked")
+
+
+def a_demo_that_does_not_end_as_it_should_is_one():
+    with scratch() as folder:
+        # It is over before anybody can be killed.
+        end = weft("demo", "--recipe", RECIPE, "--set", "run.steps=1", "--out", folder / "demo",
+                   seconds=120)
+        expect(end.code == 1, f"expected exit code 1: {end}")
+        expect("FAILED" in end.output and "nan" not in end.output, f"{end}")
+
+
+# --- Ctrl-C: words within half a second, whatever the command is at.
+
+ANSWER_S = 0.5
+
+
+def answered(running, words, code):
+    running.interrupt()
+    running.wait_text(words, ANSWER_S)
+    end = running.end(30)
+    expect(end.code == code, f"expected exit code {code}: {end}")
+    return end
+
+
+def ctrl_c_ends_a_run_politely():
+    with scratch() as folder:
+        with Running(folder, "run", RECIPE, "--out", folder / "a", *ALONE, *ENDLESS) as running:
+            running.wait_text("round 3/")
+            end = answered(running, "weft: interrupted: the round at work is finished", 130)
+            expect("leaving politely and saving the state" in end.output, f"{end}")
+        expect(list((folder / "a/checkpoints").iterdir()), "no checkpoint was kept")
+
+
+def ctrl_c_before_the_first_round_promises_nothing():
+    with scratch() as folder:
+        with Running(folder, "run", RECIPE, "--out", folder / "a", *ALONE, *ENDLESS, "--set",
+                     "group.start_members=2") as running:
+            running.wait_text("(founder)")
+            end = answered(running, "weft: interrupted", 130)
+            expect("saving" not in end.output and "loss 0" not in end.output, f"{end}")
+            expect("samples/s" not in end.output, f"a speed that nobody measured: {end}")
+        summary = json.loads((folder / "a/summary.json").read_text())
+        expect(summary["samples_per_second"] is None and summary["final_loss"] is None, f"{summary}")
+
+
+def ctrl_c_while_data_are_made_ready_ends_at_once():
+    with scratch() as folder:
+        wide = ["--set", "data.synthetic_samples=1048576"]
+        with Running(folder, "run", RECIPE, "--out", folder / "a", *ALONE, *wide) as running:
+            running.wait_handlers()
+            answered(running, "weft: interrupted", 130)
+
+
+def ctrl_c_while_nobody_answers_a_dial_ends_at_once():
+    with scratch() as folder, Group() as group:
+        founder = group.found({"run.steps": 1000000, "group.discovery": "off"})
+        ticket = founder.ticket()
+        founder.pause()
+        with Running(folder, "join", ticket, "--out", folder / "late") as late:
+            late.wait_text("asking the members of the run for its recipe, at 127.0.0.1:")
+            answered(late, "weft: interrupted", 130)
+
+
+def ctrl_c_ends_eval_predict_and_demo():
+    with scratch() as folder:
+        checkpoint = train(folder, "--set", "data.synthetic_samples=1048576", "--set",
+                           "run.evaluate=false", steps=2)
+        commands = {
+            "eval": ["eval", checkpoint],
+            "predict": ["predict", checkpoint, rows_file(folder / "x.npy", rows=200000)],
+            "export": ["export", checkpoint, "--onnx", folder / "x.onnx"],
+        }
+        for name, arguments in commands.items():
+            with Running(folder, *arguments) as running:
+                running.wait_handlers()
+                running.interrupt()
+                end = running.end(30)
+                # It may have been done before.
+                expect(end.code in (0, 130) and end.seconds < 2, f"{name}: {end}")
+                expect(end.code == 0 or "weft: interrupted" in end.errors, f"{name}: {end}")
+        with Running(folder, "demo", "--recipe", RECIPE, "--set", "run.steps=100000",
+                     "--out", folder / "demo") as running:
+            running.wait_text("peers train")
+            end = answered(running, "weft: interrupted: the peers of the demo are ended", 130)
+            for word in ("nan", "peer ?", "losing"):
+                expect(word not in end.output, f"{word!r} in {end}")
+
+
+# --- What is printed was measured, and every line of --json parses.
+
+def nothing_is_said_of_steps_that_were_not_taken():
+    with scratch() as folder:
+        train(folder, steps=5)
+        end = weft("run", RECIPE, "--out", folder / "trained", *ALONE, "--steps", "3", "--resume")
+        expect(end.code == 0 and "no step is left to train" in end.output, f"{end}")
+        expect("loss" not in end.output.split("finished")[1], f"a loss that nobody saw: {end}")
+        summary = json.loads((folder / "trained/summary.json").read_text())
+        expect(summary["final_loss"] is None and summary["samples_per_second"] is None, f"{summary}")
+        end = weft("run", RECIPE, "--out", folder / "fresh", *ALONE, "--steps", "3", "--resume")
+        expect(end.code == 0 and "no checkpoint is in" in end.output, f"{end}")
+
+
+def a_newcomer_is_told_that_it_joined_and_nobody_else():
+    with Group() as group:
+        founder, second = group.start(2, {"run.steps": 1000000, "run.round_seconds_min": 0.02,
+                                          "group.discovery": "off"})
+        for peer in (founder, second):
+            peer.wait_round(3)
+        names = {id(peer): peer.wait_kind("started")[1]["peer"] for peer in (founder, second)}
+        late = group.join(founder.ticket())
+        late.wait_round(1)
+        own = late.wait_kind("started")[1]["peer"]
+        late.drain()
+        joined = [event for _, event in late.lines if event.get("kind") == "peer_joined"]
+        expect([event["peer"] for event in joined] == [own], f"at the newcomer {joined}")
+        expect(re.search(r"this peer takes part from round \d+ on, with 2 others",
+                         joined[0]["text"]), f"{joined}")
+        founder.wait_for(lambda e: e.get("kind") == "peer_joined" and e["peer"] == own,
+                         "the newcomer, at the founder")
+        founder.drain()
+        told = [event["peer"] for _, event in founder.lines if event.get("kind") == "peer_joined"]
+        expect(told == [names[id(second)], own], f"at the founder {told}")
+
+
+def every_command_has_json_and_every_line_parses():
+    with scratch() as folder:
+        checkpoint = train(folder)
+        rows = rows_file(folder / "x.npy", rows=2)
+        commands = [
+            ["run", RECIPE, "--out", folder / "a", "--steps", "2", *ALONE],
+            ["eval", checkpoint], ["predict", checkpoint, rows],
+            ["export", checkpoint, "--onnx", folder / "m.onnx"],
+            ["data", "list"], ["data", "get", "synthetic"], ["recipe"], ["events"], ["version"],
+            ["id", folder / "a"],
+            ["bench", "train", "--model", "mlp", "--seconds", "0.1"],
+        ]
+        for command in commands:
+            end = weft(*command, "--json")
+            expect(end.code == 0, f"{command}: {end}")
+            lines_of_json(end.output)
+        shape = lines_of_json(weft("predict", checkpoint, rows, "--json").output)[0]
+        expect(shape["shape"] == [2, 10] and len(shape["outputs"]) == 2
+               and len(shape["outputs"][0]) == 10, f"{shape}")
+        return f"{len(commands)} commands"
+
+
+def every_code_of_the_page_is_tested():
+    """A code that the page gains needs a test above."""
+    page = (ROOT / "docs/commands.md").read_text()
+    table = page[page.index("## Exit codes"):]
+    documented = {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.M)}
+    expect(documented == CODES, f"documented {sorted(documented)}, tested {sorted(CODES)}")
+
+
+TESTS = {test.__name__: test for test in (
+    each_command_ends_as_documented,
+    an_address_in_use_is_named_with_the_remedy,
+    a_run_whose_loss_is_no_number_stops_with_seven,
+    a_quorum_that_is_lost_is_five,
+    a_run_that_is_gone_before_its_state_came_is_six,
+    a_revoked_ticket_is_two_and_says_so,
+    a_demo_that_does_not_end_as_it_should_is_one,
+    ctrl_c_ends_a_run_politely,
+    ctrl_c_before_the_first_round_promises_nothing,
+    ctrl_c_while_data_are_made_ready_ends_at_once,
+    ctrl_c_while_nobody_answers_a_dial_ends_at_once,
+    ctrl_c_ends_eval_predict_and_demo,
+    nothing_is_said_of_steps_that_were_not_taken,
+    a_newcomer_is_told_that_it_joined_and_nobody_else,
+    every_command_has_json_and_every_line_parses,
+    every_code_of_the_page_is_tested,
+)}
+
+if __name__ == "__main__":
+    sys.exit(main(TESTS))
