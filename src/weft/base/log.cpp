@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "weft/base/background_writer.h"
+#include "weft/base/printable.h"
 
 namespace weft {
 namespace {
@@ -84,7 +85,9 @@ spdlog::logger& logger() {
 
 void set_log_level(LogLevel level) { logger().set_level(to_spdlog(level)); }
 bool log_enabled(LogLevel level) { return logger().should_log(to_spdlog(level)); }
-void log_line(LogLevel level, std::string_view text) { logger().log(to_spdlog(level), text); }
+void log_line(LogLevel level, std::string_view text) {
+  logger().log(to_spdlog(level), printable(text));
+}
 void write_error(std::string text) { error_writer().push(std::move(text)); }
 
 }  // namespace weft

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <pcre2.h>
 
-#include "weft/data/utf8.h"
+#include "weft/base/utf8.h"
 
 namespace weft {
 namespace {

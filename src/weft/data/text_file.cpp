@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "weft/base/file.h"
+#include "weft/base/utf8.h"
 #include "weft/data/bpe_tokenizer.h"
 #include "weft/data/gzip.h"
 #include "weft/data/mapped_file.h"
-#include "weft/data/utf8.h"
 
 namespace weft {
 namespace {

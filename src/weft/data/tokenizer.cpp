@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "weft/base/file.h"
+#include "weft/base/utf8.h"
 #include "weft/data/bpe_tokenizer.h"
-#include "weft/data/utf8.h"
 
 namespace weft {
 namespace {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/utf8.h"
 #include "weft/data/bpe_tokenizer.h"
-#include "weft/data/utf8.h"
 
 namespace weft {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "weft/base/bytes.h"
 #include "weft/base/rng.h"
+#include "weft/base/utf8.h"
 #include "weft/data/bpe_tokenizer.h"
-#include "weft/data/utf8.h"
 
 namespace weft::tokenizer_test {
 namespace {

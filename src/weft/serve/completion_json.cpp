@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/data/utf8.h"
+#include "weft/base/utf8.h"
 #include "weft/serve/json_text.h"
 
 namespace weft {

@@ -1,4 +1,4 @@
-#include "weft/data/utf8.h"
+#include "weft/base/utf8.h"
 
 #include <cstring>
 

@@ -1,0 +1,27 @@
+// printable: foreign text as a terminal may show it, with nothing in it that a terminal obeys.
+//
+// Names of runs, files, classes and peers come from other people. A control character in one could
+// move the cursor, set the window's title or turn the rest of the line around, so it is shown as an
+// escape instead: "\x1b", "\u202e", and "\xff" for bytes that are no UTF-8. What is escaped: C0,
+// DEL and C1 controls, line and paragraph separators, and the marks that change the direction of
+// text.
+//
+// Threads: pure functions. Fails: never.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+// One line: line ends and tabs are escaped too ("\n", "\t").
+std::string printable(std::string_view text);
+// A message or page of several lines: line ends and tabs stay.
+std::string printable_lines(std::string_view text);
+// "1 member", "2 members".
+std::string counted(std::int64_t count, std::string_view thing);
+// Whether printable() would leave `text` as it is: valid UTF-8 without such characters.
+bool is_printable_text(std::string_view text);
+
+}  // namespace weft
