@@ -3,10 +3,13 @@
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_WINDOWS_COMPAT 0
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <iterator>
+#include <system_error>
 
 #include <fmt/format.h>
 // toml++ asserts what hostile text can break, such as "[!", and then reports the error by itself:
@@ -18,11 +21,16 @@
 #pragma pop_macro("NDEBUG")
 
 #include "weft/base/nearest_name.h"
+#include "weft/base/printable.h"
+#include "weft/base/utf8.h"
 #include "weft/peer/admission.h"
+#include "weft/train/recipe_aliases.h"
 #include "weft/train/recipe_text.h"
 
 namespace weft {
 namespace {
+
+constexpr std::int64_t kTextMax = 200;  // characters, where a key has no limit of its own
 
 const RecipeKey* find_key(std::string_view name) {
   for (const RecipeKey& key : recipe_keys()) {
@@ -32,21 +40,17 @@ const RecipeKey* find_key(std::string_view name) {
 }
 
 Status unknown_key(std::string_view where, std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const RecipeKey& key : recipe_keys()) names.push_back(key.name);
-  std::string_view nearest = nearest_name(name, names);
-  if (nearest.empty()) {  // the right key in the wrong section is a frequent slip
-    const std::string_view last = name.substr(name.find('.') + 1);
-    for (const std::string_view known : names) {
-      if (known.substr(known.find('.') + 1) == last) nearest = known;
-    }
-  }
-  const std::string remedy = nearest.empty() ? std::string("`weft recipe` lists every key")
-                                             : fmt::format("did you mean \"{}\"?", nearest);
-  return invalid_argument(fmt::format("{}: unknown key \"{}\"; {}", where, name, remedy));
+  const std::string meant = recipe_key_meant(name);
+  return invalid_argument(fmt::format("{}: unknown key \"{}\"; {}", where, name,
+                                      meant.empty() ? "`weft recipe` lists every key" : meant));
 }
 
-std::string range_text(const RecipeKey& key) { return fmt::format("{} to {}", key.min, key.max); }
+// Keys without a bound of their own have the largest number that is exact.
+std::string range_text(const RecipeKey& key) {
+  constexpr double kUnbounded = 9.0e15;
+  if (key.max >= kUnbounded) return fmt::format("{} or more", key.min);
+  return fmt::format("{} to {}", key.min, key.max);
+}
 
 Status out_of_range(std::string_view where, const RecipeKey& key, std::string_view value) {
   return invalid_argument(fmt::format("{}: {}: expected {}, got {}; {}", where, key.name,
@@ -74,7 +78,8 @@ std::vector<std::string_view> split_choices(std::string_view choices) {
 using Written = std::variant<std::int64_t, double, bool, std::string>;
 
 std::string describe_value(const Written& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return fmt::format("\"{}\"", *text);
+  if (const auto* text = std::get_if<std::string>(&value))
+    return fmt::format("\"{}\"", printable(*text));
   return std::visit([](const auto& plain) { return fmt::format("{}", plain); }, value);
 }
 
@@ -117,10 +122,8 @@ Status put(Recipe& recipe, const RecipeKey& key, const Written& value, std::stri
       return wrong_type(where, key, fmt::format("one of {}", key.choices),
                         describe_value(value) + did_you_mean(*text, choices));
     }
-    const bool printable = std::all_of(text->begin(), text->end(),
-                                       [](char letter) { return letter >= ' ' && letter != 127; });
-    const std::size_t most = key.max > 0 ? static_cast<std::size_t>(key.max) : 200;
-    if (text->size() > most || !printable) {
+    const std::int64_t most = key.max > 0 ? static_cast<std::int64_t>(key.max) : kTextMax;
+    if (count_characters(*text) > most || !is_printable_text(*text)) {
       return wrong_type(where, key, fmt::format("at most {} printable characters", most),
                         describe_value(value));
     }
@@ -152,7 +155,7 @@ class TomlReader {
           std::any_of(recipe_keys().begin(), recipe_keys().end(), [&](const RecipeKey& known) {
             return known.name.substr(0, name.size() + 1) == name + ".";
           });
-      if (!section) return unknown_section(where, name);
+      if (!section) return unknown_section(where, name, *inner);
       return read(*inner, name);
     }
     if (key == nullptr) return unknown_key(where, name);
@@ -163,14 +166,20 @@ class TomlReader {
     return wrong_type(where, *key, "a number, a text, true or false", "an array, table or date");
   }
 
-  static Status unknown_section(std::string_view where, std::string_view name) {
+  static Status unknown_section(std::string_view where, std::string_view name,
+                                const toml::table& keys) {
     std::vector<std::string_view> sections;
     for (const RecipeKey& key : recipe_keys()) {
       sections.push_back(key.name.substr(0, key.name.find('.')));
     }
     const std::string_view nearest = nearest_name(name, sections);
-    const std::string remedy = nearest.empty() ? std::string("`weft recipe` lists them")
-                                               : fmt::format("did you mean [{}]?", nearest);
+    std::string remedy = nearest.empty() ? std::string("`weft recipe` lists them")
+                                         : fmt::format("did you mean [{}]?", nearest);
+    for (const auto& [key, node] : keys) {
+      // Whoever writes [training] most likely has names for its keys, too, that others use.
+      const std::optional<RecipeAlias> alias = recipe_alias(key.str());
+      if (alias) remedy += fmt::format("; \"{}\" is called \"{}\" here", key.str(), alias->key);
+    }
     return invalid_argument(fmt::format("{}: unknown section [{}]; {}", where, name, remedy));
   }
 
@@ -234,14 +243,23 @@ Result<Recipe> parse_recipe(std::string_view text, std::string_view file_name) {
 }
 
 Result<Recipe> load_recipe(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    return invalid_argument(fmt::format(
-        "{}: cannot be read; give the path of a recipe, such as recipes/fashion_mnist_cnn.toml",
-        path));
+  constexpr std::string_view kSuchAs =
+      "give the path of a recipe, such as recipes/synthetic_mlp.toml";
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return invalid_argument(fmt::format("{}: is a folder; {}", path, kSuchAs));
   }
-  return parse_recipe(text.str(), path);
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file.is_open() || file.bad()) {
+    const std::string why = errno != 0 ? std::generic_category().message(errno) : "unknown reason";
+    return invalid_argument(fmt::format("{}: cannot be read ({}); {}", path, why, kSuchAs));
+  }
+  if (text.empty()) {
+    return invalid_argument(fmt::format("{}: is empty; {}", path, kSuchAs));
+  }
+  return parse_recipe(text, path);
 }
 
 Status apply_setting(Recipe& recipe, const RecipeSetting& setting) {
@@ -280,7 +298,9 @@ Result<std::vector<RecipeSetting>> settings_of_environment(
           return known.compare(0, section_end + 1, name, 0, section_end + 1) == 0;
         });
     if (!looks_like_key) continue;
-    const std::string_view nearest = nearest_name(name, candidates);
+    const std::optional<RecipeAlias> alias = recipe_alias(name.substr(section_end + 1));
+    const std::string alias_name = alias ? environment_name(alias->key) : std::string();
+    const std::string_view nearest = alias ? alias_name : nearest_name(name, candidates);
     return invalid_argument(fmt::format(
         "environment: {} names no recipe key; {}", name,
         nearest.empty() ? "`weft recipe` lists them" : fmt::format("did you mean {}?", nearest)));
