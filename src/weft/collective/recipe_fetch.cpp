@@ -50,7 +50,9 @@ class RecipeFetch final : public TransportHandler {
   bool done() const { return text_ || (asked_ >= ticket_.members.size() && !pausing_); }
   // Asks the next member; done() if there is none.
   void ask_next(const Status& why) {
-    last_fault_ = why;
+    // What is wrong with the ticket counts more than that another member is gone.
+    const bool known = last_fault_.code() == Code::kInvalidArgument;
+    if (!known || why.code() == Code::kInvalidArgument) last_fault_ = why;
     again_ = false;
     if (text_) return;
     if (++asked_ < ticket_.members.size()) return transport_.connect(ticket_.members[asked_]);

@@ -247,7 +247,8 @@ TEST_F(EvidenceTest, AfterARenewedKeyAFormerMemberIsAStranger) {
   holder.join(old);
   run(seconds(2));
   ASSERT_TRUE(holder.join_failed.has_value());
-  EXPECT_THAT(holder.join_failed->message(), HasSubstr("was not made by a member"));
+  EXPECT_THAT(holder.join_failed->message(),
+              HasSubstr("was not made by a member of this run, was altered, or was revoked"));
 }
 
 TEST_F(EvidenceTest, TheRunsKeyComesWithTheViewThatAdmits) {

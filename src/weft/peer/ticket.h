@@ -39,7 +39,8 @@ struct Ticket {
 // "weft1-" and base32 of the fields and 4 bytes of checksum.
 std::string format_ticket(const Ticket& ticket);
 // kInvalidArgument for a line that is no ticket, was cut, mistyped or has a member without
-// address; the message says which. Takes any bytes; spaces and line ends around are ignored.
+// address; the message says which. Takes any bytes, as people paste them: blanks and line ends
+// within, quotes and <> around, and words before the ticket, such as "weft join", are passed over.
 Result<Ticket> parse_ticket(std::string_view text);
 // kInvalidArgument, with how long ago, if the ticket's time is over.
 Status check_expiry(const Ticket& ticket, std::int64_t now_unix_s);

@@ -78,6 +78,38 @@ TEST(Ticket, SurvivesCapitalsAndBlanksAround) {
   EXPECT_TRUE(parse_ticket("\n  " + line + " \r\n").ok());
 }
 
+TEST(Ticket, IsTakenAsPeoplePasteIt) {
+  const std::string line = format_ticket(sample());
+  std::string wrapped;
+  for (std::size_t at = 0; at < line.size(); at += 76)
+    wrapped += "> " + line.substr(at, 76) + "\r\n";
+  std::string split = line;
+  split.insert(100, " \\\n  ");
+  for (const std::string& pasted :
+       {wrapped, split, "\"" + line + "\"", "<" + line + ">", "`" + line + "`.",
+        "weft join " + line, "weft join weft join " + line + "\n",
+        "\xe2\x80\x9c"
+        "Weft join " +
+            line + "\xe2\x80\x9d",
+        "please type: build/release/weft join '" + line + "'",
+        line.substr(0, 50) + "\xc2\xa0" + line.substr(50)}) {
+    const Result<Ticket> got = parse_ticket(pasted);
+    ASSERT_TRUE(got.ok()) << pasted << "\n" << got.status().message();
+    EXPECT_EQ(got->secret, sample().secret);
+  }
+}
+
+TEST(Ticket, ACutOneIsSaidToBeCutHoweverItIsPasted) {
+  const std::string line = format_ticket(sample());
+  const Status cut = parse_ticket("<weft join " + line.substr(0, 200) + ">").status();
+  EXPECT_NE(cut.message().find("cut or mistyped"), std::string::npos) << cut.message();
+  EXPECT_NE(cut.message().find("got 200 characters"), std::string::npos) << cut.message();
+  EXPECT_EQ(parse_ticket("weft join weft1-...").status().message(),
+            "ticket: expected the whole line that `weft run` printed, got its beginning");
+  EXPECT_EQ(parse_ticket("weft join weft2-aaaa").status().message(),
+            "ticket: expected version weft1-, got 'weft2-'; both sides need the same Weft version");
+}
+
 TEST(Ticket, EveryAlteredCharacterIsNoticed) {
   const std::string line = format_ticket(sample());
   for (std::size_t at = 0; at < line.size(); ++at) {
