@@ -37,7 +37,9 @@ SwarmPresence::SwarmPresence(EventLoop& loop, Transport& transport, const PeerId
       options_(std::move(options)),
       callbacks_(std::move(callbacks)) {
   if (options_.on_lan) {
-    auto listener = DiscoveryListener::open(loop_, identity_, options_.place);
+    const DiscoveryAudience audience =
+        options_.this_machine_only ? DiscoveryAudience::kThisMachine : DiscoveryAudience::kNetwork;
+    auto listener = DiscoveryListener::open(loop_, identity_, options_.place, audience);
     if (listener.ok()) {
       listener_ = std::move(listener).value();
     } else {

@@ -29,6 +29,8 @@ struct PresenceOptions {
   RunId run{};
   // Answer on the local network.
   bool on_lan = false;
+  // Answer this machine alone, since no other could reach this peer.
+  bool this_machine_only = false;
   DiscoveryPlace place;
   // Of the run, for people.
   std::string name;

@@ -1,5 +1,6 @@
 #include "weft/net/discovery_socket.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -98,6 +99,11 @@ std::vector<Interface> interfaces() {
   }
   ::freeifaddrs(list);
   return out;
+}
+
+bool is_own(const Bytes& address, const std::vector<Interface>& own) {
+  return std::any_of(own.begin(), own.end(),
+                     [&](const Interface& interface) { return interface.address == address; });
 }
 
 bool is_neighbour(const Bytes& address, const std::vector<Interface>& own) {
@@ -273,6 +279,7 @@ struct DiscoveryListener::Impl {
 
   EventLoop& loop;
   DiscoveryResponder responder;
+  DiscoveryAudience audience = DiscoveryAudience::kNetwork;
   std::vector<Interface> own;
   TimePoint looked_at;
   std::uint16_t port = 0;
@@ -316,7 +323,10 @@ void DiscoveryListener::Impl::refresh() {
 }
 
 void DiscoveryListener::Impl::take(const Socket& socket, const Datagram& datagram) {
-  if (!is_neighbour(ip_bytes(datagram.address), own)) return;
+  const Bytes asker = ip_bytes(datagram.address);
+  const bool heard =
+      audience == DiscoveryAudience::kThisMachine ? is_own(asker, own) : is_neighbour(asker, own);
+  if (!heard) return;
   const std::optional<Bytes> answer =
       responder.answer(ip_text(datagram.address), ByteSpan(datagram.bytes).first(datagram.size),
                        loop.now(), loop.clock().unix_time_s());
@@ -331,8 +341,10 @@ DiscoveryListener::~DiscoveryListener() = default;
 
 Result<std::unique_ptr<DiscoveryListener>> DiscoveryListener::open(EventLoop& loop,
                                                                    const PeerIdentity& identity,
-                                                                   const DiscoveryPlace& place) {
+                                                                   const DiscoveryPlace& place,
+                                                                   DiscoveryAudience audience) {
   auto impl = std::make_unique<Impl>(loop, identity);
+  impl->audience = audience;
   impl->own = interfaces();
   impl->looked_at = loop.now();
   DiscoveryPlace chosen = place;

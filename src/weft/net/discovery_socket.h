@@ -34,12 +34,18 @@ struct DiscoveryPlace {
   std::uint16_t port = kDiscoveryPort;
 };
 
+// Whose queries a listener answers.
+enum class DiscoveryAudience : std::uint8_t {
+  kNetwork,      // those from addresses of its own networks
+  kThisMachine,  // those from addresses of its own: nobody else could reach it
+};
+
 class DiscoveryListener {
  public:
   // Borrows `loop`, which must outlive this.
-  static Result<std::unique_ptr<DiscoveryListener>> open(EventLoop& loop,
-                                                         const PeerIdentity& identity,
-                                                         const DiscoveryPlace& place = {});
+  static Result<std::unique_ptr<DiscoveryListener>> open(
+      EventLoop& loop, const PeerIdentity& identity, const DiscoveryPlace& place = {},
+      DiscoveryAudience audience = DiscoveryAudience::kNetwork);
   ~DiscoveryListener();
   DiscoveryListener(const DiscoveryListener&) = delete;
   DiscoveryListener& operator=(const DiscoveryListener&) = delete;

@@ -29,8 +29,8 @@ class DiscoverySocket : public testing::Test {
   }
 
   // Before start(). False where the machine has no multicast.
-  bool add_member(std::uint8_t number) {
-    auto listener = DiscoveryListener::open(loop_, PeerIdentity::generate(), place_);
+  bool add_member(std::uint8_t number, DiscoveryAudience audience = DiscoveryAudience::kNetwork) {
+    auto listener = DiscoveryListener::open(loop_, PeerIdentity::generate(), place_, audience);
     if (!listener.ok()) return false;
     place_.port = (*listener)->port();
     DiscoveryCard card;
@@ -82,6 +82,16 @@ TEST_F(DiscoverySocket, AsksForOneRun) {
   ASSERT_EQ(found->size(), 1U);
   EXPECT_EQ((*found)[0].name, "run 2");
   EXPECT_TRUE((*found)[0].proved);
+}
+
+TEST_F(DiscoverySocket, OneForThisMachineAloneAnswersThisMachine) {
+  if (!add_member(1, DiscoveryAudience::kThisMachine)) {
+    GTEST_SKIP() << "this machine has no multicast";
+  }
+  start();
+  const auto found = find(std::nullopt, 1);
+  ASSERT_TRUE(found.ok()) << found.status().to_string();
+  EXPECT_EQ(found->size(), 1U);
 }
 
 TEST_F(DiscoverySocket, APlaceThatIsNoGroupIsRefused) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/log.h"
+#include "weft/net/address_scope.h"
 #include "weft/net/link_transport.h"
 #include "weft/net/loop_impl.h"
 #include "weft/net/port_map.h"
@@ -175,6 +176,15 @@ Result<ListenOptions> parse_listen(const std::string& endpoint) {
   options.host = std::move(parsed.host);
   options.port = parsed.port;
   return options;
+}
+
+bool is_of_this_machine_only(const std::string& endpoint) {
+  const Result<ListenOptions> parsed = parse_listen(endpoint);
+  if (!parsed.ok()) return false;
+  if (parsed->host == "localhost") return true;
+  asio::error_code fault;
+  const asio::ip::address address = asio::ip::make_address(parsed->host, fault);
+  return !fault && scope_of(address) == AddressScope::kHost;
 }
 
 Result<std::unique_ptr<Transport>> make_tls_transport(EventLoop& loop, const PeerIdentity& identity,

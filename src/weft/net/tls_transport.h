@@ -68,6 +68,9 @@ struct ListenOptions {
 // Splits "host:port" or "[v6]:port" into `options`' host and port.
 Result<ListenOptions> parse_listen(const std::string& endpoint);
 
+// Whether only this machine can reach what listens at "host:port": 127.0.0.1, ::1, localhost.
+bool is_of_this_machine_only(const std::string& endpoint);
+
 // kUnavailable if the address cannot be listened on. `loop` is borrowed and outlives the transport.
 Result<std::unique_ptr<Transport>> make_tls_transport(EventLoop& loop, const PeerIdentity& identity,
                                                       const ListenOptions& options);

@@ -58,4 +58,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 }  // namespace
 
+TEST(ListenOptions, SomeAddressesAreReachedByThisMachineOnly) {
+  for (const char* endpoint : {"127.0.0.1:0", "127.3.2.1:7420", "[::1]:0", "localhost:80"}) {
+    EXPECT_TRUE(is_of_this_machine_only(endpoint)) << endpoint;
+  }
+  for (const char* endpoint :
+       {"*:0", "0.0.0.0:0", "192.168.1.2:7420", "[fe80::1]:0", "a.example:1", "no endpoint"}) {
+    EXPECT_FALSE(is_of_this_machine_only(endpoint)) << endpoint;
+  }
+}
+
 }  // namespace weft::tls_transport_test

@@ -8,8 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/log.h"
 #include "weft/data/open_path.h"
 #include "weft/data/text_file.h"
+#include "weft/net/tls_transport.h"
 #include "weft/train/data_files.h"
 #include "weft/train/round_vector.h"
 
@@ -260,6 +262,9 @@ static PresenceOptions presence_options(const Recipe& recipe, const PeerSettings
   const Recipe::Group& group = recipe.group;
   PresenceOptions options;
   options.on_lan = group.discovery == "lan";
+  // Where others are told of another address, they may reach this peer after all: by a tunnel.
+  options.this_machine_only =
+      is_of_this_machine_only(settings.listen) && settings.advertise.empty();
   options.name = fmt::format("{} ({})", recipe.run.name, recipe.model.name);
   if (group.invite == "open") options.invite = DiscoveryInvite::kOpen;
   if (group.invite == "allowlist") options.invite = DiscoveryInvite::kAllowlist;
@@ -277,6 +282,9 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   SwarmOptions options;
   options.identity = settings.identity;
   options.listen = settings.listen;
+  log(LogLevel::kInfo, "listens at {}; recipe {}; members are {} on the local network",
+      settings.listen, to_hex(recipe_hash(recipe)).substr(0, 16),
+      group.discovery == "lan" ? "found" : "not found");
   options.map_port = settings.map_port;
   options.advertise = settings.advertise;
   options.recipe_text = canonical_text(recipe);
