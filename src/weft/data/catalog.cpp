@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/hash.h"
+#include "weft/base/log.h"
 #include "weft/base/nearest_name.h"
 #include "weft/data/catalog_table.h"
 #include "weft/data/synthetic.h"
@@ -109,10 +110,46 @@ std::string names_text(std::span<const KnownFile> files) {
   return text;
 }
 
-std::string remedy_of(const KnownDataset& known, const DataPlaces& places) {
-  const std::string folder = places.data_dir.empty()
-                                 ? fmt::format("~/.cache/weft/{}", known.name)
+// Where a person puts the files.
+std::string own_folder(const KnownDataset& known, const DataPlaces& places) {
+  return places.data_dir.empty() ? fmt::format("~/.cache/weft/{}", known.name)
                                  : fmt::format("{}/{}", places.data_dir, known.name);
+}
+
+// Where to fetch the files on a machine with a network, and what to do with them on this one.
+std::vector<std::string> steps_of(const KnownDataset& known, const DataPlaces& places) {
+  std::vector<std::string> steps;
+  const std::string folder = own_folder(known, places);
+  if (!known.package.empty()) {
+    steps.push_back(fmt::format("a package of Debian and Ubuntu has it: {}", known.package));
+    steps.push_back(fmt::format(
+        "without a network here, on a machine with one: apt-get download {}", known.package));
+    steps.push_back(fmt::format("then here: sudo dpkg -i {}_*.deb", known.package));
+  }
+  if (!known.downloads.empty()) {
+    steps.push_back(fmt::format("its makers describe it at {}", known.page));
+    steps.emplace_back("weft downloads nothing; fetch where there is a network:");
+  }
+  bool packed = false;
+  for (const KnownDownload& file : known.downloads) {
+    steps.push_back(fmt::format("  {}", file.url));
+    steps.push_back(fmt::format("    {} bytes, SHA-256 {}", file.bytes, file.sha256));
+    packed = packed || file.url.ends_with(".tar.gz");
+  }
+  if (packed) {
+    const std::string_view url = known.downloads.front().url;
+    steps.push_back(fmt::format("then here: mkdir -p {0} && tar -xzf {1} -C {0}", folder,
+                                url.substr(url.rfind('/') + 1)));
+  } else if (!known.downloads.empty()) {
+    steps.push_back(fmt::format("then here: put them into {}; they may stay packed", folder));
+  }
+  steps.push_back(
+      fmt::format("weft data check {} compares the files with what they should hold", known.name));
+  return steps;
+}
+
+std::string remedy_of(const KnownDataset& known, const DataPlaces& places) {
+  const std::string folder = own_folder(known, places);
   if (!known.command.empty()) {
     return fmt::format("run: sudo apt-get install {} && mkdir -p {} && {} > {}/{}", known.package,
                        folder, known.command, folder, known.files[0].name);
@@ -120,7 +157,9 @@ std::string remedy_of(const KnownDataset& known, const DataPlaces& places) {
   if (!known.package.empty()) {
     return fmt::format("run: sudo apt-get install {}", known.package);
   }
-  return fmt::format("put {} (plain or .gz) into {}", names_text(known.files), folder);
+  return fmt::format(
+      "put {} (plain or .gz) into {}; `weft data get {}` shows where they are offered",
+      names_text(known.files), folder, known.name);
 }
 
 FileReport report_of(const KnownDataset& known, const KnownFile& file, const std::string& folder) {
@@ -144,12 +183,15 @@ DatasetReport describe(const KnownDataset& known, const DataPlaces& places) {
   report.description = known.description;
   report.folder = find_folder(known, places);
   report.found = !report.folder.empty();
-  if (!report.found) report.remedy = remedy_of(known, places);
+  if (!report.found) {
+    report.remedy = remedy_of(known, places);
+    report.steps = steps_of(known, places);
+  }
   return report;
 }
 
 DatasetReport describe_computed(const ComputedDataset& computed) {
-  return {std::string(computed.name), computed.description(), true, "", ""};
+  return {std::string(computed.name), computed.description(), true, "", "", {}};
 }
 
 Result<std::string> require_folder(const KnownDataset& known, const DataPlaces& places) {
@@ -177,6 +219,7 @@ Result<Dataset> open_dataset(std::string_view name, Split split, const DataPlace
   if (const ComputedDataset* computed = find_computed(name)) return computed->open(split, options);
   WEFT_TRY_ASSIGN(const KnownDataset* known, lookup(name));
   WEFT_TRY_ASSIGN(const std::string folder, require_folder(*known, places));
+  log(LogLevel::kInfo, "{}: reads {}", known->name, folder);
   return open_known(*known, folder, split, options);
 }
 

@@ -47,6 +47,8 @@ struct DatasetReport {
   bool found = false;
   std::string folder;  // where it was found; empty for computed data
   std::string remedy;  // how to get it; empty if found
+  // How to get it on a machine without a network: lines for a person; empty if found.
+  std::vector<std::string> steps = {};
 };
 
 std::vector<DatasetReport> list_datasets(const DataPlaces& places);

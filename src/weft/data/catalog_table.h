@@ -29,6 +29,13 @@ struct KnownFile {
   std::string_view sha256;  // of the inflated contents; empty: not known
 };
 
+// One file as its makers offer it.
+struct KnownDownload {
+  std::string_view url;
+  std::int64_t bytes;
+  std::string_view sha256;  // of the file as it is offered
+};
+
 struct KnownDataset {
   std::string_view name;
   std::string_view description;
@@ -36,6 +43,8 @@ struct KnownDataset {
   std::string_view package_folder = {};  // where the package puts the files; empty: nowhere
   std::string_view subfolder = {};       // where the files may lie too, below the dataset's folder
   std::string_view command = {};  // writes the first file to its standard output; empty: none
+  std::string_view page = {};     // where its makers describe it; empty: a package has it
+  std::span<const KnownDownload> downloads = {};
   std::span<const KnownFile> files = {};
   // Of images; 0 where there are none.
   std::int64_t channels = 0;

@@ -64,6 +64,21 @@ TEST_F(CatalogTest, MissingFilesAreExplainedWithTheRemedy) {
   ASSERT_TRUE(report.ok());
   EXPECT_FALSE(report->found);
   EXPECT_THAT(data_get_text(*report), HasSubstr("mnist: not found; put "));
+  EXPECT_THAT(data_get_text(*report), HasSubstr("  9912422 bytes, SHA-256 440fcabf73cc546f"));
+  EXPECT_THAT(data_get_text(*report), HasSubstr("put them into " + folder_ + "/mnist"));
+}
+
+TEST(Catalog, SaysWhereMissingFilesAreOfferedAndWhatToDoWithThem) {
+  const DataPlaces nowhere = {.data_dir = "/nowhere", .home = ""};
+  const std::string cifar = data_get_text(*find_dataset("cifar10", nowhere));
+  EXPECT_THAT(cifar,
+              HasSubstr("its makers describe it at https://www.cs.toronto.edu/~kriz/cifar.html\n"));
+  EXPECT_THAT(cifar, HasSubstr("  https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz\n"));
+  EXPECT_THAT(cifar, HasSubstr("tar -xzf cifar-10-binary.tar.gz -C /nowhere/cifar10\n"));
+  for (const DatasetReport& report : list_datasets(nowhere)) {
+    if (report.found) continue;
+    EXPECT_THAT(data_get_text(report), HasSubstr("weft data check " + report.name)) << report.name;
+  }
 }
 
 TEST_F(CatalogTest, FilesInTheGivenFolderAreOpenedAndChecked) {

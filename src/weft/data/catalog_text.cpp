@@ -21,7 +21,11 @@ std::string data_list_text(const std::vector<DatasetReport>& reports) {
 }
 
 std::string data_get_text(const DatasetReport& report) {
-  if (!report.found) return fmt::format("{}: not found; {}\n", report.name, report.remedy);
+  if (!report.found) {
+    std::string text = fmt::format("{}: not found; {}\n", report.name, report.remedy);
+    for (const std::string& step : report.steps) text += fmt::format("  {}\n", step);
+    return text;
+  }
   if (report.folder.empty()) return fmt::format("{}: needs no files\n", report.name);
   return fmt::format("{}: found in {}, nothing to do\n", report.name, report.folder);
 }
