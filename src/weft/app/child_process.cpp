@@ -55,9 +55,10 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
   pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
-  // The first of two with one name counts.
+  // Of two variables with one name the first counts.
   std::string ticket = "WEFT_TICKET=" + options.ticket;
-  std::vector<char*> variables;
+  std::string parent = "WEFT_PARENT=" + std::to_string(::getpid());
+  std::vector<char*> variables = {parent.data()};
   if (!options.ticket.empty()) variables.push_back(ticket.data());
   for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
   variables.push_back(nullptr);

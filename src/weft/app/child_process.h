@@ -1,7 +1,9 @@
 // ChildProcess: this program started once more, with its events read line by line.
 //
 // Where it stands: `weft run --peers N` and `weft demo` start their local peers with it.
-// Threads: one owner. Fails: start() with kUnavailable. The destructor kills what still runs.
+// Threads: one owner; start() on the main thread, since the child leaves politely when the thread
+// that started it is gone (WEFT_PARENT names this process to it).
+// Fails: start() with kUnavailable. The destructor kills what still runs.
 #pragma once
 
 #include <optional>

@@ -2,8 +2,10 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "weft/app/exit_code.h"
@@ -23,18 +25,39 @@ void write_words(const char* words) {
   static_cast<void>(!::write(STDERR_FILENO, words, std::strlen(words)));
 }
 
-extern "C" void on_interrupt(int /*signal*/) {
+// NOLINTNEXTLINE(*-avoid-non-const-global-variables)
+volatile std::sig_atomic_t asked_by_signal = 0;
+constexpr std::size_t kChildrenMax = 64;
+// 0: a free place. NOLINTNEXTLINE(*-avoid-non-const-global-variables)
+volatile std::sig_atomic_t children[kChildrenMax] = {};
+
+extern "C" void on_interrupt(int number) {
   const char* const words = polite_words;
   const int error = errno;
-  if (asked != 0 || words == nullptr) {
+  for (const std::sig_atomic_t child : children) {
+    if (child > 0) ::kill(child, SIGUSR1);
+  }
+  const bool counts = number != SIGUSR1;
+  if ((counts && asked_by_signal != 0) || words == nullptr) {
     write_words("weft: interrupted\n");
     ::_exit(static_cast<int>(ExitCode::kInterrupted));
   }
+  if (counts) asked_by_signal = 1;
+  if (asked == 0) {
+    write_words("weft: interrupted: ");
+    write_words(words);
+    write_words("\n");
+  }
   asked = 1;
-  write_words("weft: interrupted: ");
-  write_words(words);
-  write_words("\n");
   errno = error;
+}
+
+void replace_child(std::sig_atomic_t from, std::sig_atomic_t to) {
+  for (volatile std::sig_atomic_t& child : children) {
+    if (child != from) continue;
+    child = to;
+    return;
+  }
 }
 
 }  // namespace
@@ -46,6 +69,7 @@ void install_interrupt_handler() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGUSR1, &action, nullptr);
 }
 
 void end_at_once_if_interrupted() { polite_words = nullptr; }
@@ -53,5 +77,15 @@ void end_at_once_if_interrupted() { polite_words = nullptr; }
 void end_politely_if_interrupted(const char* words) { polite_words = words; }
 
 bool interrupted() { return asked != 0; }
+
+void forward_interrupts_to(pid_t child) { replace_child(0, child); }
+
+void stop_forwarding_to(pid_t child) { replace_child(child, 0); }
+
+bool end_with_parent(pid_t parent) {
+  // The death of the parent's thread that started this process counts, which is its main thread.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  return ::getppid() == parent;
+}
 
 }  // namespace weft

@@ -2,8 +2,11 @@
 // nothing is there to take leave of, the first does. Either is answered in words on standard error
 // by the handler itself, whatever the process is busy with.
 //
-// Threads: any; the handler only counts and writes, and on the second signal leaves with _exit.
+// Threads: any; the handler only counts, writes and passes on, and on the second signal leaves with
+// _exit.
 #pragma once
+
+#include <sys/types.h>
 
 namespace weft {
 
@@ -16,5 +19,15 @@ void end_at_once_if_interrupted();
 void end_politely_if_interrupted(const char* words);
 // Whether a person has asked for the end.
 bool interrupted();
+
+// Passes the wish for a polite end on to `child`, a weft process of ours, until it is told that the
+// child has ended. What is passed on is SIGUSR1, which asks politely however often it comes: Ctrl-C
+// in a terminal reaches the child by itself, and two signals would end it at once.
+void forward_interrupts_to(pid_t child);
+void stop_forwarding_to(pid_t child);
+
+// For a child: it asks this process for a polite end when the parent, of process id `parent`, ends,
+// by whatever means. False: the parent has ended already.
+bool end_with_parent(pid_t parent);
 
 }  // namespace weft

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "weft/app/exit_code.h"
+#include "weft/app/interrupt.h"
 #include "weft/train/data_files.h"
 
 namespace weft {
@@ -42,6 +43,7 @@ Result<std::unique_ptr<LocalPeers>> LocalPeers::start(const OutFolder& out,
     options.errors_path = folder + "/errors.txt";
     options.read_events = false;
     WEFT_TRY_ASSIGN(ChildProcess child, ChildProcess::start(options));
+    forward_interrupts_to(child.pid());
     log.append(process_event(static_cast<std::size_t>(number), child.pid(),
                              fmt::format("started; its files are in {}", folder)));
     peers->children_.push_back(std::make_unique<ChildProcess>(std::move(child)));
@@ -53,10 +55,12 @@ void LocalPeers::wait(Duration limit, const Clock& clock, EventLog& log) {
   const TimePoint deadline = deadline_after(clock, limit);
   for (std::size_t i = 0; i < children_.size(); ++i) {
     ChildProcess& child = *children_[i];
-    while (!child.has_ended() && clock.now() < deadline) wait_for_output({}, kPeerPoll);
     const pid_t pid = child.pid();
+    while (!child.has_ended() && clock.now() < deadline) wait_for_output({}, kPeerPoll);
+    if (child.has_ended()) stop_forwarding_to(pid);
     if (!child.has_ended()) {
       child.signal(SIGKILL);
+      stop_forwarding_to(pid);
       log.append(process_event(i + 2, pid, "did not end in time and was killed"));
     } else if (child.exit_code() != static_cast<int>(ExitCode::kOk)) {
       log.append(process_event(

@@ -1,7 +1,9 @@
 // LocalPeers: the further peers that `weft run --peers N` starts on this machine.
 //
-// Each is this program with `join` and a folder of its own below OUT; they are full members and go
-// on if this process dies. Threads: one owner. Fails: start() with kUnavailable.
+// Each is this program with `join` and a folder of its own below OUT, and a full member. A signal
+// that asks this process for its end is passed on to them, and they leave the run when it dies:
+// whoever started one command has nothing left behind. Threads: one owner, the main thread. Fails:
+// start() with kUnavailable.
 #pragma once
 
 #include <memory>
