@@ -9,32 +9,55 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "weft/app/control_commands.h"
 #include "weft/app/demo.h"
 #include "weft/app/doctor.h"
 #include "weft/app/environment.h"
 #include "weft/app/exit_code.h"
+#include "weft/app/flag_checks.h"
+#include "weft/app/help_page.h"
 #include "weft/app/interrupt.h"
+#include "weft/app/local_peers.h"
 #include "weft/app/model_commands.h"
+#include "weft/app/parse_error.h"
 #include "weft/app/peer_command.h"
 #include "weft/app/serve_command.h"
 #include "weft/app/standard_output.h"
 #include "weft/app/tool_commands.h"
 #include "weft/app/usage.h"
 #include "weft/base/log.h"
+#include "weft/base/printable.h"
 #include "weft/base/time.h"
+#include "weft/base/version.h"
 
 namespace weft {
 namespace {
 
 constexpr const char* kAbout =
-    "Weft trains one model on many machines without a server: every peer holds the whole model, "
-    "computes its share of each batch, and the gradients are summed among all of them.\n";
+    "Weft trains one model on several computers at once, without a server: every peer holds the "
+    "whole model, computes its share of each batch, and all of them sum their gradients.";
 
-constexpr const char* kTensorboard = "Write scalars for TensorBoard to OUT/tensorboard";
+constexpr const char* kEvents = "Write one event a line, as docs/events.md describes them.";
+constexpr const char* kObject = "Write one JSON object instead of words.";
+constexpr const char* kListen =
+    "HOST:PORT where other peers reach this one; host *: all addresses; port 0: any free one.";
+constexpr const char* kMapPort = "Ask the router of this network to open the port (UPnP, NAT-PMP).";
+constexpr const char* kOut = "Folder for events, summary, checkpoints and the peer's key.";
+constexpr const char* kSet = "Set any key of the recipe; may be repeated.";
+constexpr const char* kCheckpoint = "A checkpoint: a file of OUT/checkpoints.";
+constexpr const char* kThreads = "Compute threads.";
+constexpr int kThreadsMax = 1024;
+constexpr const char* kTensorboard = "Write scalars for TensorBoard to OUT/tensorboard.";
+
+struct AboutRequest {
+  bool verbose = false;
+  std::vector<std::string> help_words;
+};
 
 struct Requests {
+  AboutRequest about;
   RunRequest run;
   JoinRequest join;
   DoctorRequest doctor;
@@ -48,232 +71,308 @@ struct Requests {
   ModelRequest model;
 };
 
-// Those of a peer that runs already, here.
+// The commands for a peer that runs on this machine already.
 void add_control(CLI::App& app, ControlRequest& request, ExitCode& code) {
   const auto add = [&](const char* name, const char* about, auto command) {
     CLI::App* added = app.add_subcommand(name, about);
-    added->add_option("out", request.out, "The --out folder of a peer that runs")->required();
-    added->add_flag("--json", request.json, "One object");
+    added->add_option("out", request.out, "The --out folder of a running peer.")->required();
+    added->add_flag("--json", request.json, kObject);
     added->callback([&request, &code, command] { code = command(request); });
     return added;
   };
-  add("status", "Where a running peer stands, and who is in its group", status_command);
-  add("ticket", "A new ticket from a running peer", ticket_command)
-      ->add_option("--valid-h", request.valid_h, "Hours; default: as the recipe says")
-      ->check(CLI::Range(0.001, 8760.0));
-  add("revoke", "Make a ticket void at all members", revoke_command)
-      ->add_option("ticket", request.subject, "A ticket, the id that `weft ticket` told, or all")
+  add("status", "Show where a running peer stands, and who is in its group.", status_command);
+  add("ticket", "Make a new ticket, by which others join the run of a running peer.",
+      ticket_command)
+      ->add_option("--valid-h", request.valid_h,
+                   "Hours for which it lets others in; without it, as many as the recipe says.")
+      ->check(any_number(0.001, 8760.0));
+  add("revoke", "Make a ticket void at all members.", revoke_command)
+      ->add_option("ticket", request.subject,
+                   "A ticket, the id that `weft ticket` showed with it, or the word all.")
       ->required();
-  CLI::App* expel = add("expel", "This peer's voice for putting a member out", expel_command);
-  expel->add_option("peer", request.subject, "The member's name, as events write it")->required();
-  expel->add_option("--reason", request.reason, "For the event logs of all members")
-      ->capture_default_str();
-  CLI::App* id = app.add_subcommand("id", "A peer's id, for group.allow; makes its key if need be");
-  id->add_option("out", request.out, "The peer's --out folder")->required();
-  id->add_flag("--json", request.json, "One object");
+  CLI::App* expel = add("expel", "Vote for putting a member out of the run.", expel_command);
+  expel
+      ->add_option("peer", request.subject,
+                   "The member's name, as `weft status` and the events write it.")
+      ->required();
+  expel->add_option("--reason", request.reason, "Why; all members log it.")->capture_default_str();
+  CLI::App* id = app.add_subcommand(
+      "id", "Show a peer's id, for group.allow; make its key where it has none.");
+  id->add_option("out", request.out, "The peer's --out folder.")->required();
+  id->add_flag("--json", request.json, kObject);
   id->callback([&request, &code] { code = id_command(request); });
 }
 
 void add_advertise(CLI::App& command, std::vector<std::string>& advertise) {
   command
-      .add_option("--advertise", advertise,
-                  "HOST:PORT that others are told to dial first; may be repeated")
+      .add_option("--advertise", advertise, "An address that others dial first; may be repeated.")
+      ->option_text("HOST:PORT")
       ->allow_extra_args(false);
 }
 
 CLI::App* add_run(CLI::App& app, RunRequest& request) {
-  CLI::App* run = app.add_subcommand("run", "Train by a recipe: alone, or as the first peer");
-  run->add_option("recipe", request.recipe_path, "TOML file; see recipes/")->required();
-  run->add_option("--peers", request.peers, "Start so many local peers, this one included")
-      ->check(CLI::Range(1, 64));
-  run->add_option("--listen", request.listen,
-                  "HOST:PORT for other peers; host *: all addresses, port 0: any")
+  CLI::App* run =
+      app.add_subcommand("run", "Train by a recipe, alone or as the first peer of a group.");
+  run->add_option("recipe", request.recipe_path,
+                  "A recipe: a TOML file, such as those in recipes/.")
+      ->required();
+  run->add_option("--peers", request.peers,
+                  "Start this many peers on this machine, this one included.")
+      ->check(whole_number(1, 64));
+  run->add_option("--listen", request.listen, kListen)
+      ->option_text("HOST:PORT")
       ->capture_default_str();
   add_advertise(*run, request.advertise);
-  run->add_flag("--map-port", request.map_port,
-                "Ask the router of this network to open the port (UPnP, NAT-PMP)");
-  run->add_option("--steps", request.steps, "Optimizer steps; the same as --set run.steps=N");
-  run->add_option("--threads", request.threads, "Compute threads; default: this machine's share")
-      ->check(CLI::Range(1, 1024));
-  run->add_option("--seed", request.seed, "The same as --set run.seed=N");
-  run->add_option("--out", request.out, "Folder for events, summary, checkpoints and the key");
+  run->add_flag("--map-port", request.map_port, kMapPort);
+  run->add_option("--steps", request.steps, "Optimizer steps; the same as --set run.steps=N.")
+      ->check(whole_number(1, kNoLimit));
+  run->add_option("--threads", request.threads,
+                  "Compute threads; without it, this peer's share of the cores.")
+      ->check(whole_number(1, kThreadsMax));
+  run->add_option("--seed", request.seed, "The same as --set run.seed=N.")
+      ->check(whole_number(0, kNoLimit));
+  run->add_option("--out", request.out, kOut)->option_text("DIR");
   run->add_flag("--resume{newest}", request.resume_from,
-                "Go on from the newest checkpoint in --out; --resume=older: where that is damaged, "
-                "from the one before it")
+                "Go on from the newest checkpoint in --out; with --resume=older, where that one is "
+                "damaged, from the one before it.")
       ->check(CLI::IsMember({"newest", "older"}));
-  run->add_flag("--json", request.json, "One event a line, as docs/events.md describes them");
+  run->add_flag("--json", request.json, kEvents);
   run->add_option("--engine", request.engine,
-                  "What carries the rounds: swarm, or mpi under mpirun (fixed members)")
+                  "What carries the rounds: swarm; or mpi, under mpirun, with fixed members.")
       ->check(CLI::IsMember({"swarm", "mpi"}))
       ->capture_default_str();
   run->add_flag("--tensorboard", request.tensorboard, kTensorboard);
   add_data_choice(*run, request.data);
-  run->add_option("--set", request.settings, "key=value for any recipe key; may be repeated")
+  run->add_option("--set", request.settings, kSet)
+      ->option_text("KEY=VALUE")
       ->allow_extra_args(false);
   return run;
 }
 
 CLI::App* add_join(CLI::App& app, JoinRequest& request) {
-  CLI::App* join = app.add_subcommand("join", "Take part in a run that somebody gave a ticket for");
-  join->add_option("ticket", request.ticket,
-                   "The line that `weft run` printed; without it: choose a run of this network")
+  CLI::App* join = app.add_subcommand(
+      "join", "Take part in a run, by a ticket or by choosing one of this network.");
+  join->add_option(
+          "ticket", request.ticket,
+          "The ticket that `weft run` printed; it may be wrapped or quoted. Without one, the runs "
+          "of this network are listed.")
+      ->expected(1, -1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::Join)
       ->envname("WEFT_TICKET");
   join->add_option("--run", request.wanted,
-                   "Without a ticket: how the name or tag of the run begins");
+                   "Without a ticket, take the run whose name or tag begins with this.")
+      ->option_text("NAME");
   join->add_option("--rendezvous", request.rendezvous,
-                   "HOST:PORT of an OpenDHT node to ask where no address of the ticket answers");
-  join->add_option("--listen", request.listen,
-                   "HOST:PORT for other peers; host *: all addresses, port 0: any")
+                   "A node of OpenDHT to ask where no address of the ticket answers.")
+      ->option_text("HOST:PORT");
+  join->add_option("--listen", request.listen, kListen)
+      ->option_text("HOST:PORT")
       ->capture_default_str();
   add_advertise(*join, request.advertise);
-  join->add_flag("--map-port", request.map_port,
-                 "Ask the router of this network to open the port (UPnP, NAT-PMP)");
-  join->add_option("--out", request.out, "Folder for events, summary, checkpoints and the key");
-  join->add_option("--threads", request.threads, "Compute threads; default: all cores")
-      ->check(CLI::Range(1, 1024));
-  join->add_flag("--json", request.json, "One event a line, as docs/events.md describes them");
+  join->add_flag("--map-port", request.map_port, kMapPort);
+  join->add_option("--out", request.out, kOut)->option_text("DIR");
+  join->add_option("--threads", request.threads, "Compute threads; without it, one for each core.")
+      ->check(whole_number(1, kThreadsMax));
+  join->add_flag("--json", request.json, kEvents);
   join->add_flag("--tensorboard", request.tensorboard, kTensorboard);
   add_data_choice(*join, request.data);
-  join->add_flag("-y,--yes", request.yes, "Do not show and ask what the run may use here");
+  join->add_flag("-y,--yes", request.yes,
+                 "Take part without showing, and asking about, what the run uses of this machine.");
   return join;
 }
 
 CLI::App* add_doctor(CLI::App& app, DoctorRequest& request) {
-  CLI::App* doctor = app.add_subcommand("doctor", "What keeps this machine from taking part");
-  doctor->add_option("ticket", request.ticket, "Try its members too")->envname("WEFT_TICKET");
-  doctor->add_option("--listen", request.listen, "HOST:PORT that a run would listen on")
+  CLI::App* doctor = app.add_subcommand(
+      "doctor", "Look for what keeps this machine from taking part, and say what to do.");
+  doctor->add_option("ticket", request.ticket, "A ticket whose members are tried too.")
+      ->expected(1, -1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::Join)
+      ->envname("WEFT_TICKET");
+  doctor->add_option("--listen", request.listen, "HOST:PORT where a run would listen.")
+      ->option_text("HOST:PORT")
       ->capture_default_str();
-  doctor->add_option("--out", request.out, "Folder that a run would write to")
+  doctor->add_option("--out", request.out, "Folder that a run would write to.")
+      ->option_text("DIR")
       ->capture_default_str();
-  doctor->add_option("--stun", request.stun, "HOST:PORT of a STUN server; give two for NAT's kind")
+  doctor
+      ->add_option("--stun", request.stun,
+                   "A STUN server to ask; two of them tell what kind of NAT there is.")
+      ->option_text("HOST:PORT")
       ->allow_extra_args(false);
-  doctor->add_flag("--map-port", request.map_port, "Try to let the router open the port");
-  doctor->add_option("--rendezvous", request.rendezvous, "HOST:PORT of an OpenDHT node to ask");
-  doctor->add_flag("--json", request.json, "One object a step");
+  doctor->add_flag("--map-port", request.map_port, "Try to let the router open the port.");
+  doctor->add_option("--rendezvous", request.rendezvous, "A node of OpenDHT to ask.")
+      ->option_text("HOST:PORT");
+  doctor->add_flag("--json", request.json, "Write one JSON object for each step.");
   return doctor;
 }
 
 CLI::App* add_demo(CLI::App& app, DemoRequest& request) {
   CLI::App* demo =
-      app.add_subcommand("demo", "Watch peers train, one of them die and another one join");
-  demo->add_option("--peers", request.peers, "Processes to begin with")
-      ->check(CLI::Range(3, 16))
+      app.add_subcommand("demo", "Watch local peers train, one of them die and another one join.");
+  demo->add_option("--peers", request.peers, "Processes to begin with.")
+      ->check(whole_number(3, 16))
       ->capture_default_str();
-  demo->add_option("--out", request.out, "Folder for the files of all peers")
+  demo->add_option("--out", request.out, "Folder for the files of all peers.")
+      ->option_text("DIR")
       ->capture_default_str();
-  demo->add_option("--recipe", request.recipe, "Another recipe than the demo's own");
-  demo->add_option("--set", request.settings, "key=value for any recipe key; may be repeated")
+  demo->add_option("--recipe", request.recipe, "Another recipe than the demo's own.")
+      ->option_text("FILE");
+  demo->add_option("--set", request.settings, kSet)
+      ->option_text("KEY=VALUE")
       ->allow_extra_args(false);
-  demo->add_flag("--json", request.json, "Events, and as the last line one object with the result");
+  demo->add_flag("--json", request.json,
+                 "Write events, and as the last line one object with the result.");
   return demo;
 }
 
 CLI::App* add_eval(CLI::App& app, EvalRequest& request) {
-  CLI::App* eval = app.add_subcommand("eval", "Measure a checkpoint on its test set");
-  eval->add_option("checkpoint", request.checkpoint, "A file of OUT/checkpoints")->required();
-  eval->add_option("--threads", request.threads, "Compute threads")->check(CLI::Range(1, 1024));
+  CLI::App* eval = app.add_subcommand("eval", "Measure a checkpoint on its test set.");
+  eval->add_option("checkpoint", request.checkpoint, kCheckpoint)->required();
+  eval->add_option("--threads", request.threads, kThreads)->check(whole_number(1, kThreadsMax));
   add_data_choice(*eval, request.data);
-  eval->add_flag("--json", request.json, "One object");
+  eval->add_flag("--json", request.json, kObject);
   return eval;
 }
 
 CLI::App* add_serve(CLI::App& app, ServeRequest& request) {
-  CLI::App* serve = app.add_subcommand("serve", "Answer HTTP requests with a checkpoint's model");
-  serve->add_option("checkpoint", request.checkpoint, "A file of OUT/checkpoints")->required();
+  CLI::App* serve = app.add_subcommand("serve", "Answer HTTP requests with a checkpoint's model.");
+  serve->add_option("checkpoint", request.checkpoint, kCheckpoint)->required();
   add_data_choice(*serve, request.data);
-  serve->add_option("--host", request.host, "Address to listen on; nobody is asked who they are")
+  serve->add_option("--host", request.host, "Address to listen on; nobody is asked who they are.")
+      ->option_text("HOST")
       ->capture_default_str();
-  serve->add_option("--port", request.port, "0: any free one")->capture_default_str();
+  serve->add_option("--port", request.port, "Port to listen on; 0: any free one.")
+      ->check(whole_number(0, 65535))
+      ->capture_default_str();
   serve
       ->add_option("--allow-host", request.allowed_hosts,
-                   "Name by which requests may call this server, beside addresses and localhost; "
-                   "may be repeated")
+                   "A name by which requests may call this server, beside addresses and localhost; "
+                   "may be repeated.")
+      ->option_text("NAME")
       ->allow_extra_args(false);
-  serve->add_option("--threads", request.threads, "Compute threads")
-      ->check(CLI::Range(1, 1024))
+  serve->add_option("--threads", request.threads, kThreads)
+      ->check(whole_number(1, kThreadsMax))
       ->capture_default_str();
-  serve->add_option("--batch-max", request.batch_max, "Rows or texts that are computed at once")
-      ->check(CLI::Range(1, 4096))
+  serve
+      ->add_option("--batch-max", request.batch_max,
+                   "Most rows or texts that are computed at once.")
+      ->check(whole_number(1, 4096))
       ->capture_default_str();
-  serve->add_option("--batch-wait-ms", request.batch_wait_ms, "For others that join a batch")
-      ->check(CLI::Range(0.0, 1000.0))
+  serve
+      ->add_option("--batch-wait-ms", request.batch_wait_ms,
+                   "Milliseconds that a request waits for others, to be computed with them.")
+      ->check(any_number(0.0, 1000.0))
       ->capture_default_str();
-  serve->add_option("--body-max", request.body_max, "Bytes of a request's body")
-      ->check(CLI::Range(std::uint64_t{64}, std::uint64_t{1} << 30U))
+  serve
+      ->add_option("--body-max", request.body_max,
+                   "Most bytes that the body of a request may have.")
+      ->check(whole_number(64, std::int64_t{1} << 30U))
       ->capture_default_str();
-  serve->add_option("--connections-max", request.connections_max, "Open ones")
-      ->check(CLI::Range(1, 100000))
+  serve
+      ->add_option("--connections-max", request.connections_max,
+                   "Most connections that are open at once.")
+      ->check(whole_number(1, 100000))
       ->capture_default_str();
-  serve->add_flag("--json", request.json, "One object once it listens");
-  serve->add_option("--tokens-max", request.tokens_max, "Of one completion")
-      ->check(CLI::Range(1, 1000000))
+  serve->add_flag("--json", request.json, "Write one JSON object once it listens.");
+  serve->add_option("--tokens-max", request.tokens_max, "Most tokens that one completion may have.")
+      ->check(whole_number(1, 1000000))
       ->capture_default_str();
   return serve;
 }
 
 CLI::App* add_bench_train(CLI::App& bench, BenchTrainRequest& request) {
-  CLI::App* train = bench.add_subcommand("train", "Time a full training step");
-  train->add_option("--model", request.model, "mlp, cnn, gpt6x384, ... or a model of the zoo")
+  CLI::App* train = bench.add_subcommand("train", "Time a full training step.");
+  train
+      ->add_option("--model", request.model,
+                   "What to train: mlp, cnn, gpt6x384, or another model of the zoo.")
+      ->option_text("NAME")
       ->capture_default_str();
-  train->add_option("--batch", request.batch, "Samples a step; 0: as many as is usual")
+  train
+      ->add_option("--batch", request.batch,
+                   "Samples in a step; 0: as many as is usual for the model.")
+      ->check(whole_number(0, 1 << 20))
       ->capture_default_str();
   train->add_flag("--eager", request.eager,
-                  "Compute each step anew instead of replaying a recorded one");
+                  "Compute each step anew instead of replaying a recorded one.");
   train->add_flag("--checkpoint-blocks", request.checkpoint_blocks,
-                  "Save memory by computing the blocks of a text model twice");
-  train->add_option("--precision", request.precision, "f32, bf16 or f16")
+                  "Save memory by computing the blocks of a text model twice.");
+  train
+      ->add_option("--precision", request.precision,
+                   "Type of activations and of the parameters that layers see.")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}))
       ->capture_default_str();
-  train->add_option("--threads", request.threads, "Compute threads")->capture_default_str();
-  train->add_option("--seconds", request.seconds, "How long to measure")->capture_default_str();
-  train->add_flag("--json", request.json, "One object");
+  train->add_option("--threads", request.threads, kThreads)
+      ->check(whole_number(1, kThreadsMax))
+      ->capture_default_str();
+  train->add_option("--seconds", request.seconds, "For how long to measure.")
+      ->check(any_number(0.001, 86400.0))
+      ->capture_default_str();
+  train->add_flag("--json", request.json, kObject);
   return train;
 }
 
 CLI::App* add_bench_all_reduce(CLI::App& bench, BenchAllReduceRequest& request) {
   AllReduceBenchOptions& options = request.options;
-  CLI::App* reduce = bench.add_subcommand("allreduce", "Time an all-reduce among local processes");
-  reduce->add_option("--peers", options.peers, "Processes")->capture_default_str();
-  reduce->add_option("--bytes", options.bytes, "Of the vector")->capture_default_str();
-  reduce->add_option("--transport", options.transport, "tls, tls+shm, tcp or shm")
+  CLI::App* reduce = bench.add_subcommand("allreduce", "Time an all-reduce among local processes.");
+  reduce->add_option("--peers", options.peers, "Number of processes.")
+      ->check(whole_number(1, 64))
+      ->capture_default_str();
+  reduce->add_option("--bytes", options.bytes, "Size of the vector in bytes.")
+      ->check(whole_number(4, std::int64_t{1} << 40U))
+      ->capture_default_str();
+  reduce->add_option("--transport", options.transport, "What carries the bytes.")
       ->check(CLI::IsMember({"tls", "tls+shm", "tcp", "shm"}))
       ->capture_default_str();
-  reduce->add_option("--repetitions", options.repetitions, "0: as many as take a few seconds")
+  reduce
+      ->add_option("--repetitions", options.repetitions,
+                   "How often to repeat it; 0: as often as a few seconds allow.")
+      ->check(whole_number(0, 1000000))
       ->capture_default_str();
-  reduce->add_option("--segment-bytes", options.segment_bytes, "Size of the pieces on the ring")
+  reduce
+      ->add_option("--segment-bytes", options.segment_bytes,
+                   "Size of the pieces that travel around the ring.")
+      ->check(whole_number(1024, 1 << 20))
       ->capture_default_str();
-  reduce->add_option("--rank", options.rank, "Run this rank only; the others meet it in --meet");
-  reduce->add_option("--meet", options.meeting_folder, "Folder where separate ranks meet");
-  reduce->add_option("--listen", options.listen, "HOST:PORT of a rank")->capture_default_str();
-  reduce->add_flag("--json", request.json, "One object");
-  reduce->add_option("--wire", request.options.wire, "How values travel")
+  reduce->add_option("--rank", options.rank, "Run this rank only; the others meet it in --meet.")
+      ->check(whole_number(0, 63));
+  reduce->add_option("--meet", options.meeting_folder, "Folder where separate ranks meet.")
+      ->option_text("DIR");
+  reduce->add_option("--listen", options.listen, "Where this rank listens.")
+      ->option_text("HOST:PORT")
+      ->capture_default_str();
+  reduce->add_flag("--json", request.json, kObject);
+  reduce->add_option("--wire", request.options.wire, "Type in which values travel.")
       ->check(CLI::IsMember({"f32", "bf16", "f16", "int8"}))
       ->capture_default_str();
-  reduce->add_option("--algorithm", request.options.algorithm, "The way between the processes")
+  reduce
+      ->add_option("--algorithm", request.options.algorithm,
+                   "Way of the values between the processes.")
       ->check(CLI::IsMember({"auto", "direct", "tree", "butterfly", "ring"}))
       ->capture_default_str();
   return reduce;
 }
 
-// What prints a list, or one line.
+// The commands that print a list, or one line.
 void add_lists(CLI::App& app, CLI::App& data, ListRequest& request, ExitCode& code) {
   const auto add = [&](CLI::App& to, const char* name, const char* about, auto command) {
     CLI::App* added = to.add_subcommand(name, about);
-    added->add_flag("--json", request.json, "One object a line");
+    added->add_flag("--json", request.json, "Write one JSON object a line.");
     added->callback([&request, &code, command] { code = command(request); });
     return added;
   };
-  add(data, "list", "Every known dataset and where it was found", data_list_command);
-  for (CLI::App* one : {add(data, "get", "Where a dataset is, or how to get it", data_get_command),
-                        add(data, "check", "Read a dataset's files whole", data_check_command)}) {
-    one->add_option("name", request.dataset, "As `weft data list` has it")->required();
+  add(data, "list", "List every known dataset and where it was found.", data_list_command);
+  for (CLI::App* one :
+       {add(data, "get", "Show where a dataset is, or how to get it.", data_get_command),
+        add(data, "check", "Read all files of a dataset and compare them with what they should hold.",
+            data_check_command)}) {
+    one->add_option("name", request.dataset, "A name that `weft data list` shows.")->required();
   }
-  add(app, "recipe", "Every key of a recipe, as a Markdown table", recipe_keys_command);
-  add(app, "events", "Every kind of event, as a Markdown page", events_command);
-  add(app, "version", "The version of this program", version_command);
+  add(app, "recipe", "List every key of a recipe, as a Markdown table.", recipe_keys_command);
+  add(app, "events", "List every kind of event, as a Markdown page.", events_command);
+  add(app, "version", "Show the version of this program.", version_command);
 }
 
-// Below each page what belongs to that command alone.
+// Puts the examples of each command below its page.
 void add_footers(CLI::App& app, const std::string& words) {
   app.footer(words.empty() ? main_footer() : command_footer(words));
   for (CLI::App* command : app.get_subcommands({})) {
@@ -290,27 +389,66 @@ int explain(const CLI::App& app, const CLI::ParseError& error,
     print_text(text.str());
     return static_cast<int>(checked_output(ExitCode::kOk));
   }
-  const std::string mistake = misspelt(app, arguments);
-  if (mistake.empty()) {
-    app.exit(error);
-  } else {
-    std::fprintf(stderr, "weft: %s\nRun with --help for more information.\n", mistake.c_str());
-  }
+  const std::string text =
+      arguments.empty() ? short_help() : parse_error_text(app, error, arguments);
+  std::fputs(text.c_str(), stderr);
   return static_cast<int>(ExitCode::kUsage);
+}
+
+// `weft help data get`: the page of that command.
+ExitCode help_command(CLI::App& app, const std::vector<std::string>& words) {
+  CLI::App* at = &app;
+  if (const std::string mistake = misspelt(app, words); !mistake.empty()) {
+    std::fputs(fmt::format("weft: {}\n", printable(mistake)).c_str(), stderr);
+    return ExitCode::kUsage;
+  }
+  for (const std::string& word : words) {
+    if (at->get_subcommands({}).empty()) break;
+    at = at->get_subcommand(word);
+  }
+  print_text(at->help());
+  return ExitCode::kOk;
+}
+
+// What a person who looks for a fault wants to know first.
+void log_machine() {
+  log(LogLevel::kInfo, "weft {}: {} cores, WEFT_DATA_DIR={}", version(), threads_for(1),
+      environment_variable("WEFT_DATA_DIR"));
+}
+
+// -v, -V and `weft help`.
+void add_about(CLI::App& app, AboutRequest& request, ExitCode& code) {
+  app.add_flag("-v,--verbose", request.verbose,
+               "Log to standard error what happens inside; before or after the command.");
+  app.set_version_flag("-V,--version", version_text(), "Show the version.");
+  CLI::App* help = app.add_subcommand("help", "Show the page of a command.");
+  help->add_option("command", request.help_words, "The command, such as run, or data get.");
+  help->callback([&] { code = help_command(app, request.help_words); });
+  app.parse_complete_callback([&request] {
+    if (!request.verbose) return;
+    set_log_level(LogLevel::kInfo);
+    log_machine();
+  });
+}
+
+// False for a local peer whose parent is gone already; from now on it ends with it.
+bool parent_is_there() {
+  const std::string parent = environment_variable("WEFT_PARENT");
+  return parent.empty() || end_with_parent(std::atoi(parent.c_str()));
 }
 
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  if (!parent_is_there()) return static_cast<int>(ExitCode::kInterrupted);
   restart_with_short_spin(argv);
   guard_standard_streams();
   install_interrupt_handler();
   const TimePoint started = SystemClock().now();
   CLI::App app(kAbout, "weft");
   app.require_subcommand(1);
-  bool verbose = false;
-  app.add_flag("-v,--verbose", verbose, "Log what happens inside to standard error");
-
+  use_help_pages(app, help_width());
+  app.fallthrough();  // -v may stand before the command or after it
   Requests requests;
   ExitCode code = ExitCode::kOk;
   add_run(app, requests.run)->callback([&] {
@@ -326,7 +464,7 @@ int run_command_line(int argc, char** argv) {
   add_model_commands(app, requests.model, code);
   add_control(app, requests.control, code);
 
-  CLI::App* bench = app.add_subcommand("bench", "Measure this machine");
+  CLI::App* bench = app.add_subcommand("bench", "Measure this machine.");
   bench->require_subcommand(1);
   add_bench_train(*bench, requests.bench_train)->callback([&] {
     code = bench_train_command(requests.bench_train);
@@ -335,15 +473,12 @@ int run_command_line(int argc, char** argv) {
     code = bench_all_reduce_command(requests.bench_all_reduce);
   });
 
-  CLI::App* data = app.add_subcommand("data", "The datasets: where they are, how to get them");
+  CLI::App* data = app.add_subcommand("data", "Find datasets, or learn how to get them.");
   data->require_subcommand(1);
   add_lists(app, *data, requests.list, code);
 
-  app.set_version_flag("--version", version_text());
+  add_about(app, requests.about, code);
   add_footers(app, "");
-  app.parse_complete_callback([&] {
-    if (verbose) set_log_level(LogLevel::kInfo);
-  });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/app/control_socket.h"
-#include "weft/app/peer_command.h"
+#include "weft/app/exit_code.h"
 #include "weft/app/standard_output.h"
+#include "weft/base/log.h"
+#include "weft/base/printable.h"
 #include "weft/net/identity.h"
 #include "weft/peer/revocations.h"
 #include "weft/peer/ticket.h"
@@ -73,7 +75,7 @@ constexpr const char* kRemainsOfAll =
 
 Result<InvitationId> invitation_of(const std::string& text) {
   if (text == "all") return kAllInvitations;
-  if (text.rfind("weft", 0) == 0) {
+  if (text.find("weft") != std::string::npos) {  // no hexadecimal digit is a w
     WEFT_TRY_ASSIGN(const Ticket ticket, parse_ticket(text));
     return ticket.invitation;
   }
@@ -207,6 +209,8 @@ ExitCode show(const ControlRequest& request, const Result<Fields>& answer, Text 
   return ExitCode::kOk;
 }
 
+double to_hours(std::int64_t seconds) { return static_cast<double>(seconds) / 3600.0; }
+
 std::string names_in(const Json& answer, const char* field) {
   std::string names;
   for (const Json& name : answer.value(field, Json::array())) {
@@ -258,9 +262,11 @@ ExitCode ticket_command(const ControlRequest& request) {
       request, answer, [](const Json& fields) { return fields.value("ticket", std::string()); });
   if (code == ExitCode::kOk && !request.json) {
     const Json& fields = answer->json;
-    std::fprintf(stderr, "weft: valid for %.1f h; to take it back: weft revoke %s %s\n",
-                 static_cast<double>(fields.value("valid_s", std::int64_t{0})) / 3600.0,
-                 request.out.c_str(), fields.value("invitation", std::string()).c_str());
+    const std::int64_t valid_s = fields.value("valid_s", std::int64_t{0});
+    const std::string valid =
+        valid_s < 3600 ? counted(valid_s, "second") : fmt::format("{:.1f} h", to_hours(valid_s));
+    write_error(fmt::format("weft: valid for {}; to take it back: weft revoke {} {}\n", valid,
+                            request.out, fields.value("invitation", std::string())));
   }
   return code;
 }

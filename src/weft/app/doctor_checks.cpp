@@ -9,6 +9,8 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include "weft/base/printable.h"
+
 namespace weft {
 
 namespace {
@@ -114,8 +116,9 @@ Finding judge_clock(const ClockFacts& facts) {
   if (!facts.ahead_s.empty()) {
     const std::int64_t ahead = median(facts.ahead_s);
     const std::string text =
-        fmt::format("{} s {} the clocks of {} members on this network", std::abs(ahead),
-                    ahead > 0 ? "behind" : "ahead of", facts.ahead_s.size());
+        fmt::format("{} s {} the clocks of {} on this network", std::abs(ahead),
+                    ahead > 0 ? "behind" : "ahead of",
+                    counted(static_cast<std::int64_t>(facts.ahead_s.size()), "member"));
     if (std::abs(ahead) > kClockFaultS) return failed_finding("clock", text, kRemedy);
     if (std::abs(ahead) > kClockNoteS) return note("clock", text, kRemedy);
     return good("clock", text);
@@ -188,6 +191,12 @@ Finding judge_addresses(const std::vector<std::string>& hosts) {
               "in the router, or let a reachable peer found the run");
 }
 
+Finding judge_own_address(const std::string& listen) {
+  return note(
+      "addresses", fmt::format("{} is of this machine only, and so is the run", listen),
+      "others cannot take part, nor find it on the local network: --listen '*:0' lets them");
+}
+
 NatKind nat_kind(const std::vector<std::string>& own, const StunReport& report) {
   std::vector<std::string> mapped;
   for (const StunView& view : report.views) {
@@ -254,7 +263,9 @@ Finding judge_lan(const Result<std::vector<DiscoveredRun>>& runs) {
   }
   std::vector<std::string> names;
   for (const DiscoveredRun& run : *runs) names.push_back(run.name);
-  return good("local network", fmt::format("{} runs: {}", runs->size(), joined(names, ", ")));
+  return good("local network",
+              fmt::format("{}: {}", counted(static_cast<std::int64_t>(runs->size()), "run"),
+                          printable(joined(names, ", "))));
 }
 
 Finding judge_ticket(const Result<Ticket>& ticket, std::int64_t now_unix_s) {
@@ -265,8 +276,9 @@ Finding judge_ticket(const Result<Ticket>& ticket, std::int64_t now_unix_s) {
                           "ask a member for a new one: weft ticket OUT");
   }
   const std::int64_t hours = (ticket->expiry_unix_s - now_unix_s) / 3600;
-  return good("ticket", fmt::format("names {} members, good for {} more hours",
-                                    ticket->members.size(), hours));
+  const auto members = static_cast<std::int64_t>(ticket->members.size());
+  return good("ticket", fmt::format("names {}, good for {} more", counted(members, "member"),
+                                    counted(hours, "hour")));
 }
 
 Finding judge_member(const PeerId& member, const std::vector<EndpointReport>& reports) {

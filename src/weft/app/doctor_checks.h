@@ -59,6 +59,8 @@ enum class AddressKind : std::uint8_t { kPublic, kShared, kPrivate, kLocal };
 AddressKind address_kind(const std::string& host);
 // `hosts`: addresses of this machine, without port; those of kLocal do not count.
 Finding judge_addresses(const std::vector<std::string>& hosts);
+// Instead, where a run would listen at `listen`, which no other machine reaches.
+Finding judge_own_address(const std::string& listen);
 
 enum class NatKind : std::uint8_t {
   kUnknown,

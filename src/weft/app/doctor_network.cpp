@@ -9,6 +9,7 @@
 
 #include "weft/app/doctor_checks.h"
 #include "weft/app/environment.h"
+#include "weft/base/printable.h"
 #include "weft/collective/swarm.h"
 #include "weft/net/discovery_probe.h"
 #include "weft/net/discovery_socket.h"
@@ -116,7 +117,8 @@ std::vector<Finding> examine_ports(const DoctorRequest& request) {
   const Result<std::string> bound = probe_listen(request.listen);
   out.push_back(judge_listen(request.listen, bound));
   const std::vector<std::string> hosts = own_hosts();
-  out.push_back(judge_addresses(hosts));
+  out.push_back(is_of_this_machine_only(request.listen) ? judge_own_address(request.listen)
+                                                        : judge_addresses(hosts));
   out.push_back(examine_mapping(request, bound));
   if (request.stun.empty()) {
     out.push_back(skipped("nat", "no --stun HOST:PORT to ask"));
@@ -138,7 +140,9 @@ Finding examine_rendezvous(const DoctorRequest& request, const Ticket* ticket) {
       look_up_peers(opendht_maker(request.rendezvous), {run, kRendezvousLimit});
   if (found.ok()) {
     return {"rendezvous", DoctorResult::kGood,
-            fmt::format("{} members have left addresses", found->size()), ""};
+            fmt::format("addresses of {} are there",
+                        counted(static_cast<std::int64_t>(found->size()), "member")),
+            ""};
   }
   return {"rendezvous", DoctorResult::kNote, found.status().message(),
           "members write there if the recipe has group.rendezvous; UDP must pass"};

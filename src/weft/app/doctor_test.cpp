@@ -68,6 +68,7 @@ TEST(Doctor, KnowsWhatAnAddressIsGoodFor) {
   expect(judge_addresses({"192.168.1.1", "127.0.0.1"}), DoctorResult::kNote, "private");
   expect(judge_addresses({"100.64.0.1"}), DoctorResult::kNote, "provider");
   expect(judge_addresses({"127.0.0.1"}), DoctorResult::kNote, "no network");
+  expect(judge_own_address("127.0.0.1:0"), DoctorResult::kNote, "of this machine only");
   expect(judge_addresses({"10.0.0.1", "2001:db8::1"}), DoctorResult::kGood, "2001:db8::1");
 }
 

@@ -12,11 +12,14 @@ enum class ExitCode : int {
   kUnavailable = 3,   // data, disk, address or group is not there, or an answer or a file could not
                       // be written whole: look, and try again
   kCorrupt = 4,       // a file is damaged, or this peer's state differed from the others'
-  kQuorumLost = 5,    // more than half of the group is gone; the state is in a checkpoint
+  kQuorumLost = 5,    // half of the group or more is gone; the state is in a checkpoint
   kRunOver = 6,       // the run was over before this peer could take its final state
   kNotFinite = 7,     // the loss is not a number: the run stopped, and the model is of no use
   kInterrupted = 130  // Ctrl-C; once: left politely, state saved; twice: left at once
 };
+
+// Writes "weft: REASON" to standard error, without what would steer a terminal.
+ExitCode report(const Status& status);
 
 inline ExitCode exit_code_of(const Status& status) {
   switch (status.code()) {

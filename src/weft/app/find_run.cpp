@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "weft/base/printable.h"
+
 namespace weft {
 
 namespace {
@@ -83,9 +85,11 @@ std::string run_list(const std::vector<DiscoveredRun>& runs) {
   std::string out;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const DiscoveredRun& run = runs[i];
-    out += fmt::format("{:>3}  {:<32} {:>4} members  {:<12}  {}  at {}\n", i + 1, run.name,
-                       run.members(), invite_text(run.invite), tag_text(run),
-                       run.answers.front().source);
+    // Where it listens, which need not be where its answer came from.
+    const DiscoveredMember& first = run.answers.front();
+    out += fmt::format("{:>3}  {:<32} {:>11}  {:<12}  {}  at {}\n", i + 1, printable(run.name),
+                       counted(run.members(), "member"), invite_text(run.invite), tag_text(run),
+                       first.endpoints.empty() ? first.source : first.endpoints.front());
   }
   return out;
 }

@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 
 #include "weft/app/environment.h"
+#include "weft/app/flag_checks.h"
 #include "weft/app/json_output.h"
 #include "weft/app/peer_command.h"
 #include "weft/app/standard_output.h"
+#include "weft/app/terminal.h"
 #include "weft/base/file.h"
 #include "weft/base/parallel.h"
 
@@ -45,7 +47,8 @@ ExitCode predict_command(const ModelRequest& request) {
   if (!writable.ok()) return report(writable);
   const Result<Prediction> prediction = predict(request.predict, data_places(request.data));
   if (!prediction.ok()) return report(prediction.status());
-  print_text(request.json ? prediction_json(request.predict, *prediction) : prediction->text);
+  print_text(request.json ? prediction_json(request.predict, *prediction)
+                          : for_standard_output(prediction->text));
   return ExitCode::kOk;
 }
 
@@ -77,31 +80,43 @@ ExitCode export_command(ModelRequest& request) {
 
 CLI::App* add_predict(CLI::App& app, ModelRequest& request) {
   PredictRequest& own = request.predict;
-  CLI::App* predict = app.add_subcommand("predict", "What a checkpoint's model says of an input");
-  predict->add_option("checkpoint", own.checkpoint, "A file of OUT/checkpoints")->required();
-  predict->add_option("input", own.input, "A file .npy, .npz, .png, .jpg, or the words of a text")
+  CLI::App* predict =
+      app.add_subcommand("predict", "Show what a checkpoint's model says of an input.");
+  predict->add_option("checkpoint", own.checkpoint, "A checkpoint: a file of OUT/checkpoints.")
       ->required();
-  predict->add_option("--out", own.out, "Write the outputs to this file .npy");
-  predict->add_option("--top", own.top, "Classes to print for each row")
-      ->check(CLI::Range(1, 1000))
+  predict
+      ->add_option("input", own.input, "A file .npy, .npz, .png or .jpg, or the words of a text.")
+      ->required();
+  predict->add_option("--out", own.out, "Write the outputs to this file .npy.")
+      ->option_text("FILE");
+  predict->add_option("--top", own.top, "How many classes to print for each row.")
+      ->check(whole_number(1, 1000))
       ->capture_default_str();
-  predict->add_option("--tokens", own.tokens, "Texts: how many tokens to add")
-      ->check(CLI::Range(1, 1000000))
+  predict->add_option("--tokens", own.tokens, "For a text, how many tokens to add.")
+      ->check(whole_number(1, 1000000))
       ->capture_default_str();
-  predict->add_option("--temperature", own.temperature, "Texts: 0 takes the likeliest token")
-      ->check(CLI::Range(0.0, 100.0))
+  predict
+      ->add_option("--temperature", own.temperature,
+                   "For a text, how freely tokens are drawn; 0 takes the likeliest.")
+      ->check(any_number(0.0, 100.0))
       ->capture_default_str();
-  predict->add_option("--seed", own.seed, "Texts: of what is drawn")->capture_default_str();
+  predict->add_option("--seed", own.seed, "For a text, the seed of what is drawn.")
+      ->check(whole_number(0, kNoLimit))
+      ->capture_default_str();
   return predict;
 }
 
 CLI::App* add_export(CLI::App& app, ModelRequest& request) {
   ExportRequest& own = request.exported;
-  CLI::App* command = app.add_subcommand("export", "A checkpoint's model for other programs");
-  command->add_option("checkpoint", own.checkpoint, "A file of OUT/checkpoints")->required();
-  command->add_option("--onnx", own.onnx, "Write the model to this file, as ONNX");
-  command->add_option("--safetensors", own.safetensors, "Write the parameters to this file");
-  command->add_option("--names", request.names, "Of the parameters: weft or huggingface")
+  CLI::App* command =
+      app.add_subcommand("export", "Write a checkpoint's model for other programs.");
+  command->add_option("checkpoint", own.checkpoint, "A checkpoint: a file of OUT/checkpoints.")
+      ->required();
+  command->add_option("--onnx", own.onnx, "Write the model to this file, as ONNX.")
+      ->option_text("FILE");
+  command->add_option("--safetensors", own.safetensors, "Write the parameters to this file.")
+      ->option_text("FILE");
+  command->add_option("--names", request.names, "Whose names the parameters get.")
       ->check(CLI::IsMember({"weft", "huggingface"}))
       ->capture_default_str();
   return command;
@@ -110,9 +125,15 @@ CLI::App* add_export(CLI::App& app, ModelRequest& request) {
 }  // namespace
 
 void add_data_choice(CLI::App& command, DataChoice& choice) {
-  command.add_option("--data", choice.data,
-                     "The file for the recipe's data.path, or the folder that datasets are below");
-  command.add_option("--tokenizer", choice.tokenizer, "The file for the recipe's data.tokenizer");
+  command
+      .add_option(
+          "--data", choice.data,
+          "The file that stands for the recipe's data.path, or the folder that holds datasets.")
+      ->option_text("PATH");
+  command
+      .add_option("--tokenizer", choice.tokenizer,
+                  "The file that stands for the recipe's data.tokenizer.")
+      ->option_text("FILE");
 }
 
 void add_model_commands(CLI::App& app, ModelRequest& request, ExitCode& code) {
@@ -121,10 +142,11 @@ void add_model_commands(CLI::App& app, ModelRequest& request, ExitCode& code) {
   CLI::App* command = add_export(app, request);
   command->callback([&] { code = export_command(request); });
   for (CLI::App* each : {predict, command}) {
-    each->add_option("--threads", request.threads, "Compute threads")->check(CLI::Range(1, 1024));
+    each->add_option("--threads", request.threads, "Compute threads.")
+        ->check(whole_number(1, 1024));
     add_data_choice(*each, request.data);
-    each->add_flag("--force", request.force, "Replace files that are there already");
-    each->add_flag("--json", request.json, "One object");
+    each->add_flag("--force", request.force, "Replace files that are there already.");
+    each->add_flag("--json", request.json, "Write one JSON object instead of words.");
   }
 }
 

@@ -101,6 +101,7 @@ Status open_output(Session& session, const Request& request, const std::string& 
   }
   WEFT_TRY_ASSIGN(session.log, EventLog::open(session.out->events_path(), session.clock,
                                               [&](const Event& event) {
+                                                log_event(event);
                                                 session.terminal->hear(event);
                                                 if (session.tensorboard)
                                                   session.tensorboard->hear(event);
@@ -439,11 +440,6 @@ Status prepare_join(Session& session, const JoinRequest& request) {
 }
 
 }  // namespace
-
-ExitCode report(const Status& status) {
-  write_error(fmt::format("weft: {}\n", status.message()));
-  return exit_code_of(status);
-}
 
 ExitCode run_command(const RunRequest& request, TimePoint started) {
   Session session;

@@ -57,7 +57,4 @@ struct JoinRequest {
 ExitCode run_command(const RunRequest& request, TimePoint started);
 ExitCode join_command(const JoinRequest& request, TimePoint started);
 
-// "weft: REASON" on standard error.
-ExitCode report(const Status& status);
-
 }  // namespace weft

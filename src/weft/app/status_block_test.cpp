@@ -82,6 +82,23 @@ TEST(Terminal, PlainWritesOneLineARoundAndNewsWithoutColour) {
           "\npeer b81f left (no heartbeat for 2.0 s) in round 2; the others go on without it\n");
 }
 
+TEST(Terminal, WhatOthersWroteDoesNotSteerIt) {
+  for (const OutputMode mode : {OutputMode::kPlain, OutputMode::kLive}) {
+    std::string out;
+    ManualClock clock;
+    Terminal terminal(mode, 80, clock, [&](std::string_view text) {
+      out += text;
+      return true;
+    });
+    terminal.hear(Event("note").with("text", std::string("title\x1b]0;mine\x07 \xc2\x9b"
+                                                         "2J")));
+    terminal.say("files: a\x1b[2J");
+    EXPECT_NE(out.find("title\\x1b]0;mine\\x07 \\x9b2J"), std::string::npos) << out;
+    EXPECT_NE(out.find("files: a\\x1b[2J"), std::string::npos) << out;
+    EXPECT_EQ(out.find('\x07'), std::string::npos);
+  }
+}
+
 TEST(Terminal, JsonWritesEveryEvent) {
   std::string out;
   ManualClock clock;

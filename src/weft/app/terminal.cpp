@@ -10,6 +10,7 @@
 #include "weft/app/environment.h"
 #include "weft/app/standard_output.h"
 #include "weft/base/log.h"
+#include "weft/base/printable.h"
 
 namespace weft {
 namespace {
@@ -45,6 +46,15 @@ std::string gap_text(OutputMode mode, std::uint64_t lines) {
 }
 
 }  // namespace
+
+void log_event(const Event& event) {
+  const bool shown = event.kind == "round" || event.kind == "peers" || event.kind == "ticket";
+  if (!shown) log(LogLevel::kInfo, "{} {}", event.kind, fields_to_json(event));
+}
+
+std::string for_standard_output(std::string text) {
+  return ::isatty(STDOUT_FILENO) == 1 ? printable_lines(text) : text;
+}
 
 OutputMode output_mode(bool json) {
   if (json) return OutputMode::kJson;
@@ -84,7 +94,7 @@ bool Terminal::close(Duration limit) { return !background_ || background_->close
 void Terminal::complain_of(const Event& event) const {
   const bool one_screen = mode_ == OutputMode::kLive && ::isatty(STDERR_FILENO) == 1;
   if (complain_ && is_error(event) && !one_screen) {
-    complain_(fmt::format("weft: {}\n", describe(event)));
+    complain_(fmt::format("weft: {}\n", printable_lines(describe(event))));
   }
 }
 
@@ -95,7 +105,7 @@ void Terminal::hear(const Event& event) {
     write_(to_json(event) + "\n");
     return;
   }
-  std::string news = describe(event);
+  std::string news = printable_lines(describe(event));
   if (mode_ == OutputMode::kPlain) {
     if (event.kind == "round") news = round_line(event);
     if (!news.empty()) write_(news + "\n");
@@ -109,7 +119,7 @@ void Terminal::hear(const Event& event) {
 
 void Terminal::say(std::string_view line) {
   if (mode_ == OutputMode::kJson) return;
-  const std::string text = std::string(line) + "\n";
+  const std::string text = printable_lines(line) + "\n";
   if (mode_ == OutputMode::kPlain) {
     write_(text);
   } else {
@@ -138,7 +148,7 @@ void Terminal::redraw(const std::string& news, bool forced) {
     text += fmt::format("{} lines were not shown: nobody read them\n", lines_lost_);
   text += news;
   const std::vector<std::string> lines = block_.lines(width_);
-  for (const std::string& line : lines) text += line + "\n";
+  for (const std::string& line : lines) text += printable(line) + "\n";
   drawn_at_ = now;
   if (!write_(text)) {
     // The block of before still stands there.

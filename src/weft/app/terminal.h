@@ -27,8 +27,15 @@ inline constexpr Duration kOutputLimit = std::chrono::seconds(2);
 
 enum class OutputMode : unsigned char { kLive, kPlain, kJson };
 
+// Writes the event to the log, for `weft -v`: all but rounds, and tickets, which are secrets.
+void log_event(const Event& event);
+
 // kJson if asked for, else kLive where standard output is a terminal that understands it.
 OutputMode output_mode(bool json);
+
+// What a model or file of others says: the bytes for a file or program, and for a person who looks
+// at them without what would steer the terminal (base/printable.h).
+std::string for_standard_output(std::string text);
 
 class Terminal {
  public:

@@ -10,6 +10,7 @@
 #include "weft/app/slow_notice.h"
 #include "weft/app/standard_output.h"
 #include "weft/base/parallel.h"
+#include "weft/base/printable.h"
 #include "weft/base/version.h"
 #include "weft/collective/bench_all_reduce.h"
 #include "weft/data/catalog.h"
@@ -77,13 +78,12 @@ ExitCode bench_train_command(const BenchTrainRequest& request) {
   options.precision = request.precision;
   const Result<TrainBenchResult> result = bench_train(options, clock);
   if (!result.ok()) return report(result.status());
-  print_text(
-      request.json
-          ? to_json(*result) + "\n"
-          : fmt::format("{} batch {} with {} threads: {:.3f} ms a step (10 % {:.3f}, 90 % {:.3f}; "
-                        "{} steps)\n",
-                        result->model, result->batch, result->threads, result->median_ms,
-                        result->p10_ms, result->p90_ms, result->steps));
+  print_text(request.json
+                 ? to_json(*result) + "\n"
+                 : fmt::format("{} batch {} with {}: {:.3f} ms a step (10 % {:.3f}, 90 % {:.3f}; "
+                               "{} steps)\n",
+                               result->model, result->batch, counted(result->threads, "thread"),
+                               result->median_ms, result->p10_ms, result->p90_ms, result->steps));
   return ExitCode::kOk;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/nearest_name.h"
+#include "weft/train/recipe_aliases.h"
 
 namespace weft {
 namespace {
@@ -17,54 +18,73 @@ struct Footer {
 };
 
 constexpr const char* kSettings =
-    "Settings: flags win over the environment (WEFT_RUN_STEPS for run.steps), which wins over the\n"
+    "Settings: flags win over the environment (WEFT_RUN_STEPS for run.steps), which wins over the "
     "recipe. `weft recipe` lists every key.";
 
 constexpr Footer kFooters[] = {
     {"run",
-     "Try it:\n"
-     "  weft run recipes/fashion_mnist_cnn.toml      trains, and prints the line for others\n"
-     "  weft run recipes/synthetic_mlp.toml --peers 4 --set optimizer.learning_rate=0.002\n"},
+     "  weft run recipes/fashion_mnist_cnn.toml\n"
+     "  weft run recipes/synthetic_mlp.toml --peers 4 --set optimizer.learning_rate=0.002\n"
+     "  weft run recipes/synthetic_mlp.toml --out first --resume"},
     {"join",
-     "Try it:\n"
-     "  weft join weft1-...                          the line that `weft run` printed"},
-    {"demo",
-     "Try it:\n"
-     "  weft demo --peers 5 --set run.steps=300"},
-    {"eval",
-     "Try it:\n"
-     "  weft eval weft-runs/synthetic_mlp/checkpoints/checkpoint-100.safetensors"},
+     "  weft join weft1-...     the line that `weft run` printed\n"
+     "  weft join               choose among the runs of this network"},
+    {"doctor",
+     "  weft doctor\n"
+     "  weft doctor weft1-...   also tries the members that the ticket names"},
+    {"demo", "  weft demo --peers 5 --set run.steps=300"},
+    {"status", "  weft status weft-runs/synthetic_mlp"},
+    {"ticket", "  weft ticket weft-runs/synthetic_mlp --valid-h 2"},
+    {"revoke",
+     "  weft revoke weft-runs/synthetic_mlp weft1-...\n"
+     "  weft revoke weft-runs/synthetic_mlp all"},
+    {"expel", "  weft expel weft-runs/synthetic_mlp i5uaix3b --reason \"wrong data\""},
+    {"id", "  weft id weft-runs/synthetic_mlp"},
+    {"eval", "  weft eval weft-runs/synthetic_mlp/checkpoints/checkpoint-100.safetensors"},
     {"serve",
-     "Try it:\n"
      "  weft serve weft-runs/synthetic_mlp/checkpoints/checkpoint-100.safetensors\n"
      "  curl http://127.0.0.1:8080/v1/models"},
     {"predict",
-     "Try it:\n"
      "  weft predict weft-runs/synthetic_mlp/checkpoints/checkpoint-100.safetensors digits.npy\n"
      "  weft predict weft-runs/char_gpt/checkpoints/checkpoint-500.safetensors \"Once upon\""},
     {"export",
-     "Try it:\n"
      "  weft export weft-runs/synthetic_mlp/checkpoints/checkpoint-100.safetensors --onnx m.onnx"},
+    {"bench", "  weft bench train --model cnn"},
     {"bench train",
-     "Try it:\n"
      "  weft bench train --model resnet9 --threads 2\n"
      "  weft bench train --model gpt6x384 --precision bf16 --json"},
-    {"bench allreduce",
-     "Try it:\n"
-     "  weft bench allreduce --peers 4 --bytes 64000000 --transport shm"},
+    {"bench allreduce", "  weft bench allreduce --peers 4 --bytes 64000000 --transport shm"},
     {"data",
-     "Try it:\n"
      "  weft data list\n"
      "  weft data check fashion-mnist"},
+    {"data list", "  weft data list"},
+    {"data get", "  weft data get cifar10"},
+    {"data check", "  weft data check fashion-mnist"},
+    {"recipe", "  weft recipe | grep optimizer"},
+    {"events", "  weft events"},
+    {"version", "  weft version"},
+    {"help", "  weft help run"},
 };
 
-// The flags of `app` as they are typed: "--steps".
+// The flags of `app`, and of what it is below, as they are typed: "--steps".
 std::vector<std::string> flags_of(const CLI::App& app) {
   std::vector<std::string> flags;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  for (const CLI::App* at = &app; at != nullptr; at = at->get_parent()) {
+    for (const CLI::Option* option : at->get_options()) {
+      for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+    }
   }
   return flags;
+}
+
+// What `flag` probably meant: a flag of the command, or a key of the recipe where it takes --set.
+std::string flag_meant(const std::string& flag, const std::vector<std::string>& flags) {
+  const bool takes_keys = std::find(flags.begin(), flags.end(), "--set") != flags.end();
+  if (const auto alias = recipe_alias(flag.substr(2)); alias && takes_keys) {
+    const std::string note = alias->note.empty() ? "" : fmt::format(" ({})", alias->note);
+    return fmt::format("; did you mean --set {}=...?{}", alias->key, note);
+  }
+  return did_you_mean(flag, flags);
 }
 
 std::vector<std::string> commands_of(const CLI::App& app) {
@@ -75,19 +95,28 @@ std::vector<std::string> commands_of(const CLI::App& app) {
 
 }  // namespace
 
+std::string short_help() {
+  return "Weft trains one model on several computers at once, without a server.\n"
+         "\n"
+         "  weft demo                             four local peers: one is killed, another joins\n"
+         "  weft run recipes/synthetic_mlp.toml   trains in seconds, without any file\n"
+         "\n"
+         "`weft help` lists all commands, `weft help run` explains one.\n";
+}
+
 std::string main_footer() {
   return fmt::format(
-      "Try it:\n"
+      "Examples:\n"
       "  weft demo                                    four peers, one killed, one joining\n"
       "  weft run recipes/fashion_mnist_cnn.toml      trains, and prints the line for others:\n"
-      "  weft join TICKET                             on this or another machine\n"
-      "  weft COMMAND --help                          flags and examples of one command\n"
+      "  weft join weft1-...                          on this or another machine\n"
+      "  weft help run                                flags and examples of one command\n"
       "\n"
       "{}\n"
       "\n"
-      "Exit codes: 0 done; 1 failed; 2 wrong flag, recipe or ticket; 3 data, disk, address or\n"
-      "group not there; 4 damaged file or differing state; 5 quorum lost; 6 the run was over\n"
-      "before this peer had its state; 7 the loss became not a number; 130 interrupted (Ctrl-C\n"
+      "Exit codes: 0 done; 1 failed; 2 wrong flag, recipe or ticket; 3 data, disk, address or "
+      "group not there; 4 damaged file or differing state; 5 quorum lost; 6 the run was over "
+      "before this peer had its state; 7 the loss became not a number; 130 interrupted (Ctrl-C "
       "once: the round is finished and the peer leaves politely; twice: at once).",
       kSettings);
 }
@@ -95,7 +124,8 @@ std::string main_footer() {
 std::string command_footer(const std::string& words) {
   for (const Footer& footer : kFooters) {
     if (footer.command != words) continue;
-    return words == "run" ? fmt::format("{}\n{}", footer.text, kSettings) : footer.text;
+    const std::string examples = fmt::format("Examples:\n{}", footer.text);
+    return words == "run" ? fmt::format("{}\n\n{}", examples, kSettings) : examples;
   }
   return "";
 }
@@ -107,7 +137,7 @@ std::string misspelt(const CLI::App& app, std::span<const std::string> arguments
       const std::string flag = argument.substr(0, argument.find('='));
       const std::vector<std::string> flags = flags_of(*at);
       if (std::find(flags.begin(), flags.end(), flag) != flags.end()) continue;
-      return fmt::format("unknown flag {}{}", flag, did_you_mean(flag, flags));
+      return fmt::format("unknown flag {}{}", flag, flag_meant(flag, flags));
     }
     const std::vector<std::string> commands = commands_of(*at);
     if (argument.starts_with("-") || commands.empty()) continue;

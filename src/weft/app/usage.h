@@ -13,8 +13,11 @@ class App;
 
 namespace weft {
 
-// The foot of `weft --help`, and of the page of the command `words` ("bench train"); "" where a
-// page needs none.
+// What `weft` alone says: two examples, and where the rest is.
+std::string short_help();
+
+// The foot of `weft --help`, and of the page of the command `words` ("bench train"); "" for what
+// is no command.
 std::string main_footer();
 std::string command_footer(const std::string& words);
 

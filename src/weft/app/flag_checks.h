@@ -1,0 +1,22 @@
+// What a flag takes, as people type it: "1 to 64", "0 or more".
+//
+// CLI11's own ranges take "nan", and say "0.001000 to 8760.000000". The descriptions are what help
+// pages show. Threads: pure functions. Fails: a flag's value that is not within ends the command
+// line with `FLAG: expected 1 to 64, got "0"`.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include <CLI/CLI.hpp>
+
+namespace weft {
+
+inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
+// A whole number from `least` to `most`; kNoLimit: any from `least` on.
+CLI::Validator whole_number(std::int64_t least, std::int64_t most);
+// Any finite number from `least` to `most`.
+CLI::Validator any_number(double least, double most);
+
+}  // namespace weft
