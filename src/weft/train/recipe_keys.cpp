@@ -98,7 +98,7 @@ constexpr RecipeKey kKeys[] = {
      "With group.on_split = \"merge\": how long a side that has stopped waits for the other one to "
      "take its state, before it goes on alone. The state must come across in that time."},
     {"group.on_quorum_lost", WEFT_SLOT(group.on_quorum_lost), 0, 0, "wait|exit",
-     "What a member does when more than half of the group is gone for group.quorum_timeout_s: "
+     "What a member does when half of the group or more is gone for group.quorum_timeout_s: "
      "keep the state and wait for them, or save a checkpoint and exit."},
     {"group.on_split", WEFT_SLOT(group.on_split), 0, 0, "pause|merge",
      "What members do that are cut off from more than half of the group: wait for the others, or "
@@ -137,9 +137,8 @@ constexpr RecipeKey kKeys[] = {
      "A newcomer that has the state and still has no path to one of the members gives up after "
      "this."},
     {"group.wait", WEFT_SLOT(group.wait), 0, 0, "all|deadline",
-     "all: a round waits for every member. deadline: a member that is late is not in the sum, "
-     "which is the mean of what arrived; gradients then leave when all are computed, not as "
-     "backward goes."},
+     "all: a round waits for every member. deadline: members that are late are left out of the "
+     "mean of that round, and sending starts only after the whole backward pass."},
     {"group.wire", WEFT_SLOT(group.wire), 0, 0, "f32|bf16|f16|int8",
      "How gradients travel. Shorter than f32 they are rounded on the way, and each member adds "
      "what its roundings drop to the next round; all members still hold the same bits."},
@@ -194,9 +193,9 @@ constexpr RecipeKey kKeys[] = {
     {"optimizer.dampening", WEFT_SLOT(optimizer.dampening), 0, 1, "",
      "sgd: how much less of the gradient goes into the momentum."},
     {"optimizer.decay_biases_and_norms", WEFT_SLOT(optimizer.decay_biases_and_norms), 0, 1, "",
-     "Whether the weight decay reaches biases and the scales and shifts of norms."},
+     "Apply weight decay to biases and to the scales and shifts of norms, too."},
     {"optimizer.epsilon", WEFT_SLOT(optimizer.epsilon), 1e-16, 1, "",
-     "Added to the denominator by all that divide, but adafactor."},
+     "adam, adamw, adagrad, adadelta, rmsprop, muon: added to the denominator of the update."},
     {"optimizer.groups", WEFT_SLOT(optimizer.groups), 0, 0, "",
      "Other settings for some parameters: \"embed* rate=0.1 decay=0; kind:norm decay=0; conv1.* "
      "frozen\". The first group that fits a parameter's name or kind holds."},
