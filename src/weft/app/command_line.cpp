@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "weft/app/bench_flags.h"
 #include "weft/app/control_commands.h"
 #include "weft/app/demo.h"
 #include "weft/app/doctor.h"
@@ -40,15 +41,12 @@ constexpr const char* kAbout =
     "whole model, computes its share of each batch, and all of them sum their gradients.";
 
 constexpr const char* kEvents = "Write one event a line, as docs/events.md describes them.";
-constexpr const char* kObject = "Write one JSON object instead of words.";
 constexpr const char* kListen =
     "HOST:PORT where other peers reach this one; host *: all addresses; port 0: any free one.";
 constexpr const char* kMapPort = "Ask the router of this network to open the port (UPnP, NAT-PMP).";
 constexpr const char* kOut = "Folder for events, summary, checkpoints and the peer's key.";
 constexpr const char* kSet = "Set any key of the recipe; may be repeated.";
 constexpr const char* kCheckpoint = "A checkpoint: a file of OUT/checkpoints.";
-constexpr const char* kThreads = "Compute threads.";
-constexpr int kThreadsMax = 1024;
 constexpr const char* kTensorboard = "Write scalars for TensorBoard to OUT/tensorboard.";
 
 struct AboutRequest {
@@ -64,8 +62,7 @@ struct Requests {
   DemoRequest demo;
   EvalRequest eval;
   ServeRequest serve;
-  BenchTrainRequest bench_train;
-  BenchAllReduceRequest bench_all_reduce;
+  BenchRequest bench;
   ListRequest list;
   ControlRequest control;
   ModelRequest model;
@@ -280,78 +277,6 @@ CLI::App* add_serve(CLI::App& app, ServeRequest& request) {
   return serve;
 }
 
-CLI::App* add_bench_train(CLI::App& bench, BenchTrainRequest& request) {
-  CLI::App* train = bench.add_subcommand("train", "Time a full training step.");
-  train
-      ->add_option("--model", request.model,
-                   "What to train: mlp, cnn, gpt6x384, or another model of the zoo.")
-      ->option_text("NAME")
-      ->capture_default_str();
-  train
-      ->add_option("--batch", request.batch,
-                   "Samples in a step; 0: as many as is usual for the model.")
-      ->check(whole_number(0, 1 << 20))
-      ->capture_default_str();
-  train->add_flag("--eager", request.eager,
-                  "Compute each step anew instead of replaying a recorded one.");
-  train->add_flag("--checkpoint-blocks", request.checkpoint_blocks,
-                  "Save memory by computing the blocks of a text model twice.");
-  train
-      ->add_option("--precision", request.precision,
-                   "Type of activations and of the parameters that layers see.")
-      ->check(CLI::IsMember({"f32", "bf16", "f16"}))
-      ->capture_default_str();
-  train->add_option("--threads", request.threads, kThreads)
-      ->check(whole_number(1, kThreadsMax))
-      ->capture_default_str();
-  train->add_option("--seconds", request.seconds, "For how long to measure.")
-      ->check(any_number(0.001, 86400.0))
-      ->capture_default_str();
-  train->add_flag("--json", request.json, kObject);
-  return train;
-}
-
-CLI::App* add_bench_all_reduce(CLI::App& bench, BenchAllReduceRequest& request) {
-  AllReduceBenchOptions& options = request.options;
-  CLI::App* reduce = bench.add_subcommand("allreduce", "Time an all-reduce among local processes.");
-  reduce->add_option("--peers", options.peers, "Number of processes.")
-      ->check(whole_number(1, 64))
-      ->capture_default_str();
-  reduce->add_option("--bytes", options.bytes, "Size of the vector in bytes.")
-      ->check(whole_number(4, std::int64_t{1} << 40U))
-      ->capture_default_str();
-  reduce->add_option("--transport", options.transport, "What carries the bytes.")
-      ->check(CLI::IsMember({"tls", "tls+shm", "tcp", "shm"}))
-      ->capture_default_str();
-  reduce
-      ->add_option("--repetitions", options.repetitions,
-                   "How often to repeat it; 0: as often as a few seconds allow.")
-      ->check(whole_number(0, 1000000))
-      ->capture_default_str();
-  reduce
-      ->add_option("--segment-bytes", options.segment_bytes,
-                   "Size of the pieces that travel around the ring.")
-      ->check(whole_number(1024, 1 << 20))
-      ->capture_default_str();
-  reduce->add_option("--rank", options.rank, "Run this rank only; the others meet it in --meet.")
-      ->check(whole_number(0, 63));
-  reduce->add_option("--meet", options.meeting_folder, "Folder where separate ranks meet.")
-      ->option_text("DIR");
-  reduce->add_option("--listen", options.listen, "Where this rank listens.")
-      ->option_text("HOST:PORT")
-      ->capture_default_str();
-  reduce->add_flag("--json", request.json, kObject);
-  reduce->add_option("--wire", request.options.wire, "Type in which values travel.")
-      ->check(CLI::IsMember({"f32", "bf16", "f16", "int8"}))
-      ->capture_default_str();
-  reduce
-      ->add_option("--algorithm", request.options.algorithm,
-                   "Way of the values between the processes.")
-      ->check(CLI::IsMember({"auto", "direct", "tree", "butterfly", "ring"}))
-      ->capture_default_str();
-  return reduce;
-}
-
 // The commands that print a list, or one line.
 void add_lists(CLI::App& app, CLI::App& data, ListRequest& request, ExitCode& code) {
   const auto add = [&](CLI::App& to, const char* name, const char* about, auto command) {
@@ -363,7 +288,8 @@ void add_lists(CLI::App& app, CLI::App& data, ListRequest& request, ExitCode& co
   add(data, "list", "List every known dataset and where it was found.", data_list_command);
   for (CLI::App* one :
        {add(data, "get", "Show where a dataset is, or how to get it.", data_get_command),
-        add(data, "check", "Read all files of a dataset and compare them with what they should hold.",
+        add(data, "check",
+            "Read all files of a dataset and compare them with what they should hold.",
             data_check_command)}) {
     one->add_option("name", request.dataset, "A name that `weft data list` shows.")->required();
   }
@@ -464,14 +390,7 @@ int run_command_line(int argc, char** argv) {
   add_model_commands(app, requests.model, code);
   add_control(app, requests.control, code);
 
-  CLI::App* bench = app.add_subcommand("bench", "Measure this machine.");
-  bench->require_subcommand(1);
-  add_bench_train(*bench, requests.bench_train)->callback([&] {
-    code = bench_train_command(requests.bench_train);
-  });
-  add_bench_all_reduce(*bench, requests.bench_all_reduce)->callback([&] {
-    code = bench_all_reduce_command(requests.bench_all_reduce);
-  });
+  add_bench_commands(app, requests.bench, code);
 
   CLI::App* data = app.add_subcommand("data", "Find datasets, or learn how to get them.");
   data->require_subcommand(1);

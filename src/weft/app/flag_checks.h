@@ -12,6 +12,11 @@
 
 namespace weft {
 
+// What pages say of flags that several commands have.
+inline constexpr const char* kObject = "Write one JSON object instead of words.";
+inline constexpr const char* kThreads = "Compute threads.";
+inline constexpr int kThreadsMax = 1024;
+
 inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 // A whole number from `least` to `most`; kNoLimit: any from `least` on.

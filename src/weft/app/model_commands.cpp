@@ -142,11 +142,10 @@ void add_model_commands(CLI::App& app, ModelRequest& request, ExitCode& code) {
   CLI::App* command = add_export(app, request);
   command->callback([&] { code = export_command(request); });
   for (CLI::App* each : {predict, command}) {
-    each->add_option("--threads", request.threads, "Compute threads.")
-        ->check(whole_number(1, 1024));
+    each->add_option("--threads", request.threads, kThreads)->check(whole_number(1, kThreadsMax));
     add_data_choice(*each, request.data);
     each->add_flag("--force", request.force, "Replace files that are there already.");
-    each->add_flag("--json", request.json, "Write one JSON object instead of words.");
+    each->add_flag("--json", request.json, kObject);
   }
 }
 
