@@ -24,6 +24,8 @@ struct DataPlaces {
   std::string home;      // HOME
   // What a person says stands for the paths in a recipe; read by train/data_files.h.
   std::string data = {};
+  // A folder that stands for data.path, or that it is below; then it is data_dir as well.
+  std::string folder = {};
   std::string tokenizer = {};
   // The recipe came from others: its own paths count below the data folder only.
   bool foreign_recipe = false;

@@ -17,6 +17,7 @@ std::string data_list_text(const std::vector<DatasetReport>& reports) {
       text += fmt::format("{:<14} needs no files\n", "");
     }
   }
+  text += "images, rows, text and tokens are your own data, at data.path: weft new PATH\n";
   return text;
 }
 

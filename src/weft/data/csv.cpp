@@ -5,10 +5,13 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "weft/base/rng.h"
 
 namespace weft {
 namespace {
@@ -18,9 +21,10 @@ constexpr std::size_t kWordsMax = 65536;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-bool is_missing(std::string_view text) {
-  return text.empty() || text == "NA" || text == "nan" || text == "NaN" || text == "?";
-}
+constexpr std::string_view kMissing[] = {"",     "NA",   "N/A",  "n/a", "nan", "NaN",
+                                         "null", "NULL", "None", "-",   "?"};
+constexpr std::size_t kNumberLettersMax = 400;
+constexpr std::uint64_t kRowOrderSeed = 1;
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -32,6 +36,15 @@ bool to_number(std::string_view text, double& value) {
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+}
+
+// Which row of the file comes at each place.
+std::vector<std::size_t> mixed_order(std::size_t rows) {
+  std::vector<std::size_t> order(rows);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  Rng rng(kRowOrderSeed);
+  for (std::size_t i = rows; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  return order;
 }
 
 // Written like a number, but one that no finite value stands for: "inf", "1e999".
@@ -90,6 +103,7 @@ class TableReader {
     if (columns_.empty()) return corrupt("expected at least one record, got none");
     const std::size_t rows = values_.size() / columns_.size();
     WEFT_TRY(fill_missing(rows));
+    if (options_.mixed) mix(rows);
     CsvTable table;
     table.names = std::move(names_);
     for (Column& column : columns_) table.words.push_back(std::move(column.words));
@@ -102,12 +116,13 @@ class TableReader {
   Result<double> value_of(Column& column, std::string_view text, std::size_t line,
                           std::size_t place) {
     double value = 0;
-    if (column.kind != ColumnKind::kWords && is_missing(text)) {
+    if (column.kind != ColumnKind::kWords && is_missing_field(text)) {
       if (options_.missing != MissingValues::kRefuse) return kNan;
       return corrupt(fmt::format("line {}, column {} ({}): expected a value, got {}", line,
                                  place + 1, shown(names_[place]), shown(text)));
     }
-    const bool number = column.kind != ColumnKind::kWords && to_number(text, value);
+    const bool number =
+        column.kind != ColumnKind::kWords && parse_csv_number(text, options_.decimal, value);
     if (column.kind == ColumnKind::kUnknown) {
       const bool numbers = number || is_not_finite(text);
       column.kind = numbers ? ColumnKind::kNumbers : ColumnKind::kWords;
@@ -126,6 +141,17 @@ class TableReader {
                       line, place + 1, shown(names_[place]), kWordsMax));
     }
     return static_cast<double>(found->second);
+  }
+
+  void mix(std::size_t rows) {
+    const std::vector<std::size_t> order = mixed_order(rows);
+    std::vector<double> mixed;
+    mixed.reserve(values_.size());
+    for (const std::size_t row : order) {
+      const auto begin = values_.begin() + static_cast<std::ptrdiff_t>(row * columns_.size());
+      mixed.insert(mixed.end(), begin, begin + static_cast<std::ptrdiff_t>(columns_.size()));
+    }
+    values_ = std::move(mixed);
   }
 
   Status fill_missing(std::size_t rows) {
@@ -190,6 +216,18 @@ Result<std::int64_t> read_labels(const CsvTable& table, std::int64_t column,
 }
 
 }  // namespace
+
+bool is_missing_field(std::string_view text) {
+  return std::find(std::begin(kMissing), std::end(kMissing), text) != std::end(kMissing);
+}
+
+bool parse_csv_number(std::string_view text, char decimal, double& value) {
+  if (decimal == '.') return to_number(text, value);
+  if (text.size() > kNumberLettersMax || text.find('.') != std::string_view::npos) return false;
+  std::string plain(text);
+  std::replace(plain.begin(), plain.end(), decimal, '.');
+  return to_number(plain, value);
+}
 
 Status CsvParser::end_field(std::vector<std::string>& fields) {
   if (fields.size() == kCsvColumnsMax) {

@@ -58,10 +58,20 @@ class CsvParser {
 
 enum class MissingValues { kRefuse, kNan, kZero, kColumnMean };
 
+// Whether a field of a column of numbers stands for a value that is not there: nothing, "NA",
+// "N/A", "nan", "null", "None", "-" or "?".
+bool is_missing_field(std::string_view text);
+// Whether `text` is a finite number with `decimal` before its fraction; sets `value` then.
+bool parse_csv_number(std::string_view text, char decimal, double& value);
+
 struct CsvOptions {
   char separator = ',';
+  char decimal = '.';  // or ',': "1,5"
   bool header = true;  // the first record names the columns
-  // What an empty field, "NA", "nan" or "?" of a column of numbers becomes.
+  // The rows come in an order that is drawn, always the same one for as many rows; else as they
+  // stand in the file.
+  bool mixed = false;
+  // What a missing field of a column of numbers becomes.
   MissingValues missing = MissingValues::kRefuse;
   std::size_t bytes_max = std::size_t{1} << 31U;  // of values, in memory
 };

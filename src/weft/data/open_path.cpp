@@ -85,7 +85,7 @@ Result<Dataset> open_path(const std::string& path, Split split, const PathOption
     if (is_file(path + "/x.npy")) return open_arrays(path, split);
     return open_image_folder(path, split, options.images);
   }
-  if (ends_with_any(path, {".txt", ".text", ".txt.gz"})) {
+  if (is_text_name(path)) {
     WEFT_TRY_ASSIGN(const std::string text, read_text(path));
     return make_text_dataset(path, text, split, options.text);
   }
@@ -96,7 +96,7 @@ Result<Dataset> open_path(const std::string& path, Split split, const PathOption
   }
   if (ends_with_any(path, {".csv", ".tsv"})) {
     CsvOptions csv = options.csv;
-    if (path.ends_with(".tsv")) csv.separator = '\t';
+    if (path.ends_with(".tsv") && csv.separator == ',') csv.separator = '\t';
     WEFT_TRY_ASSIGN(const CsvTable table, read_csv(path, csv));
     return make_csv_dataset(path, table, split, options.csv_dataset);
   }

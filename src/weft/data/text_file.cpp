@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -15,6 +17,7 @@ namespace weft {
 namespace {
 
 constexpr std::string_view kBpePrefix = "bpe:";
+constexpr std::size_t kTextFilesMax = 100000;
 
 Status check_utf8(std::string_view text) {
   const std::size_t valid = valid_utf8_prefix(text);
@@ -69,7 +72,50 @@ Result<std::shared_ptr<const Tokenizer>> make_tokenizer(std::string_view name,
   return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
 }
 
+namespace {
+
+Result<std::string> read_text_folder(const std::string& folder, std::size_t bytes_max) {
+  WEFT_TRY_ASSIGN(const std::vector<std::string> files, text_files(folder));
+  std::string all;
+  for (const std::string& file : files) {
+    WEFT_TRY_ASSIGN(const std::string text, read_text(file, bytes_max - all.size()));
+    all += text;
+    if (!text.ends_with('\n') && all.size() < bytes_max) all += '\n';
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> text_files(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code fault;
+  std::vector<std::string> files;
+  for (fs::directory_iterator at(folder, fault); !fault && at != fs::directory_iterator();
+       at.increment(fault)) {
+    std::string path = at->path().string();
+    std::error_code ignored;
+    if (is_text_name(path) && at->is_regular_file(ignored)) files.push_back(std::move(path));
+    if (files.size() > kTextFilesMax) {
+      return invalid_argument(
+          fmt::format("{}: expected at most {} texts, got more", folder, kTextFilesMax));
+    }
+  }
+  if (fault) return unavailable(fmt::format("{}: {}", folder, fault.message()));
+  if (files.empty()) {
+    return invalid_argument(
+        fmt::format("{}: expected files .txt, .text or .txt.gz, got none", folder));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+bool is_text_name(std::string_view path) {
+  return path.ends_with(".txt") || path.ends_with(".text") || path.ends_with(".txt.gz");
+}
+
 Result<std::string> read_text(const std::string& path, std::size_t bytes_max) {
+  if (is_folder(path)) return read_text_folder(path, bytes_max);
   WEFT_TRY_ASSIGN(Bytes bytes, read_file(path, bytes_max));
   if (is_gzip(bytes)) {
     Result<Bytes> inflated = gunzip(bytes, bytes_max);

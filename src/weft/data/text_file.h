@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/data/dataset.h"
 #include "weft/data/tokenizer.h"
@@ -33,7 +34,12 @@ struct TextOptions {
 Result<std::shared_ptr<const Tokenizer>> make_tokenizer(std::string_view name,
                                                         std::string_view text);
 
-// The whole text of a file, plain or gzip.
+// Whether a file of this name is taken for a text: .txt, .text, .txt.gz.
+bool is_text_name(std::string_view path);
+// The texts of a folder, in the order of their names.
+Result<std::vector<std::string>> text_files(const std::string& folder);
+// The whole text of a file, plain or gzip; of a folder, that of its texts one
+// after another, with a newline behind each that does not end in one.
 Result<std::string> read_text(const std::string& path, std::size_t bytes_max = kTextBytesMax);
 
 // One split of `text`, which must be UTF-8.

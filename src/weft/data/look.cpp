@@ -1,0 +1,190 @@
+#include "weft/data/look.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <initializer_list>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/base/file.h"
+#include "weft/data/npy.h"
+#include "weft/data/safe_text.h"
+#include "weft/data/text_file.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+bool holds(const std::string& folder, bool (*wanted)(const fs::directory_entry&)) {
+  std::error_code fault;
+  for (fs::directory_iterator at(folder, fault); !fault && at != fs::directory_iterator();
+       at.increment(fault)) {
+    if (wanted(*at)) return true;
+  }
+  return false;
+}
+
+bool is_visible_folder(const fs::directory_entry& entry) {
+  std::error_code fault;
+  return entry.is_directory(fault) && !entry.path().filename().string().starts_with(".");
+}
+
+bool is_text_entry(const fs::directory_entry& entry) {
+  std::error_code fault;
+  return is_text_name(entry.path().string()) && entry.is_regular_file(fault);
+}
+
+std::string array_text(const Array& array) {
+  return fmt::format("{} {}", to_string(array.dtype()), to_string(array.shape()));
+}
+
+Status look_at_arrays(const std::string& folder, DataLook& look) {
+  look.kind = LookKind::kArrays;
+  WEFT_TRY_ASSIGN(const Array inputs, read_npy(folder + "/x.npy"));
+  WEFT_TRY_ASSIGN(const Array targets, read_npy(folder + "/y.npy"));
+  look.arrays.inputs = array_text(inputs);
+  look.arrays.targets = array_text(targets);
+  look.arrays.classes = !is_floating(targets.dtype());
+  look.arrays.rows = inputs.ndim() > 0 ? inputs.dim(0) : 0;
+  if (targets.ndim() < 1 || targets.dim(0) != look.arrays.rows) {
+    return invalid_argument(
+        fmt::format("{}: expected as many rows in y.npy as in x.npy, got {} and {}", folder,
+                    look.arrays.targets, look.arrays.inputs));
+  }
+  return {};
+}
+
+Status look_at_folder(const std::string& folder, DataLook& look) {
+  if (is_file(folder + "/x.npy")) return look_at_arrays(folder, look);
+  if (holds(folder, is_visible_folder)) return look_at_images(folder, look);
+  if (holds(folder, is_text_entry)) return look_at_text(folder, look);
+  return invalid_argument(fmt::format(
+      "{}: expected folders of images, one a class, or x.npy and y.npy, or files .txt, got none of "
+      "them",
+      safe_text(folder, 200)));
+}
+
+Status look_at_file(const std::string& path, DataLook& look) {
+  if (path.ends_with(".csv") || path.ends_with(".tsv")) return look_at_table(path, look);
+  if (is_text_name(path)) return look_at_text(path, look);
+  if (path.ends_with(".bin")) {
+    look.kind = LookKind::kTokens;
+    std::error_code fault;
+    look.text.bytes = static_cast<std::int64_t>(fs::file_size(path, fault));
+    return {};
+  }
+  return invalid_argument(
+      fmt::format("{}: expected a table (.csv, .tsv), a text (.txt, .text, .txt.gz), tokens "
+                  "(.bin), or a folder "
+                  "of images, texts or arrays, got a file of another name",
+                  safe_text(path, 200)));
+}
+
+Json counted(const std::vector<std::pair<std::string, std::int64_t>>& counts) {
+  Json list = Json::array();
+  for (const auto& [name, count] : counts) list.push_back({{"name", name}, {"count", count}});
+  return list;
+}
+
+Json images_json(const ImagesLook& images) {
+  return {{"images", images.images},         {"classes", counted(images.classes)},
+          {"looked_at", images.looked_at},   {"own_test_set", images.own_split},
+          {"grey", images.all_grey},         {"width_min", images.width_min},
+          {"width_max", images.width_max},   {"height_min", images.height_min},
+          {"height_max", images.height_max}, {"side_median", images.side_median}};
+}
+
+Json column_json(const ColumnLook& column) {
+  Json json = {{"name", column.name},
+               {"type", column.of_numbers ? "numbers" : "words"},
+               {"values", column.values},
+               {"missing", column.missing},
+               {"different", column.different}};
+  if (column.of_numbers) {
+    json["whole"] = column.whole;
+    json["min"] = column.min;
+    json["max"] = column.max;
+  } else {
+    json["words"] = counted(column.words);
+  }
+  return json;
+}
+
+Json table_json(const TableLook& table) {
+  Json columns = Json::array();
+  for (const ColumnLook& column : table.columns) columns.push_back(column_json(column));
+  return {{"rows", table.rows},
+          {"separator", separator_name(table.form.separator)},
+          {"decimal", table.form.decimal == ',' ? "comma" : "point"},
+          {"header", table.form.header},
+          {"columns", columns}};
+}
+
+}  // namespace
+
+std::string_view to_string(LookKind kind) {
+  switch (kind) {
+    case LookKind::kImages:
+      return "images";
+    case LookKind::kTable:
+      return "table";
+    case LookKind::kTokens:
+      return "tokens";
+    case LookKind::kArrays:
+      return "arrays";
+    case LookKind::kText:
+      break;
+  }
+  return "text";
+}
+
+Result<DataLook> look_at_data(const std::string& path) {
+  DataLook look;
+  look.path = path;
+  while (look.path.size() > 1 && look.path.ends_with('/')) look.path.pop_back();
+  if (is_folder(path)) {
+    WEFT_TRY(look_at_folder(look.path, look));
+  } else if (is_file(path)) {
+    WEFT_TRY(look_at_file(look.path, look));
+  } else {
+    return unavailable(fmt::format("{}: no such file or folder", safe_text(path, 200)));
+  }
+  return look;
+}
+
+std::string look_json(const DataLook& look) {
+  Json json = {{"path", look.path}, {"kind", to_string(look.kind)}};
+  switch (look.kind) {
+    case LookKind::kImages:
+      json.update(images_json(look.images));
+      break;
+    case LookKind::kTable:
+      json.update(table_json(look.table));
+      break;
+    case LookKind::kText:
+      json.update({{"files", look.text.files},
+                   {"bytes", look.text.bytes},
+                   {"characters", look.text.characters},
+                   {"lines", look.text.lines},
+                   {"alphabet", look.text.alphabet}});
+      break;
+    case LookKind::kTokens:
+      json["bytes"] = look.text.bytes;
+      break;
+    case LookKind::kArrays:
+      json.update({{"rows", look.arrays.rows},
+                   {"x", look.arrays.inputs},
+                   {"y", look.arrays.targets},
+                   {"classes", look.arrays.classes}});
+      break;
+  }
+  json["samples"] = look.samples;
+  json["oddities"] = look.oddities;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace weft
