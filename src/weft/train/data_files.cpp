@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "weft/train/recipe_data.h"
+
 namespace weft {
 namespace {
 
@@ -19,21 +21,25 @@ struct PathKey {
 constexpr PathKey kDataKey = {"data.path", "--data"};
 constexpr PathKey kTokenizerKey = {"data.tokenizer", "--tokenizer"};
 
-bool names_path(const Recipe& recipe) {
-  const std::string& name = recipe.data.name;
-  return name == "text" || name == "tokens" || name == "rows";
-}
-
 bool is_tokenizer_path(const std::string& tokenizer) {
   return tokenizer != "byte" && tokenizer != "character" && !tokenizer.starts_with("bpe:");
 }
 
 // As a person's own recipe has it: the file as it was given, or below the data folder.
-std::string own_file(const std::string& path, const DataPlaces& places) {
+Result<std::string> own_file(const PathKey& key, const std::string& path,
+                             const DataPlaces& places) {
   std::error_code failed;
-  if (fs::exists(path, failed) || places.data_dir.empty()) return path;
+  if (fs::exists(path, failed)) return path;
   const fs::path below = fs::path(places.data_dir) / path;
-  return fs::exists(below, failed) ? below.string() : path;
+  if (!places.data_dir.empty() && fs::exists(below, failed)) return below.string();
+  const std::string second = places.data_dir.empty() || fs::path(path).is_absolute()
+                                 ? ""
+                                 : " nor below " + places.data_dir;
+  return unavailable(fmt::format(
+      "{}: the recipe reads \"{}\", which is not in {}{}; put it there, or say which to "
+      "take: {} PATH",
+      key.name, path, fs::path(path).is_absolute() ? "its place" : "this folder", second,
+      key.flag));
 }
 
 std::string data_folder(const DataPlaces& places) {
@@ -54,6 +60,25 @@ Status refused(const PathKey& key, const std::string& path, const std::string& r
       key.name, path, reason, folder.empty() ? "the folder of WEFT_DATA_DIR" : folder, key.flag));
 }
 
+// As deep as readers look into a folder: train/CLASS/FILE.
+constexpr int kFoldersDeep = 2;
+
+// A link in `folder`, or in folders below it, that leads out of `root`; or "".
+std::string link_leading_out(const fs::path& root, const fs::path& folder, int deep) {
+  std::error_code failed;
+  fs::directory_iterator at(folder, failed);
+  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
+    std::error_code unknown;
+    const fs::path target =
+        at->is_symlink(unknown) ? fs::weakly_canonical(at->path(), unknown) : at->path();
+    if (unknown || !is_below(root, target)) return at->path().filename().string();
+    if (deep == 0 || !fs::is_directory(target, unknown)) continue;
+    const std::string inner = link_leading_out(root, target, deep - 1);
+    if (!inner.empty()) return inner;
+  }
+  return "";
+}
+
 // What others' recipe calls `path`. The path that comes back has no links left to follow.
 Result<std::string> foreign_file(const PathKey& key, const std::string& path,
                                  const DataPlaces& places) {
@@ -71,32 +96,40 @@ Result<std::string> foreign_file(const PathKey& key, const std::string& path,
                    folder);
   }
   if (!fs::exists(found, failed)) {
-    return unavailable(fmt::format(
-        "{}: the run reads \"{}\" below the data folder {}, where it is not; put it there, or say "
-        "which file to take: {} FILE",
-        key.name, path, folder, key.flag));
+    return unavailable(
+        fmt::format("{}: the run reads \"{}\" below the data folder {} (WEFT_DATA_DIR), where it "
+                    "is not; put it "
+                    "there, or say which to take: {} PATH",
+                    key.name, path, folder, key.flag));
   }
-  for (const char* const part : {"x.npy", "y.npy"}) {  // of a folder of rows
-    const fs::path inside = fs::weakly_canonical(found / part, failed);
-    if (failed || is_below(root, inside)) continue;
-    return refused(key, path + "/" + part, "which leads out to " + inside.string(), folder);
-  }
-  return found.string();
+  const std::string leading_out = link_leading_out(root, found, kFoldersDeep);
+  if (leading_out.empty()) return found.string();
+  return refused(key, path, "where the link " + leading_out + " leads out", folder);
 }
 
 Result<std::string> find_one(const PathKey& key, const std::string& path, const std::string& chosen,
                              const DataPlaces& places) {
   if (!chosen.empty()) return chosen;
   if (places.foreign_recipe) return foreign_file(key, path, places);
-  return own_file(path, places);
+  return own_file(key, path, places);
+}
+
+// Whether the folder that a person chose is the data, and not one that they are below.
+bool is_chosen_folder(const Recipe& recipe, const DataPlaces& places) {
+  if (places.folder.empty()) return false;
+  if (recipe.data.name != "images" && recipe.data.name != "text") return false;
+  const fs::path path = recipe.data.path;
+  std::error_code failed;
+  return path.is_absolute() || !fs::exists(fs::path(places.folder) / path, failed);
 }
 
 }  // namespace
 
 Result<DataFiles> find_data_files(const Recipe& recipe, const DataPlaces& places) {
   DataFiles files;
-  if (names_path(recipe)) {
-    WEFT_TRY_ASSIGN(files.data, find_one(kDataKey, recipe.data.path, places.data, places));
+  if (reads_own_data(recipe)) {
+    const std::string chosen = is_chosen_folder(recipe, places) ? places.folder : places.data;
+    WEFT_TRY_ASSIGN(files.data, find_one(kDataKey, recipe.data.path, chosen, places));
   } else if (!places.data.empty()) {
     return invalid_argument(fmt::format(
         "--data {}: the recipe reads {}, which is no file of one's own; give the folder that its "

@@ -20,7 +20,7 @@ namespace weft {
 
 // Empty: the recipe reads none.
 struct DataFiles {
-  std::string data;       // data.path: a file or, for rows, a folder
+  std::string data;       // data.path: a file or a folder
   std::string tokenizer;  // data.tokenizer
 };
 Result<DataFiles> find_data_files(const Recipe& recipe, const DataPlaces& places);

@@ -10,6 +10,7 @@
 #include "weft/base/file.h"
 #include "weft/base/rng.h"
 #include "weft/data/image_file.h"
+#include "weft/data/image_folder.h"
 #include "weft/data/npy.h"
 #include "weft/data/tokenizer.h"
 #include "weft/nn/language_model.h"
@@ -74,13 +75,8 @@ Result<Array> image_of(const CheckpointModel& opened, const std::string& path) {
   Result<Image> image = decode_image(bytes, opened.options.channels);
   if (!image.ok()) return image.status().with_context(path);
   const ImageSize wanted = {opened.options.channels, opened.options.height, opened.options.width};
-  if (!(image->size == wanted)) {
-    const std::vector<std::string> resize = {
-        fmt::format("resize:{}x{}", wanted.height, wanted.width)};
-    WEFT_TRY_ASSIGN(const Transforms transforms, Transforms::parse(resize));
-    Rng unused(0);
-    transforms.apply(*image, unused);
-  }
+  // As pictures in folders were for the training.
+  if (!(image->size == wanted)) *image = fitted(*image, wanted);
   return Array::from(std::vector<std::uint8_t>(image->pixels.begin(), image->pixels.end()),
                      {1, wanted.channels, wanted.height, wanted.width});
 }

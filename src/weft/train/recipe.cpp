@@ -25,6 +25,7 @@
 #include "weft/base/utf8.h"
 #include "weft/peer/admission.h"
 #include "weft/train/recipe_aliases.h"
+#include "weft/train/recipe_data.h"
 #include "weft/train/recipe_text.h"
 
 namespace weft {
@@ -369,16 +370,7 @@ Status check_recipe(const Recipe& recipe) {
     return invalid_argument(
         "optimizer.nesterov: expected a momentum above 0; set optimizer.momentum");
   }
-  const bool reads_file =
-      recipe.data.name == "text" || recipe.data.name == "tokens" || recipe.data.name == "rows";
-  if (reads_file && recipe.data.path.empty()) {
-    return invalid_argument(
-        fmt::format("data.path: expected the file that data.name = \"{}\" reads, got nothing",
-                    recipe.data.name));
-  }
-  if (recipe.data.token_bytes == 3) {
-    return invalid_argument("data.token_bytes: expected 1, 2 or 4, got 3");
-  }
+  WEFT_TRY(check_data_keys(recipe));
   WEFT_TRY(check_wait(recipe));
   return check_local(recipe.local);
 }

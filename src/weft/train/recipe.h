@@ -46,6 +46,12 @@ struct Recipe {
     std::string target = "";
     bool classify = true;
     bool header = true;
+    std::string separator = "auto";
+    std::string decimal = "auto";
+    std::string split = "last";
+    std::int64_t image_size = 32;
+    std::int64_t image_width = 0;
+    std::int64_t channels = 3;
     std::string tokenizer = "character";
     std::int64_t context = 128;
     std::string order = "auto";

@@ -13,25 +13,39 @@ constexpr RecipeKey kKeys[] = {
      "Write a checkpoint after every so many steps; 0 writes only the one at the end."},
     {"checkpoint.keep", WEFT_SLOT(checkpoint.keep), 1, 1000, "",
      "How many of the newest checkpoints stay on disk."},
+    {"data.channels", WEFT_SLOT(data.channels), 1, 3, "", "images: 3 for colour, 1 for grey."},
     {"data.classify", WEFT_SLOT(data.classify), 0, 1, "",
      "rows: whole numbers in the target column are classes; otherwise they are values, which the "
      "model meets by least squares. Words are always classes."},
     {"data.context", WEFT_SLOT(data.context), 1, 1 << 20, "",
      "Texts and tokens: how many tokens a sample has."},
+    {"data.decimal", WEFT_SLOT(data.decimal), 0, 0, "auto|point|comma",
+     "rows: what stands before the fraction of a number; auto: as the file shows."},
     {"data.header", WEFT_SLOT(data.header), 0, 1, "",
      "rows: the first line of a CSV file names its columns."},
+    {"data.image_size", WEFT_SLOT(data.image_size), 6, 4096, "",
+     "images: height, and width unless data.image_width says another. Each picture is resized "
+     "until it covers that, and its middle is cut out."},
+    {"data.image_width", WEFT_SLOT(data.image_width), 0, 4096, "",
+     "images: width; 0: as data.image_size."},
     {"data.name", WEFT_SLOT(data.name), 0, 0, "",
      "The dataset. `weft data list` tells the names and where each is looked for; synthetic needs "
-     "no file; text, tokens and rows read data.path."},
+     "no file; images, rows, text and tokens read your own data at data.path."},
     {"data.order", WEFT_SLOT(data.order), 0, 0, "auto|shuffled|sequential|random|streams",
      "Which samples a step takes. auto: random windows of texts and tokens, and of other data all "
      "samples in a fresh order each epoch."},
     {"data.path", WEFT_SLOT(data.path), 0, 0, "",
-     "text: a UTF-8 file, plain or gzip. tokens: a file of little-endian numbers. rows: a "
-     "file .csv or .tsv, or a folder with x.npy and y.npy. Relative to the working folder or to "
-     "WEFT_DATA_DIR; for those who join, below WEFT_DATA_DIR or what --data says. Every member "
-     "needs "
-     "the same file."},
+     "images: a folder with a folder of .png and .jpg for each class, or with train/ and test/ (or "
+     "val/) that hold such. rows: a file .csv or .tsv, or a folder with x.npy and y.npy. text: a "
+     "UTF-8 file, plain or gzip, or a folder of .txt. tokens: a file of little-endian numbers. "
+     "Relative to the working folder or to WEFT_DATA_DIR; for those who join, below WEFT_DATA_DIR "
+     "or what --data says. Every member needs the same files."},
+    {"data.separator", WEFT_SLOT(data.separator), 0, 0, "auto|comma|semicolon|tab|bar",
+     "rows: what stands between the fields of a table; auto: as the file shows."},
+    {"data.split", WEFT_SLOT(data.split), 0, 0, "last|random",
+     "images, rows: which tenth is the test set, where the data bring none of their own. last: the "
+     "last of the table, or of each class by the names of the files; random: one that is drawn, "
+     "the same in every run."},
     {"data.synthetic_samples", WEFT_SLOT(data.synthetic_samples), 16, 1 << 20, "",
      "Training samples of the synthetic dataset; its test set has a quarter as many."},
     {"data.target", WEFT_SLOT(data.target), 0, 0, "",

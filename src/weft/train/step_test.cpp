@@ -192,6 +192,7 @@ TEST(Step, TextModelsLearnAndTheNumberOfMembersDoesNotMatter) {
 TEST(Step, AModelOfTextRefusesImagesAndTheOtherWayRound) {
   static const SystemClock clock;
   Recipe recipe = text_recipe("char_gpt");
+  recipe.data = {};
   recipe.data.name = "synthetic";
   EXPECT_EQ(Trainer::make(recipe, {}, clock).status().message(),
             "model.name: char_gpt takes tokens, but synthetic holds images");

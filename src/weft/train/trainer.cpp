@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "weft/train/precision.h"
+#include "weft/train/recipe_data.h"
 #include "weft/train/train_state.h"
 #include "weft/train/wiring.h"
 
@@ -80,12 +81,15 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const Recipe& recipe, const DataP
     trainer->captured_ = std::make_unique<CapturedStep>(trainer->model_.get());
   }
   WEFT_TRY(trainer->open_training_data(std::move(data)));
+  // Data of one's own may be too few or damaged, which is to be known before the first step.
+  if (reads_own_data(recipe)) WEFT_TRY(trainer->prepare_evaluation());
   return trainer;
 }
 
 Status Trainer::open_training_data(Dataset data) {
   train_samples_ = data.size;
   if (data.kind == DatasetKind::kTokens) characters_per_token_ = data.characters_per_token;
+  WEFT_TRY(check_batch(recipe_, data));
   WEFT_TRY_ASSIGN(const BatchLoaderOptions options, loader_options(recipe_, data));
   evaluation_options_.normalization = {data.mean, data.deviation};
   if (options.transforms != nullptr) {

@@ -9,10 +9,12 @@
 #include <fmt/format.h>
 
 #include "weft/base/log.h"
+#include "weft/data/image_folder.h"
 #include "weft/data/open_path.h"
 #include "weft/data/text_file.h"
 #include "weft/net/tls_transport.h"
 #include "weft/train/data_files.h"
+#include "weft/train/recipe_data.h"
 #include "weft/train/round_vector.h"
 
 namespace weft {
@@ -26,9 +28,28 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-Result<Dataset> open_text(const std::string& path, Split split, const TextOptions& options) {
+Result<Dataset> open_text(const Recipe& recipe, Split split, const std::string& path,
+                          TextOptions options) {
   WEFT_TRY_ASSIGN(const std::string text, read_text(path));
-  return make_text_dataset(path, text, split, options);
+  WEFT_TRY(check_length(path, static_cast<std::int64_t>(text.size()), "bytes"));
+  options.context = 1;
+  WEFT_TRY_ASSIGN(Dataset dataset, make_text_dataset(path, text, split, options));
+  return with_recipe_context(recipe, std::move(dataset), split);
+}
+
+// As many bytes of pixels are decoded once and kept; more are decoded for each batch.
+constexpr std::int64_t kPixelBytesKept = std::int64_t{1} << 29;
+
+Result<Dataset> open_images(const Recipe& recipe, Split split, const std::string& path) {
+  ImageFolderOptions options;
+  options.channels = recipe.data.channels;
+  options.height = recipe.data.image_size;
+  options.width = recipe.data.image_width == 0 ? recipe.data.image_size : recipe.data.image_width;
+  options.mixed = recipe.data.split == "random";
+  WEFT_TRY_ASSIGN(const ImageListing listing, list_images(path, split, options.mixed));
+  const std::int64_t bytes = options.channels * options.height * options.width;
+  options.in_memory = static_cast<std::int64_t>(listing.files.size()) <= kPixelBytesKept / bytes;
+  return open_image_folder(path, split, options);
 }
 
 // The test split is the last tenth.
@@ -36,9 +57,10 @@ Result<Dataset> open_tokens(const Recipe& recipe, Split split, const std::string
   TokenFileOptions options;
   options.token_bytes = recipe.data.token_bytes;
   options.vocabulary = recipe.data.vocabulary;
-  options.context = recipe.data.context;
+  options.context = 1;
   WEFT_TRY_ASSIGN(const Dataset all, open_token_file(path, options));
   const std::int64_t size = all.tokens.size();
+  WEFT_TRY(check_length(path, size, "tokens"));
   const std::int64_t cut = size - size / 10;
   const auto bytes = [&](std::int64_t tokens) {
     return static_cast<std::size_t>(tokens * all.tokens.token_bytes);
@@ -49,7 +71,7 @@ Result<Dataset> open_tokens(const Recipe& recipe, Split split, const std::string
   WEFT_TRY_ASSIGN(Dataset dataset,
                   make_token_dataset(path, part, options.vocabulary, options.context));
   dataset.split = split;
-  return dataset;
+  return with_recipe_context(recipe, std::move(dataset), split);
 }
 
 // Gives each column of `dataset` the mean 0 and deviation 1 that it has over the rows of
@@ -80,7 +102,7 @@ void normalize_columns(const Array& training, Dataset& dataset) {
 // Mean and deviation are those of the training split, for both.
 Result<Dataset> open_rows(const Recipe& recipe, Split split, const std::string& path) {
   PathOptions options;
-  options.csv.header = recipe.data.header;
+  WEFT_TRY_ASSIGN(options.csv, table_options(recipe, path));
   options.csv_dataset.target = recipe.data.target;
   options.csv_dataset.classify = recipe.data.classify;
   WEFT_TRY_ASSIGN(Dataset dataset, open_path(path, split, options));
@@ -109,7 +131,8 @@ Result<Dataset> open_named(const Recipe& recipe, Split split, const DataPlaces& 
   TextOptions text;
   text.tokenizer = files.tokenizer.empty() ? recipe.data.tokenizer : files.tokenizer;
   text.context = recipe.data.context;
-  if (name == "text") return open_text(files.data, split, text);
+  if (name == "text") return open_text(recipe, split, files.data, text);
+  if (name == "images") return open_images(recipe, split, files.data);
   if (name == "tokens") return open_tokens(recipe, split, files.data);
   if (name == "rows") return open_rows(recipe, split, files.data);
   return open_dataset(name, split, places, text);
@@ -221,7 +244,7 @@ Result<Dataset> open_recipe_dataset(const Recipe& recipe, Split split, const Dat
   WEFT_TRY_ASSIGN(Dataset dataset, open_named(recipe, split, places));
   const std::int64_t most =
       split == Split::kTrain ? recipe.data.train_samples_max : recipe.data.test_samples_max;
-  if (most > 0 && most < dataset.size && recipe.data.name != "synthetic") dataset.keep_first(most);
+  if (most > 0 && most < dataset.size) dataset.keep_first(most);
   return dataset;
 }
 

@@ -1,0 +1,38 @@
+// What the [data] keys of a recipe mean together: which of them each kind of data reads, how a
+// table is written, and whether there is enough data for the recipe's sizes.
+//
+// Where it stands: check_recipe() and wiring.cpp -> here. Everything is refused before the first
+// step, naming the key, its value and what to do.
+// Threads: pure. Fails: kInvalidArgument; table_options also as sniff_csv_file().
+#pragma once
+
+#include <string>
+
+#include "weft/base/status.h"
+#include "weft/data/csv.h"
+#include "weft/data/dataset.h"
+#include "weft/train/recipe.h"
+
+namespace weft {
+
+// Whether data.path names the data: text, tokens, rows, images.
+bool reads_own_data(const Recipe& recipe);
+
+// That the name is known, that no key is set that this kind of data does not read, and that keys
+// agree with each other.
+Status check_data_keys(const Recipe& recipe);
+
+// How the table at `path` is to be read: data.separator, data.decimal and data.header, where the
+// first two are "auto" as the file shows them. A folder of arrays needs nothing.
+Result<CsvOptions> table_options(const Recipe& recipe, const std::string& path);
+
+// That a text or a file of tokens is long enough to be split at all.
+Status check_length(const std::string& path, std::int64_t length, std::string_view unit);
+
+// A text or token set, opened with a context of 1, with the recipe's.
+Result<Dataset> with_recipe_context(const Recipe& recipe, Dataset dataset, Split split);
+
+// That a global batch is not larger than the training data.
+Status check_batch(const Recipe& recipe, const Dataset& training);
+
+}  // namespace weft
