@@ -75,8 +75,13 @@ TEST_F(RunLoopTest, AloneTrainsEvaluatesAndFinishes) {
 
 TEST_F(RunLoopTest, StepsThatCannotBeReplayedAreToldOnce) {
   ASSERT_TRUE(recipe_.run.capture);
+  const auto eager_notes = [this] {
+    return std::count_if(told_.begin(), told_.end(), [](const Event& event) {
+      return event.text("text").find("steps run eagerly") != std::string::npos;
+    });
+  };
   run();
-  EXPECT_EQ(told("note"), nullptr);
+  EXPECT_EQ(eager_notes(), 0);
   SetUp();
   told_.clear();
   int calls = 0;
@@ -84,10 +89,7 @@ TEST_F(RunLoopTest, StepsThatCannotBeReplayedAreToldOnce) {
       [&](const Array&) { ++calls; });
   run();
   EXPECT_EQ(calls, 6);
-  EXPECT_EQ(std::count_if(told_.begin(), told_.end(),
-                          [](const Event& event) { return event.kind == "note"; }),
-            1);
-  EXPECT_THAT(told("note")->text("text"), HasSubstr("steps run eagerly"));
+  EXPECT_EQ(eager_notes(), 1);
 }
 
 TEST_F(RunLoopTest, AnAbortedRoundIsRunAgainWithTheSameResult) {
