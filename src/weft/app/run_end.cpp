@@ -82,6 +82,10 @@ void say_summary(Terminal& terminal, const Summary& summary, const OutFolder& ou
                            summary.seconds, work, static_cast<double>(summary.bytes_sent) / 1e6,
                            summary.state_hash.substr(0, 16)));
   if (is_ruined(summary)) terminal.say(ruin_text(summary, out));
+  if (summary.best_step > 0) {
+    terminal.say(fmt::format("the smallest loss on the test set was {}, after step {}",
+                             loss_text(summary.best_loss), summary.best_step));
+  }
   terminal.say(fmt::format("files: {}/summary.json, events.jsonl{}", out.path(),
                            kept_checkpoints(out).empty() ? "" : ", checkpoints/"));
 }

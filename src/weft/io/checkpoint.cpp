@@ -69,6 +69,7 @@ SafetensorsMetadata metadata_of(const ParameterArena& arena, const CheckpointInf
                                   {"run_id", info.run_id},
                                   {"step", std::to_string(info.step)}};
   if (!info.shares.empty()) metadata["shares"] = info.shares;
+  if (!info.validation.empty()) metadata["validation"] = info.validation;
   add_digests(tensors, metadata);
   return metadata;
 }
@@ -108,6 +109,9 @@ Result<CheckpointInfo> info_of(ByteSpan bytes, const SafetensorsView& view) {
   WEFT_TRY_ASSIGN(info.optimizer_steps, count_field(view, "optimizer_steps"));
   if (view.metadata.contains("shares")) {
     WEFT_TRY_ASSIGN(info.shares, text_field(view, "shares"));
+  }
+  if (view.metadata.contains("validation")) {
+    WEFT_TRY_ASSIGN(info.validation, text_field(view, "validation"));
   }
   return info;
 }

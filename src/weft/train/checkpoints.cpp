@@ -34,13 +34,37 @@ Result<CheckpointInfo> load_file(const std::string& path, Trainer& trainer, Numb
 
 }  // namespace
 
-Result<SavedCheckpoint> Checkpoints::save(Trainer& trainer) {
+Status Checkpoints::make_folder() const {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
-  if (error) {
-    return unavailable(
-        fmt::format("{}: cannot be made ({}); no checkpoint is written", folder_, error.message()));
+  if (!error) return {};
+  return unavailable(
+      fmt::format("{}: cannot be made ({}); no checkpoint is written", folder_, error.message()));
+}
+
+Status Checkpoints::save_candidate(Trainer& trainer) {
+  has_candidate_ = false;
+  WEFT_TRY(make_folder());
+  WEFT_TRY(save_checkpoint(candidate_path(), trainer.arena(), trainer.checkpoint_info(run_id_)));
+  has_candidate_ = true;
+  return {};
+}
+
+Status Checkpoints::settle_candidate(bool is_best) {
+  if (!std::exchange(has_candidate_, false)) return {};
+  std::error_code error;
+  if (is_best) {
+    std::filesystem::rename(candidate_path(), best_path(), error);
+  } else {
+    std::filesystem::remove(candidate_path(), error);
   }
+  if (!error) return {};
+  return unavailable(fmt::format("{}: {}", candidate_path(), error.message()));
+}
+
+Result<SavedCheckpoint> Checkpoints::save(Trainer& trainer) {
+  WEFT_TRY(make_folder());
+  std::error_code error;
   SavedCheckpoint saved;
   saved.step = trainer.steps_done();
   saved.path = checkpoint_path(folder_, saved.step);

@@ -33,6 +33,12 @@ class Checkpoints {
   // Writes the trainer's state, sets those of later steps aside and removes all but the newest
   // `keep`.
   Result<SavedCheckpoint> save(Trainer& trainer);
+  // For checkpoint.keep_best: writes the trainer's state beside the best one, of which it is not yet
+  // known whether it is better; then settle_candidate() makes it the best, or removes it. Nothing
+  // becomes of one that could not be written.
+  Status save_candidate(Trainer& trainer);
+  Status settle_candidate(bool is_best);
+  std::string best_path() const { return folder_ + "/best.safetensors"; }
   // Loads the newest into `trainer`, to train on. Nothing if there is none; `bytes` stays 0. Fails
   // also with kCorrupt where a value is no finite number, which no training mends.
   Result<std::optional<SavedCheckpoint>> load_newest(Trainer& trainer) const;
@@ -42,9 +48,13 @@ class Checkpoints {
   Result<std::string> set_newest_aside() const;
 
  private:
+  Status make_folder() const;
+  std::string candidate_path() const { return best_path() + ".candidate"; }
+
   const std::string folder_;
   const std::int64_t keep_;
   const std::string run_id_;
+  bool has_candidate_ = false;
 };
 
 // The recipe that a checkpoint was trained with.

@@ -169,6 +169,20 @@ constexpr EventFieldDoc kEvaluation[] = {
     {"loss", "number", "Mean loss a label."},
     {"bits_per_character", "number", "Texts: the loss in bits a character."},
 };
+constexpr EventFieldDoc kValidation[] = {
+    {"step", "integer", "The step after which the state was measured."},
+    {"samples", "integer", "Test samples, over all members."},
+    {"accuracy", "number",
+     "Share of the labels that were predicted right; null where they are values."},
+    {"loss", "number", "Mean loss a label."},
+    {"bits_per_character", "number", "Texts: the loss in bits a character."},
+    {"best", "flag", "Whether no state before it had a loss as small."},
+    {"best_step", "integer", "The step of the smallest loss so far; 0: none was a number."},
+};
+constexpr EventFieldDoc kStopped[] = {
+    {"step", "integer", "The step after which the run stopped."},
+    {"text", "text", "The whole sentence for people."},
+};
 constexpr EventFieldDoc kInterrupted[] = {
     {"action", "text", "What follows."},
 };
@@ -261,6 +275,8 @@ constexpr EventFieldDoc kSummary[] = {
     {"samples_per_second", "number",
      "Samples of the whole group a second of training; null for a peer that was in no round."},
     {"not_finite_round", "integer", "If there was one: the first whose loss was not a number."},
+    {"best_step", "integer", "With run.evaluate_every_steps: the step of the smallest test loss."},
+    {"best_loss", "number", "With run.evaluate_every_steps: that loss."},
     {"status", "text",
      "finished, left, stopped (the loss was not a number), quorum_lost, missed or failed."},
 };
@@ -305,6 +321,11 @@ constexpr EventKindDoc kKinds[] = {
      "was; it is tried again at the next occasion.",
      kCheckpointFailed},
     {"evaluation", "The test set was measured by all members together.", kEvaluation},
+    {"validation",
+     "run.evaluate_every_steps: the state before this round was measured on the test set, by all "
+     "members together.",
+     kValidation},
+    {"stopped", "run.early_stop_patience: all members stop at the same round.", kStopped},
     {"run_over",
      "The run has ended: a newcomer has its final state or still takes it, or members still give "
      "it to newcomers.",

@@ -135,6 +135,7 @@ Result<StepReport> LocalSteps::run(const StepParts& parts, const Turn& turn, Exc
   WEFT_TRY(ensure_phase(parts, turn, turn.round));
   in_step_ = false;
   Phase& phase = phases_.at(turn.round);
+  phase.own.validation = parts.validation == nullptr ? ValidationSums() : *parts.validation;
   const auto tail = encode_metrics(phase.own, turn.rank.value());
   std::copy(tail.begin(), tail.end(), phase.vector.end() - kMetricsElements);
   exchange.contribute(0, phase.vector);

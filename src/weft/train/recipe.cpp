@@ -27,6 +27,7 @@
 #include "weft/train/recipe_aliases.h"
 #include "weft/train/recipe_data.h"
 #include "weft/train/recipe_text.h"
+#include "weft/train/validation.h"
 
 namespace weft {
 namespace {
@@ -372,6 +373,7 @@ Status check_recipe(const Recipe& recipe) {
   }
   WEFT_TRY(check_data_keys(recipe));
   WEFT_TRY(check_wait(recipe));
+  WEFT_TRY(check_validation(recipe));
   return check_local(recipe.local);
 }
 
@@ -408,11 +410,12 @@ Hash256 recipe_hash(const Recipe& recipe) {
 
 std::string first_difference(const Recipe& a, const Recipe& b) {
   for (const RecipeKey& key : recipe_keys()) {
-    const bool free = key.name == "run.steps" || key.name == "run.name" ||
-                      key.name == "run.round_seconds_min" || key.name == "run.evaluate" ||
-                      key.name == "run.micro_batch" || key.name == "run.capture" ||
-                      key.name == "run.on_not_finite" || key.name.substr(0, 6) == "group." ||
-                      key.name.substr(0, 11) == "checkpoint.";
+    constexpr std::string_view kFree[] = {
+        "run.steps",    "run.name",          "run.round_seconds_min",     "run.evaluate",
+        "run.capture",  "run.on_not_finite", "run.evaluate_every_steps",  "run.micro_batch",
+        "run.early_stop_patience"};
+    const bool free = std::ranges::find(kFree, key.name) != std::end(kFree) ||
+                      key.name.starts_with("group.") || key.name.starts_with("checkpoint.");
     if (!free && recipe_value(a, key) != recipe_value(b, key)) return std::string(key.name);
   }
   return "";

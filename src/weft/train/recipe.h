@@ -101,6 +101,8 @@ struct Recipe {
     std::int64_t global_batch = 256;
     std::int64_t seed = 1;
     bool evaluate = true;
+    std::int64_t evaluate_every_steps = 0;
+    std::int64_t early_stop_patience = 0;
     double label_smoothing = 0.0;
     std::int64_t micro_batch = 0;
     bool capture = true;
@@ -154,6 +156,7 @@ struct Recipe {
   struct Checkpoint {
     std::int64_t every_steps = 0;
     std::int64_t keep = 2;
+    bool keep_best = false;
   } checkpoint;
 };
 

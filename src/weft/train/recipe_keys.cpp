@@ -13,6 +13,9 @@ constexpr RecipeKey kKeys[] = {
      "Write a checkpoint after every so many steps; 0 writes only the one at the end."},
     {"checkpoint.keep", WEFT_SLOT(checkpoint.keep), 1, 1000, "",
      "How many of the newest checkpoints stay on disk."},
+    {"checkpoint.keep_best", WEFT_SLOT(checkpoint.keep_best), 0, 1, "",
+     "Keep the state of the smallest loss on the test set as checkpoints/best.safetensors; needs "
+     "run.evaluate_every_steps."},
     {"data.channels", WEFT_SLOT(data.channels), 1, 3, "", "images: 3 for colour, 1 for grey."},
     {"data.classify", WEFT_SLOT(data.classify), 0, 1, "",
      "rows: whole numbers in the target column are classes; otherwise they are values, which the "
@@ -234,8 +237,14 @@ constexpr RecipeKey kKeys[] = {
     {"run.capture", WEFT_SLOT(run.capture), 0, 1, "",
      "Record forward and backward once as a graph and replay it with planned memory: the same bits "
      "as step by step. A step that cannot be replayed runs eagerly, and a note says why."},
+    {"run.early_stop_patience", WEFT_SLOT(run.early_stop_patience), 0, kAny, "",
+     "Stop after so many measurements in a row without a smaller loss on the test set; 0 never "
+     "stops early. Needs run.evaluate_every_steps."},
     {"run.evaluate", WEFT_SLOT(run.evaluate), 0, 1, "",
      "Measure loss and accuracy on the test set in a last round that all members share."},
+    {"run.evaluate_every_steps", WEFT_SLOT(run.evaluate_every_steps), 0, kAny, "",
+     "Measure the model on the test set after every so many steps, all members together, within "
+     "the round that follows; 0 measures it at the end only."},
     {"run.global_batch", WEFT_SLOT(run.global_batch), 1, 1 << 20, "",
      "Samples a step, over all members together: the mathematics of a run does not depend on how "
      "many take part."},

@@ -1,8 +1,9 @@
 // RoundVector: the f32 vector that a round sums: all gradients, then a tail of metrics.
 //
 // element 0 .. layout.num_elements() - 1   the gradient buffer of the arena, gaps (zeros) included
-// then kMetricsElements                    loss, correct, samples, labels; then for each rank the
-//                                          seconds that it computed and its report
+// then kMetricsElements                    loss, correct, samples, labels; the same of the test set
+//                                          where it is measured; then for each rank the seconds that
+//                                          it computed and its report
 // An evaluation round has the tail alone. Every element is contributed exactly once.
 //
 // Where it stands: autograd's sink -> RoundVector -> Exchange. Threads: the training thread.
@@ -23,12 +24,22 @@ inline constexpr std::int64_t kMemberSlots = 256;
 inline constexpr std::int64_t kMetricsElements =
     8 + kMemberSlots * static_cast<std::int64_t>(kReportElements);
 
+// What a round measured on the test set, with the parameters that it began with; all zeros where it
+// measured nothing.
+struct ValidationSums {
+  double loss = 0;  // already divided by the labels of the whole test set
+  double correct = 0;
+  double samples = 0;
+  double labels = 0;
+};
+
 // One member's part of the metrics of a round; sums over the members are the group's.
 struct RoundMetrics {
   double loss = 0;     // already divided by the global batch
   double correct = 0;  // labels that were predicted right; NaN where they are values
   double samples = 0;
   double labels = 0;  // one a sample, or one a token
+  ValidationSums validation;
   double accuracy() const { return labels > 0 ? correct / labels : 0.0; }
   // Seconds of computing by rank; only the own one is set before the exchange. Empty where the
   // group has more members than slots.

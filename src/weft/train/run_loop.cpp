@@ -11,6 +11,7 @@
 
 #include "weft/base/log.h"
 #include "weft/base/thread.h"
+#include "weft/train/run_events.h"
 
 namespace weft {
 namespace {
@@ -148,6 +149,7 @@ Status RunLoop::train(const Turn& turn) {
   const Result<StepReport> report = run_round(turn);
   exchange_.lend_state(nullptr);
   if (!report.ok()) return report.status();
+  hear_measurement(turn, *report);
   return after_round(turn, *report);
 }
 
@@ -156,6 +158,7 @@ Result<StepReport> RunLoop::run_round(const Turn& turn) {
     if (trainer_.is_evaluation(turn.round)) {
       log_.append(Event("note").with("text", "the model is measured on the test set"));
     }
+    keep_candidate(turn.round);
     round_in_work_ = turn.round;
     round_begun_ = clock_.now();
     // The turn is given up, and the next look at what was asked ends the run.
@@ -186,7 +189,9 @@ void RunLoop::merge(const Turn& turn) {
 }
 
 Status RunLoop::apply(const Turn& turn) {
+  keep_candidate(turn.round);
   WEFT_TRY_ASSIGN(const StepReport report, trainer_.apply_round(turn));
+  hear_measurement(turn, report);
   if (trained_) return after_round(turn, report);
   exchange_.applied(turn.round, trainer_.hash());
   if (trainer_.is_evaluation(turn.round)) {
@@ -301,14 +306,7 @@ void RunLoop::tell_evaluation(const StepReport& report) {
   if (!std::isnan(sums.accuracy())) summary_.test_accuracy = sums.accuracy();
   summary_.test_loss = sums.loss;
   summary_.test_bits_per_character = trainer_.bits_per_character(sums.loss);
-  Event event("evaluation");
-  event.with("samples", static_cast<std::int64_t>(sums.samples))
-      .with("accuracy", sums.accuracy())
-      .with("loss", sums.loss);
-  if (summary_.test_bits_per_character.has_value()) {
-    event.with("bits_per_character", *summary_.test_bits_per_character);
-  }
-  log_.append(std::move(event));
+  log_.append(evaluation_event(trainer_, sums));
 }
 
 void RunLoop::tell_swarm_events() {
@@ -335,24 +333,43 @@ void RunLoop::tell_not_finite(const Turn& turn, const StepReport& report) {
   const RoundMetrics& sums = report.metrics;
   if (summary_.not_finite_round > 0 || std::isfinite(sums.loss) || !(sums.samples > 0)) return;
   summary_.not_finite_round = static_cast<std::int64_t>(turn.round.value());
-  const bool own = !report.own_finite;
-  log_.append(
-      Event("not_finite")
-          .with("round", turn.round.value())
-          .with("own", own)
-          .with("text",
-                fmt::format("the loss of round {} is not a number, {}; look at the learning rate "
-                            "and the data; {}",
-                            turn.round.value(),
-                            own ? "that of this peer's part as well"
-                                : "though that of this peer's part is: it came from another",
-                            recipe_.run.on_not_finite == "stop"
-                                ? "the run stops, as run.on_not_finite says"
-                                : "no checkpoint takes the place of one with numbers")));
+  log_.append(not_finite_event(turn.round, report, recipe_));
 }
 
-bool RunLoop::must_stop() const {
-  return summary_.not_finite_round > 0 && recipe_.run.on_not_finite == "stop";
+bool RunLoop::is_exhausted() const {
+  const std::int64_t patience = recipe_.run.early_stop_patience;
+  return patience > 0 && trainer_.validation().since_best() >= patience;
+}
+
+bool RunLoop::must_stop() {
+  if (summary_.not_finite_round > 0 && recipe_.run.on_not_finite == "stop") return true;
+  // After the last step there is nothing to stop.
+  if (!measured_ || !is_exhausted() || all_steps_done()) return false;
+  log_.append(stopped_event(trainer_));
+  return true;
+}
+
+// The state before a round that measures it may turn out to be the best: it is kept until then.
+void RunLoop::keep_candidate(Round round) {
+  if (checkpoints_ == nullptr || !recipe_.checkpoint.keep_best || !trainer_.measures(round)) return;
+  if (const Status saved = checkpoints_->save_candidate(trainer_); !saved.ok()) {
+    static_cast<void>(failed_to_save(saved));
+  }
+}
+
+void RunLoop::hear_measurement(const Turn& turn, const StepReport& report) {
+  if (!report.measured_step) return;
+  measured_ = true;
+  const Validation& seen = trainer_.validation();
+  summary_.best_step = seen.best_step();
+  summary_.best_loss = seen.best_loss();
+  const bool at_end = trainer_.is_evaluation(turn.round);
+  if (!at_end) log_.append(validation_event(trainer_, report));
+  if (checkpoints_ == nullptr || !recipe_.checkpoint.keep_best) return;
+  Status kept;
+  if (at_end && report.best) kept = checkpoints_->save_candidate(trainer_);
+  if (kept.ok()) kept = checkpoints_->settle_candidate(report.best);
+  if (!kept.ok()) static_cast<void>(failed_to_save(kept));
 }
 
 bool RunLoop::is_finite() const {

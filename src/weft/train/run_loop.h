@@ -83,7 +83,10 @@ class RunLoop {
   void note_loss(const StepReport& report);
   void tell_not_finite(const Turn& turn, const StepReport& report);
   // As all members decide, from the sums of the same round.
-  bool must_stop() const;
+  bool must_stop();
+  bool is_exhausted() const;
+  void keep_candidate(Round round);
+  void hear_measurement(const Turn& turn, const StepReport& report);
   bool is_finite() const;
   void tell_eager_steps();
   void tell_peers(const std::vector<double>& compute_seconds);
@@ -119,6 +122,7 @@ class RunLoop {
   std::int64_t saved_step_ = -1;
   bool trained_ = false;
   bool told_eager_ = false;
+  bool measured_ = false;  // this peer has heard of a measurement on the test set
   bool told_unsaved_ = false;  // since the last checkpoint that was written
   bool holds_state_ = false;
   // Heard from the loop thread as well.

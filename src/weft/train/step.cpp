@@ -164,6 +164,7 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange
     statistics.hand_over(static_cast<double>(shard.size()) / static_cast<double>(global_batch));
     for (const int entry : statistics.entries()) vector.add(ParameterId(entry));
   }
+  if (parts.validation != nullptr) own.validation = *parts.validation;
   const TimePoint computed = parts.clock.now();
   own.compute_seconds = {to_seconds(computed - begun)};
   if (parts.part != nullptr) {

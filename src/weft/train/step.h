@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "weft/array/parameter_arena.h"
@@ -46,6 +47,9 @@ struct StepParts {
   CapturedStep* captured = nullptr;
   // Borrowed; null: equal shares, and rounds wait for all members.
   MemberPart* part = nullptr;
+  // Borrowed; this member's part of a measurement on the test set that the round takes along. Null:
+  // there is none.
+  const ValidationSums* validation = nullptr;
 };
 
 struct StepReport {
@@ -54,6 +58,10 @@ struct StepReport {
   // Gradients were not finite in f16, or nobody's came in time: parameters and optimizer are as
   // before.
   bool skipped = false;
+  // The round took along a measurement on the test set of the state after so many steps, and
+  // whether that was the best so far.
+  std::optional<std::int64_t> measured_step{};
+  bool best = false;
   bool own_finite = true;       // the loss of this member's part is a number
   std::int64_t share = 0;       // samples of the batch that were this member's to compute
   double compute_seconds = 0;   // own

@@ -46,6 +46,9 @@ Event summary_event(const Summary& summary) {
       .with("bytes_received", summary.bytes_received)
       .with("samples_per_second", summary.samples_per_second);
   if (summary.not_finite_round > 0) event.with("not_finite_round", summary.not_finite_round);
+  if (summary.best_step > 0) {
+    event.with("best_step", summary.best_step).with("best_loss", summary.best_loss);
+  }
   event.with("status", std::string(to_string(summary.end)));
   return event;
 }

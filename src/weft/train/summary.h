@@ -43,6 +43,9 @@ struct Summary {
   double samples_per_second = 0;  // NaN if this peer was in no round
   // The first round whose loss was not a number; 0: there was none.
   std::int64_t not_finite_round = 0;
+  // With periodic evaluation: where the loss on the test set was smallest; 0: nowhere.
+  std::int64_t best_step = 0;
+  double best_loss = 0;
   // It was in a round itself; not one of those that come at the end and take the final state.
   bool took_part = false;
   RunEnd end = RunEnd::kFinished;

@@ -131,11 +131,44 @@ ShardRange Trainer::shard(const Turn& turn) const {
 
 bool Trainer::is_evaluation(Round round) const { return round > training_rounds(); }
 
+std::int64_t Trainer::steps_before(Round round) const {
+  return steps_of_round(round, recipe_.local.steps, recipe_.run.steps).begin;
+}
+
+bool Trainer::measures(Round round) const {
+  return !is_evaluation(round) && is_measured(recipe_, steps_before(round));
+}
+
+void Trainer::hear_validation(std::int64_t step, StepReport& report) {
+  if (recipe_.run.evaluate_every_steps == 0) return;
+  report.measured_step = step;
+  report.best = validation_.hear(step, report.metrics.validation.loss);
+}
+
 Result<StepReport> Trainer::run_round(const Turn& turn, Exchange& exchange) {
   if (is_evaluation(turn.round)) return evaluate(turn, exchange);
+  WEFT_TRY_ASSIGN(StepReport report, train(turn, exchange));
+  if (measures(turn.round)) hear_validation(steps_before(turn.round), report);
+  return report;
+}
+
+Result<StepReport> Trainer::train(const Turn& turn, Exchange& exchange) {
+  StepParts work = parts();
+  ValidationSums own;
+  if (measures(turn.round)) {
+    WEFT_TRY_ASSIGN(own, measure_share(turn));
+    work.validation = &own;
+  }
   return guarded("step", [&] {
-    return local_ ? local_->run(parts(), turn, exchange) : train_step(parts(), turn, exchange);
+    return local_ ? local_->run(work, turn, exchange) : train_step(work, turn, exchange);
   });
+}
+
+Result<ValidationSums> Trainer::measure_share(const Turn& turn) {
+  WEFT_TRY(prepare_evaluation());
+  WEFT_TRY_ASSIGN(const RoundMetrics own,
+                  measure(shard_for(part_ ? &*part_ : nullptr, turn, test_->size)));
+  return ValidationSums{own.loss, own.correct, own.samples, own.labels};
 }
 
 Result<StepReport> Trainer::apply_round(const Turn& turn) {
@@ -143,16 +176,27 @@ Result<StepReport> Trainer::apply_round(const Turn& turn) {
     WEFT_TRY(check_sums(kMetricsElements, turn.reduced.size()));
     StepReport report;
     report.metrics = decode_metrics(turn.reduced, turn.members);
+    hear_final(report);
     return report;
   }
   WEFT_TRY(check_sums(static_cast<std::size_t>(layout().num_elements() + kMetricsElements),
                       turn.reduced.size()));
-  if (local_) return local_->apply(parts(), turn, turn.reduced);
-  return apply_step(parts(), turn, turn.reduced);
+  StepReport report = local_ ? local_->apply(parts(), turn, turn.reduced)
+                             : apply_step(parts(), turn, turn.reduced);
+  if (measures(turn.round)) hear_validation(steps_before(turn.round), report);
+  return report;
+}
+
+// The evaluation at the end measures the state as it stays.
+void Trainer::hear_final(StepReport& report) {
+  const RoundMetrics& sums = report.metrics;
+  report.metrics.validation = {sums.loss, sums.correct, sums.samples, sums.labels};
+  hear_validation(steps_done(), report);
 }
 
 Status Trainer::prepare_evaluation() {
-  if (!recipe_.run.evaluate || test_.has_value()) return {};
+  const bool wanted = recipe_.run.evaluate || recipe_.run.evaluate_every_steps > 0;
+  if (!wanted || test_.has_value()) return {};
   WEFT_TRY_ASSIGN(test_, open_recipe_dataset(recipe_, Split::kTest, places_));
   return {};
 }
@@ -183,6 +227,7 @@ Result<StepReport> Trainer::evaluate(const Turn& turn, Exchange& exchange) {
   WEFT_TRY_ASSIGN(const std::span<const float> sums, exchange.finish());
   StepReport report;
   report.metrics = decode_metrics(sums, turn.members);
+  hear_final(report);
   report.compute_seconds = to_seconds(computed - begun);
   report.exchange_seconds = to_seconds(clock_.now() - computed);
   return report;
@@ -209,7 +254,8 @@ CheckpointInfo Trainer::checkpoint_info(const std::string& run_id) const {
           canonical_text(recipe_),
           optimizer_->name(),
           optimizer_->steps(),
-          part_ ? part_->encode() : std::string()};
+          part_ ? part_->encode() : std::string(),
+          validation_.encode()};
 }
 
 Result<CheckpointInfo> Trainer::check_optimizer(ByteSpan state) const {
@@ -221,16 +267,22 @@ Result<CheckpointInfo> Trainer::check_optimizer(ByteSpan state) const {
 
 Status Trainer::decode(ByteSpan state) {
   WEFT_TRY_ASSIGN(const CheckpointInfo info, check_optimizer(state));
+  Validation seen;
+  WEFT_TRY(seen.adopt(info.validation));
   WEFT_TRY(load_state(state, arena_));
   if (part_) WEFT_TRY(part_->adopt(info.shares));
+  validation_ = seen;
   optimizer_->set_steps(info.optimizer_steps);
   return {};
 }
 
 Status Trainer::adopt(ByteSpan state) {
   WEFT_TRY_ASSIGN(const CheckpointInfo info, check_optimizer(state));
+  Validation seen;
+  WEFT_TRY(seen.adopt(info.validation));
   WEFT_TRY(load_state(state, arena_, shared_states()));
   if (part_) WEFT_TRY(part_->adopt(info.shares));
+  validation_ = seen;
   optimizer_->set_steps(info.optimizer_steps);
   if (local_) local_->adopted();
   return {};

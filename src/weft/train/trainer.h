@@ -27,6 +27,7 @@
 #include "weft/train/member_part.h"
 #include "weft/train/recipe.h"
 #include "weft/train/step.h"
+#include "weft/train/validation.h"
 
 namespace weft {
 
@@ -71,6 +72,9 @@ class Trainer {
 
   // The whole test set, by this peer alone.
   Result<RoundMetrics> evaluate_alone(const EvaluationProgress& progress = {});
+  // Whether the test set is measured within the training round `round`, with the state before it.
+  bool measures(Round round) const;
+  const Validation& validation() const { return validation_; }
   // Reads the test set, once; the evaluation does it otherwise.
   Status prepare_evaluation();
 
@@ -111,7 +115,13 @@ class Trainer {
 
   std::vector<std::string> shared_states() const;
   Result<CheckpointInfo> check_optimizer(ByteSpan state) const;
+  Result<StepReport> train(const Turn& turn, Exchange& exchange);
   Result<StepReport> evaluate(const Turn& turn, Exchange& exchange);
+  Result<ValidationSums> measure_share(const Turn& turn);
+  // A committed round has brought a measurement of the state that it began with.
+  void hear_validation(std::int64_t step, StepReport& report);
+  void hear_final(StepReport& report);
+  std::int64_t steps_before(Round round) const;
   Result<RoundMetrics> measure(ShardRange shard, const EvaluationProgress& progress = {});
 
   const Recipe recipe_;
@@ -130,6 +140,7 @@ class Trainer {
   std::optional<double> characters_per_token_;
   BatchOptions evaluation_options_;
   std::optional<Dataset> test_;
+  Validation validation_;
   std::unique_ptr<CapturedStep> captured_;  // null: steps are computed eagerly
 };
 
