@@ -8,7 +8,7 @@
 #include "weft/data/look.h"
 #include "weft/data/safe_text.h"
 #include "weft/data/text_file.h"
-#include "weft/data/utf8.h"
+#include "weft/base/utf8.h"
 
 namespace weft {
 namespace {
