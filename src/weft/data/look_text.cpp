@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "weft/base/file.h"
+#include "weft/base/utf8.h"
 #include "weft/data/look.h"
 #include "weft/data/safe_text.h"
 #include "weft/data/text_file.h"
-#include "weft/base/utf8.h"
 
 namespace weft {
 namespace {

@@ -29,7 +29,7 @@ struct CheckpointInfo {
   std::string recipe = {};     // canonical text
   std::string optimizer = {};  // "sgd"
   std::int64_t optimizer_steps = 0;
-  std::string shares = {};  // how members split a batch; empty: equally
+  std::string shares = {};      // how members split a batch; empty: equally
   std::string validation = {};  // what was measured so far (train/validation.h); empty: nothing
   // False for a file of an older release, in which an altered byte goes unnoticed.
   bool has_digests = true;

@@ -33,9 +33,9 @@ class Checkpoints {
   // Writes the trainer's state, sets those of later steps aside and removes all but the newest
   // `keep`.
   Result<SavedCheckpoint> save(Trainer& trainer);
-  // For checkpoint.keep_best: writes the trainer's state beside the best one, of which it is not yet
-  // known whether it is better; then settle_candidate() makes it the best, or removes it. Nothing
-  // becomes of one that could not be written.
+  // For checkpoint.keep_best: writes the trainer's state beside the best one, of which it is not
+  // yet known whether it is better; then settle_candidate() makes it the best, or removes it.
+  // Nothing becomes of one that could not be written.
   Status save_candidate(Trainer& trainer);
   Status settle_candidate(bool is_best);
   std::string best_path() const { return folder_ + "/best.safetensors"; }

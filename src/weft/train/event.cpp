@@ -210,12 +210,12 @@ std::string describe(const Event& event) {
   }
   if (event.kind == "validation") {
     const double accuracy = event.number("accuracy");
-    return fmt::format("after step {}: test loss {}{}{}", event.integer("step"),
-                       loss_text(event.number("loss")),
-                       std::isnan(accuracy) ? "" : fmt::format(", accuracy {:.4f}", accuracy),
-                       event.flag("best") ? ", the best so far"
-                                          : fmt::format("; the best was after step {}",
-                                                        event.integer("best_step")));
+    return fmt::format(
+        "after step {}: test loss {}{}{}", event.integer("step"), loss_text(event.number("loss")),
+        std::isnan(accuracy) ? "" : fmt::format(", accuracy {:.4f}", accuracy),
+        event.flag("best")
+            ? ", the best so far"
+            : fmt::format("; the best was after step {}", event.integer("best_step")));
   }
   if (event.kind == "evaluation" && event.find("bits_per_character") != nullptr) {
     return fmt::format("test set: {:.4f} bits a character, loss {}, accuracy {:.4f}",

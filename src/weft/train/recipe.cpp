@@ -410,10 +410,15 @@ Hash256 recipe_hash(const Recipe& recipe) {
 
 std::string first_difference(const Recipe& a, const Recipe& b) {
   for (const RecipeKey& key : recipe_keys()) {
-    constexpr std::string_view kFree[] = {
-        "run.steps",    "run.name",          "run.round_seconds_min",     "run.evaluate",
-        "run.capture",  "run.on_not_finite", "run.evaluate_every_steps",  "run.micro_batch",
-        "run.early_stop_patience"};
+    constexpr std::string_view kFree[] = {"run.steps",
+                                          "run.name",
+                                          "run.round_seconds_min",
+                                          "run.evaluate",
+                                          "run.capture",
+                                          "run.on_not_finite",
+                                          "run.evaluate_every_steps",
+                                          "run.micro_batch",
+                                          "run.early_stop_patience"};
     const bool free = std::ranges::find(kFree, key.name) != std::end(kFree) ||
                       key.name.starts_with("group.") || key.name.starts_with("checkpoint.");
     if (!free && recipe_value(a, key) != recipe_value(b, key)) return std::string(key.name);

@@ -2,8 +2,8 @@
 //
 // element 0 .. layout.num_elements() - 1   the gradient buffer of the arena, gaps (zeros) included
 // then kMetricsElements                    loss, correct, samples, labels; the same of the test set
-//                                          where it is measured; then for each rank the seconds that
-//                                          it computed and its report
+//                                          where it is measured; then for each rank the seconds
+//                                          that it computed and its report
 // An evaluation round has the tail alone. Every element is contributed exactly once.
 //
 // Where it stands: autograd's sink -> RoundVector -> Exchange. Threads: the training thread.

@@ -122,7 +122,7 @@ class RunLoop {
   std::int64_t saved_step_ = -1;
   bool trained_ = false;
   bool told_eager_ = false;
-  bool measured_ = false;  // this peer has heard of a measurement on the test set
+  bool measured_ = false;      // this peer has heard of a measurement on the test set
   bool told_unsaved_ = false;  // since the last checkpoint that was written
   bool holds_state_ = false;
   // Heard from the loop thread as well.

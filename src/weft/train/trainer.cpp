@@ -181,8 +181,8 @@ Result<StepReport> Trainer::apply_round(const Turn& turn) {
   }
   WEFT_TRY(check_sums(static_cast<std::size_t>(layout().num_elements() + kMetricsElements),
                       turn.reduced.size()));
-  StepReport report = local_ ? local_->apply(parts(), turn, turn.reduced)
-                             : apply_step(parts(), turn, turn.reduced);
+  StepReport report =
+      local_ ? local_->apply(parts(), turn, turn.reduced) : apply_step(parts(), turn, turn.reduced);
   if (measures(turn.round)) hear_validation(steps_before(turn.round), report);
   return report;
 }

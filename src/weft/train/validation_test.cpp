@@ -42,9 +42,10 @@ TEST(Validation, AnyOtherTextIsRefusedAndChangesNothing) {
   Validation seen;
   seen.hear(7, 0.5);
   const Validation before = seen;
-  for (const char* text : {"x", "3fe0000000000000", "3fe0000000000000 7", "3fe0000000000000 7 0 1",
-                           "3fe0000000000000 -7 0", "3fe0000000000000 7 -1", " ", "7ff8000000000000 1 1",
-                           "3fe0000000000000  7 0", "3fe0000000000000 7 0x"}) {
+  for (const char* text :
+       {"x", "3fe0000000000000", "3fe0000000000000 7", "3fe0000000000000 7 0 1",
+        "3fe0000000000000 -7 0", "3fe0000000000000 7 -1", " ", "7ff8000000000000 1 1",
+        "3fe0000000000000  7 0", "3fe0000000000000 7 0x"}) {
     EXPECT_EQ(seen.adopt(text).code(), Code::kCorrupt) << text;
     EXPECT_EQ(seen, before) << text;
   }
