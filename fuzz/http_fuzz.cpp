@@ -63,13 +63,19 @@ void try_bodies(std::string_view body) {
   text.vocabulary = 256;
   text.context = 32;
   text.tokenizer = tokenizer.get();
-  const auto wanted = weft::parse_completion(body, text);
-  if (!wanted.ok()) {
-    WEFT_CHECK(!wanted.status().message().empty());
+  const auto parsed = weft::parse_completion(body, text);
+  if (const auto* const error = std::get_if<weft::ApiError>(&parsed)) {
+    WEFT_CHECK(error->status == 400 && !error->message.empty());
     return;
   }
-  WEFT_CHECK(!wanted->prompt.empty() && wanted->max_tokens >= 1);
-  WEFT_CHECK(static_cast<std::int64_t>(wanted->prompt.size()) + wanted->max_tokens <= text.context);
+  const auto& wanted = std::get<weft::CompletionRequest>(parsed);
+  WEFT_CHECK(wanted.choices() >= 1 && wanted.choices() <= text.choices_max);
+  WEFT_CHECK(wanted.stops.size() <= 4);
+  for (const weft::CompletionPrompt& prompt : wanted.prompts) {
+    const auto tokens = static_cast<std::int64_t>(prompt.tokens.size());
+    WEFT_CHECK(tokens >= 1 && prompt.max_tokens >= 1);
+    WEFT_CHECK(tokens + prompt.max_tokens <= text.context);
+  }
 }
 
 }  // namespace

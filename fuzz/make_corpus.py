@@ -261,6 +261,9 @@ SEEDS = {
         "completion": u8(0) + (b'{"prompt": "hi", "max_tokens": 7, "temperature": 0.5, "seed": 9,'
                                b' "stream": true, "n": 1, "stop": null}'),
         "tokens": u8(0) + b'{"prompt": [1, 255], "user": "u"}',
+        "prompts": u8(0) + (b'{"prompt": [[1], [2, 3]], "n": 2, "top_p": 0.5, "logprobs": 3,'
+                            b' "stop": ["a", "bc"], "stream": true,'
+                            b' "stream_options": {"include_usage": true}}'),
         "get": u8(99) + b"GET /v1/models?a=b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
         "two_posts": u8(150) + 2 * (b"POST /v1/predict HTTP/1.1\r\nHost: x\r\n"
                                     b"Content-Length: 5\r\n\r\nhello"),

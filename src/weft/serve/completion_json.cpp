@@ -2,191 +2,323 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/base/utf8.h"
-#include "weft/serve/json_text.h"
+#include "weft/serve/json_tree.h"
 
 namespace weft {
 namespace {
 
 using nlohmann::json;
+using Fault = std::optional<ApiError>;
 
-// The body's object and an array in it.
-constexpr int kTreeDepthMax = 2;
+// The body's object, the prompts, and the tokens of one.
+constexpr int kTreeDepthMax = 3;
 constexpr double kTemperatureMax = 100.0;
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-constexpr std::size_t kCharacterBytesMax = 4;
+constexpr std::int64_t kDefaultTokens = 16;  // as OpenAI's API has it
+constexpr std::int64_t kLogprobsMax = 5;
+constexpr std::size_t kStopsMax = 4;
+constexpr std::size_t kStopBytesMax = 1000;
+constexpr std::size_t kShownFieldMax = 64;
 
-// Nothing but the depth is looked at, so that a tree is only built of what is small.
-Result<json> parse_tree(std::string_view body) {
-  bool deep = false;
-  const auto keep = [&](int depth, json::parse_event_t event, json& /*value*/) {
-    const bool opens =
-        event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
-    if (opens && depth >= kTreeDepthMax) deep = true;
-    return !deep;
-  };
-  json tree = json::parse(body, keep, /*allow_exceptions=*/false);
-  if (deep) return invalid_argument("body: expected no arrays or objects within an array");
-  if (tree.is_discarded()) return invalid_argument("body: expected JSON");
-  if (!tree.is_object()) return invalid_argument("body: expected an object");
-  return tree;
+// A request while it is read: what can only be judged once all fields are known.
+struct Draft {
+  const TextRule& rule;
+  CompletionRequest request = {};
+  std::optional<std::int64_t> max_tokens = {};
+  std::optional<std::int64_t> best_of = {};
+  bool has_stream_options = false;
+};
+
+ApiError expected(std::string_view key, std::string_view what, const json& got) {
+  std::string shown(got.type_name());
+  if (got.is_primitive() && !got.is_string()) shown = got.dump();
+  return {.message = fmt::format("{}: expected {}, got {}", key, what, shown),
+          .param = std::string(key)};
 }
 
-Status expected(std::string_view key, std::string_view what, const json& got) {
-  return invalid_argument(fmt::format(
-      "{}: expected {}, got {}", key, what,
-      got.is_primitive() && !got.is_string() ? got.dump() : std::string(got.type_name())));
-}
-
-Status take_tokens(const json& given, const TextRule& rule, CompletionRequest& request) {
-  for (const json& token : given) {
-    if (!token.is_number_unsigned() ||
-        token.get<std::uint64_t>() >= static_cast<std::uint64_t>(rule.vocabulary)) {
-      return expected("prompt", fmt::format("tokens below {}", rule.vocabulary), token);
-    }
-    request.prompt.push_back(token.get<std::int32_t>());
+// Nothing unless it is a whole number within the bounds.
+std::optional<std::int64_t> whole_number(const json& given, std::int64_t min, std::int64_t max) {
+  if (!given.is_number_unsigned() || given.get<std::uint64_t>() > static_cast<std::uint64_t>(max)) {
+    return std::nullopt;
   }
-  return {};
+  const auto value = given.get<std::int64_t>();
+  return value >= min ? std::optional(value) : std::nullopt;
 }
 
-Status take_prompt(const json& given, const TextRule& rule, CompletionRequest& request) {
-  if (given.is_array()) {
-    WEFT_TRY(take_tokens(given, rule, request));
-  } else if (!given.is_string()) {
-    return expected("prompt", "a text or an array of tokens", given);
-  } else if (rule.tokenizer == nullptr) {
-    return expected("prompt", "an array of tokens (this model's data has no tokenizer)", given);
-  } else {
-    auto encoded = rule.tokenizer->encode(given.get_ref<const std::string&>());
-    if (!encoded.ok()) return encoded.status().with_context("prompt");
-    request.prompt = std::move(*encoded);
-  }
-  const auto count = static_cast<std::int64_t>(request.prompt.size());
+Fault add_prompt(std::vector<std::int32_t> tokens, Draft& draft) {
+  const auto count = static_cast<std::int64_t>(tokens.size());
+  const TextRule& rule = draft.rule;
   const std::int64_t most = rule.context > 0 ? rule.context - 1 : rule.prompt_tokens_max;
-  if (count >= 1 && count <= most) return {};
-  return invalid_argument(fmt::format("prompt: expected 1 to {} tokens, got {}", most, count));
+  if (count < 1 || count > most) {
+    return ApiError{.message = fmt::format("prompt: expected 1 to {} tokens, got {}", most, count),
+                    .param = "prompt",
+                    .code = count > most ? "context_length_exceeded" : ""};
+  }
+  draft.request.prompts.push_back({std::move(tokens)});
+  return {};
 }
 
-Status take_number(const std::string& key, const json& given, const TextRule& rule,
-                   CompletionRequest& request) {
-  if (key == "max_tokens") {
-    if (!given.is_number_unsigned() || given.get<std::uint64_t>() < 1 ||
-        given.get<std::uint64_t>() > static_cast<std::uint64_t>(rule.tokens_max)) {
-      return expected(key, fmt::format("1 to {}", rule.tokens_max), given);
+Fault take_tokens(const json& given, Draft& draft) {
+  std::vector<std::int32_t> tokens;
+  tokens.reserve(given.size());
+  for (const json& token : given) {
+    const auto number = whole_number(token, 0, draft.rule.vocabulary - 1);
+    if (!number) {
+      return expected("prompt", fmt::format("tokens below {}", draft.rule.vocabulary), token);
     }
-    request.max_tokens = given.get<std::int64_t>();
-  } else if (key == "temperature") {
-    const double value = given.is_number() ? given.get<double>() : -1.0;
-    if (!(value >= 0 && value <= kTemperatureMax)) {
-      return expected(key, fmt::format("0 to {}", kTemperatureMax), given);
+    tokens.push_back(static_cast<std::int32_t>(*number));
+  }
+  return add_prompt(std::move(tokens), draft);
+}
+
+Fault take_text(const std::string& text, Draft& draft) {
+  if (draft.rule.tokenizer == nullptr) {
+    return ApiError{.message =
+                        "prompt: expected an array of tokens, since this model has no "
+                        "tokenizer, got a text",
+                    .param = "prompt"};
+  }
+  Result<std::vector<std::int32_t>> encoded = draft.rule.tokenizer->encode(text);
+  if (!encoded.ok()) {
+    return ApiError{.message = "prompt: " + encoded.status().message(), .param = "prompt"};
+  }
+  return add_prompt(std::move(*encoded), draft);
+}
+
+Fault take_prompt(const std::string& key, const json& given, Draft& draft) {
+  if (given.is_string()) return take_text(given.get_ref<const std::string&>(), draft);
+  if (!given.is_array()) return expected(key, "a text, tokens, or an array of these", given);
+  const bool several = !given.empty() && (given[0].is_string() || given[0].is_array());
+  if (!several) return take_tokens(given, draft);
+  if (given.size() > static_cast<std::size_t>(draft.rule.choices_max)) {
+    return ApiError{.message = fmt::format("prompt: expected at most {} prompts, got {}",
+                                           draft.rule.choices_max, given.size()),
+                    .param = key};
+  }
+  for (const json& prompt : given) {
+    if (prompt.type() != given[0].type()) {
+      return expected(key, "either texts alone or arrays of tokens alone", prompt);
     }
-    request.temperature = value;
-  } else {
-    if (!given.is_number_integer()) return expected(key, "an integer", given);
-    request.seed = given.is_number_unsigned()
-                       ? given.get<std::uint64_t>()
-                       : static_cast<std::uint64_t>(given.get<std::int64_t>());
+    const Fault fault = prompt.is_string() ? take_text(prompt.get_ref<const std::string&>(), draft)
+                                           : take_tokens(prompt, draft);
+    if (fault) return fault;
   }
   return {};
 }
 
-// Whether OpenAI's key says no more than what is done anyway.
-bool changes_nothing(const std::string& key, const json& given) {
-  if (key == "user" || given.is_null()) return true;
-  if (key == "n" || key == "best_of" || key == "top_p") return given == 1;
-  if (key == "presence_penalty" || key == "frequency_penalty") return given == 0;
-  if (key == "echo") return given == false;
-  if (key == "suffix") return given == "";
-  return (key == "stop" || key == "logit_bias") && given.empty();
+Fault take_model(const std::string& key, const json& given, Draft& draft) {
+  if (!given.is_string()) return expected(key, "a text", given);
+  draft.request.model = given.get<std::string>();
+  return {};
 }
 
-Status take(const std::string& key, const json& given, const TextRule& rule,
-            CompletionRequest& request) {
-  static constexpr std::array<std::string_view, 3> kNumbers = {"max_tokens", "temperature", "seed"};
-  if (key == "prompt") return take_prompt(given, rule, request);
-  if (std::find(kNumbers.begin(), kNumbers.end(), key) != kNumbers.end()) {
-    // As a default is meant by some clients.
-    return given.is_null() ? Status() : take_number(key, given, rule, request);
+Fault take_max_tokens(const std::string& key, const json& given, Draft& draft) {
+  const auto value = whole_number(given, 1, std::numeric_limits<std::int64_t>::max());
+  if (!value) return expected(key, "a whole number of at least 1", given);
+  draft.max_tokens = std::min(*value, draft.max_tokens.value_or(*value));
+  return {};
+}
+
+Fault take_temperature(const std::string& key, const json& given, Draft& draft) {
+  const double value = given.is_number() ? given.get<double>() : -1.0;
+  if (!(value >= 0 && value <= kTemperatureMax)) {
+    return expected(key, fmt::format("0 to {}", kTemperatureMax), given);
   }
-  if (key == "stream") {
-    if (!given.is_boolean()) return expected(key, "true or false", given);
-    request.stream = given.get<bool>();
-    return {};
+  draft.request.sampling.temperature = value;
+  return {};
+}
+
+Fault take_top_p(const std::string& key, const json& given, Draft& draft) {
+  const double value = given.is_number() ? given.get<double>() : -1.0;
+  if (!(value >= 0 && value <= 1)) return expected(key, "0 to 1", given);
+  draft.request.sampling.top_p = value;
+  return {};
+}
+
+Fault take_n(const std::string& key, const json& given, Draft& draft) {
+  const auto value = whole_number(given, 1, draft.rule.choices_max);
+  if (!value) return expected(key, fmt::format("1 to {}", draft.rule.choices_max), given);
+  draft.request.n = *value;
+  return {};
+}
+
+Fault take_best_of(const std::string& key, const json& given, Draft& draft) {
+  draft.best_of = whole_number(given, 1, draft.rule.choices_max);
+  if (!draft.best_of) return expected(key, "the same as n", given);
+  return {};
+}
+
+Fault take_seed(const std::string& key, const json& given, Draft& draft) {
+  if (!given.is_number_integer()) return expected(key, "an integer of 64 bits", given);
+  draft.request.seed = given.is_number_unsigned()
+                           ? given.get<std::uint64_t>()
+                           : static_cast<std::uint64_t>(given.get<std::int64_t>());
+  return {};
+}
+
+Fault take_stop(const std::string& key, const json& given, Draft& draft) {
+  if (given.is_array() && given.empty()) return {};
+  const json list = given.is_array() ? given : json::array({given});
+  const std::string what =
+      fmt::format("a text of 1 to {} bytes, or 1 to {} of them", kStopBytesMax, kStopsMax);
+  if (draft.rule.tokenizer == nullptr) {
+    return ApiError{.message =
+                        "stop: expected none, since this model has no tokenizer and gives "
+                        "tokens, not text",
+                    .param = key};
   }
-  if (key == "model") {
-    if (!given.is_string()) return expected(key, "a text", given);
-    request.model = given.get<std::string>();
-    return {};
+  if (list.size() > kStopsMax) return expected(key, what, given);
+  for (const json& stop : list) {
+    const bool fits = stop.is_string() && !stop.get_ref<const std::string&>().empty() &&
+                      stop.get_ref<const std::string&>().size() <= kStopBytesMax;
+    if (!fits) return expected(key, what, stop);
+    draft.request.stops.push_back(stop.get<std::string>());
   }
-  if (changes_nothing(key, given)) return {};
-  return invalid_argument(
-      fmt::format("{}: expected one of prompt, max_tokens, temperature, seed, stream and model",
-                  key.substr(0, 64)));
+  return {};
+}
+
+Fault take_logprobs(const std::string& key, const json& given, Draft& draft) {
+  draft.request.logprobs = whole_number(given, 0, kLogprobsMax);
+  if (!draft.request.logprobs) return expected(key, fmt::format("0 to {}", kLogprobsMax), given);
+  return {};
+}
+
+Fault take_stream(const std::string& key, const json& given, Draft& draft) {
+  if (!given.is_boolean()) return expected(key, "true or false", given);
+  draft.request.stream = given.get<bool>();
+  return {};
+}
+
+Fault take_stream_options(const std::string& key, const json& given, Draft& draft) {
+  if (!given.is_object()) return expected(key, "an object", given);
+  draft.has_stream_options = true;
+  for (const auto& [name, value] : given.items()) {
+    const std::string path = key + "." + name.substr(0, kShownFieldMax);
+    // Pieces are not padded to hide their lengths, with which nothing is encrypted here anyway.
+    const bool known = name == "include_usage" || name == "include_obfuscation";
+    if (!known) {
+      return ApiError{.message = path + ": unknown field; known is include_usage",
+                      .param = path,
+                      .code = "unknown_parameter"};
+    }
+    if (!value.is_boolean()) return expected(path, "true or false", value);
+    if (name == "include_usage") draft.request.include_usage = value.get<bool>();
+  }
+  return {};
+}
+
+Fault ignore(const std::string& /*key*/, const json& /*given*/, Draft& /*draft*/) { return {}; }
+
+// What OpenAI's API can do and this cannot: taken where it changes nothing.
+Fault must_be_neutral(const std::string& key, const json& given, Draft& /*draft*/) {
+  json neutral = 0;
+  if (key == "echo") neutral = false;
+  if (key == "suffix") neutral = "";
+  if (key == "logit_bias") neutral = json::object();
+  if (given == neutral) return {};
+  ApiError error = expected(key, neutral.dump() + ", since more is not supported here", given);
+  error.code = "unsupported_value";
+  return error;
+}
+
+struct Field {
+  std::string_view key;
+  Fault (*take)(const std::string& key, const json& given, Draft& draft);
+};
+constexpr std::array kFields = {Field{"prompt", take_prompt},
+                                Field{"model", take_model},
+                                Field{"max_tokens", take_max_tokens},
+                                Field{"max_completion_tokens", take_max_tokens},
+                                Field{"temperature", take_temperature},
+                                Field{"top_p", take_top_p},
+                                Field{"n", take_n},
+                                Field{"best_of", take_best_of},
+                                Field{"seed", take_seed},
+                                Field{"stop", take_stop},
+                                Field{"logprobs", take_logprobs},
+                                Field{"stream", take_stream},
+                                Field{"stream_options", take_stream_options},
+                                Field{"echo", must_be_neutral},
+                                Field{"suffix", must_be_neutral},
+                                Field{"logit_bias", must_be_neutral},
+                                Field{"presence_penalty", must_be_neutral},
+                                Field{"frequency_penalty", must_be_neutral},
+                                Field{"user", ignore},
+                                Field{"metadata", ignore},
+                                Field{"store", ignore},
+                                Field{"service_tier", ignore},
+                                Field{"safety_identifier", ignore},
+                                Field{"prompt_cache_key", ignore}};
+
+ApiError unknown_field(const std::string& key) {
+  std::string known;
+  for (const Field& field : kFields) {
+    if (field.take == ignore || field.take == must_be_neutral) continue;
+    known += (known.empty() ? "" : ", ") + std::string(field.key);
+  }
+  const std::string shown = key.substr(0, kShownFieldMax);
+  return {.message = fmt::format("{}: unknown field; known are {}", shown, known),
+          .param = shown,
+          .code = "unknown_parameter"};
+}
+
+Fault take_field(const std::string& key, const json& given, Draft& draft) {
+  const auto* const field = std::find_if(kFields.begin(), kFields.end(),
+                                         [&](const Field& each) { return each.key == key; });
+  if (field == kFields.end()) return unknown_field(key);
+  // Some clients send null where they mean the default.
+  return given.is_null() ? Fault() : field->take(key, given, draft);
+}
+
+// What depends on several fields.
+Fault finish(Draft& draft) {
+  CompletionRequest& request = draft.request;
+  const TextRule& rule = draft.rule;
+  if (request.prompts.empty()) {
+    return ApiError{.message = "prompt: expected one, got none", .param = "prompt"};
+  }
+  if (request.choices() > rule.choices_max) {
+    return ApiError{.message = fmt::format("n: expected at most {} texts in all, got {} for each "
+                                           "of {} prompts",
+                                           rule.choices_max, request.n, request.prompts.size()),
+                    .param = "n"};
+  }
+  if (draft.best_of.value_or(request.n) != request.n) {
+    return ApiError{.message = fmt::format("best_of: expected the same as n ({}), since all texts "
+                                           "are given, got {}",
+                                           request.n, *draft.best_of),
+                    .param = "best_of",
+                    .code = "unsupported_value"};
+  }
+  if (draft.has_stream_options && !request.stream) {
+    return ApiError{.message = "stream_options: expected none without \"stream\": true",
+                    .param = "stream_options"};
+  }
+  for (CompletionPrompt& prompt : request.prompts) {
+    prompt.max_tokens = std::min(draft.max_tokens.value_or(kDefaultTokens), rule.tokens_max);
+    if (rule.context == 0) continue;
+    const auto length = static_cast<std::int64_t>(prompt.tokens.size());
+    prompt.max_tokens = std::min(prompt.max_tokens, rule.context - length);
+  }
+  return {};
 }
 
 }  // namespace
 
-Result<CompletionRequest> parse_completion(std::string_view body, const TextRule& rule) {
-  WEFT_TRY_ASSIGN(const json tree, parse_tree(body));
-  CompletionRequest request;
-  if (!tree.contains("prompt")) return invalid_argument("prompt: expected one, got none");
-  for (const auto& [key, given] : tree.items()) WEFT_TRY(take(key, given, rule, request));
-  const auto prompt = static_cast<std::int64_t>(request.prompt.size());
-  if (rule.context > 0 && prompt + request.max_tokens > rule.context) {
-    return invalid_argument(
-        fmt::format("max_tokens: expected at most {} behind a prompt of {} tokens (the model's "
-                    "context is {}), got {}",
-                    rule.context - prompt, prompt, rule.context, request.max_tokens));
+std::variant<CompletionRequest, ApiError> parse_completion(std::string_view body,
+                                                           const TextRule& rule) {
+  const auto parsed = parse_json_object(body, kTreeDepthMax);
+  if (const auto* error = std::get_if<ApiError>(&parsed)) return *error;
+  Draft draft{rule};
+  for (const auto& [key, given] : std::get<json>(parsed).items()) {
+    if (Fault fault = take_field(key, given, draft)) return *fault;
   }
-  return request;
-}
-
-std::string completion_json(const CompletionPiece& piece) {
-  const std::string reason =
-      piece.finish_reason.empty() ? "null" : fmt::format("\"{}\"", piece.finish_reason);
-  std::string text = fmt::format(
-      "{{\"id\":\"{}\",\"object\":\"text_completion\",\"created\":{},\"model\":{},\"choices\":[{{"
-      "\"text\":{},\"index\":0,\"logprobs\":null,\"finish_reason\":{},\"tokens\":[{}]}}]",
-      piece.id, piece.created, json_quoted(piece.model), json_quoted(piece.text), reason,
-      fmt::join(piece.tokens, ","));
-  if (piece.with_usage) {
-    text += fmt::format(
-        ",\"usage\":{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{}}}",
-        piece.prompt_tokens, piece.completion_tokens,
-        piece.prompt_tokens + piece.completion_tokens);
-  }
-  return text + "}";
-}
-
-std::string TextAssembler::add(std::string_view bytes) {
-  pending_ += bytes;
-  return take(false);
-}
-
-std::string TextAssembler::finish() { return take(true); }
-
-std::string TextAssembler::take(bool at_end) {
-  std::string text;
-  std::size_t used = 0;
-  while (used < pending_.size()) {
-    const std::string_view rest = std::string_view(pending_).substr(used);
-    const std::size_t length = first_character(rest).length;
-    if (length > 0) {
-      text += rest.substr(0, length);
-      used += length;
-      continue;
-    }
-    // Four bytes decide whether a character begins here.
-    if (!at_end && rest.size() < kCharacterBytesMax) break;
-    text += kReplacement;
-    ++used;
-  }
-  pending_.erase(0, used);
-  return text;
+  if (Fault fault = finish(draft)) return *fault;
+  return std::move(draft.request);
 }
 
 }  // namespace weft

@@ -1,69 +1,59 @@
-// The JSON of POST /v1/completions, as OpenAI's API has it: a prompt in, a text_completion out.
+// The JSON of a request POST /v1/completions, as OpenAI's API has it.
 //
-//   request := {"prompt": text or [token{1..}], "max_tokens": integer, "temperature": number,
-//               "seed": integer, "stream": boolean, "model": text, "user": text}
+//   request := {"prompt": text, [text{1..}], [token{1..}] or [[token{1..}]{1..}],
+//               "model": text, "max_tokens": integer, "temperature": number, "top_p": number,
+//               "n": integer, "seed": integer, "stop": text or [text{1..4}], "logprobs": 0 to 5,
+//               "stream": boolean, "stream_options": {"include_usage": boolean}}
 //
-// Keys of OpenAI's that would change the answer and are not known here (n, stop, top_p, ...) are
-// refused unless they say what holds anyway.
-// Threads: pure functions. Fails: kInvalidArgument with the key and what was expected.
+// A field may be null, which says as much as leaving it out, but may not stand twice. Fields of
+// OpenAI's that have no effect here (user, ...) are ignored; those that would change the answer and
+// are not supported (suffix, ...) are refused unless they say what holds anyway; any other field is
+// refused. docs/serving.md has the table.
+// Threads: pure functions. Fails: by an ApiError of status 400 that names the field.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "weft/base/status.h"
 #include "weft/data/tokenizer.h"
+#include "weft/serve/api_error.h"
+#include "weft/serve/token_draw.h"
 
 namespace weft {
 
-// What a prompt and its continuation may be.
+// What prompts and their continuations may be.
 struct TextRule {
   std::int64_t vocabulary = 1;
   std::int64_t context = 0;  // most tokens of prompt and continuation; 0: prompt_tokens_max
   std::int64_t prompt_tokens_max = 8192;
   std::int64_t tokens_max = 1024;        // of a continuation
+  std::int64_t choices_max = 128;        // of all prompts
   const Tokenizer* tokenizer = nullptr;  // null: prompts are tokens
 };
 
+struct CompletionPrompt {
+  std::vector<std::int32_t> tokens;
+  std::int64_t max_tokens = 16;  // as asked for, or as few as the rule leaves room for
+};
+
 struct CompletionRequest {
-  std::vector<std::int32_t> prompt;
-  std::int64_t max_tokens = 16;
-  double temperature = 1.0;  // 0: the likeliest token each time
+  std::vector<CompletionPrompt> prompts;
+  std::int64_t n = 1;  // continuations of each prompt
+  Sampling sampling;
   std::optional<std::uint64_t> seed;
+  std::vector<std::string> stops;
+  std::optional<std::int64_t> logprobs;  // of how many of the likeliest tokens, beside the drawn
   bool stream = false;
-  std::string model;  // empty: not said
-};
-Result<CompletionRequest> parse_completion(std::string_view body, const TextRule& rule);
+  bool include_usage = false;  // a last piece of the stream with the usage
+  std::string model;           // empty: not said
 
-// One text_completion object, whole or a piece of a stream.
-struct CompletionPiece {
-  std::string id;
-  std::int64_t created = 0;  // unix time
-  std::string model;
-  std::string text;
-  std::span<const std::int32_t> tokens;
-  std::string finish_reason;  // empty: there is more to come
-  bool with_usage = false;    // the whole answer, or the last piece of a stream
-  std::int64_t prompt_tokens = 0;
-  std::int64_t completion_tokens = 0;
+  std::int64_t choices() const { return static_cast<std::int64_t>(prompts.size()) * n; }
 };
-std::string completion_json(const CompletionPiece& piece);
-
-// Bytes of tokens as they come to text: a character is given once it is whole, and bytes that are
-// part of none become U+FFFD. However the bytes are cut, the text is the same.
-class TextAssembler {
- public:
-  std::string add(std::string_view bytes);
-  // What is left at the end.
-  std::string finish();
-
- private:
-  std::string take(bool at_end);
-  std::string pending_;
-};
+std::variant<CompletionRequest, ApiError> parse_completion(std::string_view body,
+                                                           const TextRule& rule);
 
 }  // namespace weft

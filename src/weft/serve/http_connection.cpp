@@ -6,7 +6,7 @@
 #include <asio/buffer.hpp>
 
 #include "weft/base/check.h"
-#include "weft/serve/router.h"
+#include "weft/serve/api_error.h"
 
 namespace weft {
 namespace {
@@ -124,7 +124,7 @@ void HttpConnection::answer_fault(const HttpFault& fault) {
   phase_ = Phase::kBusy;
   way_ = {.keep_alive = false, .unix_time_s = host_.clock().unix_time_s()};
   host_.on_fault(fault.status);
-  respond(error_response(fault.status, fault.reason));
+  respond(error_response({.status = fault.status, .message = fault.reason}));
 }
 
 void HttpConnection::respond(const HttpResponse& response) {

@@ -14,7 +14,9 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "weft/serve/api_error.h"
 #include "weft/serve/http_connection.h"
+#include "weft/serve/reply.h"
 #include "weft/serve/router.h"
 #include "weft/serve/serve_metrics.h"
 
@@ -99,7 +101,7 @@ class HttpServer::Impl final : public HttpConnection::Host {
   void welcome(tcp::socket socket);
   void submit(HttpConnection& connection, std::string_view route, JobWork work);
   void take_answers();
-  void deliver(const JobAnswer& answer);
+  void deliver(JobAnswer answer);
   void count_answer(const JobAnswer& answer);
   void sweep(const std::function<bool()>& stop_asked);
   void begin_stop();
@@ -183,7 +185,8 @@ void HttpServer::Impl::welcome(tcp::socket socket) {
   connections_.emplace(id, connection);
   if (room) return connection->start();
   on_fault(503);
-  HttpResponse busy = error_response(503, "connections: too many; try again later");
+  HttpResponse busy =
+      error_response({.status = 503, .message = "connections: too many; try again later"});
   busy.headers.emplace_back("Retry-After", "1");
   connection->refuse(busy);
 }
@@ -205,13 +208,15 @@ void HttpServer::Impl::submit(HttpConnection& connection, std::string_view route
   if (auto* text = std::get_if<CompletionRequest>(&work); text != nullptr && !text->seed) {
     text->seed = unix_time_us() + id.value();
   }
-  Reply reply(model_, work, fmt::format("cmpl-{:016x}", unix_time_us() + id.value()),
-              clock_.unix_time_s());
+  Reply reply(model_, work,
+              {fmt::format("cmpl-{:016x}", unix_time_us() + id.value()), clock_.unix_time_s(),
+               router_.id()});
   Job job{id, std::move(work)};
   const auto cancelled = job.cancelled;
   if (!worker_->submit(std::move(job))) {
     metrics_.count_request(route, 503, 0);
-    HttpResponse busy = error_response(503, "queue: too many requests wait; try again later");
+    HttpResponse busy = error_response(
+        {.status = 503, .message = "queue: too many requests wait; try again later"});
     busy.headers.emplace_back("Retry-After", "1");
     return connection.respond(busy);
   }
@@ -220,7 +225,7 @@ void HttpServer::Impl::submit(HttpConnection& connection, std::string_view route
 }
 
 void HttpServer::Impl::take_answers() {
-  while (const std::optional<JobAnswer> answer = worker_->take()) deliver(*answer);
+  while (std::optional<JobAnswer> answer = worker_->take()) deliver(std::move(*answer));
 }
 
 void HttpServer::Impl::count_answer(const JobAnswer& answer) {
@@ -232,14 +237,14 @@ void HttpServer::Impl::count_answer(const JobAnswer& answer) {
   }
 }
 
-void HttpServer::Impl::deliver(const JobAnswer& answer) {
+void HttpServer::Impl::deliver(JobAnswer answer) {
   count_answer(answer);
   const auto found = pending_.find(answer.id);
   if (found == pending_.end()) return;  // its client is gone
   Pending& pending = found->second;
   const std::shared_ptr<HttpConnection> connection = connections_.at(pending.connection);
   const bool streams = pending.reply.streams();
-  const Reply::Step step = pending.reply.take(answer);
+  const Reply::Step step = pending.reply.take(std::move(answer));
   if (!step.ended && !streams) return;
   const auto* response = std::get_if<HttpResponse>(&step.out);
   if (streams && !std::exchange(pending.stream_begun, true)) {

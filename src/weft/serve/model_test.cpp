@@ -1,4 +1,4 @@
-// Checkpoints that are served: inputs as in training, batches, texts side by side.
+// Checkpoints that are served: inputs as in training, and batches.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,7 +10,6 @@
 #include "weft/op/shape.h"
 #include "weft/serve/model_thread.h"
 #include "weft/serve/test_checkpoint.h"
-#include "weft/serve/text_generator.h"
 #include "weft/train/wiring.h"
 
 namespace weft::model_test {
@@ -171,116 +170,6 @@ TEST_F(BatchTest, AFullQueueRefusesAndACancelledJobGetsNoAnswer) {
   EXPECT_TRUE(answers.contains(2));
   EXPECT_FALSE(answers.contains(1));
 }
-
-TEST(DrawToken, FollowsTheSoftmaxOfTheLogits) {
-  const std::vector<float> logits = {0.0F, 1.0F, 3.0F, 3.0F};
-  Rng rng(5);
-  EXPECT_EQ(*draw_token(logits, 0, rng), 2);
-  for (const double temperature : {0.5, 1.0, 2.0}) {
-    std::vector<double> counts(4);
-    constexpr int kDraws = 40000;
-    for (int i = 0; i < kDraws; ++i) {
-      counts[static_cast<std::size_t>(*draw_token(logits, temperature, rng))] += 1.0 / kDraws;
-    }
-    double sum = 0;
-    for (const float value : logits) sum += std::exp(value / temperature);
-    for (std::size_t i = 0; i < 4; ++i) {
-      EXPECT_NEAR(counts[i], std::exp(logits[i] / temperature) / sum, 0.012);
-    }
-  }
-  EXPECT_EQ(*draw_token(logits, 1e-9, rng) / 2, 1);
-  const std::vector<float> broken = {0.0F, std::nanf("")};
-  EXPECT_EQ(draw_token(broken, 1, rng).status().code(), Code::kInternal);
-}
-
-// What forward() of the whole text so far says each time, without a cache.
-std::vector<std::int32_t> greedy(Module& model, std::vector<std::int64_t> text, int count) {
-  const NoGrad no_grad;
-  std::vector<std::int32_t> made;
-  for (int i = 0; i < count; ++i) {
-    const auto length = static_cast<std::int64_t>(text.size());
-    const Array logits = model.forward(Tensor(Array::from(text, {1, length}))).array().contiguous();
-    const std::int64_t vocabulary = logits.dim(2);
-    const float* last = logits.data<float>() + (length - 1) * vocabulary;
-    made.push_back(static_cast<std::int32_t>(std::max_element(last, last + vocabulary) - last));
-    text.push_back(made.back());
-  }
-  return made;
-}
-
-class TextTest : public testing::TestWithParam<const char*> {
- protected:
-  using Texts = std::map<std::uint64_t, std::vector<std::int32_t>>;
-
-  static CompletionRequest request(const std::string& prompt, std::int64_t tokens,
-                                   double temperature, std::uint64_t seed) {
-    CompletionRequest made;
-    made.prompt.assign(prompt.begin(), prompt.end());
-    made.max_tokens = tokens;
-    made.temperature = temperature;
-    made.seed = seed;
-    return made;
-  }
-
-  // Generates the requests, each added before step starts[i].
-  Texts generate(const std::vector<CompletionRequest>& requests, const std::vector<int>& starts) {
-    TextGenerator generator(model_->language_model());
-    Texts texts;
-    for (int step = 0; step < 80; ++step) {
-      for (std::size_t i = 0; i < requests.size(); ++i) {
-        if (starts[i] == step) {
-          generator.add(JobId(i), requests[i], std::make_shared<Atomic<bool>>(false));
-        }
-      }
-      generator.step([&](const JobAnswer& answer) {
-        texts[answer.id.value()].push_back(std::get<NextToken>(answer.result).token);
-      });
-    }
-    EXPECT_EQ(generator.active(), 0U);
-    return texts;
-  }
-
-  TestFolder folder_;
-  std::unique_ptr<TestCheckpoint> checkpoint_ = make_test_checkpoint(
-      folder_, text_recipe(folder_.write("text.txt", test_text()), GetParam()));
-  std::unique_ptr<ServedModel> model_ = load_served(checkpoint_->path);
-};
-
-TEST_P(TextTest, TheLikeliestTokensAreThoseOfTheWholeText) {
-  const auto texts = generate({request("the quick", 20, 0, 0)}, {0});
-  std::vector<std::int64_t> prompt;
-  for (const char byte : std::string("the quick")) prompt.push_back(byte);
-  EXPECT_EQ(texts.at(0), greedy(model_->language_model(), prompt, 20));
-}
-
-TEST_P(TextTest, ATextIsTheSameWhateverIsGeneratedBesideIt) {
-  const std::vector<CompletionRequest> all = {
-      request("the", 30, 1, 1), request("a longer prompt than the other", 10, 0.7, 2),
-      request("x", 40, 1.5, 3), request("the", 30, 1, 1), request("the", 30, 1, 4)};
-  const Texts together = generate(all, {0, 0, 3, 7, 7});
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    EXPECT_EQ(together.at(i), generate({all[i]}, {0}).at(0)) << i;
-    EXPECT_EQ(static_cast<std::int64_t>(together.at(i).size()), all[i].max_tokens);
-  }
-  EXPECT_EQ(together.at(0), together.at(3));
-  EXPECT_NE(together.at(0), together.at(4));
-}
-
-TEST_P(TextTest, ACancelledTextStops) {
-  TextGenerator generator(model_->language_model());
-  const auto cancelled = std::make_shared<Atomic<bool>>(false);
-  generator.add(JobId(1), request("a", 30, 1, 1), cancelled);
-  int tokens = 0;
-  const auto count = [&](const JobAnswer& /*answer*/) { ++tokens; };
-  generator.step(count);
-  generator.step(count);
-  cancelled->store(true);
-  generator.step(count);
-  EXPECT_EQ(tokens, 2);
-  EXPECT_EQ(generator.active(), 0U);
-}
-
-INSTANTIATE_TEST_SUITE_P(Models, TextTest, testing::Values("char_gpt", "llama", "lstm_lm"));
 
 }  // namespace
 }  // namespace weft::model_test

@@ -129,7 +129,8 @@ void ModelThread::compute_rows(const std::vector<Job>& batch) {
 }
 
 void ModelThread::run_texts() {
-  TextGenerator generator(model_.language_model());
+  TextGenerator generator(model_.language_model(), model_.tokenizer(),
+                          static_cast<std::size_t>(options_.batch_max));
   const TextGenerator::Sink sink = [this](JobAnswer told) { answer(std::move(told)); };
   while (!over_.load()) {
     std::optional<Job> job;
@@ -140,7 +141,7 @@ void ModelThread::run_texts() {
     while (static_cast<std::int64_t>(generator.active()) < options_.batch_max) {
       if (!job.has_value()) job = jobs_.try_pop();
       if (!job.has_value()) break;
-      generator.add(job->id, std::get<CompletionRequest>(job->work), job->cancelled);
+      generator.add(job->id, std::get<CompletionRequest>(std::move(job->work)), job->cancelled);
       job.reset();
     }
     generator.step(sink);

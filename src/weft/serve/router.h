@@ -1,7 +1,9 @@
 // Router: which answer a request gets, or which job it becomes; no socket, no thread.
 //
+//   GET  /                 a page to try the model (page.h)
 //   GET  /healthz          {"status": "ok"}
 //   GET  /v1/models        the model, as OpenAI's API lists models
+//   GET  /v1/models/ID     the same by itself
 //   GET  /metrics          for Prometheus
 //   POST /v1/predict       predict_json.h; where the model takes images or rows
 //   POST /v1/completions   completion_json.h; where the model takes text
@@ -22,8 +24,10 @@
 
 namespace weft {
 
-// {"error": ...} with this status.
-HttpResponse error_response(int status, std::string_view message);
+// What a model is called in requests and answers: its name with "-" in place of blanks and of what
+// means something in an address, so that it needs no quotes anywhere; "model" for a name of nothing
+// else.
+std::string model_id(std::string_view name);
 
 struct Routed {
   std::string_view route;  // for the metrics
@@ -38,6 +42,7 @@ class Router {
   Router(const ServedModel& model, const ServeMetrics& metrics, std::int64_t tokens_max,
          std::int64_t started_s, std::vector<std::string> hosts);
 
+  const std::string& id() const { return id_; }
   Routed route(const HttpRequest& request, const ServeGauges& gauges) const;
 
  private:
@@ -48,50 +53,27 @@ class Router {
     Handler handler;
   };
   static const std::vector<Route>& routes();
+  static const Route* find_route(std::string_view path);
 
+  Routed page(const HttpRequest& request, const ServeGauges& gauges) const;
   Routed health(const HttpRequest& request, const ServeGauges& gauges) const;
   Routed models(const HttpRequest& request, const ServeGauges& gauges) const;
+  Routed one_model(const HttpRequest& request, const ServeGauges& gauges) const;
   Routed metrics(const HttpRequest& request, const ServeGauges& gauges) const;
   Routed predict(const HttpRequest& request, const ServeGauges& gauges) const;
   Routed complete(const HttpRequest& request, const ServeGauges& gauges) const;
+  Routed chat(const HttpRequest& request, const ServeGauges& gauges) const;
+
+  bool is_served(const std::string& asked) const;
+  std::string model_json() const;
 
   const ServedModel& model_;
   const ServeMetrics& metrics_;
+  const std::string id_;
   RowRule row_rule_;
   TextRule text_rule_;
   std::int64_t started_s_;
   std::vector<std::string> hosts_;
-};
-
-// The answer of one job as it grows: what JobAnswers become on the wire.
-class Reply {
- public:
-  // Borrows `model`. `id` names a completion.
-  Reply(const ServedModel& model, const JobWork& work, std::string id, std::int64_t unix_time_s);
-
-  bool streams() const { return streams_; }
-  // What is to be sent: the whole answer, or data of a stream (which may be none yet).
-  struct Step {
-    std::variant<HttpResponse, std::string> out;
-    bool ended = false;
-  };
-  Step take(const JobAnswer& answer);
-
- private:
-  Step take_failure(const Status& status);
-  Step take_token(NextToken next);
-  std::string piece_json(const std::string& text, std::span<const std::int32_t> tokens,
-                         bool last) const;
-
-  const ServedModel& model_;
-  const std::string id_;
-  const std::int64_t created_;
-  bool streams_ = false;
-  std::int64_t prompt_tokens_ = 0;
-  TextAssembler assembler_;
-  std::string text_;
-  std::vector<std::int32_t> tokens_;
-  std::size_t tokens_told_ = 0;
 };
 
 }  // namespace weft

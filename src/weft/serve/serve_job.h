@@ -11,6 +11,7 @@
 #include "weft/array/array.h"
 #include "weft/base/strong.h"
 #include "weft/base/thread.h"
+#include "weft/serve/choice_text.h"
 #include "weft/serve/completion_json.h"
 #include "weft/serve/predict_json.h"
 
@@ -18,7 +19,7 @@ namespace weft {
 
 using JobId = Strong<struct JobIdTag, std::uint64_t>;
 
-// Prepared rows f32 [rows, ...], or a text to go on with.
+// Prepared rows f32 [rows, ...], or texts to go on with.
 using JobWork = std::variant<Array, CompletionRequest>;
 
 struct Job {
@@ -28,15 +29,18 @@ struct Job {
   std::shared_ptr<Atomic<bool>> cancelled = std::make_shared<Atomic<bool>>(false);
 };
 
-// The next token of a text.
+// What one more token of one of a job's texts has decided; nothing yet where it may be the
+// beginning of a stop text.
 struct NextToken {
-  std::int32_t token = 0;
-  bool last = false;
+  enum class End { kNone, kStop, kLength };
+  std::int64_t choice = 0;  // prompt * n + which continuation of it
+  TextPiece piece;
+  End end = End::kNone;  // of this choice
 };
 
 struct JobAnswer {
   JobId id;
-  // A failure ends the job, as outputs and a last token do.
+  // Outputs end the job, and a failure, and the end of its last choice.
   std::variant<PredictOutputs, NextToken, Status> result;
   // Where this job was the first of a batch: rows that were computed together.
   std::int64_t batch_rows = 0;

@@ -1,8 +1,8 @@
 #include "weft/serve/text_generator.h"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,32 +20,14 @@ std::span<const float> last_logits(const Array& logits, std::int64_t row) {
 
 }  // namespace
 
-Result<std::int32_t> draw_token(std::span<const float> logits, double temperature, Rng& rng) {
-  if (!std::all_of(logits.begin(), logits.end(),
-                   [](float value) { return std::isfinite(value); })) {
-    return internal_error("model: a logit is no finite number");
-  }
-  const auto best = std::max_element(logits.begin(), logits.end());
-  if (temperature == 0) return static_cast<std::int32_t>(best - logits.begin());
-  std::vector<double> weights;
-  weights.reserve(logits.size());
-  double sum = 0;
-  for (const float value : logits) {
-    weights.push_back(std::exp((static_cast<double>(value) - *best) / temperature));
-    sum += weights.back();
-  }
-  double left = rng.uniform() * sum;
-  for (std::size_t token = 0; token < weights.size(); ++token) {
-    left -= weights[token];
-    if (left < 0) return static_cast<std::int32_t>(token);
-  }
-  return static_cast<std::int32_t>(best - logits.begin());  // by rounding alone
-}
-
-void TextGenerator::add(JobId id, const CompletionRequest& request,
+void TextGenerator::add(JobId id, CompletionRequest request,
                         std::shared_ptr<Atomic<bool>> cancelled) {
-  texts_.push_back(std::make_unique<Text>(
-      Text{id, request, std::move(cancelled), Rng(request.seed.value_or(id.value())), {}}));
+  const auto shared = std::make_shared<const CompletionRequest>(std::move(request));
+  for (std::int64_t choice = 0; choice < shared->choices(); ++choice) {
+    const Rng rng(shared->seed.value_or(id.value()), static_cast<std::uint64_t>(choice));
+    texts_.push_back(std::make_unique<Text>(
+        Text{id, choice, shared, cancelled, rng, ChoiceText(tokenizer_, shared->stops)}));
+  }
 }
 
 void TextGenerator::step(const Sink& sink) {
@@ -58,10 +40,15 @@ void TextGenerator::step(const Sink& sink) {
 }
 
 void TextGenerator::read_prompts(const Sink& sink) {
+  auto going =
+      static_cast<std::size_t>(std::count_if(texts_.begin(), texts_.end(), [](const auto& text) {
+        return text->tokens_done > 0 && !text->ended;
+      }));
   for (const auto& text : texts_) {
     if (text->tokens_done > 0 || text->ended) continue;
-    const std::vector<std::int64_t> prompt(text->request.prompt.begin(),
-                                           text->request.prompt.end());
+    if (going++ == texts_at_once_) break;
+    const std::vector<std::int32_t>& given = text->prompt().tokens;
+    const std::vector<std::int64_t> prompt(given.begin(), given.end());
     try {
       const Array tokens = Array::from(prompt, {1, static_cast<std::int64_t>(prompt.size())});
       const Array logits = model_.forward_cached(Tensor(tokens), text->cache).array().contiguous();
@@ -98,17 +85,34 @@ void TextGenerator::continue_texts(const Sink& sink) {
 }
 
 void TextGenerator::draw(Text& text, std::span<const float> logits, const Sink& sink) {
-  const Result<std::int32_t> token = draw_token(logits, text.request.temperature, text.rng);
+  const CompletionRequest& request = *text.request;
+  const Result<std::int32_t> token = draw_token(logits, request.sampling, text.rng);
   if (!token.ok()) return end(text, token.status(), sink);
+  DrawnToken drawn{*token};
+  if (request.logprobs) {
+    drawn = with_logprobs(*token, logits, static_cast<std::size_t>(*request.logprobs));
+  }
+  Result<TextPiece> piece = text.text.add(std::move(drawn));
+  if (!piece.ok()) return end(text, piece.status(), sink);
   text.last_token = *token;
   ++text.tokens_done;
-  text.ended = text.tokens_done == text.request.max_tokens;
-  sink({text.id, NextToken{*token, text.ended}});
+  NextToken next{text.choice, std::move(*piece)};
+  if (!text.text.stopped() && text.tokens_done == text.prompt().max_tokens) {
+    // Bytes that are no whole character can still become the end of a stop text.
+    TextPiece rest = text.text.finish();
+    next.piece.text += rest.text;
+    std::move(rest.tokens.begin(), rest.tokens.end(), std::back_inserter(next.piece.tokens));
+    next.end = NextToken::End::kLength;
+  }
+  if (text.text.stopped()) next.end = NextToken::End::kStop;
+  text.ended = next.end != NextToken::End::kNone;
+  sink({text.id, std::move(next)});
 }
 
+// The other choices of its job are cancelled, so that a job fails once.
 void TextGenerator::end(Text& text, const Status& status, const Sink& sink) {
   text.ended = true;
-  sink({text.id, status});
+  if (!text.cancelled->exchange(true)) sink({text.id, status});
 }
 
 }  // namespace weft

@@ -1,8 +1,8 @@
 // TextGenerator: several texts that a language model continues at once, a token each at a time.
 //
 // New texts are read whole, by themselves; then each step computes one token for all texts in one
-// pass. What a text becomes depends on its own prompt, temperature and seed alone, to the bit, and
-// not on what is generated beside it (nn/language_model.h).
+// pass. What a text becomes depends on its own prompt, settings, seed and number among the choices
+// of its request alone, to the bit, and not on what is generated beside it (nn/language_model.h).
 // Threads: the model's. Fails: a text whose logits are no finite numbers ends with kInternal.
 #pragma once
 
@@ -13,38 +13,47 @@
 #include <vector>
 
 #include "weft/base/rng.h"
+#include "weft/data/tokenizer.h"
 #include "weft/nn/language_model.h"
+#include "weft/serve/choice_text.h"
 #include "weft/serve/serve_job.h"
 
 namespace weft {
-
-// The likeliest token for temperature 0, the first of equals; else one drawn from
-// softmax(logits / temperature). Fails: kInternal unless each logit is a finite number.
-Result<std::int32_t> draw_token(std::span<const float> logits, double temperature, Rng& rng);
 
 class TextGenerator {
  public:
   using Sink = std::function<void(JobAnswer answer)>;
 
-  // Borrows `model`.
-  explicit TextGenerator(CausalLanguageModel& model) : model_(model) {}
+  // Borrows both. Without a tokenizer there are tokens alone. At most `texts_at_once` texts are
+  // computed in one step; others wait for their turn.
+  TextGenerator(CausalLanguageModel& model, const Tokenizer* tokenizer, std::size_t texts_at_once)
+      : model_(model), tokenizer_(tokenizer), texts_at_once_(texts_at_once) {}
 
-  // REQUIRES: the prompt has a token and fits the model. Without a seed the job's id is one.
-  void add(JobId id, const CompletionRequest& request, std::shared_ptr<Atomic<bool>> cancelled);
+  // All choices of the request. REQUIRES: its prompts have a token and fit the model. Without a
+  // seed the job's id is one.
+  void add(JobId id, CompletionRequest request, std::shared_ptr<Atomic<bool>> cancelled);
+  // Texts that go on or wait.
   std::size_t active() const { return texts_.size(); }
-  // One token for each text; texts that ended or were cancelled are left out from then on.
+  // One token for each text; texts that ended or were cancelled are left out from then on. A
+  // choice that fails ends the others of its job.
   void step(const Sink& sink);
 
  private:
   struct Text {
     JobId id;
-    CompletionRequest request;
+    std::int64_t choice;
+    std::shared_ptr<const CompletionRequest> request;
     std::shared_ptr<Atomic<bool>> cancelled;
     Rng rng;
-    TextCache cache;
+    ChoiceText text;
+    TextCache cache = {};
     std::int64_t tokens_done = 0;
     std::int32_t last_token = 0;
     bool ended = false;
+
+    const CompletionPrompt& prompt() const {
+      return request->prompts[static_cast<std::size_t>(choice / request->n)];
+    }
   };
 
   void read_prompts(const Sink& sink);
@@ -54,6 +63,8 @@ class TextGenerator {
   static void end(Text& text, const Status& status, const Sink& sink);
 
   CausalLanguageModel& model_;
+  const Tokenizer* tokenizer_;
+  const std::size_t texts_at_once_;
   std::vector<std::unique_ptr<Text>> texts_;
 };
 

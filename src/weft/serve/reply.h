@@ -1,0 +1,47 @@
+// Reply: the answer of one job as it grows; what JobAnswers become on the wire.
+//
+// Threads: one owner. Fails: a job that failed becomes an answer of status 500, or the last event
+// of a stream whose head has gone out.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "weft/serve/completion_answer.h"
+#include "weft/serve/http_response.h"
+#include "weft/serve/serve_job.h"
+#include "weft/serve/served_model.h"
+
+namespace weft {
+
+class Reply {
+ public:
+  // Borrows `model`; `head` says what the model is called, and names a completion.
+  Reply(const ServedModel& model, const JobWork& work, CompletionHead head);
+
+  bool streams() const { return streams_; }
+  // What is to be sent: the whole answer, or data of a stream (which may be none yet).
+  struct Step {
+    std::variant<HttpResponse, std::string> out;
+    bool ended = false;
+  };
+  Step take(JobAnswer answer);
+
+ private:
+  Step take_failure(const Status& status) const;
+  Step take_token(NextToken next);
+  Step take_streamed(NextToken next, bool ended);
+
+  const ServedModel& model_;
+  const CompletionHead head_;
+  CompletionForm form_;
+  bool streams_ = false;
+  CompletionUsage usage_;
+  std::vector<CompletionChoice> choices_;  // as far as they have come
+  std::size_t open_ = 0;                   // choices that go on
+};
+
+}  // namespace weft
