@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -59,6 +60,7 @@ class RowsReader : public nlohmann::json_sax<nlohmann::json> {
       return fail(fmt::format("{}: expected the keys inputs and model alone", json_quoted(key_)));
     }
     if (key_ == "inputs" && has_inputs) return fail("inputs: expected once");
+    if (key_ == "model" && std::exchange(has_model_, true)) return fail("model: expected once");
     return true;
   }
   bool start_array(std::size_t /*elements*/) override {
@@ -119,6 +121,7 @@ class RowsReader : public nlohmann::json_sax<nlohmann::json> {
   int depth_ = 0;
   std::int64_t in_row_ = 0;
   std::string key_;
+  bool has_model_ = false;
 };
 
 void append_numbers(std::string& text, std::span<const float> values) {
