@@ -45,7 +45,8 @@ Status serve(const ServeRequest& request) {
                          "\n"
                    : fmt::format("listening on {} ({}, {} parameters, step {}; Ctrl-C ends)\n", url,
                                  model->architecture(), model->parameters(), model->step());
-  end_politely_if_interrupted("the server ends (once more: at once)");
+  end_politely_if_interrupted(
+      "the server finishes what has begun, within 30 s (once more: at once)");
   print_text(line);
   server->run(interrupted);
   return {};
