@@ -287,6 +287,26 @@ TEST(Variance, TakesTheMeanOffFirst) {
   EXPECT_TRUE(std::isnan(variance(four.slice(0, 0, 1), 1, false, 1.0).item()));
 }
 
+// Three times 0.1 over 3 is not 0.1, and the root of the variance would show that.
+TEST(Variance, OfEqualValuesIsZero) {
+  for (const std::int64_t count : {3, 6, 7, 1'000, 200'001}) {
+    for (const double value : {0.1, -1.1, 1e-200, 1e200 / 3}) {
+      const Array row = Array::full({count}, value, DType::kF64);
+      EXPECT_EQ(variance(row, 1, false, 1.0).item(), 0.0) << count << " times " << value;
+      const Array columns = row.reshape({count, 1}).expand({count, 3}).contiguous();
+      EXPECT_THAT(variance(columns, 1, false, 0.0).to_vector<double>(), ElementsAre(0, 0, 0));
+    }
+  }
+  // One value that is another counts, as near as it may be; so does a NaN.
+  Array rows = Array::full({3, 6}, 0.1, DType::kF64);
+  rows.data<double>()[7] = std::nextafter(0.1, 1.0);
+  rows.data<double>()[17] = std::nan("");
+  const std::vector<double> found = variance(rows, 2, false, 1.0).to_vector<double>();
+  EXPECT_EQ(found[0], 0.0);
+  EXPECT_GT(found[1], 0.0);
+  EXPECT_TRUE(std::isnan(found[2]));
+}
+
 TEST(Scan, RunsAlongAnyAxisOfAnyType) {
   const Array x = Array::from(std::vector<double>{1, 2, 3, 4, 5, 6}, {2, 3});
   EXPECT_THAT(cumulative_sum(x, 0).to_vector<double>(), ElementsAre(1, 2, 3, 5, 7, 9));

@@ -242,6 +242,30 @@ void store(const std::vector<double>& states, double scale, Array& out) {
   });
 }
 
+// The rounding of their mean gives equal values a deviation from it. Where `deviations` are that
+// small, values that are all equal get 0, which is what their variance is.
+void drop_rounding_of_equal_values(ReduceProblem problem, std::int64_t values,
+                                   const std::vector<double>& means,
+                                   std::vector<double>& deviations) {
+  constexpr double kSmall = 1e-9;  // beside the mean; beyond what long sums round
+  const auto is_small = [&](std::size_t i) {
+    const double bound = kSmall * means[i];
+    return deviations[i] > 0 && deviations[i] <= static_cast<double>(values) * bound * bound;
+  };
+  bool any = false;
+  for (std::size_t i = 0; i < means.size(); ++i) any = any || is_small(i);
+  if (!any) return;
+  const auto outputs = static_cast<std::int64_t>(means.size());
+  problem.shifts = nullptr;
+  problem.op = static_cast<std::size_t>(ReduceOp::kMin);
+  const std::vector<double> least = run_reduce(problem, outputs, values);
+  problem.op = static_cast<std::size_t>(ReduceOp::kMax);
+  const std::vector<double> largest = run_reduce(problem, outputs, values);
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    if (is_small(i) && least[i] == largest[i]) deviations[i] = 0.0;
+  }
+}
+
 std::int64_t join_integers(ReduceOp op, std::int64_t a, std::int64_t b) {
   const auto left = static_cast<std::uint64_t>(a);
   const auto right = static_cast<std::uint64_t>(b);
@@ -345,8 +369,9 @@ Array variance(const Array& x, AxisMask axes, bool keepdims, double correction) 
     std::vector<double> means = run_reduce(problem, outputs[0].size(), values);
     for (double& mean : means) mean /= count;
     problem.shifts = means.data();
-    store(run_reduce(problem, outputs[0].size(), values), 1.0 / std::max(0.0, count - correction),
-          outputs[0]);
+    std::vector<double> deviations = run_reduce(problem, outputs[0].size(), values);
+    drop_rounding_of_equal_values(problem, values, means, deviations);
+    store(deviations, 1.0 / std::max(0.0, count - correction), outputs[0]);
   });
   return out;
 }

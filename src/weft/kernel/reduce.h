@@ -25,8 +25,9 @@ Shape reduced_shape(const Shape& shape, AxisMask axes, bool keepdims);
 // Contiguous. Sums of floats are multiplied by `scale` before they are rounded to x's type.
 Array reduce(ReduceOp op, const Array& x, AxisMask axes, bool keepdims, double scale = 1.0);
 
-// The sum of squared distances from the mean over (values - correction), in two passes in f64; NaN
-// or infinite where values <= correction. Floating types.
+// The sum of squared distances from the mean over (values - correction), in two passes in f64; 0
+// of equal values, however their mean is rounded; NaN or infinite where values <= correction.
+// Floating types.
 Array variance(const Array& x, AxisMask axes, bool keepdims, double correction);
 
 // The root of the sum of squares, in f64 until it is rounded. Floating types.
