@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "weft/array/launch.h"
 #include "weft/kernel/dropout.h"
@@ -53,7 +54,12 @@ Tensor compose_attention(const std::vector<Tensor>& in, const Array& mask, const
     const Array may = mask.to(q.dtype());
     allowed = allowed.defined() ? (Tensor(allowed) * Tensor(may)).array() : may;
   } else if (mask.defined()) {
-    scores = scores + Tensor(mask);
+    // -infinity says what false says; multiplied by a 0 of `allowed` it would be NaN.
+    const Tensor added(mask);
+    const Tensor may = ne(added, -std::numeric_limits<double>::infinity());
+    scores = scores + where(may, added, 0.0);
+    const Array read = may.array().to(q.dtype());
+    allowed = allowed.defined() ? (Tensor(allowed) * Tensor(read)).array() : read;
   }
   if (allowed.defined()) scores = forbid(scores, allowed);
   Tensor shares = softmax(scores, -1);

@@ -11,6 +11,7 @@
 #include "weft/autograd/backward.h"
 #include "weft/autograd/test_tensor.h"
 #include "weft/op/ops.h"
+#include "weft/op/sample.h"
 
 namespace weft::edge_cases_test {
 namespace {
@@ -72,6 +73,12 @@ TEST(Stddev, OfEqualValuesHasNoGradient) {
   EXPECT_EQ(gradient(x)[0], 0.0);
   EXPECT_EQ(gradient(x)[1], 0.0);
   EXPECT_NEAR(gradient(x)[3], std::sqrt(0.5), 1e-12);
+  // Their mean is rounded.
+  const Tensor rounded = tensor({0.1, 0.1, 0.1}, {3}, true);
+  const Tensor none = stddev(rounded, {0});
+  EXPECT_EQ(none.item(), 0.0);
+  backward(none);
+  EXPECT_EQ(gradient(rounded), std::vector<double>(3, 0.0));
 }
 
 TEST(LogSumExp, OfMinusInfinitiesHasNoGradient) {
@@ -81,6 +88,33 @@ TEST(LogSumExp, OfMinusInfinitiesHasNoGradient) {
   EXPECT_THAT(values_of(y), ElementsAre(-kInf, 2));
   backward(sum(y));
   EXPECT_THAT(gradient(x), ElementsAre(0, 0, 0, 1));
+}
+
+// The first query reads nothing for its mask; the others may not read what is later.
+TEST(Attention, MinusInfinityAddedHidesAsFalseDoes) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const auto gradients = [](const Array& mask) {
+    const Tensor q(sample_values({1, 2, 3, 2}, 1), true);
+    const Tensor k(sample_values({1, 2, 3, 2}, 2), true);
+    const Tensor v(sample_values({1, 2, 3, 2}, 3), true);
+    AttentionOptions options;
+    options.causal = true;
+    options.mask = mask;
+    const Tensor y = attention(q, k, v, options);
+    const std::vector<Tensor> first = grad({sum(y * y)}, {q, k, v}, {.create_graph = true});
+    Tensor penalty = sum(y);
+    for (const Tensor& each : first) penalty = penalty + sum(each * each);
+    std::vector<double> all;
+    for (const Tensor& each : grad({penalty}, {q, k, v})) {
+      for (const double value : values_of(each)) all.push_back(value);
+    }
+    return all;
+  };
+  const Array hidden =
+      Array::from(std::vector<double>{-kInf, -kInf, -kInf, 0, 0, 0, 0, -kInf, 0}, {3, 3});
+  const Array shown = Array::from(
+      std::vector<bool>{false, false, false, true, true, true, true, false, true}, {3, 3});
+  EXPECT_THAT(gradients(hidden), testing::Pointwise(testing::DoubleNear(1e-12), gradients(shown)));
 }
 
 TEST(SingleValues, CountAsOneAxis) {
