@@ -9,7 +9,7 @@ import numpy as np
 
 import weft
 from weft.nn import functional as F
-from oracle import torch
+from oracle import array, torch
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "torch_differences.md"
 INF, NAN = math.inf, math.nan
@@ -27,6 +27,17 @@ def outcome(call, *frame):
         return call(*frame)
     except Exception as error:  # noqa: BLE001
         return type(error)
+
+
+def memory_does_not_matter(frame, function, values):
+    """Whether function(frame, x, view) has one gradient with view() permuting and with a copy."""
+    found = []
+    for view in (lambda x, *axes: x.permute(*axes), lambda x, *axes: x.permute(*axes).contiguous()):
+        x = frame.tensor(values, requires_grad=True)
+        y = function(frame, x, view)
+        (y * frame.tensor(array(*y.shape, seed=1, dtype=values.dtype))).sum().backward()
+        found.append(x.grad.numpy())
+    return np.allclose(*found, rtol=1e-4, atol=1e-5)
 
 
 class Differences(unittest.TestCase):
@@ -58,6 +69,52 @@ class Differences(unittest.TestCase):
     def test_gradient_of_logsumexp_of_minus_infinities(self):
         self.holds(lambda t: gradient(t, lambda x: t.logsumexp(x, 0), [-INF, -INF]),
                    [0.0, 0.0], [NAN, NAN])
+
+    def test_queries_without_keys(self):
+        def attended(t):
+            layer, x, hidden = t.nn.MultiheadAttention(2, 1), t.ones(1, 1, 2), t.tensor([[True]])
+            return [layer(x, x, x, key_padding_mask=hidden, need_weights=need)[0].tolist()
+                    for need in (True, False)]
+        self.holds(attended, [[[[0.0, 0.0]]]] * 2, [[[[NAN, NAN]]]] * 2)
+
+    def test_std_of_equal_values(self):
+        def nothing(t):
+            x = t.tensor([0.1] * 3, dtype=t.float64, requires_grad=True)
+            spread = x.std(0)
+            spread.backward()
+            return [spread.item() == 0, x.grad.tolist() == [0] * 3]
+        self.holds(nothing, [True] * 2, [False] * 2)
+
+    def test_gradient_of_masked_select_of_a_view(self):
+        def chosen(t):
+            x = t.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+            parts = x.t().masked_select(t.tensor([[True, True], [True, False]]))
+            (parts * t.tensor([10.0, 20.0, 30.0])).sum().backward()
+            return parts.tolist(), x.grad.tolist()
+        values = [1.0, 3.0, 2.0]
+        self.holds(chosen, (values, [[10.0, 30.0], [20.0, 0.0]]),
+                   (values, [[10.0, 20.0], [30.0, 0.0]]))
+
+    def test_gradient_of_batch_norm_of_a_view(self):
+        x = array(1, 3, 4, 5, dtype=np.float64)
+
+        def normed(t, x, view):
+            return t.nn.functional.batch_norm(view(x, 1, 3, 0, 2), None, None, training=True)
+        self.holds(lambda t: memory_does_not_matter(t, normed, x), True, False)
+
+    def test_gradient_of_gelu_that_arrives_transposed(self):
+        def transposed(t, x, view):
+            return view(t.nn.functional.gelu(x), 1, 0)
+        self.assertTrue(memory_does_not_matter(weft, transposed, array(5, 7)))
+
+    def test_median_along_an_expanded_axis(self):
+        x = weft.tensor([3, 1, 2]).expand(2, 3)
+        self.assertEqual(x.median(0)[0].tolist(), [3, 1, 2])
+
+    def test_a_mask_beside_a_whole_number(self):
+        x, mask = [[[0, 1], [2, 3]], [[4, 5], [6, 7]]], [[True, False], [True, True]]
+        self.holds(lambda t: t.tensor(x)[t.tensor(mask), 1].tolist(), [1, 5, 7], [2, 6, 7])
+        self.assertEqual(np.array(x)[np.array(mask), 1].tolist(), [1, 5, 7])
 
     def test_bool_operands_of_minus(self):
         self.holds(lambda t: (t.tensor([1]) - t.tensor([True])).tolist(), [0], RuntimeError)

@@ -241,6 +241,24 @@ class Slopes(unittest.TestCase):
         assert_close(unseen, masked, 1e-12, 1e-14)
         self.assertEqual(shares[1, :, 1].tolist(), [0, 0, 0])
 
+    def test_a_query_without_keys_leaves_the_others_alone(self):
+        x = weft.randn(2, 3, 4, generator=weft.Generator().manual_seed(1))
+        hidden = weft.tensor([[False, False, True], [True, True, True]])
+        layer = nn.MultiheadAttention(4, 2, dropout=0.5, batch_first=True)
+        for training, need_weights in ((True, True), (True, False), (False, True), (False, False)):
+            layer.train(training).zero_grad()
+            y, shares = layer(x, x, x, key_padding_mask=hidden, need_weights=need_weights)
+            y.square().sum().backward()
+            self.assertEqual(y[1].tolist(), [[0.0] * 4] * 3)
+            for p in layer.parameters():
+                self.assertTrue(p.grad.isfinite().all().item())
+            if not training:
+                layer.zero_grad()
+                alone, _ = layer(x[:1], x[:1], x[:1], key_padding_mask=hidden[:1])
+                assert_close(y[:1], alone, 1e-6, 1e-7)
+            if need_weights:
+                self.assertEqual(shares[1].tolist(), [[0.0] * 3] * 3)
+
     def test_vectors_without_elements_attend_evenly(self):
         empty = weft.zeros(1, 1, 2, 0)
         self.assertEqual(F.attention_weights(empty, empty).tolist(), [[[[0.5, 0.5]] * 2]])

@@ -78,16 +78,23 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 def attention_weights(query, key, attn_mask=None, is_causal=False, scale=None):
-    """softmax(q k^T scale + mask), the shares of each key."""
+    """softmax(q k^T scale + mask), the shares of each key; all 0 for a query that may read none."""
     scale = max(query.shape[-1], 1) ** -0.5 if scale is None else scale
     scores = (query * scale) @ key.transpose(-2, -1)
+    later = None
     if is_causal:
-        shape = (query.shape[-2], key.shape[-2])
-        later = _core.ones(shape).triu(1).bool()
+        later = _core.ones((query.shape[-2], key.shape[-2])).triu(1).bool()
         scores = scores.masked_fill(later, -float("inf"))
-    if attn_mask is not None:
-        if attn_mask.dtype is getattr(_core, "bool"):
-            scores = scores.masked_fill(~attn_mask, -float("inf"))
-        else:
-            scores = scores + attn_mask
-    return _softmax(scores, -1)
+    if attn_mask is None:
+        return _softmax(scores, -1)
+    if attn_mask.dtype is getattr(_core, "bool"):
+        hidden = ~attn_mask
+        scores = scores.masked_fill(hidden, -float("inf"))
+    else:
+        hidden = attn_mask == -float("inf")
+        scores = scores + attn_mask
+    without_keys = (hidden if later is None else hidden | later).all(-1, True)
+    if not without_keys.any():
+        return _softmax(scores, -1)
+    # Softmax of nothing but -infinity is NaN, and so would be the gradients of all queries.
+    return _softmax(scores.masked_fill(without_keys, 0.0), -1).masked_fill(without_keys, 0.0)
