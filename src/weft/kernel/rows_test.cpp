@@ -87,6 +87,7 @@ TEST(UnaryRows, AreAsAccurateAsTheyClaim) {
   const auto log = [](double x) { return std::log(x); };
   const auto erf = [](double x) { return std::erf(x); };
   const auto expm1 = [](double x) { return std::expm1(x); };
+  const auto gelu = [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); };
   const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
   const auto log_sigmoid = [](double x) {
     return x > 0 ? -std::log1p(std::exp(-x)) : x - std::log1p(std::exp(x));
@@ -100,6 +101,8 @@ TEST(UnaryRows, AreAsAccurateAsTheyClaim) {
                              {UnaryOp::kErf, erf, -5.0, 5.0, 7.0},
                              {UnaryOp::kErf, erf, -1e-3, 1e-3, 4.0},
                              {UnaryOp::kExpm1, expm1, -20.0, 80.0, 6.0},
+                             {UnaryOp::kGelu, gelu, -2.0, 30.0, 8.0},
+                             {UnaryOp::kGelu, gelu, -12.0, -2.0, 80.0},  // of the rounded square
                              {UnaryOp::kSigmoid, sigmoid, -80.0, 30.0, 4.0},
                              {UnaryOp::kLogSigmoid, log_sigmoid, -30.0, 80.0, 4.0},
                              {UnaryOp::kSilu, silu, -80.0, 30.0, 5.0},
