@@ -32,10 +32,10 @@ def weft_in(environment, *arguments):
     return done.returncode, done.stdout, done.stderr
 
 
-def refused(arguments, *parts, code=2):
+def refused(arguments, *parts):
     got, output, errors = run_weft(*arguments)
-    expect(got == code, f"{arguments}: expected exit code {code}, got {got}: {errors!r}")
-    expect(output == "", f"{arguments}: a refusal went to standard output: {output!r}")
+    expect(got == 2, f"{arguments}: expected exit code 2, got {got}: {errors!r}")
+    expect("weft: " not in output, f"{arguments}: a refusal went to standard output: {output!r}")
     expect(errors.startswith("weft: "), f"{arguments}: {errors!r}")
     for part in parts:
         expect(part in errors, f"{arguments}: expected {part!r} in {errors!r}")
@@ -195,7 +195,7 @@ def a_revoked_ticket_is_said_to_be_revoked():
         code, output, errors = run_weft("revoke", str(founder.out), f"weft join {ticket}")
         expect(code == 0, f"{code}: {output} {errors}")
         refused(["join", ticket, "--out", str(group.path / "b")],
-                "the members have revoked this ticket")
+                "refused: the members have revoked this ticket")
         code, other, errors = run_weft("ticket", str(founder.out), "--valid-h", "0.001")
         expect(code == 0 and "valid for 3 seconds" in errors, f"{code}: {errors!r}")
         code, other, errors = run_weft("ticket", str(founder.out))

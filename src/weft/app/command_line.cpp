@@ -42,7 +42,7 @@ constexpr const char* kAbout =
 
 constexpr const char* kEvents = "Write one event a line, as docs/events.md describes them.";
 constexpr const char* kListen =
-    "HOST:PORT where other peers reach this one; host *: all addresses; port 0: any free one.";
+    "Where other peers reach this one; host *: all addresses; port 0: any free one.";
 constexpr const char* kMapPort = "Ask the router of this network to open the port (UPnP, NAT-PMP).";
 constexpr const char* kOut = "Folder for events, summary, checkpoints and the peer's key.";
 constexpr const char* kSet = "Set any key of the recipe; may be repeated.";
@@ -154,6 +154,7 @@ CLI::App* add_join(CLI::App& app, JoinRequest& request) {
           "The ticket that `weft run` printed; it may be wrapped or quoted. Without one, the runs "
           "of this network are listed.")
       ->expected(1, -1)
+      ->allow_extra_args()
       ->multi_option_policy(CLI::MultiOptionPolicy::Join)
       ->envname("WEFT_TICKET");
   join->add_option("--run", request.wanted,
@@ -183,6 +184,7 @@ CLI::App* add_doctor(CLI::App& app, DoctorRequest& request) {
       "doctor", "Look for what keeps this machine from taking part, and say what to do.");
   doctor->add_option("ticket", request.ticket, "A ticket whose members are tried too.")
       ->expected(1, -1)
+      ->allow_extra_args()
       ->multi_option_policy(CLI::MultiOptionPolicy::Join)
       ->envname("WEFT_TICKET");
   doctor->add_option("--listen", request.listen, "HOST:PORT where a run would listen.")
@@ -332,7 +334,8 @@ ExitCode help_command(CLI::App& app, const std::vector<std::string>& words) {
     if (at->get_subcommands({}).empty()) break;
     at = at->get_subcommand(word);
   }
-  print_text(at->help());
+  // App::help() would show the page of the command that is running: this one.
+  print_text(app.get_formatter()->make_help(at, "", CLI::AppFormatMode::Normal));
   return ExitCode::kOk;
 }
 

@@ -121,7 +121,7 @@ TEST(Doctor, JudgesTheTicketAndThePort) {
   Ticket ticket;
   ticket.members = {{PeerId{}, {"192.0.2.1:1"}}};
   ticket.expiry_unix_s = kNow + 7200;
-  expect(judge_ticket(ticket, kNow), DoctorResult::kGood, "2 more hours");
+  expect(judge_ticket(ticket, kNow), DoctorResult::kGood, "2 hours more");
   expect(judge_ticket(ticket, kNow + 7200), DoctorResult::kFailed, "expired");
   expect(judge_ticket(parse_ticket("nonsense"), kNow), DoctorResult::kFailed);
   expect(judge_listen("0.0.0.0:80", std::string("0.0.0.0:80")), DoctorResult::kGood);

@@ -24,6 +24,8 @@ constexpr std::size_t kWidthUsual = 80;
 constexpr std::size_t kNameColumns = 24;
 constexpr std::size_t kNameColumnsNarrow = 6;
 constexpr std::size_t kNarrow = 60;
+// Stands for a blank at which no line is broken.
+constexpr char kFixedBlank = '\x01';
 
 std::size_t columns(std::string_view text) {
   return static_cast<std::size_t>(count_characters(text));
@@ -62,7 +64,8 @@ std::string entry(const std::string& name, const std::string& text, std::size_t 
   const std::size_t begin = width < kNarrow ? kNameColumnsNarrow : kNameColumns;
   const bool beside = columns(left) + 2 <= begin;
   const std::string room(begin, ' ');
-  const std::string lines = wrapped(room + text, width, 0);
+  std::string lines = wrapped(room + text, width, 0);
+  std::replace(lines.begin(), lines.end(), kFixedBlank, ' ');
   if (!beside) return left + "\n" + lines + "\n";
   return left + lines.substr(columns(left)) + "\n";
 }
@@ -107,9 +110,9 @@ std::string flag_text(const CLI::Option& option) {
   if (!taken.empty() && taken.front() != '{') facts.push_back(taken);
   if (!option.get_default_str().empty()) facts.push_back("default " + option.get_default_str());
   if (!option.get_envname().empty()) facts.push_back("or in " + option.get_envname());
-  std::string out = option.get_description();
-  if (!facts.empty()) out += fmt::format(" ({})", fmt::join(facts, "; "));
-  return out;
+  if (facts.empty()) return option.get_description();
+  for (std::string& fact : facts) std::replace(fact.begin(), fact.end(), ' ', kFixedBlank);
+  return fmt::format("{} ({})", option.get_description(), fmt::join(facts, "; "));
 }
 
 class HelpPages : public CLI::FormatterBase {

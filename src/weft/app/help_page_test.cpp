@@ -69,8 +69,9 @@ TEST_F(HelpPageTest, PagesAreForPeople) {
   const std::string page = app_.get_subcommand("run")->help();
   EXPECT_THAT(page, HasSubstr("Usage: weft run RECIPE [FLAGS]\n\nTrain a model"));
   EXPECT_THAT(page, HasSubstr("  RECIPE                A recipe.\n"));
-  EXPECT_THAT(page, HasSubstr("  --peers N             Start this many peers on this machine,\n"));
-  EXPECT_THAT(page, HasSubstr("(1 to 64)"));
+  EXPECT_THAT(page, HasSubstr("  --peers N             Start this many peers on this\n"
+                              "                        machine, this one included.\n"
+                              "                        (1 to 64)\n"));
   EXPECT_THAT(page, HasSubstr("(default 8080)"));
   EXPECT_THAT(page, HasSubstr("  --engine swarm|mpi    What carries it.\n"));
   EXPECT_THAT(page, HasSubstr("Examples:\n  weft run a.toml\n"));
@@ -107,8 +108,8 @@ TEST_F(HelpPageTest, MistakesAreSaidAsTheyWereTyped) {
   EXPECT_EQ(error_of({"run", "a", "--port"}), "weft: --port: expected a value after it" + help);
   EXPECT_EQ(error_of({"data"}),
             "weft: expected a command: list\n`weft data --help` shows what it takes.\n");
-  EXPECT_EQ(error_of({"runn\x1b"}),
-            "weft: unknown command \"runn\\x1b\"; did you mean \"run\"?\n"
+  EXPECT_EQ(error_of({"ru\x1b"}),
+            "weft: unknown command \"ru\\x1b\"; did you mean \"run\"?\n"
             "`weft --help` shows what it takes.\n");
   EXPECT_EQ(error_of({"run", "a", "--peers", "64", "--seconds", "0.5"}), "");
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "weft/app/doctor_facts.h"
+#include "weft/net/tls_transport.h"
 
 namespace weft {
 namespace {
@@ -64,7 +65,10 @@ std::string network_line(const JoinPlan& plan) {
   if (!group.rendezvous.empty()) {
     text += fmt::format(", leaves its addresses at {}", group.rendezvous);
   }
-  if (group.discovery == "lan") text += ", answers who looks for runs on this network";
+  const bool alone = is_of_this_machine_only(plan.listen) && plan.advertise.empty();
+  if (group.discovery == "lan") {
+    text += fmt::format(", answers who looks for runs on this {}", alone ? "machine" : "network");
+  }
   return fmt::format("{}; up to {} a round each way", text, megabytes(2 * state_bytes(plan)));
 }
 

@@ -77,7 +77,8 @@ std::string reason(const CLI::App& at, const CLI::ParseError& error) {
   if (kind == "ConversionError") return conversion_text(text);
   if (kind == "RequiredError") return missing_text(at, text);
   if (kind == "ArgumentMismatch") return repeated_text(text);
-  if (kind == "ExtrasError") {
+  // These carry the command's name in place of their own.
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const std::size_t colon = text.find(": ");
     return fmt::format("not expected: \"{}\"",
                        colon == std::string::npos ? text : text.substr(colon + 2));

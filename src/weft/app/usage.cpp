@@ -98,7 +98,7 @@ std::vector<std::string> commands_of(const CLI::App& app) {
 std::string short_help() {
   return "Weft trains one model on several computers at once, without a server.\n"
          "\n"
-         "  weft demo                             four local peers: one is killed, another joins\n"
+         "  weft demo                             four local peers; one dies, one joins\n"
          "  weft run recipes/synthetic_mlp.toml   trains in seconds, without any file\n"
          "\n"
          "`weft help` lists all commands, `weft help run` explains one.\n";
