@@ -15,11 +15,12 @@ struct CodePoints {
   std::uint32_t last;
 };
 
-// What a terminal obeys, or what makes a line read otherwise than it is written (Unicode 15:
-// "Cc", "Zl", "Zp", and "Bidi_Control"); in order.
+// What a terminal obeys, and what makes a line read otherwise than it is written (Unicode 15: "Cc",
+// "Zl", "Zp", "Bidi_Control", and characters of no width but the two joiners that scripts and emoji
+// need); in order.
 constexpr CodePoints kObeyed[] = {
-    {0x00, 0x1F},     {0x7F, 0x9F},     {0x061C, 0x061C},
-    {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069},
+    {0x00, 0x1F},     {0x7F, 0x9F},     {0x061C, 0x061C}, {0x200B, 0x200B},
+    {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF},
 };
 
 bool is_obeyed(std::uint32_t code_point) {
@@ -35,10 +36,11 @@ std::string escape_of(std::uint32_t code_point) {
                             : fmt::format("\\u{:04x}", code_point);
 }
 
-std::string shown(std::string_view text, bool keeps_lines) {
+std::string shown(std::string_view text, bool keeps_lines,
+                  std::size_t characters_max = std::string_view::npos) {
   std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
+  for (std::size_t count = 0; !text.empty(); ++count) {
+    if (count == characters_max) return out + "...";
     const Utf8Character character = first_character(text);
     const std::size_t length = std::max<std::size_t>(1, character.length);
     const bool kept = keeps_lines && (text[0] == '\n' || text[0] == '\t');
@@ -57,6 +59,10 @@ std::string shown(std::string_view text, bool keeps_lines) {
 }  // namespace
 
 std::string printable(std::string_view text) { return shown(text, false); }
+
+std::string printable(std::string_view text, std::size_t characters_max) {
+  return shown(text, false, characters_max);
+}
 
 std::string printable_lines(std::string_view text) { return shown(text, true); }
 

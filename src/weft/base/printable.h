@@ -3,12 +3,13 @@
 // Names of runs, files, classes and peers come from other people. A control character in one could
 // move the cursor, set the window's title or turn the rest of the line around, so it is shown as an
 // escape instead: "\x1b", "\u202e", and "\xff" for bytes that are no UTF-8. What is escaped: C0,
-// DEL and C1 controls, line and paragraph separators, and the marks that change the direction of
-// text.
+// DEL and C1 controls, line and paragraph separators, the marks that change the direction of text,
+// and characters of no width but the joiners.
 //
 // Threads: pure functions. Fails: never.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ namespace weft {
 
 // One line: line ends and tabs are escaped too ("\n", "\t").
 std::string printable(std::string_view text);
+// The first `characters_max` characters, and "..." where there are more.
+std::string printable(std::string_view text, std::size_t characters_max);
 // A message or page of several lines: line ends and tabs stay.
 std::string printable_lines(std::string_view text);
 // "1 member", "2 members".

@@ -38,6 +38,12 @@ TEST(Printable, BytesThatAreNoTextAreShownAsBytes) {
   EXPECT_FALSE(is_printable_text("a\nb"));
 }
 
+TEST(Printable, IsCutAtACharacter) {
+  EXPECT_EQ(printable("äöü", 2), "äö...");
+  EXPECT_EQ(printable("äöü", 3), "äöü");
+  EXPECT_EQ(printable("\x1b[31m", 2), "\\x1b[...");
+}
+
 TEST(Printable, PagesKeepTheirLines) {
   EXPECT_EQ(printable_lines("one\n\ttwo\x1b]0;title\x07\r\n"),
             "one\n\ttwo\\x1b]0;title\\x07\\x0d\n");

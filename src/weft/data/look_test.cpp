@@ -53,8 +53,8 @@ TEST(SafeText, NothingThatMovesACursorIsLeft) {
   EXPECT_EQ(safe_text("a\x1B[31mb\r\n\tc\x7F"), "a\\x1b[31mb\\x0d\\n\\tc\\x7f");
   EXPECT_EQ(safe_text("\xC2\x9B"
                       "x"),
-            "\\xc2\\x9bx");                                       // C1
-  EXPECT_EQ(safe_text("\xE2\x80\xAEgpj"), "\\xe2\\x80\\xaegpj");  // writes backwards
+            "\\x9bx");                                    // C1
+  EXPECT_EQ(safe_text("\xE2\x80\xAEgpj"), "\\u202egpj");  // writes backwards
   EXPECT_EQ(safe_text("\xFFz"), "\\xffz");
   EXPECT_EQ(safe_text("abcdef", 3), "abc...");
 }

@@ -10,8 +10,8 @@
 
 namespace weft {
 
-// At most `characters_max` characters of `text`, with "..." behind them where it is longer. Control
-// characters (C0, C1, marks of direction) and bytes that are no UTF-8 become \n, \t or \xNN.
+// printable() of at most `characters_max` characters of `text`, with "..." behind them where it is
+// longer.
 std::string safe_text(std::string_view text, std::size_t characters_max = 80);
 
 }  // namespace weft
