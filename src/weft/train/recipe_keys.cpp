@@ -18,8 +18,8 @@ constexpr RecipeKey kKeys[] = {
      "run.evaluate_every_steps."},
     {"data.channels", WEFT_SLOT(data.channels), 1, 3, "", "images: 3 for colour, 1 for grey."},
     {"data.classify", WEFT_SLOT(data.classify), 0, 1, "",
-     "rows: whole numbers in the target column are classes; otherwise they are values, which the "
-     "model meets by least squares. Words are always classes."},
+     "rows: true: whole numbers in the target column are classes (cross-entropy); false: they are "
+     "values to predict (mean squared error). Words are always classes."},
     {"data.context", WEFT_SLOT(data.context), 1, 1 << 20, "",
      "Texts and tokens: how many tokens a sample has."},
     {"data.decimal", WEFT_SLOT(data.decimal), 0, 0, "auto|point|comma",
