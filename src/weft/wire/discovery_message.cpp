@@ -80,7 +80,7 @@ Bytes DiscoveryAnswer::signed_part() const {
   Writer out;
   write_head(out, kAnswerKind);
   out.raw(nonce).raw(tag).raw(key).u64(static_cast<std::uint64_t>(unix_time_s)).u32(members);
-  out.text(to_printable(name, kDiscoveryNameBytesMax));
+  out.text(to_printable_name(name, kDiscoveryNameBytesMax));
   write_endpoints(out, endpoints);
   out.u8(static_cast<std::uint8_t>(invite));
   if (open) write_open(out, *open);
@@ -102,7 +102,7 @@ Result<DiscoveryAnswer> DiscoveryAnswer::decode(ByteSpan bytes) {
   answer.key = in.raw<32>("key");
   answer.unix_time_s = static_cast<std::int64_t>(in.u64("unix_time"));
   answer.members = in.u32("members");
-  answer.name = read_printable(in, "name", kDiscoveryNameBytesMax);
+  answer.name = read_printable_name(in, "name", kDiscoveryNameBytesMax);
   answer.endpoints = read_endpoints(in, 0);
   answer.invite = read_invite(in);
   if (answer.invite == DiscoveryInvite::kOpen) answer.open = read_open(in);

@@ -1,5 +1,7 @@
 #include "weft/wire/discovery_message.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "weft/wire/codec.h"
@@ -67,6 +69,26 @@ TEST(DiscoveryMessage, KeepsEveryFieldOfAnAnswer) {
   EXPECT_EQ(got->open, sent.open);
   EXPECT_EQ(got->run_proof, sent.run_proof);
   EXPECT_EQ(got->signature, sent.signature);
+}
+
+TEST(DiscoveryMessage, ANameMayBeInAnyScriptAndSteersNoTerminal) {
+  const auto name_of = [](const std::string& name) {
+    DiscoveryAnswer sent = answer(DiscoveryInvite::kTicket);
+    sent.name = name;
+    const Result<DiscoveryAnswer> got = DiscoveryAnswer::decode(sent.encode());
+    return got.ok() ? got->name : got.status().message();
+  };
+  EXPECT_EQ(name_of("\u00fcbung \u4e16\u754c (cnn)"), "\u00fcbung \u4e16\u754c (cnn)");
+  EXPECT_EQ(name_of("a\x1b[2J\u202eb\xff"), "a?[2J?b?");
+  EXPECT_EQ(name_of(std::string(63, 'n') + "\u00fc"), std::string(63, 'n'));  // no half characters
+  // What a decoder meets that an encoder does not make.
+  Bytes altered = answer(DiscoveryInvite::kTicket).encode();
+  const std::string_view letters = "digits";
+  const auto at = std::search(altered.begin(), altered.end(), letters.begin(), letters.end());
+  ASSERT_NE(at, altered.end());
+  *at = 0x1b;
+  EXPECT_EQ(DiscoveryAnswer::decode(altered).status().message(),
+            "discovery_answer.name: expected printable UTF-8");
 }
 
 TEST(DiscoveryMessage, NoAnswerIsLongerThanAQuery) {

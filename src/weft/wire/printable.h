@@ -1,4 +1,5 @@
-// Text that peers send for people: printable ASCII of bounded length, on both sides of the wire.
+// Text that peers send for people: printable, of bounded length, on both sides of the wire. What
+// programs write is ASCII; a name that a person gave is in any script.
 //
 // It ends up in logs and on terminals, and it is part of hashed values: therefore the encoder
 // makes it printable and the decoder refuses what is not, and one value has one encoding.
@@ -17,5 +18,11 @@ namespace weft {
 std::string to_printable(std::string_view text, std::size_t limit);
 // A text of at most `limit` printable ASCII characters; anything else fails the reader.
 std::string read_printable(Reader& in, std::string_view field, std::size_t limit);
+
+// The characters of `name` that fit into `limit` bytes, with '?' for each that a terminal would
+// obey and for each byte that is no UTF-8 (base/printable.h).
+std::string to_printable_name(std::string_view name, std::size_t limit);
+// A name of at most `limit` bytes as to_printable_name() gives it; anything else fails the reader.
+std::string read_printable_name(Reader& in, std::string_view field, std::size_t limit);
 
 }  // namespace weft
