@@ -94,6 +94,19 @@ def an_address_in_use_is_named_with_the_remedy():
         expect_end(end, 3, address, "--listen")
 
 
+def too_little_memory_is_said_with_the_remedy():
+    limited = ["sh", "-c", 'ulimit -v 900000; exec "$@"', "sh"]
+    with scratch() as folder:
+        # The first finds no room for the model, the second none for a step of it.
+        for number, settings in enumerate((["model.hidden_units=65536"],
+                                           ["run.global_batch=65536", "model.hidden_units=2048",
+                                            "data.synthetic_samples=65536"])):
+            end = weft("run", RECIPE, "--out", folder / str(number), "--threads", "1", *ALONE,
+                       *[word for setting in settings for word in ("--set", setting)],
+                       prefix=limited)
+            expect_end(end, 3, "not enough memory")
+
+
 # --- Runs.
 
 def a_run_whose_loss_is_no_number_stops_with_seven():
@@ -308,6 +321,7 @@ def every_code_of_the_page_is_tested():
 TESTS = {test.__name__: test for test in (
     each_command_ends_as_documented,
     an_address_in_use_is_named_with_the_remedy,
+    too_little_memory_is_said_with_the_remedy,
     a_run_whose_loss_is_no_number_stops_with_seven,
     a_quorum_that_is_lost_is_five,
     a_run_that_is_gone_before_its_state_came_is_six,

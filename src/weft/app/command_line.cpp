@@ -28,6 +28,7 @@
 #include "weft/app/standard_output.h"
 #include "weft/app/tool_commands.h"
 #include "weft/app/usage.h"
+#include "weft/base/exception_status.h"
 #include "weft/base/log.h"
 #include "weft/base/printable.h"
 #include "weft/base/time.h"
@@ -405,8 +406,8 @@ int run_command_line(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return explain(app, error, {argv + 1, argv + argc});
-  } catch (const std::bad_alloc&) {
-    code = report(unavailable("not enough memory"));
+  } catch (const std::bad_alloc& fault) {
+    code = report(exception_status("weft", fault));
   } catch (const std::system_error& refused) {  // of libraries: no descriptor, no thread
     code = report(unavailable(refused.what()));
   }

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/exception_status.h"
+
 namespace weft {
 namespace {
 
@@ -123,7 +125,7 @@ Result<Batch> BatchLoader::make_now(Sampler& sampler, const Key& key) const {
     if (batch.ok()) batch->continues = sampler.continues(key.step);
     return batch;
   } catch (const std::exception& fault) {
-    return internal_error(fmt::format("loader: step {}: {}", key.step, fault.what()));
+    return exception_status(fmt::format("loader: step {}", key.step), fault);
   } catch (...) {
     return internal_error(fmt::format("loader: step {}: an exception of unknown type", key.step));
   }

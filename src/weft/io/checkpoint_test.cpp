@@ -56,7 +56,8 @@ CheckpointInfo sample_info() {
           .recipe = "run.name = \"ünïcode \\\" quote\"\nrun.steps = 5\n",
           .optimizer = "adam",
           .optimizer_steps = 122,
-          .shares = "3;7 1000 1 12 3"};
+          .shares = "3;7 1000 1 12 3",
+          .validation = "3fe0000000000000 7 2"};
 }
 
 std::vector<float> values_of(const Array& array) { return array.to_vector<float>(); }

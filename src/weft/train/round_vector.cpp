@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kFirstSlot = 8;
+constexpr std::size_t kFirstSlot = 12;
 
 std::size_t slot_of(std::size_t rank) { return kFirstSlot + rank * kReportElements; }
 
@@ -17,10 +17,10 @@ std::array<float, kMetricsElements> encode_metrics(const RoundMetrics& own, int 
   tail[1] = static_cast<float>(own.correct);
   tail[2] = static_cast<float>(own.samples);
   tail[3] = static_cast<float>(own.labels);
-  tail[4] = static_cast<float>(own.validation.loss);
-  tail[5] = static_cast<float>(own.validation.correct);
-  tail[6] = static_cast<float>(own.validation.samples);
-  tail[7] = static_cast<float>(own.validation.labels);
+  tail[8] = static_cast<float>(own.validation.loss);
+  tail[9] = static_cast<float>(own.validation.correct);
+  tail[10] = static_cast<float>(own.validation.samples);
+  tail[11] = static_cast<float>(own.validation.labels);
   if (rank >= kMemberSlots) return tail;
   MemberReport report;
   if (!own.reports.empty()) report = own.reports.front();
@@ -37,7 +37,7 @@ RoundMetrics decode_metrics(std::span<const float> tail, int members) {
   sum.correct = tail[1];
   sum.samples = tail[2];
   sum.labels = tail[3];
-  sum.validation = {tail[4], tail[5], tail[6], tail[7]};
+  sum.validation = {tail[8], tail[9], tail[10], tail[11]};
   const auto ranks = static_cast<std::size_t>(members);
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(kMemberSlots); ++rank) {
     const MemberReport report = decode_report(tail.subspan(slot_of(rank)).first<kReportElements>());

@@ -1,9 +1,10 @@
 // RoundVector: the f32 vector that a round sums: all gradients, then a tail of metrics.
 //
 // element 0 .. layout.num_elements() - 1   the gradient buffer of the arena, gaps (zeros) included
-// then kMetricsElements                    loss, correct, samples, labels; the same of the test set
-//                                          where it is measured; then for each rank the seconds
-//                                          that it computed and its report
+// then kMetricsElements                    loss, correct, samples, labels; four that are zero; the
+//                                          first four of the test set, where it is measured; then
+//                                          for each rank the seconds that it computed and its
+//                                          report
 // An evaluation round has the tail alone. Every element is contributed exactly once.
 //
 // Where it stands: autograd's sink -> RoundVector -> Exchange. Threads: the training thread.
@@ -22,7 +23,7 @@ namespace weft {
 
 inline constexpr std::int64_t kMemberSlots = 256;
 inline constexpr std::int64_t kMetricsElements =
-    8 + kMemberSlots * static_cast<std::int64_t>(kReportElements);
+    12 + kMemberSlots * static_cast<std::int64_t>(kReportElements);
 
 // What a round measured on the test set, with the parameters that it began with; all zeros where it
 // measured nothing.

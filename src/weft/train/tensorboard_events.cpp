@@ -19,6 +19,9 @@ constexpr Scalar kScalars[] = {
     {"round", "round_seconds", "speed/round_seconds"},
     {"round", "compute_share", "speed/compute_share"},
     {"round", "members", "group/members"},
+    {"validation", "loss", "test/loss"},
+    {"validation", "accuracy", "test/accuracy"},
+    {"validation", "bits_per_character", "test/bits_per_character"},
     {"evaluation", "loss", "test/loss"},
     {"evaluation", "accuracy", "test/accuracy"},
     {"evaluation", "bits_per_character", "test/bits_per_character"},
@@ -48,7 +51,8 @@ TensorboardEvents::TensorboardEvents(std::unique_ptr<TensorboardWriter> writer) 
 }
 
 void TensorboardEvents::hear(const Event& event) {
-  if (event.kind == "round") step_ = event.integer("step");
+  // A measurement in the midst of a run is of the step that it names.
+  if (event.kind == "round" || event.kind == "validation") step_ = event.integer("step");
   for (const Scalar& scalar : kScalars) {
     if (event.kind != scalar.kind || event.find(scalar.field) == nullptr) continue;
     const double value = event.number(scalar.field);

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "weft/base/exception_status.h"
 #include "weft/train/precision.h"
 #include "weft/train/recipe_data.h"
 #include "weft/train/train_state.h"
@@ -21,11 +21,8 @@ template <class Body>
 auto guarded(const char* what, Body&& body) -> decltype(body()) {
   try {
     return body();
-  } catch (const std::bad_alloc&) {
-    return unavailable(fmt::format(
-        "{}: not enough memory; a smaller run.micro_batch or run.global_batch takes less", what));
-  } catch (const std::exception& mistake) {
-    return internal_error(fmt::format("{}: {}", what, mistake.what()));
+  } catch (const std::exception& fault) {
+    return exception_status(what, fault);
   }
 }
 
@@ -159,9 +156,13 @@ Result<StepReport> Trainer::train(const Turn& turn, Exchange& exchange) {
     WEFT_TRY_ASSIGN(own, measure_share(turn));
     work.validation = &own;
   }
-  return guarded("step", [&] {
+  const std::int64_t steps = steps_done();
+  Result<StepReport> report = guarded("step", [&] {
     return local_ ? local_->run(work, turn, exchange) : train_step(work, turn, exchange);
   });
+  // What failed in the midst of the update is no state to keep.
+  if (!report.ok() && steps_done() != steps) return internal_error(report.status().message());
+  return report;
 }
 
 Result<ValidationSums> Trainer::measure_share(const Turn& turn) {

@@ -1,0 +1,16 @@
+// exception_status: what an exception that a library or the learning column threw comes to.
+//
+// Threads: pure. Fails: never.
+#pragma once
+
+#include <exception>
+#include <string_view>
+
+#include "weft/base/status.h"
+
+namespace weft {
+
+// "WHAT: REASON": kUnavailable with the remedy where memory was short, else kInternal.
+Status exception_status(std::string_view what, const std::exception& fault);
+
+}  // namespace weft
