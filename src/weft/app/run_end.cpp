@@ -6,6 +6,7 @@
 
 #include "weft/app/peer_command.h"
 #include "weft/app/resume.h"
+#include "weft/base/file.h"
 
 namespace weft {
 namespace {
@@ -83,8 +84,10 @@ void say_summary(Terminal& terminal, const Summary& summary, const OutFolder& ou
                            summary.state_hash.substr(0, 16)));
   if (is_ruined(summary)) terminal.say(ruin_text(summary, out));
   if (summary.best_step > 0) {
-    terminal.say(fmt::format("the smallest loss on the test set was {}, after step {}",
-                             loss_text(summary.best_loss), summary.best_step));
+    const std::string best = out.checkpoints_path() + "/best.safetensors";
+    terminal.say(fmt::format("the smallest loss on the test set was {}, after step {}{}",
+                             loss_text(summary.best_loss), summary.best_step,
+                             is_file(best) ? ": " + best : std::string()));
   }
   terminal.say(fmt::format("files: {}/summary.json, events.jsonl{}", out.path(),
                            kept_checkpoints(out).empty() ? "" : ", checkpoints/"));
