@@ -162,6 +162,8 @@ def nothing_that_is_read_or_there_is_overwritten():
             expect(end.code == 0 and target.stat().st_size > 100, f"{name}: {end}")
         end = weft("predict", checkpoint, rows, "--out", rows, "--force")
         expect(end.code == 2, f"its input: {end}")
+        end = weft("export", folder / "trained", "--safetensors", checkpoint, "--force")
+        expect(end.code != 0 and checkpoint.read_bytes() == before, f"of a run's folder: {end}")
         both = folder / "both"
         end = weft("export", checkpoint, "--onnx", both, "--safetensors", both)
         expect(end.code == 2 and not both.exists(), f"one name for two files: {end}")

@@ -8,10 +8,12 @@
 #include "weft/app/flag_checks.h"
 #include "weft/app/json_output.h"
 #include "weft/app/peer_command.h"
+#include "weft/app/slow_notice.h"
 #include "weft/app/standard_output.h"
 #include "weft/app/terminal.h"
 #include "weft/base/file.h"
 #include "weft/base/parallel.h"
+#include "weft/train/checkpoints.h"
 
 namespace weft {
 namespace {
@@ -33,8 +35,14 @@ Status check_outputs(const std::vector<std::string>& outputs, std::vector<std::s
   return {};
 }
 
+// Of a run's folder any of its checkpoints may be read.
 std::vector<std::string> read_files(const std::string& checkpoint, const ModelRequest& request) {
-  return {checkpoint, request.data.data, request.data.tokenizer};
+  std::vector<std::string> files = {checkpoint, request.data.data, request.data.tokenizer};
+  for (const std::string& folder : {checkpoint, checkpoint + "/checkpoints"}) {
+    const std::vector<std::string> all = Checkpoints(folder, 1, "").paths();
+    files.insert(files.end(), all.begin(), all.end());
+  }
+  return files;
 }
 
 ExitCode predict_command(const ModelRequest& request) {
@@ -45,6 +53,7 @@ ExitCode predict_command(const ModelRequest& request) {
   inputs.push_back(request.predict.input);
   const Status writable = check_outputs(outputs, std::move(inputs), request.force);
   if (!writable.ok()) return report(writable);
+  const SlowNotice notice("asking the model of " + request.predict.checkpoint);
   const Result<Prediction> prediction = predict(request.predict, data_places(request.data));
   if (!prediction.ok()) return report(prediction.status());
   print_text(request.json ? prediction_json(request.predict, *prediction)
@@ -72,6 +81,7 @@ ExitCode export_command(ModelRequest& request) {
   const Status writable =
       check_outputs(files, read_files(request.exported.checkpoint, request), request.force);
   if (!writable.ok()) return report(writable);
+  const SlowNotice notice("exporting the model of " + request.exported.checkpoint);
   const Result<std::string> text = export_checkpoint(request.exported, data_places(request.data));
   if (!text.ok()) return report(text.status());
   print_text(request.json ? export_json(request.exported, files, *text) : *text);

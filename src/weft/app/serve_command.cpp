@@ -1,10 +1,13 @@
 #include "weft/app/serve_command.h"
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "weft/app/environment.h"
 #include "weft/app/interrupt.h"
 #include "weft/app/peer_command.h"
+#include "weft/app/slow_notice.h"
 #include "weft/app/standard_output.h"
 #include "weft/serve/http_server.h"
 #include "weft/serve/request_source.h"
@@ -28,8 +31,10 @@ ServeOptions options_of(const ServeRequest& request) {
 }
 
 Status serve(const ServeRequest& request) {
+  std::optional<SlowNotice> notice("loading the model of " + request.checkpoint);
   WEFT_TRY_ASSIGN(const auto model,
                   ServedModel::load(request.checkpoint, data_places(request.data)));
+  notice.reset();
   WEFT_TRY_ASSIGN(const auto server, HttpServer::listen(*model, options_of(request)));
   const bool v6 = request.host.find(':') != std::string::npos;
   const std::string url =
@@ -47,6 +52,7 @@ Status serve(const ServeRequest& request) {
                                  model->architecture(), model->parameters(), model->step());
   end_politely_if_interrupted(
       "the server finishes what has begun, within 30 s (once more: at once)");
+  go_on_without_output("the server goes on at " + url);
   print_text(line);
   server->run(interrupted);
   return {};

@@ -116,6 +116,7 @@ ExitCode data_get_command(const ListRequest& request) {
 }
 
 ExitCode data_check_command(const ListRequest& request) {
+  const SlowNotice notice("reading the files of " + request.dataset);
   const Result<std::vector<FileReport>> files = check_dataset(request.dataset, data_places());
   if (!files.ok()) return report(files.status());
   print_text(request.json ? files_json(*files) : data_check_text(request.dataset, *files));
