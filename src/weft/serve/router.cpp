@@ -158,6 +158,11 @@ std::string Router::model_json() const {
     facts = fmt::format("\"kind\":\"{}\",\"input\":[{}]", row_rule_.pixels ? "images" : "rows",
                         fmt::join(model_.input_sizes(), ","));
   }
+  if (!model_.is_text() && model_.has_classes() && !model_.class_names().empty()) {
+    std::vector<std::string> names;
+    for (const std::string& name : model_.class_names()) names.push_back(json_quoted(name));
+    facts += fmt::format(",\"classes\":[{}]", fmt::join(names, ","));
+  }
   return fmt::format(
       "{{\"id\":{},\"object\":\"model\",\"created\":{},\"owned_by\":\"weft\",\"name\":{},"
       "\"architecture\":{},\"parameters\":{},\"step\":{},{}}}",

@@ -128,6 +128,23 @@ TEST_F(RouterTest, APredictionsFaultNamesItsField) {
   EXPECT_EQ(json::parse(answer("GET", "/v1/models").body)["data"][0]["id"], "my-images");
 }
 
+TEST_F(RouterTest, AModelOfClassesNamesThem) {
+  std::string table = "a,b,kind\n";
+  for (int i = 0; i < 40; ++i) {
+    table +=
+        std::to_string(i * 3) + "," + std::to_string(i % 7) + (i % 2 == 0 ? ",cat\n" : ",d\\g\n");
+  }
+  const std::string path = folder_.write("rows.csv", table);
+  serve("[model]\nname = \"mlp\"\nhidden_units = 8\n[data]\nname = \"rows\"\npath = \"" + path +
+            "\"\n[run]\nname = \"\"\nglobal_batch = 4\n",
+        "rows");
+  const json model = json::parse(answer("GET", "/v1/models/rows").body);
+  EXPECT_EQ(model["kind"], "rows");
+  EXPECT_EQ(model["input"], json::array({2}));
+  EXPECT_EQ(model["classes"], json(model_->class_names()));
+  EXPECT_THAT(model_->class_names(), testing::UnorderedElementsAre("cat", "d\\g"));
+}
+
 std::string file_text(const std::string& name) {
   std::ifstream file(std::string(WEFT_SOURCE_DIR) + "/src/weft/serve/page/" + name);
   std::stringstream text;

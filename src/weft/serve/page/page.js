@@ -102,7 +102,7 @@ function softmax(values) {
 function show_outputs(answer) {
   const values = answer.outputs[0];
   const classes = answer.classes !== undefined;
-  const names = answer.names ?? model.classes ?? [];
+  const names = model.classes ?? [];
   const shares = classes ? softmax(values) : [];
   const order = values.map((_, place) => place);
   if (classes) order.sort((a, b) => values[b] - values[a]);
