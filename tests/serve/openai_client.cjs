@@ -10,7 +10,7 @@ const OpenAI = require("openai");
 const [text_url, images_url] = process.argv.slice(2);
 const client = new OpenAI({apiKey: "none", baseURL: `${text_url}/v1`, maxRetries: 0});
 const images = new OpenAI({apiKey: "none", baseURL: `${images_url}/v1`, maxRetries: 0});
-const model = "a-small-text";
+const model = "a-small-text-of-Jürgen";
 
 const complete = (settings) => client.completions.create({model, prompt: "the ", ...settings});
 
@@ -44,7 +44,7 @@ const tests = {
     assert.equal(listed.length, 1);
     assert.equal(listed[0].id, model);
     assert.deepEqual({...await client.models.retrieve(model)}, {...listed[0]});
-    assert.deepEqual({...await client.models.retrieve("a small text")}, {...listed[0]});
+    assert.deepEqual({...await client.models.retrieve("a small text of Jürgen")}, {...listed[0]});
     await assert.rejects(client.models.retrieve("gpt-4"), (error) =>
         error instanceof OpenAI.NotFoundError && error.code === "model_not_found" &&
         error.param === "model");

@@ -26,7 +26,8 @@ def node_environment():
         print("skipped: no node")
         return None
     folders = [os.environ.get("WEFT_OPENAI_NODE_MODULES"), os.environ.get("NODE_PATH")]
-    environment = {**os.environ, "NODE_PATH": os.pathsep.join(folder for folder in folders if folder)}
+    path = os.pathsep.join(folder for folder in folders if folder)
+    environment = {**os.environ, "NODE_PATH": path}
     found = subprocess.run(["node", "-e", "require('openai')"], env=environment, cwd="/",
                            capture_output=True, timeout=60, check=False)
     if found.returncode != 0:
@@ -43,8 +44,8 @@ def main():
         folder = pathlib.Path(name)
         words = folder / "text.txt"
         words.write_text("one two three four five six seven eight. " * 200)
-        recipe = serve_test.TEXT.format(path=words).replace('name = "text"\nsteps',
-                                                            'name = "a small text"\nsteps')
+        recipe = serve_test.TEXT.format(path=words).replace(
+            'name = "text"\nsteps', 'name = "a small text of Jürgen"\nsteps')
         text = serve_test.train(folder, "text", recipe)
         images = serve_test.train(folder, "images", serve_test.IMAGES)
         with serve_test.Server(text) as first, serve_test.Server(images) as second:
