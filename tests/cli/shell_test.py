@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import select
 import signal
 import struct
@@ -77,7 +78,7 @@ def every_page_has_an_example_and_fits_its_window():
             code, page, _ = weft_in({"COLUMNS": columns}, *words, "--help")
             expect(code == 0, f"{words}: {code}")
             expect("Examples:\n  weft " in page, f"{words} has no example: {page!r}")
-            raw = [word for word in ("INT", "UINT", "FLOAT", " in [", "{") if word in page]
+            raw = re.findall(r"\b(?:U?INT|FLOAT)\b|\bin \[|\{", page)
             expect(not raw, f"{words}: {raw} in {page!r}")
             for line in page.splitlines():
                 # A path or address is one word, however long.
@@ -149,7 +150,7 @@ def names_and_paths_are_in_any_script():
                                                 for i in range(200)))
         recipe = str(pathlib.Path(RECIPE).parent / "rows_mlp.toml")
         code, _, errors = run_weft("run", recipe, "--steps", "2", "--set", f"data.path={table}",
-                                   "--set", "run.name=ünï 世界 𝕏", "--listen", "127.0.0.1:0",
+                                   "--set", "data.target=kind", "--set", "run.name=ünï 世界 𝕏", "--listen", "127.0.0.1:0",
                                    "--out", str(group.path / "ausgäng"))
         expect(code == 0, f"{code}: {errors}")
     for name in ("a\x1b[31mred", "left\u202eright", "bell\x07", "csi\x9b31m"):
@@ -274,7 +275,9 @@ def local_peers_do_not_outlive_their_parent():
         founder.process.wait(LIMIT)
         wait_gone(children)
         for folder in (founder.out / "peer-2", founder.out / "peer-3"):
-            expect(list(folder.glob("checkpoints/*.safetensors")), f"no state in {folder}")
+            expect(list(folder.glob("checkpoints/*.safetensors")),
+                   f"no state in {folder}: {(folder / 'errors.txt').read_text()[-500:]!r}, "
+                   f"{(folder / 'events.jsonl').read_text()[-700:]!r}")
 
 
 def verbose_before_and_after_the_command():

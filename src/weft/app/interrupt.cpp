@@ -83,8 +83,9 @@ void forward_interrupts_to(pid_t child) { replace_child(0, child); }
 void stop_forwarding_to(pid_t child) { replace_child(child, 0); }
 
 bool end_with_parent(pid_t parent) {
-  // The death of the parent's thread that started this process counts, which is its main thread.
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // It comes when the parent's thread that started this process ends, which is its main thread, and
+  // again for each thread of a dying parent that inherits this process: it must not be counted.
+  ::prctl(PR_SET_PDEATHSIG, SIGUSR1);
   return ::getppid() == parent;
 }
 
