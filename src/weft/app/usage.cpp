@@ -107,10 +107,10 @@ std::string short_help() {
 std::string main_footer() {
   return fmt::format(
       "Examples:\n"
-      "  weft demo                                    four peers, one killed, one joining\n"
-      "  weft run recipes/fashion_mnist_cnn.toml      trains, and prints the line for others:\n"
-      "  weft join weft1-...                          on this or another machine\n"
-      "  weft help run                                flags and examples of one command\n"
+      "  weft demo                                four peers: one dies, one joins\n"
+      "  weft run recipes/fashion_mnist_cnn.toml  trains; prints the line for others\n"
+      "  weft join weft1-...                      on this or another machine\n"
+      "  weft help run                            flags and examples of one command\n"
       "\n"
       "{}\n"
       "\n"
