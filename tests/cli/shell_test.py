@@ -19,7 +19,8 @@ import termios
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multi"))
-from harness import RECIPE, WEFT, Group, expect, main, run_weft  # noqa: E402
+from harness import RECIPE, WEFT, Group, WeftProcess, expect, main, run_weft  # noqa: E402
+from namespaces import forbidden, sh  # noqa: E402
 
 # Outlives its test, which ends it.
 LONG = {"run.steps": 100000, "run.round_seconds_min": 0.02}
@@ -302,6 +303,49 @@ def doctor_tells_the_truth_about_a_loopback_listener():
         expect("may reach" not in output, output)
 
 
+@contextlib.contextmanager
+def two_machines():
+    """Two network namespaces, joined by a cable."""
+    names = [f"weft-shell-{os.getpid()}-{side}" for side in "ab"]
+    try:
+        for name in names:
+            sh("ip", "netns", "add", name)
+        sh("ip", "link", "add", "cable", "netns", names[0], "type", "veth", "peer", "name", "cable",
+           "netns", names[1])
+        for number, name in enumerate(names):
+            sh("ip", "-n", name, "addr", "add", f"10.98.0.{number + 1}/24", "dev", "cable")
+            for link in ("lo", "cable"):
+                sh("ip", "-n", name, "link", "set", link, "up", "multicast", "on")
+        yield names
+    finally:
+        for name in names:
+            sh("ip", "netns", "del", name, check=False)
+
+
+def a_loopback_listener_is_not_announced_to_other_machines():
+    if reason := forbidden([["ip", "-V"]], []):
+        return f"left out: {reason}"
+    with two_machines() as (here, there), Group() as group:
+        for number, (listen, expected) in enumerate((("127.0.0.1:0", {here}),
+                                                     ("*:0", {here, there}))):
+            name = f"run-{number}-{os.getpid()}"
+            settings = {**LONG, "run.name": name, "group.invite": "open"}
+            sets = [f"--set={key}={value}" for key, value in settings.items()]
+            founder = WeftProcess(["ip", "netns", "exec", here, WEFT, "run", RECIPE, "--listen",
+                                   listen, *sets], group.path / name)
+            group.peers.append(founder)
+            founder.wait_round(3)
+            found = set()
+            for machine in (here, there):
+                page = sh("ip", "netns", "exec", machine, WEFT, "doctor", "--json", "--out",
+                          str(group.path), check=False).stdout
+                steps = {f["step"]: f for f in map(json.loads, page.splitlines())}
+                found |= {machine} if name in steps["local network"]["text"] else set()
+            expect(found == expected, f"--listen {listen}: found from {found}, not {expected}")
+            founder.stop()
+    return ""
+
+
 def missing_data_says_where_it_is_offered():
     with Group() as group:
         nowhere = {"WEFT_DATA_DIR": str(group.path), "HOME": str(group.path)}
@@ -330,6 +374,7 @@ TESTS = {test.__name__: test for test in (
     local_peers_do_not_outlive_their_parent,
     verbose_before_and_after_the_command,
     doctor_tells_the_truth_about_a_loopback_listener,
+    a_loopback_listener_is_not_announced_to_other_machines,
     missing_data_says_where_it_is_offered,
 )}
 
