@@ -187,8 +187,9 @@ def not_a_number_is_neither_offered_nor_gone_on_from():
         founder = group.found({**QUIET, "run.steps": 60, "group.start_members": 2})
         joiner = Peer(["join", founder.ticket()], out)
         group.peers.append(joiner)
-        note = joiner.wait_for(lambda e: e.get("kind") == "note", "a note of it")[1]["text"]
-        expect("expected finite numbers" in note and note.endswith(".damaged"), note)
+        note = joiner.wait_for(lambda e: e.get("kind") == "note"
+                               and "expected finite numbers" in e["text"], "a note of it")[1]["text"]
+        expect(note.endswith(".damaged"), note)
         expect(founder.finish()["test_accuracy"] > 0.9, "a ruined model")
 
 
