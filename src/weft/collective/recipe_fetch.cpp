@@ -50,9 +50,7 @@ class RecipeFetch final : public TransportHandler {
   bool done() const { return text_ || (asked_ >= ticket_.members.size() && !pausing_); }
   // Asks the next member; done() if there is none.
   void ask_next(const Status& why) {
-    // What is wrong with the ticket counts more than that another member is gone.
-    const bool known = last_fault_.code() == Code::kInvalidArgument;
-    if (!known || why.code() == Code::kInvalidArgument) last_fault_ = why;
+    last_fault_ = why;
     again_ = false;
     if (text_) return;
     if (++asked_ < ticket_.members.size()) return transport_.connect(ticket_.members[asked_]);
@@ -69,6 +67,8 @@ class RecipeFetch final : public TransportHandler {
                       "state",
                       ended_with_->value()));
     }
+    // That counts more than that another member is gone.
+    if (!revoked_.ok()) return revoked_;
     return last_fault_.ok() ? timed_out("recipe: no member of the ticket gave an answer in time")
                             : last_fault_;
   }
@@ -126,6 +126,9 @@ class RecipeFetch final : public TransportHandler {
       ask_next(unavailable("recipe: the run is over"));
     } else if (frame.type == frame_type::kJoinRefused) {
       const Result<JoinRefusedMessage> refused = JoinRefusedMessage::decode(frame.head);
+      if (refused.ok() && refused->code == RefusalCode::kRevoked) {
+        revoked_ = refusal_status(*refused);
+      }
       ask_next(refused.ok() ? refusal_status(*refused) : refused.status());
     }
   }
@@ -174,6 +177,8 @@ class RecipeFetch final : public TransportHandler {
   std::optional<std::string> text_;
   std::optional<SuccessorRun> successor_;
   Status last_fault_;
+  // That the ticket was revoked, as a member said; ok: nobody did.
+  Status revoked_;
 };
 
 Result<std::string> Swarm::fetch_recipe(const Ticket& ticket, const PeerIdentity& identity,
