@@ -157,9 +157,7 @@ std::string remedy_of(const KnownDataset& known, const DataPlaces& places) {
   if (!known.package.empty()) {
     return fmt::format("run: sudo apt-get install {}", known.package);
   }
-  return fmt::format(
-      "put {} (plain or .gz) into {}; `weft data get {}` shows where they are offered",
-      names_text(known.files), folder, known.name);
+  return fmt::format("put {} (plain or .gz) into {}", names_text(known.files), folder);
 }
 
 FileReport report_of(const KnownDataset& known, const KnownFile& file, const std::string& folder) {
@@ -198,10 +196,14 @@ Result<std::string> require_folder(const KnownDataset& known, const DataPlaces& 
   std::string folder = find_folder(known, places);
   if (!folder.empty()) return folder;
   const std::size_t count = known.files.size();
+  const std::string offers =
+      known.package.empty()
+          ? fmt::format("; `weft data get {}` shows where they are offered", known.name)
+          : std::string();
   return unavailable(fmt::format(
-      "{}: expected {} in one of {}; got none; {}", known.name,
+      "{}: expected {} in one of {}; got none; {}{}", known.name,
       count == 1 ? fmt::format("{}", known.files[0].name) : fmt::format("its {} files", count),
-      fmt::join(folders_of(known, places), ", "), remedy_of(known, places)));
+      fmt::join(folders_of(known, places), ", "), remedy_of(known, places), offers));
 }
 
 }  // namespace

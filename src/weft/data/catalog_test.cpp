@@ -59,6 +59,7 @@ TEST_F(CatalogTest, MissingFilesAreExplainedWithTheRemedy) {
   const auto opened = open_dataset("mnist", Split::kTrain, places());
   EXPECT_EQ(opened.status().code(), Code::kUnavailable);
   EXPECT_THAT(opened.status().message(), HasSubstr("put train-images-idx3-ubyte"));
+  EXPECT_THAT(opened.status().message(), HasSubstr("`weft data get mnist` shows where"));
   EXPECT_THAT(opened.status().message(), HasSubstr("into " + folder_ + "/mnist"));
   const auto report = find_dataset("mnist", places());
   ASSERT_TRUE(report.ok());
