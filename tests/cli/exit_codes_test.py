@@ -310,6 +310,25 @@ def every_command_has_json_and_every_line_parses():
         return f"{len(commands)} commands"
 
 
+def commands_on(page):
+    lines = page.split("Commands:\n", 1)[1].split("\n\n", 1)[0].splitlines()
+    return [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
+
+
+def every_help_page_offers_json():
+    seen, pages = 0, [[]]
+    while pages:
+        words = pages.pop()
+        page = weft(*words, "--help").output
+        if "Commands:\n" in page:
+            pages += [[*words, name] for name in commands_on(page)]
+            continue
+        seen += 1
+        expect(words == ["help"] or "--json" in page, f"weft {' '.join(words)} has no --json")
+    expect(seen >= 20, f"only {seen} commands were found")
+    return f"{seen} commands"
+
+
 def every_code_of_the_page_is_tested():
     """A code that the page gains needs a test above."""
     page = (ROOT / "docs/commands.md").read_text()
@@ -335,6 +354,7 @@ TESTS = {test.__name__: test for test in (
     nothing_is_said_of_steps_that_were_not_taken,
     a_newcomer_is_told_that_it_joined_and_nobody_else,
     every_command_has_json_and_every_line_parses,
+    every_help_page_offers_json,
     every_code_of_the_page_is_tested,
 )}
 

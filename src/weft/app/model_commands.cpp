@@ -7,33 +7,16 @@
 #include "weft/app/environment.h"
 #include "weft/app/flag_checks.h"
 #include "weft/app/json_output.h"
+#include "weft/app/output_files.h"
 #include "weft/app/peer_command.h"
 #include "weft/app/slow_notice.h"
 #include "weft/app/standard_output.h"
 #include "weft/app/terminal.h"
-#include "weft/base/file.h"
 #include "weft/base/parallel.h"
 #include "weft/train/checkpoints.h"
 
 namespace weft {
 namespace {
-
-// Before anything is computed: no output may be a file that the command reads, whatever --force
-// says, nor two outputs one file, nor a file that is there already without --force.
-Status check_outputs(const std::vector<std::string>& outputs, std::vector<std::string> taken,
-                     bool force) {
-  for (const std::string& output : outputs) {
-    for (const std::string& other : taken) {
-      if (output != other && !is_same_file(output, other)) continue;
-      return invalid_argument(output +
-                              ": is a file that this command uses otherwise; choose "
-                              "another name for what it writes");
-    }
-    WEFT_TRY(check_output_file(output, force));
-    taken.push_back(output);
-  }
-  return {};
-}
 
 // Of a run's folder any of its checkpoints may be read.
 std::vector<std::string> read_files(const std::string& checkpoint, const ModelRequest& request) {
