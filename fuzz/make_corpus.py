@@ -281,6 +281,11 @@ SEEDS = {
                      + part(u64(0) + bytes(32) + several([]) + several([]))
                      + HASH + u64(0) + several([]) + several([]) + u8(0)),
     },
+    "member_recipe": {
+        "group": (b"weft member 1\nprogram sphere 1\nwire bf16\nrounds 40\nstart_members 2\n"
+                  b"start_timeout_ms 60000\nsuspicion_timeout_ms 2000\nlone_survivor 0\n"
+                  b"settings\nlearning rate 0.1\n"),
+    },
     "recipe": {
         "few_keys.toml": (b'[model]\nname = "mlp"\nhidden_units = 32\n\n[data]\n'
                           b'name = "synthetic"\n\n[run]\nsteps = 20\nseed = 1\n'),

@@ -3,7 +3,8 @@
 
 usage: tools/public_headers.py [--root DIR]
 
-Public is what src/weft/weft.h names, and what op/ops.h and nn/layers.h name, which it names itself.
+Public is what src/weft/weft.h names, and what op/ops.h and nn/layers.h name, which it names itself;
+and what src/weft/swarm.h names, which is for programs that train among peers.
 Every other header of the column's folders is in src/weft/internal_headers.txt, a line a folder, so
 whoever adds a header decides. Also: the pages for people who write C++, and the examples, include
 public headers only. Prints FILE: what, then "N passed, N failed", a check a header or page.
@@ -15,15 +16,15 @@ import sys
 
 INCLUDE = re.compile(r'^\s*#include ["<](weft/[^">]+)[">]', re.MULTILINE)
 # Headers that are lists of others.
-LISTS = ("weft/weft.h", "weft/op/ops.h", "weft/nn/layers.h")
+LISTS = ("weft/weft.h", "weft/op/ops.h", "weft/nn/layers.h", "weft/swarm.h")
 # Public without weft.h: it needs the headers of a library that programs need not have.
 BESIDE = ("weft/autograd/format.h",)
-FOLDERS = ("base", "array", "kernel", "autograd", "op", "graph", "data", "nn", "optim", "io")
+FOLDERS = ("base", "array", "kernel", "autograd", "op", "graph", "data", "nn", "optim", "io", "swarm")
 INTERNAL = "weft/internal_headers.txt"
 
 
 def public_headers(source):
-    """What weft.h names, itself and through the lists that it names."""
+    """What weft.h and swarm.h name, themselves and through the lists that they name."""
     found = {*LISTS, *BESIDE}
     for header in LISTS:
         found.update(INCLUDE.findall((source / header).read_text()))
@@ -51,6 +52,8 @@ def check(root):
     there = {str(path.relative_to(source)) for folder in FOLDERS
              for path in (source / "weft" / folder).rglob("*.h")
              if not path.name.startswith("test_")}
+    # Of other folders a header is public, or nobody's business.
+    there |= {header for header in public - {*LISTS} if (source / header).is_file()}
     results = []
     for header in sorted(there | internal | (public - set(LISTS))):
         if header not in there:

@@ -9,11 +9,11 @@
 #include "weft/op/arithmetic.h"
 #include "weft/op/loss.h"
 #include "weft/optim/clip.h"
+#include "weft/swarm/running_statistics.h"
 #include "weft/train/captured_step.h"
 #include "weft/train/loss_scale.h"
 #include "weft/train/member_part.h"
 #include "weft/train/precision.h"
-#include "weft/train/running_statistics.h"
 
 namespace weft {
 namespace {

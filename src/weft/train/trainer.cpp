@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "weft/base/exception_status.h"
+#include "weft/swarm/state_hash.h"
 #include "weft/train/precision.h"
 #include "weft/train/recipe_data.h"
-#include "weft/train/train_state.h"
 #include "weft/train/wiring.h"
 
 namespace weft {

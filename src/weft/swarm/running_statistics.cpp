@@ -1,4 +1,4 @@
-#include "weft/train/running_statistics.h"
+#include "weft/swarm/running_statistics.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "weft/train/train_state.h"
+#include "weft/swarm/state_hash.h"
 
 #include <array>
 #include <bit>

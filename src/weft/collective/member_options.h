@@ -1,0 +1,43 @@
+// What a program says of its group, and of its own part in it, to train among peers.
+//
+// Where it stands: the fields that programs need of SwarmOptions; member_start.h fills in the rest.
+// Threads: values.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+// Of the group: the founder's count, and joiners are told them.
+struct SwarmGroupOptions {
+  // How gradients travel: "f32", "bf16", "f16" or "int8". With less than f32 each member keeps what
+  // its roundings drop and adds it in the next round.
+  std::string wire = "f32";
+  // The last round; 0: there is none.
+  std::uint64_t rounds = 0;
+  // The first round waits for so many members, at most `start_timeout`.
+  int start_members = 1;
+  std::chrono::milliseconds start_timeout = std::chrono::minutes(1);
+  // A member that is silent for so long is left out.
+  std::chrono::milliseconds suspicion_timeout = std::chrono::seconds(2);
+  // Of two members either may go on alone. Unsafe where both live and only the line is broken: then
+  // each goes on by itself.
+  bool lone_survivor = false;
+};
+
+// Of this member alone.
+struct SwarmMemberOptions {
+  // "HOST:PORT"; host *: all addresses; port 0: the system chooses.
+  std::string listen = "*:0";
+  // Told to others before the addresses found from `listen`: "host:port" each.
+  std::vector<std::string> advertise = {};
+  // Ask this network's router to open the port, by UPnP or NAT-PMP.
+  bool map_port = false;
+  // Path of this member's key, which is made there if it is missing; empty: a new one in memory.
+  std::string identity = {};
+};
+
+}  // namespace weft

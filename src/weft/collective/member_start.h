@@ -1,0 +1,29 @@
+// From what a program says to a Swarm's options: identity, hashes and incarnation are filled in.
+//
+// Where it stands: SwarmTrainer, and the Python package's swarm. Threads: pure, but for the key's
+// file and the time. Fails: kInvalidArgument naming the option; kUnavailable where the key's file
+// cannot be read or written.
+#pragma once
+
+#include <string>
+
+#include "weft/base/hash.h"
+#include "weft/collective/member_options.h"
+#include "weft/collective/swarm.h"
+
+namespace weft {
+
+// What must be the same at all members.
+struct SwarmAgreement {
+  std::string recipe;  // joiners fetch it; at most kRecipeBytesMax bytes
+  Hash256 layout_hash{};
+};
+
+Result<SwarmOptions> member_swarm_options(const SwarmGroupOptions& group,
+                                          const SwarmMemberOptions& member,
+                                          const SwarmAgreement& agreement);
+
+// An event as a sentence for people.
+std::string sentence_of(const SwarmEvent& event);
+
+}  // namespace weft

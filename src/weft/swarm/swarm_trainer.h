@@ -1,0 +1,144 @@
+// SwarmTrainer: a program's own model, trained among peers: each step is one step of all members.
+//
+//   auto trainer = SwarmTrainer::found(arena, *optimizer, {.program = "spiral 1"}).value();
+//   while (trainer->next().value()) {
+//     const Tensor loss = ...;          // of this member's samples: rank() of members()
+//     backward(loss);
+//     trainer->step({.weight = samples, .loss = loss.item()}).value();
+//   }
+//   Status left = trainer->leave();
+//
+// A step moves the parameters by the mean of all members' gradients, weighted, and a model's
+// running statistics to the mean of theirs, so that all hold the same parameters and optimizer
+// state bit for bit; hashes are compared after each round. A member that is lost is left out, and
+// the round run again with the gradients of the others, whose programs notice nothing. A newcomer
+// gets the state inside next(), and so does a member that fell behind.
+//
+// Where it stands: the turns of collective/swarm.h, done for a ParameterArena and an Optimizer.
+// Threads: next(), step() and leave() are for one thread, which also owns arena and optimizer;
+// ticket(), status() and take_events() are for any. The network has a thread of its own, which
+// reads the state for newcomers while step() waits, and at no other time.
+// Fails: kInvalidArgument where a call is wrong, or the members' programs differ; kUnavailable
+// where this member was not let in, was removed or has left; kTimeout past `timeout`; kCorrupt
+// where its state differs from the others'. After next() or step() has failed, but for a wrong
+// call, or thrown what `before_update` threw, the member is out of the group: join anew. Every wait
+// ends by `timeout`. Signals such as Ctrl-C are the program's: see `stop`.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/array/parameter_arena.h"
+#include "weft/base/status.h"
+#include "weft/collective/member_options.h"
+#include "weft/optim/optimizer.h"
+
+namespace weft {
+
+struct SwarmTrainerOptions {
+  // One line that names program, version and whatever else all members must have alike, such as
+  // how they split their data. Who gives another one is not let in.
+  std::string program;
+  // The founder's words for those who join, of at most 64 KiB: see settings().
+  std::string settings = {};
+  // The founder's count: a joiner's are not looked at.
+  SwarmGroupOptions group = {};
+  SwarmMemberOptions member = {};
+  // That one call of next() or step() may take at most.
+  std::chrono::milliseconds timeout = std::chrono::minutes(10);
+  // Called before each update with the mean gradients, in the arena's layout, also for rounds that
+  // others computed: clips them, sets the learning rate by optimizer.steps(). What it does must
+  // depend on nothing but its argument and the optimizer, so that it is the same at all members.
+  std::function<void(std::span<float> gradients)> before_update = {};
+  // True once this member shall take part no more: next() gives false then, at the latest after
+  // 200 ms. Not asked inside step(), which others wait for.
+  std::function<bool()> stop = {};
+};
+
+// This member's part of a round.
+struct SwarmPart {
+  // Of its gradients in the mean, as the number of its samples; 0: it has none. Finite.
+  double weight = 1;
+  double loss = 0;
+};
+
+// A round of the whole group.
+struct SwarmStep {
+  // False where this member came too late, or its gradients were computed from parameters that have
+  // been replaced: the group went on without them.
+  bool counted = false;
+  // The sum of all weights; at 0 nothing has moved.
+  double weight = 0;
+  // The weighted mean.
+  double loss = 0;
+};
+
+struct SwarmTrainerStatus {
+  std::string state;                 // "member", "joining", "changing view", "isolated", ...
+  std::vector<std::string> members;  // their ids, by rank
+  std::uint64_t view_changes = 0;
+  std::uint64_t rounds_rerun = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+
+class SwarmTrainer {
+ public:
+  // Begins a group, whose state is that of `arena` and `optimizer`. Shares the arena's buffers;
+  // borrows the optimizer, which must be of this arena and outlive this.
+  static Result<std::unique_ptr<SwarmTrainer>> found(ParameterArena& arena, Optimizer& optimizer,
+                                                     SwarmTrainerOptions options);
+  // Asks in at the members of `ticket`; the state arrives inside next(). The same program must have
+  // founded the group, with the same layout of parameters and the same optimizer.
+  static Result<std::unique_ptr<SwarmTrainer>> join(const std::string& ticket,
+                                                    ParameterArena& arena, Optimizer& optimizer,
+                                                    SwarmTrainerOptions options);
+  class Impl;
+  // For found() and join().
+  explicit SwarmTrainer(std::unique_ptr<Impl> impl);
+  // Ends at once, as a crash would: the others see the links go down. leave() is the polite way.
+  ~SwarmTrainer();
+  SwarmTrainer(const SwarmTrainer&) = delete;
+  SwarmTrainer& operator=(const SwarmTrainer&) = delete;
+
+  // True: a round is to be computed, and the arena's gradients are zeroed for it. False: the last
+  // round is done, or `stop` says so.
+  Result<bool> next();
+  // Gives the arena's gradients to the round, waits for the others' and updates the state.
+  // Precedes: next() was true, and forward and backward are done. Until then nobody else may change
+  // parameters or optimizer state, but for the running statistics of the forward pass.
+  Result<SwarmStep> step(const SwarmPart& part = {});
+  // Tells the others, who go on without this member; at most `limit`. Later calls do nothing.
+  Status leave(std::chrono::milliseconds limit = std::chrono::seconds(10));
+
+  // Of the round that next() gave: this member's place among so many.
+  int rank() const;
+  int members() const;
+  // Rounds that the state has behind it, the same at all members in one round: what follows from
+  // it, such as the samples of a batch, is so, too.
+  std::uint64_t rounds_done() const;
+  // The group's last round is done.
+  bool finished() const;
+  // The digits of the hash that members compare.
+  std::string state_hash() const;
+  // The founder's words.
+  const std::string& settings() const;
+  // This member's name, 64 hexadecimal digits.
+  const std::string& id() const;
+
+  // A line that lets others in for so long.
+  Result<std::string> ticket(std::chrono::minutes valid_for = std::chrono::hours(24));
+  Result<SwarmTrainerStatus> status();
+  // What has happened since the last call: sentences for people.
+  std::vector<std::string> take_events();
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft
