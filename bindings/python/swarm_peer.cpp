@@ -1,12 +1,14 @@
 #include "swarm_peer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "status_error.h"
 #include "weft/base/time.h"
+#include "weft/collective/member_start.h"
 
 namespace weft::python {
 
@@ -58,30 +60,21 @@ Duration limit(double seconds) {
   return from_seconds(seconds > 0 ? std::min(seconds, kSecondsMax) : 0.0);
 }
 
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::ceil<std::chrono::milliseconds>(limit(seconds));
+}
+
 Result<SwarmOptions> swarm_options(const PeerOptions& given) {
-  SwarmOptions options;
-  if (!given.identity.empty()) {
-    WEFT_TRY_ASSIGN(options.identity, PeerIdentity::load_or_create(given.identity));
-  }
-  WEFT_TRY_ASSIGN(options.wire, parse_wire_precision(given.wire));
-  options.listen = given.listen;
-  options.advertise = given.advertise;
-  options.map_port = given.map_port;
-  options.recipe_text = given.recipe;
+  WEFT_TRY_ASSIGN(
+      SwarmOptions options,
+      member_swarm_options(
+          {given.wire, given.rounds, given.start_members, milliseconds(given.start_timeout),
+           milliseconds(given.suspicion_timeout), given.lone_survivor},
+          {given.listen, given.advertise, given.map_port, given.identity},
+          {given.recipe, sha256(as_bytes(std::string_view(given.layout)))}));
   options.exact_elements = 1;  // the weight
-  options.last_round = Round(given.rounds);
-  options.start_members = given.start_members;
-  options.start_timeout = limit(given.start_timeout);
   // Python waits with round_ended(), in which it hears Ctrl-C; finish() then only gives up.
   options.finish_limit = std::chrono::milliseconds(1);
-  MembershipOptions& membership = options.membership;
-  membership.self = options.identity.id();
-  membership.incarnation = unix_time_us();
-  membership.recipe_text = given.recipe;
-  membership.recipe_hash = sha256(as_bytes(std::string_view(given.recipe)));
-  membership.layout_hash = sha256(as_bytes(std::string_view(given.layout)));
-  membership.suspicion_timeout = limit(given.suspicion_timeout);
-  membership.lone_survivor = given.lone_survivor;
   return options;
 }
 
@@ -297,9 +290,7 @@ std::vector<std::string> SwarmPeer::take_events() {
   const auto session = open();
   std::vector<std::string> sentences;
   for (const SwarmEvent& event : session->swarm->take_events()) {
-    std::string sentence(to_string(event.kind));
-    if (!event.text.empty()) sentence += ": " + event.text;
-    sentences.push_back(std::move(sentence));
+    sentences.push_back(sentence_of(event));
   }
   return sentences;
 }
