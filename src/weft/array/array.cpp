@@ -199,6 +199,23 @@ double Array::item() const {
   return value;
 }
 
+double Array::at(std::initializer_list<std::int64_t> positions) const {
+  const Dims given(positions);
+  if (!defined()) throw_bad_argument("at", "a defined array", "an undefined one");
+  const Array values = strided();
+  std::int64_t offset = values.offset_;
+  bool there = given.size() == ndim();
+  for (int axis = 0; there && axis < ndim(); ++axis) {
+    const std::int64_t position = given[axis] < 0 ? given[axis] + shape_[axis] : given[axis];
+    there = position >= 0 && position < shape_[axis];
+    offset += position * values.strides_[axis];
+  }
+  if (!there) {
+    throw_bad_argument("at", "a position in the shape " + to_string(shape_), to_string(given));
+  }
+  return on(values.storage_, offset, {}, {}, dtype_).item();
+}
+
 Array Array::reshape(const Shape& shape) const {
   Array view = viewable("reshape", *this);
   const Shape resolved = resolve_reshape(shape, size_);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -44,6 +45,19 @@ class Array {
   static Array zeros(const Shape& shape, DType dtype = DType::kF32, Device device = {});
   static Array full(const Shape& shape, double value, DType dtype = DType::kF32,
                     Device device = {});
+  // One axis of `length`. Templates, so that braces stay a Shape: zeros({}) has no axis.
+  template <std::integral Length, class... Rest>
+  static Array empty(Length length, Rest... rest) {
+    return empty(Shape{static_cast<std::int64_t>(length)}, rest...);
+  }
+  template <std::integral Length, class... Rest>
+  static Array zeros(Length length, Rest... rest) {
+    return zeros(Shape{static_cast<std::int64_t>(length)}, rest...);
+  }
+  template <std::integral Length, class... Rest>
+  static Array full(Length length, double value, Rest... rest) {
+    return full(Shape{static_cast<std::int64_t>(length)}, value, rest...);
+  }
   // Copies; as many values as the shape holds. The type is that of the values: from({1, 2}, {2}) is
   // i32, from<double>({1, 2}, {2}) is f64.
   template <class T>
@@ -119,6 +133,9 @@ class Array {
   double item() const;
   // The same as an integer: i64 values beyond 2^53 stay exact.
   std::int64_t item_int() const;
+  // The element at these positions, one an axis, converted; negative ones count from the end.
+  // Throws unless it is there.
+  double at(std::initializer_list<std::int64_t> positions) const;
   // Row-major copy of the values, any strides. Throws std::invalid_argument unless T is the dtype.
   template <class T>
   std::vector<T> to_vector() const {

@@ -337,6 +337,28 @@ TEST(Storage, the_pool_keeps_no_more_than_was_in_use) {
   EXPECT_LE(Storage::pooled_bytes(), Storage::kPoolBytesMax);
 }
 
+TEST(Array, one_axis_needs_no_braces) {
+  EXPECT_EQ(Array::zeros(3).shape(), Shape({3}));
+  EXPECT_EQ(Array::zeros(std::size_t{2}, DType::kI64).dtype(), DType::kI64);
+  EXPECT_EQ(Array::empty(0).size(), 0);
+  EXPECT_THAT(Array::full(2, 1.5).to_vector<float>(), ElementsAre(1.5F, 1.5F));
+  EXPECT_EQ(Array::zeros({}).ndim(), 0);
+}
+
+TEST(Array, at_reads_one_element_of_any_order) {
+  const Array x = counting({2, 3, 4});
+  const Array turned = x.transpose(0, 2).slice(0, 3, 0, -2);
+  for (std::int64_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(x.at({i, 1, -1}), 12.0 * static_cast<double>(i) + 7);
+    EXPECT_EQ(turned.at({1, 2, i}), 12.0 * static_cast<double>(i) + 9);
+  }
+  EXPECT_EQ(Array::full({}, 2.5).at({}), 2.5);
+  EXPECT_THROW(x.at({0, 0}), std::invalid_argument);
+  EXPECT_THROW(x.at({0, 3, 0}), std::invalid_argument);
+  EXPECT_THROW(x.at({-3, 0, 0}), std::invalid_argument);
+  EXPECT_THROW(Array().at({}), std::invalid_argument);
+}
+
 TEST(Storage, threads_share_the_pool) {
   std::vector<Thread> threads;
   for (int t = 0; t < 4; ++t) {

@@ -45,6 +45,7 @@ class Tensor {
   DType dtype() const { return array_.dtype(); }
   // The only value of a Tensor of one element.
   double item() const { return array_.item(); }
+  double at(std::initializer_list<std::int64_t> positions) const { return array_.at(positions); }
 
   bool requires_grad() const { return static_cast<bool>(node_); }
   // Whether this was made by the caller and not by an operation.

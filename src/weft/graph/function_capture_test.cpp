@@ -164,6 +164,8 @@ std::map<std::string, Function> captured_functions() {
       {"add_", in_place([](Tensor& s, const Tensor& x) { add_(add_(s, x, 0.5), 1.0); })},
       {"sub_", in_place([](Tensor& s, const Tensor& x) { sub_(s, x); })},
       {"mul_", in_place([](Tensor& s, const Tensor& x) { mul_(mul_(add_(s, x), 0.5), x); })},
+      {"div_",
+       in_place([](Tensor& s, const Tensor& x) { div_(div_(add_(s, x), 0.5), square(x) + 1.0); })},
       {"copy_", in_place([](Tensor& s, const Tensor& x) { copy_(s, x * 2.0); })},
       {"fill_", in_place([](Tensor& s, const Tensor&) { fill_(s, 2.5); })},
       {"zero_", in_place([](Tensor& s, const Tensor&) { zero_(s); })},

@@ -1,6 +1,7 @@
 // Comparisons, tests and logic, which give bool and take no gradient; where() chooses by them.
 //
-// Two operands broadcast and are promoted (dtype.h). NaN is unequal to everything.
+// Two operands broadcast and are promoted (dtype.h). NaN is unequal to everything. The operators,
+// == among them, compare element by element, too: all(x == y) is one truth value.
 // std::invalid_argument on operands that do not fit.
 #pragma once
 
@@ -21,6 +22,19 @@ Tensor lt(const Tensor& a, double b);
 Tensor le(const Tensor& a, double b);
 Tensor gt(const Tensor& a, double b);
 Tensor ge(const Tensor& a, double b);
+
+inline Tensor operator==(const Tensor& a, const Tensor& b) { return eq(a, b); }
+inline Tensor operator!=(const Tensor& a, const Tensor& b) { return ne(a, b); }
+inline Tensor operator<(const Tensor& a, const Tensor& b) { return lt(a, b); }
+inline Tensor operator<=(const Tensor& a, const Tensor& b) { return le(a, b); }
+inline Tensor operator>(const Tensor& a, const Tensor& b) { return gt(a, b); }
+inline Tensor operator>=(const Tensor& a, const Tensor& b) { return ge(a, b); }
+inline Tensor operator==(const Tensor& a, double b) { return eq(a, b); }
+inline Tensor operator!=(const Tensor& a, double b) { return ne(a, b); }
+inline Tensor operator<(const Tensor& a, double b) { return lt(a, b); }
+inline Tensor operator<=(const Tensor& a, double b) { return le(a, b); }
+inline Tensor operator>(const Tensor& a, double b) { return gt(a, b); }
+inline Tensor operator>=(const Tensor& a, double b) { return ge(a, b); }
 
 // Values that are not 0 are true.
 Tensor logical_and(const Tensor& a, const Tensor& b);

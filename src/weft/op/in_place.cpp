@@ -41,6 +41,14 @@ void check_number(const char* op, const Tensor& x, double value) {
   }
 }
 
+// A quotient of integers has no place in them.
+void check_floating_memory(const char* op, const Tensor& x) {
+  check_written(op, x);
+  if (!is_floating(x.dtype())) {
+    throw_operand(op, "floating values to write to", std::string(to_string(x.dtype())));
+  }
+}
+
 // The memory to write. A blocked value is laid out anew, for its order is no one's business.
 Array memory_of(const Tensor& x) { return x.array().strided(); }
 
@@ -149,6 +157,47 @@ Tensor& mul_(Tensor& x, double value) {
       },
       [value](const Tensor& dy, const TensorGradients& dx) { dx.add(0, mul(dy, value)); });
   return assign(x, std::move(y), "mul_", values);
+}
+
+Tensor& div_(Tensor& x, const Tensor& operand) {
+  check_floating_memory("div_", x);
+  const Tensor other = operand_of("div_", x, operand);
+  const Array values = binary(BinaryOp::kDiv, x.array(), other.array());
+  // Kept as in mul_; a gradient of the divisor needs both.
+  const Array before = recording({&other}) ? x.array().clone() : Array();
+  const bool shared = other.array().storage() == x.array().storage();
+  Array divisor;
+  if (recording({&x, &other})) divisor = shared ? other.array().clone() : other.array();
+  Tensor y = record_write(
+      x, "div_", memory_of(x), {&x, &other},
+      [before, divisor, shape = other.shape()](const Array& dy, const InputGradients& dx) {
+        const Array part = binary(BinaryOp::kDiv, dy, divisor);
+        if (dx.needs(0)) dx.add(0, part);
+        if (!dx.needs(1)) return;
+        const Array quotient = binary(BinaryOp::kDiv, before, divisor);
+        add_summed(dx, 1, binary(BinaryOp::kMul, binary(BinaryOp::kMul, part, quotient), -1.0),
+                   shape);
+      },
+      [before, divisor, shape = other.shape()](const Tensor& dy, const TensorGradients& dx) {
+        const Tensor by = dx.input(1, divisor);
+        if (dx.needs(0)) dx.add(0, div(dy, by));
+        if (!dx.needs(1)) return;
+        const Tensor of = dx.input(0, before);
+        add_summed(dx, 1, neg(mul(div(dy, by), div(of, by))), shape);
+      });
+  return assign(x, std::move(y), "div_", values);
+}
+
+Tensor& div_(Tensor& x, double value) {
+  check_floating_memory("div_", x);
+  const Array values = binary(BinaryOp::kDiv, x.array(), value);
+  Tensor y = record_write(
+      x, "div_", memory_of(x), {&x},
+      [value](const Array& dy, const InputGradients& dx) {
+        dx.add(0, binary(BinaryOp::kDiv, dy, value));
+      },
+      [value](const Tensor& dy, const TensorGradients& dx) { dx.add(0, div(dy, value)); });
+  return assign(x, std::move(y), "div_", values);
 }
 
 Tensor& copy_(Tensor& x, const Tensor& source) {

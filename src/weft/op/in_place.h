@@ -22,6 +22,9 @@ Tensor& add_(Tensor& x, double value);
 Tensor& sub_(Tensor& x, const Tensor& other);
 Tensor& mul_(Tensor& x, const Tensor& other);
 Tensor& mul_(Tensor& x, double value);
+// Of floating values.
+Tensor& div_(Tensor& x, const Tensor& other);
+Tensor& div_(Tensor& x, double value);
 // Gradients do not go on below these two, but to `source`.
 Tensor& copy_(Tensor& x, const Tensor& source);
 Tensor& fill_(Tensor& x, double value);
@@ -29,5 +32,14 @@ Tensor& zero_(Tensor& x);
 // x[...] = source, where `part` is a view of x.array(); `source` broadcasts to it. REQUIRES: x is
 // strided.
 Tensor& write_part_(Tensor& x, Array part, const Tensor& source);
+
+inline Tensor& operator+=(Tensor& x, const Tensor& other) { return add_(x, other); }
+inline Tensor& operator-=(Tensor& x, const Tensor& other) { return sub_(x, other); }
+inline Tensor& operator*=(Tensor& x, const Tensor& other) { return mul_(x, other); }
+inline Tensor& operator/=(Tensor& x, const Tensor& other) { return div_(x, other); }
+inline Tensor& operator+=(Tensor& x, double value) { return add_(x, value); }
+inline Tensor& operator-=(Tensor& x, double value) { return add_(x, -value); }
+inline Tensor& operator*=(Tensor& x, double value) { return mul_(x, value); }
+inline Tensor& operator/=(Tensor& x, double value) { return div_(x, value); }
 
 }  // namespace weft

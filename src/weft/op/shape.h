@@ -42,6 +42,9 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& leng
 std::vector<Tensor> split(const Tensor& x, std::int64_t length, int axis = 0);
 // At most `count` parts of equal length but the last.
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t count, int axis = 0);
+// The slice at `position` along `axis`, without that axis; a view. Negative ones count from the
+// end.
+Tensor select(const Tensor& x, int axis, std::int64_t position);
 // The slices along `axis` without it.
 std::vector<Tensor> unbind(const Tensor& x, int axis = 0);
 

@@ -80,6 +80,18 @@ std::vector<Tensor> chunk(const Tensor& x, std::int64_t count, int axis) {
   return split(x, (x.dim(axis) + count - 1) / count, axis);
 }
 
+Tensor select(const Tensor& x, int axis, std::int64_t position) {
+  const int at = normalize_axis("select", axis, x.ndim());
+  const std::int64_t length = x.dim(at);
+  if (position < -length || position >= length) {
+    throw_operand("select",
+                  "a position in [" + std::to_string(-length) + ", " + std::to_string(length) + ")",
+                  std::to_string(position));
+  }
+  const std::int64_t begin = position < 0 ? position + length : position;
+  return squeeze(slice(x, at, begin, begin + 1), at);
+}
+
 std::vector<Tensor> unbind(const Tensor& x, int axis) {
   const int at = normalize_axis("unbind", axis, x.ndim());
   const std::vector<std::int64_t> lengths(static_cast<std::size_t>(x.dim(at)), 1);
@@ -119,6 +131,11 @@ static std::vector<OpSample> split_samples() {
           pick_sample(
               "the last of 3 chunks", {7}, [](const Tensor& x) { return chunk(x, 3, 0).back(); },
               {1}, [](Dims i) { return Dims{i[0] + 6}; }),
+          pick_sample(
+              "select", {3, 4}, [](const Tensor& x) { return select(x, 1, -2); }, {3},
+              [](Dims i) {
+                return Dims{i[0], 2};
+              }),
           pick_sample(
               "unbind", {3, 4}, [](const Tensor& x) { return unbind(x, -1)[2]; }, {3},
               [](Dims i) {
