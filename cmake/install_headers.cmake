@@ -1,9 +1,9 @@
-# Installs weft/weft.h, what else is public, and every header of ours that one of these includes.
+# Installs weft/weft.h, weft/swarm.h, what else is public, and every header of ours that one of these includes.
 #
 # Run by `cmake --install`, which sets SOURCE_FOLDER (the tree's src) and INCLUDE_FOLDER (below the
 # prefix, or absolute). Headers that no public one reaches are nobody's business outside.
 cmake_minimum_required(VERSION 3.25)
-set(found weft/weft.h weft/autograd/format.h)
+set(found weft/weft.h weft/swarm.h weft/autograd/format.h)
 set(waiting ${found})
 while(waiting)
   list(POP_FRONT waiting header)
