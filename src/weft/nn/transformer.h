@@ -44,7 +44,7 @@ class GptBlock : public TransformerBlock {
 };
 
 struct LlamaBlockShape {
-  LlamaAttentionShape attention;
+  LlamaAttentionShape attention = {};
   std::int64_t hidden = 1;  // values between the two layers of the gated unit
 };
 

@@ -18,13 +18,13 @@ struct AttentionOptions {
   bool causal = false;
   std::int64_t causal_offset = 0;
   // Of the scores; 1 / sqrt(D) if not given.
-  std::optional<double> scale;
+  std::optional<double> scale = {};
   // Broadcasts to [B, heads, queries, keys]: kBool, true where a key may be read, or of q's type,
   // added to the scaled scores. Takes no gradient. A query that may read no key gives 0.
-  Array mask;
+  Array mask = {};
   // Of the shares, in [0, 1). With it, `dropout_words` is Module::step_words().
   double dropout = 0.0;
-  Array dropout_words;
+  Array dropout_words = {};
   std::uint32_t dropout_layer = 0;
 };
 

@@ -31,7 +31,7 @@ struct RecurrentOptions {
   bool reverse = false;
   // i64 [N] in [0, T], any order; undefined: T. Behind a sequence's end its state stays as it is
   // and the output is zero, as for PyTorch's packed sequences.
-  Array lengths;
+  Array lengths = {};
   // Appends the last hidden state and, for LSTM, the last cell: [T + 1, ...] or [T + 2, N, width].
   bool with_state = false;
 };

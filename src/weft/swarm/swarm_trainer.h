@@ -110,7 +110,7 @@ class SwarmTrainer {
   // round is done, or `stop` says so.
   Result<bool> next();
   // Gives the arena's gradients to the round, waits for the others' and updates the state.
-  // Precedes: next() was true, and forward and backward are done. Until then nobody else may change
+  // REQUIRES: next() was true, and forward and backward are done. Until then nobody else may change
   // parameters or optimizer state, but for the running statistics of the forward pass.
   Result<SwarmStep> step(const SwarmPart& part = {});
   // Tells the others, who go on without this member; at most `limit`. Later calls do nothing.

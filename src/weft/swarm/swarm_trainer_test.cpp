@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -294,6 +295,32 @@ TEST(SwarmTrainer, WrongCallsAreNamed) {
   auto options = loopback({.wire = "f8"});
   EXPECT_THAT(SwarmTrainer::found(*learner.arena, *learner.optimizer, options).status().message(),
               HasSubstr("f8"));
+}
+
+TEST(SwarmTrainer, WaitingHasAnEnd) {
+  Learner learner(1);
+  auto options = loopback({.start_members = 2});
+  options.timeout = std::chrono::milliseconds(300);
+  auto trainer = *SwarmTrainer::found(*learner.arena, *learner.optimizer, options);
+  const Status late = trainer->next().status();
+  EXPECT_EQ(late.code(), Code::kTimeout);
+  EXPECT_THAT(late.message(), HasSubstr("SwarmTrainerOptions::timeout"));
+  EXPECT_EQ(trainer->next().status().code(), Code::kUnavailable);
+  options.stop = [] { return true; };
+  trainer = *SwarmTrainer::found(*learner.arena, *learner.optimizer, options);
+  EXPECT_FALSE(*trainer->next());
+  EXPECT_FALSE(trainer->finished());
+  EXPECT_TRUE(trainer->leave().ok());
+}
+
+TEST(SwarmTrainer, WhatAnUpdateThrowsComesOutAndEndsThePart) {
+  Learner learner(1);
+  auto options = loopback({.rounds = 3});
+  options.before_update = [](std::span<float> /*gradients*/) { throw std::runtime_error("mine"); };
+  auto trainer = *SwarmTrainer::found(*learner.arena, *learner.optimizer, options);
+  ASSERT_TRUE(*trainer->next());
+  EXPECT_THROW(static_cast<void>(trainer->step()), std::runtime_error);
+  EXPECT_EQ(trainer->next().status().code(), Code::kUnavailable);
 }
 
 TEST(SwarmTrainer, OthersProgramsAndModelsAreNotLetIn) {
