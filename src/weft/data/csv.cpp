@@ -26,25 +26,10 @@ constexpr std::string_view kMissing[] = {"",     "NA",   "N/A",  "n/a", "nan", "
 constexpr std::size_t kNumberLettersMax = 400;
 constexpr std::uint64_t kRowOrderSeed = 1;
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 bool to_number(std::string_view text, double& value) {
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
-}
-
-// Which row of the file comes at each place.
-std::vector<std::size_t> mixed_order(std::size_t rows) {
-  std::vector<std::size_t> order(rows);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  Rng rng(kRowOrderSeed);
-  for (std::size_t i = rows; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
-  return order;
 }
 
 // Written like a number, but one that no finite value stands for: "inf", "1e999".
@@ -79,7 +64,7 @@ class TableReader {
     if (columns_.empty()) {
       columns_.resize(record.size());
       for (std::size_t i = 0; i < record.size(); ++i) {
-        names_.push_back(options_.header ? std::string(trimmed(record[i])) : std::to_string(i));
+        names_.push_back(options_.header ? std::string(csv_trimmed(record[i])) : std::to_string(i));
       }
       if (options_.header) return {};
     }
@@ -93,7 +78,7 @@ class TableReader {
                                  options_.bytes_max));
     }
     for (std::size_t i = 0; i < record.size(); ++i) {
-      WEFT_TRY_ASSIGN(const double value, value_of(columns_[i], trimmed(record[i]), line, i));
+      WEFT_TRY_ASSIGN(const double value, value_of(columns_[i], csv_trimmed(record[i]), line, i));
       values_.push_back(value);
     }
     return {};
@@ -102,6 +87,7 @@ class TableReader {
   Result<CsvTable> finish() {
     if (columns_.empty()) return corrupt("expected at least one record, got none");
     const std::size_t rows = values_.size() / columns_.size();
+    WEFT_TRY(check_first_record());
     WEFT_TRY(fill_missing(rows));
     if (options_.mixed) mix(rows);
     CsvTable table;
@@ -116,7 +102,8 @@ class TableReader {
   Result<double> value_of(Column& column, std::string_view text, std::size_t line,
                           std::size_t place) {
     double value = 0;
-    if (column.kind != ColumnKind::kWords && is_missing_field(text)) {
+    const bool refuses_words = options_.missing == MissingValues::kNan;
+    if ((column.kind != ColumnKind::kWords || refuses_words) && is_missing_field(text)) {
       if (options_.missing != MissingValues::kRefuse) return kNan;
       return corrupt(fmt::format("line {}, column {} ({}): expected a value, got {}", line,
                                  place + 1, shown(names_[place]), shown(text)));
@@ -154,6 +141,24 @@ class TableReader {
     values_ = std::move(mixed);
   }
 
+  // A file without a header does not begin with the names of columns of numbers.
+  Status check_first_record() const {
+    if (options_.header) return {};
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::vector<std::string>& words = columns_[i].words;
+      double value = 0;
+      const auto is_number = [&](const std::string& word) {
+        return parse_csv_number(word, options_.decimal, value);
+      };
+      if (words.size() < 3 || !std::all_of(words.begin() + 1, words.end(), is_number)) continue;
+      return corrupt(
+          fmt::format("column {}: expected numbers as in all other lines, got {} in the first; if "
+                      "that line has the names of the columns, set data.header = true",
+                      i + 1, shown(words.front())));
+    }
+    return {};
+  }
+
   Status fill_missing(std::size_t rows) {
     if (options_.missing == MissingValues::kRefuse || options_.missing == MissingValues::kNan) {
       return {};
@@ -183,12 +188,19 @@ class TableReader {
   std::vector<double> values_;
 };
 
-Status take_records(CsvParser& parser, TableReader& reader, std::vector<std::string>& record) {
+Status take_records(CsvParser& parser, const CsvRecordSink& take,
+                    std::vector<std::string>& record) {
   for (;;) {
     WEFT_TRY_ASSIGN(const bool got, parser.next(record));
     if (!got) return {};
-    WEFT_TRY(reader.add(record, parser.line()));
+    WEFT_TRY(take(record, parser.line()));
   }
+}
+
+CsvRecordSink sink_of(TableReader& reader) {
+  return [&reader](const std::vector<std::string>& fields, std::size_t line) {
+    return reader.add(fields, line);
+  };
 }
 
 std::int64_t column_named(const CsvTable& table, const std::string& name) {
@@ -217,8 +229,22 @@ Result<std::int64_t> read_labels(const CsvTable& table, std::int64_t column,
 
 }  // namespace
 
+std::vector<std::size_t> mixed_order(std::size_t rows) {
+  std::vector<std::size_t> order(rows);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  Rng rng(kRowOrderSeed);
+  for (std::size_t i = rows; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  return order;
+}
+
 bool is_missing_field(std::string_view text) {
   return std::find(std::begin(kMissing), std::end(kMissing), text) != std::end(kMissing);
+}
+
+std::string_view csv_trimmed(std::string_view field) {
+  while (!field.empty() && (field.front() == ' ' || field.front() == '\t')) field.remove_prefix(1);
+  while (!field.empty() && (field.back() == ' ' || field.back() == '\t')) field.remove_suffix(1);
+  return field;
 }
 
 bool parse_csv_number(std::string_view text, char decimal, double& value) {
@@ -311,16 +337,15 @@ Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options) {
   std::vector<std::string> record;
   parser.feed(text);
   parser.finish();
-  WEFT_TRY(take_records(parser, reader, record));
+  WEFT_TRY(take_records(parser, sink_of(reader), record));
   return reader.finish();
 }
 
-Result<CsvTable> read_csv(const std::string& path, const CsvOptions& options) {
+Status read_csv_records(const std::string& path, char separator, const CsvRecordSink& take) {
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return unavailable(fmt::format("{}: expected a file that can be read, got none", path));
-  CsvParser parser(options.separator);
-  TableReader reader(options);
+  CsvParser parser(separator);
   std::vector<std::string> record;
   std::string chunk(kChunkBytes, '\0');
   for (bool first = true; file; first = false) {
@@ -329,11 +354,17 @@ Result<CsvTable> read_csv(const std::string& path, const CsvOptions& options) {
     if (first && bytes.starts_with(kByteOrderMark)) bytes.remove_prefix(kByteOrderMark.size());
     parser.feed(bytes);
     if (file.eof()) parser.finish();
-    WEFT_TRY(take_records(parser, reader, record).with_context(path));
+    WEFT_TRY(take_records(parser, take, record).with_context(path));
   }
   if (file.bad() || !file.eof()) {
     return unavailable(fmt::format("{}: expected to read to its end, got a fault", path));
   }
+  return {};
+}
+
+Result<CsvTable> read_csv(const std::string& path, const CsvOptions& options) {
+  TableReader reader(options);
+  WEFT_TRY(read_csv_records(path, options.separator, sink_of(reader)));
   Result<CsvTable> table = reader.finish();
   if (!table.ok()) return table.status().with_context(path);
   return table;
@@ -354,6 +385,12 @@ Result<Dataset> make_csv_dataset(std::string name, const CsvTable& table, Split 
   dataset.split = split;
   dataset.kind = DatasetKind::kRows;
   dataset.size = rows;
+  dataset.target_columns = {{.name = table.names[static_cast<std::size_t>(target)]}};
+  for (std::int64_t column = 0; column < columns; ++column) {
+    const auto at = static_cast<std::size_t>(column);
+    if (column == target) continue;
+    dataset.columns.push_back({.name = table.names[at], .words = table.words[at]});
+  }
   dataset.rows = Array::empty({rows, columns - 1});
   const double* values = table.values.data<double>();
   float* inputs = dataset.rows.data<float>();

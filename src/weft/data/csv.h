@@ -10,6 +10,7 @@
 // Fails: kCorrupt "path: line N: expected X, got Y"; kUnavailable where a file cannot be read.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +65,9 @@ bool is_missing_field(std::string_view text);
 // Whether `text` is a finite number with `decimal` before its fraction; sets `value` then.
 bool parse_csv_number(std::string_view text, char decimal, double& value);
 
+// Which row of a file comes at each place where its rows are mixed.
+std::vector<std::size_t> mixed_order(std::size_t rows);
+
 struct CsvOptions {
   char separator = ',';
   char decimal = '.';  // or ',': "1,5"
@@ -71,7 +75,7 @@ struct CsvOptions {
   // The rows come in an order that is drawn, always the same one for as many rows; else as they
   // stand in the file.
   bool mixed = false;
-  // What a missing field of a column of numbers becomes.
+  // What a missing field of a column of numbers becomes; with kNan one of a column of words too.
   MissingValues missing = MissingValues::kRefuse;
   std::size_t bytes_max = std::size_t{1} << 31U;  // of values, in memory
 };
@@ -82,12 +86,22 @@ struct CsvTable {
   Array values;                                 // f64 [rows, columns]
 };
 
+// Gives each record of a file to `take`, with its line; ends where that fails.
+using CsvRecordSink =
+    std::function<Status(const std::vector<std::string>& fields, std::size_t line)>;
+Status read_csv_records(const std::string& path, char separator, const CsvRecordSink& take);
+
+// A field without the blanks around it.
+std::string_view csv_trimmed(std::string_view field);
+
 Result<CsvTable> read_csv(const std::string& path, const CsvOptions& options = {});
 Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options = {});
 
 // Column `target` is what to learn: classes where it is of words or of whole numbers from 0 on and
-// `classify`, else a value. All other columns are the inputs. The last
-// tenth of the rows is the test split.
+// `classify`, else a value. All other columns are the inputs: the dataset's rows hold what the file
+// says, of a word its number and of a missing value NaN, and its columns say how they are called
+// and which words they have (rows.h makes inputs of that). The last tenth of the rows is the test
+// split.
 // Fails: kInvalidArgument on an unknown column, or labels that are no classes.
 struct CsvDatasetOptions {
   std::string target;  // empty: the last column

@@ -63,18 +63,6 @@ Status check_synthetic(const SyntheticOptions& options) {
 
 std::string_view to_string(Split split) { return split == Split::kTrain ? "train" : "test"; }
 
-std::string_view to_string(DatasetKind kind) {
-  switch (kind) {
-    case DatasetKind::kImages:
-      return "images";
-    case DatasetKind::kTokens:
-      return "tokens";
-    case DatasetKind::kRows:
-      break;
-  }
-  return "rows";
-}
-
 void TokenSpan::copy(std::int64_t begin, std::span<std::int64_t> out) const {
   const auto count = static_cast<std::int64_t>(out.size());
   if (begin < 0 || begin > size() - count) {

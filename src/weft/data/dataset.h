@@ -1,4 +1,4 @@
-// Dataset: images with labels, one long row of tokens, or rows of numbers.
+// Dataset: images with labels, one long row of tokens, or rows of numbers, and their description.
 //
 // Where it stands: catalog.h and the readers beside this open one from files, synthetic.h
 // computes one; make_batch() and BatchLoader turn its samples into batches.
@@ -13,16 +13,12 @@
 
 #include "weft/array/array.h"
 #include "weft/base/bytes.h"
+#include "weft/data/description.h"
 
 namespace weft {
 
-class Tokenizer;
-
 enum class Split : std::uint8_t { kTrain, kTest };
 std::string_view to_string(Split split);
-
-enum class DatasetKind : std::uint8_t { kImages, kTokens, kRows };
-std::string_view to_string(DatasetKind kind);
 
 // Tokens that lie one after another in memory or in a mapped file; little-endian.
 struct TokenSpan {
@@ -37,25 +33,14 @@ struct TokenSpan {
 // The values as tokens of the smallest width that holds `vocabulary` of them.
 TokenSpan pack_tokens(std::span<const std::int32_t> tokens, std::int64_t vocabulary);
 
-struct Dataset {
-  std::string name;
+struct Dataset : DataDescription {
   Split split = Split::kTrain;
-  DatasetKind kind = DatasetKind::kImages;
-  std::int64_t size = 0;                      // samples: images, windows of tokens, or rows
-  std::int64_t classes = 0;                   // 0 where there are no labels of classes
-  std::vector<std::string> class_names = {};  // empty, or one a class
+  std::int64_t size = 0;  // samples: images, windows of tokens, or rows
 
   // kImages.
-  std::int64_t channels = 1;  // 1 or 3
-  std::int64_t height = 0;
-  std::int64_t width = 0;
   SharedBytes images = {};  // [size, channels, height, width], 0 to 255
   // Where the images are not in memory: writes image `index`, [channels, height, width].
   std::function<Status(std::int64_t index, MutableByteSpan out)> read_image = nullptr;
-  // Of all training pixels, divided by 255; one a channel, or one for all. kRows: one a column of
-  // what the rows were before they were normalised; 0 and 1 where they were not.
-  std::vector<double> mean = {0.0};
-  std::vector<double> deviation = {1.0};
 
   // kImages, kRows: [size], each < classes; u8, or u16 little-endian where classes > 256.
   SharedBytes labels = {};
@@ -63,13 +48,10 @@ struct Dataset {
   // kTokens: sample i is the `context` + 1 tokens from i * context on, so that each token but the
   // first is a label exactly once.
   TokenSpan tokens = {};
-  std::int64_t vocabulary = 0;        // every token is below
-  std::int64_t context = 0;           // T of a batch
-  double characters_per_token = 1.0;  // turns a loss a token into bits a character
-  std::shared_ptr<const Tokenizer> tokenizer = nullptr;  // where it is known
 
-  // kRows.
-  Array rows = {};     // f32 [size, columns]
+  // kRows. What a model takes, one number a feature (encode_rows() in rows.h), or what the file
+  // says, one number a column.
+  Array rows = {};
   Array targets = {};  // f32 [size, targets]; undefined where labels hold
 
   // REQUIRES: images in memory, index in [0, size).

@@ -130,8 +130,10 @@ Result<std::string> read_text(const std::string& path, std::size_t bytes_max) {
 Result<Dataset> make_text_dataset(std::string name, std::string_view text, Split split,
                                   const TextOptions& options) {
   WEFT_TRY(check_utf8(text).with_context(name));
-  WEFT_TRY_ASSIGN(std::shared_ptr<const Tokenizer> tokenizer,
-                  make_tokenizer(options.tokenizer, text));
+  std::shared_ptr<const Tokenizer> tokenizer = options.given;
+  if (tokenizer == nullptr) {
+    WEFT_TRY_ASSIGN(tokenizer, make_tokenizer(options.tokenizer, text));
+  }
   const std::string_view part = part_of(text, split);
   Result<std::vector<std::int32_t>> tokens = tokenizer->encode(part);
   if (!tokens.ok()) return tokens.status().with_context(name);

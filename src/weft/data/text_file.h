@@ -28,6 +28,8 @@ struct TextOptions {
   // "byte", "character", "bpe:N" (trained on the text, N tokens), or the path of a tokenizer file.
   std::string tokenizer = "character";
   std::int64_t context = 128;  // T
+  // In the place of what `tokenizer` names, such as that of a model.
+  std::shared_ptr<const Tokenizer> given = nullptr;
 };
 
 // "byte", "character" and "bpe:N" need no file; the latter two learn their vocabulary of `text`.
