@@ -24,6 +24,13 @@ constexpr std::string_view kStatePrefix = "optimizer/";
 constexpr std::string_view kFilePrefix = "checkpoint-";
 constexpr std::string_view kFileEnding = ".safetensors";
 
+struct CardField {
+  const char* key;  // in the metadata
+  std::string CardTexts::*text;
+};
+constexpr CardField kCardFields[] = {
+    {"model", &CardTexts::model}, {"data", &CardTexts::data}, {"tokenizer", &CardTexts::tokenizer}};
+
 // One entry of one buffer of the arena, as it is called in the file.
 struct Slice {
   std::string name;
@@ -70,6 +77,9 @@ SafetensorsMetadata metadata_of(const ParameterArena& arena, const CheckpointInf
                                   {"step", std::to_string(info.step)}};
   if (!info.shares.empty()) metadata["shares"] = info.shares;
   if (!info.validation.empty()) metadata["validation"] = info.validation;
+  for (const CardField& field : kCardFields) {
+    if (!(info.card.*field.text).empty()) metadata[field.key] = info.card.*field.text;
+  }
   add_digests(tensors, metadata);
   return metadata;
 }
@@ -112,6 +122,10 @@ Result<CheckpointInfo> info_of(ByteSpan bytes, const SafetensorsView& view) {
   }
   if (view.metadata.contains("validation")) {
     WEFT_TRY_ASSIGN(info.validation, text_field(view, "validation"));
+  }
+  for (const CardField& field : kCardFields) {
+    const auto found = view.metadata.find(field.key);
+    if (found != view.metadata.end()) info.card.*field.text = found->second;
   }
   return info;
 }
@@ -266,6 +280,34 @@ Status damaged_checkpoint(const std::string& path, const Status& reason) {
 
 std::string checkpoint_path(const std::string& folder, std::int64_t step) {
   return fmt::format("{}/{}{}{}", folder, kFilePrefix, step, kFileEnding);
+}
+
+// That everything in the file is as it was written, and a number.
+static Status check_whole(const std::string& path) {
+  WEFT_TRY_ASSIGN(const Bytes bytes, read_checkpoint(path));
+  WEFT_TRY(read_state_info(bytes).status());
+  WEFT_TRY_ASSIGN(const SafetensorsView view, parse_safetensors(bytes));
+  WEFT_TRY(check_digests(bytes, view));
+  return check_finite(bytes);
+}
+
+Result<std::string> find_checkpoint(const std::string& path) {
+  if (!is_folder(path)) return path;
+  std::vector<std::string> all = list_checkpoints(path + "/checkpoints");
+  if (all.empty()) all = list_checkpoints(path);
+  Status first;
+  for (auto file = all.rbegin(); file != all.rend(); ++file) {
+    const Status whole = check_whole(*file);
+    if (whole.ok()) return *file;
+    if (first.ok()) first = whole.with_context(*file);
+    log(LogLevel::kWarning, "{}: {}; an older checkpoint is taken if there is one", *file,
+        whole.message());
+  }
+  if (!first.ok()) return first;
+  return unavailable(fmt::format(
+      "{}: expected a checkpoint, or the folder of a run with checkpoints/checkpoint-N.safetensors "
+      "in it, got a folder without one",
+      path));
 }
 
 std::vector<std::string> list_checkpoints(const std::string& folder) {

@@ -5,7 +5,7 @@
 // ("conv1.weight"), then each optimizer state as "optimizer/STATE/NAME"; the metadata are the
 // fields of CheckpointInfo, the hash of the layout and the digests of safetensors_digest.h, which
 // are checked before anything is taken over. No time, no path: equal states give equal bytes on
-// every peer.
+// every peer. What members send each other has no CardTexts, which are of each one's own data.
 // Threads: the thread that owns the arena.
 // Fails: kCorrupt for bytes that are no checkpoint, kInvalidArgument where it is one of another
 // model or optimizer, kUnavailable where the system refuses.
@@ -23,6 +23,15 @@ namespace weft {
 
 inline constexpr std::size_t kCheckpointBytesMax = std::size_t{16} << 30U;
 
+// What a model is besides its parameters, as io/model_file.h writes and reads it; empty in files of
+// older releases, and in what members send each other.
+struct CardTexts {
+  std::string model = {};
+  std::string data = {};
+  std::string tokenizer = {};  // of texts, as Tokenizer::file_text() has it
+  friend bool operator==(const CardTexts&, const CardTexts&) = default;
+};
+
 struct CheckpointInfo {
   std::string run_id = {};     // hexadecimal
   std::int64_t step = 0;       // steps done; the next to do
@@ -31,6 +40,7 @@ struct CheckpointInfo {
   std::int64_t optimizer_steps = 0;
   std::string shares = {};      // how members split a batch; empty: equally
   std::string validation = {};  // what was measured so far (train/validation.h); empty: nothing
+  CardTexts card = {};
   // False for a file of an older release, in which an altered byte goes unnoticed.
   bool has_digests = true;
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
@@ -75,6 +85,9 @@ Status damaged_checkpoint(const std::string& path, const Status& reason);
 
 // A folder with one checkpoint a file, "checkpoint-STEP.safetensors".
 std::string checkpoint_path(const std::string& folder, std::int64_t step);
+// What `path` stands for: a file stands for itself; of a run's folder, or the folder "checkpoints"
+// in it, the newest one that is whole and has only finite numbers. Those passed over are logged.
+Result<std::string> find_checkpoint(const std::string& path);
 // Oldest step first; empty if the folder is not there.
 std::vector<std::string> list_checkpoints(const std::string& folder);
 // Removes all but the newest `keep` >= 1, and leftovers of interrupted writes.

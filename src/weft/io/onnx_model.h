@@ -31,6 +31,7 @@ inline constexpr std::size_t kOnnxBytesMax = std::size_t{2} << 30U;
 inline constexpr std::size_t kOnnxItemsMax = std::size_t{1} << 21U;
 inline constexpr int kOnnxDepthMax = 8;
 inline constexpr std::size_t kOnnxTextBytesMax = std::size_t{64} << 10U;
+inline constexpr std::size_t kOnnxMetadataBytesMax = std::size_t{32} << 20U;  // a tokenizer
 // What is written: https://github.com/onnx/onnx/blob/main/docs/Versioning.md.
 inline constexpr std::int64_t kOnnxIrVersion = 8;
 inline constexpr std::int64_t kOnnxOpset = 17;

@@ -116,7 +116,8 @@ Status Parser::metadata(ProtobufReader reader, OnnxModel& model) {
     if (field.number == 1) {
       WEFT_TRY_ASSIGN(key, text(field));
     } else if (field.number == 2) {
-      WEFT_TRY_ASSIGN(value, text(field));
+      WEFT_TRY(count(1));
+      WEFT_TRY_ASSIGN(value, field.text(kOnnxMetadataBytesMax));
     }
   }
   model.metadata[key] = value;

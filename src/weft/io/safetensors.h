@@ -25,7 +25,7 @@
 
 namespace weft {
 
-inline constexpr std::size_t kSafetensorsHeaderBytesMax = std::size_t{16} << 20U;
+inline constexpr std::size_t kSafetensorsHeaderBytesMax = std::size_t{64} << 20U;
 inline constexpr std::size_t kSafetensorsTensorsMax = 65536;
 inline constexpr std::size_t kSafetensorsNameBytesMax = 1024;
 
