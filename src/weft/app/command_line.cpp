@@ -47,7 +47,7 @@ constexpr const char* kListen =
 constexpr const char* kMapPort = "Ask the router of this network to open the port (UPnP, NAT-PMP).";
 constexpr const char* kOut = "Folder for events, summary, checkpoints and the peer's key.";
 constexpr const char* kSet = "Set any key of the recipe; may be repeated.";
-constexpr const char* kCheckpoint = "A checkpoint: a file of OUT/checkpoints.";
+constexpr const char* kCheckpoint = "A checkpoint, or the folder OUT of a run.";
 constexpr const char* kTensorboard = "Write scalars for TensorBoard to OUT/tensorboard.";
 
 struct AboutRequest {

@@ -39,6 +39,7 @@ ExitCode predict_command(const ModelRequest& request) {
   const SlowNotice notice("asking the model of " + request.predict.checkpoint);
   const Result<Prediction> prediction = predict(request.predict, data_places(request.data));
   if (!prediction.ok()) return report(prediction.status());
+  if (!prediction->note.empty()) write_error(prediction->note);
   print_text(request.json ? prediction_json(request.predict, *prediction)
                           : for_standard_output(prediction->text));
   return ExitCode::kOk;
@@ -75,10 +76,10 @@ CLI::App* add_predict(CLI::App& app, ModelRequest& request) {
   PredictRequest& own = request.predict;
   CLI::App* predict =
       app.add_subcommand("predict", "Show what a checkpoint's model says of an input.");
-  predict->add_option("checkpoint", own.checkpoint, "A checkpoint: a file of OUT/checkpoints.")
+  predict->add_option("checkpoint", own.checkpoint, "A checkpoint, or the folder OUT of a run.")
       ->required();
   predict
-      ->add_option("input", own.input, "A file .npy, .npz, .png or .jpg, or the words of a text.")
+      ->add_option("input", own.input, "A file .csv, .npy, .npz, .png or .jpg, or the words of a text.")
       ->required();
   predict->add_option("--out", own.out, "Write the outputs to this file .npy.")
       ->option_text("FILE");
@@ -103,7 +104,7 @@ CLI::App* add_export(CLI::App& app, ModelRequest& request) {
   ExportRequest& own = request.exported;
   CLI::App* command =
       app.add_subcommand("export", "Write a checkpoint's model for other programs.");
-  command->add_option("checkpoint", own.checkpoint, "A checkpoint: a file of OUT/checkpoints.")
+  command->add_option("checkpoint", own.checkpoint, "A checkpoint, or the folder OUT of a run.")
       ->required();
   command->add_option("--onnx", own.onnx, "Write the model to this file, as ONNX.")
       ->option_text("FILE");

@@ -11,14 +11,6 @@
 namespace weft {
 namespace {
 
-std::string test_text(const Summary& summary) {
-  if (summary.test_bits_per_character.has_value()) {
-    return fmt::format(", test {:.4f} bits a character", *summary.test_bits_per_character);
-  }
-  if (!summary.test_accuracy.has_value()) return "";
-  return fmt::format(", test accuracy {:.2f} %", 100.0 * *summary.test_accuracy);
-}
-
 bool is_ruined(const Summary& summary) {
   return summary.not_finite_round > 0 && !std::isfinite(summary.final_loss);
 }

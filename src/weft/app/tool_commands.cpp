@@ -15,45 +15,55 @@
 #include "weft/collective/bench_all_reduce.h"
 #include "weft/data/catalog.h"
 #include "weft/train/bench_train.h"
-#include "weft/train/checkpoints.h"
-#include "weft/train/evaluate.h"
+#include "weft/train/evaluate_checkpoint.h"
 #include "weft/train/event.h"
-#include "weft/train/wiring.h"
+#include "weft/train/recipe.h"
 
 namespace weft {
 namespace {
 
+std::string eval_text(const CheckpointEvaluation& found) {
+  const RoundMetrics& metrics = found.metrics;
+  std::string right;
+  if (!std::isnan(metrics.accuracy())) {
+    right = fmt::format("accuracy {:.2f} % ({:.0f} of {:.0f}), ", 100.0 * metrics.accuracy(),
+                        metrics.correct, metrics.labels);
+  }
+  if (metrics.errors.has_value()) {
+    right =
+        fmt::format("R2 {:.4f}, mean absolute error {:.4g}, ", metrics.errors->r2(metrics.labels),
+                    metrics.errors->mean_absolute(metrics.labels));
+  }
+  const std::optional<double>& bits = found.bits_per_character;
+  return fmt::format(
+      "step {}: test {}loss {}{}, state {}\n", found.step, right, loss_text(metrics.loss),
+      bits.has_value() ? fmt::format(" ({:.4f} bits a character)", *bits) : std::string(),
+      found.digest.substr(0, 16));
+}
+
 Result<std::string> evaluate(const EvalRequest& request) {
   const SystemClock clock;
   set_thread_count(request.threads);
-  WEFT_TRY_ASSIGN(const Recipe recipe, checkpoint_recipe(request.checkpoint));
-  SlowNotice notice("measuring " + request.checkpoint + " on the test set of " + recipe.data.name);
-  WEFT_TRY_ASSIGN(const auto trainer, Trainer::make(recipe, data_places(request.data), clock));
-  WEFT_TRY(load_checkpoint_into(request.checkpoint, *trainer));
-  WEFT_TRY_ASSIGN(const RoundMetrics metrics,
-                  trainer->evaluate_alone([&](std::int64_t done, std::int64_t all) {
-                    notice.progress(static_cast<double>(done), static_cast<double>(all));
-                  }));
-  const double accuracy = metrics.accuracy();
-  const std::optional<double> bits = trainer->bits_per_character(metrics.loss);
-  if (!request.json) {
-    const std::string right = std::isnan(accuracy)
-                                  ? std::string()
-                                  : fmt::format("accuracy {:.2f} % ({:.0f} of {:.0f}), ",
-                                                100.0 * accuracy, metrics.correct, metrics.labels);
-    return fmt::format(
-        "step {}: test {}loss {}{}, state {}\n", trainer->steps_done(), right,
-        loss_text(metrics.loss),
-        bits.has_value() ? fmt::format(" ({:.4f} bits a character)", *bits) : std::string(),
-        trainer->digest().substr(0, 16));
-  }
+  SlowNotice notice("measuring " + request.checkpoint + " on the test set");
+  WEFT_TRY_ASSIGN(const CheckpointEvaluation found,
+                  evaluate_checkpoint(request.checkpoint, data_places(request.data), clock,
+                                      [&](std::int64_t done, std::int64_t all) {
+                                        notice.progress(static_cast<double>(done),
+                                                        static_cast<double>(all));
+                                      }));
+  if (!request.json) return eval_text(found);
+  const RoundMetrics& metrics = found.metrics;
   Event event("evaluation");
-  event.with("steps", trainer->steps_done())
+  event.with("steps", found.step)
       .with("samples", static_cast<std::int64_t>(metrics.samples))
-      .with("test_accuracy", accuracy)
+      .with("test_accuracy", metrics.accuracy())
       .with("loss", metrics.loss);
-  if (bits.has_value()) event.with("bits_per_character", *bits);
-  event.with("state_hash", trainer->digest());
+  if (found.bits_per_character) event.with("bits_per_character", *found.bits_per_character);
+  if (metrics.errors.has_value()) {
+    event.with("mae", metrics.errors->mean_absolute(metrics.labels))
+        .with("r2", metrics.errors->r2(metrics.labels));
+  }
+  event.with("state_hash", found.digest);
   return fields_to_json(event) + "\n";
 }
 

@@ -76,6 +76,47 @@ TEST(ServedModel, RowsAreNormalisedAsTheTrainingRowsWere) {
   EXPECT_EQ(inputs->to_vector<float>()[2], 0.0F);
 }
 
+// Words, missing values and values in their own units, with the table gone.
+TEST(ServedModel, ATableIsAskedInItsOwnWords) {
+  const TestFolder folder;
+  std::string table = "a,kind,price\n";
+  for (int i = 0; i < 40; ++i) {
+    table += std::to_string(i) + (i % 2 == 0 ? ",ash," : ",elm,") + std::to_string(1000 + i) + "\n";
+  }
+  const std::string path = folder.write("rows.csv", table);
+  const auto checkpoint = make_test_checkpoint(
+      folder,
+      "[model]\nname = \"mlp\"\nhidden_units = 8\n[data]\nname = \"rows\"\nclassify = "
+      "false\npath = \"" +
+          path + "\"\n[run]\nglobal_batch = 4\n");
+  std::filesystem::remove(path);
+  const auto model = load_served(checkpoint->path);
+  ASSERT_NE(model, nullptr);
+  EXPECT_FALSE(model->has_classes());
+  const RowRule rule = model->row_rule();
+  EXPECT_EQ(rule.features, 2);
+  const auto rows =
+      parse_predict("{\"inputs\": [[17.5, \"elm\"], [null, \"ash\"], [3, \"oak\"]]}", rule);
+  ASSERT_TRUE(rows.ok()) << rows.status().message();
+  const auto inputs = model->prepare(*rows);
+  ASSERT_TRUE(inputs.ok());
+  const std::vector<float> values = inputs->to_vector<float>();
+  EXPECT_EQ(std::vector<float>(values.begin(), values.begin() + 6),
+            (std::vector<float>{0, 0, 1, 0, 1, 0}));
+  EXPECT_EQ(values[7] + values[8], 0) << "a word that training did not have is none";
+  const auto outputs = model->predict(*inputs);
+  ASSERT_TRUE(outputs.ok());
+  for (const float value : outputs->values) EXPECT_NEAR(value, 1018, 100) << "not of deviation 1";
+  const auto refusal = [&](const std::string& body) {
+    return parse_predict(body, rule).status().message();
+  };
+  EXPECT_EQ(refusal("{\"inputs\": [[\"elm\", \"elm\"]]}"),
+            "inputs[0][0]: expected a number, got a text");
+  EXPECT_EQ(refusal("{\"inputs\": [[1, 2]]}"),
+            "inputs[0][1]: expected a text, one of the column's words, got 2");
+  EXPECT_EQ(refusal("{\"inputs\": [null]}"), "inputs: expected rows of numbers, got null");
+}
+
 TEST(ServedModel, SaysWhatIsWrongWithAFile) {
   const TestFolder folder;
   EXPECT_EQ(ServedModel::load(folder.path("none"), {}).status().code(), Code::kUnavailable);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@ constexpr std::size_t kModelNameBytesMax = 256;
 constexpr int kRowsDepthMax = 6;
 constexpr int kRowsDepth = 2;  // within "inputs"
 constexpr float kPixelMax = 255.0F;
+constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
 // Takes the parts of the body as nlohmann's parser finds them; false ends the parse.
 class RowsReader : public nlohmann::json_sax<nlohmann::json> {
@@ -27,7 +29,10 @@ class RowsReader : public nlohmann::json_sax<nlohmann::json> {
   std::string fault;
   bool has_inputs = false;
 
-  bool null() override { return value("null"); }
+  bool null() override {
+    if (depth_ <= kRowsDepth || rule_.columns.empty()) return value("null");
+    return place() && push(kMissing);
+  }
   bool boolean(bool /*value*/) override { return value("true or false"); }
   bool number_integer(number_integer_t value) override {
     return number(static_cast<double>(value));
@@ -39,6 +44,7 @@ class RowsReader : public nlohmann::json_sax<nlohmann::json> {
     return number(value);
   }
   bool string(string_t& text) override {
+    if (depth_ > kRowsDepth && !rule_.columns.empty()) return word(text);
     if (depth_ != 1 || key_ != "model") return value("a text");
     if (text.size() > kModelNameBytesMax) return fail("model: expected the name of one");
     rows_.model = text;
@@ -100,9 +106,30 @@ class RowsReader : public nlohmann::json_sax<nlohmann::json> {
     return fail(fmt::format("inputs[{}]: expected {} numbers, got {}{}", rows_.rows - 1,
                             rule_.features, more, in_row_));
   }
+  // The next place in the row.
+  bool place() { return ++in_row_ <= rule_.features || wrong_count("at least "); }
+  bool push(float value) {
+    rows_.values.push_back(value);
+    return true;
+  }
+  const WordNumbers& column() const { return rule_.columns[static_cast<std::size_t>(in_row_ - 1)]; }
+  // A word that training did not have counts as a missing one.
+  bool word(const std::string& text) {
+    if (!place()) return false;
+    if (column().empty()) {
+      return fail(fmt::format("inputs[{}][{}]: expected a number, got a text", rows_.rows - 1,
+                              in_row_ - 1));
+    }
+    const auto found = column().find(text);
+    return push(found == column().end() ? kMissing : found->second);
+  }
   bool number(double given) {
     if (depth_ <= kRowsDepth) return value("a number");
-    if (++in_row_ > rule_.features) return wrong_count("at least ");
+    if (!place()) return false;
+    if (!rule_.columns.empty() && !column().empty()) {
+      return fail(fmt::format("inputs[{}][{}]: expected a text, one of the column's words, got {}",
+                              rows_.rows - 1, in_row_ - 1, given));
+    }
     const auto narrow = static_cast<float>(given);
     const auto refuse = [&](const char* expected) {
       return fail(fmt::format("inputs[{}][{}]: expected {}, got {}", rows_.rows - 1, in_row_ - 1,
@@ -112,8 +139,7 @@ class RowsReader : public nlohmann::json_sax<nlohmann::json> {
     if (rule_.pixels && !(narrow >= 0 && narrow <= kPixelMax && std::trunc(given) == given)) {
       return refuse("a pixel, a whole number from 0 to 255");
     }
-    rows_.values.push_back(narrow);
-    return true;
+    return push(narrow);
   }
 
   const RowRule& rule_;

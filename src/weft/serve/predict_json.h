@@ -1,7 +1,8 @@
 // The JSON of POST /v1/predict: rows of numbers in, outputs and classes out.
 //
 //   request := {"inputs": [row{1..}], "model": text}      "model" may be left out
-//   row     := array of numbers, flat or nested ([channels][height][width])
+//   row     := array of values, flat or nested ([channels][height][width])
+//   value   := number; in tables null where it is missing, and in a column of words a text
 //   answer  := {"model": text, "outputs": [[number{..}]{..}], "classes": [integer{..}],
 //               "labels": [text{..}]}     classes and labels where the model has them
 //
@@ -10,6 +11,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,16 +22,20 @@
 
 namespace weft {
 
+// The number of each word of a column; empty: a column of numbers.
+using WordNumbers = std::map<std::string, float, std::less<>>;
+
 // What a row must hold.
 struct RowRule {
-  std::int64_t features = 1;  // numbers a row
-  bool pixels = false;        // each a whole number from 0 to 255
+  std::int64_t features = 1;              // numbers a row
+  bool pixels = false;                    // each a whole number from 0 to 255
+  std::vector<WordNumbers> columns = {};  // of tables, one a feature
   std::int64_t rows_max = 4096;
 };
 
 struct PredictRows {
   std::int64_t rows = 0;
-  std::vector<float> values;  // [rows, features]
+  std::vector<float> values;  // [rows, features]; NaN where a value is missing
   std::string model;          // empty: not said
 };
 Result<PredictRows> parse_predict(std::string_view body, const RowRule& rule);

@@ -13,6 +13,20 @@ namespace {
 
 enum class Numbers : std::uint8_t { kFinite, kWhatever };
 
+// That a state was trained on data like the trainer's. Both are as files say them, where bytes that
+// are no UTF-8 are replaced.
+Status check_data(const CardTexts& file, const CardTexts& trainer) {
+  if (file.model.empty() || trainer.model.empty()) return {};
+  WEFT_TRY_ASSIGN(const ModelCard was, parse_card(file));
+  WEFT_TRY_ASSIGN(const ModelCard now, parse_card(trainer));
+  const std::string other = data_difference(was.data, now.data);
+  if (other.empty()) return {};
+  return invalid_argument(
+      fmt::format("was trained on data with other {}; resume with the data it began with, or "
+                  "choose another --out",
+                  other));
+}
+
 // What the file says about itself.
 Result<CheckpointInfo> load_file(const std::string& path, Trainer& trainer, Numbers numbers) {
   WEFT_TRY_ASSIGN(CheckpointFile file, open_checkpoint(path));
@@ -23,6 +37,7 @@ Result<CheckpointInfo> load_file(const std::string& path, Trainer& trainer, Numb
                     "choose another --out",
                     path, key));
   }
+  WEFT_TRY(damaged_checkpoint(path, check_data(file.info.card, trainer.checkpoint_info("").card)));
   if (numbers == Numbers::kFinite) {
     if (const Status finite = check_finite(file.bytes); !finite.ok()) {
       return damaged_checkpoint(path, finite);

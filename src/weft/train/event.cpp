@@ -222,6 +222,12 @@ std::string describe(const Event& event) {
                        event.number("bits_per_character"), loss_text(event.number("loss")),
                        event.number("accuracy"));
   }
+  if (event.kind == "evaluation" && event.find("r2") != nullptr &&
+      !std::isnan(event.number("r2"))) {
+    return fmt::format("test set: R2 {:.4f}, mean absolute error {:.4g}, loss {:.4f} on {} samples",
+                       event.number("r2"), event.number("mae"), event.number("loss"),
+                       event.integer("samples"));
+  }
   if (event.kind == "evaluation" && std::isnan(event.number("accuracy"))) {
     return fmt::format("test set: loss {} on {} samples", loss_text(event.number("loss")),
                        event.integer("samples"));

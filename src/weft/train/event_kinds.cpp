@@ -168,6 +168,8 @@ constexpr EventFieldDoc kEvaluation[] = {
      "Share of the labels that were predicted right; null where they are values."},
     {"loss", "number", "Mean loss a label."},
     {"bits_per_character", "number", "Texts: the loss in bits a character."},
+    {"mae", "number", "Values: mean absolute error, in the units of the targets."},
+    {"r2", "number", "Values: share of their variance that the model explains, at most 1."},
 };
 constexpr EventFieldDoc kValidation[] = {
     {"step", "integer", "The step after which the state was measured."},
@@ -265,6 +267,8 @@ constexpr EventFieldDoc kSummary[] = {
     {"test_accuracy", "number", "Accuracy on the test set; null if it was not measured."},
     {"test_loss", "number", "Mean loss a label on the test set; null if it was not measured."},
     {"test_bits_per_character", "number", "Texts: that loss in bits a character."},
+    {"test_mae", "number", "Values: mean absolute error on the test set, in their units."},
+    {"test_r2", "number", "Values: share of their variance explained on the test set, at most 1."},
     {"state_hash", "text", "SHA-256 of parameters and optimizer state."},
     {"view_changes", "integer", "Views that came after this peer's first."},
     {"rounds_rerun", "integer", "Rounds that had to be run again."},

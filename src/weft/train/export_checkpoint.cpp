@@ -5,9 +5,8 @@
 #include <fmt/format.h>
 
 #include "weft/base/file.h"
-#include "weft/base/rng.h"
 #include "weft/io/hugging_face_names.h"
-#include "weft/io/onnx_export.h"
+#include "weft/io/onnx_card.h"
 #include "weft/io/weights_file.h"
 #include "weft/train/checkpoint_model.h"
 
@@ -15,56 +14,23 @@ namespace weft {
 namespace {
 
 constexpr double kDifferenceMax = 1e-4;
-constexpr std::int64_t kCheckedRows = 3;
-
-// Rows of values or tokens drawn from `seed`.
-Array drawn_input(const CheckpointModel& opened, std::int64_t rows, std::uint64_t seed) {
-  Shape shape = opened.sample_shape();
-  shape.insert(0, rows);
-  Rng rng(seed);
-  if (opened.input == ModelInput::kTokens) {
-    Array tokens = Array::empty(shape, DType::kI64);
-    for (std::int64_t& token : tokens.flat<std::int64_t>()) {
-      token =
-          static_cast<std::int64_t>(rng.uniform() * static_cast<double>(opened.options.vocabulary));
-    }
-    return tokens;
-  }
-  Array values = Array::empty(shape);
-  for (float& value : values.flat<float>()) value = static_cast<float>(rng.normal());
-  return values;
-}
+constexpr std::uint64_t kCheckSeed = 2;
 
 Result<std::string> write_model(const CheckpointModel& opened, const std::string& path) {
-  OnnxExportOptions options;
-  options.name = opened.recipe.model.name;
-  options.input = opened.input == ModelInput::kTokens ? "tokens" : "input";
-  options.output = "logits";
-  WEFT_TRY_ASSIGN(OnnxModel onnx, export_onnx(*opened.model, drawn_input(opened, 1, 1), options));
-  WEFT_TRY_ASSIGN(const double off,
-                  onnx_difference(*opened.model, onnx, drawn_input(opened, kCheckedRows, 2)));
+  WEFT_TRY_ASSIGN(const OnnxModel onnx, export_loaded(opened));
+  WEFT_TRY_ASSIGN(const double off, onnx_difference(opened, onnx, kCheckSeed));
   if (!(off <= kDifferenceMax)) {
     return internal_error(fmt::format(
         "export: the ONNX model differs from the checkpoint's by {:.2g}; nothing was written",
         off));
   }
-  onnx.metadata["weft.model"] = opened.recipe.model.name;
-  onnx.metadata["weft.data"] = opened.data.name;
-  onnx.metadata["weft.step"] = std::to_string(opened.step);
-  if (opened.data.kind == DatasetKind::kImages) {
-    onnx.metadata["weft.mean"] = fmt::format("{}", fmt::join(opened.data.mean, " "));
-    onnx.metadata["weft.deviation"] = fmt::format("{}", fmt::join(opened.data.deviation, " "));
-  }
-  if (!opened.data.class_names.empty()) {
-    onnx.metadata["weft.classes"] = fmt::format("{}", fmt::join(opened.data.class_names, "\n"));
-  }
   WEFT_TRY(write_onnx(path, onnx));
   return fmt::format("{}: {} as ONNX, opset {}, {} nodes; run again it differs by {:.1e}\n", path,
-                     opened.recipe.model.name, onnx.opset, onnx.graph.nodes.size(), off);
+                     opened.architecture, onnx.opset, onnx.graph.nodes.size(), off);
 }
 
 Result<std::string> write_weights(const CheckpointModel& opened, const ExportRequest& request) {
-  const std::string& model = opened.recipe.model.name;
+  const std::string& model = opened.architecture;
   WeightsFormat format;
   std::string also;
   if (request.hugging_face_names) {

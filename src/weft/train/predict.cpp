@@ -8,14 +8,14 @@
 #include <fmt/format.h>
 
 #include "weft/base/file.h"
-#include "weft/base/rng.h"
 #include "weft/data/image_file.h"
-#include "weft/data/image_folder.h"
 #include "weft/data/npy.h"
+#include "weft/data/rows_csv.h"
 #include "weft/data/tokenizer.h"
-#include "weft/nn/language_model.h"
+#include "weft/io/continue_text.h"
 #include "weft/op/softmax.h"
 #include "weft/train/checkpoint_model.h"
+#include "weft/train/recipe_data.h"
 
 namespace weft {
 namespace {
@@ -37,81 +37,90 @@ Result<Array> read_array(const std::string& path) {
       fmt::format("{}: expected one array, or one called x, got {}", path, arrays.size()));
 }
 
-// `array` as rows of `sample`, in front of which there may be any axes or none.
-Result<Array> as_rows(const Array& array, const Shape& sample, const std::string& path) {
-  const auto ends_in = [&](std::span<const std::int64_t> end) {
-    return array.ndim() >= static_cast<int>(end.size()) &&
-           std::equal(end.begin(), end.end(),
-                      array.shape().end() - static_cast<std::ptrdiff_t>(end.size()));
-  };
-  const std::span<const std::int64_t> whole(sample.begin(), sample.end());
-  const bool fits =
-      ends_in(whole) || (sample.size() == 3 && sample[0] == 1 && ends_in(whole.subspan(1)));
-  if (!fits) {
-    return invalid_argument(fmt::format("{}: expected a shape that ends in {}, got {}", path,
-                                        to_string(sample), to_string(array.shape())));
+// `array` [N, ...] or one sample alone, of any axes before the sample's, as rows of samples.
+Result<Array> as_rows(const CheckpointModel& opened, const Array& array, const std::string& path) {
+  const ModelOptions& options = opened.options;
+  std::vector<Shape> samples = {opened.sample_shape()};
+  if (opened.data.kind == DatasetKind::kImages) {
+    samples.push_back({options.channels, options.height, options.width});
+    if (opened.data.channels == 1) {
+      samples.push_back({opened.data.height, opened.data.width});
+      samples.push_back({options.height, options.width});
+    }
   }
-  Shape shape = sample;
-  shape.insert(0, array.size() / std::max<std::int64_t>(1, sample.num_elements()));
-  return array.reshape(shape);
+  for (const Shape& sample : samples) {
+    const auto axes = static_cast<std::ptrdiff_t>(sample.size());
+    if (array.ndim() < axes ||
+        !std::equal(sample.begin(), sample.end(), array.shape().end() - axes)) {
+      continue;
+    }
+    Shape shape = sample;
+    if (axes == 2) shape.insert(0, 1);
+    shape.insert(0, array.size() / std::max<std::int64_t>(1, sample.num_elements()));
+    return array.reshape(shape);
+  }
+  return invalid_argument(fmt::format("{}: expected a shape that ends in {}, got {}", path,
+                                      to_string(samples.front()), to_string(array.shape())));
 }
 
-Array normalized(const Array& pixels, const Normalization& how) {
-  Array values = pixels.to(DType::kF32);
-  const std::int64_t area = values.dim(2) * values.dim(3);
-  const std::span<float> all = values.flat<float>();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto channel =
-        static_cast<std::size_t>(static_cast<std::int64_t>(i) / area % values.dim(1));
-    const double mean = how.mean[how.mean.size() == 1 ? 0 : channel];
-    const double deviation = how.deviation[how.deviation.size() == 1 ? 0 : channel];
-    all[i] = static_cast<float>((static_cast<double>(all[i]) / 255.0 - mean) / deviation);
+Result<Array> tokens_of(const std::string& path) {
+  WEFT_TRY_ASSIGN(const Array tokens, read_array(path));
+  if (!is_integer(tokens.dtype()) || tokens.ndim() < 1 || tokens.ndim() > 2) {
+    return invalid_argument(fmt::format("{}: expected integers [N, T], got {} {}", path,
+                                        to_string(tokens.dtype()), to_string(tokens.shape())));
   }
-  return values;
+  const Array rows = tokens.to(DType::kI64);
+  return rows.ndim() == 1 ? rows.reshape({1, rows.size()}) : rows;
 }
 
-Result<Array> image_of(const CheckpointModel& opened, const std::string& path) {
+struct Input {
+  Array prepared;
+  std::string note = {};  // for people, ending in a line's end
+};
+
+Result<Input> table_of(const CheckpointModel& opened, const std::string& path) {
+  if (!path.ends_with(".csv") && !path.ends_with(".tsv")) {
+    return invalid_argument(
+        fmt::format("{}: expected a file .csv, .tsv, .npy or .npz with rows", path));
+  }
+  WEFT_TRY_ASSIGN(CsvOptions options, table_options(opened.recipe, path));
+  options.mixed = false;
+  WEFT_TRY_ASSIGN(const DescribedRows read,
+                  read_described_csv(path, options, opened.data, RowTargets::kIgnored));
+  WEFT_TRY_ASSIGN(const Array prepared, opened.prepare(read.dataset.rows));
+  if (read.unknown_words == 0) return Input{prepared};
+  return Input{prepared,
+               fmt::format("{}: {} fields hold a word that training did not have; they count as "
+                           "missing\n",
+                           path, read.unknown_words)};
+}
+
+Result<Input> input_of(const CheckpointModel& opened, const std::string& path) {
+  if (opened.is_text()) {
+    WEFT_TRY_ASSIGN(const Array tokens, tokens_of(path));
+    return Input{tokens};
+  }
+  if (is_array_file(path)) {
+    WEFT_TRY_ASSIGN(const Array array, read_array(path));
+    WEFT_TRY_ASSIGN(const Array rows, as_rows(opened, array, path));
+    WEFT_TRY_ASSIGN(const Array prepared, opened.prepare(rows));
+    return Input{prepared};
+  }
+  if (opened.data.kind == DatasetKind::kRows) return table_of(opened, path);
   WEFT_TRY_ASSIGN(const Bytes bytes, read_file(path, kImageBytesMax));
-  Result<Image> image = decode_image(bytes, opened.options.channels);
+  const Result<Image> image = decode_image(bytes, opened.data.channels);
   if (!image.ok()) return image.status().with_context(path);
-  const ImageSize wanted = {opened.options.channels, opened.options.height, opened.options.width};
-  // As pictures in folders were for the training.
-  if (!(image->size == wanted)) *image = fitted(*image, wanted);
-  return Array::from(std::vector<std::uint8_t>(image->pixels.begin(), image->pixels.end()),
-                     {1, wanted.channels, wanted.height, wanted.width});
+  WEFT_TRY_ASSIGN(const Array prepared, opened.prepare(*image));
+  return Input{prepared};
 }
 
-Result<Array> input_of(const CheckpointModel& opened, const std::string& path) {
-  const Shape sample = opened.sample_shape();
-  if (opened.input == ModelInput::kTokens) {
-    WEFT_TRY_ASSIGN(const Array tokens, read_array(path));
-    if (!is_integer(tokens.dtype()) || tokens.ndim() < 1 || tokens.ndim() > 2) {
-      return invalid_argument(fmt::format("{}: expected integers [N, T], got {} {}", path,
-                                          to_string(tokens.dtype()), to_string(tokens.shape())));
-    }
-    const Array rows = tokens.to(DType::kI64);
-    return rows.ndim() == 1 ? rows.reshape({1, rows.size()}) : rows;
-  }
-  if (!is_array_file(path)) {
-    if (opened.data.kind == DatasetKind::kRows) {
-      return invalid_argument(fmt::format("{}: expected a file .npy or .npz", path));
-    }
-    WEFT_TRY_ASSIGN(const Array image, image_of(opened, path));
-    return normalized(image, opened.normalization());
-  }
-  WEFT_TRY_ASSIGN(const Array array, read_array(path));
-  WEFT_TRY_ASSIGN(const Array rows, as_rows(array, sample, path));
-  const bool are_pixels = rows.dtype() == DType::kU8 && sample.size() == 3;
-  return are_pixels ? normalized(rows, opened.normalization()) : rows.to(DType::kF32);
-}
-
-std::string class_name(const Dataset& data, std::int64_t index) {
+std::string class_name(const DataDescription& data, std::int64_t index) {
   const auto at = static_cast<std::size_t>(index);
   return at < data.class_names.size() ? data.class_names[at] : fmt::format("class {}", index);
 }
 
 // A line a row: the likeliest classes and their shares, or the values.
-std::string rows_text(const Dataset& data, const Array& outputs, std::int64_t top) {
+std::string rows_text(const DataDescription& data, const Array& outputs, std::int64_t top) {
   const bool has_classes = data.classes > 0 && outputs.dim(1) == data.classes;
   const Array shares = has_classes ? softmax(Tensor(outputs), 1).array().contiguous() : outputs;
   std::string text;
@@ -137,47 +146,6 @@ std::string rows_text(const Dataset& data, const Array& outputs, std::int64_t to
   return text;
 }
 
-// The index of the largest logit or, above temperature 0, one drawn by softmax(logits / T).
-std::int64_t choose(std::span<const float> logits, double temperature, Rng& rng) {
-  const auto best = std::max_element(logits.begin(), logits.end());
-  if (temperature <= 0.0) return best - logits.begin();
-  std::vector<double> sums;
-  double total = 0.0;
-  for (const float logit : logits) {
-    total += std::exp((static_cast<double>(logit) - static_cast<double>(*best)) / temperature);
-    sums.push_back(total);
-  }
-  const auto found = std::upper_bound(sums.begin(), sums.end(), rng.uniform() * total);
-  return std::min<std::ptrdiff_t>(found - sums.begin(),
-                                  static_cast<std::ptrdiff_t>(sums.size()) - 1);
-}
-
-// The tokens that follow `text`. When the context is full, its later half begins a new one.
-std::vector<std::int32_t> generate(CausalLanguageModel& model, std::vector<std::int32_t> text,
-                                   const PredictRequest& request) {
-  const std::int64_t context = model.context();
-  Rng rng(request.seed);
-  TextCache cache;
-  std::size_t fed = 0;
-  std::vector<std::int32_t> added;
-  for (std::int64_t i = 0; i < request.tokens; ++i) {
-    auto fresh = static_cast<std::int64_t>(text.size() - fed);
-    if (context > 0 && cache.tokens + fresh > context) {
-      cache = TextCache();
-      fresh = std::min<std::int64_t>(static_cast<std::int64_t>(text.size()),
-                                     std::max<std::int64_t>(1, context / 2));
-    }
-    const std::vector<std::int64_t> next(text.end() - fresh, text.end());
-    const Tensor logits = model.forward_cached(Tensor(Array::from(next, {1, fresh})), cache);
-    fed = text.size();
-    const std::vector<float> last =
-        logits.array().select(0, 0).select(0, fresh - 1).to_vector<float>();
-    added.push_back(static_cast<std::int32_t>(choose(last, request.temperature, rng)));
-    text.push_back(added.back());
-  }
-  return added;
-}
-
 Result<Prediction> go_on(const CheckpointModel& opened, const PredictRequest& request) {
   const Tokenizer* const tokenizer = opened.data.tokenizer.get();
   auto* const model = dynamic_cast<CausalLanguageModel*>(opened.model.get());
@@ -188,7 +156,8 @@ Result<Prediction> go_on(const CheckpointModel& opened, const PredictRequest& re
   }
   WEFT_TRY_ASSIGN(const std::vector<std::int32_t> begin, tokenizer->encode(request.input));
   if (begin.empty()) return invalid_argument("predict: expected the beginning of a text, got none");
-  const std::vector<std::int32_t> added = generate(*model, begin, request);
+  const ContinueOptions options = {request.tokens, request.temperature, request.seed};
+  const std::vector<std::int32_t> added = continue_tokens(*model, begin, options);
   WEFT_TRY_ASSIGN(const std::string more, tokenizer->decode(added));
   const std::vector<std::int64_t> wide(added.begin(), added.end());
   return Prediction{request.input + more + "\n",
@@ -197,15 +166,13 @@ Result<Prediction> go_on(const CheckpointModel& opened, const PredictRequest& re
 
 Result<Prediction> compute(const CheckpointModel& opened, const PredictRequest& request) {
   const NoGrad no_grad;
-  if (opened.input == ModelInput::kTokens && !is_array_file(request.input)) {
-    return go_on(opened, request);
-  }
-  WEFT_TRY_ASSIGN(const Array input, input_of(opened, request.input));
-  const Array outputs = opened.model->forward(Tensor(input)).array().strided().contiguous();
-  if (opened.input == ModelInput::kTokens) {
+  if (opened.is_text() && !is_array_file(request.input)) return go_on(opened, request);
+  WEFT_TRY_ASSIGN(const Input input, input_of(opened, request.input));
+  WEFT_TRY_ASSIGN(const Array outputs, opened.compute(input.prepared));
+  if (opened.is_text()) {
     return Prediction{fmt::format("logits {}\n", to_string(outputs.shape())), outputs};
   }
-  return Prediction{rows_text(opened.data, outputs, request.top), outputs};
+  return Prediction{rows_text(opened.data, outputs, request.top), outputs, input.note};
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 // predict(): what a checkpoint's model says of an input. What `weft predict` does.
 //
-// Images: a PNG or JPEG, resized to the model's size; or .npy/.npz [N, C, H, W] (or [C, H, W],
-// without C where it is 1), where bytes are pixels and floats are normalised already.
-// Rows of numbers: .npy/.npz [N, columns] as the model takes them.
+// Images: a PNG or JPEG of any size, cut and resized as those of a folder are; or .npy/.npz
+// [N, C, H, W] (or [C, H, W], without C where it is 1), where bytes are pixels and floats are
+// normalised already.
+// Tables: .csv/.tsv with the columns of training by their names, in any order, others passed over;
+// or .npy/.npz [N, columns] as a file would say them. What the model says is in the units of what
+// was learned.
 // Texts: the words themselves, which the model goes on with; or .npy/.npz of tokens [N, T].
 // Threads: one. Fails: as open_checkpoint_model(), kInvalidArgument where the input does not fit,
 // kCorrupt where a file is damaged.
@@ -32,6 +35,7 @@ struct Prediction {
   // Logits [N, classes], values [N, targets] or, of tokens, logits [N, T, vocabulary]; of a text
   // the new tokens, i64 [count].
   Array outputs;
+  std::string note = {};  // what a person should know of the input, ending in a line's end
 };
 
 // Writes request.out too.

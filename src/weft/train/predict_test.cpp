@@ -14,6 +14,7 @@
 #include "weft/train/checkpoints.h"
 #include "weft/train/export_checkpoint.h"
 #include "weft/train/trainer.h"
+#include "weft/train/wiring.h"
 
 namespace weft::predict_test {
 namespace {
@@ -71,11 +72,12 @@ TEST_F(Predict, BytesAreNormalisedAsInTraining) {
   const std::string saved = image_checkpoint();
   CheckpointModel opened = open_checkpoint_model(saved, {}).value();
   const std::int64_t indexes[] = {3, 1};
+  const Dataset data = open_recipe_dataset(opened.recipe, Split::kTrain, {}).value();
   const Batch batch =
-      make_batch(opened.data, indexes, {.normalization = opened.normalization()}).value();
+      make_batch(data, indexes, {.normalization = {data.mean, data.deviation}}).value();
   Bytes pixels;
   for (const std::int64_t index : indexes) {
-    const ByteSpan image = opened.data.image(index);
+    const ByteSpan image = data.image(index);
     pixels.insert(pixels.end(), image.begin(), image.end());
   }
   ASSERT_TRUE(write_npy(path("x.npy"), Array::from(pixels, {2, 28, 28})).ok());
@@ -165,10 +167,10 @@ TEST_F(Predict, ExportedModelsRunElsewhere) {
   EXPECT_THAT(text, HasSubstr("model.onnx: mlp as ONNX, opset 17"));
   const OnnxModel onnx = read_onnx(path("model.onnx")).value();
   EXPECT_EQ(onnx.metadata.at("weft.model"), "mlp");
-  EXPECT_TRUE(onnx.metadata.contains("weft.mean"));
+  EXPECT_THAT(onnx.metadata.at("weft.data"), HasSubstr("\"kind\":\"images\""));
   const OnnxProgram program = OnnxProgram::make(onnx).value();
-  const Array input = Array::full({2, 1, 28, 28}, 0.5);
-  ASSERT_TRUE(write_npy(path("x.npy"), input).ok());
+  const Array input = Array::full({2, 1, 28, 28}, 100.0);  // pixels
+  ASSERT_TRUE(write_npy(path("x.npy"), input.to(DType::kU8)).ok());
   const std::vector<float> want = predict_of(saved, path("x.npy"))->outputs.to_vector<float>();
   const std::vector<float> got = program.run({input}).value()[0].to_vector<float>();
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5);

@@ -142,7 +142,7 @@ Result<CsvOptions> table_options(const Recipe& recipe, const std::string& path) 
   CsvOptions options;
   options.header = recipe.data.header;
   options.mixed = recipe.data.split == "random";
-  options.missing = MissingValues::kColumnMean;
+  options.missing = MissingValues::kNan;
   if (is_folder(path)) return options;
   if (!path.ends_with(".csv") && !path.ends_with(".tsv")) {
     return invalid_argument(

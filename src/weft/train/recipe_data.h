@@ -23,7 +23,8 @@ bool reads_own_data(const Recipe& recipe);
 Status check_data_keys(const Recipe& recipe);
 
 // How the table at `path` is to be read: data.separator, data.decimal and data.header, where the
-// first two are "auto" as the file shows them. A folder of arrays needs nothing.
+// first two are "auto" as the file shows them; missing values are NaN. A folder of arrays needs
+// nothing.
 Result<CsvOptions> table_options(const Recipe& recipe, const std::string& path);
 
 // That a text or a file of tokens is long enough to be split at all.

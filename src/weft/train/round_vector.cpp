@@ -1,15 +1,37 @@
 #include "weft/train/round_vector.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 
 namespace weft {
 namespace {
 
+constexpr std::size_t kErrorsSlot = 4;
+constexpr std::size_t kValidationSlot = 8;
 constexpr std::size_t kFirstSlot = 12;
+
+struct ErrorField {
+  double ValueErrors::*sum;
+};
+constexpr ErrorField kErrorFields[] = {{&ValueErrors::absolute},
+                                       {&ValueErrors::squared},
+                                       {&ValueErrors::values},
+                                       {&ValueErrors::value_squares}};
+static_assert(kErrorsSlot + std::size(kErrorFields) == kValidationSlot);
 
 std::size_t slot_of(std::size_t rank) { return kFirstSlot + rank * kReportElements; }
 
 }  // namespace
+
+double ValueErrors::mean_absolute(double labels) const {
+  return labels > 0 ? absolute / labels : std::numeric_limits<double>::quiet_NaN();
+}
+
+double ValueErrors::r2(double labels) const {
+  const double spread = labels > 0 ? value_squares - values * values / labels : 0.0;
+  return spread > 0 ? 1.0 - squared / spread : std::numeric_limits<double>::quiet_NaN();
+}
 
 std::array<float, kMetricsElements> encode_metrics(const RoundMetrics& own, int rank) {
   std::array<float, kMetricsElements> tail{};
@@ -21,6 +43,9 @@ std::array<float, kMetricsElements> encode_metrics(const RoundMetrics& own, int 
   tail[9] = static_cast<float>(own.validation.correct);
   tail[10] = static_cast<float>(own.validation.samples);
   tail[11] = static_cast<float>(own.validation.labels);
+  for (std::size_t i = 0; i < std::size(kErrorFields) && own.errors; ++i) {
+    tail[kErrorsSlot + i] = static_cast<float>(*own.errors.*kErrorFields[i].sum);
+  }
   if (rank >= kMemberSlots) return tail;
   MemberReport report;
   if (!own.reports.empty()) report = own.reports.front();
@@ -38,6 +63,11 @@ RoundMetrics decode_metrics(std::span<const float> tail, int members) {
   sum.samples = tail[2];
   sum.labels = tail[3];
   sum.validation = {tail[8], tail[9], tail[10], tail[11]};
+  ValueErrors errors;
+  for (std::size_t i = 0; i < std::size(kErrorFields); ++i) {
+    errors.*kErrorFields[i].sum = tail[kErrorsSlot + i];
+  }
+  if (errors.value_squares > 0) sum.errors = errors;
   const auto ranks = static_cast<std::size_t>(members);
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(kMemberSlots); ++rank) {
     const MemberReport report = decode_report(tail.subspan(slot_of(rank)).first<kReportElements>());

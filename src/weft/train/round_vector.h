@@ -1,9 +1,9 @@
 // RoundVector: the f32 vector that a round sums: all gradients, then a tail of metrics.
 //
 // element 0 .. layout.num_elements() - 1   the gradient buffer of the arena, gaps (zeros) included
-// then kMetricsElements                    loss, correct, samples, labels; four that are zero; the
-//                                          first four of the test set, where it is measured; then
-//                                          for each rank the seconds that it computed and its
+// then kMetricsElements                    loss, correct, samples, labels; the sums of ValueErrors;
+//                                          the first four of the test set, where it is measured;
+//                                          then for each rank the seconds that it computed and its
 //                                          report
 // An evaluation round has the tail alone. Every element is contributed exactly once.
 //
@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,21 @@ struct ValidationSums {
   double labels = 0;
 };
 
+// How far predicted values are off, as sums over labels, of an evaluation. All but `absolute` are
+// in units of each target's deviation, so that targets count alike.
+struct ValueErrors {
+  double absolute = 0;  // |value - predicted|, in the units of the targets
+  double squared = 0;   // (value - predicted)^2
+  double values = 0;
+  double value_squares = 0;
+
+  // Means over `labels` of them: the absolute error, and the share of the variance that the model
+  // explains (1: all of it, 0: no better than the mean). NaN where nothing was measured, R2 also
+  // where the values do not vary.
+  double mean_absolute(double labels) const;
+  double r2(double labels) const;
+};
+
 // One member's part of the metrics of a round; sums over the members are the group's.
 struct RoundMetrics {
   double loss = 0;     // already divided by the global batch
@@ -41,6 +57,7 @@ struct RoundMetrics {
   double samples = 0;
   double labels = 0;  // one a sample, or one a token
   ValidationSums validation;
+  std::optional<ValueErrors> errors = {};  // evaluations, where labels are values
   double accuracy() const { return labels > 0 ? correct / labels : 0.0; }
   // Seconds of computing by rank; only the own one is set before the exchange. Empty where the
   // group has more members than slots.

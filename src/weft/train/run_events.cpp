@@ -17,6 +17,10 @@ Event evaluation_event(const Trainer& trainer, const RoundMetrics& sums) {
       .with("accuracy", sums.accuracy())
       .with("loss", sums.loss);
   add_bits(event, trainer, sums.loss);
+  if (sums.errors.has_value()) {
+    event.with("mae", sums.errors->mean_absolute(sums.labels))
+        .with("r2", sums.errors->r2(sums.labels));
+  }
   return event;
 }
 

@@ -306,6 +306,10 @@ void RunLoop::tell_evaluation(const StepReport& report) {
   if (!std::isnan(sums.accuracy())) summary_.test_accuracy = sums.accuracy();
   summary_.test_loss = sums.loss;
   summary_.test_bits_per_character = trainer_.bits_per_character(sums.loss);
+  if (sums.errors.has_value()) {
+    summary_.test_mae = sums.errors->mean_absolute(sums.labels);
+    summary_.test_r2 = sums.errors->r2(sums.labels);
+  }
   log_.append(evaluation_event(trainer_, sums));
 }
 

@@ -1,6 +1,9 @@
 #include "weft/train/summary.h"
 
+#include <cmath>
 #include <limits>
+
+#include <fmt/format.h>
 
 #include "weft/base/file.h"
 
@@ -24,6 +27,18 @@ std::string_view to_string(RunEnd end) {
   return "failed";
 }
 
+std::string test_text(const Summary& summary) {
+  if (summary.test_bits_per_character.has_value()) {
+    return fmt::format(", test {:.4f} bits a character", *summary.test_bits_per_character);
+  }
+  if (summary.test_r2.has_value() && std::isfinite(*summary.test_r2)) {
+    return fmt::format(", test R2 {:.4f}, mean absolute error {:.4g}", *summary.test_r2,
+                       summary.test_mae.value_or(0.0));
+  }
+  if (!summary.test_accuracy.has_value()) return "";
+  return fmt::format(", test accuracy {:.2f} %", 100.0 * *summary.test_accuracy);
+}
+
 Event summary_event(const Summary& summary) {
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();  // null in JSON
   Event event("summary");
@@ -37,6 +52,8 @@ Event summary_event(const Summary& summary) {
   if (summary.test_bits_per_character.has_value()) {
     event.with("test_bits_per_character", *summary.test_bits_per_character);
   }
+  if (summary.test_mae.has_value()) event.with("test_mae", *summary.test_mae);
+  if (summary.test_r2.has_value()) event.with("test_r2", *summary.test_r2);
   event.with("state_hash", summary.state_hash)
       .with("view_changes", summary.view_changes)
       .with("rounds_rerun", summary.rounds_rerun)

@@ -58,13 +58,35 @@ Trainer::Trainer(const Recipe& recipe, DataPlaces places, const Clock& clock,
 Result<std::unique_ptr<Trainer>> Trainer::make(const Recipe& recipe, const DataPlaces& places,
                                                const Clock& clock, const Review& review) {
   WEFT_TRY(check_recipe(recipe));
-  WEFT_TRY_ASSIGN(ScheduleOptions schedule, schedule_options(recipe));
-  WEFT_TRY_ASSIGN(const OptimizerOptions optimizer, optimizer_options(recipe));
   WEFT_TRY_ASSIGN(Dataset data, open_recipe_dataset(recipe, Split::kTrain, places));
   WEFT_TRY_ASSIGN(const ModelOptions options, model_options(recipe, data));
-  WEFT_TRY_ASSIGN(auto model, make_model(recipe.model.name, options));
-  if (review) WEFT_TRY(review({model->layout().num_elements(), data.size}));
+  const ModelCard card = {recipe.model.name, options, data};
+  const TrainerPlan plan = {.elements = 0, .train_samples = data.size};
+  WEFT_TRY_ASSIGN(auto trainer, assemble(recipe, card, places, clock, plan, review));
+  WEFT_TRY(trainer->open_training_data(std::move(data)));
+  // Data of one's own may be too few or damaged, which is to be known before the first step.
+  if (reads_own_data(recipe)) WEFT_TRY(trainer->prepare_evaluation());
+  return trainer;
+}
+
+Result<std::unique_ptr<Trainer>> Trainer::make_to_evaluate(const Recipe& recipe,
+                                                           const ModelCard& card,
+                                                           const DataPlaces& places,
+                                                           const Clock& clock) {
+  WEFT_TRY(check_recipe(recipe));
+  return assemble(recipe, card, places, clock, {}, {});
+}
+
+Result<std::unique_ptr<Trainer>> Trainer::assemble(const Recipe& recipe, const ModelCard& card,
+                                                   const DataPlaces& places, const Clock& clock,
+                                                   const TrainerPlan& plan, const Review& review) {
+  WEFT_TRY_ASSIGN(ScheduleOptions schedule, schedule_options(recipe));
+  WEFT_TRY_ASSIGN(const OptimizerOptions optimizer, optimizer_options(recipe));
+  WEFT_TRY_ASSIGN(auto model, make_model(card.architecture, card.options));
+  if (review) WEFT_TRY(review({model->layout().num_elements(), plan.train_samples}));
   std::unique_ptr<Trainer> trainer(new Trainer(recipe, places, clock, std::move(model)));
+  trainer->described_ = card.data;
+  trainer->card_ = card_texts(card);
   trainer->schedule_ = std::move(schedule);
   trainer->learning_rate_ = optimizer.learning_rate;
   WEFT_TRY_ASSIGN(trainer->optimizer_, make_optimizer(optimizer, trainer->arena_));
@@ -77,30 +99,32 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const Recipe& recipe, const DataP
   if (recipe.run.capture) {
     trainer->captured_ = std::make_unique<CapturedStep>(trainer->model_.get());
   }
-  WEFT_TRY(trainer->open_training_data(std::move(data)));
-  // Data of one's own may be too few or damaged, which is to be known before the first step.
-  if (reads_own_data(recipe)) WEFT_TRY(trainer->prepare_evaluation());
+  trainer->evaluation_options_.normalization = {card.data.mean, card.data.deviation};
+  WEFT_TRY_ASSIGN(const Transforms transforms, recipe_transforms(recipe));
+  if (!transforms.empty()) {
+    trainer->evaluation_options_.transforms =
+        std::make_shared<const Transforms>(transforms.without_random());
+  }
   return trainer;
 }
 
 Status Trainer::open_training_data(Dataset data) {
   train_samples_ = data.size;
-  if (data.kind == DatasetKind::kTokens) characters_per_token_ = data.characters_per_token;
   WEFT_TRY(check_batch(recipe_, data));
   WEFT_TRY_ASSIGN(const BatchLoaderOptions options, loader_options(recipe_, data));
-  evaluation_options_.normalization = {data.mean, data.deviation};
-  if (options.transforms != nullptr) {
-    evaluation_options_.transforms =
-        std::make_shared<const Transforms>(options.transforms->without_random());
-  }
   WEFT_TRY_ASSIGN(loader_,
                   BatchLoader::make(std::make_shared<const Dataset>(std::move(data)), options));
   return {};
 }
 
+std::optional<double> Trainer::characters_per_token() const {
+  if (described_.kind != DatasetKind::kTokens) return std::nullopt;
+  return described_.characters_per_token;
+}
+
 std::optional<double> Trainer::bits_per_character(double loss) const {
-  if (!characters_per_token_.has_value()) return std::nullopt;
-  return loss / std::log(2.0) / *characters_per_token_;
+  if (!characters_per_token().has_value()) return std::nullopt;
+  return loss / std::log(2.0) / *characters_per_token();
 }
 
 StepParts Trainer::parts() {
@@ -195,11 +219,15 @@ void Trainer::hear_final(StepReport& report) {
   hear_validation(steps_done(), report);
 }
 
+Status Trainer::open_test_data() {
+  if (test_.has_value()) return {};
+  WEFT_TRY_ASSIGN(test_, open_described_dataset(recipe_, Split::kTest, places_, described_));
+  return {};
+}
+
 Status Trainer::prepare_evaluation() {
   const bool wanted = recipe_.run.evaluate || recipe_.run.evaluate_every_steps > 0;
-  if (!wanted || test_.has_value()) return {};
-  WEFT_TRY_ASSIGN(test_, open_recipe_dataset(recipe_, Split::kTest, places_));
-  return {};
+  return wanted ? open_test_data() : Status();
 }
 
 Result<RoundMetrics> Trainer::measure(ShardRange shard, const EvaluationProgress& progress) {
@@ -209,9 +237,7 @@ Result<RoundMetrics> Trainer::measure(ShardRange shard, const EvaluationProgress
 }
 
 Result<RoundMetrics> Trainer::evaluate_alone(const EvaluationProgress& progress) {
-  if (!test_.has_value()) {
-    WEFT_TRY_ASSIGN(test_, open_recipe_dataset(recipe_, Split::kTest, places_));
-  }
+  WEFT_TRY(open_test_data());
   return measure({0, test_->size}, progress);
 }
 
@@ -235,7 +261,9 @@ Result<StepReport> Trainer::evaluate(const Turn& turn, Exchange& exchange) {
 }
 
 Bytes Trainer::encode(const std::string& run_id) const {
-  return serialise_state(arena_, checkpoint_info(run_id), shared_states());
+  CheckpointInfo info = checkpoint_info(run_id);
+  info.card = {};  // members may keep data of their own
+  return serialise_state(arena_, info, shared_states());
 }
 
 bool Trainer::rests_in_rounds() const {
@@ -256,7 +284,8 @@ CheckpointInfo Trainer::checkpoint_info(const std::string& run_id) const {
           optimizer_->name(),
           optimizer_->steps(),
           part_ ? part_->encode() : std::string(),
-          validation_.encode()};
+          validation_.encode(),
+          card_};
 }
 
 Result<CheckpointInfo> Trainer::check_optimizer(ByteSpan state) const {

@@ -17,6 +17,7 @@
 #include "weft/data/batch_loader.h"
 #include "weft/data/catalog.h"
 #include "weft/io/checkpoint.h"
+#include "weft/io/model_file.h"
 #include "weft/nn/module.h"
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
@@ -45,6 +46,12 @@ class Trainer {
   // Borrows `clock`, which must outlive this.
   static Result<std::unique_ptr<Trainer>> make(const Recipe& recipe, const DataPlaces& places,
                                                const Clock& clock, const Review& review = {});
+  // To evaluate a checkpoint: no training data are read, and the test data are taken as the model
+  // that `card` describes takes them. It cannot train.
+  static Result<std::unique_ptr<Trainer>> make_to_evaluate(const Recipe& recipe,
+                                                           const ModelCard& card,
+                                                           const DataPlaces& places,
+                                                           const Clock& clock);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
@@ -52,7 +59,8 @@ class Trainer {
   const Layout& layout() const { return arena_.layout(); }
   std::int64_t train_samples() const { return train_samples_; }
   // Of texts: what one token stands for. Nothing for other data.
-  std::optional<double> characters_per_token() const { return characters_per_token_; }
+  std::optional<double> characters_per_token() const;
+  const DataDescription& data() const { return described_; }
   // A loss a token in bits a character; nothing for other data.
   std::optional<double> bits_per_character(double loss) const;
   // Steps that the state has behind it, and the round that brought it there.
@@ -111,7 +119,12 @@ class Trainer {
  private:
   Trainer(const Recipe& recipe, DataPlaces places, const Clock& clock,
           std::unique_ptr<Module> model);
+  // Everything but the data.
+  static Result<std::unique_ptr<Trainer>> assemble(const Recipe& recipe, const ModelCard& card,
+                                                   const DataPlaces& places, const Clock& clock,
+                                                   const TrainerPlan& plan, const Review& review);
   Status open_training_data(Dataset data);
+  Status open_test_data();
 
   std::vector<std::string> shared_states() const;
   Result<CheckpointInfo> check_optimizer(ByteSpan state) const;
@@ -137,7 +150,8 @@ class Trainer {
   std::optional<LocalSteps> local_;      // nothing: an exchange in every step
   std::unique_ptr<BatchLoader> loader_;
   std::int64_t train_samples_ = 0;
-  std::optional<double> characters_per_token_;
+  DataDescription described_;  // the training data
+  CardTexts card_;
   BatchOptions evaluation_options_;
   std::optional<Dataset> test_;
   Validation validation_;

@@ -1,7 +1,6 @@
 #include "weft/train/wiring.h"
 
 #include <algorithm>
-#include <cmath>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -10,12 +9,12 @@
 
 #include "weft/base/log.h"
 #include "weft/data/image_folder.h"
-#include "weft/data/open_path.h"
 #include "weft/data/text_file.h"
 #include "weft/net/tls_transport.h"
 #include "weft/train/data_files.h"
 #include "weft/train/recipe_data.h"
 #include "weft/train/round_vector.h"
+#include "weft/train/rows_data.h"
 
 namespace weft {
 
@@ -74,51 +73,9 @@ Result<Dataset> open_tokens(const Recipe& recipe, Split split, const std::string
   return with_recipe_context(recipe, std::move(dataset), split);
 }
 
-// Gives each column of `dataset` the mean 0 and deviation 1 that it has over the rows of
-// `training`; a column that never changes becomes 0.
-void normalize_columns(const Array& training, Dataset& dataset) {
-  const std::int64_t columns = training.dim(1);
-  const std::int64_t count = training.dim(0);
-  dataset.mean.assign(static_cast<std::size_t>(columns), 0.0);
-  dataset.deviation.assign(static_cast<std::size_t>(columns), 1.0);
-  for (std::int64_t column = 0; column < columns; ++column) {
-    double mean = 0;
-    for (std::int64_t row = 0; row < count; ++row) {
-      mean += static_cast<double>(training.data<float>()[row * columns + column]);
-    }
-    mean /= static_cast<double>(count);
-    double square = 0;
-    for (std::int64_t row = 0; row < count; ++row) {
-      const double apart = training.data<float>()[row * columns + column] - mean;
-      square += apart * apart;
-    }
-    const double deviation = std::sqrt(square / static_cast<double>(count));
-    dataset.mean[static_cast<std::size_t>(column)] = mean;
-    if (deviation > 0) dataset.deviation[static_cast<std::size_t>(column)] = deviation;
-  }
-  normalize_rows(dataset, dataset.rows.flat<float>());
-}
-
-// Mean and deviation are those of the training split, for both.
-Result<Dataset> open_rows(const Recipe& recipe, Split split, const std::string& path) {
-  PathOptions options;
-  WEFT_TRY_ASSIGN(options.csv, table_options(recipe, path));
-  options.csv_dataset.target = recipe.data.target;
-  options.csv_dataset.classify = recipe.data.classify;
-  WEFT_TRY_ASSIGN(Dataset dataset, open_path(path, split, options));
-  WEFT_TRY_ASSIGN(const Dataset training, open_path(path, Split::kTrain, options));
-  if (dataset.kind != DatasetKind::kRows) {
-    return invalid_argument(
-        fmt::format("data.path: expected rows (a file .csv or .tsv, or a folder "
-                    "with x.npy and y.npy), got {} in {}",
-                    to_string(dataset.kind), path));
-  }
-  dataset.rows = dataset.rows.clone();
-  normalize_columns(training.rows.contiguous(), dataset);
-  return dataset;
-}
-
-Result<Dataset> open_named(const Recipe& recipe, Split split, const DataPlaces& places) {
+// With `described`, as the model that it describes takes the data.
+Result<Dataset> open_named(const Recipe& recipe, Split split, const DataPlaces& places,
+                           const DataDescription* described) {
   const std::string& name = recipe.data.name;
   if (name == "synthetic") {
     const std::int64_t samples = recipe.data.synthetic_samples;
@@ -131,25 +88,20 @@ Result<Dataset> open_named(const Recipe& recipe, Split split, const DataPlaces& 
   TextOptions text;
   text.tokenizer = files.tokenizer.empty() ? recipe.data.tokenizer : files.tokenizer;
   text.context = recipe.data.context;
+  if (described != nullptr) text.given = described->tokenizer;
   if (name == "text") return open_text(recipe, split, files.data, text);
   if (name == "images") return open_images(recipe, split, files.data);
   if (name == "tokens") return open_tokens(recipe, split, files.data);
-  if (name == "rows") return open_rows(recipe, split, files.data);
+  if (name == "rows") {
+    return described != nullptr ? open_described_rows(recipe, split, files.data, *described)
+                                : open_rows(recipe, split, files.data);
+  }
   return open_dataset(name, split, places, text);
 }
 
 }  // namespace
 
-void normalize_rows(const Dataset& dataset, std::span<float> values) {
-  const std::size_t columns = dataset.mean.size();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t column = i % columns;
-    const double scale = 1.0 / dataset.deviation[column];
-    values[i] = static_cast<float>((values[i] - dataset.mean[column]) * scale);
-  }
-}
-
-Result<ModelOptions> model_options(const Recipe& recipe, const Dataset& data) {
+Result<ModelOptions> model_options(const Recipe& recipe, const DataDescription& data) {
   ModelOptions options;
   options.seed = static_cast<std::uint64_t>(recipe.run.seed);
   options.dropout = recipe.model.dropout;
@@ -168,10 +120,11 @@ Result<ModelOptions> model_options(const Recipe& recipe, const Dataset& data) {
           fmt::format("model.name: expected mlp for {}, which holds rows of numbers, got {}",
                       data.name, def->name));
     }
-    options.channels = data.rows.dim(1);
+    options.channels = data.features();
     options.height = 1;
     options.width = 1;
-    options.classes = data.targets.defined() ? data.targets.dim(1) : data.classes;
+    options.classes =
+        data.has_values() ? static_cast<std::int64_t>(data.target_columns.size()) : data.classes;
     return options;
   }
   if (wants_tokens != (data.kind == DatasetKind::kTokens)) {
@@ -240,11 +193,33 @@ Result<ScheduleOptions> schedule_options(const Recipe& recipe) {
   return options;
 }
 
-Result<Dataset> open_recipe_dataset(const Recipe& recipe, Split split, const DataPlaces& places) {
-  WEFT_TRY_ASSIGN(Dataset dataset, open_named(recipe, split, places));
+static Result<Dataset> open_cut(const Recipe& recipe, Split split, const DataPlaces& places,
+                                const DataDescription* described) {
+  WEFT_TRY_ASSIGN(Dataset dataset, open_named(recipe, split, places, described));
   const std::int64_t most =
       split == Split::kTrain ? recipe.data.train_samples_max : recipe.data.test_samples_max;
   if (most > 0 && most < dataset.size) dataset.keep_first(most);
+  if (dataset.kind == DatasetKind::kImages) dataset.transforms = recipe.data.transforms;
+  return dataset;
+}
+
+Result<Dataset> open_recipe_dataset(const Recipe& recipe, Split split, const DataPlaces& places) {
+  return open_cut(recipe, split, places, nullptr);
+}
+
+Result<Dataset> open_described_dataset(const Recipe& recipe, Split split, const DataPlaces& places,
+                                       const DataDescription& described) {
+  WEFT_TRY_ASSIGN(Dataset dataset, open_cut(recipe, split, places, &described));
+  if (const std::string other = data_difference(described, dataset); !other.empty()) {
+    return invalid_argument(
+        fmt::format("{}: expected data as the model was trained on, got other {}; give the data of "
+                    "its run with --data",
+                    dataset.name, other));
+  }
+  if (dataset.kind == DatasetKind::kImages) {
+    dataset.mean = described.mean;
+    dataset.deviation = described.deviation;
+  }
   return dataset;
 }
 

@@ -23,14 +23,16 @@ namespace weft {
 
 // Sizes of inputs, classes and vocabulary are those of `data`, as the transforms leave it. Fails
 // where the model takes another kind of data.
-Result<ModelOptions> model_options(const Recipe& recipe, const Dataset& data);
+Result<ModelOptions> model_options(const Recipe& recipe, const DataDescription& data);
 Result<OptimizerOptions> optimizer_options(const Recipe& recipe);
 Result<ScheduleOptions> schedule_options(const Recipe& recipe);
 
 // The split that the recipe asks for, cut to its *_samples_max.
 Result<Dataset> open_recipe_dataset(const Recipe& recipe, Split split, const DataPlaces& places);
-// Rows of numbers [n, columns] as those of `dataset`, a recipe's of kind kRows, were normalised.
-void normalize_rows(const Dataset& dataset, std::span<float> values);
+// The same as the model with this description takes it: with its tokenizer and its normalisation.
+// Fails also with kInvalidArgument where classes, columns or vocabulary are others.
+Result<Dataset> open_described_dataset(const Recipe& recipe, Split split, const DataPlaces& places,
+                                       const DataDescription& described);
 Result<Transforms> recipe_transforms(const Recipe& recipe);
 Result<BatchLoaderOptions> loader_options(const Recipe& recipe, const Dataset& data);
 
