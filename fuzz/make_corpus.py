@@ -286,6 +286,20 @@ SEEDS = {
                   b"start_timeout_ms 60000\nsuspicion_timeout_ms 2000\nlone_survivor 0\n"
                   b"settings\nlearning rate 0.1\n"),
     },
+    # The sizes, what the data are, and the tokenizer.
+    "model_card": {
+        "images": (b'{"name": "mlp", "channels": 1, "height": 2, "width": 2, "classes": 2}\0'
+                   b'{"kind": "images", "name": "x", "classes": 2, "class_names": ["a", "b"],'
+                   b' "channels": 1, "height": 2, "width": 2, "mean": [0.5], "deviation": [0.2],'
+                   b' "transforms": "resize:2x2"}\0'),
+        "rows": (b'{"name": "mlp", "dropout": true}\0{"kind": "rows", "name": "t.csv", "classes": 0,'
+                 b' "columns": [{"name": "a", "mean": 1, "deviation": 2, "missing": 3},'
+                 b' {"name": "b", "missing": 0, "words": ["x", "y"]}],'
+                 b' "targets": [{"name": "c", "mean": 100, "deviation": 3.5}]}\0'),
+        "tokens": (b'{"name": "char_gpt", "vocabulary": 3, "context": 8}\0{"kind": "tokens",'
+                   b' "name": "t", "vocabulary": 3, "context": 8, "characters_per_token": 1}\0'
+                   b'weft-characters 1\nU+61\nU+62\nU+63\n'),
+    },
     "recipe": {
         "few_keys.toml": (b'[model]\nname = "mlp"\nhidden_units = 32\n\n[data]\n'
                           b'name = "synthetic"\n\n[run]\nsteps = 20\nseed = 1\n'),
