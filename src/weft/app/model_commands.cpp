@@ -79,7 +79,8 @@ CLI::App* add_predict(CLI::App& app, ModelRequest& request) {
   predict->add_option("checkpoint", own.checkpoint, "A checkpoint, or the folder OUT of a run.")
       ->required();
   predict
-      ->add_option("input", own.input, "A file .csv, .npy, .npz, .png or .jpg, or the words of a text.")
+      ->add_option("input", own.input,
+                   "A file .csv, .npy, .npz, .png or .jpg, or the words of a text.")
       ->required();
   predict->add_option("--out", own.out, "Write the outputs to this file .npy.")
       ->option_text("FILE");
