@@ -137,6 +137,25 @@ TEST(Rows, AnExactlyLinearTableIsLearned) {
   EXPECT_LT(measured->errors->mean_absolute(measured->labels), 0.5);
 }
 
+// Each member measures a part; the sums travel as those of the loss do.
+TEST(Rows, ErrorsOfTwoMembersAddUp) {
+  RoundMetrics first;
+  first.labels = 2;
+  first.errors = {.absolute = 30, .squared = 0.5, .values = 1, .value_squares = 1};  // 1, 0
+  RoundMetrics second;
+  second.labels = 1;
+  second.errors = {.absolute = 6, .squared = 0.1, .values = 2, .value_squares = 4};  // 2
+  auto sums = encode_metrics(first, 0);
+  const auto more = encode_metrics(second, 1);
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += more[i];
+  const RoundMetrics both = decode_metrics(sums, 2);
+  ASSERT_TRUE(both.errors.has_value());
+  EXPECT_NEAR(both.errors->mean_absolute(both.labels), 12, 1e-5);
+  EXPECT_NEAR(both.errors->r2(both.labels), 1 - 0.6 / 2, 1e-5) << "0, 1 and 2 have the mean 1";
+  EXPECT_FALSE(decode_metrics(encode_metrics({}, 0), 1).errors.has_value());
+  EXPECT_TRUE(std::isnan(ValueErrors().r2(0)));
+}
+
 TEST(Rows, TheTestSplitIsNormalizedAsTheTrainingSplit) {
   Recipe recipe = rows_recipe(write_classes());
   recipe.data.target = "kind";
