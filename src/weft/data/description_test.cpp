@@ -12,6 +12,7 @@
 
 #include "weft/data/rows.h"
 #include "weft/data/rows_csv.h"
+#include "weft/data/tokenizer.h"
 
 namespace weft::description_test {
 namespace {
@@ -89,6 +90,29 @@ TEST(Description, RefusesWhatCannotBe) {
               HasSubstr("columns[0].mean"));
   EXPECT_THAT(fault_of(R"({"kind": "rows", "columns": [{"name": "a"}]})"), HasSubstr("targets"));
   EXPECT_THAT(fault_of(std::string(100, '[')), HasSubstr("object"));
+}
+
+TEST(Description, SaysInWhichWayDataDiffer) {
+  DataDescription other = table();
+  other.columns[0].mean = 11.0;
+  other.name = "more.csv";
+  EXPECT_EQ(data_difference(table(), other), "") << "more rows have another mean";
+  other.columns[1].words.push_back("castle");
+  EXPECT_EQ(data_difference(table(), other), "words of the column kind");
+  other.columns[1].name = "sort";
+  EXPECT_EQ(data_difference(table(), other), "columns");
+  other.classes = 3;
+  EXPECT_EQ(data_difference(table(), other), "classes");
+  DataDescription text;
+  text.kind = DatasetKind::kTokens;
+  text.vocabulary = 2;
+  EXPECT_EQ(data_difference(table(), text), "kind");
+  DataDescription shuffled = text;
+  text.tokenizer = *make_character_tokenizer("ab");
+  shuffled.tokenizer = *make_character_tokenizer("ac");
+  EXPECT_EQ(data_difference(text, shuffled), "tokenizer");
+  shuffled.tokenizer = *make_character_tokenizer("ba");
+  EXPECT_EQ(data_difference(text, shuffled), "");
 }
 
 TEST(Rows, AreScaledAndWordsAreOneOfMany) {
