@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr std::int64_t kDescribedClassesMax = 65536;
 constexpr std::int64_t kSideMost = 65536;  // of one side
@@ -31,12 +31,13 @@ constexpr DatasetKind kDataKinds[] = {DatasetKind::kImages, DatasetKind::kTokens
 // Reads the fields of one object; the first that is wrong is the fault, the rest stay as they were.
 class FieldReader {
  public:
-  FieldReader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
+  FieldReader(const SortedJson& object, std::string where)
+      : object_(object), where_(std::move(where)) {}
 
   const Status& status() const { return status_; }
 
   void count(const char* key, std::int64_t least, std::int64_t most, std::int64_t& out) {
-    const Json* const value = find(key);
+    const SortedJson* const value = find(key);
     if (value == nullptr) return;
     if (!value->is_number_integer() || !(value->get<double>() >= static_cast<double>(least)) ||
         !(value->get<double>() <= static_cast<double>(most))) {
@@ -45,28 +46,28 @@ class FieldReader {
     out = value->get<std::int64_t>();
   }
   void number(const char* key, bool positive, double& out) {
-    const Json* const value = find(key);
+    const SortedJson* const value = find(key);
     if (value != nullptr) take_number(*value, key, positive, out);
   }
   void text(const char* key, std::string& out) {
-    const Json* const value = find(key);
+    const SortedJson* const value = find(key);
     if (value != nullptr) take_text(*value, key, out);
   }
   void numbers(const char* key, bool positive, std::size_t most, std::vector<double>& out) {
-    const Json* const values = list(key, most);
+    const SortedJson* const values = list(key, most);
     if (values == nullptr) return;
     out.clear();
-    for (const Json& value : *values) take_number(value, key, positive, out.emplace_back());
+    for (const SortedJson& value : *values) take_number(value, key, positive, out.emplace_back());
   }
   void texts(const char* key, std::size_t most, std::vector<std::string>& out) {
-    const Json* const values = list(key, most);
+    const SortedJson* const values = list(key, most);
     if (values == nullptr) return;
     out.clear();
-    for (const Json& value : *values) take_text(value, key, out.emplace_back());
+    for (const SortedJson& value : *values) take_text(value, key, out.emplace_back());
   }
   // The array `key` of objects; null where there is none.
-  const Json* list(const char* key, std::size_t most) {
-    const Json* const value = find(key);
+  const SortedJson* list(const char* key, std::size_t most) {
+    const SortedJson* const value = find(key);
     if (value == nullptr) return nullptr;
     if (value->is_array() && value->size() <= most) return value;
     refuse(key, fmt::format("at most {} entries", most));
@@ -74,42 +75,43 @@ class FieldReader {
   }
   void refuse(const char* key, const std::string& expected) {
     if (!status_.ok()) return;
-    const Json* const value = find(key);
+    const SortedJson* const value = find(key);
     const std::string got =
-        value == nullptr ? "none"
-                         : value->dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 40);
+        value == nullptr
+            ? "none"
+            : value->dump(-1, ' ', true, SortedJson::error_handler_t::replace).substr(0, 40);
     status_ =
         corrupt(fmt::format("description: {}{}: expected {}, got {}", where_, key, expected, got));
   }
 
  private:
-  const Json* find(const char* key) const {
+  const SortedJson* find(const char* key) const {
     const auto found = object_.find(key);
     return found == object_.end() ? nullptr : &*found;
   }
-  void take_number(const Json& value, const char* key, bool positive, double& out) {
+  void take_number(const SortedJson& value, const char* key, bool positive, double& out) {
     if (!value.is_number() || !std::isfinite(value.get<double>()) ||
         (positive && !(value.get<double>() > 0))) {
       return refuse(key, positive ? "numbers above 0" : "finite numbers");
     }
     out = value.get<double>();
   }
-  void take_text(const Json& value, const char* key, std::string& out) {
+  void take_text(const SortedJson& value, const char* key, std::string& out) {
     if (!value.is_string() || value.get_ref<const std::string&>().size() > kNameBytesMax) {
       return refuse(key, "text");
     }
     out = value.get<std::string>();
   }
 
-  const Json& object_;
+  const SortedJson& object_;
   std::string where_;
   Status status_;
 };
 
 Status read_columns(FieldReader& fields, DataDescription& out) {
-  const Json* const columns = fields.list("columns", kDescribedColumnsMax);
+  const SortedJson* const columns = fields.list("columns", kDescribedColumnsMax);
   if (columns == nullptr) return fields.status();
-  for (const Json& entry : *columns) {
+  for (const SortedJson& entry : *columns) {
     if (!entry.is_object()) return corrupt("description: columns: expected objects");
     FieldReader own(entry, fmt::format("columns[{}].", out.columns.size()));
     ColumnDescription& column = out.columns.emplace_back();
@@ -124,9 +126,9 @@ Status read_columns(FieldReader& fields, DataDescription& out) {
 }
 
 Status read_targets(FieldReader& fields, DataDescription& out) {
-  const Json* const targets = fields.list("targets", kDescribedColumnsMax);
+  const SortedJson* const targets = fields.list("targets", kDescribedColumnsMax);
   if (targets == nullptr) return fields.status();
-  for (const Json& entry : *targets) {
+  for (const SortedJson& entry : *targets) {
     if (!entry.is_object()) return corrupt("description: targets: expected objects");
     FieldReader own(entry, fmt::format("targets[{}].", out.target_columns.size()));
     TargetDescription& target = out.target_columns.emplace_back();
@@ -165,8 +167,8 @@ Status check_fields(FieldReader& fields, const DataDescription& read) {
   return fields.status();
 }
 
-Json json_of(const ColumnDescription& column) {
-  Json json = {{"name", column.name}, {"missing", column.missing}};
+SortedJson json_of(const ColumnDescription& column) {
+  SortedJson json = {{"name", column.name}, {"missing", column.missing}};
   if (!column.words.empty()) {
     json["words"] = column.words;
     return json;
@@ -197,10 +199,10 @@ std::int64_t DataDescription::features() const {
 }
 
 std::string description_text(const DataDescription& description) {
-  Json json = {{"kind", to_string(description.kind)},
-               {"name", std::filesystem::path(description.name).filename().string()},
-               {"classes", description.classes},
-               {"class_names", description.class_names}};
+  SortedJson json = {{"kind", to_string(description.kind)},
+                     {"name", std::filesystem::path(description.name).filename().string()},
+                     {"classes", description.classes},
+                     {"class_names", description.class_names}};
   switch (description.kind) {
     case DatasetKind::kImages:
       json["channels"] = description.channels;
@@ -216,18 +218,18 @@ std::string description_text(const DataDescription& description) {
       json["characters_per_token"] = description.characters_per_token;
       break;
     case DatasetKind::kRows:
-      json["columns"] = Json::array();
+      json["columns"] = SortedJson::array();
       for (const ColumnDescription& column : description.columns) {
         json["columns"].push_back(json_of(column));
       }
-      json["targets"] = Json::array();
+      json["targets"] = SortedJson::array();
       for (const TargetDescription& target : description.target_columns) {
         json["targets"].push_back(
             {{"name", target.name}, {"mean", target.mean}, {"deviation", target.deviation}});
       }
       break;
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
 }
 
 Result<DataDescription> parse_description(std::string_view text) {
@@ -236,9 +238,9 @@ Result<DataDescription> parse_description(std::string_view text) {
                                kDescriptionBytesMax, text.size()));
   }
   bool deep = false;
-  const Json json = Json::parse(
+  const SortedJson json = SortedJson::parse(
       text,
-      [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+      [&](int depth, SortedJson::parse_event_t /*event*/, SortedJson& /*value*/) {
         deep = deep || depth > kDescriptionDepthMax;
         return !deep;
       },
