@@ -41,6 +41,7 @@
 #include "weft/data/catalog.h"
 #include "weft/data/cifar.h"
 #include "weft/data/csv.h"
+#include "weft/data/csv_sniff.h"
 #include "weft/data/dataset.h"
 #include "weft/data/description.h"
 #include "weft/data/idx.h"

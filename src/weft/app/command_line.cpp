@@ -22,6 +22,7 @@
 #include "weft/app/interrupt.h"
 #include "weft/app/local_peers.h"
 #include "weft/app/model_commands.h"
+#include "weft/app/own_data_commands.h"
 #include "weft/app/parse_error.h"
 #include "weft/app/peer_command.h"
 #include "weft/app/serve_command.h"
@@ -67,6 +68,7 @@ struct Requests {
   ListRequest list;
   ControlRequest control;
   ModelRequest model;
+  OwnDataRequest own_data;
 };
 
 // The commands for a peer that runs on this machine already.
@@ -112,7 +114,8 @@ CLI::App* add_run(CLI::App& app, RunRequest& request) {
   CLI::App* run =
       app.add_subcommand("run", "Train by a recipe, alone or as the first peer of a group.");
   run->add_option("recipe", request.recipe_path,
-                  "A recipe: a TOML file, such as those in recipes/.")
+                  "A recipe: a TOML file, such as those in recipes/. Or your own data: a folder, a "
+                  "table or a text, for which a recipe is written, as `weft new` does.")
       ->required();
   run->add_option("--peers", request.peers,
                   "Start this many peers on this machine, this one included.")
@@ -383,7 +386,7 @@ int run_command_line(int argc, char** argv) {
   ExitCode code = ExitCode::kOk;
   add_run(app, requests.run)->callback([&] {
     requests.run.resume = !requests.run.resume_from.empty();
-    code = run_command(requests.run, started);
+    code = run_recipe_or_data(requests.run, started);
   });
   add_join(app, requests.join)->callback([&] { code = join_command(requests.join, started); });
   add_doctor(app, requests.doctor)->callback([&] { code = doctor_command(requests.doctor); });
@@ -396,9 +399,10 @@ int run_command_line(int argc, char** argv) {
 
   add_bench_commands(app, requests.bench, code);
 
-  CLI::App* data = app.add_subcommand("data", "Find datasets, or learn how to get them.");
+  CLI::App* data = app.add_subcommand("data", "Find datasets, learn how to get them, or look at your own.");
   data->require_subcommand(1);
   add_lists(app, *data, requests.list, code);
+  add_own_data_commands(app, *data, requests.own_data, code);
 
   add_about(app, requests.about, code);
   add_footers(app, "");

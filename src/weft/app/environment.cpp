@@ -33,6 +33,7 @@ DataPlaces data_places(const DataChoice& choice) {
   places.tokenizer = choice.tokenizer;
   if (is_folder(choice.data) && !is_file(choice.data + "/x.npy")) {
     places.data_dir = choice.data;
+    places.folder = choice.data;
   } else {
     places.data = choice.data;
   }

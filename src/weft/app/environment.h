@@ -16,7 +16,7 @@ std::vector<std::pair<std::string, std::string>> weft_variables();
 // What the flags of a command say of the files that a recipe reads.
 struct DataChoice {
   // --data: the file that stands for data.path; or a folder, in the place of WEFT_DATA_DIR, unless
-  // it holds x.npy: then it is the data.
+  // it holds x.npy, or the recipe reads a folder that is not below it: then it is the data.
   std::string data;
   std::string tokenizer;  // --tokenizer
 };

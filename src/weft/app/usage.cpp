@@ -54,8 +54,13 @@ constexpr Footer kFooters[] = {
      "  weft bench train --model resnet9 --threads 2\n"
      "  weft bench train --model gpt6x384 --precision bf16 --json"},
     {"bench allreduce", "  weft bench allreduce --peers 4 --bytes 64000000 --transport shm"},
+    {"new",
+     "  weft new examples/data/shapes\n"
+     "  weft new examples/data/flats.csv --target rent"},
+    {"data look", "  weft data look examples/data/flats.csv"},
     {"data",
      "  weft data list\n"
+     "  weft data look examples/data/shapes\n"
      "  weft data check fashion-mnist"},
     {"data list", "  weft data list"},
     {"data get", "  weft data get cifar10"},

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Somebody's own photos, table and text, from `weft new` to a prediction on something new.
+
+usage: tests/own/own_data_test.py [--quick]
+Data are drawn by examples/data/make_examples.py: 300 photos of three shapes, a table of 1000 rows with
+words, decimal commas and a tenth of its values missing, and a text of 200 kB. --quick takes the small
+ones of examples/data and a few steps, and asks for no quality. Prints a line a test, and
+"N passed, N failed".
+"""
+import argparse
+import json
+import math
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples/data"
+sys.path.insert(0, str(EXAMPLES))
+import make_examples  # noqa: E402
+
+WEFT = os.environ.get("WEFT_PROGRAM", str(ROOT / "build/release/weft"))
+CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+
+
+class Failure(Exception):
+    """What a test expected, and what it got."""
+
+
+class Missing(Exception):
+    """Something that this build cannot do yet."""
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def weft(*arguments, code=0, seconds=900, folder=None):
+    """Runs the program; its standard output, or both outputs where it is to fail."""
+    done = subprocess.run([WEFT, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=seconds, cwd=folder, check=False)
+    expect(done.returncode == code,
+           f"weft {' '.join(map(str, arguments))}: expected exit code {code}, got {done.returncode}:"
+           f" {(done.stdout + done.stderr)[-1500:]}")
+    return done.stdout if code == 0 else done.stdout + done.stderr
+
+
+class Trained:
+    """A recipe from `weft new`, trained."""
+
+    def __init__(self, data, folder, quick, *flags):
+        self.folder = pathlib.Path(folder)
+        self.recipe = self.folder / "own.toml"
+        self.said = weft("new", data, "--out", self.recipe, *flags)
+        expect("tried 3 steps" in self.said, f"expected a trial, got {self.said}")
+        few = ["--steps", "6"] if quick else []
+        weft("run", self.recipe, "--out", self.folder / "out", "--listen", "127.0.0.1:0",
+             "--set", "group.discovery=off", *few)
+        self.summary = json.loads((self.folder / "out/summary.json").read_text())
+        self.checkpoint = next((self.folder / "out/checkpoints").glob("checkpoint-*.safetensors"))
+
+    def evaluation(self):
+        return json.loads(weft("eval", self.checkpoint, "--json"))
+
+
+def test_photos(folder, quick):
+    """Three shapes are told apart on photos that no training has seen."""
+    data = EXAMPLES / "shapes"
+    if not quick:
+        data = pathlib.Path(folder) / "shapes"
+        make_examples.write_photos(data, 300, 64, seed=5)
+    trained = Trained(data, folder, quick)
+    fresh = pathlib.Path(folder) / "fresh"
+    make_examples.write_photos(fresh, 3 if quick else 60, 64, seed=77)
+    right, files = 0, sorted(fresh.glob("*/*.png"))
+    for file in files:
+        said = weft("predict", trained.checkpoint, file, "--top", "1")
+        expect(re.search(r"circle|square|triangle", said), f"expected the name of a class: {said}")
+        right += file.parent.name in said
+    accuracy = right / len(files)
+    expect(quick or accuracy > 0.95, f"expected more than 95 % of fresh photos right, got {accuracy}")
+    tested = 100 * trained.summary["test_accuracy"]
+    return f"test {tested:.1f} %, fresh photos {100 * accuracy:.1f} % of {len(files)}"
+
+
+def predicted_values(checkpoint, table):
+    """What the model says of each row of a table."""
+    done = subprocess.run([WEFT, "predict", checkpoint, table], capture_output=True, text=True,
+                          timeout=300, check=False)
+    if done.returncode != 0:
+        raise Missing(f"weft predict takes no table: {done.stderr.strip()[-200:]}")
+    return [float(match) for match in re.findall(r"^\d+:.*?(-?\d+(?:\.\d+)?)", done.stdout, re.M)]
+
+
+def r2(wanted, got):
+    mean = sum(wanted) / len(wanted)
+    return 1 - (sum((a - b) ** 2 for a, b in zip(wanted, got))
+                / sum((a - mean) ** 2 for a in wanted))
+
+
+def test_table(folder, quick):
+    """Rents are told from words and numbers with commas, a tenth of them missing."""
+    data = EXAMPLES / "flats.csv"
+    if not quick:
+        data = pathlib.Path(folder) / "flats.csv"
+        data.write_text(make_examples.table(1000, seed=5))
+    trained = Trained(data, folder, quick)
+    fresh = pathlib.Path(folder) / "fresh.csv"
+    fresh.write_text(make_examples.table(200, seed=77))
+    rows = [line.split(";") for line in fresh.read_text().splitlines()[1:]]
+    got = predicted_values(trained.checkpoint, fresh)
+    expect(len(got) == len(rows), f"expected {len(rows)} values, got {len(got)}")
+    quality = r2([float(row[-1].replace(",", ".")) for row in rows], got)
+    expect(quick or quality > 0.95, f"expected R2 above 0.95 on fresh rows, got {quality}")
+    return f"R2 {quality:.4f} on {len(rows)} fresh rows"
+
+
+def test_text(folder, quick):
+    """A text is continued, and its perplexity is that of its small grammar."""
+    data = EXAMPLES / "story.txt"
+    if not quick:
+        data = pathlib.Path(folder) / "story.txt"
+        data.write_text(make_examples.story(200_000, seed=5))
+    trained = Trained(data, folder, quick)
+    perplexity = math.exp(trained.evaluation()["loss"])
+    expect(quick or perplexity < 1.6, f"expected a perplexity below 1.6, got {perplexity}")
+    said = weft("predict", trained.checkpoint, "The old captain ", "--tokens", "40",
+                "--temperature", "0")
+    expect(said.startswith("The old captain "), f"expected the text to go on, got {said!r}")
+    expect(quick or any(verb in said for verb in make_examples.DID), f"expected words, got {said!r}")
+    return f"perplexity {perplexity:.3f} a character"
+
+
+def test_run_takes_data(folder, _quick):
+    """`weft run` on data writes the recipe into OUT, once."""
+    out = pathlib.Path(folder) / "out"
+    flags = ["--out", out, "--steps", "3", "--listen", "127.0.0.1:0", "--set", "group.discovery=off"]
+    weft("run", EXAMPLES / "shapes", *flags)
+    recipe = out / "recipe.toml"
+    expect('name = "images"' in recipe.read_text(), "expected a recipe for images in OUT")
+    recipe.write_text(recipe.read_text().replace("flip ", ""))
+    weft("run", EXAMPLES / "shapes", *flags)
+    expect("flip jitter" not in recipe.read_text(), "expected the changed recipe to be kept")
+
+
+def test_new_overwrites_nothing(folder, _quick):
+    """Another's file is replaced by --force only."""
+    path = pathlib.Path(folder) / "mine.toml"
+    path.write_text("precious")
+    said = weft("new", EXAMPLES / "flats.csv", "--out", path, code=2)
+    expect("--force" in said and path.read_text() == "precious", f"expected a refusal, got {said}")
+    weft("new", EXAMPLES / "flats.csv", "--out", path, "--force")
+    expect("[model]" in path.read_text(), "expected a recipe")
+    made = json.loads(weft("new", EXAMPLES / "flats.csv", "--out", path, "--force", "--json",
+                           "--target", "district"))
+    expect(made["model"] == "mlp" and made["recipe"] == str(path), f"expected its facts, got {made}")
+
+
+def test_look(folder, _quick):
+    """Every kind is told, as text and as JSON."""
+    for name, kind in (("shapes", "images"), ("flats.csv", "table"), ("story.txt", "text")):
+        expect(weft("data", "look", EXAMPLES / name).strip(), "expected a few lines")
+        seen = json.loads(weft("data", "look", EXAMPLES / name, "--json"))
+        expect(seen["kind"] == kind, f"expected {kind}, got {seen}")
+    expect("is no" not in weft("data", "look", folder, code=2), "expected what could be there")
+
+
+def hostile_files(folder):
+    """Names and contents that would do something to a terminal, or to a careless reader."""
+    rng = random.Random(3)
+    evil = pathlib.Path(folder) / "evil\x1b[31m"
+    (evil / "a\x07b").mkdir(parents=True)
+    (evil / "a\x07b" / "x\x1b]0;title\x07.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\xff" * 200)
+    (evil / "c").mkdir()
+    (evil / "c" / "bomb.jpg").write_bytes(b"\xff\xd8\xff" + rng.randbytes(5000))
+    yield evil
+    for index, content in enumerate((
+            b"", b"\x00" * 1000, b"a,b\n\x1b[2J,1\n\xff\xfe,2\n", b'"' * 5000, b"," * 70000,
+            b"a;b\n" + b"x" * 3_000_000, b"\xff\xfea\x00", rng.randbytes(100_000),
+            b"a,b\n" + b"".join(b"\x9b%d,\xc2\x9b%d\n" % (i, i) for i in range(2000)))):
+        for ending in ("csv", "tsv", "txt", "txt.gz", "bin"):
+            path = pathlib.Path(folder) / f"hostile-{index}.{ending}"
+            path.write_bytes(content)
+            yield path
+
+
+def test_hostile_files(folder, _quick):
+    """Files of strangers end in words, and nothing of theirs reaches the terminal raw."""
+    for path in hostile_files(folder):
+        for flags in ([], ["--json"]):
+            done = subprocess.run([WEFT, "data", "look", path, *flags], capture_output=True,
+                                  timeout=60, check=False)
+            said = (done.stdout + done.stderr).decode()
+            expect(done.returncode in (0, 2, 3, 4), f"{path!r}: exit code {done.returncode}")
+            expect(not CONTROLS.search(said), f"{path!r}: control characters in {said!r}")
+    evil = next(hostile_files(tempfile.mkdtemp(dir=folder)))
+    done = subprocess.run([WEFT, "new", evil, "--out", f"{folder}/evil.toml"], capture_output=True,
+                          timeout=60, check=False)
+    said = (done.stdout + done.stderr).decode()
+    expect(done.returncode != 0 and not CONTROLS.search(said), f"expected a refusal, got {said!r}")
+
+
+def test_refusals_before_the_first_step(folder, _quick):
+    """What would fail later is refused at once, by its key."""
+    recipe = pathlib.Path(folder) / "r.toml"
+    weft("new", EXAMPLES / "flats.csv", "--out", recipe)
+    for settings, wanted in (
+            (["run.global_batch=5000"], "run.global_batch: expected at most the 216 samples"),
+            (["data.path=nowhere.csv"], 'data.path: the recipe reads "nowhere.csv"'),
+            (["data.header=false"], "set data.header = true"),
+            (["data.transforms=flip"], "data.transforms: \"flip\" has no effect"),
+            (["data.name=fashion-mnist"], "has no effect with data.name = \"fashion-mnist\""),
+            (["data.name=imgaes"], "did you mean \"images\"?")):
+        flags = [part for setting in settings for part in ("--set", setting)]
+        said = weft("run", recipe, "--out", f"{folder}/out", *flags,
+                    code=3 if "nowhere" in settings[0] else 2)
+        expect(wanted in said, f"expected {wanted!r}, got {said!r}")
+
+
+TESTS = [test_look, test_new_overwrites_nothing, test_run_takes_data, test_hostile_files,
+         test_refusals_before_the_first_step, test_photos, test_table, test_text]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", default="")
+    flags = parser.parse_args()
+    failed = 0
+    chosen = [test for test in TESTS if flags.only in test.__name__]
+    for test in chosen:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                print(f"ok   {test.__name__} {test(folder, flags.quick) or ''}".rstrip(), flush=True)
+            except Missing as what:
+                print(f"skip {test.__name__}: {what}", flush=True)
+            except (Failure, subprocess.TimeoutExpired) as fault:
+                failed += 1
+                print(f"FAIL {test.__name__}: {fault}", flush=True)
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
