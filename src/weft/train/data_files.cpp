@@ -32,14 +32,13 @@ Result<std::string> own_file(const PathKey& key, const std::string& path,
   if (fs::exists(path, failed)) return path;
   const fs::path below = fs::path(places.data_dir) / path;
   if (!places.data_dir.empty() && fs::exists(below, failed)) return below.string();
-  const std::string second = places.data_dir.empty() || fs::path(path).is_absolute()
-                                 ? ""
-                                 : " nor below " + places.data_dir;
+  const bool absolute = fs::path(path).is_absolute();
+  std::string places_tried = absolute ? "there" : "in this folder";
+  if (!absolute && !places.data_dir.empty()) places_tried += " nor below " + places.data_dir;
   return unavailable(fmt::format(
-      "{}: the recipe reads \"{}\", which is not in {}{}; put it there, or say which to "
-      "take: {} PATH",
-      key.name, path, fs::path(path).is_absolute() ? "its place" : "this folder", second,
-      key.flag));
+      "{}: the recipe reads \"{}\", which is not {}; put it there, set WEFT_DATA_DIR to the folder "
+      "that it is below, or say which to take: {} PATH",
+      key.name, path, places_tried, key.flag));
 }
 
 std::string data_folder(const DataPlaces& places) {

@@ -55,10 +55,12 @@ void say_optimizer(Draft& draft, const char* name, double rate, double decay) {
 }
 
 void say_run(Draft& draft, std::int64_t samples, std::int64_t batch, std::int64_t steps) {
-  draft.recipe.schedule.name = "cosine";
-  draft.recipe.schedule.warmup_steps = steps / 20;
+  Recipe::Schedule& schedule = draft.recipe.schedule;
   draft.say("schedule.name");
-  draft.say("schedule.warmup_steps");
+  if (schedule.name != "one_cycle") {  // which begins slowly by itself
+    schedule.warmup_steps = steps / 20;
+    draft.say("schedule.warmup_steps");
+  }
   draft.recipe.run.global_batch = batch;
   draft.recipe.run.steps = steps;
   draft.say("run.name");
@@ -79,19 +81,18 @@ void say_split(Draft& draft) {
 constexpr std::int64_t kSmallPhoto = 32;
 constexpr std::int64_t kLargePhoto = 64;
 constexpr std::int64_t kShowsMore = 96;     // pictures whose shorter side is this need more pixels
-constexpr std::int64_t kManyPhotos = 2000;  // from here on a deeper model pays
+constexpr std::int64_t kManyPhotos = 2000;  // of which small ones take long enough
 constexpr std::int64_t kDrawingSide = 40;   // grey pictures up to this are taken for drawn letters
 
 void choose_image_model(const ImagesLook& images, Draft& draft) {
   Recipe& recipe = draft.recipe;
-  const bool drawing = images.all_grey && images.side_median <= kDrawingSide;
-  recipe.model.name = images.images >= kManyPhotos ? "resnet9" : drawing ? "lenet" : "cnn";
-  draft.say("model.name",
-            images.images >= kManyPhotos
-                ? "Faster and less exact: \"cnn\"."
-                : "With some thousand pictures, or patience, \"resnet9\" is more exact.");
-  recipe.data.image_size =
-      images.side_median >= kShowsMore && images.images < kManyPhotos ? kLargePhoto : kSmallPhoto;
+  const bool drawings = images.all_grey && images.side_median <= kDrawingSide;
+  recipe.model.name = drawings ? "lenet" : "resnet9";
+  draft.say("model.name", drawings ? "Slower and more exact: \"resnet9\"."
+                                   : "Several times as fast, and far less exact with few pictures: "
+                                     "\"cnn\", \"lenet\".");
+  const bool large = images.side_median >= kShowsMore && images.images < kManyPhotos;
+  recipe.data.image_size = large ? kLargePhoto : kSmallPhoto;
   recipe.data.channels = images.all_grey ? 1 : 3;
 }
 
@@ -121,9 +122,10 @@ Status draft_images(const ImagesLook& images, Draft& draft) {
   const std::int64_t samples =
       images.own_split ? images.training : images.images - images.images / 10;
   const std::int64_t batch = batch_for(samples, 32);
+  say_optimizer(draft, "adamw", 0.002, 0.01);
+  recipe.schedule.name = "one_cycle";
   const bool deep = recipe.model.name == "resnet9";
-  say_optimizer(draft, "adamw", deep || recipe.model.name == "lenet" ? 0.002 : 0.001, 0.01);
-  say_run(draft, samples, batch, steps_for(samples, batch, deep ? 12 : 40, 200, 4000));
+  say_run(draft, samples, batch, steps_for(samples, batch, deep ? 15 : 40, 120, 4000));
   return {};
 }
 

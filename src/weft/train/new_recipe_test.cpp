@@ -43,7 +43,7 @@ TEST_F(NewRecipeTest, TheExamplesOfEachKindAreTrainedOn) {
     const char* model;
     const char* data;
   };
-  for (const Case& one : {Case{"shapes", "cnn", "images"}, Case{"flats.csv", "mlp", "rows"},
+  for (const Case& one : {Case{"shapes", "resnet9", "images"}, Case{"flats.csv", "mlp", "rows"},
                           Case{"story.txt", "char_gpt", "text"}}) {
     SCOPED_TRACE(one.path);
     const Result<NewRecipe> made = recipe_for(kExamples + one.path);
