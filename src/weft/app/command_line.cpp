@@ -399,7 +399,8 @@ int run_command_line(int argc, char** argv) {
 
   add_bench_commands(app, requests.bench, code);
 
-  CLI::App* data = app.add_subcommand("data", "Find datasets, learn how to get them, or look at your own.");
+  CLI::App* data =
+      app.add_subcommand("data", "Find datasets, learn how to get them, or look at your own.");
   data->require_subcommand(1);
   add_lists(app, *data, requests.list, code);
   add_own_data_commands(app, *data, requests.own_data, code);

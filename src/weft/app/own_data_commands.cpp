@@ -68,7 +68,7 @@ Status write_recipe(const std::string& path, const std::string& text) {
   return write_output_file(path, as_bytes(view));
 }
 
-std::string time_text(double seconds) {
+std::string how_long(double seconds) {
   if (seconds < 100) return fmt::format("{:.0f} s", std::max(1.0, seconds));
   return seconds < 6000 ? fmt::format("{:.0f} min", seconds / 60)
                         : fmt::format("{:.1f} h", seconds / 3600);
@@ -80,7 +80,7 @@ std::string trial_text(const Written& written) {
   return fmt::format(
       "{} on {}: tried {} steps, loss {:.4g} and then {:.4g}; all {} steps take about {} here\n",
       recipe.model.name, safe_text(written.look.path), written.trial.steps,
-      written.trial.first_loss, written.trial.last_loss, recipe.run.steps, time_text(all));
+      written.trial.first_loss, written.trial.last_loss, recipe.run.steps, how_long(all));
 }
 
 std::string oddities_text(const DataLook& look) {
