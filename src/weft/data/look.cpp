@@ -63,8 +63,8 @@ Status look_at_folder(const std::string& folder, DataLook& look) {
   if (holds(folder, is_visible_folder)) return look_at_images(folder, look);
   if (holds(folder, is_text_entry)) return look_at_text(folder, look);
   return invalid_argument(fmt::format(
-      "{}: expected folders of images, one a class, or x.npy and y.npy, or files .txt, got none of "
-      "them",
+      "{}: is a folder, but holds no folders of images, one a class, no x.npy and y.npy, and no "
+      "files .txt",
       safe_text(folder, 200)));
 }
 

@@ -130,7 +130,7 @@ TEST_F(LookTest, WhatNoReaderTakesIsRefusedWithWhatCouldBe) {
   EXPECT_EQ(look_at_data(folder("none")).status().code(), Code::kUnavailable);
   EXPECT_THAT(look_at_data(put("a.gif", "x")).status().message(), HasSubstr(".csv, .tsv"));
   fs::create_directories(root_ / "bare");
-  EXPECT_THAT(look_at_data(folder("bare")).status().message(), HasSubstr("folders of images"));
+  EXPECT_THAT(look_at_data(folder("bare")).status().message(), HasSubstr("no folders of images"));
   EXPECT_THAT(look_at_data(put("one.csv", "a\n1\n2\n")).status().message(),
               HasSubstr("two columns"));
   EXPECT_EQ(look_at_data(put("b.txt", "\xFF")).status().code(), Code::kCorrupt);
