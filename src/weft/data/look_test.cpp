@@ -11,6 +11,8 @@
 
 #include "weft/data/image_file.h"
 #include "weft/data/image_folder.h"
+#include "weft/data/npy.h"
+#include "weft/data/open_path.h"
 #include "weft/data/safe_text.h"
 #include "weft/data/text_file.h"
 
@@ -152,6 +154,30 @@ TEST_F(LookTest, ADrawnTestSplitHasEachClassAndStaysAsItIs) {
   }
   // The last tenth by name, which a class of two does not have.
   EXPECT_THAT(list_images(folder("p"), Split::kTest, false)->labels, ElementsAre(0, 0, 1, 1));
+}
+
+TEST_F(LookTest, ArraysAreMixedAsTablesAre) {
+  std::vector<float> x;
+  std::vector<std::int64_t> y;
+  for (int i = 0; i < 50; ++i) {
+    x.insert(x.end(), {static_cast<float>(i), static_cast<float>(-i)});
+    y.push_back(i % 7);
+  }
+  put("xy/x.npy", to_text(npy_bytes(Array::from(x, {50, 2}))));
+  put("xy/y.npy", to_text(npy_bytes(Array::from(y, {50}))));
+  PathOptions options;
+  options.csv.mixed = true;
+  const Dataset test = *open_path(folder("xy"), Split::kTest, options);
+  ASSERT_EQ(test.size, 5);
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = 0; i < test.size; ++i) {
+    const std::vector<float> row = test.rows.select(0, i).to_vector<float>();
+    EXPECT_EQ(row[1], -row[0]);
+    rows.push_back(static_cast<std::int64_t>(row[0]));
+    EXPECT_EQ(test.label(i), rows.back() % 7);
+  }
+  EXPECT_NE(rows, (std::vector<std::int64_t>{45, 46, 47, 48, 49}));
+  EXPECT_EQ(look_at_data(folder("xy"))->arrays.rows, 50);
 }
 
 TEST_F(LookTest, ClassesToTestAreThoseThatAreTrained) {

@@ -38,10 +38,33 @@ Result<Dataset> open_token_folder(const std::string& folder, Split split,
   return dataset;
 }
 
-Result<Dataset> open_arrays(const std::string& folder, Split split) {
+Array rows_in_order(const Array& values, const std::vector<std::size_t>& order) {
+  const auto width = static_cast<std::size_t>(values.dim(1));
+  Array out = Array::empty(values.shape());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    std::copy_n(values.data<float>() + order[i] * width, width, out.data<float>() + i * width);
+  }
+  return out;
+}
+
+// As the rows of a table that is mixed.
+void mix_rows(Dataset& dataset) {
+  const std::vector<std::size_t> order = mixed_order(static_cast<std::size_t>(dataset.size));
+  dataset.rows = rows_in_order(dataset.rows, order);
+  if (dataset.targets.defined()) dataset.targets = rows_in_order(dataset.targets, order);
+  if (dataset.labels.empty()) return;
+  std::vector<std::int64_t> labels;
+  for (const std::size_t row : order) {
+    labels.push_back(dataset.label(static_cast<std::int64_t>(row)));
+  }
+  dataset.labels = pack_labels(labels, dataset.classes);
+}
+
+Result<Dataset> open_arrays(const std::string& folder, Split split, bool mixed) {
   WEFT_TRY_ASSIGN(const Array inputs, read_npy(folder + "/x.npy"));
   WEFT_TRY_ASSIGN(const Array labels, read_npy(folder + "/y.npy"));
   WEFT_TRY_ASSIGN(Dataset dataset, make_row_dataset(folder, inputs, labels));
+  if (mixed) mix_rows(dataset);
   WEFT_TRY(keep_row_split(dataset, split));
   return dataset;
 }
@@ -82,7 +105,7 @@ Result<Dataset> open_path(const std::string& path, Split split, const PathOption
   tokens.context = options.text.context;
   if (is_folder(path)) {
     if (is_file(path + "/train.bin")) return open_token_folder(path, split, tokens);
-    if (is_file(path + "/x.npy")) return open_arrays(path, split);
+    if (is_file(path + "/x.npy")) return open_arrays(path, split, options.csv.mixed);
     return open_image_folder(path, split, options.images);
   }
   if (is_text_name(path)) {

@@ -6,7 +6,7 @@
 //   *.bin                        tokens; the last tenth is the test split
 //   *.csv, *.tsv                 rows; the last tenth is the test split
 //   FOLDER with x.npy and y.npy  rows: y integers are classes, y floats are targets; the last tenth
-//                                is the test split
+//                                is the test split, or with csv.mixed one that is drawn
 //
 // Fails: kInvalidArgument on anything else, else as the readers do.
 #pragma once

@@ -212,7 +212,8 @@ Status draft_arrays(const DataLook& look, Draft& draft) {
   draft.recipe.data.name = "rows";
   say_mlp(draft, look.arrays.rows);
   draft.say("data.name");
-  draft.say("data.path", "The last tenth of the rows is kept to test with.");
+  draft.say("data.path");
+  say_split(draft);
   say_rows_run(draft, look.arrays.rows);
   return {};
 }
