@@ -71,8 +71,8 @@ class ModelAlone : public ::testing::Test {
     recipe.model.heads = 2;
     recipe.data.name = data;
     recipe.data.path = file;
-    recipe.data.context = 16;
-    recipe.data.synthetic_samples = 64;
+    if (data == "text") recipe.data.context = 16;
+    if (data == "synthetic") recipe.data.synthetic_samples = 64;
     recipe.run.global_batch = 16;
     recipe.optimizer.name = "adamw";
     recipe.optimizer.learning_rate = 0.01;
