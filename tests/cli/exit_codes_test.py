@@ -3,11 +3,18 @@
 
 usage: exit_codes_test.py [NAME ...]
 """
+import contextlib
 import json
+import os
+import pty
 import re
+import select
+import signal
 import socket
 import sys
+import time
 
+import command_line
 from command_line import (ALONE, RECIPE, ROOT, Running, expect, lines_of_json, main, rows_file,
                           scratch, train, weft)
 
@@ -197,6 +204,31 @@ def ctrl_c_ends_a_run_politely():
         expect(list((folder / "a/checkpoints").iterdir()), "no checkpoint was kept")
 
 
+def ctrl_c_on_a_terminal_leaves_its_words_standing():
+    """The block that is redrawn in place begins anew below them."""
+    with scratch() as folder:
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execve(command_line.WEFT, ["weft", "run", RECIPE, "--out", str(folder / "a"), *ALONE,
+                                          *ENDLESS], {**os.environ, "TERM": "xterm"})
+        shown, asked = b"", False
+        with contextlib.suppress(OSError):  # EIO: the process has ended
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and select.select([terminal], [], [], 30)[0]:
+                shown += os.read(terminal, 4096)
+                # The block shows a round now and then, so any of them will do.
+                if re.search(rb"round \d+/", shown) and not asked:
+                    asked = True
+                    os.kill(child, signal.SIGINT)
+        os.close(terminal)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL if time.monotonic() >= deadline else 0)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        expect(code == 130, f"exit code {code}: {shown[-600:]}")
+        after = shown.split(b"weft: interrupted: ", 1)[1].split(b"\n", 1)[1]
+        expect(not after.startswith(b"\x1b["), f"the words were drawn over: {after[:200]}")
+
+
 def ctrl_c_before_the_first_round_promises_nothing():
     with scratch() as folder:
         with Running(folder, "run", RECIPE, "--out", folder / "a", *ALONE, *ENDLESS, "--set",
@@ -347,6 +379,7 @@ TESTS = {test.__name__: test for test in (
     a_revoked_ticket_is_two_and_says_so,
     a_demo_that_does_not_end_as_it_should_is_one,
     ctrl_c_ends_a_run_politely,
+    ctrl_c_on_a_terminal_leaves_its_words_standing,
     ctrl_c_before_the_first_round_promises_nothing,
     ctrl_c_while_data_are_made_ready_ends_at_once,
     ctrl_c_while_nobody_answers_a_dial_ends_at_once,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "weft/app/environment.h"
+#include "weft/app/interrupt.h"
 #include "weft/app/standard_output.h"
 #include "weft/base/log.h"
 #include "weft/base/printable.h"
@@ -143,6 +144,11 @@ void Terminal::redraw(const std::string& news, bool forced) {
   const TimePoint now = clock_.now();
   const bool due = drawn_at_ == TimePoint::min() || now - drawn_at_ >= kRedrawInterval;
   if (news.empty() && !due && !forced) return;
+  // The words of the signal's handler stand below the block: it is drawn anew below them.
+  if (!told_interrupt_ && interrupted() && ::isatty(STDERR_FILENO) == 1) {
+    told_interrupt_ = true;
+    lines_drawn_ = 0;
+  }
   std::string text = erased();
   if (lines_lost_ > 0)
     text += fmt::format("{} lines were not shown: nobody read them\n", lines_lost_);

@@ -74,6 +74,7 @@ class Terminal {
   StatusBlock block_;
   std::shared_ptr<BackgroundWriter> background_;  // of to_standard_output()
   std::size_t lines_drawn_ = 0;
+  bool told_interrupt_ = false;
   std::uint64_t lines_lost_ = 0;  // kLive: of news, since the last that was shown
   TimePoint drawn_at_ = TimePoint::min();
 };
