@@ -9,6 +9,7 @@
 #include "weft/app/environment.h"
 #include "weft/app/flag_checks.h"
 #include "weft/app/local_peers.h"
+#include "weft/app/output_files.h"
 #include "weft/app/slow_notice.h"
 #include "weft/app/standard_output.h"
 #include "weft/base/file.h"
@@ -111,7 +112,7 @@ std::string recipe_path_for(const OwnDataRequest& request) {
 
 ExitCode new_command(const OwnDataRequest& request) {
   const std::string path = recipe_path_for(request);
-  if (const Status free = check_output_file(path, request.force); !free.ok()) {
+  if (const Status free = check_outputs({path}, {request.path}, request.force); !free.ok()) {
     return report(free);
   }
   const Result<Written> written = make_and_try(request.path, request.target);
