@@ -67,7 +67,7 @@ class PublicHeaders(unittest.TestCase):
         for path, text in {
                 "src/weft/weft.h": '#include "weft/array/array.h"\n#include "weft/op/ops.h"\n'
                                    '#include "weft/nn/layers.h"\n',
-                "src/weft/op/ops.h": '#include "weft/op/sum.h"\n', "src/weft/nn/layers.h": "",
+                "src/weft/op/ops.h": '#include "weft/op/sum.h"\n', "src/weft/nn/layers.h": "", "src/weft/swarm.h": "",
                 "src/weft/op/sum.h": "", "src/weft/array/array.h": "",
                 "src/weft/autograd/format.h": "", "src/weft/array/walk.h": "",
                 "src/weft/internal_headers.txt": "# a list\narray: walk\n",

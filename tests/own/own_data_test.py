@@ -154,6 +154,10 @@ def test_new_overwrites_nothing(folder, _quick):
     expect("--force" in said and path.read_text() == "precious", f"expected a refusal, got {said}")
     weft("new", EXAMPLES / "flats.csv", "--out", path, "--force")
     expect("[model]" in path.read_text(), "expected a recipe")
+    own = pathlib.Path(folder) / "own.csv"
+    own.write_bytes((EXAMPLES / "flats.csv").read_bytes())
+    weft("new", own, "--out", own, "--force", code=2)
+    expect(own.read_bytes() == (EXAMPLES / "flats.csv").read_bytes(), "the data were replaced")
     made = json.loads(weft("new", EXAMPLES / "flats.csv", "--out", path, "--force", "--json",
                            "--target", "district"))
     expect(made["model"] == "mlp" and made["recipe"] == str(path), f"expected its facts, got {made}")
