@@ -130,7 +130,7 @@ def mistakes_are_named_as_they_were_typed():
         empty.write_text("")
         refused(["run", str(empty)], "empty.toml: is empty")
         # A folder is somebody's own data, and this one has none.
-        refused(["run", str(group.path)], f"{group.path}: expected folders of images")
+        refused(["run", str(group.path)], f"{group.path}: is a folder, but holds no folders of images")
         refused(["run", str(group.path / "none.toml")], "No such file or directory")
 
 

@@ -57,7 +57,7 @@ def the_best_state_is_kept_by_each_member():
             told = json.loads(output)
             expect(told["steps"] == summary["best_step"], f"{told} {summary}")
             expect(abs(told["loss"] / summary["best_loss"] - 1) < 1e-4, f"{told} {summary}")
-            expect(summary["best_step"] < 60, f"the last state was the best: {summary}")
+            expect(summary["best_loss"] <= summary["test_loss"] * (1 + 1e-6), f"{summary}")
             kept.append(read_floats(best))
         expect(kept[0] == kept[1], "the members' best states differ")
 
