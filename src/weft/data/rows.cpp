@@ -161,17 +161,17 @@ Status apply_description(const DataDescription& of, Dataset& dataset) {
   return {};
 }
 
-std::string missing_text(const DataDescription& data) {
-  std::string text;
+std::vector<std::string> missing_notes(const DataDescription& data) {
+  std::vector<std::string> notes;
   for (std::size_t i = 0; i < data.columns.size(); ++i) {
     const ColumnDescription& column = data.columns[i];
     if (column.missing == 0) continue;
     const std::string becomes =
         column.words.empty() ? fmt::format("the mean, {:.6g}", column.mean) : "none of its words";
-    text += fmt::format("{}: {}: {} training rows have no value; it counts as {}\n", data.name,
-                        name_of(column.name, i), column.missing, becomes);
+    notes.push_back(fmt::format("{}: {}: {} training rows have no value; it counts as {}",
+                                data.name, name_of(column.name, i), column.missing, becomes));
   }
-  return text;
+  return notes;
 }
 
 }  // namespace weft

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include "weft/array/array.h"
 #include "weft/base/status.h"
@@ -32,7 +34,7 @@ void scale_back(const DataDescription& data, std::span<float> values);
 // dataset has from then on.
 Status apply_description(const DataDescription& of, Dataset& dataset);
 
-// A sentence a line on columns in which training rows have no value; empty where there are none.
-std::string missing_text(const DataDescription& data);
+// A sentence for each column in which training rows have no value.
+std::vector<std::string> missing_notes(const DataDescription& data);
 
 }  // namespace weft

@@ -36,8 +36,8 @@ Result<Dataset> open_rows(const Recipe& recipe, Split split, const std::string& 
     WEFT_TRY_ASSIGN(training, open_raw_rows(recipe, Split::kTrain, path));
   }
   WEFT_TRY(describe_rows(training));
-  if (const std::string told = missing_text(training); split == Split::kTrain && !told.empty()) {
-    log(LogLevel::kWarning, "{}", told.substr(0, told.size() - 1));
+  if (split == Split::kTrain) {
+    for (const std::string& note : missing_notes(training)) log(LogLevel::kWarning, "{}", note);
   }
   WEFT_TRY(apply_description(training, dataset));
   return dataset;
