@@ -14,6 +14,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/common"))
+from named_tests import main  # noqa: E402, F401
 from weft_process import Failure  # noqa: E402
 
 WEFT = os.environ.get("WEFT_PROGRAM", str(ROOT / "build/release/weft"))
@@ -129,25 +130,3 @@ def lines_of_json(text):
     lines = [json.loads(line) for line in text.splitlines()]
     expect(lines and all(isinstance(line, dict) for line in lines), f"no objects: {text[:300]}")
     return lines
-
-
-def main(tests):
-    """Runs the named tests (all by default); one line each, then the count."""
-    wanted = [name for name in sys.argv[1:] if not name.startswith("-")]
-    unknown = [name for name in wanted if name not in tests]
-    if unknown:
-        print(f"no such test: {unknown}; there are {sorted(tests)}")
-        return 2
-    failed = 0
-    chosen = {name: test for name, test in tests.items() if not wanted or name in wanted}
-    for name, test in chosen.items():
-        begin = time.monotonic()
-        try:
-            note = test() or ""
-            print(f"ok      {name} ({time.monotonic() - begin:.1f} s) {note}", flush=True)
-        except (Failure, OSError, KeyError, ValueError, subprocess.SubprocessError) as fault:
-            failed += 1
-            reason = " ".join(f"{type(fault).__name__}: {fault}".split())
-            print(f"FAILED  {name} ({time.monotonic() - begin:.1f} s) {reason}", flush=True)
-    print(f"{len(chosen) - failed} passed, {failed} failed")
-    return 1 if failed else 0

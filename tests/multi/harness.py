@@ -18,6 +18,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/common"))
+from named_tests import main  # noqa: E402, F401
 from weft_process import Failure, WeftProcess  # noqa: E402
 
 WEFT = os.environ.get("WEFT_PROGRAM", str(ROOT / "build/release/weft"))
@@ -165,27 +166,3 @@ def run_weft(*arguments, seconds=60):
     done = subprocess.run([WEFT, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=seconds, check=False)
     return done.returncode, done.stdout, done.stderr
-
-
-def main(tests):
-    """Runs the named tests (all by default); one line each, then the count."""
-    wanted = [a for a in sys.argv[1:] if not a.startswith("-")]
-    unknown = [w for w in wanted if w not in tests]
-    if unknown:
-        print(f"no such test: {unknown}; there are {sorted(tests)}")
-        return 2
-    failed = 0
-    for name, test in tests.items():
-        if wanted and name not in wanted:
-            continue
-        begin = time.monotonic()
-        try:
-            note = test() or ""
-            print(f"ok      {name} ({time.monotonic() - begin:.1f} s) {note}", flush=True)
-        except (Failure, OSError, KeyError, ValueError, subprocess.SubprocessError) as fault:
-            failed += 1
-            reason = re.sub(r"\s+", " ", f"{type(fault).__name__}: {fault}")
-            print(f"FAILED  {name} ({time.monotonic() - begin:.1f} s) {reason}", flush=True)
-    count = len(wanted) or len(tests)
-    print(f"{count - failed} passed, {failed} failed")
-    return 1 if failed else 0

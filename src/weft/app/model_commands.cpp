@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-// Of a run's folder any of its checkpoints may be read.
+// The command may read any checkpoint of a run's folder.
 std::vector<std::string> read_files(const std::string& checkpoint, const ModelRequest& request) {
   std::vector<std::string> files = {checkpoint, request.data.data, request.data.tokenizer};
   for (const std::string& folder : {checkpoint, checkpoint + "/checkpoints"}) {

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-// Of the group: the founder's count, and joiners are told them.
+// What all members share: the founder's settings count, and joiners get them.
 struct SwarmGroupOptions {
   // How gradients travel: "f32", "bf16", "f16" or "int8". With less than f32 each member keeps what
   // its roundings drop and adds it in the next round.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kSniffRecordsMax = 1000;
 constexpr std::size_t kSniffColumnsMax = 4096;
-// Of the values of a column, so many percent must be numbers for it to be one of numbers.
+// A column is one of numbers where at least so many percent of its values are.
 constexpr std::size_t kNumberPercent = 90;
 
 struct SeparatorName {
@@ -70,7 +70,7 @@ bool is_number(std::string_view field, char decimal) {
   return parse_csv_number(without_blanks(field), decimal, value);
 }
 
-// Of the records after the first that have `width` fields.
+// What a column holds in the records after the first that have `width` fields.
 struct ColumnCount {
   std::size_t values = 0;   // that are not missing
   std::size_t numbers = 0;  // among them

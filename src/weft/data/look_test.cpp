@@ -1,14 +1,13 @@
 #include "weft/data/look.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
+#include "weft/base/test_folder.h"
 #include "weft/data/image_file.h"
 #include "weft/data/image_folder.h"
 #include "weft/data/npy.h"
@@ -25,29 +24,14 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class LookTest : public testing::Test {
+class LookTest : public testing::Test, protected TestFolder {
  protected:
-  void SetUp() override {
-    root_ = fs::path(testing::TempDir()) / ("look_test_" + std::to_string(::getpid()));
-    fs::remove_all(root_);
-    fs::create_directories(root_);
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
-  std::string put(const std::string& name, const std::string& text) {
-    fs::create_directories((root_ / name).parent_path());
-    std::ofstream(root_ / name, std::ios::binary) << text;
-    return (root_ / name).string();
-  }
   void put_image(const std::string& name, std::int64_t height, std::int64_t width,
                  std::uint8_t value) {
     Image image{{3, height, width}, Bytes(static_cast<std::size_t>(3 * height * width), value)};
     image.pixels[0] = static_cast<std::uint8_t>(value + 1);  // not grey
     put(name, to_text(*encode_png(image)));
   }
-  std::string folder(const std::string& name) const { return (root_ / name).string(); }
-
-  fs::path root_;
 };
 
 TEST(SafeText, NothingThatMovesACursorIsLeft) {
@@ -70,7 +54,7 @@ TEST_F(LookTest, ImagesAreCountedAndOddOnesNamed) {
   put("p/dog/torn\x1B[2J.jpg", "no image");
   put("p/.hidden/x.png", "x");
   fs::create_directories(root_ / "p/empty");
-  const Result<DataLook> look = look_at_data(folder("p/"));
+  const Result<DataLook> look = look_at_data(path("p/"));
   ASSERT_TRUE(look.ok()) << look.status().message();
   EXPECT_EQ(look->kind, LookKind::kImages);
   using Pair = std::pair<std::string, std::int64_t>;
@@ -119,8 +103,8 @@ TEST_F(LookTest, AFolderOfTextsIsOneText) {
   put("texts/b.txt", "second");
   put("texts/a.txt", "first\n");
   put("texts/c.md", "no text");
-  EXPECT_EQ(*read_text(folder("texts")), "first\nsecond\n");
-  const Result<DataLook> look = look_at_data(folder("texts"));
+  EXPECT_EQ(*read_text(path("texts")), "first\nsecond\n");
+  const Result<DataLook> look = look_at_data(path("texts"));
   ASSERT_TRUE(look.ok()) << look.status().message();
   EXPECT_EQ(look->kind, LookKind::kText);
   EXPECT_EQ(look->text.files, 2);
@@ -129,10 +113,10 @@ TEST_F(LookTest, AFolderOfTextsIsOneText) {
 }
 
 TEST_F(LookTest, WhatNoReaderTakesIsRefusedWithWhatCouldBe) {
-  EXPECT_EQ(look_at_data(folder("none")).status().code(), Code::kUnavailable);
+  EXPECT_EQ(look_at_data(path("none")).status().code(), Code::kUnavailable);
   EXPECT_THAT(look_at_data(put("a.gif", "x")).status().message(), HasSubstr(".csv, .tsv"));
   fs::create_directories(root_ / "bare");
-  EXPECT_THAT(look_at_data(folder("bare")).status().message(), HasSubstr("no folders of images"));
+  EXPECT_THAT(look_at_data(path("bare")).status().message(), HasSubstr("no folders of images"));
   EXPECT_THAT(look_at_data(put("one.csv", "a\n1\n2\n")).status().message(),
               HasSubstr("two columns"));
   EXPECT_EQ(look_at_data(put("b.txt", "\xFF")).status().code(), Code::kCorrupt);
@@ -145,15 +129,15 @@ TEST_F(LookTest, ADrawnTestSplitHasEachClassAndStaysAsItIs) {
   }
   put_image("p/owl/0.png", 6, 6, 1);
   put_image("p/owl/1.png", 6, 6, 2);
-  const ImageListing test = *list_images(folder("p"), Split::kTest, true);
+  const ImageListing test = *list_images(path("p"), Split::kTest, true);
   EXPECT_THAT(test.labels, testing::UnorderedElementsAre(0, 0, 1, 1, 2));
-  const ImageListing training = *list_images(folder("p"), Split::kTrain, true);
+  const ImageListing training = *list_images(path("p"), Split::kTrain, true);
   EXPECT_EQ(training.files.size(), 37U);
   for (const std::string& file : training.files) {
     EXPECT_THAT(test.files, testing::Not(Contains(file)));
   }
   // The last tenth by name, which a class of two does not have.
-  EXPECT_THAT(list_images(folder("p"), Split::kTest, false)->labels, ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(list_images(path("p"), Split::kTest, false)->labels, ElementsAre(0, 0, 1, 1));
 }
 
 TEST_F(LookTest, ArraysAreMixedAsTablesAre) {
@@ -167,7 +151,7 @@ TEST_F(LookTest, ArraysAreMixedAsTablesAre) {
   put("xy/y.npy", to_text(npy_bytes(Array::from(y, {50}))));
   PathOptions options;
   options.csv.mixed = true;
-  const Dataset test = *open_path(folder("xy"), Split::kTest, options);
+  const Dataset test = *open_path(path("xy"), Split::kTest, options);
   ASSERT_EQ(test.size, 5);
   std::vector<std::int64_t> rows;
   for (std::int64_t i = 0; i < test.size; ++i) {
@@ -177,18 +161,18 @@ TEST_F(LookTest, ArraysAreMixedAsTablesAre) {
     EXPECT_EQ(test.label(i), rows.back() % 7);
   }
   EXPECT_NE(rows, (std::vector<std::int64_t>{45, 46, 47, 48, 49}));
-  EXPECT_EQ(look_at_data(folder("xy"))->arrays.rows, 50);
+  EXPECT_EQ(look_at_data(path("xy"))->arrays.rows, 50);
 }
 
 TEST_F(LookTest, ClassesToTestAreThoseThatAreTrained) {
   for (const char* const name : {"train/ant", "train/cat", "train/dog", "test/dog"}) {
     put_image(fmt::format("p/{}/0.png", name), 6, 6, 1);
   }
-  const ImageListing test = *list_images(folder("p"), Split::kTest, false);
+  const ImageListing test = *list_images(path("p"), Split::kTest, false);
   EXPECT_THAT(test.class_names, ElementsAre("ant", "cat", "dog"));
   EXPECT_THAT(test.labels, ElementsAre(2));
   put_image("p/test/owl/0.png", 6, 6, 1);
-  EXPECT_THAT(list_images(folder("p"), Split::kTest, false).status().message(),
+  EXPECT_THAT(list_images(path("p"), Split::kTest, false).status().message(),
               HasSubstr("test/owl: expected a class that the training images have"));
 }
 

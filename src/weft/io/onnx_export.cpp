@@ -112,18 +112,10 @@ Result<OnnxModel> export_onnx(Module& module, const Array& sample,
   }
 }
 
-Result<double> onnx_difference(Module& module, const OnnxModel& model, const Array& input) {
+Result<double> onnx_difference(const OnnxModel& model, const Array& input, const Array& want) {
   WEFT_TRY_ASSIGN(const OnnxModel again, parse_onnx(onnx_bytes(model)));
   WEFT_TRY_ASSIGN(const OnnxProgram program, OnnxProgram::make(again));
   WEFT_TRY_ASSIGN(const std::vector<Array> results, program.run({input}));
-  Array want;
-  try {
-    const NoGrad no_grad;
-    const Evaluating evaluating(module);
-    want = module.forward(Tensor(input)).array().strided();
-  } catch (const std::invalid_argument& error) {
-    return invalid_argument(error.what());
-  }
   if (results.size() != 1 || results[0].shape() != want.shape()) {
     return internal_error("export_onnx: the exported model gives another shape");
   }
@@ -137,6 +129,18 @@ Result<double> onnx_difference(Module& module, const OnnxModel& model, const Arr
                                                      : HUGE_VAL;
   }
   return off / largest;
+}
+
+Result<double> onnx_difference(Module& module, const OnnxModel& model, const Array& input) {
+  Array want;
+  try {
+    const NoGrad no_grad;
+    const Evaluating evaluating(module);
+    want = module.forward(Tensor(input)).array().strided();
+  } catch (const std::invalid_argument& error) {
+    return invalid_argument(error.what());
+  }
+  return onnx_difference(model, input, want);
 }
 
 }  // namespace weft

@@ -36,5 +36,7 @@ Result<OnnxModel> export_onnx(Module& module, const Array& sample,
 // The largest difference between the outputs of the module and of the exported model for `input`,
 // relative to the largest output (at least 1). Fails as OnnxProgram does.
 Result<double> onnx_difference(Module& module, const OnnxModel& model, const Array& input);
+// The same where the outputs are known: `want`.
+Result<double> onnx_difference(const OnnxModel& model, const Array& input, const Array& want);
 
 }  // namespace weft

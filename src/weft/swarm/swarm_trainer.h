@@ -116,7 +116,7 @@ class SwarmTrainer {
   // Tells the others, who go on without this member; at most `limit`. Later calls do nothing.
   Status leave(std::chrono::milliseconds limit = std::chrono::seconds(10));
 
-  // Of the round that next() gave: this member's place among so many.
+  // This member's place, from 0 on, among the members of the round that next() gave.
   int rank() const;
   int members() const;
   // Rounds that the state has behind it, the same at all members in one round: what follows from

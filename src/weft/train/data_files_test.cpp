@@ -1,12 +1,11 @@
 #include "weft/train/data_files.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include "weft/base/test_folder.h"
 #include "weft/train/wiring.h"
 
 namespace weft::data_files_test {
@@ -17,34 +16,23 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // A data folder with a text and a table in it, and a secret beside it.
-class DataFilesTest : public testing::Test {
+class DataFilesTest : public testing::Test, protected TestFolder {
  protected:
   void SetUp() override {
-    root_ = fs::path(testing::TempDir()) / ("data_files_" + std::to_string(::getpid()));
-    fs::remove_all(root_);
-    fs::create_directories(root_ / "data" / "inner");
-    fs::create_directories(root_ / "data-2");
-    write("secret", "the key of somebody");
-    write("data-2/other", "begins with the same letters");
-    write("data/inner/words.txt", "one two three four five six seven eight nine ten eleven");
+    put("secret", "the key of somebody");
+    put("data-2/other", "begins with the same letters");
+    put("data/inner/words.txt", "one two three four five six seven eight nine ten eleven");
     recipe_.data.name = "text";
     recipe_.data.path = "inner/words.txt";
     recipe_.data.context = 4;
     places_.data_dir = (root_ / "data").string();
     places_.foreign_recipe = true;
   }
-  void TearDown() override { fs::remove_all(root_); }
-
-  void write(const std::string& name, const std::string& text) {
-    std::ofstream(root_ / name) << text;
-  }
-  std::string path(const std::string& name) const { return (root_ / name).string(); }
   Status refusal(const std::string& path) {
     recipe_.data.path = path;
     return find_data_files(recipe_, places_).status();
   }
 
-  fs::path root_;
   Recipe recipe_;
   DataPlaces places_;
 };
@@ -82,7 +70,7 @@ TEST_F(DataFilesTest, OthersRecipesReadNothingElse) {
 
 TEST_F(DataFilesTest, AFolderOfRowsHoldsNoLinksThatLeadOut) {
   recipe_.data.name = "rows";
-  write("data/x.npy", "x");
+  put("data/x.npy", "x");
   EXPECT_TRUE(refusal(".").ok());
   fs::create_symlink("../secret", root_ / "data/y.npy");
   EXPECT_THAT(refusal(".").message(), HasSubstr("y.npy"));
@@ -118,7 +106,7 @@ TEST_F(DataFilesTest, WithoutADataFolderNothingIsBelowIt) {
   places_.home = path("home");
   EXPECT_EQ(refusal("inner/words.txt").code(), Code::kInvalidArgument);
   fs::create_directories(path("home/.cache/weft"));
-  write("home/.cache/weft/words.txt", "words");
+  put("home/.cache/weft/words.txt", "words");
   EXPECT_TRUE(refusal("words.txt").ok());
 }
 

@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-// Of which a tenth, the test set, is a pair of tokens at least.
+// The shortest text whose tenth, the test set, may be a few tokens long.
 constexpr std::int64_t kLengthMin = 40;
 
 // Kinds of data as the keys tell them apart.

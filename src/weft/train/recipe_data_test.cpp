@@ -2,13 +2,12 @@
 #include "weft/train/recipe_data.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include "weft/base/test_folder.h"
 #include "weft/data/image_file.h"
 #include "weft/train/data_files.h"
 #include "weft/train/test_recipe.h"
@@ -22,20 +21,8 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 
-class RecipeDataTest : public testing::Test {
+class RecipeDataTest : public testing::Test, protected TestFolder {
  protected:
-  void SetUp() override {
-    root_ = fs::path(testing::TempDir()) / ("recipe_data_" + std::to_string(::getpid()));
-    fs::remove_all(root_);
-    fs::create_directories(root_);
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
-  std::string put(const std::string& name, const std::string& text) {
-    fs::create_directories((root_ / name).parent_path());
-    std::ofstream(root_ / name, std::ios::binary) << text;
-    return (root_ / name).string();
-  }
   std::string photos(int count) {
     for (int i = 0; i < count; ++i) {
       const Image image{{3, 12, 16}, Bytes(3 * 12 * 16, static_cast<std::uint8_t>(i))};
@@ -64,8 +51,6 @@ class RecipeDataTest : public testing::Test {
     recipe.run.global_batch = 4;
     return recipe;
   }
-
-  fs::path root_;
 };
 
 TEST_F(RecipeDataTest, AKeyThatNobodyReadsIsRefused) {
