@@ -112,6 +112,31 @@ std::string prediction_json(const PredictRequest& request, const Prediction& pre
        {"text", prediction.text}});
 }
 
+std::string evaluation_json(const CheckpointEvaluation& found) {
+  const RoundMetrics& metrics = found.metrics;
+  OrderedJson json = {{"steps", found.step},
+                      {"samples", static_cast<std::int64_t>(metrics.samples)},
+                      {"test_accuracy", number_of(metrics.accuracy())},
+                      {"loss", number_of(metrics.loss)}};
+  if (found.bits_per_character) json["bits_per_character"] = number_of(*found.bits_per_character);
+  if (metrics.errors.has_value()) {
+    json["mae"] = number_of(metrics.errors->mean_absolute(metrics.labels));
+    json["r2"] = number_of(metrics.errors->r2(metrics.labels));
+  }
+  json["state_hash"] = found.digest;
+  if (found.confusion.classes() == 0) return line_of(json);
+  json["classes"] = found.class_names;
+  json["confusion"] = OrderedJson::array();
+  for (std::int64_t label = 0; label < found.confusion.classes(); ++label) {
+    OrderedJson row = OrderedJson::array();
+    for (std::int64_t said = 0; said < found.confusion.classes(); ++said) {
+      row.push_back(found.confusion.count(label, said));
+    }
+    json["confusion"].push_back(std::move(row));
+  }
+  return line_of(json);
+}
+
 std::string export_json(const ExportRequest& request, const std::vector<std::string>& files,
                         const std::string& text) {
   return line_of({{"checkpoint", request.checkpoint}, {"files", files}, {"text", text}});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/data/catalog.h"
+#include "weft/train/evaluate_checkpoint.h"
 #include "weft/train/export_checkpoint.h"
 #include "weft/train/predict.h"
 
@@ -22,6 +23,10 @@ std::string recipe_keys_json();
 std::string event_kinds_json();
 // {"checkpoint", "input", "shape", "outputs", "text"}; `outputs` is nested as `shape` says.
 std::string prediction_json(const PredictRequest& request, const Prediction& prediction);
+// {"steps", "samples", "test_accuracy", "loss", "state_hash"}, for texts "bits_per_character", for
+// values "mae" and "r2", for samples of classes "classes" and "confusion": of each class a list of
+// how many of its samples were taken for each class.
+std::string evaluation_json(const CheckpointEvaluation& found);
 // {"checkpoint", "files", "text"}: what was written, and what is said of it.
 std::string export_json(const ExportRequest& request, const std::vector<std::string>& files,
                         const std::string& text);

@@ -35,8 +35,12 @@ std::string eval_text(const CheckpointEvaluation& found) {
                     metrics.errors->mean_absolute(metrics.labels));
   }
   const std::optional<double>& bits = found.bits_per_character;
+  const std::string classes = found.confusion.classes() > 0
+                                  ? confusion_text(found.confusion, found.class_names)
+                                  : std::string();
   return fmt::format(
-      "step {}: test {}loss {}{}, state {}\n", found.step, right, loss_text(metrics.loss),
+      "{}step {}: test {}loss {}{}, state {}\n", classes, found.step, right,
+      loss_text(metrics.loss),
       bits.has_value() ? fmt::format(" ({:.4f} bits a character)", *bits) : std::string(),
       found.digest.substr(0, 16));
 }
@@ -52,19 +56,7 @@ Result<std::string> evaluate(const EvalRequest& request) {
                                                         static_cast<double>(all));
                                       }));
   if (!request.json) return eval_text(found);
-  const RoundMetrics& metrics = found.metrics;
-  Event event("evaluation");
-  event.with("steps", found.step)
-      .with("samples", static_cast<std::int64_t>(metrics.samples))
-      .with("test_accuracy", metrics.accuracy())
-      .with("loss", metrics.loss);
-  if (found.bits_per_character) event.with("bits_per_character", *found.bits_per_character);
-  if (metrics.errors.has_value()) {
-    event.with("mae", metrics.errors->mean_absolute(metrics.labels))
-        .with("r2", metrics.errors->r2(metrics.labels));
-  }
-  event.with("state_hash", found.digest);
-  return fields_to_json(event) + "\n";
+  return evaluation_json(found);
 }
 
 }  // namespace

@@ -43,13 +43,15 @@ void add_errors(const Dataset& dataset, const Array& predicted, const Array& lab
 }  // namespace
 
 RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange shard,
-                            const BatchOptions& options, const EvaluationProgress& progress) {
+                            const BatchOptions& options, const EvaluationWatch& watch) {
   const NoGrad no_grad;
   model.train(false);
   const std::int64_t rows = rows_at_once(dataset);
   const double scale = 1.0 / static_cast<double>(labels_of(dataset));
   RoundMetrics sum;
   if (dataset.targets.defined()) sum.errors.emplace();
+  const bool has_classes = watch.confusion != nullptr && !dataset.targets.defined() &&
+                           dataset.kind != DatasetKind::kTokens;
   for (std::int64_t begin = shard.begin; begin < shard.end; begin += rows) {
     const std::int64_t end = std::min(shard.end, begin + rows);
     Result<Batch> made = make_batch(dataset, begin, end, options);
@@ -60,7 +62,8 @@ RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange sh
     sum.correct += count_correct(logits.array(), batch.labels);
     if (sum.errors) add_errors(dataset, logits.array(), batch.labels, *sum.errors);
     sum.labels += static_cast<double>(batch.labels.size());
-    if (progress) progress(end - shard.begin, shard.size());
+    if (has_classes) watch.confusion->add(logits.array(), batch.labels);
+    if (watch.progress) watch.progress(end - shard.begin, shard.size());
   }
   sum.samples = static_cast<double>(shard.size());
   model.train(true);

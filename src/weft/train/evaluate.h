@@ -10,6 +10,7 @@
 #include "weft/data/dataset.h"
 #include "weft/data/sampler.h"
 #include "weft/nn/module.h"
+#include "weft/train/confusion.h"
 #include "weft/train/round_vector.h"
 
 namespace weft {
@@ -17,9 +18,15 @@ namespace weft {
 // So many of the shard's samples are measured.
 using EvaluationProgress = std::function<void(std::int64_t done, std::int64_t all)>;
 
+// What else an evaluation gives.
+struct EvaluationWatch {
+  EvaluationProgress progress = {};
+  Confusion* confusion = nullptr;  // filled where samples have classes
+};
+
 // `loss` is divided by the labels of the whole dataset, so that the shards' sum is its mean.
 // Leaves the model in training mode.
 RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange shard,
-                            const BatchOptions& options, const EvaluationProgress& progress = {});
+                            const BatchOptions& options, const EvaluationWatch& watch = {});
 
 }  // namespace weft

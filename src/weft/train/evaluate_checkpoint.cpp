@@ -27,7 +27,8 @@ Result<CheckpointEvaluation> evaluate_checkpoint(const std::string& path, const 
                                                  const Clock& clock,
                                                  const EvaluationProgress& progress) {
   WEFT_TRY_ASSIGN(const auto trainer, open_to_evaluate(path, places, clock));
-  Result<RoundMetrics> metrics = trainer->evaluate_alone(progress);
+  CheckpointEvaluation found;
+  const Result<RoundMetrics> metrics = trainer->evaluate_alone({progress, &found.confusion});
   if (!metrics.ok() && metrics.status().code() == Code::kUnavailable) {
     return unavailable(
         fmt::format("{}; eval measures on the test data of the run's recipe ({}): say where they "
@@ -35,8 +36,12 @@ Result<CheckpointEvaluation> evaluate_checkpoint(const std::string& path, const 
                     metrics.status().message(), trainer->recipe().data.name));
   }
   if (!metrics.ok()) return metrics.status();
-  return CheckpointEvaluation{trainer->steps_done(), *metrics,
-                              trainer->bits_per_character(metrics->loss), trainer->digest()};
+  found.step = trainer->steps_done();
+  found.metrics = *metrics;
+  found.bits_per_character = trainer->bits_per_character(metrics->loss);
+  found.digest = trainer->digest();
+  found.class_names = trainer->data().class_names;
+  return found;
 }
 
 }  // namespace weft

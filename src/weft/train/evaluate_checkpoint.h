@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "weft/base/time.h"
 #include "weft/data/catalog.h"
@@ -22,6 +23,8 @@ struct CheckpointEvaluation {
   RoundMetrics metrics;
   std::optional<double> bits_per_character;  // texts
   std::string digest;                        // of the state, hexadecimal
+  Confusion confusion;                       // without classes where samples have none
+  std::vector<std::string> class_names;      // may be empty
 };
 Result<CheckpointEvaluation> evaluate_checkpoint(const std::string& path, const DataPlaces& places,
                                                  const Clock& clock,

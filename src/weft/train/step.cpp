@@ -11,6 +11,7 @@
 #include "weft/optim/clip.h"
 #include "weft/swarm/running_statistics.h"
 #include "weft/train/captured_step.h"
+#include "weft/train/confusion.h"
 #include "weft/train/loss_scale.h"
 #include "weft/train/member_part.h"
 #include "weft/train/precision.h"
@@ -223,9 +224,7 @@ double count_correct(const Array& logits, const Array& labels) {
   const auto classes = static_cast<std::size_t>(rows.dim(-1));
   std::int64_t correct = 0;
   for (std::size_t row = 0; row < targets.size(); ++row) {
-    const auto line = values.subspan(row * classes, classes);
-    const auto best = std::max_element(line.begin(), line.end()) - line.begin();
-    correct += best == targets[row] ? 1 : 0;
+    correct += likeliest(values.subspan(row * classes, classes)) == targets[row] ? 1 : 0;
   }
   return static_cast<double>(correct);
 }

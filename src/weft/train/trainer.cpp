@@ -230,15 +230,15 @@ Status Trainer::prepare_evaluation() {
   return wanted ? open_test_data() : Status();
 }
 
-Result<RoundMetrics> Trainer::measure(ShardRange shard, const EvaluationProgress& progress) {
+Result<RoundMetrics> Trainer::measure(ShardRange shard, const EvaluationWatch& watch) {
   return guarded("evaluation", [&]() -> Result<RoundMetrics> {
-    return evaluate_shard(*model_, *test_, shard, evaluation_options_, progress);
+    return evaluate_shard(*model_, *test_, shard, evaluation_options_, watch);
   });
 }
 
-Result<RoundMetrics> Trainer::evaluate_alone(const EvaluationProgress& progress) {
+Result<RoundMetrics> Trainer::evaluate_alone(const EvaluationWatch& watch) {
   WEFT_TRY(open_test_data());
-  return measure({0, test_->size}, progress);
+  return measure({0, test_->size}, watch);
 }
 
 Result<StepReport> Trainer::evaluate(const Turn& turn, Exchange& exchange) {

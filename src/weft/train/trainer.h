@@ -79,7 +79,7 @@ class Trainer {
   Result<StepReport> apply_round(const Turn& turn);
 
   // The whole test set, by this peer alone.
-  Result<RoundMetrics> evaluate_alone(const EvaluationProgress& progress = {});
+  Result<RoundMetrics> evaluate_alone(const EvaluationWatch& watch = {});
   // Whether the test set is measured within the training round `round`, with the state before it.
   bool measures(Round round) const;
   const Validation& validation() const { return validation_; }
@@ -135,7 +135,7 @@ class Trainer {
   void hear_validation(std::int64_t step, StepReport& report);
   void hear_final(StepReport& report);
   std::int64_t steps_before(Round round) const;
-  Result<RoundMetrics> measure(ShardRange shard, const EvaluationProgress& progress = {});
+  Result<RoundMetrics> measure(ShardRange shard, const EvaluationWatch& watch = {});
 
   const Recipe recipe_;
   const DataPlaces places_;
