@@ -218,7 +218,8 @@ KINDS = {"classes": check_classes, "values": check_values, "text": check_text,
 
 def main():
     failed = 0
-    for name in sys.argv[1:] or KINDS:
+    chosen = sys.argv[1:] or list(KINDS)
+    for name in chosen:
         with tempfile.TemporaryDirectory(prefix="weft-alone-") as folder:
             work = pathlib.Path(folder)
             (work / "made").mkdir()
@@ -227,6 +228,7 @@ def main():
             except Failure as failure:
                 failed += 1
                 print(f"FAILED {name}: {failure}", flush=True)
+    print(f"{len(chosen) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

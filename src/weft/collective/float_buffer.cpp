@@ -1,8 +1,8 @@
 #include <cstdlib>
+#include <new>
 
 #include <sys/mman.h>
 
-#include "weft/base/check.h"
 #include "weft/collective/collective.h"
 
 namespace weft {
@@ -34,7 +34,7 @@ FloatBuffer::FloatBuffer(std::int64_t elements, Kind kind)
   const std::size_t unit = huge ? kHugePageBytes : kCacheLineBytes;
   const std::size_t rounded = round_up(bytes == 0 ? 1 : bytes, unit);
   void* memory = std::aligned_alloc(unit, rounded);
-  WEFT_CHECK(memory != nullptr);
+  if (memory == nullptr) throw std::bad_alloc();
   // A wish: without huge pages it only takes longer.
   if (huge) static_cast<void>(::madvise(memory, rounded, MADV_HUGEPAGE));
   own_.reset(static_cast<float*>(memory));

@@ -1,10 +1,12 @@
 #include "weft/collective/round_core.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "weft/base/exception_status.h"
 #include "weft/collective/hosts.h"
 
 namespace weft {
@@ -69,16 +71,27 @@ void RoundCore::leave_view(TimePoint now) {
 
 // --- The training side.
 
+RoundOutcome failed_outcome(Round round, Status why) {
+  return {.round = round, .status = std::move(why), .hash = {}, .values = nullptr, .took = {}};
+}
+
 void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint now) {
   WEFT_CHECK(!attempt_);
   outcome_.reset();
   if (frozen_ || peers_.empty() || id.view != view_.id || id.round != committed_.next()) {
-    outcome_ = RoundOutcome{
-        .round = id.round,
-        .status = aborted(fmt::format("round {}: the view has changed", id.round.value())),
-        .hash = {},
-        .values = nullptr,
-        .took = {}};
+    outcome_ = failed_outcome(
+        id.round, aborted(fmt::format("round {}: the view has changed", id.round.value())));
+    return;
+  }
+  const std::int64_t rounded = elements - std::min(elements, options_.all_reduce.exact_elements);
+  std::shared_ptr<FloatBuffer> errors;
+  std::shared_ptr<FloatBuffer> sums;
+  try {
+    errors = residual(rounded);
+    sums = take_buffer(elements);
+  } catch (const std::bad_alloc& fault) {
+    outcome_ = failed_outcome(id.round,
+                              exception_status(fmt::format("round {}", id.round.value()), fault));
     return;
   }
   AllReduceOptions options = options_.all_reduce;
@@ -93,12 +106,12 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
     options.algorithm = Algorithm::kHierarchical;
     options.hosts = hosts_;
   }
-  options.residual = residual(elements - std::min(elements, options.exact_elements));
+  options.residual = std::move(errors);
   attempt_.emplace(Attempt{});
   attempt_->id = id;
   attempt_->begun = now;
   note_movement(now);
-  attempt_->core = make_all_reduce(options, elements, *this, take_buffer(elements));
+  attempt_->core = make_all_reduce(options, elements, *this, std::move(sums));
   for (int i = 0; i < view_.size(); ++i) {
     const Rank rank(i);
     if (rank == self_) continue;

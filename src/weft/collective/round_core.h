@@ -55,6 +55,8 @@ struct RoundOutcome {
   // Since begin().
   Duration took{};
 };
+// A round that never began.
+RoundOutcome failed_outcome(Round round, Status why);
 
 enum class StallKind : std::uint8_t {
   kStuck,    // it has nothing to wait for, and yet its data does not come: renew the link

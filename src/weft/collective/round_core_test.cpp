@@ -204,6 +204,17 @@ TEST_F(RoundCoreTest, ReadyOfAViewNotYetKnownIsKept) {
   EXPECT_EQ(sink_.count(frame_type::kSegment), 1);
 }
 
+TEST_F(RoundCoreTest, AVectorThatFindsNoMemoryEndsTheRoundInWords) {
+  core_.begin(id(1), std::int64_t{1} << 60, now_);
+  const std::optional<RoundOutcome> outcome = core_.take_outcome();
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(outcome->status.code(), Code::kUnavailable);
+  EXPECT_NE(outcome->status.message().find("not enough memory"), std::string::npos);
+  core_.contribute(0, mine_, now_);
+  core_.begin(id(1), 4, now_);
+  EXPECT_FALSE(core_.take_outcome().has_value()) << "with less the round goes on";
+}
+
 TEST_F(RoundCoreTest, BeginOfAnOldTurnIsAborted) {
   core_.begin({make_view(4, {1}, 0).id, Round(1)}, 4, now_);
   EXPECT_EQ(core_.take_outcome()->status.code(), Code::kAborted);

@@ -10,10 +10,6 @@ namespace weft {
 
 static constexpr Duration kLateTold = std::chrono::seconds(10);
 
-static RoundOutcome failed_outcome(Round round, Status why) {
-  return {.round = round, .status = std::move(why), .hash = {}, .values = nullptr, .took = {}};
-}
-
 // --- The training side.
 
 void SwarmCore::begin(const ViewId& view, Round round, std::int64_t elements) {

@@ -18,7 +18,7 @@ constexpr std::size_t kLinesMax = 20;
 constexpr std::size_t kMistakesShown = 3;
 constexpr std::size_t kNameCharactersMax = 15;
 
-std::string name_of(std::int64_t label, const std::vector<std::string>& names) {
+std::string class_text(std::int64_t label, const std::vector<std::string>& names) {
   const auto at = static_cast<std::size_t>(label);
   return at < names.size() ? printable(names[at], kNameCharactersMax - 3)
                            : fmt::format("class {}", label);
@@ -49,7 +49,7 @@ std::string mistakes_text(const Confusion& confusion, std::int64_t label,
   if (others.size() > kMistakesShown) others.resize(kMistakesShown);
   std::string text;
   for (const std::int64_t said : others) {
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", name_of(said, names),
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", class_text(said, names),
                         confusion.count(label, said));
   }
   return text;
@@ -68,7 +68,7 @@ std::string matrix_text(const Confusion& confusion, const std::vector<std::strin
   }
   text += "  taken for\n";
   for (std::int64_t label = 0; label < confusion.classes(); ++label) {
-    text += fmt::format("{:>2} {:<{}} {:>7} ", label, name_of(label, names), kNameCharactersMax,
+    text += fmt::format("{:>2} {:<{}} {:>7} ", label, class_text(label, names), kNameCharactersMax,
                         right_text(confusion, label));
     for (std::int64_t said = 0; said < confusion.classes(); ++said) {
       text += fmt::format("{:>{}}", confusion.count(label, said), width);
@@ -91,7 +91,7 @@ std::string mistakes_table(const Confusion& confusion, const std::vector<std::st
   std::string text = fmt::format("{:<{}} {:>7} {:>7}  most often taken for\n", "class",
                                  kNameCharactersMax, "samples", "right");
   for (const std::int64_t label : shown) {
-    text += fmt::format("{:<{}} {:>7} {:>7}  {}\n", name_of(label, names), kNameCharactersMax,
+    text += fmt::format("{:<{}} {:>7} {:>7}  {}\n", class_text(label, names), kNameCharactersMax,
                         confusion.samples(label), right_text(confusion, label),
                         mistakes_text(confusion, label, names));
   }
