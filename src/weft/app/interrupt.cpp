@@ -29,12 +29,12 @@ void write_words(const char* words) {
 volatile std::sig_atomic_t asked_by_signal = 0;
 constexpr std::size_t kChildrenMax = 64;
 // 0: a free place. NOLINTNEXTLINE(*-avoid-non-const-global-variables)
-volatile std::sig_atomic_t children[kChildrenMax] = {};
+volatile std::sig_atomic_t signalled[kChildrenMax] = {};
 
 extern "C" void on_interrupt(int number) {
   const char* const words = polite_words;
   const int error = errno;
-  for (const std::sig_atomic_t child : children) {
+  for (const std::sig_atomic_t child : signalled) {
     if (child > 0) ::kill(child, SIGUSR1);
   }
   const bool counts = number != SIGUSR1;
@@ -53,7 +53,7 @@ extern "C" void on_interrupt(int number) {
 }
 
 void replace_child(std::sig_atomic_t from, std::sig_atomic_t to) {
-  for (volatile std::sig_atomic_t& child : children) {
+  for (volatile std::sig_atomic_t& child : signalled) {
     if (child != from) continue;
     child = to;
     return;

@@ -17,7 +17,7 @@ namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 bool holds(const std::string& folder, bool (*wanted)(const fs::directory_entry&)) {
   std::error_code fault;
@@ -84,13 +84,13 @@ Status look_at_file(const std::string& path, DataLook& look) {
                   safe_text(path, 200)));
 }
 
-Json counted(const std::vector<std::pair<std::string, std::int64_t>>& counts) {
-  Json list = Json::array();
+OrderedJson counted(const std::vector<std::pair<std::string, std::int64_t>>& counts) {
+  OrderedJson list = OrderedJson::array();
   for (const auto& [name, count] : counts) list.push_back({{"name", name}, {"count", count}});
   return list;
 }
 
-Json images_json(const ImagesLook& images) {
+OrderedJson images_json(const ImagesLook& images) {
   return {{"images", images.images},         {"classes", counted(images.classes)},
           {"looked_at", images.looked_at},   {"own_test_set", images.own_split},
           {"grey", images.all_grey},         {"width_min", images.width_min},
@@ -98,12 +98,12 @@ Json images_json(const ImagesLook& images) {
           {"height_max", images.height_max}, {"side_median", images.side_median}};
 }
 
-Json column_json(const ColumnLook& column) {
-  Json json = {{"name", column.name},
-               {"type", column.of_numbers ? "numbers" : "words"},
-               {"values", column.values},
-               {"missing", column.missing},
-               {"different", column.different}};
+OrderedJson column_json(const ColumnLook& column) {
+  OrderedJson json = {{"name", column.name},
+                      {"type", column.of_numbers ? "numbers" : "words"},
+                      {"values", column.values},
+                      {"missing", column.missing},
+                      {"different", column.different}};
   if (column.of_numbers) {
     json["whole"] = column.whole;
     json["min"] = column.min;
@@ -114,8 +114,8 @@ Json column_json(const ColumnLook& column) {
   return json;
 }
 
-Json table_json(const TableLook& table) {
-  Json columns = Json::array();
+OrderedJson table_json(const TableLook& table) {
+  OrderedJson columns = OrderedJson::array();
   for (const ColumnLook& column : table.columns) columns.push_back(column_json(column));
   return {{"rows", table.rows},
           {"separator", separator_name(table.form.separator)},
@@ -157,7 +157,7 @@ Result<DataLook> look_at_data(const std::string& path) {
 }
 
 std::string look_json(const DataLook& look) {
-  Json json = {{"path", look.path}, {"kind", to_string(look.kind)}};
+  OrderedJson json = {{"path", look.path}, {"kind", to_string(look.kind)}};
   switch (look.kind) {
     case LookKind::kImages:
       json.update(images_json(look.images));
@@ -184,7 +184,7 @@ std::string look_json(const DataLook& look) {
   }
   json["samples"] = look.samples;
   json["oddities"] = look.oddities;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace weft
