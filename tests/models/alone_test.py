@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """A model's file, moved alone to an empty folder, its data gone: `weft predict`, `weft serve`,
-`weft export` and, where it is built, the Python package work, and say the same.
+`weft export` and, where they are there, the Python package and ONNX Runtime, say the same.
 
-usage: alone_test.py [KIND ...]
-Python 3 standard library only.
+    npm install --ignore-scripts --prefix /tmp/ort onnxruntime-node
+    WEFT_ONNXRUNTIME_NODE_MODULES=/tmp/ort/node_modules tests/models/alone_test.py [KIND ...]
+
+Without that package, which NODE_PATH may name, too, exported files are only written. Python 3
+standard library only.
 """
 import http.client
 import json
@@ -63,8 +66,8 @@ def weft(folder, *arguments, code=0):
     return done.stdout if code == 0 else done.stderr
 
 
-def npy_bytes(values, shape):
-    head = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}"
+def npy_bytes(values, shape, kind="|u1"):
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
     head += " " * (-(len(head) + 11) % 64) + "\n"
     return b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + bytes(values)
 
@@ -123,6 +126,34 @@ def in_python(folder, program):
     return json.loads(done.stdout)
 
 
+def in_onnx_runtime(folder, **inputs):
+    """The outputs that ONNX Runtime gives for the exported model; None where it is not there. An
+    input is (type, dims, numbers)."""
+    folders = [os.environ.get("WEFT_ONNXRUNTIME_NODE_MODULES"), os.environ.get("NODE_PATH")]
+    environment = {**os.environ, "NODE_PATH": os.pathsep.join(each for each in folders if each)}
+    if shutil.which("node") is None or subprocess.run(
+            ["node", "-e", "require('onnxruntime-node')"], env=environment, cwd="/",
+            capture_output=True, timeout=SECONDS_MAX, check=False).returncode != 0:
+        return None
+    asked = {"model": str(folder / "m.onnx"),
+             "inputs": {name: {"type": kind, "dims": dims, "data": data}
+                        for name, (kind, dims, data) in inputs.items()}}
+    done = subprocess.run(["node", str(pathlib.Path(__file__).with_name("onnx_runtime.cjs"))],
+                          input=json.dumps(asked), env=environment, text=True, capture_output=True,
+                          timeout=SECONDS_MAX, check=False)
+    expect(done.returncode == 0, f"ONNX Runtime: {done.stderr}")
+    outputs = json.loads(done.stdout)
+    expect(len(outputs) == 1, f"expected one output, got {list(outputs)}")
+    return next(iter(outputs.values()))
+
+
+def description(path):
+    """What the file says of its data, by the format of docs/files.md."""
+    data = path.read_bytes()
+    length, = struct.unpack("<Q", data[:8])
+    return json.loads(json.loads(data[8:8 + length])["__metadata__"]["data"])
+
+
 def flat(rows):
     return [value for row in rows for value in row]
 
@@ -165,12 +196,17 @@ def check_table(work, classes):
     if got is not None:
         expect_close(flat(got), wanted, "python")
     weft(empty, "export", "model.safetensors", "--onnx", "m.onnx", "--safetensors", "w.safetensors")
+    words = description(empty / "model.safetensors")["columns"][1]["words"]
+    got = in_onnx_runtime(empty, input=("float32", [2, 3], [
+        1100, words.index("hut"), 0.01, None, words.index("house"), -0.02]))
+    if got is not None:
+        expect_close(got, wanted, "ONNX Runtime")
     told = weft(empty, "eval", "model.safetensors", code=3)
     expect("--data" in told, told)
     (empty / "other.csv").write_text("size,age\n1,2\n")
     told = weft(empty, "predict", "model.safetensors", "other.csv", code=2)
     expect('"kind"' in told, told)
-    return "same outputs by predict, serve and Python"
+    return "same outputs everywhere" if got else "same outputs; ONNX Runtime is not there"
 
 
 def check_classes(work):
@@ -192,6 +228,13 @@ def check_text(work):
     got = in_python(empty, "print(json.dumps(model.generate('the quick', 20)))")
     expect(got is None or "the quick" + got + "\n" == said, f"python: {got!r}, not {said!r}")
     weft(empty, "export", "model.safetensors", "--onnx", "m.onnx")
+    draw = random.Random(5)
+    tokens = [draw.randrange(20) for _ in range(32)]
+    (empty / "x.npy").write_bytes(npy_bytes(struct.pack("<32q", *tokens), (1, 32), "<i8"))
+    weft(empty, "predict", "model.safetensors", "x.npy", "--out", "said.npy")
+    logits = in_onnx_runtime(empty, tokens=("int64", [1, 32], tokens))
+    if logits is not None:
+        expect_close(logits, read_npy(empty / "said.npy"), "ONNX Runtime")
     return repr(said[:29])
 
 
@@ -208,6 +251,9 @@ def check_images(work):
     if got is not None:
         expect_close(flat(got), wanted, "python")
     weft(empty, "export", "model.safetensors", "--onnx", "m.onnx")
+    got = in_onnx_runtime(empty, input=("float32", [2, 1, 28, 28], list(pixels)))
+    if got is not None:
+        expect_close(got, wanted, "ONNX Runtime")
     expect(all(map(math.isfinite, wanted)), wanted)
     return f"{len(wanted)} outputs"
 
