@@ -245,6 +245,29 @@ def recipes_of_others_choose_no_files():
         return f"{len(tried)} paths"
 
 
+def whose_data_differ_is_told_and_changes_nothing():
+    with Group() as group:
+        text = "the quick brown fox jumps over it and the lazy dog runs on. " * 8
+        theirs, same, other = (group.path / name for name in ("t.txt", "same.txt", "other.txt"))
+        theirs.write_text(text)
+        same.write_text(text)
+        other.write_text(text.replace("quick brown", "brown quick"))
+        founder = group.found(hostile_recipe(str(theirs), **{
+            "run.steps": 200, "data.tokenizer": "character"}))
+        ticket = founder.ticket()
+        refused = Peer(["join", ticket, "--data", str(other)], group.path / "refused")
+        group.peers.append(refused)
+        code = refused.end(30)
+        errors = (refused.out / "stderr.txt").read_text()
+        expect(code == USAGE and "(text or tokens)" in errors and "data.private" in errors,
+               f"exit code {code}: {errors}")
+        joiner = Peer(["join", ticket, "--data", str(same)], group.path / "joiner")
+        group.peers.append(joiner)
+        same_hashes([founder.finish(), joiner.finish()])
+        joined = sum(e.get("kind") == "peer_joined" for _, e in founder.lines)
+        expect(joined == 1, f"{joined} peers were let in")
+
+
 def local_peers_take_the_files_of_the_persons_own_recipe():
     with Group() as group:
         text = group.path / "my text.txt"
@@ -398,6 +421,7 @@ TESTS = {test.__name__: test for test in (
     a_checkpoint_of_an_older_release_is_loaded_and_said_to_be_one,
     not_a_number_is_neither_offered_nor_gone_on_from,
     recipes_of_others_choose_no_files,
+    whose_data_differ_is_told_and_changes_nothing,
     local_peers_take_the_files_of_the_persons_own_recipe,
     whoever_joins_is_asked_on_a_terminal,
     a_person_at_a_terminal_may_go_on_from_an_older_checkpoint,

@@ -77,6 +77,7 @@ SafetensorsMetadata metadata_of(const ParameterArena& arena, const CheckpointInf
                                   {"step", std::to_string(info.step)}};
   if (!info.shares.empty()) metadata["shares"] = info.shares;
   if (!info.validation.empty()) metadata["validation"] = info.validation;
+  if (!info.data_mark.empty()) metadata["data_mark"] = info.data_mark;
   for (const CardField& field : kCardFields) {
     if (!(info.card.*field.text).empty()) metadata[field.key] = info.card.*field.text;
   }
@@ -119,6 +120,9 @@ Result<CheckpointInfo> info_of(ByteSpan bytes, const SafetensorsView& view) {
   WEFT_TRY_ASSIGN(info.optimizer_steps, count_field(view, "optimizer_steps"));
   if (view.metadata.contains("shares")) {
     WEFT_TRY_ASSIGN(info.shares, text_field(view, "shares"));
+  }
+  if (view.metadata.contains("data_mark")) {
+    WEFT_TRY_ASSIGN(info.data_mark, text_field(view, "data_mark"));
   }
   if (view.metadata.contains("validation")) {
     WEFT_TRY_ASSIGN(info.validation, text_field(view, "validation"));

@@ -46,6 +46,7 @@ struct Recipe {
     std::string target = "";
     bool classify = true;
     bool header = true;
+    bool is_private = false;
     std::string separator = "auto";
     std::string decimal = "auto";
     std::string split = "last";

@@ -42,7 +42,10 @@ constexpr RecipeKey kKeys[] = {
      "val/) that hold such. rows: a file .csv or .tsv, or a folder with x.npy and y.npy. text: a "
      "UTF-8 file, plain or gzip, or a folder of .txt. tokens: a file of little-endian numbers. "
      "Relative to the working folder or to WEFT_DATA_DIR; for those who join, below WEFT_DATA_DIR "
-     "or what --data says. Every member needs the same files."},
+     "or what --data says. Every member needs the same files, but for data.private."},
+    {"data.private", WEFT_SLOT(data.is_private), 0, 1, "",
+     "true: members train on data of their own, and nothing of them is compared; false: a newcomer "
+     "whose data differ from the group's is refused."},
     {"data.separator", WEFT_SLOT(data.separator), 0, 0, "auto|comma|semicolon|tab|bar",
      "rows: what stands between the fields of a table; auto: as the file shows."},
     {"data.split", WEFT_SLOT(data.split), 0, 0, "last|random",

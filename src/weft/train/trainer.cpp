@@ -9,6 +9,7 @@
 
 #include "weft/base/exception_status.h"
 #include "weft/swarm/state_hash.h"
+#include "weft/train/data_mark.h"
 #include "weft/train/precision.h"
 #include "weft/train/recipe_data.h"
 #include "weft/train/wiring.h"
@@ -110,6 +111,7 @@ Result<std::unique_ptr<Trainer>> Trainer::assemble(const Recipe& recipe, const M
 
 Status Trainer::open_training_data(Dataset data) {
   train_samples_ = data.size;
+  if (!recipe_.data.is_private) data_mark_ = data_mark(data);
   WEFT_TRY(check_batch(recipe_, data));
   WEFT_TRY_ASSIGN(const BatchLoaderOptions options, loader_options(recipe_, data));
   WEFT_TRY_ASSIGN(loader_,
@@ -262,7 +264,8 @@ Result<StepReport> Trainer::evaluate(const Turn& turn, Exchange& exchange) {
 
 Bytes Trainer::encode(const std::string& run_id) const {
   CheckpointInfo info = checkpoint_info(run_id);
-  info.card = {};  // members may keep data of their own
+  info.card = {};  // it has the names of this machine's files
+  info.data_mark = data_mark_;
   return serialise_state(arena_, info, shared_states());
 }
 
@@ -308,6 +311,7 @@ Status Trainer::decode(ByteSpan state) {
 
 Status Trainer::adopt(ByteSpan state) {
   WEFT_TRY_ASSIGN(const CheckpointInfo info, check_optimizer(state));
+  if (!data_mark_.empty()) WEFT_TRY(check_data_mark(data_mark_, info.data_mark));
   Validation seen;
   WEFT_TRY(seen.adopt(info.validation));
   WEFT_TRY(load_state(state, arena_, shared_states()));

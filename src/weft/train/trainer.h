@@ -151,6 +151,7 @@ class Trainer {
   std::unique_ptr<BatchLoader> loader_;
   std::int64_t train_samples_ = 0;
   DataDescription described_;  // the training data
+  std::string data_mark_;      // empty where data are not compared
   CardTexts card_;
   BatchOptions evaluation_options_;
   std::optional<Dataset> test_;
