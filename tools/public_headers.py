@@ -52,7 +52,7 @@ def check(root):
     there = {str(path.relative_to(source)) for folder in FOLDERS
              for path in (source / "weft" / folder).rglob("*.h")
              if not path.name.startswith("test_")}
-    # Of other folders a header is public, or nobody's business.
+    # A header of another folder is public, or nobody's business.
     there |= {header for header in public - {*LISTS} if (source / header).is_file()}
     results = []
     for header in sorted(there | internal | (public - set(LISTS))):

@@ -149,6 +149,7 @@ def all_die(rng, count):
                 machines.resume(number)
             else:
                 machines.join(number)
+            # tidy: allow sleep: they come back at drawn moments
             time.sleep(rng.uniform(0.0, 0.4))
         begin = time.monotonic()
         first = machines.peers[founder].wait_kind("round", 60.0)[1]

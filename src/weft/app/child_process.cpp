@@ -55,7 +55,7 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
   pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
-  // Of two variables with one name the first counts.
+  // The first of two variables with one name counts.
   std::string ticket = "WEFT_TICKET=" + options.ticket;
   std::string parent = "WEFT_PARENT=" + std::to_string(::getpid());
   std::vector<char*> variables = {parent.data()};

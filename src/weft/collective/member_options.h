@@ -23,12 +23,12 @@ struct SwarmGroupOptions {
   std::chrono::milliseconds start_timeout = std::chrono::minutes(1);
   // A member that is silent for so long is left out.
   std::chrono::milliseconds suspicion_timeout = std::chrono::seconds(2);
-  // Of two members either may go on alone. Unsafe where both live and only the line is broken: then
+  // Either of two members may go on alone. Unsafe where both live and only the line is broken: then
   // each goes on by itself.
   bool lone_survivor = false;
 };
 
-// Of this member alone.
+// What concerns this member alone.
 struct SwarmMemberOptions {
   // "HOST:PORT"; host *: all addresses; port 0: the system chooses.
   std::string listen = "*:0";

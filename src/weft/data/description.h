@@ -70,7 +70,7 @@ struct DataDescription {
   std::int64_t channels = 1;  // 1 or 3
   std::int64_t height = 0;
   std::int64_t width = 0;
-  // Of all training pixels, divided by 255; one a channel, or one for all.
+  // Those of all training pixels divided by 255; one a channel, or one for all.
   std::vector<double> mean = {0.0};
   std::vector<double> deviation = {1.0};
   // What training images go through before they are normalised (transform.h); to predict, what is

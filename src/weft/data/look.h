@@ -43,7 +43,7 @@ struct ColumnLook {
   bool whole = true;  // numbers: all without a fraction
   std::int64_t missing = 0;
   std::int64_t values = 0;     // that are not missing
-  std::int64_t different = 0;  // values; at most kLookDifferentMax are told apart
+  std::int64_t different = 0;  // values; at most kLookDifferentMax are counted
   double min = 0;
   double max = 0;
   std::vector<std::pair<std::string, std::int64_t>> words;  // the most frequent ones

@@ -44,7 +44,7 @@ struct ColumnCounts {
   std::size_t first_word_line = 0;
   std::unordered_map<std::string, std::int64_t> counts;
 
-  // At most `different_max` values are told apart.
+  // At most `different_max` different values are counted.
   void take(std::string_view field, char decimal, std::size_t line, std::size_t different_max) {
     if (is_missing_field(field)) {
       ++missing;

@@ -1,4 +1,4 @@
-// What a text holds, and the words in which all kinds are told.
+// What a text holds, and how the look at data of any kind is printed.
 #include <algorithm>
 #include <set>
 

@@ -15,7 +15,7 @@ struct ColumnMoments {
   std::int64_t missing = 0;
 };
 
-// Of column `column` of f32 [n, columns], over what is no NaN.
+// The moments of one column of f32 [n, columns], over what is no NaN.
 ColumnMoments moments_of(const Array& values, std::int64_t column) {
   const std::int64_t columns = values.dim(1);
   const std::int64_t rows = values.dim(0);

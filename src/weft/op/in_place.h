@@ -22,7 +22,7 @@ Tensor& add_(Tensor& x, double value);
 Tensor& sub_(Tensor& x, const Tensor& other);
 Tensor& mul_(Tensor& x, const Tensor& other);
 Tensor& mul_(Tensor& x, double value);
-// Of floating values.
+// For floating values alone.
 Tensor& div_(Tensor& x, const Tensor& other);
 Tensor& div_(Tensor& x, double value);
 // Gradients do not go on below these two, but to `source`.

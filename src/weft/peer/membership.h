@@ -142,7 +142,7 @@ struct MembershipOptions {
   Duration merge_timeout = std::chrono::seconds(60);
   // Former members are dialled one after the other, one in each such interval, for ever.
   Duration former_redial_interval = std::chrono::seconds(1);
-  // Of two members either may go on alone. Unsafe where the two can lose each other and both live.
+  // Either of two members may go on alone. Unsafe where the two can lose each other and both live.
   bool lone_survivor = false;
 };
 

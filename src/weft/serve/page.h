@@ -1,6 +1,6 @@
 // The page at "/" to try a model: a text box, a place for an image, or a row of a table.
 //
-// Its three files (page/) are part of the program. Browsers are told to run nothing but these
+// Its three files (page/) are part of the program. Its headers let browsers run nothing but these
 // (Content-Security-Policy), so a text that gets into the page by mistake is not run either; and
 // the page makes elements of texts, never of HTML.
 // Threads: pure functions.

@@ -62,7 +62,7 @@ struct SwarmTrainerOptions {
 
 // This member's part of a round.
 struct SwarmPart {
-  // Of its gradients in the mean, as the number of its samples; 0: it has none. Finite.
+  // The weight of its gradients in the mean, as the number of its samples; 0: none. Finite.
   double weight = 1;
   double loss = 0;
 };

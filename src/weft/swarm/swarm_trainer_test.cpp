@@ -115,7 +115,7 @@ Outcome train(SwarmTrainer& trainer, Learner& learner) {
 
 TEST(SwarmTrainer, TwoMembersHoldTheSameBitsAndLearnFromAllSamples) {
   constexpr std::uint64_t kRounds = 30;
-  // Of other values than the founder's until it has the group's.
+  // Its values may differ from the founder's until it has the group's.
   Learner first(1, "sgd");
   Learner second(2, "sgd");
   auto options = loopback({.rounds = kRounds, .start_members = 2});

@@ -103,7 +103,7 @@ TEST(Rows, ValuesAreLearnedByLeastSquares) {
     ASSERT_TRUE(measured.ok()) << measured.status().message();
     EXPECT_TRUE(std::isnan(measured->accuracy()));
     ASSERT_TRUE(measured->errors.has_value());
-    // Of normal noise the mean absolute value is sqrt(2 / pi) of its deviation.
+    // The mean absolute value of normal noise is sqrt(2 / pi) of its deviation.
     const double off = measured->errors->mean_absolute(measured->labels);
     EXPECT_NEAR(off, 0.8 * kNoise, 0.25 * kNoise);
     EXPECT_GT(measured->errors->r2(measured->labels), 0.95);

@@ -30,7 +30,7 @@ std::string reason_in(const std::string& text) {
   return text.substr(open + 1, close - open - 1);
 }
 
-// Of this peer itself it says so: the others were there before.
+// The text says so where it is this peer itself: the others were there before.
 Event joined_event(const SwarmEvent& event, const GroupNews& news) {
   Event out = peer_event("peer_joined", event);
   out.with("round", news.next_round.value());
