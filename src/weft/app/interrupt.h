@@ -21,9 +21,8 @@ void end_politely_if_interrupted(const char* words);
 bool interrupted();
 
 // Passes the wish for a polite end on to `child`, a weft process of ours, until
-// stop_forwarding_to() ends that, when the child has ended. What is passed on is SIGUSR1, which
-// asks politely however often it comes: Ctrl-C in a terminal reaches the child by itself, and two
-// signals would end it at once.
+// stop_forwarding_to(child). What is passed on is SIGUSR1, which asks politely however often it
+// comes: Ctrl-C in a terminal reaches the child by itself, and two signals would end it at once.
 void forward_interrupts_to(pid_t child);
 void stop_forwarding_to(pid_t child);
 
