@@ -10,6 +10,8 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kCacheLineBytes = 64;
+// As many as a processor of 47 address bits could hold; more would wrap the count of bytes.
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 45;
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 // Below, the unused rest of the last page would weigh too much.
 constexpr std::size_t kHugeFromBytes = 8 * kHugePageBytes;
@@ -24,6 +26,7 @@ std::size_t round_up(std::size_t size, std::size_t unit) { return (size + unit -
 
 FloatBuffer::FloatBuffer(std::int64_t elements, Kind kind)
     : size_(static_cast<std::size_t>(elements)) {
+  if (elements < 0 || elements > kMaxElements) throw std::bad_alloc();
   const std::size_t bytes = size_ * sizeof(float);
   if (kind == Kind::kShareable && bytes >= kSharedFromBytes) {
     shared_ = SharedMemory::make(round_up(bytes, kPageBytes));

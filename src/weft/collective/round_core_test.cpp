@@ -2,6 +2,8 @@
 #include "weft/collective/round_core.h"
 
 #include <algorithm>
+#include <limits>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -202,6 +204,14 @@ TEST_F(RoundCoreTest, ReadyOfAViewNotYetKnownIsKept) {
   core_.begin({next.id, Round(1)}, 4, now_);
   core_.contribute(0, mine_, now_);
   EXPECT_EQ(sink_.count(frame_type::kSegment), 1);
+}
+
+TEST(FloatBuffer, SizesThatNoMachineHoldsFindNoMemory) {
+  for (const std::int64_t elements : {std::int64_t{-1}, (std::int64_t{1} << 45) + 1,
+                                      std::int64_t{1} << 62,  // its bytes wrap to none
+                                      std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_THROW(FloatBuffer{elements}, std::bad_alloc) << elements;
+  }
 }
 
 TEST_F(RoundCoreTest, AVectorThatFindsNoMemoryEndsTheRoundInWords) {
