@@ -19,9 +19,9 @@
 
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
-#include "weft/kernel/attention.h"
-#include "weft/kernel/conv.h"
-#include "weft/kernel/matmul.h"
+#include "weft/kernel/attention/attention.h"
+#include "weft/kernel/conv/conv.h"
+#include "weft/kernel/gemm/matmul.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

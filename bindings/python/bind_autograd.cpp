@@ -9,7 +9,7 @@
 #include "weft/autograd/backward.h"
 #include "weft/autograd/checkpoint.h"
 #include "weft/autograd/custom_function.h"
-#include "weft/kernel/random.h"
+#include "weft/kernel/random/random.h"
 
 namespace weft::python {
 namespace {

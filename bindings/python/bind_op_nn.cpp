@@ -2,7 +2,7 @@
 
 #include "define.h"
 #include "module.h"
-#include "weft/kernel/random.h"
+#include "weft/kernel/random/random.h"
 #include "weft/op/activation.h"
 #include "weft/op/attention.h"
 #include "weft/op/conv.h"

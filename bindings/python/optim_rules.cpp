@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "errors.h"
-#include "weft/kernel/adafactor.h"
-#include "weft/kernel/matrix_optimizer.h"
-#include "weft/kernel/optimizer.h"
+#include "weft/kernel/optimizer/adafactor.h"
+#include "weft/kernel/optimizer/matrix_optimizer.h"
+#include "weft/kernel/optimizer/optimizer.h"
 
 namespace weft::python {
 namespace {

@@ -8,8 +8,8 @@
 #include "weft/autograd/gradcheck.h"
 #include "weft/autograd/node.h"
 #include "weft/autograd/test_tensor.h"
-#include "weft/kernel/elementwise.h"
-#include "weft/kernel/reduce.h"
+#include "weft/kernel/elementwise/elementwise.h"
+#include "weft/kernel/reduce/reduce.h"
 
 namespace weft::autograd_test {
 namespace {

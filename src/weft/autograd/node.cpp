@@ -10,8 +10,8 @@
 #include "weft/autograd/node_access.h"
 #include "weft/autograd/view_family.h"
 #include "weft/base/check.h"
-#include "weft/kernel/elementwise.h"
-#include "weft/kernel/residual.h"
+#include "weft/kernel/conv/residual.h"
+#include "weft/kernel/elementwise/elementwise.h"
 
 namespace weft {
 namespace {

@@ -9,8 +9,8 @@
 #include "weft/array/reach.h"
 #include "weft/autograd/in_place_history.h"
 #include "weft/autograd/node_access.h"
-#include "weft/kernel/elementwise.h"
-#include "weft/kernel/reduce.h"
+#include "weft/kernel/elementwise/elementwise.h"
+#include "weft/kernel/reduce/reduce.h"
 
 namespace weft {
 namespace {

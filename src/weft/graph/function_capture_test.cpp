@@ -18,7 +18,7 @@
 #include "weft/autograd/backward.h"
 #include "weft/base/rng.h"
 #include "weft/graph/graph.h"
-#include "weft/kernel/random.h"
+#include "weft/kernel/random/random.h"
 #include "weft/op/op_def.h"
 #include "weft/op/ops.h"
 

@@ -14,7 +14,7 @@
 #include "weft/autograd/backward.h"
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/ops.h"
 
 namespace weft::graph_test {

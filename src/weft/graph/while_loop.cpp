@@ -6,7 +6,7 @@
 #include "weft/graph/control.h"
 #include "weft/graph/control_parts.h"
 #include "weft/graph/sub_graph.h"
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 
 namespace weft {
 namespace {

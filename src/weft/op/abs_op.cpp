@@ -1,7 +1,7 @@
 // abs: y = |a|, dy/da = sign(a), 0 at 0.
 #include <cmath>
 
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/operands.h"

@@ -1,7 +1,7 @@
 // add: y = a + b.
 #include "weft/autograd/op_trace.h"
-#include "weft/kernel/elementwise.h"
-#include "weft/kernel/residual.h"
+#include "weft/kernel/conv/residual.h"
+#include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 #include "weft/op/promote.h"

@@ -1,8 +1,8 @@
 // add_relu: max(a + b, 0) in one pass, the end of a residual block.
 #include <algorithm>
 
-#include "weft/kernel/linear.h"
-#include "weft/kernel/residual.h"
+#include "weft/kernel/conv/residual.h"
+#include "weft/kernel/gemm/linear.h"
 #include "weft/op/activation.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/operands.h"

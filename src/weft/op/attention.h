@@ -1,8 +1,8 @@
 // Scaled dot product attention and the rotary encoding of places.
 //
-// Only second gradients make an array of tokens x tokens; kernel/attention.h has the method. bf16
-// and f16 are computed in f32 and rounded at the end. Fails: std::invalid_argument where shapes or
-// types do not fit.
+// Only second gradients make an array of tokens x tokens; kernel/attention/attention.h has the
+// method. bf16 and f16 are computed in f32 and rounded at the end. Fails: std::invalid_argument
+// where shapes or types do not fit.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "weft/array/launch.h"
-#include "weft/kernel/dropout.h"
+#include "weft/kernel/random/dropout.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/attention_run.h"
 #include "weft/op/compare.h"

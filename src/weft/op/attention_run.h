@@ -1,7 +1,7 @@
 // What attention and packed_attention share. For op/*attention_op.cpp.
 #pragma once
 
-#include "weft/kernel/attention.h"
+#include "weft/kernel/attention/attention.h"
 #include "weft/op/attention.h"
 #include "weft/op/composed.h"
 

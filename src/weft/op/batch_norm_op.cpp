@@ -7,9 +7,9 @@
 
 #include "weft/autograd/checkpoint.h"
 #include "weft/autograd/op_trace.h"
-#include "weft/kernel/convert.h"
-#include "weft/kernel/linear.h"
-#include "weft/kernel/norm.h"
+#include "weft/kernel/elementwise/convert.h"
+#include "weft/kernel/gemm/linear.h"
+#include "weft/kernel/norm/norm.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/half_operand.h"
 #include "weft/op/norm.h"

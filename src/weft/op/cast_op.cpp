@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "weft/autograd/node.h"
-#include "weft/kernel/convert.h"
+#include "weft/kernel/elementwise/convert.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"

@@ -1,9 +1,9 @@
 // Convolutions over images and sequences (cross-correlations, as in every framework) and their
 // transposes.
 //
-// f32 or f64; bf16 and f16 are computed in f32. Blocked results (kernel/conv.h) are read by the
-// next convolution, normalisation or pooling without a reorder.
-// All throw std::invalid_argument where shapes do not fit.
+// f32 or f64; bf16 and f16 are computed in f32. Blocked results (kernel/conv/conv.h) are read by
+// the next convolution, normalisation or pooling without a reorder. All throw std::invalid_argument
+// where shapes do not fit.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "weft/autograd/tensor.h"
-#include "weft/kernel/conv.h"
+#include "weft/kernel/conv/conv.h"
 
 namespace weft {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "weft/autograd/op_trace.h"
-#include "weft/kernel/conv.h"
-#include "weft/kernel/convert.h"
-#include "weft/kernel/linear.h"
+#include "weft/kernel/conv/conv.h"
+#include "weft/kernel/elementwise/convert.h"
+#include "weft/kernel/gemm/linear.h"
 #include "weft/op/conv.h"
 #include "weft/op/conv2d_gradient.h"
 #include "weft/op/half_operand.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "weft/array/launch.h"
-#include "weft/kernel/arrange.h"
+#include "weft/kernel/index/arrange.h"
 #include "weft/op/operands.h"
 #include "weft/op/shape.h"
 

@@ -1,7 +1,7 @@
 // cross_entropy: rows of ln sum e^x - x[target], reduced; dx = softmax(x) - one_hot.
 #include <cmath>
 
-#include "weft/kernel/cross_entropy.h"
+#include "weft/kernel/reduce/cross_entropy.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/loss.h"
 #include "weft/op/operands.h"

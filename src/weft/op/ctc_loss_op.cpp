@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "weft/kernel/ctc.h"
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
+#include "weft/kernel/reduce/ctc.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/index_samples.h"
 #include "weft/op/loss.h"

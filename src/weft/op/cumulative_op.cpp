@@ -1,6 +1,6 @@
 // cumsum: y_i = x_0 + ... + x_i; the gradient runs from the other end. cumprod: the product.
 #include "weft/autograd/node.h"
-#include "weft/kernel/scan.h"
+#include "weft/kernel/reduce/scan.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/compare.h"
 #include "weft/op/linear_map.h"

@@ -1,7 +1,7 @@
 // div: y = a / b, dy/da = 1 / b, dy/db = -y / b, in this order: where 1 / b is infinite, 0 / b has
 // a slope of 0 still.
 #include "weft/autograd/op_trace.h"
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 #include "weft/op/promote.h"

@@ -1,7 +1,7 @@
 // dropout: y = x mask / (1 - p); the mask is made again for the gradient, so nothing is saved.
 #include "weft/array/launch.h"
 #include "weft/base/rng.h"
-#include "weft/kernel/dropout.h"
+#include "weft/kernel/random/dropout.h"
 #include "weft/op/dropout.h"
 #include "weft/op/half_operand.h"
 #include "weft/op/operands.h"

@@ -1,7 +1,7 @@
 // embedding: y[i] = table[tokens[i]]; the gradient of a row is the sum over its tokens.
 #include "weft/array/launch.h"
 #include "weft/autograd/op_trace.h"
-#include "weft/kernel/gather.h"
+#include "weft/kernel/index/gather.h"
 #include "weft/op/embedding.h"
 #include "weft/op/index.h"
 #include "weft/op/index_samples.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "weft/autograd/node.h"
-#include "weft/kernel/elementwise.h"
-#include "weft/kernel/scan.h"
+#include "weft/kernel/elementwise/elementwise.h"
+#include "weft/kernel/reduce/scan.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 #include "weft/op/reduce.h"

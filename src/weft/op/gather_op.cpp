@@ -1,5 +1,5 @@
 // gather: values at positions along an axis; the gradient is added up at the positions.
-#include "weft/kernel/gather.h"
+#include "weft/kernel/index/gather.h"
 #include "weft/op/index.h"
 #include "weft/op/index_samples.h"
 #include "weft/op/operands.h"

@@ -3,7 +3,7 @@
 //
 // IMPLEMENTATION: Wu, He, "Group normalization", ECCV 2018, equations 1 to 7.
 #include "weft/autograd/op_trace.h"
-#include "weft/kernel/norm.h"
+#include "weft/kernel/norm/norm.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/half_operand.h"
 #include "weft/op/norm.h"

@@ -5,7 +5,7 @@
 // For op/*_op.cpp. Casts are differentiable, so the gradients are computed in f32 too.
 #pragma once
 
-#include "weft/kernel/convert.h"
+#include "weft/kernel/elementwise/convert.h"
 #include "weft/op/arithmetic.h"
 
 namespace weft {

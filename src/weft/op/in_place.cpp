@@ -6,7 +6,7 @@
 
 #include "weft/autograd/in_place_history.h"
 #include "weft/autograd/node.h"
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 

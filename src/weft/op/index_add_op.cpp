@@ -1,5 +1,5 @@
 // index_add, index_copy: slices added to or written over those of x.
-#include "weft/kernel/gather.h"
+#include "weft/kernel/index/gather.h"
 #include "weft/op/index.h"
 #include "weft/op/index_samples.h"
 #include "weft/op/operands.h"

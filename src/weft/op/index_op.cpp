@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "weft/array/launch.h"
-#include "weft/kernel/arrange.h"
-#include "weft/kernel/gather.h"
+#include "weft/kernel/index/arrange.h"
+#include "weft/kernel/index/gather.h"
 #include "weft/op/index.h"
 #include "weft/op/index_samples.h"
 #include "weft/op/operands.h"

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "weft/array/launch.h"
-#include "weft/kernel/arrange.h"
-#include "weft/kernel/gather.h"
-#include "weft/kernel/sort.h"
+#include "weft/kernel/index/arrange.h"
+#include "weft/kernel/index/gather.h"
+#include "weft/kernel/index/sort.h"
 #include "weft/op/index.h"
 #include "weft/op/operands.h"
 

@@ -1,5 +1,5 @@
 // index_select: slices of x by number; the gradient of a slice is the sum over its uses.
-#include "weft/kernel/gather.h"
+#include "weft/kernel/index/gather.h"
 #include "weft/op/index.h"
 #include "weft/op/index_samples.h"
 #include "weft/op/operands.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "weft/autograd/op_trace.h"
-#include "weft/kernel/linear.h"
-#include "weft/kernel/matmul.h"
+#include "weft/kernel/gemm/linear.h"
+#include "weft/kernel/gemm/matmul.h"
 #include "weft/op/linear.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/matmul.h"

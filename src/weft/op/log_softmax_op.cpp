@@ -1,7 +1,7 @@
 // log_softmax: y = x - ln sum e^x along an axis; dx = dy - e^y sum(dy).
 #include <cmath>
 
-#include "weft/kernel/softmax.h"
+#include "weft/kernel/reduce/softmax.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/reduce.h"
 #include "weft/op/row_op.h"

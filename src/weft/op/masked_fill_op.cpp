@@ -1,5 +1,5 @@
 // masked_fill: x with one value where a mask is true; no gradient flows there.
-#include "weft/kernel/arrange.h"
+#include "weft/kernel/index/arrange.h"
 #include "weft/op/index.h"
 #include "weft/op/index_samples.h"
 #include "weft/op/operands.h"

@@ -1,5 +1,5 @@
 // matmul: y = a b over the last two axes; da = dy b^T, db = a^T dy, summed where broadcast.
-#include "weft/kernel/matmul.h"
+#include "weft/kernel/gemm/matmul.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/matmul.h"
 #include "weft/op/operands.h"

@@ -1,6 +1,6 @@
 // max_pool2d: the largest value of each window; the gradient goes where that value was.
 #include "weft/autograd/op_trace.h"
-#include "weft/kernel/convert.h"
+#include "weft/kernel/elementwise/convert.h"
 #include "weft/op/half_operand.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/operands.h"

@@ -1,5 +1,5 @@
 // maximum: the larger of a and b; equal values share the gradient.
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 #include "weft/op/promote.h"

@@ -1,6 +1,6 @@
 // mean: over any axes.
 #include "weft/autograd/op_trace.h"
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 #include "weft/op/reduce.h"

@@ -1,6 +1,6 @@
 // minimum: the smaller of a and b; equal values share the gradient.
 #include "weft/autograd/node.h"
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 #include "weft/op/sample.h"

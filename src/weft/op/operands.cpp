@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/promote.h"
 

@@ -10,7 +10,7 @@
 #include "weft/array/pair.h"
 #include "weft/autograd/node.h"
 #include "weft/autograd/tensor.h"
-#include "weft/kernel/reduce.h"
+#include "weft/kernel/reduce/reduce.h"
 #include "weft/op/promote.h"
 
 namespace weft {

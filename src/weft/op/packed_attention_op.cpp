@@ -1,7 +1,7 @@
 // packed_attention: attention on the queries, keys and values of one array.
 #include "weft/autograd/node.h"
 #include "weft/autograd/op_trace.h"
-#include "weft/kernel/attention.h"
+#include "weft/kernel/attention/attention.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/attention.h"
 #include "weft/op/attention_run.h"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "weft/kernel/pointwise_loss.h"
+#include "weft/kernel/reduce/pointwise_loss.h"
 #include "weft/op/loss.h"
 #include "weft/op/op_def.h"
 

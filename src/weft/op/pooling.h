@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "weft/array/pair.h"
-#include "weft/kernel/pool.h"
+#include "weft/kernel/pool/pool.h"
 #include "weft/op/op_def.h"
 #include "weft/op/pool.h"
 

@@ -1,8 +1,8 @@
 // prod: over any axes. dx_i = dy times the product of the others, without a division, so that
 // zeros do no harm.
 #include "weft/autograd/node.h"
-#include "weft/kernel/elementwise.h"
-#include "weft/kernel/scan.h"
+#include "weft/kernel/elementwise/elementwise.h"
+#include "weft/kernel/reduce/scan.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/compare.h"
 #include "weft/op/operands.h"

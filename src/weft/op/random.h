@@ -1,5 +1,5 @@
 // Random tensors, without history. The same numbers on every device and for any thread count:
-// kernel/random.h says how a Generator makes them.
+// kernel/random/random.h says how a Generator makes them.
 //
 //   Generator generator(42);
 //   const Tensor noise = randn({64, 100}, generator);
@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "weft/autograd/tensor.h"
-#include "weft/kernel/random.h"
+#include "weft/kernel/random/random.h"
 
 namespace weft {
 

@@ -1,4 +1,5 @@
-// Random tensors: shapes, types, ranges, refusals. kernel/random_test.cpp has the distributions.
+// Random tensors: shapes, types, ranges, refusals. kernel/random/random_test.cpp has the
+// distributions.
 #include "weft/op/random.h"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 #include "weft/array/launch.h"
 #include "weft/autograd/node.h"
 #include "weft/autograd/op_trace.h"
-#include "weft/kernel/linear.h"
-#include "weft/kernel/matmul.h"
+#include "weft/kernel/gemm/linear.h"
+#include "weft/kernel/gemm/matmul.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 

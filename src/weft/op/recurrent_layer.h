@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "weft/kernel/recurrent.h"
+#include "weft/kernel/recurrent/recurrent.h"
 #include "weft/op/composed.h"
 #include "weft/op/op_def.h"
 #include "weft/op/recurrent.h"

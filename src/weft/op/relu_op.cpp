@@ -1,8 +1,8 @@
 // relu: y = max(x, 0); dx = dy where y > 0, else 0.
 #include <algorithm>
 
-#include "weft/kernel/elementwise.h"
-#include "weft/kernel/linear.h"
+#include "weft/kernel/elementwise/elementwise.h"
+#include "weft/kernel/gemm/linear.h"
 #include "weft/op/activation.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/operands.h"

@@ -4,7 +4,7 @@
 
 #include "weft/autograd/node.h"
 #include "weft/autograd/op_trace.h"
-#include "weft/kernel/rotary.h"
+#include "weft/kernel/attention/rotary.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/attention.h"
 #include "weft/op/operands.h"

@@ -2,8 +2,8 @@
 
 #include "weft/autograd/node.h"
 #include "weft/autograd/op_trace.h"
-#include "weft/kernel/convert.h"
-#include "weft/kernel/norm.h"
+#include "weft/kernel/elementwise/convert.h"
+#include "weft/kernel/norm/norm.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/half_operand.h"
 #include "weft/op/normalizing.h"

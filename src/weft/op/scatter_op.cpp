@@ -1,6 +1,6 @@
 // scatter, scatter_add: values written or added at positions along an axis. The source's gradient
 // is gathered there; x's passes, but where something was written.
-#include "weft/kernel/gather.h"
+#include "weft/kernel/index/gather.h"
 #include "weft/op/index.h"
 #include "weft/op/index_samples.h"
 #include "weft/op/operands.h"

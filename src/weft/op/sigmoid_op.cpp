@@ -1,7 +1,7 @@
 // sigmoid: y = 1 / (1 + e^-a), dy/da = y (1 - y).
 #include <cmath>
 
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 #include "weft/op/promote.h"

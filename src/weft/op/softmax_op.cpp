@@ -1,7 +1,7 @@
 // softmax: y = e^x / sum e^x along an axis; dx = y (dy - sum(dy y)).
 #include <cmath>
 
-#include "weft/kernel/softmax.h"
+#include "weft/kernel/reduce/softmax.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/reduce.h"
 #include "weft/op/row_op.h"

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "weft/autograd/node.h"
-#include "weft/kernel/sort.h"
+#include "weft/kernel/index/sort.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/compare.h"
 #include "weft/op/index.h"

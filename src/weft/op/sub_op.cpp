@@ -1,5 +1,5 @@
 // sub: y = a - b.
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 #include "weft/op/promote.h"

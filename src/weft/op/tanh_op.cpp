@@ -1,7 +1,7 @@
 // tanh: y = tanh a, dy/da = 1 - y^2.
 #include <cmath>
 
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/operands.h"
 #include "weft/op/promote.h"

@@ -1,7 +1,7 @@
 // triu, tril: zeros below or above a diagonal of the last two axes; the gradient alike.
 #include <algorithm>
 
-#include "weft/kernel/arrange.h"
+#include "weft/kernel/index/arrange.h"
 #include "weft/op/operands.h"
 #include "weft/op/pick_values.h"
 #include "weft/op/shape.h"

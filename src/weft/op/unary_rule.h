@@ -4,7 +4,7 @@
 #pragma once
 
 #include "weft/autograd/tensor.h"
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 
 namespace weft {
 

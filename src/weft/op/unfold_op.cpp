@@ -1,6 +1,6 @@
 // unfold: windows along an axis as a view; its gradient is fold, the sum of overlapping windows,
 // and the reverse.
-#include "weft/kernel/arrange.h"
+#include "weft/kernel/index/arrange.h"
 #include "weft/op/index_operand.h"
 #include "weft/op/operands.h"
 #include "weft/op/pick_values.h"

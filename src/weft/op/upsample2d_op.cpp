@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "weft/kernel/upsample.h"
+#include "weft/kernel/pool/upsample.h"
 #include "weft/op/half_operand.h"
 #include "weft/op/linear_map.h"
 #include "weft/op/operands.h"

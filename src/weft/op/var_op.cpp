@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "weft/autograd/node.h"
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/compare.h"
 #include "weft/op/operands.h"

@@ -1,6 +1,6 @@
 // where: y = condition ? a : b; the gradient goes to what was chosen.
 #include "weft/autograd/node.h"
-#include "weft/kernel/elementwise.h"
+#include "weft/kernel/elementwise/elementwise.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/compare.h"
 #include "weft/op/operands.h"

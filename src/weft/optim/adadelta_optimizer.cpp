@@ -1,5 +1,5 @@
 // adadelta: steps in the unit of the parameters, from a running mean of their own squares.
-#include "weft/kernel/optimizer.h"
+#include "weft/kernel/optimizer/optimizer.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {

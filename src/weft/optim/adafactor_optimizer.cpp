@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "weft/kernel/matrix_optimizer.h"
+#include "weft/kernel/optimizer/matrix_optimizer.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {

@@ -1,5 +1,5 @@
 // adagrad: steps shrink with the sum of all squared gradients so far.
-#include "weft/kernel/optimizer.h"
+#include "weft/kernel/optimizer/optimizer.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {

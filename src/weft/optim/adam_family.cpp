@@ -1,6 +1,6 @@
 #include "weft/optim/adam_family.h"
 
-#include "weft/kernel/optimizer.h"
+#include "weft/kernel/optimizer/optimizer.h"
 
 namespace weft {
 namespace {

@@ -1,5 +1,5 @@
 // lion: the sign of a blend of gradient and momentum; one state, decoupled weight decay.
-#include "weft/kernel/optimizer.h"
+#include "weft/kernel/optimizer/optimizer.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <vector>
 
-#include "weft/kernel/matrix_optimizer.h"
-#include "weft/kernel/optimizer.h"
+#include "weft/kernel/optimizer/matrix_optimizer.h"
+#include "weft/kernel/optimizer/optimizer.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {

@@ -1,5 +1,5 @@
 // rmsprop: steps relative to a running root mean square of the gradients.
-#include "weft/kernel/optimizer.h"
+#include "weft/kernel/optimizer/optimizer.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {

@@ -1,5 +1,5 @@
 // sgd: stochastic gradient descent with momentum, Nesterov's variant, weight decay.
-#include "weft/kernel/optimizer.h"
+#include "weft/kernel/optimizer/optimizer.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {

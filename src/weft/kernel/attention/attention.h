@@ -1,0 +1,66 @@
+// Scaled dot product attention, softmax(q k^T scale + mask) v, without the tokens x tokens matrix.
+//
+// IMPLEMENTATION: Dao, Fu, Ermon, Rudra, Re, "FlashAttention", NeurIPS 2022, algorithms 1 and 4:
+// scores are made block by block, the softmax is carried along (Milakov, Gimelshein, "Online
+// normalizer calculation for softmax", 2018), and of it only one log-sum of exponentials a query is
+// kept; the gradient makes the scores again. Differs: blocks fit the processor's caches, of blocks
+// on the diagonal only tiles with something to read are made, shares are powers of 2, and a thread
+// owns whole key heads, so that nothing is summed across threads. Flops: 4 B H Tq Tk D, in the
+// gradient 10, halved if causal; memory beside inputs and outputs: O(T D) a thread.
+// Arrays are [B, tokens, heads, D] of any strides but 1 on the last axis. Query head h reads key
+// head h / (heads / kv_heads) (Ainslie et al., "GQA", EMNLP 2023).
+// f32, and f64 in plain loops. Deterministic: the same bits for any thread count.
+// Threads: the calling thread and the compute threads.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/array/array.h"
+
+namespace weft {
+
+struct AttentionRun {
+  double scale = 1.0;
+  // Query i reads keys [0, i + causal_offset] only.
+  bool causal = false;
+  std::int64_t causal_offset = 0;
+  double dropout = 0.0;  // probability that a share is zeroed, in [0, 1)
+};
+
+struct AttentionResult {
+  Array output;    // [B, queries, heads, D], contiguous
+  Array log_sums;  // [B, heads, queries]; infinity where a query reads no key, whose output is 0
+};
+
+// `mask`: undefined or [B, heads, queries, keys] of any strides; kBool (true: may be read) or of
+// q's type (added to the scaled scores). `stream`: of kernel/random/dropout.h where run.dropout >
+// 0; query i of head h of item b has row (first row + b) * heads * queries + h * queries + i.
+AttentionResult attention_forward(const Array& q, const Array& k, const Array& v, const Array& mask,
+                                  const Array& stream, const AttentionRun& run);
+
+struct AttentionGradient {
+  Array q;  // [B, queries, heads, D] contiguous; k and v likewise
+  Array k;
+  Array v;
+};
+
+// `dy` has the shape of the output, any strides but 1 on the last axis.
+AttentionGradient attention_backward(const Array& q, const Array& k, const Array& v,
+                                     const Array& mask, const Array& stream,
+                                     const AttentionRun& run, const AttentionResult& result,
+                                     const Array& dy);
+
+// Heads of queries, then of keys, then of values side by side: [B, tokens, (heads + 2 kv_heads) D].
+struct PackedHeads {
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 1;
+};
+
+AttentionResult packed_attention_forward(const Array& qkv, const PackedHeads& heads,
+                                         const Array& stream, const AttentionRun& run);
+// The gradient of qkv, contiguous.
+Array packed_attention_backward(const Array& qkv, const PackedHeads& heads, const Array& stream,
+                                const AttentionRun& run, const AttentionResult& result,
+                                const Array& dy);
+
+}  // namespace weft

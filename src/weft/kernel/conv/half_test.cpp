@@ -1,0 +1,148 @@
+// bf16 and f16 in kernels: the bits of the f32 kernels on the widened operands, rounded once.
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "weft/base/parallel.h"
+#include "weft/base/rng.h"
+#include "weft/kernel/conv/residual.h"
+#include "weft/kernel/core/onednn.h"
+#include "weft/kernel/elementwise/convert.h"
+#include "weft/kernel/gemm/linear.h"
+#include "weft/kernel/gemm/matmul.h"
+
+namespace weft::half_test {
+namespace {
+
+constexpr DType kHalves[] = {DType::kBF16, DType::kF16};
+
+Array random(const Shape& shape, std::uint64_t seed, DType dtype) {
+  Rng rng(seed);
+  Array values = Array::empty(shape);
+  for (float& value : values.flat<float>()) value = static_cast<float>(rng.normal());
+  return convert(values, dtype);
+}
+
+Array wide(const Array& x) { return x.defined() ? convert(x, DType::kF32) : x; }
+
+std::vector<float> values_of(const Array& x) { return wide(x.strided()).to_vector<float>(); }
+
+// What `want`, in f32, becomes when it is rounded once.
+std::vector<float> rounded(const Array& want, DType dtype) {
+  return values_of(convert(want.strided(), dtype));
+}
+
+struct Sizes {
+  std::int64_t m, n, k;
+};
+const std::vector<Sizes> kSizes = {{1, 1, 1},   {7, 17, 257},  {64, 10, 33},    {3, 40, 700},
+                                   {97, 31, 5}, {200, 33, 40}, {250, 600, 800}, {2, 3, 0}};
+
+TEST(HalfMatmul, HasTheBitsOfTheWidenedProductRoundedOnce) {
+  for (const DType dtype : kHalves) {
+    for (const Sizes& size : kSizes) {
+      for (int variant = 0; variant < 8; ++variant) {
+        const MatmulOptions options{(variant & 1) != 0, (variant & 2) != 0, (variant & 4) != 0};
+        const Array a =
+            random(options.transpose_a ? Shape{size.k, size.m} : Shape{size.m, size.k}, 1, dtype);
+        const Array b =
+            random(options.transpose_b ? Shape{size.n, size.k} : Shape{size.k, size.n}, 2, dtype);
+        Array out = random({size.m, size.n}, 3, dtype);
+        Array want = wide(out);
+        matmul(wide(a), wide(b), want, options);
+        matmul(a, b, out, options);
+        ASSERT_EQ(values_of(out), rounded(want, dtype))
+            << size.m << " " << size.n << " " << size.k << " variant " << variant;
+      }
+    }
+  }
+}
+
+TEST(HalfMatmul, TakesViewsAndBatches) {
+  const Array a = random({2, 20, 30}, 4, DType::kBF16).slice(1, 1, 18, 2).slice(2, 0, 30, 3);
+  const Array b = random({2, 10, 40}, 5, DType::kBF16).slice(2, 0, 38, 2);
+  Array out = Array::empty({2, a.dim(1), b.dim(2)}, DType::kBF16);
+  Array want = Array::empty(out.shape());
+  matmul(a, b, out);
+  matmul(wide(a), wide(b), want);
+  EXPECT_EQ(values_of(out), rounded(want, DType::kBF16));
+}
+
+TEST(HalfMatmul, AnyNumberOfThreadsGivesTheSameBits) {
+  const int before = thread_count();
+  const Array a = random({300, 500}, 6, DType::kBF16);
+  const Array b = random({500, 130}, 7, DType::kBF16);
+  std::vector<std::vector<float>> results;
+  for (const int threads : {1, 2, 3}) {
+    set_thread_count(threads);
+    Array out = Array::empty({300, 130}, DType::kBF16);
+    matmul(a, b, out);
+    results.push_back(values_of(out));
+  }
+  set_thread_count(before);
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[0], results[2]);
+}
+
+TEST(HalfLinear, BiasActivationAndSumsRoundOnce) {
+  for (const DType dtype : kHalves) {
+    const Array x = random({37, 450}, 8, dtype);
+    const Array weight = random({300, 450}, 9, dtype);
+    const Array bias = random({300}, 10, dtype);
+    for (const bool relu : {false, true}) {
+      const Array y = linear_forward(x, weight, bias, relu);
+      EXPECT_EQ(values_of(y),
+                rounded(linear_forward(wide(x), wide(weight), wide(bias), relu), dtype));
+    }
+    for (const bool accumulate : {false, true}) {
+      Array sums = random({450}, 11, dtype);
+      Array want = wide(sums);
+      column_sums(x, sums, accumulate);
+      column_sums(wide(x), want, accumulate);
+      EXPECT_EQ(values_of(sums), rounded(want, dtype));
+    }
+  }
+}
+
+// Images in blocks of 8 channels, as convolutions give them.
+Array blocked(const Array& x) { return convert(in_blocks_of_8(wide(x)), x.dtype()); }
+
+TEST(HalfBlocks, ConversionsKeepTheOrderAndTheValues) {
+  for (const DType dtype : kHalves) {
+    const Array x = random({2, 16, 3, 5}, 12, dtype);
+    const Array blocks = blocked(x);
+    ASSERT_FALSE(blocks.is_strided());
+    EXPECT_EQ(blocks.format()->size_bytes(), 2 * static_cast<std::size_t>(x.size()));
+    EXPECT_EQ(values_of(blocks), values_of(x));
+    const Array back = convert(blocks, DType::kF32);
+    EXPECT_EQ(channel_block(back), 8);
+    EXPECT_EQ(back.strided().to_vector<float>(), values_of(x));
+    EXPECT_EQ(blocks.reshape({-1}).dtype(), dtype);
+    // Another type has no such order.
+    EXPECT_EQ(convert(blocks, DType::kF64).to_vector<double>()[7],
+              static_cast<double>(values_of(x)[7]));
+  }
+}
+
+TEST(HalfBlocks, ReluAndSumsWorkInThem) {
+  for (const DType dtype : kHalves) {
+    const Array x = random({2, 16, 3, 5}, 13, dtype);
+    const Array z = random({2, 16, 3, 5}, 14, dtype);
+    for (const bool blocks : {false, true}) {
+      const Array a = blocks ? blocked(x) : x;
+      EXPECT_EQ(values_of(relu_forward(a)), rounded(relu_forward(wide(x)), dtype));
+      // The gradient comes in either order.
+      for (const Array& dy : {z, blocked(z)}) {
+        EXPECT_EQ(values_of(relu_backward(dy, a)), rounded(relu_backward(wide(z), wide(x)), dtype));
+      }
+      for (const bool relu : {false, true}) {
+        const Array want = add_in_order(wide(x), wide(z), relu);
+        EXPECT_EQ(values_of(add_in_order(a, blocked(z), relu)), rounded(want, dtype));
+        EXPECT_EQ(values_of(add_in_order(z, a, relu)), rounded(want, dtype));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::half_test

@@ -1,0 +1,204 @@
+#include "weft/kernel/conv/onednn_memory.h"
+
+#include "weft/array/launch.h"
+#include "weft/base/parallel.h"
+#include "weft/kernel/core/onednn.h"
+#include "weft/kernel/elementwise/convert.h"
+
+namespace weft {
+namespace {
+
+using Tag = dnnl::memory::format_tag;
+
+dnnl::memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+struct ReorderKey {
+  MemoryDesc from;
+  MemoryDesc to;
+  int threads;
+  friend bool operator==(const ReorderKey& a, const ReorderKey& b) {
+    return a.threads == b.threads && a.from == b.from && a.to == b.to;
+  }
+};
+
+const OneDnnFormat& format_of(const Array& blocked) {
+  const auto* const format = dynamic_cast<const OneDnnFormat*>(blocked.format().get());
+  WEFT_CHECK(format != nullptr);
+  return *format;
+}
+
+// The order of a dense array of any type, as that of f32 values.
+MemoryDesc single_desc(const Array& array) {
+  const auto* const half = dynamic_cast<const HalfFormat*>(array.format().get());
+  if (half == nullptr) return desc_of(array);
+  return dynamic_cast<const OneDnnFormat&>(*half->single()).desc();
+}
+
+constexpr std::pair<Tag, std::int64_t> kBlockTags[] = {{Tag::nChw8c, 8}, {Tag::nChw16c, 16}};
+
+}  // namespace
+
+const dnnl::engine& onednn_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::stream& onednn_stream() {
+  static thread_local dnnl::stream stream(onednn_engine());
+  return stream;
+}
+
+MemoryDesc plain_desc(const Shape& shape) {
+  const Strides strides = contiguous_strides(shape);
+  return {dims_of(shape), dnnl::memory::data_type::f32, dims_of(strides)};
+}
+
+MemoryDesc desc_of(const Array& array) {
+  if (array.is_strided()) return plain_desc(array.shape());
+  return format_of(array).desc();
+}
+
+ResultOrder::ResultOrder(const Shape& result_shape, const MemoryDesc& desc) : shape(result_shape) {
+  if (desc != plain_desc(result_shape)) format = std::make_shared<const OneDnnFormat>(desc);
+}
+
+Array ResultOrder::make() const {
+  if (format == nullptr) return Array::empty(shape);
+  return Array::blocked(shape, DType::kF32, format);
+}
+
+dnnl::memory memory_on(const MemoryDesc& desc, const void* data) {
+  return {desc, onednn_engine(), const_cast<void*>(data)};
+}
+
+void Primitive::run(std::unordered_map<int, dnnl::memory> arguments) const {
+  std::shared_ptr<Storage> scratchpad;
+  if (const std::size_t bytes = scratchpad_.get_size(); bytes > 0) {
+    scratchpad = Storage::allocate(bytes);
+    arguments.insert({DNNL_ARG_SCRATCHPAD, memory_on(scratchpad_, scratchpad->data())});
+  }
+  primitive_.execute(onednn_stream(), arguments);
+}
+
+dnnl::primitive_attr onednn_attributes(bool relu) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (relu) {
+    dnnl::post_ops after;
+    after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+    attributes.set_post_ops(after);
+  }
+  return attributes;
+}
+
+void reorder(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target) {
+  static thread_local PlanCache<ReorderKey, Primitive> plans;
+  const auto plan = plans.get({from, to, thread_count()}, [&] {
+    const dnnl::engine& engine = onednn_engine();
+    return Primitive::make<dnnl::reorder>(
+        dnnl::reorder::primitive_desc(engine, from, engine, to, onednn_attributes(false)));
+  });
+  plan->run({{DNNL_ARG_FROM, memory_on(from, source)}, {DNNL_ARG_TO, memory_on(to, target)}});
+}
+
+const void* in_order(const Array& array, const MemoryDesc& desc, std::shared_ptr<Storage>& keep) {
+  const Array dense = array.is_strided() ? array.contiguous() : array;
+  const MemoryDesc from = desc_of(dense);
+  keep = dense.storage();
+  if (from == desc) return dense.raw_data();
+  keep = Storage::allocate(desc.get_size());
+  reorder(from, dense.raw_data(), desc, keep->data());
+  return keep->data();
+}
+
+namespace {
+
+void launch_reorder(const Array& from, Array& to) {
+  launch("reorder", {&from}, {&to}, [](LaunchArrays in, LaunchArrays out) {
+    reorder(desc_of(in[0]), in[0].raw_data(), desc_of(out[0]), out[0].raw_data());
+  });
+}
+
+}  // namespace
+
+Array OneDnnFormat::to_strided(const Array& blocked) const {
+  Array result = Array::empty(blocked.shape(), blocked.dtype());
+  launch_reorder(blocked, result);
+  return result;
+}
+
+Array HalfFormat::to_strided(const Array& blocked) const {
+  return convert(convert(blocked, DType::kF32).strided(), blocked.dtype());
+}
+
+Array like(const Array& array, DType dtype) {
+  const bool f32 = dtype == DType::kF32;
+  if (array.is_strided() || !(f32 || is_half(dtype))) return Array::empty(array.shape(), dtype);
+  std::shared_ptr<const MemoryFormat> format = array.format();
+  if (is_half(array.dtype()) && f32) {
+    format = static_cast<const HalfFormat&>(*format).single();
+  } else if (!is_half(array.dtype()) && !f32) {
+    format = std::make_shared<const HalfFormat>(format);
+  }
+  return Array::blocked(array.shape(), dtype, std::move(format));
+}
+
+std::int64_t dense_elements(const Array& array) {
+  if (array.is_strided()) return array.size();
+  return static_cast<std::int64_t>(array.format()->size_bytes() / size_of(array.dtype()));
+}
+
+Array like(const Array& array) {
+  if (array.is_strided()) return Array::empty(array.shape(), array.dtype());
+  return Array::blocked(array.shape(), array.dtype(), array.format());
+}
+
+Array like_with_shape(const Array& array, const Shape& shape) {
+  const std::int64_t block = channel_block(array);
+  WEFT_CHECK(block > 0);
+  for (const auto& [tag, size] : kBlockTags) {
+    if (size != block) continue;
+    const MemoryDesc desc(dims_of(shape), dnnl::memory::data_type::f32, tag);
+    return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc));
+  }
+  if (block == 1) return Array::empty(shape);
+  const MemoryDesc desc(dims_of(shape), dnnl::memory::data_type::f32, Tag::nhwc);
+  return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc));
+}
+
+Array blocks_of_8(const Shape& shape) {
+  const MemoryDesc desc(dims_of(shape), dnnl::memory::data_type::f32, Tag::nChw8c);
+  return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc));
+}
+
+Array in_blocks_of_8(const Array& array) {
+  if (channel_block(array) == 8) return array;
+  return in_order_of(array, blocks_of_8(array.shape()));
+}
+
+Array in_order_of(const Array& values, const Array& model) {
+  if (values.is_contiguous() && model.is_strided()) return values;
+  if (values.format() != nullptr && values.format() == model.format()) return values;
+  Array dense = values.is_strided() ? values.contiguous() : values;
+  if (single_desc(dense) == single_desc(model)) return dense;
+  if (is_half(values.dtype())) {
+    const Array order = model.dtype() == DType::kF32 ? model : like(model, DType::kF32);
+    return convert(in_order_of(convert(dense, DType::kF32), order), values.dtype());
+  }
+  Array result = like(model);
+  launch_reorder(dense, result);
+  return result;
+}
+
+std::int64_t channel_block(const Array& array) {
+  if (array.is_strided()) return 1;
+  const MemoryDesc& desc = format_of(array).desc();
+  const auto dims = dims_of(array.shape());
+  const auto type = dnnl::memory::data_type::f32;
+  for (const auto& [tag, size] : kBlockTags) {
+    if (desc == MemoryDesc(dims, type, tag)) return size;
+  }
+  return desc == MemoryDesc(dims, type, Tag::nhwc) ? array.shape()[1] : 0;
+}
+
+}  // namespace weft

@@ -1,0 +1,463 @@
+#include "weft/kernel/conv/winograd.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "weft/base/isa.h"
+#include "weft/base/parallel.h"
+#include "weft/kernel/conv/winograd_loops.h"
+#include "weft/kernel/core/onednn.h"
+
+namespace weft::winograd {
+namespace {
+
+constexpr std::int64_t kWinogradLanes = 8;
+constexpr std::int64_t kPanel = kWinogradPanel;
+// Transformed filters of one chunk: what a third-level cache holds beside the tiles.
+constexpr std::int64_t kChunkBytes = 5 << 20;
+// Tiles of a group: many enough that reading the filters for each group costs little.
+constexpr std::int64_t kGroupTiles = 128;
+// The same where the filters come in chunks and each chunk would transform the tiles again.
+constexpr std::int64_t kGroupTilesOfChunks = 512;
+// Depth of one product: 16 KiB of a panel of filters stay in the first-level cache.
+constexpr std::int64_t kDepth = 256;
+// Images smaller than this waste most of a tile.
+constexpr std::int64_t kOutputMin = 3;
+
+const WinogradLoops& winograd_loops() {
+#if defined(__x86_64__)
+  return kWinogradLoopsAvx2;
+#else
+  check_failed(__FILE__, __LINE__, "applies()");
+#endif
+}
+
+std::int64_t up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit; }
+
+// Some rows of tiles of some images.
+struct Group {
+  std::int64_t first_image;
+  std::int64_t images;
+  std::int64_t first_row;
+  std::int64_t rows;
+};
+
+// Panels cut into chunks of about equal size.
+struct Chunks {
+  Chunks(std::int64_t panel_count, std::int64_t bytes_each)
+      : panels(panel_count),
+        count(up(panel_count, std::max<std::int64_t>(1, kChunkBytes / bytes_each))),
+        size(up(panel_count, count)) {}
+  std::int64_t first(std::int64_t chunk) const { return chunk * size; }
+  std::int64_t size_of(std::int64_t chunk) const { return std::min(size, panels - first(chunk)); }
+
+  std::int64_t panels;
+  std::int64_t count;
+  std::int64_t size;
+};
+
+std::int64_t panel_bytes(std::int64_t depth_panels) {
+  return kWinogradPositions * depth_panels * kPanel * kPanel *
+         static_cast<std::int64_t>(sizeof(float));
+}
+
+// The sizes of one convolution.
+struct WinogradPlan {
+  WinogradPlan(const Shape& x_shape, const Shape& weight_shape, const Conv2dGeometry& geometry)
+      : x(x_shape),
+        y(conv2d_shape(x_shape, weight_shape, geometry)),
+        inputs(weight_shape[1]),
+        outputs(weight_shape[0]),
+        in_panels(up(inputs, kPanel)),
+        out_panels(up(outputs, kPanel)),
+        across(up(y[3], kWinogradTile)),
+        down(up(y[2], kWinogradTile)),
+        padding(geometry.padding) {}
+
+  // The batch in groups of about `tiles`.
+  std::vector<Group> groups(std::int64_t tiles) const {
+    std::vector<Group> result;
+    const std::int64_t each = down * across;
+    if (each > 2 * tiles) {
+      const std::int64_t bands = up(down, std::max<std::int64_t>(1, tiles / across));
+      const std::int64_t rows = up(down, bands);
+      for (std::int64_t image = 0; image < x[0]; ++image) {
+        for (std::int64_t row = 0; row < down; row += rows) {
+          result.push_back({image, 1, row, std::min(rows, down - row)});
+        }
+      }
+      return result;
+    }
+    const std::int64_t count = up(x[0], std::max<std::int64_t>(1, tiles / each));
+    const std::int64_t images = up(x[0], count);
+    for (std::int64_t image = 0; image < x[0]; image += images) {
+      result.push_back({image, std::min(images, x[0] - image), 0, down});
+    }
+    return result;
+  }
+  std::int64_t tiles(const Group& group) const { return group.images * group.rows * across; }
+  WinogradTiles tiles_of(const Group& group) const {
+    return {group.first_row, group.rows, across, padding[0], padding[1]};
+  }
+
+  Shape x;
+  Shape y;
+  std::int64_t inputs;
+  std::int64_t outputs;
+  std::int64_t in_panels;
+  std::int64_t out_panels;
+  std::int64_t across;  // tiles
+  std::int64_t down;
+  Pair padding = 0;
+};
+
+class Floats {
+ public:
+  explicit Floats(std::int64_t count)
+      : storage_(Storage::allocate(static_cast<std::size_t>(count) * sizeof(float))) {}
+  float* data() const { return static_cast<float*>(storage_->data()); }
+
+ private:
+  std::shared_ptr<Storage> storage_;
+};
+
+// For each position `panels` panels of `rows` rows of 16 floats.
+class Matrices {
+ public:
+  // The step is odd in cache lines, so that the positions do not fall into one set of the cache.
+  Matrices(std::int64_t panels, std::int64_t rows)
+      : step_(panels * rows * kPanel + kPanel), floats_(kWinogradPositions * step_) {}
+  // Panels of another number of rows share the memory.
+  void use_rows(std::int64_t rows) { rows_ = rows; }
+  float* at(std::int64_t position, std::int64_t panel, std::int64_t row = 0) const {
+    return floats_.data() + position * step_ + (panel * rows_ + row) * kPanel;
+  }
+  WinogradPanel panel(std::int64_t index, std::int64_t row = 0) const {
+    return {at(0, index, row), step_};
+  }
+  std::int64_t panel_step() const { return rows_ * kPanel; }
+
+ private:
+  std::int64_t step_;
+  Floats floats_;
+  std::int64_t rows_ = 0;
+};
+
+Matrices matrices(std::int64_t panels, std::int64_t rows) {
+  Matrices result(panels, rows);
+  result.use_rows(rows);
+  return result;
+}
+
+std::int64_t most_tiles(const WinogradPlan& plan, const std::vector<Group>& groups) {
+  std::int64_t most = 0;
+  for (const Group& group : groups) most = std::max(most, plan.tiles(group));
+  return most;
+}
+
+float* raw_floats(const Array& array) { return static_cast<float*>(array.raw_data()); }
+
+WinogradImage image_of(const Array& blocked, std::int64_t index) {
+  const Shape& shape = blocked.shape();
+  const std::int64_t size = shape[1] * shape[2] * shape[3];
+  return {raw_floats(blocked) + index * size, shape[1] / kWinogradLanes, shape[2], shape[3]};
+}
+
+// Calls body(image, panel in [0, panels), first tile) for each image of a group, in parallel.
+template <class Body>
+void for_each_image(const WinogradPlan& plan, const Group& group, std::int64_t panels,
+                    const Body& body) {
+  parallel_for(group.images * panels, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t image = i / panels;
+      body(group.first_image + image, i % panels, image * group.rows * plan.across);
+    }
+  });
+}
+
+void transform_inputs(const WinogradPlan& plan, const Group& group, const Array& x,
+                      std::int64_t first_panel, std::int64_t panels, const Matrices& out) {
+  for_each_image(plan, group, panels,
+                 [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
+                   winograd_loops().input(image_of(x, image), first_panel + panel,
+                                          plan.tiles_of(group), out.panel(panel, tile));
+                 });
+}
+
+// How filters [O, C, 3, 3] are read: those of one panel lie lane_step apart, rows row_step.
+struct FilterOrder {
+  float* data;
+  std::int64_t lane_step;
+  std::int64_t row_step;
+  std::int64_t lanes;  // of all panels
+  std::int64_t rows;
+};
+
+constexpr std::int64_t kFilterFloats = 9;
+constexpr std::int64_t kBlockFloats = kPanel * kFilterFloats;
+
+// The filters of 16 lanes and up to 16 rows, side by side: where lanes lie far apart, they are read
+// and written in runs, not one filter of each in turn.
+class FilterBlock {
+ public:
+  FilterBlock(const FilterOrder& order, std::int64_t first_lane, std::int64_t first_row)
+      : order_(order),
+        first_(order.data + first_lane * order.lane_step + first_row * order.row_step),
+        lanes_(std::min(kPanel, order.lanes - first_lane)),
+        rows_(std::clamp<std::int64_t>(order.rows - first_row, 0, kPanel)),
+        copied_(order.row_step == kFilterFloats) {}
+
+  std::int64_t rows() const { return rows_; }
+  WinogradFilters row(std::int64_t row) {
+    if (copied_) return {values_ + row * kFilterFloats, kBlockFloats, lanes_};
+    return {first_ + row * order_.row_step, order_.lane_step, lanes_};
+  }
+  bool copied() const { return copied_; }
+
+  void read() {
+    if (!copied_) return;
+    for (std::int64_t lane = 0; lane < lanes_; ++lane) {
+      std::copy_n(first_ + lane * order_.lane_step, rows_ * kFilterFloats,
+                  values_ + lane * kBlockFloats);
+    }
+  }
+  void write(bool accumulate) const {
+    if (!copied_) return;
+    for (std::int64_t lane = 0; lane < lanes_; ++lane) {
+      const float* const from = values_ + lane * kBlockFloats;
+      float* const to = first_ + lane * order_.lane_step;
+      for (std::int64_t i = 0; i < rows_ * kFilterFloats; ++i) {
+        to[i] = accumulate ? to[i] + from[i] : from[i];
+      }
+    }
+  }
+
+ private:
+  const FilterOrder& order_;
+  float* first_;
+  std::int64_t lanes_;
+  std::int64_t rows_;
+  bool copied_;
+  float values_[kPanel * kBlockFloats];
+};
+
+// Panels [first, first + panels) of the transformed filters; rows behind the last are zeros.
+void transform_weights(const FilterOrder& order, std::int64_t first, std::int64_t panels,
+                       const Matrices& out) {
+  const std::int64_t blocks = up(order.rows, kPanel);
+  parallel_for(panels * blocks, 4, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t panel = i / blocks;
+      const std::int64_t row = i % blocks * kPanel;
+      FilterBlock block(order, (first + panel) * kPanel, row);
+      block.read();
+      for (std::int64_t r = 0; r < kPanel; ++r) {
+        WinogradFilters filters{nullptr, 0, 0};
+        if (r < block.rows()) filters = block.row(r);
+        winograd_loops().weights(filters, out.panel(panel, row + r));
+      }
+    }
+  });
+}
+
+// out = in times weights at every position, for `panels` panels of results.
+void multiply(const Matrices& in, std::int64_t in_panels, const Matrices& weights,
+              std::int64_t panels, std::int64_t tiles, const Matrices& out) {
+  const std::int64_t depth = in_panels * kPanel;
+  parallel_for(kWinogradPositions * panels, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t position = i / panels;
+      const std::int64_t panel = i % panels;
+      for (std::int64_t k = 0; k < depth; k += kDepth) {
+        winograd_loops().multiply({in.at(position, k / kPanel), in.panel_step(),
+                                   weights.at(position, panel, k), out.at(position, panel), tiles,
+                                   std::min(kDepth, depth - k), k > 0});
+      }
+    }
+  });
+}
+
+// What a backward works on.
+struct Backward {
+  const WinogradPlan& plan;
+  const Array& x;    // blocked; undefined if no weight gradient is wanted
+  const Array& dy;   // blocked
+  const Array& y;    // blocked; undefined without the activation
+  float* bias_sums;  // [image][out panel][16], zeros at first
+  Array& dx;         // blocked; undefined unless wanted
+};
+
+void transform_gradients(const Backward& work, const Group& group, bool with_sums,
+                         const Matrices& out) {
+  const std::int64_t panels = work.plan.out_panels;
+  for_each_image(
+      work.plan, group, panels, [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
+        const float* const y = work.y.defined() ? image_of(work.y, image).data : nullptr;
+        float* const sums =
+            with_sums ? work.bias_sums + (image * panels + panel) * kPanel : nullptr;
+        winograd_loops().output_gradient({image_of(work.dy, image), y, sums}, panel,
+                                         work.plan.tiles_of(group), out.panel(panel, tile));
+      });
+}
+
+// sums[p][input panel of the chunk * out_panels + out panel][input][output] (+)= the products.
+void multiply_transposed(const Matrices& in, std::int64_t in_panels, const Matrices& gradients,
+                         std::int64_t out_panels, std::int64_t tiles, bool accumulate,
+                         const Matrices& sums) {
+  parallel_for(kWinogradPositions * in_panels, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t position = i / in_panels;
+      const std::int64_t panel = i % in_panels;
+      for (std::int64_t o = 0; o < out_panels; ++o) {
+        winograd_loops().multiply_transposed({in.at(position, panel), 0, gradients.at(position, o),
+                                              sums.at(position, panel * out_panels + o), tiles, 0,
+                                              accumulate});
+      }
+    }
+  });
+}
+
+// The gradients of the filters of inputs [first, first + panels) (in panels).
+void gather_weights(const WinogradPlan& plan, const Matrices& sums, std::int64_t first,
+                    std::int64_t panels, const FilterOrder& order, bool accumulate) {
+  parallel_for(panels * plan.out_panels, 2, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t out = i % plan.out_panels;
+      const std::int64_t input = (first + i / plan.out_panels) * kPanel;
+      FilterBlock block(order, out * kPanel, input);
+      for (std::int64_t r = 0; r < block.rows(); ++r) {
+        winograd_loops().weights_gradient(sums.panel(i, r), block.row(r),
+                                          accumulate && !block.copied());
+      }
+      block.write(accumulate);
+    }
+  });
+}
+
+FilterOrder filters_by_output(const Array& weight) {
+  const std::int64_t inputs = weight.dim(1);
+  return {raw_floats(weight), inputs * 9, 9, weight.dim(0), inputs};
+}
+FilterOrder filters_by_input(const Array& weight) {
+  const std::int64_t inputs = weight.dim(1);
+  return {raw_floats(weight), 9, inputs * 9, inputs, weight.dim(0)};
+}
+
+void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeightGradients& out) {
+  const WinogradPlan& plan = work.plan;
+  const bool wants_weight = work.x.defined();
+  const bool wants_data = work.dx.defined();
+  const Chunks chunks(plan.in_panels, panel_bytes(plan.out_panels));
+  const std::vector<Group> groups =
+      plan.groups(chunks.count > 1 ? kGroupTilesOfChunks : kGroupTiles);
+  const std::int64_t most = most_tiles(plan, groups);
+  Matrices gradients = matrices(plan.out_panels, most);
+  Matrices tiles = matrices(chunks.size, most);
+  const Matrices weights = matrices(wants_data ? chunks.size : 0, plan.out_panels * kPanel);
+  const Matrices sums = matrices(wants_weight ? chunks.size * plan.out_panels : 0, kPanel);
+  for (std::int64_t chunk = 0; chunk < chunks.count; ++chunk) {
+    const std::int64_t first = chunks.first(chunk);
+    const std::int64_t panels = chunks.size_of(chunk);
+    if (panels <= 0) break;
+    if (wants_data) transform_weights(filters_by_input(weight), first, panels, weights);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const Group& group = groups[i];
+      const std::int64_t count = plan.tiles(group);
+      gradients.use_rows(count);
+      tiles.use_rows(count);
+      if (chunk == 0 || groups.size() > 1) {
+        transform_gradients(work, group, chunk == 0, gradients);
+      }
+      if (wants_weight) {
+        transform_inputs(plan, group, work.x, first, panels, tiles);
+        multiply_transposed(tiles, panels, gradients, plan.out_panels, count, i > 0, sums);
+      }
+      if (!wants_data) continue;
+      multiply(gradients, plan.out_panels, weights, panels, count, tiles);
+      for_each_image(
+          plan, group, panels, [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
+            winograd_loops().input_gradient(tiles.panel(panel, tile), plan.tiles_of(group),
+                                            image_of(work.dx, image), first + panel);
+          });
+    }
+    if (wants_weight) {
+      gather_weights(plan, sums, first, panels, filters_by_output(*out.weight),
+                     out.accumulate_weight);
+    }
+  }
+}
+
+}  // namespace
+
+bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
+  const Conv2dGeometry plain{.padding = geometry.padding};
+  if (!use_avx2() || !(geometry == plain) || weight[2] != 3 || weight[3] != 3 ||
+      weight[0] % kWinogradLanes != 0 || weight[1] % kWinogradLanes != 0 || x[1] != weight[1]) {
+    return false;
+  }
+  const Shape y = conv2d_shape(x, weight, geometry);
+  return y[2] >= kOutputMin && y[3] >= kOutputMin;
+}
+
+void conv2d_forward(const Array& given, const Array& given_weight, const Array& bias,
+                    const Conv2dGeometry& geometry, bool relu, Array& y) {
+  const WinogradPlan plan(given.shape(), given_weight.shape(), geometry);
+  const Array x = in_blocks_of_8(given);
+  const Array weight = given_weight.contiguous();
+  const Floats padded_bias(plan.out_panels * kPanel);
+  std::fill_n(padded_bias.data(), plan.out_panels * kPanel, 0.0F);
+  if (bias.defined()) {
+    const Array dense = bias.contiguous();
+    std::copy_n(dense.data<float>(), plan.outputs, padded_bias.data());
+  }
+  const Chunks chunks(plan.out_panels, panel_bytes(plan.in_panels));
+  const std::vector<Group> groups =
+      plan.groups(chunks.count > 1 ? kGroupTilesOfChunks : kGroupTiles);
+  const std::int64_t most = most_tiles(plan, groups);
+  Matrices tiles = matrices(plan.in_panels, most);
+  Matrices results = matrices(chunks.size, most);
+  const Matrices weights = matrices(chunks.size, plan.in_panels * kPanel);
+  for (std::int64_t chunk = 0; chunk < chunks.count; ++chunk) {
+    const std::int64_t first = chunks.first(chunk);
+    const std::int64_t panels = chunks.size_of(chunk);
+    if (panels <= 0) break;
+    transform_weights(filters_by_output(weight), first, panels, weights);
+    for (const Group& group : groups) {
+      const std::int64_t count = plan.tiles(group);
+      tiles.use_rows(count);
+      results.use_rows(count);
+      if (chunk == 0 || groups.size() > 1) {
+        transform_inputs(plan, group, x, 0, plan.in_panels, tiles);
+      }
+      multiply(tiles, plan.in_panels, weights, panels, count, results);
+      for_each_image(
+          plan, group, panels, [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
+            winograd_loops().output(results.panel(panel, tile), plan.tiles_of(group),
+                                    {padded_bias.data() + (first + panel) * kPanel, relu},
+                                    image_of(y, image), first + panel);
+          });
+    }
+  }
+}
+
+void conv2d_backward(const Array& given_dy, const Conv2dSaved& saved,
+                     const Conv2dWeightGradients& out, Array& dx) {
+  const WinogradPlan plan(saved.x.shape(), saved.weight.shape(), saved.geometry);
+  const Array x = out.weight != nullptr ? in_blocks_of_8(saved.x) : Array();
+  const Array dy = in_blocks_of_8(given_dy);
+  const Array y = saved.y.defined() ? in_blocks_of_8(saved.y) : Array();
+  const std::int64_t channels = plan.out_panels * kPanel;
+  const Floats bias_sums(plan.x[0] * channels);
+  std::fill_n(bias_sums.data(), plan.x[0] * channels, 0.0F);
+  backward_chunks({plan, x, dy, y, bias_sums.data(), dx}, saved.weight.contiguous(), out);
+  if (out.bias == nullptr) return;
+  for (std::int64_t o = 0; o < plan.outputs; ++o) {
+    double sum = out.accumulate_bias ? double{out.bias->data<float>()[o]} : 0.0;
+    for (std::int64_t image = 0; image < plan.x[0]; ++image) {
+      sum += double{bias_sums.data()[image * channels + o]};
+    }
+    out.bias->data<float>()[o] = static_cast<float>(sum);
+  }
+}
+
+}  // namespace weft::winograd

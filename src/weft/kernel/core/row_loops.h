@@ -1,0 +1,81 @@
+// RowLoops: a dense f32 or f64 array as rows along its last axis, with the loops of its type.
+//
+// For the kernels that work row by row (softmax, cross-entropy). Rows are split over the threads.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "weft/array/array.h"
+#include "weft/base/parallel.h"
+#include "weft/kernel/core/rows.h"
+
+namespace weft {
+
+class RowLoops {
+ public:
+  RowLoops(const char* name, const Array& x)
+      : type_(float_index(name, x.dtype())),
+        row_bytes_(x.shape().back() * static_cast<std::int64_t>(size_of(x.dtype()))),
+        count_(x.shape().back()),
+        rows_(count_ == 0 ? 0 : x.size() / count_),
+        kernels_(row_kernels()) {}
+
+  std::int64_t count() const { return count_; }
+  std::int64_t rows() const { return rows_; }
+  // Row i of an array of the same shape and type.
+  std::uint8_t* row(const Array& array, std::int64_t i) const {
+    return static_cast<std::uint8_t*>(array.raw_data()) + i * row_bytes_;
+  }
+  double value(const void* row, std::int64_t i) const {
+    return type_ == 0 ? static_cast<double>(static_cast<const float*>(row)[i])
+                      : static_cast<const double*>(row)[i];
+  }
+  void add(void* row, std::int64_t i, double value) const {
+    if (type_ == 0) {
+      static_cast<float*>(row)[i] += static_cast<float>(value);
+    } else {
+      static_cast<double*>(row)[i] += value;
+    }
+  }
+  double max(const void* x) const { return kernels_.reduce_row[1][type_](x, 1, count_); }
+  double sum(const void* x) const { return kernels_.reduce_row[0][type_](x, 1, count_); }
+  // out = e^(x - shift)
+  void exp(const void* x, double shift, void* out) const {
+    kernels_.exp_shifted[type_](x, shift, out, count_);
+  }
+  // out = x scale + shift
+  void affine(const void* x, double scale, double shift, void* out) const {
+    kernels_.affine[type_](x, {scale, shift}, out, count_);
+  }
+  void add(const void* a, const void* b, void* out) const {
+    const RunOperand operands[] = {{a, 1}, {b, 1}};
+    kernels_.binary[0][type_](operands, out, count_, nullptr);
+  }
+  void multiply(const void* a, const void* b, void* out) const {
+    const RunOperand operands[] = {{a, 1}, {b, 1}};
+    kernels_.binary[2][type_](operands, out, count_, nullptr);
+  }
+
+  // Calls body(i) for every row.
+  template <class Body>
+  void each(const Body& body) const {
+    const std::int64_t grain =
+        std::max<std::int64_t>(1, kGrainValues / std::max<std::int64_t>(1, count_));
+    parallel_for(rows_, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) body(i);
+    });
+  }
+
+ private:
+  // Values a thread takes at least.
+  static constexpr std::int64_t kGrainValues = 8'192;
+
+  std::size_t type_;
+  std::int64_t row_bytes_;
+  std::int64_t count_;
+  std::int64_t rows_;
+  const RowKernels& kernels_;
+};
+
+}  // namespace weft

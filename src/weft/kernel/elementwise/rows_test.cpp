@@ -1,0 +1,240 @@
+// The innermost loops: both builds give the same bits, and the values are right.
+#include "weft/kernel/core/rows.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "weft/base/rng.h"
+#include "weft/kernel/elementwise/elementwise.h"
+
+namespace weft::rows_test {
+namespace {
+
+std::vector<float> random_floats(std::size_t count, std::uint64_t seed, double low, double high) {
+  Rng rng(seed, 0);
+  std::vector<float> result(count);
+  for (float& value : result) value = static_cast<float>(low + (high - low) * rng.uniform());
+  return result;
+}
+
+// The distance of `got` from `want` in units in the last place of a float of that size.
+double ulps(float got, double want) {
+  const float near = static_cast<float>(want);
+  const double unit = static_cast<double>(
+      std::nextafter(std::abs(near), std::numeric_limits<float>::infinity()) - std::abs(near));
+  return std::abs(static_cast<double>(got) - want) / unit;
+}
+
+float exp_one(float x) {
+  float y = 0;
+  generic_row_kernels.exp_shifted[0](&x, 0.0, &y, 1);
+  return y;
+}
+
+TEST(ExpRow, IsWithinOneAndAHalfUnits) {
+  double worst = 0;
+  for (int i = 0; i < 128'000; ++i) {
+    const float x = -87.0F + 0.00137F * static_cast<float>(i);
+    worst = std::max(worst, ulps(exp_one(x), std::exp(static_cast<double>(x))));
+  }
+  EXPECT_LT(worst, 1.5);
+}
+
+TEST(ExpRow, EndsWell) {
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(exp_one(0.0F), 1.0F);
+  EXPECT_EQ(exp_one(-inf), 0.0F);
+  EXPECT_EQ(exp_one(-1e30F), 0.0F);
+  EXPECT_EQ(exp_one(inf), inf);
+  EXPECT_EQ(exp_one(1e30F), inf);
+  EXPECT_TRUE(std::isnan(exp_one(std::numeric_limits<float>::quiet_NaN())));
+  // Below the smallest normal float.
+  EXPECT_NEAR(exp_one(-100.0F) / std::exp(-100.0), 1.0, 0.02);
+}
+
+TEST(TanhRow, IsAccurateEverywhere) {
+  for (int i = 0; i < 21'000; ++i) {
+    const float x = -12.0F + 0.00113F * static_cast<float>(i);
+    float y = 0;
+    const RunOperand operand{&x, 1};
+    generic_row_kernels.unary[static_cast<std::size_t>(UnaryOp::kTanh)][0](&operand, &y, 1,
+                                                                           nullptr);
+    ASSERT_LT(ulps(y, std::tanh(static_cast<double>(x))), 4.0) << x;
+  }
+}
+
+float unary_one(UnaryOp op, float x, std::array<double, 2> scalars = {}) {
+  float y = 0;
+  const RunOperand operand{&x, 1};
+  generic_row_kernels.unary[static_cast<std::size_t>(op)][0](&operand, &y, 1, scalars.data());
+  return y;
+}
+
+struct Accuracy {
+  UnaryOp op;
+  double (*exact)(double);
+  double low;
+  double high;
+  double ulps_max;
+};
+
+TEST(UnaryRows, AreAsAccurateAsTheyClaim) {
+  const auto log = [](double x) { return std::log(x); };
+  const auto erf = [](double x) { return std::erf(x); };
+  const auto expm1 = [](double x) { return std::expm1(x); };
+  const auto gelu = [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); };
+  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+  const auto log_sigmoid = [](double x) {
+    return x > 0 ? -std::log1p(std::exp(-x)) : x - std::log1p(std::exp(x));
+  };
+  const auto silu = [](double x) { return x / (1 + std::exp(-x)); };
+  const auto mish = [](double x) { return x * std::tanh(std::log1p(std::exp(x))); };
+  for (const Accuracy& row :
+       std::vector<Accuracy>{{UnaryOp::kLog, log, 1e-39, 3.0, 1.5},
+                             {UnaryOp::kLog, log, 0.9, 1.1, 1.5},
+                             {UnaryOp::kLog, log, 1.0, 3e38, 1.5},
+                             {UnaryOp::kErf, erf, -5.0, 5.0, 7.0},
+                             {UnaryOp::kErf, erf, -1e-3, 1e-3, 4.0},
+                             {UnaryOp::kExpm1, expm1, -20.0, 80.0, 6.0},
+                             {UnaryOp::kGelu, gelu, -2.0, 30.0, 8.0},
+                             {UnaryOp::kGelu, gelu, -12.0, -2.0, 80.0},  // of the rounded square
+                             {UnaryOp::kSigmoid, sigmoid, -80.0, 30.0, 4.0},
+                             {UnaryOp::kLogSigmoid, log_sigmoid, -30.0, 80.0, 4.0},
+                             {UnaryOp::kSilu, silu, -80.0, 30.0, 5.0},
+                             {UnaryOp::kMish, mish, -15.0, 30.0, 8.0}}) {
+    double worst = 0;
+    for (int i = 0; i <= 40'000; ++i) {
+      const auto x = static_cast<float>(row.low + (row.high - row.low) * i / 40'000.0);
+      worst = std::max(worst, ulps(unary_one(row.op, x), row.exact(static_cast<double>(x))));
+    }
+    EXPECT_LT(worst, row.ulps_max) << static_cast<int>(row.op) << " from " << row.low;
+  }
+}
+
+TEST(UnaryRows, EndWell) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(unary_one(UnaryOp::kLog, 0.0F), -inf);
+  EXPECT_EQ(unary_one(UnaryOp::kLog, inf), inf);
+  EXPECT_TRUE(std::isnan(unary_one(UnaryOp::kLog, -1.0F)));
+  EXPECT_EQ(unary_one(UnaryOp::kTanh, 100.0F), 1.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kTanh, -inf), -1.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kErf, inf), 1.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kErf, -1e20F), -1.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kSigmoid, -inf), 0.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kGelu, 100.0F), 100.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kGelu, -100.0F), 0.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kMish, 100.0F), 100.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kSoftplus, 1000.0F, {1.0, 20.0}), 1000.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kSoftplus, -1000.0F, {1.0, 20.0}), 0.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kRound, 2.5F), 2.0F);
+  EXPECT_EQ(unary_one(UnaryOp::kRound, -1e30F), -1e30F);
+  EXPECT_EQ(unary_one(UnaryOp::kSign, -0.0F), 0.0F);
+  for (const UnaryOp op : {UnaryOp::kExp, UnaryOp::kLog, UnaryOp::kTanh, UnaryOp::kErf,
+                           UnaryOp::kSigmoid, UnaryOp::kGelu, UnaryOp::kGeluTanh, UnaryOp::kSilu,
+                           UnaryOp::kMish, UnaryOp::kSign, UnaryOp::kExpm1, UnaryOp::kClamp}) {
+    EXPECT_TRUE(std::isnan(unary_one(op, nan))) << static_cast<int>(op);
+  }
+}
+
+TEST(DropoutRow, UsesTheWordsOfThePublishedGenerator) {
+  const DropoutRow row{(5ULL << 32) + 7, {11, 13}, 0x80000000U, 2.0};
+  for (const std::int64_t begin : {0, 1, 63, 64, 65, 130}) {
+    constexpr std::int64_t kEnd = 200;
+    std::vector<float> mask(kEnd, -1.0F);
+    generic_row_kernels.dropout[0](row, nullptr, mask.data(), begin, kEnd);
+    for (std::int64_t i = 0; i < kEnd; ++i) {
+      const auto block = static_cast<std::uint32_t>(i / 64 * 16 + i % 16);
+      const PhiloxCounter words = philox4x32({block, 0, 7, 5}, {11, 13});
+      const float kept = words[static_cast<std::size_t>(i % 64 / 16)] >= 0x80000000U ? 2.0F : 0.0F;
+      ASSERT_EQ(mask[static_cast<std::size_t>(i)], i < begin ? -1.0F : kept) << i;
+    }
+  }
+}
+
+TEST(ReduceRow, SumsPairwise) {
+  // In order, f32 ones stop growing at 2^24 and 0.1 drifts; here only the last rounding is left.
+  const std::vector<float> tenths(3'000'001, 0.1F);
+  const double sum = generic_row_kernels.reduce_row[0][0](tenths.data(), 1,
+                                                          static_cast<std::int64_t>(tenths.size()));
+  const double want = 3'000'001.0 * static_cast<double>(0.1F);
+  EXPECT_NEAR(sum, want, 1e-9 * want);
+}
+
+#if defined(__x86_64__)
+
+class RowBuilds : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (__builtin_cpu_supports("avx2") == 0) GTEST_SKIP() << "no AVX2";
+  }
+
+  // Runs body(kernels, out) with both builds and compares the bytes.
+  template <class Body>
+  static void expect_same(std::size_t count, const Body& body) {
+    std::vector<float> generic(count, -7.0F);
+    std::vector<float> avx2(count, -7.0F);
+    body(generic_row_kernels, generic.data());
+    body(avx2_row_kernels, avx2.data());
+    EXPECT_EQ(std::memcmp(generic.data(), avx2.data(), count * sizeof(float)), 0);
+  }
+};
+
+TEST_F(RowBuilds, UnaryAndBinaryLoopsAgreeInEveryBit) {
+  constexpr std::int64_t kCount = 1027;
+  static constexpr double kScalars[] = {0.7, 1.6};
+  const std::vector<float> a = random_floats(2 * kCount, 1, 0.001, 9.0);
+  const std::vector<float> b = random_floats(2 * kCount, 2, -3.0, 3.0);
+  for (std::size_t op = 0; op < kUnaryOps; ++op) {
+    for (const std::int64_t step : {1, 2, 0}) {
+      expect_same(kCount, [&](const RowKernels& kernels, float* out) {
+        const RunOperand operand{a.data(), step};
+        kernels.unary[op][0](&operand, out, kCount, kScalars);
+      });
+    }
+  }
+  for (std::size_t op = 0; op < kBinaryOps; ++op) {
+    for (const auto& [step_a, step_b] : {std::pair{1, 1}, {1, 0}, {0, 1}, {2, 1}}) {
+      expect_same(kCount, [&, x = step_a, z = step_b](const RowKernels& kernels, float* out) {
+        const RunOperand operands[] = {{a.data(), x}, {b.data(), z}};
+        kernels.binary[op][0](operands, out, kCount, kScalars);
+      });
+    }
+  }
+}
+
+TEST_F(RowBuilds, ReductionsSoftmaxAndDropoutAgreeInEveryBit) {
+  constexpr std::int64_t kCount = 70'003;
+  const std::vector<float> x = random_floats(kCount, 3, -4.0, 4.0);
+  for (std::size_t op = 0; op < kReduceOps; ++op) {
+    SCOPED_TRACE(op);
+    EXPECT_EQ(generic_row_kernels.reduce_row[op][0](x.data(), 1, kCount),
+              avx2_row_kernels.reduce_row[op][0](x.data(), 1, kCount));
+    EXPECT_EQ(generic_row_kernels.reduce_row[op][0](x.data(), 3, kCount / 3),
+              avx2_row_kernels.reduce_row[op][0](x.data(), 3, kCount / 3));
+  }
+  expect_same(kCount, [&](const RowKernels& kernels, float* out) {
+    kernels.exp_shifted[0](x.data(), 0.5, out, kCount);
+  });
+  expect_same(kCount, [&](const RowKernels& kernels, float* out) {
+    kernels.affine[0](x.data(), {0.3, -0.7}, out, kCount);
+  });
+  expect_same(6'400, [&](const RowKernels& kernels, float* out) {
+    std::vector<std::uint32_t> words(6'400);
+    kernels.random_words({9, {3, 4}}, (1ULL << 32U) - 160, words.data(), 6'400);
+    kernels.normal(words.data(), out, 6'400);
+  });
+  expect_same(kCount, [&](const RowKernels& kernels, float* out) {
+    kernels.dropout[0]({3, {1, 2}, 0x40000000U, 1.25}, x.data(), out, 5, kCount);
+  });
+}
+
+#endif  // __x86_64__
+
+}  // namespace
+}  // namespace weft::rows_test

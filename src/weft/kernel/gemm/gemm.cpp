@@ -1,0 +1,136 @@
+#include "weft/kernel/gemm/gemm.h"
+
+#include <algorithm>
+
+#include "weft/array/storage.h"
+#include "weft/base/isa.h"
+#include "weft/kernel/gemm/gemm_blocks.h"
+#include "weft/kernel/gemm/gemm_loops.h"
+
+namespace weft {
+namespace {
+
+// A packed panel of b (24 KiB) stays in the first-level cache while a's rows pass by.
+constexpr std::int64_t kDepthMax = 384;
+using gemm_blocks::kColumnsAtOnce;
+using gemm_blocks::kRowsAtOnce;
+using gemm_blocks::padded_columns;
+using GemmWork = gemm_blocks::Work<GemmOperand, GemmOutput>;
+
+GemmOperand gemm_block_of(const GemmOperand& operand, std::int64_t row, std::int64_t column) {
+  return {operand.data + row * operand.row_step + column * operand.column_step, operand.row_step,
+          operand.column_step};
+}
+
+void pack_float_panels(const GemmOperand& b, std::int64_t depth, std::int64_t columns,
+                       float* packed) {
+  const GemmLoops& inner = gemm_loops();
+  for (std::int64_t j = 0; j < columns; j += kGemmPanel) {
+    inner.pack(gemm_block_of(b, 0, j), depth, std::min(kGemmPanel, columns - j),
+               packed + j * depth);
+  }
+}
+
+// `depth` columns of a times panels of b; c already says what to do after this part of k.
+void multiply_panels(const GemmSize& size, const GemmOperand& a, const float* panels,
+                     const GemmOutput& c, float* row_buffer) {
+  const GemmLoops& inner = gemm_loops();
+  for (std::int64_t i = 0; i < size.m; i += kRowsAtOnce) {
+    const std::int64_t rows = std::min(kRowsAtOnce, size.m - i);
+    const GemmOperand from = gemm_block_of(a, i, 0);
+    if (row_buffer != nullptr) inner.pack_rows(from, rows, size.k, row_buffer);
+    for (std::int64_t j = 0; j < size.n; j += kGemmPanel) {
+      const GemmSize part{rows, std::min(kGemmPanel, size.n - j), size.k};
+      const GemmPanel panel{panels + j * size.k, kGemmPanel};
+      GemmOutput out = c;
+      out.data += i * c.row_step + j;
+      if (out.bias != nullptr) out.bias += j;
+      if (row_buffer != nullptr) {
+        inner.multiply_packed(part, row_buffer, panel, out);
+      } else {
+        inner.multiply(part, from, panel, out);
+      }
+    }
+  }
+}
+
+// What is left to do to c after columns [k, k + depth) of a.
+GemmOutput output_of(const GemmOutput& c, std::int64_t k, std::int64_t depth, std::int64_t all) {
+  GemmOutput out = c;
+  out.accumulate = c.accumulate || k > 0;
+  if (k + depth < all) {
+    out.bias = nullptr;
+    out.relu = false;
+  }
+  return out;
+}
+
+// Rows that lie close together are read where they are: a few broadcasts a line.
+bool packs_rows(const GemmSize& size, const GemmOperand& a) {
+  return a.column_step != 1 && size.n > kGemmPanel;
+}
+
+void run_gemm(const GemmWork& work) {
+  const std::int64_t step = gemm_depth(work.size.k);
+  const std::int64_t columns = std::min(padded_columns(work.size.n), kColumnsAtOnce);
+  const bool packs = packs_rows(work.size, work.a);
+  const std::int64_t row_floats = packs ? std::min(work.size.m, kRowsAtOnce) * step : 0;
+  const auto buffer =
+      Storage::allocate(static_cast<std::size_t>(columns * step + row_floats) * sizeof(float));
+  auto* const panels = static_cast<float*>(buffer->data());
+  float* const row_buffer = packs ? panels + columns * step : nullptr;
+  for (std::int64_t j = 0; j < work.size.n; j += kColumnsAtOnce) {
+    const GemmWork part = work.columns(j, std::min(j + kColumnsAtOnce, work.size.n));
+    for (std::int64_t k = 0; k < work.size.k || k == 0; k += step) {
+      const std::int64_t depth = std::min(step, work.size.k - k);
+      pack_float_panels(gemm_block_of(part.b, k, 0), depth, part.size.n, panels);
+      multiply_panels({part.size.m, part.size.n, depth}, gemm_block_of(part.a, 0, k), panels,
+                      output_of(part.c, k, depth, work.size.k), row_buffer);
+    }
+  }
+}
+
+}  // namespace
+
+const GemmLoops& gemm_loops() {
+#if defined(__x86_64__)
+  if (use_avx2()) return kGemmLoopsAvx2;
+#endif
+  return kGemmLoopsGeneric;
+}
+
+std::int64_t gemm_depth(std::int64_t k) {
+  const std::int64_t blocks = std::max<std::int64_t>(1, (k + kDepthMax - 1) / kDepthMax);
+  return std::max<std::int64_t>(1, ((k + blocks - 1) / blocks + 7) / 8 * 8);
+}
+
+void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, const GemmOutput& c) {
+  gemm_blocks::run_parts(GemmWork{size, a, b, c}, run_gemm);
+}
+
+PackedMatrix::PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n)
+    : k_(k),
+      n_(n),
+      storage_(Storage::allocate(static_cast<std::size_t>(padded_columns(n) * k) * sizeof(float))) {
+  auto* packed = static_cast<float*>(storage_->data());
+  const std::int64_t step = gemm_depth(k);
+  for (std::int64_t row = 0; row < k; row += step) {
+    const std::int64_t depth = std::min(step, k - row);
+    pack_float_panels(gemm_block_of(b, row, 0), depth, n, packed);
+    packed += padded_columns(n) * depth;
+  }
+}
+
+void gemm_packed(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, const GemmOutput& c) {
+  if (m == 0 || b.n() == 0) return;
+  const float* panels = b.data();
+  const std::int64_t step = gemm_depth(b.k());
+  for (std::int64_t k = 0; k < b.k() || k == 0; k += step) {
+    const std::int64_t depth = std::min(step, b.k() - k);
+    multiply_panels({m, b.n(), depth}, gemm_block_of(a, 0, k), panels,
+                    output_of(c, k, depth, b.k()), nullptr);
+    panels += padded_columns(b.n()) * depth;
+  }
+}
+
+}  // namespace weft

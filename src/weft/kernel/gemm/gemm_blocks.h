@@ -1,0 +1,71 @@
+// How matrix products are cut, the same for gemm.cpp and gemm_half.cpp: blocks that stay in the
+// caches, and parts for the threads. The cut follows from the sizes alone, never from the number of
+// threads, and no sum is split, so results are the same bits for any number of them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "weft/base/parallel.h"
+#include "weft/kernel/gemm/gemm_loops.h"
+
+namespace weft::gemm_blocks {
+
+// Rows of a at once: with a depth of 384 columns 144 KiB, which stay in the second-level cache.
+inline constexpr std::int64_t kRowsAtOnce = 96;
+// Columns packed at once: with 384 rows 768 KiB.
+inline constexpr std::int64_t kColumnsAtOnce = 512;
+// Below this many multiply-adds a thread is not worth waking.
+inline constexpr std::int64_t kGrainProducts = 64 * 1024;
+
+// Columns with those that fill the last panel.
+inline std::int64_t padded_columns(std::int64_t n) {
+  return (n + kGemmPanel - 1) / kGemmPanel * kGemmPanel;
+}
+
+// c [m, n] (+)= a [m, k] times b [k, n]; all borrowed. Operands and outputs have the members of
+// GemmOperand and GemmOutput.
+template <class Operand, class Output>
+struct Work {
+  GemmSize size;
+  Operand a;
+  Operand b;
+  Output c;
+
+  Work columns(std::int64_t begin, std::int64_t end) const {
+    Work part = *this;
+    part.size.n = end - begin;
+    part.b.data += begin * b.column_step;
+    part.c.data += begin;
+    if (c.bias != nullptr) part.c.bias += begin;
+    return part;
+  }
+  Work rows(std::int64_t begin, std::int64_t end) const {
+    Work part = *this;
+    part.size.m = end - begin;
+    part.a.data += begin * a.row_step;
+    part.c.data += begin * c.row_step;
+    return part;
+  }
+};
+
+// Calls run(part) for parts that make up `work`, on the compute threads.
+template <class SomeWork, class Run>
+void run_parts(const SomeWork& work, const Run& run) {
+  const GemmSize& size = work.size;
+  if (size.m == 0 || size.n == 0) return;
+  const std::int64_t panels = padded_columns(size.n) / kGemmPanel;
+  const std::int64_t depth = std::max<std::int64_t>(size.k, 1);
+  if (size.m < 2 * kRowsAtOnce || panels * kGemmPanel >= size.m) {
+    const std::int64_t grain = 1 + kGrainProducts / (kGemmPanel * depth * size.m);
+    parallel_for(panels, grain, [&](std::int64_t begin, std::int64_t end) {
+      run(work.columns(begin * kGemmPanel, std::min(end * kGemmPanel, size.n)));
+    });
+    return;
+  }
+  const std::int64_t grain = 6 + kGrainProducts / (size.n * depth);
+  parallel_for(size.m, grain,
+               [&](std::int64_t begin, std::int64_t end) { run(work.rows(begin, end)); });
+}
+
+}  // namespace weft::gemm_blocks

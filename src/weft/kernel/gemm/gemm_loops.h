@@ -1,0 +1,41 @@
+// The inner loops of gemm, one build for each instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernel/gemm/gemm.h"
+
+namespace weft {
+
+// Columns of a panel of b and of a tile of c.
+inline constexpr std::int64_t kGemmPanel = 16;
+
+// A panel of columns of b: row k begins at data + k * step.
+struct GemmPanel {
+  const float* data;
+  std::int64_t step;
+};
+
+struct GemmLoops {
+  // Copies rows [0, rows) and `columns` <= kGemmPanel columns of `b` to packed[rows][kGemmPanel],
+  // zeros behind the last column.
+  void (*pack)(const GemmOperand& b, std::int64_t rows, std::int64_t columns, float* packed);
+  // All rows of a times one panel, of which the first size.n columns count; all are read.
+  void (*multiply)(const GemmSize& size, const GemmOperand& a, const GemmPanel& panel,
+                   const GemmOutput& c);
+  // Copies `rows` rows of `depth` values of `a` in the order in which tiles read them, and the same
+  // product with such rows.
+  void (*pack_rows)(const GemmOperand& a, std::int64_t rows, std::int64_t depth, float* packed);
+  void (*multiply_packed)(const GemmSize& size, const float* rows, const GemmPanel& panel,
+                          const GemmOutput& c);
+};
+
+// The best for this processor.
+const GemmLoops& gemm_loops();
+
+extern const GemmLoops kGemmLoopsGeneric;
+#if defined(__x86_64__)
+extern const GemmLoops kGemmLoopsAvx2;
+#endif
+
+}  // namespace weft

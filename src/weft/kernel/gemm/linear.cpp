@@ -1,0 +1,229 @@
+#include "weft/kernel/gemm/linear.h"
+
+#include <algorithm>
+
+#include "weft/array/half_rows.h"
+#include "weft/array/launch.h"
+#include "weft/base/isa.h"
+#include "weft/base/parallel.h"
+#include "weft/kernel/core/flat_loops.h"
+#include "weft/kernel/core/onednn.h"
+#include "weft/kernel/core/optional_operand.h"
+#include "weft/kernel/gemm/gemm.h"
+#include "weft/kernel/gemm/gemm_half.h"
+#include "weft/kernel/gemm/matmul.h"
+
+namespace weft {
+
+const FlatLoops& flat_loops() {
+#if defined(__x86_64__)
+  if (use_avx2()) return kFlatLoopsAvx2;
+#endif
+  return kFlatLoopsGeneric;
+}
+
+namespace {
+
+constexpr std::int64_t kLinearGrain = 32 * 1024;
+// Values of 16 bits, and rows of them, that are widened at a time.
+constexpr std::int64_t kLinearBlock = 256;
+constexpr std::int64_t kBlockRows = 32;
+
+float* floats(const Array& array) { return static_cast<float*>(array.raw_data()); }
+
+void linear_plain(const Array& x, const Array& weight, const Array& bias, bool relu, Array& y) {
+  if (bias.defined()) {
+    y.copy_from(bias);
+  } else {
+    y.fill(0.0);
+  }
+  matmul(x, weight, y, {.transpose_b = true, .accumulate = true});
+  if (!relu) return;
+  for (double& value : y.flat<double>()) value = std::max(value, 0.0);
+}
+
+bool is_half_array(const Array& array) { return size_of(array.dtype()) < sizeof(float); }
+
+// Calls body(zero of the type) for bf16 and f16.
+template <class Body>
+void with_half(DType dtype, Body&& body) {
+  with_dtype(dtype, [&](auto zero) {
+    if constexpr (kIsHalf<decltype(zero)>) body(zero);
+  });
+}
+
+void linear_half(const Array& x, const Array& weight, const Array& bias, bool relu, Array& y) {
+  const Array dense_bias = dense(bias);
+  with_half(y.dtype(), [&](auto zero) {
+    using Half = decltype(zero);
+    gemm_half({y.dim(0), y.dim(1), x.dim(1)},
+              HalfOperand<Half>{x.data<Half>(), x.strides()[0], x.strides()[1]},
+              HalfOperand<Half>{weight.data<Half>(), weight.strides()[1], weight.strides()[0]},
+              HalfOutput<Half>{y.data<Half>(), y.dim(1), false,
+                               dense_bias.defined() ? dense_bias.data<Half>() : nullptr, relu});
+  });
+}
+
+void linear(const Array& x, const Array& weight, const Array& bias, bool relu, Array& y) {
+  if (is_half_array(x)) {
+    linear_half(x, weight, bias, relu, y);
+    return;
+  }
+  if (x.dtype() == DType::kF64) {
+    linear_plain(x, weight, bias, relu, y);
+    return;
+  }
+  const Array dense_bias = dense(bias);
+  gemm({y.dim(0), y.dim(1), x.dim(1)}, {x.data<float>(), x.strides()[0], x.strides()[1]},
+       {weight.data<float>(), weight.strides()[1], weight.strides()[0]},
+       {y.data<float>(), y.dim(1), false, dense_bias.defined() ? dense_bias.data<float>() : nullptr,
+        relu});
+}
+
+// Columns [begin, end), a block at a time.
+template <class Half>
+void sum_half_columns(const Array& rows, Array& sums, bool accumulate, std::int64_t begin,
+                      std::int64_t end) {
+  const std::int64_t width = rows.dim(1);
+  float block[kBlockRows * kLinearBlock];
+  float total[kLinearBlock];
+  for (std::int64_t j = begin; j < end; j += kLinearBlock) {
+    const std::int64_t count = std::min(kLinearBlock, end - j);
+    std::fill_n(total, count, 0.0F);
+    if (accumulate) to_f32_row(sums.data<Half>() + j, total, count);
+    for (std::int64_t i = 0; i < rows.dim(0); i += kBlockRows) {
+      const std::int64_t height = std::min(kBlockRows, rows.dim(0) - i);
+      for (std::int64_t r = 0; r < height; ++r) {
+        to_f32_row(rows.data<Half>() + (i + r) * width + j, block + r * kLinearBlock, count);
+      }
+      flat_loops().column_sums({block, kLinearBlock, height}, total, 0, count);
+    }
+    from_f32_row(total, sums.data<Half>() + j, count);
+  }
+}
+
+void sum_columns(const Array& x, Array& sums, bool accumulate) {
+  if (is_half_array(x)) {
+    const Array dense = x.contiguous();
+    with_half(x.dtype(), [&](auto zero) {
+      parallel_for(dense.dim(1), 64 + kLinearGrain / std::max<std::int64_t>(dense.dim(0), 1),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     sum_half_columns<decltype(zero)>(dense, sums, accumulate, begin, end);
+                   });
+    });
+    return;
+  }
+  const Array rows = x.contiguous();
+  const std::int64_t count = rows.dim(0);
+  const std::int64_t width = rows.dim(1);
+  if (!accumulate) sums.fill(0.0);
+  if (rows.dtype() == DType::kF64) {
+    const double* const from = rows.data<double>();
+    double* const to = sums.data<double>();
+    for (std::int64_t i = 0; i < count * width; ++i) to[i % width] += from[i];
+    return;
+  }
+  const FlatLoops& loops = flat_loops();
+  const FlatLoops::Rows source{rows.data<float>(), width, count};
+  float* const to = sums.data<float>();
+  parallel_for(
+      width, 64 + kLinearGrain / std::max<std::int64_t>(count, 1),
+      [&](std::int64_t begin, std::int64_t end) { loops.column_sums(source, to, begin, end); });
+}
+
+// y = of(x, other), all of one type and order; `of` writes over its first argument.
+template <class Half, class Of>
+void map_half(const Array& x, const Array& other, Array& y, const Of& of) {
+  parallel_for(dense_elements(y), kLinearGrain, [&](std::int64_t begin, std::int64_t end) {
+    float wide[kLinearBlock];
+    float beside[kLinearBlock];
+    for (std::int64_t at = begin; at < end; at += kLinearBlock) {
+      const std::int64_t count = std::min(kLinearBlock, end - at);
+      to_f32_row(static_cast<const Half*>(x.raw_data()) + at, wide, count);
+      to_f32_row(static_cast<const Half*>(other.raw_data()) + at, beside, count);
+      of(wide, beside, count);
+      from_f32_row(wide, static_cast<Half*>(y.raw_data()) + at, count);
+    }
+  });
+}
+
+// x and y in one order.
+void relu_values(const Array& x, Array& y) {
+  if (is_half_array(x)) {
+    with_half(x.dtype(), [&](auto zero) {
+      map_half<decltype(zero)>(x, x, y, [](float* values, const float*, std::int64_t count) {
+        flat_loops().relu(values, values, 0, count);
+      });
+    });
+    return;
+  }
+  if (x.dtype() == DType::kF64) {
+    const double* const from = x.data<double>();
+    double* const to = y.data<double>();
+    for (std::int64_t i = 0; i < x.size(); ++i) to[i] = std::max(from[i], 0.0);
+    return;
+  }
+  const FlatLoops& loops = flat_loops();
+  parallel_for(dense_elements(x), kLinearGrain, [&](std::int64_t begin, std::int64_t end) {
+    loops.relu(floats(x), floats(y), begin, end);
+  });
+}
+
+// All in one order.
+void relu_gradient(const Array& dy, const Array& y, Array& dx) {
+  if (is_half_array(y)) {
+    with_half(y.dtype(), [&](auto zero) {
+      map_half<decltype(zero)>(dy, y, dx, [](float* g, const float* value, std::int64_t count) {
+        flat_loops().relu_gradient(g, value, g, 0, count);
+      });
+    });
+    return;
+  }
+  if (y.dtype() == DType::kF64) {
+    const double* const gradient = dy.data<double>();
+    const double* const value = y.data<double>();
+    double* const to = dx.data<double>();
+    for (std::int64_t i = 0; i < dx.size(); ++i) to[i] = value[i] > 0 ? gradient[i] : 0.0;
+    return;
+  }
+  const FlatLoops& loops = flat_loops();
+  parallel_for(dense_elements(y), kLinearGrain, [&](std::int64_t begin, std::int64_t end) {
+    loops.relu_gradient(floats(dy), floats(y), floats(dx), begin, end);
+  });
+}
+
+}  // namespace
+
+Array linear_forward(const Array& x, const Array& weight, const Array& bias, bool relu) {
+  const Array in = x.strided();
+  Array y = Array::empty({in.dim(0), weight.dim(0)}, in.dtype());
+  launch("linear", {&in, &weight, &bias}, {&y}, [relu](LaunchArrays arrays, LaunchArrays out) {
+    linear(arrays[0], arrays[1], arrays[2], relu, out[0]);
+  });
+  return y;
+}
+
+void column_sums(const Array& x, Array& sums, bool accumulate) {
+  launch("column_sums", {&x}, {&sums}, [accumulate](LaunchArrays in, LaunchArrays out) {
+    sum_columns(in[0], out[0], accumulate);
+  });
+}
+
+Array relu_forward(const Array& x) {
+  const Array in = x.is_strided() ? x.contiguous() : x;
+  Array y = like(in);
+  launch("relu", {&in}, {&y},
+         [](LaunchArrays arrays, LaunchArrays out) { relu_values(arrays[0], out[0]); });
+  return y;
+}
+
+Array relu_backward(const Array& dy, const Array& y) {
+  const Array value = y.is_strided() ? y.contiguous() : y;
+  const Array gradient = y.dtype() == DType::kF64 ? dy.contiguous() : in_order_of(dy, value);
+  Array dx = like(value);
+  launch("relu_backward", {&gradient, &value}, {&dx},
+         [](LaunchArrays in, LaunchArrays out) { relu_gradient(in[0], in[1], out[0]); });
+  return dx;
+}
+
+}  // namespace weft

@@ -1,0 +1,181 @@
+#include "weft/kernel/gemm/matmul.h"
+
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "weft/base/isa.h"
+#include "weft/base/parallel.h"
+#include "weft/base/rng.h"
+#include "weft/kernel/gemm/gemm_loops.h"
+#include "weft/kernel/gemm/linear.h"
+
+namespace weft::matmul_test {
+namespace {
+
+Array random(const Shape& shape, std::uint64_t seed) {
+  Rng rng(seed);
+  Array values = Array::empty(shape);
+  for (float& value : values.flat<float>()) value = static_cast<float>(rng.normal());
+  return values;
+}
+
+double at(const Array& array, std::int64_t i, std::int64_t j) {
+  return static_cast<double>(array.data<float>()[i * array.strides()[0] + j * array.strides()[1]]);
+}
+
+// a b by plain loops in f64.
+std::vector<double> product(const Array& a, const Array& b) {
+  std::vector<double> out;
+  for (std::int64_t i = 0; i < a.dim(0); ++i) {
+    for (std::int64_t j = 0; j < b.dim(1); ++j) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < a.dim(1); ++k) sum += at(a, i, k) * at(b, k, j);
+      out.push_back(sum);
+    }
+  }
+  return out;
+}
+
+void expect_near(const Array& got, const std::vector<double>& want, double tolerance) {
+  const std::vector<float> values = got.to_vector<float>();
+  ASSERT_EQ(values.size(), want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    ASSERT_NEAR(static_cast<double>(values[i]), want[i], tolerance) << "element " << i;
+  }
+}
+
+struct Sizes {
+  std::int64_t m, n, k;
+};
+const std::vector<Sizes> kSizes = {{1, 1, 1},    {6, 16, 256}, {7, 17, 257}, {5, 3, 2},
+                                   {64, 10, 33}, {13, 200, 9}, {3, 40, 700}, {97, 31, 64}};
+
+TEST(Matmul, EqualsPlainLoopsForOddSizesAndAnyTransposes) {
+  for (const Sizes& size : kSizes) {
+    for (const bool transpose_a : {false, true}) {
+      for (const bool transpose_b : {false, true}) {
+        const Array a = random(transpose_a ? Shape{size.k, size.m} : Shape{size.m, size.k}, 1);
+        const Array b = random(transpose_b ? Shape{size.n, size.k} : Shape{size.k, size.n}, 2);
+        Array out = Array::empty({size.m, size.n});
+        matmul(a, b, out, {transpose_a, transpose_b});
+        expect_near(
+            out, product(transpose_a ? a.transpose(0, 1) : a, transpose_b ? b.transpose(0, 1) : b),
+            1e-5 * static_cast<double>(size.k));
+      }
+    }
+  }
+}
+
+TEST(Matmul, TakesViewsOfAnyStrides) {
+  const Array a = random({20, 30}, 3).slice(0, 1, 18, 2).slice(1, std::nullopt, std::nullopt, -3);
+  const Array b = random({10, 40}, 4).slice(1, 0, 38, 2);
+  Array out = Array::empty({a.dim(0), b.dim(1)});
+  matmul(a, b, out);
+  expect_near(out, product(a, b), 1e-4);
+}
+
+TEST(Matmul, AddsToItsTarget) {
+  const Array a = random({9, 300}, 5);
+  const Array b = random({300, 21}, 6);
+  Array out = Array::full({9, 21}, 2.0);
+  matmul(a, b, out, {.accumulate = true});
+  std::vector<double> want = product(a, b);
+  for (double& value : want) value += 2.0;
+  expect_near(out, want, 1e-3);
+}
+
+TEST(Matmul, AnEmptySumIsZeroAndAnEmptyProductNothing) {
+  Array out = Array::full({3, 4}, 7.0);
+  matmul(Array::empty({3, 0}), Array::empty({0, 4}), out);
+  EXPECT_EQ(out.to_vector<float>(), std::vector<float>(12, 0.0F));
+  Array nothing = Array::empty({0, 4});
+  matmul(Array::empty({0, 5}), random({5, 4}, 7), nothing);
+}
+
+TEST(Matmul, BroadcastsBatches) {
+  const Array a = random({2, 1, 3, 4}, 8);
+  const Array b = random({1, 5, 4, 6}, 9);
+  Array out = Array::empty({2, 5, 3, 6});
+  matmul(a, b, out);
+  for (std::int64_t i = 0; i < 2; ++i) {
+    for (std::int64_t j = 0; j < 5; ++j) {
+      expect_near(out.select(0, i).select(0, j),
+                  product(a.select(0, i).select(0, 0), b.select(0, 0).select(0, j)), 1e-5);
+    }
+  }
+}
+
+TEST(Matmul, HasTheSameBitsForAnyThreadCount) {
+  const Array a = random({150, 400}, 10);
+  const Array b = random({400, 90}, 11);
+  std::vector<std::vector<float>> results;
+  for (const int threads : {1, 2, 3}) {
+    set_thread_count(threads);
+    Array out = Array::empty({150, 90});
+    matmul(a, b, out);
+    results.push_back(out.to_vector<float>());
+  }
+  set_thread_count(1);
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[0], results[2]);
+}
+
+TEST(Linear, AddsTheBiasAndCutsOffBelowZero) {
+  for (const Sizes& size : kSizes) {
+    const Array x = random({size.m, size.k}, 12);
+    const Array weight = random({size.n, size.k}, 13);
+    const Array bias = random({size.n}, 14);
+    std::vector<double> want = product(x, weight.transpose(0, 1));
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      want[i] += static_cast<double>(bias.data<float>()[i % static_cast<std::size_t>(size.n)]);
+      want[i] = std::max(want[i], 0.0);
+    }
+    expect_near(linear_forward(x, weight, bias, true), want, 1e-5 * static_cast<double>(size.k));
+  }
+}
+
+TEST(Linear, SumsColumns) {
+  const Array x = random({37, 130}, 15);
+  Array sums = Array::full({130}, 1.0);
+  column_sums(x, sums, true);
+  expect_near(
+      sums.reshape({1, 130}),
+      [&] {
+        std::vector<double> want(130, 1.0);
+        for (std::int64_t i = 0; i < 37 * 130; ++i) {
+          want[static_cast<std::size_t>(i % 130)] += static_cast<double>(x.data<float>()[i]);
+        }
+        return want;
+      }(),
+      1e-4);
+}
+
+// Every build of the inner loops that this processor can run, so that those which gemm() does not
+// choose are tested too.
+TEST(GemmLoops, AllBuildsAgree) {
+  std::vector<const GemmLoops*> builds = {&kGemmLoopsGeneric};
+#if defined(__x86_64__)
+  if (use_avx2()) builds.push_back(&kGemmLoopsAvx2);
+#endif
+  for (const GemmLoops* loops : builds) {
+    for (const std::int64_t columns : {kGemmPanel, std::int64_t{11}}) {
+      for (const std::int64_t rows : {1, 7, 13, 36}) {
+        const Array a = random({rows, 50}, 16);
+        const Array b = random({columns, 50}, 17).transpose(0, 1);
+        std::vector<float> packed(static_cast<std::size_t>(50 * kGemmPanel));
+        Array out = Array::full({rows, columns}, 1.0);
+        loops->pack({b.data<float>(), 1, 50}, 50, columns, packed.data());
+        loops->multiply({rows, columns, 50}, {a.data<float>(), 50, 1}, {packed.data(), kGemmPanel},
+                        {out.data<float>(), columns, true});
+        std::vector<double> want = product(a, b);
+        for (double& value : want) value += 1.0;
+        expect_near(out, want, 1e-4);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::matmul_test

@@ -1,0 +1,84 @@
+#include "weft/kernel/reduce/softmax.h"
+
+#include <cmath>
+
+#include "weft/array/launch.h"
+#include "weft/kernel/core/row_loops.h"
+
+namespace weft {
+namespace {
+
+Array widened(const Array& x) { return is_half(x.dtype()) ? x.to(DType::kF32) : x.contiguous(); }
+
+}  // namespace
+
+Array softmax_rows(const Array& x) {
+  const Array wide = widened(x);
+  Array y = Array::empty(wide.shape(), wide.dtype());
+  launch("softmax", {&wide}, {&y}, [](LaunchArrays in, LaunchArrays out) {
+    const RowLoops loops("softmax", in[0]);
+    loops.each([&](std::int64_t i) {
+      const void* const row = loops.row(in[0], i);
+      void* const to = loops.row(out[0], i);
+      loops.exp(row, loops.max(row), to);
+      loops.affine(to, 1.0 / loops.sum(to), 0.0, to);
+    });
+  });
+  return y.to(x.dtype());
+}
+
+Array log_softmax_rows(const Array& x) {
+  const Array wide = widened(x);
+  Array y = Array::empty(wide.shape(), wide.dtype());
+  launch("log_softmax", {&wide}, {&y}, [](LaunchArrays in, LaunchArrays out) {
+    const RowLoops loops("log_softmax", in[0]);
+    loops.each([&](std::int64_t i) {
+      const void* const row = loops.row(in[0], i);
+      void* const to = loops.row(out[0], i);
+      const double largest = loops.max(row);
+      loops.exp(row, largest, to);
+      const double log_sum = std::log(loops.sum(to));
+      // In two steps: largest + log_sum would lose the small digits of log_sum.
+      loops.affine(row, 1.0, -largest, to);
+      loops.affine(to, 1.0, -log_sum, to);
+    });
+  });
+  return y.to(x.dtype());
+}
+
+Array softmax_rows_gradient(const Array& y, const Array& dy) {
+  const Array result = widened(y);
+  const Array from = widened(dy);
+  Array dx = Array::empty(result.shape(), result.dtype());
+  launch("softmax_gradient", {&result, &from}, {&dx}, [](LaunchArrays in, LaunchArrays out) {
+    const RowLoops loops("softmax", in[0]);
+    loops.each([&](std::int64_t i) {
+      const void* const row = loops.row(in[0], i);
+      const void* const gradient = loops.row(in[1], i);
+      void* const to = loops.row(out[0], i);
+      loops.multiply(gradient, row, to);
+      loops.affine(gradient, 1.0, -loops.sum(to), to);
+      loops.multiply(to, row, to);
+    });
+  });
+  return dx.to(y.dtype());
+}
+
+Array log_softmax_rows_gradient(const Array& y, const Array& dy) {
+  const Array result = widened(y);
+  const Array from = widened(dy);
+  Array dx = Array::empty(result.shape(), result.dtype());
+  launch("log_softmax_gradient", {&result, &from}, {&dx}, [](LaunchArrays in, LaunchArrays out) {
+    const RowLoops loops("log_softmax", in[0]);
+    loops.each([&](std::int64_t i) {
+      const void* const gradient = loops.row(in[1], i);
+      void* const to = loops.row(out[0], i);
+      loops.exp(loops.row(in[0], i), 0.0, to);
+      loops.affine(to, -loops.sum(gradient), 0.0, to);
+      loops.add(to, gradient, to);
+    });
+  });
+  return dx.to(y.dtype());
+}
+
+}  // namespace weft
