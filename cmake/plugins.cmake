@@ -1,12 +1,12 @@
 # weft_plugins(OUT_SOURCES FAMILY)
 #
-# Lists every NAME_FAMILY.cpp of the current folder, sorted, sets OUT_SOURCES to them, and writes
+# Lists every NAME_FAMILY.cpp of the current folder and its parts, sorted, sets OUT_SOURCES to them, and writes
 # FAMILY_table.inc with one line WEFT_PLUGIN(NAME), sorted, for each definition in them that begins
 # a line with "extern const TYPE NAME_FAMILY =": one a file, or several of one small kind. A table
 # source expands that file into extern declarations and one constant array; see docs/HACKING.md. No
 # static registrars: they vanish when linked from a static library.
 function(weft_plugins out family)
-  file(GLOB found CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_${family}.cpp")
+  file(GLOB_RECURSE found CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_${family}.cpp")
   list(SORT found)
   set(names "")
   foreach(path ${found})

@@ -19,7 +19,7 @@
 #include "weft/base/rng.h"
 #include "weft/graph/graph.h"
 #include "weft/kernel/random/random.h"
-#include "weft/op/op_def.h"
+#include "weft/op/core/op_def.h"
 #include "weft/op/ops.h"
 
 namespace weft::function_capture_test {
@@ -282,7 +282,7 @@ TEST(FunctionCapture, EveryFunctionIsInATable) {
       declared.insert((*at)[1]);
     }
   }
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     const std::string file = entry.path().filename().string();
     if (file.ends_with("_op.cpp") || file.find("sample") != std::string::npos) {
       covered.merge(called_in(text_of(entry.path())));

@@ -20,9 +20,9 @@
 #include "weft/autograd/backward.h"
 #include "weft/base/parallel.h"
 #include "weft/graph/graph.h"
-#include "weft/op/op_def.h"
+#include "weft/op/contract/test_memory_orders.h"
+#include "weft/op/core/op_def.h"
 #include "weft/op/ops.h"
-#include "weft/op/test_memory_orders.h"
 
 namespace weft::op_capture_test {
 namespace {
