@@ -22,6 +22,7 @@ import sys
 import time
 
 import compile_flags
+import layers
 import turns
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -55,7 +56,8 @@ def make_batches(files, flags, size):
     """Lists of files of one folder, with one set of flags and no fixed name defined twice."""
     batches = []  # (folder and flags, fixed names, files)
     for path in files:
-        kind, (_, fixed) = (path.parent, flags[path]), defined_names(path)
+        folder = layers.place_of(path.relative_to(ROOT))[0] or path.parent
+        kind, (_, fixed) = (folder, flags[path]), defined_names(path)
         for of_kind, taken, batch in batches:
             if of_kind == kind and len(batch) < size and not taken & fixed:
                 batch.append(path)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints how large each folder is: files, lines of code, comment and test, tokens a line.
+"""Prints how large each folder is, and each part of one: files, lines of code, comment and test, tokens a line.
 
 usage: tools/size.py
 Size is watched, not capped: docs/adr/0009-line-budget.md.
@@ -19,7 +19,7 @@ def tracked():
 
 
 def folder_of(path):
-    return "/".join(path.parts[:3] if path.parts[:2] == ("src", "weft") else path.parts[:1])
+    return str(path.parent) if path.parts[:2] == ("src", "weft") else path.parts[0]
 
 
 def main():
@@ -38,7 +38,7 @@ def main():
             row["test" if is_test else kind] += 1
             if not is_test and kind == "code":
                 row["tokens"] += len(TOKEN.findall(text))
-    print(f"{'folder':<20} {'files':>6} {'code':>7} {'comment':>8} {'test':>7} {'tokens/line':>12}")
+    print(f"{'folder':<28} {'files':>6} {'code':>7} {'comment':>8} {'test':>7} {'tokens/line':>12}")
     total = dict(files=0, code=0, comment=0, test=0, tokens=0)
     for name, row in sorted(rows.items()):
         for key, value in row.items():
@@ -49,7 +49,7 @@ def main():
 
 def show(name, row):
     each = row["tokens"] / row["code"] if row["code"] else 0
-    print(f"{name:<20} {row['files']:>6} {row['code']:>7} {row['comment']:>8} {row['test']:>7} "
+    print(f"{name:<28} {row['files']:>6} {row['code']:>7} {row['comment']:>8} {row['test']:>7} "
           f"{each:>12.1f}")
 
 

@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 import compile_flags
+from layers import place_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("base", "net", "collective")
@@ -56,9 +57,8 @@ def wanted(sources, files):
     """The sources of the given files, else those of FOLDERS."""
     if files:
         return [source for source in sources if source.path in files]
-    folders = {ROOT / "src" / "weft" / folder for folder in FOLDERS}
-    return [source for source in sources
-            if source.path.parent in folders and source.path.suffix == ".cpp"]
+    return [source for source in sources if source.path.suffix == ".cpp"
+            and place_of(source.path.relative_to(ROOT))[0] in FOLDERS]
 
 
 def main(arguments):

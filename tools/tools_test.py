@@ -12,6 +12,7 @@ import unittest.mock
 import build_time
 import check
 import compile_flags
+import layers
 import public_headers
 import thread_safety
 
@@ -54,10 +55,29 @@ class BuildTime(unittest.TestCase):
 
 class Quick(unittest.TestCase):
     def test_what_a_changed_file_asks_for(self):
-        wanted = check.unit_tests_of(["src/weft/op/relu_op.cpp", "src/weft/op/loss.h", "README.md",
+        wanted = check.unit_tests_of(["src/weft/op/activation/relu_op.cpp", "src/weft/op/loss.h", "README.md",
                                       "fuzz/csv_fuzz.cpp", "tests/sim/scale.cpp", "docs/nn.md"])
         self.assertEqual(wanted, {"op": "op_test", "fuzz/csv": "csv_fuzz", "sim": "sim_test",
                                   "docs/nn": "docs_snippets"})
+
+
+class ThreadSafetyFolders(unittest.TestCase):
+    def test_take_the_sources_of_their_parts_too(self):
+        here = thread_safety.ROOT / "src" / "weft"
+        sources = [compile_flags.Source(here / name, "", (), True) for name in (
+            "net/a.cpp", "net/tls/b.cpp", "op/core/c.cpp", "net/tls/b.cu")]
+        found = [one.path.name for one in thread_safety.wanted(sources, set())]
+        self.assertEqual(found, ["a.cpp", "b.cpp"])
+
+
+class Places(unittest.TestCase):
+    def test_of_files_and_includes(self):
+        for path, place in [("weft/op/core/sample.h", ("op", "op/core")),
+                            ("src/weft/op/core/sample.h", ("op", "op/core")),
+                            ("weft/op/ops.h", ("op", "")), ("weft/weft.h", ("", "")),
+                            ("tests/net/x_test.cpp", ("", "")), ("op_table.inc", ("", ""))]:
+            with self.subTest(path=path):
+                self.assertEqual(layers.place_of(path), place)
 
 
 class PublicHeaders(unittest.TestCase):
@@ -90,6 +110,12 @@ class PublicHeaders(unittest.TestCase):
     def test_a_new_header_is_in_none(self):
         self.write("src/weft/array/new.h", "")
         self.assertIn("src/weft/array/new.h: name it in src/weft/weft.h", self.faults()[0])
+
+    def test_a_header_of_a_part(self):
+        self.write("src/weft/array/deep/new.h", "")
+        self.assertIn("src/weft/array/deep/new.h: name it in", self.faults()[0])
+        self.write("src/weft/internal_headers.txt", "array: walk\narray/deep: new\n")
+        self.assertEqual(self.faults(), [])
 
     def test_a_header_is_in_both_and_one_is_gone(self):
         self.write("src/weft/internal_headers.txt", "array: walk gone\nop: *\n")
