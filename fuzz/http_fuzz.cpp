@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "weft/base/check.h"
+#include "weft/http/http_parser.h"
 #include "weft/serve/completion_json.h"
-#include "weft/serve/http_parser.h"
 #include "weft/serve/predict_json.h"
 
 namespace {

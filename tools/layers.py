@@ -1,7 +1,4 @@
-"""The arrows of layers.txt: which folders and parts of src/weft may include which.
-
-A folder is a line `NAME: folders`, and one library. A part is a subfolder, `NAME/PART: parts`.
-"""
+"""The arrows of layers.txt, which says in its first lines what they mean."""
 import pathlib
 
 NAME = "layers.txt"
@@ -25,19 +22,24 @@ class Layers:
     def __init__(self, root):
         self.uses = {}
         self.faults = []
-        for number, line in enumerate((root / NAME).read_text().splitlines(), 1):
+        lines = (root / NAME).read_text().splitlines()
+        for number, line in enumerate(lines, 1):
             if line.strip() and not line.startswith("#"):
                 self.add(number, line)
+        for name in self.uses:
+            if name.split("/")[0] not in self.uses:
+                self.faults.append((len(lines), f"{name} is a part of a folder that has no line"))
 
     def add(self, number, line):
         name, _, used = line.partition(":")
         folder = name.split("/")[0]
-        if folder != name and folder not in self.uses:
-            self.faults.append((number, f"{name} stands above the line of its folder {folder}"))
+        above = [other.split("/")[0] for other in self.uses]
+        if folder in above and above[-1] != folder:
+            self.faults.append((number, f"{name} does not stand beside the other lines of {folder}"))
         for other in used.split():
             if other not in self.uses:
                 self.faults.append((number, f"{name} names {other}, which does not stand above it"))
-            elif other == folder or (folder != name and other.split("/")[0] != folder):
+            elif folder != name and not other.startswith(folder + "/"):
                 self.faults.append((number, f"{name} names {other}: a part names parts of its own "
                                     "folder, whose line says what else it may include"))
         self.uses[name] = tuple(used.split())
@@ -57,14 +59,15 @@ class Layers:
         here, there = part or folder, other_part or other
         if other_part and other_part not in self.uses:
             return f"{other_part} has no line in {NAME}"
-        if here not in self.uses or here == there:
+        if here not in self.uses or folder not in self.uses or here == there:
             return ""
-        if folder == other:
-            # Parts stand on their folder's own files, which know none of them.
-            allowed = not other_part or other_part in self.uses[here]
-        else:
-            allowed = other in self.uses[folder] or other_part in self.uses[folder]
         names = list(self.uses)
+        if folder != other:
+            allowed = other in self.uses[folder] or other_part in self.uses[folder]
+        elif other_part:
+            allowed = there in self.uses[here]
+        else:
+            allowed = names.index(there) < names.index(here)
         if allowed or is_test and names.index(there) < names.index(here):
             return ""
         return f"{here} may not include {there} ({NAME})"

@@ -129,6 +129,17 @@ class Parts(Tree):
         self.include("src/weft/b/use.cpp", "b/low/low.h")
         self.expect("b may not include b/low")
 
+    def test_a_part_above_the_line_of_its_folder_stands_below_the_folders_own_files(self):
+        self.write("layers.txt", "a:\nb/low:\nb/high:\nb: a b/low\nc:\nd:\n")
+        self.include("src/weft/b/use.cpp", "b/low/low.h")
+        self.include("src/weft/b/low/use.cpp", "a/low.h")
+        self.assertEqual(self.faults(), [])
+        self.include("src/weft/b/use.cpp", "b/high/high.h")
+        self.expect("use.cpp:1: b may not include b/high")
+        self.include("src/weft/b/use.cpp", "b/low/low.h")
+        self.include("src/weft/b/low/use.cpp", "b/thing.h")
+        self.expect("use.cpp:1: b/low may not include b (layers.txt)")
+
     def test_a_folder_may_name_one_part_of_another_or_the_whole(self):
         self.include("src/weft/d/d_test.cpp", "b/high/high.h")
         self.include("src/weft/d/use.cpp", "b/high/high.h")
@@ -160,10 +171,12 @@ class Parts(Tree):
         for line, part in [("b/low: a", "a part names parts of its own folder"),
                            ("b/low: b", "a part names parts of its own folder"),
                            ("b/low: b/high", "does not stand above it"),
-                           ("c/x:", "stands above the line of its folder c")]:
+                           ("c/x:", "c/x is a part of a folder that has no line"),
+                           ("c:\nb/x:", "b/x does not stand beside the other lines of b")]:
             with self.subTest(line=line):
                 low = "" if line.startswith("b/low") else "b/low:\n"
-                self.write("layers.txt", f"a:\nb: a\n{line}\n{low}b/high:\n")
+                self.write("layers.txt", f"a:\nb: a\n{low}b/high:\n{line}\n" if low
+                           else f"a:\nb: a\n{line}\nb/high:\n")
                 self.expect(part)
 
     def test_a_part_without_a_line(self):

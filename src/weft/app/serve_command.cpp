@@ -9,8 +9,8 @@
 #include "weft/app/peer_command.h"
 #include "weft/app/slow_notice.h"
 #include "weft/app/standard_output.h"
-#include "weft/serve/http_server.h"
-#include "weft/serve/request_source.h"
+#include "weft/http/request_source.h"
+#include "weft/serve/model_server.h"
 #include "weft/train/event.h"
 
 namespace weft {
@@ -18,14 +18,14 @@ namespace {
 
 ServeOptions options_of(const ServeRequest& request) {
   ServeOptions options;
-  options.host = request.host;
-  options.port = request.port;
+  options.http.host = request.host;
+  options.http.port = request.port;
   for (const std::string& name : request.allowed_hosts) options.names.push_back(host_of(name));
   options.model.threads = request.threads;
   options.model.batch_max = request.batch_max;
   options.model.batch_wait = from_seconds(request.batch_wait_ms / 1000.0);
-  options.limits.body_bytes_max = request.body_max;
-  options.connections_max = request.connections_max;
+  options.http.limits.body_bytes_max = request.body_max;
+  options.http.connections_max = request.connections_max;
   options.tokens_max = request.tokens_max;
   return options;
 }
@@ -35,7 +35,7 @@ Status serve(const ServeRequest& request) {
   WEFT_TRY_ASSIGN(const auto model,
                   ServedModel::load(request.checkpoint, data_places(request.data)));
   notice.reset();
-  WEFT_TRY_ASSIGN(const auto server, HttpServer::listen(*model, options_of(request)));
+  WEFT_TRY_ASSIGN(const auto server, ModelServer::listen(*model, options_of(request)));
   const bool v6 = request.host.find(':') != std::string::npos;
   const std::string url =
       fmt::format("http://{}:{}", v6 ? "[" + request.host + "]" : request.host, server->port());

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/utf8.h"
-#include "weft/serve/json_text.h"
+#include "weft/http/json_text.h"
 
 namespace weft {
 namespace {

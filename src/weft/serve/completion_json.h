@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "weft/data/tokenizer.h"
-#include "weft/serve/api_error.h"
+#include "weft/http/api_error.h"
 #include "weft/serve/token_draw.h"
 
 namespace weft {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/serve/api_error.h"
+#include "weft/http/api_error.h"
 #include "weft/serve/predict_json.h"
 
 namespace weft::json_test {

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "weft/serve/api_error.h"
+#include "weft/http/api_error.h"
 
 namespace weft {
 

@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-#include "weft/serve/http_response.h"
+#include "weft/http/http_response.h"
 
 namespace weft {
 

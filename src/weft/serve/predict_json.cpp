@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/serve/json_text.h"
+#include "weft/http/json_text.h"
 
 namespace weft {
 namespace {

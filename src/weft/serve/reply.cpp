@@ -3,7 +3,7 @@
 #include <iterator>
 #include <utility>
 
-#include "weft/serve/api_error.h"
+#include "weft/http/api_error.h"
 
 namespace weft {
 namespace {

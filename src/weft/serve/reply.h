@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "weft/http/http_response.h"
 #include "weft/serve/completion_answer.h"
-#include "weft/serve/http_response.h"
 #include "weft/serve/serve_job.h"
 #include "weft/serve/served_model.h"
 

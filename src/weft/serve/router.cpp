@@ -1,14 +1,12 @@
 #include "weft/serve/router.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
 
-#include "weft/serve/api_error.h"
-#include "weft/serve/json_text.h"
+#include "weft/http/api_error.h"
+#include "weft/http/json_text.h"
 #include "weft/serve/page.h"
-#include "weft/serve/request_source.h"
 
 namespace weft {
 namespace {
@@ -81,7 +79,8 @@ Router::Router(const ServedModel& model, const ServeMetrics& metrics, std::int64
       metrics_(metrics),
       id_(model_id(model.name())),
       started_s_(started_s),
-      hosts_(std::move(hosts)) {
+      router_(paths(), "/, /healthz, /v1/models, /metrics, /v1/predict or /v1/completions",
+              std::move(hosts)) {
   if (model.is_text()) {
     text_rule_ = model.text_rule();
     text_rule_.tokens_max = tokens_max;
@@ -91,53 +90,32 @@ Router::Router(const ServedModel& model, const ServeMetrics& metrics, std::int64
 }
 
 const std::vector<Router::Route>& Router::routes() {
-  static const std::vector<Route> all = {{"/", "GET", &Router::page},
-                                         {"/page.js", "GET", &Router::page},
-                                         {"/page.css", "GET", &Router::page},
-                                         {"/healthz", "GET", &Router::health},
-                                         {"/v1/models", "GET", &Router::models},
-                                         {kModelPrefix, "GET", &Router::one_model},
-                                         {"/metrics", "GET", &Router::metrics},
-                                         {"/v1/predict", "POST", &Router::predict},
-                                         {"/v1/completions", "POST", &Router::complete},
-                                         {"/v1/chat/completions", "POST", &Router::chat}};
+  static const std::vector<Route> all = {{{"/", "GET"}, &Router::page},
+                                         {{"/page.js", "GET"}, &Router::page},
+                                         {{"/page.css", "GET"}, &Router::page},
+                                         {{"/healthz", "GET"}, &Router::health},
+                                         {{"/v1/models", "GET"}, &Router::models},
+                                         {{kModelPrefix, "GET"}, &Router::one_model},
+                                         {{"/metrics", "GET"}, &Router::metrics},
+                                         {{"/v1/predict", "POST"}, &Router::predict},
+                                         {{"/v1/completions", "POST"}, &Router::complete},
+                                         {{"/v1/chat/completions", "POST"}, &Router::chat}};
   return all;
 }
 
-const Router::Route* Router::find_route(std::string_view path) {
-  const auto found = std::find_if(routes().begin(), routes().end(), [&](const Route& route) {
-    return route.path == path || (route.path == kModelPrefix && path.starts_with(kModelPrefix));
-  });
-  return found == routes().end() ? nullptr : &*found;
+std::vector<HttpRoute> Router::paths() {
+  std::vector<HttpRoute> all;
+  for (const Route& route : routes()) all.push_back(route.http);
+  return all;
 }
 
 Routed Router::route(const HttpRequest& request, const ServeGauges& gauges) const {
-  if (const auto fault = source_fault(request, hosts_)) {
-    return refused("other", {.status = fault->status, .message = fault->reason});
-  }
-  const Route* const found = find_route(request.path);
-  if (found == nullptr) {
-    return refused("other", {.status = 404,
-                             .message = "path: expected /, /healthz, /v1/models, /metrics, "
-                                        "/v1/predict or /v1/completions"});
-  }
-  const bool reads = found->method == "GET";
-  if (request.method != found->method && !(reads && request.method == "HEAD")) {
-    HttpResponse wrong = error_response(
-        {.status = 405,
-         .message = fmt::format("method: expected {} for {}", found->method, found->path)});
-    wrong.headers.emplace_back("Allow", reads ? "GET, HEAD" : "POST");
-    return at_once(found->path, std::move(wrong));
-  }
-  if (!reads && !request.has_length) {
-    return refused(found->path, {.status = 411,
-                                 .message = "length: expected Content-Length or chunks of a body"});
-  }
-  if (const auto fault = reads ? std::nullopt : content_fault(request)) {
-    return refused(found->path, {.status = fault->status, .message = fault->reason});
-  }
+  HttpMatch match = router_.find(request);
+  const Route* const found = match.route.has_value() ? &routes()[*match.route] : nullptr;
+  const std::string_view name = found == nullptr ? "other" : found->http.path;
+  if (match.refusal.has_value()) return at_once(name, std::move(*match.refusal));
   Routed routed = (this->*found->handler)(request, gauges);
-  routed.route = found->path;
+  routed.route = name;
   return routed;
 }
 

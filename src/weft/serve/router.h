@@ -16,8 +16,9 @@
 #include <variant>
 #include <vector>
 
-#include "weft/serve/http_request.h"
-#include "weft/serve/http_response.h"
+#include "weft/http/http_request.h"
+#include "weft/http/http_response.h"
+#include "weft/http/http_router.h"
 #include "weft/serve/serve_job.h"
 #include "weft/serve/serve_metrics.h"
 #include "weft/serve/served_model.h"
@@ -48,12 +49,11 @@ class Router {
  private:
   using Handler = Routed (Router::*)(const HttpRequest&, const ServeGauges&) const;
   struct Route {
-    std::string_view path;
-    std::string_view method;
+    HttpRoute http;
     Handler handler;
   };
   static const std::vector<Route>& routes();
-  static const Route* find_route(std::string_view path);
+  static std::vector<HttpRoute> paths();
 
   Routed page(const HttpRequest& request, const ServeGauges& gauges) const;
   Routed health(const HttpRequest& request, const ServeGauges& gauges) const;
@@ -73,7 +73,7 @@ class Router {
   RowRule row_rule_;
   TextRule text_rule_;
   std::int64_t started_s_;
-  std::vector<std::string> hosts_;
+  HttpRouter router_;
 };
 
 }  // namespace weft

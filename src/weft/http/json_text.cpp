@@ -1,4 +1,4 @@
-#include "weft/serve/json_text.h"
+#include "weft/http/json_text.h"
 
 #include <nlohmann/json.hpp>
 

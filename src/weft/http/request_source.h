@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/serve/http_request.h"
+#include "weft/http/http_request.h"
 
 namespace weft {
 

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "weft/serve/http_response.h"
+#include "weft/http/http_response.h"
 
 namespace weft {
 
@@ -22,5 +22,7 @@ struct ApiError {
 // One line.
 std::string error_json(const ApiError& error);
 HttpResponse error_response(const ApiError& error);
+// 503: there is no room now, as `message` says, and the client may try again in a second.
+HttpResponse busy_response(const std::string& message);
 
 }  // namespace weft

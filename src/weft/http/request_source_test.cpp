@@ -1,4 +1,4 @@
-#include "weft/serve/request_source.h"
+#include "weft/http/request_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "weft/serve/http_request.h"
+#include "weft/http/http_request.h"
 
 namespace weft {
 

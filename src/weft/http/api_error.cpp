@@ -1,8 +1,8 @@
-#include "weft/serve/api_error.h"
+#include "weft/http/api_error.h"
 
 #include <fmt/format.h>
 
-#include "weft/serve/json_text.h"
+#include "weft/http/json_text.h"
 
 namespace weft {
 namespace {
@@ -22,6 +22,12 @@ std::string error_json(const ApiError& error) {
 
 HttpResponse error_response(const ApiError& error) {
   return {.status = error.status, .body = error_json(error) + "\n"};
+}
+
+HttpResponse busy_response(const std::string& message) {
+  HttpResponse busy = error_response({.status = 503, .message = message});
+  busy.headers.emplace_back("Retry-After", "1");
+  return busy;
 }
 
 }  // namespace weft

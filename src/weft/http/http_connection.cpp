@@ -1,4 +1,4 @@
-#include "weft/serve/http_connection.h"
+#include "weft/http/http_connection.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include <asio/buffer.hpp>
 
 #include "weft/base/check.h"
-#include "weft/serve/api_error.h"
+#include "weft/http/api_error.h"
 
 namespace weft {
 namespace {
@@ -19,8 +19,8 @@ constexpr Duration kLastReadLimit = std::chrono::seconds(2);
 
 }  // namespace
 
-HttpConnection::HttpConnection(std::uint64_t id, asio::ip::tcp::socket socket,
-                               const ServeOptions& options, Host& host)
+HttpConnection::HttpConnection(HttpClientId id, asio::ip::tcp::socket socket,
+                               const HttpServerOptions& options, Host& host)
     : id_(id),
       socket_(std::move(socket)),
       options_(options),
@@ -210,7 +210,7 @@ void HttpConnection::linger() {
 
 void HttpConnection::check(TimePoint now) {
   if (phase_ == Phase::kOver || now < deadline_) return;
-  if (phase_ == Phase::kBusy && !writing_) return;  // the model's turn
+  if (phase_ == Phase::kBusy && !writing_) return;  // the service's turn
   if (phase_ == Phase::kReading && parser_.begun()) {
     return answer_fault({408, "request: expected it sooner"});
   }

@@ -1,4 +1,4 @@
-#include "weft/serve/http_response.h"
+#include "weft/http/http_response.h"
 
 #include <array>
 #include <ctime>

@@ -1,4 +1,4 @@
-#include "weft/serve/http_parser.h"
+#include "weft/http/http_parser.h"
 
 #include <algorithm>
 #include <charconv>

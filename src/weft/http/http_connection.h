@@ -18,9 +18,9 @@
 #include <asio/ip/tcp.hpp>
 
 #include "weft/base/time.h"
-#include "weft/serve/http_parser.h"
-#include "weft/serve/http_response.h"
-#include "weft/serve/http_server.h"
+#include "weft/http/http_parser.h"
+#include "weft/http/http_response.h"
+#include "weft/http/http_server.h"
 
 namespace weft {
 
@@ -44,10 +44,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     virtual std::span<char> scratch() = 0;
   };
 
-  HttpConnection(std::uint64_t id, asio::ip::tcp::socket socket, const ServeOptions& options,
+  HttpConnection(HttpClientId id, asio::ip::tcp::socket socket, const HttpServerOptions& options,
                  Host& host);
 
-  std::uint64_t id() const { return id_; }
+  HttpClientId id() const { return id_; }
   void start();
   // Instead of start(): one answer for whatever the client asks, and the end.
   void refuse(const HttpResponse& response);
@@ -80,9 +80,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void flushed();
   void linger();
 
-  const std::uint64_t id_;
+  const HttpClientId id_;
   asio::ip::tcp::socket socket_;
-  const ServeOptions& options_;
+  const HttpServerOptions& options_;
   Host& host_;
   HttpParser parser_;
   Phase phase_ = Phase::kReading;

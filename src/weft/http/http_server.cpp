@@ -1,9 +1,9 @@
-#include "weft/serve/http_server.h"
+#include "weft/http/http_server.h"
 
 #include <array>
 #include <chrono>
 #include <map>
-#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,11 +14,8 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include "weft/serve/api_error.h"
-#include "weft/serve/http_connection.h"
-#include "weft/serve/reply.h"
-#include "weft/serve/router.h"
-#include "weft/serve/serve_metrics.h"
+#include "weft/http/api_error.h"
+#include "weft/http/http_connection.h"
 
 namespace weft {
 namespace {
@@ -43,13 +40,7 @@ void allow_descriptors(std::size_t connections) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::vector<std::string> own_names(const ServeOptions& options) {
-  std::vector<std::string> names = options.names;
-  names.push_back(options.host);
-  return names;
-}
-
-Result<tcp::endpoint> address_of(asio::io_context& context, const ServeOptions& options) {
+Result<tcp::endpoint> address_of(asio::io_context& context, const HttpServerOptions& options) {
   asio::error_code error;
   const asio::ip::address numeric = asio::ip::make_address(options.host, error);
   if (!error) return tcp::endpoint(numeric, options.port);
@@ -65,21 +56,19 @@ Result<tcp::endpoint> address_of(asio::io_context& context, const ServeOptions& 
 
 class HttpServer::Impl final : public HttpConnection::Host {
  public:
-  Impl(ServedModel& model, const ServeOptions& options)
-      : options_(options),
-        model_(model),
-        router_(model, metrics_, options.tokens_max, clock_.unix_time_s(), own_names(options)),
-        started_(clock_.now()),
-        acceptor_(context_),
-        sweep_(context_),
-        pause_(context_) {}
+  explicit Impl(const HttpServerOptions& options)
+      : options_(options), acceptor_(context_), sweep_(context_), pause_(context_) {}
 
   Status open();
   std::uint16_t port() const { return port_; }
-  void run(const std::function<bool()>& stop_asked);
+  std::size_t count() const { return connections_.size(); }
+  void run(HttpService& service, const std::function<bool()>& stop_asked);
+  void post(std::function<void()> work) { asio::post(context_, std::move(work)); }
+  // Null where the client is gone.
+  std::shared_ptr<HttpConnection> find(HttpClientId client) const;
 
   void on_request(HttpConnection& connection, const HttpRequest& request) override;
-  void on_fault(int status) override { metrics_.count_request("other", status, 0); }
+  void on_fault(int status) override { service_->on_fault(status); }
   void on_end(HttpConnection& connection) override;
   bool hold_bytes(std::ptrdiff_t change) override;
   bool stopping() const override { return stopping_; }
@@ -87,48 +76,26 @@ class HttpServer::Impl final : public HttpConnection::Host {
   std::span<char> scratch() override { return scratch_; }
 
  private:
-  // A request that the model works on.
-  struct Pending {
-    std::uint64_t connection;
-    std::string_view route;
-    TimePoint begun;
-    std::shared_ptr<Atomic<bool>> cancelled;
-    Reply reply;
-    bool stream_begun = false;
-  };
-
   void accept();
   void welcome(tcp::socket socket);
-  void submit(HttpConnection& connection, std::string_view route, JobWork work);
-  void take_answers();
-  void deliver(JobAnswer answer);
-  void count_answer(const JobAnswer& answer);
   void sweep(const std::function<bool()>& stop_asked);
   void begin_stop();
   std::vector<std::shared_ptr<HttpConnection>> connections() const;
-  ServeGauges gauges() const;
 
-  const ServeOptions options_;
-  ServedModel& model_;  // its outputs belong to the worker
+  const HttpServerOptions options_;
+  HttpService* service_ = nullptr;  // while run() runs
   SystemClock clock_;
-  ServeMetrics metrics_;
-  Router router_;
-  const TimePoint started_;
   asio::io_context context_{1};
   tcp::acceptor acceptor_;
   asio::steady_timer sweep_;
   asio::steady_timer pause_;
   std::uint16_t port_ = 0;
-  std::map<std::uint64_t, std::shared_ptr<HttpConnection>> connections_;
-  std::map<std::uint64_t, JobId> jobs_;  // by connection
-  std::map<JobId, Pending> pending_;
-  std::uint64_t last_connection_ = 0;
-  JobId last_job_;
+  std::map<HttpClientId, std::shared_ptr<HttpConnection>> connections_;
+  HttpClientId last_client_;
   std::ptrdiff_t held_bytes_ = 0;
   bool stopping_ = false;
   TimePoint stop_deadline_;
   std::array<char, kScratchBytes> scratch_{};
-  std::optional<ModelThread> worker_;  // last: its end comes before that of what it wakes
 };
 
 Status HttpServer::Impl::open() {
@@ -150,12 +117,16 @@ Status HttpServer::Impl::open() {
   return {};
 }
 
-void HttpServer::Impl::run(const std::function<bool()>& stop_asked) {
-  worker_.emplace(model_, options_.model,
-                  [this] { asio::post(context_, [this] { take_answers(); }); });
+void HttpServer::Impl::run(HttpService& service, const std::function<bool()>& stop_asked) {
+  service_ = &service;
   accept();
   sweep(stop_asked);
   context_.run();
+}
+
+std::shared_ptr<HttpConnection> HttpServer::Impl::find(HttpClientId client) const {
+  const auto found = connections_.find(client);
+  return found == connections_.end() ? nullptr : found->second;
 }
 
 void HttpServer::Impl::accept() {
@@ -177,97 +148,23 @@ void HttpServer::Impl::welcome(tcp::socket socket) {
   asio::error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
   socket.non_blocking(true, ignored);
-  metrics_.count_connection();
+  service_->on_connection();
   if (connections_.size() >= options_.connections_max + kRefusedMax) return;
   const bool room = connections_.size() < options_.connections_max;
-  const std::uint64_t id = ++last_connection_;
+  const HttpClientId id = last_client_ = last_client_.next();
   auto connection = std::make_shared<HttpConnection>(id, std::move(socket), options_, *this);
   connections_.emplace(id, connection);
   if (room) return connection->start();
   on_fault(503);
-  HttpResponse busy =
-      error_response({.status = 503, .message = "connections: too many; try again later"});
-  busy.headers.emplace_back("Retry-After", "1");
-  connection->refuse(busy);
+  connection->refuse(busy_response("connections: too many; try again later"));
 }
 
 void HttpServer::Impl::on_request(HttpConnection& connection, const HttpRequest& request) {
-  const TimePoint begun = clock_.now();
-  Routed routed = router_.route(request, gauges());
-  if (auto* work = std::get_if<JobWork>(&routed.result)) {
-    return submit(connection, routed.route, std::move(*work));
-  }
-  const auto& response = std::get<HttpResponse>(routed.result);
-  metrics_.count_request(routed.route, response.status, to_seconds(clock_.now() - begun));
-  connection.respond(response);
-}
-
-void HttpServer::Impl::submit(HttpConnection& connection, std::string_view route, JobWork work) {
-  const TimePoint begun = clock_.now();
-  const JobId id = last_job_ = last_job_.next();
-  if (auto* text = std::get_if<CompletionRequest>(&work); text != nullptr && !text->seed) {
-    text->seed = unix_time_us() + id.value();
-  }
-  Reply reply(model_, work,
-              {fmt::format("cmpl-{:016x}", unix_time_us() + id.value()), clock_.unix_time_s(),
-               router_.id()});
-  Job job{id, std::move(work)};
-  const auto cancelled = job.cancelled;
-  if (!worker_->submit(std::move(job))) {
-    metrics_.count_request(route, 503, 0);
-    HttpResponse busy = error_response(
-        {.status = 503, .message = "queue: too many requests wait; try again later"});
-    busy.headers.emplace_back("Retry-After", "1");
-    return connection.respond(busy);
-  }
-  jobs_[connection.id()] = id;
-  pending_.emplace(id, Pending{connection.id(), route, begun, cancelled, std::move(reply)});
-}
-
-void HttpServer::Impl::take_answers() {
-  while (std::optional<JobAnswer> answer = worker_->take()) deliver(std::move(*answer));
-}
-
-void HttpServer::Impl::count_answer(const JobAnswer& answer) {
-  if (answer.batch_rows > 0) metrics_.count_batch(answer.batch_rows);
-  if (const auto* outputs = std::get_if<PredictOutputs>(&answer.result)) {
-    metrics_.count_rows(outputs->rows);
-  } else if (std::holds_alternative<NextToken>(answer.result)) {
-    metrics_.count_token();
-  }
-}
-
-void HttpServer::Impl::deliver(JobAnswer answer) {
-  count_answer(answer);
-  const auto found = pending_.find(answer.id);
-  if (found == pending_.end()) return;  // its client is gone
-  Pending& pending = found->second;
-  const std::shared_ptr<HttpConnection> connection = connections_.at(pending.connection);
-  const bool streams = pending.reply.streams();
-  const Reply::Step step = pending.reply.take(std::move(answer));
-  if (!step.ended && !streams) return;
-  const auto* response = std::get_if<HttpResponse>(&step.out);
-  if (streams && !std::exchange(pending.stream_begun, true)) {
-    connection->begin_stream("text/event-stream");
-  }
-  if (step.ended) {
-    metrics_.count_request(pending.route, response != nullptr ? response->status : 200,
-                           to_seconds(clock_.now() - pending.begun));
-    jobs_.erase(pending.connection);
-    pending_.erase(found);
-  }
-  if (response != nullptr) return connection->respond(*response);
-  connection->stream(std::get<std::string>(step.out));
-  if (step.ended) connection->end_stream();
+  service_->on_request(connection.id(), request);
 }
 
 void HttpServer::Impl::on_end(HttpConnection& connection) {
-  if (const auto job = jobs_.find(connection.id()); job != jobs_.end()) {
-    const auto pending = pending_.find(job->second);
-    pending->second.cancelled->store(true);
-    pending_.erase(pending);
-    jobs_.erase(job);
-  }
+  service_->on_end(connection.id());
   connections_.erase(connection.id());
 }
 
@@ -280,10 +177,6 @@ std::vector<std::shared_ptr<HttpConnection>> HttpServer::Impl::connections() con
   std::vector<std::shared_ptr<HttpConnection>> all;
   for (const auto& [id, connection] : connections_) all.push_back(connection);
   return all;
-}
-
-ServeGauges HttpServer::Impl::gauges() const {
-  return {connections_.size(), worker_->waiting(), to_seconds(clock_.now() - started_)};
 }
 
 void HttpServer::Impl::sweep(const std::function<bool()>& stop_asked) {
@@ -310,11 +203,30 @@ void HttpServer::Impl::begin_stop() {
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
 std::uint16_t HttpServer::port() const { return impl_->port(); }
-void HttpServer::run(const std::function<bool()>& stop_asked) { impl_->run(stop_asked); }
+std::size_t HttpServer::connections() const { return impl_->count(); }
+void HttpServer::run(HttpService& service, const std::function<bool()>& stop_asked) {
+  impl_->run(service, stop_asked);
+}
+void HttpServer::post(std::function<void()> work) { impl_->post(std::move(work)); }
 
-Result<std::unique_ptr<HttpServer>> HttpServer::listen(ServedModel& model,
-                                                       const ServeOptions& options) {
-  auto impl = std::make_unique<Impl>(model, options);
+void HttpServer::respond(HttpClientId client, const HttpResponse& response) {
+  if (const auto connection = impl_->find(client)) connection->respond(response);
+}
+
+void HttpServer::begin_stream(HttpClientId client, std::string_view content_type) {
+  if (const auto connection = impl_->find(client)) connection->begin_stream(content_type);
+}
+
+void HttpServer::stream(HttpClientId client, std::string_view data) {
+  if (const auto connection = impl_->find(client)) connection->stream(data);
+}
+
+void HttpServer::end_stream(HttpClientId client) {
+  if (const auto connection = impl_->find(client)) connection->end_stream();
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::listen(const HttpServerOptions& options) {
+  auto impl = std::make_unique<Impl>(options);
   WEFT_TRY(impl->open());
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
