@@ -5,8 +5,8 @@
 
 #include "weft/base/check.h"
 #include "weft/http/http_parser.h"
-#include "weft/serve/completion_json.h"
-#include "weft/serve/predict_json.h"
+#include "weft/serve/json/completion_json.h"
+#include "weft/serve/json/predict_json.h"
 
 namespace {
 

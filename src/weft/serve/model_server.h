@@ -13,8 +13,8 @@
 
 #include "weft/base/status.h"
 #include "weft/http/http_server.h"
-#include "weft/serve/model_thread.h"
-#include "weft/serve/served_model.h"
+#include "weft/serve/model/model_thread.h"
+#include "weft/serve/model/served_model.h"
 
 namespace weft {
 

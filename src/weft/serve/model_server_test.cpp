@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/http/test_client.h"
+#include "weft/serve/model/test_checkpoint.h"
 #include "weft/serve/router.h"
-#include "weft/serve/test_checkpoint.h"
 
 namespace weft::model_server_test {
 namespace {

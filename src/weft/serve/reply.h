@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "weft/http/http_response.h"
-#include "weft/serve/completion_answer.h"
-#include "weft/serve/serve_job.h"
-#include "weft/serve/served_model.h"
+#include "weft/serve/json/completion_answer.h"
+#include "weft/serve/model/serve_job.h"
+#include "weft/serve/model/served_model.h"
 
 namespace weft {
 

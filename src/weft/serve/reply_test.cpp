@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/serve/test_checkpoint.h"
+#include "weft/serve/model/test_checkpoint.h"
 
 namespace weft::reply_test {
 namespace {

@@ -19,9 +19,9 @@
 #include "weft/http/http_request.h"
 #include "weft/http/http_response.h"
 #include "weft/http/http_router.h"
-#include "weft/serve/serve_job.h"
+#include "weft/serve/model/serve_job.h"
+#include "weft/serve/model/served_model.h"
 #include "weft/serve/serve_metrics.h"
-#include "weft/serve/served_model.h"
 
 namespace weft {
 

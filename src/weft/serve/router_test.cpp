@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/serve/test_checkpoint.h"
+#include "weft/serve/model/test_checkpoint.h"
 
 namespace weft::router_test {
 namespace {

@@ -1,5 +1,5 @@
 // Draws against the closed form of the distribution.
-#include "weft/serve/token_draw.h"
+#include "weft/serve/text/token_draw.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "weft/serve/served_model.h"
+#include "weft/serve/model/served_model.h"
 
 #include <algorithm>
 #include <exception>

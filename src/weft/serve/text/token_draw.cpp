@@ -1,4 +1,4 @@
-#include "weft/serve/token_draw.h"
+#include "weft/serve/text/token_draw.h"
 
 #include <algorithm>
 #include <cmath>

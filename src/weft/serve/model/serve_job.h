@@ -11,9 +11,9 @@
 #include "weft/array/array.h"
 #include "weft/base/strong.h"
 #include "weft/base/thread.h"
-#include "weft/serve/choice_text.h"
-#include "weft/serve/completion_json.h"
-#include "weft/serve/predict_json.h"
+#include "weft/serve/json/completion_json.h"
+#include "weft/serve/json/predict_json.h"
+#include "weft/serve/text/choice_text.h"
 
 namespace weft {
 

@@ -8,8 +8,8 @@
 
 #include "weft/nn/zoo.h"
 #include "weft/op/shape.h"
-#include "weft/serve/model_thread.h"
-#include "weft/serve/test_checkpoint.h"
+#include "weft/serve/model/model_thread.h"
+#include "weft/serve/model/test_checkpoint.h"
 #include "weft/train/wiring.h"
 
 namespace weft::model_test {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "weft/data/tokenizer.h"
-#include "weft/serve/choice_text.h"
+#include "weft/serve/text/choice_text.h"
 
 namespace weft {
 

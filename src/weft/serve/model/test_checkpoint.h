@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "weft/base/time.h"
-#include "weft/serve/served_model.h"
+#include "weft/serve/model/served_model.h"
 #include "weft/train/checkpoints.h"
 #include "weft/train/trainer.h"
 

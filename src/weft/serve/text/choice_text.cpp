@@ -1,4 +1,4 @@
-#include "weft/serve/choice_text.h"
+#include "weft/serve/text/choice_text.h"
 
 #include <algorithm>
 #include <utility>

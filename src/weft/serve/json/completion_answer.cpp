@@ -1,4 +1,4 @@
-#include "weft/serve/completion_answer.h"
+#include "weft/serve/json/completion_answer.h"
 
 #include <algorithm>
 

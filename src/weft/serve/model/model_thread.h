@@ -17,8 +17,8 @@
 #include "weft/base/bounded_queue.h"
 #include "weft/base/thread.h"
 #include "weft/base/time.h"
-#include "weft/serve/serve_job.h"
-#include "weft/serve/served_model.h"
+#include "weft/serve/model/serve_job.h"
+#include "weft/serve/model/served_model.h"
 
 namespace weft {
 

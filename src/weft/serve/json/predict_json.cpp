@@ -1,4 +1,4 @@
-#include "weft/serve/predict_json.h"
+#include "weft/serve/json/predict_json.h"
 
 #include <algorithm>
 #include <cmath>

@@ -17,8 +17,8 @@
 
 #include "weft/data/catalog.h"
 #include "weft/nn/language_model.h"
-#include "weft/serve/completion_json.h"
-#include "weft/serve/predict_json.h"
+#include "weft/serve/json/completion_json.h"
+#include "weft/serve/json/predict_json.h"
 #include "weft/train/checkpoint_model.h"
 
 namespace weft {

@@ -14,7 +14,7 @@
 
 #include "weft/base/status.h"
 #include "weft/data/tokenizer.h"
-#include "weft/serve/token_draw.h"
+#include "weft/serve/text/token_draw.h"
 
 namespace weft {
 

@@ -1,11 +1,11 @@
-#include "weft/serve/model_thread.h"
+#include "weft/serve/model/model_thread.h"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "weft/base/parallel.h"
-#include "weft/serve/text_generator.h"
+#include "weft/serve/model/text_generator.h"
 
 namespace weft {
 namespace {

@@ -1,4 +1,4 @@
-#include "weft/serve/json_tree.h"
+#include "weft/serve/json/json_tree.h"
 
 #include <optional>
 #include <set>

@@ -1,5 +1,5 @@
 // What is taken of a request for completions, and what is refused.
-#include "weft/serve/completion_json.h"
+#include "weft/serve/json/completion_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

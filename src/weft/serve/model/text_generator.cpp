@@ -1,4 +1,4 @@
-#include "weft/serve/text_generator.h"
+#include "weft/serve/model/text_generator.h"
 
 #include <algorithm>
 #include <exception>

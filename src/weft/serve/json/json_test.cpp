@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/http/api_error.h"
-#include "weft/serve/predict_json.h"
+#include "weft/serve/json/predict_json.h"
 
 namespace weft::json_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "weft/serve/completion_json.h"
+#include "weft/serve/json/completion_json.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/serve/json_tree.h"
+#include "weft/serve/json/json_tree.h"
 
 namespace weft {
 namespace {

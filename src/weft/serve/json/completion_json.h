@@ -21,7 +21,7 @@
 
 #include "weft/data/tokenizer.h"
 #include "weft/http/api_error.h"
-#include "weft/serve/token_draw.h"
+#include "weft/serve/text/token_draw.h"
 
 namespace weft {
 

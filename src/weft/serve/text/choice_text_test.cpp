@@ -1,5 +1,5 @@
 // Tokens to text: characters of several tokens, and stop texts across tokens.
-#include "weft/serve/choice_text.h"
+#include "weft/serve/text/choice_text.h"
 
 #include <algorithm>
 

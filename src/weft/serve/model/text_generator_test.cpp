@@ -1,5 +1,5 @@
 // Texts that a model continues side by side.
-#include "weft/serve/text_generator.h"
+#include "weft/serve/model/text_generator.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/nn/zoo.h"
-#include "weft/serve/test_checkpoint.h"
+#include "weft/serve/model/test_checkpoint.h"
 
 namespace weft::text_generator_test {
 namespace {

@@ -15,8 +15,8 @@
 #include "weft/base/rng.h"
 #include "weft/data/tokenizer.h"
 #include "weft/nn/language_model.h"
-#include "weft/serve/choice_text.h"
-#include "weft/serve/serve_job.h"
+#include "weft/serve/model/serve_job.h"
+#include "weft/serve/text/choice_text.h"
 
 namespace weft {
 
