@@ -11,7 +11,7 @@
 #include "dtype_object.h"
 #include "errors.h"
 #include "tensor_object.h"
-#include "weft/array/shape.h"
+#include "weft/array/shape/shape.h"
 #include "weft/autograd/in_place_history.h"
 #include "weft/autograd/tensor.h"
 
@@ -25,8 +25,8 @@ inline Tensor& required_tensor(const pybind11::handle& object) {
 }
 
 // The first argument of what shows the memory of a tensor: views of blocked memory
-// (weft/array/memory_format.h) would be copies, so the object's own handle is laid out plainly
-// before. Then writes are seen by all.
+// (weft/array/shape/memory_format.h) would be copies, so the object's own handle is laid out
+// plainly before. Then writes are seen by all.
 struct Viewed {
   Tensor tensor;
   PyObject* object = nullptr;  // borrowed

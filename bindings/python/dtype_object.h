@@ -7,7 +7,7 @@
 
 #include <Python.h>
 
-#include "weft/array/dtype.h"
+#include "weft/array/dtype/dtype.h"
 
 namespace weft::python {
 

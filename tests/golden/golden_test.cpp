@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "golden_file.h"
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/autograd/backward.h"
 #include "weft/op/ops.h"
 #include "weft/optim/optimizer.h"

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/base/file.h"
 #include "weft/io/safetensors.h"
 #include "weft/optim/clip.h"

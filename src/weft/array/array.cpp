@@ -11,7 +11,7 @@
 #include "weft/array/bad_argument.h"
 #include "weft/array/launch.h"
 #include "weft/array/reach.h"
-#include "weft/array/strided_copy.h"
+#include "weft/array/shape/strided_copy.h"
 
 namespace weft {
 namespace {

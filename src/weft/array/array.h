@@ -21,11 +21,11 @@
 #include <utility>
 #include <vector>
 
-#include "weft/array/device.h"
-#include "weft/array/dtype.h"
-#include "weft/array/memory_format.h"
-#include "weft/array/shape.h"
-#include "weft/array/storage.h"
+#include "weft/array/dtype/dtype.h"
+#include "weft/array/shape/memory_format.h"
+#include "weft/array/shape/shape.h"
+#include "weft/array/storage/device.h"
+#include "weft/array/storage/storage.h"
 
 namespace weft {
 

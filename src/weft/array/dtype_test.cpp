@@ -1,6 +1,6 @@
 // Types, promotion (against PyTorch's table), conversion of values, and the 16-bit floats bit by
 // bit.
-#include "weft/array/dtype.h"
+#include "weft/array/dtype/dtype.h"
 
 #include <cmath>
 #include <limits>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/array/array.h"
-#include "weft/array/half_rows.h"
+#include "weft/array/dtype/half_rows.h"
 
 namespace weft::dtype_test {
 namespace {

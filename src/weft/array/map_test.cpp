@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/array/memory_format.h"
 #include "weft/array/print.h"
+#include "weft/array/shape/memory_format.h"
 #include "weft/base/parallel.h"
 #include "weft/base/test_refusal.h"
 

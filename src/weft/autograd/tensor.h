@@ -13,8 +13,8 @@
 #include <iosfwd>
 #include <string>
 
+#include "weft/array/arena/parameter_id.h"
 #include "weft/array/array.h"
-#include "weft/array/parameter_id.h"
 #include "weft/autograd/hooks.h"
 #include "weft/base/intrusive.h"
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/base/bytes.h"
 
 namespace weft {

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "weft/array/layout.h"
+#include "weft/array/arena/layout.h"
 #include "weft/base/status.h"
 #include "weft/nn/zoo.h"
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/array/storage_budget.h"
+#include "weft/array/storage/storage_budget.h"
 #include "weft/data/batch.h"
 #include "weft/data/image_folder.h"
 #include "weft/data/rows.h"

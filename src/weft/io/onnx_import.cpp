@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/array/storage_budget.h"
+#include "weft/array/storage/storage_budget.h"
 #include "weft/io/onnx_operator.h"
 
 namespace weft {

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/array/layout.h"
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/layout.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/autograd/tensor.h"
 #include "weft/nn/init.h"
 

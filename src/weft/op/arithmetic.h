@@ -1,12 +1,12 @@
 // Elementwise operations. Two operands broadcast as in NumPy.
 //
-// Types, as in PyTorch: operands are promoted to one type (promote_types in array/dtype.h); bf16
-// and f16 compute in f32 and round once; integers wrap around; functions of real numbers (division,
-// exp, ...) make f32 of integers and bool. A tensor without axes beside one with does not widen it
-// unless it is of a higher kind, nor does a plain number: an integer tensor stays one beside a
-// whole number (which wraps around too) and becomes f32 beside another. On bool, add and maximum
-// are "or", mul and minimum "and"; sub and neg are refused. All throw std::invalid_argument on
-// operands that do not fit. Results are contiguous.
+// Types, as in PyTorch: operands are promoted to one type (promote_types in array/dtype/dtype.h);
+// bf16 and f16 compute in f32 and round once; integers wrap around; functions of real numbers
+// (division, exp, ...) make f32 of integers and bool. A tensor without axes beside one with does
+// not widen it unless it is of a higher kind, nor does a plain number: an integer tensor stays one
+// beside a whole number (which wraps around too) and becomes f32 beside another. On bool, add and
+// maximum are "or", mul and minimum "and"; sub and neg are refused. All throw std::invalid_argument
+// on operands that do not fit. Results are contiguous.
 #pragma once
 
 #include <stdexcept>
@@ -39,8 +39,8 @@ Tensor floor_divide(const Tensor& a, const Tensor& b);
 // The angle of the point (b, a), in [-pi, pi].
 Tensor atan2(const Tensor& a, const Tensor& b);
 
-// The same values in another type, by convert_value() of array/dtype.h; x itself if it has that
-// type. Differentiable between floating types.
+// The same values in another type, by convert_value() of array/dtype/dtype.h; x itself if it has
+// that type. Differentiable between floating types.
 Tensor cast(const Tensor& x, DType dtype);
 
 Tensor add(const Tensor& a, double b);

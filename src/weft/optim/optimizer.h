@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/base/status.h"
 #include "weft/optim/parameter_group.h"
 

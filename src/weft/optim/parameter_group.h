@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/array/layout.h"
+#include "weft/array/arena/layout.h"
 #include "weft/base/status.h"
 
 namespace weft {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/base/time.h"
 #include "weft/collective/swarm.h"
 #include "weft/optim/optimizer.h"

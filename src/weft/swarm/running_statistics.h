@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 
 namespace weft {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/collective/swarm_types.h"
 #include "weft/optim/optimizer.h"
 

@@ -33,7 +33,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/base/status.h"
 #include "weft/collective/member_options.h"
 #include "weft/optim/optimizer.h"

@@ -17,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/nn/zoo.h"
 #include "weft/optim/optimizer.h"
 #include "weft/train/captured_step.h"

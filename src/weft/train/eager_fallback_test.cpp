@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/autograd/anomaly.h"
 #include "weft/autograd/backward.h"
 #include "weft/autograd/custom_function.h"

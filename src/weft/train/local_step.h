@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/train/exchange.h"
 #include "weft/train/outer_step.h"
 #include "weft/train/round_vector.h"

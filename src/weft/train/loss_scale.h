@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <span>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/autograd/tensor.h"
 
 namespace weft {

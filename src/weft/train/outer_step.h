@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 
 namespace weft {
 

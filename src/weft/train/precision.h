@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/array/dtype.h"
+#include "weft/array/dtype/dtype.h"
 #include "weft/autograd/tensor.h"
 #include "weft/nn/module.h"
 

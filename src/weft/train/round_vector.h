@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/collective/shares.h"
 #include "weft/train/exchange.h"
 

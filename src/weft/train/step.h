@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/base/time.h"
 #include "weft/data/batch_loader.h"
 #include "weft/nn/module.h"

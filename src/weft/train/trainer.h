@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/base/time.h"
 #include "weft/data/batch_loader.h"
 #include "weft/data/catalog.h"

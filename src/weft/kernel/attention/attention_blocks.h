@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "weft/array/storage.h"
+#include "weft/array/storage/storage.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/attention/attention_loops.h"
 #include "weft/kernel/attention/attention_problem.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "weft/array/half_rows.h"
+#include "weft/array/dtype/half_rows.h"
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/core/onednn.h"

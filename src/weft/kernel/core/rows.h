@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/array/dtype.h"
+#include "weft/array/dtype/dtype.h"
 #include "weft/array/launch.h"
 #include "weft/kernel/core/elementwise_ops.h"
 

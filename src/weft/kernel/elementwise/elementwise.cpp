@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "weft/array/half_rows.h"
+#include "weft/array/dtype/half_rows.h"
 #include "weft/array/launch.h"
 #include "weft/kernel/core/rows.h"
 #include "weft/kernel/elementwise/integer_rows.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "weft/array/storage.h"
+#include "weft/array/storage/storage.h"
 #include "weft/base/isa.h"
 #include "weft/kernel/gemm/gemm_blocks.h"
 #include "weft/kernel/gemm/gemm_loops.h"

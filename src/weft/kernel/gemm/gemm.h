@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "weft/array/storage.h"
+#include "weft/array/storage/storage.h"
 
 namespace weft {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "weft/array/half_rows.h"
-#include "weft/array/storage.h"
+#include "weft/array/dtype/half_rows.h"
+#include "weft/array/storage/storage.h"
 #include "weft/kernel/gemm/gemm_blocks.h"
 #include "weft/kernel/gemm/gemm_loops.h"
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "weft/array/half.h"
+#include "weft/array/dtype/half.h"
 #include "weft/kernel/gemm/gemm.h"
 
 namespace weft {

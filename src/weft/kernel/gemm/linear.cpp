@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "weft/array/half_rows.h"
+#include "weft/array/dtype/half_rows.h"
 #include "weft/array/launch.h"
 #include "weft/base/isa.h"
 #include "weft/base/parallel.h"

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/array/dtype.h"
+#include "weft/array/dtype/dtype.h"
 
 namespace weft {
 

@@ -9,7 +9,7 @@
 
 #include <span>
 
-#include "weft/array/shape.h"
+#include "weft/array/shape/shape.h"
 
 namespace weft {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/array/half_rows.h"
+#include "weft/array/dtype/half_rows.h"
 #include "weft/array/launch.h"
 #include "weft/base/check.h"
 #include "weft/base/parallel.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/array/shape.h"
+#include "weft/array/shape/shape.h"
 
 namespace weft {
 

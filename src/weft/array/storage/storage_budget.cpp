@@ -1,4 +1,4 @@
-#include "weft/array/storage_budget.h"
+#include "weft/array/storage/storage_budget.h"
 
 #include <stdexcept>
 #include <utility>

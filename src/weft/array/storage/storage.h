@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "weft/array/device.h"
+#include "weft/array/storage/device.h"
 #include "weft/base/thread.h"
 
 namespace weft {

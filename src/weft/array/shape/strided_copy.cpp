@@ -1,11 +1,11 @@
-#include "weft/array/strided_copy.h"
+#include "weft/array/shape/strided_copy.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <type_traits>
 
-#include "weft/array/half_rows.h"
+#include "weft/array/dtype/half_rows.h"
 
 namespace weft::internal {
 namespace {

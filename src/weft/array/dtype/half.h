@@ -3,7 +3,7 @@
 // BFloat16 is the upper half of an f32 (8 bits of exponent, 7 of fraction); Float16 is IEEE 754
 // binary16 (5 and 10). From a float they round to nearest, ties to even; what is too large for
 // Float16 (65520 and more) becomes infinity; a NaN stays a NaN, quiet, with its sign. To a float
-// they are exact. Many at once: array/half_rows.h, which gives the same bits.
+// they are exact. Many at once: array/dtype/half_rows.h, which gives the same bits.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "weft/array/storage.h"
+#include "weft/array/storage/storage.h"
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/array/storage_budget.h"
+#include "weft/array/storage/storage_budget.h"
 #include "weft/base/check.h"
 #include "weft/base/thread.h"
 

@@ -1,4 +1,4 @@
-#include "weft/array/parameter_arena.h"
+#include "weft/array/arena/parameter_arena.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -3,8 +3,8 @@
 // For Array alone; both views have the shape given. Threads: runs on the caller's.
 #pragma once
 
-#include "weft/array/dtype.h"
-#include "weft/array/shape.h"
+#include "weft/array/dtype/dtype.h"
+#include "weft/array/shape/shape.h"
 
 namespace weft::internal {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/array/shape.h"
+#include "weft/array/shape/shape.h"
 #include "weft/base/hash.h"
 
 namespace weft {

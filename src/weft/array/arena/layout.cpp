@@ -1,4 +1,4 @@
-#include "weft/array/layout.h"
+#include "weft/array/arena/layout.h"
 
 #include <stdexcept>
 

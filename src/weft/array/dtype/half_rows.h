@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "weft/array/half.h"
+#include "weft/array/dtype/half.h"
 
 namespace weft {
 

@@ -1,4 +1,4 @@
-#include "weft/array/dtype.h"
+#include "weft/array/dtype/dtype.h"
 
 #include <ostream>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "weft/array/shape.h"
+#include "weft/array/shape/shape.h"
 
 #include <ostream>
 #include <stdexcept>

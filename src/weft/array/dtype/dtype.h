@@ -12,7 +12,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "weft/array/half.h"
+#include "weft/array/dtype/half.h"
 #include "weft/base/check.h"
 
 namespace weft {

@@ -1,5 +1,5 @@
 // Vector code by target attributes; every tail and every other processor uses half.h.
-#include "weft/array/half_rows.h"
+#include "weft/array/dtype/half_rows.h"
 
 #include "weft/base/isa.h"
 

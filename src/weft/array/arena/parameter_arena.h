@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "weft/array/arena/layout.h"
+#include "weft/array/arena/parameter_id.h"
 #include "weft/array/array.h"
-#include "weft/array/layout.h"
-#include "weft/array/parameter_id.h"
 
 namespace weft {
 
