@@ -10,7 +10,7 @@
 #include "weft/array/map.h"
 #include "weft/array/print.h"
 #include "weft/autograd/backward.h"
-#include "weft/autograd/gradcheck.h"
+#include "weft/autograd/check/gradcheck.h"
 #include "weft/autograd/node.h"
 #include "weft/op/ops.h"
 

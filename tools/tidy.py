@@ -32,7 +32,7 @@ FOLDER_FILES_MAX = 30
 # Folders that are still larger, with their number of files, which may only fall: whoever takes files
 # out of one lowers its number.
 FOLDER_FILES_MORE = {
-    "app": 91, "autograd": 37, "base": 52, "collective": 139, "data": 80, "io": 59,
+    "app": 91, "base": 52, "collective": 139, "data": 80, "io": 59,
     "net": 112, "nn": 52, "peer": 55, "train": 115, "wire": 59}
 
 # Code outside src/weft: tests of whole programs, fuzz targets, benches.

@@ -5,10 +5,10 @@
 
 #include "define.h"
 #include "module.h"
-#include "weft/autograd/anomaly.h"
 #include "weft/autograd/backward.h"
-#include "weft/autograd/checkpoint.h"
-#include "weft/autograd/custom_function.h"
+#include "weft/autograd/check/anomaly.h"
+#include "weft/autograd/function/checkpoint.h"
+#include "weft/autograd/function/custom_function.h"
 #include "weft/kernel/random/random.h"
 
 namespace weft::python {

@@ -2,7 +2,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "weft/autograd/anomaly.h"
+#include "weft/autograd/check/anomaly.h"
 #include "weft/op/arithmetic.h"
 #include "words.h"
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/autograd/checkpoint.h"
+#include "weft/autograd/function/checkpoint.h"
 #include "weft/nn/sizes.h"
 
 namespace weft {

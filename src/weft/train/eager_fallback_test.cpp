@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "weft/array/arena/parameter_arena.h"
-#include "weft/autograd/anomaly.h"
 #include "weft/autograd/backward.h"
-#include "weft/autograd/custom_function.h"
+#include "weft/autograd/check/anomaly.h"
+#include "weft/autograd/function/custom_function.h"
 #include "weft/base/rng.h"
 #include "weft/nn/layers.h"
 #include "weft/op/ops.h"

@@ -6,10 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/autograd/anomaly.h"
 #include "weft/autograd/backward.h"
-#include "weft/autograd/checkpoint.h"
-#include "weft/autograd/gradcheck.h"
+#include "weft/autograd/check/anomaly.h"
+#include "weft/autograd/check/gradcheck.h"
+#include "weft/autograd/function/checkpoint.h"
 #include "weft/autograd/test_tensor.h"
 #include "weft/op/core/sample.h"
 #include "weft/op/in_place.h"

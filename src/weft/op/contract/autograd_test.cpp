@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "weft/autograd/backward.h"
-#include "weft/autograd/custom_function.h"
-#include "weft/autograd/functional.h"
-#include "weft/autograd/gradcheck.h"
+#include "weft/autograd/check/gradcheck.h"
+#include "weft/autograd/function/custom_function.h"
+#include "weft/autograd/function/functional.h"
 #include "weft/autograd/test_tensor.h"
 #include "weft/op/core/sample.h"
 #include "weft/op/ops.h"

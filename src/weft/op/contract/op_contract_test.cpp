@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/autograd/backward.h"
-#include "weft/autograd/gradcheck.h"
+#include "weft/autograd/check/gradcheck.h"
 #include "weft/base/parallel.h"
 #include "weft/op/contract/test_exceptions.h"
 #include "weft/op/contract/test_memory_orders.h"

@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/autograd/anomaly.h"
 #include "weft/autograd/backward.h"
-#include "weft/autograd/custom_function.h"
+#include "weft/autograd/check/anomaly.h"
+#include "weft/autograd/function/custom_function.h"
 #include "weft/autograd/node.h"
 #include "weft/autograd/test_tensor.h"
 #include "weft/op/ops.h"

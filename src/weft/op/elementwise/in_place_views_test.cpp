@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "weft/autograd/backward.h"
-#include "weft/autograd/checkpoint.h"
-#include "weft/autograd/custom_function.h"
+#include "weft/autograd/function/checkpoint.h"
+#include "weft/autograd/function/custom_function.h"
 #include "weft/autograd/test_tensor.h"
 #include "weft/op/ops.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "weft/autograd/checkpoint.h"
+#include "weft/autograd/function/checkpoint.h"
 #include "weft/autograd/op_trace.h"
 #include "weft/kernel/elementwise/convert.h"
 #include "weft/kernel/gemm/linear.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "weft/autograd/functional.h"
+#include "weft/autograd/function/functional.h"
 
 namespace weft {
 

@@ -1,4 +1,4 @@
-#include "weft/autograd/gradcheck.h"
+#include "weft/autograd/check/gradcheck.h"
 
 #include <cmath>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "weft/autograd/anomaly.h"
+#include "weft/autograd/check/anomaly.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "weft/autograd/custom_function.h"
+#include "weft/autograd/function/custom_function.h"
 
 #include <stdexcept>
 #include <string>

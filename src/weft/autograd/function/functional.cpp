@@ -1,4 +1,4 @@
-#include "weft/autograd/functional.h"
+#include "weft/autograd/function/functional.h"
 
 #include <stdexcept>
 #include <string>

@@ -1,6 +1,6 @@
 // IMPLEMENTATION: the idea is that of Chen, Xu, Zhang, Guestrin, "Training Deep Nets with Sublinear
 // Memory Cost" (2016).
-#include "weft/autograd/checkpoint.h"
+#include "weft/autograd/function/checkpoint.h"
 
 #include <stdexcept>
 #include <string>

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/autograd/backward.h"
-#include "weft/autograd/gradcheck.h"
+#include "weft/autograd/check/gradcheck.h"
 #include "weft/autograd/node.h"
 #include "weft/autograd/test_tensor.h"
 #include "weft/kernel/elementwise/elementwise.h"
