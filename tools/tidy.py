@@ -15,25 +15,18 @@ Ends with "N passed, N failed", one check a file; exit code 1 if any
 failed. Needs nothing but Python's standard library.
 """
 import argparse
-import collections
 import concurrent.futures
 import pathlib
 import re
 import subprocess
 import sys
 
+import folder_sizes
 from layers import Layers, place_of
 
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
 LINE_CHARACTERS_MAX = 100
-# Files that stand in one folder of src/weft, or in one part: tests, CMakeLists.txt and others, too.
-FOLDER_FILES_MAX = 30
-# Folders that are still larger, with their number of files, which may only fall: whoever takes files
-# out of one lowers its number.
-FOLDER_FILES_MORE = {
-    "app": 91, "base": 52, "collective": 139, "data": 80, "io": 59,
-    "net": 112, "nn": 52, "peer": 55, "train": 115, "wire": 59}
 
 # Code outside src/weft: tests of whole programs, fuzz targets, benches.
 PROGRAMS = "programs"
@@ -307,27 +300,7 @@ def check_own_functions(root, paths):
     return faults
 
 
-def check_folder_sizes(root, paths, more):
-    """Faults of folders and parts of src/weft with too many files; `more` has the exceptions."""
-    sizes = collections.Counter(
-        str(path.parent.relative_to(root / "src" / "weft")) for path in paths
-        if path.is_relative_to(root / "src" / "weft"))
-    faults = []
-    for folder in sorted({*sizes, *more}):
-        files, limit = sizes[folder], more.get(folder, FOLDER_FILES_MAX)
-        if files > limit:
-            faults.append(f"src/weft/{folder}:1: {files} files, limit {limit}: give it parts "
-                          "(subfolders with lines in layers.txt)")
-        elif folder in more and files <= FOLDER_FILES_MAX:
-            faults.append(f"src/weft/{folder}:1: {files} files: take it out of FOLDER_FILES_MORE "
-                          "in tools/tidy.py")
-        elif folder in more and files < limit:
-            faults.append(f"src/weft/{folder}:1: {files} files: lower its number from {limit} in "
-                          "FOLDER_FILES_MORE in tools/tidy.py, so that it does not grow again")
-    return faults
-
-
-def check_layout(root, more_files=None):
+def check_layout(root, larger=None):
     heavy = HeavyHeaders(root)
     layers = Layers(root)
     results = [[f"layers.txt:{line}: {text}" for line, text in layers.faults]]
@@ -344,7 +317,7 @@ def check_layout(root, more_files=None):
             results.append(check_document(root, path))
     results.append(check_own_functions(root, [
         path for path in paths if path.relative_to(root).parts[0] in ("src", "bindings")]))
-    results.append(check_folder_sizes(root, paths, more_files or {}))
+    results.append(folder_sizes.faults(root, paths, larger or {}))
     for folder in layers.folders():
         here = [path for path in paths if path.is_relative_to(root / "src" / "weft" / folder)]
         if here and not any(path.name.endswith("_test.cpp") for path in here):
@@ -399,8 +372,8 @@ def main(arguments):
     parser.add_argument("--headers", action="store_true")
     options = parser.parse_args(arguments)
     root = options.root.resolve()
-    results = check_headers(root) if options.headers else check_layout(
-        root, FOLDER_FILES_MORE)
+    results = (check_headers(root) if options.headers
+               else check_layout(root, folder_sizes.LARGER))
     for fault in (fault for faults in results for fault in faults):
         print(fault)
     failed = sum(1 for faults in results if faults)

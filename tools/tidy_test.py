@@ -8,6 +8,7 @@ import tempfile
 import unittest
 import unittest.mock
 
+import folder_sizes
 import tidy
 
 HEADER = "// Thing: does a thing.\n#pragma once\n\nint thing();\n"
@@ -291,12 +292,12 @@ class FolderSizes(Tree):
 
     def test_a_folder_and_a_part_with_too_many_files(self):
         there = 4  # of b in setUp()
-        self.fill("b", tidy.FOLDER_FILES_MAX - there)
+        self.fill("b", folder_sizes.FILES_MAX - there)
         self.assertEqual(self.faults(), [])
         self.write("src/weft/b/x_test.cpp", "int x;\n")
         self.expect("src/weft/b:1: 31 files, limit 30")
         (self.root / "src/weft/b/x_test.cpp").unlink()
-        self.fill("b/deep", tidy.FOLDER_FILES_MAX + 1)
+        self.fill("b/deep", folder_sizes.FILES_MAX + 1)
         self.expect("src/weft/b/deep:1: 31 files, limit 30")
 
     def test_what_is_larger_may_only_shrink(self):
@@ -365,7 +366,7 @@ class Headers(Tree):
 class Program(Tree):
     def test_exit_code_and_counts(self):
         out = io.StringIO()
-        none = unittest.mock.patch.object(tidy, "FOLDER_FILES_MORE", {})
+        none = unittest.mock.patch.object(folder_sizes, "LARGER", {})
         with contextlib.redirect_stdout(out), none:
             self.assertEqual(tidy.main(["--root", str(self.root)]), 0)
             self.write("src/weft/b/thing.h", "int thing();\n")
