@@ -55,7 +55,7 @@ class ServerTest : public testing::Test {
     server_ = std::move(*made);
     thread_ = Thread([this] { server_->run([this] { return stop_.load(); }); });
   }
-  void serve_text() { serve(text_recipe(folder_.write("text.txt", test_text()))); }
+  void serve_text() { serve(text_recipe(folder_.put("text.txt", test_text()))); }
   void stop() {
     stop_.store(true);
     thread_.join();

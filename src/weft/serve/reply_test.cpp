@@ -47,7 +47,7 @@ class ReplyTest : public testing::Test {
 
   TestFolder folder_;
   std::unique_ptr<TestCheckpoint> checkpoint_ =
-      make_test_checkpoint(folder_, text_recipe(folder_.write("text.txt", test_text())));
+      make_test_checkpoint(folder_, text_recipe(folder_.put("text.txt", test_text())));
   std::unique_ptr<ServedModel> model_ = load_served(checkpoint_->path);
 };
 

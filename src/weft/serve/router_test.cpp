@@ -29,7 +29,7 @@ class RouterTest : public testing::Test {
     router_.emplace(*model_, metrics_, 1024, 123, std::vector<std::string>());
   }
   void serve_text(const std::string& name) {
-    serve(text_recipe(folder_.write("text.txt", test_text())), name);
+    serve(text_recipe(folder_.put("text.txt", test_text())), name);
   }
   Routed ask(const std::string& method, const std::string& path, const std::string& body = "") {
     HttpRequest request;
@@ -134,7 +134,7 @@ TEST_F(RouterTest, AModelOfClassesNamesThem) {
     table +=
         std::to_string(i * 3) + "," + std::to_string(i % 7) + (i % 2 == 0 ? ",cat\n" : ",d\\g\n");
   }
-  const std::string path = folder_.write("rows.csv", table);
+  const std::string path = folder_.put("rows.csv", table);
   serve("[model]\nname = \"mlp\"\nhidden_units = 8\n[data]\nname = \"rows\"\npath = \"" + path +
             "\"\n[run]\nname = \"\"\nglobal_batch = 4\n",
         "rows");

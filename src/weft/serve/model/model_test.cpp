@@ -22,7 +22,7 @@ PredictRows rows_of(const std::vector<float>& values, std::int64_t features) {
 }
 
 TEST(ServedModel, ImagesBecomeWhatTheyWereInTraining) {
-  const TestFolder folder;
+  TestFolder folder;
   const auto checkpoint = make_test_checkpoint(folder, kImageRecipe);
   const auto model = load_served(checkpoint->path);
   EXPECT_EQ(model->name(), "images");
@@ -51,13 +51,13 @@ TEST(ServedModel, ImagesBecomeWhatTheyWereInTraining) {
 }
 
 TEST(ServedModel, RowsAreNormalisedAsTheTrainingRowsWere) {
-  const TestFolder folder;
+  TestFolder folder;
   std::string table = "a,b,c,class\n";
   for (int i = 0; i < 40; ++i) {
     table += std::to_string(i * 3) + "," + std::to_string(100 - i * i) + ",5," +
              std::to_string(i % 2) + "\n";
   }
-  const std::string path = folder.write("rows.csv", table);
+  const std::string path = folder.put("rows.csv", table);
   const auto checkpoint = make_test_checkpoint(folder,
                                                "[model]\nname = \"mlp\"\nhidden_units = 8\n[data]\n"
                                                "name = \"rows\"\npath = \"" +
@@ -78,12 +78,12 @@ TEST(ServedModel, RowsAreNormalisedAsTheTrainingRowsWere) {
 
 // Words, missing values and values in their own units, with the table gone.
 TEST(ServedModel, ATableIsAskedInItsOwnWords) {
-  const TestFolder folder;
+  TestFolder folder;
   std::string table = "a,kind,price\n";
   for (int i = 0; i < 40; ++i) {
     table += std::to_string(i) + (i % 2 == 0 ? ",ash," : ",elm,") + std::to_string(1000 + i) + "\n";
   }
-  const std::string path = folder.write("rows.csv", table);
+  const std::string path = folder.put("rows.csv", table);
   const auto checkpoint = make_test_checkpoint(
       folder,
       "[model]\nname = \"mlp\"\nhidden_units = 8\n[data]\nname = \"rows\"\nclassify = "
@@ -118,9 +118,9 @@ TEST(ServedModel, ATableIsAskedInItsOwnWords) {
 }
 
 TEST(ServedModel, SaysWhatIsWrongWithAFile) {
-  const TestFolder folder;
+  TestFolder folder;
   EXPECT_EQ(ServedModel::load(folder.path("none"), {}).status().code(), Code::kUnavailable);
-  EXPECT_EQ(ServedModel::load(folder.write("bad", "no checkpoint"), {}).status().code(),
+  EXPECT_EQ(ServedModel::load(folder.put("bad", "no checkpoint"), {}).status().code(),
             Code::kCorrupt);
 }
 

@@ -1,42 +1,18 @@
 // Checkpoints of small models that were not trained, for the tests of this folder.
 #pragma once
 
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include "weft/base/test_folder.h"
 #include "weft/base/time.h"
 #include "weft/serve/model/served_model.h"
 #include "weft/train/checkpoints.h"
 #include "weft/train/trainer.h"
 
 namespace weft {
-
-// A folder that goes with the test.
-class TestFolder {
- public:
-  TestFolder() {
-    static int number = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            ("weft-serve-" + std::to_string(::getpid()) + "-" + std::to_string(++number));
-    std::filesystem::create_directories(path_);
-  }
-  ~TestFolder() { std::filesystem::remove_all(path_); }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-  std::string path(const std::string& name) const { return (path_ / name).string(); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name)) << text;
-    return path(name);
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 // The trainer of a recipe, and its checkpoint before the first step.
 struct TestCheckpoint {

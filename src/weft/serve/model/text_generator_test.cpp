@@ -106,8 +106,8 @@ class TextTest : public testing::TestWithParam<const char*> {
   }
 
   TestFolder folder_;
-  std::unique_ptr<TestCheckpoint> checkpoint_ = make_test_checkpoint(
-      folder_, text_recipe(folder_.write("text.txt", test_text()), GetParam()));
+  std::unique_ptr<TestCheckpoint> checkpoint_ =
+      make_test_checkpoint(folder_, text_recipe(folder_.put("text.txt", test_text()), GetParam()));
   std::unique_ptr<ServedModel> model_ = load_served(checkpoint_->path);
 };
 
