@@ -3,13 +3,16 @@
 #include "weft/http/http_server.h"
 
 #include <csignal>
+#include <functional>
+#include <memory>
 #include <optional>
-#include <vector>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "weft/base/thread.h"
+#include "weft/base/time.h"
 #include "weft/http/test_client.h"
 
 namespace weft::http_server_test {
@@ -80,6 +83,17 @@ class HttpServerTest : public testing::Test {
   }
   ~HttpServerTest() override { stop(); }
   std::uint16_t port() const { return server_->port(); }
+  // Another client's requests pass the time until it is so.
+  void ask_until(const std::function<bool()>& is_so) {
+    const SystemClock clock;
+    const TimePoint deadline = clock.now() + std::chrono::seconds(20);
+    TestClient other(port());
+    while (!is_so() && clock.now() < deadline) {
+      other.send(post_request("/", "meanwhile"));
+      ASSERT_EQ(body_of(other.answer()), "meanwhile");
+    }
+    ASSERT_TRUE(is_so());
+  }
 
   std::unique_ptr<HttpServer> server_;
   std::optional<Echo> echo_;
@@ -102,11 +116,7 @@ TEST_F(HttpServerTest, AnAnswerMayComeLaterFromTheServersThread) {
   serve();
   TestClient client(port());
   client.send(get_request("/later"));
-  TestClient other(port());
-  do {  // its answers pass the time until the first request has arrived
-    other.send(post_request("/", "meanwhile"));
-    ASSERT_EQ(body_of(other.answer()), "meanwhile");
-  } while (!echo_->has_waiting());
+  ask_until([this] { return echo_->has_waiting(); });
   server_->post([this] { echo_->answer_waiting(); });
   EXPECT_EQ(body_of(client.answer()), "at last");
 }
@@ -114,19 +124,12 @@ TEST_F(HttpServerTest, AnAnswerMayComeLaterFromTheServersThread) {
 TEST_F(HttpServerTest, TheServiceLearnsOfClientsThatAreGone) {
   serve();
   TestClient gone(port());
-  TestClient other(port());
-  const auto pass_time = [&] {
-    other.send(post_request("/", "meanwhile"));
-    ASSERT_EQ(body_of(other.answer()), "meanwhile");
-  };
   gone.send(get_request("/later"));
-  while (!echo_->has_waiting() && !HasFatalFailure()) pass_time();
+  ask_until([this] { return echo_->has_waiting(); });
   // A client that only sends no more still reads, so this one breaks its connection.
   gone.reset();
-  while (echo_->has_waiting() && !HasFatalFailure()) pass_time();
-  server_->post([this] { echo_->answer_waiting(); });
-  pass_time();
-  EXPECT_EQ(echo_->connections.load(), 2);
+  ask_until([this] { return !echo_->has_waiting(); });
+  EXPECT_EQ(echo_->connections.load(), 3);
 }
 
 TEST_F(HttpServerTest, WhatIsNoRequestIsRefused) {
