@@ -1,0 +1,231 @@
+#include "weft/aggregate/aggregator.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "weft/aggregate/aggregator_def.h"
+#include "weft/base/nearest_name.h"
+
+namespace weft {
+
+#define WEFT_PLUGIN(name) extern const AggregatorDef name##_aggregator;
+#include "aggregator_table.inc"
+#undef WEFT_PLUGIN
+
+namespace {
+
+constexpr const AggregatorDef* kAggregators[] = {
+#define WEFT_PLUGIN(name) &name##_aggregator,
+#include "aggregator_table.inc"
+#undef WEFT_PLUGIN
+};
+
+constexpr std::string_view kMean = "mean";
+constexpr std::size_t kStepsMax = 8;
+constexpr std::size_t kTextMax = 512;
+// Coordinates that are combined together, so that they stay in the cache.
+constexpr std::size_t kBlock = 256;
+
+std::vector<std::string_view> split(std::string_view text, char mark) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(mark), text.size());
+    if (end > 0) parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+Status unknown_rule(std::string_view name) {
+  std::vector<std::string_view> names = {kMean};
+  for (const AggregatorDef* def : kAggregators) names.push_back(def->name);
+  return invalid_argument(fmt::format("expected one of {}, got \"{}\"{}", fmt::join(names, ", "),
+                                      name, did_you_mean(name, names)));
+}
+
+Status set_option(const AggregatorDef& def, std::string_view text, std::vector<double>& values) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::string_view name = text.substr(0, equals);
+  const auto option = std::ranges::find(def.options, name, &Option::name);
+  if (option == def.options.end() || equals == text.size()) {
+    std::vector<std::string_view> known;
+    for (const Option& each : def.options) known.push_back(each.name);
+    return invalid_argument(
+        fmt::format("{}: expected {}, got \"{}\"", def.name,
+                    known.empty() ? std::string("no option")
+                                  : fmt::format("{}=NUMBER", fmt::join(known, "=NUMBER or ")),
+                    text));
+  }
+  const std::string_view number = text.substr(equals + 1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  const bool read = error == std::errc() && end == number.data() + number.size();
+  if (!read || !(value >= option->min && value <= option->max) ||
+      (option->whole && value != std::floor(value))) {
+    return invalid_argument(fmt::format("{}: {}: expected a {}number from {} to {}, got \"{}\"",
+                                        def.name, name, option->whole ? "whole " : "", option->min,
+                                        option->max, number));
+  }
+  values[static_cast<std::size_t>(option - def.options.begin())] = value;
+  return {};
+}
+
+float mean_of_column(const RuleInput& /*input*/, std::span<float> values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value);
+  return static_cast<float>(sum / static_cast<double>(values.size()));
+}
+
+// Some coordinates: `count` from `begin` on.
+struct Coordinates {
+  std::size_t begin = 0;
+  std::size_t count = 0;
+};
+
+// out[i * step] = the weighted sum of the inputs at coordinate i, at most kBlock of them; infinity
+// for NaN, so that values have an order.
+void mix(std::span<const std::span<const float>> inputs, std::span<const double> weights,
+         Coordinates at, std::size_t step, std::span<float> out) {
+  std::array<double, kBlock> sums{};
+  for (std::size_t input = 0; input < inputs.size(); ++input) {
+    // A weight of 0 leaves an update out, whatever is in it.
+    if (weights[input] == 0) continue;
+    const float* const values = inputs[input].data() + at.begin;
+    for (std::size_t i = 0; i < at.count; ++i) {
+      sums[i] += weights[input] * static_cast<double>(values[i]);
+    }
+  }
+  for (std::size_t i = 0; i < at.count; ++i) {
+    const auto value = static_cast<float>(sums[i]);
+    out[i * step] = std::isnan(value) ? std::numeric_limits<float>::infinity() : value;
+  }
+}
+
+}  // namespace
+
+std::span<const AggregatorDef* const> aggregators() { return kAggregators; }
+
+Result<Aggregator::Step> Aggregator::parse_step(std::string_view text) {
+  const std::vector<std::string_view> parts = split(text, ':');
+  const auto def = std::ranges::find(kAggregators, parts.empty() ? text : parts.front(),
+                                     [](const AggregatorDef* each) { return each->name; });
+  if (def == std::end(kAggregators)) return unknown_rule(parts.empty() ? text : parts.front());
+  Step step{*def, {}};
+  for (const Option& option : (*def)->options) step.options.push_back(option.fallback);
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    WEFT_TRY(set_option(**def, parts[i], step.options));
+  }
+  return step;
+}
+
+Result<Aggregator> Aggregator::parse(std::string_view text) {
+  if (text.size() > kTextMax) {
+    return invalid_argument(
+        fmt::format("expected at most {} characters, got {}", kTextMax, text.size()));
+  }
+  Aggregator result;
+  const std::vector<std::string_view> words = split(text, ' ');
+  if (words.empty()) return unknown_rule(text);
+  if (words.size() == 1 && words.front() == kMean) return result;
+  if (words.size() > kStepsMax) {
+    return invalid_argument(
+        fmt::format("expected at most {} rules in a row, got {}", kStepsMax, words.size()));
+  }
+  for (const std::string_view word : words) {
+    // What the rules before leave is averaged in any case.
+    if (word == kMean && word.data() == words.back().data()) continue;
+    if (!result.steps_.empty() && result.steps_.back().def->column != nullptr) {
+      return invalid_argument(
+          fmt::format("{} gives one value for each coordinate; expected no rule "
+                      "behind it, got \"{}\"",
+                      result.steps_.back().def->name, word));
+    }
+    WEFT_TRY_ASSIGN(Step step, parse_step(word));
+    result.steps_.push_back(std::move(step));
+  }
+  return result;
+}
+
+std::string Aggregator::text() const {
+  std::string text;
+  for (const Step& step : steps_) {
+    if (!text.empty()) text += ' ';
+    text += step.def->name;
+    for (std::size_t i = 0; i < step.options.size(); ++i) {
+      const Option& option = step.def->options[i];
+      if (step.options[i] == option.fallback) continue;
+      text += fmt::format(":{}={}", option.name, step.options[i]);
+    }
+  }
+  return text.empty() ? std::string(kMean) : text;
+}
+
+Status Aggregator::check(int members, int liars) const {
+  if (liars < 0 || members > kAggregatorMembersMax) {
+    return invalid_argument(
+        fmt::format("expected 0 or more liars of at most {} members, got {} of {}",
+                    kAggregatorMembersMax, liars, members));
+  }
+  int inputs = members;
+  for (const Step& step : steps_) {
+    const int least = step.def->least(liars);
+    if (inputs < least) {
+      return invalid_argument(fmt::format(
+          "{} takes {} = {} {} against {} liars, got {}", step.def->name, step.def->least_text,
+          least, inputs == members ? "members" : "updates that the rule before it leaves", liars,
+          inputs));
+    }
+    if (step.def->rows != nullptr) inputs = step.def->rows({inputs, liars, 0, step.options});
+  }
+  return {};
+}
+
+bool Aggregator::needs_distances() const {
+  return std::ranges::any_of(steps_, [](const Step& step) { return step.def->needs_distances; });
+}
+
+WeightMatrix Aggregator::select(const Distances& distances, const AggregateRound& round) const {
+  WeightMatrix weights = WeightMatrix::identity(distances.members());
+  for (const Step& step : steps_) {
+    if (step.def->select == nullptr) continue;
+    const RuleInput input{weights.rows(), round.liars, round.seed, step.options};
+    weights = weights.followed_by(
+        step.def->select(input, &step == steps_.data() ? distances : distances.of(weights)));
+  }
+  return weights;
+}
+
+void Aggregator::combine(std::span<const std::span<const float>> inputs,
+                         const WeightMatrix& weights, const AggregateRound& round,
+                         std::span<float> out) const {
+  const AggregatorDef* const last = steps_.empty() ? nullptr : steps_.back().def;
+  const auto column = last != nullptr && last->column != nullptr ? last->column : mean_of_column;
+  const RuleInput input{weights.rows(), round.liars, round.seed,
+                        steps_.empty() ? std::span<const double>() : steps_.back().options};
+  const auto rows = static_cast<std::size_t>(weights.rows());
+  std::vector<float> columns(kBlock * rows);
+  for (std::size_t at = 0; at < out.size(); at += kBlock) {
+    const std::size_t count = std::min(kBlock, out.size() - at);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto place = std::span(columns).subspan(row);
+      mix(inputs, weights.row(static_cast<int>(row)), {at, count}, rows, place);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      out[at + i] = column(input, std::span(columns).subspan(i * rows, rows));
+    }
+  }
+}
+
+void Aggregator::aggregate(std::span<const std::span<const float>> inputs,
+                           const AggregateRound& round, std::span<float> out) const {
+  Distances distances(static_cast<int>(inputs.size()));
+  if (needs_distances()) distances.measure(inputs);
+  combine(inputs, select(distances, round), round, out);
+}
+
+}  // namespace weft

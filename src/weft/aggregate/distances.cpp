@@ -1,0 +1,116 @@
+#include "weft/aggregate/distances.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace weft {
+namespace {
+
+constexpr double kInfinitelyFar = std::numeric_limits<double>::infinity();
+// So that a block of all updates stays in the cache while its pairs are measured.
+constexpr std::size_t kBlockElements = 1024;
+// Sums beside each other, which the processor adds at once; a fixed number fixes the order.
+constexpr std::size_t kPartialSums = 8;
+
+double sum_of(const std::array<double, kPartialSums>& sums) {
+  double total = 0;
+  for (const double sum : sums) total += sum;
+  return total;
+}
+
+double squared_distance(const float* a, const float* b, std::size_t count) {
+  std::array<double, kPartialSums> sums{};
+  for (std::size_t i = 0; i < count; ++i) {
+    const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    sums[i % kPartialSums] += difference * difference;
+  }
+  return sum_of(sums);
+}
+
+double squared_norm(const float* a, std::size_t count) {
+  std::array<double, kPartialSums> sums{};
+  for (std::size_t i = 0; i < count; ++i) {
+    sums[i % kPartialSums] += static_cast<double>(a[i]) * static_cast<double>(a[i]);
+  }
+  return sum_of(sums);
+}
+
+}  // namespace
+
+Distances::Distances(int members)
+    : members_(members), values_(static_cast<std::size_t>(members * (members + 1) / 2)) {}
+
+std::size_t Distances::index(int a, int b) const {
+  const auto [low, high] = std::minmax(a, b);
+  return static_cast<std::size_t>(high * (high - 1) / 2 + low);
+}
+
+void Distances::measure(std::span<const std::span<const float>> inputs) {
+  const std::size_t elements = inputs.empty() ? 0 : inputs.front().size();
+  for (std::size_t at = 0; at < elements; at += kBlockElements) {
+    const std::size_t count = std::min(kBlockElements, elements - at);
+    for (int a = 0; a < members_; ++a) {
+      const float* const first = inputs[static_cast<std::size_t>(a)].data() + at;
+      values_[index(a, members_)] += squared_norm(first, count);
+      for (int b = a + 1; b < members_; ++b) {
+        const float* const second = inputs[static_cast<std::size_t>(b)].data() + at;
+        values_[index(a, b)] += squared_distance(first, second, count);
+      }
+    }
+  }
+}
+
+void Distances::add(const Distances& other) {
+  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] += other.values_[i];
+}
+
+double Distances::between(int a, int b) const {
+  if (a == b) return a == members_ || std::isfinite(norm(a)) ? 0 : kInfinitelyFar;
+  const double value = values_[index(a, b)];
+  return value >= 0 && value < kInfinitelyFar ? value : kInfinitelyFar;
+}
+
+// For coefficients that add up to 0, the square of sum c_i x_i is -1/2 sum c_i c_j |x_i - x_j|^2;
+// the origin takes what is missing to 0.
+double Distances::of_sum(std::span<const double> coefficients) const {
+  std::vector<double> all(coefficients.begin(), coefficients.end());
+  double rest = 0;
+  for (const double coefficient : coefficients) rest -= coefficient;
+  all.push_back(rest);
+  double sum = 0;
+  for (int a = 0; a <= members_; ++a) {
+    for (int b = a + 1; b <= members_; ++b) {
+      const double weight = all[static_cast<std::size_t>(a)] * all[static_cast<std::size_t>(b)];
+      if (weight != 0) sum -= weight * between(a, b);
+    }
+  }
+  return std::max(sum, 0.0);
+}
+
+Distances Distances::of(const WeightMatrix& weights) const {
+  Distances result(weights.rows());
+  const auto finite = [&](int row) {
+    for (int member = 0; member < members_; ++member) {
+      if (weights.at(row, member) != 0 && !std::isfinite(norm(member))) return false;
+    }
+    return true;
+  };
+  std::vector<double> difference(static_cast<std::size_t>(members_));
+  for (int a = 0; a < weights.rows(); ++a) {
+    for (int b = a + 1; b <= weights.rows(); ++b) {
+      const bool origin = b == weights.rows();
+      for (int member = 0; member < members_; ++member) {
+        difference[static_cast<std::size_t>(member)] =
+            weights.at(a, member) - (origin ? 0 : weights.at(b, member));
+      }
+      const bool known = finite(a) && (origin || finite(b));
+      result.values_[result.index(a, b)] = known ? of_sum(difference) : kInfinitelyFar;
+    }
+  }
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,50 @@
+// Distances: the squared distance between any two members' updates, and from each to the origin.
+//
+// All that a rule needs to know of whole updates: nearest neighbours, norms, and by of() the same
+// of weighted sums of updates. Sums over the elements, so each owner of a chunk measures its own,
+// and the tables are added. Differences are taken directly and summed in double, in one order:
+// updates that are nearly equal keep their digits, and all processors get the same bits. An update
+// with a NaN or an infinity is infinitely far from everything, itself too. Threads: a value.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/aggregate/weight_matrix.h"
+
+namespace weft {
+
+class Distances {
+ public:
+  // All are 0.
+  explicit Distances(int members);
+
+  int members() const { return members_; }
+  // Adds those of some elements: inputs[r] is what member r has there. REQUIRES: as many inputs as
+  // members, of equal length.
+  void measure(std::span<const std::span<const float>> inputs);
+  // REQUIRES: of as many members.
+  void add(const Distances& other);
+
+  // Both squared; infinity where an update is not finite.
+  double between(int a, int b) const;
+  double norm(int member) const { return between(member, members_); }
+
+  // Those of the sums that the rows of `weights` are. REQUIRES: weights.inputs() == members().
+  Distances of(const WeightMatrix& weights) const;
+
+  // As they travel: one for each pair of members and for each member's norm.
+  std::span<double> values() { return values_; }
+  std::span<const double> values() const { return values_; }
+
+ private:
+  // The origin is point number `members_`. REQUIRES: a != b.
+  std::size_t index(int a, int b) const;
+  double of_sum(std::span<const double> coefficients) const;
+
+  int members_;
+  std::vector<double> values_;
+};
+
+}  // namespace weft

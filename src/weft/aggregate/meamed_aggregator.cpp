@@ -1,0 +1,24 @@
+// meamed: mean around the median.
+#include <vector>
+
+#include "weft/aggregate/aggregator_def.h"
+#include "weft/aggregate/columns.h"
+
+namespace weft {
+
+extern const AggregatorDef meamed_aggregator = {
+    .name = "meamed",
+    .summary =
+        "The mean of the n - f values of each coordinate that are nearest to the median (Xie "
+        "et al. 2018).",
+    .least = more_than_half,
+    .least_text = "2 f + 1",
+    .column =
+        [](const RuleInput& input, std::span<float> values) {
+          std::vector<float> reordered(values.begin(), values.end());
+          const double median = median_of(reordered);
+          return static_cast<float>(mean_of_nearest(values, median, input.inputs - input.liars));
+        },
+};
+
+}  // namespace weft
