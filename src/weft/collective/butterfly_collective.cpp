@@ -17,12 +17,19 @@ ButterflyCollective::ButterflyCollective(const CollectiveOptions& options, std::
       form_(form_of(options, Algorithm::kButterfly)),
       reduces_(kind_reduces(options.kind)),
       gathers_(kind_gathers(options.kind)),
+      measures_(reduces_ && options.size > 1 && options.aggregator.needs_distances()),
       sink_(sink),
       store_(options, elements, std::move(buffer)),
       slots_(store_.count()),
-      peers_(static_cast<std::size_t>(options.size)) {
+      peers_(static_cast<std::size_t>(options.size)),
+      owners_(peers_.size()),
+      tables_(measures_ ? peers_.size() : 0, Distances(options.size)),
+      table_here_(peers_.size()) {
   for (Peer& each : peers_) each.open = options.start_open;
+  if (!measures_)
+    weights_ = options.aggregator.select(Distances(options.size), options.aggregate_round);
   for (std::uint32_t index = 0; index < store_.count(); ++index) {
+    owners_[static_cast<std::size_t>(owner(index).value())] = true;
     if (needs_input(index)) ++inputs_due_;
     if (reduces_ && owns(index)) slots_[index].here.resize(peers_.size());
   }
@@ -65,14 +72,12 @@ MutableByteSpan ButterflyCollective::inbox_of(std::uint32_t index, Rank from) {
 void ButterflyCollective::reduce_if_whole(std::uint32_t index) {
   Slot& slot = slots_[index];
   if (slot.count + 1 < options_.size || !store_.input_ready(index)) return;
+  if (measures_) return measure();
   if (options_.size > 1) {
-    if (options_.aggregate) {
-      aggregate(index);
-    } else {
-      add_in_rank_order(index);
-    }
-    slot.inbox.reset();
+    if (!options_.aggregator.is_mean()) return combine(index);
+    add_in_rank_order(index);
   }
+  slot.inbox.reset();
   if (gathers_) store_.round(index);
   take_final(index);
 }
@@ -121,20 +126,6 @@ void ButterflyCollective::add_exact(std::uint32_t index) {
   }
 }
 
-void ButterflyCollective::aggregate(std::uint32_t index) {
-  const std::span<float> out = store_.values(index);
-  std::vector<std::vector<float>> inputs;
-  std::vector<std::span<const float>> views;
-  for (int rank = 0; rank < options_.size; ++rank) {
-    std::vector<float>& input = inputs.emplace_back(out.begin(), out.end());
-    if (Rank(rank) != options_.rank) {
-      decode(store_.segment(index).precision, inbox_of(index, Rank(rank)), input);
-    }
-  }
-  for (const std::vector<float>& input : inputs) views.emplace_back(input);
-  options_.aggregate(views, out);
-}
-
 void ButterflyCollective::take_final(std::uint32_t index) {
   slots_[index].state = State::kFinal;
   ++finished_;
@@ -156,12 +147,17 @@ Result<std::uint32_t> ButterflyCollective::accept(Rank from, const SegmentHead& 
   const std::uint32_t index = head.segment;
   const Slot& slot = slots_[index];
   bool wanted = false;
+  std::size_t bytes = store_.bytes_of(index);
   if (head.op == CollectiveOp::kReduce) {
     wanted = reduces_ && owns(index) && slot.state != State::kFinal &&
              !slot.here[static_cast<std::size_t>(from.value())];
   } else if (head.op == CollectiveOp::kGather) {
     const State before = reduces_ ? State::kGiven : State::kEmpty;
     wanted = gathers_ && owner(index) == from && slot.state == before;
+  } else if (head.op == CollectiveOp::kDistances) {
+    wanted = measures_ && index == 0 && owns_any(from) && owns_any(options_.rank) &&
+             !table_here_[static_cast<std::size_t>(from.value())];
+    bytes = wanted ? tables_.front().values().size_bytes() : 0;
   }
   if (!wanted) {
     return corrupt(
@@ -169,9 +165,9 @@ Result<std::uint32_t> ButterflyCollective::accept(Rank from, const SegmentHead& 
                     "its time or to the wrong member",
                     index, static_cast<int>(head.op), from.value()));
   }
-  if (body_bytes != store_.bytes_of(index)) {
-    return corrupt(fmt::format("butterfly segment {}: expected {} bytes, got {}", index,
-                               store_.bytes_of(index), body_bytes));
+  if (body_bytes != bytes) {
+    return corrupt(
+        fmt::format("butterfly segment {}: expected {} bytes, got {}", index, bytes, body_bytes));
   }
   return index;
 }
@@ -182,6 +178,7 @@ MutableByteSpan ButterflyCollective::body_destination(Rank from, ByteSpan head_b
   if (!head.ok()) return {};
   const Result<std::uint32_t> index = accept(from, *head, body_bytes);
   if (!index.ok()) return {};
+  if (head->op == CollectiveOp::kDistances) return table_of(from);
   return head->op == CollectiveOp::kReduce ? inbox_of(*index, from) : store_.place(*index);
 }
 
@@ -197,6 +194,8 @@ Status ButterflyCollective::on_frame(Rank from, const FrameView& frame) {
     slot.here[static_cast<std::size_t>(from.value())] = true;
     ++slot.count;
     reduce_if_whole(index);
+  } else if (head.op == CollectiveOp::kDistances) {
+    WEFT_TRY(take_table(from, frame.body));
   } else {
     store_.keep(index, frame.body);
     store_.read_place(index);
@@ -218,7 +217,9 @@ void ButterflyCollective::pump(Rank to) {
     each.queue.pop_front();
     const SegmentHead head{options_.id, out.op, form_, static_cast<std::uint64_t>(elements_),
                            out.segment};
-    sink_.send(to, {frame_type::kSegment, head.encode(), store_.shared(out.segment)});
+    const bool table = out.op == CollectiveOp::kDistances;
+    sink_.send(to, {frame_type::kSegment, head.encode(),
+                    table ? shared_table() : store_.shared(out.segment)});
   }
 }
 
@@ -235,9 +236,9 @@ void ButterflyCollective::on_link_down(Rank to) {
 
 Status ButterflyCollective::resume(Rank to, ByteSpan received) {
   if (to == options_.rank) return {};
-  if (!received.empty() && received.size() != store_.count()) {
+  if (!received.empty() && received.size() != map_size()) {
     return corrupt(
-        fmt::format("butterfly: map of {} segments, expected {}", received.size(), store_.count()));
+        fmt::format("butterfly: map of {} segments, expected {}", received.size(), map_size()));
   }
   peer(to).queue.clear();
   peer(to).open = true;
@@ -250,13 +251,18 @@ Status ButterflyCollective::resume(Rank to, ByteSpan received) {
     if (reduce) enqueue(to, index, CollectiveOp::kReduce);
     if (gather) enqueue(to, index, CollectiveOp::kGather);
   }
+  const bool measured = table_here_[static_cast<std::size_t>(options_.rank.value())];
+  if (measured && owns_any(to) && (received.empty() || received.back() == 0)) {
+    enqueue(to, 0, CollectiveOp::kDistances);
+  }
   pump(to);
   return {};
 }
 
 Bytes ButterflyCollective::received_map(Rank from) const {
   if (from == options_.rank) return {};
-  Bytes map(store_.count());
+  Bytes map(map_size());
+  if (measures_) map.back() = table_here_[static_cast<std::size_t>(from.value())] ? 1 : 0;
   for (std::uint32_t index = 0; index < store_.count(); ++index) {
     const Slot& slot = slots_[index];
     if (owns(index) && reduces_) {
@@ -290,6 +296,12 @@ Rank ButterflyCollective::waits_for() const {
     for (std::size_t rank = 0; rank < slot.here.size(); ++rank) {
       const Rank other(static_cast<int>(rank));
       if (other != options_.rank && !slot.here[rank]) return other;
+    }
+  }
+  // Every input is here, so what is missing are distances.
+  if (measures_ && !complete() && owns_any(options_.rank)) {
+    for (std::size_t rank = 0; rank < owners_.size(); ++rank) {
+      if (owners_[rank] && !table_here_[rank]) return Rank(static_cast<int>(rank));
     }
   }
   return options_.rank;

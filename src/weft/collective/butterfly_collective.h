@@ -3,16 +3,21 @@
 // IMPLEMENTATION: direct-exchange reduce-scatter and all-gather (R. Thakur, R. Rabenseifner,
 // W. Gropp, "Optimization of collective communication operations in MPICH", IJHPCA 19, 2005, the
 // pairwise exchange), without steps: each segment goes when it is ready. Same bytes as a ring,
-// two delays instead of 2 (n-1), but over n-1 links a member. The owner sees all n inputs of its
-// chunks at one place, so another combination than the sum is possible (CollectiveOptions::
-// aggregate). Sums are in rank order: ((x[0] + x[1]) + ...) + x[n-1].
+// two delays instead of 2 (n-1), but over n-1 links a member. Sums are in rank order:
+// ((x[0] + x[1]) + ...) + x[n-1].
 // Memory: beside the vector the inputs of the others for the own chunks, (n-1)/n of a vector.
+//
+// The owner sees all n inputs of its chunks at one place, so an Aggregator may take the sum's
+// place. One that looks at distances has a phase more: each owner sends those of its chunks to the
+// other owners, (n + 1) n / 2 numbers, which all add them up in rank order and select alike; only
+// then are chunks combined.
 #pragma once
 
 #include <deque>
 #include <memory>
 #include <vector>
 
+#include "weft/aggregate/aggregator.h"
 #include "weft/collective/segment_store.h"
 
 namespace weft {
@@ -29,7 +34,8 @@ class ButterflyCollective final : public Collective {
   void on_link_down(Rank to) override;
   Status resume(Rank to, ByteSpan received) override;
   Bytes received_map(Rank from) const override;
-  std::size_t map_size() const override { return store_.count(); }
+  // Each segment, and the table of distances where there is one.
+  std::size_t map_size() const override { return store_.count() + (measures_ ? 1 : 0); }
   bool contributed() const override { return inputs_due_ == 0; }
   bool complete() const override { return finished_ == store_.count(); }
   bool sent_all() const override;
@@ -61,6 +67,7 @@ class ButterflyCollective final : public Collective {
   };
 
   Rank owner(std::uint32_t index) const { return store_.segment(index).owner; }
+  bool owns_any(Rank rank) const { return owners_[static_cast<std::size_t>(rank.value())]; }
   bool owns(std::uint32_t index) const { return owner(index) == options_.rank; }
   bool needs_input(std::uint32_t index) const { return reduces_ || owns(index); }
   Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank.value())]; }
@@ -71,7 +78,17 @@ class ButterflyCollective final : public Collective {
   void reduce_if_whole(std::uint32_t index);
   void add_in_rank_order(std::uint32_t index);
   void add_exact(std::uint32_t index);
-  void aggregate(std::uint32_t index);
+  // The inputs of an own segment by rank, each decoded into a vector of `memory`.
+  std::vector<std::span<const float>> inputs_of(std::uint32_t index,
+                                                std::vector<std::vector<float>>& memory);
+  void combine(std::uint32_t index);
+  // Measures own segments in their order as far as they are whole; behind the last sends the table.
+  void measure();
+  // Once the tables of all owners are here.
+  void combine_all();
+  MutableByteSpan table_of(Rank rank);
+  SharedBytes shared_table();
+  Status take_table(Rank from, ByteSpan body);
   void take_final(std::uint32_t index);
   void enqueue(Rank to, std::uint32_t index, CollectiveOp op);
   void pump(Rank to);
@@ -82,10 +99,20 @@ class ButterflyCollective final : public Collective {
   const std::uint8_t form_;
   const bool reduces_;
   const bool gathers_;
+  // The aggregator looks at distances.
+  const bool measures_;
   CollectiveSink& sink_;
   SegmentStore store_;
   std::vector<Slot> slots_;
   std::vector<Peer> peers_;
+  // By rank: whether it owns a segment; the distances that it measured; whether they are here.
+  std::vector<bool> owners_;
+  std::vector<Distances> tables_;
+  std::vector<bool> table_here_;
+  // What the aggregator has selected; where it looks at distances, once all tables are here.
+  WeightMatrix weights_;
+  // The first segment that is not measured, or not another's.
+  std::uint32_t measured_ = 0;
   std::uint32_t inputs_due_ = 0;
   std::uint32_t finished_ = 0;
 };

@@ -135,8 +135,8 @@ Algorithm choose_algorithm(const CollectiveOptions& options, std::int64_t elemen
   const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(float);
   const bool sums =
       options.kind == CollectiveKind::kAllReduce || options.kind == CollectiveKind::kBarrier;
-  const bool whole_fits = sums && !options.aggregate && bytes <= kFrameBodyBytesMax;
-  if (options.aggregate) return Algorithm::kButterfly;
+  const bool whole_fits = sums && options.aggregator.is_mean() && bytes <= kFrameBodyBytesMax;
+  if (!options.aggregator.is_mean()) return Algorithm::kButterfly;
   if (options.size == 1) return Algorithm::kRing;
   const Costs costs = costs_of(options, elements);
   const Algorithm whole = costs.tree < costs.direct ? Algorithm::kTree : Algorithm::kDirect;

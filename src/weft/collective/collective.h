@@ -20,12 +20,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "weft/aggregate/aggregator.h"
 #include "weft/base/bytes.h"
 #include "weft/base/shared_memory.h"
 #include "weft/base/status.h"
@@ -70,10 +70,6 @@ struct LineProfile {
   double ring_bytes_per_s = 0;
   friend bool operator==(const LineProfile&, const LineProfile&) = default;
 };
-
-// out = some combination of all members' values at one place, inputs[r] of rank r.
-using Aggregate =
-    std::function<void(std::span<const std::span<const float>> inputs, std::span<float> out)>;
 
 // Borrowed by a Collective and must outlive it.
 class CollectiveSink {
@@ -143,8 +139,10 @@ struct CollectiveOptions {
   // Where in `residual` this vector begins.
   std::int64_t residual_offset = 0;
 
-  // Butterfly all-reduce and reduce-scatter: instead of the sum. The same at all members.
-  Aggregate aggregate;
+  // All-reduce and reduce-scatter, by butterfly: instead of the sum, unless it is the mean. The
+  // same at all members. REQUIRES: aggregator.check() of as many members.
+  Aggregator aggregator;
+  AggregateRound aggregate_round;
 };
 
 class Collective {

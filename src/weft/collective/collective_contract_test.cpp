@@ -310,36 +310,6 @@ TEST(WirePrecisionsDiffer, MembersAreToldInWords) {
               testing::AllOf(testing::HasSubstr("f32"), testing::HasSubstr("bf16")));
 }
 
-// --- Another combination than the sum.
-
-TEST(ButterflyAggregate, TheOwnerSeesAllInputs) {
-  for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter}) {
-    CollectiveOptions options = small_segments(5);
-    options.kind = kind;
-    options.aggregate = [](std::span<const std::span<const float>> inputs, std::span<float> out) {
-      for (std::size_t i = 0; i < out.size(); ++i) {
-        std::vector<float> column;
-        for (const std::span<const float> input : inputs) column.push_back(input[i]);
-        std::ranges::sort(column);
-        out[i] = column[column.size() / 2];
-      }
-    };
-    TestCollectiveNetwork network(options, 3000, 8);
-    network.run();
-    for (int rank = 0; rank < 5; ++rank) {
-      ASSERT_TRUE(network.core(rank).complete());
-      const auto [begin, end] = network.result_range(rank);
-      const std::shared_ptr<FloatBuffer> result = network.core(rank).result();
-      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-        std::vector<float> column;
-        for (int from = 0; from < 5; ++from) column.push_back(network.input(from)[i]);
-        std::ranges::sort(column);
-        ASSERT_EQ(result->span()[i], column[2]) << "rank " << rank << ", element " << i;
-      }
-    }
-  }
-}
-
 // --- The choice.
 
 TEST(ChooseAlgorithm, FollowsSizeMembersAndLine) {
@@ -381,7 +351,7 @@ TEST(ChooseAlgorithm, OnlyButterfliesCanAggregate) {
   CollectiveOptions options;
   options.size = 3;
   options.algorithm = Algorithm::kRing;
-  options.aggregate = [](std::span<const std::span<const float>>, std::span<float>) {};
+  options.aggregator = *Aggregator::parse("median");
   EXPECT_EQ(choose_algorithm(options, 10), Algorithm::kButterfly);
 }
 

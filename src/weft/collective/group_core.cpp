@@ -147,7 +147,8 @@ std::uint64_t GroupCore::begin(const ViewId& view, GroupCall call, TimePoint now
   options.root = call.partner ? Rank(0) : call.root;
   options.algorithm = call.partner ? Algorithm::kRing : call.algorithm;
   options.precision = call.precision;
-  options.aggregate = call.aggregate;
+  options.aggregator = call.aggregator;
+  options.aggregate_round = call.aggregate_round;
   options.start_open = false;
   if (call.partner) {
     opened->members = {call.gives ? self_ : *call.partner, call.gives ? *call.partner : self_};

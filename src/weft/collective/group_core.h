@@ -52,7 +52,8 @@ struct GroupCall {
   bool gives = false;
   Algorithm algorithm = Algorithm::kAuto;
   WirePrecision precision = WirePrecision::kF32;
-  Aggregate aggregate;
+  Aggregator aggregator;
+  AggregateRound aggregate_round;
   // Ends with kTimeout then.
   TimePoint deadline = TimePoint::max();
 };

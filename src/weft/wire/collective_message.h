@@ -35,6 +35,8 @@ enum class CollectiveOp : std::uint8_t {
   kGather = 1,  // a finished sum on its way to everybody
   kDirect = 2,  // small vectors: the sender's whole input
   kTree = 3,    // small vectors: the sum of a block of members; `segment` is the step
+  // Robust aggregation: the distances that an owner has measured, f64 each; `segment` is 0.
+  kDistances = 4,
 };
 
 // The head of a frame of data.
