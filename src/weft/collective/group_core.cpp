@@ -102,6 +102,17 @@ Status GroupCore::check_call(const GroupCall& call) const {
   if (call.root.value() < 0 || call.root.value() >= view_.size()) {
     return invalid_argument(fmt::format("group: there is no root of rank {}", call.root.value()));
   }
+  if (!call.aggregator.is_mean()) {
+    const bool sums =
+        call.kind == CollectiveKind::kAllReduce || call.kind == CollectiveKind::kReduceScatter;
+    if (call.partner || !sums) {
+      return invalid_argument(
+          fmt::format("group: {} combines what all send, as an all-reduce or a "
+                      "reduce-scatter does; expected one of them",
+                      call.aggregator.text()));
+    }
+    WEFT_TRY(call.aggregator.check(view_.size(), call.aggregate_round.liars));
+  }
   std::int64_t wanted = call.elements;
   if (call.partner) {
     wanted = call.gives ? call.elements : 0;

@@ -411,6 +411,49 @@ TEST(GroupCore, CallsThatCannotBeAreRefusedAtOnce) {
   root.kind = CollectiveKind::kBroadcast;
   root.root = Rank(2);
   EXPECT_TRUE(refused(root));
+  GroupCall krum;
+  krum.aggregator = *Aggregator::parse("krum");
+  krum.aggregate_round.liars = 1;
+  krum.elements = 3;
+  krum.input = ones;
+  EXPECT_TRUE(refused(krum)) << "two members";
+  GroupCall broadcast;
+  broadcast.kind = CollectiveKind::kBroadcast;
+  broadcast.aggregator = *Aggregator::parse("median");
+  broadcast.elements = 3;
+  broadcast.input = ones;
+  EXPECT_TRUE(refused(broadcast));
+}
+
+TEST(GroupCore, ALiarAmongFiveMovesNoRobustAllReduce) {
+  World world(5, sim(9));
+  std::vector<std::vector<float>> inputs(5, std::vector<float>(3000));
+  Rng rng(3);
+  for (std::vector<float>& input : inputs) {
+    for (float& value : input) value = static_cast<float>(rng.uniform());
+  }
+  inputs[2].assign(3000, -1e6F);
+  GroupCall call;
+  call.aggregator = *Aggregator::parse("nnm trimmed_mean");
+  call.aggregate_round.liars = 1;
+  call.elements = 3000;
+  for (int rank = 0; rank < 5; ++rank) {
+    call.input = inputs[static_cast<std::size_t>(rank)];
+    world.peer(rank).begin(call);
+  }
+  ASSERT_TRUE(world.run([&] {
+    return std::ranges::none_of(world.peers,
+                                [](const auto& peer) { return peer->outcomes.empty(); });
+  }));
+  std::vector<float> first;
+  for (int rank = 0; rank < 5; ++rank) {
+    const GroupOutcome& outcome = world.peer(rank).outcomes[0];
+    ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+    const std::span<const float> result = std::as_const(*outcome.values).span();
+    if (rank == 0) first.assign(result.begin(), result.end());
+    EXPECT_TRUE(std::ranges::equal(result, first)) << "member " << rank;
+  }
+  for (const float value : first) ASSERT_TRUE(value >= 0 && value <= 1) << value;
 }
 
 TEST(GroupCore, UrgentCallsOvertakeALongOne) {
