@@ -147,7 +147,7 @@ TEST(WhileLoop, CapturedTripCountsDifferBetweenReplays) {
   Array steps = Array::full({}, 3.0);
   Tensor loss;
   const auto run = [](const Rnn& rnn, const Tensor& count) {
-    const Tensor result = rnn.looped(count);
+    Tensor result = rnn.looped(count);
     BackwardOptions options;
     options.leaf_gradients = LeafGradients::kOverwrite;
     backward(result, {}, options);

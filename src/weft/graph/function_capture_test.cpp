@@ -209,8 +209,9 @@ std::vector<std::vector<std::uint8_t>> bytes_of(const Results& results) {
 }
 
 TEST(FunctionCapture, ReplaysGiveEagersBits) {
-  for (const auto& [name, function] : captured_functions()) {
-    SCOPED_TRACE(name);
+  for (const auto& each : captured_functions()) {
+    SCOPED_TRACE(each.first);
+    const auto& function = each.second;
     World eager;
     World captured;
     eager.draw(1);
@@ -229,8 +230,9 @@ TEST(FunctionCapture, ReplaysGiveEagersBits) {
 }
 
 TEST(FunctionCapture, WhatReadsOnTheHostIsRefusedByName) {
-  for (const auto& [name, function] : refused_functions()) {
-    SCOPED_TRACE(name);
+  for (const auto& each : refused_functions()) {
+    SCOPED_TRACE(each.first);
+    const auto& function = each.second;
     World world;
     world.draw(1);
     EXPECT_NO_THROW(function(world));

@@ -41,6 +41,7 @@ std::vector<Array> results_like(const Branch& branch, const std::vector<Array>& 
     trial.undo_outer_writes();
   }
   std::vector<Array> results;
+  results.reserve(models.size());
   for (const Array& model : models) results.push_back(Array::zeros(model.shape(), model.dtype()));
   return results;
 }
@@ -112,6 +113,7 @@ std::vector<Tensor> if_else(const Tensor& predicate, const Branch& then, const B
                           drive_choice);
   }
   std::vector<const Tensor*> inputs;
+  inputs.reserve(operands.size());
   for (const Tensor& operand : operands) inputs.push_back(&operand);
   return record_many("if_else", results, std::span<const Tensor* const>(inputs),
                      [choice, flag, results](std::span<const Array> dy, const InputGradients& dx) {

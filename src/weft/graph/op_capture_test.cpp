@@ -93,6 +93,7 @@ struct Case {
   Arrays run(const Arrays& inputs) const {
     const std::vector<Tensor> leaves = leaves_of(inputs);
     std::vector<Tensor> arguments;
+    arguments.reserve(leaves.size());
     for (const Tensor& leaf : leaves) {
       arguments.push_back(leaf.defined() ? before(leaf) : leaf);
     }
@@ -319,10 +320,10 @@ INSTANTIATE_TEST_SUITE_P(Table, OpCapture, testing::ValuesIn(op_table().begin(),
                          [](const auto& entry) { return std::string(entry.param->name); });
 
 TEST(OpCaptureList, NamesOperationsOfTheTable) {
-  for (const auto& [name, reason] : not_captured()) {
+  for (const auto& each : not_captured()) {
     EXPECT_TRUE(std::any_of(op_table().begin(), op_table().end(), [&](const OpDef* op) {
-      return name == op->name;
-    })) << name;
+      return each.first == op->name;
+    })) << each.first;
   }
 }
 

@@ -13,12 +13,11 @@ int prune(Program& program) {
   std::vector<char> lives(program.nodes.size());
   for (std::size_t i = program.nodes.size(); i-- > 0;) {
     const GraphNode& node = program.nodes[i];
-    lives[i] = node.has_side_effect ||
-               std::any_of(node.out.begin(), node.out.end(), [&](const Operand& operand) {
-                 return operand.buffer != kNoBuffer &&
-                        needed[static_cast<std::size_t>(operand.buffer)] != 0;
-               });
-    if (lives[i] == 0) continue;
+    const bool is_read = std::any_of(node.out.begin(), node.out.end(), [&](const Operand& operand) {
+      return operand.buffer != kNoBuffer && needed[static_cast<std::size_t>(operand.buffer)] != 0;
+    });
+    if (!node.has_side_effect && !is_read) continue;
+    lives[i] = 1;
     for (const Operand& operand : node.in) {
       if (operand.buffer != kNoBuffer) needed[static_cast<std::size_t>(operand.buffer)] = 1;
     }

@@ -86,11 +86,13 @@ void run_control(const char* name, std::span<const Array> own, const std::vector
   std::vector<Array> outputs = inputs;
   if (recorder == nullptr) {
     std::vector<const Array*> pointers;
+    pointers.reserve(inputs.size());
     for (const Array& array : inputs) pointers.push_back(&array);
     drive({pointers.data(), pointers.size()}, pieces);
     return;
   }
   std::vector<std::shared_ptr<SubGraph>> graphs;
+  graphs.reserve(pieces.size());
   for (const Piece& piece : pieces) graphs.push_back(std::make_shared<SubGraph>(piece));
   for (const std::shared_ptr<SubGraph>& graph : graphs) {
     for (SubGraph::Outer& outer : graph->outer()) {
@@ -100,6 +102,8 @@ void run_control(const char* name, std::span<const Array> own, const std::vector
   }
   std::vector<const Array*> in;
   std::vector<Array*> out;
+  in.reserve(inputs.size());
+  out.reserve(outputs.size());
   for (const Array& array : inputs) in.push_back(&array);
   for (Array& array : outputs) out.push_back(&array);
   const int own_count = static_cast<int>(own.size());

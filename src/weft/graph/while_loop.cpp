@@ -192,6 +192,7 @@ std::vector<Tensor> while_loop(const LoopCondition& condition, const LoopBody& b
   }
   own.insert(own.end(), state.begin(), state.end());
   std::vector<const Tensor*> inputs;
+  inputs.reserve(variables.size() + constants.size());
   for (const Tensor& variable : variables) inputs.push_back(&variable);
   for (const Tensor& constant : constants) inputs.push_back(&constant);
   const bool keeps = grad_enabled() && internal::any_requires_grad(inputs);

@@ -217,7 +217,7 @@ Status check_finite(ByteSpan bytes) {
 }
 
 static Result<CheckpointInfo> load_slices(ByteSpan bytes, ParameterArena& arena,
-                                          std::vector<Slice> slices, LoadState what) {
+                                          const std::vector<Slice>& slices, LoadState what) {
   WEFT_TRY_ASSIGN(const SafetensorsView view, parse_safetensors(bytes));
   WEFT_TRY_ASSIGN(CheckpointInfo info, info_of(bytes, view));
   if (info.has_digests) WEFT_TRY(check_tensor_digests(view));
@@ -227,9 +227,9 @@ static Result<CheckpointInfo> load_slices(ByteSpan bytes, ParameterArena& arena,
     return invalid_argument(fmt::format("checkpoint: expected the layout {}, got {}",
                                         to_hex(arena.layout().hash()), layout));
   }
-  for (Slice& slice : slices) {
+  for (const Slice& slice : slices) {
     const ByteSpan values = view.find(slice.name)->values;
-    Array& target = slice.values;
+    Array target = slice.values;
     std::copy(values.begin(), values.end(), static_cast<std::uint8_t*>(target.raw_data()));
   }
   return info;
@@ -323,6 +323,7 @@ std::vector<std::string> list_checkpoints(const std::string& folder) {
   }
   std::sort(found.begin(), found.end());
   std::vector<std::string> paths;
+  paths.reserve(found.size());
   for (auto& [step, path] : found) paths.push_back(std::move(path));
   return paths;
 }

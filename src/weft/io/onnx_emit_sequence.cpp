@@ -25,7 +25,8 @@ void emit_rotary(OnnxEmitter& out) {
   Array sines = Array::empty({shape[1], 1, half});
   const double direction = out.number("inverse") != 0.0 ? -1.0 : 1.0;
   for (std::int64_t i = 0; i < shape[1] * half; ++i) {
-    const double place = out.number("first_place") + static_cast<double>(i / half);
+    const std::int64_t token = i / half;
+    const double place = out.number("first_place") + static_cast<double>(token);
     const double exponent = -2.0 * static_cast<double>(i % half) / static_cast<double>(shape[3]);
     const double angle = direction * place * std::pow(out.number("base"), exponent);
     cosines.data<float>()[i] = static_cast<float>(std::cos(angle));

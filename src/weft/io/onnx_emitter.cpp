@@ -93,7 +93,7 @@ std::string OnnxEmitter::value_of(const Array& array) {
                       "computed otherwise",
                       op_->name, to_string(array.shape())));
     }
-    const std::string name = constant(array.strided());
+    std::string name = constant(array.strided());
     names_[key_of(array)] = name;
     return name;
   }
@@ -141,7 +141,7 @@ std::vector<std::int64_t> OnnxEmitter::open_shape() const {
 }
 
 std::string OnnxEmitter::constant(const Array& value) {
-  const std::string name = fmt::format("constant_{}", counts_["constant"]++);
+  std::string name = fmt::format("constant_{}", counts_["constant"]++);
   graph_.initializers.push_back({name, value.contiguous()});
   return name;
 }

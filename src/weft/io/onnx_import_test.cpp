@@ -61,7 +61,7 @@ OnnxModel make_onnx(std::vector<OnnxNode> nodes) {
   return model;
 }
 
-Result<std::vector<Array>> run(OnnxModel model, const Array& x) {
+Result<std::vector<Array>> run(const OnnxModel& model, const Array& x) {
   WEFT_TRY_ASSIGN(const OnnxModel parsed, parse_onnx(onnx_bytes(model)));
   WEFT_TRY_ASSIGN(const OnnxProgram program, OnnxProgram::make(parsed));
   return program.run({x});

@@ -183,7 +183,7 @@ Status Parser::graph(ProtobufReader reader, OnnxGraph& graph, int depth) {
 }
 
 Status Parser::node(ProtobufReader reader, OnnxNode& node, int depth) {
-  const Status status = node_fields(reader, node, depth);
+  Status status = node_fields(reader, node, depth);
   if (status.ok() || (node.op.empty() && node.name.empty())) return status;
   return status.with_context(fmt::format("{} \"{}\"", node.op, node.name));
 }

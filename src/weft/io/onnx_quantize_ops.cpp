@@ -38,7 +38,7 @@ Tensor quantized(const OnnxCall& call, const Tensor& x, const Tensor& scale, con
 
 // x - zero point, in f64; the zero point is left out or an input.
 Tensor centered(const OnnxCall& call, int x, int zero, std::int64_t axis) {
-  const Tensor values = to_f64(call.in(x));
+  Tensor values = to_f64(call.in(x));
   if (!call.has(zero)) return values;
   return values - along(call, to_f64(call.in(zero)), values, axis);
 }

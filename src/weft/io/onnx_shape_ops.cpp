@@ -188,7 +188,7 @@ Array mirrored(std::int64_t before, std::int64_t size, std::int64_t after,
                const std::string& mode) {
   Integers places;
   for (std::int64_t i = -before; i < size + after; ++i) {
-    std::int64_t at = i;
+    std::int64_t at = 0;
     if (mode == "edge") {
       at = std::clamp<std::int64_t>(i, 0, size - 1);
     } else if (mode == "wrap") {

@@ -33,7 +33,7 @@ struct Window {
 };
 
 Integers list(const OnnxCall& call, const char* name, std::size_t count, std::int64_t otherwise) {
-  const Integers values = call.integers(name).value_or(Integers(count, otherwise));
+  Integers values = call.integers(name).value_or(Integers(count, otherwise));
   if (values.size() != count) {
     call.fail(fmt::format("{} {}", count, name), fmt::format("{}", values.size()));
   }

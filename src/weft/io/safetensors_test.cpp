@@ -1,6 +1,8 @@
 #include "weft/io/safetensors.h"
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -82,7 +84,8 @@ TEST(Safetensors, RoundTripKeepsNamesShapesTypesAndBits) {
   const Result<Array> floats = to_array(*view->find("f"));
   ASSERT_TRUE(floats.ok());
   EXPECT_EQ(floats->shape(), (Shape{2, 3}));
-  EXPECT_EQ(std::memcmp(floats->flat<float>().data(), sample.floats.data(), 24), 0);
+  EXPECT_TRUE(std::ranges::equal(as_bytes(floats->flat<float>()),
+                                 as_bytes(std::span<const float>(sample.floats))));
   EXPECT_EQ(to_array(*view->find("scalar \"quoted\" \n"))->item(), 1.5);
   EXPECT_EQ(to_array(*view->find("i"))->to_vector<std::int64_t>(), sample.integers);
   EXPECT_EQ(to_array(*view->find("none"))->shape(), (Shape{0, 4}));

@@ -13,7 +13,7 @@ namespace weft::tensorboard_test {
 namespace {
 
 std::string test_folder(const std::string& name) {
-  const std::string folder = testing::TempDir() + "weft_tensorboard_" + name;
+  std::string folder = testing::TempDir() + "weft_tensorboard_" + name;
   std::filesystem::remove_all(folder);
   return folder;
 }

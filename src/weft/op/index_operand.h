@@ -12,8 +12,8 @@ namespace weft {
 class IndexOperand {
  public:
   IndexOperand(Array array) : array_(std::move(array)) {}  // NOLINT(google-explicit-constructor)
-  IndexOperand(const Tensor& tensor)
-      : array_(tensor.array()) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  IndexOperand(const Tensor& tensor) : array_(tensor.array()) {}
 
   bool defined() const { return array_.defined(); }
   const Array& array() const { return array_; }
