@@ -14,6 +14,7 @@ static Array flipped(const Array& x, AxisMask axes) {
 }
 
 Tensor flip(const Tensor& x, const std::vector<int>& axes) {
+  if (!x.defined()) throw_operand("flip", "a tensor", "an undefined one");
   const AxisMask mask = axes.empty() ? 0 : axis_mask("flip", axes, x.ndim());
   return record(
       "flip", flipped(x.array(), mask), {&x},
