@@ -192,5 +192,19 @@ TEST(Guarded, WakesAWaiter) {
   EXPECT_FALSE(value.wait_until(clock.now(), [](int v) { return v == 8; }));
 }
 
+TEST(PollUntil, AsksUntilItHoldsOrTheDeadlineHasPassedAndOnceAtLeast) {
+  const SystemClock clock;
+  int asked = 0;
+  const auto third = [&] { return ++asked == 3; };
+  EXPECT_TRUE(
+      poll_until(clock, deadline_after(clock, from_seconds(30)), from_seconds(1e-4), third));
+  EXPECT_EQ(asked, 3);
+  EXPECT_FALSE(poll_until(clock, clock.now(), from_seconds(30), third));
+  EXPECT_EQ(asked, 4);
+  const auto never = [] { return false; };
+  EXPECT_FALSE(poll_until(clock, deadline_after(clock, from_seconds(1e-3)), Duration{}, never));
+  EXPECT_TRUE(poll_until(clock, clock.now(), Duration{}, [] { return true; }));
+}
+
 }  // namespace
 }  // namespace weft::base_test

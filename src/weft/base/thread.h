@@ -1,9 +1,11 @@
 // The only thread primitives outside base/: a joining thread, a guarded value and a stop flag.
 //
 // std::mutex, std::atomic and std::thread appear in base/ alone (tools/tidy.py checks it); other
-// folders say what they need with these types and BoundedQueue.
+// folders say what they need with these types and BoundedQueue. Nor does anything else sleep:
+// poll_until is the one pause, where nobody can announce what is waited for.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <utility>
@@ -73,5 +75,18 @@ class Guarded {
   Condition changed_;
   T value_ WEFT_GUARDED_BY(mutex_){};
 };
+
+// Asks ready() again and again, with `pause` in between, until it holds or `deadline` has passed;
+// returns whether it holds. For what nobody can announce, such as a call of a library that has no
+// wait with a limit. What a thread of ours sets is waited for with Guarded.
+template <class Ready>
+bool poll_until(const Clock& clock, TimePoint deadline, Duration pause, Ready&& ready) {
+  while (!ready()) {
+    const TimePoint now = clock.now();
+    if (now >= deadline) return false;
+    if (pause > Duration{}) std::this_thread::sleep_for(std::min(pause, deadline - now));
+  }
+  return true;
+}
 
 }  // namespace weft

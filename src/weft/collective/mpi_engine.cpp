@@ -56,22 +56,15 @@ class MpiWork final : public Work {
 
  private:
   bool until(TimePoint when) {
-    const TimePoint begun = clock_.now();
-    while (!done()) {
-      const TimePoint now = clock_.now();
-      if (now >= when) return false;
-      if (now - begun > kSpin) {
-        never_.wait_until(now + kPause, [](bool value) { return value; });
-      }
-    }
-    return true;
+    const auto ended = [this] { return done(); };
+    return poll_until(clock_, std::min(when, clock_.now() + kSpin), Duration{}, ended) ||
+           poll_until(clock_, when, kPause, ended);
   }
 
   MPI_Request request_;
   const std::string what_;
   SystemClock clock_;
   const TimePoint end_;
-  Guarded<bool> never_{false};
   bool done_ = false;
   Status status_;
 };

@@ -96,12 +96,7 @@ class NcclWork final : public Work {
 
  private:
   bool until(TimePoint when) {
-    while (!done()) {
-      const TimePoint now = clock_.now();
-      if (now >= when) return false;
-      never_.wait_until(now + kPause, [](bool value) { return value; });
-    }
-    return true;
+    return poll_until(clock_, when, kPause, [this] { return done(); });
   }
 
   std::unique_ptr<Memory> memory_;
@@ -109,7 +104,6 @@ class NcclWork final : public Work {
   cudaEvent_t event_;
   SystemClock clock_;
   const TimePoint end_;
-  Guarded<bool> never_{false};
   bool done_ = false;
   Status status_;
 };

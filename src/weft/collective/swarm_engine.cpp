@@ -128,20 +128,21 @@ class SwarmEngine final : public Engine {
 };
 
 Status SwarmEngine::settle(Duration limit) {
-  const TimePoint end = clock_.now() + limit;
-  Guarded<bool> never(false);
-  for (;;) {
-    WEFT_TRY_ASSIGN(const SwarmStatus status, swarm_.status());
-    const auto self = std::ranges::find_if(status.members, &PeerStatus::self);
-    if (self != status.members.end()) {
-      view_ = status.view;
-      rank_ = self->rank.value();
-      size_ = static_cast<int>(status.members.size());
-      return {};
-    }
-    if (clock_.now() >= end) return timed_out("this peer is no member of a view yet");
-    never.wait_until(clock_.now() + kSettlePause, [](bool value) { return value; });
-  }
+  // The swarm announces its views to the thread that calls next() alone; others have to ask.
+  Status asked;
+  const bool settled = poll_until(clock_, clock_.now() + limit, kSettlePause, [&] {
+    const Result<SwarmStatus> status = swarm_.status();
+    asked = status.status();
+    if (!asked.ok()) return true;
+    const auto self = std::ranges::find_if(status->members, &PeerStatus::self);
+    if (self == status->members.end()) return false;
+    view_ = status->view;
+    rank_ = self->rank.value();
+    size_ = static_cast<int>(status->members.size());
+    return true;
+  });
+  if (!settled) return timed_out("this peer is no member of a view yet");
+  return asked;
 }
 
 std::unique_ptr<Work> SwarmEngine::begin(GroupCall call, std::span<float> output,

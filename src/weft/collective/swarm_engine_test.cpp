@@ -71,12 +71,7 @@ struct Peer {
 
 bool wait_for(const std::function<bool()>& done) {
   const SystemClock clock;
-  Guarded<int> never;
-  for (const TimePoint end = clock.now() + seconds(60); clock.now() < end;) {
-    if (done()) return true;
-    never.wait_until(clock.now() + std::chrono::milliseconds(5), [](int) { return false; });
-  }
-  return done();
+  return poll_until(clock, clock.now() + seconds(60), std::chrono::milliseconds(5), done);
 }
 
 TEST(SwarmEngine, EveryCallIsRightWhileTheSwarmTrains) {

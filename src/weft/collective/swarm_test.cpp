@@ -45,13 +45,30 @@ struct Outcome {
   std::vector<SwarmEvent> events;
 };
 
-void pause(Duration time) {
-  Guarded<int> nobody;
-  nobody.wait_until(SystemClock().now() + time, [](int) { return false; });
+// A little time for others to join in, which ends as soon as somebody has: alone, a peer would be
+// through before anyone could.
+void wait_for_company(Swarm& swarm) {
+  const SystemClock clock;
+  poll_until(clock, clock.now() + milliseconds(40), milliseconds(5), [&] {
+    const Result<SwarmStatus> status = swarm.status();
+    return status.ok() && status->members.size() > 1;
+  });
+}
+
+// Trains the round of `turn`: its sums, kAborted where the view has changed, or what went wrong.
+Result<std::span<const float>> train_round(Swarm& swarm, const Turn& turn, Outcome& out,
+                                           std::vector<float>& input) {
+  out.members_max = std::max(out.members_max, turn.members);
+  input = out.trainer.shard(turn.rank.value(), turn.members);
+  WEFT_TRY(swarm.begin(static_cast<std::int64_t>(kElements)));
+  const std::span<const float> values(input);
+  swarm.contribute(kElements / 2, values.subspan(kElements / 2));
+  swarm.contribute(0, values.first(kElements / 2));
+  return swarm.finish();
 }
 
 // The training thread of one peer. Ends at the last round, or abruptly after `stop_after`.
-Outcome train(Swarm& swarm, std::uint64_t stop_after, Atomic<std::uint64_t>& progress) {
+Outcome train(Swarm& swarm, std::uint64_t stop_after, Guarded<std::uint64_t>& progress) {
   Outcome out;
   const SystemClock clock;
   const TimePoint end = clock.now() + seconds(60);
@@ -86,17 +103,7 @@ Outcome train(Swarm& swarm, std::uint64_t stop_after, Atomic<std::uint64_t>& pro
         sums = turn->reduced;
         break;
       case TurnKind::kTrain: {
-        out.members_max = std::max(out.members_max, turn->members);
-        input = out.trainer.shard(turn->rank.value(), turn->members);
-        const Status begun = swarm.begin(static_cast<std::int64_t>(kElements));
-        if (!begun.ok()) {
-          out.status = begun;
-          return out;
-        }
-        const std::span<const float> values(input);
-        swarm.contribute(kElements / 2, values.subspan(kElements / 2));
-        swarm.contribute(0, values.first(kElements / 2));
-        const auto finished = swarm.finish();
+        const auto finished = train_round(swarm, *turn, out, input);
         if (!finished.ok() && finished.status().code() == Code::kAborted) continue;
         if (!finished.ok()) {
           out.status = finished.status();
@@ -108,11 +115,10 @@ Outcome train(Swarm& swarm, std::uint64_t stop_after, Atomic<std::uint64_t>& pro
     }
     out.trainer.apply(sums);
     out.round = turn->round.value();
-    progress = out.round;
+    progress.with([&](std::uint64_t& round) { round = out.round; });
     swarm.applied(turn->round, out.trainer.hash());
     if (out.round == stop_after) return out;
-    // Alone it would be through before anyone can join.
-    if (turn->kind == TurnKind::kTrain && turn->members == 1) pause(milliseconds(40));
+    if (turn->kind == TurnKind::kTrain && turn->members == 1) wait_for_company(swarm);
   }
   out.status = timed_out("the test took too long");
   return out;
@@ -123,14 +129,12 @@ struct Trainer {
       : swarm(std::move(owned)),
         thread([this, stop_after] { outcome = train(*swarm, stop_after, progress); }) {}
   bool reached(std::uint64_t round) {
-    const SystemClock clock;
-    const TimePoint end = clock.now() + seconds(60);
-    while (progress < round && clock.now() < end) pause(milliseconds(5));
-    return progress >= round;
+    return progress.wait_until(SystemClock().now() + seconds(60),
+                               [round](std::uint64_t at) { return at >= round; });
   }
   std::unique_ptr<Swarm> swarm;
   Outcome outcome;
-  Atomic<std::uint64_t> progress = 0;
+  Guarded<std::uint64_t> progress;
   Thread thread;
 };
 

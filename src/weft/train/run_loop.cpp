@@ -204,13 +204,8 @@ Status RunLoop::apply(const Turn& turn) {
 }
 
 bool RunLoop::pause_until(TimePoint end) {
-  Guarded<bool> never(false);
-  while (!options_.stop_asked()) {
-    const TimePoint now = clock_.now();
-    if (now >= end) return false;
-    never.wait_until(std::min(end, now + kPausePiece), [](bool value) { return value; });
-  }
-  return true;
+  // What asks to stop is a signal, whose handler can wake nobody.
+  return poll_until(clock_, end, kPausePiece, options_.stop_asked);
 }
 
 Status RunLoop::after_round(const Turn& turn, const StepReport& report) {
