@@ -9,8 +9,9 @@ usage: tools/tidy.py [--root DIR] [--headers]
 The rules: the arrows of layers.txt, in sources and in CMake; includes by full path; headers that
 begin with a comment and then `#pragma once`; no word of BANNED outside its folders; sizes of files,
 functions and folders; headers of libraries that take long to compile stay inside one folder; no
-words of unfinished work; a test program in every folder; what the documents link to, and the paths
-they name, exist. A line may break a rule on words if it says why: `// tidy: allow WORD: reason`.
+words of unfinished work; a test program in every folder; tests that can fail, and no sleeps in
+disguise (test_rules.py); what the documents link to, and the paths they name, exist. A line may
+break a rule on words if it says why: `// tidy: allow WORD: reason`.
 Ends with "N passed, N failed", one check a file; exit code 1 if any
 failed. Needs nothing but Python's standard library.
 """
@@ -23,6 +24,7 @@ import sys
 
 import folder_sizes
 from layers import Layers, place_of
+import test_rules
 
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
@@ -300,6 +302,27 @@ def check_own_functions(root, paths):
     return faults
 
 
+def check_tests(root, paths):
+    """Faults by test_rules.py: tests that cannot fail, and waits for what nothing changes."""
+    codes = {path: blank_preprocessor(strip_comments_and_strings(path.read_text(errors="replace")))
+             for path in paths if path.suffix in CODE_SUFFIXES}
+    texts = {path: path.read_text() for path in paths
+             if path.suffix == ".py" and "test" in str(path.relative_to(root))}
+    faults = [(*found, "claims nothing, so it cannot fail")
+              for find, given in ((test_rules.claimless_cpp_tests, codes),
+                                  (test_rules.claimless_python_tests, texts))
+              for found in find(given)]
+    folders = {}
+    for path, code in codes.items():
+        folder = place_of(path.relative_to(root))[0] or path.parent
+        if folder != "base":  # which tests waiting itself
+            folders.setdefault(folder, {})[path] = code
+    faults += [(*found, "is never changed: a wait for it is a sleep; wait for what happens, or use "
+                "poll_until for what nobody can announce")
+               for folder in folders.values() for found in test_rules.hidden_sleeps(folder)]
+    return [f"{path.relative_to(root)}:{line}: {name} {why}" for path, line, name, why in faults]
+
+
 def check_layout(root, larger=None):
     heavy = HeavyHeaders(root)
     layers = Layers(root)
@@ -318,6 +341,9 @@ def check_layout(root, larger=None):
     results.append(check_own_functions(root, [
         path for path in paths if path.relative_to(root).parts[0] in ("src", "bindings")]))
     results.append(folder_sizes.faults(root, paths, larger or {}))
+    results.append(check_tests(root, [
+        path for path in paths
+        if path.relative_to(root).parts[0] in (*SOURCE_DIRECTORIES, "tools")]))
     for folder in layers.folders():
         here = [path for path in paths if path.is_relative_to(root / "src" / "weft" / folder)]
         if here and not any(path.name.endswith("_test.cpp") for path in here):
