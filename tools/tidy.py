@@ -59,6 +59,8 @@ OWN_FUNCTION = re.compile(r"^(?:static |inline |constexpr |\[\[\w+\]\] )*[A-Za-z
 # that includes such a header, may be included by its own folder only.
 HEAVY = re.compile(r"^(?:asio|nlohmann|CLI|toml\+\+|spdlog|oneapi|openssl|opendht|gtest|gmock|pybind11)/|"
                    r"^(?:asio\.hpp|mpi\.h|nccl\.h|regex|iostream|ranges)$")
+# Half a second each: a header of ours that includes one may be included by sources only.
+SOURCES_ONLY = re.compile(r"^fmt/")
 UNFINISHED = re.compile(r"\b(to" r"do|fix" r"me|x" r"xx|ha" r"ck|for n" r"ow|not impl" r"emented|"
                         r"unimpl" r"emented|place" r"holder|st" r"ub(?:bed|s)?)\b", re.IGNORECASE)
 LOCAL_PATH = re.compile(r"(?<![\w.])/(?:home|work|Users)/\w")
@@ -232,8 +234,9 @@ def check_document(root, path):
 class HeavyHeaders:
     """Which headers of ours include a heavy one of a library, directly or through others of ours."""
 
-    def __init__(self, root):
+    def __init__(self, root, heavy):
         self.source = root / "src"
+        self.heavy = heavy
         self.known = {}
 
     def pulled_in(self, name):
@@ -248,19 +251,21 @@ class HeavyHeaders:
                     continue
                 quote, included = found.groups()
                 heavy = self.pulled_in(included) if quote == '"' else (
-                    included if HEAVY.match(included) else "")
+                    included if self.heavy.match(included) else "")
                 if heavy:
                     self.known[name] = heavy
                     break
         return self.known[name]
 
-    def faults(self, path):
-        """Of the source or header `path`: lines that bring a heavy header in from another folder."""
+    def faults(self, path, at_home=None):
+        """Of the source or header `path`: lines that bring a heavy header in from other folders than
+        `at_home`, by default its own."""
         name = path.relative_to(self.source)
+        at_home = [name.parts[:2]] if at_home is None else at_home
         result = []
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
             found = INCLUDE.match(line)
-            if not found or found[1] != '"' or found[2].split("/")[:2] == list(name.parts[:2]):
+            if not found or found[1] != '"' or tuple(found[2].split("/")[:2]) in at_home:
                 continue
             heavy = self.pulled_in(found[2])
             if heavy:
@@ -324,7 +329,7 @@ def check_tests(root, paths):
 
 
 def check_layout(root, larger=None):
-    heavy = HeavyHeaders(root)
+    heavy, format_headers = HeavyHeaders(root, HEAVY), HeavyHeaders(root, SOURCES_ONLY)
     layers = Layers(root)
     results = [[f"layers.txt:{line}: {text}" for line, text in layers.faults]]
     paths = tracked_files(root)
@@ -335,6 +340,8 @@ def check_layout(root, larger=None):
                 faults = File(root, path, layers).check()
                 if top == "src" and path.suffix in CODE_SUFFIXES:
                     faults += heavy.faults(path)
+                    if path.suffix == ".h":
+                        faults += format_headers.faults(path, ())
                 results.append(faults)
         elif path.suffix == ".md":
             results.append(check_document(root, path))

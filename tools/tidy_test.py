@@ -66,6 +66,12 @@ class Heavy(Tree):
         self.write("src/weft/b/thing.cpp", SOURCE + '#include "weft/a/low.h"\n')
         self.expect('thing.cpp:4: include "weft/a/low.h": it includes <nlohmann/json.hpp>')
 
+    def test_fmt_stays_out_of_headers_that_headers_include(self):
+        self.write("src/weft/b/log.h", HEADER + "#include <fmt/format.h>\n")
+        self.accept_line('#include "weft/b/log.h"')
+        self.write("src/weft/b/thing.h", HEADER + '#include "weft/b/log.h"\n')
+        self.expect('thing.h:5: include "weft/b/log.h": it includes <fmt/format.h>')
+
     def test_a_source_may_include_it(self):
         self.accept_line("#include <nlohmann/json.hpp>")
 
