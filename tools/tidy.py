@@ -61,6 +61,9 @@ HEAVY = re.compile(r"^(?:asio|nlohmann|CLI|toml\+\+|spdlog|oneapi|openssl|opendh
                    r"^(?:asio\.hpp|mpi\.h|nccl\.h|regex|iostream|ranges)$")
 # Half a second each: a header of ours that includes one may be included by sources only.
 SOURCES_ONLY = re.compile(r"^fmt/")
+# What a header of ours must include itself, where it uses that; whoever cleans a folder takes it off.
+STATUS = re.compile(r"\b(?:Status\b|Result<|WEFT_TRY(?:_ASSIGN)?\s*\()")
+STATUS_THROUGH_OTHERS = ("app", "collective", "data", "net", "serve", "train", "wire")
 UNFINISHED = re.compile(r"\b(to" r"do|fix" r"me|x" r"xx|ha" r"ck|for n" r"ow|not impl" r"emented|"
                         r"unimpl" r"emented|place" r"holder|st" r"ub(?:bed|s)?)\b", re.IGNORECASE)
 LOCAL_PATH = re.compile(r"(?<![\w.])/(?:home|work|Users)/\w")
@@ -193,6 +196,12 @@ class File:
         code = [line for line in self.lines if line.strip() and not line.startswith("//")]
         if not code or code[0] != "#pragma once":
             self.fault(1, "#pragma once must follow the opening comment")
+        status = "weft/base/status.h"
+        uses = STATUS.search(strip_comments_and_strings(self.text))
+        if (self.folder and self.folder not in STATUS_THROUGH_OTHERS and uses
+                and f'"{status}"' not in self.text and self.name.name != "status.h"):
+            line = self.text.count("\n", 0, uses.start()) + 1
+            self.fault(line, f"{uses.group().rstrip('<( ')}: include \"{status}\" here")
 
     def check_cmake(self):
         uses = re.search(r"\bUSES\s+((?:[a-z]+\s*)+)", self.text)

@@ -76,6 +76,20 @@ class Heavy(Tree):
         self.accept_line("#include <nlohmann/json.hpp>")
 
 
+class Status(Tree):
+    def test_a_header_that_uses_it_includes_it(self):
+        self.write("src/weft/b/thing.h", HEADER + "Result<int> other();\n")
+        self.expect('thing.h:5: Result: include "weft/base/status.h" here')
+
+    def test_of_base_and_of_what_only_looks_alike(self):
+        self.write("layers.txt", "base:\na:\nb: a base\nc:\n")
+        self.write("src/weft/base/status.h", "// Status.\n#pragma once\nclass Status;\n")
+        self.write("src/weft/base/a_test.cpp", "")
+        self.write("src/weft/b/thing.h",
+                   HEADER + "struct SwarmStatus; // Status\nstruct StatusLine;\n")
+        self.assertEqual(self.faults(), [])
+
+
 class Layers(Tree):
     def test_a_clean_tree_has_no_fault(self):
         self.assertEqual(self.faults(), [])

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "weft/base/bytes.h"
+#include "weft/base/status.h"
 
 namespace weft {
 

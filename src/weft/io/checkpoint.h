@@ -18,6 +18,7 @@
 
 #include "weft/array/arena/parameter_arena.h"
 #include "weft/base/bytes.h"
+#include "weft/base/status.h"
 
 namespace weft {
 

@@ -24,6 +24,7 @@
 #include <memory>
 #include <string>
 
+#include "weft/base/status.h"
 #include "weft/data/description.h"
 #include "weft/data/transform.h"
 #include "weft/io/checkpoint.h"

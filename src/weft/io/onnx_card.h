@@ -12,6 +12,7 @@
 // Threads: the thread that owns the model. Fails: as export_onnx().
 #pragma once
 
+#include "weft/base/status.h"
 #include "weft/io/model_file.h"
 #include "weft/io/onnx_model.h"
 

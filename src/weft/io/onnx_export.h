@@ -17,6 +17,7 @@
 
 #include <string>
 
+#include "weft/base/status.h"
 #include "weft/io/onnx_model.h"
 #include "weft/nn/module.h"
 

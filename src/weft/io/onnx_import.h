@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/io/onnx_model.h"
 
 namespace weft {

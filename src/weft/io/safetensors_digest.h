@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include "weft/base/status.h"
 #include "weft/io/safetensors.h"
 
 namespace weft {

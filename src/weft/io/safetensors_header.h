@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/io/safetensors.h"
 
 namespace weft {

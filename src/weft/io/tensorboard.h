@@ -22,6 +22,7 @@
 
 #include "weft/base/append_file.h"
 #include "weft/base/bytes.h"
+#include "weft/base/status.h"
 
 namespace weft {
 

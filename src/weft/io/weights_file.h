@@ -12,6 +12,7 @@
 #include <string>
 
 #include "weft/base/bytes.h"
+#include "weft/base/status.h"
 #include "weft/nn/module.h"
 
 namespace weft {

@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/peer/conduct.h"
 #include "weft/peer/lineage.h"
 #include "weft/peer/membership.h"

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/peer/admission.h"
 #include "weft/peer/agreement.h"
 #include "weft/peer/failure_detector.h"

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "weft/array/arena/parameter_arena.h"
+#include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/swarm.h"
 #include "weft/optim/optimizer.h"
