@@ -282,7 +282,7 @@ void Membership::Core::accuse_banned() {
 
 Status Membership::revoke(const InvitationId& invitation, TimePoint now) {
   core_->now = now;
-  const Status status = core_->revoke(invitation);
+  Status status = core_->revoke(invitation);
   core_->settle();
   return status;
 }

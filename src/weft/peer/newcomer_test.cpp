@@ -99,6 +99,7 @@ Duration change_limit() {
 
 std::vector<Duration> moments(Duration first, Duration step, int count) {
   std::vector<Duration> all;
+  all.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) all.push_back(first + i * step);
   return all;
 }

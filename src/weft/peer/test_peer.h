@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/net/sim_network.h"
 #include "weft/peer/membership.h"
 
@@ -69,7 +70,7 @@ class TestPeer : public TransportHandler, public MembershipSink {
     return membership->ticket(net.clock().unix_time_s(), std::chrono::hours(1), invitation);
   }
   Status revoke(const InvitationId& invitation) {
-    const Status outcome = membership->revoke(invitation, net.now());
+    Status outcome = membership->revoke(invitation, net.now());
     pump();
     return outcome;
   }

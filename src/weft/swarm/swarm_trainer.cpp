@@ -59,7 +59,7 @@ class SwarmTrainer::Impl {
 
   Status leave(Duration limit) {
     if (swarm_ == nullptr) return {};
-    const Status left = rounds_.leave(limit);
+    Status left = rounds_.leave(limit);
     close();
     return left;
   }
