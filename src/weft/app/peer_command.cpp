@@ -118,7 +118,6 @@ Result<PeerSettings> peer_settings(const Session& session, const Request& reques
   settings.map_port = request.map_port;
   settings.advertise = request.advertise;
   settings.rendezvous = opendht_maker;
-  settings.incarnation = unix_time_us();
   return settings;
 }
 
@@ -242,7 +241,6 @@ Status found_group(Session& session, const RunRequest& request, std::int64_t ste
   options.membership.run = make_run_id(recipe_hash(trainer.recipe()), nonce);
   random_bytes(options.membership.invitation_key);
   options.resume_round = round_after(step, trainer.recipe().local.steps);
-  options.membership.founded_at = options.resume_round;
   options.gather_states = request.resume;
   options.record_file = session.out->record_path();
   if (request.resume) {

@@ -48,9 +48,6 @@ Result<SwarmOptions> member_swarm_options(const SwarmGroupOptions& group,
   MembershipOptions& membership = options.membership;
   WEFT_TRY_ASSIGN(membership.suspicion_timeout,
                   checked_limit("suspicion_timeout", group.suspicion_timeout));
-  membership.self = options.identity.id();
-  membership.incarnation = unix_time_us();
-  membership.recipe_text = agreement.recipe;
   membership.recipe_hash = sha256(as_bytes(std::string_view(agreement.recipe)));
   membership.layout_hash = agreement.layout_hash;
   membership.lone_survivor = group.lone_survivor;

@@ -1,7 +1,7 @@
-// From what a program says to a Swarm's options: identity, hashes and incarnation are filled in.
+// From what a program says to a Swarm's options: identity and hashes are filled in.
 //
 // Where it stands: SwarmTrainer, and the Python package's swarm. Threads: pure, but for the key's
-// file and the time. Fails: kInvalidArgument naming the option; kUnavailable where the key's file
+// file. Fails: kInvalidArgument naming the option; kUnavailable where the key's file
 // cannot be read or written.
 #pragma once
 

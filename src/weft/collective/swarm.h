@@ -53,6 +53,9 @@
 namespace weft {
 
 struct SwarmOptions {
+  // The swarm fills in self, incarnation, endpoints, recipe_text and founded_at, from what stands
+  // below and the time; where one of them is set, found() and join() fail. A joiner's run is its
+  // ticket's.
   MembershipOptions membership;
   PeerIdentity identity = PeerIdentity::generate();
   // "HOST:PORT"; host *: all addresses; port 0: the system chooses.
@@ -120,7 +123,7 @@ struct SwarmOptions {
   std::uint64_t samples_a_round = 1;
   // A lost quorum ends next() with kUnavailable; false: it gives kWait until enough are back.
   bool exit_on_quorum_lost = false;
-  // How others find this peer, and it them when it is alone.
+  // How others find this peer, and it them when it is alone. The swarm fills in `run`, as above.
   PresenceOptions presence;
 };
 

@@ -1,6 +1,5 @@
 #include "weft/collective/swarm_core_options.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,11 +10,35 @@
 
 namespace weft {
 
+Status check_filled_in(const SwarmOptions& options) {
+  const MembershipOptions& membership = options.membership;
+  const MembershipOptions untouched;
+  const struct {
+    bool is_set;
+    const char* name;
+    const char* from;
+  } filled_in[] = {
+      {membership.self != untouched.self, "membership.self", "identity"},
+      {membership.incarnation != untouched.incarnation, "membership.incarnation",
+       "the time of the start"},
+      {membership.endpoints != untouched.endpoints, "membership.endpoints", "listen and advertise"},
+      {membership.recipe_text != untouched.recipe_text, "membership.recipe_text", "recipe_text"},
+      {membership.founded_at != untouched.founded_at, "membership.founded_at", "resume_round"},
+      {options.presence.run != RunId{}, "presence.run", "membership.run or the ticket"},
+  };
+  for (const auto& field : filled_in) {
+    if (!field.is_set) continue;
+    return invalid_argument(
+        fmt::format("{}: the swarm fills it in from {}; do not set it", field.name, field.from));
+  }
+  return {};
+}
+
 SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::string> endpoints) {
   SwarmCoreOptions core;
   core.membership = options.membership;
   core.membership.self = options.identity.id();
-  core.membership.incarnation = std::max(options.membership.incarnation, unix_time_us());
+  core.membership.incarnation = unix_time_us();
   core.membership.endpoints = std::move(endpoints);
   if (core.membership.endpoints.size() > kEndpointsMax) {
     core.membership.endpoints.resize(kEndpointsMax);

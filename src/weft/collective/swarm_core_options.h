@@ -16,6 +16,8 @@
 
 namespace weft {
 
+// kInvalidArgument where a field is set that the swarm fills in: it would not count.
+Status check_filled_in(const SwarmOptions& options);
 // `endpoints`: where this peer listens; the first few are told.
 SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::string> endpoints);
 // Listens; borrows `loop`. Fails: kInvalidArgument for what is written in the options, kUnavailable

@@ -309,11 +309,8 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
                             static_cast<std::uint64_t>(recipe.local.steps);
   options.presence = presence_options(recipe, settings);
   MembershipOptions& membership = options.membership;
-  membership.self = settings.identity.id();
-  membership.incarnation = settings.incarnation;
   membership.layout_hash = layout.hash();
   membership.recipe_hash = recipe_hash(recipe);
-  membership.recipe_text = options.recipe_text;
   membership.heartbeat_interval = from_milliseconds(group.heartbeat_interval_ms);
   membership.suspicion_timeout = from_milliseconds(group.suspicion_timeout_ms);
   membership.quorum_timeout = from_seconds(group.quorum_timeout_s);

@@ -49,8 +49,6 @@ struct PeerSettings {
   bool map_port = false;
   // "host:port" each, told to others before those that the machine has.
   std::vector<std::string> advertise;
-  // Larger than in any earlier life of this identity.
-  std::uint64_t incarnation = 1;
   // The table behind group.rendezvous; none: the key is passed over.
   std::function<MakeRendezvousTable(const std::string& node)> rendezvous;
 };
