@@ -31,9 +31,9 @@ struct PeerOptions {
   std::string identity;  // path of the key; empty: a new one in memory
   std::string wire = "f32";
   std::uint64_t rounds = 0;  // the last one; 0: none is
-  int start_members = 1;
-  double start_timeout = 60;
-  double suspicion_timeout = 2;
+  int start_members = swarm_defaults::kStartMembers;
+  double start_timeout = to_seconds(swarm_defaults::kStartTimeout);
+  double suspicion_timeout = to_seconds(membership_defaults::kSuspicionTimeout);
   bool lone_survivor = false;
 };
 

@@ -28,6 +28,8 @@ constexpr int kPeersMax = 64;
 constexpr std::int64_t kBytesMax = std::int64_t{4} << 30;
 constexpr int kWarmUps = 2;
 constexpr std::int64_t kLargeBytes = 8 << 20;
+// Larger than in training: all is there at once, so that nothing is won by beginning with a part.
+constexpr std::size_t kBenchBucketBytes = std::size_t{4} << 20;
 constexpr int kRepetitionsLarge = 9;
 constexpr int kRepetitionsSmall = 300;
 constexpr std::size_t kMeetingFileBytesMax = 4096;
@@ -265,6 +267,7 @@ void BenchRank::open_round(int repetition) {
   options.rank = Rank(rank_);
   options.size = options_.peers;
   options.segment_bytes = static_cast<std::size_t>(options_.segment_bytes);
+  options.bucket_bytes = kBenchBucketBytes;
   if (options_.transport == "shm") options.line = kSharedMemory;
   options.precision = *parse_wire_precision(options_.wire);
   options.algorithm = *parse_algorithm(options_.algorithm);

@@ -15,6 +15,7 @@
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
+#include "weft/collective/swarm_defaults.h"
 
 namespace weft {
 
@@ -26,7 +27,7 @@ struct AllReduceBenchOptions {
   std::string transport = "tls";
   // That count; two more go before. 0: as many as take a few seconds.
   int repetitions = 0;
-  std::int64_t segment_bytes = 256 * 1024;
+  std::int64_t segment_bytes = swarm_defaults::kSegmentBytes;
   // See collective.h.
   std::string wire = "f32";
   std::string algorithm = "auto";

@@ -30,6 +30,7 @@
 #include "weft/base/shared_memory.h"
 #include "weft/base/status.h"
 #include "weft/codec/wire_precision.h"
+#include "weft/collective/swarm_defaults.h"
 #include "weft/net/transport.h"
 #include "weft/wire/collective_message.h"
 #include "weft/wire/line_code.h"
@@ -115,12 +116,12 @@ struct CollectiveOptions {
   Algorithm algorithm = Algorithm::kAuto;
   LineProfile line;
   // A segment travels as one frame: at most kFrameBodyBytesMax.
-  std::size_t segment_bytes = 256 * 1024;
+  std::size_t segment_bytes = swarm_defaults::kSegmentBytes;
   // The vector is cut into buckets of about this size, each split over all members, so that the
   // exchange of a bucket can begin while the next one is not contributed yet.
-  std::size_t bucket_bytes = 4 * 1024 * 1024;
+  std::size_t bucket_bytes = swarm_defaults::kBucketBytes;
   // kAuto: vectors of at most so many bytes are exchanged directly, or by a tree.
-  std::size_t direct_bytes_max = 32 * 1024;
+  std::size_t direct_bytes_max = swarm_defaults::kDirectBytesMax;
   // Nothing more is sent to a member for whom so many bytes are queued. More than the transport's
   // low-water mark, or on_writable never comes.
   std::size_t queue_bytes_max = 1024 * 1024;

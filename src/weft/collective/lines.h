@@ -30,6 +30,7 @@
 #include "weft/collective/collective.h"
 #include "weft/collective/line_meter.h"
 #include "weft/collective/ring_order.h"
+#include "weft/collective/swarm_defaults.h"
 #include "weft/net/transport.h"
 #include "weft/peer/view.h"
 #include "weft/wire/line_message.h"
@@ -39,7 +40,7 @@ namespace weft {
 struct LinesOptions {
   PeerId self;
   // False: nothing is measured and nothing is reordered.
-  bool enabled = true;
+  bool enabled = swarm_defaults::kMeasuredRing;
   Duration beat = std::chrono::seconds(1);
   // A burst; the first of them are free, all further ones such a share of what is sent.
   std::size_t probe_bytes = 128 * 1024;

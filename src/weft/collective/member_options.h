@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "weft/collective/swarm_defaults.h"
+#include "weft/peer/membership_defaults.h"
+
 namespace weft {
 
 // What all members share: the founder's settings count, and joiners get them.
@@ -19,10 +22,12 @@ struct SwarmGroupOptions {
   // The last round; 0: there is none.
   std::uint64_t rounds = 0;
   // The first round waits for so many members, at most `start_timeout`.
-  int start_members = 1;
-  std::chrono::milliseconds start_timeout = std::chrono::minutes(1);
+  int start_members = swarm_defaults::kStartMembers;
+  std::chrono::milliseconds start_timeout =
+      std::chrono::duration_cast<std::chrono::milliseconds>(swarm_defaults::kStartTimeout);
   // A member that is silent for so long is left out.
-  std::chrono::milliseconds suspicion_timeout = std::chrono::seconds(2);
+  std::chrono::milliseconds suspicion_timeout =
+      std::chrono::duration_cast<std::chrono::milliseconds>(membership_defaults::kSuspicionTimeout);
   // Either of two members may go on alone. Unsafe where both live and only the line is broken: then
   // each goes on by itself.
   bool lone_survivor = false;

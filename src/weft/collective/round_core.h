@@ -26,6 +26,7 @@
 #include "weft/base/time.h"
 #include "weft/collective/all_reduce.h"
 #include "weft/collective/state_server.h"
+#include "weft/collective/swarm_defaults.h"
 #include "weft/peer/view.h"
 #include "weft/wire/collective_message.h"
 
@@ -37,9 +38,9 @@ struct RoundCoreOptions {
   AllReduceOptions all_reduce;
   // Where members share hosts, large vectors are summed in each host first, and one member of each
   // speaks to the other hosts.
-  bool by_host = false;
+  bool by_host = swarm_defaults::kByHost;
   // A member that owes data and gives no answer for so long is reported.
-  Duration stall_timeout = std::chrono::seconds(20);
+  Duration stall_timeout = swarm_defaults::kStallTimeout;
   // Nothing of an open round has moved for so long: all members are asked where they stand, and
   // again each time as much later; see waiting().
   Duration wait_interval = std::chrono::seconds(2);

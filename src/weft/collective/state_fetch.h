@@ -25,6 +25,7 @@
 #include "weft/base/time.h"
 #include "weft/collective/state_keep.h"
 #include "weft/collective/state_server.h"
+#include "weft/collective/swarm_defaults.h"
 #include "weft/wire/state_message.h"
 
 namespace weft {
@@ -32,7 +33,7 @@ namespace weft {
 struct StateFetchOptions {
   // Larger offers are refused.
   std::uint64_t snapshot_bytes_max = std::uint64_t{8} << 30;
-  std::uint64_t elements_max = std::uint64_t{1} << 28;
+  std::uint64_t elements_max = swarm_defaults::kVectorElementsMax;
   // Blocks asked of one source at a time; how many of them are under way is the source's choice.
   int blocks_in_flight = 16;
   // Rounds asked for at a time.

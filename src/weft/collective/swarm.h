@@ -44,6 +44,7 @@
 #include "weft/base/time.h"
 #include "weft/codec/wire_precision.h"
 #include "weft/collective/group_core.h"
+#include "weft/collective/swarm_defaults.h"
 #include "weft/collective/swarm_presence.h"
 #include "weft/collective/swarm_types.h"
 #include "weft/net/identity.h"
@@ -69,32 +70,32 @@ struct SwarmOptions {
   // Given to joiners; its hash is membership.recipe_hash.
   std::string recipe_text;
   // Of a round at most; a peer that asks for more is refused.
-  std::int64_t vector_elements_max = std::int64_t{1} << 28;
-  std::size_t segment_bytes = 256 * 1024;
+  std::int64_t vector_elements_max = swarm_defaults::kVectorElementsMax;
+  std::size_t segment_bytes = swarm_defaults::kSegmentBytes;
   // The unit that is split over the members; smaller starts earlier, larger has fewer frames.
-  std::size_t bucket_bytes = 4 * 1024 * 1024;
+  std::size_t bucket_bytes = swarm_defaults::kBucketBytes;
   // At most this total is exchanged directly instead of round the ring.
-  std::size_t direct_bytes_max = 32 * 1024;
+  std::size_t direct_bytes_max = swarm_defaults::kDirectBytesMax;
   // How the vector travels, but for its last `exact_elements`, which always go as f32. With less
   // than f32 each member keeps what its roundings drop and adds it in the next round.
   WirePrecision wire = WirePrecision::kF32;
   std::int64_t exact_elements = 0;
   // The members agree on a better order of the ring where their lines are unequal; lines.h.
-  bool measured_ring = true;
+  bool measured_ring = swarm_defaults::kMeasuredRing;
   // Members of one host sum among themselves before one of them speaks to the other hosts.
-  bool by_host = true;
+  bool by_host = swarm_defaults::kByHost;
   // Results of past rounds kept for members that catch up; the last two are always kept.
-  std::uint64_t result_log_bytes_max = std::uint64_t{256} << 20;
+  std::uint64_t result_log_bytes_max = swarm_defaults::kResultLogBytesMax;
   Round last_round;
   // No byte of an open round for so long: the member that owes it is suspected.
-  Duration stall_timeout = std::chrono::seconds(20);
+  Duration stall_timeout = swarm_defaults::kStallTimeout;
   // next() gives kWait after this.
   Duration next_limit = std::chrono::milliseconds(200);
   // How long the others wait for a member that still computes its part of a round; then they
   // suspect it, and go on without it. Zero: 10 times the median round, at least a minute; and
   // `compute_timeout_first` until three rounds of that length were measured.
   Duration compute_timeout{};
-  Duration compute_timeout_first = std::chrono::minutes(10);
+  Duration compute_timeout_first = swarm_defaults::kComputeTimeoutFirst;
   // Above zero: finish() gives kTimeout after this, which names who is owed. Else it waits for the
   // end of the round, which comes by itself: see compute_timeout, stall_timeout and the membership.
   Duration finish_limit{};
@@ -114,11 +115,11 @@ struct SwarmOptions {
   // if it is started again. Empty: nowhere.
   std::string state_file;
   // The first round waits for so many members, at most `start_timeout`.
-  int start_members = 1;
-  Duration start_timeout = std::chrono::seconds(30);
+  int start_members = swarm_defaults::kStartMembers;
+  Duration start_timeout = swarm_defaults::kStartTimeout;
   // Once all have the last round, newcomers are given the final state for at most so long;
   // next() gives kFinished as soon as none is left.
-  Duration linger = std::chrono::seconds(8);
+  Duration linger = swarm_defaults::kLinger;
   // Where branches merge: what a round adds to the samples that a state has learned from.
   std::uint64_t samples_a_round = 1;
   // A lost quorum ends next() with kUnavailable; false: it gives kWait until enough are back.

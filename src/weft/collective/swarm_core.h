@@ -35,6 +35,7 @@
 #include "weft/collective/state_comparison.h"
 #include "weft/collective/state_fetch.h"
 #include "weft/collective/state_server.h"
+#include "weft/collective/swarm_defaults.h"
 #include "weft/collective/swarm_types.h"
 #include "weft/collective/swarm_waits.h"
 #include "weft/net/transport.h"
@@ -48,8 +49,8 @@ struct SwarmCoreOptions {
   StateFetchOptions fetch;
   // `self` is set.
   LinesOptions lines;
-  std::uint64_t result_log_bytes_max = std::uint64_t{256} << 20;
-  std::int64_t vector_elements_max = std::int64_t{1} << 28;
+  std::uint64_t result_log_bytes_max = swarm_defaults::kResultLogBytesMax;
+  std::int64_t vector_elements_max = swarm_defaults::kVectorElementsMax;
   // 0: never finished.
   Round last_round;
   Round resume_round;
@@ -62,19 +63,19 @@ struct SwarmCoreOptions {
   // Where the membership's record is kept; null: nowhere. Borrowed.
   RecordKeep* records = nullptr;
   // The first round waits for so many members, at most `start_timeout`.
-  int start_members = 1;
-  Duration start_timeout = std::chrono::seconds(30);
+  int start_members = swarm_defaults::kStartMembers;
+  Duration start_timeout = swarm_defaults::kStartTimeout;
   bool exit_on_quorum_lost = false;
   // How long the others are waited for once the last round is applied here.
   Duration finish_timeout = std::chrono::seconds(5);
   // And how long newcomers are given the final state, if there are any.
-  Duration linger = std::chrono::seconds(8);
+  Duration linger = swarm_defaults::kLinger;
   // A removed peer asks in again so many times without a round in between.
   int rejoins_max = 5;
   // How long a member that still computes its part of a round is waited for, after which the others
   // suspect it; zero and `compute_timeout_first`: see round_times.h.
   Duration compute_timeout{};
-  Duration compute_timeout_first = std::chrono::minutes(10);
+  Duration compute_timeout_first = swarm_defaults::kComputeTimeoutFirst;
   // What a round adds to the samples that a state has learned from: the weights of branches.
   std::uint64_t samples_a_round = 1;
 };

@@ -11,6 +11,29 @@ namespace {
 
 using testing::HasSubstr;
 
+TEST(SwarmCoreOptions, OfASwarmWithoutSettingsAreTheDefaultsOfItsParts) {
+  const SwarmOptions swarm;
+  const SwarmCoreOptions given = core_options(swarm, {});
+  const SwarmCoreOptions own;
+  EXPECT_EQ(given.rounds.all_reduce.segment_bytes, own.rounds.all_reduce.segment_bytes);
+  EXPECT_EQ(given.rounds.all_reduce.bucket_bytes, own.rounds.all_reduce.bucket_bytes);
+  EXPECT_EQ(given.rounds.all_reduce.direct_bytes_max, own.rounds.all_reduce.direct_bytes_max);
+  EXPECT_EQ(given.rounds.all_reduce.precision, own.rounds.all_reduce.precision);
+  EXPECT_EQ(given.rounds.by_host, own.rounds.by_host);
+  EXPECT_EQ(given.rounds.stall_timeout, own.rounds.stall_timeout);
+  EXPECT_EQ(given.lines.enabled, own.lines.enabled);
+  EXPECT_EQ(given.fetch.elements_max, own.fetch.elements_max);
+  EXPECT_EQ(given.result_log_bytes_max, own.result_log_bytes_max);
+  EXPECT_EQ(given.vector_elements_max, own.vector_elements_max);
+  EXPECT_EQ(given.start_members, own.start_members);
+  EXPECT_EQ(given.start_timeout, own.start_timeout);
+  EXPECT_EQ(given.exit_on_quorum_lost, own.exit_on_quorum_lost);
+  EXPECT_EQ(given.linger, own.linger);
+  EXPECT_EQ(given.compute_timeout, own.compute_timeout);
+  EXPECT_EQ(given.compute_timeout_first, own.compute_timeout_first);
+  EXPECT_EQ(given.samples_a_round, own.samples_a_round);
+}
+
 TEST(SwarmCoreOptions, WhatTheSwarmFillsInMayNotBeSet) {
   const struct {
     const char* name;

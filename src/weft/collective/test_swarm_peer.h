@@ -29,9 +29,11 @@ inline SwarmCoreOptions swarm_options(std::uint64_t last_round) {
   membership.layout_hash = sha256(as_bytes(std::string_view("layout")));
   membership.invitation_key = sha256(as_bytes(std::string_view("key")));
   membership.recipe_text = "recipe";
+  membership.quorum_timeout = std::chrono::seconds(5);
   options.rounds.all_reduce.segment_bytes = 1024;
   options.rounds.all_reduce.bucket_bytes = 8192;
   options.rounds.all_reduce.direct_bytes_max = 256;
+  options.rounds.by_host = false;
   // A line without delays: what is not small goes round the ring.
   options.rounds.all_reduce.line = {0, 1e9, 0};
   options.last_round = Round(last_round);

@@ -55,6 +55,7 @@
 #include "weft/base/time.h"
 #include "weft/net/transport.h"
 #include "weft/peer/admission.h"
+#include "weft/peer/membership_defaults.h"
 #include "weft/peer/ticket.h"
 #include "weft/peer/view.h"
 #include "weft/peer/voter_record.h"
@@ -106,15 +107,15 @@ struct MembershipOptions {
   // is raised above.
   std::optional<VoterRecord> past;
 
-  Duration heartbeat_interval = std::chrono::milliseconds(250);
+  Duration heartbeat_interval = membership_defaults::kHeartbeatInterval;
   // The adaptive timeout stays within [4 * heartbeat_interval, suspicion_timeout].
-  Duration suspicion_timeout = std::chrono::seconds(2);
+  Duration suspicion_timeout = membership_defaults::kSuspicionTimeout;
   Duration reconnect_timeout = std::chrono::milliseconds(500);
   // Between attempts to reach a member without a link, after the first.
   Duration redial_interval = std::chrono::seconds(1);
   // An agreement that has not ended by then is taken over by another proposer.
   Duration takeover_timeout = std::chrono::milliseconds(400);
-  Duration quorum_timeout = std::chrono::seconds(5);
+  Duration quorum_timeout = membership_defaults::kQuorumTimeout;
   // Two members whose link stays broken while all others reach both: after this the one of higher
   // rank is removed, because a collective cannot go on without the link.
   Duration bad_link_timeout = std::chrono::seconds(10);
@@ -122,24 +123,24 @@ struct MembershipOptions {
   // A newcomer gives up after this if nobody listens where the members were.
   Duration deserted_timeout = std::chrono::seconds(5);
   // A newcomer that has the state and still lacks a link with a member gives up after this.
-  Duration unreached_timeout = std::chrono::minutes(2);
+  Duration unreached_timeout = membership_defaults::kUnreachedTimeout;
   // For each address of a ticket.
   Duration join_attempt_timeout = std::chrono::seconds(3);
   Duration leave_timeout = std::chrono::seconds(5);
   // Peers that have only a link.
   StrangerLimits strangers;
-  int joins_at_once = 2;
+  int joins_at_once = membership_defaults::kJoinsAtOnce;
   // While others wait for their turn, a newcomer that comes no further for so long loses its own,
   // and one that has had it for `join_turn` gives it up too. What it has of the state stays.
-  Duration join_stall_timeout = std::chrono::seconds(15);
+  Duration join_stall_timeout = membership_defaults::kJoinStallTimeout;
   Duration join_turn = std::chrono::minutes(3);
   // Each member is watched by so many others.
   int observers = 3;
   SplitPolicy on_split = SplitPolicy::kPause;
   // Isolated for so long, members found a branch.
-  Duration split_after = std::chrono::seconds(60);
+  Duration split_after = membership_defaults::kSplitAfter;
   // A branch that has yielded goes on alone if it is not absorbed by then.
-  Duration merge_timeout = std::chrono::seconds(60);
+  Duration merge_timeout = membership_defaults::kMergeTimeout;
   // Former members are dialled one after the other, one in each such interval, for ever.
   Duration former_redial_interval = std::chrono::seconds(1);
   // Either of two members may go on alone. Unsafe where the two can lose each other and both live.

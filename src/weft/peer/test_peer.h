@@ -5,6 +5,7 @@
 // Threads: one owner.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,7 @@ inline MembershipOptions test_membership(const PeerId& self) {
   options.layout_hash = sha256(as_bytes("layout"));
   options.invitation_key = sha256(as_bytes("key"));
   options.recipe_text = "recipe";
+  options.quorum_timeout = std::chrono::seconds(5);
   return options;
 }
 

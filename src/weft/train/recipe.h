@@ -21,6 +21,9 @@
 
 #include "weft/base/hash.h"
 #include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/collective/swarm_defaults.h"
+#include "weft/peer/membership_defaults.h"
 #include "weft/train/outer_step.h"
 
 namespace weft {
@@ -113,24 +116,26 @@ struct Recipe {
     std::string on_not_finite = "stop";
   } run;
   struct Group {
-    std::int64_t heartbeat_interval_ms = 250;
-    std::int64_t suspicion_timeout_ms = 2000;
-    double quorum_timeout_s = 10.0;
+    std::int64_t heartbeat_interval_ms =
+        membership_defaults::kHeartbeatInterval / std::chrono::milliseconds(1);
+    std::int64_t suspicion_timeout_ms =
+        membership_defaults::kSuspicionTimeout / std::chrono::milliseconds(1);
+    double quorum_timeout_s = to_seconds(membership_defaults::kQuorumTimeout);
     bool lone_survivor = false;
     std::string on_quorum_lost = "exit";
     std::string on_split = "pause";
-    double split_after_s = 60.0;
-    double merge_timeout_s = 120.0;
-    double unreached_timeout_s = 120.0;
-    double linger_s = 8.0;
-    std::int64_t joins_at_once = 2;
-    double join_stall_s = 15.0;
-    std::int64_t start_members = 1;
-    double start_timeout_s = 30.0;
+    double split_after_s = to_seconds(membership_defaults::kSplitAfter);
+    double merge_timeout_s = to_seconds(membership_defaults::kMergeTimeout);
+    double unreached_timeout_s = to_seconds(membership_defaults::kUnreachedTimeout);
+    double linger_s = to_seconds(swarm_defaults::kLinger);
+    std::int64_t joins_at_once = membership_defaults::kJoinsAtOnce;
+    double join_stall_s = to_seconds(membership_defaults::kJoinStallTimeout);
+    std::int64_t start_members = swarm_defaults::kStartMembers;
+    double start_timeout_s = to_seconds(swarm_defaults::kStartTimeout);
     double compute_timeout_s = 0;
-    std::int64_t bucket_bytes = 1 << 20;
-    std::int64_t segment_bytes = 256 * 1024;
-    std::int64_t result_log_bytes = 256LL << 20;
+    std::int64_t bucket_bytes = swarm_defaults::kBucketBytes;
+    std::int64_t segment_bytes = swarm_defaults::kSegmentBytes;
+    std::int64_t result_log_bytes = swarm_defaults::kResultLogBytesMax;
     std::int64_t ticket_valid_h = 24;
     std::string discovery = "lan";
     std::string rendezvous;
