@@ -1,23 +1,20 @@
 #include "weft/http/api_error.h"
 
-#include <fmt/format.h>
-
-#include "weft/http/json_text.h"
+#include <nlohmann/json.hpp>
 
 namespace weft {
-namespace {
-
-std::string quoted_or_null(const std::string& text) {
-  return text.empty() ? "null" : json_quoted(text);
-}
-
-}  // namespace
 
 std::string error_json(const ApiError& error) {
-  return fmt::format("{{\"error\":{{\"message\":{},\"type\":\"{}\",\"param\":{},\"code\":{}}}}}",
-                     json_quoted(error.message),
-                     error.status < 500 ? "invalid_request_error" : "server_error",
-                     quoted_or_null(error.param), quoted_or_null(error.code));
+  using Json = nlohmann::ordered_json;
+  const auto text_or_null = [](const std::string& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+  };
+  const Json answer = {{"error",
+                        {{"message", error.message},
+                         {"type", error.status < 500 ? "invalid_request_error" : "server_error"},
+                         {"param", text_or_null(error.param)},
+                         {"code", text_or_null(error.code)}}}};
+  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 HttpResponse error_response(const ApiError& error) {
