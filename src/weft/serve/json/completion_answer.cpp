@@ -1,8 +1,10 @@
 #include "weft/serve/json/completion_answer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "weft/base/utf8.h"
 #include "weft/http/json_text.h"
@@ -10,61 +12,48 @@
 namespace weft {
 namespace {
 
-template <class Items, class Show>
-std::string json_list(const Items& items, Show show) {
-  std::string text = "[";
-  for (const auto& item : items) {
-    if (text.size() > 1) text += ',';
-    text += show(item);
-  }
-  return text + "]";
-}
+using Json = nlohmann::ordered_json;
 
 // The drawn token is always among them; several tokens may have one name.
-std::string top_logprobs(const DrawnToken& drawn, const Tokenizer* tokenizer) {
+Json top_logprobs(const DrawnToken& drawn, const Tokenizer* tokenizer) {
   auto all = drawn.likeliest;
   const auto is_drawn = [&](const auto& other) { return other.first == drawn.token; };
   if (std::none_of(all.begin(), all.end(), is_drawn)) all.emplace_back(drawn.token, drawn.logprob);
-  std::vector<std::string> names;
-  std::string text;
-  for (const auto& [token, logprob] : all) {
-    std::string name = token_name(tokenizer, token);
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", json_quoted(name), logprob);
-    names.push_back(std::move(name));
+  Json names = Json::object();
+  for (const auto& [token, logprob] : all) names.emplace(token_name(tokenizer, token), logprob);
+  return names;
+}
+
+Json logprobs_json(const std::vector<PlacedToken>& tokens, const Tokenizer* tokenizer) {
+  Json lists = {{"tokens", Json::array()},
+                {"token_logprobs", Json::array()},
+                {"top_logprobs", Json::array()},
+                {"text_offset", Json::array()}};
+  for (const PlacedToken& token : tokens) {
+    lists["tokens"].push_back(token_name(tokenizer, token.drawn.token));
+    lists["token_logprobs"].push_back(token.drawn.logprob);
+    lists["top_logprobs"].push_back(top_logprobs(token.drawn, tokenizer));
+    lists["text_offset"].push_back(token.text_offset);
   }
-  return "{" + text + "}";
+  return lists;
 }
 
-std::string logprobs_json(const std::vector<PlacedToken>& tokens, const Tokenizer* tokenizer) {
-  return fmt::format(
-      "{{\"tokens\":{},\"token_logprobs\":{},\"top_logprobs\":{},\"text_offset\":{}}}",
-      json_list(tokens,
-                [&](const PlacedToken& token) {
-                  return json_quoted(token_name(tokenizer, token.drawn.token));
-                }),
-      json_list(tokens,
-                [](const PlacedToken& token) { return fmt::format("{}", token.drawn.logprob); }),
-      json_list(tokens,
-                [&](const PlacedToken& token) { return top_logprobs(token.drawn, tokenizer); }),
-      json_list(tokens,
-                [](const PlacedToken& token) { return fmt::format("{}", token.text_offset); }));
+Json choice_json(const CompletionChoice& choice, const CompletionForm& form) {
+  Json tokens = Json::array();
+  for (const PlacedToken& token : choice.piece.tokens) tokens.push_back(token.drawn.token);
+  return {
+      {"text", choice.piece.text},
+      {"index", choice.index},
+      {"logprobs",
+       form.logprobs ? logprobs_json(choice.piece.tokens, form.tokenizer) : Json(nullptr)},
+      {"finish_reason", choice.finish_reason.empty() ? Json(nullptr) : Json(choice.finish_reason)},
+      {"tokens", std::move(tokens)}};
 }
 
-std::string choice_json(const CompletionChoice& choice, const CompletionForm& form) {
-  return fmt::format(
-      "{{\"text\":{},\"index\":{},\"logprobs\":{},\"finish_reason\":{},\"tokens\":{}}}",
-      json_quoted(choice.piece.text), choice.index,
-      form.logprobs ? logprobs_json(choice.piece.tokens, form.tokenizer) : "null",
-      choice.finish_reason.empty() ? "null" : fmt::format("\"{}\"", choice.finish_reason),
-      json_list(choice.piece.tokens,
-                [](const PlacedToken& token) { return fmt::format("{}", token.drawn.token); }));
-}
-
-std::string usage_json(const CompletionUsage& usage) {
-  return fmt::format("{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{}}}",
-                     usage.prompt_tokens, usage.completion_tokens,
-                     usage.prompt_tokens + usage.completion_tokens);
+Json usage_json(const CompletionUsage& usage) {
+  return {{"prompt_tokens", usage.prompt_tokens},
+          {"completion_tokens", usage.completion_tokens},
+          {"total_tokens", usage.prompt_tokens + usage.completion_tokens}};
 }
 
 }  // namespace
@@ -72,17 +61,20 @@ std::string usage_json(const CompletionUsage& usage) {
 std::string completion_json(const CompletionHead& head, std::span<const CompletionChoice> choices,
                             const std::optional<CompletionUsage>& usage,
                             const CompletionForm& form) {
-  std::string text = fmt::format(
-      "{{\"id\":\"{}\",\"object\":\"text_completion\",\"created\":{},\"model\":{},\"choices\":{}",
-      head.id, head.created, json_quoted(head.model),
-      json_list(choices,
-                [&](const CompletionChoice& choice) { return choice_json(choice, form); }));
-  if (usage.has_value()) {
-    text += ",\"usage\":" + usage_json(*usage);
-  } else if (form.stream_usage) {
-    text += ",\"usage\":null";
+  Json answer = {{"id", head.id},
+                 {"object", "text_completion"},
+                 {"created", head.created},
+                 {"model", head.model},
+                 {"choices", Json::array()}};
+  for (const CompletionChoice& choice : choices) {
+    answer["choices"].push_back(choice_json(choice, form));
   }
-  return text + "}";
+  if (usage.has_value()) {
+    answer["usage"] = usage_json(*usage);
+  } else if (form.stream_usage) {
+    answer["usage"] = nullptr;
+  }
+  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string token_name(const Tokenizer* tokenizer, std::int32_t token) {
