@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "weft/http/api_error.h"
 #include "weft/http/json_text.h"
@@ -128,24 +129,27 @@ Routed Router::health(const HttpRequest& /*request*/, const ServeGauges& /*gauge
 }
 
 std::string Router::model_json() const {
-  std::string facts;
+  nlohmann::ordered_json model = {{"id", id_},
+                                  {"object", "model"},
+                                  {"created", started_s_},
+                                  {"owned_by", "weft"},
+                                  {"name", model_.name()},
+                                  {"architecture", model_.architecture()},
+                                  {"parameters", model_.parameters()},
+                                  {"step", model_.step()}};
   if (model_.is_text()) {
-    facts = fmt::format("\"kind\":\"text\",\"vocabulary\":{},\"context\":{},\"tokenizer\":{}",
-                        text_rule_.vocabulary, text_rule_.context, text_rule_.tokenizer != nullptr);
+    model["kind"] = "text";
+    model["vocabulary"] = text_rule_.vocabulary;
+    model["context"] = text_rule_.context;
+    model["tokenizer"] = text_rule_.tokenizer != nullptr;
   } else {
-    facts = fmt::format("\"kind\":\"{}\",\"input\":[{}]", row_rule_.pixels ? "images" : "rows",
-                        fmt::join(model_.input_sizes(), ","));
+    model["kind"] = row_rule_.pixels ? "images" : "rows";
+    model["input"] = model_.input_sizes();
+    if (model_.has_classes() && !model_.class_names().empty()) {
+      model["classes"] = model_.class_names();
+    }
   }
-  if (!model_.is_text() && model_.has_classes() && !model_.class_names().empty()) {
-    std::vector<std::string> names;
-    for (const std::string& name : model_.class_names()) names.push_back(json_quoted(name));
-    facts += fmt::format(",\"classes\":[{}]", fmt::join(names, ","));
-  }
-  return fmt::format(
-      "{{\"id\":{},\"object\":\"model\",\"created\":{},\"owned_by\":\"weft\",\"name\":{},"
-      "\"architecture\":{},\"parameters\":{},\"step\":{},{}}}",
-      json_quoted(id_), started_s_, json_quoted(model_.name()), json_quoted(model_.architecture()),
-      model_.parameters(), model_.step(), facts);
+  return model.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 Routed Router::models(const HttpRequest& /*request*/, const ServeGauges& /*gauges*/) const {
