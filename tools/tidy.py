@@ -64,6 +64,8 @@ SOURCES_ONLY = re.compile(r"^fmt/")
 # What a header of ours must include itself, where it uses that; whoever cleans a folder takes it off.
 STATUS = re.compile(r"\b(?:Status\b|Result<|WEFT_TRY(?:_ASSIGN)?\s*\()")
 STATUS_THROUGH_OTHERS = ("app", "collective", "data", "net", "serve", "train", "wire")
+# A string that holds the keys of JSON, in a source of a folder that has nlohmann-json for that.
+JSON_TEXT = re.compile(r'\{\{?\\"\w+\\":|\\":(?:\{|\[|\\")|R"\w*\([^)]*"\w+":')
 UNFINISHED = re.compile(r"\b(to" r"do|fix" r"me|x" r"xx|ha" r"ck|for n" r"ow|not impl" r"emented|"
                         r"unimpl" r"emented|place" r"holder|st" r"ub(?:bed|s)?)\b", re.IGNORECASE)
 LOCAL_PATH = re.compile(r"(?<![\w.])/(?:home|work|Users)/\w")
@@ -337,6 +339,20 @@ def check_tests(root, paths):
     return [f"{path.relative_to(root)}:{line}: {name} {why}" for path, line, name, why in faults]
 
 
+def check_json(root, paths):
+    """Faults of sources that write JSON by hand in folders where nlohmann-json is there for it."""
+    texts = {path: path.read_text(errors="replace") for path in paths
+             if path.suffix == ".cpp" and not path.stem.endswith("_test")}
+    def library(path):
+        return place_of(path.relative_to(root))[0] or path.parent
+
+    folders = {library(path) for path, text in texts.items() if "#include <nlohmann/" in text}
+    return [f"{path.relative_to(root)}:{number}: json: not by hand; use nlohmann::ordered_json"
+            for path, text in texts.items() if library(path) in folders
+            for number, line in enumerate(text.splitlines(), 1)
+            if JSON_TEXT.search(line) and "tidy: allow json: " not in line]
+
+
 def check_layout(root, larger=None):
     heavy, format_headers = HeavyHeaders(root, HEAVY), HeavyHeaders(root, SOURCES_ONLY)
     layers = Layers(root)
@@ -357,6 +373,8 @@ def check_layout(root, larger=None):
     results.append(check_own_functions(root, [
         path for path in paths if path.relative_to(root).parts[0] in ("src", "bindings")]))
     results.append(folder_sizes.faults(root, paths, larger or {}))
+    results.append(check_json(root, [
+        path for path in paths if path.relative_to(root).parts[0] == "src"]))
     results.append(check_tests(root, [
         path for path in paths
         if path.relative_to(root).parts[0] in (*SOURCE_DIRECTORIES, "tools")]))

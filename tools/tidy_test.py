@@ -76,6 +76,18 @@ class Heavy(Tree):
         self.accept_line("#include <nlohmann/json.hpp>")
 
 
+class Json(Tree):
+    def test_by_a_format_where_the_library_is(self):
+        self.write("src/weft/b/other.cpp", "#include <nlohmann/json.hpp>\n")
+        self.expect_line('auto text = format("{{\\"a\\":{}}}", 1);', "thing.cpp:4: json: not by hand")
+
+    def test_elsewhere_and_in_sentences(self):
+        self.accept_line('auto text = format("{{\\"a\\":{}}}", 1);')
+        self.write("src/weft/b/other.cpp", "#include <nlohmann/json.hpp>\n")
+        self.accept_line('auto text = "none without \\"stream\\": true";')
+        self.accept_line('auto text = "{\\"a\\":[";  // tidy: allow json: a reason')
+
+
 class Status(Tree):
     def test_a_header_that_uses_it_includes_it(self):
         self.write("src/weft/b/thing.h", HEADER + "Result<int> other();\n")

@@ -4,8 +4,10 @@
 #include <array>
 #include <bit>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "weft/array/bad_argument.h"
 #include "weft/io/safetensors_header.h"
@@ -172,7 +174,7 @@ Bytes safetensors_header(std::span<const SafetensorsTensor> tensors,
     for (const auto& [key, value] : metadata) {
       pairs += fmt::format("{}{}:{}", pairs.empty() ? "" : ",", json_text(key), json_text(value));
     }
-    add(fmt::format("\"__metadata__\":{{{}}}", pairs));
+    add(fmt::format("{}:{{{}}}", json_text("__metadata__"), pairs));
   }
   std::size_t offset = 0;
   for (const SafetensorsTensor& tensor : tensors) {
@@ -183,9 +185,12 @@ Bytes safetensors_header(std::span<const SafetensorsTensor> tensors,
           fmt::format("{} bytes for \"{}\"", elements * size_of(tensor.dtype), tensor.name),
           std::to_string(tensor.values.size()));
     }
-    add(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
-                    json_text(tensor.name), dtype_name(tensor.dtype), fmt::join(tensor.shape, ","),
-                    offset, offset + tensor.values.size()));
+    const nlohmann::ordered_json entry = {
+        {"dtype", dtype_name(tensor.dtype)},
+        {"shape", std::vector<std::int64_t>(tensor.shape.begin(), tensor.shape.end())},
+        {"data_offsets", {offset, offset + tensor.values.size()}}};
+    // Not all in one object, which would look for each name among all before it.
+    add(json_text(tensor.name) + ":" + entry.dump());
     offset += tensor.values.size();
   }
   text += '}';

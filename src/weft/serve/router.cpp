@@ -125,7 +125,9 @@ Routed Router::page(const HttpRequest& request, const ServeGauges& /*gauges*/) c
 }
 
 Routed Router::health(const HttpRequest& /*request*/, const ServeGauges& /*gauges*/) const {
-  return at_once("", {.body = "{\"status\":\"ok\"}\n"});
+  nlohmann::json answer;
+  answer["status"] = "ok";
+  return at_once("", {.body = answer.dump() + "\n"});
 }
 
 std::string Router::model_json() const {
@@ -153,8 +155,10 @@ std::string Router::model_json() const {
 }
 
 Routed Router::models(const HttpRequest& /*request*/, const ServeGauges& /*gauges*/) const {
-  return at_once("",
-                 {.body = fmt::format("{{\"object\":\"list\",\"data\":[{}]}}\n", model_json())});
+  nlohmann::ordered_json answer;
+  answer["object"] = "list";
+  answer["data"].push_back(nlohmann::ordered_json::parse(model_json()));
+  return at_once("", {.body = answer.dump() + "\n"});
 }
 
 Routed Router::one_model(const HttpRequest& request, const ServeGauges& /*gauges*/) const {

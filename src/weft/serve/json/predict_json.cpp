@@ -173,7 +173,9 @@ Result<PredictRows> parse_predict(std::string_view body, const RowRule& rule) {
 
 std::string predict_answer(const std::string& model, const PredictOutputs& outputs, bool classes,
                            std::span<const std::string> names) {
-  std::string text = "{\"model\":" + json_quoted(model) + ",\"outputs\":[";
+  // Thousands of numbers are written as they come, not gathered in a tree before.
+  std::string text = "{" + json_quoted("model") + ":" + json_quoted(model);
+  text += "," + json_quoted("outputs") + ":[";
   std::vector<std::size_t> best;
   const auto columns = static_cast<std::size_t>(outputs.columns);
   for (std::size_t row = 0; row < static_cast<std::size_t>(outputs.rows); ++row) {
@@ -185,11 +187,16 @@ std::string predict_answer(const std::string& model, const PredictOutputs& outpu
         static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin()));
   }
   text += ']';
-  if (classes) text += fmt::format(",\"classes\":[{}]", fmt::join(best, ","));
+  const auto add = [&text](std::string_view name, const nlohmann::json& value) {
+    text += "," + json_quoted(name) + ":";
+    text += value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  if (classes) add("classes", best);
   if (classes && names.size() == columns) {
     std::vector<std::string> labels;
-    for (const std::size_t place : best) labels.push_back(json_quoted(names[place]));
-    text += fmt::format(",\"labels\":[{}]", fmt::join(labels, ","));
+    labels.reserve(best.size());
+    for (const std::size_t place : best) labels.push_back(names[place]);
+    add("labels", labels);
   }
   return text + "}";
 }
