@@ -252,8 +252,12 @@ SEEDS = {
         "impossible": u8(0x81) + u32(1) + u32(100) + u64(0),
     },
     "ticket": {
-        "fields": (HASH + HASH + several([peer(1) + several([text("192.0.2.1:7420")])])
-                   + HASH[:16] + u64(1900000000) + HASH),
+        "fields": (u8(1) + HASH[:16] + HASH[:16] + HASH[:8] + u32(1900000000) + HASH[:16]
+                   + peer(1) + u8(0) + u16(7420) + bytes([192, 0, 2, 1])
+                   + u8(5) + bytes(15) + u8(1) + u8(15)),
+        "in_full": (u8(0x72) + HASH + HASH[:16] + HASH[:16] + u32(1900000000) + HASH
+                    + peer(1) + u8(11) + u16(7420) + peer(2) + u8(10) + u16(7421) + u8(4)
+                    + b"host"),
     },
     # 0 and a body, or another byte and requests.
     "http": {

@@ -25,10 +25,10 @@ void check_line(std::string_view line) {
 // The checksum would hide the decoder behind it from random bytes.
 std::string line_of(weft::ByteSpan fields) {
   const weft::Hash256 hash =
-      weft::Sha256().update(weft::as_bytes(std::string_view("weft1-"))).update(fields).finish();
+      weft::Sha256().update(weft::as_bytes(std::string_view("weft2-"))).update(fields).finish();
   weft::Bytes bytes(fields.begin(), fields.end());
-  bytes.insert(bytes.end(), hash.begin(), hash.begin() + 4);
-  return "weft1-" + weft::to_base32(bytes);
+  bytes.insert(bytes.end(), hash.begin(), hash.begin() + 3);
+  return "weft2-" + weft::to_base32(bytes);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // hold the same model.
 //
 //   member                begins a group of two and prints the ticket for the other one
-//   member weft1-...      joins it, on this machine or another
+//   member weft2-...      joins it, on this machine or another
 //
 // Build with CMakeLists.txt or Makefile beside this; exit code 1 if it went wrong.
 #include <cstdint>

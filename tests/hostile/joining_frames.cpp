@@ -113,6 +113,10 @@ Bytes alive(const Facts& /*facts*/, Rng& rng) {
   return message.encode();
 }
 
+Hash256 recipe_hash_of(const Facts& facts) {
+  return sha256(as_bytes(std::string_view(facts.recipe)));
+}
+
 JoinProof proof_of(const Facts& facts, ProofPurpose purpose) {
   return make_proof(facts.ticket, purpose, {facts.self, facts.peer, facts.exporter});
 }
@@ -126,7 +130,7 @@ Bytes recipe_request(const Facts& facts, Rng& /*rng*/) {
 Bytes recipe(const Facts& facts, Rng& rng) {
   RecipeMessage message;
   if (rng.chance(0.5)) {
-    message.successor = SuccessorRun{random_array<RunId>(rng), facts.ticket.recipe_hash,
+    message.successor = SuccessorRun{random_array<RunId>(rng), recipe_hash_of(facts),
                                      random_array<InvitationId>(rng), facts.ticket.expiry_unix_s,
                                      random_array<Hash256>(rng)};
   }
@@ -138,7 +142,7 @@ Bytes join_request(const Facts& facts, Rng& /*rng*/) {
   JoinRequestMessage message;
   message.proof = proof_of(facts, ProofPurpose::kJoin);
   message.layout_hash = facts.layout_hash;
-  message.recipe_hash = facts.ticket.recipe_hash;
+  message.recipe_hash = recipe_hash_of(facts);
   message.joiner.id = facts.self;
   message.joiner.incarnation = facts.incarnation;
   message.joiner.endpoints = {facts.trap};

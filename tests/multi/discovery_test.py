@@ -3,9 +3,7 @@
 
 usage: discovery_test.py [NAME ...]
 """
-import base64
 import contextlib
-import hashlib
 import json
 import os
 import secrets
@@ -13,6 +11,7 @@ import subprocess
 
 import harness
 from harness import Group, Peer, expect, main, run_weft, same_hashes
+from ticket_line import Ticket
 
 SHORT = {"run.steps": 60}
 # Outlives its test, which ends it.
@@ -77,20 +76,6 @@ def a_hidden_run_is_not_found():
         expect(code == 3, f"expected exit code 3, got {code}: {errors}")
 
 
-def with_port(ticket, port):
-    """The ticket with another port in its first address, as if the member had moved."""
-    text = ticket.removeprefix("weft1-").upper()
-    data = bytearray(base64.b32decode(text + "=" * (-len(text) % 8)))
-    at = data.index(b"127.0.0.1:") + len(b"127.0.0.1:")
-    end = at
-    while chr(data[end]).isdigit():
-        end += 1
-    data[at:end] = str(port).zfill(end - at).encode()
-    fields = bytes(data[:-4])
-    sum_ = hashlib.sha256(b"weft1-" + fields).digest()[:4]
-    return "weft1-" + base64.b32encode(fields + sum_).decode().rstrip("=").lower()
-
-
 def a_ticket_out_of_date_is_mended_on_the_local_network():
     with Group() as group:
         name = unique_name()
@@ -98,7 +83,7 @@ def a_ticket_out_of_date_is_mended_on_the_local_network():
                            {"group.invite": "ticket", "group.start_members": 2, **SHORT})
         if founder is None:
             return "left out: no multicast here"
-        peers = [founder, joiner(group, [with_port(founder.ticket(), 1)])]
+        peers = [founder, joiner(group, [Ticket(founder.ticket()).through(1)])]
         same_hashes([peer.finish() for peer in peers])
     return ""
 

@@ -16,7 +16,8 @@ import time
 
 import harness
 from harness import Group, expect, main, run_weft
-from strangers import Key, Server, Ticket, frame, free_port
+from strangers import Key, Server, frame, free_port
+from ticket_line import Ticket
 
 # Outlives its test, which ends it.
 LONG = {"run.steps": 20000, "run.round_seconds_min": 0.02}

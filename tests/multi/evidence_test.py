@@ -13,7 +13,8 @@ import subprocess
 import sys
 
 from harness import Failure, Group, expect, main, run_weft, same_hashes
-from strangers import CONTROL, TIMEOUT, Key, Ticket, frame, hello
+from strangers import CONTROL, TIMEOUT, Key, frame, hello
+from ticket_line import Ticket
 
 PACED = {"run.round_seconds_min": 0.02, "group.discovery": "off"}
 HEARTBEAT, NOTICE, REMOVED, OUTSIDE, STANDING, PROOF = 0x10, 0x17, 0x18, 0x19, 0x1f, 0x2c

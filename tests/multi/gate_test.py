@@ -23,7 +23,8 @@ import harness
 import namespaces
 from harness import Group, Peer, expect, main
 from namespaces import sh
-from strangers import Key, Link, Ticket, frame, hello
+from strangers import Key, Link, frame, hello
+from ticket_line import Ticket
 
 SKIPPED = 77
 MEBIBYTE = 1 << 20

@@ -188,7 +188,7 @@ def bad_tickets_are_refused_and_others_unaffected():
         ticket = founder.ticket()
         middle = len(ticket) // 2
         altered = ticket[:middle] + ("a" if ticket[middle] != "a" else "b") + ticket[middle + 1:]
-        for bad in (altered, ticket[:-3], "weft1-", "nonsense", ticket + ticket):
+        for bad in (altered, ticket[:-3], "weft2-", "nonsense", ticket + ticket):
             code, _, errors = run_weft("join", bad, "--out", str(group.path / "bad"), "--json")
             expect(code != 0 and code < 128, f"expected a refusal, got exit code {code}")
             expect("ticket" in errors, f"expected the error to speak of the ticket, got {errors!r}")

@@ -8,7 +8,8 @@ import json
 import socket
 
 from harness import RECIPE, Group, Peer, expect, main, run_weft, same_hashes
-from strangers import Ticket, free_port
+from strangers import free_port
+from ticket_line import Ticket
 
 SHORT = {"run.steps": 40, "group.start_members": 2}
 # Nobody is there.

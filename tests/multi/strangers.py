@@ -1,8 +1,7 @@
-"""What hostile programs need to speak to a peer: keys, hellos, tickets, and a proxy in between.
+"""What hostile programs need to speak to a peer: keys, hellos, and a proxy in between.
 
 For the tests in this folder; Python 3 standard library and the openssl program.
 """
-import base64
 import contextlib
 import hashlib
 import socket
@@ -91,50 +90,6 @@ class Link:
         for stream in self.lanes:
             with contextlib.suppress(OSError):
                 stream.close()
-
-
-class Ticket:
-    """The fields of a ticket line, to be changed and written again with a good checksum."""
-
-    PREFIX = "weft1-"
-
-    def __init__(self, line):
-        letters = line[len(self.PREFIX):].upper()
-        data = base64.b32decode(letters + "=" * (-len(letters) % 8))
-        fields, self.members = data[:-4], []
-        self.run, self.recipe, at = fields[:32], fields[32:64], 64
-        count, at = self._u32(fields, at)
-        for _ in range(count):
-            peer, at = fields[at:at + 32], at + 32
-            endpoints = []
-            ends, at = self._u32(fields, at)
-            for _ in range(ends):
-                size, at = self._u32(fields, at)
-                endpoints.append(fields[at:at + size].decode())
-                at += size
-            self.members.append((peer, endpoints))
-        self.invitation, at = fields[at:at + 16], at + 16
-        (self.expiry,) = struct.unpack_from("<Q", fields, at)
-        self.secret = fields[at + 8:at + 40]
-
-    @staticmethod
-    def _u32(data, at):
-        return struct.unpack_from("<I", data, at)[0], at + 4
-
-    def line(self):
-        fields = self.run + self.recipe + struct.pack("<I", len(self.members))
-        for peer, endpoints in self.members:
-            fields += peer + struct.pack("<I", len(endpoints))
-            for endpoint in endpoints:
-                fields += struct.pack("<I", len(endpoint)) + endpoint.encode()
-        fields += self.invitation + struct.pack("<Q", self.expiry) + self.secret
-        checksum = hashlib.sha256(self.PREFIX.encode() + fields).digest()[:4]
-        return self.PREFIX + base64.b32encode(fields + checksum).decode().lower().rstrip("=")
-
-    def through(self, port):
-        """The line of a ticket whose only member is reached on this port."""
-        self.members = [(self.members[0][0], [f"127.0.0.1:{port}"])]
-        return self.line()
 
 
 class Server:

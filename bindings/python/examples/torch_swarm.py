@@ -1,5 +1,5 @@
 """torch_plain.py as a member of a swarm: each with its own --seed, the others with the ticket that
-the first one prints, as in WEFT_TICKET=weft1-... python3 torch_swarm.py --seed 2.
+the first one prints, as in WEFT_TICKET=weft2-... python3 torch_swarm.py --seed 2.
 
 usage: torch_swarm.py [--data FOLDER] [--steps N] [--seed N]
   --data  where train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz lie

@@ -183,7 +183,7 @@ class Refusals(unittest.TestCase):
             weft.swarm.start(wire="f7", **LOCAL)
         with self.assertRaises(ValueError):
             self.swarm.all_reduce(numpy.zeros(1, numpy.float32), op="product")
-        for ticket in ("", "weft1-", self.swarm.ticket[:-3], None):
+        for ticket in ("", "weft2-", self.swarm.ticket[:-3], None):
             with self.subTest(ticket), self.assertRaises(weft.InvalidArgumentError):
                 weft.swarm.join(ticket, **LOCAL)
 

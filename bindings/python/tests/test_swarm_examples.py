@@ -46,7 +46,7 @@ class Examples(unittest.TestCase):
         second = self.start("--steps", "40", "--seed", "2", WEFT_TICKET=ticket)
         said = second.communicate()[0].splitlines()
         self.assertEqual(second.returncode, 0)
-        self.assertTrue(said[0].startswith("weft1-"))
+        self.assertTrue(said[0].startswith("weft2-"))
         losses = [float(line.split()[-1]) for line in said[1:]]
         self.assertEqual(len(losses), 4)
         self.assertLess(losses[-1], 2.0, "less than by guessing, ln 10 = 2.3")

@@ -70,11 +70,11 @@ bool wait_for_end(ChildProcess& child) {
 
 TEST(ChildProcess, ATicketIsHandedOverWhereOtherUsersCannotReadIt) {
   ChildOptions options = child_options("TellsItsTicket");
-  options.ticket = "weft1-abc";
+  options.ticket = "weft2-abc";
   ChildProcess child = std::move(ChildProcess::start(options)).value();
   const std::vector<Event> events = read_all(child);
   ASSERT_EQ(events.size(), 1U);
-  EXPECT_EQ(events[0].text("text"), "weft1-abc");
+  EXPECT_EQ(events[0].text("text"), "weft2-abc");
   EXPECT_TRUE(wait_for_end(child));
 }
 

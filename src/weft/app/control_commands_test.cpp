@@ -134,7 +134,7 @@ TEST_F(ControlCommandsTest, RevokesByIdOrByTheTicketItself) {
   EXPECT_EQ(exchange.revoked[0][15], 15);
   EXPECT_EQ(exchange.revoked[1], InvitationId{0xab});
   for (const char* bad : {R"({"command":"revoke"})", R"({"command":"revoke","invitation":"12"})",
-                          R"({"command":"revoke","invitation":"weft1-aaaa"})",
+                          R"({"command":"revoke","invitation":"weft2-aaaa"})",
                           R"({"command":"revoke","invitation":7})"}) {
     refusal(bad);
   }

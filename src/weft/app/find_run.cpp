@@ -66,7 +66,7 @@ Ticket open_ticket(const DiscoveredRun& run) {
   const OpenInvitation& open = *run.answers.front().open;
   Ticket ticket;
   ticket.run = open.run;
-  ticket.recipe_hash = open.recipe_hash;
+  ticket.recipe = recipe_check(open.run, open.invitation, open.recipe_hash);
   ticket.invitation = open.invitation;
   ticket.expiry_unix_s = open.expiry_unix_s;
   ticket.secret = open.secret;
@@ -99,14 +99,14 @@ Result<Ticket> choose_run(const std::vector<DiscoveredRun>& runs, const std::str
   if (runs.empty()) {
     return unavailable(
         "join: no run answers on this network; paste the line that a member prints: weft join "
-        "weft1-... (`weft doctor` tells whether this network carries the question)");
+        "weft2-... (`weft doctor` tells whether this network carries the question)");
   }
   WEFT_TRY_ASSIGN(const DiscoveredRun* run,
                   wanted.empty() ? run_asked(runs, ask) : run_named(runs, wanted));
   if (run->answers.front().open) return open_ticket(*run);
   const std::optional<std::string> line =
       ask("This run wants a ticket; paste the line that a member printed: ");
-  if (!line) return invalid_argument("join: this run wants a ticket: weft join weft1-...");
+  if (!line) return invalid_argument("join: this run wants a ticket: weft join weft2-...");
   WEFT_TRY_ASSIGN(Ticket ticket, parse_ticket(*line));
   if (discovery_tag(ticket.run) != run->tag) {
     return invalid_argument("join: the ticket is of another run than the one chosen");

@@ -27,16 +27,16 @@ constexpr Footer kFooters[] = {
      "  weft run recipes/synthetic_mlp.toml --peers 4 --set optimizer.learning_rate=0.002\n"
      "  weft run recipes/synthetic_mlp.toml --out first --resume"},
     {"join",
-     "  weft join weft1-...     the line that `weft run` printed\n"
+     "  weft join weft2-...     the line that `weft run` printed\n"
      "  weft join               choose among the runs of this network"},
     {"doctor",
      "  weft doctor\n"
-     "  weft doctor weft1-...   also tries the members that the ticket names"},
+     "  weft doctor weft2-...   also tries the members that the ticket names"},
     {"demo", "  weft demo --peers 5 --set run.steps=300"},
     {"status", "  weft status weft-runs/synthetic_mlp"},
     {"ticket", "  weft ticket weft-runs/synthetic_mlp --valid-h 2"},
     {"revoke",
-     "  weft revoke weft-runs/synthetic_mlp weft1-...\n"
+     "  weft revoke weft-runs/synthetic_mlp weft2-...\n"
      "  weft revoke weft-runs/synthetic_mlp all"},
     {"expel", "  weft expel weft-runs/synthetic_mlp i5uaix3b --reason \"wrong data\""},
     {"id", "  weft id weft-runs/synthetic_mlp"},
@@ -114,7 +114,7 @@ std::string main_footer() {
       "Examples:\n"
       "  weft demo                                four peers: one dies, one joins\n"
       "  weft run recipes/fashion_mnist_cnn.toml  trains; prints the line for others\n"
-      "  weft join weft1-...                      on this or another machine\n"
+      "  weft join weft2-...                      on this or another machine\n"
       "  weft help run                            flags and examples of one command\n"
       "\n"
       "{}\n"

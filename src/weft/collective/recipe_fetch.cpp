@@ -38,7 +38,7 @@ class RecipeFetch final : public TransportHandler {
     Ticket out = ticket_;
     if (!successor_) return out;
     out.run = successor_->run;
-    out.recipe_hash = successor_->recipe_hash;
+    out.recipe = recipe_check(out.run, successor_->invitation, successor_->recipe_hash);
     out.invitation = successor_->invitation;
     out.expiry_unix_s = successor_->expiry_unix_s;
     out.secret = successor_->secret;
@@ -112,9 +112,10 @@ class RecipeFetch final : public TransportHandler {
     if (frame.type == frame_type::kRecipe) {
       const Result<RecipeMessage> recipe = RecipeMessage::decode(frame.head);
       if (!recipe.ok()) return ask_next(recipe.status());
-      const Hash256& named =
-          recipe->successor ? recipe->successor->recipe_hash : ticket_.recipe_hash;
-      if (sha256(as_bytes(std::string_view(recipe->text))) != named) {
+      const Hash256 given = sha256(as_bytes(std::string_view(recipe->text)));
+      const bool named = recipe->successor ? given == recipe->successor->recipe_hash
+                                           : names_recipe(ticket_, given);
+      if (!named) {
         return ask_next(corrupt("recipe: the member's text is not the one the ticket names"));
       }
       text_ = recipe->text;

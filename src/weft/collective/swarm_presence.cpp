@@ -156,7 +156,7 @@ std::unique_ptr<SwarmPresence> make_presence(EventLoop& loop, Transport& transpo
   };
   callbacks.invitation = [&core] {
     const Ticket ticket = core.ticket(kInvitationFor);
-    return OpenInvitation{ticket.run, ticket.recipe_hash, ticket.invitation, ticket.expiry_unix_s,
+    return OpenInvitation{ticket.run, core.recipe_hash(), ticket.invitation, ticket.expiry_unix_s,
                           ticket.secret};
   };
   return std::make_unique<SwarmPresence>(loop, transport, identity, std::move(options),

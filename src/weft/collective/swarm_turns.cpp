@@ -152,9 +152,9 @@ SwarmStatus SwarmCore::status() const {
 }
 
 Ticket SwarmCore::ticket(Duration valid_for) {
-  InvitationId invitation{};
-  for (std::uint8_t& byte : invitation) byte = static_cast<std::uint8_t>(rng_.next_u32());
-  return membership_.ticket(unix_time_s(), valid_for, invitation);
+  std::array<std::uint8_t, 8> drawn{};
+  for (std::uint8_t& byte : drawn) byte = static_cast<std::uint8_t>(rng_.next_u32());
+  return membership_.ticket(unix_time_s(), valid_for, make_invitation_id(drawn));
 }
 
 std::string_view to_string(TurnKind kind) {

@@ -18,7 +18,6 @@ class AdmissionTest : public ::testing::Test {
  protected:
   AdmissionTest() {
     ticket.run = facts.run;
-    ticket.recipe_hash = facts.recipe_hash;
     ticket.invitation = {7};
     ticket.expiry_unix_s = kNow + 60;
     ticket.secret = secret();

@@ -398,10 +398,9 @@ Ticket Membership::ticket(std::int64_t now_unix_s, Duration valid_for,
                           const InvitationId& invitation) const {
   Ticket ticket;
   ticket.run = core_->options.run;
-  ticket.recipe_hash = core_->options.recipe_hash;
   ticket.invitation = invitation;
-  ticket.expiry_unix_s =
-      now_unix_s + std::chrono::duration_cast<std::chrono::seconds>(valid_for).count();
+  const std::int64_t valid_s = std::chrono::duration_cast<std::chrono::seconds>(valid_for).count();
+  ticket.expiry_unix_s = std::min(now_unix_s + valid_s, kTicketExpiryMax);
   if (core_->has_key()) {
     ticket.secret = invitation_secret(core_->options.invitation_key, ticket.run, invitation,
                                       ticket.expiry_unix_s);
@@ -412,6 +411,7 @@ Ticket Membership::ticket(std::int64_t now_unix_s, Duration valid_for,
     ticket.expiry_unix_s = own.expiry_unix_s;
     ticket.secret = own.secret;
   }
+  ticket.recipe = recipe_check(ticket.run, ticket.invitation, core_->options.recipe_hash);
   const std::size_t most = kTicketAddressesMax;
   if (core_->active() && !core_->options.endpoints.empty()) {
     ticket.members.push_back({core_->options.self, core_->options.endpoints});

@@ -238,7 +238,6 @@ TEST_F(EvidenceTest, AfterARenewedKeyAFormerMemberIsAStranger) {
   EXPECT_FALSE(peer(0).transport.linked(peer(3).id)) << "a stranger may say little";
   Ticket old;
   old.run = test_membership({}).run;
-  old.recipe_hash = test_membership({}).recipe_hash;
   old.members = {{peer(0).id, {net.endpoint(peer(0).id)}}};
   old.expiry_unix_s = net.clock().unix_time_s() + 1000;
   old.secret = invitation_secret(test_membership({}).invitation_key, old.run, old.invitation,

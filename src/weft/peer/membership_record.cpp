@@ -1,6 +1,7 @@
 // What a peer keeps of its memberships over the end of its process, and the voter that a restarted
 // one still is.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "weft/base/check.h"
@@ -108,8 +109,10 @@ std::optional<SuccessorRun> Membership::Core::successor_for(const PeerId& from,
     return std::nullopt;
   }
   SuccessorRun next{options.run, options.recipe_hash, {}, proof.expiry_unix_s, {}};
-  const Hash256 drawn = sink.fresh_secret();
-  std::copy_n(drawn.begin(), next.invitation.size(), next.invitation.begin());
+  const Hash256 secret = sink.fresh_secret();
+  std::array<std::uint8_t, 8> drawn{};
+  std::copy_n(secret.begin(), drawn.size(), drawn.begin());
+  next.invitation = make_invitation_id(drawn);
   next.secret =
       invitation_secret(options.invitation_key, next.run, next.invitation, next.expiry_unix_s);
   return next;

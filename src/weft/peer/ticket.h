@@ -1,10 +1,32 @@
-// Ticket: the line one pastes to let another machine join a run: weft1-... in base32.
+// Ticket: the line one pastes to let another machine join a run: weft2-... in base32.
 //
-// It names the run, its recipe by hash, a few members with their keys and addresses, and carries
+// It names the run, its recipe by a hash, a few members with their keys and addresses, and carries
 // an invitation: an id, an expiry and a secret derived from the run's invitation key. Whoever holds
 // the line may join until it expires; the secret itself never crosses the network (see
 // wire/join_message.h). The checksum catches a line that was cut or mistyped; a ticket altered on
 // purpose fails at the member, whose proof covers every field that matters.
+//
+//   line     = "weft2-", base32 of (fields, first 3 bytes of SHA-256 of "weft2-" and fields)
+//   fields   = head u8, run 16 or 32, recipe 16, invitation 8 or 16, expiry u32, secret 16 or 32,
+//              members x (peer 32, endpoint, ...)
+//   head     = members (bits 0 to 3); the run, invitation, secret stands in full (bits 4, 5, 6)
+//   endpoint = kind (bits 0, 1), port as before (bit 2), last of its member (bit 3), [port u16],
+//              then by kind 0: IPv4 4; 1: IPv6 16; 2: host, length u8 and text; 3: 127.0.0.1
+//
+// One member with two IPv4 addresses makes 179 characters. What was left out is no help to anybody:
+//
+//   run, secret  Their second halves are hashes of the first (peer/second_half.h). The run id is a
+//                key of discovery and rendezvous, the secret that of the proofs: 2^128 guesses
+//                each. A founder that looks for two recipes with one run id would need 2^64, and
+//                gains nothing: what binds the recipe is the next field.
+//   recipe       16 bytes of a hash over the recipe's own hash, the run and the invitation, whose
+//                id is drawn when the ticket is made. Whoever wants to give its holder another
+//                recipe needs a second preimage, 2^128; a pair of recipes that was prepared
+//                beforehand, as 2^64 would suffice for without the id, fits no ticket to come.
+//   invitation   8 drawn bytes tell invitations apart; to guess one lets nobody in.
+//   expiry       seconds since 1970 up to the year 2106; the secret is a function of it.
+//   peer         stays whole: who stands in for a member must have its key.
+//   checksum     against slips only, one in 16 million of which it lets through.
 // Threads: values.
 #pragma once
 
@@ -24,10 +46,15 @@ namespace weft {
 
 inline constexpr std::uint32_t kTicketAddressesMax = 8;
 inline constexpr std::size_t kTicketTextMax = 8192;
+// Later ones find no room in a line.
+inline constexpr std::int64_t kTicketExpiryMax = 0xffffffff;
+
+// Which recipe a ticket is for.
+using RecipeCheck = std::array<std::uint8_t, 16>;
 
 struct Ticket {
   RunId run{};
-  Hash256 recipe_hash{};
+  RecipeCheck recipe{};
   // Members to ask, in this order; each with its key's hash, so that nobody can stand in for it.
   std::vector<PeerAddress> members;
   InvitationId invitation{};
@@ -36,17 +63,26 @@ struct Ticket {
   Hash256 secret{};
 };
 
-// "weft1-" and base32 of the fields and 4 bytes of checksum.
+// Leaves out addresses that are not HOST:PORT, and members without any.
 std::string format_ticket(const Ticket& ticket);
-// kInvalidArgument for a line that is no ticket, was cut, mistyped or has a member without
-// address; the message says which. Takes any bytes, as people paste them: blanks and line ends
-// within, quotes and <> around, and words before the ticket, such as "weft join", are passed over.
+// kInvalidArgument for a line that is no ticket, is of another version, was cut, mistyped or has a
+// member without address; the message says which. Takes any bytes, as people paste them: blanks and
+// line ends within, quotes and <> around, and words before the ticket, such as "weft join", are
+// passed over.
 Result<Ticket> parse_ticket(std::string_view text);
 // kInvalidArgument, with how long ago, if the ticket's time is over.
 Status check_expiry(const Ticket& ticket, std::int64_t now_unix_s);
 
-// The secret of one invitation: a function of the run's key, so that every member can check any
-// invitation and an altered expiry gives another secret.
+// Of the recipe with this hash, in a ticket of this run and invitation.
+RecipeCheck recipe_check(const RunId& run, const InvitationId& invitation,
+                         const Hash256& recipe_hash);
+// Whether the ticket is for the recipe with this hash.
+bool names_recipe(const Ticket& ticket, const Hash256& recipe_hash);
+// An id that a ticket carries in 8 bytes, from as many that were drawn.
+InvitationId make_invitation_id(const std::array<std::uint8_t, 8>& drawn);
+
+// The secret of one invitation, of 128 bits: a function of the run's key, so that every member can
+// check any invitation and an altered expiry gives another secret.
 Hash256 invitation_secret(const Hash256& invitation_key, const RunId& run,
                           const InvitationId& invitation, std::int64_t expiry_unix_s);
 

@@ -346,7 +346,7 @@ TEST(SwarmTrainer, OthersProgramsAndModelsAreNotLetIn) {
   other.program = "another 7";
   EXPECT_THAT(refused(same, other).message(), HasSubstr("got \"another 7\""));
   EXPECT_EQ(
-      SwarmTrainer::join("weft1-nonsense", *same.arena, *same.optimizer, options).status().code(),
+      SwarmTrainer::join("weft2-nonsense", *same.arena, *same.optimizer, options).status().code(),
       Code::kInvalidArgument);
   Sequential wider;
   wider.add<Linear>("in", kInputs, 9);

@@ -81,8 +81,8 @@ TEST(Event, PlainWordsGiveReasonAndAction) {
       .with("seconds_lost", 0.92);
   EXPECT_EQ(describe(rerun), "round 212 run again by 3 (peer b81f left), 0.9 s lost");
   EXPECT_EQ(describe(Event("round")), "");
-  const Event ticket = Event("ticket").with("ticket", std::string("weft1-abc")).with("valid_h", 24);
-  EXPECT_THAT(describe(ticket), HasSubstr("\n  weft join weft1-abc"));
+  const Event ticket = Event("ticket").with("ticket", std::string("weft2-abc")).with("valid_h", 24);
+  EXPECT_THAT(describe(ticket), HasSubstr("\n  weft join weft2-abc"));
 }
 
 TEST(Event, PageInDocsIsTheRealOne) {

@@ -120,7 +120,7 @@ TEST_F(RunLoopTest, ANewcomerLoadsTheStateCatchesUpAndAgrees) {
   EXPECT_THAT(rounds_told(), ElementsAre(5, 6));
   ASSERT_NE(told("state_loaded"), nullptr);
   EXPECT_EQ(told("state_loaded")->integer("round"), 2);
-  EXPECT_EQ(told("ticket")->text("ticket"), "weft1-scripted");
+  EXPECT_EQ(told("ticket")->text("ticket"), "weft2-scripted");
 }
 
 TEST_F(RunLoopTest, AStateIsLentWhileARoundIsComputedWithIt) {

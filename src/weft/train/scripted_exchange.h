@@ -104,7 +104,7 @@ class ScriptedExchange final : public Exchange {
     return {};
   }
   Result<std::string> ticket(Duration /*valid_for*/) override {
-    return std::string("weft1-scripted");
+    return std::string("weft2-scripted");
   }
   Result<SwarmStatus> status() override { return SwarmStatus(); }
   std::vector<SwarmEvent> take_events() override {
