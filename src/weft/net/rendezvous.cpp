@@ -3,66 +3,17 @@
 #include <algorithm>
 #include <utility>
 
-#include <openssl/evp.h>
-
-#include "weft/net/identity_impl.h"
+#include "weft/net/sealed.h"
 #include "weft/wire/codec.h"
 
 namespace weft {
 
 namespace {
 
-constexpr std::size_t kNonceBytes = 12;
-constexpr std::size_t kTagBytes = 16;
-constexpr std::size_t kSealedBytesMax = kNonceBytes + kRendezvousRecordBytesMax + kTagBytes;
-
-struct CipherFree {
-  void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
-};
-using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, CipherFree>;
+constexpr std::size_t kSealedBytesMax = kRendezvousRecordBytesMax + kSealBytes;
 
 Hash256 seal_key(const RunId& run) {
   return hmac_sha256(run, as_bytes(std::string_view("weft rendezvous seal")));
-}
-
-int int_size(ByteSpan bytes) { return static_cast<int>(bytes.size()); }
-
-Bytes encrypt_record(const Hash256& key, ByteSpan plain) {
-  Bytes out(kNonceBytes + plain.size() + kTagBytes);
-  random_bytes(MutableByteSpan(out).first(kNonceBytes));
-  const CipherContext context(EVP_CIPHER_CTX_new());
-  int size = 0;
-  std::uint8_t* body = out.data() + kNonceBytes;
-  const bool good =
-      EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.data(), out.data()) == 1 &&
-      EVP_EncryptUpdate(context.get(), body, &size, plain.data(), int_size(plain)) == 1 &&
-      EVP_EncryptFinal_ex(context.get(), body + size, &size) == 1 &&
-      EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_GET_TAG, static_cast<int>(kTagBytes),
-                          body + plain.size()) == 1;
-  WEFT_CHECK(good);
-  return out;
-}
-
-Result<Bytes> decrypt(const Hash256& key, ByteSpan sealed) {
-  if (sealed.size() < kNonceBytes + kTagBytes || sealed.size() > kSealedBytesMax) {
-    return corrupt("rendezvous: a value of the wrong size");
-  }
-  const ByteSpan body = sealed.subspan(kNonceBytes, sealed.size() - kNonceBytes - kTagBytes);
-  const ByteSpan end = sealed.last(kTagBytes);
-  Bytes tag(end.begin(), end.end());
-  Bytes out(body.size());
-  const CipherContext context(EVP_CIPHER_CTX_new());
-  int size = 0;
-  const bool good =
-      EVP_DecryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.data(), sealed.data()) ==
-          1 &&
-      EVP_DecryptUpdate(context.get(), out.data(), &size, body.data(), int_size(body)) == 1 &&
-      EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_SET_TAG, static_cast<int>(kTagBytes),
-                          tag.data()) == 1 &&
-      EVP_DecryptFinal_ex(context.get(), out.data() + size, &size) == 1;
-  static_cast<void>(openssl_error());
-  if (!good) return corrupt("rendezvous: not sealed by anyone who knows the run");
-  return out;
 }
 
 }  // namespace
@@ -81,12 +32,14 @@ Bytes seal_rendezvous_record(const PeerIdentity& identity, const RunId& run,
   record.unix_time_s = unix_time_s;
   record.endpoints = endpoints;
   record.signature = identity.sign(record.signed_part(run));
-  return encrypt_record(seal_key(run), record.encode());
+  return seal(seal_key(run), {}, record.encode());
 }
 
 Result<RendezvousRecord> open_rendezvous_record(const RunId& run, ByteSpan sealed) {
-  WEFT_TRY_ASSIGN(const Bytes plain, decrypt(seal_key(run), sealed));
-  WEFT_TRY_ASSIGN(RendezvousRecord record, RendezvousRecord::decode(plain));
+  if (sealed.size() > kSealedBytesMax) return corrupt("rendezvous: a value of the wrong size");
+  const Result<Bytes> plain = open_sealed(seal_key(run), {}, sealed);
+  if (!plain.ok()) return corrupt("rendezvous: not sealed by anyone who knows the run");
+  WEFT_TRY_ASSIGN(RendezvousRecord record, RendezvousRecord::decode(*plain));
   if (!signature_valid(record.key, record.signed_part(run), record.signature)) {
     return corrupt("rendezvous: the signature is not the writer's");
   }
