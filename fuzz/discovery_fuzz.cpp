@@ -5,5 +5,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return weft::fuzz::check_decoders<weft::DiscoveryQuery, weft::DiscoveryAnswer,
-                                    weft::RendezvousRecord>(data, size);
+                                    weft::RendezvousRecord, weft::CodeAnswer, weft::CodeTicket>(
+      data, size);
 }

@@ -236,6 +236,8 @@ SEEDS = {
         "query": (u32(0x64666577) + u16(2) + u8(1) + HASH[:16] + HASH + HASH).ljust(1024, b"\0"),
         "answer": ANSWER + u8(0) + HASH + HASH + HASH[:16] + u64(1900003600) + HASH * 4,
         "record": u16(1) + HASH + u64(1900000000) + several([text("192.0.2.1:7420")]) + HASH * 2,
+        "code_answer": u32(0x64666577) + u16(2) + u8(3) + HASH[:16] + part(HASH * 9),
+        "code_ticket": HASH + HASH + text("weft2-abcdef") + HASH * 2,
     },
     "stun": {
         "reply_v4": bytes.fromhex("0101001c2112a442b7e7a701bc34d686fa87dfae"
@@ -258,6 +260,7 @@ SEEDS = {
         "in_full": (u8(0x72) + HASH + HASH[:16] + HASH[:16] + u32(1900000000) + HASH
                     + peer(1) + u8(11) + u16(7420) + peer(2) + u8(10) + u16(7421) + u8(4)
                     + b"host"),
+        "code": b"weft join K7Q2M4-xd9fhj 2wpz8y",
     },
     # 0 and a body, or another byte and requests.
     "http": {

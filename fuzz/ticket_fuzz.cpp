@@ -1,9 +1,11 @@
-// Any bytes as a ticket: the line as it is, and the bytes as fields under a good checksum.
+// Any bytes as a ticket: the line as it is, and the bytes as fields under a good checksum; and as a
+// code.
 #include <string>
 #include <string_view>
 
 #include "weft/base/check.h"
 #include "weft/base/hash.h"
+#include "weft/net/join_code.h"
 #include "weft/peer/ticket.h"
 
 namespace {
@@ -22,6 +24,15 @@ void check_line(std::string_view line) {
   WEFT_CHECK(weft::check_expiry(*ticket, 0).ok() == (ticket->expiry_unix_s > 0));
 }
 
+void check_code(std::string_view typed) {
+  const weft::Result<weft::JoinCode> code = weft::parse_join_code(typed);
+  if (!code.ok()) {
+    WEFT_CHECK(code.status().code() == weft::Code::kInvalidArgument);
+    return;
+  }
+  WEFT_CHECK(*weft::parse_join_code(weft::format_join_code(*code)) == *code);
+}
+
 // The checksum would hide the decoder behind it from random bytes.
 std::string line_of(weft::ByteSpan fields) {
   const weft::Hash256 hash =
@@ -37,5 +48,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const weft::ByteSpan bytes(data, size);
   check_line(weft::to_text(bytes));
   check_line(line_of(bytes));
+  check_code(weft::to_text(bytes));
   return 0;
 }

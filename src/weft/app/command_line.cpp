@@ -81,8 +81,12 @@ void add_control(CLI::App& app, ControlRequest& request, ExitCode& code) {
     return added;
   };
   add("status", "Show where a running peer stands, and who is in its group.", status_command);
-  add("ticket", "Make a new ticket, by which others join the run of a running peer.",
-      ticket_command)
+  CLI::App* const ticket =
+      add("ticket", "Make a new ticket, by which others join the run of a running peer.",
+          ticket_command);
+  ticket->add_flag("--code", request.code,
+                   "Also make a short code, which is good on this network while the peer runs.");
+  ticket
       ->add_option("--valid-h", request.valid_h,
                    "Hours for which it lets others in; without it, as many as the recipe says.")
       ->check(any_number(0.001, 8760.0));
@@ -155,8 +159,8 @@ CLI::App* add_join(CLI::App& app, JoinRequest& request) {
       "join", "Take part in a run, by a ticket or by choosing one of this network.");
   join->add_option(
           "ticket", request.ticket,
-          "The ticket that `weft run` printed; it may be wrapped or quoted. Without one, the runs "
-          "of this network are listed.")
+          "The ticket that `weft run` printed, which may be wrapped or quoted, or its short code "
+          "on the same network. Without one, the runs of this network are listed.")
       ->expected(1, -1)
       ->allow_extra_args()
       ->multi_option_policy(CLI::MultiOptionPolicy::Join)
@@ -186,7 +190,7 @@ CLI::App* add_join(CLI::App& app, JoinRequest& request) {
 CLI::App* add_doctor(CLI::App& app, DoctorRequest& request) {
   CLI::App* doctor = app.add_subcommand(
       "doctor", "Look for what keeps this machine from taking part, and say what to do.");
-  doctor->add_option("ticket", request.ticket, "A ticket whose members are tried too.")
+  doctor->add_option("ticket", request.ticket, "A ticket, or a code, whose members are tried too.")
       ->expected(1, -1)
       ->allow_extra_args()
       ->multi_option_policy(CLI::MultiOptionPolicy::Join)

@@ -148,10 +148,16 @@ Result<std::string> answer_ticket(Exchange& exchange, const ControlContext& cont
   WEFT_TRY_ASSIGN(const std::string line, exchange.ticket(std::chrono::seconds(valid_s)));
   const Result<Ticket> ticket = parse_ticket(line);
   if (!ticket.ok()) return unavailable("this peer has no ticket to give at present");
-  return success({{"ticket", line},
-                  {"invitation", to_hex(ticket->invitation)},
-                  {"valid_s", valid_s},
-                  {"expires_unix_s", ticket->expiry_unix_s}});
+  Json fields = {{"ticket", line},
+                 {"invitation", to_hex(ticket->invitation)},
+                 {"valid_s", valid_s},
+                 {"expires_unix_s", ticket->expiry_unix_s}};
+  const Json code = request.value("code", Json(false));
+  if (!code.is_boolean()) return invalid_argument("control: code: expected true or false");
+  if (code.get<bool>()) {
+    WEFT_TRY_ASSIGN(fields["code"], exchange.join_code(line));
+  }
+  return success(std::move(fields));
 }
 
 Result<std::string> answer_revoke(Exchange& exchange, const Json& request) {
@@ -256,10 +262,13 @@ ExitCode status_command(const ControlRequest& request) {
 
 ExitCode ticket_command(const ControlRequest& request) {
   Json asked = {{"command", "ticket"}};
+  if (request.code) asked["code"] = true;
   if (request.valid_h > 0) asked["valid_s"] = static_cast<std::int64_t>(request.valid_h * 3600.0);
   const Result<Fields> answer = ask_peer(request.out, asked);
-  const ExitCode code = show(
-      request, answer, [](const Json& fields) { return fields.value("ticket", std::string()); });
+  const ExitCode code = show(request, answer, [](const Json& fields) {
+    const std::string short_code = fields.value("code", std::string());
+    return fields.value("ticket", std::string()) + (short_code.empty() ? "" : "\n" + short_code);
+  });
   if (code == ExitCode::kOk && !request.json) {
     const Json& fields = answer->json;
     const std::int64_t valid_s = fields.value("valid_s", std::int64_t{0});

@@ -3,7 +3,7 @@
 // Requests and answers are JSON objects of one line each:
 //
 //   {"command":"status"}
-//   {"command":"ticket","valid_s":86400}
+//   {"command":"ticket","valid_s":86400,"code":true}
 //   {"command":"revoke","invitation":"32 hexadecimal digits, a ticket, or all"}
 //   {"command":"expel","peer":"name or id, or its beginning","reason":"for the log"}
 //   {"ok":true, ...} or {"ok":false,"code":"invalid_argument","error":"..."}
@@ -34,6 +34,7 @@ struct ControlRequest {
   // The folder of the running peer.
   std::string out;
   double valid_h = 0;  // 0: as the recipe says
+  bool code = false;   // ticket: also a code for the local network
   // revoke: a ticket or its id. expel: a member.
   std::string subject;
   std::string reason = "a person asked for it";

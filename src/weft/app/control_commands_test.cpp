@@ -40,6 +40,10 @@ class FakeExchange final : public Exchange {
     made.expiry_unix_s = std::chrono::duration_cast<std::chrono::seconds>(valid_for).count();
     return format_ticket(made);
   }
+  Result<std::string> join_code(const std::string& line) override {
+    coded = line;
+    return std::string("k7q2m4-xd9fhj-2wpz8y");
+  }
   Status revoke(const InvitationId& invitation) override {
     revoked.push_back(invitation);
     return {};
@@ -68,6 +72,8 @@ class FakeExchange final : public Exchange {
 
   bool answers = true;
   std::vector<PeerId> waits_for;
+  // The ticket that a code was made for.
+  std::string coded;
   std::vector<InvitationId> revoked;
   std::vector<std::pair<PeerId, std::string>> expelled;
 
@@ -119,6 +125,16 @@ TEST_F(ControlCommandsTest, TicketsTellTheirIdAndTime) {
   EXPECT_THAT(refusal(R"({"command":"ticket","valid_s":0})"), HasSubstr("valid_s"));
   EXPECT_THAT(refusal(R"({"command":"ticket","valid_s":"long"})"), HasSubstr("valid_s"));
   EXPECT_THAT(refusal(R"({"command":"ticket","valid_s":1e300})"), HasSubstr("valid_s"));
+}
+
+TEST_F(ControlCommandsTest, ACodeIsMadeWhereItIsAskedForOnly) {
+  EXPECT_FALSE(ask(R"({"command":"ticket"})").contains("code"));
+  EXPECT_FALSE(ask(R"({"command":"ticket","code":false})").contains("code"));
+  EXPECT_TRUE(exchange.coded.empty());
+  const json answer = ask(R"({"command":"ticket","code":true})");
+  EXPECT_EQ(text_of(answer, "code"), "k7q2m4-xd9fhj-2wpz8y");
+  EXPECT_EQ(text_of(answer, "ticket"), exchange.coded);
+  EXPECT_THAT(refusal(R"({"command":"ticket","code":1})"), HasSubstr("code: expected"));
 }
 
 TEST_F(ControlCommandsTest, RevokesByIdOrByTheTicketItself) {

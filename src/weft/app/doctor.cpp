@@ -12,6 +12,7 @@
 #include "weft/app/doctor_checks.h"
 #include "weft/app/doctor_facts.h"
 #include "weft/app/doctor_network.h"
+#include "weft/app/find_run.h"
 #include "weft/app/standard_output.h"
 #include "weft/base/version.h"
 #include "weft/net/rendezvous_opendht.h"
@@ -149,7 +150,7 @@ ExitCode doctor_command(const DoctorRequest& request) {
 
   std::optional<Ticket> ticket;
   if (!request.ticket.empty()) {
-    const Result<Ticket> parsed = parse_ticket(request.ticket);
+    const Result<Ticket> parsed = ticket_or_code(request.ticket, {});
     report.add(judge_ticket(parsed, clock.unix_time_s));
     if (parsed.ok()) ticket = *parsed;
   }

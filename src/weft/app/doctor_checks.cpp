@@ -269,8 +269,12 @@ Finding judge_lan(const Result<std::vector<DiscoveredRun>>& runs) {
 }
 
 Finding judge_ticket(const Result<Ticket>& ticket, std::int64_t now_unix_s) {
-  if (!ticket.ok())
-    return failed_finding("ticket", ticket.status().message(), "copy the whole line again");
+  if (!ticket.ok()) {
+    const bool is_code = ticket.status().code() == Code::kUnavailable;
+    return failed_finding("ticket", ticket.status().message(),
+                          is_code ? "ask a member for a new one: weft ticket OUT --code"
+                                  : "copy the whole line again");
+  }
   if (const Status expiry = check_expiry(*ticket, now_unix_s); !expiry.ok()) {
     return failed_finding("ticket", expiry.message(),
                           "ask a member for a new one: weft ticket OUT");

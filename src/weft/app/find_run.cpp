@@ -126,6 +126,19 @@ Result<Ticket> find_run(const FindRunOptions& options, const AskPerson& ask,
   return choose_run(runs, options.wanted, ask);
 }
 
+Result<Ticket> ticket_or_code(const std::string& text, const FindRunOptions& options) {
+  if (!looks_like_join_code(text)) return parse_ticket(text);
+  WEFT_TRY_ASSIGN(const JoinCode code, parse_join_code(text));
+  const Result<std::string> line = discover_ticket(code, options.place, options.code_limit);
+  if (line.ok()) return parse_ticket(*line);
+  return unavailable(fmt::format(
+      "{} ({}). A code is good on the network of the member that printed it, while that member "
+      "takes part and until its ticket ends. Ask for another code (weft ticket OUT --code), or for "
+      "the ticket, which is good anywhere; `weft doctor` tells whether this network carries the "
+      "question",
+      line.status().message(), format_join_code(code)));
+}
+
 Ticket with_members(Ticket ticket, const std::vector<PeerAddress>& found) {
   std::vector<PeerAddress> members;
   const auto add = [&](const PeerAddress& address) {

@@ -19,6 +19,8 @@ namespace weft {
 struct FindRunOptions {
   // How long the local network is listened to.
   Duration limit = std::chrono::milliseconds(1500);
+  // The same for the answer to a code, which one member gives.
+  Duration code_limit = std::chrono::milliseconds(2500);
   DiscoveryPlace place;
   // How a run's name or tag begins; empty: the person is asked.
   std::string wanted;
@@ -38,6 +40,10 @@ Result<Ticket> choose_run(const std::vector<DiscoveredRun>& runs, const std::str
 // Searches the local network and chooses. `show` gets the list.
 Result<Ticket> find_run(const FindRunOptions& options, const AskPerson& ask,
                         const std::function<void(const std::string&)>& show);
+
+// The ticket in `text`; or, where a code stands there (net/join_code.h), the one that the member
+// who issued it gives: the local network is asked. kUnavailable where nobody answers to the code.
+Result<Ticket> ticket_or_code(const std::string& text, const FindRunOptions& options);
 
 // `ticket` with `found` members before its own, each once, within its bounds.
 Ticket with_members(Ticket ticket, const std::vector<PeerAddress>& found);

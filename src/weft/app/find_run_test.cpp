@@ -127,6 +127,21 @@ TEST(FindRun, FoundMembersComeBeforeThoseOfTheTicket) {
   EXPECT_TRUE(parse_ticket(format_ticket(full)).ok());
 }
 
+TEST(FindRun, ACodeIsToldFromATicketAndATypoFromACodeThatNobodyKnows) {
+  FindRunOptions options;
+  // A port on which nobody is.
+  options.place.port = 1;
+  options.code_limit = std::chrono::milliseconds(20);
+  EXPECT_TRUE(ticket_or_code(format_ticket(ticket(1)), options).ok());
+  const Status typo = ticket_or_code("k7q2m4-xd9fhj-2wpz8x", options).status();
+  EXPECT_EQ(typo.code(), Code::kInvalidArgument);
+  EXPECT_NE(typo.message().find("letter by letter"), std::string::npos) << typo.message();
+  const Status unknown = ticket_or_code("K7Q2M4 XD9FHJ 2WPZ8Y", options).status();
+  EXPECT_EQ(unknown.code(), Code::kUnavailable);
+  EXPECT_NE(unknown.message().find("k7q2m4-xd9fhj-2wpz8y"), std::string::npos) << unknown.message();
+  EXPECT_EQ(ticket_or_code("nonsense", options).status().code(), Code::kInvalidArgument);
+}
+
 TEST(FindRun, ATicketThatNobodyAnswersIsMendedFromTheRendezvous) {
   const auto store = std::make_shared<RendezvousStore>();
   const PeerIdentity member = PeerIdentity::generate();

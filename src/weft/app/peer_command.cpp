@@ -187,10 +187,14 @@ ExitCode take_part(Session& session, bool founder) {
 Status tell_ticket(Session& session, std::string& ticket) {
   const std::int64_t valid_h = session.trainer->recipe().group.ticket_valid_h;
   WEFT_TRY_ASSIGN(ticket, session.exchange->ticket(std::chrono::hours(valid_h)));
-  session.log->append(Event("ticket")
-                          .with("ticket", ticket)
-                          .with("run_id", session.run_id)
-                          .with("valid_h", valid_h));
+  Event event = Event("ticket")
+                    .with("ticket", ticket)
+                    .with("run_id", session.run_id)
+                    .with("valid_h", valid_h);
+  // Whoever is on the same network need not carry the line over; without it all goes on.
+  const Result<std::string> code = session.exchange->join_code(ticket);
+  if (code.ok()) event.with("code", *code);
+  session.log->append(std::move(event));
   return {};
 }
 
@@ -343,7 +347,7 @@ FindRunOptions find_options(const JoinRequest& request) {
 }
 
 Result<Ticket> ticket_of(const JoinRequest& request) {
-  if (!request.ticket.empty()) return parse_ticket(request.ticket);
+  if (!request.ticket.empty()) return ticket_or_code(request.ticket, find_options(request));
   return find_run(find_options(request), ask_on_terminal,
                   [](const std::string& list) { std::fputs(list.c_str(), stderr); });
 }

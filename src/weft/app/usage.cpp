@@ -27,14 +27,17 @@ constexpr Footer kFooters[] = {
      "  weft run recipes/synthetic_mlp.toml --peers 4 --set optimizer.learning_rate=0.002\n"
      "  weft run recipes/synthetic_mlp.toml --out first --resume"},
     {"join",
-     "  weft join weft2-...     the line that `weft run` printed\n"
-     "  weft join               choose among the runs of this network"},
+     "  weft join weft2-...             the line that `weft run` printed\n"
+     "  weft join k7q2m4-xd9fhj-2wpz8y  its short code, on the same network\n"
+     "  weft join                       choose among the runs of this network"},
     {"doctor",
      "  weft doctor\n"
      "  weft doctor weft2-...   also tries the members that the ticket names"},
     {"demo", "  weft demo --peers 5 --set run.steps=300"},
     {"status", "  weft status weft-runs/synthetic_mlp"},
-    {"ticket", "  weft ticket weft-runs/synthetic_mlp --valid-h 2"},
+    {"ticket",
+     "  weft ticket weft-runs/synthetic_mlp --valid-h 2\n"
+     "  weft ticket weft-runs/synthetic_mlp --code  also a short code for this network"},
     {"revoke",
      "  weft revoke weft-runs/synthetic_mlp weft2-...\n"
      "  weft revoke weft-runs/synthetic_mlp all"},

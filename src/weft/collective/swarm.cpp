@@ -186,6 +186,18 @@ Result<Ticket> Swarm::Impl::ticket(Duration valid_for) {
   });
 }
 
+Result<std::string> Swarm::Impl::join_code(const Ticket& ticket) {
+  // Not on the loop thread, which others wait for.
+  const IssuedJoinCode code = issue_join_code(options_.identity.public_key());
+  const auto offer = [this, code, ticket](SwarmCore& core) -> Result<std::string> {
+    loop_.thread().assert_here();
+    if (!core.stands(ticket)) return invalid_argument("code: the ticket is void");
+    WEFT_TRY(presence_->offer(code, ticket));
+    return format_join_code(code.code);
+  };
+  return ask<std::string>(offer);
+}
+
 Result<SwarmStatus> Swarm::Impl::status() {
   WEFT_TRY_ASSIGN(SwarmStatus status, ask<SwarmStatus>([](SwarmCore& core) -> Result<SwarmStatus> {
                     return core.status();
@@ -255,6 +267,7 @@ void Swarm::publish_state(Round round, Bytes state) {
 void Swarm::lend_state(StateReader read) { impl_->lend_state(std::move(read)); }
 Status Swarm::leave(Duration limit) { return impl_->leave(limit); }
 Result<Ticket> Swarm::ticket(Duration valid_for) { return impl_->ticket(valid_for); }
+Result<std::string> Swarm::join_code(const Ticket& ticket) { return impl_->join_code(ticket); }
 Status Swarm::revoke(const InvitationId& invitation) {
   return impl_
       ->ask<std::string>([invitation](SwarmCore& core) -> Result<std::string> {

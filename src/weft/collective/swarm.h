@@ -184,6 +184,11 @@ class Swarm {
   // A line for others to paste; names this member and a few more. As status(): kTimeout where the
   // network thread gives no answer within 2 s.
   Result<Ticket> ticket(Duration valid_for);
+  // A code (net/join_code.h) by which peers of the local network get `ticket`, which is of this
+  // swarm, from this peer while it is a member; void with the ticket. Any thread; takes about 0.1
+  // s. kUnavailable where the run is hidden on the local network, or this peer cannot be asked
+  // there.
+  Result<std::string> join_code(const Ticket& ticket);
   // Makes a ticket void at all members. Any thread, as expel().
   Status revoke(const InvitationId& invitation);
   // This member's voice for putting `peer` out: it goes once more than half of the others say so.

@@ -158,6 +158,7 @@ class SwarmCore final : public TransportHandler,
   // All but the training side's wait_seconds.
   SwarmStatus status() const;
   Ticket ticket(Duration valid_for);
+  bool stands(const Ticket& ticket) const { return membership_.stands(ticket, unix_time_s()); }
   const Hash256& recipe_hash() const { return options_.membership.recipe_hash; }
   // What is kept of the memberships, for the process that comes after this one.
   VoterRecord record() const { return membership_.record(); }

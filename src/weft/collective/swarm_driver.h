@@ -64,6 +64,7 @@ class Swarm::Impl final : private TransportHandler {
 
   // --- Any thread.
   Result<Ticket> ticket(Duration valid_for);
+  Result<std::string> join_code(const Ticket& ticket);
   // What `question` says on the loop thread. Fails: kTimeout. The answer lives as long as either
   // side: the loop may give it after the wait has ended.
   template <class Answer>

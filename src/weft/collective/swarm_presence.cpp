@@ -78,6 +78,7 @@ void SwarmPresence::look_again() {
 
 void SwarmPresence::show(const PresenceFacts& facts) {
   if (!facts.is_member || facts.view == nullptr) return listener_->set_card(std::nullopt);
+  show_codes();
   DiscoveryCard card;
   card.run = options_.run;
   card.name = options_.name;
@@ -92,6 +93,39 @@ void SwarmPresence::show(const PresenceFacts& facts) {
     card.open = invitation_;
   }
   listener_->set_card(std::move(card));
+}
+
+Status SwarmPresence::offer(const IssuedJoinCode& code, const Ticket& ticket) {
+  loop_.thread().assert_here();
+  if (!options_.on_lan) {
+    return unavailable(
+        "code: this run is hidden on the local network (group.discovery = \"off\"); pass on the "
+        "ticket");
+  }
+  if (!listener_) {
+    return unavailable(
+        "code: nobody can ask this peer on the local network (`weft doctor` says why); pass on the "
+        "ticket");
+  }
+  if (offers_.size() == kOfferedCodesMax) offers_.erase(offers_.begin());
+  offers_.push_back({code, ticket});
+  show(callbacks_.facts());
+  return {};
+}
+
+// Addresses and members change, tickets end: what is told by codes is made anew each time.
+void SwarmPresence::show_codes() {
+  std::vector<OfferedCode> codes;
+  std::vector<Offer> standing;
+  for (const Offer& offer : offers_) {
+    std::optional<std::string> line = callbacks_.renewed(offer.ticket);
+    if (!line) continue;
+    codes.push_back(
+        {offer.code.key, offer.code.salt, std::move(*line), offer.ticket.expiry_unix_s});
+    standing.push_back(offer);
+  }
+  offers_ = std::move(standing);
+  listener_->set_codes(std::move(codes));
 }
 
 void SwarmPresence::meet(const PresenceFacts& facts) {
@@ -158,6 +192,18 @@ std::unique_ptr<SwarmPresence> make_presence(EventLoop& loop, Transport& transpo
     const Ticket ticket = core.ticket(kInvitationFor);
     return OpenInvitation{ticket.run, core.recipe_hash(), ticket.invitation, ticket.expiry_unix_s,
                           ticket.secret};
+  };
+  callbacks.renewed = [&core](const Ticket& ticket) -> std::optional<std::string> {
+    if (!core.stands(ticket)) return std::nullopt;
+    Ticket now = ticket;
+    now.members = core.ticket(kInvitationFor).members;
+    std::string line = format_ticket(now);
+    // Its answer has a bound. The first member is this peer.
+    while (line.size() > kCodeTicketBytesMax && now.members.size() > 1) {
+      now.members.pop_back();
+      line = format_ticket(now);
+    }
+    return line;
   };
   return std::make_unique<SwarmPresence>(loop, transport, identity, std::move(options),
                                          std::move(callbacks));

@@ -20,6 +20,7 @@
 #include "weft/net/discovery_socket.h"
 #include "weft/net/rendezvous.h"
 #include "weft/net/transport.h"
+#include "weft/peer/ticket.h"
 #include "weft/peer/view.h"
 
 namespace weft {
@@ -55,6 +56,8 @@ class SwarmPresence {
   struct Callbacks {
     std::function<PresenceFacts()> facts;
     std::function<OpenInvitation()> invitation;
+    // The line of a ticket of this run with the members as they are now; nothing once it is void.
+    std::function<std::optional<std::string>(const Ticket&)> renewed;
   };
   SwarmPresence(EventLoop& loop, Transport& transport, const PeerIdentity& identity,
                 PresenceOptions options, Callbacks callbacks);
@@ -62,10 +65,20 @@ class SwarmPresence {
   SwarmPresence(const SwarmPresence&) = delete;
   SwarmPresence& operator=(const SwarmPresence&) = delete;
 
+  // From now on whoever asks the local network by this code is told this ticket, while this peer
+  // is a member and the ticket stands. kUnavailable where nobody could ask.
+  Status offer(const IssuedJoinCode& code, const Ticket& ticket);
+
  private:
+  struct Offer {
+    IssuedJoinCode code;
+    Ticket ticket;
+  };
+
   void open_table() WEFT_REQUIRES(loop_.thread());
   void look_again() WEFT_REQUIRES(loop_.thread());
   void show(const PresenceFacts& facts) WEFT_REQUIRES(loop_.thread());
+  void show_codes() WEFT_REQUIRES(loop_.thread());
   void meet(const PresenceFacts& facts) WEFT_REQUIRES(loop_.thread());
   void ask_lan() WEFT_REQUIRES(loop_.thread());
   void dial(const std::vector<PeerAddress>& found) WEFT_REQUIRES(loop_.thread());
@@ -77,6 +90,8 @@ class SwarmPresence {
   Callbacks callbacks_;
   std::unique_ptr<DiscoveryListener> listener_ WEFT_GUARDED_BY(loop_.thread());
   std::optional<OpenInvitation> invitation_ WEFT_GUARDED_BY(loop_.thread());
+  // The newest last.
+  std::vector<Offer> offers_ WEFT_GUARDED_BY(loop_.thread());
   std::unique_ptr<DiscoveryAsker> asker_ WEFT_GUARDED_BY(loop_.thread());
   TimePoint ask_at_ WEFT_GUARDED_BY(loop_.thread());
   std::unique_ptr<RendezvousTable> table_ WEFT_GUARDED_BY(loop_.thread());

@@ -44,7 +44,11 @@ std::optional<Bytes> DiscoveryResponder::answer(const std::string& source, ByteS
   const bool knows_run =
       query->tag == tag &&
       equal_constant_time(query->proof, discovery_query_proof(card_->run, query->nonce));
-  if (query->tag != Hash256{} && !knows_run) return std::nullopt;
+  if (query->tag != Hash256{} && !knows_run) {
+    const OfferedCode* const code = offered(*query, unix_time_s);
+    if (code == nullptr || !allowed(source, now)) return std::nullopt;
+    return answer_to_code(identity_, *code, query->nonce);
+  }
   if (!chosen(query->nonce) || !allowed(source, now)) return std::nullopt;
 
   DiscoveryAnswer answer;
@@ -65,6 +69,19 @@ std::optional<Bytes> DiscoveryResponder::answer(const std::string& source, ByteS
   answer.run_proof = discovery_run_proof(card_->run, query->nonce, answer.key);
   answer.signature = identity_.sign(signed_text(answer));
   return answer.encode();
+}
+
+void DiscoveryResponder::set_codes(std::vector<OfferedCode> codes) {
+  if (codes.size() > kOfferedCodesMax) codes.resize(kOfferedCodesMax);
+  codes_ = std::move(codes);
+}
+
+const OfferedCode* DiscoveryResponder::offered(const DiscoveryQuery& query,
+                                               std::int64_t unix_time_s) const {
+  const auto found = std::find_if(codes_.begin(), codes_.end(), [&](const OfferedCode& code) {
+    return equal_constant_time(code_query_tag(code.key, query.nonce), query.tag);
+  });
+  return found == codes_.end() || unix_time_s >= found->expiry_unix_s ? nullptr : &*found;
 }
 
 bool DiscoveryResponder::chosen(const DiscoveryNonce& nonce) const {

@@ -24,6 +24,7 @@
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
+#include "weft/net/code_discovery.h"
 #include "weft/net/identity.h"
 #include "weft/net/transport.h"
 #include "weft/wire/discovery_message.h"
@@ -71,6 +72,8 @@ class DiscoveryResponder {
 
   // Nothing is answered while there is none.
   void set_card(std::optional<DiscoveryCard> card) { card_ = std::move(card); }
+  // What is told by codes besides; the first kOfferedCodesMax, and only where there is a card.
+  void set_codes(std::vector<OfferedCode> codes);
   // The datagram for `source` (an address without its port), or nothing.
   std::optional<Bytes> answer(const std::string& source, ByteSpan datagram, TimePoint now,
                               std::int64_t unix_time_s);
@@ -83,11 +86,13 @@ class DiscoveryResponder {
   };
   bool chosen(const DiscoveryNonce& nonce) const;
   bool allowed(const std::string& source, TimePoint now);
+  const OfferedCode* offered(const DiscoveryQuery& query, std::int64_t unix_time_s) const;
   static void fill(Bucket& bucket, const DiscoveryRate& rate, TimePoint now);
 
   PeerIdentity identity_;
   DiscoveryResponderLimits limits_;
   std::optional<DiscoveryCard> card_;
+  std::vector<OfferedCode> codes_;
   Bucket all_;
   std::map<std::string, Bucket> askers_;
 };

@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <map>
 #include <utility>
 
 #include <arpa/inet.h>
 #include <asio/posix/stream_descriptor.hpp>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "weft/net/interfaces.h"
 #include "weft/net/loop_impl.h"
 #include "weft/net/socket.h"
 
@@ -29,94 +27,12 @@ constexpr Duration kInterfacesEvery = std::chrono::seconds(30);
 constexpr Duration kQueryTimes[] = {Duration::zero(), std::chrono::milliseconds(250),
                                     std::chrono::milliseconds(700)};
 
-// One address of an interface of this machine.
-struct Interface {
-  unsigned index = 0;
-  int family = AF_INET;
-  // 4 or 16 bytes.
-  Bytes address;
-  Bytes mask;
-};
-
-// An IP address and port as the system takes them.
-union SystemAddress {
-  sockaddr_storage storage;
-  sockaddr any;
-  sockaddr_in v4;
-  sockaddr_in6 v6;
-};
-
 struct Datagram {
   SystemAddress address{};
   socklen_t address_size = sizeof(SystemAddress);
   std::array<std::uint8_t, kDatagramBytesMax> bytes{};
   std::size_t size = 0;
 };
-
-std::size_t size_of_family(int family) {
-  return family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-}
-
-// REQUIRES: `from` points to an address of `family`.
-SystemAddress copy_of(const sockaddr* from, int family) {
-  SystemAddress out{};
-  std::memcpy(&out.storage, from, size_of_family(family));
-  out.any.sa_family = static_cast<sa_family_t>(family);
-  return out;
-}
-
-Bytes ip_bytes(const SystemAddress& address) {
-  const bool is_v4 = address.any.sa_family == AF_INET;
-  Bytes out(is_v4 ? sizeof address.v4.sin_addr : sizeof address.v6.sin6_addr);
-  if (is_v4) {
-    std::memcpy(out.data(), &address.v4.sin_addr, out.size());
-  } else {
-    std::memcpy(out.data(), &address.v6.sin6_addr, out.size());
-  }
-  return out;
-}
-
-std::string ip_text(const SystemAddress& address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  const Bytes bytes = ip_bytes(address);
-  const int family = address.any.sa_family;
-  if (::inet_ntop(family, bytes.data(), text.data(), text.size()) == nullptr) return "";
-  return text.data();
-}
-
-std::vector<Interface> interfaces() {
-  std::vector<Interface> out;
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return out;
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr || entry->ifa_netmask == nullptr) continue;
-    const int family = entry->ifa_addr->sa_family;
-    if ((family != AF_INET && family != AF_INET6) || (entry->ifa_flags & IFF_UP) == 0) continue;
-    const unsigned index = ::if_nametoindex(entry->ifa_name);
-    if (index == 0) continue;
-    out.push_back({index, family, ip_bytes(copy_of(entry->ifa_addr, family)),
-                   ip_bytes(copy_of(entry->ifa_netmask, family))});
-  }
-  ::freeifaddrs(list);
-  return out;
-}
-
-bool is_own(const Bytes& address, const std::vector<Interface>& own) {
-  return std::any_of(own.begin(), own.end(),
-                     [&](const Interface& interface) { return interface.address == address; });
-}
-
-bool is_neighbour(const Bytes& address, const std::vector<Interface>& own) {
-  for (const Interface& interface : own) {
-    if (interface.address.size() != address.size()) continue;
-    bool same = true;
-    for (std::size_t i = 0; i < address.size(); ++i) {
-      same = same && ((address[i] ^ interface.address[i]) & interface.mask[i]) == 0;
-    }
-    if (same) return true;
-  }
-  return false;
-}
 
 template <class Value>
 bool set_option(int socket, int level, int name, const Value& value) {
@@ -361,38 +277,89 @@ void DiscoveryListener::set_card(std::optional<DiscoveryCard> card) {
 
 std::uint16_t DiscoveryListener::port() const { return impl_->port; }
 
+void DiscoveryListener::set_codes(std::vector<OfferedCode> codes) {
+  impl_->responder.set_codes(std::move(codes));
+}
+
 // --- The side that looks.
+
+namespace {
+
+// Sockets to send queries by, and to hear the answers.
+class GroupAsker {
+ public:
+  using Take = std::function<void(const Datagram& datagram)>;
+
+  // Of both families, or of one where the other is not there.
+  Status open(EventLoop& loop, const DiscoveryPlace& place, const Take& take) {
+    const Status v4 = open(loop, place, AF_INET, take);
+    const Status v6 = open(loop, place, AF_INET6, take);
+    return !v4.ok() && !v6.ok() ? v4.with_context("discovery") : Status();
+  }
+  // Whether any interface took it.
+  bool send(const Bytes& query) {
+    bool sent = false;
+    for (const auto& [family, receiver] : receivers_) {
+      const Datagram& group = groups_.at(family);
+      sent = send_to_group(receiver->socket(), group, family, query) || sent;
+    }
+    return sent;
+  }
+
+ private:
+  Status open(EventLoop& loop, const DiscoveryPlace& place, int family, const Take& take) {
+    WEFT_TRY_ASSIGN(const Datagram group, group_of(place, family));
+    WEFT_TRY_ASSIGN(Socket socket, open_socket(family));
+    WEFT_TRY(bind_to(socket, any_address(family, 0)));
+    if (family == AF_INET) {
+      set_option(socket.get(), IPPROTO_IP, IP_MULTICAST_TTL, 1);
+    } else {
+      set_option(socket.get(), IPPROTO_IPV6, IPV6_MULTICAST_HOPS, 1);
+    }
+    groups_.emplace(family, group);
+    receivers_.emplace(family, std::make_unique<Receiver>(
+                                   loop, std::move(socket),
+                                   [take](const Socket&, const Datagram& got) { take(got); }));
+    return {};
+  }
+
+  // By family.
+  std::map<int, Datagram> groups_;
+  std::map<int, std::unique_ptr<Receiver>> receivers_;
+};
+
+DiscoveryNonce drawn_nonce() {
+  DiscoveryNonce nonce{};
+  random_bytes(nonce);
+  return nonce;
+}
+
+// Calls `ask` at the times of queries until `done` or the limit. kUnavailable where none was sent.
+Status ask_in_turn(EventLoop& loop, Duration limit, const std::function<bool()>& ask,
+                   const std::function<bool()>& done) {
+  bool asked = false;
+  const TimePoint begun = loop.now();
+  for (const Duration after : kQueryTimes) {
+    loop.call_at(begun + after, [&] { asked = ask() || asked; });
+  }
+  loop.run_until(done, limit);
+  if (asked) return {};
+  return unavailable("discovery: no network interface of this machine takes multicast");
+}
+
+}  // namespace
 
 struct DiscoveryAsker::Impl {
   Impl(EventLoop& on, std::optional<RunId> run, std::function<void()> heard)
       : loop(on), search(run), on_answer(std::move(heard)) {}
 
-  Status open(const DiscoveryPlace& place, int family);
   void take(const Datagram& got);
 
   EventLoop& loop;
   DiscoverySearch search;
   std::function<void()> on_answer;
-  // By family.
-  std::map<int, Datagram> groups;
-  std::map<int, std::unique_ptr<Receiver>> receivers;
+  GroupAsker asker;
 };
-
-Status DiscoveryAsker::Impl::open(const DiscoveryPlace& place, int family) {
-  WEFT_TRY_ASSIGN(const Datagram group, group_of(place, family));
-  WEFT_TRY_ASSIGN(Socket socket, open_socket(family));
-  WEFT_TRY(bind_to(socket, any_address(family, 0)));
-  if (family == AF_INET) {
-    set_option(socket.get(), IPPROTO_IP, IP_MULTICAST_TTL, 1);
-  } else {
-    set_option(socket.get(), IPPROTO_IPV6, IPV6_MULTICAST_HOPS, 1);
-  }
-  groups.emplace(family, group);
-  receivers.emplace(family, std::make_unique<Receiver>(
-                                loop, std::move(socket),
-                                [this](const Socket&, const Datagram& got) { take(got); }));
-  return {};
-}
 
 void DiscoveryAsker::Impl::take(const Datagram& got) {
   const Status status =
@@ -409,42 +376,40 @@ Result<std::unique_ptr<DiscoveryAsker>> DiscoveryAsker::open(EventLoop& loop,
                                                              const DiscoveryPlace& place,
                                                              std::function<void()> on_answer) {
   auto impl = std::make_unique<Impl>(loop, run, std::move(on_answer));
-  const Status v4 = impl->open(place, AF_INET);
-  const Status v6 = impl->open(place, AF_INET6);
-  if (!v4.ok() && !v6.ok()) return v4.with_context("discovery");
+  WEFT_TRY(impl->asker.open(loop, place, [&impl = *impl](const Datagram& got) { impl.take(got); }));
   return std::make_unique<DiscoveryAsker>(std::move(impl));
 }
 
-bool DiscoveryAsker::ask() {
-  DiscoveryNonce nonce{};
-  random_bytes(nonce);
-  const Bytes query = impl_->search.query(nonce);
-  bool sent = false;
-  for (const auto& [family, receiver] : impl_->receivers) {
-    const Datagram& group = impl_->groups.at(family);
-    sent = send_to_group(receiver->socket(), group, family, query) || sent;
-  }
-  return sent;
-}
+bool DiscoveryAsker::ask() { return impl_->asker.send(impl_->search.query(drawn_nonce())); }
 
 std::vector<DiscoveredRun> DiscoveryAsker::runs() const { return impl_->search.runs(); }
 
 Result<std::vector<DiscoveredRun>> discover_runs(const DiscoverOptions& options) {
   EventLoop loop;
-  bool asked = false;
   bool enough = false;
   std::unique_ptr<DiscoveryAsker> asker;
   const auto on_answer = [&] { enough = options.enough && options.enough(asker->runs()); };
   WEFT_TRY_ASSIGN(asker, DiscoveryAsker::open(loop, options.run, options.place, on_answer));
-  const TimePoint begun = loop.now();
-  for (const Duration after : kQueryTimes) {
-    loop.call_at(begun + after, [&] { asked = asker->ask() || asked; });
-  }
-  loop.run_until([&] { return enough; }, options.limit);
-  if (!asked) {
-    return unavailable("discovery: no network interface of this machine takes multicast");
-  }
+  WEFT_TRY(ask_in_turn(
+      loop, options.limit, [&] { return asker->ask(); }, [&] { return enough; }));
   return asker->runs();
+}
+
+Result<std::string> discover_ticket(const JoinCode& code, const DiscoveryPlace& place,
+                                    Duration limit) {
+  CodeSearch search(code);
+  std::optional<std::string> found;
+  EventLoop loop;
+  GroupAsker asker;
+  WEFT_TRY(asker.open(loop, place, [&](const Datagram& got) {
+    Result<std::string> ticket = search.on_datagram(ByteSpan(got.bytes).first(got.size));
+    if (ticket.ok()) found = std::move(ticket).value();
+  }));
+  WEFT_TRY(ask_in_turn(
+      loop, limit, [&] { return asker.send(search.query(drawn_nonce())); },
+      [&] { return found.has_value(); }));
+  if (!found) return unavailable("code: nobody on this network answers to it");
+  return std::move(*found);
 }
 
 }  // namespace weft

@@ -52,6 +52,7 @@ class DiscoveryListener {
 
   // Also looks whether there are new interfaces to listen on.
   void set_card(std::optional<DiscoveryCard> card);
+  void set_codes(std::vector<OfferedCode> codes);
   std::uint16_t port() const;
 
   struct Impl;
@@ -95,5 +96,10 @@ struct DiscoverOptions {
 
 // What answered within the limit; three queries are sent meanwhile.
 Result<std::vector<DiscoveredRun>> discover_runs(const DiscoverOptions& options);
+
+// The ticket's line of the member that issued `code`, within the limit; kUnavailable where none
+// answers. Blocks its caller, who waits for slow hashes besides (net/join_code.h).
+Result<std::string> discover_ticket(const JoinCode& code, const DiscoveryPlace& place,
+                                    Duration limit);
 
 }  // namespace weft

@@ -29,8 +29,9 @@ class DiscoverySocket : public testing::Test {
   }
 
   // Before start(). False where the machine has no multicast.
-  bool add_member(std::uint8_t number, DiscoveryAudience audience = DiscoveryAudience::kNetwork) {
-    auto listener = DiscoveryListener::open(loop_, PeerIdentity::generate(), place_, audience);
+  bool add_member(std::uint8_t number, DiscoveryAudience audience = DiscoveryAudience::kNetwork,
+                  const PeerIdentity& identity = PeerIdentity::generate()) {
+    auto listener = DiscoveryListener::open(loop_, identity, place_, audience);
     if (!listener.ok()) return false;
     place_.port = (*listener)->port();
     DiscoveryCard card;
@@ -92,6 +93,25 @@ TEST_F(DiscoverySocket, OneForThisMachineAloneAnswersThisMachine) {
   const auto found = find(std::nullopt, 1);
   ASSERT_TRUE(found.ok()) << found.status().to_string();
   EXPECT_EQ(found->size(), 1U);
+}
+
+TEST_F(DiscoverySocket, TheTicketBehindACodeIsFound) {
+  const PeerIdentity identity = PeerIdentity::generate();
+  const IssuedJoinCode issued = issue_join_code(identity.public_key());
+  if (!add_member(1, DiscoveryAudience::kNetwork, identity)) {
+    GTEST_SKIP() << "this machine has no multicast";
+  }
+  ASSERT_TRUE(add_member(2));
+  const std::int64_t expiry = SystemClock().unix_time_s() + 3600;
+  listeners_[0]->set_codes({{issued.key, issued.salt, "weft2-aaaa", expiry}});
+  start();
+  const auto found = discover_ticket(issued.code, place_, kLimit);
+  ASSERT_TRUE(found.ok()) << found.status().to_string();
+  EXPECT_EQ(*found, "weft2-aaaa");
+  JoinCode other = issued.code;
+  other.symbols[0] ^= 1U;
+  EXPECT_EQ(discover_ticket(other, place_, std::chrono::milliseconds(300)).status().message(),
+            "code: nobody on this network answers to it");
 }
 
 TEST_F(DiscoverySocket, APlaceThatIsNoGroupIsRefused) {

@@ -431,4 +431,13 @@ Ticket Membership::ticket(std::int64_t now_unix_s, Duration valid_for,
   return ticket;
 }
 
+bool Membership::stands(const Ticket& ticket, std::int64_t now_unix_s) const {
+  if (!core_->has_key() || ticket.run != core_->options.run) return false;
+  if (now_unix_s >= ticket.expiry_unix_s) return false;
+  if (core_->revocations.revoked(ticket.invitation)) return false;
+  return equal_constant_time(invitation_secret(core_->options.invitation_key, ticket.run,
+                                               ticket.invitation, ticket.expiry_unix_s),
+                             ticket.secret);
+}
+
 }  // namespace weft

@@ -351,6 +351,8 @@ class Membership {
   std::vector<MemberHealth> health(TimePoint now) const;
   // An invitation by this member, valid from now on. REQUIRES: is or was a member or accepted.
   Ticket ticket(std::int64_t now_unix_s, Duration valid_for, const InvitationId& invitation) const;
+  // Whether this member would still let its holder in: it is neither over nor revoked.
+  bool stands(const Ticket& ticket, std::int64_t now_unix_s) const;
 
   // Joiner: its turn to take the state is still to come.
   bool queued() const;

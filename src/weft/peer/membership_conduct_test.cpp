@@ -213,6 +213,32 @@ TEST_F(MembershipConductTest, ARevokedTicketLetsNobodyInAnywhere) {
   EXPECT_THAT(holder.join_failed->message(), HasSubstr("revoked this ticket"));
 }
 
+TEST_F(MembershipConductTest, ATicketStandsUntilItIsOverOrRevokedOrAltered) {
+  form(3);
+  const std::int64_t now = net.clock().unix_time_s();
+  const auto stands = [&](std::size_t at, const Ticket& ticket, std::int64_t when) {
+    return peer(at).membership->stands(ticket, when);
+  };
+  const Ticket ticket = peer(0).ticket(InvitationId{7});
+  EXPECT_TRUE(stands(0, ticket, now));
+  EXPECT_TRUE(stands(2, ticket, now));
+  EXPECT_FALSE(stands(0, ticket, ticket.expiry_unix_s));
+  Ticket altered = ticket;
+  altered.expiry_unix_s += 1;
+  EXPECT_FALSE(stands(0, altered, now));
+  altered = ticket;
+  altered.run[0] ^= 1U;
+  EXPECT_FALSE(stands(0, altered, now));
+  const Ticket other = peer(0).ticket(InvitationId{8});
+  ASSERT_TRUE(peer(1).revoke(InvitationId{7}).ok());
+  run(seconds(1));
+  EXPECT_FALSE(stands(0, ticket, now));
+  EXPECT_TRUE(stands(0, other, now));
+  ASSERT_TRUE(peer(1).revoke(kAllInvitations).ok());
+  run(seconds(1));
+  EXPECT_FALSE(stands(0, other, now));
+}
+
 TEST_F(MembershipConductTest, AllTicketsCanBeRevokedAtOnce) {
   form(3);
   const Ticket before = peer(0).ticket();

@@ -187,9 +187,12 @@ std::string describe(const Event& event) {
     return text;
   }
   if (event.kind == "ticket") {
-    return fmt::format(
-        "others join, on this or another machine, within {} h, with:\n  weft join {}",
-        event.integer("valid_h"), event.text("ticket"));
+    const std::string line =
+        fmt::format("others join, on this or another machine, within {} h, with:\n  weft join {}",
+                    event.integer("valid_h"), event.text("ticket"));
+    const std::string code = event.text("code");
+    if (code.empty()) return line;
+    return line + "\nor, on the same network, with:\n  weft join " + code;
   }
   if (event.kind == "started") {
     return fmt::format("peer {} ({}): {} with {} parameters on {} ({} samples), {} steps of {}",

@@ -12,6 +12,8 @@ constexpr EventFieldDoc kTicket[] = {
     {"ticket", "text", "What another person passes to `weft join`."},
     {"run_id", "text", "The run's id, 64 hexadecimal digits."},
     {"valid_h", "integer", "For how many hours the ticket lets others join."},
+    {"code", "text",
+     "What may be passed instead on the same network; of founders that can be asked there."},
 };
 constexpr EventFieldDoc kStarted[] = {
     {"run_id", "text", "The run's id."},

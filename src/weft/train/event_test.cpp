@@ -83,6 +83,10 @@ TEST(Event, PlainWordsGiveReasonAndAction) {
   EXPECT_EQ(describe(Event("round")), "");
   const Event ticket = Event("ticket").with("ticket", std::string("weft2-abc")).with("valid_h", 24);
   EXPECT_THAT(describe(ticket), HasSubstr("\n  weft join weft2-abc"));
+  Event coded = ticket;
+  coded.with("code", std::string("k7q2m4-xd9fhj-2wpz8y"));
+  EXPECT_THAT(describe(coded),
+              HasSubstr("\nor, on the same network, with:\n  weft join k7q2m4-xd9fhj-2wpz8y"));
 }
 
 TEST(Event, PageInDocsIsTheRealOne) {

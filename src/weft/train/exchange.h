@@ -37,6 +37,10 @@ class Exchange {
   virtual Status leave(Duration limit) = 0;
   // The text of a ticket that others can use from now on; empty where nobody can join.
   virtual Result<std::string> ticket(Duration valid_for) = 0;
+  // A code by which peers of this network get the ticket of that line. Any thread.
+  virtual Result<std::string> join_code(const std::string& /*ticket*/) {
+    return unavailable("code: this run has no tickets");
+  }
   // Those of collective/swarm.h; any thread. Groups with fixed members have neither.
   virtual Status revoke(const InvitationId& /*invitation*/) {
     return unavailable("revoke: this run has no tickets");

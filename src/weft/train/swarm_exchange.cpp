@@ -27,6 +27,10 @@ class SwarmExchange final : public Exchange {
     WEFT_TRY_ASSIGN(const Ticket ticket, swarm_->ticket(valid_for));
     return format_ticket(ticket);
   }
+  Result<std::string> join_code(const std::string& ticket) override {
+    WEFT_TRY_ASSIGN(const Ticket parsed, parse_ticket(ticket));
+    return swarm_->join_code(parsed);
+  }
   Status revoke(const InvitationId& invitation) override { return swarm_->revoke(invitation); }
   Result<std::string> expel(const PeerId& peer, const std::string& reason) override {
     return swarm_->expel(peer, reason);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint8_t kQueryKind = 1;
 constexpr std::uint8_t kAnswerKind = 2;
+constexpr std::uint8_t kCodeAnswerKind = 3;
 constexpr std::size_t kDiscoveryHeadBytes = 7;
 constexpr std::size_t kQueryFieldBytes = kDiscoveryHeadBytes + 16 + 32 + 32;
 
@@ -110,6 +111,45 @@ Result<DiscoveryAnswer> DiscoveryAnswer::decode(ByteSpan bytes) {
   answer.signature = in.raw<64>("signature");
   WEFT_TRY(in.finish());
   return answer;
+}
+
+Bytes CodeAnswer::encode() const {
+  WEFT_CHECK(sealed.size() <= kCodeSealedBytesMax);
+  Writer out;
+  write_head(out, kCodeAnswerKind);
+  return out.raw(nonce).bytes(sealed).take();
+}
+
+Result<CodeAnswer> CodeAnswer::decode(ByteSpan bytes) {
+  Reader in("code_answer", bytes);
+  CodeAnswer answer;
+  read_head(in, kCodeAnswerKind);
+  answer.nonce = in.raw<16>("nonce");
+  const ByteSpan sealed = in.bytes("sealed", kCodeSealedBytesMax);
+  answer.sealed = Bytes(sealed.begin(), sealed.end());
+  WEFT_TRY(in.finish());
+  return answer;
+}
+
+Bytes CodeTicket::signed_part() const {
+  return Writer().raw(key).raw(salt).text(to_printable(ticket, kCodeTicketBytesMax)).take();
+}
+
+Bytes CodeTicket::encode() const {
+  Bytes bytes = signed_part();
+  bytes.insert(bytes.end(), signature.begin(), signature.end());
+  return bytes;
+}
+
+Result<CodeTicket> CodeTicket::decode(ByteSpan bytes) {
+  Reader in("code_ticket", bytes);
+  CodeTicket out;
+  out.key = in.raw<32>("key");
+  out.salt = in.raw<32>("salt");
+  out.ticket = read_printable(in, "ticket", kCodeTicketBytesMax);
+  out.signature = in.raw<64>("signature");
+  WEFT_TRY(in.finish());
+  return out;
 }
 
 }  // namespace weft

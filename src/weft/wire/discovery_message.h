@@ -1,16 +1,19 @@
 // The datagrams with which the members of runs are found on a local network.
 //
-//   head   = magic u32, version u16, kind u8 (1 query, 2 answer)
+//   head   = magic u32, version u16, kind u8 (1 query, 2 answer, 3 answer to a code)
 //   query  = head, nonce 16, tag 32, proof 32, zeros up to kDiscoveryQueryBytes
 //   answer = head, nonce 16, tag 32, key 32, unix time u64, members u32, name text,
 //            count u32 x endpoint text, invite u8, [open], run proof 32, signature 64
+//   code   = head, nonce 16, sealed bytes; sealed (net/sealed.h):
+//            key 32, salt 32, ticket text, signature 64
 //   open   = run id 32, recipe hash 32, invitation 16, expiry u64, secret 32; only of invite 0
 //
 // The tag is a hash of the run id: who holds a ticket finds its run, and who listens does not learn
 // the id. A tag of zeros asks for any run; then there is no proof, and an answer has endpoints only
-// where the run is open. No answer is longer than a query, so that a query under
-// a false address brings its victim no more than its sender has sent. What the proof and the
-// signature are over stands in net/discovery.h.
+// where the run is open. The tag of a query by code is another one each time, and whoever knows
+// the code has an answer of its own kind (net/code_discovery.h). No answer is longer than a query,
+// so that a query under a false address brings its victim no more than its sender has sent. What
+// the proof and the signature are over stands in net/discovery.h.
 #pragma once
 
 #include <array>
@@ -79,5 +82,31 @@ struct DiscoveryAnswer {
   Bytes encode() const;
   static Result<DiscoveryAnswer> decode(ByteSpan bytes);
 };
+
+// The answer to whoever asks by a code.
+struct CodeAnswer {
+  DiscoveryNonce nonce{};
+  Bytes sealed;
+
+  Bytes encode() const;
+  static Result<CodeAnswer> decode(ByteSpan bytes);
+};
+
+// Inside of it: the ticket, and that its sender issued the code.
+struct CodeTicket {
+  std::array<std::uint8_t, 32> key{};
+  std::array<std::uint8_t, 32> salt{};
+  std::string ticket;
+  std::array<std::uint8_t, 64> signature{};
+
+  // All but the signature.
+  Bytes signed_part() const;
+  Bytes encode() const;
+  static Result<CodeTicket> decode(ByteSpan bytes);
+};
+
+// Such that no answer is longer than a query.
+inline constexpr std::size_t kCodeSealedBytesMax = kDiscoveryQueryBytes - 7 - 16 - 4;
+inline constexpr std::size_t kCodeTicketBytesMax = kCodeSealedBytesMax - 28 - 32 - 32 - 4 - 64;
 
 }  // namespace weft

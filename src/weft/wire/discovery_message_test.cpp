@@ -53,6 +53,9 @@ TEST(DiscoveryMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   check_message(answer(DiscoveryInvite::kTicket));
   check_message(answer(DiscoveryInvite::kAllowlist));
   check_message(record());
+  check_message(CodeAnswer{filled<DiscoveryNonce>(1), Bytes(99, 7)});
+  check_message(CodeTicket{filled<Hash256>(1), filled<Hash256>(2), "weft2-abc",
+                           filled<std::array<std::uint8_t, 64>>(3)});
 }
 
 TEST(DiscoveryMessage, KeepsEveryFieldOfAnAnswer) {
