@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "weft/base/file.h"
+#include "weft/data/open_path.h"
 
 namespace weft {
 
@@ -31,7 +32,7 @@ std::vector<std::pair<std::string, std::string>> weft_variables() {
 DataPlaces data_places(const DataChoice& choice) {
   DataPlaces places = {environment_variable("WEFT_DATA_DIR"), environment_variable("HOME")};
   places.tokenizer = choice.tokenizer;
-  if (is_folder(choice.data) && !is_file(choice.data + "/x.npy")) {
+  if (is_folder(choice.data) && array_file(choice.data, 'x').empty()) {
     places.data_dir = choice.data;
     places.folder = choice.data;
   } else {

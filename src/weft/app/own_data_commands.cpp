@@ -15,6 +15,7 @@
 #include "weft/base/file.h"
 #include "weft/base/log.h"
 #include "weft/base/parallel.h"
+#include "weft/data/file_ending.h"
 #include "weft/data/look.h"
 #include "weft/data/safe_text.h"
 #include "weft/data/text_file.h"
@@ -34,7 +35,7 @@ std::string stem_of(const std::string& path) {
                                                     : fs::path(path).filename();
   if (!is_folder(path)) {
     name = name.stem();
-    if (name.extension() == ".txt") name = name.stem();
+    if (has_ending(name.string(), ".txt")) name = name.stem();
   }
   if (name.empty() || name == "." || name == "..") return "data";
   return name.string();
@@ -42,7 +43,7 @@ std::string stem_of(const std::string& path) {
 
 bool is_own_data(const std::string& path) {
   if (is_folder(path)) return true;
-  return path.ends_with(".csv") || path.ends_with(".tsv") || is_text_name(path);
+  return is_table_name(path) || is_text_name(path);
 }
 
 struct Written {

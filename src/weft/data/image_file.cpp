@@ -8,6 +8,8 @@
 #include <png.h>
 #include <turbojpeg.h>
 
+#include "weft/data/exif.h"
+
 namespace weft {
 namespace {
 
@@ -101,8 +103,9 @@ Result<Image> decode_jpeg(ByteSpan bytes, std::int64_t channels, std::int64_t pi
                     TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) != 0) {
     return fault();
   }
-  if (channels == 1) return Image{image_size, std::move(pixels)};
-  return planes_of(pixels, 3, image_size);
+  Image image =
+      channels == 1 ? Image{image_size, std::move(pixels)} : planes_of(pixels, 3, image_size);
+  return turned_upright(std::move(image), jpeg_orientation(bytes));
 }
 
 }  // namespace

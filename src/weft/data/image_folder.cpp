@@ -13,6 +13,7 @@
 #include "weft/base/file.h"
 #include "weft/base/hash.h"
 #include "weft/base/parallel.h"
+#include "weft/data/file_ending.h"
 #include "weft/data/image_file.h"
 #include "weft/data/transform_def.h"
 
@@ -28,10 +29,7 @@ constexpr std::int64_t kSideMax = 4096;
 constexpr std::size_t kMeasuredMax = 1024;
 
 bool is_image_name(const fs::path& path) {
-  std::string ending = path.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
+  return has_ending(path.filename().string(), {".png", ".jpg", ".jpeg"});
 }
 
 // The entries of a folder that `wanted` takes, sorted by name.

@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/file.h"
+#include "weft/data/file_ending.h"
 #include "weft/data/npy.h"
+#include "weft/data/open_path.h"
 #include "weft/data/safe_text.h"
 #include "weft/data/text_file.h"
 
@@ -44,8 +46,12 @@ std::string array_text(const Array& array) {
 
 Status look_at_arrays(const std::string& folder, DataLook& look) {
   look.kind = LookKind::kArrays;
-  WEFT_TRY_ASSIGN(const Array inputs, read_npy(folder + "/x.npy"));
-  WEFT_TRY_ASSIGN(const Array targets, read_npy(folder + "/y.npy"));
+  const std::string targets_file = array_file(folder, 'y');
+  if (targets_file.empty()) {
+    return unavailable(safe_text(folder, 200) + ": expected y.npy beside x.npy, got none");
+  }
+  WEFT_TRY_ASSIGN(const Array inputs, read_npy(array_file(folder, 'x')));
+  WEFT_TRY_ASSIGN(const Array targets, read_npy(targets_file));
   look.arrays.inputs = array_text(inputs);
   look.arrays.targets = array_text(targets);
   look.arrays.classes = !is_floating(targets.dtype());
@@ -59,7 +65,7 @@ Status look_at_arrays(const std::string& folder, DataLook& look) {
 }
 
 Status look_at_folder(const std::string& folder, DataLook& look) {
-  if (is_file(folder + "/x.npy")) return look_at_arrays(folder, look);
+  if (!array_file(folder, 'x').empty()) return look_at_arrays(folder, look);
   if (holds(folder, is_visible_folder)) return look_at_images(folder, look);
   if (holds(folder, is_text_entry)) return look_at_text(folder, look);
   return invalid_argument(fmt::format(
@@ -69,9 +75,9 @@ Status look_at_folder(const std::string& folder, DataLook& look) {
 }
 
 Status look_at_file(const std::string& path, DataLook& look) {
-  if (path.ends_with(".csv") || path.ends_with(".tsv")) return look_at_table(path, look);
+  if (is_table_name(path)) return look_at_table(path, look);
   if (is_text_name(path)) return look_at_text(path, look);
-  if (path.ends_with(".bin")) {
+  if (has_ending(path, ".bin")) {
     look.kind = LookKind::kTokens;
     std::error_code fault;
     look.text.bytes = static_cast<std::int64_t>(fs::file_size(path, fault));

@@ -164,6 +164,21 @@ TEST_F(LookTest, ArraysAreMixedAsTablesAre) {
   EXPECT_EQ(look_at_data(path("xy"))->arrays.rows, 50);
 }
 
+TEST_F(LookTest, EndingsMayHaveCapitals) {
+  EXPECT_EQ(look_at_data(put("T.CSV", "a,b\n1,2\n"))->kind, LookKind::kTable);
+  EXPECT_EQ(look_at_data(put("T.Tsv", "a\tb\n1\t2\n"))->table.form.separator, '\t');
+  EXPECT_EQ(open_path(path("T.Tsv"), Split::kTrain, {}).status().code(), Code::kOk);
+  EXPECT_EQ(look_at_data(put("A.TXT", "text"))->kind, LookKind::kText);
+  EXPECT_EQ(text_files(put("texts/B.Txt", "text").substr(0, path("texts").size()))->size(), 1U);
+  EXPECT_EQ(look_at_data(put("C.BIN", "tokens"))->kind, LookKind::kTokens);
+  put("xy/X.npy", to_text(npy_bytes(Array::from(std::vector<float>(20, 1), {20, 1}))));
+  EXPECT_THAT(look_at_data(path("xy")).status().message(), HasSubstr("expected y.npy beside"));
+  EXPECT_THAT(open_path(path("xy"), Split::kTrain, {}).status().message(), HasSubstr("y.npy"));
+  put("xy/y.NPY", to_text(npy_bytes(Array::from(std::vector<float>(20, 1), {20}))));
+  EXPECT_EQ(look_at_data(path("xy"))->arrays.rows, 20);
+  EXPECT_EQ(open_path(path("xy"), Split::kTrain, {})->size, 18);
+}
+
 TEST_F(LookTest, ClassesToTestAreThoseThatAreTrained) {
   for (const char* const name : {"train/ant", "train/cat", "train/dog", "test/dog"}) {
     put_image(fmt::format("p/{}/0.png", name), 6, 6, 1);

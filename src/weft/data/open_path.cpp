@@ -6,15 +6,11 @@
 #include <fmt/format.h>
 
 #include "weft/base/file.h"
+#include "weft/data/file_ending.h"
 #include "weft/data/npy.h"
 
 namespace weft {
 namespace {
-
-bool ends_with_any(const std::string& path, std::initializer_list<std::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](std::string_view ending) { return path.ends_with(ending); });
-}
 
 // The first nine tenths of the tokens, or the rest.
 Status keep_split(Dataset& dataset, Split split) {
@@ -61,8 +57,10 @@ void mix_rows(Dataset& dataset) {
 }
 
 Result<Dataset> open_arrays(const std::string& folder, Split split, bool mixed) {
-  WEFT_TRY_ASSIGN(const Array inputs, read_npy(folder + "/x.npy"));
-  WEFT_TRY_ASSIGN(const Array labels, read_npy(folder + "/y.npy"));
+  WEFT_TRY_ASSIGN(const Array inputs, read_npy(array_file(folder, 'x')));
+  const std::string labels_file = array_file(folder, 'y');
+  if (labels_file.empty()) return unavailable(folder + ": expected y.npy beside x.npy, got none");
+  WEFT_TRY_ASSIGN(const Array labels, read_npy(labels_file));
   WEFT_TRY_ASSIGN(Dataset dataset, make_row_dataset(folder, inputs, labels));
   if (mixed) mix_rows(dataset);
   WEFT_TRY(keep_row_split(dataset, split));
@@ -70,6 +68,17 @@ Result<Dataset> open_arrays(const std::string& folder, Split split, bool mixed) 
 }
 
 }  // namespace
+
+std::string array_file(const std::string& folder, char letter) {
+  const auto capital = static_cast<char>(letter - 'a' + 'A');
+  for (const char first : {letter, capital}) {
+    for (const char* const ending : {".npy", ".NPY"}) {
+      std::string path = fmt::format("{}/{}{}", folder, first, ending);
+      if (is_file(path)) return path;
+    }
+  }
+  return "";
+}
 
 Result<Dataset> make_row_dataset(std::string name, const Array& inputs, const Array& labels) {
   const std::int64_t count = inputs.ndim() > 0 ? inputs.dim(0) : 0;
@@ -105,21 +114,21 @@ Result<Dataset> open_path(const std::string& path, Split split, const PathOption
   tokens.context = options.text.context;
   if (is_folder(path)) {
     if (is_file(path + "/train.bin")) return open_token_folder(path, split, tokens);
-    if (is_file(path + "/x.npy")) return open_arrays(path, split, options.csv.mixed);
+    if (!array_file(path, 'x').empty()) return open_arrays(path, split, options.csv.mixed);
     return open_image_folder(path, split, options.images);
   }
   if (is_text_name(path)) {
     WEFT_TRY_ASSIGN(const std::string text, read_text(path));
     return make_text_dataset(path, text, split, options.text);
   }
-  if (path.ends_with(".bin")) {
+  if (has_ending(path, ".bin")) {
     WEFT_TRY_ASSIGN(Dataset dataset, open_token_file(path, tokens));
     WEFT_TRY(keep_split(dataset, split));
     return dataset;
   }
-  if (ends_with_any(path, {".csv", ".tsv"})) {
+  if (is_table_name(path)) {
     CsvOptions csv = options.csv;
-    if (path.ends_with(".tsv") && csv.separator == ',') csv.separator = '\t';
+    if (has_ending(path, ".tsv") && csv.separator == ',') csv.separator = '\t';
     WEFT_TRY_ASSIGN(const CsvTable table, read_csv(path, csv));
     return make_csv_dataset(path, table, split, options.csv_dataset);
   }

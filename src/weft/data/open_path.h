@@ -5,7 +5,8 @@
 //   *.txt, *.text, *.txt.gz      text
 //   *.bin                        tokens; the last tenth is the test split
 //   *.csv, *.tsv                 rows; the last tenth is the test split
-//   FOLDER with x.npy and y.npy  rows: y integers are classes, y floats are targets; the last tenth
+//   FOLDER with x.npy and y.npy  (or X.npy, ...) rows: y integers are classes, y floats are
+//   targets; the last tenth
 //                                is the test split, or with csv.mixed one that is drawn
 //
 // Fails: kInvalidArgument on anything else, else as the readers do.
@@ -29,6 +30,10 @@ struct PathOptions {
 };
 
 Result<Dataset> open_path(const std::string& path, Split split, const PathOptions& options = {});
+
+// The file of a folder that holds the array "x" or "y", in letters of either case; empty where
+// there is none.
+std::string array_file(const std::string& folder, char letter);
 
 // Rows from arrays: inputs [n, ...] of any type become f32 [n, rest]; integer or boolean labels
 // [n] are classes, floating targets [n] or [n, k] values.

@@ -10,6 +10,7 @@
 #include "weft/base/file.h"
 #include "weft/base/utf8.h"
 #include "weft/data/bpe_tokenizer.h"
+#include "weft/data/file_ending.h"
 #include "weft/data/gzip.h"
 #include "weft/data/mapped_file.h"
 
@@ -110,9 +111,7 @@ Result<std::vector<std::string>> text_files(const std::string& folder) {
   return files;
 }
 
-bool is_text_name(std::string_view path) {
-  return path.ends_with(".txt") || path.ends_with(".text") || path.ends_with(".txt.gz");
-}
+bool is_text_name(std::string_view path) { return has_ending(path, {".txt", ".text", ".txt.gz"}); }
 
 Result<std::string> read_text(const std::string& path, std::size_t bytes_max) {
   if (is_folder(path)) return read_text_folder(path, bytes_max);

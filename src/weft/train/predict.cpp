@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/file.h"
+#include "weft/data/file_ending.h"
 #include "weft/data/image_file.h"
 #include "weft/data/npy.h"
 #include "weft/data/rows_csv.h"
@@ -22,13 +23,11 @@ namespace {
 
 constexpr std::size_t kImageBytesMax = std::size_t{256} << 20U;
 
-bool is_array_file(const std::string& path) {
-  return path.ends_with(".npy") || path.ends_with(".npz");
-}
+bool is_array_file(const std::string& path) { return has_ending(path, {".npy", ".npz"}); }
 
 // Of an archive the only array, or "x".
 Result<Array> read_array(const std::string& path) {
-  if (path.ends_with(".npy")) return read_npy(path);
+  if (has_ending(path, ".npy")) return read_npy(path);
   WEFT_TRY_ASSIGN(const auto arrays, read_npz(path));
   for (const auto& [name, array] : arrays) {
     if (name == "x" || arrays.size() == 1) return array;
@@ -79,7 +78,7 @@ struct Input {
 };
 
 Result<Input> table_of(const CheckpointModel& opened, const std::string& path) {
-  if (!path.ends_with(".csv") && !path.ends_with(".tsv")) {
+  if (!is_table_name(path)) {
     return invalid_argument(
         fmt::format("{}: expected a file .csv, .tsv, .npy or .npz with rows", path));
   }

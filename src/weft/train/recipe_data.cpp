@@ -9,6 +9,7 @@
 #include "weft/base/nearest_name.h"
 #include "weft/data/catalog.h"
 #include "weft/data/csv_sniff.h"
+#include "weft/data/file_ending.h"
 
 namespace weft {
 namespace {
@@ -144,7 +145,7 @@ Result<CsvOptions> table_options(const Recipe& recipe, const std::string& path) 
   options.mixed = recipe.data.split == "random";
   options.missing = MissingValues::kNan;
   if (is_folder(path)) return options;
-  if (!path.ends_with(".csv") && !path.ends_with(".tsv")) {
+  if (!is_table_name(path)) {
     return invalid_argument(
         fmt::format("data.path: expected rows (a file .csv or .tsv, or a folder with x.npy and "
                     "y.npy), got {}",

@@ -170,7 +170,7 @@ async function predict_file(signal) {
   }
   let bitmap = null;
   try {
-    bitmap = await createImageBitmap(last_file);
+    bitmap = await createImageBitmap(last_file, {imageOrientation: "from-image"});
   } catch {
     throw new Error(`${last_file.name} is no image that this browser can read.`);
   }
