@@ -1,13 +1,13 @@
 // The script of the page at "/", as the server gives it, with a document of a few lines: what it
 // asks the server, and that what it shows is text.
 //
-// usage: node page_test.cjs TEXT_URL IMAGES_URL
+// usage: node page_test.cjs TEXT_URL IMAGES_URL ROWS_URL
 "use strict";
 
 const assert = require("node:assert/strict");
 const vm = require("node:vm");
 
-const [text_url, images_url] = process.argv.slice(2);
+const [text_url, images_url, rows_url] = process.argv.slice(2);
 const HOSTILE = "<img src=x onerror=alert(1)>";
 const CLASSES = Array.from({length: 10}, (_, place) => `${HOSTILE} ${place}`);
 
@@ -101,7 +101,28 @@ async function images_are_predicted_and_names_are_texts() {
   assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 100) < 0.1, `${shares}`);
 }
 
+async function tables_have_a_field_for_each_column() {
+  const page = await open(rows_url);
+  const fields = page.element("fields").children;
+  assert.deepEqual(fields.map((label) => label.own), ["district", "heating", "area", "age"]);
+  assert.equal(page.element("row_line").hidden, true);
+  const [district, heating, area, age] = fields.map((label) => label.children[0]);
+  assert.deepEqual([district.tag, heating.tag, area.tag, age.tag],
+                   ["select", "select", "input", "input"]);
+  assert.equal(district.children[0].value, "");
+  assert.ok(district.children.some((option) => option.value === "Mill Quarter"));
+  [district.value, heating.value, area.value, age.value] = ["Mill Quarter", "", " 122,5", ""];
+  await page.element("rows").fire("submit");
+  await until(() => page.element("output_rows").children.length === 1);
+  assert.deepEqual(page.asked[0].inputs, [["Mill Quarter", null, 122.5, null]]);
+  assert.equal(page.element("output_rows").children[0].children[0].own, "rent");
+  area.value = "large";
+  await page.element("rows").fire("submit");
+  await until(() => page.element("problem").own === "area: large is no number.");
+}
+
 async function main() {
+  await tables_have_a_field_for_each_column();
   await texts_are_continued_as_the_server_says();
   await images_are_predicted_and_names_are_texts();
 }

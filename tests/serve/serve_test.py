@@ -73,6 +73,22 @@ discovery = "off"
 """
 
 
+ROWS = """
+[model]
+name = "mlp"
+[data]
+name = "rows"
+path = "{path}"
+classify = false
+[run]
+name = "flats"
+steps = 20
+global_batch = 32
+evaluate = false
+[group]
+discovery = "off"
+"""
+
 JSON = {"Content-Type": "application/json"}
 
 
@@ -392,11 +408,29 @@ def the_page_asks_the_server_and_shows_texts_as_texts(models):
     if shutil.which("node") is None:
         print("     (no node: the page's script is not run)")
         return
-    with Server(models["text"]) as texts, Server(models["images"]) as images:
-        urls = [f"http://{server.host}:{server.port}" for server in (texts, images)]
+    with (Server(models["text"]) as texts, Server(models["images"]) as images,
+          Server(models["rows"]) as rows):
+        urls = [f"http://{server.host}:{server.port}" for server in (texts, images, rows)]
         ran = subprocess.run(["node", str(ROOT / "tests/serve/page_test.cjs"), *urls], timeout=120,
                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         expect(ran.returncode == 0, f"{ran.stdout}{ran.stderr}")
+
+
+def columns_are_told_with_their_words(models):
+    with Server(models["rows"]) as server:
+        told = server.ask("GET", "/v1/models")[1]["data"][0]
+        expect(told["targets"] == ["rent"], f"expected what was learned, got {told}")
+        columns = told["columns"]
+        expect([(one["name"], one["kind"]) for one in columns]
+               == [("district", "words"), ("heating", "words"), ("area", "numbers"), ("age", "numbers")],
+               f"expected names and kinds, got {columns}")
+        expect("Harbour" in columns[0]["words"] and "words" not in columns[2], f"got {columns}")
+        status, answer = server.ask("POST", "/v1/predict", {"inputs": [["Harbour", None, 70, 12]]})
+        expect(status == 200 and len(answer["outputs"][0]) == 1, f"{status}: {answer}")
+    told = None
+    with Server(models["images"]) as server:
+        told = server.ask("GET", "/v1/models")[1]["data"][0]
+    expect("columns" not in told, f"images have no columns, got {told}")
 
 
 def ctrl_c_is_answered_in_words_at_once(models):
@@ -453,7 +487,7 @@ TESTS = (a_thousand_clients_are_all_answered, a_body_above_the_limit_and_nonsens
          clients_that_leave_at_any_moment_cost_nothing,
          the_requests_of_the_page_are_answered_as_it_says,
          what_a_browser_sends_for_other_sites_is_refused,
-         the_page_asks_the_server_and_shows_texts_as_texts, ctrl_c_is_answered_in_words_at_once,
+         the_page_asks_the_server_and_shows_texts_as_texts, columns_are_told_with_their_words, ctrl_c_is_answered_in_words_at_once,
          sigterm_finishes_what_has_begun,
          what_cannot_be_served_is_told)
 
@@ -467,6 +501,7 @@ def main(names):
         (folder / "test.toml").write_text("no checkpoint")
         models = {"images": train(folder, "images", IMAGES),
                   "text": train(folder, "text", TEXT.format(path=folder / "text.txt")),
+                  "rows": train(folder, "rows", ROWS.format(path=ROOT / "examples/data/flats.csv")),
                   "broken": folder / "test.toml"}
         for test in chosen:
             begun = time.monotonic()

@@ -13,6 +13,8 @@ namespace weft {
 namespace {
 
 constexpr std::string_view kModelPrefix = "/v1/models/";
+constexpr std::size_t kColumnsToldMax = 1000;
+constexpr std::size_t kWordsToldMax = 1000;  // of a column
 constexpr std::size_t kShownNameMax = 64;
 
 Routed at_once(std::string_view route, HttpResponse response) {
@@ -130,6 +132,23 @@ Routed Router::health(const HttpRequest& /*request*/, const ServeGauges& /*gauge
   return at_once("", {.body = answer.dump() + "\n"});
 }
 
+// What a row is made of, for a page with a field for each column; nothing for tables beyond any
+// page.
+static void add_columns(nlohmann::ordered_json& model, const DataDescription& data) {
+  if (data.columns.size() > kColumnsToldMax) return;
+  auto columns = nlohmann::ordered_json::array();
+  for (const ColumnDescription& column : data.columns) {
+    const bool numbers = column.words.empty();
+    nlohmann::ordered_json each = {{"name", column.name}, {"kind", numbers ? "numbers" : "words"}};
+    if (!numbers && column.words.size() <= kWordsToldMax) each["words"] = column.words;
+    columns.push_back(std::move(each));
+  }
+  auto targets = nlohmann::ordered_json::array();
+  for (const TargetDescription& target : data.target_columns) targets.push_back(target.name);
+  model["columns"] = std::move(columns);
+  model["targets"] = std::move(targets);
+}
+
 std::string Router::model_json() const {
   nlohmann::ordered_json model = {{"id", id_},
                                   {"object", "model"},
@@ -147,6 +166,7 @@ std::string Router::model_json() const {
   } else {
     model["kind"] = row_rule_.pixels ? "images" : "rows";
     model["input"] = model_.input_sizes();
+    if (!row_rule_.pixels) add_columns(model, model_.data());
     if (model_.has_classes() && !model_.class_names().empty()) {
       model["classes"] = model_.class_names();
     }

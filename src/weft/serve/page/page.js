@@ -3,9 +3,11 @@
 "use strict";
 
 const OUTPUTS_SHOWN = 20;
+const FIELDS_MAX = 60;
 const element = (id) => document.getElementById(id);
 let model = null;
 let running = null;
+let fields = [];
 
 function show(id, text) {
   element(id).textContent = text;
@@ -102,7 +104,7 @@ function softmax(values) {
 function show_outputs(answer) {
   const values = answer.outputs[0];
   const classes = answer.classes !== undefined;
-  const names = model.classes ?? [];
+  const names = (classes ? model.classes : model.targets) ?? [];
   const shares = classes ? softmax(values) : [];
   const order = values.map((_, place) => place);
   if (classes) order.sort((a, b) => values[b] - values[a]);
@@ -191,12 +193,54 @@ function row_of(text) {
       (part) => part === "" ? null : Number.isFinite(Number(part)) ? Number(part) : part);
 }
 
+// A field for each column: a choice of its words where they are told, else what is typed.
+function make_fields(columns) {
+  fields = columns.map((column) => {
+    const field = document.createElement(column.words ? "select" : "input");
+    if (column.words) {
+      const none = make("option", "(missing)");
+      none.value = "";
+      field.append(none, ...column.words.map((word) => {
+        const option = make("option", word);
+        option.value = word;
+        return option;
+      }));
+    } else {
+      field.type = "text";
+      field.autocomplete = "off";
+      field.placeholder = "missing";
+      if (column.kind === "numbers") field.inputMode = "decimal";
+    }
+    return field;
+  });
+  element("fields").append(...fields.map((field, place) => {
+    const label = make("label", columns[place].name);
+    label.append(field);
+    return label;
+  }));
+  element("row_line").hidden = true;
+}
+
+// Numbers with a point or a comma; nothing is a missing value.
+function row_of_fields() {
+  return fields.map((field, place) => {
+    const text = field.value.trim();
+    if (text === "") return null;
+    const column = model.columns[place];
+    if (column.kind === "words") return text;
+    const number = Number(text.replace(",", "."));
+    if (!Number.isFinite(number)) throw new Error(`${column.name}: ${text} is no number.`);
+    return number;
+  });
+}
+
 function listen() {
   const on = (id, event, work) => element(id).addEventListener(event, work);
   for (const id of ["text", "images", "rows"]) on(id, "submit", (event) => event.preventDefault());
   on("text", "submit", () => run(continue_text));
   on("halt", "click", () => running?.abort());
-  on("rows", "submit", () => run((signal) => predict(row_of(element("row").value), signal)));
+  on("rows", "submit", () => run((signal) => predict(
+      fields.length > 0 ? row_of_fields() : row_of(element("row").value), signal)));
   on("file", "change", () => take_file(element("file").files));
   on("invert", "change", () => run(predict_file));
   on("drop", "dragover", (event) => {
@@ -224,7 +268,9 @@ async function begin() {
        `takes ${takes}`);
   document.title = model.name ?? model.id;
   if (model.kind === "rows") {
-    element("row").placeholder = (model.columns ?? []).join(", ") || `${model.input[0]} numbers`;
+    element("row").placeholder = `${model.input[0]} numbers`;
+    const columns = model.columns ?? [];
+    if (columns.length > 0 && columns.length <= FIELDS_MAX) make_fields(columns);
   }
   if (model.kind === "text" && !model.tokenizer) element("stop").disabled = true;
   element(model.kind).hidden = false;
