@@ -77,9 +77,11 @@ void say_summary(Terminal& terminal, const Summary& summary, const OutFolder& ou
   if (is_ruined(summary)) terminal.say(ruin_text(summary, out));
   if (summary.best_step > 0) {
     const std::string best = out.checkpoints_path() + "/best.safetensors";
-    terminal.say(fmt::format("the smallest loss on the test set was {}, after step {}{}",
-                             loss_text(summary.best_loss), summary.best_step,
-                             is_file(best) ? ": " + best : std::string()));
+    terminal.say(fmt::format(
+        "the smallest loss on the test set was {}, after step {}{}", loss_text(summary.best_loss),
+        summary.best_step,
+        is_file(best) ? fmt::format(": {}; {} alone stands for the newest", best, out.path())
+                      : std::string()));
   }
   terminal.say(fmt::format("files: {}/summary.json, events.jsonl{}", out.path(),
                            kept_checkpoints(out).empty() ? "" : ", checkpoints/"));

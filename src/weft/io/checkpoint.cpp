@@ -295,14 +295,26 @@ static Status check_whole(const std::string& path) {
   return check_finite(bytes);
 }
 
+std::string best_checkpoint_path(const std::string& folder) { return folder + "/best.safetensors"; }
+
 Result<std::string> find_checkpoint(const std::string& path) {
   if (!is_folder(path)) return path;
   std::vector<std::string> all = list_checkpoints(path + "/checkpoints");
   if (all.empty()) all = list_checkpoints(path);
+  std::string best = best_checkpoint_path(path + "/checkpoints");
+  if (!is_file(best)) best = best_checkpoint_path(path);
+  const bool has_best = is_file(best);
+  if (all.empty() && has_best) return best;
   Status first;
   for (auto file = all.rbegin(); file != all.rend(); ++file) {
     const Status whole = check_whole(*file);
-    if (whole.ok()) return *file;
+    if (whole.ok()) {
+      if (has_best) {
+        log(LogLevel::kInfo, "{}: the newest checkpoint is taken; the best on the test set is {}",
+            *file, best);
+      }
+      return *file;
+    }
     if (first.ok()) first = whole.with_context(*file);
     log(LogLevel::kWarning, "{}: {}; an older checkpoint is taken if there is one", *file,
         whole.message());

@@ -87,8 +87,12 @@ Status damaged_checkpoint(const std::string& path, const Status& reason);
 
 // A folder with one checkpoint a file, "checkpoint-STEP.safetensors".
 std::string checkpoint_path(const std::string& folder, std::int64_t step);
+// The one that was best on the test set, with checkpoint.keep_best.
+std::string best_checkpoint_path(const std::string& folder);
 // What `path` stands for: a file stands for itself; of a run's folder, or the folder "checkpoints"
-// in it, the newest one that is whole and has only finite numbers. Those passed over are logged.
+// in it, the newest one that is whole and has only finite numbers. Those passed over are logged,
+// and which one was taken where the best on the test set was kept too; that one is taken where no
+// other is there.
 Result<std::string> find_checkpoint(const std::string& path);
 // Oldest step first; empty if the folder is not there.
 std::vector<std::string> list_checkpoints(const std::string& folder);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "weft/base/status.h"
+#include "weft/io/checkpoint.h"
 #include "weft/train/trainer.h"
 
 namespace weft {
@@ -38,7 +39,7 @@ class Checkpoints {
   // Nothing becomes of one that could not be written.
   Status save_candidate(Trainer& trainer);
   Status settle_candidate(bool is_best);
-  std::string best_path() const { return folder_ + "/best.safetensors"; }
+  std::string best_path() const { return best_checkpoint_path(folder_); }
   // Loads the newest into `trainer`, to train on. Nothing if there is none; `bytes` stays 0. Fails
   // also with kCorrupt where a value is no finite number, which no training mends.
   Result<std::optional<SavedCheckpoint>> load_newest(Trainer& trainer) const;

@@ -247,6 +247,18 @@ TEST_F(ModelAlone, TheNewestGoodCheckpointOfARunIsTaken) {
   EXPECT_EQ(load_model(path("none")).status().code(), Code::kUnavailable);
 }
 
+TEST_F(ModelAlone, TheBestIsTakenByItsNameOrWhereNoOtherIs) {
+  const auto trainer = train(recipe("mlp", "synthetic", ""), 2);
+  const std::string newest = path("out/checkpoints/checkpoint-2.safetensors");
+  const std::string best = best_checkpoint_path(path("out/checkpoints"));
+  std::filesystem::copy_file(newest, best);
+  EXPECT_EQ(*find_checkpoint(path("out")), newest);
+  EXPECT_EQ(*find_checkpoint(best), best);
+  std::filesystem::remove(newest);
+  EXPECT_EQ(*find_checkpoint(path("out")), best);
+  EXPECT_EQ(*find_checkpoint(path("out/checkpoints")), best);
+}
+
 TEST_F(ModelAlone, AWeightThatIsNoNumberIsRefused) {
   const auto trainer = train(recipe("mlp", "synthetic", ""), 1);
   trainer->arena().parameters()[7] = kNan;
