@@ -92,7 +92,8 @@ def images():
     keep_image("rgb.png", rgb)
     write_png("rgb.png", 7, 5, 8, 2, [bytes(row.ravel().tolist()) for row in rgb], 3)
     alpha = np.concatenate([rgb, rng.integers(1, 256, (7, 5, 1))], axis=2)
-    keep_image("rgba.png", rgb)
+    cover = alpha[:, :, 3:]
+    keep_image("rgba.png", (rgb * cover + 255 * (255 - cover) + 127) // 255)  # over white
     write_png("rgba.png", 7, 5, 8, 6, [bytes(row.ravel().tolist()) for row in alpha], 4)
     grey = rng.integers(0, 256, (6, 9))
     keep_image("grey.png", np.repeat(grey[:, :, None], 3, axis=2))

@@ -15,6 +15,8 @@ import pathlib
 import random
 import re
 import shutil
+import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -146,6 +148,68 @@ def test_run_takes_data(folder, _quick):
     expect("flip jitter" not in recipe.read_text(), "expected the changed recipe to be kept")
 
 
+def test_columns_that_name_rows_are_left_out(folder, _quick):
+    """A number, a name and a date of each row are no inputs, and a new table needs none of them."""
+    rng = random.Random(3)
+    rows = []
+    for place in range(200):
+        size, kind = rng.uniform(20, 200), rng.choice(["flat", "house"])
+        price = size * (1200 if kind == "flat" else 1500)
+        rows.append([str(place + 1), f"K-{rng.randrange(10**6):06}",
+                     f"2024-{place % 12 + 1:02}-{place % 28 + 1:02}", kind, f"{size:.1f}",
+                     f"{price:,.0f}"])
+    folder = pathlib.Path(folder)
+    table = folder / "HOUSES.CSV"
+    names = ["", "customer", "sold", "kind", "size", "price"]
+    table.write_text(";".join(names) + "\n" + "".join(";".join(row) + "\n" for row in rows))
+    trained = Trained(table, folder, quick=True)
+    recipe = (folder / "own.toml").read_text()
+    expect('columns_ignored = "0, customer, sold"' in recipe, f"expected three columns: {recipe}")
+    whole, bare = folder / "whole.csv", folder / "bare.csv"
+    whole.write_text(";".join(names) + "\n" + "".join(";".join(row) + "\n" for row in rows[:20]))
+    bare.write_text("size;kind\n" + "".join(f"{row[4]};{row[3]}\n" for row in rows[:20]))
+    said = predicted_values(trained.model, whole)
+    expect(len(said) == 20 and said == predicted_values(trained.model, bare),
+           "expected the same of both tables")
+    expect(100_000 < statistics.fmean(said) < 200_000, f"expected prices, got {said}")
+    said = weft("run", folder / "own.toml", "--out", folder / "out2", "--set",
+                "data.columns_ignored=custommer", code=2)
+    expect('did you mean "customer"?' in said, f"expected the nearest name, got {said}")
+
+
+def npy(shape, kind, values):
+    """The bytes of a file .npy."""
+    header = str({"descr": {"f": "<f4", "q": "<i8"}[kind], "fortran_order": False, "shape": shape})
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+            + struct.pack(f"<{len(values)}{kind}", *values))
+
+
+def test_arrays_and_tokens(folder, _quick):
+    """From a look to a prediction on arrays, and on tokens in a file and in a folder."""
+    folder, rng = pathlib.Path(folder), random.Random(2)
+    (folder / "xy").mkdir()
+    values = [rng.gauss(0, 1) for _ in range(600)]
+    (folder / "xy/X.npy").write_bytes(npy((200, 3), "f", values))
+    (folder / "xy/y.NPY").write_bytes(npy((200,), "q", [value > 0 for value in values[::3]]))
+    trained = Trained(folder / "xy", folder / "xy", quick=True)
+    said = weft("predict", trained.model, folder / "xy/X.npy")
+    expect(len(said.splitlines()) == 200, f"expected a line a row, got {said[:200]}")
+    (folder / "both").mkdir()
+    tokens = struct.pack("<4000H", *(place * place % 61 for place in range(4000)))
+    for name in ("T.BIN", "both/train.bin", "both/val.bin"):
+        (folder / name).write_bytes(tokens)
+    (folder / "next.npy").write_bytes(npy((1, 4), "q", [1, 4, 9, 16]))
+    for name in ("T.BIN", "both"):
+        seen = json.loads(weft("data", "look", folder / name, "--json"))
+        expect((seen["kind"], seen["token_bytes"], seen["largest"]) == ("tokens", 2, 60), str(seen))
+        out = folder / f"out-{name}"
+        weft("run", folder / name, "--out", out, "--steps", "3", "--listen", "127.0.0.1:0",
+             "--set", "group.discovery=off")
+        said = weft("predict", out, folder / "next.npy")
+        expect(re.search(r"^0: token \d+ ", said, re.M), f"expected tokens, got {said}")
+
+
 def test_new_overwrites_nothing(folder, _quick):
     """Another's file is replaced by --force only."""
     path = pathlib.Path(folder) / "mine.toml"
@@ -224,7 +288,8 @@ def test_refusals_before_the_first_step(folder, _quick):
         expect(wanted in said, f"expected {wanted!r}, got {said!r}")
 
 
-TESTS = [test_look, test_new_overwrites_nothing, test_run_takes_data, test_hostile_files,
+TESTS = [test_look, test_columns_that_name_rows_are_left_out, test_arrays_and_tokens,
+         test_new_overwrites_nothing, test_run_takes_data, test_hostile_files,
          test_refusals_before_the_first_step, test_photos, test_table, test_text]
 
 

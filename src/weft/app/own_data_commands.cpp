@@ -43,7 +43,7 @@ std::string stem_of(const std::string& path) {
 
 bool is_own_data(const std::string& path) {
   if (is_folder(path)) return true;
-  return is_table_name(path) || is_text_name(path);
+  return is_table_name(path) || is_text_name(path) || has_ending(path, ".bin");
 }
 
 struct Written {
@@ -79,9 +79,12 @@ std::string how_long(double seconds) {
 std::string trial_text(const Written& written) {
   const Recipe& recipe = written.made.recipe;
   const double all = written.trial.seconds_a_step * static_cast<double>(recipe.run.steps);
+  const std::string target = recipe.data.target.empty()
+                                 ? ""
+                                 : fmt::format(", learning \"{}\"", safe_text(recipe.data.target));
   return fmt::format(
-      "{} on {}: tried {} steps, loss {:.4g} and then {:.4g}; all {} steps take about {} here\n",
-      recipe.model.name, safe_text(written.look.path), written.trial.steps,
+      "{} on {}{}: tried {} steps, loss {:.4g} and then {:.4g}; all {} steps take about {} here\n",
+      recipe.model.name, safe_text(written.look.path), target, written.trial.steps,
       written.trial.first_loss, written.trial.last_loss, recipe.run.steps, how_long(all));
 }
 
@@ -160,8 +163,10 @@ Status prepare_recipe(RunRequest& request) {
 
 void add_own_data_commands(CLI::App& app, CLI::App& data, OwnDataRequest& request, ExitCode& code) {
   CLI::App* made = app.add_subcommand("new", "Write a recipe for your own data, and try it.");
-  made->add_option("path", request.path,
-                   "A folder of images, texts or arrays, a table .csv or .tsv, or a text .txt.")
+  made->add_option(
+          "path", request.path,
+          "A folder of images, texts, tokens or arrays, a table .csv or .tsv, a text .txt, or "
+          "tokens .bin.")
       ->required();
   made->add_option("--out", request.out,
                    "The file to write; without it, the data's name with .toml.")

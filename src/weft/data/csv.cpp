@@ -7,11 +7,15 @@
 #include <limits>
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "weft/base/nearest_name.h"
 #include "weft/base/rng.h"
+#include "weft/base/utf8.h"
+#include "weft/data/safe_text.h"
 
 namespace weft {
 namespace {
@@ -23,14 +27,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 constexpr std::string_view kMissing[] = {"",     "NA",   "N/A",  "n/a", "nan", "NaN",
                                          "null", "NULL", "None", "-",   "?"};
-constexpr std::size_t kNumberLettersMax = 400;
 constexpr std::uint64_t kRowOrderSeed = 1;
-
-bool to_number(std::string_view text, double& value) {
-  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
-}
 
 // Written like a number, but one that no finite value stands for: "inf", "1e999".
 bool is_not_finite(std::string_view text) {
@@ -47,9 +44,28 @@ std::string shown(std::string_view text) {
   return plain ? fmt::format("\"{}\"", text) : fmt::format("{} bytes", text.size());
 }
 
+constexpr std::size_t kNamesShown = 50;
+
+std::string column_list(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) {
+    text += (i == 0 ? "" : ", ") + safe_text(names[i], 100);
+  }
+  return names.size() > kNamesShown ? text + ", ..." : text;
+}
+
+// Words and names are compared, stored and printed, so they must be texts.
+Status check_letters(std::string_view text, std::size_t line) {
+  const std::size_t valid = valid_utf8_prefix(text);
+  if (valid == text.size()) return {};
+  return corrupt(fmt::format("line {}: expected UTF-8, got byte {:02x}; save the table as UTF-8",
+                             line, static_cast<std::uint8_t>(text[valid])));
+}
+
 enum class ColumnKind { kUnknown, kNumbers, kWords };
 
 struct Column {
+  std::size_t place = 0;  // in a record
   ColumnKind kind = ColumnKind::kUnknown;
   std::unordered_map<std::string, std::size_t> places;
   std::vector<std::string> words;
@@ -61,24 +77,23 @@ class TableReader {
   explicit TableReader(const CsvOptions& options) : options_(options) {}
 
   Status add(const std::vector<std::string>& record, std::size_t line) {
-    if (columns_.empty()) {
-      columns_.resize(record.size());
-      for (std::size_t i = 0; i < record.size(); ++i) {
-        names_.push_back(options_.header ? std::string(csv_trimmed(record[i])) : std::to_string(i));
-      }
+    if (width_ == 0) {
+      if (is_empty_line(record)) return {};
+      WEFT_TRY(begin(record, line));
       if (options_.header) return {};
     }
-    if (record.size() == 1 && record[0].empty() && columns_.size() > 1) return {};  // empty line
-    if (record.size() != columns_.size()) {
+    if (is_empty_line(record) && width_ > 1) return {};
+    if (record.size() != width_) {
       return corrupt(
-          fmt::format("line {}: expected {} fields, got {}", line, columns_.size(), record.size()));
+          fmt::format("line {}: expected {} fields, got {}", line, width_, record.size()));
     }
-    if ((values_.size() + record.size()) * sizeof(double) > options_.bytes_max) {
+    if ((values_.size() + columns_.size()) * sizeof(double) > options_.bytes_max) {
       return corrupt(fmt::format("line {}: expected at most {} bytes of values, got more", line,
                                  options_.bytes_max));
     }
-    for (std::size_t i = 0; i < record.size(); ++i) {
-      WEFT_TRY_ASSIGN(const double value, value_of(columns_[i], csv_trimmed(record[i]), line, i));
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::string_view field = csv_trimmed(record[columns_[i].place]);
+      WEFT_TRY_ASSIGN(const double value, value_of(columns_[i], field, line, i));
       values_.push_back(value);
     }
     return {};
@@ -92,6 +107,7 @@ class TableReader {
     if (options_.mixed) mix(rows);
     CsvTable table;
     table.names = std::move(names_);
+    table.ignored = options_.ignored;
     for (Column& column : columns_) table.words.push_back(std::move(column.words));
     table.values = Array::from(
         values_, {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns_.size())});
@@ -99,14 +115,35 @@ class TableReader {
   }
 
  private:
+  // The columns that the first record has, without those to ignore.
+  Status begin(const std::vector<std::string>& record, std::size_t line) {
+    width_ = record.size();
+    for (const std::string& field : record) WEFT_TRY(check_letters(field, line));
+    const std::vector<std::string> all = csv_column_names(record, options_.header);
+    const auto& ignored = options_.ignored;
+    for (std::size_t i = 0; i < record.size(); ++i) {
+      if (std::find(ignored.begin(), ignored.end(), all[i]) != ignored.end()) continue;
+      names_.push_back(all[i]);
+      columns_.emplace_back().place = i;
+    }
+    for (const std::string& name : options_.ignored) {
+      if (std::find(all.begin(), all.end(), name) != all.end()) continue;
+      return invalid_argument(
+          fmt::format("data.columns_ignored: expected columns of the table, got {}{}; it has {}",
+                      shown(name), did_you_mean(name, all), column_list(all)));
+    }
+    if (!columns_.empty()) return {};
+    return invalid_argument("data.columns_ignored: names every column of the table; keep some");
+  }
+
   Result<double> value_of(Column& column, std::string_view text, std::size_t line,
-                          std::size_t place) {
+                          std::size_t index) {
     double value = 0;
     const bool refuses_words = options_.missing == MissingValues::kNan;
     if ((column.kind != ColumnKind::kWords || refuses_words) && is_missing_field(text)) {
       if (options_.missing != MissingValues::kRefuse) return kNan;
       return corrupt(fmt::format("line {}, column {} ({}): expected a value, got {}", line,
-                                 place + 1, shown(names_[place]), shown(text)));
+                                 column.place + 1, shown(names_[index]), shown(text)));
     }
     const bool number =
         column.kind != ColumnKind::kWords && parse_csv_number(text, options_.decimal, value);
@@ -117,15 +154,18 @@ class TableReader {
     if (number) return value;
     if (column.kind == ColumnKind::kNumbers) {
       return corrupt(fmt::format("line {}, column {} ({}): expected a finite number, got {}", line,
-                                 place + 1, shown(names_[place]), shown(text)));
+                                 column.place + 1, shown(names_[index]), shown(text)));
     }
     const auto [found, fresh] = column.places.emplace(std::string(text), column.words.size());
-    if (fresh) column.words.emplace_back(text);
+    if (fresh) {
+      WEFT_TRY(check_letters(text, line));
+      column.words.emplace_back(text);
+    }
     if (column.words.size() > kWordsMax) {
       return corrupt(
           fmt::format("line {}, column {} ({}): expected at most {} different words, got "
                       "more",
-                      line, place + 1, shown(names_[place]), kWordsMax));
+                      line, column.place + 1, shown(names_[index]), kWordsMax));
     }
     return static_cast<double>(found->second);
   }
@@ -183,6 +223,7 @@ class TableReader {
   }
 
   CsvOptions options_;
+  std::size_t width_ = 0;  // fields of a record
   std::vector<std::string> names_;
   std::vector<Column> columns_;
   std::vector<double> values_;
@@ -214,6 +255,17 @@ Result<std::int64_t> read_labels(const CsvTable& table, std::int64_t column,
                                  std::vector<std::int64_t>& labels) {
   const std::int64_t columns = table.values.dim(1);
   std::int64_t classes = 1;
+  std::int64_t missing = 0;
+  for (std::int64_t row = 0; row < table.values.dim(0); ++row) {
+    if (std::isnan(table.values.data<double>()[row * columns + column])) ++missing;
+  }
+  if (missing > 0) {
+    return invalid_argument(fmt::format(
+        "column {}: expected a class in every row, got {} rows without one (nothing, NA, "
+        "None, - and the like are missing values); leave those rows out, or give the "
+        "class another name",
+        shown(table.names[static_cast<std::size_t>(column)]), missing));
+  }
   for (std::int64_t row = 0; row < table.values.dim(0); ++row) {
     const double value = table.values.data<double>()[row * columns + column];
     if (!(value >= 0 && value < 65536) || value != std::floor(value)) {
@@ -241,18 +293,28 @@ bool is_missing_field(std::string_view text) {
   return std::find(std::begin(kMissing), std::end(kMissing), text) != std::end(kMissing);
 }
 
+std::vector<std::string> csv_column_names(const std::vector<std::string>& first, bool header) {
+  std::vector<std::string> names;
+  std::unordered_set<std::string> taken;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const std::string wanted(header ? csv_trimmed(first[i]) : std::string_view());
+    std::string name = wanted.empty() ? std::to_string(i) : wanted;
+    for (std::size_t again = 1; !taken.insert(name).second; ++again) {
+      name = fmt::format("{}.{}", wanted.empty() ? std::to_string(i) : wanted, again);
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+bool is_empty_line(const std::vector<std::string>& record) {
+  return record.size() == 1 && record[0].empty();
+}
+
 std::string_view csv_trimmed(std::string_view field) {
   while (!field.empty() && (field.front() == ' ' || field.front() == '\t')) field.remove_prefix(1);
   while (!field.empty() && (field.back() == ' ' || field.back() == '\t')) field.remove_suffix(1);
   return field;
-}
-
-bool parse_csv_number(std::string_view text, char decimal, double& value) {
-  if (decimal == '.') return to_number(text, value);
-  if (text.size() > kNumberLettersMax || text.find('.') != std::string_view::npos) return false;
-  std::string plain(text);
-  std::replace(plain.begin(), plain.end(), decimal, '.');
-  return to_number(plain, value);
 }
 
 Status CsvParser::end_field(std::vector<std::string>& fields) {
@@ -375,16 +437,24 @@ Result<Dataset> make_csv_dataset(std::string name, const CsvTable& table, Split 
   const std::int64_t target = column_named(table, options.target);
   const std::int64_t columns = table.values.dim(1);
   const std::int64_t rows = table.values.dim(0);
-  if (target < 0 || columns < 2 || rows < 1) {
+  if (target < 0) {
+    return invalid_argument(
+        fmt::format("{}: data.target: expected a column of the table, got {}{}; "
+                    "it has {}",
+                    name, shown(options.target), did_you_mean(options.target, table.names),
+                    column_list(table.names)));
+  }
+  if (columns < 2 || rows < 1) {
     return invalid_argument(
         fmt::format("{}: expected rows of two columns or more, one of them {}, got {} rows of {}",
-                    name, shown(options.target), rows, columns));
+                    name, shown(table.names[static_cast<std::size_t>(target)]), rows, columns));
   }
   Dataset dataset;
   dataset.name = std::move(name);
   dataset.split = split;
   dataset.kind = DatasetKind::kRows;
   dataset.size = rows;
+  dataset.ignored = table.ignored;
   dataset.target_columns = {{.name = table.names[static_cast<std::size_t>(target)]}};
   for (std::int64_t column = 0; column < columns; ++column) {
     const auto at = static_cast<std::size_t>(column);

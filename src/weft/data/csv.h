@@ -63,6 +63,8 @@ enum class MissingValues { kRefuse, kNan, kZero, kColumnMean };
 // "N/A", "nan", "null", "None", "-" or "?".
 bool is_missing_field(std::string_view text);
 // Whether `text` is a finite number with `decimal` before its fraction; sets `value` then.
+// Thousands may be set apart, by the other of point and comma, a blank or an apostrophe:
+// "1.234,50", "1'234".
 bool parse_csv_number(std::string_view text, char decimal, double& value);
 
 // Which row of a file comes at each place where its rows are mixed.
@@ -75,13 +77,18 @@ struct CsvOptions {
   // The rows come in an order that is drawn, always the same one for as many rows; else as they
   // stand in the file.
   bool mixed = false;
+  // Columns that are passed over, as if they were not there, by their names; without a header by
+  // their places, "0", "1", ... Each must be there.
+  std::vector<std::string> ignored = {};
   // What a missing field of a column of numbers becomes; with kNan one of a column of words too.
   MissingValues missing = MissingValues::kRefuse;
   std::size_t bytes_max = std::size_t{1} << 31U;  // of values, in memory
 };
 
 struct CsvTable {
-  std::vector<std::string> names;               // one a column; "0", "1", ... without a header
+  // One a column that is not ignored; without a header its place in the file, "0", "1", ...
+  std::vector<std::string> names;
+  std::vector<std::string> ignored;
   std::vector<std::vector<std::string>> words;  // one a column: its words, or none for numbers
   Array values;                                 // f64 [rows, columns]
 };
@@ -91,6 +98,13 @@ using CsvRecordSink =
     std::function<Status(const std::vector<std::string>& fields, std::size_t line)>;
 Status read_csv_records(const std::string& path, char separator, const CsvRecordSink& take);
 
+// The names of a table's columns by its first record: trimmed. Those that are empty, and all where
+// there is no header, are called by their places, "0", "1", ...; of two that are the same the
+// second is "NAME.1", so that no two columns have one name.
+std::vector<std::string> csv_column_names(const std::vector<std::string>& first, bool header);
+
+// The record of a line without anything in it.
+bool is_empty_line(const std::vector<std::string>& record);
 // A field without the blanks around it.
 std::string_view csv_trimmed(std::string_view field);
 

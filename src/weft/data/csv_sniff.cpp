@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/utf8.h"
 #include "weft/data/csv.h"
 
 namespace weft {
@@ -35,10 +36,6 @@ std::string_view without_blanks(std::string_view text) {
   return text;
 }
 
-bool is_empty_record(const std::vector<std::string>& record) {
-  return record.size() == 1 && record[0].empty();
-}
-
 // The first records, up to the first fault.
 Records first_records(std::string_view text, char separator, bool whole) {
   CsvParser parser(separator);
@@ -49,7 +46,7 @@ Records first_records(std::string_view text, char separator, bool whole) {
   while (records.size() < kSniffRecordsMax) {
     const Result<bool> got = parser.next(record);
     if (!got.ok() || !*got) break;
-    if (!is_empty_record(record)) records.push_back(record);
+    if (!is_empty_line(record)) records.push_back(record);
   }
   return records;
 }
@@ -90,10 +87,14 @@ std::vector<ColumnCount> count_columns(const Records& records, std::size_t width
   return columns;
 }
 
-// Numbers that only a comma makes one, against those that only a point does.
-char decimal_of(const Records& records, std::size_t width) {
+// Numbers that only a comma makes one, against those that only a point does. "1,234" may be a
+// fraction or thousands: it is a fraction where no other number tells, unless commas separate the
+// fields.
+char decimal_of(const Records& records, std::size_t width, char separator) {
   std::size_t commas = 0;
   std::size_t points = 0;
+  std::size_t open_commas = 0;
+  std::size_t open_points = 0;
   for (const auto& record : records) {
     if (record.size() != width) continue;
     for (const std::string& field : record) {
@@ -101,9 +102,12 @@ char decimal_of(const Records& records, std::size_t width) {
       const bool comma = is_number(field, ',');
       if (comma && !point) ++commas;
       if (point && !comma) ++points;
+      if (point && comma && field.find(',') != std::string::npos) ++open_commas;
+      if (point && comma && field.find('.') != std::string::npos) ++open_points;
     }
   }
-  return commas > points ? ',' : '.';
+  if (commas != points) return commas > points ? ',' : '.';
+  return open_commas > open_points && separator != ',' ? ',' : '.';
 }
 
 // How well a separator fits; larger is better.
@@ -158,6 +162,17 @@ void find_header(const Records& records, std::size_t width, CsvForm& form) {
                              [&](const std::string& f) { return is_number(f, form.decimal); });
 }
 
+// The last character of a part may be cut.
+Status check_encoding(std::string_view text, bool whole) {
+  constexpr std::size_t kCutBytesMax = 3;
+  const std::size_t valid = valid_utf8_prefix(text);
+  if (valid == text.size() || (!whole && valid + kCutBytesMax >= text.size())) return {};
+  const auto lines =
+      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(valid), '\n');
+  return corrupt(fmt::format("line {}: expected UTF-8, got byte {:02x}; save the table as UTF-8",
+                             lines + 1, static_cast<std::uint8_t>(text[valid])));
+}
+
 }  // namespace
 
 CsvForm sniff_csv(std::string_view text, bool whole) {
@@ -178,7 +193,7 @@ CsvForm sniff_csv(std::string_view text, bool whole) {
     records = std::move(with);
   }
   const std::size_t width = usual_width(records).first;
-  form.decimal = decimal_of(records, width);
+  form.decimal = decimal_of(records, width, form.separator);
   find_header(records, width, form);
   return form;
 }
@@ -192,7 +207,9 @@ Result<CsvForm> sniff_csv_file(const std::string& path) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
     return corrupt(fmt::format("{}: expected UTF-8, got UTF-16; save the table as UTF-8", path));
   }
-  return sniff_csv(text, text.size() < kCsvSniffBytes);
+  const bool whole = text.size() < kCsvSniffBytes;
+  WEFT_TRY(check_encoding(text, whole).with_context(path));
+  return sniff_csv(text, whole);
 }
 
 std::string_view separator_name(char separator) {

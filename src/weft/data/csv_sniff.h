@@ -5,7 +5,7 @@
 // "auto" -> here -> CsvOptions.
 // Threads: pure functions; bounded work for any bytes.
 // Fails: sniff_csv_file with kUnavailable where the file cannot be read, kCorrupt where it is
-// UTF-16, which no reader here takes.
+// UTF-16 or another encoding than UTF-8.
 #pragma once
 
 #include <cstddef>

@@ -227,6 +227,7 @@ std::string description_text(const DataDescription& description) {
         json["targets"].push_back(
             {{"name", target.name}, {"mean", target.mean}, {"deviation", target.deviation}});
       }
+      if (!description.ignored.empty()) json["ignored"] = description.ignored;
       break;
   }
   return json.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
@@ -271,6 +272,7 @@ Result<DataDescription> parse_description(std::string_view text) {
   fields.count("vocabulary", 1, kVocabularyMax, read.vocabulary);
   fields.count("context", 1, kContextMax, read.context);
   fields.number("characters_per_token", true, read.characters_per_token);
+  fields.texts("ignored", kDescribedColumnsMax, read.ignored);
   WEFT_TRY(read_columns(fields, read));
   WEFT_TRY(read_targets(fields, read));
   WEFT_TRY(check_fields(fields, read));

@@ -10,7 +10,7 @@
 //   tokens  {"kind": "tokens", "name", "vocabulary", "context", "characters_per_token"}
 //   rows    {"kind": "rows", "name", "classes", "class_names",
 //            "columns": [{"name", "mean", "deviation", "missing"} | {"name", "missing", "words"}],
-//            "targets": [{"name", "mean", "deviation"}]}
+//            "targets": [{"name", "mean", "deviation"}], "ignored": ["name", ..]}
 //
 // A text may come from anywhere: every count and number is checked, and keys that are not known are
 // passed over. Equal descriptions give equal bytes on every machine; no path is in them.
@@ -86,6 +86,8 @@ struct DataDescription {
   // kRows.
   std::vector<ColumnDescription> columns = {};
   std::vector<TargetDescription> target_columns = {};
+  // Columns that the table had and the model does not take.
+  std::vector<std::string> ignored = {};
 
   // kRows: numbers a row is to the model, over all columns.
   std::int64_t features() const;

@@ -1,6 +1,7 @@
 #include "weft/data/image_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 
@@ -28,6 +29,15 @@ Status check_size(std::uint64_t width, std::uint64_t height, std::int64_t pixels
       fmt::format("image: expected 1 to {} pixels, got {}x{}", pixels_max, width, height));
 }
 
+// A colour, of which the fourth byte says how much covers white.
+std::array<std::uint32_t, 3> over_white(const std::uint8_t* pixel) {
+  std::array<std::uint32_t, 3> seen = {};
+  const std::uint32_t alpha = pixel[3];
+  for (std::size_t c = 0; c < 3; ++c)
+    seen[c] = (pixel[c] * alpha + 255 * (255 - alpha) + 127) / 255;
+  return seen;
+}
+
 // Interleaved values of `stride` bytes a pixel, red first, to planes.
 Image planes_of(ByteSpan pixels, std::size_t stride, ImageSize size) {
   Image image;
@@ -35,9 +45,13 @@ Image planes_of(ByteSpan pixels, std::size_t stride, ImageSize size) {
   image.pixels.resize(static_cast<std::size_t>(size.bytes()));
   const auto plane = static_cast<std::size_t>(size.height * size.width);
   for (std::size_t i = 0; i < plane; ++i) {
-    const std::uint8_t* pixel = pixels.data() + i * stride;
+    const std::uint8_t* const bytes = pixels.data() + i * stride;
+    const std::array<std::uint32_t, 3> pixel =
+        stride == kRgba ? over_white(bytes)
+                        : std::array<std::uint32_t, 3>{bytes[0], bytes[1], bytes[2]};
     if (size.channels == 3) {
-      for (std::size_t c = 0; c < 3; ++c) image.pixels[c * plane + i] = pixel[c];
+      for (std::size_t c = 0; c < 3; ++c)
+        image.pixels[c * plane + i] = static_cast<std::uint8_t>(pixel[c]);
     } else {  // 16-bit fixed point of the weights, which sum to 65536
       image.pixels[i] = static_cast<std::uint8_t>(
           (19595U * pixel[0] + 38470U * pixel[1] + 7471U * pixel[2] + 32768U) >> 16U);

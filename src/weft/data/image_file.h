@@ -1,9 +1,9 @@
 // PNG and JPEG files as images of bytes, by libpng and TurboJPEG.
 //
-// Recognised by their first bytes. 16 bits a value become 8; transparency is dropped; grey is
-// 0.299 R + 0.587 G + 0.114 B. A JPEG is turned as its camera noted (exif.h). A file may come from
-// anywhere: its size is checked before memory is taken, and what the decoder only warns of is an
-// error here. Threads: pure functions. Fails: kCorrupt "expected X, got Y".
+// Recognised by their first bytes. 16 bits a value become 8; what is transparent shows white; grey
+// is 0.299 R + 0.587 G + 0.114 B. A JPEG is turned as its camera noted (exif.h). A file may come
+// from anywhere: its size is checked before memory is taken, and what the decoder only warns of is
+// an error here. Threads: pure functions. Fails: kCorrupt "expected X, got Y".
 #pragma once
 
 #include "weft/base/bytes.h"

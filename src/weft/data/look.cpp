@@ -10,7 +10,6 @@
 
 #include "weft/base/file.h"
 #include "weft/data/file_ending.h"
-#include "weft/data/npy.h"
 #include "weft/data/open_path.h"
 #include "weft/data/safe_text.h"
 #include "weft/data/text_file.h"
@@ -35,53 +34,34 @@ bool is_visible_folder(const fs::directory_entry& entry) {
   return entry.is_directory(fault) && !entry.path().filename().string().starts_with(".");
 }
 
+bool is_image_entry(const fs::directory_entry& entry) {
+  return has_ending(entry.path().filename().string(), {".png", ".jpg", ".jpeg"});
+}
+
 bool is_text_entry(const fs::directory_entry& entry) {
   std::error_code fault;
   return is_text_name(entry.path().string()) && entry.is_regular_file(fault);
 }
 
-std::string array_text(const Array& array) {
-  return fmt::format("{} {}", to_string(array.dtype()), to_string(array.shape()));
-}
-
-Status look_at_arrays(const std::string& folder, DataLook& look) {
-  look.kind = LookKind::kArrays;
-  const std::string targets_file = array_file(folder, 'y');
-  if (targets_file.empty()) {
-    return unavailable(safe_text(folder, 200) + ": expected y.npy beside x.npy, got none");
-  }
-  WEFT_TRY_ASSIGN(const Array inputs, read_npy(array_file(folder, 'x')));
-  WEFT_TRY_ASSIGN(const Array targets, read_npy(targets_file));
-  look.arrays.inputs = array_text(inputs);
-  look.arrays.targets = array_text(targets);
-  look.arrays.classes = !is_floating(targets.dtype());
-  look.arrays.rows = inputs.ndim() > 0 ? inputs.dim(0) : 0;
-  if (targets.ndim() < 1 || targets.dim(0) != look.arrays.rows) {
-    return invalid_argument(
-        fmt::format("{}: expected as many rows in y.npy as in x.npy, got {} and {}", folder,
-                    look.arrays.targets, look.arrays.inputs));
-  }
-  return {};
-}
-
 Status look_at_folder(const std::string& folder, DataLook& look) {
+  if (is_file(folder + "/train.bin")) return look_at_tokens(folder, look);
   if (!array_file(folder, 'x').empty()) return look_at_arrays(folder, look);
   if (holds(folder, is_visible_folder)) return look_at_images(folder, look);
   if (holds(folder, is_text_entry)) return look_at_text(folder, look);
   return invalid_argument(fmt::format(
-      "{}: is a folder, but holds no folders of images, one a class, no x.npy and y.npy, and no "
-      "files .txt",
-      safe_text(folder, 200)));
+      "{}: is a folder, but holds no folders of images, one a class, no x.npy and y.npy, no "
+      "train.bin, and no files .txt{}",
+      safe_text(folder, 200),
+      holds(folder, is_image_entry)
+          ? "; the images in it belong into a folder for each class, named like it"
+          : ""));
 }
 
 Status look_at_file(const std::string& path, DataLook& look) {
   if (is_table_name(path)) return look_at_table(path, look);
   if (is_text_name(path)) return look_at_text(path, look);
   if (has_ending(path, ".bin")) {
-    look.kind = LookKind::kTokens;
-    std::error_code fault;
-    look.text.bytes = static_cast<std::int64_t>(fs::file_size(path, fault));
-    return {};
+    return look_at_tokens(path, look);
   }
   return invalid_argument(
       fmt::format("{}: expected a table (.csv, .tsv), a text (.txt, .text, .txt.gz), tokens "
@@ -105,11 +85,11 @@ OrderedJson images_json(const ImagesLook& images) {
 }
 
 OrderedJson column_json(const ColumnLook& column) {
-  OrderedJson json = {{"name", column.name},
-                      {"type", column.of_numbers ? "numbers" : "words"},
-                      {"values", column.values},
-                      {"missing", column.missing},
-                      {"different", column.different}};
+  OrderedJson json = {
+      {"name", column.name},           {"type", column.of_numbers ? "numbers" : "words"},
+      {"values", column.values},       {"missing", column.missing},
+      {"different", column.different}, {"identifier", column.identifier},
+      {"dates", column.dates}};
   if (column.of_numbers) {
     json["whole"] = column.whole;
     json["min"] = column.min;
@@ -179,7 +159,10 @@ std::string look_json(const DataLook& look) {
                    {"alphabet", look.text.alphabet}});
       break;
     case LookKind::kTokens:
-      json["bytes"] = look.text.bytes;
+      json.update({{"tokens", look.tokens.tokens},
+                   {"token_bytes", look.tokens.token_bytes},
+                   {"largest", look.tokens.largest},
+                   {"own_test_set", look.tokens.own_split}});
       break;
     case LookKind::kArrays:
       json.update({{"rows", look.arrays.rows},

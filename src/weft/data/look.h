@@ -39,8 +39,12 @@ struct ImagesLook {
 
 struct ColumnLook {
   std::string name;
+  bool exact = true;  // `name` is as the file has it, so that a recipe can name it
   bool of_numbers = false;
-  bool whole = true;  // numbers: all without a fraction
+  // Another word in (nearly) every row, or whole numbers that count up from row to row.
+  bool identifier = false;
+  bool dates = false;  // most values
+  bool whole = true;   // numbers: all without a fraction
   std::int64_t missing = 0;
   std::int64_t values = 0;     // that are not missing
   std::int64_t different = 0;  // values; at most kLookDifferentMax are counted
@@ -64,11 +68,19 @@ struct TextLook {
   std::int64_t alphabet = 0;  // different characters
 };
 
+struct TokensLook {
+  std::int64_t tokens = 0;       // of both splits
+  std::int64_t token_bytes = 0;  // as the numbers look; no file says it
+  std::int64_t largest = 0;      // number
+  bool own_split = false;        // train.bin with test.bin or val.bin
+};
+
 struct ArraysLook {
   std::string inputs;  // "f32 [100, 4]"
   std::string targets;
   std::int64_t rows = 0;
   bool classes = false;
+  std::int64_t class_count = 0;  // where `classes`
 };
 
 struct DataLook {
@@ -77,6 +89,7 @@ struct DataLook {
   ImagesLook images;
   TableLook table;
   TextLook text;
+  TokensLook tokens;
   ArraysLook arrays;
   std::vector<std::string> oddities;  // whole sentences
   std::vector<std::string> samples;
@@ -92,5 +105,7 @@ std::string look_json(const DataLook& look);
 Status look_at_images(const std::string& path, DataLook& look);
 Status look_at_table(const std::string& path, DataLook& look);
 Status look_at_text(const std::string& path, DataLook& look);
+Status look_at_tokens(const std::string& path, DataLook& look);
+Status look_at_arrays(const std::string& folder, DataLook& look);
 
 }  // namespace weft

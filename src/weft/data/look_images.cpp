@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <system_error>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -52,7 +54,7 @@ class ImagesLooker {
       return;
     }
     const auto [first, fresh] = seen_.emplace(xxh3_128(*bytes), name);
-    if (!fresh) doubles_.add(fmt::format("{} = {}", name, first->second));
+    if (!fresh) odd_pair(name, first->second).add(fmt::format("{} = {}", name, first->second));
     note_size(image->size);
     look_.images.all_grey = look_.images.all_grey && is_grey(*image);
     if (look_.samples.size() < kNamedMax && sides_.size() % 7 == 1) {
@@ -73,6 +75,14 @@ class ImagesLooker {
           fmt::format("{} picture{} cannot be read, and must be replaced or removed: {}",
                       unreadable_.count, unreadable_.count == 1 ? "" : "s", unreadable_.names));
     }
+    const auto say = [&](const OddFiles& odd, std::string_view what) {
+      if (odd.count == 0) return;
+      look_.oddities.push_back(fmt::format("{} picture{}{}: {}", odd.count,
+                                           odd.count == 1 ? " is " : "s are ", what, odd.names));
+    };
+    say(in_both_splits_,
+        "in the test set and among those to train on, which makes the test look too good");
+    say(in_two_classes_, "in two classes at once");
     if (doubles_.count > 0) {
       look_.oddities.push_back(
           fmt::format("{} picture{} there more than once, which makes a test look too good: {}",
@@ -81,6 +91,16 @@ class ImagesLooker {
   }
 
  private:
+  // "cat" of "cat/1.png" and of "train/cat/1.png".
+  static std::string class_of(const std::string& name) {
+    return fs::path(name).parent_path().filename().string();
+  }
+  OddFiles& odd_pair(const std::string& a, const std::string& b) {
+    if (look_.images.own_split && *fs::path(a).begin() != *fs::path(b).begin()) {
+      return in_both_splits_;
+    }
+    return class_of(a) != class_of(b) ? in_two_classes_ : doubles_;
+  }
   void note_size(ImageSize size) {
     ImagesLook& images = look_.images;
     const bool first = sides_.empty();
@@ -96,7 +116,35 @@ class ImagesLooker {
   std::vector<std::int64_t> sides_;
   OddFiles unreadable_;
   OddFiles doubles_;
+  OddFiles in_both_splits_;
+  OddFiles in_two_classes_;
 };
+
+// Files that no class takes: of other kinds, or in folders that are too deep.
+void note_passed_over(const std::string& root, const ImageListing& listing, DataLook& look) {
+  constexpr int kFoldersDeep = 3;
+  constexpr std::size_t kEntriesMax = 1000000;
+  const std::unordered_set<std::string> taken(listing.files.begin(), listing.files.end());
+  OddFiles others;
+  std::size_t entries = 0;
+  std::error_code fault;
+  fs::recursive_directory_iterator at(root, fs::directory_options::skip_permission_denied, fault);
+  for (; !fault && at != fs::recursive_directory_iterator() && entries < kEntriesMax;
+       at.increment(fault), ++entries) {
+    std::error_code unknown;
+    const std::string name = at->path().filename().string();
+    const bool is_folder = at->is_directory(unknown);
+    const bool hidden = name.starts_with(".") || name.starts_with("__");
+    if (is_folder && (hidden || at.depth() >= kFoldersDeep)) at.disable_recursion_pending();
+    if (is_folder || hidden || taken.contains(at->path().string())) continue;
+    others.add(at->path().lexically_relative(root).string());
+  }
+  if (others.count == 0) return;
+  look.oddities.push_back(
+      fmt::format("{} file{} passed over, since only .png, .jpg and .jpeg in the folder of a class "
+                  "count: {}",
+                  others.count, others.count == 1 ? " is" : "s are", others.names));
+}
 
 // Where one folder is chosen that should have been two, and the like.
 void note_classes(DataLook& look) {
@@ -149,6 +197,7 @@ Status look_at_images(const std::string& path, DataLook& look) {
   }
   looker.finish();
   note_classes(look);
+  note_passed_over(path, listing, look);
   return {};
 }
 

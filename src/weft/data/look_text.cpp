@@ -66,8 +66,9 @@ std::string column_text(const ColumnLook& column) {
     text = fmt::format("{} from {:.6g} to {:.6g}", column.whole ? "whole numbers" : "numbers",
                        column.min, column.max);
   } else {
-    text = fmt::format("{}{} words:", thousands(column.different),
-                       column.different >= kLookDifferentMax ? " or more" : "");
+    text = fmt::format("{}{} word{}:", thousands(column.different),
+                       column.different >= kLookDifferentMax ? " or more" : "",
+                       column.different == 1 ? "" : "s");
     for (const auto& [word, count] : column.words) text += fmt::format(" {} ({})", word, count);
   }
   if (column.missing > 0) text += fmt::format(", {} missing", thousands(column.missing));
@@ -126,6 +127,9 @@ Status look_at_text(const std::string& path, DataLook& look) {
       ++begin;
     look.samples.push_back(safe_text(std::string_view(text).substr(begin), kSampleCharacters));
   }
+  if (seen.alphabet == 1) {
+    look.oddities.emplace_back("The text is one character, again and again.");
+  }
   if (controls > 0) {
     look.oddities.push_back(
         fmt::format("{} control characters: is this a text?", thousands(controls)));
@@ -151,13 +155,22 @@ std::string look_text(const DataLook& look) {
       text = text_text(look);
       break;
     case LookKind::kTokens:
-      text = fmt::format("{}: tokens, {} bytes without a header\n", safe_text(look.path),
-                         thousands(look.text.bytes));
+      text = fmt::format("{}: tokens, {} numbers up to {}\n", safe_text(look.path),
+                         thousands(look.tokens.tokens), thousands(look.tokens.largest)) +
+             line("written",
+                  fmt::format("{} byte{} a number, as they look; no header",
+                              look.tokens.token_bytes, look.tokens.token_bytes == 1 ? "" : "s")) +
+             line("test set", look.tokens.own_split ? "of its own, beside train.bin"
+                                                    : "none of its own: the last tenth is kept");
       break;
     case LookKind::kArrays:
       text =
           fmt::format("{}: arrays, {} rows\n", safe_text(look.path), thousands(look.arrays.rows)) +
-          line("x.npy", look.arrays.inputs) + line("y.npy", look.arrays.targets);
+          line("x.npy", look.arrays.inputs) +
+          line("y.npy",
+               look.arrays.targets + (look.arrays.classes
+                                          ? fmt::format(", {} classes", look.arrays.class_count)
+                                          : std::string(", values")));
       break;
   }
   for (std::size_t i = 0; i < look.samples.size(); ++i) {

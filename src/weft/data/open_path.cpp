@@ -25,11 +25,7 @@ Status keep_split(Dataset& dataset, Split split) {
 
 Result<Dataset> open_token_folder(const std::string& folder, Split split,
                                   const TokenFileOptions& options) {
-  std::string path = folder + "/train.bin";
-  if (split == Split::kTest) {
-    path = folder + (is_file(folder + "/test.bin") ? "/test.bin" : "/val.bin");
-  }
-  WEFT_TRY_ASSIGN(Dataset dataset, open_token_file(path, options));
+  WEFT_TRY_ASSIGN(Dataset dataset, open_token_file(token_split_file(folder, split), options));
   dataset.split = split;
   return dataset;
 }
@@ -80,9 +76,16 @@ std::string array_file(const std::string& folder, char letter) {
   return "";
 }
 
-Result<Dataset> make_row_dataset(std::string name, const Array& inputs, const Array& labels) {
+std::string token_split_file(const std::string& folder, Split split) {
+  if (split == Split::kTrain) return folder + "/train.bin";
+  return folder + (is_file(folder + "/test.bin") ? "/test.bin" : "/val.bin");
+}
+
+Result<Dataset> make_row_dataset(std::string name, const Array& inputs, const Array& given) {
   const std::int64_t count = inputs.ndim() > 0 ? inputs.dim(0) : 0;
-  const bool values = is_floating(labels.dtype());
+  const bool values = is_floating(given.dtype());
+  const bool one_column = !values && given.ndim() == 2 && given.dim(1) == 1;
+  const Array labels = one_column ? given.contiguous().reshape({given.dim(0)}) : given;
   if (count < 1 || inputs.size() < 1 || labels.ndim() < 1 || labels.ndim() > (values ? 2 : 1) ||
       labels.dim(0) != count || labels.size() < 1) {
     return invalid_argument(

@@ -35,8 +35,11 @@ Result<Dataset> open_path(const std::string& path, Split split, const PathOption
 // there is none.
 std::string array_file(const std::string& folder, char letter);
 
+// The file of tokens of one split in a folder with train.bin: test.bin to test with, or val.bin.
+std::string token_split_file(const std::string& folder, Split split);
+
 // Rows from arrays: inputs [n, ...] of any type become f32 [n, rest]; integer or boolean labels
-// [n] are classes, floating targets [n] or [n, k] values.
+// [n], or [n, 1], are classes, floating targets [n] or [n, k] values.
 Result<Dataset> make_row_dataset(std::string name, const Array& inputs, const Array& labels);
 
 }  // namespace weft

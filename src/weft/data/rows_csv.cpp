@@ -37,6 +37,11 @@ std::vector<Value> in_order(const std::vector<Value>& values,
   return mixed;
 }
 
+// What a column of a file without a header was in training.
+enum class Role : std::uint8_t { kInput, kTarget, kIgnored };
+// Whether a file has the targets, and the ignored columns.
+constexpr std::pair<bool, bool> kForms[] = {{true, true}, {true, false}, {false, true}};
+
 class RowReader {
  public:
   RowReader(const CsvOptions& options, const DataDescription& data, RowTargets targets)
@@ -47,11 +52,12 @@ class RowReader {
 
   Status add(const std::vector<std::string>& fields, std::size_t line) {
     if (fields_ == 0) {
+      if (is_empty_line(fields)) return {};
       fields_ = fields.size();
       WEFT_TRY(options_.header ? find_by_name(fields) : find_by_place());
       if (options_.header) return {};
     }
-    if (fields.size() == 1 && fields[0].empty() && fields_ > 1) return {};  // empty line
+    if (is_empty_line(fields) && fields_ > 1) return {};
     if (fields.size() != fields_) {
       return corrupt(
           fmt::format("line {}: expected {} fields, got {}", line, fields_, fields.size()));
@@ -96,8 +102,7 @@ class RowReader {
 
  private:
   Status find_by_name(const std::vector<std::string>& header) {
-    std::vector<std::string> names;
-    for (const std::string& field : header) names.emplace_back(csv_trimmed(field));
+    const std::vector<std::string> names = csv_column_names(header, true);
     const auto place = [&](const std::string& name) -> Result<std::size_t> {
       const auto found = std::find(names.begin(), names.end(), name);
       if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
@@ -118,23 +123,57 @@ class RowReader {
   // Names are the places that columns had, from 0.
   Status find_by_place() {
     const std::size_t inputs = data_.columns.size();
-    const std::size_t all = inputs + data_.target_columns.size();
-    if (fields_ != all && (with_targets_ || fields_ != inputs)) {
-      return invalid_argument(fmt::format(
-          "expected {} columns, or {} with what is to be said, got {}", inputs, all, fields_));
+    if (!with_targets_ && fields_ == inputs) {
+      for (std::size_t i = 0; i < inputs; ++i) columns_.push_back(i);
+      return {};
     }
-    std::vector<bool> is_target(all, false);
-    for (const TargetDescription& target : data_.target_columns) {
-      double place = 0;
-      if (fields_ != all || !parse_csv_number(target.name, '.', place)) continue;
-      if (place >= 0 && place < static_cast<double>(all)) {
-        is_target[static_cast<std::size_t>(place)] = true;
-      }
+    const std::vector<Role> roles = roles_by_place();
+    int fits = 0;
+    for (const auto& [has_targets, has_ignored] : kForms) {
+      if (fields_ != width_of(has_targets, has_ignored)) continue;
+      if ((with_targets_ && !has_targets) || (has_ignored && data_.ignored.empty())) continue;
+      take_places(roles, has_targets, has_ignored);
+      ++fits;
     }
-    for (std::size_t i = 0; i < fields_; ++i) (is_target[i] ? targets_ : columns_).push_back(i);
-    if (columns_.size() == inputs) return {};
+    if (fits == 1 && columns_.size() == inputs) return {};
+    const std::string ignored =
+        data_.ignored.empty()
+            ? std::string()
+            : fmt::format(", or {} with those that training ignored too", width_of(true, true));
     return invalid_argument(
-        fmt::format("expected {} columns and a header with their names", inputs));
+        fmt::format("expected {} columns, or {} with what is to be said{}, got {}{}", inputs,
+                    width_of(true, false), ignored, fields_,
+                    fits > 1 ? ", which leaves open which column is missing" : ""));
+  }
+
+  std::size_t width_of(bool has_targets, bool has_ignored) const {
+    return data_.columns.size() + (has_targets ? data_.target_columns.size() : 0) +
+           (has_ignored ? data_.ignored.size() : 0);
+  }
+  std::vector<Role> roles_by_place() const {
+    std::vector<Role> roles(width_of(true, true), Role::kInput);
+    const auto mark = [&](const std::string& name, Role role) {
+      double place = 0;
+      if (!parse_csv_number(name, '.', place)) return;
+      if (place >= 0 && place < static_cast<double>(roles.size())) {
+        roles[static_cast<std::size_t>(place)] = role;
+      }
+    };
+    for (const TargetDescription& target : data_.target_columns) mark(target.name, Role::kTarget);
+    for (const std::string& name : data_.ignored) mark(name, Role::kIgnored);
+    return roles;
+  }
+  void take_places(const std::vector<Role>& roles, bool has_targets, bool has_ignored) {
+    columns_.clear();
+    targets_.clear();
+    std::size_t place = 0;
+    for (const Role role : roles) {
+      if (role == Role::kTarget && !has_targets) continue;
+      if (role == Role::kIgnored && !has_ignored) continue;
+      if (role == Role::kInput) columns_.push_back(place);
+      if (role == Role::kTarget) targets_.push_back(place);
+      ++place;
+    }
   }
 
   Result<float> value_of(std::size_t column, std::string_view text, std::size_t line) {

@@ -2,7 +2,8 @@
 //
 // Columns are found by their names, in any order; others are passed over. Without a header, which
 // the training data then did not have either, they stand in the order of training: the target where
-// it stood, or left out.
+// it stood, or left out, and those that training ignored likewise. A width that could be either of
+// two such forms is refused.
 // Threads: pure. Fails: kInvalidArgument where a column is not there; kCorrupt "path: line N,
 // column "NAME": expected X, got Y"; kUnavailable where the file cannot be read.
 #pragma once

@@ -17,13 +17,17 @@
 namespace weft {
 namespace {
 
+constexpr std::string_view kTextOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kBpePrefix = "bpe:";
 constexpr std::size_t kTextFilesMax = 100000;
 
 Status check_utf8(std::string_view text) {
   const std::size_t valid = valid_utf8_prefix(text);
   if (valid == text.size()) return {};
-  return corrupt(fmt::format("expected UTF-8, got byte {:02x} at offset {}",
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    return corrupt("expected UTF-8, got UTF-16; save the text as UTF-8");
+  }
+  return corrupt(fmt::format("expected UTF-8, got byte {:02x} at offset {}; save the text as UTF-8",
                              static_cast<std::uint8_t>(text[valid]), valid));
 }
 
@@ -122,6 +126,7 @@ Result<std::string> read_text(const std::string& path, std::size_t bytes_max) {
     bytes = std::move(*inflated);
   }
   std::string text = to_text(bytes);
+  if (text.starts_with(kTextOrderMark)) text.erase(0, kTextOrderMark.size());
   WEFT_TRY(check_utf8(text).with_context(path));
   return text;
 }

@@ -10,6 +10,7 @@
 
 #include "weft/base/nearest_name.h"
 #include "weft/data/safe_text.h"
+#include "weft/train/recipe_data.h"
 
 namespace weft {
 namespace {
@@ -133,9 +134,16 @@ Status draft_images(const ImagesLook& images, Draft& draft) {
 
 constexpr std::int64_t kClassesMax = 20;  // whole numbers up to here are classes
 
+// A number, name or date of its row, of which new rows have another.
+bool says_which_row(const ColumnLook& column) { return column.identifier || column.dates; }
+
 Result<const ColumnLook*> target_of(const DataLook& look, const std::string& target) {
   const std::vector<ColumnLook>& columns = look.table.columns;
-  if (target.empty()) return &columns.back();
+  if (target.empty()) {
+    const auto useful = std::find_if(columns.rbegin(), columns.rend(),
+                                     [](const ColumnLook& each) { return !says_which_row(each); });
+    return useful == columns.rend() ? &columns.back() : &*useful;
+  }
   std::vector<std::string> names;
   for (const ColumnLook& column : columns) {
     if (column.name == target) return &column;
@@ -144,10 +152,6 @@ Result<const ColumnLook*> target_of(const DataLook& look, const std::string& tar
   return invalid_argument(fmt::format("--target: expected a column of {}, got \"{}\"{}; it has {}",
                                       safe_text(look.path), safe_text(target),
                                       did_you_mean(target, names), fmt::join(names, ", ")));
-}
-
-bool is_plain(const std::string& name) {
-  return std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 bool is_of_classes(const ColumnLook& column) {
@@ -163,6 +167,19 @@ void say_table_form(const TableLook& table, Draft& draft) {
   draft.say("data.separator", "How the table is written, as its first lines show.");
   draft.say("data.decimal");
   draft.say("data.header");
+}
+
+void say_ignored(const TableLook& table, const ColumnLook& target, Draft& draft) {
+  std::vector<std::string> ignored;
+  for (const ColumnLook& column : table.columns) {
+    if (&column != &target && column.exact && says_which_row(column))
+      ignored.push_back(column.name);
+  }
+  if (ignored.empty() || ignored.size() + 1 == table.columns.size()) return;
+  draft.recipe.data.columns_ignored = ignored_text(ignored);
+  draft.say("data.columns_ignored",
+            "Numbers, names or dates of single rows, which new rows do not share; \"\" takes all "
+            "columns.");
 }
 
 void say_mlp(Draft& draft, std::int64_t rows) {
@@ -190,9 +207,9 @@ Status draft_table(const DataLook& look, const std::string& target, Draft& draft
   const bool classes = is_of_classes(*column);
   draft.heading = fmt::format("a table, {} rows of {} columns", table.rows, table.columns.size());
   draft.recipe.data.name = "rows";
-  // The last column needs no name, which may be in letters that no recipe takes.
+  // The last column needs no name, which may have letters that no recipe takes.
   const bool is_last = column == &table.columns.back();
-  if (!is_last || (table.form.header && is_plain(column->name))) {
+  if (!is_last || (table.form.header && column->exact)) {
     draft.recipe.data.target = column->name;
   }
   draft.recipe.data.classify = classes;
@@ -200,6 +217,7 @@ Status draft_table(const DataLook& look, const std::string& target, Draft& draft
   draft.say("data.name");
   draft.say("data.path");
   draft.say("data.target", "The column to learn; all others are inputs.");
+  say_ignored(table, *column, draft);
   draft.say("data.classify", classes ? "It holds classes." : "It holds values, not classes.");
   say_table_form(table, draft);
   say_split(draft);
@@ -250,6 +268,28 @@ void say_gpt(Draft& draft, bool large) {
   }
 }
 
+// A model for so many characters or tokens.
+void say_text_model(std::int64_t length, Draft& draft) {
+  if (length < kShortText) {
+    say_lstm(draft);
+  } else {
+    say_gpt(draft, length >= kLongText);
+  }
+}
+
+void say_text_run(std::int64_t length, Draft& draft) {
+  const bool is_short = length < kShortText;
+  const bool is_long = length >= kLongText;
+  draft.recipe.data.context = std::min<std::int64_t>(is_long ? 128 : 64, length / 40);
+  draft.say("data.context", "So many tokens does the model look back.");
+  say_optimizer(draft, "adamw", is_short ? 0.005 : 0.002, is_short ? 0.01 : 0.1);
+  draft.recipe.optimizer.clip_norm = 1.0;
+  draft.say("optimizer.clip_norm");
+  say_run(draft, 0, is_long ? 16 : 32, is_long ? 1500 : is_short ? 400 : 600);
+  draft.recipe.schedule.final_fraction = 0.1;
+  draft.say("schedule.final_fraction");
+}
+
 Status draft_text(const DataLook& look, Draft& draft) {
   const TextLook& text = look.text;
   if (text.characters < kTextMin) {
@@ -259,25 +299,34 @@ Status draft_text(const DataLook& look, Draft& draft) {
   Recipe& recipe = draft.recipe;
   recipe.data.name = "text";
   draft.heading = fmt::format("a text of {} characters", text.characters);
-  const bool is_short = text.characters < kShortText;
-  const bool is_long = text.characters >= kLongText;
-  if (is_short) {
-    say_lstm(draft);
-  } else {
-    say_gpt(draft, is_long);
-  }
+  say_text_model(text.characters, draft);
   draft.say("data.name");
   draft.say("data.path", "The last tenth is kept to test with.");
   recipe.data.tokenizer = text.alphabet <= kAlphabetMax ? "character" : "bpe:1024";
   draft.say("data.tokenizer");
-  recipe.data.context = std::min<std::int64_t>(is_long ? 128 : 64, text.characters / 40);
-  draft.say("data.context", "So many tokens does the model look back.");
-  say_optimizer(draft, "adamw", is_short ? 0.005 : 0.002, is_short ? 0.01 : 0.1);
-  recipe.optimizer.clip_norm = 1.0;
-  draft.say("optimizer.clip_norm");
-  say_run(draft, 0, is_long ? 16 : 32, is_long ? 1500 : is_short ? 400 : 600);
-  recipe.schedule.final_fraction = 0.1;
-  draft.say("schedule.final_fraction");
+  say_text_run(text.characters, draft);
+  return {};
+}
+
+Status draft_tokens(const DataLook& look, Draft& draft) {
+  const TokensLook& tokens = look.tokens;
+  if (tokens.tokens < kTextMin) {
+    return invalid_argument(fmt::format("{}: expected {} tokens or more, got {}",
+                                        safe_text(look.path), kTextMin, tokens.tokens));
+  }
+  Recipe::Data& data = draft.recipe.data;
+  data.name = "tokens";
+  data.token_bytes = tokens.token_bytes;
+  data.vocabulary = std::max<std::int64_t>(2, tokens.largest + 1);
+  draft.heading = fmt::format("{} tokens", tokens.tokens);
+  say_text_model(tokens.tokens, draft);
+  draft.say("data.name");
+  draft.say("data.path", tokens.own_split ? "" : "The last tenth is kept to test with.");
+  draft.say("data.token_bytes", "As the numbers look; the file does not say it.");
+  draft.say("data.vocabulary",
+            "One more than the largest number that is there. Set the size that the tokenizer has, "
+            "where you know it.");
+  say_text_run(tokens.tokens, draft);
   return {};
 }
 
@@ -345,10 +394,8 @@ Result<NewRecipe> new_recipe(const DataLook& look, const std::string& target) {
       WEFT_TRY(draft_text(look, draft));
       break;
     case LookKind::kTokens:
-      return invalid_argument(fmt::format(
-          "{}: a file of tokens does not tell its vocabulary; take recipes/text_char_gpt.toml, and "
-          "set data.name = \"tokens\", data.path, data.vocabulary and data.token_bytes",
-          safe_text(look.path)));
+      WEFT_TRY(draft_tokens(look, draft));
+      break;
   }
   const std::string text = toml_text(draft);
   WEFT_TRY_ASSIGN(const Recipe recipe, parse_recipe(text, "the new recipe"));

@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "weft/base/rng.h"
+#include "weft/data/npy.h"
+#include "weft/data/text_file.h"
+#include "weft/train/recipe_data.h"
 #include "weft/train/test_recipe.h"
 
 namespace weft::new_recipe_test {
@@ -31,6 +34,7 @@ class NewRecipeTest : public testing::Test {
     std::ofstream(root_ / name, std::ios::binary) << text;
     return (root_ / name).string();
   }
+  std::string path(const std::string& name) const { return (root_ / name).string(); }
   void TearDown() override { fs::remove_all(root_); }
 
   fs::path root_ = fs::path(testing::TempDir()) / ("new_recipe_" + std::to_string(::getpid()));
@@ -85,12 +89,68 @@ TEST_F(NewRecipeTest, FewDataGetSmallBatchesAndShortContexts) {
   EXPECT_TRUE(trial.ok()) << trial.status().message();
 }
 
+TEST_F(NewRecipeTest, IdentifiersAndDatesAreNoInputs) {
+  std::string text =
+      "id,Gr\xC3\xB6\xC3\x9F"
+      "e,\"day, hour\",price,row\n";
+  for (int i = 0; i < 60; ++i) {
+    text +=
+        fmt::format("k-{},{},2024-03-{:02},{},{}\n", i, i % 7, i % 28 + 1, (i % 7) * 2.5, i + 100);
+  }
+  const Result<NewRecipe> made = recipe_for(put("t.csv", text));
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(made->recipe.data.target, "price") << "the last column counts rows";
+  EXPECT_EQ(made->recipe.data.columns_ignored, "id, \"day, hour\", row");
+  EXPECT_THAT(*ignored_columns(made->recipe), testing::ElementsAre("id", "day, hour", "row"));
+  const Result<RecipeTrial> trial = try_recipe(made->recipe, {}, clock_, 2);
+  EXPECT_TRUE(trial.ok()) << trial.status().message();
+  const Result<NewRecipe> size = recipe_for(path("t.csv"),
+                                            "Gr\xC3\xB6\xC3\x9F"
+                                            "e");
+  ASSERT_TRUE(size.ok()) << size.status().message();
+  EXPECT_TRUE(try_recipe(size->recipe, {}, clock_, 1).ok());
+  // All that there is to learn from is kept.
+  text = "t,y\n";
+  for (int i = 0; i < 60; ++i) text += fmt::format("{},{}\n", i, i % 9 * 0.5);
+  EXPECT_EQ(recipe_for(put("u.csv", text))->recipe.data.columns_ignored, "");
+}
+
+TEST_F(NewRecipeTest, TokensAndArraysAreTrainedOn) {
+  std::vector<std::int32_t> tokens;
+  for (int i = 0; i < 3000; ++i) tokens.push_back(i * i % 97);
+  for (const char* const name : {"t.bin", "f/train.bin", "f/val.bin"}) {
+    fs::create_directories((root_ / name).parent_path());
+    ASSERT_TRUE(write_token_file(path(name), tokens, 2).ok());
+  }
+  for (const char* const name : {"t.bin", "f"}) {
+    const Result<NewRecipe> made = recipe_for(path(name));
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    EXPECT_EQ(made->recipe.data.name, "tokens");
+    EXPECT_EQ(made->recipe.data.vocabulary, 97);
+    EXPECT_EQ(made->recipe.data.token_bytes, 2);
+    const Result<RecipeTrial> trial = try_recipe(made->recipe, {}, clock_, 2);
+    EXPECT_TRUE(trial.ok()) << trial.status().message();
+  }
+  fs::create_directories(root_ / "xy");
+  Rng rng(4);
+  std::vector<float> x;
+  for (int i = 0; i < 200; ++i) x.push_back(static_cast<float>(rng.normal()));
+  ASSERT_TRUE(write_npy(path("xy/X.npy"), Array::from(x, {100, 2})).ok());
+  ASSERT_TRUE(write_npy(path("xy/y.npy"),
+                        Array::from(std::vector<float>(x.begin(), x.begin() + 100), {100, 1}))
+                  .ok());
+  const Result<NewRecipe> made = recipe_for(path("xy"));
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(made->recipe.data.name, "rows");
+  EXPECT_TRUE(try_recipe(made->recipe, {}, clock_, 2).ok());
+}
+
 TEST_F(NewRecipeTest, WhatIsOfNoUseIsRefused) {
   EXPECT_THAT(recipe_for(put("short.txt", "too short")).status().message(),
               HasSubstr("400 characters or more"));
   EXPECT_THAT(recipe_for(put("same.csv", "a,b\n1,2\n2,2\n")).status().message(),
               AllOf(HasSubstr("column b"), HasSubstr("--target COLUMN")));
-  EXPECT_THAT(recipe_for(put("t.bin", "tokens")).status().message(), HasSubstr("vocabulary"));
+  EXPECT_THAT(recipe_for(put("t.bin", "tokens")).status().message(), HasSubstr("400 tokens"));
 }
 
 TEST_F(NewRecipeTest, ATrialThatDivergesSaysSo) {

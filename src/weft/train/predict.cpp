@@ -58,6 +58,12 @@ Result<Array> as_rows(const CheckpointModel& opened, const Array& array, const s
     shape.insert(0, array.size() / std::max<std::int64_t>(1, sample.num_elements()));
     return array.reshape(shape);
   }
+  // Rows of several axes, as in the x.npy that was trained on.
+  const std::int64_t rows = array.ndim() > 1 ? array.dim(0) : 0;
+  const std::int64_t numbers = samples.front().num_elements();
+  if (opened.data.kind == DatasetKind::kRows && rows > 0 && array.size() == rows * numbers) {
+    return array.contiguous().reshape({rows, numbers});
+  }
   return invalid_argument(fmt::format("{}: expected a shape that ends in {}, got {}", path,
                                       to_string(samples.front()), to_string(array.shape())));
 }
@@ -115,7 +121,8 @@ Result<Input> input_of(const CheckpointModel& opened, const std::string& path) {
 
 std::string class_name(const DataDescription& data, std::int64_t index) {
   const auto at = static_cast<std::size_t>(index);
-  return at < data.class_names.size() ? data.class_names[at] : fmt::format("class {}", index);
+  if (at < data.class_names.size()) return data.class_names[at];
+  return fmt::format("{} {}", data.kind == DatasetKind::kTokens ? "token" : "class", index);
 }
 
 // A line a row: the likeliest classes and their shares, or the values.
@@ -145,6 +152,14 @@ std::string rows_text(const DataDescription& data, const Array& outputs, std::in
   return text;
 }
 
+// The likeliest tokens behind each row, of logits [N, T, vocabulary].
+std::string next_tokens_text(const DataDescription& data, const Array& outputs, std::int64_t top) {
+  DataDescription next;
+  next.kind = data.kind;
+  next.classes = outputs.dim(2);
+  return rows_text(next, outputs.select(1, outputs.dim(1) - 1).contiguous(), top);
+}
+
 Result<Prediction> go_on(const CheckpointModel& opened, const PredictRequest& request) {
   const Tokenizer* const tokenizer = opened.data.tokenizer.get();
   auto* const model = dynamic_cast<CausalLanguageModel*>(opened.model.get());
@@ -169,7 +184,9 @@ Result<Prediction> compute(const CheckpointModel& opened, const PredictRequest& 
   WEFT_TRY_ASSIGN(const Input input, input_of(opened, request.input));
   WEFT_TRY_ASSIGN(const Array outputs, opened.compute(input.prepared));
   if (opened.is_text()) {
-    return Prediction{fmt::format("logits {}\n", to_string(outputs.shape())), outputs};
+    return Prediction{fmt::format("logits {}; next:\n{}", to_string(outputs.shape()),
+                                  next_tokens_text(opened.data, outputs, request.top)),
+                      outputs};
   }
   return Prediction{rows_text(opened.data, outputs, request.top), outputs, input.note};
 }

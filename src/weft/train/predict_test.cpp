@@ -8,6 +8,7 @@
 #include "weft/base/file.h"
 #include "weft/data/image_file.h"
 #include "weft/data/npy.h"
+#include "weft/data/text_file.h"
 #include "weft/io/onnx_import.h"
 #include "weft/io/safetensors.h"
 #include "weft/train/checkpoint_model.h"
@@ -178,6 +179,45 @@ TEST_F(Predict, ExportedModelsRunElsewhere) {
   EXPECT_NE(parse_safetensors(weights)->find("fc1.weight"), nullptr);
   request.hugging_face_names = true;
   EXPECT_THAT(export_checkpoint(request, {}).status().message(), HasSubstr("got mlp"));
+}
+
+TEST_F(Predict, TokensOfAFileAreFollowedByTheLikeliest) {
+  std::vector<std::int32_t> tokens;
+  for (int i = 0; i < 800; ++i) tokens.push_back(i % 9);
+  ASSERT_TRUE(write_token_file(path("train.bin"), tokens, 2).ok());
+  ASSERT_TRUE(write_token_file(path("val.bin"), tokens, 2).ok());
+  for (const std::string& data : {path("train.bin"), folder_}) {
+    const std::string saved = checkpoint("data.name = \"tokens\"\ndata.path = \"" + data +
+                                         "\"\ndata.vocabulary = 9\ndata.context = 16\n"
+                                         "model.name = \"lstm_lm\"\nmodel.hidden_units = 16\n"
+                                         "model.embedding_width = 16\nrun.global_batch = 4\n");
+    const Array input = Array::from(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}, {2, 3});
+    ASSERT_TRUE(write_npy(path("in.npy"), input).ok());
+    const Result<Prediction> said = predict_of(saved, path("in.npy"));
+    ASSERT_TRUE(said.ok()) << said.status().message();
+    EXPECT_THAT(said->text, testing::MatchesRegex("logits \\[2, 3, 9\\]; next:\n0: token .*\n1: "
+                                                  "token .*\n"));
+    EXPECT_EQ(said->outputs.shape(), (Shape{2, 3, 9}));
+  }
+}
+
+TEST_F(Predict, RowsOfSeveralAxesAreTakenAsInTraining) {
+  std::vector<float> x(40 * 12);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 17);
+  const Array input = Array::from(x, {40, 3, 4});
+  std::filesystem::create_directories(path("xy"));
+  ASSERT_TRUE(write_npy(path("xy/x.npy"), input).ok());
+  ASSERT_TRUE(write_npy(path("xy/y.npy"), Array::from(std::vector<float>(40, 1), {40})).ok());
+  const std::string saved = checkpoint("data.name = \"rows\"\ndata.path = \"" + path("xy") +
+                                       "\"\nmodel.name = \"mlp\"\nrun.global_batch = 8\n");
+  const Result<Prediction> said = predict_of(saved, path("xy/x.npy"));
+  ASSERT_TRUE(said.ok()) << said.status().message();
+  EXPECT_EQ(said->outputs.shape(), (Shape{40, 1}));
+  ASSERT_TRUE(write_npy(path("flat.npy"), input.reshape({40, 12})).ok());
+  EXPECT_EQ(predict_of(saved, path("flat.npy"))->outputs.to_vector<float>(),
+            said->outputs.to_vector<float>());
+  ASSERT_TRUE(write_npy(path("other.npy"), Array::zeros({40, 3, 5})).ok());
+  EXPECT_FALSE(predict_of(saved, path("other.npy")).ok());
 }
 
 TEST_F(Predict, ExportWithHuggingFaceNamesWritesTheConfiguration) {

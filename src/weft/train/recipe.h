@@ -47,6 +47,7 @@ struct Recipe {
     std::int64_t synthetic_samples = 2048;
     std::string path = "";
     std::string target = "";
+    std::string columns_ignored = "";
     bool classify = true;
     bool header = true;
     bool is_private = false;

@@ -48,6 +48,7 @@ struct KeyReaders {
 constexpr KeyReaders kReaders[] = {
     {"data.channels", kImageFolder, "data.name = \"images\""},
     {"data.classify", kRowFiles, "data.name = \"rows\""},
+    {"data.columns_ignored", kRowFiles, "data.name = \"rows\""},
     {"data.context", kTexts | kTokenFiles | kMarkov, "texts and tokens"},
     {"data.decimal", kRowFiles, "data.name = \"rows\""},
     {"data.header", kRowFiles, "data.name = \"rows\""},
@@ -132,6 +133,14 @@ Status check_data_keys(const Recipe& recipe) {
                     "nothing",
                     data.name));
   }
+  WEFT_TRY_ASSIGN(const std::vector<std::string> ignored, ignored_columns(recipe));
+  if (!data.target.empty() &&
+      std::find(ignored.begin(), ignored.end(), data.target) != ignored.end()) {
+    return invalid_argument(fmt::format(
+        "data.columns_ignored: names \"{}\", which data.target has for the column to learn; leave "
+        "it out of one of them",
+        data.target));
+  }
   if (data.token_bytes == 3) {
     return invalid_argument("data.token_bytes: expected 1, 2 or 4, got 3");
   }
@@ -139,12 +148,49 @@ Status check_data_keys(const Recipe& recipe) {
   return {};
 }
 
+Result<std::vector<std::string>> ignored_columns(const Recipe& recipe) {
+  std::vector<std::string> names;
+  std::string_view rest = csv_trimmed(recipe.data.columns_ignored);
+  while (!rest.empty()) {
+    const bool quoted = rest.front() == '"';
+    const std::size_t end = quoted ? rest.find('"', 1) : rest.find(',');
+    const std::string_view name = quoted ? rest.substr(1, std::max<std::size_t>(end, 1) - 1)
+                                         : csv_trimmed(rest.substr(0, end));
+    const std::string_view behind =
+        end == std::string_view::npos ? "" : csv_trimmed(rest.substr(quoted ? end + 1 : end));
+    const bool torn = quoted && (end == std::string_view::npos || behind.starts_with('"'));
+    if (name.empty() || torn || (!behind.empty() && behind.front() != ',')) {
+      return invalid_argument(
+          fmt::format("data.columns_ignored: expected names with commas between them, those with a "
+                      "comma of their own in double quotes, got \"{}\"",
+                      recipe.data.columns_ignored));
+    }
+    names.emplace_back(name);
+    rest = behind.empty() ? behind : csv_trimmed(behind.substr(1));
+  }
+  return names;
+}
+
+std::string ignored_text(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    const bool plain = name.find_first_of(",\"") == std::string::npos;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", plain ? name : '"' + name + '"');
+  }
+  return text;
+}
+
 Result<CsvOptions> table_options(const Recipe& recipe, const std::string& path) {
   CsvOptions options;
   options.header = recipe.data.header;
   options.mixed = recipe.data.split == "random";
   options.missing = MissingValues::kNan;
-  if (is_folder(path)) return options;
+  WEFT_TRY_ASSIGN(options.ignored, ignored_columns(recipe));
+  if (is_folder(path)) {
+    if (options.ignored.empty()) return options;
+    return invalid_argument(fmt::format(
+        "data.columns_ignored: {} holds arrays, whose columns have no names; leave it out", path));
+  }
   if (!is_table_name(path)) {
     return invalid_argument(
         fmt::format("data.path: expected rows (a file .csv or .tsv, or a folder with x.npy and "

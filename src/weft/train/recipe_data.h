@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "weft/base/status.h"
 #include "weft/data/csv.h"
@@ -26,6 +27,11 @@ Status check_data_keys(const Recipe& recipe);
 // first two are "auto" as the file shows them; missing values are NaN. A folder of arrays needs
 // nothing.
 Result<CsvOptions> table_options(const Recipe& recipe, const std::string& path);
+
+// The names in data.columns_ignored. Fails: kInvalidArgument on an empty one, or one quote alone.
+Result<std::vector<std::string>> ignored_columns(const Recipe& recipe);
+// What data.columns_ignored is for these names.
+std::string ignored_text(const std::vector<std::string>& names);
 
 // That a text or a file of tokens is long enough to be split at all.
 Status check_length(const std::string& path, std::int64_t length, std::string_view unit);

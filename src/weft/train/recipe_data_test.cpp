@@ -124,6 +124,31 @@ TEST_F(RecipeDataTest, SemicolonsAndDecimalCommasNeedNoKey) {
   EXPECT_THAT(refusal(recipe_on("rows", put("t.dat", "a,b\n1,2\n"))), HasSubstr(".csv or .tsv"));
 }
 
+TEST_F(RecipeDataTest, IgnoredColumnsAreNamesWithCommasBetween) {
+  const std::vector<std::vector<std::string>> lists = {
+      {}, {"id"}, {"id", "a name"}, {"a, b", "c"}, {"x", "y, z", "\xC3\xA4"}};
+  for (const std::vector<std::string>& names : lists) {
+    Recipe recipe = recipe_on("rows", "t.csv");
+    recipe.data.columns_ignored = ignored_text(names);
+    EXPECT_EQ(*ignored_columns(recipe), names) << recipe.data.columns_ignored;
+    EXPECT_TRUE(check_recipe(recipe).ok());
+  }
+  Recipe recipe = recipe_on("rows", table(40));
+  for (const char* const torn : {",", "a,,b", "\"a", "\"a\"b", "\"\""}) {
+    recipe.data.columns_ignored = torn;
+    EXPECT_THAT(check_recipe(recipe).message(), HasSubstr("names with commas between")) << torn;
+  }
+  recipe.data.columns_ignored = "nothing";
+  EXPECT_THAT(refusal(recipe), AllOf(HasSubstr("table.csv: data.columns_ignored: expected columns"),
+                                     HasSubstr("\"nothing\"")));
+  recipe.data.target = "nothing";
+  EXPECT_THAT(check_recipe(recipe).message(), HasSubstr("which data.target has"));
+  recipe = recipe_on("text", "t.txt");
+  recipe.data.columns_ignored = "id";
+  EXPECT_THAT(check_recipe(recipe).message(),
+              HasSubstr("data.columns_ignored: \"id\" has no effect"));
+}
+
 TEST_F(RecipeDataTest, TooFewDataAreRefusedBeforeTheFirstStep) {
   Recipe recipe = recipe_on("rows", table(9));
   EXPECT_THAT(refusal(recipe), HasSubstr("expected 10 rows or more for a test split, got 9"));

@@ -20,6 +20,11 @@ constexpr RecipeKey kKeys[] = {
     {"data.classify", WEFT_SLOT(data.classify), 0, 1, "",
      "rows: true: whole numbers in the target column are classes (cross-entropy); false: they are "
      "values to predict (mean squared error). Words are always classes."},
+    {"data.columns_ignored", WEFT_SLOT(data.columns_ignored), 0, 20000, "",
+     "rows: columns of a CSV file that are passed over, such as \"id, name, date\", with commas "
+     "between them; a name with a comma of its own stands in double quotes. Without a header, "
+     "their "
+     "places from 0."},
     {"data.context", WEFT_SLOT(data.context), 1, 1 << 20, "",
      "Texts and tokens: how many tokens a sample has."},
     {"data.decimal", WEFT_SLOT(data.decimal), 0, 0, "auto|point|comma",
@@ -40,7 +45,9 @@ constexpr RecipeKey kKeys[] = {
     {"data.path", WEFT_SLOT(data.path), 0, 0, "",
      "images: a folder with a folder of .png and .jpg for each class, or with train/ and test/ (or "
      "val/) that hold such. rows: a file .csv or .tsv, or a folder with x.npy and y.npy. text: a "
-     "UTF-8 file, plain or gzip, or a folder of .txt. tokens: a file of little-endian numbers. "
+     "UTF-8 file, plain or gzip, or a folder of .txt. tokens: a file of little-endian numbers, or "
+     "a "
+     "folder with train.bin and val.bin (or test.bin). "
      "Relative to the working folder or to WEFT_DATA_DIR; for those who join, below WEFT_DATA_DIR "
      "or what --data says. Every member needs the same files, but for data.private."},
     {"data.private", WEFT_SLOT(data.is_private), 0, 1, "",

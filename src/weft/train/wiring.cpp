@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/file.h"
 #include "weft/base/log.h"
 #include "weft/data/image_folder.h"
+#include "weft/data/open_path.h"
 #include "weft/data/text_file.h"
 #include "weft/net/tls_transport.h"
 #include "weft/train/data_files.h"
@@ -51,15 +53,21 @@ Result<Dataset> open_images(const Recipe& recipe, Split split, const std::string
   return open_image_folder(path, split, options);
 }
 
-// The test split is the last tenth.
+// The test split is the last tenth, or a file of its own in a folder.
 Result<Dataset> open_tokens(const Recipe& recipe, Split split, const std::string& path) {
   TokenFileOptions options;
   options.token_bytes = recipe.data.token_bytes;
   options.vocabulary = recipe.data.vocabulary;
   options.context = 1;
-  WEFT_TRY_ASSIGN(const Dataset all, open_token_file(path, options));
+  const bool own_split = is_folder(path);
+  const std::string file = own_split ? token_split_file(path, split) : path;
+  WEFT_TRY_ASSIGN(Dataset all, open_token_file(file, options));
   const std::int64_t size = all.tokens.size();
-  WEFT_TRY(check_length(path, size, "tokens"));
+  WEFT_TRY(check_length(file, size, "tokens"));
+  if (own_split) {
+    all.split = split;
+    return with_recipe_context(recipe, std::move(all), split);
+  }
   const std::int64_t cut = size - size / 10;
   const auto bytes = [&](std::int64_t tokens) {
     return static_cast<std::size_t>(tokens * all.tokens.token_bytes);
