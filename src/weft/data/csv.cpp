@@ -54,6 +54,17 @@ std::string column_list(const std::vector<std::string>& names) {
   return names.size() > kNamesShown ? text + ", ..." : text;
 }
 
+// did_you_mean() among the first columns whose names are of usual length.
+std::string nearest_column(const std::string& name, const std::vector<std::string>& names) {
+  constexpr std::size_t kComparedMax = 1000;
+  constexpr std::size_t kNameBytes = 200;
+  std::vector<std::string> compared;
+  for (std::size_t i = 0; i < std::min(names.size(), kComparedMax); ++i) {
+    if (names[i].size() <= kNameBytes) compared.push_back(names[i]);
+  }
+  return name.size() <= kNameBytes ? did_you_mean(name, compared) : "";
+}
+
 // Words and names are compared, stored and printed, so they must be texts.
 Status check_letters(std::string_view text, std::size_t line) {
   const std::size_t valid = valid_utf8_prefix(text);
@@ -130,7 +141,7 @@ class TableReader {
       if (std::find(all.begin(), all.end(), name) != all.end()) continue;
       return invalid_argument(
           fmt::format("data.columns_ignored: expected columns of the table, got {}{}; it has {}",
-                      shown(name), did_you_mean(name, all), column_list(all)));
+                      shown(name), nearest_column(name, all), column_list(all)));
     }
     if (!columns_.empty()) return {};
     return invalid_argument("data.columns_ignored: names every column of the table; keep some");
@@ -296,12 +307,12 @@ bool is_missing_field(std::string_view text) {
 std::vector<std::string> csv_column_names(const std::vector<std::string>& first, bool header) {
   std::vector<std::string> names;
   std::unordered_set<std::string> taken;
+  std::unordered_map<std::string, std::size_t> doubles;  // how often a name was changed so far
   for (std::size_t i = 0; i < first.size(); ++i) {
-    const std::string wanted(header ? csv_trimmed(first[i]) : std::string_view());
-    std::string name = wanted.empty() ? std::to_string(i) : wanted;
-    for (std::size_t again = 1; !taken.insert(name).second; ++again) {
-      name = fmt::format("{}.{}", wanted.empty() ? std::to_string(i) : wanted, again);
-    }
+    std::string wanted(header ? csv_trimmed(first[i]) : std::string_view());
+    if (wanted.empty()) wanted = std::to_string(i);
+    std::string name = wanted;
+    while (!taken.insert(name).second) name = fmt::format("{}.{}", wanted, ++doubles[wanted]);
     names.push_back(std::move(name));
   }
   return names;
@@ -441,7 +452,7 @@ Result<Dataset> make_csv_dataset(std::string name, const CsvTable& table, Split 
     return invalid_argument(
         fmt::format("{}: data.target: expected a column of the table, got {}{}; "
                     "it has {}",
-                    name, shown(options.target), did_you_mean(options.target, table.names),
+                    name, shown(options.target), nearest_column(options.target, table.names),
                     column_list(table.names)));
   }
   if (columns < 2 || rows < 1) {

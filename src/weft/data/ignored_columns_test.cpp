@@ -107,6 +107,8 @@ TEST_F(IgnoredColumns, MayHoldWhatNoColumnMay) {
 TEST_F(IgnoredColumns, NoTwoColumnsHaveOneName) {
   EXPECT_THAT(csv_column_names({"", " a ", "a", "a.1", ""}, true),
               ElementsAre("0", "a", "a.1", "a.1.1", "4"));
+  EXPECT_EQ(csv_column_names(std::vector<std::string>(kCsvColumnsMax, "a"), true).back(),
+            fmt::format("a.{}", kCsvColumnsMax - 1));
   EXPECT_THAT(csv_column_names({"x", "y"}, false), ElementsAre("0", "1"));
   const Dataset data = trained(",a,a,y\n0,1,2,3\n1,3,4,5\n2,5,7,8\n", options({"0"}));
   EXPECT_THAT(*read(",a,a,y\n9,1,2,3\n", data, true), ElementsAre(1, 2));

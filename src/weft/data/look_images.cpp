@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <system_error>
 #include <unordered_set>
 
@@ -120,6 +121,21 @@ class ImagesLooker {
   OddFiles in_two_classes_;
 };
 
+// With a test set of its own: classes of which it has nothing.
+Status note_untested(const std::string& root, DataLook& look) {
+  WEFT_TRY_ASSIGN(const ImageListing test, list_images(root, Split::kTest, false));
+  const std::set<std::int64_t> tested(test.labels.begin(), test.labels.end());
+  OddFiles untested;
+  for (std::size_t i = 0; i < test.class_names.size(); ++i) {
+    if (!tested.contains(static_cast<std::int64_t>(i))) untested.add(test.class_names[i]);
+  }
+  if (untested.count > 0) {
+    look.oddities.push_back(fmt::format("{} class{} no pictures to test with: {}.", untested.count,
+                                        untested.count == 1 ? " has" : "es have", untested.names));
+  }
+  return {};
+}
+
 // Files that no class takes: of other kinds, or in folders that are too deep.
 void note_passed_over(const std::string& root, const ImageListing& listing, DataLook& look) {
   constexpr int kFoldersDeep = 3;
@@ -197,6 +213,7 @@ Status look_at_images(const std::string& path, DataLook& look) {
   }
   looker.finish();
   note_classes(look);
+  if (listing.own_split) WEFT_TRY(note_untested(path, look));
   note_passed_over(path, listing, look);
   return {};
 }

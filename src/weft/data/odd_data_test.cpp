@@ -168,6 +168,7 @@ TEST_F(OddData, PicturesOnBothSidesOfATestAreNamed) {
   EXPECT_THAT(odd,
               Contains(AllOf(HasSubstr("1 picture is in the test set and among those to train"),
                              HasSubstr("test/cat/0.png"), HasSubstr("train/cat/3.png"))));
+  EXPECT_THAT(odd, Contains("1 class has no pictures to test with: dog."));
   EXPECT_THAT(odd, Contains(AllOf(HasSubstr("1 picture is in two classes"),
                                   HasSubstr("train/dog/x.png = train/cat/7.png"))));
   EXPECT_THAT(odd, Contains(AllOf(HasSubstr("1 picture is there more than once"),

@@ -116,7 +116,8 @@ Result<std::string> find_one(const PathKey& key, const std::string& path, const 
 // Whether the folder that a person chose is the data, and not one that they are below.
 bool is_chosen_folder(const Recipe& recipe, const DataPlaces& places) {
   if (places.folder.empty()) return false;
-  if (recipe.data.name != "images" && recipe.data.name != "text") return false;
+  const std::string& name = recipe.data.name;
+  if (name != "images" && name != "text" && name != "tokens") return false;
   const fs::path path = recipe.data.path;
   std::error_code failed;
   return path.is_absolute() || !fs::exists(fs::path(places.folder) / path, failed);

@@ -194,6 +194,7 @@ TEST_F(RecipeDataTest, AChosenFolderIsTheDataOrHoldsThem) {
   places.data_dir = places.folder = folder;
   EXPECT_EQ(find_data_files(recipe_on("images", "/somewhere/else"), places)->data, folder);
   EXPECT_EQ(find_data_files(recipe_on("images", "pictures"), places)->data, folder);
+  EXPECT_EQ(find_data_files(recipe_on("tokens", "tokens"), places)->data, folder);
   places.data_dir = places.folder = root_.string();
   EXPECT_EQ(find_data_files(recipe_on("images", "photos"), places)->data,
             fs::canonical(folder).string());
