@@ -93,9 +93,10 @@ struct CsvTable {
   Array values;                                 // f64 [rows, columns]
 };
 
-// Gives each record of a file to `take`, with its line; ends where that fails.
+// Gives each record of a text, or a file, to `take`, with its line; ends where that fails.
 using CsvRecordSink =
     std::function<Status(const std::vector<std::string>& fields, std::size_t line)>;
+Status parse_csv_records(std::string_view text, char separator, const CsvRecordSink& take);
 Status read_csv_records(const std::string& path, char separator, const CsvRecordSink& take);
 
 // The names of a table's columns by its first record: trimmed. Those that are empty, and all where
