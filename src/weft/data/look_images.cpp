@@ -141,7 +141,7 @@ void note_passed_over(const std::string& root, const ImageListing& listing, Data
   constexpr int kFoldersDeep = 3;
   constexpr std::size_t kEntriesMax = 1000000;
   const std::unordered_set<std::string> taken(listing.files.begin(), listing.files.end());
-  OddFiles others;
+  std::vector<std::string> others;
   std::size_t entries = 0;
   std::error_code fault;
   fs::recursive_directory_iterator at(root, fs::directory_options::skip_permission_denied, fault);
@@ -153,13 +153,16 @@ void note_passed_over(const std::string& root, const ImageListing& listing, Data
     const bool hidden = name.starts_with(".") || name.starts_with("__");
     if (is_folder && (hidden || at.depth() >= kFoldersDeep)) at.disable_recursion_pending();
     if (is_folder || hidden || taken.contains(at->path().string())) continue;
-    others.add(at->path().lexically_relative(root).string());
+    others.push_back(at->path().lexically_relative(root).string());
   }
-  if (others.count == 0) return;
+  if (others.empty()) return;
+  std::sort(others.begin(), others.end());
+  OddFiles odd;
+  for (const std::string& name : others) odd.add(name);
   look.oddities.push_back(
       fmt::format("{} file{} passed over, since only .png, .jpg and .jpeg in the folder of a class "
                   "count: {}",
-                  others.count, others.count == 1 ? " is" : "s are", others.names));
+                  odd.count, odd.count == 1 ? " is" : "s are", odd.names));
 }
 
 // Where one folder is chosen that should have been two, and the like.

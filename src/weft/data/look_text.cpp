@@ -62,7 +62,9 @@ std::string images_text(const DataLook& look) {
 
 std::string column_text(const ColumnLook& column) {
   std::string text;
-  if (column.of_numbers) {
+  if (column.values == 0) {
+    text = "nothing";
+  } else if (column.of_numbers) {
     text = fmt::format("{} from {:.6g} to {:.6g}", column.whole ? "whole numbers" : "numbers",
                        column.min, column.max);
   } else {

@@ -132,7 +132,8 @@ Status draft_images(const ImagesLook& images, Draft& draft) {
 
 // --- Tables.
 
-constexpr std::int64_t kClassesMax = 20;  // whole numbers up to here are classes
+constexpr std::int64_t kTellingRows = 20;  // fewer may have a class each
+constexpr std::int64_t kClassesMax = 20;   // whole numbers up to here are classes
 
 // A number, name or date of its row, of which new rows have another.
 bool says_which_row(const ColumnLook& column) { return column.identifier || column.dates; }
@@ -140,8 +141,9 @@ bool says_which_row(const ColumnLook& column) { return column.identifier || colu
 Result<const ColumnLook*> target_of(const DataLook& look, const std::string& target) {
   const std::vector<ColumnLook>& columns = look.table.columns;
   if (target.empty()) {
-    const auto useful = std::find_if(columns.rbegin(), columns.rend(),
-                                     [](const ColumnLook& each) { return !says_which_row(each); });
+    const auto useful = std::find_if(columns.rbegin(), columns.rend(), [](const ColumnLook& each) {
+      return !says_which_row(each) && each.values > 0;
+    });
     return useful == columns.rend() ? &columns.back() : &*useful;
   }
   std::vector<std::string> names;
@@ -201,8 +203,16 @@ Status draft_table(const DataLook& look, const std::string& target, Draft& draft
   WEFT_TRY_ASSIGN(const ColumnLook* const column, target_of(look, target));
   if (column->different < 2) {
     return invalid_argument(fmt::format(
-        "{}: column {} is to be learned, but has {} different values; say another: --target COLUMN",
-        safe_text(look.path), column->name, column->different));
+        "{}: column {} is to be learned, but has {} in every row; say another: --target COLUMN",
+        safe_text(look.path), column->name,
+        column->different == 0 ? "no value" : "the same value"));
+  }
+  if (!column->of_numbers && column->values > kTellingRows &&
+      2 * column->different > column->values) {
+    return invalid_argument(fmt::format(
+        "{}: column {} is to be learned, but has {} different words in {} rows, too many "
+        "to be classes; say another: --target COLUMN, or write its numbers alone",
+        safe_text(look.path), column->name, column->different, column->values));
   }
   const bool classes = is_of_classes(*column);
   draft.heading = fmt::format("a table, {} rows of {} columns", table.rows, table.columns.size());

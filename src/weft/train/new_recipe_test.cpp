@@ -150,6 +150,11 @@ TEST_F(NewRecipeTest, WhatIsOfNoUseIsRefused) {
               HasSubstr("400 characters or more"));
   EXPECT_THAT(recipe_for(put("same.csv", "a,b\n1,2\n2,2\n")).status().message(),
               AllOf(HasSubstr("column b"), HasSubstr("--target COLUMN")));
+  std::string prices = "size,price,\n";
+  for (int i = 0; i < 40; ++i) prices += fmt::format("{},${}.50,\n", i % 7, 100 + i * i);
+  EXPECT_THAT(recipe_for(put("prices.csv", prices)).status().message(),
+              AllOf(HasSubstr("column price"), HasSubstr("40 different words in 40 rows")))
+      << "the last column is empty";
   EXPECT_THAT(recipe_for(put("t.bin", "tokens")).status().message(), HasSubstr("400 tokens"));
 }
 
