@@ -310,8 +310,8 @@ Result<std::string> find_checkpoint(const std::string& path) {
     const Status whole = check_whole(*file);
     if (whole.ok()) {
       if (has_best) {
-        log(LogLevel::kInfo, "{}: the newest checkpoint is taken; the best on the test set is {}",
-            *file, best);
+        log(LogLevel::kWarning,
+            "{}: the newest checkpoint is taken; the best on the test set is {}", *file, best);
       }
       return *file;
     }
