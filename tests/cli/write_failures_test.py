@@ -6,14 +6,17 @@ usage: write_failures_test.py [NAME ...]
 Small disks are mounted in namespaces of their own; where that is not allowed those tests are
 skipped, and say so.
 """
+import contextlib
 import json
 import os
 import pathlib
+import signal
 import stat
 import subprocess
 import sys
 
-from command_line import ALONE, RECIPE, expect, main, rows_file, scratch, train, weft
+from command_line import (ALONE, RECIPE, Running, expect, main, rows_file, scratch, train,
+                          weft)
 
 UNAVAILABLE = 3
 FULL = "No space left on device"
@@ -273,6 +276,59 @@ def a_file_larger_than_allowed_is_said_and_no_signal_ends_it():
         expect_failure(end, "File too large", "no checkpoint was written after step 3")
 
 
+def interrupted_while(folder, watched, *arguments):
+    """Ends the command by two signals once a temporary file is in `watched`; None if none was seen."""
+    with Running(folder, *arguments) as running:
+        running.wait_handlers()
+        while running.process.poll() is None:
+            with contextlib.suppress(OSError):
+                if any(".tmp" in name for name in os.listdir(watched)):
+                    # Two of one number may reach it as one.
+                    os.kill(running.process.pid, signal.SIGINT)
+                    os.kill(running.process.pid, signal.SIGTERM)
+                    return running.end()
+    return None
+
+
+def what_is_written_when_the_end_comes_leaves_no_temporary_file():
+    with scratch() as folder:
+        large = ["--set", "model.hidden_units=16384", "--set", "run.evaluate=false"]
+        checkpoint = train(folder, *large, steps=1)
+        target = folder / "target"
+        target.mkdir()
+        seen = []
+        commands = {
+            "export": (target, ["export", checkpoint, "--safetensors", target / "w", "--force"]),
+            "run": (folder / "run/checkpoints", ["run", RECIPE, "--steps", "1", "--out",
+                                                 folder / "run", *ALONE, *large]),
+        }
+        for name, (watched, command) in commands.items():
+            # It may take its place just before the signal comes.
+            for _ in range(20):
+                end = interrupted_while(folder, watched, *command)
+                left = [path for path in os.listdir(watched) if ".tmp" in path]
+                expect(not left, f"{name}: left behind: {left}, {end}")
+                if end is not None and end.code == 130:
+                    seen.append(name)
+                    break
+        expect(seen == list(commands), f"only {seen} were interrupted while they wrote")
+
+
+def what_a_killed_run_was_writing_goes_at_the_next_start():
+    with scratch() as folder:
+        train(folder)
+        killed = subprocess.Popen(["true"])
+        killed.wait()
+        checkpoints = folder / "trained/checkpoints"
+        stale = checkpoints / f"checkpoint-9.safetensors.tmp{killed.pid}-4"
+        alive = checkpoints / f"checkpoint-9.safetensors.tmp{os.getpid()}-4"
+        for path in (stale, alive):
+            path.write_bytes(b"half")
+        end = weft("run", RECIPE, "--out", folder / "trained", *ALONE, "--steps", "3", "--resume")
+        expect(end.code == 0 and not stale.exists(), f"{os.listdir(checkpoints)}: {end}")
+        expect(alive.exists(), "that of a process at work was removed")
+
+
 def too_few_descriptors_are_no_success_without_a_checkpoint():
     for number in (6, 8, 9, 10, 11, 12, 14, 16):
         with scratch() as folder:
@@ -295,6 +351,8 @@ TESTS = {test.__name__: test for test in (
     a_full_disk_is_no_success,
     a_good_file_stays_where_the_new_one_finds_no_room,
     a_file_larger_than_allowed_is_said_and_no_signal_ends_it,
+    what_is_written_when_the_end_comes_leaves_no_temporary_file,
+    what_a_killed_run_was_writing_goes_at_the_next_start,
     too_few_descriptors_are_no_success_without_a_checkpoint,
 )}
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "weft/app/exit_code.h"
+#include "weft/base/temporary_file.h"
 #include "weft/base/thread.h"
 
 namespace weft {
@@ -40,6 +41,7 @@ extern "C" void on_interrupt(int number) {
   const bool counts = number != SIGUSR1;
   if ((counts && asked_by_signal != 0) || words == nullptr) {
     write_words("weft: interrupted\n");
+    remove_temporaries_at_once();
     ::_exit(static_cast<int>(ExitCode::kInterrupted));
   }
   if (counts) asked_by_signal = 1;

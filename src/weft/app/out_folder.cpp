@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -10,6 +11,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "weft/base/temporary_file.h"
 
 namespace weft {
 namespace {
@@ -30,6 +33,17 @@ std::string foreign_file(const std::string& folder) {
     if (stands(folder + name)) return folder + name;
   }
   return "";
+}
+
+// Whatever a killed process of ours was writing in the folder. Other programs may have files there.
+void remove_what_was_left(const std::string& folder) {
+  remove_stale_temporaries(folder, [](std::string_view file) {
+    return file == "identity" || file == "membership.record" || file == "summary.json" ||
+           file == "recipe.toml";
+  });
+  remove_stale_temporaries(folder + "/checkpoints", [](std::string_view file) {
+    return file.starts_with("checkpoint-") || file.starts_with("best.safetensors");
+  });
 }
 
 }  // namespace
@@ -66,6 +80,7 @@ Result<OutFolder> OutFolder::open(const std::string& path, bool& in_use) {
     in_use = true;
     return unavailable(fmt::format("{}: another peer is using it; choose another --out", path));
   }
+  remove_what_was_left(path);
   return OutFolder(path, lock);
 }
 

@@ -2,12 +2,16 @@
 
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "weft/base/test_process.h"
 
 namespace weft::out_folder_test {
 namespace {
@@ -69,6 +73,24 @@ TEST(OutFolder, FilesOfOthersAreNeitherReplacedNorAppendedTo) {
   // With a peer's key it is the folder of a run, copied without its lock.
   std::ofstream(folder + "/identity") << "key";
   EXPECT_TRUE(OutFolder::open(folder).ok());
+  std::filesystem::remove_all(folder);
+}
+
+TEST(OutFolder, WhatAKilledProcessWasWritingIsRemoved) {
+  const std::string folder = fresh_folder("left");
+  std::filesystem::create_directories(folder + "/checkpoints");
+  const std::string mark = fmt::format(".tmp{}-3", ended_process());
+  const std::vector<std::string> left = {"/summary.json", "/membership.record",
+                                         "/checkpoints/checkpoint-5.safetensors",
+                                         "/checkpoints/best.safetensors.candidate"};
+  for (const std::string& name : left) std::ofstream(folder + name + mark) << "half";
+  const std::string foreign = folder + "/checkpoints/notes" + mark;
+  std::ofstream(foreign) << "of somebody else";
+  ASSERT_TRUE(OutFolder::open(folder).ok());
+  for (const std::string& name : left) {
+    EXPECT_FALSE(std::filesystem::exists(folder + name + mark)) << name;
+  }
+  EXPECT_TRUE(std::filesystem::exists(foreign));
   std::filesystem::remove_all(folder);
 }
 

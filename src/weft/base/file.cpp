@@ -1,15 +1,17 @@
 #include "weft/base/file.h"
 
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "weft/base/temporary_file.h"
 
 namespace weft {
 namespace {
@@ -80,12 +82,12 @@ constexpr int kTemporariesTried = 100;
 
 // A new file beside `path`, whose name goes to `temporary`. What stands there already is neither
 // followed nor written to: in a folder that others can write to it may lead anywhere.
-int open_temporary(const std::string& path, unsigned mode, std::string& temporary) {
-  static std::atomic<std::uint64_t> writes{0};  // two threads never share a temporary file
+int open_temporary(const std::string& path, unsigned mode,
+                   std::optional<TemporaryName>& temporary) {
   for (int tried = 0; tried < kTemporariesTried; ++tried) {
-    temporary = fmt::format("{}.tmp{}-{}", path, ::getpid(), ++writes);
-    const int opened =
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    temporary.emplace(path);
+    const int opened = ::open(temporary->text().c_str(),
+                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (opened >= 0 || errno != EEXIST) return opened;
   }
   return -1;
@@ -160,16 +162,17 @@ Result<Bytes> read_file(const std::string& path, std::size_t bytes_max) {
 
 Status write_file_atomically(const std::string& path, std::span<const ByteSpan> parts,
                              WriteFileOptions options) {
-  std::string temporary;
+  std::optional<TemporaryName> temporary;
   Descriptor file(open_temporary(path, options.mode, temporary));
   if (file.number() < 0) return cannot_create(path);
+  const char* const name = temporary->text().c_str();
   if (Status written = write_and_sync(file, path, parts, options); !written.ok()) {
-    ::unlink(temporary.c_str());
+    ::unlink(name);
     return written;
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (::rename(name, path.c_str()) != 0) {
     Status failed = system_failure(path, "replace");
-    ::unlink(temporary.c_str());
+    ::unlink(name);
     return failed;
   }
   if (options.durable) sync_folder_of(path);

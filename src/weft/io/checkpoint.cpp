@@ -11,6 +11,7 @@
 
 #include "weft/base/file.h"
 #include "weft/base/log.h"
+#include "weft/base/temporary_file.h"
 #include "weft/io/safetensors.h"
 #include "weft/io/safetensors_digest.h"
 
@@ -176,10 +177,8 @@ std::int64_t step_of(const std::string& name) {
   return error == std::errc() && stopped == end ? step : -1;
 }
 
-// What write_file_atomically leaves behind when the process is killed.
-bool is_leftover(const std::string& name) {
-  const std::size_t ending = name.find(".safetensors.tmp");
-  return name.starts_with(kFilePrefix) && ending != std::string::npos;
+bool is_name_of_ours(std::string_view name) {
+  return name.starts_with(kFilePrefix) && name.ends_with(kFileEnding);
 }
 
 }  // namespace
@@ -346,11 +345,9 @@ Status prune_checkpoints(const std::string& folder, std::int64_t keep) {
   }
   std::vector<std::string> doomed = list_checkpoints(folder);
   doomed.resize(doomed.size() - std::min(doomed.size(), static_cast<std::size_t>(keep)));
-  std::error_code failed;
-  for (const auto& file : std::filesystem::directory_iterator(folder, failed)) {
-    if (is_leftover(file.path().filename().string())) doomed.push_back(file.path().string());
-  }
+  remove_stale_temporaries(folder, is_name_of_ours);
   for (const std::string& path : doomed) {
+    std::error_code failed;
     std::filesystem::remove(path, failed);
     if (failed) return unavailable(fmt::format("{}: cannot remove: {}", path, failed.message()));
   }

@@ -96,7 +96,7 @@ std::string best_checkpoint_path(const std::string& folder);
 Result<std::string> find_checkpoint(const std::string& path);
 // Oldest step first; empty if the folder is not there.
 std::vector<std::string> list_checkpoints(const std::string& folder);
-// Removes all but the newest `keep` >= 1, and leftovers of interrupted writes.
+// Removes all but the newest `keep` >= 1, and what processes that were killed had begun to write.
 Status prune_checkpoints(const std::string& folder, std::int64_t keep);
 
 }  // namespace weft

@@ -5,11 +5,14 @@
 #include <fstream>
 #include <limits>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "weft/base/file.h"
 #include "weft/base/rng.h"
+#include "weft/base/test_process.h"
 #include "weft/io/safetensors.h"
 #include "weft/io/safetensors_digest.h"
 
@@ -318,7 +321,7 @@ TEST(Checkpoint, InterruptedOrFailedWriteKeepsTheOldFile) {
   const Bytes before = *read_checkpoint(path);
   // What a process that was killed while it wrote leaves behind: a part under another name.
   const Bytes next = serialise_state(filled_arena(2), sample_info());
-  std::ofstream(path + ".tmp4711-1", std::ios::binary)
+  std::ofstream(fmt::format("{}.tmp{}-1", path, ended_process()), std::ios::binary)
       .write(reinterpret_cast<const char*>(next.data()),
              static_cast<std::streamsize>(next.size() / 2));
   EXPECT_EQ(*read_checkpoint(path), before);
@@ -336,9 +339,12 @@ TEST(Checkpoint, InterruptedOrFailedWriteKeepsTheOldFile) {
 
 TEST(Checkpoint, PruningKeepsTheNewestStepsAndForeignFiles) {
   const Folder folder;
-  for (const char* const name :
-       {"checkpoint-9.safetensors", "checkpoint-10.safetensors", "checkpoint-200.safetensors",
-        "checkpoint-x.safetensors", "summary.json", "checkpoint-9.safetensors.tmp1-1"}) {
+  const std::string at_work = fmt::format("checkpoint-9.safetensors.tmp{}-1", ::getppid());
+  const std::string stale = fmt::format("checkpoint-9.safetensors.tmp{}-1", ended_process());
+  for (const std::string& name :
+       {std::string("checkpoint-9.safetensors"), std::string("checkpoint-10.safetensors"),
+        std::string("checkpoint-200.safetensors"), std::string("checkpoint-x.safetensors"),
+        std::string("summary.json"), at_work, stale}) {
     folder.touch(name);
   }
   EXPECT_THAT(list_checkpoints(folder.path()),
@@ -346,7 +352,7 @@ TEST(Checkpoint, PruningKeepsTheNewestStepsAndForeignFiles) {
                           checkpoint_path(folder.path(), 200)));
   ASSERT_TRUE(prune_checkpoints(folder.path(), 2).ok());
   EXPECT_THAT(folder.names(), ElementsAre("checkpoint-10.safetensors", "checkpoint-200.safetensors",
-                                          "checkpoint-x.safetensors", "summary.json"));
+                                          at_work, "checkpoint-x.safetensors", "summary.json"));
   EXPECT_TRUE(list_checkpoints(folder.path() + "/none").empty());
   EXPECT_TRUE(prune_checkpoints(folder.path() + "/none", 1).ok());
 }
