@@ -1,7 +1,13 @@
 #include "weft/app/json_output.h"
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <optional>
 #include <span>
+#include <string_view>
+#include <system_error>
+#include <variant>
 
 #include <nlohmann/json.hpp>
 
@@ -45,6 +51,61 @@ OrderedJson values_of(const Array& array) {
                 std::span<const std::int64_t>(array.shape().begin(), array.shape().end()));
 }
 
+OrderedJson predictions_of(const Prediction& prediction) {
+  OrderedJson rows = OrderedJson::array();
+  for (const std::vector<ClassShare>& likeliest : prediction.likeliest) {
+    OrderedJson row = OrderedJson::array();
+    for (const ClassShare& one : likeliest) {
+      row.push_back({{"class", one.name}, {"probability", number_of(one.share)}});
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// A device has none.
+std::optional<std::uintmax_t> size_of(const std::string& path) {
+  std::error_code none;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, none);
+  return none ? std::nullopt : std::optional(bytes);
+}
+
+OrderedJson written_files(const std::vector<std::string>& paths) {
+  OrderedJson files = OrderedJson::array();
+  for (const std::string& path : paths) {
+    OrderedJson file = {{"path", path}};
+    if (const auto bytes = size_of(path)) file["bytes"] = *bytes;
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+OrderedJson choice_list(std::string_view choices) {
+  OrderedJson list = OrderedJson::array();
+  while (!choices.empty()) {
+    const std::size_t end = std::min(choices.find('|'), choices.size());
+    list.push_back(choices.substr(0, end));
+    choices.remove_prefix(std::min(end + 1, choices.size()));
+  }
+  return list;
+}
+
+// What a recipe's key takes: its type, what it is without a word, and what it may be.
+template <class Value>
+void add_kind(const Value& by_default, const RecipeKey& key, OrderedJson& json) {
+  constexpr bool kText = std::is_same_v<Value, std::string>;
+  constexpr bool kFlag = std::is_same_v<Value, bool>;
+  constexpr bool kWhole = std::is_same_v<Value, std::int64_t>;
+  json["type"] = kText ? "text" : kFlag ? "boolean" : kWhole ? "integer" : "number";
+  json["default"] = by_default;
+  if constexpr (kText) {
+    if (!key.choices.empty()) json["allowed"] = choice_list(key.choices);
+  } else if constexpr (!kFlag) {
+    json["min"] = static_cast<Value>(key.min);
+    json["max"] = static_cast<Value>(key.max);
+  }
+}
+
 }  // namespace
 
 std::string datasets_json(const std::vector<DatasetReport>& reports) {
@@ -54,20 +115,22 @@ std::string datasets_json(const std::vector<DatasetReport>& reports) {
                     {"description", report.description},
                     {"found", report.found},
                     {"folder", report.folder},
-                    {"remedy", report.remedy}});
+                    {"remedy", report.remedy},
+                    {"steps", report.steps}});
   }
   return out;
 }
 
-std::string files_json(const std::vector<FileReport>& files) {
+std::string files_json(const std::string& dataset, const std::vector<FileReport>& files) {
   std::string out;
   for (const FileReport& file : files) {
-    out += line_of({{"path", file.path},
-                    {"ok", file.status.ok()},
-                    {"fault", file.status.message()},
-                    {"sha256", file.sha256},
-                    {"sha256_known", file.sha256_known}});
+    OrderedJson json = {{"name", dataset},        {"path", file.path},
+                        {"ok", file.status.ok()}, {"fault", file.status.message()},
+                        {"sha256", file.sha256},  {"sha256_known", file.sha256_known}};
+    if (const auto bytes = size_of(file.path)) json["bytes"] = *bytes;
+    out += line_of(json);
   }
+  if (files.empty()) out = line_of({{"name", dataset}, {"ok", true}, {"files", 0}});
   return out;
 }
 
@@ -75,13 +138,9 @@ std::string recipe_keys_json() {
   std::string out;
   const Recipe defaults;
   for (const RecipeKey& key : recipe_keys()) {
-    OrderedJson json = {{"key", key.name}, {"default", recipe_value(defaults, key)}};
-    if (!key.choices.empty()) {
-      json["allowed"] = key.choices;
-    } else if (key.min < key.max) {
-      json["min"] = key.min;
-      json["max"] = key.max;
-    }
+    OrderedJson json = {{"key", key.name}};
+    Recipe of_defaults = defaults;
+    std::visit([&](const auto* value) { add_kind(*value, key, json); }, key.slot(of_defaults));
     json["help"] = key.help;
     out += line_of(json);
   }
@@ -103,13 +162,18 @@ std::string event_kinds_json() {
 std::string prediction_json(const PredictRequest& request, const Prediction& prediction) {
   const Array& outputs = prediction.outputs;
   const bool whole = is_integer(outputs.dtype());
-  return line_of(
-      {{"checkpoint", request.checkpoint},
-       {"input", request.input},
-       {"shape", std::vector<std::int64_t>(outputs.shape().begin(), outputs.shape().end())},
-       {"outputs", whole ? values_of<std::int64_t>(outputs.to(DType::kI64))
-                         : values_of<float>(outputs.to(DType::kF32))},
-       {"text", prediction.text}});
+  OrderedJson json = {
+      {"checkpoint", request.checkpoint},
+      {"input", request.input},
+      {"shape", std::vector<std::int64_t>(outputs.shape().begin(), outputs.shape().end())},
+      {"outputs", whole ? values_of<std::int64_t>(outputs.to(DType::kI64))
+                        : values_of<float>(outputs.to(DType::kF32))}};
+  if (!prediction.likeliest.empty()) json["predictions"] = predictions_of(prediction);
+  if (!prediction.targets.empty()) json["targets"] = prediction.targets;
+  if (!prediction.note.empty()) json["note"] = prediction.note;
+  if (!request.out.empty()) json["files"] = written_files({request.out});
+  json["text"] = prediction.text;
+  return line_of(json);
 }
 
 std::string evaluation_json(const CheckpointEvaluation& found) {
@@ -139,7 +203,8 @@ std::string evaluation_json(const CheckpointEvaluation& found) {
 
 std::string export_json(const ExportRequest& request, const std::vector<std::string>& files,
                         const std::string& text) {
-  return line_of({{"checkpoint", request.checkpoint}, {"files", files}, {"text", text}});
+  return line_of(
+      {{"checkpoint", request.checkpoint}, {"files", written_files(files)}, {"text", text}});
 }
 
 std::string field_json(const std::string& name, const std::string& value) {

@@ -13,21 +13,24 @@
 
 namespace weft {
 
-// {"name", "description", "found", "folder", "remedy"} for each.
+// {"name", "description", "found", "folder", "remedy", "steps"} for each.
 std::string datasets_json(const std::vector<DatasetReport>& reports);
-// {"path", "ok", "fault", "sha256", "sha256_known"} for each.
-std::string files_json(const std::vector<FileReport>& files);
-// {"key", "default", "help"} and, where it is bounded, "allowed" or "min" and "max" for each key.
+// {"name", "path", "ok", "fault", "sha256", "sha256_known", "bytes"} for each file of `dataset`;
+// one line with "files": 0 where it has none.
+std::string files_json(const std::string& dataset, const std::vector<FileReport>& files);
+// {"key", "type", "default", "help"} for each key; also "allowed", or "min" and "max", of its type.
 std::string recipe_keys_json();
 // {"kind", "help", "fields": [{"name", "type", "help"}]} for each kind of event.
 std::string event_kinds_json();
-// {"checkpoint", "input", "shape", "outputs", "text"}; `outputs` is nested as `shape` says.
+// {"checkpoint", "input", "shape", "outputs", "text"}; `outputs` is nested as `shape` says. Of
+// classes also "predictions": for each row the likeliest, as {"class", "probability"}; of values
+// "targets", their names; and "note" and "files" where there is one.
 std::string prediction_json(const PredictRequest& request, const Prediction& prediction);
 // {"steps", "samples", "test_accuracy", "loss", "state_hash"}, for texts "bits_per_character", for
 // values "mae" and "r2", for samples of classes "classes" and "confusion": of each class a list of
 // how many of its samples were taken for each class.
 std::string evaluation_json(const CheckpointEvaluation& found);
-// {"checkpoint", "files", "text"}: what was written, and what is said of it.
+// {"checkpoint", "files": [{"path", "bytes"}], "text"}: what was written, and what is said of it.
 std::string export_json(const ExportRequest& request, const std::vector<std::string>& files,
                         const std::string& text);
 // {NAME: VALUE}.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -125,31 +126,41 @@ std::string class_name(const DataDescription& data, std::int64_t index) {
   return fmt::format("{} {}", data.kind == DatasetKind::kTokens ? "token" : "class", index);
 }
 
+std::vector<ClassShare> likeliest_of(const DataDescription& data, std::span<const float> shares,
+                                     std::int64_t top) {
+  std::vector<std::size_t> order(shares.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return shares[a] > shares[b]; });
+  order.resize(std::min(order.size(), static_cast<std::size_t>(std::max<std::int64_t>(1, top))));
+  std::vector<ClassShare> likeliest;
+  for (const std::size_t index : order) {
+    likeliest.push_back({class_name(data, static_cast<std::int64_t>(index)), shares[index]});
+  }
+  return likeliest;
+}
+
 // A line a row: the likeliest classes and their shares, or the values.
-std::string rows_text(const DataDescription& data, const Array& outputs, std::int64_t top) {
+void describe_rows(const DataDescription& data, std::int64_t top, Prediction& prediction) {
+  const Array& outputs = prediction.outputs;
   const bool has_classes = data.classes > 0 && outputs.dim(1) == data.classes;
   const Array shares = has_classes ? softmax(Tensor(outputs), 1).array().contiguous() : outputs;
-  std::string text;
+  for (const TargetDescription& target : data.target_columns) {
+    prediction.targets.push_back(target.name);
+  }
   for (std::int64_t row = 0; row < shares.dim(0); ++row) {
     const std::vector<float> values = shares.select(0, row).to_vector<float>();
-    text += fmt::format("{}:", row);
     if (!has_classes) {
-      text += fmt::format(" {:.6g}\n", fmt::join(values, " "));
+      prediction.text += fmt::format("{}: {:.6g}\n", row, fmt::join(values, " "));
       continue;
     }
-    std::vector<std::size_t> order(values.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
-    order.resize(std::min(order.size(), static_cast<std::size_t>(std::max<std::int64_t>(1, top))));
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      text += fmt::format("{} {} {:.1f} %", i == 0 ? "" : ",",
-                          class_name(data, static_cast<std::int64_t>(order[i])),
-                          100.0 * static_cast<double>(values[order[i]]));
+    prediction.likeliest.push_back(likeliest_of(data, values, top));
+    std::string line;
+    for (const ClassShare& one : prediction.likeliest.back()) {
+      line += fmt::format("{} {} {:.1f} %", line.empty() ? "" : ",", one.name, 100.0 * one.share);
     }
-    text += "\n";
+    prediction.text += fmt::format("{}:{}\n", row, line);
   }
-  return text;
 }
 
 // The likeliest tokens behind each row, of logits [N, T, vocabulary].
@@ -188,7 +199,9 @@ Result<Prediction> compute(const CheckpointModel& opened, const PredictRequest& 
                                   next_tokens_text(opened.data, outputs, request.top)),
                       outputs};
   }
-  return Prediction{rows_text(opened.data, outputs, request.top), outputs, input.note};
+  Prediction prediction{"", outputs, input.note};
+  describe_rows(opened.data, request.top, prediction);
+  return prediction;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "weft/array/array.h"
 #include "weft/data/catalog.h"
@@ -30,12 +31,20 @@ struct PredictRequest {
   std::uint64_t seed = 1;
 };
 
+struct ClassShare {
+  std::string name;
+  double share = 0;  // of one
+};
+
 struct Prediction {
   std::string text;  // for people, ending in a line's end
   // Logits [N, classes], values [N, targets] or, of tokens, logits [N, T, vocabulary]; of a text
   // the new tokens, i64 [count].
   Array outputs;
   std::string note = {};  // what a person should know of the input, ending in a line's end
+  // Of classes: for each row the request.top likeliest, the likeliest first.
+  std::vector<std::vector<ClassShare>> likeliest = {};
+  std::vector<std::string> targets = {};  // what the values of a table are called
 };
 
 // Writes request.out too.
