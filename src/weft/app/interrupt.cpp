@@ -22,6 +22,9 @@ volatile std::sig_atomic_t asked = 0;
 Atomic<const char*> polite_words = nullptr;
 static_assert(Atomic<const char*>::is_always_lock_free);
 
+Atomic<bool> open_line = false;
+static_assert(Atomic<bool>::is_always_lock_free);
+
 void write_words(const char* words) {
   static_cast<void>(!::write(STDERR_FILENO, words, std::strlen(words)));
 }
@@ -39,6 +42,7 @@ extern "C" void on_interrupt(int number) {
     if (child > 0) ::kill(child, SIGUSR1);
   }
   const bool counts = number != SIGUSR1;
+  if (open_line.exchange(false)) write_words("\n");
   if ((counts && asked_by_signal != 0) || words == nullptr) {
     write_words("weft: interrupted\n");
     remove_temporaries_at_once();
@@ -77,6 +81,8 @@ void install_interrupt_handler() {
 void end_at_once_if_interrupted() { polite_words = nullptr; }
 
 void end_politely_if_interrupted(const char* words) { polite_words = words; }
+
+void words_stand_on_line(bool stand) { open_line = stand; }
 
 bool interrupted() { return asked != 0; }
 

@@ -20,6 +20,9 @@ void end_politely_if_interrupted(const char* words);
 // Whether a person has asked for the end.
 bool interrupted();
 
+// While a line without an end stands on standard error: the words begin on a new one.
+void words_stand_on_line(bool stand);
+
 // Passes the wish for a polite end on to `child`, a weft process of ours, until
 // stop_forwarding_to(child). What is passed on is SIGUSR1, which asks politely however often it
 // comes: Ctrl-C in a terminal reaches the child by itself, and two signals would end it at once.

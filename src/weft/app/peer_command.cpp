@@ -312,6 +312,10 @@ Status prepare_engine_run(Session& session, const RunRequest& request) {
   return {};
 }
 
+std::string preparation_text(const Recipe& recipe) {
+  return "reading " + recipe.data.name + " and making the model";
+}
+
 Status prepare_run(Session& session, const RunRequest& request) {
   if (request.engine == "mpi") return prepare_engine_run(session, request);
   WEFT_TRY_ASSIGN(const Recipe recipe, recipe_of(request));
@@ -322,7 +326,7 @@ Status prepare_run(Session& session, const RunRequest& request) {
   set_thread_count(threads);
   const DataPlaces places = data_places(request.data);
   {
-    const SlowNotice notice("reading " + recipe.data.name + " and making the model");
+    const SlowNotice notice(preparation_text(recipe));
     WEFT_TRY_ASSIGN(session.trainer, Trainer::make(recipe, places, session.clock));
   }
   WEFT_TRY_ASSIGN(const std::int64_t step, resume_or_begin(session, request));
@@ -347,9 +351,16 @@ FindRunOptions find_options(const JoinRequest& request) {
 }
 
 Result<Ticket> ticket_of(const JoinRequest& request) {
+  std::optional<SlowNotice> notice("looking for runs on this network");
   if (!request.ticket.empty()) return ticket_or_code(request.ticket, find_options(request));
-  return find_run(find_options(request), ask_on_terminal,
-                  [](const std::string& list) { std::fputs(list.c_str(), stderr); });
+  const auto ask = [&](const std::string& question) {
+    notice.reset();
+    return ask_on_terminal(question);
+  };
+  return find_run(find_options(request), ask, [&](const std::string& list) {
+    notice.reset();
+    std::fputs(list.c_str(), stderr);
+  });
 }
 
 // From a member of `ticket`; where none answers, from one that is found otherwise, which `ticket`
@@ -403,6 +414,18 @@ std::string dial_text(const Ticket& ticket) {
                      addresses, to_seconds(kFetchRecipeLimit));
 }
 
+Result<std::unique_ptr<Trainer>> make_reviewed(const Session& session, const JoinRequest& request,
+                                               const Recipe& recipe) {
+  std::optional<SlowNotice> notice(preparation_text(recipe));
+  const auto review = [&](const TrainerPlan& size) {
+    notice.reset();  // a person is asked
+    WEFT_TRY(review_join(recipe, size, request, session.out->path()));
+    notice.emplace(preparation_text(recipe));
+    return Status();
+  };
+  return Trainer::make(recipe, foreign_data_places(request.data), session.clock, review);
+}
+
 Status prepare_join(Session& session, const JoinRequest& request) {
   WEFT_TRY_ASSIGN(Ticket ticket, ticket_of(request));
   WEFT_TRY(check_expiry(ticket, session.clock.unix_time_s()));
@@ -419,11 +442,7 @@ Status prepare_join(Session& session, const JoinRequest& request) {
   if (!text.ok()) return no_recipe(text.status(), session.news);
   WEFT_TRY_ASSIGN(const Recipe recipe, parse_recipe(*text, "recipe of the run"));
   set_thread_count(request.threads.value_or(threads_for(1)));
-  const DataPlaces places = foreign_data_places(request.data);
-  WEFT_TRY_ASSIGN(session.trainer,
-                  Trainer::make(recipe, places, session.clock, [&](const TrainerPlan& size) {
-                    return review_join(recipe, size, request, session.out->path());
-                  }));
+  WEFT_TRY_ASSIGN(session.trainer, make_reviewed(session, request, recipe));
   SwarmOptions options = swarm_options(recipe, session.trainer->layout(), settings);
   WEFT_TRY_ASSIGN(const HeldCheckpoint held,
                   held_checkpoint(*session.trainer, *session.out, past, ticket.run,

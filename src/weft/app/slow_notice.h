@@ -1,8 +1,10 @@
-// SlowNotice: says on standard error what a command is busy with, where that takes longer than a
-// second, and says it again from time to time.
+// SlowNotice: says on standard error what a command is busy with, where that takes long.
+//
+// On a terminal a line stands after half a second of silence, is redrawn with the seconds and what
+// is done, and is gone at the end. Elsewhere one line is written after three seconds, and no more.
 //
 // Threads: one owner; a thread of its own looks at the clock. The destructor ends it at once.
-// Fails: never.
+// Fails: never; a terminal that was stopped (Ctrl-S) keeps nobody waiting.
 #pragma once
 
 #include <functional>
@@ -15,11 +17,17 @@ namespace weft {
 
 class SlowNotice {
  public:
-  using Say = std::function<void(std::string line)>;
+  using Say = std::function<void(const std::string& text)>;
+  struct Manner {
+    Say say;
+    Duration first;     // of silence
+    Duration later;     // between one and the next; zero: it is said once
+    std::size_t width;  // of a line that is redrawn; 0: lines follow one another
+  };
 
-  // `words`: "reading fashion-mnist". `say` gets the lines; by default they go to standard error.
-  explicit SlowNotice(std::string words, Say say = {}, Duration first = std::chrono::seconds(1),
-                      Duration later = std::chrono::seconds(10));
+  // `words`: "reading fashion-mnist".
+  explicit SlowNotice(const std::string& words);
+  SlowNotice(const std::string& words, Manner manner);
   ~SlowNotice();
   SlowNotice(const SlowNotice&) = delete;
   SlowNotice& operator=(const SlowNotice&) = delete;
@@ -32,7 +40,7 @@ class SlowNotice {
     bool ended = false;
     double part = -1;  // negative: not known
   };
-  void run(const Say& say, Duration first, Duration later);
+  void run(const Manner& manner);
 
   const std::string words_;
   Guarded<State> state_;

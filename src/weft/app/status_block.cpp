@@ -54,7 +54,18 @@ std::string round_line(const Event& round) {
                      duration_text(round.number("eta_s")));
 }
 
+std::string measuring_line(const Event& measuring) {
+  return fmt::format("measuring the test set: {} of {} samples, {:.0f} s",
+                     measuring.integer("samples"), measuring.integer("of"),
+                     measuring.number("seconds"));
+}
+
 void StatusBlock::hear(const Event& event) {
+  if (event.kind == "measuring") {
+    measuring_ = measuring_line(event);
+  } else if (event.kind != "peers" && event.kind != "note") {
+    measuring_.clear();
+  }
   if (event.kind == "round") {
     round_ = event;
     waiting_.clear();
@@ -71,6 +82,7 @@ void StatusBlock::hear(const Event& event) {
 std::vector<std::string> StatusBlock::lines(std::size_t width) const {
   std::vector<std::string> lines;
   if (!waiting_.empty()) lines.push_back(clipped(waiting_, width));
+  if (!measuring_.empty()) lines.push_back(clipped(measuring_, width));
   if (round_.kind.empty()) return lines;
   lines.push_back(
       fmt::format("round {}/{} {}  {}", round_.integer("round"), round_.integer("rounds"),

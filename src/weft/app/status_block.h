@@ -23,9 +23,12 @@ class StatusBlock {
   Event round_;
   std::vector<std::string> peers_;
   std::vector<std::string> details_;
-  std::string waiting_;  // for whom, or who for this peer; empty: nobody
+  std::string waiting_;    // for whom, or who for this peer; empty: nobody
+  std::string measuring_;  // empty: no measurement is under way, or it is quick
 };
 
+// "measuring the test set: 1280 of 5000 samples, 3 s".
+std::string measuring_line(const Event& measuring);
 // "round 12/400  loss 1.2034  accuracy 61.3 %  4 peers  3210 samples/s  ETA 1:03": for output that
 // is no terminal.
 std::string round_line(const Event& round);

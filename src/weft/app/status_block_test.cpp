@@ -1,5 +1,6 @@
 #include "weft/app/status_block.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -63,7 +64,7 @@ TEST(StatusBlock, TextsOfTimesAndLines) {
             "round 7/400  loss 0.5123  accuracy 81.2 %  4 peers  3210 samples/s  ETA 1:15");
 }
 
-TEST(Terminal, PlainWritesOneLineARoundAndNewsWithoutColour) {
+TEST(Terminal, PlainWritesRoundsAndNewsWithoutColour) {
   std::string out;
   ManualClock clock;
   Terminal terminal(OutputMode::kPlain, 80, clock, [&](std::string_view text) {
@@ -80,6 +81,88 @@ TEST(Terminal, PlainWritesOneLineARoundAndNewsWithoutColour) {
       out,
       round_line(round_event(1)) +
           "\npeer b81f left (no heartbeat for 2.0 s) in round 2; the others go on without it\n");
+}
+
+TEST(Terminal, PlainShowsAtMostOneRoundASecondAndTheFirstAndTheLast) {
+  std::string out;
+  ManualClock clock;
+  Terminal terminal(OutputMode::kPlain, 80, clock, [&](std::string_view text) {
+    out += text;
+    return true;
+  });
+  terminal.hear(Event("ticket").with("ticket", std::string("weft1-abc")).with("valid_h", 24));
+  for (int round = 1; round <= 400; ++round) {
+    terminal.hear(round_event(round));
+    clock.advance(std::chrono::milliseconds(10));
+  }
+  terminal.finish();
+  EXPECT_THAT(out, HasSubstr("weft1-abc\n" + round_line(round_event(1)) + "\n" +
+                             round_line(round_event(101)) + "\n"));
+  EXPECT_THAT(out, HasSubstr(round_line(round_event(400)) + "\n"));
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 2 + 5);
+}
+
+TEST(Terminal, PlainEndsWithTheLastRoundThereWas) {
+  std::string out;
+  ManualClock clock;
+  Terminal terminal(OutputMode::kPlain, 80, clock, [&](std::string_view text) {
+    out += text;
+    return true;
+  });
+  for (int round = 1; round <= 3; ++round) terminal.hear(round_event(round));
+  const Event evaluation =
+      Event("evaluation").with("accuracy", 0.5).with("loss", 1.0).with("samples", 10);
+  terminal.hear(evaluation);
+  terminal.finish();
+  terminal.finish();
+  EXPECT_EQ(out, round_line(round_event(1)) + "\n" + describe(evaluation) + "\n" +
+                     round_line(round_event(3)) + "\n");
+}
+
+TEST(Terminal, ALongMeasurementIsShownInTheBlockAndOnceInAPipe) {
+  const auto measuring = [](std::int64_t samples, double seconds) {
+    return Event("measuring").with("samples", samples).with("of", 5000).with("seconds", seconds);
+  };
+  std::string out;
+  ManualClock clock;
+  Terminal terminal(OutputMode::kPlain, 80, clock, [&](std::string_view text) {
+    out += text;
+    return true;
+  });
+  for (int seconds = 1; seconds < 10; ++seconds) terminal.hear(measuring(100 * seconds, seconds));
+  EXPECT_EQ(out, "measuring the test set: 300 of 5000 samples, 3 s\n");
+  out.clear();
+  terminal.hear(Event("validation").with("step", 5).with("best", true));
+  for (int seconds = 1; seconds < 10; ++seconds) terminal.hear(measuring(100 * seconds, seconds));
+  EXPECT_THAT(out, HasSubstr("\nmeasuring the test set: 300 of 5000 samples, 3 s\n"));
+
+  StatusBlock block;
+  block.hear(round_event(7));
+  block.hear(measuring(1280, 0.6));
+  EXPECT_EQ(block.lines(80).front(), "measuring the test set: 1280 of 5000 samples, 1 s");
+  block.hear(round_event(8));
+  EXPECT_EQ(block.lines(80).size(), 2U);
+}
+
+TEST(Terminal, WhoIsRefusedIsNamedOnce) {
+  for (const OutputMode mode : {OutputMode::kPlain, OutputMode::kLive}) {
+    std::string out;
+    ManualClock clock;
+    Terminal terminal(mode, 80, clock, [&](std::string_view text) {
+      out += text;
+      return true;
+    });
+    const auto misconduct = [](const std::string& text) {
+      return Event("misconduct").with("peer", std::string("b81f")).with("text", text);
+    };
+    terminal.hear(Event("join_refused")
+                      .with("peer", std::string("b81f"))
+                      .with("reason", std::string("no member made the ticket")));
+    terminal.hear(misconduct("peer b81f: refused proof, no member made the ticket (score 25)"));
+    EXPECT_EQ(out, "refused b81f: no member made the ticket\n");
+    terminal.hear(misconduct("peer b81f: malformed message, no such type (score 50)"));
+    EXPECT_THAT(out, HasSubstr("malformed message"));
+  }
 }
 
 TEST(Terminal, WhatOthersWroteDoesNotSteerIt) {

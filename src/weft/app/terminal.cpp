@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -17,6 +18,8 @@ namespace weft {
 namespace {
 
 constexpr Duration kRedrawInterval = std::chrono::milliseconds(100);
+constexpr Duration kRoundInterval = std::chrono::seconds(1);
+constexpr Duration kLongMeasurement = std::chrono::seconds(3);
 // Few redrawn blocks need to wait, since only the last one counts.
 constexpr std::size_t kLiveBytesMax = std::size_t{64} << 10;
 
@@ -49,7 +52,8 @@ std::string gap_text(OutputMode mode, std::uint64_t lines) {
 }  // namespace
 
 void log_event(const Event& event) {
-  const bool shown = event.kind == "round" || event.kind == "peers" || event.kind == "ticket";
+  const bool shown = event.kind == "round" || event.kind == "peers" || event.kind == "ticket" ||
+                     event.kind == "measuring";
   if (!shown) log(LogLevel::kInfo, "{} {}", event.kind, fields_to_json(event));
 }
 
@@ -106,16 +110,49 @@ void Terminal::hear(const Event& event) {
     write_(to_json(event) + "\n");
     return;
   }
-  std::string news = printable_lines(describe(event));
+  if (is_repetition(event)) return;
   if (mode_ == OutputMode::kPlain) {
-    if (event.kind == "round") news = round_line(event);
-    if (!news.empty()) write_(news + "\n");
+    hear_plain(event);
     return;
   }
+  std::string news = printable_lines(describe(event));
   if (!news.empty() && is_trouble(event) && environment_variable("NO_COLOR").empty()) {
     news = "\x1b[33m" + news + "\x1b[0m";
   }
   redraw(news.empty() ? "" : news + "\n", false);
+}
+
+void Terminal::hear_plain(const Event& event) {
+  if (event.kind == "round") {
+    const TimePoint now = clock_.now();
+    const bool first = round_shown_at_ == TimePoint::min();
+    const bool last = event.integer("round") == event.integer("rounds");
+    if (!first && !last && now - round_shown_at_ < kRoundInterval) {
+      round_left_out_ = event;
+      return;
+    }
+    round_shown_at_ = now;
+    round_left_out_.reset();
+    write_(round_line(event) + "\n");
+    return;
+  }
+  if (event.kind == "measuring") {
+    const bool is_long = from_seconds(event.number("seconds")) >= kLongMeasurement;
+    if (is_long && !std::exchange(told_measuring_, true)) write_(measuring_line(event) + "\n");
+    return;
+  }
+  if (event.kind == "evaluation" || event.kind == "validation") told_measuring_ = false;
+  const std::string news = printable_lines(describe(event));
+  if (!news.empty()) write_(news + "\n");
+}
+
+// Who is refused for a proof that nobody made has broken the rules by that: a person is told once.
+bool Terminal::is_repetition(const Event& event) {
+  if (event.kind == "join_refused") refused_ = event;
+  if (event.kind != "misconduct" || !refused_) return false;
+  const std::string said = event.text("text");
+  return said.starts_with(fmt::format("peer {}: ", refused_->text("peer"))) &&
+         said.find(refused_->text("reason")) != std::string::npos;
 }
 
 void Terminal::say(std::string_view line) {
@@ -129,6 +166,10 @@ void Terminal::say(std::string_view line) {
 }
 
 void Terminal::finish() {
+  if (mode_ == OutputMode::kPlain && round_left_out_) {
+    write_(round_line(*round_left_out_) + "\n");
+    round_left_out_.reset();
+  }
   if (mode_ != OutputMode::kLive) return;
   redraw("", true);
   lines_drawn_ = 0;

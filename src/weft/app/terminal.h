@@ -1,11 +1,13 @@
 // Terminal: shows the events of a run: a block that redraws, plain lines, or JSON.
 //
 // kLive (a terminal): news above, the status block below, redrawn in place at most ten times a
-// second. kPlain (a pipe or file): one line a round, no colour. kJson: every event, one object a
-// line. Everything is handed at once to a thread that writes it (base/background_writer.h), so that
-// a reader that does not read holds up nobody; lines that found no room are counted, and their
-// number is said in their place. What went wrong with the run itself goes to standard error as
-// well. Threads: one at a time. Fails: never; what could not be written: app/standard_output.h.
+// second. kPlain (a pipe or file): news, and at most one round a second with the first and the
+// last, so that what a person needs later, such as the ticket, does not drown in rounds; no colour.
+// kJson: every event, one object a line. Everything is handed at once to a thread that writes it
+// (base/background_writer.h), so that a reader that does not read holds up nobody; lines that found
+// no room are counted, and their number is said in their place. What went wrong with the run itself
+// goes to standard error as well. Threads: one at a time. Fails: never; what could not be written:
+// app/standard_output.h.
 #pragma once
 
 #include <chrono>
@@ -13,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -62,6 +65,8 @@ class Terminal {
   OutputMode mode() const { return mode_; }
 
  private:
+  void hear_plain(const Event& event);
+  bool is_repetition(const Event& event);
   void redraw(const std::string& news, bool forced);
   std::string erased() const;
   void complain_of(const Event& event) const;
@@ -77,6 +82,11 @@ class Terminal {
   bool told_interrupt_ = false;
   std::uint64_t lines_lost_ = 0;  // kLive: of news, since the last that was shown
   TimePoint drawn_at_ = TimePoint::min();
+  // kPlain.
+  TimePoint round_shown_at_ = TimePoint::min();
+  std::optional<Event> round_left_out_;  // since the last round that was shown
+  bool told_measuring_ = false;          // of the measurement that is under way
+  std::optional<Event> refused_;         // the last that was
 };
 
 }  // namespace weft

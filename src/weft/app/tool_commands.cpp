@@ -1,6 +1,7 @@
 #include "weft/app/tool_commands.h"
 
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -78,7 +79,9 @@ ExitCode bench_train_command(const BenchTrainRequest& request) {
   options.checkpoint_blocks = request.checkpoint_blocks;
   options.capture = !request.eager;
   options.precision = request.precision;
+  std::optional<SlowNotice> notice("timing steps of " + request.model);
   const Result<TrainBenchResult> result = bench_train(options, clock);
+  notice.reset();
   if (!result.ok()) return report(result.status());
   print_text(request.json
                  ? to_json(*result) + "\n"
@@ -121,7 +124,8 @@ ExitCode data_check_command(const ListRequest& request) {
   const SlowNotice notice("reading the files of " + request.dataset);
   const Result<std::vector<FileReport>> files = check_dataset(request.dataset, data_places());
   if (!files.ok()) return report(files.status());
-  print_text(request.json ? files_json(*files) : data_check_text(request.dataset, *files));
+  print_text(request.json ? files_json(request.dataset, *files)
+                          : data_check_text(request.dataset, *files));
   for (const FileReport& file : *files) {
     if (!file.status.ok()) return exit_code_of(file.status);
   }

@@ -52,6 +52,7 @@ RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange sh
   if (dataset.targets.defined()) sum.errors.emplace();
   const bool has_classes = watch.confusion != nullptr && !dataset.targets.defined() &&
                            dataset.kind != DatasetKind::kTokens;
+  if (watch.progress) watch.progress(0, shard.size());
   for (std::int64_t begin = shard.begin; begin < shard.end; begin += rows) {
     const std::int64_t end = std::min(shard.end, begin + rows);
     Result<Batch> made = make_batch(dataset, begin, end, options);

@@ -15,7 +15,7 @@
 
 namespace weft {
 
-// So many of the shard's samples are measured.
+// So many of the shard's samples are measured; the first call is before the first, with 0.
 using EvaluationProgress = std::function<void(std::int64_t done, std::int64_t all)>;
 
 // What else an evaluation gives.

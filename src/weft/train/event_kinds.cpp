@@ -118,6 +118,11 @@ constexpr EventFieldDoc kMerged[] = {
     {"own_samples", "integer", "Samples that this branch had learned from since then."},
     {"text", "text", "The whole sentence for people."},
 };
+constexpr EventFieldDoc kMeasuring[] = {
+    {"samples", "integer", "Samples that are measured."},
+    {"of", "integer", "Samples of this member's part of the test set."},
+    {"seconds", "number", "Since the measurement began."},
+};
 constexpr EventFieldDoc kRefused[] = {
     {"peer", "text", "Short name or address of who was refused."},
     {"reason", "text", "Why."},
@@ -327,6 +332,10 @@ constexpr EventKindDoc kKinds[] = {
      "was; it is tried again at the next occasion.",
      kCheckpointFailed},
     {"evaluation", "The test set was measured by all members together.", kEvaluation},
+    {"measuring",
+     "How far a measurement of the test set is, where it takes longer than half a second; once a "
+     "second.",
+     kMeasuring},
     {"validation",
      "run.evaluate_every_steps: the state before this round was measured on the test set, by all "
      "members together.",

@@ -1,5 +1,7 @@
 #include "weft/train/run_events.h"
 
+#include <chrono>
+
 #include <fmt/format.h>
 
 namespace weft {
@@ -9,7 +11,24 @@ void add_bits(Event& event, const Trainer& trainer, double loss) {
   if (const auto bits = trainer.bits_per_character(loss)) event.with("bits_per_character", *bits);
 }
 
+constexpr Duration kMeasuringQuiet = std::chrono::milliseconds(500);
+constexpr Duration kMeasuringInterval = std::chrono::seconds(1);
+
 }  // namespace
+
+std::optional<Event> MeasuringNews::hear(std::int64_t done, std::int64_t all, TimePoint now) {
+  if (done == 0) {
+    since_ = now;
+    due_ = now + kMeasuringQuiet;
+  }
+  // The end is told by what was measured.
+  if (now < due_ || done == all) return std::nullopt;
+  due_ = now + kMeasuringInterval;
+  return Event("measuring")
+      .with("samples", done)
+      .with("of", all)
+      .with("seconds", to_seconds(now - since_));
+}
 
 Event evaluation_event(const Trainer& trainer, const RoundMetrics& sums) {
   Event event("evaluation");

@@ -3,6 +3,10 @@
 // Where it stands: run loop -> here -> EventLog. Threads: pure. Fails: never.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
+#include "weft/base/time.h"
 #include "weft/train/event.h"
 #include "weft/train/recipe.h"
 #include "weft/train/step.h"
@@ -16,6 +20,16 @@ Event evaluation_event(const Trainer& trainer, const RoundMetrics& sums);
 Event validation_event(const Trainer& trainer, const StepReport& report);
 // "not_finite": the loss of `round` is not a number.
 Event not_finite_event(Round round, const StepReport& report, const Recipe& recipe);
+// "measuring": how far a measurement of the test set is, where it takes long.
+class MeasuringNews {
+ public:
+  // `done` of `all` samples are measured; 0 where it begins.
+  std::optional<Event> hear(std::int64_t done, std::int64_t all, TimePoint now);
+
+ private:
+  TimePoint since_;
+  TimePoint due_;
+};
 // "stopped": the loss on the test set was not smaller for too long.
 Event stopped_event(const Trainer& trainer);
 

@@ -79,7 +79,14 @@ class RunLoop::Teller {
 
 RunResult RunLoop::run() {
   const Teller teller(*this);
-  return take_turns();
+  trainer_.watch_measurements([this](std::int64_t done, std::int64_t all) {
+    if (std::optional<Event> told = measuring_.hear(done, all, clock_.now())) {
+      log_.append(*std::move(told));
+    }
+  });
+  RunResult result = take_turns();
+  trainer_.watch_measurements({});
+  return result;
 }
 
 RunResult RunLoop::take_turns() {

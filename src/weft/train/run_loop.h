@@ -20,6 +20,7 @@
 #include "weft/train/event_log.h"
 #include "weft/train/exchange.h"
 #include "weft/train/round_meter.h"
+#include "weft/train/run_events.h"
 #include "weft/train/summary.h"
 #include "weft/train/swarm_events.h"
 #include "weft/train/trainer.h"
@@ -114,6 +115,7 @@ class RunLoop {
   TimePoint round_begun_;  // when round_in_work_ was first given
   TimePoint pace_until_;   // no new round before
   TimePoint peers_told_ = TimePoint::min();
+  MeasuringNews measuring_;
   TimePoint bytes_seen_at_;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t bytes_received_ = 0;

@@ -73,6 +73,40 @@ TEST_F(RunLoopTest, AloneTrainsEvaluatesAndFinishes) {
   EXPECT_EQ(*result.summary.test_accuracy, told("evaluation")->number("accuracy"));
 }
 
+// On which every look costs some time.
+class SlowClock final : public Clock {
+ public:
+  TimePoint now() const override { return now_ += std::chrono::milliseconds(200); }
+  std::int64_t unix_time_s() const override { return 0; }
+
+ private:
+  mutable TimePoint now_{std::chrono::hours(1)};
+};
+
+TEST_F(RunLoopTest, ALongMeasurementIsToldWhileItLasts) {
+  const SlowClock slow;
+  recipe_.data.synthetic_samples = 8192;
+  trainer_ = std::move(Trainer::make(recipe_, {}, slow)).value();
+  auto log = EventLog::open("", clock_, [&](const Event& event) { told_.push_back(event); });
+  RunLoopOptions options;
+  options.stop_asked = [] { return false; };
+  RunLoop loop(*trainer_, *exchange_, **log, nullptr, slow, options);
+  const RunResult result = loop.run();
+  ASSERT_TRUE(result.status.ok()) << result.status.message();
+  const Event* const measuring = told("measuring");
+  ASSERT_NE(measuring, nullptr);
+  EXPECT_EQ(measuring->integer("of"), told("evaluation")->integer("samples"));
+  EXPECT_GT(measuring->integer("samples"), 0);
+  EXPECT_LT(measuring->integer("samples"), measuring->integer("of"));
+  EXPECT_GE(measuring->number("seconds"), 0.5);
+  EXPECT_LT(measuring, told("evaluation"));
+}
+
+TEST_F(RunLoopTest, AShortMeasurementIsNot) {
+  run();
+  EXPECT_EQ(told("measuring"), nullptr);
+}
+
 TEST_F(RunLoopTest, StepsThatCannotBeReplayedAreToldOnce) {
   ASSERT_TRUE(recipe_.run.capture);
   const auto eager_notes = [this] {

@@ -194,7 +194,7 @@ Result<StepReport> Trainer::train(const Turn& turn, Exchange& exchange) {
 Result<ValidationSums> Trainer::measure_share(const Turn& turn) {
   WEFT_TRY(prepare_evaluation());
   WEFT_TRY_ASSIGN(const RoundMetrics own,
-                  measure(shard_for(part_ ? &*part_ : nullptr, turn, test_->size)));
+                  measure(shard_for(part_ ? &*part_ : nullptr, turn, test_->size), {progress_}));
   return ValidationSums{own.loss, own.correct, own.samples, own.labels};
 }
 
@@ -248,7 +248,7 @@ Result<StepReport> Trainer::evaluate(const Turn& turn, Exchange& exchange) {
   const TimePoint begun = clock_.now();
   WEFT_TRY(exchange.begin(kMetricsElements));
   const ShardRange shard = shard_for(part_ ? &*part_ : nullptr, turn, test_->size);
-  WEFT_TRY_ASSIGN(RoundMetrics own, measure(shard));
+  WEFT_TRY_ASSIGN(RoundMetrics own, measure(shard, {progress_}));
   const TimePoint computed = clock_.now();
   own.compute_seconds = {to_seconds(computed - begun)};
   const auto tail = encode_metrics(own, turn.rank.value());

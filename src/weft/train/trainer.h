@@ -85,6 +85,8 @@ class Trainer {
   const Validation& validation() const { return validation_; }
   // Reads the test set, once; the evaluation does it otherwise.
   Status prepare_evaluation();
+  // `progress` hears of every measurement within rounds from now on, on the training thread.
+  void watch_measurements(EvaluationProgress progress) { progress_ = std::move(progress); }
 
   // The state that all members share, as io/checkpoint.h writes it; equal states give equal bytes.
   Bytes encode(const std::string& run_id) const;
@@ -155,6 +157,7 @@ class Trainer {
   CardTexts card_;
   BatchOptions evaluation_options_;
   std::optional<Dataset> test_;
+  EvaluationProgress progress_;  // or none
   Validation validation_;
   std::unique_ptr<CapturedStep> captured_;  // null: steps are computed eagerly
 };
