@@ -125,7 +125,7 @@ def rounds_do_not_drown_the_ticket_in_a_pipe():
         expect(end.code == 0 and 2 <= len(rounds) <= 3 + end.seconds, f"{len(rounds)}: {end}")
         expect(rounds[0].startswith("round 1/3000 ") and rounds[-1].startswith("round 3000/3000 "),
                f"{rounds}")
-        place = [number for number, line in enumerate(lines) if "weft join weft1-" in line]
+        place = [number for number, line in enumerate(lines) if "weft join weft2-" in line]
         expect(place and place[0] < 10, f"the ticket is in line {place}")
         for words in ("test set: accuracy", "checkpoint after step", "finished after 3000 steps"):
             expect(words in end.output, f"{words!r}: {end}")
@@ -153,7 +153,7 @@ def a_newcomer_that_is_refused_is_named_once():
         with Running(folder, "run", RECIPE, "--out", out, *ALONE,
                      *[f"--set={key}={value}" for key, value in ENDLESS.items()]) as founder:
             founder.wait_text("round 1/")
-            ticket = re.search(r"weft1-\w+", founder.texts()[0]).group(0)
+            ticket = re.search(r"weft2-\w+", founder.texts()[0]).group(0)
             expect(weft("revoke", out, "all").code == 0, "revoke")
             for number in (1, 2):
                 end = weft("join", ticket, "--out", folder / "late", "--yes")

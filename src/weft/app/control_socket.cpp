@@ -117,6 +117,10 @@ Handle open_folder(const std::string& folder) {
   return Handle(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
+Status nobody_in(const std::string& folder) {
+  return unavailable(folder + ": no peer runs there; give the --out of one that does");
+}
+
 }  // namespace
 
 struct ControlSocket::Impl {
@@ -188,14 +192,14 @@ Result<std::string> ask_control(const std::string& folder, const std::string& re
                                 Duration limit) {
   const TimePoint deadline = SystemClock().now() + limit;
   const Handle place = open_folder(folder);
+  if (!place.valid() && errno == ENOENT) return nobody_in(folder);
   if (!place.valid()) return socket_error(folder);
   const Handle socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return socket_error("control socket");
   const sockaddr_un address = address_in(place);
   if (::connect(socket.get(), generic(address), sizeof address) != 0) {
     const bool absent = errno == ENOENT || errno == ECONNREFUSED;
-    if (absent)
-      return unavailable(folder + ": no peer runs there; give the --out of one that does");
+    if (absent) return nobody_in(folder);
     return socket_error(folder + "/" + kName);
   }
   WEFT_TRY(write_line(socket.get(), request, deadline));

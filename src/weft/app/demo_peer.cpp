@@ -58,10 +58,13 @@ std::string DemoProcess::errors() const {
 
 DemoPeer DemoProcess::report() const {
   if (killed_) return {peer_id_, "killed", std::nullopt};
+  if (!summary_.has_value() && !child_.exit_code()) {
+    return {peer_id_, "was at work when the demo ended", std::nullopt};
+  }
   if (!summary_.has_value()) {
     const std::string words = errors();
     return {peer_id_,
-            fmt::format("ended with exit code {}{}", child_.exit_code().value_or(-1),
+            fmt::format("ended with exit code {}{}", *child_.exit_code(),
                         words.empty() ? "" : ": " + words),
             std::nullopt};
   }

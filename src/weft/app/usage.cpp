@@ -125,7 +125,8 @@ std::string main_footer() {
       "Exit codes: 0 done; 1 failed; 2 wrong flag, recipe or ticket; 3 data, disk, address or "
       "group not there; 4 damaged file or differing state; 5 quorum lost; 6 the run was over "
       "before this peer had its state; 7 the loss became not a number; 130 interrupted (Ctrl-C "
-      "once: the round is finished and the peer leaves politely; twice: at once).",
+      "once: the round is finished and the peer leaves politely; twice: at once). What to do about "
+      "each: docs/errors.md#exit-code-N.",
       kSettings);
 }
 
