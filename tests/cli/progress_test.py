@@ -5,6 +5,7 @@ usage: progress_test.py [NAME ...]
 """
 import contextlib
 import os
+import pathlib
 import pty
 import re
 import select
@@ -147,6 +148,52 @@ def an_interrupted_run_shows_its_last_round_in_a_pipe():
         expect(f"round {steps}/1000000 " in end.output, f"{end}")
 
 
+def ctrl_c_is_answered_below_the_line_that_stands():
+    """In words, on a line of their own, within half a second, whatever the command is busy with."""
+    with scratch() as folder:
+        large = train(folder, "--set", "model.hidden_units=4096", "--set", "run.evaluate=false",
+                      steps=1, name="large")
+        many = train(folder, "--set", "data.synthetic_samples=524288", "--set",
+                     "run.evaluate=false", steps=1, name="many")
+        table = folder / "t.csv"
+        table.write_text("a,b,kind\n" + "".join(f"{i / 7},{i / 3},{'xy'[i % 2]}\n"
+                                                for i in range(20000)) * 60)
+        commands = [
+            ["data", "look", table], ["new", table, "--out", folder / "t.toml"],
+            ["predict", large, rows_file(folder / "x.npy", rows=40000)], ["eval", many],
+            ["bench", "train", "--model", "resnet9", "--seconds", "20"],
+            ["join", "--run", "nothing", "--out", folder / "late"],
+        ]
+        for command in commands:
+            with OnTerminal(*command) as running:
+                running.wait_text(rb"\x1b\[Kweft: [^\r\n]+ \(\d+ s[^)]*\)")
+                running.interrupt()
+                running.wait_text(rb"\nweft: interrupted\r\n", ANSWER_S)
+                code = running.end()
+            expect(code == 130, f"{command}: {code}, {running.shown[-300:]}")
+        return f"{len(commands)} commands"
+
+
+def answers_signals(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"SigCgt:\t(\w+)", status).group(1), 16) >> (signal.SIGINT - 1) & 1
+
+
+def ctrl_c_in_a_bench_of_several_processes_is_answered_once():
+    with OnTerminal("bench", "allreduce", "--peers", "3", "--bytes", "50000000",
+                    "--repetitions", "10000") as bench:
+        children = pathlib.Path(f"/proc/{bench.child}/task/{bench.child}/children")
+        deadline = time.monotonic() + LIMIT
+        while True:
+            ranks = children.read_text().split()
+            if len(ranks) == 2 and not any(answers_signals(rank) for rank in ranks):
+                break
+            expect(time.monotonic() < deadline, f"ranks {ranks}: {bench.shown[-300:]}")
+        os.write(bench.terminal, b"\x03")  # which reaches all of them
+        code = bench.end()
+    expect(code == 130 and bench.shown.count(b"interrupted") == 1, f"{code}: {bench.shown[-300:]}")
+
+
 def a_newcomer_that_is_refused_is_named_once():
     with scratch() as folder:
         out = folder / "a"
@@ -174,6 +221,8 @@ TESTS = {test.__name__: test for test in (
     a_long_measurement_moves_on_a_terminal,
     rounds_do_not_drown_the_ticket_in_a_pipe,
     an_interrupted_run_shows_its_last_round_in_a_pipe,
+    ctrl_c_is_answered_below_the_line_that_stands,
+    ctrl_c_in_a_bench_of_several_processes_is_answered_once,
     a_newcomer_that_is_refused_is_named_once,
 )}
 

@@ -63,14 +63,14 @@ void SlowNotice::run(const Manner& manner) {
   while (!state_.wait_until(due, is_over)) {
     const double part = state_.with([](const State& state) { return state.part; });
     const double seconds = to_seconds(clock.now() - begun);
-    const std::string line = fmt::format("weft: {} ({:.0f} s{})", words_, seconds,
-                                         part < 0 ? "" : fmt::format(", {:.0f} %", 100.0 * part));
+    const std::string spent = fmt::format(" ({:.0f} s{})", seconds,
+                                          part < 0 ? "" : fmt::format(", {:.0f} %", 100.0 * part));
     if (manner.width > 0) {
       stands = true;
       words_stand_on_line(true);
-      manner.say(kErasedLine + clipped(line, manner.width));
+      manner.say(kErasedLine + clipped("weft: " + words_, manner.width - spent.size()) + spent);
     } else {
-      manner.say(line + "\n");
+      manner.say("weft: " + words_ + spent + "\n");
     }
     due = manner.later > Duration::zero() ? clock.now() + manner.later : TimePoint::max();
   }

@@ -22,7 +22,7 @@ class SlowNotice {
     Say say;
     Duration first;     // of silence
     Duration later;     // between one and the next; zero: it is said once
-    std::size_t width;  // of a line that is redrawn; 0: lines follow one another
+    std::size_t width;  // of a line that is redrawn, 20 or more; 0: lines follow one another
   };
 
   // `words`: "reading fashion-mnist".

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -394,6 +395,7 @@ class ForkedRanks {
       const pid_t child = ::fork();
       if (child < 0) return unavailable("cannot start another process");
       if (child == 0) {
+        std::signal(SIGINT, SIG_DFL);  // the first rank answers in words, once for all
         const Result<AllReduceBenchResult> result = run_rank(options_, rank, folder_);
         if (!result.ok()) fmt::print(stderr, "rank {}: {}\n", rank, result.status().to_string());
         ::_exit(result.ok() ? EXIT_SUCCESS : EXIT_FAILURE);  // tidy: allow exit: a forked child
