@@ -47,13 +47,17 @@ TEST(TemporaryFile, OneThatHasTakenItsPlaceIsNoTemporaryAnyMore) {
   EXPECT_TRUE(is_file(name));
 }
 
-TEST(TemporaryFile, MoreThanTheTableHoldsDoNoHarm) {
+TEST(TemporaryFile, ThereIsRoomAgainAfterMoreThanTheTableHolds) {
   TestFolder folder;
   std::vector<std::unique_ptr<TemporaryName>> names;
   for (int count = 0; count < 100; ++count) {
     names.push_back(std::make_unique<TemporaryName>(folder.path("a")));
   }
+  names.clear();
+  const TemporaryName later(folder.path("a"));
+  ASSERT_TRUE(write_output_file(later.text(), as_bytes("half")).ok());
   remove_temporaries_at_once();
+  EXPECT_FALSE(is_file(later.text()));
 }
 
 TEST(TemporaryFile, OnlyThoseOfEndedProcessesAndOfOurNamesAreStale) {
