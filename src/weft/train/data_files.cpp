@@ -83,11 +83,11 @@ Result<std::string> foreign_file(const PathKey& key, const std::string& path,
                                  const DataPlaces& places) {
   const std::string folder = data_folder(places);
   if (fs::path(path).is_absolute()) return refused(key, path, "an absolute path", folder);
+  if (folder.empty()) return refused(key, path, "and there is no data folder here", folder);
   std::error_code failed;
-  const fs::path root = folder.empty() ? fs::path() : fs::canonical(folder, failed);
-  if (folder.empty() || failed) {
-    return refused(key, path, "and there is no data folder here", folder);
-  }
+  // A data folder that nobody has made yet is one where the file is missing.
+  const fs::path root = fs::weakly_canonical(fs::absolute(folder, failed), failed);
+  if (failed) return refused(key, path, "and the data folder cannot be read", folder);
   const fs::path found = fs::weakly_canonical(root / path, failed);
   if (failed) return refused(key, path, "which cannot be followed: " + failed.message(), folder);
   if (!is_below(root, found)) {

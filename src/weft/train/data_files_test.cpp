@@ -104,7 +104,10 @@ TEST_F(DataFilesTest, WithoutADataFolderNothingIsBelowIt) {
   places_.data_dir.clear();
   EXPECT_EQ(refusal("inner/words.txt").code(), Code::kInvalidArgument);
   places_.home = path("home");
-  EXPECT_EQ(refusal("inner/words.txt").code(), Code::kInvalidArgument);
+  // Nobody has made it yet, so the file is missing; and still nothing outside of it is chosen.
+  EXPECT_EQ(refusal("inner/words.txt").code(), Code::kUnavailable);
+  EXPECT_THAT(refusal("inner/words.txt").message(), HasSubstr(path("home/.cache/weft")));
+  EXPECT_EQ(refusal("../../../secret").code(), Code::kInvalidArgument);
   fs::create_directories(path("home/.cache/weft"));
   put("home/.cache/weft/words.txt", "words");
   EXPECT_TRUE(refusal("words.txt").ok());
