@@ -18,6 +18,7 @@ import time
 
 from harness import (Group, Peer, RECIPE, WEFT, WeftProcess, expect, main, newest_checkpoint,
                      run_weft, same_hashes)
+from checkpoint_files import in_the_old_form
 
 QUIET = {"group.discovery": "off"}
 DAMAGED = 4
@@ -145,21 +146,6 @@ def a_damaged_state_is_not_offered_to_the_group():
         same_hashes(summaries)
         expect(summaries[0]["test_accuracy"] > 0.9, f"a ruined model: {summaries[0]}")
         return f"went on after {older}"
-
-
-def in_the_old_form(path, change):
-    """Writes the checkpoint as releases before digests did, with `change` made to its data."""
-    whole = path.read_bytes()
-    size = struct.unpack("<Q", whole[:8])[0]
-    header, data = json.loads(whole[8:8 + size]), bytearray(whole[8 + size:])
-    told = header["__metadata__"]
-    header["__metadata__"] = {key: value for key, value in told.items()
-                              if key != "header_sha256" and not key.startswith("xxh3_128/")}
-    expect(len(told) > len(header["__metadata__"]), "it had no digests")
-    header["__metadata__"]["format"] = "weft checkpoint 1"
-    change(data)
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
 def a_checkpoint_of_an_older_release_is_loaded_and_said_to_be_one():
