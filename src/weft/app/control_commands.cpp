@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,11 +11,13 @@
 #include "weft/app/control_socket.h"
 #include "weft/app/exit_code.h"
 #include "weft/app/standard_output.h"
+#include "weft/app/status_block.h"
 #include "weft/base/log.h"
 #include "weft/base/printable.h"
 #include "weft/net/identity.h"
 #include "weft/peer/revocations.h"
 #include "weft/peer/ticket.h"
+#include "weft/train/event.h"
 
 namespace weft {
 namespace {
@@ -225,10 +228,25 @@ std::string names_in(const Json& answer, const char* field) {
   return names;
 }
 
-std::string status_text(const Json& answer) {
+// The log's newest round as a line, which says how far the run is and how well it learns; or "".
+std::string newest_round(const std::string& out) {
+  // Holds hundreds of rounds.
+  constexpr std::streamoff kTailBytes = 256 * 1024;
+  std::ifstream log(out + "/events.jsonl", std::ios::binary | std::ios::ate);
+  log.seekg(std::max(std::streamoff{0}, static_cast<std::streamoff>(log.tellg()) - kTailBytes));
+  std::string found;
+  for (std::string line; std::getline(log, line);) {
+    const Result<Event> event = parse_event(line);
+    if (event.ok() && event->kind == "round") found = "\n" + round_line(*event);
+  }
+  return found;
+}
+
+std::string status_text(const Json& answer, const std::string& out) {
   std::string text =
       fmt::format("{}: view {}, round {}", answer.value("state", std::string()),
                   answer.value("view", std::uint64_t{0}), answer.value("round", std::uint64_t{0}));
+  text += newest_round(out);
   for (const Json& member : answer.value("members", Json::array())) {
     std::string about = fmt::format("{:.1f} ms away", member.value("rtt_ms", 0.0));
     if (member.value("self", false)) {
@@ -257,7 +275,8 @@ std::string answer_control(Exchange& exchange, const ControlContext& context,
 }
 
 ExitCode status_command(const ControlRequest& request) {
-  return show(request, ask_peer(request.out, {{"command", "status"}}), status_text);
+  return show(request, ask_peer(request.out, {{"command", "status"}}),
+              [&request](const Json& answer) { return status_text(answer, request.out); });
 }
 
 ExitCode ticket_command(const ControlRequest& request) {
