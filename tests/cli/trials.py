@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""All trials of a newcomer at the command line: those of this folder's trials_*_test.py, and the tests
-of other folders that repeat the rest. Prints a line for each, and at the end how many passed.
+"""All trials of a newcomer at the command line: the tests of this folder, and those of other folders
+that repeat the rest. Prints a line for each, and at the end how many passed.
 
 usage: tests/cli/trials.py [SUITE ...]
 
-A suite is a name of the table below, such as words; all by default, which takes two to three minutes.
+A suite is a script of this folder, such as words for trials_words_test.py, or a name of the table
+below; all by default, which takes two to three minutes.
 Python 3 standard library only.
 """
 import os
@@ -18,17 +19,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Longer than any suite takes on a busy machine.
 SECONDS_MAX = 900
 
-# Suite: (script, the tests of it; none: all).
+# Suite: (script, the tests of it; none: all). Every script of this folder is one.
 SUITES = {
-    "data": ("tests/cli/trials_data_test.py", ()),
-    "models": ("tests/cli/trials_models_test.py", ()),
-    "outputs": ("tests/cli/trials_outputs_test.py", ()),
-    "words": ("tests/cli/trials_words_test.py", ()),
-    "groups": ("tests/cli/trials_groups_test.py", ()),
-    "shell": ("tests/cli/shell_test.py", ()),
-    "exit_codes": ("tests/cli/exit_codes_test.py", ()),
-    "write_failures": ("tests/cli/write_failures_test.py", ()),
-    "recipes": ("tests/cli/recipes_test.py", ()),
+    **{path.stem.removesuffix("_test").removeprefix("trials_"): (path.relative_to(ROOT), ())
+       for path in sorted(pathlib.Path(__file__).resolve().parent.glob("*_test.py"))},
     "own": ("tests/own/own_data_test.py", ("--quick",)),
     "alone": ("tests/models/alone_test.py", ()),
     "files": ("tests/multi/files_test.py", (

@@ -32,8 +32,8 @@ def in_words(folder, *arguments):
 
 
 def ticket_of(running):
-    running.wait_text("weft join weft1-")
-    return re.search(r"weft1-[a-z0-9]+", running.texts()[0])[0]
+    running.wait_text("(founder)")  # the line behind it
+    return re.search(r"weft join (weft\d-[a-z0-9]+)", running.texts()[0])[1]
 
 
 def two_machines_train_together_by_a_pasted_line():
@@ -67,7 +67,7 @@ def members_are_asked_invited_and_put_out():
         json_status = lines_of_json(weft("status", founder.out, "--json").output)[0]
         expect(len(json_status["members"]) == 2, f"{json_status}")
         made = weft("ticket", founder.out)
-        expect(made.output.startswith("weft1-") and made.output.count("\n") == 1
+        expect(re.match(r"weft\d-", made.output) and made.output.count("\n") == 1
                and "weft revoke" in made.errors, f"{made}")
         expect(weft("revoke", founder.out, made.output.strip()).code == 0, "revoke")
         doctor = weft("doctor", founder.ticket(), "--out", group.path / "d")
@@ -83,7 +83,7 @@ def tickets_are_read_in_capitals_and_with_blanks():
         ticket = founder.ticket()
         for number, typed in enumerate((ticket.upper(), f"  {ticket} \n")):
             group.join(typed, name=f"typed{number}").wait_round(1)
-        for typed in (ticket[:-1], ticket + "a", ticket.replace("weft1-", "weft9-"),
+        for typed in (ticket[:-1], ticket + "a", ticket.replace("weft", "waft", 1),
                       ticket[:50] + ("a" if ticket[50] != "a" else "b") + ticket[51:]):
             end = weft("join", typed, "--out", group.path / "x")
             expect(end.code == 2 and end.errors.startswith("weft: ticket: "), f"{typed[:60]}: {end}")
@@ -99,6 +99,21 @@ def what_two_members_told_of_a_revoked_ticket_is_said_first():
         said = end.errors.splitlines()[-1]
         expect(end.code == 2 and said.startswith("weft: ") and len(said) < 200, f"{end}")
         expect("no member of the ticket gave the recipe" not in said, f"{end}")
+
+
+def an_attempt_that_is_refused_is_said_once():
+    with scratch() as folder:
+        settings = sets("run.steps=1000000", "run.round_seconds_min=0.02", "group.discovery=off")
+        with in_words(folder / "a", "run", RECIPE, "--listen", "127.0.0.1:0", *settings) as running:
+            ticket = ticket_of(running)
+            running.wait_text("round 1/")
+            expect(weft("revoke", folder / "a/out", ticket).code == 0, "revoke")
+            expect(weft("join", ticket, "--out", folder / "late").code == 2, "it was let in")
+            running.wait_text("refused")
+            running.interrupt()
+            end = running.end(30)
+        said = re.findall(r"^.*refused.*$", end.output + end.errors, re.M)
+        expect(len(said) == 1, f"{said}")
 
 
 def a_table_that_differs_is_refused():
@@ -157,6 +172,7 @@ TESTS = {test.__name__: test for test in (
     members_are_asked_invited_and_put_out,
     tickets_are_read_in_capitals_and_with_blanks,
     what_two_members_told_of_a_revoked_ticket_is_said_first,
+    an_attempt_that_is_refused_is_said_once,
     a_table_that_differs_is_refused,
     a_newcomer_without_the_data_is_told_whose_recipe_wants_which_file,
     the_files_of_both_tell_who_joined,

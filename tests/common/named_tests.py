@@ -5,6 +5,9 @@ Python 3 standard library only.
 import sys
 import time
 
+# Characters. The output of a whole run would hide the other lines.
+REASON_MAX = 4000
+
 
 def main(tests):
     """Runs the tests {name: function} named on the command line, all by default; one line each,
@@ -24,6 +27,8 @@ def main(tests):
         except Exception as fault:  # one test's fault leaves the others to be run
             failed += 1
             reason = " ".join(f"{type(fault).__name__}: {fault}".split())
+            if len(reason) > REASON_MAX:
+                reason = f"{reason[:REASON_MAX // 2]} [...] {reason[-REASON_MAX // 2:]}"
             print(f"FAILED  {name} ({time.monotonic() - begin:.1f} s) {reason}", flush=True)
     print(f"{len(chosen) - failed} passed, {failed} failed")
     return 1 if failed else 0
