@@ -14,7 +14,7 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(LEARNING_FOLDERS base array kernel autograd op graph data nn optim io)
-set(SWARM_FOLDERS codec wire net peer collective swarm)
+set(SWARM_FOLDERS aggregate codec wire net peer collective swarm)
 # imported target|what a linker calls it.
 set(LINKER_NAMES fmt::fmt|fmt spdlog::spdlog|spdlog OpenSSL::Crypto|crypto OpenSSL::SSL|ssl)
 
