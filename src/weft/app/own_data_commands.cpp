@@ -16,7 +16,7 @@
 #include "weft/base/log.h"
 #include "weft/base/parallel.h"
 #include "weft/data/file_ending.h"
-#include "weft/data/look.h"
+#include "weft/data/look/look.h"
 #include "weft/data/safe_text.h"
 #include "weft/data/text_file.h"
 #include "weft/train/event.h"

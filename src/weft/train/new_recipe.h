@@ -1,10 +1,10 @@
 // A recipe for data that somebody has: a model that fits their kind and number, steps that suit it,
 // and a line of explanation above each choice.
 //
-// Where it stands: `weft new` looks at the data (data/look.h) -> here -> a file .toml, which is
-// tried before it is handed over. Threads: pure; try_recipe() trains on the calling thread. Fails:
-// kInvalidArgument where the data are of no use as they are, naming what is missing; try_recipe()
-// also as Trainer::make().
+// Where it stands: `weft new` looks at the data (data/look/look.h) -> here -> a file .toml, which
+// is tried before it is handed over. Threads: pure; try_recipe() trains on the calling thread.
+// Fails: kInvalidArgument where the data are of no use as they are, naming what is missing;
+// try_recipe() also as Trainer::make().
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/data/catalog.h"
-#include "weft/data/look.h"
+#include "weft/data/look/look.h"
 #include "weft/train/recipe.h"
 
 namespace weft {

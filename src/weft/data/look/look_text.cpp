@@ -6,7 +6,7 @@
 
 #include "weft/base/file.h"
 #include "weft/base/utf8.h"
-#include "weft/data/look.h"
+#include "weft/data/look/look.h"
 #include "weft/data/safe_text.h"
 #include "weft/data/text_file.h"
 

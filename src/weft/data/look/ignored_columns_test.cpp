@@ -5,7 +5,7 @@
 
 #include "weft/base/test_folder.h"
 #include "weft/data/csv.h"
-#include "weft/data/look.h"
+#include "weft/data/look/look.h"
 #include "weft/data/rows.h"
 #include "weft/data/rows_csv.h"
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/file.h"
-#include "weft/data/look.h"
+#include "weft/data/look/look.h"
 #include "weft/data/mapped_file.h"
 #include "weft/data/npy.h"
 #include "weft/data/open_path.h"

@@ -9,7 +9,7 @@
 
 #include "weft/base/hash.h"
 #include "weft/data/csv.h"
-#include "weft/data/look.h"
+#include "weft/data/look/look.h"
 #include "weft/data/safe_text.h"
 
 namespace weft {

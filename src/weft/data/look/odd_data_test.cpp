@@ -9,7 +9,7 @@
 #include "weft/data/csv.h"
 #include "weft/data/csv_sniff.h"
 #include "weft/data/image_file.h"
-#include "weft/data/look.h"
+#include "weft/data/look/look.h"
 #include "weft/data/npy.h"
 #include "weft/data/open_path.h"
 #include "weft/data/rows_csv.h"

@@ -1,4 +1,4 @@
-#include "weft/data/look.h"
+#include "weft/data/look/look.h"
 
 #include <filesystem>
 

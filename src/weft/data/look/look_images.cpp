@@ -12,7 +12,7 @@
 #include "weft/base/hash.h"
 #include "weft/data/image_file.h"
 #include "weft/data/image_folder.h"
-#include "weft/data/look.h"
+#include "weft/data/look/look.h"
 #include "weft/data/safe_text.h"
 
 namespace weft {
