@@ -9,7 +9,7 @@ LARGER = {
     "app": 91,
     "base": 57,
     "collective": 144,
-    "data": 89,
+    "data": 80,
     "io": 59,
     "net": 122,
     "nn": 52,

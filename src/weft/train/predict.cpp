@@ -164,11 +164,16 @@ void describe_rows(const DataDescription& data, std::int64_t top, Prediction& pr
 }
 
 // The likeliest tokens behind each row, of logits [N, T, vocabulary].
-std::string next_tokens_text(const DataDescription& data, const Array& outputs, std::int64_t top) {
+Prediction next_tokens(const DataDescription& data, const Array& logits, std::int64_t top) {
   DataDescription next;
   next.kind = data.kind;
-  next.classes = outputs.dim(2);
-  return rows_text(next, outputs.select(1, outputs.dim(1) - 1).contiguous(), top);
+  next.classes = logits.dim(2);
+  Prediction prediction;
+  prediction.outputs = logits.select(1, logits.dim(1) - 1).contiguous();
+  describe_rows(next, top, prediction);
+  prediction.text = fmt::format("logits {}; next:\n{}", to_string(logits.shape()), prediction.text);
+  prediction.outputs = logits;
+  return prediction;
 }
 
 Result<Prediction> go_on(const CheckpointModel& opened, const PredictRequest& request) {
@@ -195,9 +200,7 @@ Result<Prediction> compute(const CheckpointModel& opened, const PredictRequest& 
   WEFT_TRY_ASSIGN(const Input input, input_of(opened, request.input));
   WEFT_TRY_ASSIGN(const Array outputs, opened.compute(input.prepared));
   if (opened.is_text()) {
-    return Prediction{fmt::format("logits {}; next:\n{}", to_string(outputs.shape()),
-                                  next_tokens_text(opened.data, outputs, request.top)),
-                      outputs};
+    return next_tokens(opened.data, outputs, request.top);
   }
   Prediction prediction{"", outputs, input.note};
   describe_rows(opened.data, request.top, prediction);
