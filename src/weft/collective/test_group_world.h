@@ -3,6 +3,7 @@
 // Threads: one owner.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
