@@ -11,7 +11,7 @@ namespace weft {
 
 // What a rule is given of its round.
 struct RuleInput {
-  // Of how many updates; those that a rule before it made, if there is one.
+  // The number of updates; those that a rule before it made, if there is one.
   int inputs = 0;
   int liars = 0;
   std::uint64_t seed = 0;

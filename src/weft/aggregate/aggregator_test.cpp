@@ -153,7 +153,7 @@ double squared(const std::vector<double>& a, const std::vector<double>& b) {
                                [](double x, double y) { return (x - y) * (x - y); });
 }
 
-// Of all updates whose bit is set in `members`: mean and mean squared distance to it.
+// The mean of all updates whose bit is set in `members`, and their mean squared distance to it.
 std::pair<std::vector<double>, double> spread(const std::vector<Update>& updates,
                                               unsigned members) {
   std::vector<std::vector<double>> chosen;

@@ -58,7 +58,7 @@ Number number_in(std::string_view text) {
   return read.ec == std::errc() && read.ptr == end && number > 0 ? number : 0;
 }
 
-// Of FILE.tmpPID-N; the process is 0 for any other name.
+// The parts of a name FILE.tmpPID-N; the process is 0 for any other name.
 TemporaryParts parts_of(std::string_view name) {
   const std::size_t mark = name.rfind(kMark);
   if (mark == std::string_view::npos || mark == 0) return {};

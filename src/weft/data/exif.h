@@ -1,6 +1,6 @@
 // The orientation that a camera notes beside the pixels of a JPEG, and images turned by it.
 //
-// Of Exif only the tag "Orientation" of the first directory is read. A file may come from anywhere:
+// Only the tag "Orientation" of the first directory is read. A file may come from anywhere:
 // every offset is checked, the work is linear in its bytes, and what is damaged counts as upright.
 // Threads: pure functions. Fails: never.
 #pragma once

@@ -180,7 +180,7 @@ TEST_F(CodeDiscoveryTest, NoiseAndFloodsAreOutlived) {
   for (std::size_t size = 0; size <= kDiscoveryQueryBytes + 1; size += 41) {
     EXPECT_FALSE(search.on_datagram(Bytes(size, 0x5a)).ok());
   }
-  // Of those who know the code, few are looked at, as each costs a slow hash.
+  // Few of those who know the code are looked at, as each costs a slow hash.
   CodeSearch flooded(issuer().issued.code);
   static_cast<void>(flooded.query(nonce(1)));
   OfferedCode forged = issuer().offered();

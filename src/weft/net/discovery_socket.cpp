@@ -290,7 +290,7 @@ class GroupAsker {
  public:
   using Take = std::function<void(const Datagram& datagram)>;
 
-  // Of both families, or of one where the other is not there.
+  // Both families, or one where the other is not there.
   Status open(EventLoop& loop, const DiscoveryPlace& place, const Take& take) {
     const Status v4 = open(loop, place, AF_INET, take);
     const Status v6 = open(loop, place, AF_INET6, take);

@@ -73,7 +73,7 @@ Result<Ticket> parse_ticket(std::string_view text);
 // kInvalidArgument, with how long ago, if the ticket's time is over.
 Status check_expiry(const Ticket& ticket, std::int64_t now_unix_s);
 
-// Of the recipe with this hash, in a ticket of this run and invitation.
+// What a ticket of this run and invitation says of the recipe with this hash.
 RecipeCheck recipe_check(const RunId& run, const InvitationId& invitation,
                          const Hash256& recipe_hash);
 // Whether the ticket is for the recipe with this hash.

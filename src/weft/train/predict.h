@@ -42,7 +42,7 @@ struct Prediction {
   // the new tokens, i64 [count].
   Array outputs;
   std::string note = {};  // what a person should know of the input, ending in a line's end
-  // Of classes: for each row the request.top likeliest, the likeliest first.
+  // For a model of classes: the request.top likeliest of each row, the likeliest first.
   std::vector<std::vector<ClassShare>> likeliest = {};
   std::vector<std::string> targets = {};  // what the values of a table are called
 };
