@@ -12,6 +12,7 @@
 #include "weft/app/slow_notice.h"
 #include "weft/app/standard_output.h"
 #include "weft/app/terminal.h"
+#include "weft/base/log.h"
 #include "weft/base/parallel.h"
 #include "weft/train/checkpoints.h"
 

@@ -13,7 +13,7 @@ constexpr std::uint8_t kEndOfImage = 0xD9;
 constexpr std::uint8_t kApp1 = 0xE1;
 constexpr std::string_view kExif("Exif\0\0", 6);
 constexpr std::size_t kTiffHeaderBytes = 8;
-constexpr std::size_t kEntryBytes = 12;
+constexpr std::size_t kTiffEntryBytes = 12;
 constexpr std::size_t kOrientationTag = 0x0112;
 constexpr std::size_t kShort = 3;  // the type of 16 bits
 constexpr int kOrientationMax = 8;
@@ -21,7 +21,7 @@ constexpr int kOrientationMax = 8;
 // Numbers at offsets of a TIFF; 0 beyond its end.
 class Tiff {
  public:
-  explicit Tiff(ByteSpan bytes) : bytes_(bytes), little_(number_at(0, 1) == 'I') {}
+  explicit Tiff(ByteSpan bytes) : bytes_(bytes), little_(!bytes.empty() && bytes[0] == 'I') {}
 
   std::size_t number_at(std::size_t at, std::size_t width) const {
     if (at > bytes_.size() || width > bytes_.size() - at) return 0;
@@ -47,8 +47,8 @@ int tiff_orientation(ByteSpan bytes) {
   if (!tiff.is_one() || directory < kTiffHeaderBytes || directory >= bytes.size()) return kUpright;
   const std::size_t count = tiff.number_at(directory, 2);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t entry = directory + 2 + i * kEntryBytes;
-    if (entry + kEntryBytes > bytes.size()) break;
+    const std::size_t entry = directory + 2 + i * kTiffEntryBytes;
+    if (entry + kTiffEntryBytes > bytes.size()) break;
     if (tiff.number_at(entry, 2) != kOrientationTag) continue;
     const bool one_short =
         tiff.number_at(entry + 2, 2) == kShort && tiff.number_at(entry + 4, 4) == 1;
