@@ -50,6 +50,7 @@ TEST(TemporaryFile, OneThatHasTakenItsPlaceIsNoTemporaryAnyMore) {
 TEST(TemporaryFile, ThereIsRoomAgainAfterMoreThanTheTableHolds) {
   TestFolder folder;
   std::vector<std::unique_ptr<TemporaryName>> names;
+  names.reserve(100);
   for (int count = 0; count < 100; ++count) {
     names.push_back(std::make_unique<TemporaryName>(folder.path("a")));
   }
