@@ -5,7 +5,8 @@
 
 namespace weft {
 
-// The middle value; the mean of the middle two where their number is even. Reorders. REQUIRES: not empty; no NaN.
+// The middle value; the mean of the middle two where their number is even. Reorders. REQUIRES: not
+// empty; no NaN.
 double median_of(std::span<float> values);
 // Without the `cut` smallest and the `cut` largest. Reorders. REQUIRES: 2 cut < size; no NaN.
 double trimmed_mean_of(std::span<float> values, int cut);
