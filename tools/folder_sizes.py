@@ -15,7 +15,6 @@ LARGER = {
     "nn": 52,
     "peer": 60,
     "train": 116,
-    "wire": 59,
 }
 
 

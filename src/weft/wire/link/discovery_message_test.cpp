@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "weft/wire/codec.h"
-#include "weft/wire/endpoint_text.h"
-#include "weft/wire/message_checks.h"
+#include "weft/wire/core/endpoint_text.h"
+#include "weft/wire/core/message_checks.h"
 #include "weft/wire/rendezvous_message.h"
 
 namespace weft::discovery_message_test {

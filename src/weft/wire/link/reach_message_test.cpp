@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/wire/codec.h"
-#include "weft/wire/message_checks.h"
+#include "weft/wire/core/message_checks.h"
 
 namespace weft::reach_message_test {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/wire/core/message_checks.h"
 #include "weft/wire/hash_tree.h"
-#include "weft/wire/message_checks.h"
 
 namespace weft::state_message_test {
 namespace {

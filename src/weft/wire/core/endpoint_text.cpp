@@ -1,4 +1,4 @@
-#include "weft/wire/endpoint_text.h"
+#include "weft/wire/core/endpoint_text.h"
 
 #include "weft/wire/printable.h"
 

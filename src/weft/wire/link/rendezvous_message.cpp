@@ -1,7 +1,7 @@
 #include "weft/wire/rendezvous_message.h"
 
 #include "weft/wire/codec.h"
-#include "weft/wire/endpoint_text.h"
+#include "weft/wire/core/endpoint_text.h"
 
 namespace weft {
 

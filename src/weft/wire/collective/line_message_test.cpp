@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/wire/message_checks.h"
+#include "weft/wire/core/message_checks.h"
 
 namespace weft::line_message_test {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "weft/wire/codec.h"
-#include "weft/wire/endpoint_text.h"
+#include "weft/wire/core/endpoint_text.h"
 #include "weft/wire/printable.h"
 
 namespace weft {
