@@ -7,7 +7,6 @@ FILES_MAX = 30
 # out of one lowers its number.
 LARGER = {
     "app": 91,
-    "base": 57,
     "collective": 144,
     "data": 80,
     "io": 59,
