@@ -11,7 +11,6 @@ LARGER = {
     "data": 80,
     "io": 59,
     "net": 122,
-    "nn": 52,
     "peer": 60,
     "train": 116,
 }

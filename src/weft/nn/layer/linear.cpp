@@ -1,6 +1,6 @@
 #include "weft/nn/linear.h"
 
-#include "weft/nn/sizes.h"
+#include "weft/nn/layer/sizes.h"
 #include "weft/op/linear.h"
 
 namespace weft {

@@ -1,4 +1,4 @@
-#include "weft/nn/sizes.h"
+#include "weft/nn/layer/sizes.h"
 
 #include <stdexcept>
 #include <string>

@@ -7,9 +7,9 @@
 
 #include "weft/nn/embedding.h"
 #include "weft/nn/language_model.h"
+#include "weft/nn/layer/sizes.h"
 #include "weft/nn/linear.h"
 #include "weft/nn/recurrent.h"
-#include "weft/nn/sizes.h"
 #include "weft/nn/zoo.h"
 #include "weft/op/shape.h"
 

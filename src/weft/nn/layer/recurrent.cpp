@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/nn/sizes.h"
+#include "weft/nn/layer/sizes.h"
 #include "weft/op/dropout.h"
 #include "weft/op/shape.h"
 

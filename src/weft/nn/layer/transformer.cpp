@@ -1,6 +1,6 @@
 #include "weft/nn/transformer.h"
 
-#include "weft/nn/sizes.h"
+#include "weft/nn/layer/sizes.h"
 #include "weft/op/activation.h"
 #include "weft/op/arithmetic.h"
 

@@ -1,6 +1,6 @@
 #include "weft/nn/conv.h"
 
-#include "weft/nn/sizes.h"
+#include "weft/nn/layer/sizes.h"
 
 namespace weft {
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/nn/sizes.h"
+#include "weft/nn/layer/sizes.h"
 #include "weft/op/linear.h"
 #include "weft/op/shape.h"
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/nn/sizes.h"
+#include "weft/nn/layer/sizes.h"
 #include "weft/op/norm.h"
 
 namespace weft {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "weft/autograd/function/checkpoint.h"
-#include "weft/nn/sizes.h"
+#include "weft/nn/layer/sizes.h"
 
 namespace weft {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/nn/sizes.h"
+#include "weft/nn/layer/sizes.h"
 #include "weft/op/embedding.h"
 
 namespace weft {
