@@ -9,7 +9,6 @@ LARGER = {
     "app": 91,
     "collective": 144,
     "data": 80,
-    "io": 59,
     "net": 122,
     "peer": 60,
     "train": 116,

@@ -19,8 +19,8 @@
 #include <fmt/format.h>
 
 #include "weft/base/file.h"
+#include "weft/io/onnx/onnx_operator.h"
 #include "weft/io/onnx_import.h"
-#include "weft/io/onnx_operator.h"
 
 namespace weft {
 namespace {

@@ -12,7 +12,8 @@
 namespace weft::tensorboard_events_test {
 namespace {
 
-// "tag step value" of each scalar of an event file, whose checksums io/tensorboard_test.cpp checks.
+// "tag step value" of each scalar of an event file, whose checksums
+// io/tensorboard/tensorboard_test.cpp checks.
 std::vector<std::string> scalars_of(const std::string& path) {
   const Bytes file = read_file(path, 1 << 16).value();
   std::vector<std::string> lines;

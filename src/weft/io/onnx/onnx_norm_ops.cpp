@@ -1,7 +1,7 @@
 // Operators that normalise.
 #include <numeric>
 
-#include "weft/io/onnx_operator.h"
+#include "weft/io/onnx/onnx_operator.h"
 #include "weft/op/ops.h"
 
 namespace weft {

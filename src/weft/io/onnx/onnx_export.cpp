@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/io/onnx_emitter.h"
+#include "weft/io/onnx/onnx_emitter.h"
 #include "weft/io/onnx_import.h"
 
 namespace weft {

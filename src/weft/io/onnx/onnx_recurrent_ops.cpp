@@ -1,7 +1,7 @@
 // RNN, LSTM and GRU. ONNX orders the gates otherwise than Weft (PyTorch): LSTM i o f c, GRU z r h.
 #include <fmt/format.h>
 
-#include "weft/io/onnx_operator.h"
+#include "weft/io/onnx/onnx_operator.h"
 #include "weft/op/ops.h"
 
 namespace weft {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "weft/io/crc32c.h"
 #include "weft/io/protobuf_writer.h"
+#include "weft/io/tensorboard/crc32c.h"
 
 namespace weft {
 namespace {

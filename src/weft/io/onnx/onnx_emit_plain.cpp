@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/io/onnx_emitter.h"
+#include "weft/io/onnx/onnx_emitter.h"
 
 namespace weft {
 namespace {

@@ -1,4 +1,4 @@
-#include "weft/io/onnx_emitter.h"
+#include "weft/io/onnx/onnx_emitter.h"
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "weft/io/onnx_operator.h"
+#include "weft/io/onnx/onnx_operator.h"
 
 namespace weft {
 namespace {

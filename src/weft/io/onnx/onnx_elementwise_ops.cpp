@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "weft/io/onnx_operator.h"
+#include "weft/io/onnx/onnx_operator.h"
 #include "weft/op/ops.h"
 
 namespace weft {

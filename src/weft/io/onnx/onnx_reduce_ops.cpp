@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/io/onnx_operator.h"
+#include "weft/io/onnx/onnx_operator.h"
 #include "weft/op/ops.h"
 
 namespace weft {

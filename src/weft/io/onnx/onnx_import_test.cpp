@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/io/onnx_emitter.h"
-#include "weft/io/onnx_operator.h"
+#include "weft/io/onnx/onnx_emitter.h"
+#include "weft/io/onnx/onnx_operator.h"
 #include "weft/io/protobuf_writer.h"
 
 namespace weft::onnx_import_test {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "weft/io/onnx_emitter.h"
+#include "weft/io/onnx/onnx_emitter.h"
 
 namespace weft {
 

@@ -2,7 +2,7 @@
 // which holds them exactly, and rounded to even once.
 #include <algorithm>
 
-#include "weft/io/onnx_operator.h"
+#include "weft/io/onnx/onnx_operator.h"
 #include "weft/op/ops.h"
 
 namespace weft {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "weft/array/storage/storage_budget.h"
-#include "weft/io/onnx_operator.h"
+#include "weft/io/onnx/onnx_operator.h"
 
 namespace weft {
 namespace {

@@ -1,4 +1,4 @@
-#include "weft/io/crc32c.h"
+#include "weft/io/tensorboard/crc32c.h"
 
 #include <array>
 

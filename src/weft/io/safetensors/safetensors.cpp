@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/array/bad_argument.h"
-#include "weft/io/safetensors_header.h"
+#include "weft/io/safetensors/safetensors_header.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/file.h"
-#include "weft/io/crc32c.h"
+#include "weft/io/tensorboard/crc32c.h"
 
 namespace weft::tensorboard_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "weft/io/safetensors_header.h"
+#include "weft/io/safetensors/safetensors_header.h"
 
 #include <iterator>
 #include <set>

@@ -1,7 +1,7 @@
 // Rules for the layers of images and for normalisations.
 #include <fmt/format.h>
 
-#include "weft/io/onnx_emitter.h"
+#include "weft/io/onnx/onnx_emitter.h"
 
 namespace weft {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/io/onnx_operator.h"
+#include "weft/io/onnx/onnx_operator.h"
 
 namespace weft {
 
