@@ -1,6 +1,6 @@
 // Any bytes as an IDX file, plain or gzip: parsed or refused, and what is parsed lies inside.
 #include "weft/base/check.h"
-#include "weft/data/gzip.h"
+#include "weft/data/file/gzip.h"
 #include "weft/data/idx.h"
 
 namespace {

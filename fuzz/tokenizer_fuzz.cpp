@@ -3,8 +3,8 @@
 #include <string>
 
 #include "weft/base/check.h"
-#include "weft/data/bpe_tokenizer.h"
 #include "weft/data/cifar.h"
+#include "weft/data/text/bpe_tokenizer.h"
 #include "weft/data/tokenizer.h"
 
 namespace {

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "weft/base/file.h"
+#include "weft/data/file/mapped_file.h"
 #include "weft/data/look/look.h"
-#include "weft/data/mapped_file.h"
 #include "weft/data/npy.h"
 #include "weft/data/open_path.h"
 #include "weft/data/safe_text.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "weft/data/transform_def.h"
+#include "weft/data/image/transform_def.h"
 
 namespace weft {
 namespace {

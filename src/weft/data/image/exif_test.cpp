@@ -1,5 +1,5 @@
 // Photos as a camera wrote them: the values of Orientation against images turned by hand.
-#include "weft/data/exif.h"
+#include "weft/data/image/exif.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // Compiled with full vectorisation (see CMakeLists.txt).
-#include "weft/data/pixels.h"
+#include "weft/data/image/pixels.h"
 
 #include "weft/base/check.h"
 

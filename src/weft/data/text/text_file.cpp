@@ -9,10 +9,10 @@
 
 #include "weft/base/file.h"
 #include "weft/base/utf8.h"
-#include "weft/data/bpe_tokenizer.h"
+#include "weft/data/file/gzip.h"
+#include "weft/data/file/mapped_file.h"
 #include "weft/data/file_ending.h"
-#include "weft/data/gzip.h"
-#include "weft/data/mapped_file.h"
+#include "weft/data/text/bpe_tokenizer.h"
 
 namespace weft {
 namespace {

@@ -1,5 +1,5 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "weft/data/piece_splitter.h"
+#include "weft/data/text/piece_splitter.h"
 
 #include <array>
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/data/bpe_tokenizer.h"
+#include "weft/data/text/bpe_tokenizer.h"
 
 namespace weft {
 namespace {

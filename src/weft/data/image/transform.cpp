@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/data/transform_def.h"
+#include "weft/data/image/transform_def.h"
 
 namespace weft {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/file.h"
-#include "weft/data/gzip.h"
+#include "weft/data/file/gzip.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "weft/data/transform_def.h"
+#include "weft/data/image/transform_def.h"
 
 namespace weft {
 namespace {

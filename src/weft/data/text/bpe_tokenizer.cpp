@@ -1,4 +1,4 @@
-#include "weft/data/bpe_tokenizer.h"
+#include "weft/data/text/bpe_tokenizer.h"
 
 #include <algorithm>
 #include <limits>

@@ -7,9 +7,9 @@
 #include "weft/base/file.h"
 #include "weft/base/utf8.h"
 #include "weft/data/catalog.h"
-#include "weft/data/catalog_table.h"
+#include "weft/data/catalog/catalog_table.h"
 #include "weft/data/cifar.h"
-#include "weft/data/gzip.h"
+#include "weft/data/file/gzip.h"
 #include "weft/data/idx.h"
 #include "weft/data/text_file.h"
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/utf8.h"
-#include "weft/data/bpe_tokenizer.h"
+#include "weft/data/text/bpe_tokenizer.h"
 
 namespace weft {
 namespace {

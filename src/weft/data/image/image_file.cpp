@@ -9,7 +9,7 @@
 #include <png.h>
 #include <turbojpeg.h>
 
-#include "weft/data/exif.h"
+#include "weft/data/image/exif.h"
 
 namespace weft {
 namespace {

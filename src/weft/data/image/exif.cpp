@@ -1,4 +1,4 @@
-#include "weft/data/exif.h"
+#include "weft/data/image/exif.h"
 
 #include <algorithm>
 #include <string_view>

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/data/pixels.h"
+#include "weft/data/image/pixels.h"
 
 namespace weft {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "weft/base/file.h"
 #include "weft/base/utf8.h"
-#include "weft/data/bpe_tokenizer.h"
+#include "weft/data/text/bpe_tokenizer.h"
 
 namespace weft {
 namespace {

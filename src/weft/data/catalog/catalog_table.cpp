@@ -1,4 +1,4 @@
-#include "weft/data/catalog_table.h"
+#include "weft/data/catalog/catalog_table.h"
 
 namespace weft {
 namespace {

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/data/piece_splitter.h"
+#include "weft/data/text/piece_splitter.h"
 #include "weft/data/tokenizer.h"
 
 namespace weft {

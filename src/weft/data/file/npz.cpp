@@ -7,8 +7,8 @@
 #include <libdeflate.h>
 
 #include "weft/base/file.h"
-#include "weft/data/decompressor.h"
-#include "weft/data/gzip.h"
+#include "weft/data/file/decompressor.h"
+#include "weft/data/file/gzip.h"
 #include "weft/data/npy.h"
 
 namespace weft {

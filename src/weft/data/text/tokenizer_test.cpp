@@ -12,7 +12,7 @@
 #include "weft/base/bytes.h"
 #include "weft/base/rng.h"
 #include "weft/base/utf8.h"
-#include "weft/data/bpe_tokenizer.h"
+#include "weft/data/text/bpe_tokenizer.h"
 
 namespace weft::tokenizer_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "weft/data/gzip.h"
+#include "weft/data/file/gzip.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <libdeflate.h>
 
-#include "weft/data/decompressor.h"
+#include "weft/data/file/decompressor.h"
 
 namespace weft {
 namespace {

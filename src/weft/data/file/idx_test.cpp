@@ -4,7 +4,7 @@
 #include <libdeflate.h>
 
 #include "weft/base/rng.h"
-#include "weft/data/gzip.h"
+#include "weft/data/file/gzip.h"
 
 namespace weft::idx_test {
 namespace {

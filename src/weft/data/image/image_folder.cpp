@@ -14,8 +14,8 @@
 #include "weft/base/hash.h"
 #include "weft/base/parallel.h"
 #include "weft/data/file_ending.h"
+#include "weft/data/image/transform_def.h"
 #include "weft/data/image_file.h"
-#include "weft/data/transform_def.h"
 
 namespace weft {
 namespace {

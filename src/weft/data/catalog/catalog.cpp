@@ -7,7 +7,7 @@
 #include "weft/base/hash.h"
 #include "weft/base/log.h"
 #include "weft/base/nearest_name.h"
-#include "weft/data/catalog_table.h"
+#include "weft/data/catalog/catalog_table.h"
 #include "weft/data/synthetic.h"
 
 namespace weft {

@@ -1,4 +1,4 @@
-#include "weft/data/mapped_file.h"
+#include "weft/data/file/mapped_file.h"
 
 #include <cerrno>
 #include <memory>
