@@ -5,7 +5,7 @@
 
 #include "weft/base/check.h"
 #include "weft/base/hash.h"
-#include "weft/net/frame_codec.h"
+#include "weft/net/stream/frame_codec.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 #include "weft/base/check.h"
 #include "weft/base/shared_memory.h"
-#include "weft/net/shm_items.h"
+#include "weft/net/shm/shm_items.h"
 
 namespace {
 

@@ -251,7 +251,7 @@ class HeavyHeaders:
         self.known = {}
 
     def pulled_in(self, name):
-        """A heavy header below the header `name` ("weft/net/link.h"), or ""."""
+        """A heavy header below the header `name` ("weft/net/link/link.h"), or ""."""
         if name not in self.known:
             self.known[name] = ""  # a circle adds nothing
             path = self.source / name

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "weft/net/frame_codec.h"
 #include "weft/net/identity.h"
-#include "weft/net/socket.h"
-#include "weft/net/tls_stream.h"
+#include "weft/net/stream/frame_codec.h"
+#include "weft/net/stream/socket.h"
+#include "weft/net/stream/tls_stream.h"
 #include "weft/wire/link_message.h"
 
 namespace weft::hostile {

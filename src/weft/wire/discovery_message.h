@@ -4,7 +4,7 @@
 //   query  = head, nonce 16, tag 32, proof 32, zeros up to kDiscoveryQueryBytes
 //   answer = head, nonce 16, tag 32, key 32, unix time u64, members u32, name text,
 //            count u32 x endpoint text, invite u8, [open], run proof 32, signature 64
-//   code   = head, nonce 16, sealed bytes; sealed (net/sealed.h):
+//   code   = head, nonce 16, sealed bytes; sealed (net/identity/sealed.h):
 //            key 32, salt 32, ticket text, signature 64
 //   open   = run id 32, recipe hash 32, invitation 16, expiry u64, secret 32; only of invite 0
 //

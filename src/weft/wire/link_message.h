@@ -78,7 +78,7 @@ struct HelloReplyMessage {
   static Result<HelloReplyMessage> decode(ByteSpan bytes);
 };
 
-// Two peers of one machine: bulk frames may go through memory instead (net/shortcut.h).
+// Two peers of one machine: bulk frames may go through memory instead (net/shm/shortcut.h).
 struct ShortcutMessage {
   // Of a socket that nobody else knows, as hexadecimal digits.
   std::array<std::uint8_t, 16> name{};

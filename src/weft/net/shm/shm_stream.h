@@ -1,0 +1,22 @@
+// A byte stream through shared memory: two rings in a memfd that the dialler makes and passes over
+// a unix socket. The socket then only carries bells and the descriptors of further memory, and ends
+// when a side ends. What the rings carry: shm_items.h.
+//
+//   offer = magic u32, ring_bytes u32, with the memfd    (dialler, once)
+//   taken = one byte                                      (acceptor, once)
+//   bell  = one byte                                      (either, whenever the other sleeps)
+//   region = one byte, with its memfd                     (either, before it is named)
+#pragma once
+
+#include <memory>
+
+#include "weft/net/stream/byte_stream.h"
+
+namespace weft {
+
+// Borrow `socket`. `ring_bytes`: of one direction, a multiple of 4096, at most kShmRingBytesMax.
+inline constexpr std::size_t kShmRingBytesMax = std::size_t{64} << 20;
+std::unique_ptr<ByteStream> dial_shm_stream(int socket, std::size_t ring_bytes);
+std::unique_ptr<ByteStream> accept_shm_stream(int socket);
+
+}  // namespace weft
