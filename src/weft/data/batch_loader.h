@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/base/thread.h"
 #include "weft/data/batch.h"
 #include "weft/data/dataset.h"

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "weft/base/bytes.h"
+#include "weft/base/status.h"
 
 namespace weft {
 

@@ -13,6 +13,7 @@
 
 #include "weft/array/array.h"
 #include "weft/base/bytes.h"
+#include "weft/base/status.h"
 #include "weft/data/description.h"
 
 namespace weft {

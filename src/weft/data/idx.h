@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "weft/base/bytes.h"
+#include "weft/base/status.h"
 
 namespace weft {
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "weft/base/bytes.h"
+#include "weft/base/status.h"
 #include "weft/data/transform.h"
 
 namespace weft {

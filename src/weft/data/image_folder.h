@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 
+#include "weft/base/status.h"
 #include "weft/data/dataset.h"
 #include "weft/data/transform.h"
 

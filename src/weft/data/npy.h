@@ -17,6 +17,7 @@
 
 #include "weft/array/array.h"
 #include "weft/base/bytes.h"
+#include "weft/base/status.h"
 
 namespace weft {
 

@@ -14,6 +14,7 @@
 
 #include <string>
 
+#include "weft/base/status.h"
 #include "weft/data/csv.h"
 #include "weft/data/dataset.h"
 #include "weft/data/image_folder.h"

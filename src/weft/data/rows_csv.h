@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/data/csv.h"
 #include "weft/data/dataset.h"
 

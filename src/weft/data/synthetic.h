@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/data/dataset.h"
 
 namespace weft {

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/data/dataset.h"
 #include "weft/data/tokenizer.h"
 

@@ -21,6 +21,7 @@
 
 #include "weft/base/bytes.h"
 #include "weft/base/rng.h"
+#include "weft/base/status.h"
 
 namespace weft {
 

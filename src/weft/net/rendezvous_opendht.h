@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "weft/base/status.h"
 #include "weft/net/rendezvous.h"
 
 namespace weft {

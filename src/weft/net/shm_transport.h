@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "weft/base/status.h"
 #include "weft/net/event_loop.h"
 #include "weft/net/transport.h"
 

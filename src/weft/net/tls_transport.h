@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/net/event_loop.h"
 #include "weft/net/handshake_gate.h"
 #include "weft/net/identity.h"

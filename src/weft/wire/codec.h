@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "weft/base/bytes.h"
+#include "weft/base/status.h"
 #include "weft/wire/ids.h"
 
 namespace weft {

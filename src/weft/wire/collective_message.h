@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "weft/base/hash.h"
+#include "weft/base/status.h"
 #include "weft/wire/codec.h"
 #include "weft/wire/frame_type.h"
 #include "weft/wire/ids.h"

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "weft/base/status.h"
 #include "weft/wire/codec.h"
 #include "weft/wire/collective_message.h"
 #include "weft/wire/frame_type.h"

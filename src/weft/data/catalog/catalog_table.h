@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "weft/base/status.h"
 #include "weft/data/dataset.h"
 
 namespace weft {

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "weft/base/bytes.h"
+#include "weft/base/status.h"
 
 namespace weft {
 

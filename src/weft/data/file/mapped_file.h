@@ -8,6 +8,7 @@
 #include <string>
 
 #include "weft/base/bytes.h"
+#include "weft/base/status.h"
 
 namespace weft {
 

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/data/text/piece_splitter.h"
 #include "weft/data/tokenizer.h"
 

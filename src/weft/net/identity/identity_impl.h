@@ -6,6 +6,7 @@
 #include <openssl/evp.h>
 #include <openssl/x509.h>
 
+#include "weft/base/status.h"
 #include "weft/net/identity.h"
 
 namespace weft {

@@ -18,6 +18,7 @@
 #include <memory>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/net/stream/connection.h"
 #include "weft/wire/link_message.h"
 

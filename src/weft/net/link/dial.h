@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/net/link/knock.h"
 #include "weft/net/link/link.h"
 #include "weft/net/stream/medium.h"

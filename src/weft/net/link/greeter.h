@@ -12,6 +12,7 @@
 
 #include <asio/posix/stream_descriptor.hpp>
 
+#include "weft/base/status.h"
 #include "weft/net/handshake_gate.h"
 #include "weft/net/stream/connection.h"
 #include "weft/net/stream/medium.h"

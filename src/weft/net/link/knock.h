@@ -10,6 +10,7 @@
 
 #include <asio/posix/stream_descriptor.hpp>
 
+#include "weft/base/status.h"
 #include "weft/net/stream/loop_impl.h"
 #include "weft/net/stream/socket.h"
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "weft/base/status.h"
 #include "weft/net/link/bulk_lane.h"
 #include "weft/net/stream/connection.h"
 #include "weft/net/stream/medium.h"

@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 
+#include "weft/base/status.h"
 #include "weft/net/link/knock.h"
 #include "weft/net/link/line_gauge.h"
 #include "weft/net/link/link.h"

@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/net/link/dial.h"
 #include "weft/net/link/greeter.h"
 #include "weft/net/link/link.h"

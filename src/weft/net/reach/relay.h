@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 
+#include "weft/base/status.h"
 #include "weft/net/stream/medium.h"
 #include "weft/net/stream/socket.h"
 #include "weft/wire/reach_message.h"

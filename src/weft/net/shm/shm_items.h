@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "weft/base/shared_memory.h"
+#include "weft/base/status.h"
 #include "weft/net/shm/shm_ring.h"
 #include "weft/net/stream/socket.h"
 

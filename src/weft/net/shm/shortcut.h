@@ -24,6 +24,7 @@
 
 #include <asio/posix/stream_descriptor.hpp>
 
+#include "weft/base/status.h"
 #include "weft/net/link/link.h"
 #include "weft/net/stream/connection.h"
 #include "weft/wire/link_message.h"

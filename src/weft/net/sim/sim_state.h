@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "weft/base/check.h"
+#include "weft/base/status.h"
 #include "weft/net/sim_network.h"
 
 namespace weft {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "weft/base/status.h"
 #include "weft/net/identity.h"
 
 namespace weft {

@@ -11,6 +11,7 @@
 
 #include <asio/posix/stream_descriptor.hpp>
 
+#include "weft/base/status.h"
 #include "weft/net/stream/byte_stream.h"
 #include "weft/net/stream/frame_codec.h"
 #include "weft/net/stream/frame_queue.h"

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 
+#include "weft/base/status.h"
 #include "weft/net/transport.h"
 
 namespace weft {

@@ -11,6 +11,7 @@
 
 #include <asio/generic/stream_protocol.hpp>
 
+#include "weft/base/status.h"
 #include "weft/net/event_loop.h"
 #include "weft/net/handshake_gate.h"
 #include "weft/net/stream/byte_stream.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/base/status.h"
 #include "weft/net/stream/medium.h"
 
 namespace weft {

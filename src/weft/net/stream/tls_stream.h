@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "weft/base/status.h"
 #include "weft/net/stream/byte_stream.h"
 
 namespace weft {

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "weft/base/status.h"
 #include "weft/net/event_loop.h"
 #include "weft/net/testing/test_limit.h"
 #include "weft/net/testing/transport_contract.h"

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/base/status.h"
 #include "weft/net/transport.h"
 
 namespace weft {

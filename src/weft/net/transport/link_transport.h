@@ -13,6 +13,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "weft/base/status.h"
 #include "weft/net/link/dial.h"
 #include "weft/net/link/greeter.h"
 #include "weft/net/link/link.h"
