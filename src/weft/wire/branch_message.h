@@ -20,36 +20,38 @@
 namespace weft {
 
 enum class BranchStep : std::uint8_t {
-  kPropose = 0,  // these members, without the others; from now on none of them votes in `view`
-  kAgree = 1,    // and `committed` is how far the sender's rounds are
-  kRefuse = 2,   // it has a quorum, or cannot reach all of them
+  kPropose = 0,  // found a branch of these members; none of them votes in `view` any more
+  kAgree = 1,    // agreement; `committed` is the sender's last committed round
+  kRefuse = 2,   // refusal: the sender has a quorum, or cannot reach all of the named members
   kHave = 3,     // to fellow members: the sender holds `snapshot`, which another branch has yielded
-  kFormer = 4,   // to members and newcomers: these were lost, and are dialled in case they live
+  kFormer = 4,  // to members and newcomers: these were lost, and are dialled in case they are alive
 };
 
 struct BranchMessage {
   // The view without a quorum.
   ViewId view;
-  // Counts the proposer's attempts.
+  // Number of the proposer's attempt.
   std::uint64_t attempt = 0;
   BranchStep step = BranchStep::kPropose;
-  // In kAgree.
+  // Set in kAgree.
   Round committed;
-  // In kHave: the manifest's hash; zeros otherwise.
+  // The manifest's hash in kHave, zeros in all other steps.
   Hash256 snapshot{};
-  // In kPropose: in ring order, the proposer among them. In kFormer: those that were lost.
+  // In kPropose the branch's members in ring order, with the proposer; in kFormer those that were
+  // lost.
   std::vector<Member> members;
   Bytes encode() const;
   static Result<BranchMessage> decode(ByteSpan bytes);
 };
 
-// Where the sender's branch stands; to members of other branches, and on to those of its own.
+// The position of the sender's branch: sent to members of other branches, and passed on within
+// them.
 struct StandingMessage {
   ViewNoticeMessage current;
-  // The last committed round, and how many samples the state after it has learned from in all.
+  // The last committed round, and the number of samples that the state after it has learned from.
   Round round;
   std::uint64_t samples = 0;
-  // Once the branch has yielded: the manifest of the state after its view's base round.
+  // Set once the branch has yielded: the manifest of the state after its view's base round.
   std::optional<Hash256> snapshot;
   Bytes encode() const;
   static Result<StandingMessage> decode(ByteSpan bytes);

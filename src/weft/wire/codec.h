@@ -1,8 +1,8 @@
 // Writer and Reader: the only way bytes become messages and messages become bytes.
 //
 // Integers are little-endian and of fixed width; a variable part is a u32 length and that many
-// bytes. Reader never reads past its span: after the first fault every further read gives zeros,
-// and finish() tells what was wrong, so a decoder reads all its fields and checks once.
+// bytes. Reader never reads past its span: after the first fault every further read returns zeros,
+// and finish() reports the fault, so a decoder reads all its fields and checks once.
 #pragma once
 
 #include <array>
@@ -23,9 +23,9 @@ class Writer {
   Writer& u32(std::uint32_t value);
   Writer& u64(std::uint64_t value);
   Writer& f64(double value);
-  // The bytes alone, without a length: for fields of fixed size.
+  // Writes the bytes without a length: for fields of fixed size.
   Writer& raw(ByteSpan bytes);
-  // u32 length, then the bytes.
+  // Writes a u32 length, then the bytes.
   Writer& bytes(ByteSpan bytes);
   Writer& text(std::string_view text) { return bytes(as_bytes(text)); }
   Writer& peer(const PeerId& id) { return raw(id.bytes); }
@@ -51,7 +51,7 @@ class Reader {
   std::uint16_t u16(std::string_view field);
   std::uint32_t u32(std::string_view field);
   std::uint64_t u64(std::string_view field);
-  // Refuses infinities and NaN.
+  // Infinities and NaN are refused.
   double f64(std::string_view field);
   template <std::size_t N>
   std::array<std::uint8_t, N> raw(std::string_view field) {
@@ -59,10 +59,10 @@ class Reader {
     copy(field, out);
     return out;
   }
-  // A u32 length of at most `limit`, then that many bytes (borrowed from the span).
+  // Reads a u32 length of at most `limit`, then that many bytes (borrowed from the span).
   ByteSpan bytes(std::string_view field, std::size_t limit);
   std::string text(std::string_view field, std::size_t limit);
-  // A u32 count of at most `limit`.
+  // Reads a u32 count of at most `limit`.
   std::uint32_t count(std::string_view field, std::uint32_t limit);
   bool boolean(std::string_view field);
   PeerId peer(std::string_view field) { return {raw<32>(field)}; }
@@ -70,7 +70,7 @@ class Reader {
   Round round(std::string_view field) { return Round(u64(field)); }
 
   bool failed() const { return !status_.ok(); }
-  // Records a fault of the caller's own check; the first one wins.
+  // Records a fault that the caller's own check found; the first one wins.
   void fail(std::string_view field, std::string_view fault);
   // kCorrupt if a read failed or bytes are left over.
   Status finish();

@@ -1,4 +1,4 @@
-// Collective messages: what the members of one view say to each other about a round.
+// Collective messages: what the members of one view send each other about a round.
 //
 //   id           := view:ViewId round:u64
 //   segment      := id op:u8 form:u8 elements:u64 segment:u32        (frame kSegment, lane bulk;
@@ -36,7 +36,7 @@ enum class CollectiveOp : std::uint8_t {
   kGather = 1,  // a finished sum on its way to everybody
   kDirect = 2,  // small vectors: the sender's whole input
   kTree = 3,    // small vectors: the sum of a block of members; `segment` is the step
-  // Robust aggregation: the distances that an owner has measured, f64 each; `segment` is 0.
+  // Robust aggregation: the distances that an owner has computed, f64 each; `segment` is 0.
   kDistances = 4,
 };
 
@@ -44,7 +44,7 @@ enum class CollectiveOp : std::uint8_t {
 struct SegmentHead {
   CollectiveId id;
   CollectiveOp op{};
-  // What is exchanged, along which links and in which precision; the same at all members.
+  // What is exchanged, along which links and in which precision; it is the same at all members.
   std::uint8_t form = 0;
   std::uint64_t elements = 0;  // of the whole vector
   std::uint32_t segment = 0;
@@ -53,9 +53,9 @@ struct SegmentHead {
   static Result<SegmentHead> decode(ByteSpan bytes);
 };
 
-// "I take data of this round now; of it I have this much": sent to all members when a view begins
-// and to a member whose link came back. `received` has one byte a segment: 0 nothing, 1 the
-// partial sum, 2 the finished sum; empty means nothing at all.
+// "I take data of this round now, and already have this much": sent to all members when a view
+// begins, and to a member whose link came back. `received` has one byte for each segment: 0
+// nothing, 1 the partial sum, 2 the finished sum; an empty map means nothing at all.
 struct ReadyMessage {
   CollectiveId id;
   std::uint64_t elements = 0;
@@ -65,7 +65,7 @@ struct ReadyMessage {
   static Result<ReadyMessage> decode(ByteSpan bytes);
 };
 
-// The field `received`, which a group's messages have as well.
+// Reads the field `received`, which a group's messages have as well.
 Bytes read_received_map(class Reader& in);
 
 // "I hold the whole result."
@@ -94,12 +94,13 @@ struct StateHashMessage {
   static Result<StateHashMessage> decode(ByteSpan bytes);
 };
 
-// Where a round stands at the sender: asked for when it stalls, to find who is owed to.
+// How far the sender is in a round: queried when the round stalls, to find the member that others
+// wait for.
 struct ProgressMessage {
   CollectiveId id;
   bool query = false;
   bool contributed = false;
-  // All zeros: nobody.
+  // The member that the sender waits for; all zeros if it waits for nobody.
   PeerId waits_for;
 
   Bytes encode() const;

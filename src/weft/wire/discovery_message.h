@@ -10,10 +10,10 @@
 //
 // The tag is a hash of the run id: who holds a ticket finds its run, and who listens does not learn
 // the id. A tag of zeros asks for any run; then there is no proof, and an answer has endpoints only
-// where the run is open. The tag of a query by code is another one each time, and whoever knows
-// the code has an answer of its own kind (net/code_discovery.h). No answer is longer than a query,
-// so that a query under a false address brings its victim no more than its sender has sent. What
-// the proof and the signature are over stands in net/discovery.h.
+// where the run is open. The tag of a query by code differs each time, and a peer that holds the
+// code sends an answer of its own kind (net/code_discovery.h). No answer is longer than a query, so
+// that a query under a false address brings its victim no more bytes than its sender has spent.
+// net/discovery.h defines what the proof and the signature cover.
 #pragma once
 
 #include <array>
@@ -41,14 +41,14 @@ struct DiscoveryQuery {
   // Drawn for this query; answers repeat it.
   DiscoveryNonce nonce{};
   Hash256 tag{};
-  // That the asker knows the run id.
+  // Shows that the asker holds the run id.
   Hash256 proof{};
 
   Bytes encode() const;
   static Result<DiscoveryQuery> decode(ByteSpan bytes);
 };
 
-// How one gets in.
+// How a newcomer is admitted to the run.
 enum class DiscoveryInvite : std::uint8_t { kOpen = 0, kTicket = 1, kAllowlist = 2 };
 
 // What a ticket of an open run holds besides addresses: anybody may have it.
@@ -68,7 +68,7 @@ struct DiscoveryAnswer {
   std::array<std::uint8_t, 32> key{};
   std::int64_t unix_time_s = 0;
   std::uint32_t members = 0;
-  // Of the run, for people.
+  // The run's name, for people.
   std::string name;
   std::vector<std::string> endpoints;
   DiscoveryInvite invite = DiscoveryInvite::kTicket;
@@ -83,7 +83,7 @@ struct DiscoveryAnswer {
   static Result<DiscoveryAnswer> decode(ByteSpan bytes);
 };
 
-// The answer to whoever asks by a code.
+// The answer to a query by a code.
 struct CodeAnswer {
   DiscoveryNonce nonce{};
   Bytes sealed;
@@ -92,7 +92,7 @@ struct CodeAnswer {
   static Result<CodeAnswer> decode(ByteSpan bytes);
 };
 
-// Inside of it: the ticket, and that its sender issued the code.
+// The content of a CodeAnswer: the ticket, and the proof that its sender issued the code.
 struct CodeTicket {
   std::array<std::uint8_t, 32> key{};
   std::array<std::uint8_t, 32> salt{};
@@ -105,7 +105,7 @@ struct CodeTicket {
   static Result<CodeTicket> decode(ByteSpan bytes);
 };
 
-// Such that no answer is longer than a query.
+// The bounds keep every answer as short as a query.
 inline constexpr std::size_t kCodeSealedBytesMax = kDiscoveryQueryBytes - 7 - 16 - 4;
 inline constexpr std::size_t kCodeTicketBytesMax = kCodeSealedBytesMax - 28 - 32 - 32 - 4 - 64;
 

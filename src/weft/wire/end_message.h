@@ -1,9 +1,9 @@
-// What members tell newcomers at the end of a run.
+// The message that tells a newcomer that the run has ended.
 //
 //   run_over = round u64, serves for ms u32
 //
-// From a member to a peer that has proved a ticket: the last round is committed. For so long the
-// sender still gives its final state to newcomers; 0: no more.
+// A member sends it to a peer that has proved a ticket, once the last round is committed. The
+// sender still serves its final state to newcomers for the time given; 0: no longer.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-// More than any member serves.
+// No member serves for longer.
 inline constexpr std::uint32_t kServesForMsMax = 60'000;
 
 struct RunOverMessage {

@@ -74,7 +74,7 @@ inline constexpr std::uint8_t kGroupSegment = 0x36;
 inline constexpr std::uint8_t kGroupReady = 0x37;
 inline constexpr std::uint8_t kGroupDone = 0x38;
 inline constexpr std::uint8_t kLastGroupType = 0x3f;
-// Lines between members (wire/line_message.h).
+// Rates and delays between members (wire/line_message.h).
 inline constexpr std::uint8_t kLineReport = 0x40;
 inline constexpr std::uint8_t kProbe = 0x41;
 inline constexpr std::uint8_t kLastCollectiveType = 0x4f;

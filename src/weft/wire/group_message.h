@@ -1,4 +1,4 @@
-// Group messages: what members say about collectives that are not rounds; many run at once.
+// Group messages: what members send about collectives that are not rounds; many run at once.
 //
 //   call          := view:ViewId scope:u8 channel:u16 sequence:u64
 //   group_segment := scope:u8 channel:u16 segment_head  (kGroupSegment, bulk; body = the values;
@@ -16,7 +16,7 @@
 
 namespace weft {
 
-// Whose call it is: all members', or of two, one of whom gives data to the other.
+// Who takes part in a call: all members, or two, one of whom gives data to the other.
 enum class GroupScope : std::uint8_t {
   kAll = 0,
   kGives = 1,  // the sender of this frame gives the data
@@ -34,7 +34,7 @@ struct GroupCallId {
 };
 
 struct GroupSegmentHead {
-  // Before the segment's head.
+  // The bytes in front of the segment's head.
   static constexpr std::size_t kPrefixBytes = 3;
   GroupScope scope{};
   std::uint16_t channel = 0;
@@ -45,7 +45,7 @@ struct GroupSegmentHead {
   static Result<GroupSegmentHead> decode(ByteSpan bytes);
 };
 
-// As ReadyMessage, for one call.
+// The counterpart of ReadyMessage for one call.
 struct GroupReadyMessage {
   GroupCallId call;
   std::uint8_t form = 0;
@@ -56,7 +56,7 @@ struct GroupReadyMessage {
   static Result<GroupReadyMessage> decode(ByteSpan bytes);
 };
 
-// "I hold my result": nothing more need be kept for the sender.
+// "I hold my result": the receiver may drop what it kept for the sender.
 struct GroupDoneMessage {
   GroupCallId call;
 

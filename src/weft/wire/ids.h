@@ -1,6 +1,7 @@
 // The names of things that cross the network: peers, views, rounds.
 //
-// Each is a type of its own: a rank is no peer id, a round is no view number. See docs/GLOSSARY.md.
+// Each is a type of its own, so that a rank is not taken for a peer id or a round for a view
+// number. See docs/GLOSSARY.md.
 #pragma once
 
 #include <compare>
@@ -18,15 +19,15 @@ struct PeerId {
   Hash256 bytes{};
 
   friend auto operator<=>(const PeerId&, const PeerId&) = default;
-  // The first 8 characters of the base32 form: what people are shown.
+  // The first 8 characters of the base32 form, which people are shown.
   std::string short_name() const;
-  // All of it, 64 hexadecimal digits.
+  // The whole id as 64 hexadecimal digits.
   std::string to_string() const;
 };
 
 using ViewNumber = Strong<struct ViewNumberTag, std::uint64_t>;
 
-// Names one agreed membership. The hash covers the previous ViewId: a chain.
+// Names one agreed membership. The hash covers the previous ViewId, so views form a chain.
 struct ViewId {
   ViewNumber number;
   Hash256 hash{};
@@ -36,7 +37,7 @@ struct ViewId {
 // One exchange of gradients; the first is 1, and 0 means "none yet".
 using Round = Strong<struct RoundTag, std::uint64_t>;
 
-// A position in one view's ordered member list: 0 .. members - 1. Changes with the view.
+// A position in one view's ordered member list: 0 .. members - 1. It changes with the view.
 using Rank = Strong<struct RankTag, std::int32_t>;
 
 // Hash of the canonical recipe and a nonce: names one run.

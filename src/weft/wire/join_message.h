@@ -1,4 +1,4 @@
-// The messages that a ticket holder and a member exchange: the only ones a stranger may send.
+// The messages that a ticket holder and a member exchange: the only ones that a stranger may send.
 //
 //   proof          = version u16, run id 32, invitation 16, expiry i64, hmac 32
 //   recipe_request = proof
@@ -9,8 +9,8 @@
 //   join_refused   = code u8, retry after ms u32, reason text
 //   admit_request  = incarnation u64, caught up round u64
 //
-// The proof is an HMAC under the invitation's secret over the purpose, the link's exporter and
-// both peers' ids: it is worth nothing on any other link, and the secret never crosses one.
+// The proof is an HMAC under the invitation's secret over the purpose, the link's exporter and both
+// peers' ids: it is worth nothing on any other link, and the secret is never sent.
 #pragma once
 
 #include <array>
@@ -47,7 +47,7 @@ struct RecipeRequestMessage {
   static Result<RecipeRequestMessage> decode(ByteSpan bytes);
 };
 
-// An invitation to the run that goes on from the one whose ticket was proved: all of its members
+// An invitation to the run that continues the one whose ticket was proved: all members of that one
 // had died, and one of them has founded it anew.
 struct SuccessorRun {
   RunId run{};
@@ -69,14 +69,14 @@ struct JoinRequestMessage {
   JoinProof proof;
   Hash256 layout_hash{};
   Hash256 recipe_hash{};
-  // The joiner itself: its id must be the link's.
+  // The joiner itself; its id must be that of the link.
   Member joiner;
   Bytes encode() const;
   static Result<JoinRequestMessage> decode(ByteSpan bytes);
 };
 
 struct JoinAcceptedMessage {
-  // The run's key comes with the view that admits the joiner.
+  // The run's key follows with the view that admits the joiner.
   ViewNoticeMessage current;
   Bytes encode() const;
   static Result<JoinAcceptedMessage> decode(ByteSpan bytes);
@@ -90,14 +90,14 @@ enum class RefusalCode : std::uint8_t {
   kBadProof = 4,
   kRecipe = 5,
   kLayout = 6,
-  kNotMember = 7,      // the asked peer is no member itself: ask another
-  kUnknownJoiner = 8,  // prove the ticket again
+  kNotMember = 7,      // the asked peer is not a member itself: ask another one
+  kUnknownJoiner = 8,  // the joiner must prove its ticket again
   kFull = 9,
-  kRevoked = 10,    // the invitation was taken back
+  kRevoked = 10,    // the invitation was revoked
   kNotListed = 11,  // the run takes only the keys on its list
-  kBanned = 12,     // the members have put this peer out
-  kTwin = 13,       // another process uses this peer's identity, and lives
-  kNoQuorum = 14,   // the asked member waits for others itself: ask another, and it again
+  kBanned = 12,     // the members have expelled this peer
+  kTwin = 13,       // another process uses this peer's identity, and is alive
+  kNoQuorum = 14,   // the asked member itself waits for others: ask another one, and this one later
   kQueued = 15,     // others take the state: as kTryAgain, with the place in the reason; from one
                     // member to another: newcomers wait here
 };
@@ -110,7 +110,8 @@ struct JoinRefusedMessage {
   static Result<JoinRefusedMessage> decode(ByteSpan bytes);
 };
 
-// Sent while syncing, once the joiner is at most one round behind; repeated until admitted.
+// Sent during state transfer, once the joiner is at most one round behind, and repeated until it is
+// admitted.
 struct AdmitRequestMessage {
   std::uint64_t incarnation = 0;
   Round caught_up;

@@ -1,4 +1,5 @@
-// LineCode: a rate or a delay of a line in 16 bits; LineSummary: what a view says of its lines.
+// LineCode: a rate or a delay of a link in 16 bits; LineSummary: the rates and delays that a view
+// carries.
 //
 //   summary := ring rate:u16 rate:u16 delay:u16      (LineCode each)
 //
@@ -9,14 +10,15 @@
 
 namespace weft {
 
-// A positive quantity in 16 bits: 1024 times its logarithm to the base 2, at least 1. 0: not known.
+// A positive quantity in 16 bits: 1024 times its logarithm to the base 2, at least 1. 0 means
+// unknown.
 class LineCode {
  public:
   constexpr LineCode() = default;
   constexpr explicit LineCode(std::uint16_t code) : code_(code) {}
-  // Below 2^(1/1024) it is taken for that, from 2^64 on for just below.
+  // Values below 2^(1/1024) are encoded as that, values from 2^64 on as just below it.
   static LineCode of(double value);
-  // 0 where it is not known.
+  // The value, or 0 if it is unknown.
   double value() const;
   bool known() const { return code_ != 0; }
   std::uint16_t code() const { return code_; }
@@ -26,14 +28,15 @@ class LineCode {
   std::uint16_t code_ = 0;
 };
 
-// What the members of a view agree on about the lines between them, so that all choose the same
-// way to exchange data. It came from measurements of one of them: right or wrong, it is the same.
+// What the members of a view agree on about the links between them, so that all choose the same
+// route for data. The figures come from the measurements of one member: right or wrong, they are
+// the same for all.
 struct LineSummary {
-  // Bytes a second: of the slowest line of the ring in the view's order, ...
+  // Bytes per second of the slowest link of the ring in the view's order.
   LineCode ring_rate;
-  // ... and what every member sends in all, at least, while each sends to all others alike.
+  // Bytes per second that every member can send in total, at least, while each sends to all others.
   LineCode rate;
-  // Microseconds one way: the longest between any two.
+  // The longest one-way delay between any two members, in microseconds.
   LineCode delay;
   bool known() const { return ring_rate.known() && rate.known(); }
   friend bool operator==(const LineSummary&, const LineSummary&) = default;

@@ -1,4 +1,5 @@
-// Line messages: what members tell each other about the lines between them, and how they try one.
+// Messages about the links between members: the measured rates and delays, and probes that measure
+// one.
 //
 //   line   := from:u16 rate:u16 delay:u16       (ranks; LineCode each)
 //   row    := reporter:u16 sequence:u64 age:u16 lines:several line      (age in seconds)
@@ -6,8 +7,8 @@
 //   probe  := view:ViewId sequence:u32 index:u8 count:u8
 //             (kProbe, bulk; body = bytes of no meaning, at most kProbeBodyBytesMax)
 //
-// A row is what its reporter receives: rate and delay of the lines from others to it. Rows are
-// handed on by whoever has them; ranks are those of the view that the message names.
+// A row is what its reporter receives: rate and delay of the links from others to it. Members pass
+// on the rows of others; ranks are those of the view that the message names.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,7 @@ inline constexpr std::size_t kProbeBodyBytesMax = 64 * 1024;
 
 struct LineEntry {
   std::uint16_t from = 0;
-  // Bytes a second; microseconds one way.
+  // Bytes per second, and microseconds one way.
   LineCode rate;
   LineCode delay;
   friend bool operator==(const LineEntry&, const LineEntry&) = default;
@@ -37,10 +38,10 @@ struct LineEntry {
 
 struct LineRow {
   std::uint16_t reporter = 0;
-  // Of two rows of one reporter the later one counts.
+  // The newer of two rows from one reporter counts.
   std::uint64_t sequence = 0;
   std::uint16_t age_s = 0;
-  // By rank, ascending; none of the reporter itself.
+  // Sorted by rank; the reporter itself is not among them.
   std::vector<LineEntry> lines;
   friend bool operator==(const LineRow&, const LineRow&) = default;
 };
@@ -52,7 +53,7 @@ struct LineReportMessage {
   static Result<LineReportMessage> decode(ByteSpan bytes);
 };
 
-// One frame of a burst; the receiver measures how fast the latter half of it comes.
+// One frame of a burst; the receiver measures the rate at which its second half arrives.
 struct ProbeHead {
   ViewId view;
   std::uint32_t sequence = 0;

@@ -1,4 +1,4 @@
-// The messages with which two transports make and end a link; nothing above net sees them.
+// The messages with which two transports make and end a link; no folder above net sees them.
 //
 //   hello       = magic u32, version u16, lane u8, from peer, to peer, link 16, instance u64
 //   hello_reply = verdict u8, from peer, instance u64, text
@@ -11,10 +11,10 @@
 //   connections = count u8             (control; from the dialler: how many carry the bulk lane;
 //                                      from the other side: how many it wishes for)
 //
-// One hello opens each connection of a link, the dialler's word first; connections with the same
-// `link` belong together. `instance` is drawn when a transport starts, so a restarted peer is told
-// from one that dialled twice. While a link of a peer stands and answers, no other process is taken
-// for that peer.
+// One hello opens each connection of a link, and the dialler sends first; connections with the same
+// `link` belong together. `instance` is drawn when a transport starts, which distinguishes a
+// restarted peer from one that dialled twice. While a link to a peer stands and answers, no other
+// process is accepted as that peer.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ namespace weft {
 inline constexpr std::uint32_t kLinkMagic = 0x74666577;  // "weft"
 inline constexpr std::uint16_t kLinkVersion = 1;
 inline constexpr std::size_t kLinkTextBytesMax = 512;
-// Of the bulk lane of one link.
+// The bulk lane of one link has at most this many connections.
 inline constexpr std::size_t kBulkConnectionsMax = 8;
 
 using LinkId = std::array<std::uint8_t, 16>;
@@ -40,24 +40,25 @@ struct HelloMessage {
   // 0 control, 1 bulk, 2 to 8 further connections of the bulk lane, in order.
   std::uint8_t lane = 0;
   PeerId from;
-  // The peer that the dialler wants.
+  // The peer that the dialler wants to reach.
   PeerId to;
   LinkId link{};
   std::uint64_t instance = 0;
 
   Bytes encode() const;
-  // kCorrupt for anything that is no hello; another version decodes, so that it can be named.
+  // kCorrupt if the bytes are no hello; a hello of another version decodes, so that the version can
+  // be reported.
   static Result<HelloMessage> decode(ByteSpan bytes);
 };
 
 enum class HelloVerdict : std::uint8_t {
   kAccepted = 0,
-  // Both dial each other, and the replier's dial is the one that stays.
+  // Both sides dial each other, and the replier's own dial is the one that stays.
   kWaitForMine = 1,
   kWrongPeer = 2,
   kWrongVersion = 3,
   kLinked = 4,
-  // Another process with the dialler's key has a link, and answers.
+  // Another process with the dialler's key has a link that answers.
   kTwin = 5,
 };
 
@@ -78,11 +79,12 @@ struct HelloReplyMessage {
   static Result<HelloReplyMessage> decode(ByteSpan bytes);
 };
 
-// Two peers of one machine: bulk frames may go through memory instead (net/shm/shortcut.h).
+// For two peers on one machine: their bulk frames may go through memory instead
+// (net/shm/shortcut.h).
 struct ShortcutMessage {
-  // Of a socket that nobody else knows, as hexadecimal digits.
+  // The name of a socket that nobody else knows, written as hexadecimal digits.
   std::array<std::uint8_t, 16> name{};
-  // Proves who connects to it.
+  // Proves who connects to that socket.
   std::array<std::uint8_t, 32> token{};
 
   Bytes encode() const;

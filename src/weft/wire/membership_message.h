@@ -22,8 +22,8 @@
 //   leaving    = view
 //   joiner     = member, present u8
 //
-// `view` in every message of the agreement is the view it would replace: a message that speaks
-// of an older one is answered with a notice of the current one.
+// `view` in every message of the agreement is the view it would replace: a message about an older
+// view is answered with a notice of the current one.
 #pragma once
 
 #include <cstdint>
@@ -41,44 +41,45 @@ namespace weft {
 
 // Bounds of a decoded message; the largest (promise, accept, notice) stays below 256 KiB.
 inline constexpr std::uint32_t kMembersMax = 256;
-// So many a decoder takes, for larger simulated runs; the frame's own bound comes first.
+// The decoder's bound, for larger simulated runs; the frame's own bound applies first.
 inline constexpr std::uint32_t kViewMembersMax = 4096;
 inline constexpr std::uint32_t kEndpointsMax = 4;
 inline constexpr std::size_t kEndpointBytesMax = 96;
 inline constexpr std::size_t kReasonBytesMax = 160;
 inline constexpr std::uint8_t kShareHalvingsMax = 16;
-// A branch of a branch of a branch ... and no deeper; so many others it remembers to have absorbed.
+// How deeply branches of branches may nest, and how many absorbed branches are stored.
 inline constexpr std::uint32_t kBranchPointsMax = 16;
 inline constexpr std::uint32_t kAbsorbedMax = 64;
 
 struct Member {
   PeerId id;
-  // Counts the lives of one identity: a restarted peer comes with a higher one.
+  // Counts the lives of one identity: a restarted peer has a higher one.
   std::uint64_t incarnation = 0;
   // "host:port" each, tried in order.
   std::vector<std::string> endpoints;
-  // Its share of each batch is halved so often: it was put out for computing too long.
+  // How often its share of each batch was halved, because it took too long to compute.
   std::uint8_t halvings = 0;
   friend bool operator==(const Member&, const Member&) = default;
 };
 
 enum class DepartureCause : std::uint8_t {
   kFailed = 0,     // no sign of life, or its connections broke
-  kLeft = 1,       // it asked to
+  kLeft = 1,       // it asked to leave
   kRestarted = 2,  // its process came back with a higher incarnation
-  kExpelled = 3,   // more than half of the others accused it; it stays out of the run
+  kExpelled = 3,   // more than half of the others accused it; it is excluded from the run
 };
 
 struct Departure {
   PeerId id;
   std::uint64_t incarnation = 0;
   DepartureCause cause = DepartureCause::kFailed;
-  // For people: "no heartbeat for 2.0 s".
+  // Text for people: "no heartbeat for 2.0 s".
   std::string reason;
   friend bool operator==(const Departure&, const Departure&) = default;
 };
 
-// Where a branch left the run, or another branch: members that were cut off went on by themselves.
+// Where a branch left the run, or another branch: members that were cut off continued by
+// themselves.
 struct BranchPoint {
   // Names the branch that begins here.
   Hash256 branch{};
@@ -91,29 +92,30 @@ struct BranchPoint {
 // A branch whose state was averaged into this one's.
 struct AbsorbedBranch {
   Hash256 branch{};
-  // The samples that its state had learned from by then.
+  // The number of samples that its state had learned from by then.
   std::uint64_t until = 0;
   friend bool operator==(const AbsorbedBranch&, const AbsorbedBranch&) = default;
 };
 
-// A branch's history since the beginning of the run; empty for the run that never was cut apart.
+// A branch's history since the beginning of the run; empty for a run that was never split.
 struct Lineage {
   std::vector<BranchPoint> points;
   std::vector<AbsorbedBranch> absorbed;
-  // Zeros for the run itself.
+  // Zeros stand for the run itself.
   Hash256 branch() const { return points.empty() ? Hash256{} : points.back().branch; }
   friend bool operator==(const Lineage&, const Lineage&) = default;
 };
 
-// What the members of a view do before its first round: average the state after its base round with
-// the state that another branch has yielded, by samples.
+// What the members of a view do before its first round: they average the state after its base round
+// with the state that another branch has yielded, weighted by samples.
 struct MergeDirective {
   Hash256 branch{};
-  // The yielding branch's last view, its base round, and the manifest of its state after it.
+  // The yielding branch's last view, its base round, and the manifest of its state after that
+  // round.
   ViewId view;
   Round round;
   Hash256 snapshot{};
-  // The weights: what the yielding branch and what this one has learned from alone.
+  // The weights: the samples that only the yielding branch, and only this branch, has learned from.
   std::uint64_t samples = 0;
   std::uint64_t own_samples = 0;
   friend bool operator==(const MergeDirective&, const MergeDirective&) = default;
@@ -122,11 +124,12 @@ struct MergeDirective {
 // What the members agree on: the next membership and how far the run's history is committed.
 struct ViewValue {
   Round base_round;
-  // Ring order; no peer twice, at least one.
+  // The members in ring order; at least one, and no peer twice.
   std::vector<Member> members;
   std::vector<Departure> departures;
   Lineage lineage{};
-  // The branch that is to absorb this one: its members stop at the base round and offer its state.
+  // The branch that is to absorb this one: this branch's members stop at the base round and offer
+  // its state.
   std::optional<Hash256> yields_to{};
   std::optional<MergeDirective> merge{};
   LineSummary lines{};
@@ -139,8 +142,8 @@ struct Ballot {
   friend auto operator<=>(const Ballot&, const Ballot&) = default;
 };
 
-// What the promise of a restarted member says to be done: it votes as the life that it was, and
-// holds no result of that one's rounds, so nothing follows from it for the base round.
+// The round that a restarted member's promise reports as done: it votes as its earlier life, whose
+// results it no longer holds, so the promise does not constrain the base round.
 inline constexpr std::uint64_t kHoldsNothing = ~std::uint64_t{0};
 
 // The highest round whose complete result a peer holds, and that result's hash.
@@ -213,26 +216,26 @@ struct RejectedMessage {
   static Result<RejectedMessage> decode(ByteSpan bytes);
 };
 
-// With it any member makes and checks invitations of its run.
+// The key with which any member issues and checks invitations to its run.
 struct RunKey {
-  // How often it was renewed.
+  // Number of renewals so far.
   std::uint64_t renewals = 0;
   Hash256 key{};
   friend bool operator==(const RunKey&, const RunKey&) = default;
 };
 
-// The outcome of an agreement, also given to whoever speaks of an older view.
+// The outcome of an agreement, also sent in answer to messages about an older view.
 struct ViewNoticeMessage {
   ViewId previous;
   ViewId view;
   ViewValue value;
-  // Told to members of `view` only, who may be new in it.
+  // Sent to members of `view` only, some of which may be new in it.
   std::optional<RunKey> key{};
   Bytes encode() const;
   static Result<ViewNoticeMessage> decode(ByteSpan bytes);
 };
 
-// To a peer that is no member any more: since when, and why.
+// Sent to a peer that is no longer a member: since which view, and why.
 struct RemovedMessage {
   ViewId view;
   std::uint64_t incarnation = 0;
@@ -241,8 +244,9 @@ struct RemovedMessage {
   static Result<RemovedMessage> decode(ByteSpan bytes);
 };
 
-// "I belong to no view": tells members that the incarnation they know is gone. Where that one's
-// promises are on record, `votes_in` is the view in which this peer still votes as that one.
+// "I belong to no view": tells members that the incarnation they have in their view is gone. If
+// that incarnation's promises are on record, `votes_in` is the view in which this peer still votes
+// in its place.
 struct OutsideMessage {
   std::uint64_t incarnation = 0;
   std::optional<ViewId> votes_in{};
@@ -256,7 +260,7 @@ struct LeavingMessage {
   static Result<LeavingMessage> decode(ByteSpan bytes);
 };
 
-// From a joiner's sponsor to all members: this peer has proved a ticket and may ask for state.
+// Sent by a joiner's sponsor to all members: this peer has proved a ticket and may ask for state.
 struct JoinerMessage {
   Member joiner;
   bool present = true;
@@ -264,7 +268,7 @@ struct JoinerMessage {
   static Result<JoinerMessage> decode(ByteSpan bytes);
 };
 
-// Parts that other messages are made of.
+// Codecs of parts that other messages contain.
 void write_member(class Writer& out, const Member& member);
 Member read_member(class Reader& in);
 void write_view_value(class Writer& out, const ViewValue& value);

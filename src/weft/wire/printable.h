@@ -1,8 +1,8 @@
-// Text that peers send for people: printable, of bounded length, on both sides of the wire. What
-// programs write is ASCII; a name that a person gave is in any script.
+// Text for people in messages: printable and of bounded length on both sides of the wire. Text that
+// programs write is ASCII; a name that a person gave may be in any script.
 //
-// It ends up in logs and on terminals, and it is part of hashed values: therefore the encoder
-// makes it printable and the decoder refuses what is not, and one value has one encoding.
+// Such text reaches logs and terminals and is part of hashed values: therefore the encoder makes it
+// printable, the decoder refuses what is not, and each value has one encoding.
 // Threads: functions of their arguments.
 #pragma once
 

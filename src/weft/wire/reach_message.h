@@ -5,17 +5,18 @@
 //   relay_offer   = attempt 16, peer, asker u8, token 32, token 32, count u32, endpoint text ...
 //   reach_refused = attempt 16, text
 //
-// `attempt` is drawn by the asker. An introduction tells what the introducer sees of the other
-// side: where its control and its bulk connection come from. A relay offer names the relay's own
-// endpoints and the two tokens, of the control and the bulk lane, that buy this side its half.
+// The asker draws `attempt`. An introduction reports what the introducer sees of the other side:
+// the source addresses of its control and its bulk connection. A relay offer names the relay's own
+// endpoints and two tokens, for the control and the bulk lane, with which this side claims its
+// half.
 //
-// A preface opens a connection that is no plain dial, before any encryption:
+// A preface opens a connection that is not a plain dial, before any encryption:
 //
 //   preface = "WEFTRLY1", pass 32                         (to a relay)
 //           | "WEFTPCH1", mark 16, lane u8, asker u8, zero u8[14]      (punched; both sides say it)
 //
-// The pass is a hash of the token and the mark one of the attempt: whoever listens at an address
-// that somebody else named gets no bytes that anybody chose.
+// The pass is a hash of the token, the mark a hash of the attempt: whoever listens at an address
+// that a third party named receives no bytes that anybody chose.
 #pragma once
 
 #include <array>
@@ -35,18 +36,18 @@ inline constexpr std::size_t kReachTextBytesMax = 256;
 inline constexpr std::size_t kPrefaceBytes = 40;
 
 using ReachAttempt = std::array<std::uint8_t, 16>;
-// Good for one connection, and for a few seconds.
+// Valid for one connection and a few seconds.
 using RelayToken = std::array<std::uint8_t, 32>;
 
-// What a preface shows of either.
+// What a preface carries in place of a token or of an attempt.
 RelayToken relay_pass(const RelayToken& token);
 ReachAttempt punch_mark(const ReachAttempt& attempt);
 
 struct IntroduceMessage {
   ReachAttempt attempt{};
-  // Whom the asker wants.
+  // The peer that the asker wants to reach.
   PeerId peer;
-  // A relay is wanted: a punched connection has been tried, or cannot come about.
+  // The asker wants a relay: a punched connection has failed, or is impossible.
   bool relay = false;
 
   Bytes encode() const;
@@ -57,7 +58,7 @@ struct IntroductionMessage {
   ReachAttempt attempt{};
   // The other side.
   PeerId peer;
-  // This side asked, and says hello.
+  // This side asked, and sends the hello.
   bool asker = false;
   // "host:port" of the other side's control and bulk connections, as the introducer sees them.
   std::array<std::string, 2> endpoints;
@@ -70,9 +71,9 @@ struct RelayOfferMessage {
   ReachAttempt attempt{};
   PeerId peer;
   bool asker = false;
-  // Control lane, bulk lane.
+  // The tokens of the control lane and of the bulk lane.
   std::array<RelayToken, 2> tokens{};
-  // Of the relay.
+  // The relay's own addresses.
   std::vector<std::string> endpoints;
 
   Bytes encode() const;
@@ -91,18 +92,18 @@ enum class PrefaceKind : std::uint8_t { kRelay, kPunch };
 
 struct PrefaceMessage {
   PrefaceKind kind = PrefaceKind::kRelay;
-  // Of kRelay.
+  // Set in kRelay.
   RelayToken pass{};
-  // Of kPunch.
+  // Set in kPunch.
   ReachAttempt mark{};
   std::uint8_t lane = 0;
   bool asker = false;
 
-  // Always kPrefaceBytes.
+  // The length is always kPrefaceBytes.
   Bytes encode() const;
   static Result<PrefaceMessage> decode(ByteSpan bytes);
 };
-// No other connection begins with it.
+// No other kind of connection begins with this byte.
 inline constexpr std::uint8_t kPrefaceFirstByte = 'W';
 
 }  // namespace weft

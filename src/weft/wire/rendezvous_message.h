@@ -1,9 +1,9 @@
-// What a member leaves for others in a public table: where it can be reached, signed.
+// A signed record of where a member can be reached, which it leaves in a public table.
 //
 //   record = version u16, key 32, unix time u64, count u32 x endpoint text, signature 64
 //
-// The signature covers the run id too, which is not in the record. In the table a record lies
-// sealed (net/rendezvous.h): only who knows the run id reads or writes one.
+// The signature also covers the run id, which is not in the record. The record is sealed in the
+// table (net/rendezvous.h): only holders of the run id read or write one.
 #pragma once
 
 #include <array>
@@ -18,18 +18,18 @@
 namespace weft {
 
 inline constexpr std::uint16_t kRendezvousVersion = 1;
-// Of an encoded record.
+// The bound of an encoded record.
 inline constexpr std::size_t kRendezvousRecordBytesMax = 600;
 
 struct RendezvousRecord {
   std::array<std::uint8_t, 32> key{};
-  // When it was written.
+  // When the record was written.
   std::int64_t unix_time_s = 0;
-  // At least one.
+  // At least one endpoint.
   std::vector<std::string> endpoints;
   std::array<std::uint8_t, 64> signature{};
 
-  // What the signature is over, in the run `run`.
+  // The bytes that the signature covers, for the run `run`.
   Bytes signed_part(const RunId& run) const;
   Bytes encode() const;
   static Result<RendezvousRecord> decode(ByteSpan bytes);

@@ -41,19 +41,19 @@
 
 namespace weft {
 
-// Small, because what a round sends may have to wait behind one.
+// A block is small because frames of a round may have to wait behind one.
 inline constexpr std::size_t kStateBlockBytes = std::size_t{64} << 10;
-// Floats of a piece of a result, which is as large as a block.
+// A piece of a result has this many floats; it is as large as a block.
 inline constexpr std::size_t kPieceElements = kStateBlockBytes / sizeof(float);
 inline constexpr std::uint32_t kStateBlocksMax = 1U << 20U;
-// Hashes in a path: the levels of a tree of kStateBlocksMax leaves.
+// The number of hashes in a path: the levels of a tree of kStateBlocksMax leaves.
 inline constexpr std::uint32_t kBlockPathMax = 20;
 
 // A snapshot of the state after `round`.
 struct SnapshotName {
   Round round;
   std::uint64_t bytes = 0;
-  // SHA-256 over the two above and the root of the hash tree of its blocks.
+  // SHA-256 over the two fields above and the root of the hash tree of its blocks.
   Hash256 root{};
 
   std::uint32_t blocks() const;
@@ -62,18 +62,18 @@ struct SnapshotName {
   friend bool operator==(const SnapshotName&, const SnapshotName&) = default;
 };
 
-// The name of what has this round, this many bytes and this tree.
+// The name of a snapshot with this round, this many bytes and this tree.
 SnapshotName name_snapshot(Round round, std::uint64_t bytes, const Hash256& tree_root);
 
 struct StateQueryMessage {
-  // The snapshot of which the asker has blocks already.
+  // The snapshot of which the asker already has blocks.
   std::optional<Hash256> wanted;
   Bytes encode() const;
   static Result<StateQueryMessage> decode(ByteSpan bytes);
 };
 
 struct StateOfferMessage {
-  // Empty: no snapshot yet, one will be made; ask again.
+  // Empty if no snapshot exists yet: one will be made, and the asker asks again.
   std::optional<SnapshotName> snapshot;
   Bytes encode() const;
   static Result<StateOfferMessage> decode(ByteSpan bytes);
@@ -91,7 +91,7 @@ struct BlockHead {
   std::uint32_t index = 0;
   std::vector<Hash256> path;
 
-  // Whether `body` is the block of this name in `snapshot`.
+  // True if `body` is the block of this name in `snapshot`.
   bool proves(const SnapshotName& snapshot, ByteSpan body) const;
   Bytes encode() const;
   static Result<BlockHead> decode(ByteSpan bytes);
@@ -114,7 +114,7 @@ struct ResultHead {
   Round round;
   // The highest round committed at the sender.
   Round newest;
-  // Of the whole result.
+  // The length of the whole result.
   std::uint64_t elements = 0;
   std::uint32_t piece = 0;
   Hash128 hash{};
@@ -132,59 +132,58 @@ struct ResultMissingMessage {
 };
 
 // What a state has learned from beside the rounds of its own branch. Where branches of a run may
-// become one again, each state that is given to others begins with it, and its hash covers it: a
-// round's number alone does not tell the states of two branches apart, nor those before and after a
-// merge.
+// merge, each state that is sent begins with its history, and its hash covers it: a round's number
+// alone does not distinguish the states of two branches, nor those before and after a merge.
 struct StateHistory {
-  // Zeros: the run itself.
+  // The branch; zeros stand for the run itself.
   Hash256 branch{};
-  // Beyond those of the rounds.
+  // Samples beyond those of the branch's own rounds.
   std::uint64_t samples = 0;
-  // At most kAbsorbedMax.
+  // At most kAbsorbedMax entries.
   std::vector<AbsorbedBranch> absorbed;
 
-  // A multiple of 64 bytes, so that what follows lies as well as it did alone.
+  // The length is a multiple of 64 bytes, so that what follows keeps its alignment.
   Bytes encode() const;
   static Result<StateHistory> decode(ByteSpan bytes);
-  // How many of a state's first bytes are its history. Fails: kCorrupt.
+  // The number of bytes at the front of a state that are its history. Fails: kCorrupt.
   static Result<std::size_t> bytes_in(ByteSpan state);
   friend bool operator==(const StateHistory&, const StateHistory&) = default;
 };
 
-// So many runs that went on from each other a peer remembers.
+// How many successive runs a peer remembers.
 inline constexpr std::uint32_t kPastRunsMax = 8;
 
 // A run that a peer was a member of.
 struct PastRun {
   RunId run{};
-  // How often it was resumed after all had died, up to and with this run.
+  // How often the run was resumed after all members had died, up to and including this run.
   std::uint32_t generation = 0;
-  // The next run went on from the state after this round; all ones: not known, or there is none.
+  // The next run continued from the state after this round; all ones: unknown, or there is none.
   Round until;
-  // HMAC under the run's key over the message with zeros here, who sends it and the run in which it
-  // is sent (peer/voter_record.h); zeros from a founder.
+  // An HMAC under the run's key over the message with zeros in this field, its sender and the run
+  // in which it is sent (peer/voter_record.h); a founder sends zeros.
   Hash256 proof{};
   friend bool operator==(const PastRun&, const PastRun&) = default;
 };
 
 struct HeldStateMessage {
-  // 0: none.
+  // The round of the state that is held; 0: none.
   Round round;
-  // Of its snapshot; zeros where none was made yet.
+  // The root of its snapshot; zeros if none was made yet.
   Hash256 root{};
-  // Which run the state is of; zeros: none.
+  // The run of the state; zeros: none.
   RunId run{};
-  // The last view that the sender was in, and of which run: these peers may hold a state.
+  // The last view that the sender was in, and its run: these peers may hold a state.
   RunId view_run{};
   std::uint64_t view = 0;
   std::vector<PeerId> members{};
-  // Newest first.
+  // Past runs, newest first.
   std::vector<PastRun> history{};
   Bytes encode() const;
   static Result<HeldStateMessage> decode(ByteSpan bytes);
 };
 
-// In all since the link came up; whether they were of use or not.
+// The total since the link came up, whether the bytes were of use or not.
 struct StateReceivedMessage {
   std::uint64_t bytes = 0;
   Bytes encode() const;

@@ -1,4 +1,4 @@
-// STUN's binding request and its answer: under which address a server sees us.
+// STUN's binding request and its answer: under which address a server sees this machine.
 //
 //   message   = type u16, length u16, cookie u32, transaction 12, attribute*   (all big-endian)
 //   attribute = type u16, length u16, value padded to 4 bytes
@@ -6,7 +6,7 @@
 //   reply     = type 0x0101 with XOR-MAPPED-ADDRESS (0x0020) or MAPPED-ADDRESS (0x0001)
 //
 // IMPLEMENTATION: RFC 8489, sections 5, 6, 14.1 and 14.2. Requests only, without authentication,
-// since nothing depends on the answer but a diagnosis.
+// since only a diagnosis depends on the answer.
 #pragma once
 
 #include <array>
@@ -30,12 +30,11 @@ struct StunRequest {
 
 struct StunReply {
   StunTransaction transaction{};
-  // 4 or 16 bytes, and the port, as the server saw them.
+  // The address (4 or 16 bytes) and the port, as the server saw them.
   Bytes address;
   std::uint16_t port = 0;
 
-  // kCorrupt for anything that is no binding answer with an address. Attributes that are not known
-  // are passed over.
+  // kCorrupt if the bytes are no binding answer with an address. Unknown attributes are skipped.
   static Result<StunReply> decode(ByteSpan bytes);
 };
 

@@ -1,6 +1,6 @@
-// Endpoints in messages that strangers may have written: "host:port" each, few and short.
+// Endpoints in messages that strangers may have written: a few short texts, "host:port" each.
 //
-// Threads: functions of their arguments. Fails: the reader, with the field's name.
+// Threads: functions of their arguments. Fails: the reader fails, with the field's name.
 #pragma once
 
 #include <string>
@@ -13,9 +13,11 @@ namespace weft {
 inline constexpr std::uint32_t kHintEndpointsMax = 4;
 inline constexpr std::size_t kHintEndpointBytesMax = 96;
 
-// u32 count, then each as text: the first kHintEndpointsMax of those that are short enough.
+// Writes a u32 count, then each endpoint as text: the first kHintEndpointsMax of those that are
+// short enough.
 void write_endpoints(Writer& out, const std::vector<std::string>& endpoints);
-// `least` to kHintEndpointsMax, each printable, without a blank and with a colon.
+// Reads from `least` to kHintEndpointsMax endpoints, each printable, without a blank and with a
+// colon.
 std::vector<std::string> read_endpoints(Reader& in, std::uint32_t least = 1);
 
 }  // namespace weft

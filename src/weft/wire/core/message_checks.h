@@ -8,9 +8,9 @@
 
 namespace weft {
 
-// Round trip; kCorrupt for each shorter prefix and for a longer message; and with any four bytes
-// set to ones (every length and count among them) refused or another message with just that
-// encoding.
+// Checks the round trip; that each shorter prefix and a longer message are kCorrupt; and that, with
+// any four bytes set to ones (every length and count among them), the message is refused or decodes
+// as another message with just that encoding.
 template <class Message>
 void check_message(const Message& message) {
   const Bytes bytes = message.encode();
