@@ -1,7 +1,8 @@
-// Who is to go when too many wait for one place: the oldest of the address that has most of them.
+// Which of many waiting entries to drop when there are too many: the oldest one from the address
+// that has the most of them.
 //
-// So one address, however many keys it has, crowds out itself; an empty origin counts as one, too.
-// Threads: any. Fails: never.
+// One address, however many keys it has, thus displaces only its own entries; an empty origin
+// counts as one address.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +11,9 @@
 
 namespace weft {
 
-// The end of `entries` if there are none. They stand in the order in which they came;
-// `origin_of(entry)` is a string that lives as long as the entry, or null for one that stays.
+// Returns the entry to drop, or the end of `entries` if there is none. Entries are in the order of
+// arrival; `origin_of(entry)` is a string that lives as long as the entry, or null for an entry
+// that stays.
 template <class Entries, class OriginOf>
 auto crowded_out(Entries& entries, OriginOf origin_of) {
   std::map<std::string, std::size_t> counts;

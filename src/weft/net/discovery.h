@@ -1,19 +1,20 @@
-// Discovery: how runs on the local network are found, without sockets and clocks.
+// Discovery: how peers find runs on the local network, without sockets and clocks.
 //
-// Whoever looks asks a multicast group (DiscoverySearch); members answer the asker alone
-// (DiscoveryResponder). net/discovery_socket.h carries the datagrams.
+// A peer that looks for runs asks a multicast group (DiscoverySearch); members answer the asker
+// alone (DiscoveryResponder). net/discovery_socket.h carries the datagrams.
 //
 // An answer is only a hint. Its signature shows that it comes from the peer whose key it names, so
-// nobody answers in another's name, and the link that follows proves the key again. That the peer
-// is a member of the run it speaks of shows the run proof: an HMAC under the run id, which
-// strangers do not know (an open run tells it to all). So a ticket holder believes members only;
-// whoever has no ticket sees what the network claims, each claim apart, and nobody alters
-// another's. In the same way a query shows that the asker knows the run; only then, or where the
-// run is open, it is told where members are reached.
+// that nobody answers in another's name, and the link that follows proves the key again. The run
+// proof, an HMAC under the run id, shows that the peer is a member of the run that it names:
+// strangers do not have the run id (an open run publishes it). A ticket holder thus accepts answers
+// of members only; a peer without a ticket sees what the network claims, each claim separately, and
+// nobody can alter another's. In the same way a query shows that the asker holds the run id; only
+// then, or where the run is open, does the answer contain the members' addresses.
 //
-// Everything is bounded: answers in all and for each asker, which of a large run's members answer
-// (about eight of any number), datagrams a search looks at, runs and members it keeps.
-// Threads: one owner. Fails: a datagram that is out of order gives nothing, or the reason.
+// Everything is bounded: answers in total and per asker, the number of a large run's members that
+// answer (about eight, however many there are), the datagrams that a search examines, the runs and
+// members that it keeps. Threads: one owner. Fails: an invalid datagram gives nothing, or the
+// reason.
 #pragma once
 
 #include <cstdint>
@@ -31,38 +32,40 @@
 
 namespace weft {
 
-// The public name of a run: nobody can get from it to the run id.
+// The public name of a run, from which nobody can compute the run id.
 Hash256 discovery_tag(const RunId& run);
-// What only those who know the run id can compute: with a query, and for it and this member.
+// Proofs that only holders of the run id can compute: for a query, and for an answer by this
+// member.
 Hash256 discovery_query_proof(const RunId& run, const DiscoveryNonce& nonce);
 Hash256 discovery_run_proof(const RunId& run, const DiscoveryNonce& nonce, const PublicKey& key);
 
-// What a member tells of its run.
+// What a member's answers contain about its run.
 struct DiscoveryCard {
   RunId run{};
-  // For people.
+  // The run's name, for people.
   std::string name;
   std::uint32_t members = 1;
-  // Where this member is reached; without any it does not answer.
+  // Where this member can be reached; without endpoints it does not answer.
   std::vector<std::string> endpoints;
   DiscoveryInvite invite = DiscoveryInvite::kTicket;
-  // Of kOpen.
+  // Set where `invite` is kOpen.
   std::optional<OpenInvitation> open;
 };
 
-// So many a second on average, `burst` at once.
+// A rate of answers: the average per second, and at most `burst` at once.
 struct DiscoveryRate {
   double per_second = 0;
   double burst = 0;
 };
 
 struct DiscoveryResponderLimits {
-  // Of all answers together, and to one address.
+  // The rate of all answers together, and of those to one address.
   DiscoveryRate all{16, 32};
   DiscoveryRate asker{2, 6};
-  // Addresses that are told apart; of too many the one that asked longest ago is forgotten.
+  // How many addresses have a rate of their own; when there are more, the one that asked longest
+  // ago is dropped.
   std::size_t askers_max = 256;
-  // Of a large run about so many members answer a query.
+  // About this many members of a large run answer a query.
   std::uint32_t answers_wanted = 8;
 };
 
@@ -70,11 +73,12 @@ class DiscoveryResponder {
  public:
   explicit DiscoveryResponder(PeerIdentity identity, DiscoveryResponderLimits limits = {});
 
-  // Nothing is answered while there is none.
+  // Without a card the responder does not answer.
   void set_card(std::optional<DiscoveryCard> card) { card_ = std::move(card); }
-  // What is told by codes besides; the first kOfferedCodesMax, and only where there is a card.
+  // Sets what queries by codes get; the first kOfferedCodesMax are used, and only while there is a
+  // card.
   void set_codes(std::vector<OfferedCode> codes);
-  // The datagram for `source` (an address without its port), or nothing.
+  // Returns the datagram for `source` (an address without its port), or nothing.
   std::optional<Bytes> answer(const std::string& source, ByteSpan datagram, TimePoint now,
                               std::int64_t unix_time_s);
   std::size_t askers() const { return askers_.size(); }
@@ -97,32 +101,32 @@ class DiscoveryResponder {
   std::map<std::string, Bucket> askers_;
 };
 
-// A member as it answered.
+// A member as its answer describes it.
 struct DiscoveredMember {
   PeerId id;
   std::vector<std::string> endpoints;
-  // The address its answer came from, without the port.
+  // The address that its answer came from, without the port.
   std::string source;
   std::uint32_t members = 0;
-  // Its clock minus ours.
+  // The member's clock minus this peer's.
   std::int64_t clock_ahead_s = 0;
   std::optional<OpenInvitation> open;
   TimePoint heard;
 };
 
-// What some members said alike: those of one run, if all of them are honest.
+// What several members answered alike: they are of one run, if all of them are honest.
 struct DiscoveredRun {
   Hash256 tag{};
   std::string name;
   DiscoveryInvite invite = DiscoveryInvite::kTicket;
-  // Of open runs.
+  // Set for open runs.
   Hash256 recipe_hash{};
-  // True where each answer proved that its sender knows the run.
+  // True if each answer proved that its sender holds the run id.
   bool proved = false;
-  // In the order of their ids.
+  // Sorted by id.
   std::vector<DiscoveredMember> answers;
 
-  // The largest number that an answer gave.
+  // The largest number of members in any of the answers.
   std::uint32_t members() const;
   std::vector<PeerAddress> addresses() const;
 };
@@ -131,28 +135,30 @@ struct DiscoverySearchLimits {
   std::size_t datagrams_max = 2048;
   std::size_t runs_max = 64;
   std::size_t members_max = 16;
-  // Answers kept from one address: one machine may hold many peers, but not all of the table.
+  // Bound of the answers kept from one address: a machine may hold many peers, but must not fill
+  // the table.
   std::size_t source_max = 32;
-  // An answer is forgotten after this.
+  // An answer is dropped after this time.
   Duration keep_for = std::chrono::seconds(30);
 };
 
 class DiscoverySearch {
  public:
-  // Of `run`, whose members must prove that they know it; without: of any run.
+  // Searches for `run`, whose members must prove that they hold its id, or for any run without it.
   explicit DiscoverySearch(std::optional<RunId> run, DiscoverySearchLimits limits = {});
 
-  // A query to send, each with a nonce of its own. Answers to any of the last eight are taken.
+  // Returns a query to send; each has a nonce of its own. Answers to any of the last eight are
+  // accepted.
   Bytes query(const DiscoveryNonce& nonce);
-  // kCorrupt for what is no answer to this search, kUnavailable for one beyond a bound.
+  // kCorrupt if the datagram is no answer to this search, kUnavailable if it exceeds a bound.
   Status on_datagram(const std::string& source, ByteSpan datagram, TimePoint now,
                      std::int64_t unix_time_s);
   void expire(TimePoint now);
-  // Runs with more answers first.
+  // The runs found; those with more answers come first.
   std::vector<DiscoveredRun> runs() const;
 
  private:
-  // What must be alike for two answers to be of one run.
+  // What two answers of one run have in common.
   struct Key {
     Hash256 tag{};
     DiscoveryInvite invite{};

@@ -1,4 +1,4 @@
-// Probes: how this machine stands in its network, for the person who asks why nothing connects.
+// Probes of this machine's network, for a person who asks why nothing connects.
 //
 // Threads: each call blocks its caller, at most for the limit given (a name server may take its
 // own time). Fails: the outcome is the answer.
@@ -13,17 +13,18 @@
 
 namespace weft {
 
-// Addresses of this machine that others may reach, without ports.
+// Addresses of this machine that others may be able to reach, without ports.
 std::vector<std::string> own_hosts();
 
-// Listens at "host:port" for a moment; the endpoint it was, or the system's reason.
+// Listens at "host:port" for a moment. Returns the endpoint that it was bound to, or the system's
+// reason.
 Result<std::string> probe_listen(const std::string& endpoint);
 
 enum class DialOutcome : std::uint8_t {
   kConnected,
-  kRefused,   // the machine is there, and nobody listens
-  kNoAnswer,  // nothing came back: a firewall, a NAT, a machine that is off
-  kNoRoute,   // this machine has no way there
+  kRefused,   // the machine answers, but no process listens
+  kNoAnswer,  // nothing came back: a firewall, a NAT, or a machine that is off
+  kNoRoute,   // this machine has no route to it
   kNoName,    // the host has no address
   kOther
 };
@@ -31,17 +32,17 @@ enum class DialOutcome : std::uint8_t {
 struct DialReport {
   DialOutcome outcome = DialOutcome::kOther;
   Duration took{};
-  // The system's words.
+  // The system's message.
   std::string text;
 };
 
-// One TCP connection to "host:port", opened and closed.
+// Opens one TCP connection to "host:port" and closes it.
 DialReport probe_dial(const std::string& endpoint, Duration limit);
 
-// How STUN servers see one UDP socket of this machine.
+// The address of one UDP socket of this machine as a STUN server sees it.
 struct StunView {
   std::string server;
-  // "host:port" as it saw them, or why there is none.
+  // "host:port" as the server saw it, or why there is none.
   Result<std::string> mapped;
 };
 struct StunReport {

@@ -25,10 +25,10 @@ namespace weft {
 
 inline constexpr std::uint16_t kDiscoveryPort = 47863;
 
-// Where queries go.
+// The destination of queries.
 struct DiscoveryPlace {
   std::string group_v4 = "239.255.119.102";
-  // Of the link alone.
+  // A group of link-local scope.
   std::string group_v6 = "ff12::7765:6674";
   // 0 in a listener: the system chooses; see DiscoveryListener::port().
   std::uint16_t port = kDiscoveryPort;
@@ -62,11 +62,11 @@ class DiscoveryListener {
   std::unique_ptr<Impl> impl_;
 };
 
-// A search beside other things. The bounds of DiscoverySearch hold for each asker.
+// A search that runs beside other work. The bounds of DiscoverySearch hold for each asker.
 class DiscoveryAsker {
  public:
-  // Of `run`, or of any. Borrows `loop`, which must outlive this; calls `on_answer` on it after
-  // each answer that is taken.
+  // Searches for `run`, or for any run. Borrows `loop`, which must outlive this; calls `on_answer`
+  // on it after each accepted answer.
   static Result<std::unique_ptr<DiscoveryAsker>> open(EventLoop& loop, std::optional<RunId> run,
                                                       const DiscoveryPlace& place,
                                                       std::function<void()> on_answer);
@@ -74,7 +74,7 @@ class DiscoveryAsker {
   DiscoveryAsker(const DiscoveryAsker&) = delete;
   DiscoveryAsker& operator=(const DiscoveryAsker&) = delete;
 
-  // Sends a query on every interface; whether any took it.
+  // Sends a query on every interface; false if no interface accepted it.
   bool ask();
   std::vector<DiscoveredRun> runs() const;
 
@@ -86,19 +86,19 @@ class DiscoveryAsker {
 };
 
 struct DiscoverOptions {
-  // Only this run.
+  // Restricts the search to this run.
   std::optional<RunId> run;
   Duration limit = std::chrono::milliseconds(1500);
-  // Ends the search before the limit; asked after each answer.
+  // Ends the search before the limit if it returns true; called after each answer.
   std::function<bool(const std::vector<DiscoveredRun>&)> enough;
   DiscoveryPlace place;
 };
 
-// What answered within the limit; three queries are sent meanwhile.
+// Returns what answered within the limit; the search sends three queries during that time.
 Result<std::vector<DiscoveredRun>> discover_runs(const DiscoverOptions& options);
 
-// The ticket's line of the member that issued `code`, within the limit; kUnavailable where none
-// answers. Blocks its caller, who waits for slow hashes besides (net/join_code.h).
+// Returns the ticket line of the member that issued `code`; kUnavailable if nobody answers within
+// the limit. Blocks its caller, also for slow hashes (net/join_code.h).
 Result<std::string> discover_ticket(const JoinCode& code, const DiscoveryPlace& place,
                                     Duration limit);
 

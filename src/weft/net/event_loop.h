@@ -1,8 +1,9 @@
-// EventLoop: the one thread that owns sockets, timers and everything the handlers touch.
+// EventLoop: the one thread that owns sockets, timers and all state that the handlers use.
 //
-// Threads: run() and its siblings on the loop's owner, which holds the role thread() meanwhile;
-// post() and stop() on any thread; all else on the owner (or while nobody runs the loop), which
-// debug checks hold to. Handlers never run inside post, call_at or cancel.
+// Threads: run() and its siblings run on the loop's owner, which holds the role thread() during the
+// call; post() and stop() may be called on any thread; everything else on the owner (or while
+// nobody runs the loop), as debug checks enforce. Handlers never run inside post, call_at or
+// cancel.
 // Fails: never.
 #pragma once
 
@@ -24,23 +25,23 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Held by whoever runs the loop: it guards what the handlers touch. A handler begins with
+  // The role of whoever runs the loop: it guards what the handlers use. A handler begins with
   // thread().assert_here().
   const ThreadRole& thread() const WEFT_RETURN_CAPABILITY(thread_) { return thread_; }
 
-  // Runs handlers until stop().
+  // Runs handlers until stop() is called.
   void run() WEFT_EXCLUDES(thread_);
-  // Runs handlers until `limit` has passed, or stop().
+  // Runs handlers until `limit` has passed, or until stop() is called.
   void run_for(Duration limit) WEFT_EXCLUDES(thread_);
-  // Runs handlers until done() holds, looked at after each batch of handlers; false if `limit`
-  // passed (or stop() came) first.
+  // Runs handlers until done() returns true, which is checked after each batch of handlers; false
+  // if `limit` passed, or stop() was called, first.
   bool run_until(const std::function<bool()>& done, Duration limit) WEFT_EXCLUDES(thread_);
   // Ends the present run(), or the next one if none is under way.
   void stop();
 
   // Runs `handler` on the loop soon, in the order of the calls.
   void post(std::function<void()> handler);
-  // Runs `handler` once, at `when` or soon after. Ids are never 0 and never used again.
+  // Runs `handler` once, at `when` or soon after. Timer ids are never 0 and never reused.
   TimerId call_at(TimePoint when, std::function<void()> handler);
   // Does nothing if the timer has run or was cancelled.
   void cancel(TimerId timer);
@@ -48,7 +49,7 @@ class EventLoop {
   const Clock& clock() const { return clock_; }
   TimePoint now() const { return clock_.now(); }
 
-  // For the transports of this folder.
+  // For the transports in this folder.
   struct Impl;
   Impl& impl() {
     thread_.assert_here();

@@ -1,15 +1,15 @@
-// HandshakeGate: how many inbound connections may begin a handshake, from one address and in all.
+// HandshakeGate: how many inbound connections may begin a handshake, from one address and in total.
 //
 // Token buckets: a burst for groups that start together, then a steady rate that costs a few per
 // cent of a processor. A handshake costs a signature and memory, so strangers must not decide how
-// many there are; links that are up are not touched. Two kinds of addresses have some of the rate
-// for themselves, so that many that flood together do not keep them out: those from which hardly
-// anybody has tried, as a newcomer's, and those from which a member's link came. An IPv6 address
-// counts as its network of 64 bits, since that is what one owner has.
+// many there are; links that are up are not affected. A part of the rate is reserved for two kinds
+// of addresses, so that a flood from many addresses does not keep them out: those that have hardly
+// tried before, as a newcomer's, and those from which a member's link came. An IPv6 address counts
+// as its network of 64 bits, since that is what one owner has.
 //
 // Threads: the loop thread.
-// Fails: never; what exceeds a bound is refused. Memory is bounded: addresses beyond the table
-// share one bucket.
+// Fails: never; connections beyond a bound are refused. Memory is bounded: addresses beyond the
+// table share one bucket.
 #pragma once
 
 #include <cstddef>
@@ -26,28 +26,30 @@ struct HandshakeLimits {
   // A group of 64 that starts together makes 128 connections or a few more to each member.
   double in_all_s = 40.0;
   double in_all_burst = 256.0;
-  // For addresses that have hardly been seen, once what all share is used up.
+  // The rate reserved for addresses that have hardly been seen, used once the common rate is
+  // exhausted.
   double rarely_seen_s = 40.0;
   double rarely_seen_burst = 256.0;
-  // An address is rarely seen for so many tries, refused ones too, and so many a second from then
-  // on. Less than the rate above by far, or few addresses would use that up for ever.
+  // An address counts as rarely seen for this many tries, refused ones included, and this many more
+  // a second from then on. It is far below the rate above, or a few addresses would exhaust that
+  // for ever.
   double rarely_seen_tries = 16.0;
   double rarely_seen_tries_s = 0.2;
-  // The same for addresses from which the link of a proved peer came lately.
+  // The rate reserved for addresses from which the link of a proved peer came lately.
   double proved_s = 30.0;
   double proved_burst = 512.0;
   Duration proved_for = std::chrono::minutes(10);
   std::size_t addresses_max = 4096;
 };
 
-// `burst` at once, and `rate` a second from then on.
+// A bucket that holds `burst` tokens and refills at `rate` a second.
 class TokenBucket {
  public:
   TokenBucket(double rate, double burst, TimePoint now)
       : rate_(rate), burst_(burst), tokens_(burst), at_(now) {}
   bool take(TimePoint now);
   bool full(TimePoint now) const { return level(now) >= burst_; }
-  // How many more could be taken at once.
+  // The number of tokens that could be taken at once.
   double level(TimePoint now) const;
 
  private:
@@ -60,9 +62,10 @@ class TokenBucket {
 class HandshakeGate {
  public:
   HandshakeGate(const HandshakeLimits& limits, TimePoint now);
-  // Empty if a connection from `origin` may go on, or why not. An empty origin is never bounded.
+  // Empty if a connection from `origin` may proceed, otherwise the reason why not. An empty origin
+  // is never limited.
   std::string refusal(const std::string& origin, TimePoint now);
-  // A peer that has proved who it is has, or had until now, a link from there.
+  // A peer with a proved key has, or has just had, a link from `origin`.
   void prove(const std::string& origin, TimePoint now);
   std::size_t addresses() const { return addresses_.size(); }
 
@@ -72,7 +75,7 @@ class HandshakeGate {
     TokenBucket tries;
     TimePoint proved_until;
   };
-  // Null where the table has no room.
+  // Null if the table is full.
   Address* address_of(const std::string& origin, TimePoint now);
 
   HandshakeLimits limits_;
@@ -84,8 +87,8 @@ class HandshakeGate {
   std::map<std::string, Address> addresses_;
 };
 
-// What the other side of a connected socket counts as: its address without the port; empty where
-// it is on this machine by other means than a network.
+// The origin by which a connected socket is counted: its address without the port; empty for a peer
+// on this machine that is not connected over a network.
 std::string origin_of(int socket);
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 // PeerIdentity: a peer's Ed25519 key; its PeerId is the SHA-256 of the 32-byte public key.
 //
-// On disk it is a PKCS #8 PEM file that only its owner may read.
-// Threads: a value; all const methods on any thread.
+// The key file is PKCS #8 PEM, readable by its owner only.
+// Threads: a value; const methods may be called on any thread.
 #pragma once
 
 #include <array>
@@ -20,18 +20,18 @@ using Signature = std::array<std::uint8_t, 64>;
 
 class PeerIdentity {
  public:
-  // A new key that lives in memory only.
+  // Makes a new key that exists in memory only.
   static PeerIdentity generate();
-  // Reads the key at `path`, or makes one there with mode 0600 (and its missing folders, 0700).
-  // kInvalidArgument if others may read the file, it belongs to somebody else or is no Ed25519
-  // key; kUnavailable if it cannot be read or written.
+  // Reads the key at `path`, or makes one there with mode 0600 (and missing folders with 0700).
+  // kInvalidArgument if others may read the file, it belongs to another user, or it holds no
+  // Ed25519 key; kUnavailable if it cannot be read or written.
   static Result<PeerIdentity> load_or_create(const std::string& path);
 
   const PeerId& id() const;
   const PublicKey& public_key() const;
   Signature sign(ByteSpan message) const;
 
-  // For the TLS transport of this folder.
+  // For the TLS transport in this folder.
   struct Impl;
   const Impl& impl() const { return *impl_; }
 

@@ -1,10 +1,9 @@
-// PortMap: a listening port that the router of this network was asked to open, by UPnP or NAT-PMP.
+// PortMap: a listening port that this network's router was asked to open, by UPnP or NAT-PMP.
 //
-// Both protocols are spoken by libraries that are optional (CMake finds miniupnpc and libnatpmp);
-// without them open() says so. A thread of its own renews the lease; the end of the object gives
-// the port back.
-// Threads: open() blocks its caller for a few seconds at most; all else any thread, one at a time.
-// Fails: kUnavailable with what each protocol said.
+// Optional libraries implement the two protocols (CMake finds miniupnpc and libnatpmp); without
+// them open() fails and says so. A thread of its own renews the lease; the destructor closes the
+// port at the router. Threads: open() blocks its caller for a few seconds at most; all else any
+// thread, one at a time. Fails: kUnavailable with the answers of both protocols.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ namespace weft {
 
 class PortMap {
  public:
-  // Asks for `port` (TCP) under the same number, or any.
+  // Asks for `port` (TCP) under the same number outside, or under any other.
   static Result<std::unique_ptr<PortMap>> open(std::uint16_t port);
   virtual ~PortMap() = default;
   // "host:port" that peers outside may dial.
@@ -27,7 +26,7 @@ class PortMap {
   virtual const std::string& method() const = 0;
 };
 
-// Which of the two this program was built with, for people: "UPnP, NAT-PMP", or "neither".
+// The protocols that this program was built with, for people: "UPnP, NAT-PMP", or "neither".
 std::string port_map_methods();
 
 }  // namespace weft

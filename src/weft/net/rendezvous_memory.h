@@ -1,7 +1,7 @@
 // A rendezvous table in memory, for tests: several peers of one process share a RendezvousStore.
 //
-// It keeps what it is given, of anybody, without limits of time. Threads: the store any; a table
-// its loop's. Fails: never.
+// It keeps everything that anybody stores, for ever. Threads: the store on any thread; a table on
+// its loop. Fails: never.
 #pragma once
 
 #include <map>

@@ -1,9 +1,9 @@
 // The shm transport: frames through memory shared by two processes of one host and user.
 //
-// Peers meet on a unix socket in a folder that only the user may enter; ids are believed, as
-// everybody there runs as the same user. The socket stays open, so a peer that vanishes is noticed
-// at once. The loop spins for a moment, then yields, before it sleeps: LinkInfo.exporter is no
-// secret.
+// Peers meet on a unix socket in a folder that only the user may enter; ids are not proved, since
+// every peer there runs as the same user. The socket stays open, so a peer that vanishes is
+// detected at once. The loop spins for a moment, then yields, before it sleeps. LinkInfo.exporter
+// is not secret.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@
 namespace weft {
 
 struct ShmOptions {
-  // Made with mode 0700 if missing; refused if others may enter it. Endpoints are
-  // "unix:FOLDER/NAME".
+  // The folder is made with mode 0700 if it is missing, and refused if others may enter it.
+  // Endpoints are "unix:FOLDER/NAME".
   std::string folder;
   Duration handshake_timeout = std::chrono::seconds(10);
   std::size_t handshakes_max = 128;

@@ -1,7 +1,7 @@
-// The addresses of this machine's network interfaces, and the system's form of addresses.
+// The addresses of this machine's network interfaces, and the system's representation of addresses.
 //
-// Included by sources that are compiled alone (CMakeLists.txt says which, and why).
-// Threads: any. Fails: never; what the system does not tell is left out.
+// Only sources that are compiled alone include it (CMakeLists.txt says which, and why). Threads:
+// any. Fails: never; what the system does not report is left out.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ namespace weft {
 struct Interface {
   unsigned index = 0;
   int family = AF_INET;
-  // 4 or 16 bytes.
+  // The address, 4 or 16 bytes long.
   Bytes address;
   Bytes mask;
 };
 
-// An IP address and port as the system takes them.
+// An IP address and port as system calls take them.
 union SystemAddress {
   sockaddr_storage storage;
   sockaddr any;
@@ -34,14 +34,14 @@ union SystemAddress {
 
 // AF_INET or AF_INET6.
 std::size_t size_of_family(int family);
-// 4 or 16 bytes; without the port.
+// The address without the port, 4 or 16 bytes long.
 Bytes ip_bytes(const SystemAddress& address);
 std::string ip_text(const SystemAddress& address);
 
-// Those that are up.
+// The interfaces that are up.
 std::vector<Interface> interfaces();
 bool is_own(const Bytes& address, const std::vector<Interface>& own);
-// Whether it is in a network of one of them.
+// True if the address is in a network of one of the interfaces.
 bool is_neighbour(const Bytes& address, const std::vector<Interface>& own);
 
 }  // namespace weft

@@ -26,11 +26,12 @@ struct PeerIdentity::Impl {
   PeerId id;
 };
 
-// A self-signed certificate of the identity's key. Its names and dates mean nothing.
+// Makes a self-signed certificate of the identity's key. Its names and dates have no meaning.
 Result<OpenSslPtr<X509>> make_certificate(const PeerIdentity& identity);
-// The key of a certificate; kCorrupt unless it is an Ed25519 key that signed the certificate.
+// Returns the key of a certificate; kCorrupt unless it is an Ed25519 key that signed the
+// certificate.
 Result<PublicKey> public_key_of(X509& certificate);
-// Takes what OpenSSL has on its error stack as text, and empties the stack.
+// Returns OpenSSL's error stack as text, and empties it.
 std::string openssl_error();
 
 }  // namespace weft

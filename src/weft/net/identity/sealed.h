@@ -2,8 +2,9 @@
 //
 //   sealed = initial value 12, ciphertext as long as the plain bytes, tag 16
 //
-// IMPLEMENTATION: NIST SP 800-38D, 8.2.2; a key seals far fewer than 2^32 values.
-// Threads: functions of their arguments. Fails: kCorrupt for what was not sealed so.
+// IMPLEMENTATION: NIST SP 800-38D, 8.2.2; a key seals far fewer than 2^32 values. Threads:
+// functions of their arguments. Fails: kCorrupt if the bytes were not sealed with this key and
+// context.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,8 @@ namespace weft {
 
 inline constexpr std::size_t kSealBytes = 12 + 16;
 
-// `context` is no part of what is sealed, but must be the same where it is opened.
+// `context` is authenticated but not part of the sealed bytes; it must be the same when they are
+// opened.
 Bytes seal(const Hash256& key, ByteSpan context, ByteSpan plain);
 Result<Bytes> open_sealed(const Hash256& key, ByteSpan context, ByteSpan sealed);
 

@@ -1,10 +1,10 @@
-// Dial: one attempt to make a link: a race of ways to the peer for the control lane, then the bulk
-// lane on the way that won.
+// Dial: one attempt to make a link: a race of several ways to the peer for the control lane, then
+// the bulk lane on the way that won.
 //
-// The peer's addresses are tried in order, a quarter of a second apart, or at once when the one
-// before has failed; further addresses and ways (a punched connection, a relay) may be added while
-// it lasts. Of several connections that come about only one says hello.
-// Threads: the loop thread.
+// The peer's addresses are tried in order, a quarter of a second apart, or at once when the
+// previous one has failed; further addresses and ways (a punched connection, a relay) may be added
+// during the attempt. If several connections are made, only one sends a hello. Threads: the loop
+// thread.
 #pragma once
 
 #include <array>
@@ -25,45 +25,46 @@
 
 namespace weft {
 
-// A way to a peer that somebody else showed.
+// A way to a peer that another peer offered.
 struct DialWay {
   LinkRoute route;
-  // Of a relay: "host:port" each, tried as the peer's own are.
+  // For a relay: "host:port" each, tried like the peer's own endpoints.
   std::vector<std::string> endpoints;
-  // Of the two lanes; used instead of `endpoints` where hole punching goes.
+  // The addresses of the two lanes, used instead of `endpoints` for hole punching.
   std::optional<std::array<SocketAddress, 2>> punch_addresses;
   ReachAttempt attempt{};
-  // What the relay takes for each lane.
+  // What the relay requires for each lane.
   std::optional<std::array<RelayToken, 2>> tokens;
 };
 
 class Dial final : public ConnectionOwner, public std::enable_shared_from_this<Dial> {
  public:
-  // Called once, unless abandoned, from the loop.
+  // Called once on the loop, unless the dial is abandoned.
   using Done = std::function<void(Result<LinkParts>)>;
-  // No way is left: true if more are being looked for, and add_way() or give_up() follows.
+  // Called when no way is left: true if more are being searched for, and add_way() or give_up()
+  // follows.
   using Exhausted = std::function<bool()>;
 
   Dial(const LinkContext& context, PeerAddress peer, Done done);
   void start();
   void set_when_exhausted(Exhausted exhausted) { exhausted_ = std::move(exhausted); }
   void add_way(DialWay way);
-  // Further addresses of the peer's own, told while the dial is under way: they join the race.
+  // Adds further addresses of the peer's own during the dial: they join the race.
   void add_endpoints(const std::vector<std::string>& endpoints);
-  // A connection that the other side made to this one's listening socket, after its preface.
+  // Takes a connection that the other side made to this side's listening socket, after its preface.
   void take_punched(Socket socket, const PrefaceMessage& preface);
-  // The other side's punch is answered instead, from and to the same addresses.
+  // Answers the other side's punch instead, from and to the same addresses.
   void yield_to_punch(const SocketAddress& address);
-  // Nobody looks for further ways any more; punched ones are dropped.
+  // Called when nobody searches for further ways any more; punched ones are dropped.
   void give_up(const std::string& why);
   // Closes everything; `done` is not called any more.
   void abandon();
 
-  // The peer may have heard of this dial.
+  // True if the peer may have received a hello of this dial.
   bool greeted() const { return greeted_; }
   bool finished() const { return finished_; }
   const PeerAddress& peer() const { return peer_; }
-  // What the ways that failed so far died of.
+  // The reasons why the ways tried so far failed.
   const std::string& failures() const { return failures_; }
 
  private:
@@ -71,13 +72,13 @@ class Dial final : public ConnectionOwner, public std::enable_shared_from_this<D
     std::size_t way = 0;
     std::array<SocketAddress, 2> addresses;
     std::string name;
-    // Dialled from the lane's own port if it is far.
+    // Dialled from the lane's own port if it is far away.
     bool own_port = true;
     // When the first connection to it must be a link; unset until it is tried.
     std::optional<TimePoint> deadline;
     Duration pause{};
   };
-  // One connection to one target, from the first packet on.
+  // One connection to one target, from its first packet on.
   struct Try {
     Target target;
     Lane lane{};
@@ -108,7 +109,7 @@ class Dial final : public ConnectionOwner, public std::enable_shared_from_this<D
   void fail(const TryPtr& which, const Status& why);
   void record(const std::string& name, const Status& why);
   void drop_punched();
-  // Of two connections between the same two ports only one can be.
+  // Drops connections between the same two ports, of which only one can exist.
   void drop_tries_to(const SocketAddress& address);
   static void drop(EventLoop& loop, Try& attempt);
   void drop_all();
@@ -119,7 +120,7 @@ class Dial final : public ConnectionOwner, public std::enable_shared_from_this<D
   void on_accepted(const HelloReplyMessage& reply);
   void try_again();
   void finish(Result<LinkParts> result);
-  // Whose connection waits for an answer to its hello, or is about to say it.
+  // The try whose connection waits for an answer to its hello, or is about to send it.
   const TryPtr& greeting() const { return bulk_ != nullptr ? bulk_ : chosen_; }
 
   const LinkContext& context_;
@@ -135,9 +136,9 @@ class Dial final : public ConnectionOwner, public std::enable_shared_from_this<D
   TimerId stagger_timer_;
   TimerId pause_timer_;
   bool pausing_ = false;
-  // The next target need not wait any longer.
+  // True if the next target need not wait any longer.
   bool due_ = false;
-  // The control lane's winner, and after it was accepted the bulk lane on the same way.
+  // The control lane's winner; after it was accepted, the bulk lane uses the same way.
   TryPtr chosen_;
   TryPtr bulk_;
   // The other side may punch the bulk lane before this side is ready for it.
@@ -150,7 +151,7 @@ class Dial final : public ConnectionOwner, public std::enable_shared_from_this<D
   bool finished_ = false;
   std::string failures_;
   Code failure_code_ = Code::kUnavailable;
-  // An address failed otherwise than by a machine that has no such process.
+  // True if an address failed otherwise than by a machine without such a process.
   bool may_listen_ = false;
 };
 

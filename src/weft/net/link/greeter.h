@@ -1,8 +1,9 @@
 // Greeter: takes inbound connections up to their hello, and bounds what strangers can hold.
 //
-// Each has until the handshake timeout; of too many the oldest of the address that has most goes
-// (crowd.h), since a peer in good faith needs milliseconds. Those that this side made for others
-// (punched, or by a relay) count with them. Threads: the loop thread.
+// Each connection has until the handshake timeout; when there are too many, the oldest one of the
+// address with the most is closed (crowd.h), since a peer in good faith needs milliseconds.
+// Connections that this side made for others (punched, or by a relay) are counted with them.
+// Threads: the loop thread.
 #pragma once
 
 #include <functional>
@@ -24,9 +25,10 @@ namespace weft {
 
 class Greeter final : public ConnectionOwner {
  public:
-  // `on_hello` takes a connection whose hello is in order and proved, from inside its frame call:
-  // it must set another owner or refuse. `on_refused` hears why any other ended. `on_preface`
-  // takes a socket that began with a preface (a relay's customer, a punched connection).
+  // `on_hello` takes a connection whose hello is valid and proved, from inside its frame call: it
+  // must set another owner or refuse. `on_refused` gets the reason why any other connection ended.
+  // `on_preface` takes a socket that began with a preface (a relay's customer, or a punched
+  // connection).
   struct Callbacks {
     std::function<void(const std::shared_ptr<Connection>&, const HelloMessage&)> on_hello;
     std::function<void(const std::string& remote, const Status& why)> on_refused;
@@ -37,12 +39,13 @@ class Greeter final : public ConnectionOwner {
   ~Greeter() override;
   // Takes a listening socket.
   void listen(Socket socket);
-  // Takes a connection to which this side says no hello either, though it made it.
+  // Takes a connection that this side made, but on which the other side sends the hello.
   void receive(Socket socket, std::unique_ptr<ByteStream> stream, const LinkRoute& route);
-  // The peer of a link from there has proved who it is: further connections are let in.
+  // Called when the peer of a link from there has proved its key: further connections from there
+  // are let in.
   void prove(const std::string& origin) { gate_.prove(origin, context_.loop.now()); }
   std::size_t guests() const { return guests_.size(); }
-  // Answers with `verdict` and ends the connection.
+  // Sends `verdict` as the answer and ends the connection.
   void refuse(const std::shared_ptr<Connection>& connection, HelloVerdict verdict,
               const std::string& text);
 
@@ -61,7 +64,7 @@ class Greeter final : public ConnectionOwner {
   void wait(std::size_t listener);
   void accept_waiting(std::size_t listener);
   void receive(Socket socket);
-  // Forgets the guest and gives its connection away; null if it is none.
+  // Removes the guest and returns its connection; null if it is none.
   std::shared_ptr<Connection> take(const Connection& connection);
   void turn_away(Connection& connection, const Status& why);
 

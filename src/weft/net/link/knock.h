@@ -1,8 +1,8 @@
-// Knock: one TCP connection being made, once or again and again until its time is over.
+// Knock: one TCP connection attempt, made once, or repeated until its time is over.
 //
-// A knock that insists comes from one port of this machine and no other, and is not put off by a
-// refusal: the router on the other side refuses until its own machine has knocked too.
-// Threads: the loop thread. Fails: kUnavailable, kTimeout; never from inside start().
+// A knock that insists uses one port of this machine only, and is not stopped by a refusal: the
+// router on the other side refuses until its own machine has knocked too. Threads: the loop thread.
+// Fails: kUnavailable, kTimeout; never from inside start().
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@ namespace weft {
 
 class Knock final : public std::enable_shared_from_this<Knock> {
  public:
-  // Called once, unless abandoned.
+  // Called once, unless the knock is abandoned.
   using Done = std::function<void(Result<Socket>)>;
   struct Plan {
     SocketAddress address;
-    // 0: any. Without `insists` another one stands in where it cannot be used.
+    // 0: any port. Without `insists` any other port is used if this one cannot be.
     std::uint16_t local_port = 0;
     bool insists = false;
     Duration limit{};

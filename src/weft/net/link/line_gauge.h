@@ -1,10 +1,10 @@
-// LineGauge: whether one link's bulk lane would gain by more connections.
+// LineGauge: decides whether one link's bulk lane would gain from more connections.
 //
-// One connection carries at most a window for each round trip. Where the system says that sending
-// was held up by windows most of the time, and the round trip is long, the number is doubled; where
-// that brought nothing (the line was full after all, or the reader slow), it stays. A line that is
-// held up by loss or by its own rate is left alone: more connections would take from others.
-// Without a socket, a clock or a thread: a function of what it is told.
+// One connection carries at most a window for each round trip. If the system reports that windows
+// delayed sending most of the time, and the round trip is long, the number of connections is
+// doubled; if that brought nothing (the path was saturated after all, or the reader slow), it
+// stays. A path that is limited by loss or by its own rate is left alone: more connections would
+// take bandwidth from others. It has no socket, clock or thread: it is a function of its inputs.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-// Of all connections that carry the lane, summed since each began, but for the round trip.
+// The sum over all connections of the lane, each since it began; the round trip is no sum.
 struct LineSample {
   TimePoint now;
   std::size_t connections = 1;
@@ -26,22 +26,22 @@ struct LineSample {
 
 class LineGauge {
  public:
-  // How often to ask.
+  // The interval between samples.
   static constexpr Duration kInterval = std::chrono::seconds(1);
 
-  // How many connections there should be; never fewer than there are.
+  // The number of connections there should be, at least the present number.
   std::size_t wanted(const LineSample& sample, std::size_t connections_max);
 
  private:
-  // True if the time between `last_` and `sample` says that the windows are what limits.
+  // True if windows limited the rate between `last_` and `sample`.
   bool limited_until(const LineSample& sample) const;
-  // Bytes in a second in which there was something to send.
+  // Bytes per second of the time in which there was something to send.
   static double rate(const LineSample& from, const LineSample& to);
 
   LineSample last_;
   bool begun_ = false;
   int limited_turns_ = 0;
-  // After a growth: intervals to let pass, then to measure over.
+  // After a growth: the intervals to skip, then those to measure over.
   int settling_turns_ = 0;
   LineSample settled_;
   double rate_before_ = 0;

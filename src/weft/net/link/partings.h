@@ -1,5 +1,5 @@
-// Partings: connections that only say their last words. Each may take a moment to be read, so they
-// are bounded: of too many the oldest is closed at once.
+// Partings: connections that only send their last frames before they close. Each may take a moment
+// to be read, so their number is bounded: when there are too many, the oldest is closed at once.
 //
 // Threads: the loop thread. Fails: never.
 #pragma once

@@ -1,18 +1,19 @@
-// Stripes: further connections for the bulk lanes of links over long fat lines (bulk_lane.h).
+// Stripes: further connections for the bulk lanes of links over paths with a high bandwidth-delay
+// product (bulk_lane.h).
 //
-// Each side measures what it sends (line_gauge.h), or is told a number. The side that dialled the
-// link opens the connections, one after the other, to the address its bulk connection runs to; the
-// other side wishes for them over the control lane. Each is a connection as the first two are: the
-// same key proved, a hello with the link's id and the connection's number. From its acceptance on
-// the dialler sends by it; the other side does when the dialler has said over the control lane that
-// it stands. What cannot be opened is tried again after a second, and up to a minute; the link goes
-// on as it is. When
-// one of the connections breaks, the link does, and the next one begins with one.
+// Each side measures what it sends (line_gauge.h), or has a configured number. The side that
+// dialled the link opens the connections, one after the other, to the address of its bulk
+// connection; the other side asks for them over the control lane. Each connection is like the first
+// two: the same key proved, a hello with the link's id and the connection's number. The dialler
+// sends on it from its acceptance; the other side does so once the dialler has announced it over
+// the control lane. A connection that cannot be opened is tried again after one second to one
+// minute; the link continues without it. When one of the connections breaks, the link does, and the
+// next link begins with one.
 //
 // Links that are relayed or punched, and those of one machine whose frames go through memory, keep
-// one: their addresses cannot be dialled again, or nothing would be gained.
-// Where it stands: LinkTransport owns one. Threads: the loop thread.
-// Fails: kCorrupt for what no correct peer says; others open at most 7 for a link and 256 in all.
+// one: their addresses cannot be dialled again, or nothing would be gained. Where it stands:
+// LinkTransport owns one. Threads: the loop thread. Fails: kCorrupt for a message that no correct
+// peer sends; others open at most 7 for a link and 256 in total.
 #pragma once
 
 #include <functional>
@@ -29,7 +30,7 @@ namespace weft {
 
 class Stripes final : public ConnectionOwner {
  public:
-  // Who has the links: null if there is none to that peer any more.
+  // Finds the link to a peer: null if there is none any more.
   using FindLink = std::function<Link*(const PeerId&)>;
   Stripes(const LinkContext& context, FindLink find_link)
       : context_(context), find_link_(std::move(find_link)) {}
@@ -37,9 +38,9 @@ class Stripes final : public ConnectionOwner {
 
   void on_link_up(Link& link);
   void on_link_down(const PeerId& peer);
-  // kConnections on the link's control lane.
+  // Handles kConnections from the link's control lane.
   Status on_message(Link& link, ByteSpan head);
-  // Whether a connection with this hello, which is proved, is the next one of `link`.
+  // True if a connection with this hello, which is proved, is the next one of `link`.
   bool accepts(const Link& link, const HelloMessage& hello) const;
 
  private:
@@ -47,9 +48,9 @@ class Stripes final : public ConnectionOwner {
     LineGauge gauge;
     std::size_t wanted = 1;
     TimePoint not_before{};
-    // After the next failure; the other side may only learn in a moment who this one is.
+    // The pause after the next failure; the other side may learn only in a moment who this one is.
     Duration pause = std::chrono::seconds(1);
-    // The one that is being made.
+    // The connection that is being made.
     std::shared_ptr<Knock> knock;
     std::shared_ptr<Connection> connection;
     TimerId timer;
@@ -62,7 +63,7 @@ class Stripes final : public ConnectionOwner {
 
   bool may_have_more(const Link& link) const;
   std::size_t most() const;
-  // Of all links that others dialled.
+  // The number of connections of all links that others dialled.
   std::size_t accepted() const;
   void want(Link& link, Line& line, std::size_t count);
   void measure();

@@ -1,5 +1,5 @@
-// TcpLine: what the system knows of one TCP connection's line, and what it is told of it. Kept
-// apart from other headers, as the system's newest description of it cannot be included beside the
+// TcpLine: the system's figures of one TCP connection, and the options set on it. It is kept apart
+// from other headers, since the system's newest description of them cannot be included beside the
 // one that asio includes.
 //
 // Threads: any.
@@ -10,20 +10,20 @@
 namespace weft {
 
 struct TcpLine {
-  // The shortest round trip seen lately; 0 where it is not known.
+  // The shortest round trip seen lately; 0 if it is unknown.
   double rtt_seconds = 0;
-  // Since the connection began: how long it had something to send, and how much of that time it was
-  // held up by the receiver's window or by its own send buffer, not by the line.
+  // Since the connection began: the time in which it had something to send, and the part of it in
+  // which the receiver's window or its own send buffer, not the path, limited it.
   double busy_seconds = 0;
   double window_limited_seconds = 0;
   std::uint64_t bytes_acknowledged = 0;
 };
 
-// All zeros for what is no TCP connection.
+// All zeros if the socket is no TCP connection.
 TcpLine read_tcp_line(int socket);
 
-// From now on the system takes no more of what is to be sent than it can soon send: what is still
-// with its owner can go by another connection.
+// From now on the system accepts only as much as it can soon send: what its owner still holds can
+// go by another connection.
 void keep_little_unsent(int socket);
 
 }  // namespace weft

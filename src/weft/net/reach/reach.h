@@ -1,10 +1,11 @@
-// Reach: brings two peers together that cannot dial each other.
+// Reach: connects two peers that cannot dial each other.
 //
-// A Dial that gets no answer in a moment is helped: a peer that is linked to both tells each where
-// it sees the other's connections come from, and both knock there at once (hole punching); if that
-// does not do, it offers itself as a relay. Any peer introduces and relays, none is special, and a
-// lie of theirs costs a few packets: the link's handshake proves both keys as always. All of it is
-// among peers that are LinkTrust::kProved to each other; what others say of it is not heard.
+// A Dial that gets no answer in a moment is helped: a peer that is linked to both tells each the
+// addresses from which the other's connections come, and both knock there at once (hole punching);
+// if that fails, it offers itself as a relay. Any peer introduces and relays, none is special, and
+// a false introduction costs a few packets: the link's handshake proves both keys as always. All of
+// it happens among peers that are LinkTrust::kProved to each other; messages of other peers are
+// ignored.
 //
 //   asker                    third peer                  other
 //     | introduce{other}         |                         |
@@ -14,7 +15,7 @@
 //     |  knock, knock ...  ======================  knock   |   both from their lanes' own ports
 //     |  preface{attempt, asker} |    preface{attempt}     |   then TLS, hello as on every dial
 //
-// Threads: the loop thread. Fails: never; a help that comes to nothing is a Dial that fails.
+// Threads: the loop thread. Fails: never; help that leads nowhere is a Dial that fails.
 #pragma once
 
 #include <array>
@@ -35,13 +36,13 @@
 
 namespace weft {
 
-// What Reach sees of the transport's links.
+// The part of the transport's links that Reach uses.
 class ReachLinks {
  public:
   virtual ~ReachLinks() = default;
   // Null without a link.
   virtual Link* link_to(const PeerId& peer) = 0;
-  // Those that are proved.
+  // The peers whose links are proved.
   virtual std::vector<PeerId> proved_peers() const = 0;
   virtual std::vector<std::string> own_endpoints() const = 0;
 };
@@ -54,52 +55,53 @@ class Reach {
   Reach(const Reach&) = delete;
   Reach& operator=(const Reach&) = delete;
 
-  // Looks for further ways once `dial` has had a moment, or has none left.
+  // Searches for further ways once `dial` has had a moment, or has none left.
   void help(const std::shared_ptr<Dial>& dial);
-  // A frame of this family. kCorrupt: the link is to be ended.
+  // Handles a frame of this family. kCorrupt: the caller must end the link.
   Status on_frame(const Link& from, const FrameView& frame);
   void on_link_up(const PeerId& peer);
   void on_link_down(const PeerId& peer);
   void on_trust(const PeerId& peer, LinkTrust trust);
-  // A connection to the listening socket that began with a punch's preface.
+  // Takes a connection to the listening socket that began with a punch's preface.
   Status on_punched(Socket socket, const PrefaceMessage& preface);
 
  private:
   enum class Stage : std::uint8_t {
-    kWaiting,      // the dial has its moment
-    kIntroducing,  // somebody was asked for an introduction
+    kWaiting,      // the dial is tried alone at first
+    kIntroducing,  // a third peer was asked for an introduction
     kPunching,     // both sides knock
-    kAskingRelay,  // somebody was asked to relay
+    kAskingRelay,  // a third peer was asked to relay
     kRelaying,     // the relay is being dialled
     kOver,
   };
-  // Of one dial of this peer.
+  // The state of one dial of this peer.
   struct Help {
     PeerId peer;
     std::weak_ptr<Dial> dial;
     ReachAttempt attempt{};
     Stage stage = Stage::kWaiting;
-    // Whom to ask next, from the back.
+    // The peers still to be asked, from the back.
     std::vector<PeerId> left;
     std::optional<PeerId> asked;
-    // Linked to both.
+    // Peers that are linked to both.
     std::vector<PeerId> helpers;
-    // Why nobody helped.
+    // The reasons why nobody helped.
     std::string failures;
     TimerId timer;
   };
   using HelpPtr = std::shared_ptr<Help>;
-  // The other side of somebody's dial: knocks, and the greeter takes what opens.
+  // The other side of another peer's dial: it knocks, and the greeter takes the connections that
+  // open.
   struct Answer {
     ReachAttempt attempt{};
     PeerId peer;
-    // Who introduced it.
+    // The peer that introduced it.
     PeerId by;
     LinkRoute route;
     std::array<std::shared_ptr<Knock>, 2> knocks;
     TimePoint ends;
   };
-  // A punched connection that came before this side was told of the other.
+  // A punched connection that arrived before this side was told of the other one.
   struct Early {
     Socket socket;
     PrefaceMessage preface;
@@ -135,14 +137,15 @@ class Reach {
   Status keep_early(Socket socket, const PrefaceMessage& preface);
   std::vector<Early> take_early(const ReachAttempt& mark);
   void greet_punched(Socket socket, const Answer& answer, std::uint8_t lane, bool heard);
-  // By a preface's mark.
+  // Finds the answer with a preface's mark.
   std::list<Answer>::iterator find_answer(const ReachAttempt& mark);
   bool is_proved(const PeerId& peer) const;
   void forget_introductions(const PeerId& peer, const std::string& why);
   void drop_answers(const std::function<bool(const Answer&)>& which);
   void refuse(const PeerId& to, const ReachAttempt& attempt, const std::string& text);
   void send(const PeerId& to, std::uint8_t type, Bytes head);
-  // The address, unless it is of a machine, wire or network that the introducer is not on itself.
+  // Returns the address, unless it belongs to a machine or network that the introducer is not on
+  // itself.
   static Result<SocketAddress> credible(const std::string& endpoint, const Link& from);
 
   const LinkContext& context_;

@@ -1,17 +1,15 @@
-// What travels through the ring of a shared-memory stream: runs of bytes, and the names of bytes
-// that lie elsewhere.
+// The content of a shared-memory stream's ring: runs of bytes, and references to bytes elsewhere.
 //
 //   item   = kind u32, size u32, place u64
 //   run    = item of kind 0, then `size` bytes
 //   named  = item of kind 1: `size` bytes at `place` >> 16 of region number `place` mod 65536
 //   forget = item of kind 2: region number `place` is named no more
 //
-// A region is SharedMemory of the writer. Its descriptor goes over the socket before it is named
-// for the first time; regions are numbered as they come. The reader maps it for reading, and reads
-// named bytes where they are. They must stand until it has let go of them; until then they do not
-// count as written, nor does what follows them.
-// Threads: the loop thread. Borrow the socket.
-// Fails: next() gives kCorrupt for what no correct writer says.
+// A region is SharedMemory of the writer. Its descriptor is sent over the socket before it is first
+// named; regions are numbered in that order. The reader maps it for reading, and reads named bytes
+// in place. They must not change until the reader has released them; until then neither they nor
+// what follows them count as written. Threads: the loop thread. Both classes borrow the socket.
+// Fails: next() gives kCorrupt for items that no correct writer sends.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +27,13 @@
 
 namespace weft {
 
-// More than a peer keeps results of rounds.
+// A peer keeps fewer results of rounds than this.
 inline constexpr std::size_t kShmRegionsMax = 128;
 inline constexpr std::size_t kShmRegionBytesMax = std::size_t{1} << 40;
 
-// One byte with a descriptor. False if the socket takes none now.
+// Sends one byte with a descriptor. False if the socket takes none now.
 bool send_descriptor(int socket, ByteSpan bytes, int descriptor);
-// What recv() gives for as many bytes; a descriptor that came with them goes to `received`.
+// Like recv() for as many bytes; a descriptor that came with them goes to `received`.
 ssize_t receive_with_descriptor(int socket, MutableByteSpan bytes, Socket& received);
 
 class ShmItemWriter {
@@ -43,11 +41,11 @@ class ShmItemWriter {
   ShmItemWriter() = default;
   ShmItemWriter(int socket, ShmRingWriter ring) : socket_(socket), ring_(ring) {}
 
-  // Takes what fits of `parts`, which follow what was taken before; returns how much.
+  // Takes what fits of `parts`, which follow what was taken before; returns the number of bytes.
   std::size_t take(std::span<const ByteSpan> parts);
-  // How much of what was taken counts as written since the last call.
+  // The number of taken bytes that count as written since the last call.
   std::size_t settle();
-  // Taken, and not settled yet.
+  // The number of bytes taken and not yet settled.
   std::size_t ahead() const { return ahead_; }
   bool can_settle() const {
     return !waiting_.empty() && waiting_.front().released_at <= ring_.released();
@@ -56,7 +54,8 @@ class ShmItemWriter {
   const ShmRingWriter& ring() const { return ring_; }
 
  private:
-  // Bytes that count as written when the reader is so far; 0: as soon as those before them do.
+  // Bytes that count as written when the reader is at `released_at`; 0: as soon as those before
+  // them do.
   struct Waiting {
     std::uint64_t released_at = 0;
     std::size_t bytes = 0;
@@ -67,7 +66,7 @@ class ShmItemWriter {
   };
 
   bool put_item(std::uint32_t kind, std::size_t size, std::uint64_t place);
-  // Tries to name `part`; false if it is to be copied, or the ring is full.
+  // Tries to name `part`; false if it must be copied, or the ring is full.
   bool name(ByteSpan part);
   std::optional<std::uint64_t> region_of(const std::shared_ptr<const SharedMemory>& memory);
   void forget_regions();
@@ -79,7 +78,7 @@ class ShmItemWriter {
   std::uint64_t regions_told_ = 0;
   std::deque<Waiting> waiting_;
   std::size_t ahead_ = 0;
-  // Settled at once, and not reported yet.
+  // Bytes settled at once and not yet reported.
   std::size_t settled_ = 0;
 };
 
@@ -88,16 +87,16 @@ class ShmItemReader {
   ShmItemReader() = default;
   ShmItemReader(int socket, ShmRingReader ring) : socket_(socket), ring_(ring) {}
 
-  // Looks at the next item if the present one has been read.
+  // Reads the next item if the present one has been read to its end.
   Status next();
-  // Of a run: copies what there is.
+  // Copies the available bytes of a run.
   std::size_t get(MutableByteSpan bytes);
-  // The bytes that were named and not read yet.
+  // The bytes that were named and not yet read.
   ByteSpan named() const { return named_; }
-  // Takes that the first `size` of them were read.
+  // Marks the first `size` of them as read.
   void release_named(std::size_t size);
   bool readable() const { return !named_.empty() || ring_.available() > 0; }
-  // Takes bells and descriptors from the socket: as recv().
+  // Receives bells and descriptors from the socket; the result is that of recv().
   ssize_t receive();
   ShmRingReader& ring() { return ring_; }
 
@@ -119,7 +118,7 @@ class ShmItemReader {
   ByteSpan named_;
   std::map<std::uint64_t, Region> regions_;
   std::uint64_t regions_heard_ = 0;
-  // Of a descriptor that no correct writer sends.
+  // The fault of a descriptor that no correct writer sends.
   Status failure_;
 };
 

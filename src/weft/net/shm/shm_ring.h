@@ -1,11 +1,11 @@
-// ShmRing: a ring of bytes between one writing and one reading process, in memory both map.
+// ShmRing: a ring of bytes between one writing and one reading process, in memory that both map.
 //
 //   layout = written u64, read u64, reader_sleeps u32, writer_sleeps u32 (a cache line each), bytes
 //
-// The counters only grow; their difference is what lies in the ring. Each side keeps its own one
-// for itself and shows it to the other. The other side is the same user's process, but it may be
-// broken: what it writes into its counter is checked.
-// Threads: one side each. Fails: sound() is false for a counter that cannot be.
+// The counters only grow; their difference is the number of bytes in the ring. Each side keeps its
+// own counter privately and publishes it to the other. The other side is a process of the same
+// user, but it may be faulty: its counter is checked. Threads: one side each. Fails: sound() is
+// false for an impossible counter.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ struct ShmRingHeader {
 };
 static_assert(Atomic<std::uint64_t>::is_always_lock_free);
 
-// Bytes of memory for a ring that holds `capacity`, a multiple of 64.
+// The memory for a ring that holds `capacity` bytes, a multiple of 64.
 constexpr std::size_t shm_ring_bytes(std::size_t capacity) {
   return sizeof(ShmRingHeader) + capacity;
 }
 
-// What both sides have in common.
+// The common part of both sides.
 class ShmRingSide {
  protected:
   ShmRingSide() = default;
@@ -44,7 +44,7 @@ class ShmRingSide {
   ShmRingHeader* header_ = nullptr;
   std::uint8_t* bytes_ = nullptr;
   std::size_t capacity_ = 0;
-  // How far this side is, and how far the other side knows.
+  // This side's position, and the position that it has published.
   std::uint64_t position_ = 0;
   std::uint64_t shown_ = 0;
 };
@@ -54,20 +54,21 @@ class ShmRingWriter : public ShmRingSide {
   ShmRingWriter() = default;
   ShmRingWriter(std::uint8_t* memory, std::size_t capacity) : ShmRingSide(memory, capacity) {}
 
-  // Copies what fits and returns how much that was; shows it in portions, the last one not yet.
+  // Copies what fits and returns the number of bytes; publishes it in portions, but not the last
+  // one yet.
   std::size_t put(ByteSpan bytes);
-  // Shows the reader all that was put.
+  // Publishes all that was put.
   void show();
   std::uint64_t position() const { return position_; }
-  // How far the reader has let go of what was put.
+  // The position up to which the reader has released bytes.
   std::uint64_t released() const { return header_->read.load(std::memory_order_acquire); }
   std::size_t room() const { return capacity_ - static_cast<std::size_t>(position_ - released()); }
-  // Room worth writing to: an almost full ring would be filled in crumbs.
+  // True if there is room worth writing to: an almost full ring would be filled in tiny pieces.
   bool writable() const { return room() >= capacity_ / 4; }
-  // True if the reader sleeps: ring the bell. Says so once.
+  // True if the reader sleeps and its bell must be rung; true only once for each sleep.
   bool wake_reader() { return wake(header_->reader_sleeps); }
   void set_sleeps(bool sleeps) { header_->writer_sleeps.store(sleeps ? 1 : 0); }
-  // False if the other side wrote nonsense.
+  // False if the other side's counter is impossible.
   bool sound() const { return position_ - released() <= capacity_; }
 };
 
@@ -76,14 +77,14 @@ class ShmRingReader : public ShmRingSide {
   ShmRingReader() = default;
   ShmRingReader(std::uint8_t* memory, std::size_t capacity) : ShmRingSide(memory, capacity) {}
 
-  // Copies what there is and returns how much that was; lets go of it in portions, of the last one
-  // not yet.
+  // Copies what is available and returns the number of bytes; releases it in portions, but not the
+  // last one yet.
   std::size_t get(MutableByteSpan bytes);
-  // Copies as many as asked for, and leaves them in the ring; false if there are fewer.
+  // Copies as many bytes as `bytes` holds, and leaves them in the ring; false if there are fewer.
   bool peek(MutableByteSpan bytes) const;
-  // REQUIRES: so many are there.
+  // Skips `bytes` bytes. REQUIRES: that many are available.
   void skip(std::size_t bytes) { position_ += bytes; }
-  // Lets go of all that was got.
+  // Releases all bytes that were read.
   void release();
   std::size_t available() const {
     return static_cast<std::size_t>(header_->written.load(std::memory_order_acquire) - position_);

@@ -1,4 +1,4 @@
-// The inside of SimNetwork: machines, links and the event queue. For sim_*.cpp only.
+// The state of SimNetwork: machines, links and the event queue. For sim_*.cpp only.
 #pragma once
 
 #include <algorithm>
@@ -36,11 +36,12 @@ struct SimDirection {
   std::array<TimePoint, 2> last_arrival{};
   std::array<std::size_t, 2> queued{};
   std::deque<std::shared_ptr<SimQueued>> bulk;
-  // Frames that have left, by lane, and how many of them would be here if nothing were blocked.
+  // Frames that have left, by lane, and how many of them would have arrived if nothing were
+  // blocked.
   std::array<std::deque<std::shared_ptr<const Frame>>, 2> on_way;
   std::array<std::size_t, 2> held{};
-  // The place that the receiver has lent for the body of the first bulk frame on its way, of which
-  // a part may be there; null where it was not asked yet.
+  // The memory that the receiver has lent for the body of the first bulk frame on its way, of which
+  // a part may have arrived; null if it was not asked yet.
   std::optional<MutableByteSpan> lent;
 };
 
@@ -50,13 +51,13 @@ struct SimLink {
   std::array<SimEnd, 2> state{SimEnd::kNotYet, SimEnd::kNotYet};
   std::array<SimDirection, 2> direction;
   std::array<TransportStats, 2> stats;
-  // What each end knows of the other, and what it has heard of a stranger.
+  // Each end's trust in the other, and what it has received from a stranger.
   std::array<LinkTrust, 2> trust{LinkTrust::kStranger, LinkTrust::kStranger};
   std::array<std::uint64_t, 2> frames_of_stranger{};
   std::array<std::uint64_t, 2> bytes_of_stranger{};
   std::array<std::uint8_t, 32> exporter{};
   LinkPath path = LinkPath::kDirect;
-  // Who introduced or relays; kNobody on the direct path.
+  // The peer that introduced or relays; kNobody on the direct path.
   std::uint32_t via = kNobody;
 
   static constexpr std::uint32_t kNobody = UINT32_MAX;
@@ -74,7 +75,8 @@ struct SimMachine {
   std::uint64_t life = 0;
   double slowness = 1;
   SimNat nat = SimNat::kNone;
-  // Its line's bytes a second each way, 0: unlimited; and until when frames have it.
+  // The bytes a second of its network connection each way, 0: unlimited; and until when frames
+  // occupy it.
   std::uint64_t line = 0;
   TimePoint sends_until;
   TimePoint receives_until;
@@ -111,7 +113,8 @@ struct SimNetwork::Impl {
 
   // --- Events (sim_network.cpp).
   void at(TimePoint when, std::function<void()> body);
-  // An event of this life of a machine: dropped if it has crashed by then, kept while it is paused.
+  // Schedules an event of this life of a machine: dropped if it has crashed by then, kept while it
+  // is paused.
   void at_machine(std::uint32_t index, TimePoint when, std::function<void()> body);
   void trace(std::uint64_t what, std::uint64_t a, std::uint64_t b, std::uint64_t c);
   Duration delay(std::uint32_t from, std::uint32_t to);
@@ -123,11 +126,11 @@ struct SimNetwork::Impl {
   void connect(std::uint32_t from, const PeerAddress& peer);
   void dial(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint);
   void arrive_dial(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint);
-  // Of all that are under way to this machine.
+  // Fails all dials that are under way to this machine.
   void fail_dials(std::uint32_t to);
   void dial_failed(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint, Status why,
                    TimePoint when);
-  // Through the routers of either: introduces the two, or relays.
+  // Dials through the routers of either side: introduces the two, or relays.
   void reach(std::uint32_t from, const PeerAddress& peer, std::size_t endpoint);
   std::uint32_t helper_of(std::uint32_t a, std::uint32_t b) const;
   void link_up(std::uint32_t from, std::uint32_t to, LinkPath path, std::uint32_t via);
@@ -137,7 +140,7 @@ struct SimNetwork::Impl {
   void take_down(const std::shared_ptr<SimLink>& link, int end, const Status& why, TimePoint when);
   void break_both(const std::shared_ptr<SimLink>& link, const Status& why, bool at_once);
   Status send(std::uint32_t from, const PeerId& to, Lane lane, Frame frame);
-  // When the frame has left; keeps the queue's books.
+  // Returns when the frame has left; keeps account of the queue.
   TimePoint enqueue(const std::shared_ptr<SimLink>& link, int end, Lane lane, std::size_t bytes,
                     const std::shared_ptr<SimQueued>& entry);
   void arrive(const std::shared_ptr<SimLink>& link, int from_end, Lane lane);
@@ -147,21 +150,21 @@ struct SimNetwork::Impl {
                         TimePoint when);
   void close(std::uint32_t machine, const PeerId& peer, const Status& why);
   void set_trust(std::uint32_t machine, const PeerId& peer, LinkTrust trust);
-  // Why the frame may not come from a stranger, which ends the link; counts it.
+  // Why the frame may not come from a stranger, which ends the link; counts the frame otherwise.
   Status refuse_of_stranger(SimLink& link, std::size_t end, const Frame& frame);
   void cancel_bulk(std::uint32_t machine, const PeerId& to);
   std::uint64_t rate_of(std::uint32_t from, std::uint32_t to) const {
     const auto found = rates.find({from, to});
     return found == rates.end() ? options.bytes_per_second : found->second;
   }
-  // When the lines of both have passed on what begins at `starts`.
+  // When the network connections of both machines have passed on a frame that begins at `starts`.
   TimePoint through_lines(std::uint32_t from, std::uint32_t to, std::size_t bytes,
                           TimePoint starts);
   void set_blocked(std::uint32_t from, std::uint32_t to, bool value);
   void block_direction(const std::shared_ptr<SimLink>& link, int from_end, const SimPair& leg,
                        std::uint64_t number);
   void release_held(const std::shared_ptr<SimLink>& link, int from_end);
-  // Whether frames of that direction are held up, on a leg of it or all the way.
+  // True if frames of that direction are blocked, on a leg of it or all the way.
   bool held_up(const SimLink& link, int from_end) const;
   Duration link_delay(const SimLink& link, int from_end);
   // Calls body(link, end) for each direction that passes from one machine to the other.
@@ -183,9 +186,9 @@ struct SimNetwork::Impl {
   // Blocked directions, each with the number of the block() that made it.
   std::map<SimPair, std::uint64_t> blocks;
   std::uint64_t next_block = 0;
-  // Where a direction's rate is not that of the options.
+  // Directions whose rate differs from that of the options.
   std::map<SimPair, std::uint64_t> rates;
-  // There has been a relayed link.
+  // True once there has been a relayed link.
   bool any_relayed = false;
 };
 

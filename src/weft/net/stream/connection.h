@@ -1,6 +1,6 @@
 // Connection: frames over one ByteStream: the pumps between a socket and its owner.
 //
-// Its owner is told what happens until it is closed; owners change as a connection goes from
+// Its owner is called until the connection is closed; owners change when a connection goes from
 // handshake to link. Inside an owner's call the connection may be closed, halted or given to
 // another owner. Threads: the loop thread.
 #pragma once
@@ -22,7 +22,7 @@ namespace weft {
 
 class Connection;
 
-// What a LinkInfo says about the path.
+// The fields of LinkInfo that describe the path.
 struct LinkRoute {
   LinkPath path = LinkPath::kDirect;
   std::string via;
@@ -39,7 +39,7 @@ class ConnectionOwner {
                                            ByteSpan /*head*/, std::size_t /*body_bytes*/) {
     return {};
   }
-  // As TransportHandler::reads_body_once.
+  // Like TransportHandler::reads_body_once.
   virtual bool reads_body_once(Connection& /*connection*/, std::uint8_t /*type*/) { return false; }
   virtual void on_writable(Connection& /*connection*/) {}
   // The stream has ended or failed; close() is still to be called.
@@ -55,41 +55,41 @@ class Connection final : public std::enable_shared_from_this<Connection>,
              ConnectionOwner& owner, std::size_t low_water_bytes);
   ~Connection() override;
 
-  // Starts the stream's handshake; nothing but hello frames may come at first.
+  // Starts the stream's handshake; only hello frames are accepted at first.
   void start();
   void set_owner(ConnectionOwner& owner) { owner_ = &owner; }
-  // What it takes from now on: those of a stranger, or all, through large buffers.
+  // Sets which frames are accepted from now on: those of a stranger, or all, through large buffers.
   void accept_frames(LinkTrust trust);
-  // Halts reading, in or out of an owner's call; resume() delivers what was held back.
+  // Halts reading, inside or outside of an owner's call; resume() delivers the frames held back.
   void halt();
   void resume();
 
-  // Queues, and hands to the system what it takes at once. No owner call comes of it.
+  // Queues the frame, and passes to the system what it takes at once. Calls no owner.
   void send(Frame frame);
-  // Returns the frames of which nothing has been sent yet, and forgets them.
+  // Removes and returns the frames of which no byte has been sent.
   std::deque<Frame> cancel_queued() { return queue_.cancel(bytes_ahead()); }
   void set_low_water_bytes(std::size_t bytes) { low_water_bytes_ = bytes; }
-  // Those named to the other side are as good as sent, but for a great many.
+  // Bytes named to the other side do not count, up to kBytesAheadFree.
   std::size_t queued_bytes() const {
     return queue_.bytes() - std::min(bytes_ahead(), kBytesAheadFree);
   }
 
   std::size_t queued_frames() const { return queue_.frames(); }
 
-  // At once; queued bytes are lost. The owner hears no more.
+  // Closes at once; queued bytes are lost. The owner gets no more calls.
   void close();
-  // Sends what is queued, then closes; at the latest after `limit`.
+  // Sends the queue, then closes; at the latest after `limit`.
   void close_after_sending(Duration limit);
-  // Neither reads nor writes any more, and the owner hears nothing, but the other side sees no end
-  // before `limit`.
+  // Stops reading and writing, and calls the owner no more, but the other side sees no end before
+  // `limit`.
   void fall_silent(Duration limit);
   bool closed() const { return closed_; }
 
-  // The socket, which this connection then has closed; nothing that was read is lost before the
-  // first frame.
+  // Returns the socket; this connection is closed then. Before the first frame nothing that was
+  // read is lost.
   Socket release();
 
-  // How the two ends found each other; direct unless it is set.
+  // Sets how the two ends found each other; direct by default.
   void set_route(LinkRoute route) { route_ = std::move(route); }
   const LinkRoute& route() const { return route_; }
   const ByteStream& stream() const { return *stream_; }
@@ -98,8 +98,8 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   std::string remote_endpoint();
 
  private:
-  // Named bytes that do not count as queued: a side that has much to read finds all of it there,
-  // instead of taking turns with the other side.
+  // Named bytes that do not count as queued: a reader that is behind then finds all of them
+  // available, instead of taking turns with the sender.
   static constexpr std::size_t kBytesAheadFree = std::size_t{8} << 20;
 
   // FrameSink.
@@ -114,7 +114,7 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   void continue_handshake();
   std::size_t bytes_ahead() const { return polled_ == nullptr ? 0 : polled_->bytes_ahead(); }
   bool takes_more() const { return polled_ != nullptr && polled_->writable(queue_.bytes()); }
-  // The next frame, if its body may be read where it lies; how many bytes that were.
+  // Delivers the next frame if its body may be read in place; returns the number of bytes.
   Result<std::size_t> take_named_body();
   void read_some();
   void write_some();

@@ -13,13 +13,13 @@ namespace weft {
 class FrameQueue {
  public:
   void push(Frame frame);
-  // Fills `parts` with what comes `ahead` bytes after what was consumed and returns how many it
-  // used, none empty. They live until the next change of the queue.
+  // Fills `parts` with what follows `ahead` bytes after what was consumed, and returns the number
+  // of parts used, none empty. They are valid until the next change of the queue.
   std::size_t gather(std::span<ByteSpan> parts, std::size_t ahead = 0) const;
-  // Takes that the first `size` bytes of what gather() gives, with nothing ahead, were sent.
+  // Takes note that the first `size` bytes, as gather() gives them with nothing ahead, were sent.
   void consume(std::size_t size);
-  // Forgets the frames of which nothing was sent, nor is within `ahead` bytes after what was.
-  // Returns what it forgot.
+  // Removes and returns the frames of which no byte was sent or lies within `ahead` bytes after
+  // what was.
   std::deque<Frame> cancel(std::size_t ahead = 0);
   void clear();
 
@@ -36,7 +36,7 @@ class FrameQueue {
   };
 
   std::deque<Entry> entries_;
-  // How much of the first entry has been sent.
+  // The number of bytes of the first entry that have been sent.
   std::size_t sent_ = 0;
   std::size_t bytes_ = 0;
 };

@@ -1,4 +1,4 @@
-// What the transports of this folder see of the event loop: asio, and pollers for shared memory.
+// The event loop as the transports of this folder see it: asio, and pollers for shared memory.
 #pragma once
 
 #include <map>
@@ -12,24 +12,24 @@
 
 namespace weft {
 
-// Something the loop looks at by itself, because no file descriptor tells about it.
+// A source of events that the loop polls, because no file descriptor announces them.
 class LoopPoller {
  public:
   virtual ~LoopPoller() = default;
   // Handles what has arrived; true if there was anything.
   virtual bool poll() = 0;
-  // Asks the other sides to wake the loop; false if something has arrived meanwhile.
+  // Asks the other sides to wake the loop; false if something has arrived since.
   virtual bool prepare_sleep() = 0;
   virtual void end_sleep() = 0;
 };
 
 struct EventLoop::Impl {
-  // Runs what is ready, or waits until `deadline` for something.
+  // Runs the handlers that are ready, or waits until `deadline` for one.
   void step(TimePoint deadline);
   void add_poller(LoopPoller& poller) { pollers.push_back(&poller); }
   void remove_poller(LoopPoller& poller) { std::erase(pollers, &poller); }
 
-  // Before the context, whose end may end connections that are listed here.
+  // It stands before the context, whose destructor may end connections that are listed here.
   std::vector<LoopPoller*> pollers;
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);

@@ -1,7 +1,7 @@
-// PrefaceStream: says and hears a preface (wire/reach_message.h) in the clear before the stream
-// that it wraps begins.
+// PrefaceStream: exchanges a preface (wire/reach_message.h) in the clear before the stream that it
+// wraps begins.
 //
-// Threads: the loop thread. Fails: kCorrupt for a preface that is none.
+// Threads: the loop thread. Fails: kCorrupt for an invalid preface.
 #pragma once
 
 #include <array>
@@ -14,9 +14,9 @@
 namespace weft {
 
 enum class PrefaceHearing : std::uint8_t {
-  kNone,     // the other side says nothing
-  kPerhaps,  // it may; if it does the handshake ends there, and preface() holds it
-  kOne,      // it says the counterpart of this side's, and the wrapped stream follows
+  kNone,     // the other side sends none
+  kPerhaps,  // it may send one; then the handshake ends there, and preface() holds it
+  kOne,      // it sends the counterpart of this side's, and the wrapped stream follows
 };
 
 class PrefaceStream final : public ByteStream {

@@ -1,6 +1,6 @@
-// TLS 1.3 with mutual authentication: what the tls transport puts between socket and frames.
+// TLS 1.3 with mutual authentication: the layer of the tls transport between socket and frames.
 //
-// Both sides must show a certificate of an Ed25519 key; who that is, proven_peer() tells. No other
+// Both sides must show a certificate of an Ed25519 key; proven_peer() returns whose it is. No other
 // version, no session resumption, ALPN "weft/1".
 #pragma once
 

@@ -1,4 +1,4 @@
-// A peer without a transport: sockets by which tests say what no transport would.
+// A peer without a transport: sockets with which tests send what no transport would.
 //
 // Threads: one. Fails: checks.
 #pragma once
@@ -21,7 +21,7 @@ inline Bytes framed(std::uint8_t type, ByteSpan head, ByteSpan body = {}) {
   return bytes;
 }
 
-// A connected socket whose other side the loop has still to accept.
+// A connected socket that the loop has yet to accept on the other side.
 inline Socket dial_raw(const std::string& endpoint) {
   const HostPort target = parse_host_port(endpoint).value();
   sockaddr_in address{};

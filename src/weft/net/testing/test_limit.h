@@ -1,5 +1,6 @@
-// How long the tests of this folder wait for what must come. It is far beyond what anything takes,
-// on a busy machine and under a sanitizer too: only what never comes runs into it.
+// How long the tests of this folder wait for an event that must occur. It is far beyond what
+// anything takes, on a busy machine and under a sanitizer too: only an event that never occurs
+// exceeds it.
 #pragma once
 
 #include "weft/base/time.h"

@@ -17,7 +17,7 @@
 
 namespace weft {
 
-// Three peers of one kind of transport, and time for them.
+// Three peers of one kind of transport, whose time the tests control.
 class TransportWorld {
  public:
   static constexpr int kPeers = 3;
@@ -25,22 +25,22 @@ class TransportWorld {
   virtual ~TransportWorld() = default;
   virtual Transport& transport(int peer) = 0;
   virtual PeerAddress address(int peer) = 0;
-  // An endpoint of the right form where nobody listens.
+  // An endpoint of the right form at which nobody listens.
   virtual std::string dead_endpoint() = 0;
-  // Lets time pass until done(); false when a generous limit passed first.
+  // Lets time pass until done() returns true; false if a generous limit passed first.
   virtual bool run_until(const std::function<bool()>& done) = 0;
-  // Nothing more is being done to a link that is up on both sides.
+  // True if both sides have finished setting up a link.
   virtual bool stands(int /*from*/, int /*to*/) { return true; }
-  // Lets time pass long enough for frames that are under way to arrive.
+  // Lets time pass until frames that are under way have arrived.
   virtual void settle() = 0;
-  // The peer's process is gone, as if killed.
+  // Ends the peer's process, as if it were killed.
   virtual void kill(int peer) = 0;
 };
 
 struct TransportCase {
   std::string name;
   std::unique_ptr<TransportWorld> (*make)() = nullptr;
-  // Of the bulk lane of a link.
+  // The number of connections of the bulk lane of a link.
   std::size_t connections = 1;
 };
 
@@ -48,7 +48,7 @@ inline std::string case_name(const ::testing::TestParamInfo<TransportCase>& info
   return info.param.name;
 }
 
-// Records what it is told.
+// Records its calls.
 class RecordingHandler : public TransportHandler {
  public:
   struct Received {
@@ -98,14 +98,14 @@ class RecordingHandler : public TransportHandler {
     return MutableByteSpan(lent).first(body_bytes);
   }
 
-  // What first_trust() answers for every link that comes up.
+  // What first_trust() returns for every link that comes up.
   LinkTrust trust = LinkTrust::kProved;
   std::vector<LinkInfo> ups;
   std::vector<Down> downs;
   std::vector<Received> frames;
   std::vector<PeerId> writable;
   std::vector<Status> refusals;
-  // Where bodies go, if it is large enough.
+  // The destination of bodies, if it is large enough.
   Bytes lent;
   int bodies_in_place = 0;
   std::function<void(const LinkInfo&)> when_up;
@@ -140,11 +140,11 @@ class TransportContract : public ::testing::TestWithParam<TransportCase> {
   }
   void connect(int from, int to);
   Status send(int from, int to, Lane lane, std::uint8_t type, Bytes head, Bytes body = {});
-  // A link from one to the other, up on both sides.
+  // Makes a link from one to the other, up on both sides.
   void link(int from, int to);
   bool run_until(const std::function<bool()>& done) { return world_->run_until(done); }
 
-  // Outlive the world.
+  // These outlive the world.
   RecordingHandler handlers_[TransportWorld::kPeers];
   std::unique_ptr<TransportWorld> world_;
 };

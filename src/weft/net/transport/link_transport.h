@@ -1,12 +1,13 @@
 // LinkTransport: the Transport over sockets, the same for every Medium.
 //
-// Of two dials that meet, the one of the smaller PeerId stays: its dialler answers the other's
-// hello with kWaitForMine, and the other tries again until a link is up. Only a dial that has said
-// its hello counts, so a dial that hangs on a dead address does not hold the other up. Where
-// connections cross networks Reach helps dials that get no answer, and other peers' dials.
+// When two dials meet, the one of the smaller PeerId stays: its dialler answers the other's hello
+// with kWaitForMine, and the other tries again until a link is up. Only a dial that has sent its
+// hello counts, so a dial that hangs on a dead address does not delay the other one. Where
+// connections cross networks, Reach helps dials that get no answer, and other peers' dials.
 //
-// Threads: the loop thread, whose role thread() guards the links. What others may call looks
-// whether it is there (with debug checks); what the loop calls back, and the rest, requires it.
+// Threads: the loop thread, whose role thread() guards the links. Public functions check at run
+// time that they are on it (with debug checks); the loop's callbacks and the rest require it
+// statically.
 #pragma once
 
 #include <memory>
@@ -28,17 +29,18 @@ namespace weft {
 
 class LinkTransport final : public Transport, private LinkOwner, private ReachLinks {
  public:
-  // What others are told to dial, asked each time: a machine may get other addresses.
+  // The addresses that others are to dial, asked each time: a machine's addresses may change.
   using Endpoints = std::function<std::vector<std::string>()>;
   LinkTransport(EventLoop& loop, const PeerId& self, const LinkOptions& options,
                 std::unique_ptr<Medium> medium, Endpoints endpoints);
   ~LinkTransport() override;
   // Takes a listening socket.
   void listen(Socket socket) { greeter_.listen(std::move(socket)); }
-  // Far connections are dialled from there; this transport listens on both.
+  // Sets the ports from which far connections are dialled; this transport listens on both.
   void set_lane_ports(const std::array<std::uint16_t, 2>& ports) { context_.lane_ports = ports; }
 
-  // A port that the router opened: told to others first, and named as the path of who dials it.
+  // Takes a port that the router opened: it is advertised first, and is the path of those who dial
+  // it.
   void take_port_map(std::unique_ptr<PortMap> port_map);
 
   const PeerId& self() const override { return context_.self; }
@@ -61,7 +63,7 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   TransportStats total_stats() const override;
 
  private:
-  // The control connection of a link that another peer makes, until its bulk connection comes.
+  // The control connection of a link that another peer makes, until its bulk connection arrives.
   struct Half : ConnectionOwner {
     explicit Half(LinkTransport& owner) : transport(owner) {}
     void on_ready(Connection& /*connection*/) override {}
@@ -72,7 +74,7 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
 
     LinkTransport& transport;
     PeerId peer;
-    // What it counts as among many, and which came first.
+    // The origin by which it is counted, and a number that gives the order of arrival.
     std::string origin;
     std::uint64_t number = 0;
     LinkId link{};
@@ -80,7 +82,8 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
     std::shared_ptr<Connection> control;
     TimerId timer;
   };
-  // Another process's wish for a link as a peer that has one, until that one answers or not.
+  // A request of another process for a link as a peer that has one, until that peer answers or
+  // fails to.
   struct Doubt : ConnectionOwner {
     explicit Doubt(LinkTransport& owner) : transport(owner) {}
     void on_ready(Connection& /*connection*/) override {}
@@ -152,10 +155,11 @@ class LinkTransport final : public Transport, private LinkOwner, private ReachLi
   std::shared_ptr<Doubt> take_doubt(const PeerId& id) WEFT_REQUIRES(thread());
   void on_half_failed(const PeerId& id, const Status& why) WEFT_REQUIRES(thread());
   void bring_up(const PeerId& id, LinkParts parts) WEFT_REQUIRES(thread());
-  // Takes the link out of the table, then tells the handler.
+  // Takes the link out of the table, then calls the handler.
   void end_link(const PeerId& id, const Status& why, bool politely) WEFT_REQUIRES(thread());
   void begin_services(Link& link) WEFT_REQUIRES(thread());
-  // While it stands and a while after its end, the address of a proved peer's link is let in.
+  // While it stands and for a while after its end, connections from the address of a proved peer's
+  // link are let in.
   void remember_address(const Link& link) WEFT_REQUIRES(thread());
   void forget_if_idle(const PeerId& id) WEFT_REQUIRES(thread());
   std::size_t links_and_halves() const WEFT_REQUIRES(thread());
