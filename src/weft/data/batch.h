@@ -1,7 +1,7 @@
-// Batch: what a model trains on in one step, and how pixels become floats.
+// Batch: the input and labels of one training step, and the conversion of pixels to floats.
 //
 // Where it stands: Dataset -> make_batch() -> BatchLoader -> train step.
-// Threads: values; the arrays of a batch belong to whoever got it.
+// Threads: values; the arrays of a batch belong to whoever received it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace weft {
 
-// The label of a position that no loss should count; PyTorch's default ignore_index.
+// The label of a position that losses skip; PyTorch's default ignore_index.
 inline constexpr std::int64_t kIgnoredLabel = -100;
 
 struct Batch {
@@ -26,12 +26,13 @@ struct Batch {
   Array labels;
   // i64 [n]: how many of the T positions of a row are real; undefined where all rows are whole.
   Array lengths = {};
-  // Row r goes on where row r of the step before ended: a recurrent model keeps its hidden state.
+  // True if row r continues where row r of the previous step ended: a recurrent model keeps its
+  // hidden state.
   bool continues = false;
 };
 
 // value = byte / 255, then (value - mean) / deviation, as one multiplication and one addition.
-// One entry a channel, or one for all channels.
+// The vectors have one entry for each channel, or one for all channels.
 struct Normalization {
   std::vector<double> mean = {0.0};
   std::vector<double> deviation = {1.0};  // each > 0
@@ -40,26 +41,28 @@ struct Normalization {
 struct BatchOptions {
   Normalization normalization = {};
   std::shared_ptr<const Transforms> transforms = nullptr;  // none: the images as they are
-  // Random transforms draw from (seed, epoch, index of the sample) alone.
+  // Random transforms are seeded by (seed, epoch, index of the sample) alone.
   std::uint64_t seed = 0;
   std::int64_t epoch = 0;
   // Tokens: window i begins at token i * window_stride; 0 stands for the dataset's context.
   std::int64_t window_stride = 0;
 };
 
-// The samples `indexes` in that order. REQUIRES: each index in [0, dataset.size), or within
-// dataset.window_starts() where window_stride is 1.
-// Fails: kInvalidArgument where the options do not fit the dataset, kCorrupt on a token outside
-// the vocabulary, and as the dataset's read_image does.
+// Makes a batch of the samples `indexes`, in that order. REQUIRES: each index in [0, dataset.size),
+// or within dataset.window_starts() where window_stride is 1. Fails: kInvalidArgument if the
+// options do not fit the dataset, kCorrupt on a token outside the vocabulary, and as the dataset's
+// read_image does.
 Result<Batch> make_batch(const Dataset& dataset, std::span<const std::int64_t> indexes,
                          const BatchOptions& options);
-// The samples [begin, end) in the order of the dataset, for evaluation. REQUIRES: in range.
+// Makes a batch of the samples [begin, end) in the order of the dataset, for evaluation. REQUIRES:
+// in range.
 Result<Batch> make_batch(const Dataset& dataset, std::int64_t begin, std::int64_t end,
                          const BatchOptions& options);
 
-// Sequences of any lengths as one batch of tokens: row r is sequences[r] without its last token,
-// padded with `padding` to the longest row; its labels are the tokens after each, padded with
-// kIgnoredLabel; lengths says how many are real. Sequences below two tokens give empty rows.
+// Makes one batch from token sequences of any lengths: row r is sequences[r] without its last
+// token, padded with `padding` to the longest row; its labels are the tokens after each, padded
+// with kIgnoredLabel; lengths holds the number of real ones. Sequences of less than two tokens give
+// empty rows.
 Batch pad_sequences(std::span<const std::vector<std::int32_t>> sequences, std::int64_t padding);
 
 }  // namespace weft

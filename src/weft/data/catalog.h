@@ -1,10 +1,10 @@
-// The known datasets: where their files may lie, how to get them, whether they are whole.
+// The known datasets: where their files may be, how to obtain them, and whether they are complete.
 //
-// Behind `weft data list|get|check` and the recipe's dataset name. Places are tried in this order:
-// DataPlaces::data_dir/NAME, DataPlaces::home/.cache/weft/NAME, and where Debian's package puts
-// the files. A file may be gzip (NAME.gz, dictd's NAME.dz) or plain. Nothing is downloaded.
-// Fails: kInvalidArgument for an unknown name (lists the known ones), kUnavailable where no place
-// has the files (says which command gets them), kCorrupt where a file is damaged.
+// It implements `weft data list|get|check` and the recipe's dataset name. Places are tried in this
+// order: DataPlaces::data_dir/NAME, DataPlaces::home/.cache/weft/NAME, and where Debian's package
+// puts the files. A file may be gzip (NAME.gz, dictd's NAME.dz) or plain. Nothing is downloaded.
+// Fails: kInvalidArgument for an unknown name (lists the known ones), kUnavailable if no place has
+// the files (names the command that gets them), kCorrupt if a file is damaged.
 #pragma once
 
 #include <optional>
@@ -18,20 +18,20 @@
 
 namespace weft {
 
-// Filled by whoever may read the environment; an empty string leaves the place out.
+// The caller fills it from the environment; an empty string leaves the place out.
 struct DataPlaces {
   std::string data_dir;  // WEFT_DATA_DIR
   std::string home;      // HOME
-  // What a person says stands for the paths in a recipe; read by train/data_files.h.
+  // The path that a person gave in place of the recipe's paths; train/data_files.h reads it.
   std::string data = {};
-  // A folder that stands for data.path, or that it is below; then it is data_dir as well.
+  // A folder in place of data.path, or the base of a relative one; it also serves as data_dir.
   std::string folder = {};
   std::string tokenizer = {};
-  // The recipe came from others: its own paths count below the data folder only.
+  // The recipe came from another peer: its own paths are looked up below the data folder only.
   bool foreign_recipe = false;
 };
 
-// Sorted.
+// The names are sorted.
 std::vector<std::string> dataset_names();
 
 // Reads one split; labels, sizes and UTF-8 are checked. `options` is for texts. "synthetic",
@@ -39,8 +39,8 @@ std::vector<std::string> dataset_names();
 Result<Dataset> open_dataset(std::string_view name, Split split, const DataPlaces& places,
                              const TextOptions& options = {});
 
-// What the catalogue knows of a dataset of images without its files: sizes, classes, mean and
-// deviation, but no samples. Nothing where the name is not of one.
+// The catalogue's description of an image dataset without its files: sizes, classes, mean and
+// deviation, but no samples. Empty if the name is of no image dataset.
 std::optional<Dataset> known_images(std::string_view name);
 
 struct DatasetReport {
@@ -49,7 +49,7 @@ struct DatasetReport {
   bool found = false;
   std::string folder;  // where it was found; empty for computed data
   std::string remedy;  // how to get it; empty if found
-  // How to get it on a machine without a network: lines for a person; empty if found.
+  // How to obtain it on a machine without a network: lines for a person; empty if found.
   std::vector<std::string> steps = {};
 };
 
@@ -66,7 +66,7 @@ struct FileReport {
 // Reads every file whole: counts, sizes, labels and, where known, the checksum.
 Result<std::vector<FileReport>> check_dataset(std::string_view name, const DataPlaces& places);
 
-// What the command line prints; lines end in '\n'.
+// The texts that the command line prints; lines end in '\n'.
 std::string data_list_text(const std::vector<DatasetReport>& reports);
 std::string data_get_text(const DatasetReport& report);
 std::string data_check_text(std::string_view name, const std::vector<FileReport>& files);

@@ -25,18 +25,18 @@ inline constexpr std::size_t kCsvColumnsMax = 65536;
 inline constexpr std::size_t kCsvFieldBytesMax = std::size_t{1} << 20U;
 inline constexpr std::size_t kCsvRecordBytesMax = std::size_t{16} << 20U;
 
-// Takes pieces of a file as they come and gives its records; holds one record at a time.
+// Accepts pieces of a file as they arrive and returns its records; holds one record at a time.
 class CsvParser {
  public:
   explicit CsvParser(char separator) : separator_(separator) {}
 
-  // Adds bytes, or says that there are no more.
+  // Adds bytes, or marks the end of the input.
   void feed(std::string_view bytes) { pending_.append(bytes); }
   void finish() { finished_ = true; }
 
-  // Fills `fields` with the next record; false where more bytes are needed, or none are left.
+  // Fills `fields` with the next record; false if more bytes are needed, or none are left.
   Result<bool> next(std::vector<std::string>& fields);
-  // Of the record that next() gave last, from 1.
+  // The line at which the last record returned by next() begins, from 1.
   std::size_t line() const { return record_line_; }
 
  private:
@@ -59,65 +59,65 @@ class CsvParser {
 
 enum class MissingValues { kRefuse, kNan, kZero, kColumnMean };
 
-// Whether a field of a column of numbers stands for a value that is not there: nothing, "NA",
-// "N/A", "nan", "null", "None", "-" or "?".
+// True if a field in a column of numbers stands for a missing value: an empty field, "NA", "N/A",
+// "nan", "null", "None", "-" or "?".
 bool is_missing_field(std::string_view text);
-// Whether `text` is a finite number with `decimal` before its fraction; sets `value` then.
-// Thousands may be set apart, by the other of point and comma, a blank or an apostrophe:
+// True if `text` is a finite number with `decimal` before its fraction; then sets `value`.
+// Thousands may be separated by the other one of point and comma, a blank or an apostrophe:
 // "1.234,50", "1'234".
 bool parse_csv_number(std::string_view text, char decimal, double& value);
 
-// Which row of a file comes at each place where its rows are mixed.
+// The row of the file at each position when its rows are mixed.
 std::vector<std::size_t> mixed_order(std::size_t rows);
 
 struct CsvOptions {
   char separator = ',';
   char decimal = '.';  // or ',': "1,5"
   bool header = true;  // the first record names the columns
-  // The rows come in an order that is drawn, always the same one for as many rows; else as they
-  // stand in the file.
+  // The rows are shuffled, in the same way for every file with as many rows; otherwise they stay in
+  // the file's order.
   bool mixed = false;
-  // Columns that are passed over, as if they were not there, by their names; without a header by
-  // their places, "0", "1", ... Each must be there.
+  // Columns to ignore, given by name or, without a header, by position: "0", "1", ... Each must
+  // exist.
   std::vector<std::string> ignored = {};
-  // What a missing field of a column of numbers becomes; with kNan one of a column of words too.
+  // The replacement for a missing field in a column of numbers; with kNan also in one of words.
   MissingValues missing = MissingValues::kRefuse;
   std::size_t bytes_max = std::size_t{1} << 31U;  // of values, in memory
 };
 
 struct CsvTable {
-  // One a column that is not ignored; without a header its place in the file, "0", "1", ...
+  // One name for each column that is not ignored; without a header its position in the file, "0",
+  // "1", ...
   std::vector<std::string> names;
   std::vector<std::string> ignored;
   std::vector<std::vector<std::string>> words;  // one a column: its words, or none for numbers
   Array values;                                 // f64 [rows, columns]
 };
 
-// Gives each record of a text, or a file, to `take`, with its line; ends where that fails.
+// Passes each record of a text or file to `take`, with its line number; stops if `take` fails.
 using CsvRecordSink =
     std::function<Status(const std::vector<std::string>& fields, std::size_t line)>;
 Status parse_csv_records(std::string_view text, char separator, const CsvRecordSink& take);
 Status read_csv_records(const std::string& path, char separator, const CsvRecordSink& take);
 
-// The names of a table's columns by its first record: trimmed. Those that are empty, and all where
-// there is no header, are called by their places, "0", "1", ...; of two that are the same the
-// second is "NAME.1", so that no two columns have one name.
+// The column names of a table from its first record, trimmed. Empty names, and all names without a
+// header, are replaced by positions, "0", "1", ...; the second of two equal names becomes "NAME.1",
+// so that names are unique.
 std::vector<std::string> csv_column_names(const std::vector<std::string>& first, bool header);
 
-// The record of a line without anything in it.
+// True for the record of an empty line.
 bool is_empty_line(const std::vector<std::string>& record);
-// A field without the blanks around it.
+// The field without surrounding blanks.
 std::string_view csv_trimmed(std::string_view field);
 
 Result<CsvTable> read_csv(const std::string& path, const CsvOptions& options = {});
 Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options = {});
 
-// Column `target` is what to learn: classes where it is of words or of whole numbers from 0 on and
-// `classify`, else a value. All other columns are the inputs: the dataset's rows hold what the file
-// says, of a word its number and of a missing value NaN, and its columns say how they are called
-// and which words they have (rows.h makes inputs of that). The last tenth of the rows is the test
-// split.
-// Fails: kInvalidArgument on an unknown column, or labels that are no classes.
+// Column `target` is what a model learns: classes if it holds words, or whole numbers from 0 on and
+// `classify` is set, otherwise a value. All other columns are inputs: the dataset's rows hold the
+// file's values, for a word its number and for a missing value NaN; its columns hold their names
+// and words (rows.h encodes these as inputs). The last tenth of the rows is the test split. Fails:
+// kInvalidArgument on an unknown column, or on labels that are no classes.
 struct CsvDatasetOptions {
   std::string target;  // empty: the last column
   bool classify = true;

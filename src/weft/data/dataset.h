@@ -21,7 +21,7 @@ namespace weft {
 enum class Split : std::uint8_t { kTrain, kTest };
 std::string_view to_string(Split split);
 
-// Tokens that lie one after another in memory or in a mapped file; little-endian.
+// Consecutive tokens in memory or in a mapped file; little-endian.
 struct TokenSpan {
   SharedBytes bytes;
   std::int64_t token_bytes = 1;  // 1, 2 or 4
@@ -31,27 +31,27 @@ struct TokenSpan {
   void copy(std::int64_t begin, std::span<std::int64_t> out) const;
 };
 
-// The values as tokens of the smallest width that holds `vocabulary` of them.
+// Packs values into tokens of the smallest width that holds `vocabulary` different ones.
 TokenSpan pack_tokens(std::span<const std::int32_t> tokens, std::int64_t vocabulary);
 
 struct Dataset : DataDescription {
   Split split = Split::kTrain;
   std::int64_t size = 0;  // samples: images, windows of tokens, or rows
 
-  // kImages.
+  // For kImages.
   SharedBytes images = {};  // [size, channels, height, width], 0 to 255
-  // Where the images are not in memory: writes image `index`, [channels, height, width].
+  // Set if the images are not in memory: writes image `index`, [channels, height, width].
   std::function<Status(std::int64_t index, MutableByteSpan out)> read_image = nullptr;
 
-  // kImages, kRows: [size], each < classes; u8, or u16 little-endian where classes > 256.
+  // For kImages and kRows: [size], each < classes; u8, or u16 little-endian where classes > 256.
   SharedBytes labels = {};
 
-  // kTokens: sample i is the `context` + 1 tokens from i * context on, so that each token but the
-  // first is a label exactly once.
+  // For kTokens: sample i is the `context` + 1 tokens from i * context on, so that each token but
+  // the first is a label exactly once.
   TokenSpan tokens = {};
 
-  // kRows. What a model takes, one number a feature (encode_rows() in rows.h), or what the file
-  // says, one number a column.
+  // For kRows: a model's input, one number for each feature (encode_rows() in rows.h), or the
+  // file's values, one number for each column.
   Array rows = {};
   Array targets = {};  // f32 [size, targets]; undefined where labels hold
 
@@ -59,28 +59,27 @@ struct Dataset : DataDescription {
   ByteSpan image(std::int64_t index) const;
   std::int64_t label(std::int64_t index) const;
   std::int64_t image_bytes() const { return channels * height * width; }
-  // Tokens: how many places a window may begin at, for random windows.
+  // For tokens: the number of positions at which a window may begin, for random windows.
   std::int64_t window_starts() const { return tokens.size() - context; }
 
-  // Leaves out all samples but the first `count`. REQUIRES: 1 <= count <= size.
+  // Removes all samples but the first `count`. REQUIRES: 1 <= count <= size.
   void keep_first(std::int64_t count);
-  // Tokens: windows of another length. Fails: kInvalidArgument unless 1 <= context < tokens.
+  // For tokens: sets another window length. Fails: kInvalidArgument unless 1 <= context < tokens.
   Status set_context(std::int64_t context);
 };
 
-// Whether there is as much of everything as `size` and the sizes of a sample say; O(1). Batches are
-// made of no other. Fails: kInvalidArgument, naming what is too small.
+// Checks that all data is as large as `size` and the sizes of a sample require; O(1). Batches are
+// made from checked datasets only. Fails: kInvalidArgument, naming what is too small.
 Status check_dataset(const Dataset& dataset);
 
-// Rows: keeps the first nine tenths, or the rest. Fails: kInvalidArgument where nothing is left.
+// For rows: keeps the first nine tenths, or the rest. Fails: kInvalidArgument if nothing is left.
 Status keep_row_split(Dataset& dataset, Split split);
 
-// A token dataset. Fails: kInvalidArgument as set_context, or on a vocabulary below 1.
+// Makes a token dataset. Fails: kInvalidArgument like set_context, or on a vocabulary below 1.
 Result<Dataset> make_token_dataset(std::string name, TokenSpan tokens, std::int64_t vocabulary,
                                    std::int64_t context);
 
-// Bytes that hold `labels`, as Dataset::labels wants them. REQUIRES: each in [0, classes),
-// classes <= 65536.
+// Packs `labels` as Dataset::labels requires. REQUIRES: each in [0, classes), classes <= 65536.
 SharedBytes pack_labels(std::span<const std::int64_t> labels, std::int64_t classes);
 
 struct SyntheticOptions {
@@ -92,10 +91,10 @@ struct SyntheticOptions {
   std::int64_t channels = 1;
 };
 
-// Images of `classes` fixed patterns with noise, which a small model separates. The same seed
-// gives the same patterns in both splits but different noise, so a test split measures learning.
-// Needs no file. Fails: kInvalidArgument on sizes below 1, more than 256 classes, other than 1 or
-// 3 channels, or more than 1 GiB of pixels.
+// Makes images of `classes` fixed patterns with noise, which a small model can separate. The same
+// seed gives the same patterns in both splits but different noise, so a test split measures
+// learning. It needs no file. Fails: kInvalidArgument on sizes below 1, more than 256 classes,
+// other than 1 or 3 channels, or more than 1 GiB of pixels.
 Result<Dataset> make_synthetic_dataset(const SyntheticOptions& options, Split split);
 
 }  // namespace weft

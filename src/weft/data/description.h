@@ -1,9 +1,9 @@
-// DataDescription: what a model must know of the data it was trained on to take inputs and to say
-// outputs, without the data.
+// DataDescription: what a model needs to know about its training data in order to accept inputs and
+// interpret outputs without the data.
 //
 // Where it stands: a Dataset is one, with samples; a checkpoint has one in its metadata
-// (io/model_file.h), so that predict, eval, serve and export need no data set.
-// Its text is JSON, a tokenizer apart from it:
+// (io/model_file.h), so that predict, eval, serve and export need no dataset. Its text is JSON; a
+// tokenizer is stored apart from it:
 //
 //   images  {"kind": "images", "name", "classes", "class_names", "channels", "height", "width",
 //            "mean": [..], "deviation": [..], "transforms"}
@@ -12,8 +12,8 @@
 //            "columns": [{"name", "mean", "deviation", "missing"} | {"name", "missing", "words"}],
 //            "targets": [{"name", "mean", "deviation"}], "ignored": ["name", ..]}
 //
-// A text may come from anywhere: every count and number is checked, and keys that are not known are
-// passed over. Equal descriptions give equal bytes on every machine; no path is in them.
+// A text may come from anywhere: every count and number is checked, and unknown keys are ignored.
+// Equal descriptions give equal bytes on every machine; they contain no path.
 // Threads: values. Fails: kCorrupt "description: KEY: expected X, got Y".
 #pragma once
 
@@ -37,9 +37,10 @@ inline constexpr std::size_t kTokenizerTextBytesMax = std::size_t{24} << 20U;
 inline constexpr std::size_t kDescribedColumnsMax = 65536;
 inline constexpr std::int64_t kRowFeaturesMax = std::int64_t{1} << 20U;
 
-// A column of a table that a model takes. Of numbers it is one feature, (value - mean) / deviation,
-// and a missing value is the mean. Of words it is a feature for each word, 1 where the row has that
-// word and else 0; a missing word, or one that training did not have, is 0 in all of them.
+// An input column of a table. A column of numbers is one feature, (value - mean) / deviation, and a
+// missing value is replaced by the mean. A column of words is one feature for each word, 1 in rows
+// with that word and 0 otherwise; a missing word, or one that training did not have, is 0 in all of
+// them.
 struct ColumnDescription {
   std::string name;
   std::vector<std::string> words = {};  // none: numbers
@@ -52,8 +53,8 @@ struct ColumnDescription {
   }
 };
 
-// What rows are to give. Values are learned as (value - mean) / deviation, and what the model says
-// is scaled back; of classes only the name counts.
+// A column that the model predicts. Values are learned as (value - mean) / deviation, and the
+// model's output is scaled back; for classes only the name is used.
 struct TargetDescription {
   std::string name;
   double mean = 0.0;
@@ -66,40 +67,40 @@ struct DataDescription {
   std::int64_t classes = 0;                   // 0 where there are no labels of classes
   std::vector<std::string> class_names = {};  // empty, or one a class
 
-  // kImages.
+  // For kImages.
   std::int64_t channels = 1;  // 1 or 3
   std::int64_t height = 0;
   std::int64_t width = 0;
-  // Those of all training pixels divided by 255; one a channel, or one for all.
+  // Mean and deviation of all training pixels divided by 255; one for each channel, or one for all.
   std::vector<double> mean = {0.0};
   std::vector<double> deviation = {1.0};
-  // What training images go through before they are normalised (transform.h); to predict, what is
-  // random is left out.
+  // The transforms of training images before normalisation (transform.h); predictions skip the
+  // random ones.
   std::string transforms = {};
 
-  // kTokens.
+  // For kTokens.
   std::int64_t vocabulary = 0;        // every token is below
   std::int64_t context = 0;           // T of a batch
   double characters_per_token = 1.0;  // turns a loss a token into bits a character
   std::shared_ptr<const Tokenizer> tokenizer = nullptr;  // where it is known
 
-  // kRows.
+  // For kRows.
   std::vector<ColumnDescription> columns = {};
   std::vector<TargetDescription> target_columns = {};
-  // Columns that the table had and the model does not take.
+  // Columns of the table that the model does not use.
   std::vector<std::string> ignored = {};
 
-  // kRows: numbers a row is to the model, over all columns.
+  // For kRows: the number of features of a row, over all columns.
   std::int64_t features() const;
-  // kRows: scores of classes, or values.
+  // For kRows: true if the model predicts values, false if it scores classes.
   bool has_values() const { return kind == DatasetKind::kRows && classes == 0; }
 };
 
-// The description without its tokenizer.
+// The text of the description without its tokenizer.
 std::string description_text(const DataDescription& description);
 Result<DataDescription> parse_description(std::string_view text);
-// In which way a model of `was` does not fit data of `now`: "columns", "words of the column a",
-// "class names", ...; empty where it does. Means and deviations may differ.
+// The first difference because of which a model of `was` does not fit data of `now`: "columns",
+// "words of the column a", "class names", ...; empty if it fits. Means and deviations may differ.
 std::string data_difference(const DataDescription& was, const DataDescription& now);
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// The endings of file names that Weft's readers go by, in letters of either case: cameras and old
-// programs write ".JPG" and ".CSV".
+// The file name endings that Weft's readers recognise, in either case: cameras and old programs
+// write ".JPG" and ".CSV".
 //
 // Threads: pure functions. Fails: never.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace weft {
 
-// `ending` in small letters, with its point: ".csv".
+// The ending in small letters, with its point: ".csv".
 inline bool has_ending(std::string_view path, std::string_view ending) {
   if (path.size() < ending.size()) return false;
   return std::equal(ending.begin(), ending.end(),
@@ -24,7 +24,7 @@ inline bool has_ending(std::string_view path, std::initializer_list<std::string_
                      [&](std::string_view ending) { return has_ending(path, ending); });
 }
 
-// Whether a file of this name is taken for a table.
+// True if a file of this name is read as a table.
 inline bool is_table_name(std::string_view path) { return has_ending(path, {".csv", ".tsv"}); }
 
 }  // namespace weft

@@ -23,23 +23,23 @@ namespace weft {
 
 inline constexpr std::size_t kNpyBytesMax = std::size_t{4} << 30U;
 
-// A copy of the values, C order whatever the file's.
+// Returns a copy of the values in C order, whatever the file's order.
 Result<Array> parse_npy(ByteSpan bytes);
 Result<Array> read_npy(const std::string& path, std::size_t bytes_max = kNpyBytesMax);
 
-// Version 1.0, little-endian, C order. bf16, which NumPy does not have, becomes f4.
+// Writes version 1.0, little-endian, C order. bf16, which NumPy lacks, becomes f4.
 Bytes npy_bytes(const Array& array);
 Status write_npy(const std::string& path, const Array& array);
 
-// The arrays of an archive in its order, by their names without ".npy"; at most `bytes_max` bytes
-// of values in all.
+// Returns the arrays of an archive in its order, named without ".npy"; at most `bytes_max` bytes of
+// values in total.
 Result<std::vector<std::pair<std::string, Array>>> parse_npz(ByteSpan bytes,
                                                              std::size_t bytes_max = kNpyBytesMax);
 Result<std::vector<std::pair<std::string, Array>>> read_npz(const std::string& path,
                                                             std::size_t bytes_max = kNpyBytesMax);
 
-// Stored, as NumPy's savez() does; the same arrays give the same bytes. Fails: kInvalidArgument on
-// a name that is empty, too long or there twice, or where a part does not fit 4 GiB.
+// Writes members uncompressed, as NumPy's savez() does; the same arrays give the same bytes. Fails:
+// kInvalidArgument if a name is empty, too long or repeated, or if a part exceeds 4 GiB.
 Result<Bytes> npz_bytes(std::span<const std::pair<std::string, Array>> arrays);
 Status write_npz(const std::string& path, std::span<const std::pair<std::string, Array>> arrays);
 

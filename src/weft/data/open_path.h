@@ -1,4 +1,4 @@
-// open_path: a file or folder as a dataset, by what it is.
+// open_path: opens a file or folder as a dataset, according to its form.
 //
 //   FOLDER with train.bin        tokens; the test split is test.bin or val.bin
 //   FOLDER with class folders    images (image_folder.h)
@@ -9,7 +9,7 @@
 //   targets; the last tenth
 //                                is the test split, or with csv.mixed one that is drawn
 //
-// Fails: kInvalidArgument on anything else, else as the readers do.
+// Fails: kInvalidArgument on anything else, otherwise as the readers do.
 #pragma once
 
 #include <string>
@@ -32,15 +32,14 @@ struct PathOptions {
 
 Result<Dataset> open_path(const std::string& path, Split split, const PathOptions& options = {});
 
-// The file of a folder that holds the array "x" or "y", in letters of either case; empty where
-// there is none.
+// The file in a folder that holds the array "x" or "y", in either case; empty if there is none.
 std::string array_file(const std::string& folder, char letter);
 
-// The file of tokens of one split in a folder with train.bin: test.bin to test with, or val.bin.
+// The token file of one split in a folder with train.bin: test.bin for the test split, or val.bin.
 std::string token_split_file(const std::string& folder, Split split);
 
-// Rows from arrays: inputs [n, ...] of any type become f32 [n, rest]; integer or boolean labels
-// [n], or [n, 1], are classes, floating targets [n] or [n, k] values.
+// Makes rows from arrays: inputs [n, ...] of any type become f32 [n, rest]; integer or boolean
+// labels [n], or [n, 1], are classes, floating targets [n] or [n, k] are values.
 Result<Dataset> make_row_dataset(std::string name, const Array& inputs, const Array& labels);
 
 }  // namespace weft

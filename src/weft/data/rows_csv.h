@@ -1,11 +1,11 @@
-// Rows of a CSV file by the description of the table that a model was trained on.
+// Reads rows of a CSV file by the description of the table that a model was trained on.
 //
-// Columns are found by their names, in any order; others are passed over. Without a header, which
-// the training data then did not have either, they stand in the order of training: the target where
-// it stood, or left out, and those that training ignored likewise. A width that could be either of
-// two such forms is refused.
-// Threads: pure. Fails: kInvalidArgument where a column is not there; kCorrupt "path: line N,
-// column "NAME": expected X, got Y"; kUnavailable where the file cannot be read.
+// Columns are found by their names, in any order; others are ignored. Without a header (then the
+// training data had none either) they are in the order of training: the target in its position, or
+// left out, and likewise the columns that training ignored. A width that fits two such forms is
+// refused.
+// Threads: pure. Fails: kInvalidArgument if a column is missing; kCorrupt "path: line N, column
+// "NAME": expected X, got Y"; kUnavailable if the file cannot be read.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@
 
 namespace weft {
 
-// What the file says: the dataset's rows and, with `targets`, what is to be learned; as
-// make_csv_dataset() gives them, so that apply_description() makes inputs of them.
+// The file's values: the dataset's rows and, with `targets`, its target values, in the form of
+// make_csv_dataset(), so that apply_description() encodes them.
 struct DescribedRows {
   Dataset dataset;
   std::int64_t unknown_words = 0;  // fields with a word that training did not have

@@ -1,5 +1,5 @@
-// Text of a stranger's file for a terminal: what a file or a name holds never moves the cursor,
-// sets a title or turns the direction of writing.
+// Makes text from a stranger's file safe for a terminal: it cannot move the cursor, set a title or
+// reverse the direction of writing.
 //
 // Threads: pure functions. Fails: never.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace weft {
 
-// printable() of at most `characters_max` characters of `text`, with "..." behind them where it is
+// Returns printable() of at most `characters_max` characters of `text`, followed by "..." if it is
 // longer.
 std::string safe_text(std::string_view text, std::size_t characters_max = 80);
 

@@ -1,10 +1,10 @@
-// Sampler: which samples make the global batch of a step, a pure function of
-// (seed, dataset size, batch size, order, step).
+// Sampler: the samples of a step's global batch, as a pure function of (seed, dataset size, batch
+// size, order, step).
 //
-// Nothing is remembered between steps, so a run resumes at any step and all peers agree without
-// a message. Peers split one global batch by shard_of(): the parts joined in rank order are the
-// batch, whatever their number. What does not fill a last batch is left out of that epoch.
-// Threads: one owner (it caches the order of one epoch); make one a thread, they agree.
+// It keeps no state between steps, so a run resumes at any step and all peers agree without a
+// message. Peers split one global batch with shard_of(): the parts joined in rank order are the
+// batch, whatever their number. Samples that do not fill a last batch are left out of that epoch.
+// Threads: one owner (it caches the order of one epoch); each thread makes its own, and all agree.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ struct ShardRange {
 // Part `rank` of `count` nearly equal parts (sizes differ by at most one) of a batch.
 // REQUIRES: 0 <= rank < count.
 ShardRange shard_of(std::int64_t batch_size, std::int64_t rank, std::int64_t count);
-// Part `rank` of a batch that is cut into parts of these sizes, in their order. REQUIRES: the same.
+// Part `rank` of a batch that is split into parts of these sizes, in order. REQUIRES: the same.
 ShardRange shard_of(std::span<const std::int64_t> sizes, std::int64_t rank);
 
 class Sampler {
@@ -57,10 +57,10 @@ class Sampler {
   static Result<Sampler> make(const SamplerOptions& options);
 
   const SamplerOptions& options() const { return options_; }
-  // At least 1.
+  // The number of steps, at least 1.
   std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
   std::int64_t epoch_of(std::int64_t step) const { return step / steps_per_epoch_; }
-  // Whether each row goes on where the same row of the step before ended.
+  // True if each row continues where the same row of the previous step ended.
   bool continues(std::int64_t step) const {
     return options_.order == SampleOrder::kStreams && step % steps_per_epoch_ != 0;
   }

@@ -1,4 +1,4 @@
-// Computed data with a known best possible result: an oracle for whole training runs.
+// Generated data with a known best possible result: an oracle for whole training runs.
 //
 // Threads: pure functions; the same options give the same data on every machine.
 #pragma once
@@ -22,10 +22,10 @@ struct GaussianImageOptions {
   double label_noise = 0.0;   // so many labels are drawn anew from all classes, 0 to 1
 };
 
-// Class k's image is grey plus its pattern plus Gaussian noise of sigma = 40 on each value. The
-// patterns are cosines (of the DCT, one frequency a class), orthogonal, each of length
-// d * sigma, so the best classifier takes the class of the largest inner product and is right
-// with the probability bayes_accuracy(). Rounding to bytes and cutting at 0 and 255 change it by
+// The image of class k is grey plus its pattern plus Gaussian noise of sigma = 40 on each value.
+// The patterns are cosines (of the DCT, one frequency for each class), orthogonal, each of length d
+// * sigma, so the best classifier chooses the class with the largest inner product and is right
+// with the probability bayes_accuracy(). Rounding to bytes and clipping at 0 and 255 change it by
 // less than 0.002. Fails: kInvalidArgument on options out of range or more than 1 GiB.
 Result<Dataset> make_gaussian_images(const GaussianImageOptions& options, Split split);
 
@@ -51,9 +51,9 @@ struct MarkovText {
   double entropy_bits = 0;
 };
 
-// Tokens of a chain in which each depends on the `order` before it; p(t | s) is proportional to
-// exp(sharpness * u) with u uniform in [0, 1). Both splits are of one chain, drawn apart.
-// Fails: kInvalidArgument on options out of range.
+// Makes tokens of a chain in which each depends on the `order` before it; p(t | s) is proportional
+// to exp(sharpness * u) with u uniform in [0, 1). Both splits come from one chain, drawn
+// separately. Fails: kInvalidArgument on options out of range.
 Result<MarkovText> make_markov_text(const MarkovOptions& options, Split split);
 
 }  // namespace weft

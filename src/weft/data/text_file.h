@@ -3,11 +3,10 @@
 //   token file := token{..}, little-endian, 1, 2 or 4 bytes each, no header (as nanoGPT's
 //   train.bin)
 //
-// A token file is mapped, never loaded; its tokens are checked against the vocabulary when a
-// batch reads them. A text is checked to be UTF-8 when it is read. The train split of one text is
-// its first nine tenths of characters, the test split the rest.
-// Fails: kCorrupt "path: expected X, got Y"; kUnavailable where a file cannot be read;
-// kInvalidArgument on options that do not fit.
+// A token file is mapped, never loaded; its tokens are checked against the vocabulary when a batch
+// reads them. A text is checked to be UTF-8 when it is read. The train split of one text is its
+// first nine tenths of characters, the test split the rest. Fails: kCorrupt "path: expected X, got
+// Y"; kUnavailable if a file cannot be read; kInvalidArgument on options that do not fit.
 #pragma once
 
 #include <cstdint>
@@ -29,23 +28,23 @@ struct TextOptions {
   // "byte", "character", "bpe:N" (trained on the text, N tokens), or the path of a tokenizer file.
   std::string tokenizer = "character";
   std::int64_t context = 128;  // T
-  // In the place of what `tokenizer` names, such as that of a model.
+  // A tokenizer to use in place of `tokenizer`, such as that of a model.
   std::shared_ptr<const Tokenizer> given = nullptr;
 };
 
-// "byte", "character" and "bpe:N" need no file; the latter two learn their vocabulary of `text`.
+// "byte", "character" and "bpe:N" need no file; the latter two derive their vocabulary from `text`.
 Result<std::shared_ptr<const Tokenizer>> make_tokenizer(std::string_view name,
                                                         std::string_view text);
 
-// Whether a file of this name is taken for a text: .txt, .text, .txt.gz.
+// True if a file of this name is read as a text: .txt, .text, .txt.gz.
 bool is_text_name(std::string_view path);
-// The texts of a folder, in the order of their names.
+// The texts of a folder, sorted by name.
 Result<std::vector<std::string>> text_files(const std::string& folder);
-// The whole text of a file, plain or gzip; of a folder, that of its texts one
-// after another, with a newline behind each that does not end in one.
+// Reads the whole text of a file, plain or gzip; for a folder, its texts one after another, with a
+// newline after each that does not end in one.
 Result<std::string> read_text(const std::string& path, std::size_t bytes_max = kTextBytesMax);
 
-// One split of `text`, which must be UTF-8.
+// Makes one split of `text`, which must be UTF-8.
 Result<Dataset> make_text_dataset(std::string name, std::string_view text, Split split,
                                   const TextOptions& options);
 
@@ -56,7 +55,7 @@ struct TokenFileOptions {
   std::int64_t header_bytes = 0;  // skipped
 };
 
-// All tokens of `path`.
+// Opens all tokens of `path`.
 Result<Dataset> open_token_file(const std::string& path, const TokenFileOptions& options);
 // Replaces `path`. Fails also: kInvalidArgument on a token that does not fit into token_bytes.
 Status write_token_file(const std::string& path, std::span<const std::int32_t> tokens,

@@ -1,10 +1,10 @@
-// Tokenizer: text to numbers and back.
+// Tokenizer: converts text to numbers and back.
 //
-// Where it stands: text_file.h turns a text into a dataset of tokens with one; sampling from a
-// model decodes with it. byte: 256 tokens, one a byte. characters: one a character that the
-// vocabulary has. BPE: byte-level pairs merged by frequency (bpe_tokenizer.h).
-// Threads: immutable once made; any number may use it.
-// Fails: kInvalidArgument on text or tokens that the vocabulary does not have.
+// Where it stands: text_file.h uses one to turn a text into a dataset of tokens; sampling from a
+// model decodes with it. byte: 256 tokens, one for each byte value. characters: one for each
+// character in the vocabulary. BPE: byte-level pairs merged by frequency (bpe_tokenizer.h).
+// Threads: immutable once made; any number may use it. Fails: kInvalidArgument on text or tokens
+// outside the vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -25,23 +25,23 @@ class Tokenizer {
   Tokenizer& operator=(const Tokenizer&) = delete;
   virtual ~Tokenizer() = default;
 
-  // Every token is below.
+  // The number of tokens; every token is below it.
   virtual std::int64_t vocabulary() const = 0;
   virtual Result<std::vector<std::int32_t>> encode(std::string_view text) const = 0;
-  // The bytes of the tokens, one after another; a character may need several tokens.
+  // Returns the bytes of the tokens, one after another; a character may need several tokens.
   virtual Result<std::string> decode(std::span<const std::int32_t> tokens) const = 0;
-  // What load_tokenizer() reads back as the same tokenizer.
+  // A text from which load_tokenizer() makes the same tokenizer.
   virtual std::string file_text() const = 0;
 };
 
 std::unique_ptr<Tokenizer> make_byte_tokenizer();
 
-// The characters of `text`, in the order of their code points. Encoding refuses others.
-// Fails: kInvalidArgument where the text is empty or not UTF-8.
+// Makes a tokenizer of the characters in `text`, in the order of their code points. Encoding
+// refuses others. Fails: kInvalidArgument if the text is empty or not UTF-8.
 Result<std::unique_ptr<Tokenizer>> make_character_tokenizer(std::string_view text);
 
-// A file as file_text() has it, recognised by its contents: our two formats, or a Hugging Face
-// tokenizer.json with a byte-level BPE model.
+// Loads a file in the form of file_text(), recognised by its contents: one of our two formats, or a
+// Hugging Face tokenizer.json with a byte-level BPE model.
 //
 //   bytes      := "weft-bytes 1\n"
 //   characters := "weft-characters 1\n" ("U+" hexadecimal "\n"){1..}, ascending

@@ -1,4 +1,4 @@
-// Transforms: what happens to an image between the dataset and the batch, by name.
+// Transforms: named operations on an image between the dataset and the batch.
 //
 //   crop:P            a random crop of the image's own size after P pixels of black on each side
 //   crop:P:HxW        the same, a crop of HxW
@@ -9,9 +9,9 @@
 //   erase:P           with probability P, a random rectangle of noise (Zhong et al. 2017)
 //   jitter:B[:C[:S]]  brightness, contrast and saturation times 1 - X to 1 + X
 //
-// They are applied in the order given. What is random depends on the Rng alone, which the loader
-// seeds by (seed, epoch, index): workers, batches and peers change no bit.
-// Threads: immutable once parsed; any number may apply them.
+// They are applied in the order given. Random ones depend on the Rng alone, which the loader seeds
+// by (seed, epoch, index): workers, batches and peers change no bit. Threads: immutable once
+// parsed; any number may apply them.
 #pragma once
 
 #include <cstdint>
@@ -48,9 +48,9 @@ class Transforms {
   static Result<Transforms> parse(std::span<const std::string> texts);
 
   bool empty() const { return steps_.empty(); }
-  // Without the random ones, for evaluation.
+  // The same without the random ones, for evaluation.
   Transforms without_random() const;
-  // What images of `input` become; it depends on nothing else.
+  // The size that images of `input` size have afterwards; it depends on nothing else.
   ImageSize output_size(ImageSize input) const;
   void apply(Image& image, Rng& rng) const;
 

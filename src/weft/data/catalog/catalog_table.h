@@ -30,7 +30,7 @@ struct KnownFile {
   std::string_view sha256;  // of the inflated contents; empty: not known
 };
 
-// One file as its makers offer it.
+// One file as its makers publish it.
 struct KnownDownload {
   std::string_view url;
   std::int64_t bytes;
@@ -47,7 +47,7 @@ struct KnownDataset {
   std::string_view page = {};     // where its makers describe it; empty: a package has it
   std::span<const KnownDownload> downloads = {};
   std::span<const KnownFile> files = {};
-  // Of images; 0 where there are none.
+  // For images; 0 for other data.
   std::int64_t channels = 0;
   std::int64_t side = 0;
   std::int64_t classes = 0;
@@ -61,10 +61,10 @@ std::span<const KnownDataset> known_datasets();
 struct TextOptions;
 Result<Dataset> open_known(const KnownDataset& known, const std::string& folder, Split split,
                            const TextOptions& options);
-// The inflated contents of a file, checked whole.
+// Reads the decompressed contents of a file and checks all of it.
 Result<SharedBytes> read_known_file(const KnownDataset& known, const KnownFile& file,
                                     const std::string& path);
-// The path of the file in `folder`, compressed first; empty if it is not there.
+// The path of the file in `folder`, a compressed one first; empty if it is not there.
 std::string find_known_file(const std::string& folder, const KnownFile& file);
 
 }  // namespace weft

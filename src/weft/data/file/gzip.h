@@ -1,6 +1,6 @@
-// gunzip: inflates gzip data (RFC 1952) into memory, with a bound.
+// gunzip: decompresses gzip data (RFC 1952) into memory, with a bound.
 //
-// Fails: kCorrupt on damaged or truncated data, bytes after the last member, or more than
+// Fails: kCorrupt on damaged or truncated data, on bytes after the last member, or on more than
 // `bytes_max` bytes of output; a small file can therefore not fill the memory.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace weft {
 
-// No deflate stream grows by more than this when inflated (RFC 1951): a claimed size beyond it is
-// a lie.
+// The largest ratio of decompressed to compressed bytes in a deflate stream (RFC 1951): a larger
+// claimed size is false.
 inline constexpr std::size_t kDeflateRatioMax = 1032;
 
 bool is_gzip(ByteSpan bytes);

@@ -1,8 +1,8 @@
-// map_file: the bytes of a file without reading them first; the system brings pages as they are
-// touched and takes them back when memory is short.
+// map_file: the bytes of a file without reading them first; the system loads pages when they are
+// accessed and drops them when memory is short.
 //
-// The file must not be cut short while it is mapped: touching what is gone ends the process.
-// Threads: any. Fails: kUnavailable where the system refuses, with its reason.
+// The file must not be truncated while it is mapped: access to the missing part ends the process.
+// Threads: any. Fails: kUnavailable with the system's reason.
 #pragma once
 
 #include <string>

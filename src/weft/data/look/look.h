@@ -1,11 +1,11 @@
-// DataLook: what stands at a path, as somebody sees it who has never seen Weft's readers: which
-// kind of data, how many, of which classes, sizes and columns, what is odd about them, and a few
+// DataLook: a description of the data at a path for a person who has not seen Weft's readers: its
+// kind, the number of samples, classes, sizes and columns, what is odd about them, and a few
 // samples.
 //
-// Where it stands: `weft data look` prints it; train/new_recipe.h makes a recipe of it. It reads
+// Where it stands: `weft data look` prints it; train/new_recipe.h makes a recipe from it. It reads
 // files of any origin: work and memory are bounded, and every text in it is a safe_text(). Threads:
-// pure; reads files. Fails: kUnavailable where nothing can be read, kInvalidArgument where no
-// reader takes what is there (says what it could be), kCorrupt where a file cannot be understood.
+// pure; reads files. Fails: kUnavailable if nothing can be read, kInvalidArgument if no reader
+// accepts the data (says what it could be), kCorrupt if a file cannot be parsed.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace weft {
 
-// The data.name of a recipe that reads it; arrays are rows as well.
+// The data.name of a recipe for this data; arrays are rows as well.
 enum class LookKind : std::uint8_t { kImages, kTable, kText, kTokens, kArrays };
 std::string_view to_string(LookKind kind);
 
@@ -41,7 +41,7 @@ struct ColumnLook {
   std::string name;
   bool exact = true;  // `name` is as the file has it, so that a recipe can name it
   bool of_numbers = false;
-  // Another word in (nearly) every row, or whole numbers that count up from row to row.
+  // The column has another word in (nearly) every row, or whole numbers that count up by row.
   bool identifier = false;
   bool dates = false;  // most values
   bool whole = true;   // numbers: all without a fraction
@@ -97,7 +97,7 @@ struct DataLook {
 
 Result<DataLook> look_at_data(const std::string& path);
 
-// For people, lines ending in '\n'; and one object, in a line.
+// look_text() is for people, with lines ending in '\n'; look_json() is one object on one line.
 std::string look_text(const DataLook& look);
 std::string look_json(const DataLook& look);
 

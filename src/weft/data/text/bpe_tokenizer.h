@@ -26,7 +26,7 @@ namespace weft {
 inline constexpr std::int64_t kBpeTokensMax = std::int64_t{1} << 22U;
 inline constexpr std::size_t kBpeAddedMax = 4096;
 
-// Found in the text as they are, before it is cut into pieces; the longest first.
+// A token that is matched in the text before it is cut into pieces; the longest match wins.
 struct AddedToken {
   std::int32_t token = 0;
   std::string text;
@@ -35,7 +35,7 @@ struct AddedToken {
 
 struct BpeModel {
   std::vector<std::string> tokens;  // the bytes of each; empty where a number is not in use
-  // Pairs of tokens in the order of their rank; tokens holds what each makes.
+  // Pairs of tokens in the order of their rank; `tokens` holds the result of each.
   std::vector<std::pair<std::int32_t, std::int32_t>> merges;
   std::vector<AddedToken> added;
   std::vector<PieceRule> rules = {{std::string(kGpt2Pattern)}};
@@ -45,8 +45,8 @@ struct BpeModel {
 
 class BpeTokenizer final : public Tokenizer {
  public:
-  // Takes `model`. Fails: kCorrupt where a byte has no token, a merge names or makes a token that
-  // is not there, two tokens have the same bytes, or a pattern does not compile.
+  // Takes `model`. Fails: kCorrupt if a byte has no token, a merge names or makes a missing token,
+  // two tokens have the same bytes, or a pattern does not compile.
   static Result<std::unique_ptr<Tokenizer>> make(BpeModel model);
 
   std::int64_t vocabulary() const override {
@@ -87,12 +87,14 @@ struct BpeTrainingOptions {
   std::vector<PieceRule> rules = {{std::string(kGpt2Pattern)}};
 };
 
-// Merges the most frequent pair of `text` until the vocabulary is full; of pairs as frequent, the
-// one of the smaller left token, then of the smaller right token. The same on every machine.
-// Fails: kInvalidArgument on a vocabulary that does not hold 256 bytes and `special`.
+// Merges the most frequent pair of `text` until the vocabulary is full; among equally frequent
+// pairs, the one with the smaller left token, then with the smaller right token. The result is the
+// same on every machine. Fails: kInvalidArgument on a vocabulary that does not hold 256 bytes and
+// `special`.
 Result<BpeModel> train_bpe(std::string_view text, const BpeTrainingOptions& options);
 
-// The characters by which GPT-2 writes bytes in JSON: itself where it can be seen, else U+0100 on.
+// The characters by which GPT-2 writes bytes in JSON: the byte itself if it is visible, else U+0100
+// on.
 const std::array<std::uint32_t, 256>& byte_characters();
 // The order of GPT-2's first 256 tokens: '!' is 0.
 const std::array<std::uint8_t, 256>& byte_order();
