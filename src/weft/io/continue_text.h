@@ -1,4 +1,5 @@
-// continue_tokens(): how a language model goes on with a text. What `weft predict` prints.
+// continue_tokens(): generates the continuation of a text by a language model, which `weft predict`
+// prints.
 //
 // Threads: the thread that owns the model. Fails: std::invalid_argument where the model does.
 #pragma once
@@ -16,8 +17,8 @@ struct ContinueOptions {
   std::uint64_t seed = 1;     // of what is drawn
 };
 
-// The tokens that follow `text`, which has one at least. When the context is full, its later half
-// begins a new one. The same options give the same tokens on every machine.
+// Returns the tokens that follow `text`, which has at least one. When the context is full, its
+// second half begins a new one. The same options give the same tokens on every machine.
 std::vector<std::int32_t> continue_tokens(CausalLanguageModel& model,
                                           std::vector<std::int32_t> text,
                                           const ContinueOptions& options);

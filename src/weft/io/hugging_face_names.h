@@ -4,10 +4,10 @@
 //   char_gpt   GPT2LMHeadModel: the same names, but c_attn, c_proj and c_fc hold [inputs, outputs];
 //              GELU by erf ("activation_function": "gelu") and a head of its own
 //
-// Where it stands: weights_file.h reads and writes files by it, `weft export` asks for it.
-// Files of others also hold what carries no parameter (masks, frequencies), and base models leave
-// the outer "model." or "transformer." away; both are understood.
-// Threads: pure. Fails: kInvalidArgument for a model without a counterpart (lists those with one).
+// Where it stands: weights_file.h reads and writes files with it, and `weft export` uses it. Files
+// from elsewhere also hold values that are no parameters (masks, frequencies), and base models omit
+// the outer "model." or "transformer."; both are handled. Threads: pure. Fails: kInvalidArgument
+// for a model without a counterpart (lists those with one).
 #pragma once
 
 #include <string>
@@ -27,13 +27,13 @@ struct ForeignName {
 
 // Ok if `model` has a counterpart.
 Status check_hugging_face_model(std::string_view model);
-// What Hugging Face calls the parameter `name` of `model`, and the other way round. REQUIRES:
+// Translates the name of a parameter of `model` to Hugging Face's, and back. REQUIRES:
 // check_hugging_face_model(model) is ok.
 ForeignName to_hugging_face(std::string_view model, std::string_view name);
 ForeignName from_hugging_face(std::string_view model, std::string_view name);
 
-// The text of config.json, which transformers' from_pretrained() wants beside the weights of a
-// model made with `options`, whose layout is `layout`.
+// Returns the text of config.json, which transformers' from_pretrained() needs beside the weights
+// of a model made with `options`, whose layout is `layout`.
 Result<std::string> hugging_face_config(std::string_view model, const ModelOptions& options,
                                         const Layout& layout);
 

@@ -8,11 +8,10 @@
 // initializers under their own names ("conv1.weight"). The module runs twice, with 2 and with 3
 // rows: a size that differs is the batch, and stays open in the model where every shape that
 // depends on it allows that.
-// What the model computes outside of operations, or decides from values, is not in the trace:
-// onnx_difference() runs what was written and says how far it is off, with other values and
-// another number of rows.
-// Threads: the thread that owns the module. Fails: kInvalidArgument where an operation has no
-// counterpart (docs/onnx.md), or the module refuses the sample.
+// Computation outside of operations, and decisions that depend on values, are not in the trace:
+// onnx_difference() runs the written model and returns its error, with other values and another
+// number of rows. Threads: the thread that owns the module. Fails: kInvalidArgument if an operation
+// has no counterpart (docs/onnx.md), or if the module refuses the sample.
 #pragma once
 
 #include <string>
@@ -29,15 +28,15 @@ struct OnnxExportOptions {
   std::string output = "output";
 };
 
-// `sample` [N, ...] with N >= 1 gives type and sizes; its values do not matter where the module
-// takes any. Opset kOnnxOpset.
+// `sample` [N, ...] with N >= 1 gives type and sizes; its values do not matter if the module
+// accepts any. The opset is kOnnxOpset.
 Result<OnnxModel> export_onnx(Module& module, const Array& sample,
                               const OnnxExportOptions& options = {});
 
 // The largest difference between the outputs of the module and of the exported model for `input`,
-// relative to the largest output (at least 1). Fails as OnnxProgram does.
+// relative to the largest output (at least 1). Fails like OnnxProgram.
 Result<double> onnx_difference(Module& module, const OnnxModel& model, const Array& input);
-// The same where the outputs are known: `want`.
+// The same if the outputs are known: `want`.
 Result<double> onnx_difference(const OnnxModel& model, const Array& input, const Array& want);
 
 }  // namespace weft

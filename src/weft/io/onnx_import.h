@@ -5,14 +5,14 @@
 //   WEFT_TRY_ASSIGN(const std::vector<Array> outputs, program.run({image}));
 //
 // Where it stands: each node runs as operations of Weft, by the tables of onnx_operator.h; If and
-// Loop run graphs inside. Without history: for inference. A value is dropped after its last use.
-// A model may come from anywhere: its nodes are looked at when it is made, sizes when it runs, so
-// that a wrong one fails and never goes beyond its values. How long a loop runs is bounded, and so
-// are the bytes that its values hold at once; how long a right model computes is not.
-// Threads: run() may be called on several threads at once.
-// Fails: make(): kInvalidArgument where the model has operators that Weft lacks (all are named) or
-// is no graph; run(): kInvalidArgument where an input does not fit or a node does not compute; the
-// message names the node, its place in the file and the reason.
+// Loop run inner graphs. It records no history: it is for inference. A value is dropped after its
+// last use. A model may come from anywhere: its nodes are checked when it is made, sizes when it
+// runs, so that an invalid one fails and never reads beyond its values. The number of a loop's
+// iterations is bounded, and so are the bytes that its values hold at once; the time that a valid
+// model computes is not. Threads: run() may be called on several threads at once. Fails: make():
+// kInvalidArgument if the model has operators that Weft lacks (all are named) or is no graph;
+// run(): kInvalidArgument if an input does not fit or a node fails; the message names the node, its
+// place in the file and the reason.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,9 @@
 namespace weft {
 
 inline constexpr std::int64_t kOnnxLoopStepsMax = 100'000;
-// What the values of one run hold at once: at most so many times the bytes of the model's tensors
-// and of the inputs, and in any case so many. A few bytes of a file can ask for any shape.
+// Bounds of the bytes that the values of one run hold at once: this multiple of the bytes of the
+// model's tensors and of the inputs, and at least the minimum. A few bytes of a file can ask for
+// any shape.
 inline constexpr std::size_t kOnnxBytesFactor = 64;
 inline constexpr std::size_t kOnnxBytesMin = std::size_t{1} << 30U;
 
@@ -38,14 +39,14 @@ class OnnxProgram {
   static Result<OnnxProgram> make(OnnxModel model);
 
   const OnnxModel& model() const { return *model_; }
-  // What run() takes: the graph's inputs without those that initializers fill.
+  // The inputs of run(): the graph's inputs without those that initializers fill.
   const std::vector<OnnxValue>& inputs() const { return inputs_; }
   const std::vector<OnnxValue>& outputs() const { return model_->graph.outputs; }
 
-  // One array for each of inputs(), in their order, of the types and sizes they say; returns one
-  // for each of outputs(), contiguous.
+  // Takes one array for each of inputs(), in order, with their types and sizes; returns one for
+  // each of outputs(), contiguous.
   Result<std::vector<Array>> run(std::span<const Array> inputs) const;
-  // In the place of what kOnnxBytesFactor and kOnnxBytesMin give.
+  // Replaces the bound that kOnnxBytesFactor and kOnnxBytesMin give.
   void set_bytes_max(std::size_t bytes_max) { bytes_max_ = bytes_max; }
   Result<std::vector<Array>> run(std::initializer_list<Array> inputs) const {
     return run(std::span<const Array>(inputs.begin(), inputs.size()));

@@ -1,16 +1,15 @@
-// OnnxModel: what an ONNX file holds, as far as Weft reads and writes it.
+// OnnxModel: the contents of an ONNX file, as far as Weft reads and writes them.
 //
 //   model := ModelProto of https://github.com/onnx/onnx/blob/main/onnx/onnx.proto, in protobuf's
 //            wire format (protobuf_reader.h)
 //
-// Where it stands: onnx_import.h runs one, onnx_export.h makes one. Nodes are plain names; what
-// they mean is in the tables of onnx_operator.h and onnx_emitter.h.
-// A file may come from anywhere. Counts, depth and names are bounded; the values of a tensor must
-// be there in full before memory for them is taken.
-// Not read: text, 16-bit integers, unsigned 32- and 64-bit integers, complex numbers, sparse
-// tensors, values in other files, sequences, maps, functions of the model's own.
-// Threads: values. Fails: kCorrupt where the bytes are no such file, kInvalidArgument where they
-// are one that is not read; either names the node or tensor and, of corrupt ones, the byte.
+// Where it stands: onnx_import.h runs one, onnx_export.h makes one. Nodes are plain names, whose
+// meaning is in the tables of onnx_operator.h and onnx_emitter.h. A file may come from anywhere.
+// Counts, depth and names are bounded; the values of a tensor must all be present before memory for
+// them is allocated. Not supported: text, 16-bit integers, unsigned 32- and 64-bit integers,
+// complex numbers, sparse tensors, values in other files, sequences, maps, functions of the model's
+// own. Threads: values. Fails: kCorrupt if the bytes are no such file, kInvalidArgument if they use
+// something unsupported; either names the node or tensor and, if corrupt, the byte.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +27,12 @@
 namespace weft {
 
 inline constexpr std::size_t kOnnxBytesMax = std::size_t{2} << 30U;
-// Nodes, attributes, names, tensors and sizes in all, and graphs inside graphs.
+// Bounds of nodes, attributes, names, tensors and sizes in total, and of nested graphs.
 inline constexpr std::size_t kOnnxItemsMax = std::size_t{1} << 21U;
 inline constexpr int kOnnxDepthMax = 8;
 inline constexpr std::size_t kOnnxTextBytesMax = std::size_t{64} << 10U;
 inline constexpr std::size_t kOnnxMetadataBytesMax = std::size_t{32} << 20U;  // a tokenizer
-// What is written: https://github.com/onnx/onnx/blob/main/docs/Versioning.md.
+// The versions that are written: https://github.com/onnx/onnx/blob/main/docs/Versioning.md.
 inline constexpr std::int64_t kOnnxIrVersion = 8;
 inline constexpr std::int64_t kOnnxOpset = 17;
 
@@ -113,7 +112,7 @@ struct OnnxModel {
 
 Result<OnnxModel> parse_onnx(ByteSpan bytes);
 Result<OnnxModel> read_onnx(const std::string& path);
-// One TensorProto alone, as the files of ONNX's own tests hold.
+// Reads one TensorProto alone, the form of the files in ONNX's own tests.
 Result<OnnxTensor> parse_onnx_tensor(ByteSpan bytes);
 
 // The same model gives the same bytes.

@@ -36,7 +36,7 @@ struct ProtobufField {
   ByteSpan bytes;           // of kBytes; borrowed
   std::size_t offset = 0;   // of the payload, behind its length
 
-  // The payload as the type that the message's definition gives it; kCorrupt if it is another one.
+  // The payload in the type of the message's definition; kCorrupt if it is of another type.
   Result<std::int64_t> integer() const;  // int32, int64, uint32, enum, bool
   Result<float> float32() const;
   Result<double> float64() const;
@@ -53,12 +53,12 @@ struct ProtobufField {
 
 class ProtobufReader {
  public:
-  // `offset` is where `bytes` begin in the outermost message.
+  // `offset` is the position of `bytes` in the outermost message.
   explicit ProtobufReader(ByteSpan bytes, std::size_t offset = 0)
       : bytes_(bytes), offset_(offset) {}
 
   bool done() const { return at_ == bytes_.size(); }
-  // The next field. REQUIRES: !done().
+  // Reads the next field. REQUIRES: !done().
   Result<ProtobufField> next();
   Result<std::uint64_t> varint();
 

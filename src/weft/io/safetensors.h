@@ -49,8 +49,8 @@ struct SafetensorsView {
 // Borrows `bytes`.
 Result<SafetensorsView> parse_safetensors(ByteSpan bytes);
 
-// A copy. Fails: kInvalidArgument on a type that Array does not have (U16, I16, U32, U64, F8).
-// kCorrupt on a BOOL tensor with other bytes than 0 and 1.
+// Returns a copy. Fails: kInvalidArgument on a type that Array does not have (U16, I16, U32, U64,
+// F8), kCorrupt on a BOOL tensor with other bytes than 0 and 1.
 Result<Array> to_array(const SafetensorsEntry& entry);
 
 // A tensor to write; borrows its values.
@@ -61,12 +61,12 @@ struct SafetensorsTensor {
   ByteSpan values;
 };
 
-// Everything before the data of `tensors` written one after another; a multiple of 64 bytes, so
-// that the data of a mapped file is aligned. The same input gives the same bytes. Invalid UTF-8
-// in names or metadata becomes U+FFFD.
+// Returns the bytes before the data of `tensors`, which follows without gaps; their length is a
+// multiple of 64 bytes, so that the data of a mapped file is aligned. The same input gives the same
+// bytes. Invalid UTF-8 in names or metadata becomes U+FFFD.
 Bytes safetensors_header(std::span<const SafetensorsTensor> tensors,
                          const SafetensorsMetadata& metadata);
-// The whole file in memory.
+// Returns the whole file in memory.
 Bytes write_safetensors(std::span<const SafetensorsTensor> tensors,
                         const SafetensorsMetadata& metadata);
 

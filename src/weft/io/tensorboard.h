@@ -10,8 +10,8 @@
 // step = 2, file_version = 3 (the first record's "brain.Event:2"), summary = 5 of values with
 // tag = 1 and simple_value = 2.
 //
-// Each record is one write, so that a killed process leaves whole ones, and a reader sees them at
-// once; one that a full disk cuts off is taken back. Threads: one owner. Fails: kUnavailable where
+// Each record is one write, so that a killed process leaves only whole ones, and a reader sees them
+// at once; a record cut off by a full disk is removed. Threads: one owner. Fails: kUnavailable if
 // the system refuses.
 #pragma once
 
@@ -28,13 +28,13 @@ namespace weft {
 
 class TensorboardWriter {
  public:
-  // A new file in `folder`, which is made if need be. If there is one of this second already, the
-  // name gets a number.
+  // Opens a new file in `folder`, which is made if necessary. If there is one with the same second,
+  // the name gets a number.
   static Result<std::unique_ptr<TensorboardWriter>> open(const std::string& folder,
                                                          std::int64_t unix_time_s);
 
   Status scalar(std::string_view tag, std::int64_t step, double value, double unix_time_s);
-  // All of a record that tensorboard_scalar() or tensorboard_record() has made, or nothing of it.
+  // Writes all of a record made by tensorboard_scalar() or tensorboard_record(), or nothing of it.
   Status append(ByteSpan record);
 
   const std::string& path() const { return path_; }
@@ -47,9 +47,9 @@ class TensorboardWriter {
   std::string path_;
 };
 
-// `event` with its length and checksums around it.
+// Adds length and checksums to `event`.
 Bytes tensorboard_record(ByteSpan event);
-// The record of one value.
+// Makes the record of one value.
 Bytes tensorboard_scalar(std::string_view tag, std::int64_t step, double value, double unix_time_s);
 
 }  // namespace weft

@@ -27,12 +27,12 @@ struct WeightsFormat {
   std::string model = {};  // of the zoo; kHuggingFace alone needs it
 };
 
-// In the order of Module::values(), f32. The same module gives the same bytes.
+// Writes values in the order of Module::values(), f32. The same module gives the same bytes.
 Result<Bytes> weights_bytes(const Module& module, const WeightsFormat& format = {});
 
 // Copies the values of a file, of any floating type, into the module: all of them or, on failure,
-// none. A file of Hugging Face's without "lm_head.weight" ties it to the embedding; the module gets
-// a copy. Entries "optimizer/..." of a checkpoint are passed over.
+// none. A Hugging Face file without "lm_head.weight" ties it to the embedding; the module gets a
+// copy. Entries "optimizer/..." of a checkpoint are skipped.
 Status load_weights(ByteSpan bytes, Module& module, const WeightsFormat& format = {});
 
 }  // namespace weft

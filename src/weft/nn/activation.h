@@ -1,4 +1,4 @@
-// Activations as modules; op/activation.h says what each computes. Also Flatten, Identity and
+// Activations as modules; op/activation.h defines what each computes. Also Flatten, Identity and
 // Lambda, which have no parameters either.
 #pragma once
 
@@ -157,7 +157,7 @@ class Identity : public Module {
   Tensor forward(const Tensor& x) override { return x; }
 };
 
-// Any function of a Tensor.
+// Applies any function of a Tensor.
 class Lambda : public Module {
  public:
   using Function = std::function<Tensor(const Tensor&)>;

@@ -1,7 +1,6 @@
 // Attention layers: multi-head attention with PyTorch's parameters, and the causal self-attention
-// of GPT and LLaMA models, with a cache of keys and values for text that grows.
-//
-// Fails: std::invalid_argument where sizes do not fit.
+// of GPT and LLaMA models, with a cache of keys and values for generation. Fails:
+// std::invalid_argument if sizes do not fit.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +19,16 @@ struct MultiHeadAttentionShape {
   double dropout = 0.0;  // of the shares, in training
 };
 
-// Parameters in_proj_weight [3 width, width], in_proj_bias, out_proj.weight, out_proj.bias. Batch
-// first.
+// Its parameters are in_proj_weight [3 width, width], in_proj_bias, out_proj.weight and
+// out_proj.bias. The batch is the first axis.
 class MultiHeadAttention : public Module {
  public:
   using Module::operator();
   explicit MultiHeadAttention(const MultiHeadAttentionShape& shape);
   // Self-attention without a mask, [N, T, width].
   Tensor forward(const Tensor& x) override;
-  // query [N, Tq, width], key and value [N, Tk, width]. Of the options dropout is not read.
+  // query is [N, Tq, width], key and value are [N, Tk, width]. The dropout of `options` is not
+  // used.
   Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value,
                     const AttentionOptions& options = {});
 
@@ -43,26 +43,26 @@ class MultiHeadAttention : public Module {
   Linear* out_;
 };
 
-// Keys and values [N, kv_heads, tokens, D] of the tokens that a layer has seen; for generation. A
-// copy shares the memory: only one of the two may grow.
+// Keys and values [N, kv_heads, tokens, D] of the tokens that a layer has processed; for
+// generation. A copy shares the memory: only one of the two may grow.
 struct KeyValueCache {
   Array keys;
   Array values;
-  // What the two are views of, with room for more tokens; grows by doubling.
+  // The storage of which the two are views, with room for more tokens; it grows by doubling.
   Array key_room;
   Array value_room;
   std::int64_t tokens() const { return keys.defined() ? keys.dim(2) : 0; }
 };
-// One for all rows of a batch, or one for each row; then the rows' lengths may differ, and each row
-// gives the bits that it gives alone.
+// One cache for all rows of a batch, or one for each row; then the rows' lengths may differ, and
+// each row gives the same bits as it does alone.
 using KeyValueCaches = std::span<KeyValueCache* const>;
 
-// GPT-2's: parts c_attn (queries, keys and values by one matrix) and c_proj.
+// The attention of GPT-2: parts c_attn (queries, keys and values by one matrix) and c_proj.
 class GptAttention : public Module {
  public:
   GptAttention(std::int64_t width, std::int64_t heads, double dropout);
   Tensor forward(const Tensor& x) override;
-  // The same behind the cached tokens, to which those of x are added. Without history.
+  // Attends to the cached tokens as well, and adds those of x to the cache. It records no history.
   Tensor forward_cached(const Tensor& x, KeyValueCaches caches);
 
  private:
@@ -79,8 +79,8 @@ struct LlamaAttentionShape {
   double rotary_base = 10000.0;
 };
 
-// LLaMA's: parts q_proj, k_proj, v_proj, o_proj without biases; places by turning queries and keys;
-// groups of heads share keys and values.
+// The attention of LLaMA: parts q_proj, k_proj, v_proj, o_proj without biases; rotary positions in
+// queries and keys; groups of heads share keys and values.
 class LlamaAttention : public Module {
  public:
   explicit LlamaAttention(const LlamaAttentionShape& shape);
@@ -88,7 +88,7 @@ class LlamaAttention : public Module {
   Tensor forward_cached(const Tensor& x, KeyValueCaches caches);
 
  private:
-  // Of queries or keys y [N, T, heads * D]: [N, heads, T, D], turned.
+  // Splits queries or keys y [N, T, heads * D] into [N, heads, T, D], with rotary positions.
   Tensor turned(const Tensor& y, std::int64_t heads, std::int64_t first_place) const;
 
   LlamaAttentionShape shape_;

@@ -11,11 +11,11 @@
 
 namespace weft {
 
-// Runs its parts one after another. A part that can apply ReLU in its own pass over memory takes
-// over a ReLU that follows it.
+// Runs its parts one after another. A part that can apply ReLU in its own pass over memory absorbs
+// a ReLU that follows it.
 class Sequential : public Module {
  public:
-  // The name is the prefix of the part's parameters. Throws std::invalid_argument if it is taken,
+  // `name` is the prefix of the part's parameters. Throws std::invalid_argument if it is taken, is
   // empty, or has a dot.
   Sequential& add(std::string name, std::unique_ptr<Module> part);
   // add<Linear>("fc1", 784, 256)
@@ -23,7 +23,7 @@ class Sequential : public Module {
   Sequential& add(std::string name, Arguments&&... arguments) {
     return add(std::move(name), std::make_unique<Layer>(std::forward<Arguments>(arguments)...));
   }
-  // Named by its place, "0" for the first, as PyTorch does.
+  // Names the part by its position, "0" for the first, as PyTorch does.
   template <class Layer, class... Arguments>
   Sequential& then(Arguments&&... arguments) {
     return add(std::to_string(sequence_.size()),
@@ -32,9 +32,10 @@ class Sequential : public Module {
 
   Tensor forward(const Tensor& x) override;
   std::size_t size() const { return sequence_.size(); }
-  // Part i.
+  // Returns part i.
   Module& operator[](std::size_t i) { return *sequence_.at(i).second; }
-  // Off: every ReLU runs by itself, with the same result up to rounding. On at first.
+  // If it is off, every ReLU runs by itself, with the same result up to rounding. It is on at
+  // first.
   void set_fusion(bool on) { fusion_ = on; }
 
  private:
@@ -54,7 +55,8 @@ class Residual : public Module {
   Module* shortcut_ = nullptr;
 };
 
-// Parts "0", "1", ... that their owner calls as it likes; forward() throws std::invalid_argument.
+// A list of parts "0", "1", ... that their owner calls as it likes; forward() throws
+// std::invalid_argument.
 class ModuleList : public Module {
  public:
   template <class Layer, class... Arguments>
@@ -74,7 +76,7 @@ class ModuleList : public Module {
   std::vector<Module*> parts_;
 };
 
-// The same with names, in the order in which they were added.
+// The same with names, in the order in which parts were added.
 class ModuleDict : public Module {
  public:
   template <class Layer, class... Arguments>

@@ -9,10 +9,11 @@
 
 namespace weft {
 
-// What all of them have: weight, laid out as each of them says, and bias [outputs].
+// The common part of all convolutions: weight, whose layout each of them defines, and bias
+// [outputs].
 class ConvModule : public Module {
  protected:
-  // Makes them, with PyTorch's initialisers.
+  // Makes both parameters, with PyTorch's initialisers.
   void register_filters(const Shape& weight, std::int64_t outputs, bool bias);
 
   Tensor weight_;

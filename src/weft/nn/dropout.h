@@ -5,8 +5,8 @@
 
 namespace weft {
 
-// In training zeroes each value with `probability` in [0, 1) and scales the rest; otherwise the
-// identity. The mask is a function of the step context, this layer's place and the row.
+// In training it zeroes each value with `probability` in [0, 1) and scales the rest; otherwise it
+// is the identity. The mask is a function of the step context, this layer's position and the row.
 class Dropout : public Module {
  public:
   explicit Dropout(double probability);

@@ -8,8 +8,8 @@
 
 namespace weft {
 
-// tokens of integers in [0, count) to [tokens' shape..., width]; weight [count, width], at first
-// standard normal with zeros in the padding row, which takes no gradient.
+// Maps tokens, integers in [0, count), to [tokens' shape..., width]; weight [count, width] is
+// standard normal at first, with zeros in the padding row, which gets no gradient.
 class Embedding : public Module {
  public:
   Embedding(std::int64_t count, std::int64_t width,

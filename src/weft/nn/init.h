@@ -1,9 +1,9 @@
 // Initialisers: the first values of parameters, the same bits on every peer.
 //
 // Each fills a contiguous f32 array in order from an Rng, so a value depends on the seed, the
-// parameter's index and its position alone. Fans follow PyTorch: of a weight [out, in, ...] the
-// fan in is in * (product of the rest), the fan out is out * (product of the rest).
-// Fails: std::invalid_argument where a fan needs at least two dimensions.
+// parameter's index and its position alone. Fans follow PyTorch: for a weight [out, in, ...] the
+// fan in is in * (product of the rest), the fan out is out * (product of the rest). Fails:
+// std::invalid_argument if a fan needs at least two dimensions.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct Fans {
 };
 Fans fans_of(const Shape& shape);
 
-// What keeps the size of values through an activation, as PyTorch has it: 1, 5/3 for tanh,
-// sqrt(2) for ReLU, sqrt(2 / (1 + slope^2)) for a leaky one, 3/4 for SELU.
+// The gain that preserves the scale of values through an activation, with PyTorch's values: 1, 5/3
+// for tanh, sqrt(2) for ReLU, sqrt(2 / (1 + slope^2)) for a leaky one, 3/4 for SELU.
 enum class Nonlinearity : std::uint8_t { kLinear, kSigmoid, kTanh, kRelu, kLeakyRelu, kSelu };
 double gain_of(Nonlinearity nonlinearity, double slope = 0.01);
 
@@ -41,8 +41,8 @@ struct TruncatedNormal {
   double low = -2;  // values, not deviations
   double high = 2;
 };
-// A normal distribution under the condition that values lie in [low, high], which must hold a part
-// of it that is not tiny (at least a thousandth).
+// A normal distribution conditioned on values in [low, high], an interval that must hold at least a
+// thousandth of it.
 void fill_truncated_normal(Array& values, Rng& rng, const TruncatedNormal& distribution);
 
 // He et al., "Delving deep into rectifiers", ICCV 2015, for a leaky ReLU of slope `a`:
@@ -69,18 +69,19 @@ void lecun_uniform(Array& values, Rng& rng);
 void lecun_normal(Array& values, Rng& rng);
 
 // Saxe, McClelland, Ganguli, "Exact solutions to the nonlinear dynamics of learning in deep linear
-// neural networks", ICLR 2014: of the weight as a matrix [out, rest] the rows (or, if there are
-// more of them, the columns) are orthonormal, times `gain`; uniform over all such matrices.
+// neural networks", ICLR 2014: the rows of the weight as a matrix [out, rest] (or, if there are
+// more rows than columns, its columns) are orthonormal, times `gain`; the distribution is uniform
+// over all such matrices.
 void orthogonal(Array& values, Rng& rng, double gain = 1.0);
 
-// What PyTorch gives Linear and Conv2d: kaiming_uniform with a = sqrt(5) for the weight, and the
-// same bound, 1 / sqrt(fan_in), for the bias.
+// PyTorch's initialiser of Linear and Conv2d: kaiming_uniform with a = sqrt(5) for the weight, and
+// the same bound, 1 / sqrt(fan_in), for the bias.
 Initializer default_weight_initializer();
 Initializer default_bias_initializer(const Shape& weight_shape);
 Initializer constant_initializer(double value);
 inline Initializer zeros_initializer() { return constant_initializer(0); }
 inline Initializer ones_initializer() { return constant_initializer(1); }
-// 1 where the two indices of a matrix are equal, else 0.
+// Sets 1 where the two indices of a matrix are equal, and 0 elsewhere.
 Initializer eye_initializer();
 Initializer uniform_initializer(const UniformRange& range);
 Initializer normal_initializer(double deviation);

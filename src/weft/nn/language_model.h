@@ -1,5 +1,5 @@
-// CausalLanguageModel: what a model of text offers beside training: logits behind cached tokens,
-// step by step, for whatever generates text.
+// CausalLanguageModel: what a text model offers for generation beside training: logits after cached
+// tokens, step by step.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace weft {
 
-// What a model keeps of the tokens it has seen; empty at the start of a text. A copy shares memory:
-// only one of the two may go on.
+// A model's state for the tokens it has processed; empty at the start of a text. A copy shares
+// memory: only one of the two may continue.
 struct TextCache {
   std::vector<KeyValueCache> blocks;  // transformers: one a block
   Array hidden;                       // LSTM: [layers, N, width]
@@ -22,8 +22,8 @@ using TextCaches = std::span<TextCache* const>;
 
 class CausalLanguageModel : public Module {
  public:
-  // Logits [N, T, vocabulary] for `tokens` i64 [N, T] that follow those in the cache, to which they
-  // are added; the same up to rounding as forward() of the whole text. Without history.
+  // Returns logits [N, T, vocabulary] for `tokens` i64 [N, T] that follow those in the cache, and
+  // adds them to it; equal up to rounding to forward() of the whole text. It records no history.
   Tensor forward_cached(const Tensor& tokens, TextCache& cache) {
     TextCache* const only[] = {&cache};
     return forward_texts(tokens, only);
@@ -32,7 +32,7 @@ class CausalLanguageModel : public Module {
   // holds one row. Row i of the result has the bits that forward_cached() gives for it alone.
   // Throws std::invalid_argument unless there is one cache for all rows or one for each.
   virtual Tensor forward_texts(const Tensor& tokens, TextCaches caches) = 0;
-  // The most tokens of a text; 0: any number.
+  // The largest number of tokens of a text; 0: unlimited.
   virtual std::int64_t context() const = 0;
 };
 

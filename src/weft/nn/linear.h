@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// y = x weight^T + bias for x [..., inputs]; weight [outputs, inputs], bias [outputs].
+// Computes y = x weight^T + bias for x [..., inputs]; weight [outputs, inputs], bias [outputs].
 class Linear : public Module {
  public:
   Linear(std::int64_t inputs, std::int64_t outputs, bool bias = true);

@@ -22,8 +22,8 @@
 
 namespace weft {
 
-// What of a step a layer may depend on beside its input. Dropout does, so that a batch split over
-// peers has the masks of the whole batch.
+// The part of a step on which a layer may depend beside its input. Dropout uses it, so that a batch
+// split over peers has the masks of the whole batch.
 struct StepContext {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
@@ -51,30 +51,30 @@ class Module {
 
   virtual Tensor forward(const Tensor& x) = 0;
   Tensor operator()(const Tensor& x) { return forward(x); }
-  // forward() and then max(x, 0), in one pass over memory where fuses_relu() says so.
+  // Computes forward() and then max(x, 0), in one pass over memory if fuses_relu() is true.
   virtual Tensor forward_relu(const Tensor& x);
   virtual bool fuses_relu() const { return false; }
-  // Whether this is the plain ReLU, which the part before it may take over.
+  // True for the plain ReLU, which the part before it may absorb.
   virtual bool is_relu() const { return false; }
 
-  // Modules start in training mode. Both reach all parts below.
+  // Modules start in training mode. Both functions apply to all parts below.
   void train(bool on = true);
   bool is_training() const { return training_; }
   void set_step_context(const StepContext& context);
 
-  // In a fixed order: own parameters and buffers as they were registered, then those of each
-  // part; the index of a value is its ParameterId.
+  // All values in a fixed order: own parameters and buffers as they were registered, then those of
+  // each part; the index of a value is its ParameterId.
   std::vector<NamedValue> values() const;
-  // Only the parameters, in the same order; handles that share value and gradient.
+  // Only the parameters, in the same order; the handles share value and gradient.
   std::vector<Tensor> parameters() const;
   // The same with their names.
   std::vector<NamedParameter> named_parameters() const;
-  // Copies values by name, of any floating type. Throws std::invalid_argument unless each of
+  // Copies values by name, from any floating type. Throws std::invalid_argument unless each of
   // values() is given once, with its shape, and nothing else.
   void load_values(const std::vector<NamedValue>& values);
-  // Puts tensors in the place of parameters(), in that order, such as casts of them for a forward
-  // pass in another precision; the caller puts the old ones back. Throws std::invalid_argument
-  // unless number and shapes fit.
+  // Replaces parameters() by tensors in that order, such as casts of them for a forward pass in
+  // another precision; the caller puts the old ones back. Throws std::invalid_argument unless
+  // number and shapes fit.
   void replace_parameters(const std::vector<Tensor>& tensors);
   Layout layout() const;
 
@@ -83,35 +83,36 @@ class Module {
   // Calls change(module) for all parts below and then for this, as PyTorch's apply does.
   void apply(const std::function<void(Module&)>& change);
 
-  // Whether the parameters whose names begin with `prefix` are trained. Frozen ones take no
-  // gradient, and no optimizer moves them; their places in an arena's gradient buffer are zeroed
-  // once and then left alone. Throws std::invalid_argument if the prefix fits no name.
+  // Sets whether the parameters whose names begin with `prefix` are trained. Frozen ones get no
+  // gradient, and no optimizer changes them; their places in an arena's gradient buffer are zeroed
+  // once and then left alone. Throws std::invalid_argument if no name has the prefix.
   void set_requires_grad(bool on, std::string_view prefix = "");
-  // What initialize() does for the values named `name` or "anything.name"; throws if none is.
+  // Overrides the initialiser of the values named `name` or "anything.name"; throws if there is
+  // none.
   void set_initializer(std::string_view name, const Initializer& initializer);
 
-  // Value i comes from Rng(seed, i).
+  // Draws value i from Rng(seed, i).
   void initialize(std::uint64_t seed);
   // Copies all values into the arena; from then on they are views of it, gradients accumulate in
-  // its gradient buffer, and it knows which parameters are trained and have one. Handles of before,
-  // from parameters() or values(), stay handles of the same parameters. Once for each module, and
-  // for each arena. Throws std::invalid_argument unless arena.layout() == layout(), and where this
-  // or a part of it is bound already, or another module that lives is bound to the arena.
+  // its gradient buffer, and it records which parameters are trained and have one. Earlier handles,
+  // from parameters() or values(), remain handles of the same parameters. Call it once for each
+  // module, and for each arena. Throws std::invalid_argument unless arena.layout() == layout(), and
+  // if this or a part of it is bound already, or another living module is bound to the arena.
   void bind(ParameterArena& arena);
 
  protected:
-  // Both borrow what they register, a member of the derived class, and give it its shape.
+  // Both borrow the member of the derived class that they register, and give it its shape.
   void register_parameter(std::string name, Tensor& parameter, const Shape& shape,
                           ParameterKind kind, Initializer initializer);
   void register_buffer(std::string name, Array& buffer, const Shape& shape, double value);
-  // Takes `part`; names of values below it get the prefix "name.". Returns it.
+  // Takes `part` and returns it; names of values below it get the prefix "name.".
   Module& register_part(std::string name, std::unique_ptr<Module> part);
 
-  // The place of this module in the tree, counted from the root (0); the same on every peer.
+  // The position of this module in the tree, counted from the root (0); the same on every peer.
   std::uint32_t place() const { return place_; }
   const StepContext& step_context() const { return context_; }
-  // seed, step and first row of the step context as an array, i64 [3]: what a layer that is random
-  // in training gives its ops, so that a captured step sees the present ones in each replay.
+  // Seed, step and first row of the step context as an array, i64 [3]: a layer that is random in
+  // training passes it to its ops, so that a captured step uses the present ones in each replay.
   const Array& step_words() const { return step_words_; }
 
  private:
@@ -121,7 +122,7 @@ class Module {
     Tensor* parameter = nullptr;  // or
     Array* buffer = nullptr;
     Initializer initializer = {};
-    // Of parameters in an arena: where gradients go, and the id.
+    // For parameters in an arena: the destination of gradients, and the id.
     Array gradient = {};
     ParameterId id = kNoParameter;
     std::shared_ptr<ParameterUse> use = nullptr;
@@ -137,7 +138,7 @@ class Module {
   // Calls visit(full name, Entry&) for every value, in order.
   template <class Visit>
   void visit_entries(const std::string& prefix, const Visit& visit) const;
-  // Lets gradients of a parameter that lies in an arena go there, or not.
+  // Sets whether gradients of a parameter in an arena accumulate there.
   static void connect(Entry& entry, bool trained);
   static void follow(const Entry& entry, const Array& place);
   template <class Visit>
@@ -148,7 +149,7 @@ class Module {
 
   std::vector<Entry> entries_;
   std::vector<Part> parts_;
-  // What an arena knows this by while it lives.
+  // The token by which an arena recognises this module while it lives.
   std::shared_ptr<const void> identity_ = std::make_shared<char>();
   StepContext context_;
   Array step_words_ = Array::zeros({3}, DType::kI64);

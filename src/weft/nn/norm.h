@@ -1,4 +1,4 @@
-// Normalisations; op/norm.h says what each computes.
+// Normalisations; op/norm.h defines what each computes.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct BatchNormShape {
 };
 
 // Normalises each channel: over the batch in training, by running statistics otherwise. The
-// statistics are of the rows given here: peers that split a batch normalise their own shards.
+// statistics cover the rows given here: peers that split a batch normalise their own shards.
 class BatchNorm : public Module {
  public:
   Tensor forward(const Tensor& x) override;
@@ -37,14 +37,14 @@ class BatchNorm : public Module {
   Array running_var_;
 };
 
-// x [N, C] or [N, C, L].
+// For x [N, C] or [N, C, L].
 class BatchNorm1d : public BatchNorm {
  public:
   explicit BatchNorm1d(std::int64_t channels) : BatchNorm1d(BatchNormShape{channels}) {}
   explicit BatchNorm1d(const BatchNormShape& shape) : BatchNorm(shape, 2, 3, "batch_norm1d") {}
 };
 
-// x [N, C, H, W].
+// For x [N, C, H, W].
 class BatchNorm2d : public BatchNorm {
  public:
   explicit BatchNorm2d(std::int64_t channels) : BatchNorm2d(BatchNormShape{channels}) {}
@@ -71,7 +71,7 @@ class LayerNorm : public Module {
   Tensor bias_;
 };
 
-// The same by the root mean square, with a weight only.
+// Divides by the root mean square instead, with a weight only.
 class RMSNorm : public Module {
  public:
   explicit RMSNorm(const Shape& normalized, double eps = 1e-6);
@@ -83,7 +83,7 @@ class RMSNorm : public Module {
   Tensor weight_;
 };
 
-// x [N, C, ...], the channels of each image in `groups` groups.
+// Normalises x [N, C, ...] by image, with its channels in `groups` groups.
 class GroupNorm : public Module {
  public:
   GroupNorm(std::int64_t groups, std::int64_t channels, const NormOptions& options = {});
@@ -96,7 +96,8 @@ class GroupNorm : public Module {
   Tensor bias_;
 };
 
-// Each channel of each image by itself; without weight and bias unless asked, as in PyTorch.
+// Normalises each channel of each image by itself; without weight and bias by default, as in
+// PyTorch.
 class InstanceNorm : public Module {
  public:
   explicit InstanceNorm(std::int64_t channels, const NormOptions& options = {1e-5, false});

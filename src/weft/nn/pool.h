@@ -94,7 +94,7 @@ class GlobalMaxPool2d : public Module {
   Tensor forward(const Tensor& x) override { return global_max_pool2d(x); }
 };
 
-// To a multiple of the image's size.
+// Resizes to a multiple of the image's size.
 class Upsample2d : public Module {
  public:
   explicit Upsample2d(std::int64_t factor, UpsampleMode mode = UpsampleMode::kNearest)

@@ -1,9 +1,9 @@
 // RNN, LSTM and GRU: stacks of recurrent layers, and their single steps.
 //
 // Parameters have PyTorch's names and shapes: layer k has weight_ih_lK, weight_hh_lK, bias_ih_lK,
-// bias_hh_lK, and with "_reverse" behind it those of the other direction; at first uniform within
-// 1 / sqrt(width).
-// Fails: std::invalid_argument on sizes below 1 and shapes that do not fit.
+// bias_hh_lK, and the same with the suffix "_reverse" for the other direction; at first uniform
+// within 1 / sqrt(width). Fails: std::invalid_argument on sizes below 1 and on shapes that do not
+// fit.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,26 @@ struct RecurrentShape {
   bool bias = true;
   // x is [N, T, inputs] instead of [T, N, inputs], and so is the output.
   bool batch_first = false;
-  // Of the outputs of all layers but the last, in training.
+  // Dropout on the outputs of all layers but the last, in training.
   double dropout = 0.0;
   bool bidirectional = false;
 };
 
 struct RecurrentResult {
-  // [T, N, directions * width], or [N, T, ...]: of the last layer.
+  // The last layer's outputs, [T, N, directions * width] or [N, T, ...].
   Tensor output;
-  // [layers * directions, N, width]: the last states, layer by layer, forward before reverse.
+  // The final states, [layers * directions, N, width], layer by layer, forward before reverse.
   Tensor hidden;
   Tensor cell;  // LSTM
 };
 
 class Recurrent : public Module {
  public:
-  // The output alone, from a state of zeros.
+  // Returns the output alone, starting from zeros.
   Tensor forward(const Tensor& x) override;
   // `first` holds [layers * directions, N, width], or is undefined: zeros. `lengths`, i64 [N],
-  // tells where sequences end: the output is zero behind, states are those of the last step.
+  // holds the sequences' lengths: the output is zero after their ends, and states are those of the
+  // last step.
   RecurrentResult operator()(const Tensor& x, const RecurrentState& first = {},
                              const Array& lengths = {});
 
@@ -78,8 +79,8 @@ struct RecurrentCellShape {
   bool bias = true;
 };
 
-// One step: x [N, inputs] and a state [N, width] to the next state. forward() starts from zeros and
-// gives the hidden state. Parameters weight_ih, weight_hh, bias_ih, bias_hh.
+// One step: maps x [N, inputs] and a state [N, width] to the next state. forward() starts from
+// zeros and returns the hidden state. Parameters weight_ih, weight_hh, bias_ih, bias_hh.
 class RNNCell : public Module {
  public:
   using Module::operator();

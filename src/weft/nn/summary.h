@@ -1,4 +1,4 @@
-// summary(): what a model holds, as text.
+// summary(): the contents of a model, as text.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the transformer models of text share: the run through their blocks. For nn/*_model.cpp.
+// The common part of the transformer text models: the run through their blocks. For nn/model/*.cpp.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-// A transformer's sizes, the model's defaults filled in.
+// A transformer's sizes, with the model's defaults filled in.
 struct TextModelShape {
   std::int64_t vocabulary;
   std::int64_t context;
@@ -23,23 +23,23 @@ struct TextModelShape {
   std::int64_t heads;
   std::int64_t kv_heads;
 };
-// Throws std::invalid_argument naming `model` where sizes do not fit.
+// Throws std::invalid_argument naming `model` if sizes do not fit.
 TextModelShape text_model_shape(const char* model, const ModelOptions& options);
 
-// Throws unless tokens are [N, T] with T behind `cached` tokens within the context.
+// Throws unless tokens are [N, T] with T within the context after `cached` tokens.
 void check_tokens(const char* model, const Tensor& tokens, std::int64_t cached,
                   std::int64_t context);
-// The same behind each of the caches; throws also unless there is one, or one a row.
+// Checks that for each of the caches; throws also unless there is one, or one for each row.
 void check_tokens(const char* model, const Tensor& tokens, TextCaches caches, std::int64_t context);
 
-// Blocks "0", "1", ...
+// Runs blocks "0", "1", ... in order.
 class BlockList : public Module {
  public:
-  // With `recompute` a block's insides live in its own backward alone.
+  // With `recompute` the values inside a block exist only during its own backward pass.
   explicit BlockList(bool recompute) : recompute_(recompute) {}
   void add(std::unique_ptr<TransformerBlock> block);
   Tensor forward(const Tensor& x) override;
-  // Adds the tokens of x to the caches.
+  // Runs with the caches, and adds the tokens of x to them.
   Tensor forward_cached(const Tensor& x, TextCaches caches);
 
  private:
@@ -47,7 +47,7 @@ class BlockList : public Module {
   std::vector<TransformerBlock*> blocks_;
 };
 
-// A body and, behind it, the linear layer "lm_head" that gives logits.
+// A body, followed by the linear layer "lm_head" that gives logits.
 template <class Body>
 class HeadedLanguageModel : public CausalLanguageModel {
  public:

@@ -14,10 +14,10 @@
 
 namespace weft {
 
-// A block that can run behind cached tokens.
+// A block that can continue from cached tokens.
 class TransformerBlock : public Module {
  public:
-  // Without history; adds the tokens of x [N, T, width] to the cache, or to that of their row.
+  // Records no history; adds the tokens of x [N, T, width] to the cache, or to that of their row.
   virtual Tensor forward_cached(const Tensor& x, KeyValueCaches caches) = 0;
 };
 

@@ -19,20 +19,20 @@ struct ModelOptions {
   std::uint64_t seed = 1;  // of the first parameter values
   bool dropout = false;
   std::int64_t hidden_units = 256;  // mlp; lstm_lm: of one layer
-  // Of the inputs, f32 [N, channels, height, width].
+  // The shape of the inputs, f32 [N, channels, height, width].
   std::int64_t channels = 1;
   std::int64_t height = 28;
   std::int64_t width = 28;
   std::int64_t classes = 10;
-  // Of the models of text (ModelInput::kTokens). 0: the model's own default.
+  // Sizes of text models (ModelInput::kTokens). 0: the model's own default.
   std::int64_t vocabulary = 96;
   std::int64_t context = 128;  // tokens of a sequence at most
   std::int64_t layers = 0;
   std::int64_t embedding_width = 0;  // values a token
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;  // llama
-  // Keep only the inputs of each block in the forward pass and compute the rest again in the
-  // backward pass.
+  // Keep only the inputs of each block in the forward pass, and recompute the rest in the backward
+  // pass.
   bool checkpoint_blocks = false;
 };
 
@@ -44,7 +44,8 @@ enum class ModelInput : std::uint8_t {
 struct ModelDef {
   const char* name;
   const char* description;
-  // The model, parameters still zero; throws std::invalid_argument if the options do not fit it.
+  // Makes the model, with parameters still zero; throws std::invalid_argument if the options do not
+  // fit it.
   std::unique_ptr<Module> (*make)(const ModelOptions& options);
   ModelInput input = ModelInput::kImages;
 };
@@ -53,11 +54,12 @@ struct ModelDef {
 std::span<const ModelDef* const> model_table();
 std::vector<std::string> model_names();
 
-// Null if there is no model of this name.
+// Returns null if there is no model of this name.
 const ModelDef* find_model(std::string_view name);
 
-// Takes and gives what ModelDef::input says; initialised with options.seed.
-// Fails: kInvalidArgument for an unknown name (lists the known ones) or options that do not fit.
+// Makes a model with the input and output that ModelDef::input says, initialised with options.seed.
+// Fails: kInvalidArgument for an unknown name (lists the known ones) or for options that do not
+// fit.
 Result<std::unique_ptr<Module>> make_model(std::string_view name, const ModelOptions& options);
 
 }  // namespace weft

@@ -1,8 +1,8 @@
-// OnnxEmitter: what one traced operation becomes in an ONNX graph. For io/onnx_*.cpp.
+// OnnxEmitter: the translation of a traced operation into an ONNX graph. For io/onnx/*.cpp.
 //
-// A rule gets the operation and adds nodes; its last call says which value is the result. The rules
-// (onnx_emit_*.cpp) are listed by the operation's name in onnx_emit_table.cpp.
-// Fails: std::invalid_argument "[export_onnx] ...".
+// A rule takes the operation and adds nodes; its last call names the result. The rules
+// (onnx_emit_*.cpp) are listed by the operation's name in onnx_emit_table.cpp. Fails:
+// std::invalid_argument "[export_onnx] ...".
 #pragma once
 
 #include <cstdint>
@@ -26,41 +26,41 @@ class OnnxEmitter {
  public:
   using Attributes = std::vector<OnnxAttribute>;
 
-  // Name values that are there before any operation runs: a parameter, which becomes an
+  // Both name values that exist before any operation runs: a parameter, which becomes an
   // initializer if it is used, and the graph's input.
   void bind(const Array& value, const std::string& name);
   void bind_input(const Array& value, const std::string& name);
-  // Adds what `op` becomes. `other` is the same operation of the run with another batch.
+  // Adds the nodes for `op`. `other` is the same operation of the run with another batch.
   // `first_inside`: storages from this number on were made in the run.
   void emit(const TracedOp& op, const TracedOp& other, std::uint64_t first_inside);
-  // Which of `ops` the value `output` depends on; operations inside others it does not.
+  // Marks which of `ops` the value `output` depends on, without operations inside others.
   static std::vector<bool> needed(std::span<const TracedOp> ops, const Array& output);
-  // The graph that leads to `output`, whose last node is renamed to give `name`.
+  // Returns the graph that leads to `output`, whose last node is renamed to give `name`.
   OnnxGraph finish(const Array& output, const std::string& name);
 
-  // For rules.
+  // Functions for rules.
   const TracedOp& op() const { return *op_; }
   bool has(std::size_t index) const;
-  // The value of an input, of an array of an attribute, of any array known so far.
+  // The value of an input, of an array in an attribute, or of any array known so far.
   std::string in(std::size_t index);
   std::string value_of(const Array& array);
-  // Numbers of an attribute; throw if the operation noted none.
+  // Numbers of an attribute; these functions throw if the operation recorded none.
   double number(std::string_view name) const;
   std::vector<std::int64_t> integers(std::string_view name) const;
-  // The result's shape, with -1 for the one size that the batch decides.
+  // The result's shape, with -1 for the one size that depends on the batch.
   std::vector<std::int64_t> open_shape() const;
 
   std::string constant(const Array& value);
   std::string scalar(double value);  // f32
   std::string integers_constant(const std::vector<std::int64_t>& values);
-  // A node with one output, which is returned.
+  // Adds a node with one output, and returns that output.
   std::string node(const std::string& type, std::vector<std::string> inputs,
                    Attributes attributes = {});
   std::string reshape(const std::string& x, const std::vector<std::int64_t>& shape);
   std::string permute(const std::string& x, const std::vector<std::int64_t>& axes);
   std::string slice(const std::string& x, std::int64_t axis, std::int64_t begin, std::int64_t end,
                     std::int64_t step = 1);
-  // The value of the operation; REQUIRES: once in each rule.
+  // Sets the value of the operation; REQUIRES: each rule calls it once.
   void result(const std::string& value);
   [[noreturn]] void fail(const std::string& why) const;
 
@@ -82,7 +82,7 @@ struct OnnxRule {
   std::string_view op;
   void (*emit)(OnnxEmitter& out);
 };
-// Sorted by name.
+// The table, sorted by name.
 std::span<const OnnxRule> onnx_rules();
 std::span<const OnnxRule> onnx_plain_rules();
 std::span<const OnnxRule> onnx_layer_rules();

@@ -1,10 +1,9 @@
-// OnnxOperator: what one ONNX operator means in operations of Weft. For io/onnx_*.cpp.
+// OnnxOperator: the implementation of one ONNX operator by operations of Weft. For io/onnx/*.cpp.
 //
-// An operator is a function from a call to its outputs. The tables (one a file onnx_NAME_ops.cpp)
-// are put together in onnx_operator_table.cpp; docs/onnx.md lists them. Where versions
-// differ, all up to 18 are understood.
-// Threads: pure functions. Fails: std::invalid_argument "[Conv] expected ..., got ...", as the
-// operations do; the runner adds which node it was.
+// An operator is a function from a call to its outputs. onnx_operator_table.cpp joins the tables
+// (one in each file onnx_NAME_ops.cpp); docs/onnx.md lists them. Where versions differ, all up to
+// 18 are supported. Threads: pure functions. Fails: std::invalid_argument "[Conv] expected ..., got
+// ...", as the operations do; the runner adds the node's name.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@
 
 namespace weft {
 
-// The most values that one output may have: a few bytes of a file can ask for any shape.
+// The bound of the values in one output: a few bytes of a file can ask for any shape.
 inline constexpr std::int64_t kOnnxValuesMax = std::int64_t{1} << 32U;
 
 class OnnxCall {
@@ -32,17 +31,18 @@ class OnnxCall {
   int size() const { return static_cast<int>(inputs_.size()); }
   const std::vector<Tensor>& inputs() const { return inputs_; }
 
-  // Input `index`; has() tells whether it was given, in() throws if not.
+  // Input `index`; has() is true if it was given, in() throws if it was not.
   bool has(int index) const;
   const Tensor& in(int index) const;
   // The same, undefined if it was not given.
   Tensor optional_in(int index) const { return has(index) ? in(index) : Tensor(); }
   // The values of an input of integers, on the host.
   std::vector<std::int64_t> integers_in(int index) const;
-  // Whether output `index` is asked for.
+  // True if output `index` is requested.
   bool wants(int index) const;
 
-  // Attributes by name, of the kind that the function says; throw where it is another.
+  // Attributes by name, of the kind that the function names; they throw if the attribute is of
+  // another kind.
   std::int64_t integer(std::string_view name, std::int64_t otherwise) const;
   double number(std::string_view name, double otherwise) const;
   std::string text(std::string_view name, std::string_view otherwise) const;
@@ -57,10 +57,10 @@ class OnnxCall {
 
   // Throws std::invalid_argument "[Op] expected ..., got ...".
   [[noreturn]] void fail(const std::string& expected, const std::string& got) const;
-  // `shape` if it has at most kOnnxValuesMax values and no size below 0.
+  // Returns `shape` if it has at most kOnnxValuesMax values and no size below 0.
   Shape bounded(std::span<const std::int64_t> shape) const;
   Shape bounded(const Shape& shape) const { return bounded({shape.begin(), shape.end()}); }
-  // `axis` in [0, ndim).
+  // Returns `axis` in [0, ndim).
   int axis(std::int64_t axis, int ndim) const;
 
  private:
@@ -76,9 +76,10 @@ struct OnnxOperator {
   std::vector<Tensor> (*run)(const OnnxCall& call);
 };
 
-// All that Weft runs but those with graphs inside (If, Loop), which onnx_import.cpp runs itself.
+// All operators that Weft runs but those with inner graphs (If, Loop), which onnx_import.cpp runs
+// itself.
 std::span<const OnnxOperator> onnx_operators();
-// nullptr if there is none of that name.
+// Returns nullptr if there is none of that name.
 const OnnxOperator* find_onnx_operator(std::string_view name);
 
 // The parts of the table.

@@ -1,5 +1,5 @@
-// The JSON header of a safetensors file, as far as JSON goes; what the numbers mean is checked in
-// safetensors.cpp.
+// The JSON header of a safetensors file, parsed as JSON; safetensors.cpp checks the meaning of its
+// numbers.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Header {
   SafetensorsMetadata metadata;
 };
 
-// kCorrupt where the text is not the JSON that the format calls for: another structure, unknown,
+// kCorrupt if the text is not the JSON that the format requires: another structure, unknown,
 // missing or repeated keys, numbers that are not whole, too many dimensions or tensors.
 Result<Header> parse_header(ByteSpan text);
 

@@ -1,4 +1,4 @@
-// What constructors of layers check. For nn/*.cpp.
+// Checks of sizes in the constructors of layers. For nn/*/*.cpp.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ struct LayerSize {
 // Throws std::invalid_argument naming `layer` and the size that is below 1.
 void require_positive(const char* layer, std::initializer_list<LayerSize> sizes);
 
-// The sizes of a convolution: kernel, stride and dilation are at least 1, paddings at least 0.
+// Checks the sizes of a convolution: kernel, stride and dilation are at least 1, paddings at least
+// 0.
 struct WindowSizes {
   Pair kernel = 1;
   Pair stride = 1;
@@ -24,7 +25,7 @@ struct WindowSizes {
   Pair dilation = 1;
 };
 void require_window(const char* layer, const WindowSizes& sizes);
-// The same unless `groups` divides both numbers of channels.
+// The same, and that `groups` divides both numbers of channels.
 void require_groups(const char* layer, std::int64_t groups, std::int64_t inputs,
                     std::int64_t outputs);
 
