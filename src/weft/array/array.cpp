@@ -12,6 +12,7 @@
 #include "weft/array/launch.h"
 #include "weft/array/reach.h"
 #include "weft/array/shape/strided_copy.h"
+#include "weft/array/storage/device_allocator.h"
 
 namespace weft {
 namespace {
@@ -167,11 +168,12 @@ Array Array::on(std::shared_ptr<Storage> storage, std::int64_t offset, const Sha
   return whole.as_strided(shape, strides, offset);
 }
 
-Array Array::blocked(const Shape& shape, DType dtype, std::shared_ptr<const MemoryFormat> format) {
+Array Array::blocked(const Shape& shape, DType dtype, std::shared_ptr<const MemoryFormat> format,
+                     Device device) {
   Array result;
   result.dtype_ = dtype;
   result.set_view(shape, contiguous_strides(shape), 0);
-  result.storage_ = Storage::allocate(format->size_bytes());
+  result.storage_ = Storage::allocate(format->size_bytes(), device);
   result.format_ = std::move(format);
   return result;
 }
@@ -186,7 +188,8 @@ std::int64_t Array::item_int() const {
   if (size_ != 1 || !defined())
     throw_bad_argument("item_int", "exactly one element", to_string(shape_));
   std::int64_t value = 0;
-  internal::copy_strided({strided().raw_data(), dtype_, {1}}, {&value, DType::kI64, {1}}, {1});
+  const Array here = strided().to(Device::cpu());
+  internal::copy_strided({here.raw_data(), dtype_, {1}}, {&value, DType::kI64, {1}}, {1});
   return value;
 }
 
@@ -195,7 +198,8 @@ double Array::item() const {
   if (size_ != 1 || !defined())
     throw_bad_argument("item", "exactly one element", to_string(shape_));
   double value = 0;
-  internal::copy_strided({strided().raw_data(), dtype_, {1}}, {&value, DType::kF64, {1}}, {1});
+  const Array here = strided().to(Device::cpu());
+  internal::copy_strided({here.raw_data(), dtype_, {1}}, {&value, DType::kF64, {1}}, {1});
   return value;
 }
 
@@ -387,6 +391,23 @@ Array Array::to(DType dtype) const {
   return result;
 }
 
+Array Array::to(Device device) const {
+  const Device from = this->device();
+  if (!defined() || from == device) return *this;
+  launch_host_read("to");
+  const Array source = contiguous();
+  const std::size_t bytes = source.size_bytes();
+  if (from.is_cpu()) {
+    Array result = empty(shape_, dtype_, device);
+    device_allocator(device).copy_from_host(source.raw_data(), result.raw_data(), bytes,
+                                            device.index);
+    return result;
+  }
+  Array result = empty(shape_, dtype_);
+  device_allocator(from).copy_to_host(source.raw_data(), result.raw_data(), bytes, from.index);
+  return result.to(device);
+}
+
 void Array::throw_access(const char* call, DType wanted) const {
   const std::string type(to_string(dtype_));
   if (!defined()) {
@@ -400,6 +421,11 @@ void Array::throw_access(const char* call, DType wanted) const {
   if (!is_strided()) {
     throw_bad_argument(call, "elements in row-major order",
                        "a blocked array, such as a convolution gives; call contiguous() first");
+  }
+  if (!on_host()) {
+    throw_bad_argument(
+        call, "values on the cpu",
+        fmt::format("an array on {}; copy it with to(Device::cpu()) first", to_string(device())));
   }
   throw_bad_argument(call, "elements in row-major order",
                      fmt::format("a view {} of strides {}; call contiguous() first",

@@ -7,7 +7,9 @@
 // Threads: a value; two threads may read one Array, writing needs one owner.
 // Fails: wrong shapes, axes and dtypes given by the model builder throw std::invalid_argument
 // "[op] expected ..., got ...", and so does reading elements of another type than they have, of an
-// undefined array, or of a blocked one.
+// undefined array, of a blocked one, or of one on another device than the CPU: data() and flat()
+// are spans of host memory. What gives single values or copies of them (item(), at(), to_vector(),
+// printing) copies from the device by itself.
 #pragma once
 
 #include <algorithm>
@@ -79,7 +81,8 @@ class Array {
   static Array on(std::shared_ptr<Storage> storage, std::int64_t offset, const Shape& shape,
                   const Strides& strides, DType dtype);
   // A new array in the order of `format`; for kernels.
-  static Array blocked(const Shape& shape, DType dtype, std::shared_ptr<const MemoryFormat> format);
+  static Array blocked(const Shape& shape, DType dtype, std::shared_ptr<const MemoryFormat> format,
+                       Device device = {});
 
   bool defined() const { return storage_ != nullptr; }
   const Shape& shape() const { return shape_; }
@@ -90,7 +93,10 @@ class Array {
   std::int64_t size() const { return size_; }
   std::size_t size_bytes() const { return static_cast<std::size_t>(size_) * size_of(dtype_); }
   DType dtype() const { return dtype_; }
+  // The CPU's if undefined.
   Device device() const { return storage_ ? storage_->device() : Device{}; }
+  // Whether the host may read the values, or there are none.
+  bool on_host() const { return storage_ == nullptr || storage_->on_host(); }
   std::int64_t offset() const { return offset_; }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
 
@@ -103,17 +109,19 @@ class Array {
   Array strided() const { return is_strided() ? *this : format_->to_strided(*this); }
 
   // The first element (of any strides). Throws std::invalid_argument unless T is the dtype and the
-  // array is defined and strided.
+  // array is defined, strided and in the memory of the host.
   template <class T>
   T* data() {
-    if (dtype_of<T>() != dtype_ || !is_strided() || !defined()) throw_access("data", dtype_of<T>());
+    if (dtype_of<T>() != dtype_ || !is_strided() || !defined() || !storage_->on_host()) {
+      throw_access("data", dtype_of<T>());
+    }
     return static_cast<T*>(storage_->data()) + offset_;
   }
   template <class T>
   const T* data() const {
     return const_cast<Array*>(this)->data<T>();
   }
-  // The first byte, blocked or not; for kernels.
+  // The first byte, blocked or not; for kernels of the array's device.
   void* raw_data() const {
     return static_cast<std::uint8_t*>(storage_->data()) +
            offset_ * static_cast<std::int64_t>(size_of(dtype_));
@@ -141,7 +149,7 @@ class Array {
   std::vector<T> to_vector() const {
     if (dtype_of<T>() != dtype_ || !defined()) throw_access("to_vector", dtype_of<T>());
     internal::note_host_read("to_vector");
-    const Array dense = contiguous();
+    const Array dense = contiguous().to(Device::cpu());
     const std::span<const T> values = dense.flat<T>();
     return {values.begin(), values.end()};
   }
@@ -196,6 +204,9 @@ class Array {
   // the same).
   Array clone() const;
   Array to(DType dtype) const;
+  // A contiguous copy in the memory of `device`; itself if it is there already. Copies at once, so
+  // that it cannot be captured in a graph.
+  Array to(Device device) const;
   // Writes the values of `source` here; it may have other strides and another dtype, and is
   // broadcast to this shape. The two must not overlap unless they are the same view.
   void copy_from(const Array& source);

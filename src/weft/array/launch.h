@@ -5,9 +5,11 @@
 //     ... loops that read in[0] and write out[0] ...
 //   });
 //
-// Where it stands: every kernel, copy and fill goes through it. Without a Recorder it calls the
-// body and nothing else. With one (graph/capture.h) the work runs and is noted as well, and what
-// was noted is the captured graph.
+// Where it stands: every kernel, copy and fill goes through it, and here the device decides what
+// runs: for arrays of the CPU the body, which picks the loops of the processor's instruction set,
+// for those of another device the row that kernel_table.h has for `name`.
+// Without a Recorder a launch calls that and nothing else. With one (graph/capture.h) the work runs
+// and is noted as well, and what was noted is the captured graph.
 // The rules for a body: it is a pure function of the arrays it gets; it captures plain values
 // (sizes, options), never an Array, a pointer or a reference; it may run again many times, with
 // arrays of the same shapes, strides and types in other memory. Outputs are allocated before the
@@ -15,7 +17,8 @@
 // body calls, launches too, belongs to its own work and is not noted.
 // Nothing may read values to decide shapes or further work; what must, says launch_host_read().
 // Threads: a Recorder notes what its own thread launches.
-// Fails: what the body throws passes through.
+// Fails: what the body throws passes through; std::invalid_argument "[name] expected ..., got ..."
+// where operands are on two devices, or on one without a kernel of that name.
 #pragma once
 
 #include <array>
@@ -27,47 +30,9 @@
 #include <utility>
 
 #include "weft/array/array.h"
+#include "weft/array/launch_body.h"
 
 namespace weft {
-
-// The operands of a body. Inputs are not to be written.
-class LaunchArrays {
- public:
-  LaunchArrays(const Array* const* arrays, std::size_t count) : arrays_(arrays), count_(count) {}
-  Array& operator[](int index) const { return const_cast<Array&>(*arrays_[index]); }
-  int size() const { return static_cast<int>(count_); }
-
- private:
-  const Array* const* arrays_;
-  std::size_t count_;
-};
-
-// A body that is kept.
-class LaunchBody {
- public:
-  LaunchBody() = default;
-  virtual ~LaunchBody() = default;
-  LaunchBody(const LaunchBody&) = delete;
-  LaunchBody& operator=(const LaunchBody&) = delete;
-  virtual void run(LaunchArrays in, LaunchArrays out) = 0;
-};
-
-// One operand's elements of a run; step in elements, 0 repeats the first.
-struct RunOperand {
-  const void* data;
-  std::int64_t step;
-};
-
-// out[i] = f(operand0[i], operand1[i], ...) for a run of elements. `out` is dense and may be an
-// operand of step 1. A plain value: `run` reads what f is from `row` and `scalars`.
-struct ElementwiseLoop {
-  static constexpr int kOperandsMax = 4;
-  using Run = void (*)(const ElementwiseLoop& loop, const RunOperand* operands, void* out,
-                       std::int64_t count);
-  Run run = nullptr;
-  void (*row)() = nullptr;
-  std::array<double, 4> scalars{};
-};
 
 // One launch as a Recorder sees it. Valid during the call.
 struct LaunchNote {
@@ -96,15 +61,17 @@ namespace internal {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 inline constinit thread_local Recorder* current_recorder = nullptr;
 
-template <class Body>
-class LaunchBodyOf final : public LaunchBody {
- public:
-  explicit LaunchBodyOf(const Body& body) : body_(body) {}
-  void run(LaunchArrays in, LaunchArrays out) override { body_(in, out); }
-
- private:
-  Body body_;
-};
+// Whether all these arrays are in the memory of the host.
+template <class Pointers>
+bool on_host(const Pointers& arrays) {
+  for (const Array* const array : arrays) {
+    if (!array->on_host()) return false;
+  }
+  return true;
+}
+// The launch of arrays that are not all there; `body` is what the CPU would run.
+void launch_on_device(const LaunchNote& note, LaunchBody& body);
+void launch_elementwise_on_device(const LaunchNote& note);
 
 void run_elementwise(const ElementwiseLoop& loop, LaunchArrays in, Array& out);
 void record_elementwise(Recorder& recorder, const char* name, std::span<const Array* const> inputs,
@@ -134,6 +101,11 @@ void launch(const char* name, std::span<const Array* const> inputs, std::span<Ar
             const Body& body) {
   const LaunchArrays in(inputs.data(), inputs.size());
   const LaunchArrays out(outputs.data(), outputs.size());
+  if (!internal::on_host(inputs) || !internal::on_host(outputs)) [[unlikely]] {
+    internal::LaunchBodyOf<Body> kept(body);
+    internal::launch_on_device({name, inputs, outputs}, kept);
+    return;
+  }
   if (Recorder* const recorder = internal::current_recorder; recorder != nullptr) [[unlikely]] {
     recorder->record({name, inputs, outputs}, std::make_unique<internal::LaunchBodyOf<Body>>(body));
     const RecorderScope pause(nullptr);
@@ -154,6 +126,14 @@ void launch(const char* name, std::initializer_list<const Array*> inputs,
 // in a captured graph.
 inline void launch_elementwise(const char* name, std::initializer_list<const Array*> inputs,
                                Array& out, const ElementwiseLoop& loop) {
+  if (!internal::on_host(inputs) || !out.on_host()) [[unlikely]] {
+    Array* const outputs[] = {&out};
+    internal::launch_elementwise_on_device({.name = name,
+                                            .inputs = {inputs.begin(), inputs.size()},
+                                            .outputs = outputs,
+                                            .elementwise = &loop});
+    return;
+  }
   if (Recorder* const recorder = internal::current_recorder; recorder != nullptr) [[unlikely]] {
     internal::record_elementwise(*recorder, name, {inputs.begin(), inputs.size()}, out, loop);
     return;

@@ -70,7 +70,8 @@ Array map_floating(const char* name, const Function& function, const Arrays&... 
                     sizeof(Function) <= sizeof(ElementwiseLoop::scalars),
                 "the function may capture numbers by value, 32 bytes in all");
   const Shape shape = internal::check_map(name, {&operands...});
-  Array out = Array::empty(shape, std::get<0>(std::tie(operands...)).dtype());
+  const Array& first = std::get<0>(std::tie(operands...));
+  Array out = Array::empty(shape, first.dtype(), first.device());
   ElementwiseLoop loop;
   if constexpr (!std::is_empty_v<Function>) {
     std::memcpy(loop.scalars.data(), static_cast<const void*>(&function), sizeof(Function));

@@ -42,7 +42,7 @@ void append(std::string& text, const Array& array, bool cut) {
 
 std::string to_string(const Array& array) {
   if (!array.defined()) return "undefined";
-  const Array values = array.strided();
+  const Array values = array.strided().to(Device::cpu());
   std::string text;
   with_dtype(values.dtype(),
              [&](auto type) { append<decltype(type)>(text, values, values.size() > kWholeMax); });

@@ -8,10 +8,10 @@
 #include <array>
 #include <cstdlib>
 #include <new>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "weft/array/storage/device_allocator.h"
 #include "weft/array/storage/storage_budget.h"
 #include "weft/base/check.h"
 #include "weft/base/thread.h"
@@ -129,6 +129,28 @@ Guarded<Gate>& notes_gate() {
   return gate;
 }
 
+// A block of another device than the CPU, and what it counts for in a budget.
+class DeviceBlock {
+ public:
+  DeviceBlock(std::size_t size_bytes, Device device)
+      : allocator_(device_allocator(device)),
+        charge_(StorageBudget::charge(size_bytes)),
+        data_(allocator_.allocate(size_bytes, device.index)),
+        size_bytes_(size_bytes),
+        index_(device.index) {}
+  ~DeviceBlock() { allocator_.release(data_, size_bytes_, index_); }
+  DeviceBlock(const DeviceBlock&) = delete;
+  DeviceBlock& operator=(const DeviceBlock&) = delete;
+  void* data() const { return data_; }
+
+ private:
+  DeviceAllocator& allocator_;
+  std::shared_ptr<const void> charge_;
+  void* data_;
+  std::size_t size_bytes_;
+  int index_;
+};
+
 Atomic<std::uint64_t>& storages_made() {
   static Atomic<std::uint64_t> count{0};
   return count;
@@ -141,8 +163,13 @@ Storage::Storage() : id_(storages_made().fetch_add(1, std::memory_order_relaxed)
 std::uint64_t Storage::made() { return storages_made().load(std::memory_order_relaxed); }
 
 std::shared_ptr<Storage> Storage::allocate(std::size_t size_bytes, Device device) {
-  if (device.kind != Device::Kind::kCpu) {
-    throw std::invalid_argument("[storage] expected the device cpu, got another");
+  if (!device.is_cpu()) {
+    const std::size_t block_bytes = std::max(size_bytes, kAlignment);
+    auto block = std::make_shared<const DeviceBlock>(block_bytes, device);
+    void* const data = block->data();
+    std::shared_ptr<Storage> storage = wrap(data, block_bytes, std::move(block));
+    storage->device_ = device;
+    return storage;
   }
   const int size_class = class_of(size_bytes);
   if (size_class >= kClasses) throw std::bad_alloc();

@@ -3,6 +3,8 @@
 // Blocks come from a pool: a freed block goes to the free list of its size class and serves the
 // next request of that class, so a training step after the first allocates nothing from the
 // system. The pool keeps kPoolBytesMax, or with what is in use as much as once was in use.
+// That is the CPU's memory; other devices have theirs by a DeviceAllocator, and data() is then an
+// address that only kernels of the device may use.
 // Contents of a new block are undefined. Foreign memory (shared memory, a mapped file) can be
 // wrapped together with what keeps it alive.
 // Threads: the pool may be used by any; the bytes follow their owners' rules.
@@ -23,9 +25,10 @@ class Storage {
   static constexpr std::size_t kAlignment = 64;
   static constexpr std::size_t kPoolBytesMax = std::size_t{128} << 20;
 
-  // A block of at least `size_bytes`.
+  // A block of at least `size_bytes`. Throws std::invalid_argument for a device that the program
+  // lacks.
   static std::shared_ptr<Storage> allocate(std::size_t size_bytes, Device device = {});
-  // Memory of someone else; `owner` is released with the last Array on it.
+  // Host memory of someone else; `owner` is released with the last Array on it.
   static std::shared_ptr<Storage> wrap(void* data, std::size_t size_bytes,
                                        std::shared_ptr<const void> owner);
 
@@ -36,6 +39,8 @@ class Storage {
   void* data() const { return data_; }
   std::size_t size_bytes() const { return size_bytes_; }
   Device device() const { return device_; }
+  // Whether the host may read and write the bytes.
+  bool on_host() const { return device_.is_cpu(); }
 
   // Counts the writes in place that Array's own methods and the in-place kernels have made: whoever
   // keeps a version can tell later that the bytes are no longer those it saw.
