@@ -18,7 +18,8 @@ Tensor seed_of(const char* call, const Tensor& output, const Tensor& given) {
                                 "] expected a loss of one element, got shape " +
                                 to_string(output.shape()) + "; reduce it or give a gradient");
   }
-  if (!given.defined()) return Tensor(Array::full(output.shape(), 1.0, output.dtype()));
+  if (!given.defined())
+    return Tensor(Array::full(output.shape(), 1.0, output.dtype(), output.device()));
   if (given.shape() != output.shape() || given.dtype() != output.dtype()) {
     throw std::invalid_argument(
         std::string("[") + call + "] expected a gradient of shape " + to_string(output.shape()) +

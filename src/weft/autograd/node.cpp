@@ -77,13 +77,13 @@ GradientTarget InputGradients::target(int index) const {
     const bool replace = overwrite_ && !node.touched_;
     node.touched_ = true;
     if (!holds || (replace && !node.has_grad_storage_)) {
-      node.gradient_ = Array::empty(node.shape_, node.dtype_);
+      node.gradient_ = Array::empty(node.shape_, node.dtype_, node.device_);
       return {node.gradient_, false};
     }
     return {node.gradient_, !replace};
   }
   if (!holds) {
-    node.gradient_ = Array::empty(node.shape_, node.dtype_);
+    node.gradient_ = Array::empty(node.shape_, node.dtype_, node.device_);
   } else if (!is_sole_owner(node.gradient_)) {
     node.gradient_ =
         node.gradient_.is_strided() ? node.gradient_.clone() : node.gradient_.strided();
@@ -143,7 +143,8 @@ namespace internal {
 class OutputNode final : public Node {
  public:
   OutputNode(ManyNode& many, int index) : many_(many), index_(static_cast<std::size_t>(index)) {
-    NodeAccess::describe(*this, many.outputs_[index_].shape, many.outputs_[index_].dtype);
+    const auto& output = many.outputs_[index_];
+    NodeAccess::describe(*this, output.shape, output.dtype, output.device);
     NodeAccess::set_input(*this, NodeAccess::name(many), IntrusivePtr<Node>(&many));
   }
 
@@ -165,7 +166,9 @@ class OutputNode final : public Node {
 };
 
 ManyNode::ManyNode(std::span<const Array> outputs) : gradients_(outputs.size()) {
-  for (const Array& output : outputs) outputs_.push_back({output.shape(), output.dtype()});
+  for (const Array& output : outputs) {
+    outputs_.push_back({output.shape(), output.dtype(), output.device()});
+  }
 }
 
 std::vector<Tensor> ManyNode::take_tensors() {
@@ -236,7 +239,7 @@ Tensor attach(Array output, std::unique_ptr<Node> node, const char* name,
   IntrusivePtr<Node> owner(node.release());
   for (const Tensor* input : inputs) bring_up_to_date(*input, name);
   if (!is_floating(output.dtype())) return Tensor(std::move(output));
-  NodeAccess::describe(*owner, output.shape(), output.dtype());
+  NodeAccess::describe(*owner, output.shape(), output.dtype(), output.device());
   NodeAccess::set_inputs(*owner, name, inputs);
   if (watching) note_call_site(*owner);
   mark_captured(*owner, output, inputs, saved);

@@ -144,6 +144,7 @@ class Node : public RefCounted {
 
   const char* name_ = "leaf";
   Shape shape_;
+  Device device_;
   DType dtype_ = DType::kF32;
   bool leaf_ = false;
   // The graph behind this was used up by a backward.
@@ -238,6 +239,7 @@ class ManyNode : public Node {
   struct Output {
     Shape shape;
     DType dtype;
+    Device device;
   };
   std::vector<Array> empty_gradients() const { return std::vector<Array>(outputs_.size()); }
   IntrusivePtr<Node> output_node(int index) final;

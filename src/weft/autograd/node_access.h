@@ -18,12 +18,13 @@ struct NodeAccess {
     tensor.node_ = HandlePtr<Node>(node.get());
     return tensor;
   }
-  static void describe(Node& node, const Shape& shape, DType dtype) {
+  static void describe(Node& node, const Shape& shape, DType dtype, Device device) {
     node.shape_ = shape;
     node.dtype_ = dtype;
+    node.device_ = device;
   }
   static void make_leaf(Node& node, const Array& value) {
-    describe(node, value.shape(), value.dtype());
+    describe(node, value.shape(), value.dtype(), value.device());
     node.leaf_ = true;
   }
   static void set_inputs(Node& node, const char* name, std::span<const Tensor* const> inputs) {

@@ -356,7 +356,7 @@ void BackwardSweep::finish_leaf(Node& leaf) {
   if (leaf.parameter_id_ == kNoParameter) return;
   if (!leaf.touched_) {
     if (!leaf.gradient_.defined()) {
-      leaf.gradient_ = Array::zeros(leaf.shape_, leaf.dtype_);
+      leaf.gradient_ = Array::zeros(leaf.shape_, leaf.dtype_, leaf.device_);
     } else if (options_.overwrite) {
       leaf.gradient_.fill(0);
     }

@@ -105,10 +105,10 @@ void Tensor::zero_grad() {
 void Tensor::set_grad_storage(Array gradient) {
   require_gradient("set_grad_storage", true);
   if (!gradient.defined() || gradient.shape() != shape() || gradient.dtype() != dtype() ||
-      !gradient.is_contiguous()) {
+      gradient.device() != device() || !gradient.is_contiguous()) {
     throw std::invalid_argument("[set_grad_storage] expected a contiguous array of shape " +
                                 to_string(shape()) + " and type " +
-                                std::string(to_string(dtype())));
+                                std::string(to_string(dtype())) + " on " + to_string(device()));
   }
   NodeAccess::gradient(*node_) = std::move(gradient);
   NodeAccess::has_grad_storage(*node_) = true;

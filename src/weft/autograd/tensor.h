@@ -43,6 +43,7 @@ class Tensor {
   std::int64_t dim(int axis) const { return array_.dim(axis); }
   std::int64_t size() const { return array_.size(); }
   DType dtype() const { return array_.dtype(); }
+  Device device() const { return array_.device(); }
   // The only value of a Tensor of one element.
   double item() const { return array_.item(); }
   double at(std::initializer_list<std::int64_t> positions) const { return array_.at(positions); }

@@ -24,8 +24,9 @@ std::vector<Tensor> constants_of(std::span<const Array> arrays) {
 std::vector<Array> arrays_of(std::span<const Tensor> gradients, std::span<const Tensor> leaves) {
   std::vector<Array> arrays;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    arrays.push_back(gradients[i].defined() ? gradients[i].array().strided()
-                                            : Array::zeros(leaves[i].shape(), leaves[i].dtype()));
+    arrays.push_back(gradients[i].defined()
+                         ? gradients[i].array().strided()
+                         : Array::zeros(leaves[i].shape(), leaves[i].dtype(), leaves[i].device()));
   }
   return arrays;
 }
@@ -43,12 +44,13 @@ std::vector<Array> rows_of(const Tensor& output, const Shape& output_shape,
   std::vector<Array> flat;  // [output elements, input...]
   const std::int64_t count = output_shape.num_elements();
   for (const Tensor& leaf : leaves) {
-    results.push_back(Array::zeros(joined(output_shape, leaf.shape()), leaf.dtype()));
+    results.push_back(
+        Array::zeros(joined(output_shape, leaf.shape()), leaf.dtype(), leaf.device()));
     flat.push_back(results.back().reshape(joined({count}, leaf.shape())));
   }
   if (!output.defined() || !output.requires_grad()) return results;
   for (std::int64_t row = 0; row < count; ++row) {
-    Array unit = Array::zeros({count}, output.dtype());
+    Array unit = Array::zeros({count}, output.dtype(), output.device());
     unit.slice(0, row, row + 1).fill(1.0);
     const std::vector<Tensor> gradients =
         grad(std::span(&output, 1), leaves,
@@ -136,9 +138,9 @@ Product jvp(const TensorFunction& function, std::span<const Array> inputs,
   check_vectors("jvp", inputs, v);
   const std::vector<Tensor> leaves = leaves_of(inputs);
   const Tensor y = function(leaves);
-  if (!y.requires_grad()) return {y.array(), {Array::zeros(y.shape(), y.dtype())}};
+  if (!y.requires_grad()) return {y.array(), {Array::zeros(y.shape(), y.dtype(), y.device())}};
   // The gradient for a cotangent u is J^T u; its gradient for u along v is J v.
-  const Tensor u(Array::zeros(y.shape(), y.dtype()), true);
+  const Tensor u(Array::zeros(y.shape(), y.dtype(), y.device()), true);
   const std::vector<Tensor> gradients = grad(
       std::span(&y, 1), leaves, {.grad_outputs = {u}, .create_graph = true, .allow_unused = true});
   return {y.array(), arrays_of(weighted_gradients(gradients, constants_of(v), {&u, 1}), {&u, 1})};

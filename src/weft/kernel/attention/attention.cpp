@@ -88,8 +88,10 @@ AttentionParts parts_of(const Array& qkv, const PackedHeads& heads) {
           part(heads.heads + heads.kv_heads, heads.kv_heads)};
 }
 
-AttentionResult empty_result(const Shape& shape, DType dtype) {
-  return {Array::empty(shape, dtype), Array::empty({shape[0], shape[2], shape[1]}, dtype)};
+// As `like` has its values.
+AttentionResult empty_result(const Shape& shape, const Array& like) {
+  return {Array::empty(shape, like.dtype(), like.device()),
+          Array::empty({shape[0], shape[2], shape[1]}, like.dtype(), like.device())};
 }
 
 }  // namespace
@@ -113,7 +115,7 @@ void attention_dropout(const DropoutStream& stream, std::int64_t row, std::int64
 
 AttentionResult attention_forward(const Array& q, const Array& k, const Array& v, const Array& mask,
                                   const Array& stream, const AttentionRun& run) {
-  AttentionResult result = empty_result(q.shape(), q.dtype());
+  AttentionResult result = empty_result(q.shape(), q);
   launch("attention", {&q, &k, &v, &mask, &stream}, {&result.output, &result.log_sums},
          [run](LaunchArrays in, LaunchArrays out) {
            attention_forward_body({in[0], in[1], in[2], in[3], in[4]}, run, out);
@@ -125,8 +127,9 @@ AttentionGradient attention_backward(const Array& q, const Array& k, const Array
                                      const Array& mask, const Array& stream,
                                      const AttentionRun& run, const AttentionResult& result,
                                      const Array& dy) {
-  AttentionGradient gradient{Array::empty(q.shape(), q.dtype()), Array::empty(k.shape(), q.dtype()),
-                             Array::empty(v.shape(), q.dtype())};
+  AttentionGradient gradient{Array::empty(q.shape(), q.dtype(), q.device()),
+                             Array::empty(k.shape(), q.dtype(), q.device()),
+                             Array::empty(v.shape(), q.dtype(), q.device())};
   launch("attention_gradient", {&q, &k, &v, &mask, &stream, &result.output, &result.log_sums, &dy},
          {&gradient.q, &gradient.k, &gradient.v}, [run](LaunchArrays in, LaunchArrays out) {
            attention_backward_body({in[0], in[1], in[2], in[3], in[4]}, run, {in[5], in[6], in[7]},
@@ -138,7 +141,7 @@ AttentionGradient attention_backward(const Array& q, const Array& k, const Array
 AttentionResult packed_attention_forward(const Array& qkv, const PackedHeads& heads,
                                          const Array& stream, const AttentionRun& run) {
   const std::int64_t width = qkv.dim(2) / (heads.heads + 2 * heads.kv_heads);
-  AttentionResult result = empty_result({qkv.dim(0), qkv.dim(1), heads.heads, width}, qkv.dtype());
+  AttentionResult result = empty_result({qkv.dim(0), qkv.dim(1), heads.heads, width}, qkv);
   launch("attention", {&qkv, &stream}, {&result.output, &result.log_sums},
          [run, heads](LaunchArrays in, LaunchArrays out) {
            const AttentionParts parts = parts_of(in[0], heads);
@@ -151,7 +154,7 @@ AttentionResult packed_attention_forward(const Array& qkv, const PackedHeads& he
 Array packed_attention_backward(const Array& qkv, const PackedHeads& heads, const Array& stream,
                                 const AttentionRun& run, const AttentionResult& result,
                                 const Array& dy) {
-  Array gradient = Array::empty(qkv.shape(), qkv.dtype());
+  Array gradient = Array::empty(qkv.shape(), qkv.dtype(), qkv.device());
   launch("attention_gradient", {&qkv, &stream, &result.output, &result.log_sums, &dy}, {&gradient},
          [run, heads](LaunchArrays in, LaunchArrays out) {
            const AttentionParts parts = parts_of(in[0], heads);

@@ -67,7 +67,7 @@ void turn(const Array& x, Array& y, const RotaryRun& run) {
 Array rotary_turn(const Array& x, const RotaryRun& run) {
   const Array in =
       x.is_strided() && (x.dim(3) <= 1 || x.strides()[3] == 1) ? x : x.strided().contiguous();
-  Array out = Array::empty(in.shape(), in.dtype());
+  Array out = Array::empty(in.shape(), in.dtype(), in.device());
   launch("rotary", {&in}, {&out}, [run](LaunchArrays from, LaunchArrays to) {
     if (to[0].size() == 0) return;
     if (to[0].dtype() == DType::kF64) return turn<double>(from[0], to[0], run);

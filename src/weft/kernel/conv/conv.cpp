@@ -38,9 +38,12 @@ void backward_plain(const Array& g, const Conv2dSaved& saved, const Conv2dWeight
 Array make_output(const Array& x, const Array& weight, const Array& bias,
                   const Conv2dGeometry& geometry, bool relu) {
   const Shape shape = conv2d_shape(x.shape(), weight.shape(), geometry);
-  if (x.dtype() == DType::kF64 || shape.num_elements() == 0) return Array::empty(shape, x.dtype());
-  if (winograd::applies(x.shape(), weight.shape(), geometry)) return blocks_of_8(shape);
-  return onednn::conv2d_output(x.shape(), weight.shape(), geometry, bias.defined(), relu);
+  if (x.dtype() == DType::kF64 || shape.num_elements() == 0)
+    return Array::empty(shape, x.dtype(), x.device());
+  if (winograd::applies(x.shape(), weight.shape(), geometry)) {
+    return blocks_of_8(shape, x.device());
+  }
+  return onednn::conv2d_output(x, weight, geometry, bias.defined(), relu);
 }
 
 void conv_forward_body(const Array& x, const Array& weight, const Array& bias,
@@ -58,9 +61,12 @@ void conv_forward_body(const Array& x, const Array& weight, const Array& bias,
 // The gradient of x, in the order that the kernel for it writes.
 Array make_data_gradient(const Array& dy, const Conv2dSaved& saved) {
   const Shape& shape = saved.x.shape();
-  if (dy.dtype() == DType::kF64 || dy.size() == 0) return Array::empty(shape, dy.dtype());
-  if (winograd::applies(shape, saved.weight.shape(), saved.geometry)) return blocks_of_8(shape);
-  return onednn::conv2d_data_gradient(shape, saved.weight.shape(), saved.geometry);
+  if (dy.dtype() == DType::kF64 || dy.size() == 0)
+    return Array::empty(shape, dy.dtype(), dy.device());
+  if (winograd::applies(shape, saved.weight.shape(), saved.geometry)) {
+    return blocks_of_8(shape, dy.device());
+  }
+  return onednn::conv2d_data_gradient(saved.x, saved.weight, saved.geometry);
 }
 
 // dx is undefined unless wanted.

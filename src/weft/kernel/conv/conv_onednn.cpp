@@ -286,10 +286,12 @@ Plans& backward_data_plans() {
 
 }  // namespace
 
-Array conv2d_output(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry, bool bias,
+Array conv2d_output(const Array& x, const Array& weight, const Conv2dGeometry& geometry, bool bias,
                     bool relu) {
-  const PartPlans part_plans(forward_plans(), {x, weight, geometry, bias, relu}, kConvPartsMax);
-  return ResultOrder(conv2d_shape(x, weight, geometry), part_plans.y()).make();
+  const PartPlans part_plans(forward_plans(), {x.shape(), weight.shape(), geometry, bias, relu},
+                             kConvPartsMax);
+  return ResultOrder(conv2d_shape(x.shape(), weight.shape(), geometry), part_plans.y())
+      .make(x.device());
 }
 
 void conv2d_forward(const Array& x, const Array& weight, const Array& bias,
@@ -309,9 +311,10 @@ void conv2d_forward(const Array& x, const Array& weight, const Array& bias,
       });
 }
 
-Array conv2d_data_gradient(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
-  const PartPlans part_plans(backward_data_plans(), {x, weight, geometry}, kConvPartsMax);
-  return ResultOrder(x, part_plans.x()).make();
+Array conv2d_data_gradient(const Array& x, const Array& weight, const Conv2dGeometry& geometry) {
+  const PartPlans part_plans(backward_data_plans(), {x.shape(), weight.shape(), geometry},
+                             kConvPartsMax);
+  return ResultOrder(x.shape(), part_plans.x()).make(x.device());
 }
 
 void conv2d_backward_data(const Array& dy, const Array& weight, const Conv2dGeometry& geometry,

@@ -62,9 +62,9 @@ ResultOrder::ResultOrder(const Shape& result_shape, const MemoryDesc& desc) : sh
   if (desc != plain_desc(result_shape)) format = std::make_shared<const OneDnnFormat>(desc);
 }
 
-Array ResultOrder::make() const {
-  if (format == nullptr) return Array::empty(shape);
-  return Array::blocked(shape, DType::kF32, format);
+Array ResultOrder::make(Device device) const {
+  if (format == nullptr) return Array::empty(shape, DType::kF32, device);
+  return Array::blocked(shape, DType::kF32, format, device);
 }
 
 dnnl::memory memory_on(const MemoryDesc& desc, const void* data) {
@@ -122,7 +122,7 @@ void launch_reorder(const Array& from, Array& to) {
 }  // namespace
 
 Array OneDnnFormat::to_strided(const Array& blocked) const {
-  Array result = Array::empty(blocked.shape(), blocked.dtype());
+  Array result = Array::empty(blocked.shape(), blocked.dtype(), blocked.device());
   launch_reorder(blocked, result);
   return result;
 }
@@ -133,14 +133,15 @@ Array HalfFormat::to_strided(const Array& blocked) const {
 
 Array like(const Array& array, DType dtype) {
   const bool f32 = dtype == DType::kF32;
-  if (array.is_strided() || !(f32 || is_half(dtype))) return Array::empty(array.shape(), dtype);
+  if (array.is_strided() || !(f32 || is_half(dtype)))
+    return Array::empty(array.shape(), dtype, array.device());
   std::shared_ptr<const MemoryFormat> format = array.format();
   if (is_half(array.dtype()) && f32) {
     format = static_cast<const HalfFormat&>(*format).single();
   } else if (!is_half(array.dtype()) && !f32) {
     format = std::make_shared<const HalfFormat>(format);
   }
-  return Array::blocked(array.shape(), dtype, std::move(format));
+  return Array::blocked(array.shape(), dtype, std::move(format), array.device());
 }
 
 std::int64_t dense_elements(const Array& array) {
@@ -149,8 +150,8 @@ std::int64_t dense_elements(const Array& array) {
 }
 
 Array like(const Array& array) {
-  if (array.is_strided()) return Array::empty(array.shape(), array.dtype());
-  return Array::blocked(array.shape(), array.dtype(), array.format());
+  if (array.is_strided()) return Array::empty(array.shape(), array.dtype(), array.device());
+  return Array::blocked(array.shape(), array.dtype(), array.format(), array.device());
 }
 
 Array like_with_shape(const Array& array, const Shape& shape) {
@@ -159,21 +160,23 @@ Array like_with_shape(const Array& array, const Shape& shape) {
   for (const auto& [tag, size] : kBlockTags) {
     if (size != block) continue;
     const MemoryDesc desc(dims_of(shape), dnnl::memory::data_type::f32, tag);
-    return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc));
+    return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc),
+                          array.device());
   }
-  if (block == 1) return Array::empty(shape);
+  if (block == 1) return Array::empty(shape, DType::kF32, array.device());
   const MemoryDesc desc(dims_of(shape), dnnl::memory::data_type::f32, Tag::nhwc);
-  return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc));
+  return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc),
+                        array.device());
 }
 
-Array blocks_of_8(const Shape& shape) {
+Array blocks_of_8(const Shape& shape, Device device) {
   const MemoryDesc desc(dims_of(shape), dnnl::memory::data_type::f32, Tag::nChw8c);
-  return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc));
+  return Array::blocked(shape, DType::kF32, std::make_shared<const OneDnnFormat>(desc), device);
 }
 
 Array in_blocks_of_8(const Array& array) {
   if (channel_block(array) == 8) return array;
-  return in_order_of(array, blocks_of_8(array.shape()));
+  return in_order_of(array, blocks_of_8(array.shape(), array.device()));
 }
 
 Array in_order_of(const Array& values, const Array& model) {

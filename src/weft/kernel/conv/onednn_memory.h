@@ -54,7 +54,7 @@ struct ResultOrder {
   std::shared_ptr<const OneDnnFormat> format;
   ResultOrder() = default;
   ResultOrder(const Shape& shape, const MemoryDesc& desc);
-  Array make() const;
+  Array make(Device device) const;
 };
 
 // Copies between two orders of the same values.

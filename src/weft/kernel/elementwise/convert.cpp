@@ -74,7 +74,7 @@ Array convert(const Array& x, DType dtype) {
     return out;
   }
   const Array source = x.strided();
-  Array out = Array::empty(x.shape(), dtype);
+  Array out = Array::empty(x.shape(), dtype, x.device());
   ElementwiseLoop loop;
   loop.run = convert_row_of(x.dtype(), dtype);
   launch_elementwise("cast", {&source}, out, loop);

@@ -184,7 +184,7 @@ Shape common_shape(const Array& a, const Array& b) {
 Array unary(UnaryOp op, const Array& a, const OpScalars& scalars) {
   const ElementwiseLoop loop = loop_of<1, ScalarSide::kNone>(op, a.dtype(), scalars);
   const Array source = a.strided();
-  Array out = Array::empty(a.shape(), result_type(op, a.dtype()));
+  Array out = Array::empty(a.shape(), result_type(op, a.dtype()), a.device());
   launch_elementwise(name_of(op), {&source}, out, loop);
   return out;
 }
@@ -192,7 +192,7 @@ Array unary(UnaryOp op, const Array& a, const OpScalars& scalars) {
 Array binary(BinaryOp op, const Array& a, const Array& b, const OpScalars& scalars) {
   if (a.dtype() != b.dtype()) throw_types(name_of(op), a.dtype(), b.dtype());
   const ElementwiseLoop loop = loop_of<2, ScalarSide::kNone>(op, a.dtype(), scalars);
-  Array out = Array::empty(common_shape(a, b), result_type(op, a.dtype()));
+  Array out = Array::empty(common_shape(a, b), result_type(op, a.dtype()), a.device());
   const Array left = a.strided();
   const Array right = b.strided();
   launch_elementwise(name_of(op), {&left, &right}, out, loop);
@@ -202,7 +202,7 @@ Array binary(BinaryOp op, const Array& a, const Array& b, const OpScalars& scala
 Array binary(BinaryOp op, const Array& a, double b, const OpScalars& scalars) {
   const ElementwiseLoop loop = loop_of<1, ScalarSide::kRight>(op, a.dtype(), scalars, b);
   const Array left = a.strided();
-  Array out = Array::empty(a.shape(), result_type(op, a.dtype()));
+  Array out = Array::empty(a.shape(), result_type(op, a.dtype()), a.device());
   launch_elementwise(name_of(op), {&left}, out, loop);
   return out;
 }
@@ -210,7 +210,7 @@ Array binary(BinaryOp op, const Array& a, double b, const OpScalars& scalars) {
 Array binary(BinaryOp op, double a, const Array& b, const OpScalars& scalars) {
   const ElementwiseLoop loop = loop_of<1, ScalarSide::kLeft>(op, b.dtype(), scalars, a);
   const Array right = b.strided();
-  Array out = Array::empty(b.shape(), result_type(op, b.dtype()));
+  Array out = Array::empty(b.shape(), result_type(op, b.dtype()), b.device());
   launch_elementwise(name_of(op), {&right}, out, loop);
   return out;
 }
@@ -230,7 +230,8 @@ Array where(const Array& condition, const Array& a, const Array& b) {
                                 std::string(to_string(condition.dtype())));
   }
   if (a.dtype() != b.dtype()) throw_types("where", a.dtype(), b.dtype());
-  Array out = Array::empty(broadcast_shapes(condition.shape(), common_shape(a, b)), a.dtype());
+  Array out =
+      Array::empty(broadcast_shapes(condition.shape(), common_shape(a, b)), a.dtype(), a.device());
   ElementwiseLoop loop;
   loop.run = with_dtype(a.dtype(), [](auto zero) -> ElementwiseLoop::Run {
     return where_row<sizeof(decltype(zero))>;

@@ -196,7 +196,7 @@ void relu_gradient(const Array& dy, const Array& y, Array& dx) {
 
 Array linear_forward(const Array& x, const Array& weight, const Array& bias, bool relu) {
   const Array in = x.strided();
-  Array y = Array::empty({in.dim(0), weight.dim(0)}, in.dtype());
+  Array y = Array::empty({in.dim(0), weight.dim(0)}, in.dtype(), in.device());
   launch("linear", {&in, &weight, &bias}, {&y}, [relu](LaunchArrays arrays, LaunchArrays out) {
     linear(arrays[0], arrays[1], arrays[2], relu, out[0]);
   });

@@ -81,7 +81,7 @@ void fold_rows(const Array& windows, const Array& y, const Windows& of, const Fo
 
 Array triangle(const Array& x, Triangle side, std::int64_t diagonal) {
   const Array from = x.contiguous();
-  Array y = Array::empty(x.shape(), x.dtype());
+  Array y = Array::empty(x.shape(), x.dtype(), x.device());
   launch("triangle", {&from}, {&y}, [side, diagonal](LaunchArrays in, LaunchArrays out) {
     with_dtype(in[0].dtype(),
                [&](auto zero) { triangle_rows<decltype(zero)>(in[0], out[0], side, diagonal); });
@@ -99,7 +99,7 @@ Array fold_windows(const Array& windows, const FoldShape& shape) {
   folded.erase(folded.size() - 1);
   folded[shape.axis] = shape.length;
   for (int i = shape.axis + 1; i < folded.size(); ++i) of.inner *= folded[i];
-  Array y = Array::empty(folded, from.dtype());
+  Array y = Array::empty(folded, from.dtype(), from.device());
   launch("fold", {&from}, {&y}, [shape, of](LaunchArrays in, LaunchArrays out) {
     with_dtype(in[0].dtype(),
                [&](auto zero) { fold_rows<decltype(zero)>(in[0], out[0], of, shape); });
@@ -110,7 +110,7 @@ Array fold_windows(const Array& windows, const FoldShape& shape) {
 Array masked_fill(const Array& x, const Array& mask, double value) {
   const Array from = x.contiguous();
   const Array chosen = mask.expand(x.shape()).contiguous();
-  Array y = Array::empty(x.shape(), x.dtype());
+  Array y = Array::empty(x.shape(), x.dtype(), x.device());
   launch("masked_fill", {&from, &chosen}, {&y}, [value](LaunchArrays in, LaunchArrays out) {
     with_dtype(in[0].dtype(), [&](auto zero) {
       using T = decltype(zero);
@@ -130,7 +130,7 @@ Array one_hot_rows(const Array& labels, std::int64_t classes, DType dtype) {
   const Array from = labels.contiguous();
   Shape shape = labels.shape();
   shape.push_back(classes);
-  Array y = Array::empty(shape, dtype);
+  Array y = Array::empty(shape, dtype, labels.device());
   launch("one_hot", {&from}, {&y}, [classes](LaunchArrays in, LaunchArrays out) {
     with_dtype(out[0].dtype(), [&](auto zero) {
       using T = decltype(zero);
@@ -151,7 +151,7 @@ Array one_hot_rows(const Array& labels, std::int64_t classes, DType dtype) {
 
 Array nonzero_elements(const char* name, const Array& x) {
   launch_host_read(name);
-  const Array from = x.contiguous();
+  const Array from = x.contiguous().to(Device::cpu());
   std::vector<std::int64_t> found;
   with_dtype(from.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -160,7 +160,7 @@ Array nonzero_elements(const char* name, const Array& x) {
       if (convert_value<bool>(values[i])) found.push_back(i);
     }
   });
-  return Array::from(found, {static_cast<std::int64_t>(found.size())});
+  return Array::from(found, {static_cast<std::int64_t>(found.size())}).to(x.device());
 }
 
 }  // namespace weft

@@ -186,7 +186,7 @@ Array scatter_start(const Array& x, ScatterMode mode) {
 
 Array gather(const char* name, const Array& x, int axis, const Array& index) {
   const Array from = x.strided();
-  Array y = Array::empty(index.shape(), x.dtype());
+  Array y = Array::empty(index.shape(), x.dtype(), x.device());
   launch("gather", {&from, &index}, {&y}, [name, axis](LaunchArrays in, LaunchArrays out) {
     check_positions(name, in[1], in[0].shape()[axis]);
     const std::int64_t count = in[1].shape()[axis];
@@ -222,7 +222,7 @@ Array scatter(const char* name, const Array& x, int axis, const Array& index, co
 
 Array scatter_sum(const char* name, const Shape& shape, int axis, const Array& index,
                   const Array& source) {
-  Array y = Array::zeros(shape, sum_type(source.dtype()));
+  Array y = Array::zeros(shape, sum_type(source.dtype()), source.device());
   scatter_into(name, y, axis, index, source.to(y.dtype()), ScatterMode::kAdd);
   return y.to(source.dtype());
 }
@@ -231,7 +231,7 @@ Array select_rows(const char* name, const Array& x, int axis, const Array& index
   const Array from = x.contiguous();
   Shape shape = x.shape();
   shape[axis] = index.size();
-  Array y = Array::empty(shape, x.dtype());
+  Array y = Array::empty(shape, x.dtype(), x.device());
   launch("select_rows", {&from, &index}, {&y}, [name, axis](LaunchArrays in, LaunchArrays out) {
     const GatherRows rows(in[0].shape(), axis);
     check_positions(name, in[1], rows.length);
@@ -262,7 +262,7 @@ Array put_rows(const char* name, const Array& x, int axis, const Array& index, c
 
 Array sum_rows(const char* name, const Shape& shape, int axis, const Array& index,
                const Array& source) {
-  Array y = Array::zeros(shape, sum_type(source.dtype()));
+  Array y = Array::zeros(shape, sum_type(source.dtype()), source.device());
   put_rows_into(name, y, axis, index, source.to(y.dtype()), ScatterMode::kAdd);
   return y.to(source.dtype());
 }
@@ -277,7 +277,7 @@ Array row_numbers(const char* name, const Shape& sizes, std::span<const Array> i
   std::vector<const Array*> inputs;
   for (const Array& index : indexes) dense.push_back(index.contiguous());
   for (const Array& index : dense) inputs.push_back(&index);
-  Array y = Array::empty(dense[0].shape(), DType::kI64);
+  Array y = Array::empty(dense[0].shape(), DType::kI64, dense[0].device());
   Array* const outputs[] = {&y};
   launch("row_numbers", std::span<const Array* const>(inputs), std::span<Array* const>(outputs),
          [name, sizes](LaunchArrays in, LaunchArrays out) {

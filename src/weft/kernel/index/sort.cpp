@@ -134,7 +134,7 @@ Array partial_argsort_rows(const Array& x, std::int64_t count, bool descending) 
   const Array from = x.contiguous();
   Shape shape = x.shape();
   shape[shape.size() - 1] = count;
-  Array y = Array::empty(shape, DType::kI64);
+  Array y = Array::empty(shape, DType::kI64, x.device());
   launch("sort", {&from}, {&y}, [descending](LaunchArrays in, LaunchArrays out) {
     with_dtype(in[0].dtype(),
                [&](auto zero) { first_in_order<decltype(zero)>(in[0], out[0], descending); });
@@ -150,7 +150,7 @@ Array median_rows(const Array& x) {
   const Array from = x.contiguous();
   Shape shape = x.shape();
   shape[shape.size() - 1] = 1;
-  Array y = Array::empty(shape, DType::kI64);
+  Array y = Array::empty(shape, DType::kI64, x.device());
   launch("median", {&from}, {&y}, [](LaunchArrays in, LaunchArrays out) {
     with_dtype(in[0].dtype(), [&](auto zero) { medians<decltype(zero)>(in[0], out[0]); });
   });
@@ -158,7 +158,7 @@ Array median_rows(const Array& x) {
 }
 
 Array searchsorted_rows(const Array& sorted, const Array& values, bool right) {
-  Array y = Array::empty(values.shape(), DType::kI64);
+  Array y = Array::empty(values.shape(), DType::kI64, values.device());
   launch("searchsorted", {&sorted, &values}, {&y}, [right](LaunchArrays in, LaunchArrays out) {
     with_dtype(in[0].dtype(),
                [&](auto zero) { search<decltype(zero)>(in[0], in[1], out[0], right); });

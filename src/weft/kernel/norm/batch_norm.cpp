@@ -227,8 +227,8 @@ BatchNormed batch_norm_forward(const Array& given, const Array& given_weight,
         });
     return result;
   }
-  result.mean = Array::empty({x.dim(1)}, DType::kF64);
-  result.variance = Array::empty({x.dim(1)}, DType::kF64);
+  result.mean = Array::empty({x.dim(1)}, DType::kF64, x.device());
+  result.variance = Array::empty({x.dim(1)}, DType::kF64, x.device());
   launch("batch_norm", {&x, &weight, &bias}, {&result.y, &result.mean, &result.variance},
          [spec](LaunchArrays in, LaunchArrays out) {
            const BatchNormPlanes planes(in[0]);
@@ -251,8 +251,8 @@ NormGradients batch_norm_backward(const Array& given_dy, const Array& given_x,
   const Array dy = in_order_of(given_dy, x);
   const Array weight = dense(given_weight);
   const Array bias = dense(given_bias);
-  NormGradients result{like(x), Array::empty({x.dim(1)}, x.dtype()),
-                       Array::empty({x.dim(1)}, x.dtype())};
+  NormGradients result{like(x), Array::empty({x.dim(1)}, x.dtype(), x.device()),
+                       Array::empty({x.dim(1)}, x.dtype(), x.device())};
   launch("batch_norm_gradient", {&dy, &x, &weight, &bias, &forward.mean, &forward.variance},
          {&result.x, &result.weight, &result.bias}, [spec](LaunchArrays in, LaunchArrays out) {
            const BatchNormPlanes planes(in[1]);

@@ -147,8 +147,9 @@ GroupNormed group_norm_forward(const Array& given, const Array& given_weight,
   const Array weight = dense(given_weight);
   const Array bias = dense(given_bias);
   const std::int64_t rows = x.dim(0) * count;
-  GroupNormed result{Array::empty(x.shape(), x.dtype()), Array::empty({rows}, DType::kF64),
-                     Array::empty({rows}, DType::kF64)};
+  GroupNormed result{Array::empty(x.shape(), x.dtype(), x.device()),
+                     Array::empty({rows}, DType::kF64, x.device()),
+                     Array::empty({rows}, DType::kF64, x.device())};
   if (x.size() == 0) return result;
   launch("group_norm", {&x, &weight, &bias}, {&result.y, &result.mean, &result.inverse},
          [count, eps](LaunchArrays in, LaunchArrays out) {
@@ -168,8 +169,9 @@ NormGradients group_norm_backward(const Array& given_dy, const Array& given_x,
   const Array dy = given_dy.strided().contiguous();
   const Array x = given_x.strided().contiguous();
   const Array weight = dense(given_weight);
-  NormGradients result{Array::empty(x.shape(), x.dtype()), Array::zeros({x.dim(1)}, x.dtype()),
-                       Array::zeros({x.dim(1)}, x.dtype())};
+  NormGradients result{Array::empty(x.shape(), x.dtype(), x.device()),
+                       Array::zeros({x.dim(1)}, x.dtype(), x.device()),
+                       Array::zeros({x.dim(1)}, x.dtype(), x.device())};
   if (x.size() == 0) return result;
   launch("group_norm_gradient", {&dy, &x, &weight, &forward.mean, &forward.inverse},
          {&result.x, &result.weight, &result.bias}, [count](LaunchArrays in, LaunchArrays out) {

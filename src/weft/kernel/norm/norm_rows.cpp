@@ -60,9 +60,9 @@ NormedRows norm_rows(const Array& given, const Array& given_weight, const Array&
   const Array bias = dense(given_bias);
   const std::int64_t count = x.size() / std::max<std::int64_t>(1, options.length);
   NormedRows result;
-  result.y = Array::empty(x.shape(), x.dtype());
-  if (options.centered) result.mean = Array::empty({count}, DType::kF64);
-  result.inverse = Array::empty({count}, DType::kF64);
+  result.y = Array::empty(x.shape(), x.dtype(), x.device());
+  if (options.centered) result.mean = Array::empty({count}, DType::kF64, x.device());
+  result.inverse = Array::empty({count}, DType::kF64, x.device());
   launch("norm_rows", {&x, &weight, &bias}, {&result.y, &result.mean, &result.inverse},
          [options, count](LaunchArrays in, LaunchArrays out) {
            NormRows work;
@@ -91,9 +91,9 @@ NormGradients norm_rows_gradient(const Array& given_dy, const Array& given_x,
   const Array weight = dense(given_weight);
   const std::int64_t n = options.length;
   NormGradients result;
-  if (wants.x) result.x = Array::empty(x.shape(), x.dtype());
-  if (wants.weight) result.weight = Array::empty({n}, x.dtype());
-  if (wants.bias) result.bias = Array::empty({n}, x.dtype());
+  if (wants.x) result.x = Array::empty(x.shape(), x.dtype(), x.device());
+  if (wants.weight) result.weight = Array::empty({n}, x.dtype(), x.device());
+  if (wants.bias) result.bias = Array::empty({n}, x.dtype(), x.device());
   const NormRowParts parts(x.size() / std::max<std::int64_t>(1, n));
   launch("norm_rows_gradient", {&dy, &x, &weight, &forward.mean, &forward.inverse},
          {&result.x, &result.weight, &result.bias},

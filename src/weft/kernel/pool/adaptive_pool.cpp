@@ -109,7 +109,7 @@ AdaptiveSizes sizes_of(const Shape& x, const Shape& y) { return {x[2], x[3], y[2
 
 Array adaptive_avg_pool2d_forward(const Array& given, const Pair& size) {
   const Array x = given.strided().contiguous();
-  Array y = Array::empty({x.dim(0), x.dim(1), size[0], size[1]}, x.dtype());
+  Array y = Array::empty({x.dim(0), x.dim(1), size[0], size[1]}, x.dtype(), x.device());
   launch("adaptive_avg_pool2d", {&x}, {&y}, [](LaunchArrays in, LaunchArrays out) {
     const AdaptiveSizes sizes = sizes_of(in[0].shape(), out[0].shape());
     with_float(in[0].dtype(), [&](auto zero) {
@@ -125,7 +125,7 @@ Array adaptive_avg_pool2d_forward(const Array& given, const Pair& size) {
 
 Array adaptive_avg_pool2d_backward(const Array& given, const Shape& x_shape) {
   const Array dy = given.strided().contiguous();
-  Array dx = Array::empty(x_shape, dy.dtype());
+  Array dx = Array::empty(x_shape, dy.dtype(), dy.device());
   launch("adaptive_avg_pool2d_backward", {&dy}, {&dx}, [](LaunchArrays in, LaunchArrays out) {
     const AdaptiveSizes sizes = sizes_of(out[0].shape(), in[0].shape());
     with_float(in[0].dtype(), [&](auto zero) {
@@ -142,8 +142,8 @@ Array adaptive_avg_pool2d_backward(const Array& given, const Shape& x_shape) {
 MaxPoolOutput adaptive_max_pool2d_forward(const Array& given, const Pair& size, bool with_winners) {
   const Array x = given.strided().contiguous();
   const Shape shape = {x.dim(0), x.dim(1), size[0], size[1]};
-  MaxPoolOutput result{Array::empty(shape, x.dtype()), {}};
-  if (with_winners) result.winners = Array::empty(shape, DType::kI64);
+  MaxPoolOutput result{Array::empty(shape, x.dtype(), x.device()), {}};
+  if (with_winners) result.winners = Array::empty(shape, DType::kI64, x.device());
   launch("adaptive_max_pool2d", {&x}, {&result.y, &result.winners},
          [](LaunchArrays in, LaunchArrays out) {
            const AdaptiveSizes sizes = sizes_of(in[0].shape(), out[0].shape());
@@ -162,7 +162,7 @@ MaxPoolOutput adaptive_max_pool2d_forward(const Array& given, const Pair& size, 
 
 Array adaptive_max_pool2d_backward(const Array& given, const Array& winners, const Shape& x_shape) {
   const Array dy = given.strided().contiguous();
-  Array dx = Array::empty(x_shape, dy.dtype());
+  Array dx = Array::empty(x_shape, dy.dtype(), dy.device());
   launch("adaptive_max_pool2d_backward", {&dy, &winners}, {&dx},
          [](LaunchArrays in, LaunchArrays out) {
            const AdaptiveSizes sizes = sizes_of(out[0].shape(), in[0].shape());
@@ -183,7 +183,7 @@ Array adaptive_max_pool2d_backward(const Array& given, const Array& winners, con
 
 Array adaptive_max_pool2d_take(const Array& given, const Array& winners) {
   const Array dx = given.strided().contiguous();
-  Array dy = Array::empty(winners.shape(), dx.dtype());
+  Array dy = Array::empty(winners.shape(), dx.dtype(), dx.device());
   launch("adaptive_max_pool2d_take", {&dx, &winners}, {&dy}, [](LaunchArrays in, LaunchArrays out) {
     const AdaptiveSizes sizes = sizes_of(in[0].shape(), out[0].shape());
     with_float(in[0].dtype(), [&](auto zero) {

@@ -384,7 +384,7 @@ void avg_backward(const Array& dy, const Pool2dGeometry& geometry, Array& dx) {
 
 // A new array of `shape` in the type and channel order of `array`.
 Array same_order(const Array& array, const Shape& shape) {
-  return array.dtype() == DType::kF64 ? Array::empty(shape, DType::kF64)
+  return array.dtype() == DType::kF64 ? Array::empty(shape, DType::kF64, array.device())
                                       : like_with_shape(array, shape);
 }
 
@@ -414,7 +414,7 @@ MaxPoolOutput max_pool2d_forward(const Array& given, const Pool2dGeometry& geome
   if (with_winners) {
     const PoolPlanes planes = planes_of(x.shape(), shape, block);
     result.winners = Array::empty({planes.count, planes.out_size(), block},
-                                  small_window(geometry) ? DType::kU8 : DType::kI64);
+                                  small_window(geometry) ? DType::kU8 : DType::kI64, x.device());
   }
   launch("max_pool2d", {&x}, {&result.y, &result.winners},
          [geometry](LaunchArrays in, LaunchArrays out) {

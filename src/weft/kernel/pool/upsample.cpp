@@ -108,7 +108,7 @@ void for_each_upsample_plane(const UpsamplePlanes& planes, DType dtype, Body bod
 
 Array upsample2d_forward(const Array& given, const UpsampleSpec& spec) {
   const Array x = given.strided().contiguous();
-  Array y = Array::empty({x.dim(0), x.dim(1), spec.size[0], spec.size[1]}, x.dtype());
+  Array y = Array::empty({x.dim(0), x.dim(1), spec.size[0], spec.size[1]}, x.dtype(), x.device());
   launch("upsample2d", {&x}, {&y}, [spec](LaunchArrays in, LaunchArrays out) {
     const UpsamplePlanes planes(in[0].shape(), spec);
     for_each_upsample_plane(planes, in[0].dtype(), [&](auto zero, std::int64_t plane) {
@@ -122,7 +122,7 @@ Array upsample2d_forward(const Array& given, const UpsampleSpec& spec) {
 
 Array upsample2d_backward(const Array& given, const Shape& x_shape, const UpsampleSpec& spec) {
   const Array dy = given.strided().contiguous();
-  Array dx = Array::empty(x_shape, dy.dtype());
+  Array dx = Array::empty(x_shape, dy.dtype(), dy.device());
   launch("upsample2d_backward", {&dy}, {&dx}, [spec](LaunchArrays in, LaunchArrays out) {
     const UpsamplePlanes planes(out[0].shape(), spec);
     for_each_upsample_plane(planes, in[0].dtype(), [&](auto zero, std::int64_t plane) {

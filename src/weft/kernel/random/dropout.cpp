@@ -52,7 +52,7 @@ DropoutStream read_dropout_stream(const Array& stream, double probability) {
 }
 
 Array dropout_stream(const Array& words, std::uint32_t layer) {
-  Array stream = Array::empty({3}, DType::kI64);
+  Array stream = Array::empty({3}, DType::kI64, words.device());
   launch("dropout_stream", {&words}, {&stream}, [layer](LaunchArrays in, LaunchArrays out) {
     const std::int64_t* const from = in[0].data<std::int64_t>();
     const auto low = [&](int i) { return static_cast<std::uint32_t>(from[i]); };
@@ -71,7 +71,7 @@ Array dropout_stream(const Array& words, std::uint32_t layer) {
 
 Array dropout_rows(const Array& x, const Array& stream, double probability) {
   const Array in = x.contiguous();
-  Array out = Array::empty(in.shape(), in.dtype());
+  Array out = Array::empty(in.shape(), in.dtype(), in.device());
   launch("dropout", {&in, &stream}, {&out}, [probability](LaunchArrays arrays, LaunchArrays to) {
     drop_rows(arrays[0], arrays[1], probability, to[0]);
   });

@@ -342,7 +342,7 @@ void output_body(LaunchArrays in, LaunchArrays out, const RecurrentRun& run) {
 Array copied_output(const RecurrentTrace& trace, const Array& lengths, const RecurrentRun& run,
                     std::int64_t rows) {
   const Array& hidden = trace.hidden;
-  Array out = Array::empty({rows, hidden.dim(1), hidden.dim(2)}, hidden.dtype());
+  Array out = Array::empty({rows, hidden.dim(1), hidden.dim(2)}, hidden.dtype(), hidden.device());
   launch("recurrent_output", {&hidden, &trace.cell, &lengths}, {&out},
          [run](LaunchArrays in, LaunchArrays to) {
            if (to[0].dtype() == DType::kF64) return output_body<double>(in, to, run);
@@ -355,18 +355,19 @@ Array copied_output(const RecurrentTrace& trace, const Array& lengths, const Rec
 
 RecurrentTrace recurrent_forward(const RecurrentInputs& inputs, const RecurrentRun& run) {
   const DType dtype = inputs.x.dtype();
+  const Device device = inputs.x.device();
   const std::int64_t steps = inputs.x.dim(0);
   const std::int64_t batch = inputs.x.dim(1);
   const std::int64_t width = inputs.hidden_weight.dim(1);
   RecurrentTrace trace;
-  trace.gates = Array::empty({steps, batch, gate_count(run.cell) * width}, dtype);
-  trace.hidden = Array::empty({steps + 1, batch, width}, dtype);
+  trace.gates = Array::empty({steps, batch, gate_count(run.cell) * width}, dtype, device);
+  trace.hidden = Array::empty({steps + 1, batch, width}, dtype, device);
   std::vector<Array*> outputs = {&trace.gates, &trace.hidden};
   if (run.cell == RecurrentCell::kLstm) {
-    trace.cell = Array::empty({steps + 1, batch, width}, dtype);
+    trace.cell = Array::empty({steps + 1, batch, width}, dtype, device);
     outputs.push_back(&trace.cell);
   } else if (run.cell == RecurrentCell::kGru) {
-    trace.candidate_sums = Array::empty({steps, batch, width}, dtype);
+    trace.candidate_sums = Array::empty({steps, batch, width}, dtype, device);
     outputs.push_back(&trace.candidate_sums);
   }
   const std::array<const Array*, 8> operands = {
@@ -398,15 +399,15 @@ RecurrentGradient recurrent_backward(const RecurrentTrace& trace, const Array& h
   const std::int64_t steps = hidden.dim(0) - 1;
   const Shape state = {hidden.dim(1), hidden.dim(2)};
   RecurrentGradient gradient;
-  gradient.input_sums = Array::empty(trace.gates.shape(), hidden.dtype());
+  gradient.input_sums = Array::empty(trace.gates.shape(), hidden.dtype(), hidden.device());
   gradient.hidden_sums = gradient.input_sums;
-  gradient.first_hidden = Array::empty(state, hidden.dtype());
+  gradient.first_hidden = Array::empty(state, hidden.dtype(), hidden.device());
   std::vector<Array*> outputs = {&gradient.input_sums, &gradient.first_hidden};
   if (run.cell == RecurrentCell::kLstm) {
-    gradient.first_cell = Array::empty(state, hidden.dtype());
+    gradient.first_cell = Array::empty(state, hidden.dtype(), hidden.device());
     outputs.push_back(&gradient.first_cell);
   } else if (run.cell == RecurrentCell::kGru) {
-    gradient.hidden_sums = Array::empty(trace.gates.shape(), hidden.dtype());
+    gradient.hidden_sums = Array::empty(trace.gates.shape(), hidden.dtype(), hidden.device());
     outputs.push_back(&gradient.hidden_sums);
   }
   const Array dy = output_gradient.contiguous();

@@ -121,9 +121,9 @@ CrossEntropyRows cross_entropy_rows(const Array& logits, const Array& targets,
                                     const Array& class_weights, const CrossEntropyRule& rule) {
   const bool narrow = size_of(logits.dtype()) < sizeof(float);
   const Array wide = narrow ? logits.to(DType::kF32) : logits.contiguous();
-  CrossEntropyRows rows{Array::empty({logits.dim(0)}, DType::kF64),
-                        Array::empty({logits.dim(0)}, DType::kF64),
-                        Array::empty(wide.shape(), wide.dtype())};
+  CrossEntropyRows rows{Array::empty({logits.dim(0)}, DType::kF64, logits.device()),
+                        Array::empty({logits.dim(0)}, DType::kF64, logits.device()),
+                        Array::empty(wide.shape(), wide.dtype(), wide.device())};
   launch("cross_entropy", {&wide, &targets, &class_weights},
          {&rows.losses, &rows.weights, &rows.probabilities},
          [rule](LaunchArrays in, LaunchArrays out) { forward_rows(rule, in, out); });
@@ -131,7 +131,7 @@ CrossEntropyRows cross_entropy_rows(const Array& logits, const Array& targets,
 }
 
 Array cross_entropy_sum(const CrossEntropyRows& rows, bool divide, double scale, DType dtype) {
-  Array loss = Array::empty({}, DType::kF64);
+  Array loss = Array::empty({}, DType::kF64, rows.losses.device());
   launch("cross_entropy_sum", {&rows.losses, &rows.weights}, {&loss},
          [divide, scale](LaunchArrays in, LaunchArrays out) {
            const double sum = scale * sum_of(in[0]);
@@ -144,7 +144,7 @@ Array cross_entropy_gradient(const Array& probabilities, const Array& targets,
                              const Array& class_weights, const CrossEntropyRule& rule,
                              const CrossEntropyScale& scale) {
   const Array dy = scale.dy.to(DType::kF64).contiguous();
-  Array dx = Array::empty(probabilities.shape(), probabilities.dtype());
+  Array dx = Array::empty(probabilities.shape(), probabilities.dtype(), probabilities.device());
   launch("cross_entropy_gradient", {&probabilities, &targets, &class_weights, &dy, &scale.weights},
          {&dx}, [rule, factor = scale.scale](LaunchArrays in, LaunchArrays out) {
            backward_rows(rule, factor, in, out);

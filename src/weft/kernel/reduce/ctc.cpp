@@ -158,7 +158,7 @@ void compute_ctc(const CtcRule& rule, LaunchArrays in, LaunchArrays out) {
 
 CtcRows ctc_rows(const CtcInput& input, const CtcRule& rule, bool with_posteriors) {
   const Array from = input.log_probabilities.contiguous();
-  CtcRows rows{Array::empty({from.dim(1)}, from.dtype()), {}};
+  CtcRows rows{Array::empty({from.dim(1)}, from.dtype(), from.device()), {}};
   const auto body = [rule](LaunchArrays in, LaunchArrays out) {
     if (in[0].dtype() == DType::kF32) {
       compute_ctc<float>(rule, in, out);
@@ -168,7 +168,7 @@ CtcRows ctc_rows(const CtcInput& input, const CtcRule& rule, bool with_posterior
   };
   const Array* const inputs[] = {&from, &input.targets, &input.input_lengths,
                                  &input.target_lengths};
-  if (with_posteriors) rows.posteriors = Array::empty(from.shape(), from.dtype());
+  if (with_posteriors) rows.posteriors = Array::empty(from.shape(), from.dtype(), from.device());
   Array* const outputs[] = {&rows.losses, &rows.posteriors};
   launch("ctc_loss", std::span<const Array* const>(inputs),
          std::span<Array* const>(outputs, with_posteriors ? 2 : 1), body);

@@ -205,7 +205,7 @@ Array pointwise_loss(const PointwiseLossRule& rule, LossPart part, const Array& 
   const Array to = dense_as(target, wide);
   const Array weights = dense_as(weight, wide);
   const Array factors = dense_as(factor, wide);
-  Array y = Array::empty(x.shape(), wide);
+  Array y = Array::empty(x.shape(), wide, x.device());
   launch("pointwise_loss", {&from, &to, &weights, &factors}, {&y},
          [rule, part](LaunchArrays in, LaunchArrays out) {
            if (out[0].dtype() == DType::kF64) {

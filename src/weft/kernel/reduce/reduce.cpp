@@ -333,7 +333,7 @@ Array reduce(ReduceOp op, const Array& x, AxisMask axes, bool keepdims, double s
   const Array source = x.strided();
   const bool extreme = op == ReduceOp::kMax || op == ReduceOp::kMin;
   const DType dtype = is_floating(x.dtype()) || extreme ? x.dtype() : DType::kI64;
-  Array out = Array::empty(reduced_shape(source.shape(), axes, keepdims), dtype);
+  Array out = Array::empty(reduced_shape(source.shape(), axes, keepdims), dtype, x.device());
   if (out.size() == 0) return out;
   if (reduced_count(source.shape(), axes) == 0) {
     if (extreme) {
@@ -360,7 +360,7 @@ Array reduce(ReduceOp op, const Array& x, AxisMask axes, bool keepdims, double s
 Array variance(const Array& x, AxisMask axes, bool keepdims, double correction) {
   check_floating_values("var", x);
   const Array source = x.strided();
-  Array out = Array::empty(reduced_shape(source.shape(), axes, keepdims), x.dtype());
+  Array out = Array::empty(reduced_shape(source.shape(), axes, keepdims), x.dtype(), x.device());
   if (out.size() == 0) return out;
   launch("var", {&source}, {&out}, [axes, correction](LaunchArrays in, LaunchArrays outputs) {
     ReduceProblem problem = reduce_problem_of(ReduceOp::kSum, in[0], axes);
@@ -379,7 +379,7 @@ Array variance(const Array& x, AxisMask axes, bool keepdims, double correction) 
 Array euclidean_norm(const Array& x, AxisMask axes, bool keepdims) {
   check_floating_values("norm", x);
   const Array source = x.strided();
-  Array out = Array::empty(reduced_shape(source.shape(), axes, keepdims), x.dtype());
+  Array out = Array::empty(reduced_shape(source.shape(), axes, keepdims), x.dtype(), x.device());
   if (out.size() == 0) return out;
   launch("norm", {&source}, {&out}, [axes](LaunchArrays in, LaunchArrays outputs) {
     ReduceProblem problem = reduce_problem_of(ReduceOp::kSum, in[0], axes);

@@ -54,7 +54,7 @@ void scan_lines(Scan scan, int axis, const Array& x, Array& out) {
   const Array lines = x.transpose(axis, -1).contiguous();
   // The result of transposed lines goes back by a copy.
   const bool direct = axis == x.ndim() - 1;
-  Array result = direct ? out : Array::empty(lines.shape(), out.dtype());
+  Array result = direct ? out : Array::empty(lines.shape(), out.dtype(), out.device());
   const std::int64_t length = x.shape()[axis];
   with_dtype(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -69,7 +69,7 @@ void scan_lines(Scan scan, int axis, const Array& x, Array& out) {
 
 Array run_scan(const char* name, Scan scan, const Array& x, int axis) {
   const Array source = x.strided();
-  Array out = Array::empty(x.shape(), is_floating(x.dtype()) ? x.dtype() : DType::kI64);
+  Array out = Array::empty(x.shape(), is_floating(x.dtype()) ? x.dtype() : DType::kI64, x.device());
   launch(name, {&source}, {&out}, [scan, axis](LaunchArrays in, LaunchArrays outputs) {
     scan_lines(scan, axis, in[0], outputs[0]);
   });
@@ -136,11 +136,11 @@ Array cumulative_product(const Array& x, int axis) {
 Array cumulative_product_gradient(const Array& x, const Array& dy, int axis) {
   const Array source = x.strided();
   const Array gradient = dy.strided();
-  Array out = Array::empty(x.shape(), x.dtype());
+  Array out = Array::empty(x.shape(), x.dtype(), x.device());
   const auto body = [axis](LaunchArrays in, LaunchArrays outputs) {
     const Array values = in[0].transpose(axis, -1).contiguous();
     const Array dy_lines = in[1].transpose(axis, -1).contiguous();
-    Array dx_lines = Array::empty(values.shape(), values.dtype());
+    Array dx_lines = Array::empty(values.shape(), values.dtype(), values.device());
     const std::int64_t length = in[0].shape()[axis];
     with_floating_dtype(values.dtype(), [&](auto zero) {
       using T = decltype(zero);
@@ -159,7 +159,7 @@ Array extreme_index(Extreme extreme, const Array& x, int axis, bool keepdims) {
   const Array source = x.strided();
   Shape kept = x.shape();
   kept[axis] = 1;
-  Array out = Array::empty(kept, DType::kI64);
+  Array out = Array::empty(kept, DType::kI64, x.device());
   if (x.shape()[axis] == 0 && out.size() > 0) {
     throw std::invalid_argument(std::string(extreme == Extreme::kMax ? "[argmax]" : "[argmin]") +
                                 " expected at least one value to reduce, got shape " +

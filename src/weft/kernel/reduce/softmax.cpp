@@ -14,7 +14,7 @@ Array widened(const Array& x) { return is_half(x.dtype()) ? x.to(DType::kF32) : 
 
 Array softmax_rows(const Array& x) {
   const Array wide = widened(x);
-  Array y = Array::empty(wide.shape(), wide.dtype());
+  Array y = Array::empty(wide.shape(), wide.dtype(), wide.device());
   launch("softmax", {&wide}, {&y}, [](LaunchArrays in, LaunchArrays out) {
     const RowLoops loops("softmax", in[0]);
     loops.each([&](std::int64_t i) {
@@ -29,7 +29,7 @@ Array softmax_rows(const Array& x) {
 
 Array log_softmax_rows(const Array& x) {
   const Array wide = widened(x);
-  Array y = Array::empty(wide.shape(), wide.dtype());
+  Array y = Array::empty(wide.shape(), wide.dtype(), wide.device());
   launch("log_softmax", {&wide}, {&y}, [](LaunchArrays in, LaunchArrays out) {
     const RowLoops loops("log_softmax", in[0]);
     loops.each([&](std::int64_t i) {
@@ -49,7 +49,7 @@ Array log_softmax_rows(const Array& x) {
 Array softmax_rows_gradient(const Array& y, const Array& dy) {
   const Array result = widened(y);
   const Array from = widened(dy);
-  Array dx = Array::empty(result.shape(), result.dtype());
+  Array dx = Array::empty(result.shape(), result.dtype(), result.device());
   launch("softmax_gradient", {&result, &from}, {&dx}, [](LaunchArrays in, LaunchArrays out) {
     const RowLoops loops("softmax", in[0]);
     loops.each([&](std::int64_t i) {
@@ -67,7 +67,7 @@ Array softmax_rows_gradient(const Array& y, const Array& dy) {
 Array log_softmax_rows_gradient(const Array& y, const Array& dy) {
   const Array result = widened(y);
   const Array from = widened(dy);
-  Array dx = Array::empty(result.shape(), result.dtype());
+  Array dx = Array::empty(result.shape(), result.dtype(), result.device());
   launch("log_softmax_gradient", {&result, &from}, {&dx}, [](LaunchArrays in, LaunchArrays out) {
     const RowLoops loops("log_softmax", in[0]);
     loops.each([&](std::int64_t i) {

@@ -17,8 +17,9 @@ namespace {
 constexpr double kNever = -1e30;
 
 // 1 where a query may read a key for its place, [queries, keys].
-Array causal_shares(std::int64_t queries, std::int64_t keys, std::int64_t offset, DType dtype) {
-  Array shares = Array::zeros({queries, keys}, dtype);
+Array causal_shares(std::int64_t queries, std::int64_t keys, std::int64_t offset,
+                    const Array& like) {
+  Array shares = Array::zeros({queries, keys}, like.dtype(), like.device());
   for (std::int64_t i = 0; i < queries; ++i) {
     const std::int64_t count = std::clamp<std::int64_t>(i + offset + 1, 0, keys);
     if (count > 0) shares.select(0, i).slice(0, 0, count).fill(1.0);
@@ -29,10 +30,11 @@ Array causal_shares(std::int64_t queries, std::int64_t keys, std::int64_t offset
 // What the shares [B, heads, queries, keys] are multiplied with.
 Array dropout_factors(const Array& stream, double probability, const Shape& shape, DType dtype) {
   launch_host_read("second gradient of attention with dropout");
-  Array rows = stream.clone();
+  Array rows = stream.to(Device::cpu()).clone();
   rows.data<std::int64_t>()[2] *= shape[1] * shape[2];
-  const Array ones = Array::full({shape[0] * shape[1] * shape[2], shape[3]}, 1.0, dtype);
-  return dropout_rows(ones, rows, probability).reshape(shape);
+  const Array ones =
+      Array::full({shape[0] * shape[1] * shape[2], shape[3]}, 1.0, dtype, stream.device());
+  return dropout_rows(ones, rows.to(stream.device()), probability).reshape(shape);
 }
 
 // Scores and shares where `allowed` is 1; elsewhere none.
@@ -49,7 +51,7 @@ Tensor compose_attention(const std::vector<Tensor>& in, const Array& mask, const
   const Tensor v = group == 1 ? in[2] : repeat_interleave(in[2], group, 1);
   Tensor scores = matmul(q, transpose(k, 2, 3)) * run.scale;
   Array allowed;
-  if (run.causal) allowed = causal_shares(q.dim(2), k.dim(2), run.causal_offset, q.dtype());
+  if (run.causal) allowed = causal_shares(q.dim(2), k.dim(2), run.causal_offset, q.array());
   if (mask.defined() && mask.dtype() == DType::kBool) {
     const Array may = mask.to(q.dtype());
     allowed = allowed.defined() ? (Tensor(allowed) * Tensor(may)).array() : may;

@@ -76,9 +76,9 @@ AttentionRun attention_run(const char* op, const AttentionOptions& options, std:
   return run;
 }
 
-Array attention_stream(const AttentionOptions& options) {
+Array attention_stream(const AttentionOptions& options, Device device) {
   if (options.dropout == 0) return {};
-  return dropout_stream(options.dropout_words.contiguous(), options.dropout_layer);
+  return dropout_stream(options.dropout_words.contiguous(), options.dropout_layer).to(device);
 }
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
@@ -98,7 +98,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
     saved.mask = options.mask.strided().expand({q.dim(0), q.dim(1), q.dim(2), k.dim(2)});
   }
   saved.run = attention_run("attention", options, q.dim(3));
-  saved.stream = attention_stream(options);
+  saved.stream = attention_stream(options, q.device());
   saved.result = attention_forward(saved.q, saved.k, saved.v, saved.mask, saved.stream, saved.run);
   Array y = saved.result.output.transpose(1, 2);
   const Composition compose = attention_composition(saved.mask, saved.stream, saved.run);

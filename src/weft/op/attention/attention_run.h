@@ -10,7 +10,7 @@ namespace weft {
 // Checks the options.
 AttentionRun attention_run(const char* op, const AttentionOptions& options, std::int64_t width);
 // Undefined without dropout.
-Array attention_stream(const AttentionOptions& options);
+Array attention_stream(const AttentionOptions& options, Device device);
 
 // Attention of q, k and v in the op's shapes out of smaller operations, with all pairs of tokens in
 // memory. `mask` [B, heads, queries, keys] and `stream` may be undefined.

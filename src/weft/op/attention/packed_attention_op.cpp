@@ -39,7 +39,7 @@ Tensor packed_attention(const Tensor& qkv, const AttentionHeads& heads,
   const PackedHeads packed{heads.heads, heads.kv_heads};
   const std::int64_t width = qkv.dim(2) / (heads.heads + 2 * heads.kv_heads);
   const AttentionRun run = attention_run("packed_attention", options, width);
-  const Array stream = attention_stream(options);
+  const Array stream = attention_stream(options, qkv.device());
   const AttentionResult result = packed_attention_forward(dense, packed, stream, run);
   Array y = result.output.reshape({qkv.dim(0), qkv.dim(1), heads.heads * width});
   if (op_tracing()) {

@@ -17,14 +17,16 @@ Tensor convolve(const Tensor& x, const Tensor& weight, const Conv2dGeometry& geo
 Array data_gradient(const Array& dy, const Array& weight, const Shape& x_shape,
                     const Conv2dGeometry& geometry) {
   // Only the shape and the type of x are used.
-  const Conv2dSaved saved{Array::zeros(x_shape, dy.dtype()), weight, Array(), geometry};
+  const Conv2dSaved saved{Array::zeros(x_shape, dy.dtype(), dy.device()), weight, Array(),
+                          geometry};
   return conv2d_backward(dy, saved, {}, true);
 }
 
 Array conv2d_weight_gradient(const Array& dy, const Array& x, const Shape& weight_shape,
                              const Conv2dGeometry& geometry) {
-  const Conv2dSaved saved{x, Array::zeros(weight_shape, dy.dtype()), Array(), geometry};
-  Array gradient = Array::empty(weight_shape, dy.dtype());
+  const Conv2dSaved saved{x, Array::zeros(weight_shape, dy.dtype(), dy.device()), Array(),
+                          geometry};
+  Array gradient = Array::empty(weight_shape, dy.dtype(), dy.device());
   Conv2dWeightGradients out;
   out.weight = &gradient;
   conv2d_backward(dy, saved, out, false);

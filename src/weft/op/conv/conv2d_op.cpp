@@ -60,8 +60,9 @@ void run_conv2d_backward(const Conv2dSaved& saved, const Array& dy, const InputG
   GradientTarget bias;
   if (dx.needs(1) || dx.needs(2)) {
     // Both come from one pass; what is not wanted goes to memory of its own.
-    weight =
-        dx.needs(1) ? dx.target(1) : GradientTarget{Array::empty(saved.weight.shape(), dy.dtype())};
+    weight = dx.needs(1)
+                 ? dx.target(1)
+                 : GradientTarget{Array::empty(saved.weight.shape(), dy.dtype(), dy.device())};
     out.weight = &weight.array;
     out.accumulate_weight = weight.accumulate;
   }
@@ -87,11 +88,11 @@ void run_half_backward(const Conv2dSaved& saved, const Array& dy, const InputGra
   Array bias;
   Conv2dWeightGradients out;
   if (dx.needs(1) || dx.needs(2)) {
-    weight = Array::empty(saved.weight.shape());
+    weight = Array::empty(saved.weight.shape(), DType::kF32, dy.device());
     out.weight = &weight;
   }
   if (dx.needs(2)) {
-    bias = Array::empty({saved.weight.dim(0)});
+    bias = Array::empty({saved.weight.dim(0)}, DType::kF32, dy.device());
     out.bias = &bias;
   }
   const Array gradient = conv2d_backward(single(dy), wide, out, dx.needs(0));

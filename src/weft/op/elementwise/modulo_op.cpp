@@ -14,7 +14,7 @@ namespace weft {
 // Throws DivisionByZero if an integer that divides is 0; floats give infinities and NaN.
 static void check_divisor(const char* op, const Array& divisor) {
   if (is_floating(divisor.dtype()) || divisor.dtype() == DType::kBool) return;
-  const Array values = divisor.strided().contiguous();
+  const Array values = divisor.strided().contiguous().to(Device::cpu());
   const std::int64_t place = with_dtype(values.dtype(), [&](auto zero) -> std::int64_t {
     const auto all = values.flat<decltype(zero)>();
     const auto found = std::find(all.begin(), all.end(), zero);

@@ -40,7 +40,7 @@ Tensor pow(const Tensor& a, double exponent) {
       [x = a.array(), exponent](const Array& dy, const InputGradients& dx) {
         // a^0 is 1 everywhere, also where a^-1 is infinite.
         const Array slope = exponent == 0.0
-                                ? Array::zeros(x.shape(), x.dtype())
+                                ? Array::zeros(x.shape(), x.dtype(), x.device())
                                 : binary(BinaryOp::kMul, power(x, exponent - 1.0), exponent);
         dx.add(0, binary(BinaryOp::kMul, dy, slope));
       },

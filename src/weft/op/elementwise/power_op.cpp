@@ -15,7 +15,7 @@ namespace {
 Array base_slope(const Array& a, const Array& b) {
   const Array slope =
       binary(BinaryOp::kMul, b, binary(BinaryOp::kPow, a, binary(BinaryOp::kSub, b, 1.0)));
-  return where(binary(BinaryOp::kEq, b, 0.0), Array::zeros({}, b.dtype()), slope);
+  return where(binary(BinaryOp::kEq, b, 0.0), Array::zeros({}, b.dtype(), b.device()), slope);
 }
 
 // y log a, which is 0 for a = 0 but where b < 0: there y is infinite and the slope, too.
@@ -23,7 +23,7 @@ Array exponent_slope(const Array& a, const Array& b, const Array& y) {
   const Array slope = binary(BinaryOp::kMul, y, unary(UnaryOp::kLog, a));
   const Array flat = binary(BinaryOp::kMul, binary(BinaryOp::kEq, a, 0.0).to(DType::kF32),
                             binary(BinaryOp::kGe, b, 0.0).to(DType::kF32));
-  return where(binary(BinaryOp::kNe, flat, 0.0), Array::zeros({}, a.dtype()), slope);
+  return where(binary(BinaryOp::kNe, flat, 0.0), Array::zeros({}, a.dtype(), a.device()), slope);
 }
 
 }  // namespace
@@ -50,7 +50,8 @@ Tensor pow(const Tensor& a, const Tensor& b) {
         const Tensor exponent = dx.input(1, z);
         if (dx.needs(0)) {
           const Tensor slope =
-              mul(exponent, pow(base, sub(exponent, Tensor(Array::full({}, 1.0, z.dtype())))));
+              mul(exponent,
+                  pow(base, sub(exponent, Tensor(Array::full({}, 1.0, z.dtype(), z.device())))));
           add_summed(dx, 0, mul(dy, where(eq(exponent, 0.0), 0.0, slope)), x.shape());
         }
         if (dx.needs(1)) {

@@ -22,7 +22,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
       "where", std::move(y), {&left, &right, &condition},
       [flags = condition.array(), shape_a = left.shape(), shape_b = right.shape()](
           const Array& dy, const InputGradients& dx) {
-        const Array zero = Array::zeros({}, dy.dtype());
+        const Array zero = Array::zeros({}, dy.dtype(), dy.device());
         if (dx.needs(0)) add_summed(dx, 0, where(flags, dy, zero), shape_a);
         if (dx.needs(1)) add_summed(dx, 1, where(flags, zero, dy), shape_b);
       },
@@ -35,11 +35,11 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, double b) {
-  return where(condition, a, Tensor(Array::full({}, b, a.dtype())));
+  return where(condition, a, Tensor(Array::full({}, b, a.dtype(), a.device())));
 }
 
 Tensor where(const Tensor& condition, double a, const Tensor& b) {
-  return where(condition, Tensor(Array::full({}, a, b.dtype())), b);
+  return where(condition, Tensor(Array::full({}, a, b.dtype(), b.device())), b);
 }
 
 static std::vector<OpSample> where_samples() {

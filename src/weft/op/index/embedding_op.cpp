@@ -70,10 +70,10 @@ Tensor embedding(const Tensor& table, const IndexOperand& tokens, const Embeddin
         add_table_gradient(dy, flat, padding, dx, shape);
       },
       [=, shape = table.shape()](const Tensor& dy, const TensorGradients& dx) {
-        const Tensor zero(Array::zeros(shape, dy.dtype()));
+        const Tensor zero(Array::zeros(shape, dy.dtype(), dy.device()));
         Tensor gradient = index_add(zero, 0, flat, reshape(dy, {flat.size(), shape.back()}));
         if (padding >= 0) {
-          Array mask = Array::zeros({shape[0], 1}, DType::kBool);
+          Array mask = Array::zeros({shape[0], 1}, DType::kBool, dy.device());
           mask.select(0, padding).fill(1);
           gradient = masked_fill(gradient, mask, 0);
         }
@@ -98,23 +98,27 @@ SparseRows sparse_rows(const SparseEmbedding& embedding, const EmbeddingOptions&
   Unique unique_tokens = unique(embedding.tokens);
   const DType dtype = gradient.dtype();
   const DType wide = size_of(dtype) < sizeof(float) ? DType::kF32 : dtype;
-  Array sums = Array::zeros({unique_tokens.values.size(), embedding.table_shape[1]}, wide);
+  Array sums = Array::zeros({unique_tokens.values.size(), embedding.table_shape[1]}, wide,
+                            gradient.device());
   add_rows_into("sparse_rows", sums, unique_tokens.inverse, gradient.to(wide));
   SparseRows result{unique_tokens.values, sums.to(dtype), embedding.table_shape};
   if (padding < 0) return result;
   std::vector<std::int64_t> kept;
-  for (std::int64_t i = 0; i < result.rows.size(); ++i) {
-    if (result.rows.data<std::int64_t>()[i] != padding) kept.push_back(i);
+  const std::vector<std::int64_t> rows = result.rows.to_vector<std::int64_t>();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] != padding) kept.push_back(static_cast<std::int64_t>(i));
   }
-  const Array places = Array::from(kept, {static_cast<std::int64_t>(kept.size())});
+  const Array places =
+      Array::from(kept, {static_cast<std::int64_t>(kept.size())}).to(gradient.device());
   result.rows = select_rows("sparse_rows", result.rows, 0, places);
   result.values = select_rows("sparse_rows", result.values, 0, places);
   return result;
 }
 
 Array to_dense(const SparseRows& gradient) {
-  return put_rows("to_dense", Array::zeros(gradient.shape, gradient.values.dtype()), 0,
-                  gradient.rows, gradient.values, ScatterMode::kAssign);
+  return put_rows("to_dense",
+                  Array::zeros(gradient.shape, gradient.values.dtype(), gradient.values.device()),
+                  0, gradient.rows, gradient.values, ScatterMode::kAssign);
 }
 
 static std::vector<OpSample> embedding_samples() {

@@ -33,7 +33,8 @@ Tensor gather(const Tensor& x, int axis, const IndexOperand& index) {
         dx.add(0, scatter_sum("gather", shape, at, positions, dy));
       },
       [=, shape = x.shape()](const Tensor& dy, const TensorGradients& dx) {
-        dx.add(0, scatter_add(Tensor(Array::zeros(shape, dy.dtype())), at, positions, dy));
+        dx.add(0, scatter_add(Tensor(Array::zeros(shape, dy.dtype(), dy.device())), at, positions,
+                              dy));
       });
 }
 

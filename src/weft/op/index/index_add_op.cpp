@@ -58,13 +58,14 @@ Tensor index_copy(const Tensor& x, int axis, const IndexOperand& index, const Te
       [=, shape = source.shape()](const Array& dy, const InputGradients& dx) {
         if (dx.needs(0)) {
           dx.add(0, put_rows("index_copy", dy.strided(), at, positions,
-                             Array::zeros(shape, dy.dtype()), ScatterMode::kAssign));
+                             Array::zeros(shape, dy.dtype(), dy.device()), ScatterMode::kAssign));
         }
         if (dx.needs(1)) dx.add(1, select_rows("index_copy", dy.strided(), at, positions));
       },
       [=, shape = source.shape()](const Tensor& dy, const TensorGradients& dx) {
         if (dx.needs(0)) {
-          dx.add(0, index_copy(dy, at, positions, Tensor(Array::zeros(shape, dy.dtype()))));
+          dx.add(0, index_copy(dy, at, positions,
+                               Tensor(Array::zeros(shape, dy.dtype(), dy.device()))));
         }
         if (dx.needs(1)) dx.add(1, index_select(dy, at, positions));
       });

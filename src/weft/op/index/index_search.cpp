@@ -12,7 +12,7 @@ namespace weft {
 
 Array nonzero(const IndexOperand& values) {
   const Array& x = values.array();
-  const Array found = nonzero_elements("nonzero", x);
+  const Array found = nonzero_elements("nonzero", x).to(Device::cpu());
   Array y = Array::empty({found.size(), x.ndim()}, DType::kI64);
   std::int64_t* const out = y.data<std::int64_t>();
   for (std::int64_t i = 0; i < found.size(); ++i) {
@@ -22,12 +22,12 @@ Array nonzero(const IndexOperand& values) {
       rest /= x.shape()[axis];
     }
   }
-  return y;
+  return y.to(x.device());
 }
 
 Array bincount(const IndexOperand& x, std::int64_t length_min, const Array& weights) {
   launch_host_read("bincount");
-  const Array values = x.indexes("bincount", "values");
+  const Array values = x.indexes("bincount", "values").to(Device::cpu());
   if (values.ndim() != 1) throw_operand("bincount", "one axis", to_string(values.shape()));
   if (weights.defined() && !(weights.shape() == values.shape())) {
     throw_operand("bincount", "weights of shape " + to_string(values.shape()),
@@ -39,11 +39,11 @@ Array bincount(const IndexOperand& x, std::int64_t length_min, const Array& weig
     length = std::max(length, value + 1);
   }
   const DType dtype = weights.defined() ? DType::kF64 : DType::kI64;
-  const Array source =
-      weights.defined() ? weights.to(dtype) : Array::full(values.shape(), 1, dtype);
+  const Array source = weights.defined() ? weights.to(dtype).to(Device::cpu())
+                                         : Array::full(values.shape(), 1, dtype);
   Array counts = Array::zeros({length}, dtype);
   add_rows_into("bincount", counts, values, source);
-  return counts;
+  return counts.to(x.array().device());
 }
 
 Array searchsorted(const Array& sorted, const Array& values, bool right) {
@@ -65,7 +65,7 @@ Array searchsorted(const Array& sorted, const Array& values, bool right) {
 
 Unique unique(const Array& x) {
   launch_host_read("unique");
-  const Array flat = x.contiguous().reshape({x.size()});
+  const Array flat = x.contiguous().to(Device::cpu()).reshape({x.size()});
   const Array order = argsort_rows(flat, false);
   const Array sorted = select_rows("unique", flat, 0, order);
   std::vector<std::int64_t> firsts;
@@ -85,8 +85,8 @@ Unique unique(const Array& x) {
     }
   });
   const auto count = static_cast<std::int64_t>(firsts.size());
-  return {select_rows("unique", sorted, 0, Array::from(firsts, {count})), std::move(inverse),
-          Array::from(counts, {count})};
+  return {select_rows("unique", sorted, 0, Array::from(firsts, {count})).to(x.device()),
+          inverse.to(x.device()), Array::from(counts, {count}).to(x.device())};
 }
 
 }  // namespace weft

@@ -19,7 +19,8 @@ Tensor index_select(const Tensor& x, int axis, const IndexOperand& index) {
         dx.add(0, sum_rows("index_select", shape, at, positions, dy.strided()));
       },
       [=, shape = x.shape()](const Tensor& dy, const TensorGradients& dx) {
-        dx.add(0, index_add(Tensor(Array::zeros(shape, dy.dtype())), at, positions, dy));
+        dx.add(0,
+               index_add(Tensor(Array::zeros(shape, dy.dtype(), dy.device())), at, positions, dy));
       });
 }
 

@@ -27,7 +27,7 @@ void check_scatter(const char* op, const Tensor& x, int axis, const Array& index
 }
 
 Array zeros_like_source(const Array& index, DType dtype) {
-  return Array::zeros(index.shape(), dtype);
+  return Array::zeros(index.shape(), dtype, index.device());
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ void multiply_into(const Array& a, const Array& b, Array& out, const MatmulOptio
 }
 
 Array matrix_product(const Array& a, const Array& b) {
-  Array out = Array::empty(product_shape(a, b), a.dtype());
+  Array out = Array::empty(product_shape(a, b), a.dtype(), a.device());
   if (folds(a, b)) {
     Array rows = out.reshape({out.size() == 0 ? 0 : out.size() / out.dim(-1), out.dim(-1)});
     if (out.size() != 0) multiply_into(a.reshape({rows.dim(0), a.dim(-1)}), b, rows, {});
@@ -71,7 +71,7 @@ void add_factor(const InputGradients& dx, int index, const Shape& shape, const A
     multiply_into(left, right, target.array, options);
     return;
   }
-  Array whole = Array::empty(full, left.dtype());
+  Array whole = Array::empty(full, left.dtype(), left.device());
   multiply_into(left, right, whole, options);
   add_summed(dx, index, whole, shape);
 }

@@ -54,7 +54,7 @@ static void check_probabilities(const char* op, const Array& x) {
     const auto value = convert_value<Value>(each);
     return !(value >= 0 && value <= 1);
   };
-  const Array values = x.strided().contiguous();
+  const Array values = x.strided().contiguous().to(Device::cpu());
   with_dtype(values.dtype(), [&](auto zero) {
     const auto all = values.flat<decltype(zero)>();
     const auto wrong = std::find_if(all.begin(), all.end(), is_outside);

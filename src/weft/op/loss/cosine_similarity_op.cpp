@@ -15,7 +15,7 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int axis, double epsi
   const auto [p, q] = promote_floating("cosine_similarity", a, b);
   const Shape shape = broadcast_shapes(a.shape(), b.shape());
   const int at = normalize_axis("cosine_similarity", axis, shape.size());
-  const Tensor least(Array::full({}, epsilon, p.dtype()));
+  const Tensor least(Array::full({}, epsilon, p.dtype(), p.device()));
   const auto unit = [&](const Tensor& x) {
     const Tensor whole = expand(x, shape);
     return whole / maximum(norm(whole, 2.0, {at}, true), least);

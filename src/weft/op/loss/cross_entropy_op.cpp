@@ -77,10 +77,12 @@ struct Setting {
 Tensor tensor_gradient(const Setting& setting, const Tensor& logits, const Tensor& dy) {
   const Shape shape{setting.targets.size(), setting.lines.back()};
   const DType dtype = logits.dtype();
-  const Array unit = Array::full({}, 1.0, dtype);
+  const Device device = logits.device();
+  const Array unit = Array::full({}, 1.0, dtype, device);
   const DType wide = size_of(dtype) < sizeof(float) ? DType::kF32 : dtype;
-  const Tensor offset(setting.gradient(Array::zeros(shape, wide), unit));
-  const Tensor slope = Tensor(setting.gradient(Array::full(shape, 1.0, wide), unit)) - offset;
+  const Tensor offset(setting.gradient(Array::zeros(shape, wide, device), unit));
+  const Tensor slope =
+      Tensor(setting.gradient(Array::full(shape, 1.0, wide, device), unit)) - offset;
   Tensor factor = dy;
   if (dy.ndim() != 0) {
     Shape spread = logits.shape();

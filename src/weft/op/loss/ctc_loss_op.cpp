@@ -53,7 +53,7 @@ Tensor ctc_loss(const Tensor& log_probabilities, const IndexOperand& targets,
              });
   if (options.reduction == Reduction::kNone) return losses;
   if (options.reduction == Reduction::kSum) return sum(losses);
-  const Tensor one(Array::full({}, 1, dtype));
+  const Tensor one(Array::full({}, 1, dtype, log_probabilities.device()));
   return mean(losses / maximum(Tensor(input.target_lengths.to(dtype)), one));
 }
 

@@ -24,8 +24,8 @@ Lookup lookup(const Array& targets, const NllOptions& options, std::int64_t clas
   const Array class_weights = options.class_weights.defined()
                                   ? options.class_weights.to(DType::kF64).contiguous()
                                   : Array();
-  Lookup result{Array::empty(targets.shape(), DType::kI64),
-                Array::empty(targets.shape(), DType::kF64)};
+  Lookup result{Array::empty(targets.shape(), DType::kI64, targets.device()),
+                Array::empty(targets.shape(), DType::kF64, targets.device())};
   launch("nll_targets", {&targets, &class_weights}, {&result.classes, &result.weights},
          [classes, ignore = options.ignore_index](LaunchArrays in, LaunchArrays out) {
            for (std::int64_t i = 0; i < in[0].size(); ++i) {

@@ -105,7 +105,7 @@ Tensor relu_mask(const BatchNormSaved& saved, const Tensor& values) {
     const Tensor bias(computed(saved.bias));
     y = values * across(weight, values) + across(bias, values);
   }
-  return Tensor(relu_backward(Array::full(y.shape(), 1.0, y.dtype()), y.array()));
+  return Tensor(relu_backward(Array::full(y.shape(), 1.0, y.dtype(), y.device()), y.array()));
 }
 
 void run_batch_norm_tensor_backward(const BatchNormSaved& saved, const Tensor& dy,
@@ -198,8 +198,8 @@ static Array batch_norm_reference(std::span<const Array> in, bool training, bool
 }
 
 static Tensor apply_batch_norm(std::span<const Tensor> in, bool training, bool relu) {
-  Array mean = Array::empty({in[0].dim(1)}, in[0].dtype());
-  Array variance = Array::empty({in[0].dim(1)}, in[0].dtype());
+  Array mean = Array::empty({in[0].dim(1)}, in[0].dtype(), in[0].device());
+  Array variance = Array::empty({in[0].dim(1)}, in[0].dtype(), in[0].device());
   for (int c = 0; c < in[0].dim(1); ++c) {
     mean.select(0, c).fill(0.5 + c);
     variance.select(0, c).fill(1.0 + c);

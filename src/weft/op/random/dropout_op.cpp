@@ -38,8 +38,9 @@ Tensor dropout(const Tensor& x, double p, const Array& words, std::uint32_t laye
     throw_operand("dropout", "words of shape [3] and type i64", to_string(words.shape()));
   }
   if (!training || p == 0.0) return x;
-  if (is_half(x)) return cast(masked(widened(x), dropout_stream(words, layer), p), x.dtype());
-  return masked(x, dropout_stream(words, layer), p);
+  if (is_half(x))
+    return cast(masked(widened(x), dropout_stream(words, layer).to(x.device()), p), x.dtype());
+  return masked(x, dropout_stream(words, layer).to(x.device()), p);
 }
 
 // Word by word from the generator of base/rng.h.

@@ -103,13 +103,13 @@ Tensor bernoulli(const Shape& shape, double probability, Generator& generator, D
 
 Tensor bernoulli(const Tensor& probabilities, Generator& generator) {
   check_floating("bernoulli", probabilities);
-  const Array all = probabilities.array().strided().to(DType::kF64).contiguous();
+  const Array all = probabilities.array().strided().to(DType::kF64).contiguous().to(Device::cpu());
   for (const double each : all.flat<double>()) {
     if (!(each >= 0 && each <= 1)) {
       throw_operand("bernoulli", "probabilities in [0, 1]", std::to_string(each));
     }
   }
-  Array y = Array::empty(probabilities.shape(), probabilities.dtype());
+  Array y = Array::empty(probabilities.shape(), probabilities.dtype(), probabilities.device());
   fill_bernoulli(y, probabilities.array(), generator);
   return Tensor(std::move(y));
 }

@@ -45,9 +45,10 @@ State step(const RecurrentRun& run, const Tensor& x, const State& before,
 
 // 1 where sequence n has a step t, [N, 1].
 Array living(const Array& lengths, std::int64_t t, DType dtype) {
-  Array mask = Array::zeros({lengths.size(), 1}, dtype);
+  Array mask = Array::zeros({lengths.size(), 1}, dtype, lengths.device());
+  const std::vector<std::int64_t> steps = lengths.to_vector<std::int64_t>();
   for (std::int64_t n = 0; n < lengths.size(); ++n) {
-    if (t < lengths.data<std::int64_t>()[n]) mask.select(0, n).fill(1.0);
+    if (t < steps[static_cast<std::size_t>(n)]) mask.select(0, n).fill(1.0);
   }
   return mask;
 }
@@ -56,7 +57,7 @@ Tensor compose_recurrent(const RecurrentRun& run, bool with_state, const Array& 
                          const std::vector<Tensor>& in) {
   if (lengths.defined()) launch_host_read("second gradient of a layer with lengths");
   const Tensor& x = in[0];
-  const Tensor zeros(Array::zeros({x.dim(1), in[2].dim(1)}, x.dtype()));
+  const Tensor zeros(Array::zeros({x.dim(1), in[2].dim(1)}, x.dtype(), x.device()));
   State state{in[5].defined() ? in[5] : zeros, in[6].defined() ? in[6] : zeros};
   std::vector<Tensor> outputs(static_cast<std::size_t>(x.dim(0)));
   for (std::int64_t i = 0; i < x.dim(0); ++i) {

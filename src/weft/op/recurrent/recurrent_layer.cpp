@@ -59,7 +59,7 @@ Array dense(const Tensor& tensor) {
 // The values of a handle that outlives the op, against later changes by the caller.
 Array checked_lengths(const char* op, const Array& lengths, std::int64_t steps) {
   if (!lengths.defined()) return {};
-  Array copy = Array::empty(lengths.shape(), DType::kI64);
+  Array copy = Array::empty(lengths.shape(), DType::kI64, lengths.device());
   const Array source = lengths.contiguous();
   launch("sequence_lengths", {&source}, {&copy}, [op, steps](LaunchArrays in, LaunchArrays out) {
     const std::span<const std::int64_t> from = std::as_const(in[0]).flat<std::int64_t>();

@@ -15,7 +15,7 @@ Tensor reduce_flags(const char* name, ReduceOp op, const Tensor& x, const std::v
   const Array flags = cast(x, DType::kBool).array();
   const Shape shape = reduced_shape(x.shape(), mask, keepdims);
   if (op != ReduceOp::kSum && x.size() == 0 && shape.num_elements() > 0) {
-    return Tensor(Array::full(shape, op == ReduceOp::kMin ? 1.0 : 0.0, DType::kBool));
+    return Tensor(Array::full(shape, op == ReduceOp::kMin ? 1.0 : 0.0, DType::kBool, x.device()));
   }
   return Tensor(reduce(op, flags, mask, keepdims));
 }

@@ -28,7 +28,7 @@ Tensor cumprod_gradient(const Tensor& x, const Tensor& dy, int axis) {
   each.insert(each.size() - 1, 1);
   Shape square = each;
   square[square.size() - 2] = n;
-  const Array place = cumulative_sum(Array::full({n}, 1.0, DType::kI64), 0);
+  const Array place = cumulative_sum(Array::full({n}, 1.0, DType::kI64, x.device()), 0);
   const Tensor i(place.reshape({n, 1}));
   const Tensor j(place);
   const Tensor others = where(eq(i, j), 1.0, expand(reshape(lines, each), square));

@@ -15,7 +15,7 @@ namespace {
 // y where it is finite, else 0: what is taken off before the exponential, so that inf - inf is
 // never met.
 Array finite_shift(const Array& y) {
-  return where(unary(UnaryOp::kIsFinite, y), y, Array::zeros({}, y.dtype()));
+  return where(unary(UnaryOp::kIsFinite, y), y, Array::zeros({}, y.dtype(), y.device()));
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ Tensor logsumexp(const Tensor& operand, const Axes& axes, bool keepdims) {
   const Shape kept = reduced_shape(x.shape(), mask, true);
   Array y;
   if (x.size() == 0) {
-    y = Array::full(kept, -INFINITY, x.dtype());
+    y = Array::full(kept, -INFINITY, x.dtype(), x.device());
   } else {
     const Array shift = finite_shift(reduce(ReduceOp::kMax, x.array(), mask, true));
     const Array powers = unary(UnaryOp::kExp, binary(BinaryOp::kSub, x.array(), shift));

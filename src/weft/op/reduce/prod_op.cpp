@@ -43,8 +43,8 @@ Array products_of_others(const Array& x, AxisMask mask) {
   const std::vector<int> order = kept_first(mask, x.ndim());
   const Array moved = x.strided().permute(order);
   const Array rows = moved.reshape(rows_shape(x.shape(), mask));
-  if (rows.size() == 0) return Array::zeros(x.shape(), x.dtype());
-  Array last = Array::zeros(rows.shape(), x.dtype());
+  if (rows.size() == 0) return Array::zeros(x.shape(), x.dtype(), x.device());
+  Array last = Array::zeros(rows.shape(), x.dtype(), x.device());
   last.slice(1, -1, {}).fill(1.0);
   const Array others = cumulative_product_gradient(rows, last, 1);
   return others.reshape(moved.shape()).permute(inverse(order));
@@ -56,7 +56,7 @@ Tensor products_of_others(const Tensor& x, AxisMask mask) {
   const Tensor moved = permute(x, order);
   const Shape rows = rows_shape(x.shape(), mask);
   const std::int64_t n = rows[1];
-  Array place = cumulative_sum(Array::full({n}, 1.0, DType::kI64), 0);
+  Array place = cumulative_sum(Array::full({n}, 1.0, DType::kI64, x.device()), 0);
   const Tensor diagonal = eq(Tensor(place.reshape({n, 1})), Tensor(place));
   const Tensor each =
       where(diagonal, 1.0, expand(reshape(moved, {rows[0], 1, n}), {rows[0], n, n}));

@@ -22,7 +22,8 @@ Tensor euclidean(const Tensor& x, const Axes& axes, bool keepdims) {
       "norm", y, {&x},
       [in = x.array(), y, kept](const Array& dy, const InputGradients& dx) {
         const Array none = binary(BinaryOp::kEq, y, 0.0);
-        const Array share = where(none, Array::zeros({}, y.dtype()), binary(BinaryOp::kDiv, dy, y));
+        const Array share =
+            where(none, Array::zeros({}, y.dtype(), y.device()), binary(BinaryOp::kDiv, dy, y));
         dx.add(0, binary(BinaryOp::kMul, in, share.reshape(kept)));
       },
       [in = x.array(), y, kept](const Tensor& dy, const TensorGradients& dx) {

@@ -42,7 +42,7 @@ Tensor concat(std::span<const Tensor> parts, int axis) {
     for (const Tensor& part : parts) promoted.push_back(cast(part, dtype));
     return concat(promoted, at);
   }
-  Array y = Array::empty(shape, dtype);
+  Array y = Array::empty(shape, dtype, parts[0].device());
   std::vector<const Tensor*> inputs;
   std::vector<std::int64_t> ends;
   std::int64_t end = 0;

@@ -38,7 +38,7 @@ struct Diagonal {
     return x.as_strided(shape, strides, length == 0 ? 0 : down * row_step + right * column_step);
   }
   Array put(const Array& values, const Shape& shape) const {
-    Array y = Array::zeros(shape, values.dtype());
+    Array y = Array::zeros(shape, values.dtype(), values.device());
     of(y).copy_from(values.strided());
     return y;
   }

@@ -18,7 +18,7 @@ Array dilated(const Array& x, AxisMask axes, std::int64_t step) {
   for (int axis = 0; axis < x.ndim(); ++axis) {
     if ((axes >> axis & 1) != 0) shape[axis] *= step;
   }
-  Array y = Array::zeros(shape, x.dtype());
+  Array y = Array::zeros(shape, x.dtype(), x.device());
   every(y, axes, step).copy_from(x.strided());
   return y;
 }

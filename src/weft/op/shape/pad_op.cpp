@@ -32,7 +32,7 @@ Overlap overlap(const Array& x, const Array& y, const std::vector<AxisPadding>& 
 
 Array padded(const Array& x, const Shape& shape, const std::vector<AxisPadding>& padding,
              double value) {
-  Array y = Array::full(shape, value, x.dtype());
+  Array y = Array::full(shape, value, x.dtype(), x.device());
   Overlap parts = overlap(x.strided(), y, padding);
   parts.outer.copy_from(parts.inner);
   return y;
@@ -63,7 +63,7 @@ Tensor pad_constant(const Tensor& x, const std::vector<AxisPadding>& padding, do
 }
 
 // Where each place of a padded axis of `length` takes its value from.
-Array sources(std::int64_t length, const AxisPadding& padding, PadMode mode) {
+Array sources(std::int64_t length, const AxisPadding& padding, PadMode mode, Device device) {
   std::vector<std::int64_t> from;
   from.reserve(static_cast<std::size_t>(length + padding.before + padding.after));
   for (std::int64_t i = -padding.before; i < length + padding.after; ++i) {
@@ -75,7 +75,7 @@ Array sources(std::int64_t length, const AxisPadding& padding, PadMode mode) {
   }
   const Array index = Array::from(from, {static_cast<std::int64_t>(from.size())});
   launch_constant(index);
-  return index;
+  return index.to(device);
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ Tensor pad(const Tensor& x, const std::vector<AxisPadding>& padding, PadMode mod
                     std::to_string(before) + " and " + std::to_string(after) + " of length " +
                         std::to_string(length));
     }
-    if (before + after > 0) y = index_select(y, axis, sources(length, padding[i], mode));
+    if (before + after > 0) y = index_select(y, axis, sources(length, padding[i], mode, y.device()));
   }
   return y;
 }

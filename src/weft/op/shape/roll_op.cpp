@@ -10,7 +10,7 @@ static Array rolled(const Array& x, std::int64_t shift, int axis) {
   if (extent == 0) return x;
   const std::int64_t split = extent - ((shift % extent) + extent) % extent;
   if (split == extent) return x;
-  Array y = Array::empty(x.shape(), x.dtype());
+  Array y = Array::empty(x.shape(), x.dtype(), x.device());
   y.slice(axis, extent - split, {}).copy_from(x.slice(axis, 0, split));
   y.slice(axis, 0, extent - split).copy_from(x.slice(axis, split, {}));
   return y;

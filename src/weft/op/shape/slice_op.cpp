@@ -20,13 +20,13 @@ Tensor slice(const Tensor& x, int axis, std::optional<std::int64_t> start,
   return record(
       "slice", std::move(y), {&x},
       [=, shape = x.shape()](const Array& dy, const InputGradients& dx) {
-        Array gradient = Array::zeros(shape, dy.dtype());
+        Array gradient = Array::zeros(shape, dy.dtype(), dy.device());
         gradient.slice(axis, start, stop, step).copy_from(dy.strided());
         dx.add(0, std::move(gradient));
       },
       [=, shape = x.shape()](const Tensor& dy, const TensorGradients& dx) {
         const auto spread = [=](const Array& g) {
-          Array whole = Array::zeros(shape, g.dtype());
+          Array whole = Array::zeros(shape, g.dtype(), g.device());
           whole.slice(axis, start, stop, step).copy_from(g.strided());
           return whole;
         };

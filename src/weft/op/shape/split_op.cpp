@@ -9,12 +9,13 @@ namespace {
 // The gradients of the parts behind each other; 0 for a part that got none.
 template <class T>
 std::vector<T> with_zeros(std::span<const T> parts, const Shape& shape,
-                          const std::vector<std::int64_t>& lengths, int axis, DType dtype) {
+                          const std::vector<std::int64_t>& lengths, int axis, DType dtype,
+                          Device device) {
   std::vector<T> whole;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Shape part = shape;
     part[axis] = lengths[i];
-    whole.push_back(parts[i].defined() ? parts[i] : T(Array::zeros(part, dtype)));
+    whole.push_back(parts[i].defined() ? parts[i] : T(Array::zeros(part, dtype, device)));
   }
   return whole;
 }
@@ -40,9 +41,9 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& leng
   const Tensor* const inputs[] = {&x};
   return record_many(
       "split", std::move(parts), inputs,
-      [=, shape = x.shape(), dtype = x.dtype()](std::span<const Array> dy,
-                                                const InputGradients& dx) {
-        Array gradient = Array::empty(shape, dtype);
+      [=, shape = x.shape(), dtype = x.dtype(), device = x.device()](std::span<const Array> dy,
+                                                                     const InputGradients& dx) {
+        Array gradient = Array::empty(shape, dtype, device);
         std::int64_t begin = 0;
         for (std::size_t i = 0; i < dy.size(); ++i) {
           Array part = gradient.slice(at, begin, begin + lengths[i]);
@@ -55,9 +56,9 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& leng
         }
         dx.add(0, std::move(gradient));
       },
-      [=, shape = x.shape(), dtype = x.dtype()](std::span<const Tensor> dy,
-                                                const TensorGradients& dx) {
-        dx.add(0, concat(with_zeros(dy, shape, lengths, at, dtype), at));
+      [=, shape = x.shape(), dtype = x.dtype(), device = x.device()](std::span<const Tensor> dy,
+                                                                     const TensorGradients& dx) {
+        dx.add(0, concat(with_zeros(dy, shape, lengths, at, dtype, device), at));
       });
 }
 

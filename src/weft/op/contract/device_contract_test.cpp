@@ -1,0 +1,149 @@
+// Every entry of the op table on a second device: output and gradients have the bits of the CPU,
+// and stay on the device. Its memory faults when the host touches it (array/test_device.h), so an
+// operation that reads values outside of a launch, or makes an array where its operands are not,
+// ends here.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "weft/array/print.h"
+#include "weft/array/test_device.h"
+#include "weft/autograd/backward.h"
+#include "weft/op/contract/test_exceptions.h"
+#include "weft/op/core/op_def.h"
+
+namespace weft {
+// The operation that docs/ops.md adds.
+extern const OpDef cubic_op;
+}  // namespace weft
+
+namespace weft::device_contract_test {
+namespace {
+
+// Operations with samples whose options hold arrays: those stay on the CPU here, and a call with
+// operands on two devices is refused. Their other samples are compared.
+const std::map<std::string, std::string>& with_options_on_the_cpu() {
+  static const std::map<std::string, std::string> reasons = {};
+  return reasons;
+}
+
+struct Swept {
+  Array output;
+  std::vector<Array> gradients;
+};
+
+Swept swept(const OpSample& sample, const std::vector<Array>& inputs, bool create_graph) {
+  std::vector<Tensor> leaves;
+  for (const Array& x : inputs) leaves.emplace_back(x, x.defined() && is_floating(x.dtype()));
+  const Tensor output = sample.apply(leaves);
+  Swept result{output.array(), {}};
+  if (!output.requires_grad()) return result;
+  Array weights = Array::empty(output.shape(), DType::kF64);
+  for (std::int64_t i = 0; i < weights.size(); ++i) {
+    weights.data<double>()[i] = 0.5 + 0.1 * static_cast<double>(i % 11);
+  }
+  BackwardOptions options;
+  options.gradient = weights.to(output.dtype()).to(output.device());
+  options.create_graph = create_graph;
+  backward(output, GradientSink(), options);
+  for (const Tensor& leaf : leaves) {
+    if (leaf.requires_grad()) result.gradients.push_back(leaf.grad());
+  }
+  return result;
+}
+
+// `there` is on the device and has the bits of `here`.
+void expect_bits(const Array& there, const Array& here, Device device) {
+  ASSERT_EQ(there.defined(), here.defined());
+  if (!here.defined()) return;
+  EXPECT_EQ(to_string(there.device()), to_string(device));
+  ASSERT_EQ(to_string(there.shape()), to_string(here.shape()));
+  ASSERT_EQ(there.dtype(), here.dtype());
+  const Array got = there.contiguous().to(Device::cpu());
+  const Array want = here.contiguous();
+  EXPECT_EQ(std::memcmp(got.raw_data(), want.raw_data(), want.size_bytes()), 0)
+      << to_string(got) << "\nin place of\n"
+      << to_string(want);
+}
+
+bool says_two_devices(const std::invalid_argument& error) {
+  return std::string(error.what()).find("operands on one device") != std::string::npos;
+}
+
+class DeviceContract : public testing::TestWithParam<const OpDef*> {
+ protected:
+  // Compares a sample with inputs of this type; false if its options are on another device.
+  bool compare(const OpSample& sample, DType dtype, bool create_graph) const {
+    std::vector<Array> here;
+    std::vector<Array> there;
+    for (const Array& x : sample.inputs) {
+      here.push_back(x.dtype() == DType::kF64 ? x.to(dtype) : x);
+      there.push_back(here.back().to(test_.device()));
+    }
+    const Swept want = swept(sample, here, create_graph);
+    try {
+      const Swept got = swept(sample, there, create_graph);
+      expect_bits(got.output, want.output, test_.device());
+      EXPECT_EQ(got.gradients.size(), want.gradients.size());
+      for (std::size_t i = 0; i < std::min(got.gradients.size(), want.gradients.size()); ++i) {
+        SCOPED_TRACE(testing::Message() << "gradient " << i);
+        expect_bits(got.gradients[i], want.gradients[i], test_.device());
+      }
+    } catch (const std::invalid_argument& error) {
+      if (!says_two_devices(error)) throw;
+      return false;
+    }
+    return true;
+  }
+
+  // Compares all samples; whether one of them was refused.
+  bool compare_all(bool create_graph) const {
+    bool refused = false;
+    int compared = 0;
+    for (const OpSample& sample : GetParam()->samples()) {
+      for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16}) {
+        SCOPED_TRACE(sample.name + " in " + std::string(to_string(dtype)));
+        if (compare(sample, dtype, create_graph)) {
+          ++compared;
+        } else {
+          refused = true;
+        }
+      }
+    }
+    EXPECT_GT(compared, 0) << "no sample runs on the device";
+    return refused;
+  }
+
+ private:
+  TestDevice test_;
+};
+
+TEST_P(DeviceContract, HasTheBitsOfTheCpu) {
+  EXPECT_EQ(compare_all(false), with_options_on_the_cpu().contains(GetParam()->name))
+      << "operations with arrays in their options are listed above";
+}
+
+// Gradients that can be differentiated again are computed in another way.
+TEST_P(DeviceContract, HasTheBitsOfTheCpuInGradientsWithAGraph) {
+  if (without_second_gradient().contains(GetParam()->name)) {
+    GTEST_SKIP() << "has no second gradient";
+  }
+  EXPECT_EQ(compare_all(true), with_options_on_the_cpu().contains(GetParam()->name));
+}
+
+std::vector<const OpDef*> all_operations() {
+  std::vector<const OpDef*> all(op_table().begin(), op_table().end());
+  all.push_back(&cubic_op);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, DeviceContract, testing::ValuesIn(all_operations()),
+                         [](const auto& entry) { return std::string(entry.param->name); });
+
+}  // namespace
+}  // namespace weft::device_contract_test
