@@ -201,6 +201,7 @@ OpSample attention_sample(const char* name, const Sizes& s, const AttentionOptio
             if (own.mask.defined() && own.mask.dtype() != DType::kBool) {
               own.mask = own.mask.to(in[0].dtype());
             }
+            own.mask = own.mask.to(in[0].device());
             return attention(in[0], in[1], in[2], own);
           },
           [options](std::span<const Array> in) {

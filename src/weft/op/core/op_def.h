@@ -23,6 +23,7 @@ struct OpSample {
   // f64 contiguous, or of an integer type (passed on unchanged, no gradient). Every op has samples
   // with an empty input (where it is allowed), with one element and with odd sizes.
   std::vector<Array> inputs;
+  // Inputs are of any type and on any device; arrays of options go to the device of the inputs.
   std::function<Tensor(std::span<const Tensor>)> apply;
   // Independent of the op and of the kernels: loops in f64 over data<double>(). Gets contiguous
   // inputs, returns a contiguous f64 array of the output's shape.

@@ -41,7 +41,8 @@ static std::vector<OpSample> index_put_samples() {
           OpSample{"one value for all of a row",
                    {sample_values({3, 4}, 565), sample_values({}, 566)},
                    [](std::span<const Tensor> in) {
-                     const Array row = Array::from(std::vector<std::int64_t>{-2}, {1});
+                     const Array row =
+                         Array::from(std::vector<std::int64_t>{-2}, {1}).to(in[0].device());
                      return index_put(in[0], {row}, in[1]);
                    },
                    [](std::span<const Array> in) {

@@ -26,7 +26,7 @@ static std::vector<OpSample> masked_fill_samples() {
     return OpSample{name,
                     {sample_values(x, 541)},
                     [chosen](std::span<const Tensor> in) {
-                      return masked_fill(in[0], chosen.to(DType::kBool), 7.5);
+                      return masked_fill(in[0], chosen.to(DType::kBool).to(in[0].device()), 7.5);
                     },
                     [chosen](std::span<const Array> in) {
                       return map_values(in[0], chosen.to(DType::kF64),

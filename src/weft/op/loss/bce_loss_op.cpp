@@ -102,18 +102,20 @@ static std::vector<OpSample> bce_loss_samples() {
     all.push_back(std::move(sample));
   }
   const Array weight = Array::from(std::vector<double>{0.5, 2}, {2, 1});
-  all.push_back(
-      {"logits with weights",
-       {sample_values({2, 3}, 611, -3, 3), sample_values({2, 3}, 612, 0, 1)},
-       [weight](std::span<const Tensor> in) {
-         return bce_with_logits(in[0], in[1],
-                                {Reduction::kNone, weight, Array::full({3}, 2.5, DType::kF64)});
-       },
-       [weight](std::span<const Array> in) {
-         const Array each = map_values(
-             in[0], in[1], [](double x, double t) { return logits_reference(x, t, 2.5); });
-         return map_values(each, weight, [](double x, double w) { return x * w; });
-       }});
+  all.push_back({"logits with weights",
+                 {sample_values({2, 3}, 611, -3, 3), sample_values({2, 3}, 612, 0, 1)},
+                 [weight](std::span<const Tensor> in) {
+                   const Device device = in[0].device();
+                   return bce_with_logits(in[0], in[1],
+                                          {Reduction::kNone, weight.to(device),
+                                           Array::full({3}, 2.5, DType::kF64, device)});
+                 },
+                 [weight](std::span<const Array> in) {
+                   const Array each = map_values(in[0], in[1], [](double x, double t) {
+                     return logits_reference(x, t, 2.5);
+                   });
+                   return map_values(each, weight, [](double x, double w) { return x * w; });
+                 }});
   return all;
 }
 extern const OpDef bce_loss_op = {"bce_loss", bce_loss_samples};

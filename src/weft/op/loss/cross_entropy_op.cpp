@@ -195,7 +195,9 @@ static OpSample cross_entropy_sample(const char* name, const Shape& shape, int a
       name,
       {sample_values(shape, 41, -4.0, 4.0), Array::from(targets, target_shape)},
       [options](std::span<const Tensor> in) {
-        return cross_entropy(in[0], in[1].array(), options);
+        CrossEntropyOptions own = options;
+        own.class_weights = own.class_weights.to(in[0].device());
+        return cross_entropy(in[0], in[1].array(), own);
       },
       [=](std::span<const Array> in) { return cross_entropy_reference(in, inner, options); }};
 }

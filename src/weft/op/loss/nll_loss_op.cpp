@@ -84,7 +84,11 @@ static OpSample nll_loss_sample(const char* name, const Shape& shape, const NllO
   for (int i = 2; i < shape.size(); ++i) inner *= shape[i];
   return {name,
           {sample_values(shape, 631, -4, 0), sample_indexes(targets, shape[1], 632)},
-          [options](std::span<const Tensor> in) { return nll_loss(in[0], in[1], options); },
+          [options](std::span<const Tensor> in) {
+            NllOptions own = options;
+            own.class_weights = own.class_weights.to(in[0].device());
+            return nll_loss(in[0], in[1], own);
+          },
           [=](std::span<const Array> in) {
             double total = 0;
             double weight = 0;

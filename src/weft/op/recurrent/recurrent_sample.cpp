@@ -135,7 +135,9 @@ Tensor run_case(const char* op, const RecurrentCase& c, std::span<const Tensor> 
   RecurrentOptions options;
   options.reverse = c.reverse;
   options.with_state = c.with_state;
-  if (!c.lengths.empty()) options.lengths = Array::from(c.lengths, {c.batch});
+  if (!c.lengths.empty()) {
+    options.lengths = Array::from(c.lengths, {c.batch}).to(in[0].device());
+  }
   return recurrent_layer(op, c.cell, in[0], parameters, first, options);
 }
 
