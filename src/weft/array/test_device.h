@@ -92,10 +92,11 @@ inline void run_with_open_pages(const KernelCall& call) {
 
 class TestDevice {
  public:
-  TestDevice() {
-    static constexpr KernelRow kRows[] = {{"", Device::Kind::kTest, run_with_open_pages}};
+  // `kernel` runs every launch that has no row of its own.
+  explicit TestDevice(DeviceKernel kernel = run_with_open_pages) {
+    const KernelRow rows[] = {{"", Device::Kind::kTest, kernel}};
     set_device_allocator(Device::Kind::kTest, &memory_);
-    add_kernel_rows(kRows);
+    add_kernel_rows(rows);
   }
   ~TestDevice() { set_device_allocator(Device::Kind::kTest, nullptr); }
   TestDevice(const TestDevice&) = delete;

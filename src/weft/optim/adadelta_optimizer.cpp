@@ -1,5 +1,5 @@
 // adadelta: steps in the unit of the parameters, from a running mean of their own squares.
-#include "weft/kernel/optimizer/optimizer.h"
+#include "weft/kernel/optimizer/optimizer_steps.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {
@@ -13,8 +13,7 @@ class Adadelta : public Optimizer {
         delta_square_mean_(arena.add_state("delta_square_mean")) {}
 
  private:
-  void apply(const ArenaRange& range, std::span<const float> gradients,
-             std::span<float> parameters) override {
+  void apply(const ArenaRange& range, const Array& gradients, Array& parameters) override {
     const AdadeltaConstants constants = {
         .learning_rate = rate_of(range),
         .smoothing = options().smoothing,

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "weft/kernel/optimizer/matrix_optimizer.h"
+#include "weft/kernel/optimizer/optimizer_steps.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {
@@ -55,10 +55,9 @@ class Adafactor : public Optimizer {
   struct State {
     Array buffer;
     Layout layout;
-    std::span<float> of(int entry) {
-      return buffer.flat<float>().subspan(
-          static_cast<std::size_t>(layout[entry].offset),
-          static_cast<std::size_t>(layout[entry].shape.num_elements()));
+    Array of(int entry) const {
+      const LayoutEntry& part = layout[entry];
+      return buffer.slice(0, part.offset, part.offset + part.shape.num_elements());
     }
   };
 
@@ -67,14 +66,10 @@ class Adafactor : public Optimizer {
     return {arena.add_state(name, layout), layout};
   }
 
-  void apply(const ArenaRange& range, std::span<const float> gradients,
-             std::span<float> parameters) override {
+  void apply(const ArenaRange& range, const Array& gradients, Array& parameters) override {
     const auto step = static_cast<double>(range.steps + 1);
     double rate = rate_of(range);
     if (options().relative_step) rate = std::min(rate, range.rate_factor / std::sqrt(step));
-    if (options().scale_parameter) {
-      rate *= std::max(kSmallestScale, root_mean_square(parameters));
-    }
     const AdafactorConstants constants = {
         .learning_rate = rate,
         .decay = 1.0 - std::pow(step, -kDecayPower),
@@ -83,11 +78,14 @@ class Adafactor : public Optimizer {
         .weight_decay = range.weight_decay,
     };
     const LayoutEntry& entry = arena().layout()[range.entry];
+    const double scale_least = options().scale_parameter ? kSmallestScale : 0.0;
     if (is_factored(entry)) {
-      adafactor_matrix_step(constants, matrix_of(entry.shape), gradients,
-                            {rows_.of(range.entry), columns_.of(range.entry)}, parameters);
+      adafactor_step(constants, scale_least, matrix_of(entry.shape), gradients,
+                     {.rows = rows_.of(range.entry), .columns = columns_.of(range.entry)},
+                     parameters);
     } else {
-      adafactor_vector_step(constants, gradients, whole_.of(range.entry), parameters);
+      adafactor_step(constants, scale_least, {}, gradients, {.whole = whole_.of(range.entry)},
+                     parameters);
     }
   }
 

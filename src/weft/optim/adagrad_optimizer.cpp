@@ -1,5 +1,5 @@
 // adagrad: steps shrink with the sum of all squared gradients so far.
-#include "weft/kernel/optimizer/optimizer.h"
+#include "weft/kernel/optimizer/optimizer_steps.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {
@@ -13,8 +13,7 @@ class Adagrad : public Optimizer {
  private:
   bool leaves_zeros_alone() const override { return true; }
 
-  void apply(const ArenaRange& range, std::span<const float> gradients,
-             std::span<float> parameters) override {
+  void apply(const ArenaRange& range, const Array& gradients, Array& parameters) override {
     const AdagradConstants constants = {
         .learning_rate = rate_of(range),
         .epsilon = options().epsilon,

@@ -1,6 +1,6 @@
 #include "weft/optim/adam_family.h"
 
-#include "weft/kernel/optimizer/optimizer.h"
+#include "weft/kernel/optimizer/optimizer_steps.h"
 
 namespace weft {
 namespace {
@@ -17,8 +17,7 @@ class AdamFamily : public Optimizer {
   }
 
  private:
-  void apply(const ArenaRange& range, std::span<const float> gradients,
-             std::span<float> parameters) override {
+  void apply(const ArenaRange& range, const Array& gradients, Array& parameters) override {
     const AdamConstants constants = {
         .learning_rate = rate_of(range),
         .beta1 = options().beta1,
@@ -28,9 +27,8 @@ class AdamFamily : public Optimizer {
         .decoupled_weight_decay = weight_decay_ == WeightDecay::kDecoupled,
         .step = range.steps + 1,
     };
-    AdamState state = {.mean = range.of(mean_), .variance = range.of(variance_)};
-    if (variance_max_.defined()) state.variance_max = range.of(variance_max_);
-    adam_step(constants, gradients, state, parameters);
+    adam_step(constants, gradients, {range.of(mean_), range.of(variance_), range.of(variance_max_)},
+              parameters);
   }
 
   Array mean_;

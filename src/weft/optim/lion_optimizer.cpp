@@ -1,5 +1,5 @@
 // lion: the sign of a blend of gradient and momentum; one state, decoupled weight decay.
-#include "weft/kernel/optimizer/optimizer.h"
+#include "weft/kernel/optimizer/optimizer_steps.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {
@@ -11,8 +11,7 @@ class Lion : public Optimizer {
       : Optimizer(arena, options), mean_(arena.add_state("mean")) {}
 
  private:
-  void apply(const ArenaRange& range, std::span<const float> gradients,
-             std::span<float> parameters) override {
+  void apply(const ArenaRange& range, const Array& gradients, Array& parameters) override {
     const LionConstants constants = {
         .learning_rate = rate_of(range),
         .beta1 = options().beta1,

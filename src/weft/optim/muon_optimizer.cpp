@@ -9,8 +9,7 @@
 #include <cmath>
 #include <vector>
 
-#include "weft/kernel/optimizer/matrix_optimizer.h"
-#include "weft/kernel/optimizer/optimizer.h"
+#include "weft/kernel/optimizer/optimizer_steps.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {
@@ -63,8 +62,7 @@ class Muon : public Optimizer {
   }
 
  private:
-  void apply(const ArenaRange& range, std::span<const float> gradients,
-             std::span<float> parameters) override {
+  void apply(const ArenaRange& range, const Array& gradients, Array& parameters) override {
     if (hidden_[static_cast<std::size_t>(range.entry)]) {
       apply_muon(range, gradients, parameters);
     } else {
@@ -72,23 +70,21 @@ class Muon : public Optimizer {
     }
   }
 
-  void apply_muon(const ArenaRange& range, std::span<const float> gradients,
-                  std::span<float> parameters) {
+  void apply_muon(const ArenaRange& range, const Array& gradients, Array& parameters) {
     const Shape& shape = arena().layout()[range.entry].shape;
     const MatrixSize size = {shape[0], shape.num_elements() / shape[0]};
-    const std::span<float> momentum = range.of(momentum_);
-    blend(momentum, options().momentum, gradients, 1.0, momentum);
-    std::vector<float> update(momentum.begin(), momentum.end());
-    if (options().nesterov) blend(gradients, 1.0, momentum, options().momentum, update);
-    orthogonalize(size, update);
     const double aspect = static_cast<double>(size.rows) / static_cast<double>(size.columns);
     const double rate = rate_of(range);
-    blend(parameters, 1.0 - rate * range.weight_decay, update,
-          -rate * std::sqrt(std::max(1.0, aspect)), parameters);
+    const MuonConstants constants = {
+        .momentum = options().momentum,
+        .nesterov = options().nesterov,
+        .shrink = 1.0 - rate * range.weight_decay,
+        .rate = rate * std::sqrt(std::max(1.0, aspect)),
+    };
+    muon_step(constants, size, gradients, range.of(momentum_), parameters);
   }
 
-  void apply_adamw(const ArenaRange& range, std::span<const float> gradients,
-                   std::span<float> parameters) {
+  void apply_adamw(const ArenaRange& range, const Array& gradients, Array& parameters) {
     const AdamConstants constants = {
         .learning_rate = rate_of(range) * options().rest_rate_factor,
         .beta1 = options().beta1,
@@ -98,10 +94,10 @@ class Muon : public Optimizer {
         .decoupled_weight_decay = true,
         .step = range.steps + 1,
     };
-    const auto begin = static_cast<std::size_t>(variance_layout_[range.entry].offset);
+    const std::int64_t begin = variance_layout_[range.entry].offset;
     adam_step(constants, gradients,
               {.mean = range.of(momentum_),
-               .variance = variance_.flat<float>().subspan(begin, gradients.size())},
+               .variance = variance_.slice(0, begin, begin + gradients.size())},
               parameters);
   }
 

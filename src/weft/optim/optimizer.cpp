@@ -54,6 +54,13 @@ std::int64_t row_width(const LayoutEntry& entry) {
   return height > 0 ? entry.shape.num_elements() / height : 0;
 }
 
+// `values` as an Array of the CPU, for as long as they live; not to be written.
+Array borrowed(std::span<const float> values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  return Array::on(Storage::wrap(const_cast<float*>(values.data()), values.size_bytes(), nullptr),
+                   0, {count}, {1}, DType::kF32);
+}
+
 // One value an entry.
 Layout counts_layout(const Layout& layout) {
   Layout counts;
@@ -92,12 +99,6 @@ void Optimizer::count_steps() {
   step_counts_ = arena_.add_state("steps", counts_layout(arena_.layout()));
 }
 
-// In f32 like all state: beyond 2^24 it stays there, where no arithmetic tells the difference.
-float* Optimizer::steps_of(int entry) {
-  if (!step_counts_.defined()) return nullptr;
-  return step_counts_.data<float>() + arena_.state_layout("steps")[entry].offset;
-}
-
 // Rows that are left for this step are its parameter's whole gradient.
 bool Optimizer::is_present(int entry, bool own_gradients) const {
   if (!own_gradients) return arena_.use(entry)->trained;
@@ -107,10 +108,14 @@ bool Optimizer::is_present(int entry, bool own_gradients) const {
 // What the next step moves, in as few ranges as settings and unit allow.
 std::vector<ArenaRange> Optimizer::present_ranges(bool own_gradients) {
   std::vector<ArenaRange> ranges;
+  // In f32 like all state: beyond 2^24 a count stays there, where no arithmetic tells the
+  // difference.
+  Array counts = step_counts_.to(Device::cpu());
   for (ArenaRange range : parameters_) {
     if (!is_present(range.entry, own_gradients)) continue;
-    if (float* const count = steps_of(range.entry); count != nullptr) {
-      range.steps = static_cast<std::int64_t>((*count)++);
+    if (counts.defined()) {
+      float& count = counts.data<float>()[arena_.state_layout("steps")[range.entry].offset];
+      range.steps = static_cast<std::int64_t>(count++);
     }
     const bool joins = unit_ == RangeUnit::kSettings && !ranges.empty() &&
                        ranges.back().end == range.begin && same_settings(ranges.back(), range);
@@ -120,16 +125,15 @@ std::vector<ArenaRange> Optimizer::present_ranges(bool own_gradients) {
       ranges.push_back(range);
     }
   }
+  if (!step_counts_.on_host()) step_counts_.copy_from(counts.to(step_counts_.device()));
   return ranges;
 }
 
 // A model that was never bound has gradients of its own, and a step here would train nothing.
 void Optimizer::check_fed() {
   if (is_fed_) return;
-  const auto is_set = [](float value) { return value != 0.0F; };
-  const std::span<const float> gradients = arena_.gradients();
   is_fed_ = arena_.is_watched() || !rows_.empty() || arena_.size() == 0 ||
-            std::any_of(gradients.begin(), gradients.end(), is_set);
+            has_value_other_than_0(arena_.gradient_buffer());
   if (is_fed_) return;
   throw std::logic_error(
       "[step] expected gradients in the arena, got none: no module is bound to it, and all of its "
@@ -152,25 +156,28 @@ void Optimizer::step() {
     add_to_gradient(range.entry, found->second);
     rows_.erase(found);
   }
-  move(arena_.gradients(), true);
+  move(arena_.gradient_buffer(), true);
   for (const ArenaRange& range : sparse) move_rows(range, rows_.at(range.entry));
   note_writes(sparse);
   rows_.clear();
 }
 
-void Optimizer::step(std::span<const float> gradients) { move(gradients, false); }
+void Optimizer::step(const Array& gradients) { move(gradients, false); }
 
-void Optimizer::move(std::span<const float> gradients, bool own_gradients) {
-  const std::span<float> parameters = arena_.parameters();
+void Optimizer::step(std::span<const float> gradients) {
+  move(borrowed(gradients).to(arena_.device()), false);
+}
+
+void Optimizer::move(const Array& gradients, bool own_gradients) {
+  const Array& parameters = arena_.parameter_buffer();
   if (gradients.size() != parameters.size()) {
     throw_bad_argument("step", fmt::format("{} gradients, as the arena has", parameters.size()),
                        std::to_string(gradients.size()));
   }
   const std::vector<ArenaRange> ranges = present_ranges(own_gradients);
   for (const ArenaRange& range : ranges) {
-    const auto begin = static_cast<std::size_t>(range.begin);
-    const auto size = static_cast<std::size_t>(range.size());
-    apply(range, gradients.subspan(begin, size), parameters.subspan(begin, size));
+    Array moved = range.of(parameters);
+    apply(range, range.of(gradients), moved);
   }
   note_writes(ranges);
   ++steps_;
@@ -229,24 +236,30 @@ Status Optimizer::add_rows(int parameter, std::span<const std::int64_t> rows,
 
 void Optimizer::add_to_gradient(int entry, const Rows& rows) {
   Array gradient = arena_.gradient(entry);
+  Array here = gradient.to(Device::cpu());
   const std::int64_t width = row_width(arena_.layout()[entry]);
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-    float* const to = gradient.data<float>() + rows.rows[i] * width;
+    float* const to = here.data<float>() + rows.rows[i] * width;
     const float* const from = rows.values.data() + static_cast<std::int64_t>(i) * width;
     for (std::int64_t column = 0; column < width; ++column) to[column] += from[column];
   }
+  if (!gradient.on_host()) gradient.copy_from(here.to(gradient.device()));
   arena_.use(entry)->written = true;
 }
 
 void Optimizer::move_rows(const ArenaRange& range, const Rows& rows) {
   const std::int64_t width = row_width(arena_.layout()[range.entry]);
-  ArenaRange row = range;
-  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-    row.begin = range.begin + rows.rows[i] * width;
-    row.end = row.begin + width;
-    const auto size = static_cast<std::size_t>(width);
-    apply(row, std::span(rows.values).subspan(i * size, size),
-          arena_.parameters().subspan(static_cast<std::size_t>(row.begin), size));
+  const Array gradients = borrowed(rows.values).to(arena_.device());
+  ArenaRange part = range;
+  // Rows behind each other move together.
+  for (std::size_t i = 0; i < rows.rows.size();) {
+    const std::size_t first = i++;
+    while (i < rows.rows.size() && rows.rows[i] == rows.rows[i - 1] + 1) ++i;
+    part.begin = range.begin + rows.rows[first] * width;
+    part.end = range.begin + (rows.rows[i - 1] + 1) * width;
+    Array moved = part.of(arena_.parameter_buffer());
+    const auto begin = static_cast<std::int64_t>(first) * width;
+    apply(part, gradients.slice(0, begin, begin + part.size()), moved);
   }
 }
 

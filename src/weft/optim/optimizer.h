@@ -8,10 +8,9 @@
 // A parameter that is frozen, by its group or by Module::set_requires_grad(), or that has no
 // gradient (ParameterArena::has_gradient) is skipped as in PyTorch: neither it nor its state moves,
 // by decay or momentum either, and the step does not count for it.
-// It shares the arena's buffers: the arena may be moved, or go, before the optimizer.
-// A step is a write in place: the backward of what was computed before it throws where it needs
-// the old values.
-// Threads: the training thread's.
+// It computes on the arena's device, and shares the arena's buffers: the arena may be moved, or go,
+// before the optimizer. A step is a write in place: the backward of what was computed before it
+// throws where it needs the old values. Threads: the training thread's.
 #pragma once
 
 #include <cstdint>
@@ -65,9 +64,9 @@ struct ArenaRange {
   double weight_decay = 0.0;
   std::int64_t steps = 0;  // that count for its parameters, before this one
   std::int64_t size() const { return end - begin; }
-  std::span<float> of(Array& buffer) const {
-    return buffer.flat<float>().subspan(static_cast<std::size_t>(begin),
-                                        static_cast<std::size_t>(size()));
+  // Its part of a buffer with the arena's layout; undefined if that is.
+  Array of(const Array& buffer) const {
+    return buffer.defined() ? buffer.slice(0, begin, end) : Array();
   }
 };
 
@@ -85,7 +84,9 @@ class Optimizer {
   // bound to the arena (Module::bind), and nobody has written a value other than 0 to gradients().
   void step();
   // One step with other gradients of the arena's layout, gaps included (their values there are 0).
-  // All parameters that are not frozen have one. Throws std::invalid_argument on another size.
+  // All parameters that are not frozen have one. Throws std::invalid_argument on another size. The
+  // span is memory of the host, from where it is copied if the arena is on another device.
+  void step(const Array& gradients);
   void step(std::span<const float> gradients);
 
   // Gives the next step() the gradient of some rows of a parameter [rows, width], such as those of
@@ -113,9 +114,9 @@ class Optimizer {
   // arithmetic asks for range.steps, in their constructor.
   void count_steps();
 
-  // Part of a step: spans of equal length over one range without buffers or frozen parameters.
-  virtual void apply(const ArenaRange& range, std::span<const float> gradients,
-                     std::span<float> parameters) = 0;
+  // Part of a step, where the arena is: flat f32 views of equal length of one range without buffers
+  // or frozen parameters. For kernel/optimizer/optimizer_steps.h.
+  virtual void apply(const ArenaRange& range, const Array& gradients, Array& parameters) = 0;
 
   // Whether a gradient of 0 leaves parameter and state as they are, weight decay apart.
   virtual bool leaves_zeros_alone() const { return false; }
@@ -131,11 +132,10 @@ class Optimizer {
     std::vector<std::int64_t> rows;
     std::vector<float> values;
   };
-  float* steps_of(int entry);
   void check_fed();
   bool is_present(int entry, bool own_gradients) const;
   std::vector<ArenaRange> present_ranges(bool own_gradients);
-  void move(std::span<const float> gradients, bool own_gradients);
+  void move(const Array& gradients, bool own_gradients);
   void move_rows(const ArenaRange& range, const Rows& rows);
   void add_to_gradient(int entry, const Rows& rows);
   void note_writes(std::span<const ArenaRange> written);

@@ -1,5 +1,5 @@
 // rmsprop: steps relative to a running root mean square of the gradients.
-#include "weft/kernel/optimizer/optimizer.h"
+#include "weft/kernel/optimizer/optimizer_steps.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {
@@ -14,8 +14,7 @@ class RmsProp : public Optimizer {
   }
 
  private:
-  void apply(const ArenaRange& range, std::span<const float> gradients,
-             std::span<float> parameters) override {
+  void apply(const ArenaRange& range, const Array& gradients, Array& parameters) override {
     const RmsPropConstants constants = {
         .learning_rate = rate_of(range),
         .smoothing = options().smoothing,
@@ -23,10 +22,8 @@ class RmsProp : public Optimizer {
         .epsilon = options().epsilon,
         .weight_decay = range.weight_decay,
     };
-    RmsPropState state = {.square_mean = range.of(square_mean_)};
-    if (mean_.defined()) state.mean = range.of(mean_);
-    if (momentum_.defined()) state.momentum = range.of(momentum_);
-    rms_prop_step(constants, gradients, state, parameters);
+    rms_prop_step(constants, gradients,
+                  {range.of(square_mean_), range.of(mean_), range.of(momentum_)}, parameters);
   }
 
   Array square_mean_;

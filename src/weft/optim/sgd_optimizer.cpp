@@ -1,5 +1,5 @@
 // sgd: stochastic gradient descent with momentum, Nesterov's variant, weight decay.
-#include "weft/kernel/optimizer/optimizer.h"
+#include "weft/kernel/optimizer/optimizer_steps.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {
@@ -16,8 +16,7 @@ class Sgd : public Optimizer {
  private:
   bool leaves_zeros_alone() const override { return options().momentum == 0.0; }
 
-  void apply(const ArenaRange& range, std::span<const float> gradients,
-             std::span<float> parameters) override {
+  void apply(const ArenaRange& range, const Array& gradients, Array& parameters) override {
     const SgdConstants constants = {
         .learning_rate = rate_of(range),
         .momentum = options().momentum,
@@ -26,9 +25,7 @@ class Sgd : public Optimizer {
         .nesterov = options().nesterov,
         .first_step = range.steps == 0,
     };
-    std::span<float> momentum;
-    if (momentum_.defined()) momentum = range.of(momentum_);
-    sgd_step(constants, gradients, momentum, parameters);
+    sgd_step(constants, gradients, range.of(momentum_), parameters);
   }
 
   Array momentum_;

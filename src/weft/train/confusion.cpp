@@ -105,8 +105,8 @@ std::string mistakes_table(const Confusion& confusion, const std::vector<std::st
 }  // namespace
 
 void Confusion::add(const Array& logits, const Array& labels) {
-  const Array rows = logits.contiguous();
-  const Array wanted = labels.contiguous();
+  const Array rows = logits.contiguous().to(Device::cpu());
+  const Array wanted = labels.contiguous().to(Device::cpu());
   if (classes_ == 0) {
     classes_ = rows.dim(-1);
     counts_.assign(static_cast<std::size_t>(classes_ * classes_), 0);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "weft/array/launch.h"
 #include "weft/autograd/backward.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/loss.h"
@@ -217,16 +218,20 @@ StepReport apply_step(const StepParts& parts, const Turn& turn, std::span<const 
 
 double count_correct(const Array& logits, const Array& labels) {
   if (is_floating(labels.dtype())) return std::numeric_limits<double>::quiet_NaN();
-  const Array rows = logits.is_contiguous() ? logits : logits.contiguous();
-  const auto values = std::span<const float>(rows.flat<float>());
-  const Array wanted = labels.is_contiguous() ? labels : labels.contiguous();
-  const auto targets = std::span<const std::int64_t>(wanted.flat<std::int64_t>());
-  const auto classes = static_cast<std::size_t>(rows.dim(-1));
-  std::int64_t correct = 0;
-  for (std::size_t row = 0; row < targets.size(); ++row) {
-    correct += likeliest(values.subspan(row * classes, classes)) == targets[row] ? 1 : 0;
-  }
-  return static_cast<double>(correct);
+  const Array rows = logits.contiguous();
+  const Array wanted = labels.contiguous();
+  Array correct = Array::empty({}, DType::kI64, rows.device());
+  launch("count_correct", {&rows, &wanted}, {&correct}, [](LaunchArrays in, LaunchArrays out) {
+    const auto values = std::span<const float>(in[0].flat<float>());
+    const auto targets = std::span<const std::int64_t>(in[1].flat<std::int64_t>());
+    const auto classes = static_cast<std::size_t>(in[0].dim(-1));
+    std::int64_t hits = 0;
+    for (std::size_t row = 0; row < targets.size(); ++row) {
+      hits += likeliest(values.subspan(row * classes, classes)) == targets[row] ? 1 : 0;
+    }
+    *out[0].data<std::int64_t>() = hits;
+  });
+  return correct.item();
 }
 
 }  // namespace weft

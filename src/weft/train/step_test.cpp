@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/array/test_device.h"
 #include "weft/base/parallel.h"
 #include "weft/train/collecting_exchange.h"
 #include "weft/train/test_recipe.h"
@@ -238,6 +239,8 @@ TEST(Step, CountsTokensThatWerePredictedRight) {
       Array::from(std::vector<float>{0, 1, 2, 5, 1, 2, 0, 9, 2, 3, 2, 1}, {2, 2, 3});
   const Array labels = Array::from(std::vector<std::int64_t>{2, 0, 0, 0}, {2, 2});
   EXPECT_EQ(count_correct(logits, labels), 3);
+  const TestDevice test;
+  EXPECT_EQ(count_correct(logits.to(test.device()), labels.to(test.device())), 3);
 }
 
 TEST(Step, BitsDoNotDependOnTheNumberOfThreads) {

@@ -10,9 +10,15 @@
 
 namespace weft {
 
-ParameterArena::ParameterArena(Layout layout) : data_(std::make_shared<Data>()) {
-  data_->parameters = Array::zeros({layout.num_elements()});
-  data_->gradients = Array::zeros({layout.num_elements()});
+bool has_value_other_than_0(const Array& values) {
+  const Array here = values.to(Device::cpu());
+  const std::span<const float> all = here.flat<float>();
+  return std::any_of(all.begin(), all.end(), [](float value) { return value != 0.0F; });
+}
+
+ParameterArena::ParameterArena(Layout layout, Device device) : data_(std::make_shared<Data>()) {
+  data_->parameters = Array::zeros({layout.num_elements()}, DType::kF32, device);
+  data_->gradients = Array::zeros({layout.num_elements()}, DType::kF32, device);
   data_->uses =
       std::make_shared<std::vector<ParameterUse>>(static_cast<std::size_t>(layout.size()));
   data_->layout = std::move(layout);
@@ -73,16 +79,14 @@ bool ParameterArena::has_gradient(int index) const {
   const ParameterUse& use = (*data().uses)[static_cast<std::size_t>(index)];
   if (!use.trained) return false;
   if (use.written || !use.watched) return true;
-  const LayoutEntry& entry = layout()[index];
-  const auto values = gradients().subspan(static_cast<std::size_t>(entry.offset),
-                                          static_cast<std::size_t>(entry.shape.num_elements()));
-  return std::any_of(values.begin(), values.end(), [](float value) { return value != 0.0F; });
+  return has_value_other_than_0(gradient(index));
 }
 
 Array ParameterArena::add_state(std::string_view name) {
   if (const State* known = find_state(name); known != nullptr) return known->buffer;
-  data().states.push_back(
-      {std::string(name), Array::zeros({layout().num_elements()}), std::nullopt});
+  data().states.push_back({std::string(name),
+                           Array::zeros({layout().num_elements()}, DType::kF32, device()),
+                           std::nullopt});
   return data().states.back().buffer;
 }
 
@@ -94,7 +98,7 @@ Array ParameterArena::add_state(std::string_view name, Layout layout) {
     }
     return known->buffer;
   }
-  Array buffer = Array::zeros({layout.num_elements()});
+  Array buffer = Array::zeros({layout.num_elements()}, DType::kF32, device());
   data().states.push_back({std::string(name), std::move(buffer), std::move(layout)});
   return data().states.back().buffer;
 }

@@ -2,7 +2,7 @@
 // second, optimizer state in further ones of the same layout.
 //
 // Where it stands: modules hold views of it; all-reduce, hashing, the optimizer step, state
-// transfer and checkpoints are loops over its flat spans.
+// transfer and checkpoints are loops over its flat buffers.
 // Gaps between parameters are 0 and stay 0: nobody writes them but to copy a whole arena.
 // It is a handle: views, the modules that are bound to it and optimizers keep the buffers alive,
 // and an arena may be moved or destroyed before them. Copying the values is not possible.
@@ -33,10 +33,13 @@ struct ParameterUse {
   bool written = false;  // by a backward, since zero_gradients()
 };
 
+// Reads `values` (flat, f32), from another device by a copy.
+bool has_value_other_than_0(const Array& values);
+
 class ParameterArena {
  public:
-  // Everything starts as 0.
-  explicit ParameterArena(Layout layout);
+  // Everything starts as 0, in the memory of `device`.
+  explicit ParameterArena(Layout layout, Device device = {});
   ParameterArena(const ParameterArena&) = delete;
   ParameterArena& operator=(const ParameterArena&) = delete;
   ParameterArena(ParameterArena&&) = default;
@@ -56,7 +59,10 @@ class ParameterArena {
   // The entry's part of any buffer with this layout.
   Array view(const Array& buffer, int index) const;
 
-  // The whole buffers, gaps included.
+  // Where all its buffers are.
+  Device device() const { return data().parameters.device(); }
+
+  // The whole buffers, gaps included; spans are memory of the host, and throw for another device.
   std::span<float> parameters() { return data().parameters.flat<float>(); }
   std::span<const float> parameters() const { return data().parameters.flat<float>(); }
   std::span<float> gradients() { return data().gradients.flat<float>(); }

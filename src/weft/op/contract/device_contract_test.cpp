@@ -64,39 +64,43 @@ void expect_bits(const Array& there, const Array& here, Device device) {
 class DeviceContract : public testing::TestWithParam<const OpDef*> {
  protected:
   // Compares a sample with inputs of this type.
-  void compare(const OpSample& sample, DType dtype, bool create_graph) const {
+  void compare(const OpSample& sample, DType dtype, Device device, bool create_graph) const {
     std::vector<Array> here;
     std::vector<Array> there;
     for (const Array& x : sample.inputs) {
       here.push_back(x.dtype() == DType::kF64 ? x.to(dtype) : x);
-      there.push_back(here.back().to(test_.device()));
+      there.push_back(here.back().to(device));
     }
     const Swept want = swept(sample, here, create_graph);
     const Swept got = swept(sample, there, create_graph);
-    expect_bits(got.output, want.output, test_.device());
+    expect_bits(got.output, want.output, device);
     ASSERT_EQ(got.gradients.size(), want.gradients.size());
     for (std::size_t i = 0; i < got.gradients.size(); ++i) {
       SCOPED_TRACE(testing::Message() << "gradient " << i);
-      expect_bits(got.gradients[i], want.gradients[i], test_.device());
+      expect_bits(got.gradients[i], want.gradients[i], device);
     }
   }
 
-  void compare_all(bool create_graph) const {
+  void compare_all(const TestDevice& test, bool create_graph) const {
     for (const OpSample& sample : GetParam()->samples()) {
       for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16}) {
         SCOPED_TRACE(sample.name + " in " + std::string(to_string(dtype)));
-        ASSERT_NO_THROW(compare(sample, dtype, create_graph));
+        ASSERT_NO_THROW(compare(sample, dtype, test.device(), create_graph));
       }
     }
   }
-
- private:
-  TestDevice test_;
 };
 
 TEST_P(DeviceContract, HasTheBitsOfTheCpu) {
   ASSERT_FALSE(GetParam()->samples().empty());
-  compare_all(false);
+  const TestDevice test;
+  compare_all(test, false);
+}
+
+// What a new device begins with: the row for everything that computes on the host.
+TEST_P(DeviceContract, HasTheBitsOfTheCpuByTheFallback) {
+  const TestDevice test(run_on_host);
+  compare_all(test, false);
 }
 
 // Gradients that can be differentiated again are computed in another way.
@@ -104,7 +108,8 @@ TEST_P(DeviceContract, HasTheBitsOfTheCpuInGradientsWithAGraph) {
   if (without_second_gradient().contains(GetParam()->name)) {
     GTEST_SKIP() << "has no second gradient";
   }
-  compare_all(true);
+  const TestDevice test;
+  compare_all(test, true);
 }
 
 std::vector<const OpDef*> all_operations() {

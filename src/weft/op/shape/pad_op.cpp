@@ -107,7 +107,8 @@ Tensor pad(const Tensor& x, const std::vector<AxisPadding>& padding, PadMode mod
                     std::to_string(before) + " and " + std::to_string(after) + " of length " +
                         std::to_string(length));
     }
-    if (before + after > 0) y = index_select(y, axis, sources(length, padding[i], mode, y.device()));
+    if (before + after > 0)
+      y = index_select(y, axis, sources(length, padding[i], mode, y.device()));
   }
   return y;
 }
