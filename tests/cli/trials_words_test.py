@@ -123,7 +123,7 @@ def every_recipe_and_command_stands_in_readme():
     for name in names:
         if name != "help":
             expect(f"`weft {name}" in text, f"README's table has no `weft {name}`")
-    expect(text.index("what `--out` says") < text.index("`weft status OUT`"), "OUT is used before")
+    expect(text.index("another one with `--out`") < text.index("`weft status OUT`"), "OUT is used before")
     expect("export PATH" in text.split("## Recipes", 1)[0], "how `weft` gets on the PATH")
     return f"{len(stems)} recipes, {len(names)} commands"
 
