@@ -107,8 +107,8 @@ def words_as_inputs_and_a_header_that_is_denied():
         two_classes(folder / "t.csv", rows=50)
         end = run(folder, "rows_mlp", "data.path=t.csv", "data.header=false", out="other")
         refused(end, 2, "data.header: got false", "set data.header = true")
-    page = (ROOT / "docs/data.md").read_text()
-    expect("A column of words becomes an\ninput for each word" in page, "the coding is not documented")
+    page = " ".join((ROOT / "docs/data.md").read_text().split())
+    expect("A column of words becomes an input for each word" in page, "the coding is not documented")
 
 
 # --- Arrays, texts.
