@@ -134,7 +134,7 @@ def messages_of_a_group(folder):
         fresh = ticket()
         founder.pause()
         seen.add(shown(weft(*join, fresh, seconds=100), 3,
-                       "join: no member of the ticket gave the recipe"))
+                       "join: no member of the ticket sent the recipe"))
         founder.kill()
         seen.add(shown(weft(*join, fresh, seconds=100), 3,
                        "join: the run has ended, or its members have moved"))

@@ -199,7 +199,7 @@ def ctrl_c_ends_a_run_politely():
     with scratch() as folder:
         with Running(folder, "run", RECIPE, "--out", folder / "a", *ALONE, *ENDLESS) as running:
             running.wait_text("round 1/")
-            end = answered(running, "weft: interrupted: the round at work is finished", 130)
+            end = answered(running, "weft: interrupted: this peer finishes its round", 130)
             expect("leaving politely and saving the state" in end.output, f"{end}")
         expect(list((folder / "a/checkpoints").iterdir()), "no checkpoint was kept")
 

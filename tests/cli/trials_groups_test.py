@@ -71,7 +71,7 @@ def members_are_asked_invited_and_put_out():
                and "weft revoke" in made.errors, f"{made}")
         expect(weft("revoke", founder.out, made.output.strip()).code == 0, "revoke")
         doctor = weft("doctor", founder.ticket(), "--out", group.path / "d")
-        expect(doctor.code == 0 and "nothing is in the way" in doctor.output, f"{doctor}")
+        expect(doctor.code == 0 and "no obstacle found" in doctor.output, f"{doctor}")
         name = second.wait_kind("started")[1]["peer"]
         voted = weft("expel", founder.out, name, "--reason", "wrong data")
         expect(voted.code == 0, f"{voted}")
@@ -98,7 +98,7 @@ def what_two_members_told_of_a_revoked_ticket_is_said_first():
         end = weft("join", ticket, "--out", group.path / "late")
         said = end.errors.splitlines()[-1]
         expect(end.code == 2 and said.startswith("weft: ") and len(said) < 200, f"{end}")
-        expect("no member of the ticket gave the recipe" not in said, f"{end}")
+        expect("no member of the ticket sent the recipe" not in said, f"{end}")
 
 
 def an_attempt_that_is_refused_is_said_once():

@@ -134,7 +134,7 @@ def an_exported_table_model_says_how_to_feed_it():
         expect([column["name"] for column in columns] == ["a", "b"]
                and abs(columns[0]["mean"] - 1000) < 50, f"{columns}")
     page = " ".join((ROOT / "docs/onnx.md").read_text().split())
-    for name in ("weft.data", "weft.classes", "numbers as the file has them"):
+    for name in ("weft.data", "weft.classes", "numbers as in the file"):
         expect(name in page, f"docs/onnx.md does not say {name}")
 
 

@@ -51,7 +51,7 @@ def a_second_run_of_the_same_name_says_where_the_first_one_went():
         for number in range(2):
             end = weft("run", RECIPE, "--steps", 2, *ALONE, cwd=folder)
             expect(end.code == 0, f"{end}")
-            moved = "the checkpoints of the run before are in weft-runs/synthetic_mlp/checkpoints-1"
+            moved = "the checkpoints of the previous run are in weft-runs/synthetic_mlp/checkpoints-1"
             expect((moved in end.output) == (number == 1), f"{end}")
         out = folder / "weft-runs/synthetic_mlp"
         expect(list((out / "checkpoints-1").iterdir()), "the first model is gone")

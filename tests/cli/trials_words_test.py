@@ -23,7 +23,7 @@ def values_out_of_range_are_refused_with_the_range_and_the_meaning():
             ("optimizer.learning_rate=inf", 'got "inf"'),
             ("run.steps=1e308", "expected a whole number"),
             ("run.steps=0", "expected 1 or more, got 0", "Optimizer steps of the whole run"),
-            ("run.global_batch=-1", "expected 1 to 1048576, got -1", "Samples a step"),
+            ("run.global_batch=-1", "expected 1 to 1048576, got -1", "Samples per step"),
             ("optimizer.momentum=2", "got 2", "momentum"),
             ("model.dropout=1.5", "got 1.5"),
             ("optimizer.name=adma", 'did you mean "adam"?'),

@@ -74,7 +74,7 @@ def check_refusals(program, folder):
     ran = mpirun(2, [program, "run", str(recipe), "--engine", "mpi", "--peers", "2",
                      "--out", str(folder / "refused")])
     assert ran.returncode != 0
-    assert "mpirun starts them" in ran.stderr, ran.stderr
+    assert "mpirun starts the processes" in ran.stderr, ran.stderr
     missing = mpirun(2, [program, "run", str(folder / "none.toml"), "--engine", "mpi",
                          "--out", str(folder / "refused")])
     assert missing.returncode != 0

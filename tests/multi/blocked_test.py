@@ -159,7 +159,7 @@ def a_training_thread_that_hangs_is_named_put_out_and_taken_back():
             code, text, _ = run_weft("status", str(peers[1].out))
             expect(code == 0 and f"waits for {name}" in text, f"weft status says {text!r}")
             code, text, _ = run_weft("status", str(hung.out))
-            expect(code == 0 and "is waited for by" in text, f"weft status says {text!r}")
+            expect(code == 0 and "is awaited by" in text, f"weft status says {text!r}")
             hung.wait_for(lambda e: e.get("kind") == "awaited", "that the others wait", 10.0)
             peers[0].wait_for(lambda e: e.get("kind") == "overdue", "the warning", 10.0)
             seen, without = peers[0].wait_for(

@@ -65,7 +65,7 @@ def a_closed_run_is_listed_and_asks_for_its_ticket():
         if founder is None:
             return "left out: no multicast here"
         code, _, errors = run_weft("join", "--run", name)
-        expect(code == 2 and "wants a ticket" in errors, f"got {code}: {errors}")
+        expect(code == 2 and "needs a ticket" in errors, f"got {code}: {errors}")
     return ""
 
 

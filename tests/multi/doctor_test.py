@@ -167,7 +167,7 @@ def no_way_to_the_members():
         expect(code == 3, f"expected exit code 3, got {code}")
         expect_failed(steps, "reach", "0 of 1", "steps above")
         member = member_step(steps)
-        expect("nreachable" in member["text"] and "no way there" in member["remedy"], f"{member}")
+        expect("nreachable" in member["text"] and "no route there" in member["remedy"], f"{member}")
         expect("no network" in steps["addresses"]["text"], f"{steps['addresses']}")
     return ""
 

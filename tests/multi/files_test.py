@@ -108,7 +108,7 @@ def the_only_checkpoint_is_damaged():
             for flag in ("--resume", "--resume=older"):
                 code, _, errors = run_weft("run", RECIPE, flag, "--out", str(founder.out),
                                            *settings_of(QUIET))
-                expect(code == DAMAGED and "no older one is in the folder" in errors, errors)
+                expect(code == DAMAGED and "there is no older one in the folder" in errors, errors)
                 expect(path.exists(), "the file was moved")
 
 
@@ -227,7 +227,7 @@ def recipes_of_others_choose_no_files():
         group.peers.append(chosen)
         same_hashes([founder.finish(), chosen.finish()])
         shown = (chosen.out / "stderr.txt").read_text()
-        expect("what this run will use of this machine" in shown and "data/text.txt" in shown, shown)
+        expect("what this run will use on this machine" in shown and "data/text.txt" in shown, shown)
         return f"{len(tried)} paths"
 
 

@@ -442,7 +442,7 @@ def ctrl_c_is_answered_in_words_at_once(models):
         server.process.send_signal(signal.SIGINT)
         # A machine that is busy may have said before that loading takes long.
         line = next((each for each in server.process.stderr if "interrupted" in each), "")
-        expect(line.startswith("weft: interrupted: the server finishes what has begun"), line)
+        expect(line.startswith("weft: interrupted: the server finishes the current requests"), line)
         server.process.send_signal(signal.SIGINT)
         code = server.process.wait(timeout=20)
         expect(code == 130, f"expected exit code 130, got {code}")

@@ -42,9 +42,9 @@ constexpr const char* kAbout =
     "Weft trains one model on several computers at once, without a server: every peer holds the "
     "whole model, computes its share of each batch, and all of them sum their gradients.";
 
-constexpr const char* kEvents = "Write one event a line, as docs/events.md describes them.";
+constexpr const char* kEvents = "Write one event per line, as docs/events.md describes them.";
 constexpr const char* kListen =
-    "Where other peers reach this one; host *: all addresses; port 0: any free one.";
+    "Address at which other peers reach this one; host *: all addresses; port 0: any free one.";
 constexpr const char* kMapPort = "Ask the router of this network to open the port (UPnP, NAT-PMP).";
 constexpr const char* kOut = "Folder for events, summary, checkpoints and the peer's key.";
 constexpr const char* kSet = "Set any key of the recipe; may be repeated.";
@@ -80,28 +80,29 @@ void add_control(CLI::App& app, ControlRequest& request, ExitCode& code) {
     added->callback([&request, &code, command] { code = command(request); });
     return added;
   };
-  add("status", "Show where a running peer stands, and who is in its group.", status_command);
+  add("status", "Show the progress of a running peer, and the members of its group.",
+      status_command);
   CLI::App* const ticket =
-      add("ticket", "Make a new ticket, by which others join the run of a running peer.",
+      add("ticket", "Make a new ticket, with which others can join the run of a running peer.",
           ticket_command);
   ticket->add_flag("--code", request.code,
-                   "Also make a short code, which is good on this network while the peer runs.");
+                   "Also make a short code, which is valid on this network while the peer runs.");
   ticket
       ->add_option("--valid-h", request.valid_h,
-                   "Hours for which it lets others in; without it, as many as the recipe says.")
+                   "Hours for which the ticket is valid; by default, as the recipe sets it.")
       ->check(any_number(0.001, 8760.0));
   add("revoke", "Make a ticket void at all members.", revoke_command)
       ->add_option("ticket", request.subject,
                    "A ticket, the id that `weft ticket` showed with it, or the word all.")
       ->required();
-  CLI::App* expel = add("expel", "Vote for putting a member out of the run.", expel_command);
+  CLI::App* expel = add("expel", "Vote to expel a member from the run.", expel_command);
   expel
       ->add_option("peer", request.subject,
                    "The member's name, as `weft status` and the events write it.")
       ->required();
   expel->add_option("--reason", request.reason, "Why; all members log it.")->capture_default_str();
-  CLI::App* id = app.add_subcommand(
-      "id", "Show a peer's id, for group.allow; make its key where it has none.");
+  CLI::App* id =
+      app.add_subcommand("id", "Show a peer's id, for group.allow; make its key if it has none.");
   id->add_option("out", request.out, "The peer's --out folder.")->required();
   id->add_flag("--json", request.json, kObject);
   id->callback([&request, &code] { code = id_command(request); });
@@ -116,13 +117,13 @@ void add_advertise(CLI::App& command, std::vector<std::string>& advertise) {
 
 CLI::App* add_run(CLI::App& app, RunRequest& request) {
   CLI::App* run =
-      app.add_subcommand("run", "Train by a recipe, alone or as the first peer of a group.");
+      app.add_subcommand("run", "Train with a recipe, alone or as the first peer of a group.");
   run->add_option("recipe", request.recipe_path,
                   "A recipe: a TOML file, such as those in recipes/. Or your own data: a folder, a "
                   "table or a text, for which a recipe is written, as `weft new` does.")
       ->required();
   run->add_option("--peers", request.peers,
-                  "Start this many peers on this machine, this one included.")
+                  "Start this many peers on this machine, including this one.")
       ->check(whole_number(1, 64));
   run->add_option("--listen", request.listen, kListen)
       ->option_text("HOST:PORT")
@@ -132,13 +133,13 @@ CLI::App* add_run(CLI::App& app, RunRequest& request) {
   run->add_option("--steps", request.steps, "Optimizer steps; the same as --set run.steps=N.")
       ->check(whole_number(1, kNoLimit));
   run->add_option("--threads", request.threads,
-                  "Compute threads; without it, this peer's share of the cores.")
+                  "Compute threads; by default, this peer's share of the cores.")
       ->check(whole_number(1, kThreadsMax));
   run->add_option("--seed", request.seed, "The same as --set run.seed=N.")
       ->check(whole_number(0, kNoLimit));
   run->add_option("--out", request.out, kOut)->option_text("DIR");
   run->add_flag("--resume{newest}", request.resume_from,
-                "Go on from the newest checkpoint in --out; with --resume=older, where that one is "
+                "Continue from the newest checkpoint in --out; with --resume=older, if that one is "
                 "damaged, from the one before it.")
       ->check(CLI::IsMember({"newest", "older"}));
   run->add_flag("--json", request.json, kEvents);
@@ -156,11 +157,11 @@ CLI::App* add_run(CLI::App& app, RunRequest& request) {
 
 CLI::App* add_join(CLI::App& app, JoinRequest& request) {
   CLI::App* join = app.add_subcommand(
-      "join", "Take part in a run, by a ticket or by choosing one of this network.");
+      "join", "Take part in a run, with a ticket or by choosing a run on this network.");
   join->add_option(
           "ticket", request.ticket,
           "The ticket that `weft run` printed, which may be wrapped or quoted, or its short code "
-          "on the same network. Without one, the runs of this network are listed.")
+          "on the same network. Without one, the runs on this network are listed.")
       ->expected(1, -1)
       ->allow_extra_args()
       ->multi_option_policy(CLI::MultiOptionPolicy::Join)
@@ -169,7 +170,7 @@ CLI::App* add_join(CLI::App& app, JoinRequest& request) {
                    "Without a ticket, take the run whose name or tag begins with this.")
       ->option_text("NAME");
   join->add_option("--rendezvous", request.rendezvous,
-                   "A node of OpenDHT to ask where no address of the ticket answers.")
+                   "A node of OpenDHT to ask if no address of the ticket answers.")
       ->option_text("HOST:PORT");
   join->add_option("--listen", request.listen, kListen)
       ->option_text("HOST:PORT")
@@ -177,19 +178,22 @@ CLI::App* add_join(CLI::App& app, JoinRequest& request) {
   add_advertise(*join, request.advertise);
   join->add_flag("--map-port", request.map_port, kMapPort);
   join->add_option("--out", request.out, kOut)->option_text("DIR");
-  join->add_option("--threads", request.threads, "Compute threads; without it, one for each core.")
+  join->add_option("--threads", request.threads,
+                   "Compute threads; by default, one for each "
+                   "core.")
       ->check(whole_number(1, kThreadsMax));
   join->add_flag("--json", request.json, kEvents);
   join->add_flag("--tensorboard", request.tensorboard, kTensorboard);
   add_data_choice(*join, request.data);
   join->add_flag("-y,--yes", request.yes,
-                 "Take part without showing, and asking about, what the run uses of this machine.");
+                 "Take part without showing what the run uses on this machine, and without "
+                 "asking.");
   return join;
 }
 
 CLI::App* add_doctor(CLI::App& app, DoctorRequest& request) {
   CLI::App* doctor = app.add_subcommand(
-      "doctor", "Look for what keeps this machine from taking part, and say what to do.");
+      "doctor", "Find what prevents this machine from taking part, and show the remedy.");
   doctor->add_option("ticket", request.ticket, "A ticket, or a code, whose members are tried too.")
       ->expected(1, -1)
       ->allow_extra_args()
@@ -203,7 +207,7 @@ CLI::App* add_doctor(CLI::App& app, DoctorRequest& request) {
       ->capture_default_str();
   doctor
       ->add_option("--stun", request.stun,
-                   "A STUN server to ask; two of them tell what kind of NAT there is.")
+                   "A STUN server to ask; two of them reveal the kind of NAT.")
       ->option_text("HOST:PORT")
       ->allow_extra_args(false);
   doctor->add_flag("--map-port", request.map_port, "Try to let the router open the port.");
@@ -215,20 +219,22 @@ CLI::App* add_doctor(CLI::App& app, DoctorRequest& request) {
 
 CLI::App* add_demo(CLI::App& app, DemoRequest& request) {
   CLI::App* demo =
-      app.add_subcommand("demo", "Watch local peers train, one of them die and another one join.");
-  demo->add_option("--peers", request.peers, "Processes to begin with.")
+      app.add_subcommand("demo",
+                         "Show local peers that train; one of them is killed and another "
+                         "one joins.");
+  demo->add_option("--peers", request.peers, "Number of processes at the start.")
       ->check(whole_number(3, 16))
       ->capture_default_str();
   demo->add_option("--out", request.out, "Folder for the files of all peers.")
       ->option_text("DIR")
       ->capture_default_str();
-  demo->add_option("--recipe", request.recipe, "Another recipe than the demo's own.")
+  demo->add_option("--recipe", request.recipe, "A recipe in place of the demo's own.")
       ->option_text("FILE");
   demo->add_option("--set", request.settings, kSet)
       ->option_text("KEY=VALUE")
       ->allow_extra_args(false);
   demo->add_flag("--json", request.json,
-                 "Write events, and as the last line one object with the result.");
+                 "Write events, and in the last line one object with the result.");
   return demo;
 }
 
@@ -245,7 +251,10 @@ CLI::App* add_serve(CLI::App& app, ServeRequest& request) {
   CLI::App* serve = app.add_subcommand("serve", "Answer HTTP requests with a checkpoint's model.");
   serve->add_option("checkpoint", request.checkpoint, kCheckpoint)->required();
   add_data_choice(*serve, request.data);
-  serve->add_option("--host", request.host, "Address to listen on; nobody is asked who they are.")
+  serve
+      ->add_option("--host", request.host,
+                   "Address to listen on; clients are not "
+                   "authenticated.")
       ->option_text("HOST")
       ->capture_default_str();
   serve->add_option("--port", request.port, "Port to listen on; 0: any free one.")
@@ -253,7 +262,7 @@ CLI::App* add_serve(CLI::App& app, ServeRequest& request) {
       ->capture_default_str();
   serve
       ->add_option("--allow-host", request.allowed_hosts,
-                   "A name by which requests may call this server, beside addresses and localhost; "
+                   "A name that requests may use for this server, besides addresses and localhost; "
                    "may be repeated.")
       ->option_text("NAME")
       ->allow_extra_args(false);
@@ -262,7 +271,7 @@ CLI::App* add_serve(CLI::App& app, ServeRequest& request) {
       ->capture_default_str();
   serve
       ->add_option("--batch-max", request.batch_max,
-                   "Most rows or texts that are computed at once.")
+                   "Maximum number of rows or texts that are computed at once.")
       ->check(whole_number(1, 4096))
       ->capture_default_str();
   serve
@@ -270,18 +279,19 @@ CLI::App* add_serve(CLI::App& app, ServeRequest& request) {
                    "Milliseconds that a request waits for others, to be computed with them.")
       ->check(any_number(0.0, 1000.0))
       ->capture_default_str();
-  serve
-      ->add_option("--body-max", request.body_max,
-                   "Most bytes that the body of a request may have.")
+  serve->add_option("--body-max", request.body_max, "Maximum bytes of a request's body.")
       ->check(whole_number(64, std::int64_t{1} << 30U))
       ->capture_default_str();
   serve
       ->add_option("--connections-max", request.connections_max,
-                   "Most connections that are open at once.")
+                   "Maximum number of open connections.")
       ->check(whole_number(1, 100000))
       ->capture_default_str();
   serve->add_flag("--json", request.json, "Write one JSON object once it listens.");
-  serve->add_option("--tokens-max", request.tokens_max, "Most tokens that one completion may have.")
+  serve
+      ->add_option("--tokens-max", request.tokens_max,
+                   "Maximum number of tokens of one "
+                   "completion.")
       ->check(whole_number(1, 1000000))
       ->capture_default_str();
   return serve;
@@ -291,7 +301,7 @@ CLI::App* add_serve(CLI::App& app, ServeRequest& request) {
 void add_lists(CLI::App& app, CLI::App& data, ListRequest& request, ExitCode& code) {
   const auto add = [&](CLI::App& to, const char* name, const char* about, auto command) {
     CLI::App* added = to.add_subcommand(name, about);
-    added->add_flag("--json", request.json, "Write one JSON object a line.");
+    added->add_flag("--json", request.json, "Write one JSON object per line.");
     added->callback([&request, &code, command] { code = command(request); });
     return added;
   };
@@ -356,7 +366,7 @@ void log_machine() {
 // -v, -V and `weft help`.
 void add_about(CLI::App& app, AboutRequest& request, ExitCode& code) {
   app.add_flag("-v,--verbose", request.verbose,
-               "Log to standard error what happens inside; before or after the command.");
+               "Log details to standard error; may be given before or after the command.");
   app.set_version_flag("-V,--version", version_text(), "Show the version.");
   CLI::App* help = app.add_subcommand("help", "Show the page of a command.");
   help->add_option("command", request.help_words, "The command, such as run, or data get.");

@@ -68,13 +68,13 @@ Result<std::string> text_field(const Json& request, const char* name, std::size_
 
 // What a revocation does not take away.
 constexpr const char* kRemainsOfOne =
-    "remains: whoever was admitted by it is a member, and has had the run's key, from which it can "
-    "make tickets, until you say `weft revoke OUT all`; `weft expel` puts a member out";
+    "remains: a peer that was admitted with it is a member, and has had the run's key, from which "
+    "it can make tickets, until you run `weft revoke OUT all`; `weft expel` votes to expel a "
+    "member";
 constexpr const char* kRemainsOfAll =
-    "every ticket so far is void, and so is the key of everybody who is no member now; remains: "
-    "the "
-    "members, who have the new key (`weft expel` puts one out), and whoever is away needs a new "
-    "ticket to come back";
+    "every ticket so far is void, and so is the key of everybody who is not a member now; remains: "
+    "the members, who have the new key (`weft expel` votes to expel one); a member that is away "
+    "needs a new ticket to come back";
 
 Result<InvitationId> invitation_of(const std::string& text) {
   if (text == "all") return kAllInvitations;
@@ -86,7 +86,7 @@ Result<InvitationId> invitation_of(const std::string& text) {
   const Result<Bytes> bytes = from_hex(text);
   if (!bytes.ok() || bytes->size() != invitation.size()) {
     return invalid_argument(
-        "revoke: expected a ticket, the 32 hexadecimal digits that `weft ticket` tells with it, or "
+        "revoke: expected a ticket, the 32 hexadecimal digits that `weft ticket` shows with it, or "
         "all");
   }
   std::copy(bytes->begin(), bytes->end(), invitation.begin());
@@ -150,7 +150,7 @@ Result<std::string> answer_ticket(Exchange& exchange, const ControlContext& cont
   }
   WEFT_TRY_ASSIGN(const std::string line, exchange.ticket(std::chrono::seconds(valid_s)));
   const Result<Ticket> ticket = parse_ticket(line);
-  if (!ticket.ok()) return unavailable("this peer has no ticket to give at present");
+  if (!ticket.ok()) return unavailable("this peer has no ticket at present");
   Json fields = {{"ticket", line},
                  {"invitation", to_hex(ticket->invitation)},
                  {"valid_s", valid_s},
@@ -202,7 +202,7 @@ struct Fields {
 Result<Fields> ask_peer(const std::string& out, const Json& request) {
   WEFT_TRY_ASSIGN(const std::string line, ask_control(out, request.dump(), kAnswerLimit));
   Json answer = Json::parse(line, nullptr, false);
-  if (!answer.is_object()) return corrupt(out + "/control.sock: the answer is no JSON object");
+  if (!answer.is_object()) return corrupt(out + "/control.sock: the answer is not a JSON object");
   if (answer.value("ok", false)) return Fields{std::move(answer)};
   const std::string why = answer.value("error", std::string("no reason was given"));
   if (answer.value("code", std::string()) == "invalid_argument") return invalid_argument(why);
@@ -261,7 +261,7 @@ std::string status_text(const Json& answer, const std::string& out) {
                         answer.value("waits_s", 0.0), answer.value("waits_limit_s", 0.0));
   }
   if (const std::string names = names_in(answer, "awaited_by"); !names.empty()) {
-    text += fmt::format("\nthis peer's part is waited for by {}", names);
+    text += fmt::format("\nthis peer's part is awaited by {}", names);
   }
   return text;
 }
@@ -293,7 +293,7 @@ ExitCode ticket_command(const ControlRequest& request) {
     const std::int64_t valid_s = fields.value("valid_s", std::int64_t{0});
     const std::string valid =
         valid_s < 3600 ? counted(valid_s, "second") : fmt::format("{:.1f} h", to_hours(valid_s));
-    write_error(fmt::format("weft: valid for {}; to take it back: weft revoke {} {}\n", valid,
+    write_error(fmt::format("weft: valid for {}; to revoke it: weft revoke {} {}\n", valid,
                             request.out, fields.value("invitation", std::string())));
   }
   return code;

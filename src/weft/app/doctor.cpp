@@ -70,11 +70,13 @@ Result<std::optional<PeerIdentity>> identity_of(const DoctorRequest& request) {
 Finding examine_key(const Result<std::optional<PeerIdentity>>& identity, const std::string& out) {
   if (!identity.ok()) {
     return {"key", DoctorResult::kFailed, identity.status().message(),
-            "mend it, or choose another --out"};
+            "repair it, or choose another --out"};
   }
   return {"key", DoctorResult::kGood,
           identity->has_value() ? (*identity)->id().to_string()
-                                : fmt::format("none in {} yet: a run or a join makes one", out),
+                                : fmt::format("none in {} yet: `weft run` or `weft join` makes "
+                                              "one",
+                                              out),
           ""};
 }
 
@@ -111,7 +113,7 @@ std::string findings_summary(const std::vector<Finding>& findings) {
     ++failed;
     names += (names.empty() ? "" : ", ") + finding.step;
   }
-  if (failed == 0) return "nothing is in the way";
+  if (failed == 0) return "no obstacle found";
   return fmt::format("{} of {} steps failed: {}", failed, findings.size(), names);
 }
 

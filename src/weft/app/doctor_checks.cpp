@@ -72,15 +72,15 @@ Finding judge_processor(const ProcessorFacts& facts) {
                                                                  : "neither AVX2 nor FMA");
   if (facts.avx2 && facts.fma) return good("processor", text);
   return note("processor", text,
-              "it will work, several times slower; in a virtual machine let the host's processor "
-              "type through");
+              "it will work, but several times slower; in a virtual machine let the host's "
+              "processor type through");
 }
 
 Finding judge_memory(const MemoryFacts& facts) {
   const std::string text =
       fmt::format("{} free of {}", size_text(facts.free_bytes), size_text(facts.total_bytes));
   if (facts.total_bytes == 0) {
-    return {"memory", DoctorResult::kSkipped, "the system does not tell", ""};
+    return {"memory", DoctorResult::kSkipped, "the system does not report it", ""};
   }
   if (facts.free_bytes < kMemoryNeeded) {
     return failed_finding("memory", text,
@@ -109,7 +109,8 @@ Finding judge_disk(const DiskFacts& facts) {
 
 Finding judge_clock(const ClockFacts& facts) {
   constexpr const char* kRemedy =
-      "tickets expire by the clock: set it, and let it be kept (timedatectl set-ntp true)";
+      "tickets expire by the clock: set it, and let the system keep it (timedatectl set-ntp "
+      "true)";
   if (facts.unix_time_s < kEarliestUnixTimeS) {
     return failed_finding("clock", "it shows a time before 2025", kRemedy);
   }
@@ -124,19 +125,19 @@ Finding judge_clock(const ClockFacts& facts) {
     return good("clock", text);
   }
   if (facts.synchronised) return good("clock", "kept by the system");
-  return note("clock", "nothing keeps it right, as far as the system knows", kRemedy);
+  return note("clock", "not synchronised, as far as the system knows", kRemedy);
 }
 
 Finding judge_files(std::uint64_t open_files_max) {
   const std::string text = fmt::format("{} open files allowed", open_files_max);
-  constexpr const char* kRemedy = "two for each other member: ulimit -n 4096";
+  constexpr const char* kRemedy = "each other member needs two: ulimit -n 4096";
   if (open_files_max < kOpenFilesNeeded) return failed_finding("files", text, kRemedy);
   if (open_files_max < kOpenFilesComfortable) return note("files", text, kRemedy);
   return good("files", text);
 }
 
 Finding judge_listen(const std::string& wanted, const Result<std::string>& bound) {
-  if (bound.ok()) return good("listen", fmt::format("{} can be had", *bound));
+  if (bound.ok()) return good("listen", fmt::format("{} is free", *bound));
   if (bound.status().code() == Code::kInvalidArgument) {
     return failed_finding("listen", bound.status().message(), "give --listen HOST:PORT");
   }
@@ -193,8 +194,9 @@ Finding judge_addresses(const std::vector<std::string>& hosts) {
 
 Finding judge_own_address(const std::string& listen) {
   return note(
-      "addresses", fmt::format("{} is of this machine only, and so is the run", listen),
-      "others cannot take part, nor find it on the local network: --listen '*:0' lets them");
+      "addresses",
+      fmt::format("{} can only be reached from this machine, and so can the run", listen),
+      "others cannot take part or find it on the local network: use --listen '*:0' for them");
 }
 
 NatKind nat_kind(const std::vector<std::string>& own, const StunReport& report) {
@@ -237,13 +239,13 @@ Finding judge_nat(const std::vector<std::string>& own, const Result<StunReport>&
     case NatKind::kUnknown:
       break;
   }
-  return failed_finding("nat", text, "no server answers over UDP: a firewall may hold it back");
+  return failed_finding("nat", text, "no server answers over UDP: a firewall may block it");
 }
 
 Finding judge_mapping(const Result<std::string>& endpoint, const std::string& method) {
   if (!endpoint.ok()) {
     return note("mapping", endpoint.status().message(),
-                "forward the port of --listen in the router by hand, or switch its UPnP on");
+                "forward the port of --listen in the router by hand, or turn its UPnP on");
   }
   const std::string text = fmt::format("{} opens {}", method, *endpoint);
   if (address_kind(host_of(*endpoint)) == AddressKind::kPublic) return good("mapping", text);
@@ -259,7 +261,7 @@ Finding judge_lan(const Result<std::vector<DiscoveredRun>>& runs) {
   }
   if (runs->empty()) {
     return note("local network", "no run answers",
-                "normal where none runs; wireless networks often keep multicast back");
+                "normal if none runs; wireless networks often block multicast");
   }
   std::vector<std::string> names;
   for (const DiscoveredRun& run : *runs) names.push_back(run.name);
@@ -281,7 +283,7 @@ Finding judge_ticket(const Result<Ticket>& ticket, std::int64_t now_unix_s) {
   }
   const std::int64_t hours = (ticket->expiry_unix_s - now_unix_s) / 3600;
   const auto members = static_cast<std::int64_t>(ticket->members.size());
-  return good("ticket", fmt::format("names {}, good for {} more", counted(members, "member"),
+  return good("ticket", fmt::format("names {}, valid for {} more", counted(members, "member"),
                                     counted(hours, "hour")));
 }
 
@@ -299,17 +301,17 @@ Finding judge_member(const PeerId& member, const std::vector<EndpointReport>& re
   }
   const std::string text = joined(texts, "; ");
   if (outcomes.count(DialOutcome::kRefused) != 0) {
-    return note(step, text, "its machine is there, the peer is not: it has ended, or restarted");
+    return note(step, text, "its machine answers, the peer does not: it has ended, or restarted");
   }
   if (outcomes.count(DialOutcome::kNoAnswer) != 0) {
     return note(step, text,
-                "a firewall or a NAT lies between, or the machine is off: try from its network, "
+                "a firewall or a NAT is in between, or the machine is off: try from its network, "
                 "or open its port");
   }
   if (outcomes.count(DialOutcome::kNoName) != 0) {
-    return note(step, text, "the name has no address: look at the name servers");
+    return note(step, text, "the name has no address: check the name servers");
   }
-  return note(step, text, "this machine has no way there: look at its network");
+  return note(step, text, "this machine has no route there: check its network");
 }
 
 Finding judge_reach(int members, int reached) {
@@ -317,8 +319,8 @@ Finding judge_reach(int members, int reached) {
   if (reached > 0) return good("reach", text);
   return failed_finding(
       "reach", text,
-      "the steps above say why; a running member prints a newer ticket (weft ticket "
-      "OUT), and `weft join TICKET --rendezvous HOST:PORT` asks where they are");
+      "the steps above show why; a running member prints a newer ticket (weft ticket OUT), and "
+      "`weft join TICKET --rendezvous HOST:PORT` asks where they are");
 }
 
 }  // namespace weft

@@ -55,7 +55,7 @@ Finding examine_handshake(const PeerAddress& member, const PeerIdentity& identit
   auto transport = make_tls_transport(loop, identity, listen);
   if (!transport.ok()) {
     return {"handshake", DoctorResult::kFailed, transport.status().message(),
-            "look at this machine's network: not even 127.0.0.1 can be used"};
+            "check this machine's network: not even 127.0.0.1 can be used"};
   }
   (*transport)->set_handler(handshake);
   const TimePoint begun = loop.now();
@@ -76,10 +76,10 @@ Finding examine_recipe(const Ticket& ticket, const PeerIdentity& identity, std::
   Result<std::string> recipe = Swarm::fetch_recipe(ticket, identity, kRecipeLimit);
   if (!recipe.ok()) {
     return {"admission", DoctorResult::kFailed, recipe.status().message(),
-            "the members' words say whether the ticket is over, revoked or of another run"};
+            "the members' answer shows whether the ticket is expired, revoked or for another run"};
   }
   text = std::move(recipe).value();
-  return {"admission", DoctorResult::kGood, "the members take the ticket", ""};
+  return {"admission", DoctorResult::kGood, "the members accept the ticket", ""};
 }
 
 Finding examine_data(const std::string& text) {
@@ -140,7 +140,7 @@ Finding examine_rendezvous(const DoctorRequest& request, const Ticket* ticket) {
       look_up_peers(opendht_maker(request.rendezvous), {run, kRendezvousLimit});
   if (found.ok()) {
     return {"rendezvous", DoctorResult::kGood,
-            fmt::format("addresses of {} are there",
+            fmt::format("addresses of {} found",
                         counted(static_cast<std::int64_t>(found->size()), "member")),
             ""};
   }

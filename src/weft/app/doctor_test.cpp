@@ -68,7 +68,7 @@ TEST(Doctor, KnowsWhatAnAddressIsGoodFor) {
   expect(judge_addresses({"192.168.1.1", "127.0.0.1"}), DoctorResult::kNote, "private");
   expect(judge_addresses({"100.64.0.1"}), DoctorResult::kNote, "provider");
   expect(judge_addresses({"127.0.0.1"}), DoctorResult::kNote, "no network");
-  expect(judge_own_address("127.0.0.1:0"), DoctorResult::kNote, "of this machine only");
+  expect(judge_own_address("127.0.0.1:0"), DoctorResult::kNote, "reached from this machine");
   expect(judge_addresses({"10.0.0.1", "2001:db8::1"}), DoctorResult::kGood, "2001:db8::1");
 }
 
@@ -150,7 +150,7 @@ TEST(Doctor, TheExitCodeSaysWhatToDo) {
                                      finding("ticket", DoctorResult::kFailed)};
   EXPECT_EQ(findings_code(both), ExitCode::kUsage);
   EXPECT_EQ(findings_summary(both), "2 of 2 steps failed: listen, ticket");
-  EXPECT_EQ(findings_summary({}), "nothing is in the way");
+  EXPECT_EQ(findings_summary({}), "no obstacle found");
   EXPECT_EQ(finding_text(both[0]),
             "FAILED listen           text\n                        -> remedy\n");
 }

@@ -38,7 +38,7 @@ Result<const DiscoveredRun*> run_named(const std::vector<DiscoveredRun>& runs,
     if (run.name.rfind(wanted, 0) != 0 && to_hex(run.tag).rfind(wanted, 0) != 0) continue;
     if (found != nullptr) {
       return invalid_argument(
-          fmt::format("--run {}: several runs begin so; name one by its tag", wanted));
+          fmt::format("--run {}: several runs begin with that; name one by its tag", wanted));
     }
     found = &run;
   }
@@ -98,18 +98,18 @@ Result<Ticket> choose_run(const std::vector<DiscoveredRun>& runs, const std::str
                           const AskPerson& ask) {
   if (runs.empty()) {
     return unavailable(
-        "join: no run answers on this network; paste the line that a member prints: weft join "
-        "weft2-... (`weft doctor` tells whether this network carries the question)");
+        "join: no run answers on this network; paste the ticket that a member prints: weft join "
+        "weft2-... (`weft doctor` shows whether this network passes the query on)");
   }
   WEFT_TRY_ASSIGN(const DiscoveredRun* run,
                   wanted.empty() ? run_asked(runs, ask) : run_named(runs, wanted));
   if (run->answers.front().open) return open_ticket(*run);
   const std::optional<std::string> line =
-      ask("This run wants a ticket; paste the line that a member printed: ");
-  if (!line) return invalid_argument("join: this run wants a ticket: weft join weft2-...");
+      ask("This run needs a ticket; paste the one that a member printed: ");
+  if (!line) return invalid_argument("join: this run needs a ticket: weft join weft2-...");
   WEFT_TRY_ASSIGN(Ticket ticket, parse_ticket(*line));
   if (discovery_tag(ticket.run) != run->tag) {
-    return invalid_argument("join: the ticket is of another run than the one chosen");
+    return invalid_argument("join: the ticket is for another run than the one chosen");
   }
   return ticket;
 }
@@ -132,10 +132,10 @@ Result<Ticket> ticket_or_code(const std::string& text, const FindRunOptions& opt
   const Result<std::string> line = discover_ticket(code, options.place, options.code_limit);
   if (line.ok()) return parse_ticket(*line);
   return unavailable(fmt::format(
-      "{} ({}). A code is good on the network of the member that printed it, while that member "
-      "takes part and until its ticket ends. Ask for another code (weft ticket OUT --code), or for "
-      "the ticket, which is good anywhere; `weft doctor` tells whether this network carries the "
-      "question",
+      "{} ({}). A code is valid on the network of the member that printed it, while that member "
+      "takes part and until its ticket expires. Ask for another code (weft ticket OUT --code), or "
+      "for the ticket, which is valid anywhere; `weft doctor` shows whether this network passes "
+      "the question",
       line.status().message(), format_join_code(code)));
 }
 

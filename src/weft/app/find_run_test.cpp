@@ -78,7 +78,7 @@ TEST(FindRun, AClosedRunAsksForItsTicket) {
   ASSERT_TRUE(chosen.ok()) << chosen.status().to_string();
   EXPECT_EQ(chosen->run, filled<RunId>(1));
   EXPECT_EQ(choose_run(kRuns, "", answers({"1", format_ticket(ticket(3))})).status().message(),
-            "join: the ticket is of another run than the one chosen");
+            "join: the ticket is for another run than the one chosen");
   EXPECT_FALSE(choose_run(kRuns, "", answers({"1", "weft2-nonsense"})).ok());
   EXPECT_FALSE(choose_run(kRuns, "", answers({"1"})).ok());
 }

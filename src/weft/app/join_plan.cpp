@@ -59,7 +59,7 @@ std::string network_line(const JoinPlan& plan) {
   if (plan.listen.ends_with(":0")) text += " (any free port)";
   if (plan.map_port) text += ", which the router is asked to open";
   if (!plan.advertise.empty()) {
-    text += fmt::format(", tells others {}", fmt::join(plan.advertise, " "));
+    text += fmt::format(", advertises {}", fmt::join(plan.advertise, " "));
   }
   const Recipe::Group& group = plan.recipe.group;
   if (!group.rendezvous.empty()) {
@@ -67,7 +67,7 @@ std::string network_line(const JoinPlan& plan) {
   }
   const bool alone = is_of_this_machine_only(plan.listen) && plan.advertise.empty();
   if (group.discovery == "lan") {
-    text += fmt::format(", answers who looks for runs on this {}", alone ? "machine" : "network");
+    text += fmt::format(", answers searches for runs on this {}", alone ? "machine" : "network");
   }
   return fmt::format("{}; up to {} a round each way", text, megabytes(2 * state_bytes(plan)));
 }
@@ -88,13 +88,9 @@ std::uint64_t memory_estimate(const JoinPlan& plan) {
 
 std::string plan_text(const JoinPlan& plan) {
   return fmt::format(
-      "what this run will use of this machine:\n"
-      "  run      {}: {} with {} values, {} samples a step among all members\n"
-      "  data     {}\n"
-      "  memory   {}\n"
-      "  time     {}\n"
-      "  network  {}\n"
-      "  files    {}\n",
+      "what this run will use on this machine:\n  run      {}: {} with {} values, {} samples per "
+      "step among all members\n  data     {}\n  memory   {}\n  time     {}\n  network  {}\n  "
+      "files    {}\n",
       plan.recipe.run.name, plan.recipe.model.name, plan.size.elements,
       plan.recipe.run.global_batch, data_line(plan), memory_line(plan), time_line(plan),
       network_line(plan), plan.out);
@@ -120,7 +116,9 @@ Status agree_to_plan(const JoinPlan& plan, const AskPerson& ask) {
   if (!ask) return {};
   const std::optional<std::string> line = ask("Take part? [y/N] ");
   if (line.has_value() && (*line == "y" || *line == "Y" || *line == "yes")) return {};
-  return aborted("join: nobody agreed to that, so this peer takes no part; --yes does not ask");
+  return aborted(
+      "join: nobody agreed to that, so this peer does not take part; with --yes it does "
+      "not ask");
 }
 
 }  // namespace weft

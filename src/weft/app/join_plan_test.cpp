@@ -39,7 +39,7 @@ TEST(JoinPlan, SaysWhatTheRunTakesOfTheMachine) {
   plan.recipe.group.rendezvous = "node.example:4222";
   EXPECT_THAT(plan_text(plan), HasSubstr("leaves its addresses at node.example:4222"));
   plan.listen = "127.0.0.1:0";
-  EXPECT_THAT(plan_text(plan), HasSubstr("answers who looks for runs on this machine"));
+  EXPECT_THAT(plan_text(plan), HasSubstr("answers searches for runs on this machine"));
 }
 
 TEST(JoinPlan, SaysWhereTheMemoryWouldNotDo) {

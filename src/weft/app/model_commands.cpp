@@ -76,27 +76,27 @@ ExitCode export_command(ModelRequest& request) {
 CLI::App* add_predict(CLI::App& app, ModelRequest& request) {
   PredictRequest& own = request.predict;
   CLI::App* predict =
-      app.add_subcommand("predict", "Show what a checkpoint's model says of an input.");
+      app.add_subcommand("predict", "Show the predictions of a checkpoint's model for an input.");
   predict->add_option("checkpoint", own.checkpoint, "A checkpoint, or the folder OUT of a run.")
       ->required();
   predict
       ->add_option("input", own.input,
-                   "A file .csv, .npy, .npz, .png or .jpg, or the words of a text.")
+                   "A file .csv, .npy, .npz, .png or .jpg, or the beginning of a text.")
       ->required();
   predict->add_option("--out", own.out, "Write the outputs to this file .npy.")
       ->option_text("FILE");
   predict->add_option("--top", own.top, "How many classes to print for each row.")
       ->check(whole_number(1, 1000))
       ->capture_default_str();
-  predict->add_option("--tokens", own.tokens, "For a text, how many tokens to add.")
+  predict->add_option("--tokens", own.tokens, "For a text, the number of tokens to add.")
       ->check(whole_number(1, 1000000))
       ->capture_default_str();
   predict
       ->add_option("--temperature", own.temperature,
-                   "For a text, how freely tokens are drawn; 0 takes the likeliest.")
+                   "For a text, the temperature of the draws; 0 takes the likeliest token.")
       ->check(any_number(0.0, 100.0))
       ->capture_default_str();
-  predict->add_option("--seed", own.seed, "For a text, the seed of what is drawn.")
+  predict->add_option("--seed", own.seed, "For a text, the seed of the draws.")
       ->check(whole_number(0, kNoLimit))
       ->capture_default_str();
   return predict;
@@ -112,7 +112,7 @@ CLI::App* add_export(CLI::App& app, ModelRequest& request) {
       ->option_text("FILE");
   command->add_option("--safetensors", own.safetensors, "Write the parameters to this file.")
       ->option_text("FILE");
-  command->add_option("--names", request.names, "Whose names the parameters get.")
+  command->add_option("--names", request.names, "The naming scheme of the parameters.")
       ->check(CLI::IsMember({"weft", "huggingface"}))
       ->capture_default_str();
   return command;
@@ -124,11 +124,11 @@ void add_data_choice(CLI::App& command, DataChoice& choice) {
   command
       .add_option(
           "--data", choice.data,
-          "The file that stands for the recipe's data.path, or the folder that holds datasets.")
+          "The file that replaces the recipe's data.path, or the folder that holds datasets.")
       ->option_text("PATH");
   command
       .add_option("--tokenizer", choice.tokenizer,
-                  "The file that stands for the recipe's data.tokenizer.")
+                  "The file that replaces the recipe's data.tokenizer.")
       ->option_text("FILE");
 }
 
@@ -140,7 +140,7 @@ void add_model_commands(CLI::App& app, ModelRequest& request, ExitCode& code) {
   for (CLI::App* each : {predict, command}) {
     each->add_option("--threads", request.threads, kThreads)->check(whole_number(1, kThreadsMax));
     add_data_choice(*each, request.data);
-    each->add_flag("--force", request.force, "Replace files that are there already.");
+    each->add_flag("--force", request.force, "Replace existing files.");
     each->add_flag("--json", request.json, kObject);
   }
 }

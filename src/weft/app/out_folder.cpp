@@ -63,7 +63,7 @@ Result<OutFolder> OutFolder::open(const std::string& path, bool& in_use) {
   }
   if (const std::string file = foreign_file(path); !file.empty()) {
     return unavailable(fmt::format(
-        "{}: stands in a folder that no run has made, and a run would write to it; choose another "
+        "{}: is in a folder that no run has made, and a run would write to it; choose another "
         "--out",
         file));
   }

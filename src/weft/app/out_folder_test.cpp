@@ -68,7 +68,7 @@ TEST(OutFolder, FilesOfOthersAreNeitherReplacedNorAppendedTo) {
   std::ofstream(folder + "/summary.json") << "{}";
   const Status refused = OutFolder::open(folder).status();
   EXPECT_EQ(refused.code(), Code::kUnavailable);
-  EXPECT_THAT(refused.message(), HasSubstr("/summary.json: stands in a folder that no run"));
+  EXPECT_THAT(refused.message(), HasSubstr("/summary.json: is in a folder that no run"));
   EXPECT_FALSE(std::filesystem::exists(folder + "/.lock"));
   // With a peer's key it is the folder of a run, copied without its lock.
   std::ofstream(folder + "/identity") << "key";

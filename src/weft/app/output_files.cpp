@@ -10,8 +10,8 @@ Status check_outputs(const std::vector<std::string>& outputs, std::vector<std::s
     for (const std::string& other : taken) {
       if (output != other && !is_same_file(output, other)) continue;
       return invalid_argument(output +
-                              ": is a file that this command uses otherwise; choose another name "
-                              "for what it writes");
+                              ": is a file that this command reads or writes for another purpose; "
+                              "choose another name for the output");
     }
     WEFT_TRY(check_output_file(output, force));
     taken.push_back(output);

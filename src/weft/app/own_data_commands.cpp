@@ -146,13 +146,13 @@ Status prepare_recipe(RunRequest& request) {
   if (request.out.empty()) request.out = "weft-runs/" + stem_of(request.recipe_path);
   const std::string recipe = request.out + "/recipe.toml";
   if (is_file(recipe)) {
-    write_error(fmt::format("weft: going by {}, which is there from before\n", recipe));
+    write_error(fmt::format("weft: using {}, which exists already\n", recipe));
   } else {
     WEFT_TRY_ASSIGN(const Written written, make_and_try(request.recipe_path, ""));
     std::error_code fault;
     fs::create_directories(request.out, fault);
     WEFT_TRY(write_recipe(recipe, written.made.text));
-    write_error(fmt::format("weft: wrote {}, to be changed at will\nweft: {}{}", recipe,
+    write_error(fmt::format("weft: wrote {}, which you may change\nweft: {}{}", recipe,
                             trial_text(written), oddities_text(written.look)));
   }
   request.recipe_path = recipe;
@@ -169,16 +169,16 @@ void add_own_data_commands(CLI::App& app, CLI::App& data, OwnDataRequest& reques
           "tokens .bin.")
       ->required();
   made->add_option("--out", request.out,
-                   "The file to write; without it, the data's name with .toml.")
+                   "The file to write; by default, the data's name with .toml.")
       ->option_text("FILE");
   made->add_option("--target", request.target,
-                   "The column of a table to learn; without it, the last.")
+                   "The column of a table to predict; by default, the last one.")
       ->option_text("COLUMN");
-  made->add_flag("--force", request.force, "Replace the file where it is there already.");
+  made->add_flag("--force", request.force, "Replace an existing file.");
   made->add_flag("--json", request.json, kObject);
   made->callback([&] { code = new_command(request); });
-  CLI::App* look = data.add_subcommand("look", "Tell what a folder, table or text of yours holds.");
-  look->add_option("path", request.path, "The file or folder to look at.")->required();
+  CLI::App* look = data.add_subcommand("look", "Show what your folder, table or text holds.");
+  look->add_option("path", request.path, "The file or folder to examine.")->required();
   look->add_flag("--json", request.json, kObject);
   look->callback([&] { code = look_command(request); });
 }

@@ -42,7 +42,7 @@ namespace {
 constexpr Duration kFetchRecipeLimit = std::chrono::seconds(20);
 constexpr Duration kTellInterval = std::chrono::milliseconds(200);
 constexpr const char* kPoliteEnd =
-    "the round at work is finished, then this peer leaves and saves the state (once more: at once)";
+    "this peer finishes its round, leaves and saves the state (once more: at once)";
 constexpr Duration kLocalPeersLimit = std::chrono::seconds(30);
 // Between the start of the first and the last member of an engine.
 constexpr Duration kEngineLimit = std::chrono::seconds(60);
@@ -215,7 +215,9 @@ Result<std::int64_t> resume_or_begin(Session& session, const RunRequest& request
   if (!request.resume) {
     WEFT_TRY_ASSIGN(const std::string aside, session.out->set_checkpoints_aside());
     if (!aside.empty()) {
-      note("the checkpoints of the run before are in " + aside + " now; --resume goes on from one");
+      note("the checkpoints of the previous run are in " + aside +
+           " now; --resume continues from "
+           "one");
     }
     return std::int64_t{0};
   }
@@ -224,7 +226,7 @@ Result<std::int64_t> resume_or_begin(Session& session, const RunRequest& request
   if (is_terminal_there()) options.ask = ask_on_terminal;
   WEFT_TRY_ASSIGN(const auto loaded, load_to_resume(checkpoints, *session.trainer, options));
   if (!loaded.has_value()) {
-    note(fmt::format("--resume: no checkpoint is in {}: the run begins anew",
+    note(fmt::format("--resume: no checkpoint is in {}: a new run begins",
                      session.out->checkpoints_path()));
     return std::int64_t{0};
   }
@@ -291,7 +293,10 @@ Status all_begin(Engine& engine, const Status& own) {
 }
 
 Status prepare_engine_run(Session& session, const RunRequest& request) {
-  if (request.peers) return invalid_argument("--peers: with --engine mpi, mpirun starts them");
+  if (request.peers)
+    return invalid_argument(
+        "--peers: with --engine mpi, mpirun starts the "
+        "processes");
   WEFT_TRY_ASSIGN(std::unique_ptr<Engine> engine, make_mpi_engine());
   WEFT_TRY(all_begin(*engine, prepare_member(session, request, engine->rank(), engine->size())));
   EngineExchangeOptions options;
@@ -351,7 +356,7 @@ FindRunOptions find_options(const JoinRequest& request) {
 }
 
 Result<Ticket> ticket_of(const JoinRequest& request) {
-  std::optional<SlowNotice> notice("looking for runs on this network");
+  std::optional<SlowNotice> notice("searching for runs on this network");
   if (!request.ticket.empty()) return ticket_or_code(request.ticket, find_options(request));
   const auto ask = [&](const std::string& question) {
     notice.reset();
@@ -399,7 +404,7 @@ Status no_recipe(const Status& why, const RunNews& news) {
         "ticket");
   }
   return why.with_context(
-      "join: no member of the ticket gave the recipe; a peer that still runs has a newer ticket");
+      "join: no member of the ticket sent the recipe; a peer that still runs has a newer ticket");
 }
 
 // What is silence otherwise, until somebody answers.

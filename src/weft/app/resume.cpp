@@ -31,7 +31,7 @@ Result<std::optional<SavedCheckpoint>> load_to_resume(const Checkpoints& checkpo
     const std::vector<std::string> paths = checkpoints.paths();
     if (paths.size() < 2) {
       return corrupt(damage +
-                     "; no older one is in the folder: without --resume the run begins "
+                     "; there is no older one in the folder: without --resume the run begins "
                      "anew");
     }
     const std::string older = name_of(paths[paths.size() - 2]);

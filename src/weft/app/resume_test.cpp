@@ -94,7 +94,7 @@ TEST_F(ResumeTest, SeveralDamagedOnesAreAllPassedOver) {
   damage(3);
   const auto loaded = load();
   EXPECT_EQ(loaded.status().code(), Code::kCorrupt);
-  EXPECT_THAT(loaded.status().message(), HasSubstr("no older one is in the folder"));
+  EXPECT_THAT(loaded.status().message(), HasSubstr("there is no older one in the folder"));
   EXPECT_TRUE(is_file(path(3)));
 }
 

@@ -56,7 +56,7 @@ Status close_files(const RunFiles& files) {
 // What a person may take of a run whose loss is not a number.
 std::string ruin_text(const Summary& summary, const OutFolder& out) {
   const std::vector<std::string> kept = kept_checkpoints(out);
-  return fmt::format("the loss was not a number from round {} on: the model is of no use; {}",
+  return fmt::format("the loss was not a number from round {} on: the model is useless; {}",
                      summary.not_finite_round,
                      kept.empty() ? "no checkpoint was written before (checkpoint.every_steps)"
                                   : "the newest checkpoint with numbers is " + kept.back());

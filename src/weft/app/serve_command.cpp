@@ -51,7 +51,7 @@ Status serve(const ServeRequest& request) {
                    : fmt::format("listening on {} ({}, {} parameters, step {}; Ctrl-C ends)\n", url,
                                  model->architecture(), model->parameters(), model->step());
   end_politely_if_interrupted(
-      "the server finishes what has begun, within 30 s (once more: at once)");
+      "the server finishes the current requests, within 30 s (once more: at once)");
   go_on_without_output("the server goes on at " + url);
   print_text(line);
   server->run(interrupted);

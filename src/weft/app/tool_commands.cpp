@@ -42,7 +42,7 @@ std::string eval_text(const CheckpointEvaluation& found) {
   return fmt::format(
       "{}step {}: test {}loss {}{}, state {}\n", classes, found.step, right,
       loss_text(metrics.loss),
-      bits.has_value() ? fmt::format(" ({:.4f} bits a character)", *bits) : std::string(),
+      bits.has_value() ? fmt::format(" ({:.4f} bits per character)", *bits) : std::string(),
       found.digest.substr(0, 16));
 }
 

@@ -18,7 +18,7 @@ struct Footer {
 };
 
 constexpr const char* kSettings =
-    "Settings: flags win over the environment (WEFT_RUN_STEPS for run.steps), which wins over the "
+    "Settings: flags override the environment (WEFT_RUN_STEPS for run.steps), which overrides the "
     "recipe. `weft recipe` lists every key.";
 
 constexpr Footer kFooters[] = {
@@ -27,9 +27,9 @@ constexpr Footer kFooters[] = {
      "  weft run recipes/synthetic_mlp.toml --peers 4 --set optimizer.learning_rate=0.002\n"
      "  weft run recipes/synthetic_mlp.toml --out first --resume"},
     {"join",
-     "  weft join weft2-...             the line that `weft run` printed\n"
-     "  weft join k7q2m4-xd9fhj-2wpz8y  its short code, on the same network\n"
-     "  weft join                       choose among the runs of this network"},
+     "  weft join weft2-...             the ticket that `weft run` printed\n  weft join "
+     "k7q2m4-xd9fhj-2wpz8y  its short code, on the same network\n  weft join                       "
+     "choose among the runs on this network"},
     {"doctor",
      "  weft doctor\n"
      "  weft doctor weft2-...   also tries the members that the ticket names"},
@@ -114,19 +114,15 @@ std::string short_help() {
 
 std::string main_footer() {
   return fmt::format(
-      "Examples:\n"
-      "  weft demo                                four peers: one dies, one joins\n"
-      "  weft run recipes/fashion_mnist_cnn.toml  trains; prints the line for others\n"
-      "  weft join weft2-...                      on this or another machine\n"
-      "  weft help run                            flags and examples of one command\n"
-      "\n"
-      "{}\n"
-      "\n"
-      "Exit codes: 0 done; 1 failed; 2 wrong flag, recipe or ticket; 3 data, disk, address or "
-      "group not there; 4 damaged file or differing state; 5 quorum lost; 6 the run was over "
-      "before this peer had its state; 7 the loss became not a number; 130 interrupted (Ctrl-C "
-      "once: the round is finished and the peer leaves politely; twice: at once). What to do about "
-      "each: docs/errors.md#exit-code-N.",
+      "Examples:\n  weft demo                                four peers: one dies, one joins\n  "
+      "weft run recipes/fashion_mnist_cnn.toml  trains; prints the ticket for others\n  weft join "
+      "weft2-...                      on this or another machine\n  weft help "
+      "run                            flags and examples of one command\n\n{}\n\nExit codes: 0 "
+      "done; 1 failed; 2 wrong flag, recipe or ticket; 3 data, disk, address or group not "
+      "available; 4 damaged file or differing state; 5 quorum lost; 6 the run was over before this "
+      "peer had its state; 7 the loss became not a number; 130 interrupted (Ctrl-C once: the peer "
+      "finishes its round and leaves; twice: at once). What to do about each: "
+      "docs/errors.md#exit-code-N.",
       kSettings);
 }
 

@@ -13,7 +13,7 @@ constexpr EventFieldDoc kTicket[] = {
     {"run_id", "text", "The run's id, 64 hexadecimal digits."},
     {"valid_h", "integer", "For how many hours the ticket lets others join."},
     {"code", "text",
-     "What may be passed instead on the same network; of founders that can be asked there."},
+     "A code that can be passed instead on the same network; for founders that answer there."},
 };
 constexpr EventFieldDoc kStarted[] = {
     {"run_id", "text", "The run's id."},
@@ -25,7 +25,7 @@ constexpr EventFieldDoc kStarted[] = {
     {"data", "text", "Name of the dataset."},
     {"train_samples", "integer", "Samples of the training set."},
     {"steps", "integer", "Optimizer steps of the whole run."},
-    {"global_batch", "integer", "Samples a step, over all members."},
+    {"global_batch", "integer", "Samples per step, over all members."},
     {"threads", "integer", "Compute threads of this peer."},
 };
 constexpr EventFieldDoc kFirstStep[] = {
@@ -34,28 +34,28 @@ constexpr EventFieldDoc kFirstStep[] = {
 constexpr EventFieldDoc kStateLoaded[] = {
     {"round", "integer", "The round after which the state was taken."},
     {"bytes", "integer", "Size of the state."},
-    {"seconds", "number", "From the start of the process until the state stood here."},
+    {"seconds", "number", "From the start of the process until the state was here."},
 };
 constexpr EventFieldDoc kRound[] = {
     {"round", "integer", "The round."},
     {"rounds", "integer", "Rounds of the whole run, without the evaluation."},
-    {"step", "integer", "Optimizer steps behind the state; with local.steps, several a round."},
+    {"step", "integer", "Optimizer steps in the state; with local.steps, several per round."},
     {"steps", "integer", "Optimizer steps of the whole run."},
-    {"loss", "number", "Mean training loss a label over the global batch."},
+    {"loss", "number", "Mean training loss per label over the global batch."},
     {"accuracy", "number",
      "Share of the labels (of tokens, for texts) that were predicted right; "
      "null where they are values."},
-    {"bits_per_character", "number", "Texts: the loss in bits a character."},
+    {"bits_per_character", "number", "Texts: the loss in bits per character."},
     {"members", "integer", "Members that shared the round."},
     {"rank", "integer", "This peer's position among them."},
-    {"share", "integer", "Samples of the batch that were this peer's; of one step."},
+    {"share", "integer", "Samples of one step's batch that this peer computed."},
     {"learning_rate", "number", "The rate of this step."},
     {"round_seconds", "number", "Time of this round, reruns included."},
-    {"samples_per_second", "number", "Samples of the whole group a second, over recent rounds."},
+    {"samples_per_second", "number", "Samples per second of the whole group, over recent rounds."},
     {"eta_s", "number", "Seconds until the last step at that speed."},
     {"compute_share", "number", "Share of recent time spent on forward, backward and optimizer."},
     {"wait_share", "number", "Share spent waiting for other members."},
-    {"send_share", "number", "Share spent while own data was still on its way."},
+    {"send_share", "number", "Share spent while this peer's own data was still being sent."},
     {"bytes_sent", "integer", "Bytes this peer has sent so far."},
     {"bytes_received", "integer", "Bytes this peer has received so far."},
     {"state", "text", "XXH3-128 of the state after the round."},
@@ -67,7 +67,7 @@ constexpr EventFieldDoc kPeerRound[] = {
 };
 constexpr EventFieldDoc kPeers[] = {
     {"peers", "list", "Short names of the members, in ring order."},
-    {"details", "list", "For each: how it is doing, in words."},
+    {"details", "list", "For each, its condition in words."},
 };
 constexpr EventFieldDoc kViewChanged[] = {
     {"number", "integer", "Number of the view."},
@@ -77,9 +77,9 @@ constexpr EventFieldDoc kViewChanged[] = {
 };
 constexpr EventFieldDoc kPeerLeft[] = {
     {"peer", "text", "Short name of the peer."},
-    {"reason", "text", "Why it is taken for gone."},
+    {"reason", "text", "Why it counts as gone."},
     {"round", "integer", "The round in which it was missed."},
-    {"seconds_lost", "number", "What missing it has cost so far."},
+    {"seconds_lost", "number", "The time that its loss has cost so far."},
     {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kRerun[] = {
@@ -90,7 +90,7 @@ constexpr EventFieldDoc kRerun[] = {
     {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kQuorumLost[] = {
-    {"missing", "list", "Short names of the members out of reach."},
+    {"missing", "list", "Short names of the unreachable members."},
     {"reason", "text", "What is known about it."},
     {"action", "text", "What this peer does, and what a person can do."},
     {"text", "text", "The whole sentence for people."},
@@ -111,11 +111,11 @@ constexpr EventFieldDoc kYielding[] = {
     {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kMerged[] = {
-    {"branch", "text", "Short name of the branch whose state came in."},
-    {"round", "integer", "The round of this branch after which it was averaged in."},
+    {"branch", "text", "Short name of the branch whose state was absorbed."},
+    {"round", "integer", "The round of this branch after which it was averaged."},
     {"weight", "number", "Its weight in the mean."},
-    {"samples", "integer", "Samples that it had learned from since the two parted."},
-    {"own_samples", "integer", "Samples that this branch had learned from since then."},
+    {"samples", "integer", "Samples that it had trained on since the split."},
+    {"own_samples", "integer", "Samples that this branch had trained on since then."},
     {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kMeasuring[] = {
@@ -124,14 +124,16 @@ constexpr EventFieldDoc kMeasuring[] = {
     {"seconds", "number", "Since the measurement began."},
 };
 constexpr EventFieldDoc kRefused[] = {
-    {"peer", "text", "Short name or address of who was refused."},
+    {"peer", "text", "Short name or address of the refused peer."},
     {"reason", "text", "Why."},
     {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kMisconduct[] = {
     {"peer", "text", "Short name of the peer that did something no correct peer does."},
-    {"by", "list", "Short name of the member that says so."},
-    {"text", "text", "What was seen, and whether it is an accusation: a voice for putting it out."},
+    {"by", "list", "Short name of the member that reports it."},
+    {"text", "text",
+     "What was observed, and whether it is an accusation: a vote to expel the "
+     "peer."},
 };
 constexpr EventFieldDoc kTicketRevoked[] = {
     {"peer", "text", "Short name of the member that revoked it."},
@@ -149,10 +151,10 @@ constexpr EventFieldDoc kRing[] = {
 constexpr EventFieldDoc kLinkUp[] = {
     {"peer", "text", "Short name of the peer at the other end."},
     {"path", "text", "direct, mapped (a port opened by a router), punched or relayed."},
-    {"via", "text", "Short name of the peer that introduced or relays; empty for others."},
-    {"endpoint", "text", "Where the connection goes to, or comes from."},
+    {"via", "text", "Short name of the peer that introduced or relays; empty for other paths."},
+    {"endpoint", "text", "The address to which the connection goes, or from which it comes."},
     {"inbound", "flag", "Whether the other peer dialled."},
-    {"reason", "text", "Why this path and no shorter one."},
+    {"reason", "text", "Why this path and not a more direct one."},
 };
 constexpr EventFieldDoc kMismatch[] = {
     {"round", "integer", "The round after which the states differ."},
@@ -173,8 +175,8 @@ constexpr EventFieldDoc kEvaluation[] = {
     {"samples", "integer", "Test samples, over all members."},
     {"accuracy", "number",
      "Share of the labels that were predicted right; null where they are values."},
-    {"loss", "number", "Mean loss a label."},
-    {"bits_per_character", "number", "Texts: the loss in bits a character."},
+    {"loss", "number", "Mean loss per label."},
+    {"bits_per_character", "number", "Texts: the loss in bits per character."},
     {"mae", "number", "Values: mean absolute error, in the units of the targets."},
     {"r2", "number", "Values: share of their variance that the model explains, at most 1."},
 };
@@ -183,8 +185,8 @@ constexpr EventFieldDoc kValidation[] = {
     {"samples", "integer", "Test samples, over all members."},
     {"accuracy", "number",
      "Share of the labels that were predicted right; null where they are values."},
-    {"loss", "number", "Mean loss a label."},
-    {"bits_per_character", "number", "Texts: the loss in bits a character."},
+    {"loss", "number", "Mean loss per label."},
+    {"bits_per_character", "number", "Texts: the loss in bits per character."},
     {"best", "flag", "Whether no state before it had a loss as small."},
     {"best_step", "integer", "The step of the smallest loss so far; 0: none was a number."},
 };
@@ -193,7 +195,7 @@ constexpr EventFieldDoc kStopped[] = {
     {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kInterrupted[] = {
-    {"action", "text", "What follows."},
+    {"action", "text", "What happens next."},
 };
 constexpr EventFieldDoc kFailed[] = {
     {"reason", "text", "What went wrong."},
@@ -214,7 +216,7 @@ constexpr EventFieldDoc kAuditInput[] = {
     {"view", "integer", "Number of the view in which it is run."},
     {"view_hash", "text", "The first digits of that view's hash."},
     {"elements", "integer", "Elements of the vector."},
-    {"samples", "number", "Samples that it speaks for."},
+    {"samples", "number", "Samples that it contains."},
     {"hash", "text", "XXH3-128 of its bytes."},
     {"magnitude", "number", "The sum of the absolute values."},
     {"projections", "text",
@@ -229,12 +231,14 @@ constexpr EventFieldDoc kAuditSum[] = {
     {"view", "integer", "Number of the view in which this peer got it."},
     {"view_hash", "text", "The first digits of that view's hash."},
     {"elements", "integer", "Elements of the vector."},
-    {"samples", "number", "Samples that it speaks for."},
+    {"samples", "number", "Samples that it contains."},
     {"hash", "text", "XXH3-128 of its bytes."},
     {"magnitude", "number", "The sum of the absolute values."},
     {"projections", "text", "As in audit_input."},
     {"values", "text", "As in audit_input."},
-    {"caught_up", "flag", "It came from another member's memory; this peer took no part in it."},
+    {"caught_up", "flag",
+     "Whether it came from another member's result log; this peer took no "
+     "part in it."},
 };
 constexpr EventFieldDoc kRunOver[] = {
     {"round", "integer", "The last round of the run."},
@@ -244,20 +248,20 @@ constexpr EventFieldDoc kNote[] = {
     {"text", "text", "Something worth knowing."},
 };
 constexpr EventFieldDoc kLostLines[] = {
-    {"lines", "integer", "How many lines are missing in this place."},
+    {"lines", "integer", "How many lines are missing here."},
     {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kWaiting[] = {
-    {"round", "integer", "The round that does not go on."},
-    {"peers", "list", "Short names of the members that are waited for."},
-    {"seconds", "number", "For how long nothing has moved."},
-    {"limit_s", "number", "After so long the others go on without them."},
+    {"round", "integer", "The round that waits."},
+    {"peers", "list", "Short names of the members for which it waits."},
+    {"seconds", "number", "For how long no data has arrived."},
+    {"limit_s", "number", "After this time the others go on without them."},
     {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kWaitOver[] = {
     {"round", "integer", "The round that goes on."},
-    {"peers", "list", "Short names of the members that were waited for."},
-    {"seconds", "number", "For how long nothing had moved."},
+    {"peers", "list", "Short names of the members for which it waited."},
+    {"seconds", "number", "For how long no data had arrived."},
     {"text", "text", "The whole sentence for people."},
 };
 constexpr EventFieldDoc kNotFinite[] = {
@@ -268,23 +272,23 @@ constexpr EventFieldDoc kNotFinite[] = {
 constexpr EventFieldDoc kSummary[] = {
     {"run_id", "text", "The run's id."},
     {"peer_id", "text", "This peer's id."},
-    {"steps", "integer", "Optimizer steps that the state has behind it."},
-    {"rounds", "integer", "Rounds of training that the state has behind it."},
+    {"steps", "integer", "Optimizer steps in the state."},
+    {"rounds", "integer", "Rounds of training in the state."},
     {"final_loss", "number", "Training loss of the last round; null for a peer that saw none."},
     {"test_accuracy", "number", "Accuracy on the test set; null if it was not measured."},
-    {"test_loss", "number", "Mean loss a label on the test set; null if it was not measured."},
-    {"test_bits_per_character", "number", "Texts: that loss in bits a character."},
+    {"test_loss", "number", "Mean loss per label on the test set; null if it was not measured."},
+    {"test_bits_per_character", "number", "Texts: that loss in bits per character."},
     {"test_mae", "number", "Values: mean absolute error on the test set, in their units."},
     {"test_r2", "number", "Values: share of their variance explained on the test set, at most 1."},
     {"state_hash", "text", "SHA-256 of parameters and optimizer state."},
     {"view_changes", "integer", "Views that came after this peer's first."},
     {"rounds_rerun", "integer", "Rounds that had to be run again."},
     {"seconds", "number", "From the start of the process to its end."},
-    {"seconds_lost", "number", "Time that rounds cost which had to be run again."},
+    {"seconds_lost", "number", "Time of rounds that had to be run again."},
     {"bytes_sent", "integer", "Bytes sent to other peers."},
     {"bytes_received", "integer", "Bytes received from other peers."},
     {"samples_per_second", "number",
-     "Samples of the whole group a second of training; null for a peer that was in no round."},
+     "Samples of the whole group per second of training; null for a peer that was in no round."},
     {"not_finite_round", "integer", "If there was one: the first whose loss was not a number."},
     {"best_step", "integer", "With run.evaluate_every_steps: the step of the smallest test loss."},
     {"best_loss", "number", "With run.evaluate_every_steps: that loss."},
@@ -294,46 +298,49 @@ constexpr EventFieldDoc kSummary[] = {
 
 constexpr EventKindDoc kKinds[] = {
     {"ticket",
-     "What others need to join: the first event of a founder, and of a newcomer once it is in.",
+     "What others need to join: the first event of a founder, and of a newcomer once it is a "
+     "member.",
      kTicket},
     {"started", "This peer has its recipe, data and model.", kStarted},
     {"first_step", "This peer begins its first round.", kFirstStep},
     {"state_loaded", "A newcomer holds the state of the group.", kStateLoaded},
     {"round", "A round is committed and applied.", kRound},
-    {"peers", "How each member is doing; at most once a second.", kPeers},
+    {"peers", "The condition of each member; at most once a second.", kPeers},
     {"view_changed", "The members agreed on a new member list.", kViewChanged},
     {"joiner_syncing", "A newcomer takes the state while the others go on.", kPeerRound},
     {"peer_joined", "A newcomer became a member.", kPeerRound},
     {"peer_left", "A member is gone.", kPeerLeft},
     {"round_rerun", "A round was run again without a lost member.", kRerun},
-    {"quorum_lost", "More than half of the group is out of reach.", kQuorumLost},
-    {"quorum_back", "Enough members are in reach again.", kQuorumBack},
+    {"quorum_lost", "Half of the group or more is unreachable.", kQuorumLost},
+    {"quorum_back", "Enough members are reachable again.", kQuorumBack},
     {"split",
      "group.on_split = \"merge\": members that are cut off from the others go on by themselves.",
      kSplit},
     {"yielding",
-     "Branches of the run have met: this one stops, and the other one averages its state in.",
+     "Branches of the run have found each other: this one stops, and the other one averages its "
+     "state with its own.",
      kYielding},
-    {"merged", "Branches of the run have met: this one has averaged the other one's state in.",
+    {"merged",
+     "Branches of the run have found each other: this one has averaged the other one's "
+     "state with its own.",
      kMerged},
     {"join_refused", "Somebody asked to join and was refused.", kRefused},
-    {"link_up", "A connection to a member, or to a newcomer that has proved its ticket, stands.",
-     kLinkUp},
+    {"link_up", "A link to a member, or to a newcomer that has proved its ticket, is up.", kLinkUp},
     {"link_refused", "A connection was refused or broke the protocol.", kRefused},
     {"misconduct", "A peer broke the rules, or a member accuses it of that.", kMisconduct},
     {"identity_twin", "Another process uses a member's identity; it was refused.", kTwin},
     {"ring_proposed", "This member has found an order of the ring in which rounds are shorter.",
      kRing},
-    {"ticket_revoked", "A ticket lets nobody in any more.", kTicketRevoked},
+    {"ticket_revoked", "A ticket is no longer valid.", kTicketRevoked},
     {"state_mismatch", "Two members hold different states.", kMismatch},
     {"checkpoint", "The state was written to disk.", kCheckpoint},
     {"checkpoint_failed",
-     "The state could not be written to disk, for the first time or for the first time since one "
-     "was; it is tried again at the next occasion.",
+     "The state could not be written to disk, for the first time since the last success; it is "
+     "tried again at the next occasion.",
      kCheckpointFailed},
     {"evaluation", "The test set was measured by all members together.", kEvaluation},
     {"measuring",
-     "How far a measurement of the test set is, where it takes longer than half a second; once a "
+     "The progress of a measurement of the test set that takes longer than half a second; once a "
      "second.",
      kMeasuring},
     {"validation",
@@ -342,7 +349,7 @@ constexpr EventKindDoc kKinds[] = {
      kValidation},
     {"stopped", "run.early_stop_patience: all members stop at the same round.", kStopped},
     {"run_over",
-     "The run has ended: a newcomer has its final state or still takes it, or members still give "
+     "The run has ended: a newcomer has its final state or still takes it, or members still serve "
      "it to newcomers.",
      kRunOver},
     {"interrupted", "A person pressed Ctrl-C, or the process was asked to end.", kInterrupted},
@@ -350,16 +357,18 @@ constexpr EventKindDoc kKinds[] = {
     {"process", "A local process that this program started began or ended.", kProcess},
     {"peer_killed", "The demo killed a peer with SIGKILL.", kPeerFault},
     {"peer_added", "The demo let a new peer join.", kPeerFault},
-    {"audit_input",
-     "group.audit: what this peer gives to a round, before the others have all of it.",
+    {"audit_input", "group.audit: this peer's input to a round, before the others have all of it.",
      kAuditInput},
-    {"audit_sum", "group.audit: what came out of a round, before it is applied.", kAuditSum},
+    {"audit_sum", "group.audit: the result of a round, before it is applied.", kAuditSum},
     {"waiting", "A round has waited for members for more than 2 s, and still does.", kWaiting},
-    {"overdue", "A member is waited for so long that it will be put out soon.", kWaiting},
+    {"overdue",
+     "A round has waited for a member for so long that the member will be removed "
+     "soon.",
+     kWaiting},
     {"awaited", "The other members wait for this one.", kWaiting},
-    {"waiting_over", "A wait that was told of is over.", kWaitOver},
+    {"waiting_over", "A wait that was reported is over.", kWaitOver},
     {"not_finite", "For the first time the loss of a round is not a number.", kNotFinite},
-    {"lost_lines", "Lines found no room: the disk was full, or nobody read.", kLostLines},
+    {"lost_lines", "Lines were dropped: the disk was full, or nobody read.", kLostLines},
     {"note", "Something worth knowing.", kNote},
     {"summary", "The last event: the fields of OUT/summary.json.", kSummary},
 };
@@ -391,10 +400,9 @@ bool is_documented(const Event& event) {
 
 std::string event_page() {
   std::string out =
-      "# Events\n\n"
-      "`OUT/events.jsonl` and `--json` hold one JSON object a line. Every object has `t` (Unix "
-      "time in seconds)\nand `kind`; the other fields depend on the kind. Numbers that are not "
-      "known are left out or null.\nThis page is written from the table in "
+      "# Events\n\n`OUT/events.jsonl` and `--json` hold one JSON object per line. Every object has "
+      "`t` (Unix time in seconds)\nand `kind`; the other fields depend on the kind. Numbers that "
+      "are not known are left out or null.\nThis page is written from the table in "
       "`src/weft/train/event_kinds.cpp`; a test compares them.\n";
   for (const EventKindDoc& kind : kKinds) {
     out += fmt::format("\n## {}\n\n{}\n\n| field | type | meaning |\n|---|---|---|\n", kind.kind,

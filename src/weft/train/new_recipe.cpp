@@ -69,7 +69,7 @@ void say_run(Draft& draft, std::int64_t samples, std::int64_t batch, std::int64_
             samples > 0 ? fmt::format("About {} passes over the {} samples to train on.",
                                       std::max<std::int64_t>(1, steps * batch / samples), samples)
                         : std::string());
-  draft.say("run.global_batch", "Samples a step, over all members together.");
+  draft.say("run.global_batch", "Samples per step, over all members together.");
 }
 
 void say_split(Draft& draft) {

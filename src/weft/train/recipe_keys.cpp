@@ -10,154 +10,154 @@ constexpr double kAny = 9.0e15;  // every whole number up to here is exact in a 
 
 constexpr RecipeKey kKeys[] = {
     {"checkpoint.every_steps", WEFT_SLOT(checkpoint.every_steps), 0, kAny, "",
-     "Write a checkpoint after every so many steps; 0 writes only the one at the end."},
+     "Write a checkpoint after every this many steps; 0 writes only one at the end."},
     {"checkpoint.keep", WEFT_SLOT(checkpoint.keep), 1, 1000, "",
-     "How many of the newest checkpoints stay on disk."},
+     "Number of the newest checkpoints that are kept on disk."},
     {"checkpoint.keep_best", WEFT_SLOT(checkpoint.keep_best), 0, 1, "",
-     "Keep the state of the smallest loss on the test set as checkpoints/best.safetensors; needs "
+     "Keep the state with the smallest loss on the test set as checkpoints/best.safetensors; needs "
      "run.evaluate_every_steps."},
     {"data.channels", WEFT_SLOT(data.channels), 1, 3, "", "images: 3 for colour, 1 for grey."},
     {"data.classify", WEFT_SLOT(data.classify), 0, 1, "",
-     "rows: true: whole numbers in the target column are classes (cross-entropy); false: they are "
-     "values to predict (mean squared error). Words are always classes."},
+     "rows: if true, whole numbers in the target column are classes (cross-entropy); if false, "
+     "they are values to predict (mean squared error). Words are always classes."},
     {"data.columns_ignored", WEFT_SLOT(data.columns_ignored), 0, 20000, "",
-     "rows: columns of a CSV file that are passed over, such as \"id, name, date\", with commas "
-     "between them; a name with a comma of its own stands in double quotes. Without a header, "
-     "their "
-     "places from 0."},
+     "rows: columns of a CSV file to ignore, such as \"id, name, date\", with commas between them; "
+     "a name that contains a comma is put in double quotes. Without a header, their positions from "
+     "0."},
     {"data.context", WEFT_SLOT(data.context), 1, 1 << 20, "",
-     "Texts and tokens: how many tokens a sample has."},
+     "Texts and tokens: tokens per sample."},
     {"data.decimal", WEFT_SLOT(data.decimal), 0, 0, "auto|point|comma",
-     "rows: what stands before the fraction of a number; auto: as the file shows."},
+     "rows: the decimal mark of numbers; auto: recognised from the file."},
     {"data.header", WEFT_SLOT(data.header), 0, 1, "",
      "rows: the first line of a CSV file names its columns."},
     {"data.image_size", WEFT_SLOT(data.image_size), 6, 4096, "",
-     "images: height, and width unless data.image_width says another. Each picture is resized "
-     "until it covers that, and its middle is cut out."},
+     "images: height, and width unless data.image_width sets another. Each picture is resized "
+     "until it covers that size, and its middle is cut out."},
     {"data.image_width", WEFT_SLOT(data.image_width), 0, 4096, "",
-     "images: width; 0: as data.image_size."},
+     "images: width; 0: the same as data.image_size."},
     {"data.name", WEFT_SLOT(data.name), 0, 0, "",
-     "The dataset. `weft data list` tells the names and where each is looked for; synthetic needs "
-     "no file; images, rows, text and tokens read your own data at data.path."},
+     "The dataset. `weft data list` shows the names and the places where each is searched; "
+     "synthetic needs no file; images, rows, text and tokens read your own data at data.path."},
     {"data.order", WEFT_SLOT(data.order), 0, 0, "auto|shuffled|sequential|random|streams",
-     "Which samples a step takes. auto: random windows of texts and tokens, and of other data all "
-     "samples in a fresh order each epoch."},
+     "Which samples a step takes. auto: random windows for texts and tokens; for other data, all "
+     "samples in a new order each epoch."},
     {"data.path", WEFT_SLOT(data.path), 0, 0, "",
-     "images: a folder with a folder of .png and .jpg for each class, or with train/ and test/ (or "
-     "val/) that hold such. rows: a file .csv or .tsv, or a folder with x.npy and y.npy. text: a "
-     "UTF-8 file, plain or gzip, or a folder of .txt. tokens: a file of little-endian numbers, or "
-     "a "
-     "folder with train.bin and val.bin (or test.bin). "
-     "Relative to the working folder or to WEFT_DATA_DIR; for those who join, below WEFT_DATA_DIR "
-     "or what --data says. Every member needs the same files, but for data.private."},
+     "images: a folder with a folder of .png and .jpg files for each class, or with train/ and "
+     "test/ (or val/) that contain such folders. rows: a file .csv or .tsv, or a folder with x.npy "
+     "and y.npy. text: a UTF-8 file, plain or gzip, or a folder of .txt. tokens: a file of "
+     "little-endian numbers, or a folder with train.bin and val.bin (or test.bin). Relative to the "
+     "working folder or to WEFT_DATA_DIR; for joiners, inside WEFT_DATA_DIR, or chosen with "
+     "--data. Every member needs the same files, unless data.private is true."},
     {"data.private", WEFT_SLOT(data.is_private), 0, 1, "",
-     "true: members train on data of their own, and nothing of them is compared; false: a newcomer "
-     "whose data differ from the group's is refused."},
+     "true: members train on their own data, which are not compared; false: a newcomer whose data "
+     "differ from the group's is refused."},
     {"data.separator", WEFT_SLOT(data.separator), 0, 0, "auto|comma|semicolon|tab|bar",
-     "rows: what stands between the fields of a table; auto: as the file shows."},
+     "rows: the separator between the fields of a table; auto: recognised from the file."},
     {"data.split", WEFT_SLOT(data.split), 0, 0, "last|random",
-     "images, rows: which tenth is the test set, where the data bring none of their own. last: the "
-     "last of the table, or of each class by the names of the files; random: one that is drawn, "
-     "the same in every run."},
+     "images, rows: which tenth is the test set, if the data have no test set. last: the last "
+     "tenth of the table, or of each class by file names; random: a random tenth, the same in "
+     "every run."},
     {"data.synthetic_samples", WEFT_SLOT(data.synthetic_samples), 16, 1 << 20, "",
      "Training samples of the synthetic dataset; its test set has a quarter as many."},
     {"data.target", WEFT_SLOT(data.target), 0, 0, "",
-     "rows: the column of a CSV file to learn; empty: the last one. All others are inputs."},
+     "rows: the column of a CSV file to predict; empty: the last one. All others are inputs."},
     {"data.test_samples_max", WEFT_SLOT(data.test_samples_max), 0, kAny, "",
-     "Use at most the first so many test samples; 0 uses all."},
+     "Use at most this many test samples, from the first one; 0 uses all."},
     {"data.token_bytes", WEFT_SLOT(data.token_bytes), 1, 4, "",
-     "tokens: bytes of one number in the file, 1, 2 or 4."},
+     "tokens: bytes per number in the file, 1, 2 or 4."},
     {"data.tokenizer", WEFT_SLOT(data.tokenizer), 0, 0, "",
-     "Texts: byte, character, bpe:N (trained on the text), or the path of a tokenizer.json, "
-     "which is looked for as data.path is; those who join may say it by --tokenizer."},
+     "Texts: byte, character, bpe:N (trained on the text), or the path of a tokenizer.json, which "
+     "is searched like data.path; joiners may choose it with --tokenizer."},
     {"data.train_samples_max", WEFT_SLOT(data.train_samples_max), 0, kAny, "",
-     "Use at most the first so many training samples; 0 uses all."},
+     "Use at most this many training samples, from the first one; 0 uses all."},
     {"data.transforms", WEFT_SLOT(data.transforms), 0, 0, "",
-     "Images: what happens to a training image, in this order, such as \"crop:4 flip cutout:8\"; "
-     "evaluation leaves out what is random."},
+     "Images: transforms of a training image, in this order, such as \"crop:4 flip cutout:8\"; "
+     "evaluation leaves out the random ones."},
     {"data.vocabulary", WEFT_SLOT(data.vocabulary), 2, 1LL << 31, "",
-     "tokens: every number in the file is below."},
+     "tokens: every number in the file is smaller than this."},
     {"group.allow", WEFT_SLOT(group.allow), 0, 20000, "",
-     "With group.invite = \"allowlist\": the ids of the peers that may take part, the founder's "
-     "too, 64 hexadecimal digits each, between blanks; `weft id OUT` tells a peer's."},
+     "With group.invite = \"allowlist\": the ids of the peers that may take part, including the "
+     "founder's, 64 hexadecimal digits each, separated by spaces; `weft id OUT` prints a peer's "
+     "id."},
     {"group.audit", WEFT_SLOT(group.audit), 0, 1, "",
-     "Each member writes into its events what it gave to each round and what came out, as hashes "
-     "and a few numbers, so that sums can be checked afterwards."},
+     "Each member writes its input to each round and the result into its events, as hashes and a "
+     "few numbers, so that sums can be checked afterwards."},
     {"group.bucket_bytes", WEFT_SLOT(group.bucket_bytes), 4096, 1 << 30, "",
-     "Gradients travel in buckets of about this size, each as soon as backward has filled it."},
+     "Gradients are sent in buckets of about this size, each as soon as backward has filled it."},
     {"group.compute_timeout_s", WEFT_SLOT(group.compute_timeout_s), 0, 86400, "",
      "How long a round waits for a member that still computes its part; then the others go on "
-     "without it, and when it is back it joins again with half of its share. 0: 10 times the "
+     "without it, and when it is done it joins again with half of its share. 0: 10 times the "
      "median of the last rounds, at least 60 s; 600 s, times local.steps, until three rounds were "
      "measured."},
     {"group.deadline_factor", WEFT_SLOT(group.deadline_factor), 1, 1000, "",
-     "With group.wait = \"deadline\" and group.deadline_ms = 0: a round waits for so many times as "
-     "long as the median member computed in the round before."},
+     "With group.wait = \"deadline\" and group.deadline_ms = 0: a round waits this many times as "
+     "long as the median member computed in the previous round."},
     {"group.deadline_ms", WEFT_SLOT(group.deadline_ms), 0, 86400000, "",
-     "With group.wait = \"deadline\": how long a round waits for a member's part, from when the "
-     "first member has begun it; 0 takes group.deadline_factor."},
+     "With group.wait = \"deadline\": how long a round waits for a member's part after the first "
+     "member has begun it; 0 uses group.deadline_factor."},
     {"group.discovery", WEFT_SLOT(group.discovery), 0, 0, "lan|off",
      "Whether members answer on the local network, so that `weft join` finds the run without a "
-     "ticket; docs/discovery.md says what they tell."},
+     "ticket; docs/discovery.md lists what they send."},
     {"group.heartbeat_interval_ms", WEFT_SLOT(group.heartbeat_interval_ms), 10, 60000, "",
-     "How often a member tells the others that it is alive."},
+     "Interval of the heartbeats that a member sends to others."},
     {"group.hosts", WEFT_SLOT(group.hosts), 0, 0, "together|apart",
-     "Where members share hosts and there are several: together: large vectors are summed in each "
-     "host first, and one member of each speaks to the other hosts; apart: all members are "
-     "alike."},
+     "If members share hosts and there are several hosts: together: large vectors are summed in "
+     "each host first, and one member of each host exchanges data with the other hosts; apart: all "
+     "members are treated alike."},
     {"group.invite", WEFT_SLOT(group.invite), 0, 0, "open|ticket|allowlist",
-     "Whom the members let in: everybody, holders of a ticket, or the keys in group.allow."},
+     "Whom the members admit: everybody, holders of a ticket, or the keys in group.allow."},
     {"group.join_stall_s", WEFT_SLOT(group.join_stall_s), 1, 86400, "",
-     "While others wait for their turn, a newcomer that takes nothing of the state for so long "
-     "makes room for them; it goes on where it was when it is its turn again."},
+     "While others wait for their turn, a newcomer that fetches nothing of the state for this long "
+     "loses its turn; it resumes when it has its turn again."},
     {"group.joins_at_once", WEFT_SLOT(group.joins_at_once), 1, 64, "",
      "How many newcomers may take the state at the same time."},
     {"group.late", WEFT_SLOT(group.late), 0, 0, "drop|carry",
-     "What becomes of gradients that were too late for their round: nothing, or they are added to "
-     "a later one, with the samples behind them."},
+     "Gradients that were too late for their round are dropped, or added with their samples to a "
+     "later one."},
     {"group.linger_s", WEFT_SLOT(group.linger_s), 0, 10, "",
-     "After the last round: how long members give the final state to newcomers. They end as soon "
+     "After the last round: how long members serve the final state to newcomers. They end as soon "
      "as no newcomer is left."},
     {"group.lone_survivor", WEFT_SLOT(group.lone_survivor), 0, 1, "",
-     "Two members: may either go on alone when the other is lost? Safe only where the network "
-     "cannot split, as on one machine: after a split both sides would go on."},
+     "Two members: whether either one may go on alone when the other is lost. This is safe only if "
+     "the network cannot split, as on one machine: after a split both sides would go on."},
     {"group.merge_timeout_s", WEFT_SLOT(group.merge_timeout_s), 1, 86400, "",
      "With group.on_split = \"merge\": how long a side that has stopped waits for the other one to "
-     "take its state, before it goes on alone. The state must come across in that time."},
+     "take its state, before it goes on alone. The state must be transferred in that time."},
     {"group.on_quorum_lost", WEFT_SLOT(group.on_quorum_lost), 0, 0, "wait|exit",
      "What a member does when half of the group or more is gone for group.quorum_timeout_s: "
      "keep the state and wait for them, or save a checkpoint and exit."},
     {"group.on_split", WEFT_SLOT(group.on_split), 0, 0, "pause|merge",
-     "What members do that are cut off from more than half of the group: wait for the others, or "
-     "train on by themselves and average both models, by the samples behind them, when the others "
-     "are back; that needs group.on_quorum_lost = \"wait\"."},
+     "What members do when they are cut off from more than half of the group: wait for the others, "
+     "or go on training by themselves and average both models, weighted by samples, when the "
+     "others are back; that needs group.on_quorum_lost = \"wait\"."},
     {"group.quorum_timeout_s", WEFT_SLOT(group.quorum_timeout_s), 0.1, 86400, "",
-     "How long a majority may be out of reach before on_quorum_lost applies."},
+     "How long a majority may be unreachable before group.on_quorum_lost applies."},
     {"group.rendezvous", WEFT_SLOT(group.rendezvous), 0, 0, "",
      "HOST:PORT of a node of the OpenDHT network, such as bootstrap.jami.net:4222: members leave "
      "their addresses there, sealed, for joiners and for members that have lost the others. Empty: "
-     "they do not."},
+     "not used."},
     {"group.result_log_bytes", WEFT_SLOT(group.result_log_bytes), 0, 64LL << 30, "",
      "Memory for the results of past rounds, from which a newcomer catches up."},
     {"group.ring", WEFT_SLOT(group.ring), 0, 0, "measured|fixed",
-     "The order in which the members of a ring follow each other: by what their lines have been "
-     "measured to carry, agreed anew when rounds become clearly shorter; or as they came."},
+     "The order of the members in a ring: by the measured rates of their links, changed when "
+     "rounds become clearly shorter; or the order in which they joined."},
     {"group.segment_bytes", WEFT_SLOT(group.segment_bytes), 1024, 1 << 20, "",
      "A bucket travels round the ring in pieces of this size, so that hops overlap."},
     {"group.shares", WEFT_SLOT(group.shares), 0, 0, "equal|speed",
-     "How the members split a batch: equally, or so that all take equally long; what counts is "
-     "measured, and agreed anew where that saves more than 15 % of a round."},
+     "How the members split a batch: equally, or so that all take equally long; speeds are "
+     "measured, and a new split is agreed on when it saves more than 15 % of a round."},
     {"group.split_after_s", WEFT_SLOT(group.split_after_s), 0, 86400, "",
      "With group.on_split = \"merge\": how long members wait for the others, after "
      "group.quorum_timeout_s, before they go on by themselves."},
     {"group.staleness_max", WEFT_SLOT(group.staleness_max), 1, 1000, "",
-     "With group.late = \"carry\": gradients that are older than so many rounds are dropped."},
+     "With group.late = \"carry\": gradients that are older than this many rounds are dropped."},
     {"group.start_members", WEFT_SLOT(group.start_members), 1, 64, "",
-     "The first round begins when the group has so many members; later ones do not wait."},
+     "The first round begins when the group has this many members; later ones do not wait."},
     {"group.start_timeout_s", WEFT_SLOT(group.start_timeout_s), 0, 86400, "",
-     "If no further newcomer comes for so long, the first round begins with those who are there."},
+     "If no further newcomer arrives for this long, the first round begins with the present "
+     "members."},
     {"group.suspicion_timeout_ms", WEFT_SLOT(group.suspicion_timeout_ms), 50, 600000, "",
-     "A member that was silent for this long is taken for lost."},
+     "A member that was silent for this long counts as lost."},
     {"group.ticket_valid_h", WEFT_SLOT(group.ticket_valid_h), 1, 8760, "",
      "For how many hours a printed ticket lets others join."},
     {"group.unreached_timeout_s", WEFT_SLOT(group.unreached_timeout_s), 1, 86400, "",
@@ -167,35 +167,36 @@ constexpr RecipeKey kKeys[] = {
      "all: a round waits for every member. deadline: members that are late are left out of the "
      "mean of that round, and sending starts only after the whole backward pass."},
     {"group.wire", WEFT_SLOT(group.wire), 0, 0, "f32|bf16|f16|int8",
-     "How gradients travel. Shorter than f32 they are rounded on the way, and each member adds "
-     "what its roundings drop to the next round; all members still hold the same bits."},
+     "The format in which gradients are sent. In formats shorter than f32 they are rounded on the "
+     "way, and each member adds its rounding errors to the next round; all members still hold the "
+     "same bits."},
     {"local.outer", WEFT_SLOT(local.outer), 0, 0, "plain|nesterov",
-     "With local.steps above 1: how the parameters follow the mean of what the members' steps have "
-     "moved; plain with local.outer_rate = 1 takes the mean of the members' parameters."},
+     "With local.steps above 1: how the parameters follow the mean change of the members' "
+     "parameters; plain with local.outer_rate = 1 takes the mean of the members' parameters."},
     {"local.outer_momentum", WEFT_SLOT(local.outer_momentum), 0, 0.999999, "",
      "Momentum of the outer nesterov."},
     {"local.outer_rate", WEFT_SLOT(local.outer_rate), 1e-6, 10, "",
      "How much of the mean the parameters follow, before momentum."},
     {"local.overlap", WEFT_SLOT(local.overlap), 0, 1, "",
-     "Members take the steps of the next round while the mean of this one is on its way; it is "
-     "applied one round late, which wants a smaller outer rate and momentum, such as 0.4 and 0.5."},
+     "Members take the steps of the next round while this round is exchanged; its mean is applied "
+     "one round late, which needs a smaller outer rate and momentum, such as 0.4 and 0.5."},
     {"local.steps", WEFT_SLOT(local.steps), 1, 1 << 20, "",
      "Optimizer steps that each member takes by itself between two exchanges, on its shard of each "
      "global batch; 1 exchanges gradients in every step."},
     {"model.checkpoint_blocks", WEFT_SLOT(model.checkpoint_blocks), 0, 1, "",
-     "Models of text: keep only the inputs of each block and compute the rest again in the "
-     "backward pass; less memory, more time."},
+     "Text models: keep only the inputs of each block and compute the rest again in the backward "
+     "pass; less memory, more time."},
     {"model.dropout", WEFT_SLOT(model.dropout), 0, 1, "", "Train with the model's dropout layers."},
     {"model.embedding_width", WEFT_SLOT(model.embedding_width), 0, 65536, "",
-     "Models of text: values a token; 0 is the model's own."},
+     "Text models: values per token; 0 is the model's default."},
     {"model.heads", WEFT_SLOT(model.heads), 0, 1024, "",
-     "char_gpt, llama: attention heads; 0 is the model's own."},
+     "char_gpt, llama: attention heads; 0 is the model's default."},
     {"model.hidden_units", WEFT_SLOT(model.hidden_units), 1, 65536, "",
      "mlp: width of the hidden layer. lstm_lm: width of each recurrent layer."},
     {"model.kv_heads", WEFT_SLOT(model.kv_heads), 0, 1024, "",
-     "llama: heads of keys and values, which groups of heads share; 0 is the model's own."},
+     "llama: heads of keys and values, which groups of heads share; 0 is the model's default."},
     {"model.layers", WEFT_SLOT(model.layers), 0, 1024, "",
-     "Models of text: blocks or recurrent layers; 0 is the model's own."},
+     "Text models: blocks or recurrent layers; 0 is the model's default."},
     {"model.name", WEFT_SLOT(model.name), 0, 0,
      "mlp|lenet|cnn|resnet9|resnet18|char_gpt|llama|lstm_lm",
      "The model of the zoo. Its input sizes, classes and vocabulary are those of the data."},
@@ -212,11 +213,12 @@ constexpr RecipeKey kKeys[] = {
     {"optimizer.centered", WEFT_SLOT(optimizer.centered), 0, 1, "",
      "rmsprop: divide by the deviation, not the root mean square."},
     {"optimizer.clip_norm", WEFT_SLOT(optimizer.clip_norm), 0, 1e9, "",
-     "Gradients of the whole model are scaled down to this Euclidean norm; 0: not."},
+     "The gradients of the whole model are scaled down to at most this Euclidean norm; 0: no "
+     "scaling."},
     {"optimizer.clip_threshold", WEFT_SLOT(optimizer.clip_threshold), 1e-6, 1e9, "",
      "adafactor: largest root mean square of an update, before the rate."},
     {"optimizer.clip_value", WEFT_SLOT(optimizer.clip_value), 0, 1e9, "",
-     "Each gradient is moved into [-clip_value, clip_value], before clip_norm; 0: not."},
+     "Each gradient is clamped to [-clip_value, clip_value], before clip_norm; 0: no clamping."},
     {"optimizer.dampening", WEFT_SLOT(optimizer.dampening), 0, 1, "",
      "sgd: how much less of the gradient goes into the momentum."},
     {"optimizer.decay_biases_and_norms", WEFT_SLOT(optimizer.decay_biases_and_norms), 0, 1, "",
@@ -225,7 +227,7 @@ constexpr RecipeKey kKeys[] = {
      "adam, adamw, adagrad, adadelta, rmsprop, muon: added to the denominator of the update."},
     {"optimizer.groups", WEFT_SLOT(optimizer.groups), 0, 0, "",
      "Other settings for some parameters: \"embed* rate=0.1 decay=0; kind:norm decay=0; conv1.* "
-     "frozen\". The first group that fits a parameter's name or kind holds."},
+     "frozen\". The first group that matches a parameter's name or kind applies."},
     {"optimizer.learning_rate", WEFT_SLOT(optimizer.learning_rate), 0, 1000, "",
      "Step size before the schedule scales it."},
     {"optimizer.momentum", WEFT_SLOT(optimizer.momentum), 0, 0.999999, "",
@@ -237,7 +239,8 @@ constexpr RecipeKey kKeys[] = {
     {"optimizer.relative_step", WEFT_SLOT(optimizer.relative_step), 0, 1, "",
      "adafactor: the rate is at most 1 / sqrt(step)."},
     {"optimizer.rest_rate_factor", WEFT_SLOT(optimizer.rest_rate_factor), 0, 1000, "",
-     "muon: what is no hidden matrix moves by AdamW at this times the learning rate."},
+     "muon: parameters that are not hidden matrices use AdamW with this factor of the learning "
+     "rate."},
     {"optimizer.scale_parameter", WEFT_SLOT(optimizer.scale_parameter), 0, 1, "",
      "adafactor: the rate is relative to the root mean square of the parameter."},
     {"optimizer.smoothing", WEFT_SLOT(optimizer.smoothing), 0, 0.999999, "",
@@ -246,48 +249,49 @@ constexpr RecipeKey kKeys[] = {
      "Weight decay: decoupled (adamw, adafactor, lion, muon) or into the gradient (the others)."},
     {"run.capture", WEFT_SLOT(run.capture), 0, 1, "",
      "Record forward and backward once as a graph and replay it with planned memory: the same bits "
-     "as step by step. A step that cannot be replayed runs eagerly, and a note says why."},
+     "as step by step. A step that cannot be replayed runs eagerly, and a note gives the reason."},
     {"run.early_stop_patience", WEFT_SLOT(run.early_stop_patience), 0, kAny, "",
-     "Stop after so many measurements in a row without a smaller loss on the test set; 0 never "
+     "Stop after this many measurements in a row without a smaller loss on the test set; 0 never "
      "stops early. Needs run.evaluate_every_steps."},
     {"run.evaluate", WEFT_SLOT(run.evaluate), 0, 1, "",
      "Measure loss and accuracy on the test set in a last round that all members share."},
     {"run.evaluate_every_steps", WEFT_SLOT(run.evaluate_every_steps), 0, kAny, "",
-     "Measure the model on the test set after every so many steps, all members together, within "
-     "the round that follows; 0 measures it at the end only."},
+     "Measure the model on the test set after every this many steps, all members together, within "
+     "the following round; 0 measures it only at the end."},
     {"run.global_batch", WEFT_SLOT(run.global_batch), 1, 1 << 20, "",
-     "Samples a step, over all members together: the mathematics of a run does not depend on how "
-     "many take part."},
+     "Samples per step, over all members together: the mathematics of a run does not depend on the "
+     "number of members."},
     {"run.label_smoothing", WEFT_SLOT(run.label_smoothing), 0, 1, "",
      "Share of the target that is spread evenly over all classes while training."},
     {"run.loss_scale", WEFT_SLOT(run.loss_scale), 1, 1 << 24, "",
-     "precision f16: what the loss is multiplied by for the backward pass at first, so that small "
-     "gradients do not vanish. Halved, and the step left out, where a gradient is not finite; "
+     "precision f16: the initial factor of the loss for the backward pass, so that small gradients "
+     "do not vanish. It is halved, and the step skipped, if a gradient is not finite; it is "
      "doubled after 2000 steps without that."},
     {"run.micro_batch", WEFT_SLOT(run.micro_batch), 0, 1 << 20, "",
-     "A member computes its part of the batch in pieces of so many samples and adds their "
-     "gradients: less memory, the same step up to rounding (but for batch norms, which see a "
+     "A member computes its part of the batch in pieces of this many samples and adds their "
+     "gradients: less memory, the same step up to rounding (except for batch norms, which see one "
      "piece at a time). 0: all at once."},
     {"run.name", WEFT_SLOT(run.name), 0, 0, "", "A name for people."},
     {"run.on_not_finite", WEFT_SLOT(run.on_not_finite), 0, 0, "stop|go_on",
      "What all members do after the first round whose loss is not a number: end with exit code 7, "
-     "or train on. Either way no checkpoint takes the place of one with numbers."},
+     "or go on training. Either way no checkpoint with values that are not finite replaces a good "
+     "one."},
     {"run.precision", WEFT_SLOT(run.precision), 0, 0, "f32|bf16|f16",
      "Type of activations and of the parameters as layers see them; the parameters themselves, "
      "their gradients and the optimizer stay f32, and so does the evaluation."},
     {"run.round_seconds_min", WEFT_SLOT(run.round_seconds_min), 0, 3600, "",
-     "A round takes at least so long: to leave a machine time for other work, or to watch a small "
-     "run."},
+     "A round takes at least this long: to leave a machine time for other work, or to watch a "
+     "small run."},
     {"run.seed", WEFT_SLOT(run.seed), 0, kAny, "",
      "Seed of initial parameters, order of the samples and dropout."},
     {"run.steps", WEFT_SLOT(run.steps), 1, kAny, "", "Optimizer steps of the whole run."},
     {"schedule.cycle_growth", WEFT_SLOT(schedule.cycle_growth), 1, 1000, "",
-     "cosine_restarts: each cycle is so many times as long as the one before."},
+     "cosine_restarts: each cycle is this many times as long as the previous one."},
     {"schedule.cycle_steps", WEFT_SLOT(schedule.cycle_steps), 1, kAny, "",
      "cosine_restarts: steps of the first cycle."},
     {"schedule.drop_every_steps", WEFT_SLOT(schedule.drop_every_steps), 1, kAny, "",
-     "step: the rate is multiplied by schedule.drop_factor after every so many steps; exponential: "
-     "the same without stairs."},
+     "step: the rate is multiplied by schedule.drop_factor after every this many steps; "
+     "exponential: the same, but smoothly."},
     {"schedule.drop_factor", WEFT_SLOT(schedule.drop_factor), 0, 1, "",
      "step, exponential, multistep: the factor."},
     {"schedule.final_fraction", WEFT_SLOT(schedule.final_fraction), 0, 1, "",
@@ -306,8 +310,8 @@ constexpr RecipeKey kKeys[] = {
     {"schedule.start_fraction", WEFT_SLOT(schedule.start_fraction), 0, 1, "",
      "one_cycle: the first learning rate as a fraction of the highest."},
     {"schedule.warmup_steps", WEFT_SLOT(schedule.warmup_steps), 0, kAny, "",
-     "The learning rate rises from 0 in a straight line over so many steps first, at most over "
-     "half of the run; not for one_cycle."},
+     "The learning rate first rises linearly from 0 over this many steps, at most over half of the "
+     "run; not for one_cycle."},
 };
 
 #undef WEFT_SLOT
