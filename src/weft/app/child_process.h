@@ -1,8 +1,8 @@
-// ChildProcess: this program started once more, with its events read line by line.
+// ChildProcess: this program started once more, whose events are read line by line.
 //
 // Where it stands: `weft run --peers N` and `weft demo` start their local peers with it.
-// Threads: one owner; start() on the main thread, since the child leaves politely when the thread
-// that started it is gone (WEFT_PARENT names this process to it).
+// Threads: one owner; start() on the main thread, since the child leaves the run when the thread
+// that started it ends (WEFT_PARENT contains this process's id).
 // Fails: start() with kUnavailable. The destructor kills what still runs.
 #pragma once
 
@@ -52,7 +52,7 @@ class ChildProcess {
   std::optional<int> exit_code_;
 };
 
-// Waits until one of the children has something to say or `limit` has passed.
+// Waits until one of the children has output or `limit` has passed.
 void wait_for_output(const std::vector<ChildProcess*>& children, Duration limit);
 
 }  // namespace weft

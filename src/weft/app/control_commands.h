@@ -1,4 +1,4 @@
-// The commands that speak to a running peer: ticket, revoke, expel, status; and id.
+// The commands that send a request to a running peer: ticket, revoke, expel, status; and id.
 //
 // Requests and answers are JSON objects of one line each:
 //
@@ -23,7 +23,7 @@ namespace weft {
 
 struct ControlContext {
   std::string run_id;
-  // Of tickets that are asked for without a time.
+  // For tickets that are requested without a time.
   std::int64_t ticket_valid_s = 24 * 3600;
 };
 
@@ -33,7 +33,7 @@ std::string answer_control(Exchange& exchange, const ControlContext& context,
 struct ControlRequest {
   // The folder of the running peer.
   std::string out;
-  double valid_h = 0;  // 0: as the recipe says
+  double valid_h = 0;  // 0: the recipe's value
   bool code = false;   // ticket: also a code for the local network
   // revoke: a ticket or its id. expel: a member.
   std::string subject;

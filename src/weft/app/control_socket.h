@@ -1,11 +1,12 @@
-// ControlSocket: OUT/control.sock, through which the owner of a running peer speaks to it.
+// ControlSocket: OUT/control.sock, through which the owner of a running peer controls it.
 //
-// One line each way: a request, the answer, the end. Only the user that runs the peer gets in: the
-// file has mode 0600, and the caller's user id is looked at as well. A caller that is slow or sends
-// too much is cut off; callers wait for one another.
+// A connection carries one line each way, a request and its answer. Only the user that runs the
+// peer is admitted: the file has mode 0600, and the caller's user id is checked as well. A caller
+// that is slow or sends too much is disconnected; callers are served one after another.
 //
-// Where it stands: `weft ticket` and its kin -> here -> control_commands.h. Threads: one of its
-// own, on which `answer` is called; it ends with this. Fails: kUnavailable with the system's words.
+// Where it stands: `weft ticket` and similar commands -> here -> control_commands.h. Threads: one
+// of its own, on which `answer` is called; it ends with this. Fails: kUnavailable with the system's
+// error text.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +22,13 @@ namespace weft {
 inline constexpr std::size_t kControlLineMax = 64 * 1024;
 
 struct ControlOptions {
-  // For a caller to say its line, and to take the answer.
+  // Time limit for a caller to send its line, and to read the answer.
   Duration caller_limit = std::chrono::seconds(2);
 };
 
 class ControlSocket {
  public:
-  // A line without its end, to a line without its end.
+  // Maps a request line to an answer line, both without their line ends.
   using Answer = std::function<std::string(const std::string& request)>;
 
   // Takes the place of a socket that a dead process has left; `folder` is locked by the caller.

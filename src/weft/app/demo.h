@@ -1,8 +1,8 @@
-// `weft demo`: trains a CNN on several peers of this machine, kills one, lets another join.
+// `weft demo`: trains a CNN on several peers on this machine, kills one, lets another join.
 //
-// The peers are ordinary processes (`weft run`, `weft join`) that this one starts and listens to;
-// it takes no part in the training. About a third in, one of them, drawn by chance, gets SIGKILL;
-// about half in, a new one joins.
+// The peers are ordinary processes (`weft run`, `weft join`) that this one starts and whose events
+// it reads; it takes no part in the training. After about a third of the run a randomly chosen peer
+// gets SIGKILL; after about half of it a new one joins.
 //
 // Where it stands: main -> here -> ChildProcess. Threads: the main thread.
 #pragma once

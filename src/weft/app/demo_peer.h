@@ -1,4 +1,4 @@
-// DemoProcess: one peer of the demo: its process, and what it has told so far.
+// DemoProcess: one peer of the demo: its process, and its events so far.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class DemoProcess {
   static Result<DemoProcess> start(std::vector<std::string> arguments, const std::string& folder,
                                    int number);
 
-  // Takes what the process has told; returns it.
+  // Reads the new events of the process and returns them.
   std::vector<Event> listen();
   bool has_ended() { return child_.has_ended(); }
   void kill();
@@ -29,7 +29,7 @@ class DemoProcess {
   const std::string& ticket() const { return ticket_; }
   std::int64_t round() const { return round_; }
   bool killed() const { return killed_; }
-  // Its last words on standard error.
+  // The end of its output on standard error.
   std::string errors() const;
   DemoPeer report() const;
 

@@ -1,4 +1,4 @@
-// DemoReport: what the demo shows at its end, made from what its peers have told and written.
+// DemoReport: what the demo shows at its end, made from the events and files of its peers.
 //
 // Threads: values. Fails: never; a peer without a summary counts as failed.
 #pragma once
@@ -24,10 +24,11 @@ struct DemoReport {
   std::string killed_peer;
   std::string joined_peer;
   double seconds = 0;
-  // Why the demo did not do what it should, besides what the peers say; empty if it did.
+  // Why the demo failed, apart from the peers' own reports; empty if it succeeded.
   std::string fault;
 
-  // All peers but the killed one finished with one state hash, and somebody was killed and joined.
+  // All peers but the killed one finished with one state hash, and one peer was killed and one
+  // joined.
   bool ok() const;
   double test_accuracy() const;  // NaN if no peer measured it
   double seconds_lost() const;   // the largest of any peer
@@ -36,7 +37,7 @@ struct DemoReport {
 
 // The last line of `weft demo --json`.
 std::string demo_json(const DemoReport& report);
-// The table for people, one string a line.
+// The table for people, one string per line.
 std::vector<std::string> demo_table(const DemoReport& report);
 
 }  // namespace weft

@@ -1,8 +1,8 @@
-// `weft doctor`: what keeps this machine from taking part, step by step, each with its remedy.
+// `weft doctor`: what prevents this machine from taking part, step by step, each with its remedy.
 //
 // Where it stands: main -> here -> doctor_facts (asks the machine), doctor_network (asks the
 // network) -> doctor_checks (judges). Threads: the main thread.
-// Fails: never; a step that cannot be looked at says why.
+// Fails: never; a step that cannot be checked gives the reason.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct DoctorRequest {
   std::string ticket;
   std::string listen = "*:0";
   std::string out = "weft-runs";
-  // "host:port" of STUN servers; two tell the kind of a NAT.
+  // "host:port" of STUN servers; two of them reveal the kind of a NAT.
   std::vector<std::string> stun;
-  // Ask the router to open the port, and give it back.
+  // Asks the router to open the port, and to close it again.
   bool map_port = false;
   // "host:port" of an OpenDHT node.
   std::string rendezvous;
@@ -41,11 +41,11 @@ struct Finding {
   std::string step;
   DoctorResult result = DoctorResult::kGood;
   std::string text;
-  // What to do; empty where there is nothing to do.
+  // The remedy; empty if there is nothing to do.
   std::string remedy;
 };
 
-// Lines for people; remedies stand below their steps.
+// Lines for people; remedies are below their steps.
 std::string finding_text(const Finding& finding);
 // "2 steps failed: ..." or "nothing is in the way".
 std::string findings_summary(const std::vector<Finding>& findings);

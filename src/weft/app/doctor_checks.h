@@ -1,4 +1,4 @@
-// What the facts of a machine and its network mean: one pure function a step of `weft doctor`.
+// Judges the facts of a machine and its network: one pure function per step of `weft doctor`.
 //
 // Threads: functions of their arguments. Fails: never.
 #pragma once
@@ -27,7 +27,7 @@ Finding judge_processor(const ProcessorFacts& facts);
 
 struct MemoryFacts {
   std::uint64_t total_bytes = 0;
-  // What a new process may take, by the machine and by the limit of its group.
+  // What a new process may use, limited by the machine and by its control group.
   std::uint64_t free_bytes = 0;
 };
 Finding judge_memory(const MemoryFacts& facts);
@@ -35,14 +35,14 @@ Finding judge_memory(const MemoryFacts& facts);
 struct DiskFacts {
   std::string folder;
   std::uint64_t free_bytes = 0;
-  // Empty: files can be written there.
+  // Empty if files can be written there.
   std::string fault;
 };
 Finding judge_disk(const DiskFacts& facts);
 
 struct ClockFacts {
   std::int64_t unix_time_s = 0;
-  // Whether the system says that something keeps the clock right.
+  // Whether the system reports that its clock is synchronised.
   bool synchronised = false;
   // Other clocks minus ours, of members on the local network.
   std::vector<std::int64_t> ahead_s;
@@ -53,9 +53,9 @@ Finding judge_files(std::uint64_t open_files_max);
 
 Finding judge_listen(const std::string& wanted, const Result<std::string>& bound);
 
-// What an address is good for.
+// From where an address can be reached.
 enum class AddressKind : std::uint8_t { kPublic, kShared, kPrivate, kLocal };
-// Of an address without port; kShared is a provider's own network (100.64.0.0/10).
+// The kind of an address without port; kShared is a provider's own network (100.64.0.0/10).
 AddressKind address_kind(const std::string& host);
 // `hosts`: addresses of this machine, without port; those of kLocal do not count.
 Finding judge_addresses(const std::vector<std::string>& hosts);
@@ -74,7 +74,7 @@ enum class NatKind : std::uint8_t {
 NatKind nat_kind(const std::vector<std::string>& own, const StunReport& report);
 Finding judge_nat(const std::vector<std::string>& own, const Result<StunReport>& report);
 
-// `endpoint`: where the router says that it listens for this machine, by `method`.
+// `endpoint`: the address that the router opened for this machine, according to `method`.
 Finding judge_mapping(const Result<std::string>& endpoint, const std::string& method);
 
 Finding judge_lan(const Result<std::vector<DiscoveredRun>>& runs);
@@ -85,7 +85,7 @@ struct EndpointReport {
   DialReport dial;
 };
 Finding judge_member(const PeerId& member, const std::vector<EndpointReport>& reports);
-// Of all members of a ticket: one that answers is enough.
+// Judges all members of a ticket together: one that answers is enough.
 Finding judge_reach(int members, int reached);
 
 }  // namespace weft

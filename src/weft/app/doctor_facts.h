@@ -1,6 +1,6 @@
-// What this machine says of itself: processor, memory, disk, clock, open files.
+// Facts about this machine: processor, memory, disk, clock, open files.
 //
-// Threads: any. Fails: never; what the system does not tell is zero or empty.
+// Threads: any. Fails: never; facts that the system does not report are zero or empty.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace weft {
 
 ProcessorFacts processor_facts();
 MemoryFacts memory_facts();
-// Of the folder, or of the nearest one above it that is there.
+// The disk of the folder, or of its nearest parent that exists.
 DiskFacts disk_facts(const std::string& folder);
 ClockFacts clock_facts();
 std::uint64_t open_files_max();

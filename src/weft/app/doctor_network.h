@@ -1,6 +1,7 @@
 // The steps of `weft doctor` that ask the network: ports, NAT, other peers, the ticket's members.
 //
-// Threads: each call blocks its caller for some seconds at most. Fails: the findings say so.
+// Threads: each call blocks its caller for some seconds at most. Fails: never; failures are
+// findings.
 #pragma once
 
 #include <vector>
@@ -16,8 +17,8 @@ namespace weft {
 std::vector<Finding> examine_ports(const DoctorRequest& request);
 Result<std::vector<DiscoveredRun>> runs_on_lan();
 Finding examine_rendezvous(const DoctorRequest& request, const Ticket* ticket);
-// Each member's addresses, a handshake with one that answers, the ticket at the members, and the
-// data that the recipe wants.
+// Each member's addresses, a handshake with one that answers, whether the members accept the
+// ticket, and the data that the recipe needs.
 std::vector<Finding> examine_members(const Ticket& ticket, const PeerIdentity& identity);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// What the process's environment says: WEFT_* settings and the places of datasets.
+// The process's environment: WEFT_* settings and the places of datasets.
 #pragma once
 
 #include <string>
@@ -13,22 +13,22 @@ namespace weft {
 std::string environment_variable(const char* name);
 // Every variable whose name begins with WEFT_.
 std::vector<std::pair<std::string, std::string>> weft_variables();
-// What the flags of a command say of the files that a recipe reads.
+// The flags of a command that choose the files that a recipe reads.
 struct DataChoice {
-  // --data: the file that stands for data.path; or a folder, in the place of WEFT_DATA_DIR, unless
-  // it holds x.npy, or the recipe reads a folder that is not below it: then it is the data.
+  // --data: a file that replaces data.path; or a folder that replaces WEFT_DATA_DIR, unless it
+  // holds x.npy, or the recipe reads a folder that is not inside it: then the folder is the data.
   std::string data;
   std::string tokenizer;  // --tokenizer
 };
-// What stands at a path is looked at when this is called.
+// The files at these paths are examined when this is called.
 DataPlaces data_places(const DataChoice& choice = {});
 // For a recipe that came from others.
 DataPlaces foreign_data_places(const DataChoice& choice = {});
 
-// Starts this program anew, in the same process, with OpenMP's threads told to wait by spinning
-// only briefly. Their default is to spin for milliseconds, which on a machine with more busy
-// processes than cores makes two threads several times slower than one. Returns where the
-// environment already says how to wait, or where the system does not let it. Call first in main().
+// Starts this program again, in the same process, with a setting that lets OpenMP's threads spin
+// only briefly while they wait. Their default is to spin for milliseconds, which on a machine with
+// more busy processes than cores makes two threads several times slower than one. Returns if the
+// environment already sets how to wait, or if the system does not permit it. Call first in main().
 void restart_with_short_spin(char** argv);
 
 }  // namespace weft

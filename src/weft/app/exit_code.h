@@ -10,7 +10,7 @@ enum class ExitCode : int {
   kFailure = 1,       // something failed that nothing outside explains
   kUsage = 2,         // a flag, the recipe or the ticket is wrong: fix it
   kUnavailable = 3,   // data, disk, address or group is not there, or an answer or a file could not
-                      // be written whole: look, and try again
+                      // be written completely: fix it, try again
   kCorrupt = 4,       // a file is damaged, or this peer's state differed from the others'
   kQuorumLost = 5,    // half of the group or more is gone; the state is in a checkpoint
   kRunOver = 6,       // the run was over before this peer could take its final state

@@ -1,8 +1,8 @@
 // Finding a run: `weft join` without a ticket, and tickets whose addresses no longer answer.
 //
 // Where it stands: main -> peer_command -> here -> net/discovery_socket.h, net/rendezvous.h.
-// Threads: the caller's, blocked for the limit. Fails: kUnavailable where nothing answers,
-// kInvalidArgument for an answer of the person that fits nothing.
+// Threads: the caller's, blocked for the limit. Fails: kUnavailable if nothing answers,
+// kInvalidArgument for a person's answer that matches no run.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace weft {
 struct FindRunOptions {
   // How long the local network is listened to.
   Duration limit = std::chrono::milliseconds(1500);
-  // The same for the answer to a code, which one member gives.
+  // The same for the answer to a code, which comes from one member.
   Duration code_limit = std::chrono::milliseconds(2500);
   DiscoveryPlace place;
   // How a run's name or tag begins; empty: the person is asked.
@@ -32,23 +32,23 @@ struct FindRunOptions {
 // The person's line after a question; nothing at the end of the input.
 using AskPerson = std::function<std::optional<std::string>(const std::string& question)>;
 
-// One line a run, numbered from 1.
+// One line per run, numbered from 1.
 std::string run_list(const std::vector<DiscoveredRun>& runs);
-// Asks which one, where `wanted` does not say it, and for the ticket of one that is not open.
+// Asks which run, unless `wanted` names one, and for the ticket if it is not an open run.
 Result<Ticket> choose_run(const std::vector<DiscoveredRun>& runs, const std::string& wanted,
                           const AskPerson& ask);
 // Searches the local network and chooses. `show` gets the list.
 Result<Ticket> find_run(const FindRunOptions& options, const AskPerson& ask,
                         const std::function<void(const std::string&)>& show);
 
-// The ticket in `text`; or, where a code stands there (net/join_code.h), the one that the member
-// who issued it gives: the local network is asked. kUnavailable where nobody answers to the code.
+// The ticket in `text`; or, if it is a code (net/join_code.h), the ticket from the member that
+// issued it, which this searches on the local network. kUnavailable if nobody answers to the code.
 Result<Ticket> ticket_or_code(const std::string& text, const FindRunOptions& options);
 
 // `ticket` with `found` members before its own, each once, within its bounds.
 Ticket with_members(Ticket ticket, const std::vector<PeerAddress>& found);
-// Asks the local network, then the rendezvous, where the run's members are by now. kUnavailable
-// where neither knows any.
+// Asks the local network, then the rendezvous, where the run's members are now. kUnavailable if
+// neither knows any.
 Result<Ticket> refresh_ticket(const Ticket& ticket, const FindRunOptions& options);
 
 // Whether a person reads standard error and types into standard input.

@@ -1,8 +1,8 @@
-// What a flag takes, as people type it: "1 to 64", "0 or more".
+// Validators for the values of flags, described as people write them: "1 to 64", "0 or more".
 //
-// CLI11's own ranges take "nan", and say "0.001000 to 8760.000000". The descriptions are what help
-// pages show. Threads: pure functions. Fails: a flag's value that is not within ends the command
-// line with `FLAG: expected 1 to 64, got "0"`.
+// CLI11's own ranges accept "nan", and print "0.001000 to 8760.000000". Help pages show the
+// descriptions. Threads: pure functions. Fails: a value outside the range ends the command line
+// with `FLAG: expected 1 to 64, got "0"`.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace weft {
 
-// What pages say of flags that several commands have.
+// Help texts of flags that several commands have.
 inline constexpr const char* kObject = "Write one JSON object instead of words.";
 inline constexpr const char* kThreads = "Compute threads.";
 inline constexpr int kThreadsMax = 1024;

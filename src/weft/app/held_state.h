@@ -1,7 +1,7 @@
-// What a peer that is started again brings along from --out: its memberships and its state.
+// What a restarted peer takes from --out: its memberships and its state.
 //
-// Threads: the main thread. Fails: as the files do; what is damaged or of another run is passed
-// over, with a note in the event log.
+// Threads: the main thread. Fails: as the files do; damaged files and those of another run are
+// ignored, with a note in the event log.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace weft {
 
-// The record in `out` of the memberships of `identity`; nothing where there is none that counts.
+// The record in `out` of the memberships of `identity`; nothing if there is no valid one.
 std::optional<VoterRecord> past_membership(const OutFolder& out, const PeerIdentity& identity,
                                            EventLog& log);
 
@@ -25,7 +25,7 @@ std::optional<VoterRecord> past_membership(const OutFolder& out, const PeerIdent
 // its own, within its bounds.
 Ticket with_old_members(Ticket ticket, const VoterRecord& past);
 
-// Which run the newest checkpoint was saved in; zeros: none says so.
+// Which run the newest checkpoint was saved in; zeros if it is not stored.
 Result<RunId> checkpoint_run(const OutFolder& out);
 
 struct HeldCheckpoint {
@@ -33,18 +33,18 @@ struct HeldCheckpoint {
   RunId run{};
 };
 // Loads the newest good checkpoint of a peer that joins `run`: if all members have died, and this
-// one is ahead of the others, the run goes on from there. Round 0 where it has none of the run's
-// history. Those of other runs are set aside, which `resume.note` is told.
+// one is ahead of the others, the run goes on from there. Round 0 if it has none of the run's
+// history. Checkpoints of other runs are set aside and reported to `resume.note`.
 Result<HeldCheckpoint> held_checkpoint(Trainer& trainer, const OutFolder& out,
                                        const std::optional<VoterRecord>& past, const RunId& run,
                                        const ResumeOptions& resume);
 
-// The patience of a peer that was a member and finds nobody: all may have died.
+// The waiting of a former member that finds nobody: all may have died.
 class Comeback {
  public:
   Comeback(const Clock& clock, EventLog& log) : clock_(clock), log_(log), began_(clock.now()) {}
-  // Says now and then what is waited for, pauses, and is false once it was long enough, the person
-  // wants to stop, or `why` says that waiting cannot help.
+  // Reports at intervals what it waits for, and pauses. False once the limit has passed, the person
+  // wants to stop, or `why` shows that waiting cannot help.
   bool waits(const Status& why);
 
  private:

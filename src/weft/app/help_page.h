@@ -25,8 +25,8 @@ std::string command_words(const CLI::App& app);
 // How pages write an argument: "recipe" is RECIPE.
 std::string argument_name(std::string name);
 
-// Gives `app`, and every command added to it from now on, help pages of this width. What stands in
-// the footer is the last part of a page.
+// Gives `app`, and every command added to it from now on, help pages of this width. The footer is
+// the last part of a page.
 void use_help_pages(CLI::App& app, std::size_t width);
 
 }  // namespace weft

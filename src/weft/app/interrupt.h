@@ -1,6 +1,6 @@
-// Ctrl-C and SIGTERM: the first asks for a polite end, the second ends the process at once; while
-// nothing is there to take leave of, the first does. Either is answered in words on standard error
-// by the handler itself, whatever the process is busy with.
+// Ctrl-C and SIGTERM: the first asks the process to finish its work and leave, the second ends it
+// at once; before the peer takes part in a run, the first one does. The handler itself confirms
+// each signal on standard error, even if the process is busy.
 //
 // Threads: any; the handler only counts, writes and passes on, and on the second signal leaves with
 // _exit.
@@ -20,17 +20,18 @@ void end_politely_if_interrupted(const char* words);
 // Whether a person has asked for the end.
 bool interrupted();
 
-// While a line without an end stands on standard error: the words begin on a new one.
+// Set while standard error shows a line without an end: the confirmation then begins on a new one.
 void words_stand_on_line(bool stand);
 
-// Passes the wish for a polite end on to `child`, a weft process of ours, until
-// stop_forwarding_to(child). What is passed on is SIGUSR1, which asks politely however often it
-// comes: Ctrl-C in a terminal reaches the child by itself, and two signals would end it at once.
+// Passes the request to leave on to `child`, a weft process of ours, until
+// stop_forwarding_to(child). It sends SIGUSR1, which never ends a process at once, however often it
+// arrives: Ctrl-C in a terminal also reaches the child directly, and two such signals would end it
+// at once.
 void forward_interrupts_to(pid_t child);
 void stop_forwarding_to(pid_t child);
 
-// For a child: it asks this process for a polite end when the parent, of process id `parent`, ends,
-// by whatever means. False: the parent has ended already.
+// For a child: it asks this process to leave when the parent, with process id `parent`, ends for
+// any reason. False if the parent has ended already.
 bool end_with_parent(pid_t parent);
 
 }  // namespace weft

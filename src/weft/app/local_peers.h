@@ -1,9 +1,9 @@
 // LocalPeers: the further peers that `weft run --peers N` starts on this machine.
 //
-// Each is this program with `join` and a folder of its own below OUT, and a full member. A signal
-// that asks this process for its end is passed on to them, and they leave the run when it dies:
-// whoever started one command has nothing left behind. Threads: one owner, the main thread. Fails:
-// start() with kUnavailable.
+// Each one runs this program with `join` and its own folder inside OUT, and is a full member.
+// Signals that ask this process to end are passed on to them, and they leave the run when it dies:
+// a command leaves no processes behind. Threads: one owner, the main thread. Fails: start() with
+// kUnavailable.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ class LocalPeers {
   static Result<std::unique_ptr<LocalPeers>> start(const OutFolder& out, const std::string& ticket,
                                                    int count, std::vector<std::string> flags,
                                                    EventLog& log);
-  // Waits until all have ended and tells of those that failed; kills what still runs at the
+  // Waits until all have ended and reports those that failed; kills those that still run at the
   // deadline.
   void wait(Duration limit, const Clock& clock, EventLog& log);
 

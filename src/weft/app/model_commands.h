@@ -20,14 +20,14 @@ struct ModelRequest {
   DataChoice data;
   std::string names = "weft";
   int threads = 1;
-  bool force = false;  // files that are there may be replaced
+  bool force = false;  // existing files may be replaced
   bool json = false;
 };
 
 // Adds --data and --tokenizer to a command that opens the data of a recipe.
 void add_data_choice(CLI::App& command, DataChoice& choice);
 
-// Adds `weft predict` and `weft export` to `app`; what they end with goes to `code`.
+// Adds `weft predict` and `weft export` to `app`; their exit codes go to `code`.
 void add_model_commands(CLI::App& app, ModelRequest& request, ExitCode& code);
 
 }  // namespace weft

@@ -11,8 +11,8 @@ namespace weft {
 
 class OutFolder {
  public:
-  // Makes the folder and locks it. Refused where a file that a run writes to stands in a folder
-  // that no run has made.
+  // Makes the folder and locks it. Refused if a folder that no run has made contains a file that a
+  // run writes.
   static Result<OutFolder> open(const std::string& path);
   // As open(); where another process uses `path`, tries path-2, path-3, ...
   static Result<OutFolder> open_free(const std::string& path);
@@ -28,7 +28,7 @@ class OutFolder {
   // The record of its memberships: see collective/record_file.h.
   std::string record_path() const { return path_ + "/membership.record"; }
   std::string checkpoints_path() const { return path_ + "/checkpoints"; }
-  // Of the local peer `number`, which this process starts.
+  // The folder of the local peer `number`, which this process starts.
   std::string peer_path(int number) const { return path_ + "/peer-" + std::to_string(number); }
 
   // Moves checkpoints of an earlier run out of the way of a new one; their new place, or "".

@@ -1,4 +1,4 @@
-// output_files: what a command may write, found out before anything is computed.
+// output_files: checks, before anything is computed, that a command may write its outputs.
 //
 // Threads: any. Fails: as below.
 #pragma once
@@ -10,9 +10,9 @@
 
 namespace weft {
 
-// No output may be a file that the command reads (`taken`; "" is none), whatever `force` says, nor
-// two outputs one file, nor a file that is there already without `force`. Fails: kInvalidArgument,
-// or kUnavailable where the folder of an output is not there.
+// No output may be a file that the command reads (`taken`; "" is none), even with `force`; no two
+// outputs may be one file; and an existing file needs `force`. Fails: kInvalidArgument, or
+// kUnavailable if the folder of an output does not exist.
 Status check_outputs(const std::vector<std::string>& outputs, std::vector<std::string> taken,
                      bool force);
 

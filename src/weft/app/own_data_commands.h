@@ -26,8 +26,8 @@ struct OwnDataRequest {
 // `app` gets `new`, `data` gets `look`.
 void add_own_data_commands(CLI::App& app, CLI::App& data, OwnDataRequest& request, ExitCode& code);
 
-// As run_command(). Where request.recipe_path is a folder, a table or a text, a recipe is written
-// for it into the folder of the run first, unless one is there from before.
+// As run_command(). Where request.recipe_path is a folder, a table or a text, it first writes a
+// recipe for that data into the folder of the run, unless one exists already.
 ExitCode run_recipe_or_data(RunRequest request, TimePoint started);
 
 }  // namespace weft

@@ -1,5 +1,4 @@
-// A command line that was not understood, said in words: what was expected, what was typed, and
-// where the help is.
+// The message for a wrong command line: what was expected, what was typed, and where the help is.
 //
 // Threads: pure. Fails: never.
 #pragma once

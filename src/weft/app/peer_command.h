@@ -30,7 +30,7 @@ struct RunRequest {
   bool json = false;
   // Ask the router of this network to open the port.
   bool map_port = false;
-  // HOST:PORT each, told to others first.
+  // HOST:PORT each; others dial these first.
   std::vector<std::string> advertise;
   // "swarm", or "mpi": the processes that mpirun has started are the group.
   std::string engine = "swarm";
@@ -50,7 +50,7 @@ struct JoinRequest {
   std::vector<std::string> advertise;
   bool tensorboard = false;
   DataChoice data;
-  bool yes = false;  // nothing is shown, and nobody asked, before it takes part
+  bool yes = false;  // take part without showing the plan and asking
 };
 
 // `started`: when the process began.

@@ -1,7 +1,8 @@
-// The end of `weft run` and `weft join`: what is said of it, what was not written, the exit code.
+// The end of `weft run` and `weft join`: the messages about it, the files that could not be
+// written, the exit code.
 //
 // Where it stands: peer_command -> here, once the run loop has returned. Threads: the main thread.
-// Fails: never; each file that is not whole is named on standard error.
+// Fails: never; each incomplete file is named on standard error.
 #pragma once
 
 #include "weft/app/exit_code.h"
@@ -13,7 +14,7 @@
 
 namespace weft {
 
-// What a run writes. Borrows everything.
+// The files that a run writes. Borrows everything.
 struct RunFiles {
   const OutFolder& out;
   EventLog& log;
@@ -24,8 +25,8 @@ struct RunFiles {
 // Two or three lines for people: how it ended, and where its files are.
 void say_summary(Terminal& terminal, const Summary& summary, const OutFolder& out);
 
-// Closes the files, says on standard error what went wrong, and gives the exit code. `written`:
-// whether summary.json was.
+// Closes the files, reports failures on standard error, and returns the exit code. `written`:
+// whether summary.json was written.
 ExitCode end_of_run(const RunResult& result, const Status& written, const RunFiles& files);
 
 }  // namespace weft

@@ -1,10 +1,11 @@
-// SlowNotice: says on standard error what a command is busy with, where that takes long.
+// SlowNotice: shows on standard error what a command is doing, if that takes long.
 //
-// On a terminal a line stands after half a second of silence, is redrawn with the seconds and what
-// is done, and is gone at the end. Elsewhere one line is written after three seconds, and no more.
+// On a terminal a line appears after half a second without output, is redrawn with the seconds and
+// the progress, and is erased at the end. Elsewhere one line is written after three seconds, and no
+// more.
 //
-// Threads: one owner; a thread of its own looks at the clock. The destructor ends it at once.
-// Fails: never; a terminal that was stopped (Ctrl-S) keeps nobody waiting.
+// Threads: one owner; a separate thread reads the clock. The destructor ends it at once. Fails:
+// never; a stopped terminal (Ctrl-S) does not delay the command.
 #pragma once
 
 #include <functional>
@@ -21,8 +22,8 @@ class SlowNotice {
   struct Manner {
     Say say;
     Duration first;     // of silence
-    Duration later;     // between one and the next; zero: it is said once
-    std::size_t width;  // of a line that is redrawn, 20 or more; 0: lines follow one another
+    Duration later;     // between two lines; zero: only one
+    std::size_t width;  // of a redrawn line, 20 or more; 0: separate lines
   };
 
   // `words`: "reading fashion-mnist".
@@ -32,7 +33,7 @@ class SlowNotice {
   SlowNotice(const SlowNotice&) = delete;
   SlowNotice& operator=(const SlowNotice&) = delete;
 
-  // How much is done; said with the words from then on. Any thread.
+  // Sets the progress, which is then shown with the words. Any thread.
   void progress(double done, double all);
 
  private:

@@ -1,4 +1,4 @@
-// StatusBlock: what a person sees of a run at one glance, made from its events alone.
+// StatusBlock: a short view of a run for a person, made from its events alone.
 //
 // Where it stands: events -> StatusBlock -> Terminal. Threads: a value.
 #pragma once
@@ -15,16 +15,16 @@ namespace weft {
 class StatusBlock {
  public:
   void hear(const Event& event);
-  // No lines before the first round, but whom it waits for. Each line has at most `width`
-  // characters.
+  // Before the first round there is only the line with the peers that it waits for. Each line has
+  // at most `width` characters.
   std::vector<std::string> lines(std::size_t width) const;
 
  private:
   Event round_;
   std::vector<std::string> peers_;
   std::vector<std::string> details_;
-  std::string waiting_;    // for whom, or who for this peer; empty: nobody
-  std::string measuring_;  // empty: no measurement is under way, or it is quick
+  std::string waiting_;    // who waits for whom; empty: nobody
+  std::string measuring_;  // empty: no measurement, or a quick one
 };
 
 // "measuring the test set: 1280 of 5000 samples, 3 s".

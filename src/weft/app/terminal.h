@@ -2,12 +2,12 @@
 //
 // kLive (a terminal): news above, the status block below, redrawn in place at most ten times a
 // second. kPlain (a pipe or file): news, and at most one round a second with the first and the
-// last, so that what a person needs later, such as the ticket, does not drown in rounds; no colour.
-// kJson: every event, one object a line. Everything is handed at once to a thread that writes it
-// (base/background_writer.h), so that a reader that does not read holds up nobody; lines that found
-// no room are counted, and their number is said in their place. What went wrong with the run itself
-// goes to standard error as well. Threads: one at a time. Fails: never; what could not be written:
-// app/standard_output.h.
+// last, so that lines that a person needs later, such as the ticket, stay visible; no colour.
+// kJson: every event, one object per line. A separate thread writes everything
+// (base/background_writer.h), so that a reader that does not read delays nothing; lines that find
+// no room are counted, and one line with their number replaces them. Failures of the run itself go
+// to standard error as well. Threads: one at a time. Fails: never; app/standard_output.h keeps
+// failures to write.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@
 
 namespace weft {
 
-// How long the end of a process waits for whoever reads its output.
+// How long a process waits at its end for the reader of its output.
 inline constexpr Duration kOutputLimit = std::chrono::seconds(2);
 
 enum class OutputMode : unsigned char { kLive, kPlain, kJson };
@@ -36,13 +36,13 @@ void log_event(const Event& event);
 // kJson if asked for, else kLive where standard output is a terminal that understands it.
 OutputMode output_mode(bool json);
 
-// What a model or file of others says: the bytes for a file or program, and for a person who looks
-// at them without what would steer the terminal (base/printable.h).
+// Text from a model or from others' files: unchanged for a file or program, and without terminal
+// control characters for a person (base/printable.h).
 std::string for_standard_output(std::string text);
 
 class Terminal {
  public:
-  // False if there was no room for the text, of which nothing is shown then.
+  // False if there was no room for the text; then none of it is shown.
   using Write = std::function<bool(std::string_view)>;
   using Complain = std::function<void(std::string line)>;
 
@@ -50,8 +50,8 @@ class Terminal {
   // `complain` what goes to standard error.
   Terminal(OutputMode mode, std::size_t width, const Clock& clock, Write write,
            Complain complain = {});
-  // Writes to standard output with the terminal's width; colour unless NO_COLOR is set. What is not
-  // read within 2 s at the end is left unread.
+  // Writes to standard output with the terminal's width; colour unless NO_COLOR is set. At the end
+  // it waits at most 2 s for a reader.
   static Terminal to_standard_output(OutputMode mode, const Clock& clock);
 
   void hear(const Event& event);

@@ -1,4 +1,4 @@
-// The commands beside training: eval, bench, data, version and the lists for the documentation.
+// The other commands: eval, bench, data, version and the lists for the documentation.
 //
 // Threads: the main thread. Fails: the reason goes to standard error, the code is exit_code.h's.
 #pragma once

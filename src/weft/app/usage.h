@@ -1,5 +1,5 @@
-// What the command line says about itself: the texts below each help page, and what a misspelt
-// command or flag probably meant.
+// Texts of the command line: the end of each help page, and suggestions for misspelt commands and
+// flags.
 //
 // Threads: pure.
 #pragma once
@@ -13,17 +13,16 @@ class App;
 
 namespace weft {
 
-// What `weft` alone says: two examples, and where the rest is.
+// The output of `weft` without arguments: two examples, and where to find the rest.
 std::string short_help();
 
-// The foot of `weft --help`, and of the page of the command `words` ("bench train"); "" for what
-// is no command.
+// The foot of `weft --help`, and of the page of the command `words` ("bench train"); "" if `words`
+// is not a command.
 std::string main_footer();
 std::string command_footer(const std::string& words);
 
-// A line for the first word of `arguments` (without the program's name) that is no command of
-// `app`, or the first flag that the command does not have: what it is, and the nearest known one.
-// "" where there is none.
+// A line for the first word of `arguments` (without the program's name) that is not a command of
+// `app`, or for the first unknown flag: the word, and the nearest known one. "" if there is none.
 std::string misspelt(const CLI::App& app, std::span<const std::string> arguments);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// ApiError: why a request is refused, and the answer that says so in the shape of OpenAI's API.
+// ApiError: why a request is refused, and the answer for it in the form of OpenAI's API.
 //
 //   {"error": {"message": text, "type": "invalid_request_error" or "server_error",
 //              "param": the field's name or null, "code": text or null}}
@@ -22,7 +22,7 @@ struct ApiError {
 // One line.
 std::string error_json(const ApiError& error);
 HttpResponse error_response(const ApiError& error);
-// 503: there is no room now, as `message` says, and the client may try again in a second.
+// 503: there is no room now, for the reason in `message`; the client may try again in a second.
 HttpResponse busy_response(const std::string& message);
 
 }  // namespace weft

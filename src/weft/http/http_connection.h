@@ -1,12 +1,12 @@
 // HttpConnection: one client's connection: reads requests one after another, writes their answers.
 //
-// One request at a time is with the server; what a client sends meanwhile waits in a small buffer,
-// and then in the kernel's. A stream that the client does not read is bounded too: beyond
+// The server handles one request at a time; data that a client sends meanwhile waits in a small
+// buffer, and then in the kernel's. A stream that the client does not read is bounded too: beyond
 // kOutputBytesMax the connection ends.
 //
 //   reading -> busy (the request is with the host) -> flushing -> reading | lingering -> over
 //
-// Threads: the server's. Fails: the connection ends, and the host is told.
+// Threads: the server's. Fails: the connection ends, and the host is notified.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace weft {
 
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  // What the server does for its connections.
+  // The services of the server for its connections.
   class Host {
    public:
     virtual ~Host() = default;
@@ -36,7 +36,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     virtual void on_fault(int status) = 0;
     // The connection is over; it is in no callback of the host.
     virtual void on_end(HttpConnection& connection) = 0;
-    // Counts bytes of bodies that are being read; false where there are too many.
+    // Counts bytes of bodies that are being read; false if there are too many.
     virtual bool hold_bytes(std::ptrdiff_t change) = 0;
     virtual bool stopping() const = 0;
     virtual const Clock& clock() const = 0;
@@ -49,7 +49,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   HttpClientId id() const { return id_; }
   void start();
-  // Instead of start(): one answer for whatever the client asks, and the end.
+  // Instead of start(): sends one answer to any request, and ends.
   void refuse(const HttpResponse& response);
 
   // To the request that is with the host.
@@ -94,10 +94,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::size_t dropped_ = 0;  // while lingering
   HttpWay way_;              // of the present answer
   std::string input_;        // behind the present request
-  std::string output_;       // behind what is being written
+  std::string output_;       // after the data being written
   std::string sending_;
   std::size_t sent_ = 0;
-  TimePoint deadline_;  // of the phase; of the next byte written where there are any
+  TimePoint deadline_;  // of the phase, or of the next byte to write
 };
 
 }  // namespace weft

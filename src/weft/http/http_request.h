@@ -1,4 +1,4 @@
-// HttpRequest: one request of a client, whole, and what the server says where it is none.
+// HttpRequest: one complete request of a client, or the server's answer to an invalid one.
 //
 // Threads: values.
 #pragma once
@@ -26,8 +26,8 @@ struct HttpRequest {
   // In order; names in lower case, values without white space around them.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  bool has_length = false;  // the head says how long the body is
-  bool keep_alive = true;   // the client wants to go on with this connection
+  bool has_length = false;  // the head has the body's length
+  bool keep_alive = true;   // the client wants to keep this connection
 
   // The first of this name (in lower case); null if there is none.
   const std::string* header(std::string_view name) const;

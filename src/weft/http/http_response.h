@@ -18,7 +18,7 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
-// What the answer depends on beside its content.
+// What the answer depends on apart from its content.
 struct HttpWay {
   int minor_version = 1;   // of the request
   bool keep_alive = true;  // the connection goes on behind the answer
@@ -26,7 +26,7 @@ struct HttpWay {
   std::int64_t unix_time_s = 0;
 };
 
-// "Not Found"; "Unknown" for a number that has no words here.
+// "Not Found"; "Unknown" for a number without a text here.
 std::string_view status_words(int status);
 
 std::string encode_response(const HttpResponse& response, const HttpWay& way);

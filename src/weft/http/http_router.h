@@ -23,12 +23,12 @@ struct HttpRoute {
 
 struct HttpMatch {
   std::optional<std::size_t> route = {};     // the index of the route that has the path
-  std::optional<HttpResponse> refusal = {};  // set where nobody is to handle the request
+  std::optional<HttpResponse> refusal = {};  // set if no route handles the request
 };
 
 class HttpRouter {
  public:
-  // `paths` is what a message lists to a client whose path leads nowhere; `hosts` are this server's
+  // `paths` is the list in the message for a client with an unknown path; `hosts` are this server's
   // names as source_fault() takes them.
   HttpRouter(std::vector<HttpRoute> routes, std::string paths, std::vector<std::string> hosts);
 

@@ -1,11 +1,12 @@
 // HttpServer: takes HTTP/1.1 requests from a socket to an HttpService, and its answers back.
 //
-// Where it stands: sockets -> HttpConnection -> HttpParser -> HttpService, and back. It knows
-// nothing of what is asked for. Every whole request gets an answer, errors too; what is too slow,
-// too long or too much is refused with a reason (408, 413, 431, 503) before its connection ends.
-// There is no authentication and no encryption: listen on loopback, or behind something that has
-// both. Threads: run(), all connections and the service on the caller's; post() on any. Fails:
-// listen() with kUnavailable (address taken, or not of this machine).
+// Where it stands: sockets -> HttpConnection -> HttpParser -> HttpService, and back. It is
+// independent of the content. Every complete request gets an answer, also in case of errors;
+// requests that are too slow, too long or too many are refused with a reason (408, 413, 431, 503)
+// before their connection ends. There is no authentication and no encryption: listen on loopback,
+// or behind something that has both. Threads: run(), all connections and the service on the
+// caller's; post() on any. Fails: listen() with kUnavailable (the address is in use, or not one of
+// this machine).
 #pragma once
 
 #include <cstddef>
@@ -40,14 +41,14 @@ struct HttpServerOptions {
 // One connection of a client, with at most one request at a time.
 using HttpClientId = Strong<struct HttpClientIdTag, std::uint64_t>;
 
-// What answers the requests.
+// The code that answers the requests.
 class HttpService {
  public:
   virtual ~HttpService() = default;
-  // A whole request. It is answered now or later: by HttpServer::respond(), or by begin_stream()
-  // and what follows it.
+  // A complete request. The service answers it now or later, with HttpServer::respond(), or with
+  // begin_stream() and the functions after it.
   virtual void on_request(HttpClientId client, const HttpRequest& request) = 0;
-  // A connection came; it may be refused for want of room.
+  // A connection arrived; it may be refused if there is no room.
   virtual void on_connection() = 0;
   // The server answers with an error by itself.
   virtual void on_fault(int status) = 0;
@@ -64,8 +65,8 @@ class HttpServer {
 
   std::uint16_t port() const;
   std::size_t connections() const;
-  // Borrows `service`. Answers until `stop_asked()`, which is looked at some times a second; then
-  // listens no more, finishes what has begun, and returns.
+  // Borrows `service`. Answers until `stop_asked()`, which it checks several times a second; then
+  // stops listening, finishes the current requests, and returns.
   void run(HttpService& service, const std::function<bool()>& stop_asked);
   // Calls `work` on the thread of run().
   void post(std::function<void()> work);

@@ -1,10 +1,9 @@
-// Request source: whether a request is one that its sender meant for this server.
+// Request source: whether the sender of a request meant this server.
 //
-// Nobody is asked who they are, so two things must not be left to whoever can make a person's
-// browser send something: a page of another site that posts here (its requests carry an Origin of
-// their own, and only types that a form can have need no asking), and a page whose own name was
-// made to lead here (DNS rebinding: Host is that name). Threads: pure functions. Fails: by an
-// answer 403 or 415.
+// Clients are not authenticated, so two attacks through a person's browser must be refused: a page
+// of another site that posts here (its requests carry that site's Origin, and only content types of
+// forms are sent without a preflight request), and a page whose name resolves to this machine (DNS
+// rebinding: Host is that name). Threads: pure functions. Fails: by an answer 403 or 415.
 #pragma once
 
 #include <optional>
@@ -20,12 +19,11 @@ namespace weft {
 // else.
 std::string host_of(std::string_view authority);
 
-// Why `request` is not answered; nothing if it is. `hosts` are names, in lower case, that this
-// server has beside localhost; addresses are taken as they come, since no name leads to another
-// one.
+// Why `request` is refused; nothing if it is accepted. `hosts` are names of this server, in lower
+// case, besides localhost; all addresses are accepted, since an address cannot be rebound.
 std::optional<HttpFault> source_fault(const HttpRequest& request,
                                       const std::vector<std::string>& hosts);
-// The same of a request with a body, which says that it is JSON.
+// The same for a request with a body, whose type must be JSON.
 std::optional<HttpFault> content_fault(const HttpRequest& request);
 
 }  // namespace weft

@@ -18,7 +18,7 @@ namespace weft {
 
 class TestClient {
  public:
-  // Throws std::runtime_error where nobody listens.
+  // Throws std::runtime_error if nobody listens.
   explicit TestClient(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
     ::sockaddr_in address = {};
     address.sin_family = AF_INET;

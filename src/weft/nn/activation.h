@@ -1,5 +1,5 @@
-// Activations as modules; op/activation.h defines what each computes. Also Flatten, Identity and
-// Lambda, which have no parameters either.
+// Activations as modules; op/activation.h defines what each computes. Flatten, Identity and Lambda
+// are here too; they have no parameters either.
 #pragma once
 
 #include <cstdint>

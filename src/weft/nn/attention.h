@@ -27,8 +27,7 @@ class MultiHeadAttention : public Module {
   explicit MultiHeadAttention(const MultiHeadAttentionShape& shape);
   // Self-attention without a mask, [N, T, width].
   Tensor forward(const Tensor& x) override;
-  // query is [N, Tq, width], key and value are [N, Tk, width]. The dropout of `options` is not
-  // used.
+  // query [N, Tq, width], key and value [N, Tk, width]. The option dropout is ignored.
   Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value,
                     const AttentionOptions& options = {});
 
@@ -48,13 +47,13 @@ class MultiHeadAttention : public Module {
 struct KeyValueCache {
   Array keys;
   Array values;
-  // The storage of which the two are views, with room for more tokens; it grows by doubling.
+  // The storage of both views, with room for more tokens; it grows by doubling.
   Array key_room;
   Array value_room;
   std::int64_t tokens() const { return keys.defined() ? keys.dim(2) : 0; }
 };
-// One cache for all rows of a batch, or one for each row; then the rows' lengths may differ, and
-// each row gives the same bits as it does alone.
+// One for all rows of a batch, or one for each row; then the rows' lengths may differ, and each row
+// gives the same bits as alone.
 using KeyValueCaches = std::span<KeyValueCache* const>;
 
 // The attention of GPT-2: parts c_attn (queries, keys and values by one matrix) and c_proj.
@@ -88,7 +87,7 @@ class LlamaAttention : public Module {
   Tensor forward_cached(const Tensor& x, KeyValueCaches caches);
 
  private:
-  // Splits queries or keys y [N, T, heads * D] into [N, heads, T, D], with rotary positions.
+  // Queries or keys y [N, T, heads * D] as [N, heads, T, D], rotated.
   Tensor turned(const Tensor& y, std::int64_t heads, std::int64_t first_place) const;
 
   LlamaAttentionShape shape_;

@@ -11,8 +11,8 @@
 
 namespace weft {
 
-// Runs its parts one after another. A part that can apply ReLU in its own pass over memory absorbs
-// a ReLU that follows it.
+// Runs its parts one after another. A part that can apply ReLU in its own pass over memory also
+// applies a ReLU that follows it.
 class Sequential : public Module {
  public:
   // `name` is the prefix of the part's parameters. Throws std::invalid_argument if it is taken, is

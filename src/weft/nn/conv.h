@@ -9,8 +9,7 @@
 
 namespace weft {
 
-// The common part of all convolutions: weight, whose layout each of them defines, and bias
-// [outputs].
+// The common part of all of them: weight, whose layout each class defines, and bias [outputs].
 class ConvModule : public Module {
  protected:
   // Makes both parameters, with PyTorch's initialisers.

@@ -22,8 +22,9 @@ struct Fans {
 };
 Fans fans_of(const Shape& shape);
 
-// The gain that preserves the scale of values through an activation, with PyTorch's values: 1, 5/3
-// for tanh, sqrt(2) for ReLU, sqrt(2 / (1 + slope^2)) for a leaky one, 3/4 for SELU.
+// The gain that keeps the size of values through an activation, with PyTorch's values: 1, 5/3 for
+// tanh,
+// sqrt(2) for ReLU, sqrt(2 / (1 + slope^2)) for a leaky one, 3/4 for SELU.
 enum class Nonlinearity : std::uint8_t { kLinear, kSigmoid, kTanh, kRelu, kLeakyRelu, kSelu };
 double gain_of(Nonlinearity nonlinearity, double slope = 0.01);
 
@@ -41,8 +42,8 @@ struct TruncatedNormal {
   double low = -2;  // values, not deviations
   double high = 2;
 };
-// A normal distribution conditioned on values in [low, high], an interval that must hold at least a
-// thousandth of it.
+// A normal distribution under the condition that values are in [low, high], which must have a
+// probability of at least a thousandth.
 void fill_truncated_normal(Array& values, Rng& rng, const TruncatedNormal& distribution);
 
 // He et al., "Delving deep into rectifiers", ICCV 2015, for a leaky ReLU of slope `a`:
@@ -69,13 +70,12 @@ void lecun_uniform(Array& values, Rng& rng);
 void lecun_normal(Array& values, Rng& rng);
 
 // Saxe, McClelland, Ganguli, "Exact solutions to the nonlinear dynamics of learning in deep linear
-// neural networks", ICLR 2014: the rows of the weight as a matrix [out, rest] (or, if there are
-// more rows than columns, its columns) are orthonormal, times `gain`; the distribution is uniform
-// over all such matrices.
+// neural networks", ICLR 2014: with the weight as a matrix [out, rest], the rows (or, if there are
+// more of them, the columns) are orthonormal, times `gain`; uniform over all such matrices.
 void orthogonal(Array& values, Rng& rng, double gain = 1.0);
 
-// PyTorch's initialiser of Linear and Conv2d: kaiming_uniform with a = sqrt(5) for the weight, and
-// the same bound, 1 / sqrt(fan_in), for the bias.
+// PyTorch's default for Linear and Conv2d: kaiming_uniform with a = sqrt(5) for the weight, and the
+// same bound, 1 / sqrt(fan_in), for the bias.
 Initializer default_weight_initializer();
 Initializer default_bias_initializer(const Shape& weight_shape);
 Initializer constant_initializer(double value);

@@ -1,5 +1,5 @@
-// CausalLanguageModel: what a text model offers for generation beside training: logits after cached
-// tokens, step by step.
+// CausalLanguageModel: the interface of a text model for generation: logits after cached tokens,
+// step by step.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace weft {
 
-// A model's state for the tokens it has processed; empty at the start of a text. A copy shares
-// memory: only one of the two may continue.
+// The values that a model keeps for earlier tokens; empty at the start of a text. A copy shares
+// memory: only one of the two may be continued.
 struct TextCache {
-  std::vector<KeyValueCache> blocks;  // transformers: one a block
+  std::vector<KeyValueCache> blocks;  // transformers: one per block
   Array hidden;                       // LSTM: [layers, N, width]
   Array cell;
   std::int64_t tokens = 0;
@@ -29,7 +29,7 @@ class CausalLanguageModel : public Module {
     return forward_texts(tokens, only);
   }
   // The same for texts of different lengths: row i of `tokens` follows those in caches[i], which
-  // holds one row. Row i of the result has the bits that forward_cached() gives for it alone.
+  // holds one row. Row i of the result has the same bits as forward_cached() for that row alone.
   // Throws std::invalid_argument unless there is one cache for all rows or one for each.
   virtual Tensor forward_texts(const Tensor& tokens, TextCaches caches) = 0;
   // The largest number of tokens of a text; 0: unlimited.

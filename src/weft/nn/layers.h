@@ -1,4 +1,4 @@
-// All layers; each family has a header of its own. Shapes, names of parameters and defaults are
+// Includes all layers; each family has its own header. Shapes, names of parameters and defaults are
 // PyTorch's; images are [N, C, H, W], sequences [N, C, L].
 //
 // Constructors throw std::invalid_argument on sizes below 1.

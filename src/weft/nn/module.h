@@ -1,4 +1,4 @@
-// Module: a part of a model, with named parameters and parts of its own.
+// Module: a part of a model, with named parameters and named parts.
 //
 // Where it stands: the zoo builds a tree of Modules; bind() moves all its parameters into one
 // ParameterArena, over which the all-reduce, the optimizer and checkpoints are flat loops.
@@ -22,8 +22,8 @@
 
 namespace weft {
 
-// The part of a step on which a layer may depend beside its input. Dropout uses it, so that a batch
-// split over peers has the masks of the whole batch.
+// The facts about a step that a layer may depend on besides its input. Dropout uses them, so that a
+// batch split over peers has the masks of the whole batch.
 struct StepContext {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
@@ -51,10 +51,10 @@ class Module {
 
   virtual Tensor forward(const Tensor& x) = 0;
   Tensor operator()(const Tensor& x) { return forward(x); }
-  // Computes forward() and then max(x, 0), in one pass over memory if fuses_relu() is true.
+  // forward() and then max(x, 0), in one pass over memory if fuses_relu().
   virtual Tensor forward_relu(const Tensor& x);
   virtual bool fuses_relu() const { return false; }
-  // True for the plain ReLU, which the part before it may absorb.
+  // Whether this is the plain ReLU, which the previous part may apply instead.
   virtual bool is_relu() const { return false; }
 
   // Modules start in training mode. Both functions apply to all parts below.
@@ -87,21 +87,21 @@ class Module {
   // gradient, and no optimizer changes them; their places in an arena's gradient buffer are zeroed
   // once and then left alone. Throws std::invalid_argument if no name has the prefix.
   void set_requires_grad(bool on, std::string_view prefix = "");
-  // Overrides the initialiser of the values named `name` or "anything.name"; throws if there is
-  // none.
+  // Sets the initializer for values named `name` or "anything.name"; throws if there is none.
   void set_initializer(std::string_view name, const Initializer& initializer);
 
   // Draws value i from Rng(seed, i).
   void initialize(std::uint64_t seed);
   // Copies all values into the arena; from then on they are views of it, gradients accumulate in
-  // its gradient buffer, and it records which parameters are trained and have one. Earlier handles,
-  // from parameters() or values(), remain handles of the same parameters. Call it once for each
-  // module, and for each arena. Throws std::invalid_argument unless arena.layout() == layout(), and
-  // if this or a part of it is bound already, or another living module is bound to the arena.
+  // its gradient buffer, and it knows which parameters are trained and have one. Earlier handles
+  // from parameters() or values() still refer to the same parameters. It may be called once for
+  // each module, and once for each arena. Throws std::invalid_argument unless arena.layout() ==
+  // layout(), and if this or a part of it is bound already, or another existing module is bound to
+  // the arena.
   void bind(ParameterArena& arena);
 
  protected:
-  // Both borrow the member of the derived class that they register, and give it its shape.
+  // Both borrow the object that they register, a member of the derived class, and set its shape.
   void register_parameter(std::string name, Tensor& parameter, const Shape& shape,
                           ParameterKind kind, Initializer initializer);
   void register_buffer(std::string name, Array& buffer, const Shape& shape, double value);
@@ -111,8 +111,8 @@ class Module {
   // The position of this module in the tree, counted from the root (0); the same on every peer.
   std::uint32_t place() const { return place_; }
   const StepContext& step_context() const { return context_; }
-  // Seed, step and first row of the step context as an array, i64 [3]: a layer that is random in
-  // training passes it to its ops, so that a captured step uses the present ones in each replay.
+  // seed, step and first row of the step context as an array, i64 [3]: a layer that is random in
+  // training passes it to its ops, so that each replay of a captured step uses the present values.
   const Array& step_words() const { return step_words_; }
 
  private:
@@ -122,7 +122,7 @@ class Module {
     Tensor* parameter = nullptr;  // or
     Array* buffer = nullptr;
     Initializer initializer = {};
-    // For parameters in an arena: the destination of gradients, and the id.
+    // For parameters in an arena: the place of the gradient, and the id.
     Array gradient = {};
     ParameterId id = kNoParameter;
     std::shared_ptr<ParameterUse> use = nullptr;
@@ -138,7 +138,7 @@ class Module {
   // Calls visit(full name, Entry&) for every value, in order.
   template <class Visit>
   void visit_entries(const std::string& prefix, const Visit& visit) const;
-  // Sets whether gradients of a parameter in an arena accumulate there.
+  // Connects a parameter in an arena to its gradient there, or disconnects it.
   static void connect(Entry& entry, bool trained);
   static void follow(const Entry& entry, const Array& place);
   template <class Visit>
@@ -149,7 +149,7 @@ class Module {
 
   std::vector<Entry> entries_;
   std::vector<Part> parts_;
-  // The token by which an arena recognises this module while it lives.
+  // Identifies this module to an arena while it exists.
   std::shared_ptr<const void> identity_ = std::make_shared<char>();
   StepContext context_;
   Array step_words_ = Array::zeros({3}, DType::kI64);

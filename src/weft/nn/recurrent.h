@@ -1,9 +1,9 @@
 // RNN, LSTM and GRU: stacks of recurrent layers, and their single steps.
 //
 // Parameters have PyTorch's names and shapes: layer k has weight_ih_lK, weight_hh_lK, bias_ih_lK,
-// bias_hh_lK, and the same with the suffix "_reverse" for the other direction; at first uniform
-// within 1 / sqrt(width). Fails: std::invalid_argument on sizes below 1 and on shapes that do not
-// fit.
+// bias_hh_lK, and with the suffix "_reverse" those of the other direction; their initial values are
+// uniform within 1 / sqrt(width).
+// Fails: std::invalid_argument on sizes below 1 and shapes that do not fit.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct RecurrentShape {
   bool bias = true;
   // x is [N, T, inputs] instead of [T, N, inputs], and so is the output.
   bool batch_first = false;
-  // Dropout on the outputs of all layers but the last, in training.
+  // Dropout of the outputs of all layers except the last, in training.
   double dropout = 0.0;
   bool bidirectional = false;
 };
@@ -39,8 +39,7 @@ class Recurrent : public Module {
   // Returns the output alone, starting from zeros.
   Tensor forward(const Tensor& x) override;
   // `first` holds [layers * directions, N, width], or is undefined: zeros. `lengths`, i64 [N],
-  // holds the sequences' lengths: the output is zero after their ends, and states are those of the
-  // last step.
+  // has the lengths of the sequences: later outputs are zero, states are those of the last step.
   RecurrentResult operator()(const Tensor& x, const RecurrentState& first = {},
                              const Array& lengths = {});
 

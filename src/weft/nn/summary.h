@@ -15,7 +15,7 @@ struct ParameterCounts {
 };
 ParameterCounts count_parameters(const Module& model);
 
-// A table of all values, one a line (name, shape, number of elements, "frozen" or "buffer"), and
+// A table of all values, one per line (name, shape, number of elements, "frozen" or "buffer"), and
 // the totals with their bytes.
 std::string summary(const Module& model);
 

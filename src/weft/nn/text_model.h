@@ -1,4 +1,5 @@
-// The common part of the transformer text models: the run through their blocks. For nn/model/*.cpp.
+// The common part of the transformer models for text: the pass through their blocks. For
+// nn/*_model.cpp.
 #pragma once
 
 #include <memory>
@@ -29,7 +30,7 @@ TextModelShape text_model_shape(const char* model, const ModelOptions& options);
 // Throws unless tokens are [N, T] with T within the context after `cached` tokens.
 void check_tokens(const char* model, const Tensor& tokens, std::int64_t cached,
                   std::int64_t context);
-// Checks that for each of the caches; throws also unless there is one, or one for each row.
+// The same after the tokens of each cache; also throws unless there is one cache, or one per row.
 void check_tokens(const char* model, const Tensor& tokens, TextCaches caches, std::int64_t context);
 
 // Runs blocks "0", "1", ... in order.
@@ -47,7 +48,7 @@ class BlockList : public Module {
   std::vector<TransformerBlock*> blocks_;
 };
 
-// A body, followed by the linear layer "lm_head" that gives logits.
+// A body followed by the linear layer "lm_head" that computes logits.
 template <class Body>
 class HeadedLanguageModel : public CausalLanguageModel {
  public:

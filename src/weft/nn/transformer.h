@@ -24,7 +24,7 @@ class TransformerBlock : public Module {
 struct GptBlockShape {
   std::int64_t width = 1;
   std::int64_t heads = 1;
-  double dropout = 0.0;  // of shares and of what is added, in training
+  double dropout = 0.0;  // of attention weights and of branches, in training
 };
 
 // Parts ln_1, attn, ln_2, mlp.c_fc [4 width], mlp.c_proj; GELU.

@@ -19,12 +19,12 @@ struct ModelOptions {
   std::uint64_t seed = 1;  // of the first parameter values
   bool dropout = false;
   std::int64_t hidden_units = 256;  // mlp; lstm_lm: of one layer
-  // The shape of the inputs, f32 [N, channels, height, width].
+  // Sizes of the inputs, f32 [N, channels, height, width].
   std::int64_t channels = 1;
   std::int64_t height = 28;
   std::int64_t width = 28;
   std::int64_t classes = 10;
-  // Sizes of text models (ModelInput::kTokens). 0: the model's own default.
+  // For text models (ModelInput::kTokens). 0: the model's own default.
   std::int64_t vocabulary = 96;
   std::int64_t context = 128;  // tokens of a sequence at most
   std::int64_t layers = 0;
@@ -57,9 +57,8 @@ std::vector<std::string> model_names();
 // Returns null if there is no model of this name.
 const ModelDef* find_model(std::string_view name);
 
-// Makes a model with the input and output that ModelDef::input says, initialised with options.seed.
-// Fails: kInvalidArgument for an unknown name (lists the known ones) or for options that do not
-// fit.
+// Its inputs and outputs are those of ModelDef::input; it is initialised with options.seed.
+// Fails: kInvalidArgument for an unknown name (lists the known ones) or options that do not fit.
 Result<std::unique_ptr<Module>> make_model(std::string_view name, const ModelOptions& options);
 
 }  // namespace weft

@@ -1,16 +1,17 @@
 // Optimizer: turns gradients into new parameters, over a whole ParameterArena at a time.
 //
-// Where it stands: train step, after the exchange -> Optimizer -> the arena's parameters. One file
-// NAME_optimizer.cpp each; see docs/HACKING.md to add one. State lives in the arena under names
-// ("momentum"), so state transfer, checkpoints and the state hash see it without asking.
+// Where it stands: train step, after the exchange -> Optimizer -> the arena's parameters. Each one
+// is a file NAME_optimizer.cpp; see docs/HACKING.md to add one. State is in the arena under names
+// ("momentum"), so state transfer, checkpoints and the state hash include it automatically.
 // The arithmetic has one fixed order: equal inputs give equal bits on every peer, for any
 // instruction set and number of threads. Buffers (running statistics) are left alone.
 // A parameter that is frozen, by its group or by Module::set_requires_grad(), or that has no
-// gradient (ParameterArena::has_gradient) is skipped as in PyTorch: neither it nor its state moves,
-// by decay or momentum either, and the step does not count for it.
-// It computes on the arena's device, and shares the arena's buffers: the arena may be moved, or go,
-// before the optimizer. A step is a write in place: the backward of what was computed before it
-// throws where it needs the old values. Threads: the training thread's.
+// gradient (ParameterArena::has_gradient) is skipped as in PyTorch: neither it nor its state
+// changes, not even by decay or momentum, and the step does not count for it.
+// It computes on the arena's device and shares its buffers: the arena may be moved or destroyed
+// before the optimizer. A step is a write in place: the backward of earlier results throws if it
+// needs the old values.
+// Threads: the training thread's.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ struct OptimizerOptions {
   double momentum = 0.0;
   double dampening = 0.0;  // sgd
   bool nesterov = false;   // sgd, muon
-  // adam, adamw, lion; muon for what it does not orthogonalise
+  // adam, adamw, lion; muon for parameters that it does not orthogonalise
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;  // all that divide, but adafactor
@@ -47,7 +48,7 @@ struct OptimizerOptions {
   bool relative_step = true;
   bool scale_parameter = true;
   double clip_threshold = 1.0;  // largest root mean square of an update
-  // muon: learning rate of what is not orthogonalised, as a factor
+  // muon: factor of the learning rate for the other parameters
   double rest_rate_factor = 0.015;
   // Other settings for some parameters; the first group that fits holds.
   std::vector<ParameterGroup> groups = {};
@@ -70,7 +71,7 @@ struct ArenaRange {
   }
 };
 
-// What an optimizer gets at a time: as much as has equal settings, or one parameter.
+// The range that an optimizer gets in one call: all with equal settings, or one parameter.
 enum class RangeUnit : std::uint8_t { kSettings, kParameter };
 
 class Optimizer {
@@ -80,8 +81,9 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   // One step with the arena's own gradients, of the parameters that have one, and with the rows
-  // that were added since the last. Throws std::logic_error if no gradient ever came: no module is
-  // bound to the arena (Module::bind), and nobody has written a value other than 0 to gradients().
+  // that were added since the last step. Throws std::logic_error if there was never a gradient: no
+  // module is bound to the arena (Module::bind), and no value other than 0 was written to
+  // gradients().
   void step();
   // One step with other gradients of the arena's layout, gaps included (their values there are 0).
   // All parameters that are not frozen have one. Throws std::invalid_argument on another size. The
@@ -91,10 +93,10 @@ class Optimizer {
 
   // Gives the next step() the gradient of some rows of a parameter [rows, width], such as those of
   // an embedding that a batch has used: values [rows.size(), width]; all other rows have 0. The
-  // step has the bits of one with that gradient as a whole. Sgd without momentum and adagrad, both
-  // without weight decay, look at these rows alone, unless a backward has written the parameter's
+  // step has the same bits as with the complete gradient. Sgd without momentum and adagrad, both
+  // without weight decay, read only these rows, unless a backward has written the parameter's
   // gradient too; for the others the rows are added to the arena's gradient. Copies; a frozen
-  // parameter takes none.
+  // parameter ignores them.
   // Fails: kInvalidArgument on rows out of range or not rising, or another number of values.
   Status add_rows(int parameter, std::span<const std::int64_t> rows, std::span<const float> values);
 
@@ -102,7 +104,7 @@ class Optimizer {
   double learning_rate() const { return options_.learning_rate; }
   void set_learning_rate(double learning_rate) { options_.learning_rate = learning_rate; }
 
-  // Steps taken. Part of the state, beside the arena's buffers: whoever restores those sets it.
+  // Steps taken. Part of the state, besides the arena's buffers: code that restores those sets it.
   std::int64_t steps() const { return steps_; }
   void set_steps(std::int64_t steps) { steps_ = steps; }
 

@@ -1,9 +1,9 @@
-// ParameterGroup: which parameters an optimizer treats in another way than the rest.
+// ParameterGroup: parameters that an optimizer treats differently from the rest.
 //
-// As text, for recipes: groups apart by ";", each a pattern and then words:
+// As text, for recipes: groups separated by ";", each a pattern and then words:
 //   "embed* rate=0.1 decay=0; kind:norm decay=0; conv1.* frozen"
 // A pattern is a parameter's name with * and ?, or kind:weight, kind:bias, kind:norm. The first
-// group that fits a parameter holds for it.
+// group that matches a parameter applies to it.
 // Threads: values. Fails: kInvalidArgument naming the word.
 #pragma once
 
@@ -28,7 +28,7 @@ struct ParameterGroup {
 
 Result<std::vector<ParameterGroup>> parse_parameter_groups(std::string_view text);
 
-// Whether `name` is what the pattern says; * stands for any characters, ? for one.
+// Whether `name` matches the pattern; * matches any characters, ? one.
 bool matches_pattern(std::string_view pattern, std::string_view name);
 bool belongs_to(const ParameterGroup& group, const LayoutEntry& entry);
 

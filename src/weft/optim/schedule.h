@@ -17,7 +17,7 @@ namespace weft {
 struct ScheduleOptions {
   std::string name = "constant";
   std::int64_t total_steps = 1;          // those that fall to an end reach it here
-  std::int64_t warmup_steps = 0;         // all but one_cycle: first a straight line up to 1
+  std::int64_t warmup_steps = 0;         // all but one_cycle: first a linear rise to 1
   double final_fraction = 0.0;           // cosine, cosine_restarts, linear, polynomial, one_cycle
   std::int64_t drop_every_steps = 1000;  // step, exponential
   double drop_factor = 0.1;              // step, exponential, multistep

@@ -1,7 +1,7 @@
-// ModelServer: answers HTTP/1.1 requests with a model; what `weft serve` runs.
+// ModelServer: answers HTTP/1.1 requests with a model; the server of `weft serve`.
 //
 // Where it stands: HttpServer -> Router -> ModelThread, and back by Reply.
-// Threads: run() on the caller's, with all connections; the model computes on one of its own.
+// Threads: run() on the caller's, with all connections; the model computes on a separate thread.
 // Fails: listen() as HttpServer's does.
 #pragma once
 
@@ -20,8 +20,8 @@ namespace weft {
 
 struct ServeOptions {
   HttpServerOptions http = {};
-  // Names of this server, in lower case, beside localhost and the host that it listens on; requests
-  // for others, as of a page whose name was made to lead here, are refused.
+  // Names of this server, in lower case, besides localhost and the host that it listens on;
+  // requests for other names, as in DNS rebinding, are refused.
   std::vector<std::string> names = {};
   ModelThreadOptions model = {};
   std::int64_t tokens_max = 1024;  // of one completion
@@ -29,7 +29,7 @@ struct ServeOptions {
 
 class ModelServer {
  public:
-  // Borrows `model`, which nobody else may use until this is gone.
+  // Borrows `model`, which nothing else may use until this is destroyed.
   static Result<std::unique_ptr<ModelServer>> listen(ServedModel& model,
                                                      const ServeOptions& options);
   ~ModelServer();

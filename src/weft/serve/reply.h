@@ -19,11 +19,11 @@ namespace weft {
 
 class Reply {
  public:
-  // Borrows `model`; `head` says what the model is called, and names a completion.
+  // Borrows `model`; `head` has the model's name, and the id of a completion.
   Reply(const ServedModel& model, const JobWork& work, CompletionHead head);
 
   bool streams() const { return streams_; }
-  // What is to be sent: the whole answer, or data of a stream (which may be none yet).
+  // The next output: the whole answer, or data of a stream (which may still be empty).
   struct Step {
     std::variant<HttpResponse, std::string> out;
     bool ended = false;

@@ -25,14 +25,14 @@
 
 namespace weft {
 
-// What a model is called in requests and answers: its name with "-" in place of blanks and of what
-// means something in an address, so that it needs no quotes anywhere; "model" for a name of nothing
-// else.
+// The id of a model in requests and answers: its name with "-" in place of blanks and of characters
+// that have a meaning in an address, so that it needs no quotes anywhere; "model" if nothing else
+// is left.
 std::string model_id(std::string_view name);
 
 struct Routed {
   std::string_view route;  // for the metrics
-  // At once, or what the model is asked for.
+  // An immediate response, or the work for the model.
   std::variant<HttpResponse, JobWork> result;
 };
 

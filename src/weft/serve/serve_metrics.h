@@ -32,7 +32,7 @@ struct Histogram {
   }
 };
 
-// What is so at this moment.
+// The present values.
 struct ServeGauges {
   std::size_t connections = 0;
   std::size_t jobs_waiting = 0;

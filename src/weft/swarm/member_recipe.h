@@ -1,4 +1,4 @@
-// MemberRecipe: what the founder of a group of programs tells those who join, as text.
+// MemberRecipe: the settings that the founder of a group of programs sends to joiners, as text.
 //
 //   weft member 1
 //   program TEXT
@@ -11,8 +11,8 @@
 //   settings
 //   TEXT of any length and lines
 //
-// Lines stand in this order, each ended by a line feed but the last. Another program may have
-// written the text: parsing takes any bytes.
+// The lines have this order; each one except the last ends with a line feed. Another program may
+// have written the text: parsing takes any bytes.
 // Threads: values. Fails: kInvalidArgument for a group that no SwarmTrainer has founded.
 #pragma once
 
@@ -33,8 +33,8 @@ struct MemberRecipe {
   SwarmGroupOptions group;
 };
 
-// Fails: kInvalidArgument for a program's name that is empty, too long or of several lines, and for
-// settings that are too long.
+// Fails: kInvalidArgument for a program's name that is empty, too long or has several lines, and
+// for settings that are too long.
 Result<std::string> format_member_recipe(const MemberRecipe& recipe);
 Result<MemberRecipe> parse_member_recipe(std::string_view text);
 

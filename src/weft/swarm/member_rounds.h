@@ -1,4 +1,5 @@
-// MemberRounds: does the turns of a Swarm for a model: loads, applies, gives out, sums and updates.
+// MemberRounds: performs the turns of a Swarm for a model: loads, applies and publishes states,
+// sums and updates.
 //
 // A round's vector is the gradient buffer times this member's weight, with the changes of running
 // statistics in their places (running_statistics.h), then the weight and the weight times the loss.
@@ -61,7 +62,7 @@ class MemberRounds {
  private:
   enum class Way : std::uint8_t { kWait, kMoved, kRound, kFinished };
 
-  // What one turn of the group asks for; turn_ is it where that is a round to compute.
+  // Performs one turn of the group; turn_ holds it if it is a round to compute.
   Result<Way> take_turn();
   // As long as there is nothing to do.
   Result<Way> follow(TimePoint deadline);

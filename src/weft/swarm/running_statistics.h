@@ -1,9 +1,9 @@
-// RunningStatistics: how members that split a batch come to the same running statistics.
+// RunningStatistics: gives members that split a batch the same running statistics.
 //
 // A forward pass writes the buffers of a model (a batch norm's running mean and variance) from its
-// own shard. In the vector of a round the changes travel in the places of their gradients, of which
-// there are none, weighted by the shard's share of the batch; every member adds the mean change.
-// Until then the arena holds the shared ones, so that a round can be run again.
+// own shard. The vector of a round contains their changes in the unused places of their gradients,
+// weighted by the shard's share of the batch; every member adds the mean change. Until then the
+// arena holds the shared statistics, so that a round can be run again.
 //
 // Where it stands: train step. Threads: the training thread. Fails: never.
 #pragma once
@@ -25,8 +25,8 @@ class RunningStatistics {
   void hand_over(double weight);
   const std::vector<int>& entries() const { return entries_; }
 
-  // Of a whole round: `sums` has the arena's layout; `weight` is that of all members together. At 0
-  // nothing changes.
+  // Applies the changes of a whole round: `sums` has the arena's layout; `weight` is that of all
+  // members together. With weight 0 nothing changes.
   static void apply(ParameterArena& arena, std::span<const float> sums, double weight);
   // Sets their places in a vector of gradients to 0: no gradients.
   static void clear(const ParameterArena& arena, std::span<float> gradients);

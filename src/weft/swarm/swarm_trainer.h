@@ -11,18 +11,18 @@
 // A step moves the parameters by the mean of all members' gradients, weighted, and a model's
 // running statistics to the mean of theirs, so that all hold the same parameters and optimizer
 // state bit for bit; hashes are compared after each round. A member that is lost is left out, and
-// the round run again with the gradients of the others, whose programs notice nothing. A newcomer
-// gets the state inside next(), and so does a member that fell behind.
+// the round is run again with the gradients of the others; their programs do not notice it. A
+// newcomer gets the state inside next(), and so does a member that fell behind.
 //
 // Where it stands: the turns of collective/swarm.h, done for a ParameterArena and an Optimizer.
 // Threads: next(), step() and leave() are for one thread, which also owns arena and optimizer;
-// ticket(), status() and take_events() are for any. The network has a thread of its own, which
-// reads the state for newcomers while step() waits, and at no other time.
-// Fails: kInvalidArgument where a call is wrong, or the members' programs differ; kUnavailable
-// where this member was not let in, was removed or has left; kTimeout past `timeout`; kCorrupt
-// where its state differs from the others'. After next() or step() has failed, but for a wrong
-// call, or thrown what `before_update` threw, the member is out of the group: join anew. Every wait
-// ends by `timeout`. Signals such as Ctrl-C are the program's: see `stop`.
+// ticket(), status() and take_events() are for any. The network has its own thread, which reads the
+// state for newcomers only while step() waits.
+// Fails: kInvalidArgument where a call is wrong, or the members' programs differ; kUnavailable if
+// this member was not admitted, was removed or has left; kTimeout after `timeout`; kCorrupt if its
+// state differs from the others'. After next() or step() has failed (except by a wrong call), or
+// has thrown an exception of `before_update`, the member is no longer in the group: join again.
+// Every wait ends within `timeout`. Signals such as Ctrl-C are the program's: see `stop`.
 #pragma once
 
 #include <chrono>
@@ -41,22 +41,22 @@
 namespace weft {
 
 struct SwarmTrainerOptions {
-  // One line that names program, version and whatever else all members must have alike, such as
-  // how they split their data. Who gives another one is not let in.
+  // One line of text with the program, its version and everything else that must be equal at all
+  // members, such as how they split their data. A peer with another one is not admitted.
   std::string program;
-  // The founder's words for those who join, of at most 64 KiB: see settings().
+  // A text of the founder for the joiners, at most 64 KiB: see settings().
   std::string settings = {};
-  // The founder's count: a joiner's are not looked at.
+  // The founder's options apply: a joiner's are ignored.
   SwarmGroupOptions group = {};
   SwarmMemberOptions member = {};
-  // That one call of next() or step() may take at most.
+  // The maximum duration of one call of next() or step().
   std::chrono::milliseconds timeout = std::chrono::minutes(10);
   // Called before each update with the mean gradients, in the arena's layout, also for rounds that
-  // others computed: clips them, sets the learning rate by optimizer.steps(). What it does must
-  // depend on nothing but its argument and the optimizer, so that it is the same at all members.
+  // others computed: clips them, sets the learning rate by optimizer.steps(). It must depend only
+  // on its argument and the optimizer, so that it has the same effect at all members.
   std::function<void(std::span<float> gradients)> before_update = {};
-  // True once this member shall take part no more: next() gives false then, at the latest after
-  // 200 ms. Not asked inside step(), which others wait for.
+  // Returns true when this member should leave: next() then returns false, at the latest after 200
+  // ms. It is not called inside step(), for which others wait.
   std::function<bool()> stop = {};
 };
 
@@ -107,11 +107,11 @@ class SwarmTrainer {
   SwarmTrainer& operator=(const SwarmTrainer&) = delete;
 
   // True: a round is to be computed, and the arena's gradients are zeroed for it. False: the last
-  // round is done, or `stop` says so.
+  // round is done, or `stop` returned true.
   Result<bool> next();
-  // Gives the arena's gradients to the round, waits for the others' and updates the state.
-  // REQUIRES: next() was true, and forward and backward are done. Until then nobody else may change
-  // parameters or optimizer state, but for the running statistics of the forward pass.
+  // Adds the arena's gradients to the round, waits for the others' and updates the state. REQUIRES:
+  // next() was true, and forward and backward are done. Until then nothing else may change
+  // parameters or optimizer state, except the running statistics of the forward pass.
   Result<SwarmStep> step(const SwarmPart& part = {});
   // Tells the others, who go on without this member; at most `limit`. Later calls do nothing.
   Status leave(std::chrono::milliseconds limit = std::chrono::seconds(10));
@@ -119,22 +119,22 @@ class SwarmTrainer {
   // This member's place, from 0 on, among the members of the round that next() gave.
   int rank() const;
   int members() const;
-  // Rounds that the state has behind it, the same at all members in one round: what follows from
-  // it, such as the samples of a batch, is so, too.
+  // Rounds in the state. It is the same at all members in one round, and so is everything derived
+  // from it, such as the samples of a batch.
   std::uint64_t rounds_done() const;
   // The group's last round is done.
   bool finished() const;
   // The digits of the hash that members compare.
   std::string state_hash() const;
-  // The founder's words.
+  // The founder's text.
   const std::string& settings() const;
   // This member's name, 64 hexadecimal digits.
   const std::string& id() const;
 
-  // A line that lets others in for so long.
+  // A ticket with which others can join for this time.
   Result<std::string> ticket(std::chrono::minutes valid_for = std::chrono::hours(24));
   Result<SwarmTrainerStatus> status();
-  // What has happened since the last call: sentences for people.
+  // The events since the last call, as sentences for people.
   std::vector<std::string> take_events();
 
  private:

@@ -42,14 +42,14 @@ struct CompletionUsage {
 struct CompletionForm {
   const Tokenizer* tokenizer = nullptr;
   bool logprobs = false;
-  bool stream_usage = false;  // a stream whose last piece has the usage: the others say null
+  bool stream_usage = false;  // the last piece of the stream has the usage, the others have null
 };
 
 std::string completion_json(const CompletionHead& head, std::span<const CompletionChoice> choices,
                             const std::optional<CompletionUsage>& usage,
                             const CompletionForm& form);
 
-// What a token is called in "logprobs": its text; "bytes:\xe2\x82" where its bytes are no UTF-8 by
+// The name of a token in "logprobs": its text; "bytes:\xe2\x82" if its bytes are not UTF-8 by
 // themselves; "token:17" without a tokenizer.
 std::string token_name(const Tokenizer* tokenizer, std::int32_t token);
 

@@ -5,10 +5,10 @@
 //               "n": integer, "seed": integer, "stop": text or [text{1..4}], "logprobs": 0 to 5,
 //               "stream": boolean, "stream_options": {"include_usage": boolean}}
 //
-// A field may be null, which says as much as leaving it out, but may not stand twice. Fields of
-// OpenAI's that have no effect here (user, ...) are ignored; those that would change the answer and
-// are not supported (suffix, ...) are refused unless they say what holds anyway; any other field is
-// refused. docs/serving.md has the table.
+// A field may be null, which means its default, but may not occur twice. Fields of OpenAI's that
+// have no effect here (user, ...) are ignored; those that would change the answer and are not
+// supported (suffix, ...) are refused unless they have no effect; any other field is refused.
+// docs/serving.md has the table.
 // Threads: pure functions. Fails: by an ApiError of status 400 that names the field.
 #pragma once
 
@@ -25,7 +25,7 @@
 
 namespace weft {
 
-// What prompts and their continuations may be.
+// Limits of prompts and their continuations.
 struct TextRule {
   std::int64_t vocabulary = 1;
   std::int64_t context = 0;  // most tokens of prompt and continuation; 0: prompt_tokens_max
@@ -46,7 +46,7 @@ struct CompletionRequest {
   Sampling sampling;
   std::optional<std::uint64_t> seed;
   std::vector<std::string> stops;
-  std::optional<std::int64_t> logprobs;  // of how many of the likeliest tokens, beside the drawn
+  std::optional<std::int64_t> logprobs;  // number of the likeliest tokens, besides the drawn one
   bool stream = false;
   bool include_usage = false;  // a last piece of the stream with the usage
   std::string model;           // empty: not said

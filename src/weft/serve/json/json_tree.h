@@ -13,9 +13,9 @@
 
 namespace weft {
 
-// An object in which no key stands twice, at any depth, and nothing is deeper than `depth_max`
-// objects or arrays. A key that stands twice has two meanings: one for whoever looked at the
-// request on its way, and one for us.
+// An object in which no key occurs twice, at any depth, and nothing is deeper than `depth_max`
+// objects or arrays. A proxy that checks a request and this server could read different values of a
+// repeated key.
 std::variant<nlohmann::json, ApiError> parse_json_object(std::string_view body, int depth_max);
 
 }  // namespace weft

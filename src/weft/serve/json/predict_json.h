@@ -25,11 +25,11 @@ namespace weft {
 // The number of each word of a column; empty: a column of numbers.
 using WordNumbers = std::map<std::string, float, std::less<>>;
 
-// What a row must hold.
+// The required content of a row.
 struct RowRule {
   std::int64_t features = 1;              // numbers a row
   bool pixels = false;                    // each a whole number from 0 to 255
-  std::vector<WordNumbers> columns = {};  // of tables, one a feature
+  std::vector<WordNumbers> columns = {};  // for tables, one per feature
   std::int64_t rows_max = 4096;
 };
 
@@ -43,7 +43,7 @@ Result<PredictRows> parse_predict(std::string_view body, const RowRule& rule);
 struct PredictOutputs {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::vector<float> values;  // [rows, columns]; a value that is no finite number is told as null
+  std::vector<float> values;  // [rows, columns]; a value that is not finite becomes null
 };
 // With `classes` the place of the largest output of each row, the first of equals, and its name
 // where `names` holds one for each column.

@@ -33,7 +33,7 @@ class ModelThread {
  public:
   // Borrows `model`. `wake` is called on the model's thread when answers wait and none did before.
   ModelThread(ServedModel& model, const ModelThreadOptions& options, std::function<void()> wake);
-  // Ends once what was submitted is answered or cancelled.
+  // Ends once all submitted jobs are answered or cancelled.
   ~ModelThread();
   ModelThread(const ModelThread&) = delete;
   ModelThread& operator=(const ModelThread&) = delete;

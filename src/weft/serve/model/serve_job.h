@@ -1,6 +1,6 @@
-// What the thread of the connections asks of the thread of the model, and what comes back.
+// The jobs that the thread of the connections gives the thread of the model, and their answers.
 //
-// Threads: values; the arrays of a job belong to whoever got it.
+// Threads: values; the arrays of a job belong to the thread that received it.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ using JobWork = std::variant<Array, CompletionRequest>;
 struct Job {
   JobId id;
   JobWork work;
-  // Set when nobody waits any more.
+  // Set when nobody waits for the answer any more.
   std::shared_ptr<Atomic<bool>> cancelled = std::make_shared<Atomic<bool>>(false);
 };
 
-// What one more token of one of a job's texts has decided; nothing yet where it may be the
+// The text that one more token of one of a job's texts has completed; empty while it may be the
 // beginning of a stop text.
 struct NextToken {
   enum class End { kNone, kStop, kLength };
@@ -42,7 +42,7 @@ struct JobAnswer {
   JobId id;
   // Outputs end the job, and a failure, and the end of its last choice.
   std::variant<PredictOutputs, NextToken, Status> result;
-  // Where this job was the first of a batch: rows that were computed together.
+  // If this job was the first of a batch: rows that were computed together.
   std::int64_t batch_rows = 0;
 };
 

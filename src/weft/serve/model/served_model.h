@@ -1,10 +1,10 @@
-// ServedModel: the model of a checkpoint, ready to answer, and what it takes and gives.
+// ServedModel: the model of a checkpoint, ready to answer, with its kinds of inputs and outputs.
 //
 // Where it stands: checkpoint -> ServedModel; the reading thread prepares inputs with it, the model
-// thread computes. What it takes and what its outputs mean is in the file (io/model_file.h), so
-// inputs become what they were in training, and values are told in the units of what was learned.
-// Threads: prepare() and the facts from any thread; predict() and language_model() from the one
-// that computes.
+// thread computes. The file describes its inputs and the meaning of its outputs (io/model_file.h),
+// so inputs are prepared as in training, and values are returned in their own units. Threads:
+// prepare() and the facts from any thread; predict() and language_model() from the one that
+// computes.
 // Fails: load() as open_checkpoint_model(); prepare() with kInvalidArgument; predict() with
 // kInternal.
 #pragma once
@@ -36,7 +36,7 @@ class ServedModel {
   std::int64_t step() const { return opened_.step; }
   std::int64_t parameters() const { return opened_.parameters(); }
   bool is_text() const { return opened_.is_text(); }
-  // Of the inputs of one row: [channels, height, width] or [columns], before transforms.
+  // The sizes of one row of inputs: [channels, height, width] or [columns], before transforms.
   std::vector<std::int64_t> input_sizes() const;
   RowRule row_rule() const;
   const DataDescription& data() const { return opened_.data; }
@@ -47,7 +47,7 @@ class ServedModel {
   TextRule text_rule() const;
   const Tokenizer* tokenizer() const { return opened_.data.tokenizer.get(); }
 
-  // What rows of a request are to the model, f32 [rows, ...]. REQUIRES: !is_text().
+  // The rows of a request as inputs of the model, f32 [rows, ...]. REQUIRES: !is_text().
   Result<Array> prepare(const PredictRows& rows) const;
   // Outputs of prepared rows. REQUIRES: !is_text().
   Result<PredictOutputs> predict(const Array& inputs);

@@ -1,9 +1,10 @@
-// TextGenerator: several texts that a language model continues at once, a token each at a time.
+// TextGenerator: several texts that a language model continues concurrently, one token each at a
+// time.
 //
-// New texts are read whole, by themselves; then each step computes one token for all texts in one
-// pass. What a text becomes depends on its own prompt, settings, seed and number among the choices
-// of its request alone, to the bit, and not on what is generated beside it (nn/language_model.h).
-// Threads: the model's. Fails: a text whose logits are no finite numbers ends with kInternal.
+// New texts are read completely, one by one; then each step computes one token for all texts in one
+// pass. A generated text depends exactly on its own prompt, settings, seed and number among the
+// choices of its request, and not on other texts in the same pass (nn/language_model.h). Threads:
+// the model's. Fails: a text whose logits are not finite ends with kInternal.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ class TextGenerator {
  public:
   using Sink = std::function<void(JobAnswer answer)>;
 
-  // Borrows both. Without a tokenizer there are tokens alone. At most `texts_at_once` texts are
+  // Borrows both. Without a tokenizer the result has only tokens. At most `texts_at_once` texts are
   // computed in one step; others wait for their turn.
   TextGenerator(CausalLanguageModel& model, const Tokenizer* tokenizer, std::size_t texts_at_once)
       : model_(model), tokenizer_(tokenizer), texts_at_once_(texts_at_once) {}
@@ -58,7 +59,7 @@ class TextGenerator {
 
   void read_prompts(const Sink& sink);
   void continue_texts(const Sink& sink);
-  // Draws from the logits of one row and tells the sink.
+  // Draws from the logits of one row and passes the token to the sink.
   void draw(Text& text, std::span<const float> logits, const Sink& sink);
   static void end(Text& text, const Status& status, const Sink& sink);
 

@@ -1,8 +1,10 @@
-// ChoiceText: tokens of one continuation to text, piece by piece, until a stop text comes.
+// ChoiceText: turns the tokens of one continuation into text, piece by piece, until a stop text
+// occurs.
 //
-// A character is given once it is whole, and bytes that are part of none become U+FFFD. What may be
-// the beginning of a stop text is held back until it is decided. However the bytes are cut into
-// tokens, the text is the same: it ends before the stop text that is complete first, the longest
+// A character is returned once it is complete, and bytes that are not part of a character become
+// U+FFFD. Text that may be the beginning of a stop text is held back until that is decided. However
+// the bytes are cut into tokens, the text is the same: it ends before the stop text that is
+// complete first, the longest
 // of those that are complete with the same character.
 // Threads: one owner. Fails: kInternal for a token that the tokenizer does not have.
 #pragma once
@@ -18,7 +20,7 @@
 
 namespace weft {
 
-// A token, and how many characters of the text stand before the one in which it begins.
+// A token, and the number of characters in the text before the one in which it begins.
 struct PlacedToken {
   DrawnToken drawn;
   std::int64_t text_offset = 0;
@@ -31,14 +33,14 @@ struct TextPiece {
 
 class ChoiceText {
  public:
-  // Borrows `tokenizer`; null: there is no text, and tokens are given as they come.
+  // Borrows `tokenizer`; null: there is no text, and tokens are returned at once.
   // REQUIRES: `stops` are valid UTF-8 and not empty.
   ChoiceText(const Tokenizer* tokenizer, std::vector<std::string> stops)
       : tokenizer_(tokenizer), stops_(std::move(stops)) {}
 
-  // What is decided with this token. REQUIRES: not stopped().
+  // The text that this token completes. REQUIRES: not stopped().
   Result<TextPiece> add(DrawnToken token);
-  // What was held back, if no token follows.
+  // The text that was held back, if no token follows.
   TextPiece finish();
   // A stop text has come; it and what follows it are left out.
   bool stopped() const { return stopped_; }
@@ -58,7 +60,7 @@ class ChoiceText {
 
   const Tokenizer* tokenizer_;
   std::vector<std::string> stops_;
-  std::string bytes_;            // that are no whole character yet
+  std::string bytes_;            // of an incomplete character
   std::string held_;             // text that is not given yet
   std::deque<Waiting> waiting_;  // tokens that are not given yet
   std::size_t bytes_added_ = 0;  // of all tokens

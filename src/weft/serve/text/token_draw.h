@@ -19,17 +19,19 @@ struct Sampling {
   double top_p = 1.0;        // the likeliest tokens that have this probability together
 };
 
-// A token drawn from softmax(logits / temperature). Where top_p < 1 only the likeliest tokens take
-// part, as few as have top_p together, at least one; of equally likely ones the lower number first.
+// A token drawn from softmax(logits / temperature). If top_p < 1 it draws only from the smallest
+// set of likeliest tokens with the total probability top_p, at least one; among equally likely
+// tokens the lower number comes first.
 Result<std::int32_t> draw_token(std::span<const float> logits, const Sampling& sampling, Rng& rng);
 
-// A token of a text, and what log_softmax(logits) says of it and of the likeliest tokens there.
+// A token of a text, with log_softmax(logits) of it and of the likeliest tokens at its position.
 struct DrawnToken {
   std::int32_t token = 0;
   double logprob = 0;
   std::vector<std::pair<std::int32_t, double>> likeliest = {};  // in falling order
 };
-// Whatever temperature and top_p the token was drawn with. REQUIRES: finite logits, count >= 0.
+// Independent of the temperature and top_p with which the token was drawn. REQUIRES: finite logits,
+// count >= 0.
 DrawnToken with_logprobs(std::int32_t token, std::span<const float> logits, std::size_t count);
 
 }  // namespace weft
