@@ -232,6 +232,13 @@ SEEDS = {
         "received": u64(5 << 40),
         "history": (u32(128) + HASH + u64(120) + several([HASH + u64(40)])).ljust(128, b"\0"),
     },
+    "gossip": {
+        "book": several([HASH + u64(7) + u8(1) + several([text("10.0.0.1:7420")]) + HASH * 2
+                         + u64(41) + HASH * 2]),
+        "parameters": u64(9) + u32(4) + u8(1) + u8(0) + u64(1 << 20) + u32(3),
+        "absent": u64(9),
+        "parameters_request": u64(2),
+    },
     "discovery": {
         "query": (u32(0x64666577) + u16(2) + u8(1) + HASH[:16] + HASH + HASH).ljust(1024, b"\0"),
         "answer": ANSWER + u8(0) + HASH + HASH + HASH[:16] + u64(1900003600) + HASH * 4,
@@ -317,7 +324,7 @@ SEEDS = {
 }
 CHOSEN_BY_FIRST_BYTE = ("link", "membership", "branch", "join", "reach", "admission", "collective", "group",
                         "line",
-                        "state", "discovery")
+                        "state", "gossip", "discovery")
 
 
 def main():

@@ -46,7 +46,7 @@ SANITIZER_OPTIONS = {
 EXAMPLES = re.compile(r"^examples/")
 # Where threads of ours meet. Elsewhere there are OpenMP's only, whose barriers ThreadSanitizer does
 # not know: its build computes with one thread.
-THREADED_FOLDERS = "base;array;aggregate;data;wire;net;peer;codec;collective"
+THREADED_FOLDERS = "base;array;aggregate;data;wire;net;peer;codec;collective;gossip"
 # Begun first, so that no core waits for them in the end.
 LONG_TESTS = ("collective", "python/package", "op", "train", "net")
 # What runs in one thread of its own virtual time: ThreadSanitizer finds nothing there, slowly.

@@ -4,6 +4,7 @@
 //   0x10-0x2f  membership
 //   0x30-0x4f  collectives
 //   0x50-0x6f  state transfer
+//   0x70-0x7f  gossip
 #pragma once
 
 #include <cstdint>
@@ -91,5 +92,12 @@ inline constexpr std::uint8_t kResultMissing = 0x57;
 inline constexpr std::uint8_t kHeldState = 0x58;
 inline constexpr std::uint8_t kStateReceived = 0x59;
 inline constexpr std::uint8_t kLastStateType = 0x6f;
+
+// Gossip (wire/gossip_message.h).
+inline constexpr std::uint8_t kGossipBook = 0x70;
+inline constexpr std::uint8_t kGossipParameters = 0x71;
+inline constexpr std::uint8_t kGossipAbsent = 0x72;
+inline constexpr std::uint8_t kGossipParametersRequest = 0x73;
+inline constexpr std::uint8_t kLastGossipType = 0x7f;
 
 }  // namespace weft::frame_type

@@ -1,0 +1,51 @@
+// DialPlan: whom to dial when, and whom to take for gone because nobody answers there.
+//
+// A peer that is wanted and not linked is dialled, again after `interval`. One that does not answer
+// is *doubted* for `doubt_for`: the topology is computed without it, so that a ring closes around
+// it long before its record expires. A link from it ends the doubt.
+//
+// Where it stands: GossipCore owns one. Threads: one owner.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "weft/base/time.h"
+#include "weft/wire/codec.h"
+#include "weft/wire/ids.h"
+
+namespace weft {
+
+class DialPlan {
+ public:
+  DialPlan(Duration interval, Duration doubt_for) : interval_(interval), doubt_for_(doubt_for) {}
+
+  // The next of these calls may dial at once what is not linked. Others are forgotten.
+  void want(const std::vector<PeerId>& peers);
+  // Which of those to dial now; each is dialled again after the interval at the earliest.
+  std::vector<PeerId> take_due(TimePoint now);
+
+  void link_up(const PeerId& peer);
+  void link_down(const PeerId& peer, TimePoint now);
+  // Takes `peer` for gone; true if it was not doubted before.
+  bool doubt(const PeerId& peer, TimePoint now);
+  bool is_doubted(const PeerId& peer) const { return doubted_.contains(peer); }
+  // Ends doubts that are old; true if there was one.
+  bool end_doubts(TimePoint now);
+
+  std::optional<TimePoint> next_deadline() const;
+  void write_fingerprint(Writer& out) const;
+
+ private:
+  struct Wanted {
+    bool linked = false;
+    TimePoint next{};
+  };
+  const Duration interval_;
+  const Duration doubt_for_;
+  std::map<PeerId, Wanted> wanted_;
+  std::map<PeerId, TimePoint> doubted_;  // and until when
+};
+
+}  // namespace weft

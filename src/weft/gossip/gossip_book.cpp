@@ -1,0 +1,113 @@
+// GossipCore: members and links.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "weft/base/check.h"
+#include "weft/gossip/gossip_core.h"
+#include "weft/wire/frame_type.h"
+
+namespace weft {
+
+// A presence is renewed so often within the time after which it counts for nothing.
+static constexpr std::uint64_t kRenewals = 8;
+
+void GossipCore::publish_standing(bool left, TimePoint now) {
+  if (published_) ++own_.standing.counter;
+  published_ = true;
+  own_.standing.left = left;
+  sign_standing(options_.signer, options_.run, own_.standing);
+  own_.presence.round = round_;
+  sign_presence(options_.signer, options_.run, own_.presence);
+  take_own(own_, now);
+}
+
+void GossipCore::renew_presence(TimePoint now) {
+  const std::uint64_t every = std::max<std::uint64_t>(1, options_.book.expiry_rounds / kRenewals);
+  if (!published_ || round_.value() < own_.presence.round.value() + every) return;
+  own_.presence.round = round_;
+  sign_presence(options_.signer, options_.run, own_.presence);
+  take_own(own_, now);
+}
+
+void GossipCore::take_own(const MemberRecord& record, TimePoint now) {
+  const Result<bool> taken = book_.merge(record, self(), round_);
+  WEFT_CHECK(taken.ok());
+  if (!tell_at_) tell_at_ = now + options_.book_interval;
+  topology_due_ = true;
+}
+
+void GossipCore::tell_book(TimePoint /*now*/) {
+  tell_at_.reset();
+  for (auto& [peer, link] : links_) tell_book_to(peer, link);
+}
+
+void GossipCore::tell_book_to(const PeerId& peer, Link& link) {
+  const std::vector<MemberRecord> records = book_.changed_since(link.told, peer);
+  link.told = book_.version();
+  for (std::size_t begin = 0; begin < records.size(); begin += kBookMessageRecordsMax) {
+    const std::size_t end = std::min<std::size_t>(records.size(), begin + kBookMessageRecordsMax);
+    const GossipBookMessage message{{records.begin() + static_cast<std::ptrdiff_t>(begin),
+                                     records.begin() + static_cast<std::ptrdiff_t>(end)}};
+    send(peer, Lane::kControl, frame_type::kGossipBook, message.encode());
+  }
+}
+
+Status GossipCore::on_book(const PeerId& from, ByteSpan head, TimePoint now) {
+  WEFT_TRY_ASSIGN(const GossipBookMessage message, GossipBookMessage::decode(head));
+  bool changed = false;
+  for (const MemberRecord& record : message.records) {
+    const bool own = owner_of(record) == self();
+    if (own && (!published_ || !is_newer(record.standing, own_.standing))) continue;
+    if (own) {
+      // A word of an earlier life of this identity: this one begins above it.
+      own_.standing.counter = std::max(own_.standing.counter, record.standing.counter);
+      if (phase_ != GossipPhase::kOver) publish_standing(false, now);
+      continue;
+    }
+    WEFT_TRY_ASSIGN(const bool news, book_.merge(record, from, round_));
+    changed = changed || news;
+  }
+  if (!changed) return {};
+  // With what else comes until then, neighbours are found anew and the others told.
+  if (!tell_at_) tell_at_ = now + options_.book_interval;
+  topology_due_ = true;
+  return {};
+}
+
+void GossipCore::refresh_topology(TimePoint /*now*/) {
+  if (!topology_due_) return;
+  topology_due_ = false;
+  std::vector<PeerId> members = book_.live(round_);
+  std::erase_if(members,
+                [&](const PeerId& peer) { return peer == self() || dials_.is_doubted(peer); });
+  topology_ = neighbours_of(self(), members, options_.topology);
+  dials_.want(topology_);
+  for (const PeerId& peer : topology_) {
+    if (links_.contains(peer)) dials_.link_up(peer);
+  }
+}
+
+void GossipCore::dial_due(TimePoint now) {
+  for (const PeerId& peer : dials_.take_due(now)) {
+    const PeerAddress address = book_.address(peer);
+    if (!address.endpoints.empty()) act(GossipDial{address});
+  }
+}
+
+void GossipCore::end_idle_links() {
+  std::vector<PeerId> idle;
+  for (const auto& [peer, link] : links_) {
+    const bool wanted =
+        dials_.is_doubted(peer) || std::binary_search(topology_.begin(), topology_.end(), peer);
+    const Round since = std::max(link.used, link.asked_for);
+    if (!wanted && round_.value() > since.value() + options_.idle_rounds) idle.push_back(peer);
+  }
+  for (const PeerId& peer : idle) {
+    act(GossipClose{peer, unavailable("gossip: no neighbour any more")});
+    links_.erase(peer);
+    inbox_.drop_all_but(peer, Round());
+  }
+}
+
+}  // namespace weft

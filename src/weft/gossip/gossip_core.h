@@ -1,0 +1,264 @@
+// GossipCore: one member of a loose exchange; averages parameters with its neighbours, round by
+// round, and agrees with nobody about anything.
+//
+// In round r a member sends its parameters x_i to its neighbours, takes theirs, and goes on from
+// the mean x_i := sum_j W_ij x_j. There are no views and no commits: whoever has not sent in time
+// is left out of this member's mean, its weight falls to the own parameters, and nobody else need
+// know. Members come and go by their records in the address book alone.
+//
+//   caller                 core
+//   begin(x)         ->    sends x to the neighbours: the round is open
+//   (computes)             takes what they send
+//   await(now)       ->    now the deadline runs
+//   ready()                all have answered, or the deadline has passed
+//   finish(out)      ->    out = sum_j W_ij x_j; the next round may begin
+//
+// What holds. W has rows that sum to 1, always. It is symmetric, so the members' mean stays what it
+// was, in each round in which no vector was late: both ends know both degrees (Metropolis weights),
+// and an edge that only one end believes in is used by neither in that round. The end that lacks it
+// says so with *absent*, and has it from the next round on.
+//
+// A newcomer first asks a linked member for its parameters, adopts them and its round; members that
+// do not wait for a newcomer's start are `gathering` until enough are there. A member that is left
+// behind jumps to the round of its neighbours (their lower median, so that one liar cannot move
+// it).
+//
+// Memory: what was sent last, and at most kVectorsPerPeerMax vectors of a bounded number of peers,
+// all shared with whoever sent them where that is in this process.
+//
+// IMPLEMENTATION: Lian et al., "Can decentralized algorithms outperform centralized algorithms? A
+// case study for decentralized parallel stochastic gradient descent" (D-PSGD), NeurIPS 2017,
+// algorithm 1: the gradient is taken at x_i before the mix, so that both may overlap. Deadlines,
+// absent members and jumps are ours. Bytes: 4 * elements for each neighbour and round.
+// Where it stands: GossipMember drives it over sockets, a simulation in virtual time.
+// Threads: one owner; no thread, socket or clock inside. Actions are to be taken after each call.
+// Fails: a peer's faults end its link with kCorrupt (GossipClose), nothing else.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "weft/base/bytes.h"
+#include "weft/base/hash.h"
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/gossip/address_book.h"
+#include "weft/gossip/dial_plan.h"
+#include "weft/gossip/inbox.h"
+#include "weft/gossip/topology.h"
+#include "weft/net/identity.h"
+#include "weft/net/transport.h"
+
+namespace weft {
+
+struct GossipOptions {
+  RunId run{};
+  // signer_of() the identity.
+  RecordSigner signer{};
+  // Larger than in any earlier life of this identity in the run.
+  std::uint64_t incarnation = 1;
+  std::vector<std::string> endpoints{};
+  std::uint64_t elements = 1;
+  Round last_round = Round(~std::uint64_t{0} >> 1U);
+  TopologyOptions topology{};
+  // How long a round waits for neighbours once the own part is done.
+  Duration deadline = std::chrono::seconds(2);
+  // The first round begins when so many are there, or after start_timeout with those that are.
+  std::size_t start_members = 1;
+  Duration start_timeout = std::chrono::minutes(10);
+  // The run goes on already: parameters are fetched first.
+  bool newcomer = false;
+  // Until another member is asked for parameters.
+  Duration fetch_timeout = std::chrono::seconds(5);
+  Duration dial_interval = std::chrono::seconds(1);
+  Duration doubt_for = std::chrono::seconds(20);
+  // News of members is collected for so long before it is told on.
+  Duration book_interval = std::chrono::milliseconds(50);
+  // A linked neighbour that misses so many deadlines in a row is taken for gone until it is heard.
+  int missed_max = 3;
+  // A link that no topology asks for ends after so many rounds.
+  std::uint64_t idle_rounds = 8;
+  // `run`, `last_round` are taken from above.
+  AddressBookOptions book{};
+};
+
+struct GossipSend {
+  PeerId to;
+  Lane lane = Lane::kControl;
+  Frame frame;
+};
+struct GossipDial {
+  PeerAddress peer;
+};
+struct GossipClose {
+  PeerId peer;
+  Status why;
+};
+using GossipAction = std::variant<GossipSend, GossipDial, GossipClose>;
+
+enum class GossipPhase : std::uint8_t {
+  kFetching,   // asks for parameters
+  kGathering,  // waits for start_members
+  kIdle,       // begin() may be called
+  kOpen,       // between begin() and finish()
+  kOver,       // the last round is finished, or leave() was called
+};
+
+// What became of one round.
+struct GossipMix {
+  Round round;
+  std::size_t degree = 0;   // neighbours that were sent to
+  std::size_t mixed = 0;    // whose parameters are in the mean
+  std::size_t missing = 0;  // that had not sent at the deadline
+  double own_weight = 1;
+};
+
+struct GossipCounts {
+  std::uint64_t rounds = 0;
+  std::uint64_t missing = 0;         // sum over rounds
+  std::uint64_t jumps = 0;           // rounds that were left out to catch up, in all
+  std::uint64_t corrupt_frames = 0;  // each ended a link
+};
+
+class GossipCore {
+ public:
+  GossipCore(GossipOptions options, TimePoint now);
+
+  // --- Events.
+  void link_up(const PeerId& peer, TimePoint now);
+  // Also for a dial that failed.
+  void link_down(const PeerId& peer, TimePoint now);
+  // `from` has a link, and has proved to be a member. Keeps `body` until it is mixed.
+  void receive(const PeerId& from, std::uint8_t type, ByteSpan head, SharedBytes body,
+               TimePoint now);
+  void tick(TimePoint now);
+  // When tick() is to be called at the latest.
+  std::optional<TimePoint> next_deadline() const;
+  // What the calls so far ask for, in this order.
+  std::vector<GossipAction> take_actions();
+
+  // --- Rounds.
+  GossipPhase phase() const { return phase_; }
+  // The round that is open, or else the next.
+  Round round() const { return round_; }
+  // What a newcomer fetched, once: to be taken over before begin(). Empty: it begins as all do.
+  std::optional<ReceivedVector> take_fetched();
+  // `parameters`: f32, `elements` of them, not to change while anybody holds them.
+  // REQUIRES: phase() == kIdle. Fails: kInvalidArgument for a value that is not finite.
+  Status begin(SharedBytes parameters, TimePoint now);
+  // The own part of the round is done. REQUIRES: kOpen.
+  void await(TimePoint now);
+  // REQUIRES: kOpen.
+  bool ready() const;
+  // REQUIRES: kOpen; `mixed` of `elements`. Who has not answered counts as missing.
+  GossipMix finish(std::span<float> mixed, TimePoint now);
+  // What others get who ask for parameters from now on, after the last round.
+  void publish(SharedBytes parameters) { latest_ = std::move(parameters); }
+  // Tells all that this member has left.
+  void leave(TimePoint now);
+
+  const AddressBook& book() const { return book_; }
+  const PeerId& self() const { return self_; }
+  const GossipCounts& counts() const { return counts_; }
+  // Parameter vectors of others that are kept now.
+  std::size_t vectors_held() const { return inbox_.vectors(); }
+  // Members that count as there, this one included.
+  std::size_t members() const { return book_.live(round_).size(); }
+  // Those exchanged with in the round that is open, or was last, as far as their links held.
+  const std::set<PeerId>& neighbours() const { return sent_to_; }
+
+  // Of the whole state but times.
+  Hash128 fingerprint() const;
+  // Of all events and actions so far, in their order, with their times.
+  const Hash128& event_hash() const { return event_hash_; }
+
+ private:
+  struct Link {
+    std::uint64_t told = 0;  // version of the book
+    Round newest;            // of its vectors, complete or not
+    Round absent;            // it sends none for rounds up to this
+    Round asked_for;         // the last round in which its topology had the edge
+    Round used;              // the last round in which it was a neighbour, or may stay without
+    Round passed_over;       // a vector of this round came on an earlier link already
+    std::optional<Round> answered;  // the round of the parameters it was given as a newcomer
+    Round waited_from;              // it missed deadlines: nobody waits for it in earlier rounds
+    int missed = 0;                 // deadlines in a row
+  };
+
+  void note_event(std::uint8_t kind, const PeerId& peer, ByteSpan bytes, TimePoint now);
+  void act(GossipAction action);
+  void send(const PeerId& to, Lane lane, std::uint8_t type, Bytes head, SharedBytes body = {});
+  void refuse(const PeerId& from, const Status& why, TimePoint now);
+
+  // gossip_book.cpp: members and links.
+  void publish_standing(bool left, TimePoint now);
+  void renew_presence(TimePoint now);
+  void take_own(const MemberRecord& record, TimePoint now);
+  void tell_book(TimePoint now);
+  void tell_book_to(const PeerId& peer, Link& link);
+  void refresh_topology(TimePoint now);
+  void dial_due(TimePoint now);
+  void end_idle_links();
+
+  // Rounds.
+  void choose_neighbours();
+  void tell_absence(Round before);
+
+  // gossip_frames.cpp
+  Status on_book(const PeerId& from, ByteSpan head, TimePoint now);
+  Status on_parameters(const PeerId& from, Link& link, ByteSpan head, SharedBytes body,
+                       TimePoint now);
+  Status on_absent(const PeerId& from, Link& link, ByteSpan head, TimePoint now);
+  Status on_request(const PeerId& from, ByteSpan head);
+  Status take_newcomer_piece(const PeerId& from, const GossipParametersHead& head, SharedBytes body,
+                             TimePoint now);
+  void send_parameters(const PeerId& to, const GossipParametersHead& head);
+
+  // gossip_rounds.cpp
+  void ask_for_parameters(TimePoint now);
+  void start_if_gathered(TimePoint now);
+  bool has_answered(const PeerId& peer) const;
+  Round next_round() const;
+  void move_to(Round round);
+  void settle_missing(TimePoint now, GossipMix& mix);
+
+  const GossipOptions options_;
+  const PeerId self_;
+  AddressBook book_;
+  DialPlan dials_;
+  Inbox inbox_;
+  std::map<PeerId, Link> links_;
+  std::vector<PeerId> topology_;  // the neighbours by the own book
+  std::uint64_t topology_version_ = 0;
+  bool topology_due_ = true;
+  MemberRecord own_;
+  bool published_ = false;
+
+  GossipPhase phase_ = GossipPhase::kGathering;
+  Round round_ = Round(1);
+  std::set<PeerId> sent_to_;
+  std::size_t degree_ = 0;  // as it was told to the neighbours of the open round
+  SharedBytes latest_;
+  Round latest_round_;
+  std::optional<TimePoint> deadline_;  // of the open round, once await() was called
+  bool deadline_passed_ = false;
+
+  PeerId asked_{};  // for parameters
+  std::uint64_t attempts_ = 0;
+  std::set<PeerId> asked_before_;
+  TimePoint fetch_until_{};
+  std::optional<ReceivedVector> fetched_;
+  TimePoint start_until_{};
+  std::optional<TimePoint> tell_at_;
+
+  GossipCounts counts_;
+  std::vector<GossipAction> actions_;
+  Hash128 event_hash_{};
+};
+
+}  // namespace weft

@@ -1,0 +1,109 @@
+// GossipCore: who is asked, who is waited for, and which round comes next.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "weft/base/check.h"
+#include "weft/gossip/gossip_core.h"
+#include "weft/wire/frame_type.h"
+
+namespace weft {
+
+// 64 rounds at most without a wait for somebody who is late.
+static constexpr int kPatienceDoublings = 6;
+
+void GossipCore::ask_for_parameters(TimePoint now) {
+  fetch_until_ = now + options_.fetch_timeout;
+  fetched_.reset();
+  asked_ = {};
+  // Round the ids from the own one, so that newcomers spread over those who have links to them.
+  const auto pick = [&](auto begin, auto end) {
+    for (auto at = begin; at != end && asked_ == PeerId{}; ++at) {
+      if (!asked_before_.contains(at->first)) asked_ = at->first;
+    }
+  };
+  const auto find = [&] {
+    pick(links_.upper_bound(self()), links_.end());
+    pick(links_.begin(), links_.upper_bound(self()));
+  };
+  find();
+  if (asked_ == PeerId{}) {
+    asked_before_.clear();
+    find();
+  }
+  if (asked_ == PeerId{}) return;
+  asked_before_.insert(asked_);
+  send(asked_, Lane::kControl, frame_type::kGossipParametersRequest,
+       GossipParametersRequestMessage{++attempts_}.encode());
+}
+
+void GossipCore::start_if_gathered(TimePoint now) {
+  if (phase_ != GossipPhase::kGathering) return;
+  refresh_topology(now);
+  const bool linked = std::all_of(topology_.begin(), topology_.end(),
+                                  [&](const PeerId& peer) { return links_.contains(peer); });
+  const bool others_began = std::any_of(links_.begin(), links_.end(), [](const auto& entry) {
+    return entry.second.newest != Round();
+  });
+  const bool enough = members() >= options_.start_members && linked;
+  if (enough || others_began || now >= start_until_) phase_ = GossipPhase::kIdle;
+}
+
+std::optional<ReceivedVector> GossipCore::take_fetched() {
+  if (phase_ == GossipPhase::kFetching || !fetched_ || !fetched_->complete()) return std::nullopt;
+  return std::exchange(fetched_, std::nullopt);
+}
+
+bool GossipCore::has_answered(const PeerId& peer) const {
+  const auto link = links_.find(peer);
+  if (link == links_.end() || link->second.waited_from > round_) return true;
+  if (inbox_.find(peer, round_) != nullptr) return true;
+  // Frames of one lane keep their order: what comes after the round is not followed by it.
+  return link->second.newest > round_ || link->second.absent >= round_;
+}
+
+bool GossipCore::ready() const {
+  WEFT_CHECK(phase_ == GossipPhase::kOpen);
+  return deadline_passed_ || std::all_of(sent_to_.begin(), sent_to_.end(),
+                                         [&](const PeerId& peer) { return has_answered(peer); });
+}
+
+void GossipCore::settle_missing(TimePoint now, GossipMix& mix) {
+  for (const PeerId& peer : sent_to_) {
+    const auto link = links_.find(peer);
+    if (link == links_.end() || inbox_.find(peer, round_) != nullptr) continue;
+    if (link->second.newest > round_ || link->second.absent >= round_) continue;
+    ++mix.missing;
+    // It is waited for in the next round, since it may have waited for another itself; after that
+    // more and more seldom.
+    const int missed = ++link->second.missed;
+    link->second.waited_from =
+        Round(round_.value() + (std::uint64_t{1} << std::min(missed - 1, kPatienceDoublings)));
+    if (missed < options_.missed_max) continue;
+    // Its link stays, so that it is heard when it comes back: whether it is alive is for the
+    // transport to find out.
+    if (dials_.doubt(peer, now)) topology_due_ = true;
+  }
+}
+
+// Rounds that were left out are no time in which a link was idle.
+void GossipCore::move_to(Round round) {
+  const std::uint64_t left_out = round.value() - round_.value() - 1;
+  for (auto& [peer, link] : links_) link.used = Round(link.used.value() + left_out);
+  round_ = round;
+}
+
+Round GossipCore::next_round() const {
+  std::vector<Round> newest;
+  for (const PeerId& peer : sent_to_) {
+    if (const auto link = links_.find(peer); link != links_.end()) {
+      newest.push_back(std::max(link->second.newest, link->second.absent));
+    }
+  }
+  if (newest.empty()) return round_.next();
+  const auto median = newest.begin() + static_cast<std::ptrdiff_t>((newest.size() - 1) / 2);
+  std::nth_element(newest.begin(), median, newest.end());
+  return std::max(round_.next(), *median);
+}
+
+}  // namespace weft

@@ -1,0 +1,85 @@
+// The matrix W of a whole topology and its eigenvalues, as the tests' oracle; for the tests.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "weft/base/rng.h"
+#include "weft/gossip/topology.h"
+#include "weft/wire/codec.h"
+
+namespace weft::testing_gossip {
+
+inline std::vector<PeerId> test_ids(std::size_t count, std::uint64_t seed) {
+  std::vector<PeerId> ids;
+  for (std::size_t i = 0; i < count; ++i) {
+    Writer out;
+    out.u64(seed).u64(i);
+    ids.push_back({sha256(out.written())});
+  }
+  return ids;
+}
+
+// Metropolis weights of the graph that neighbours_of() gives; rows in the order of the ids.
+class MixingMatrix {
+ public:
+  MixingMatrix(const std::vector<PeerId>& ids, const TopologyOptions& options)
+      : rows_(ids.size(), std::vector<double>(ids.size())) {
+    std::map<PeerId, std::size_t> place;
+    for (std::size_t i = 0; i < ids.size(); ++i) place[ids[i]] = i;
+    std::vector<std::vector<PeerId>> neighbours;
+    for (const PeerId& id : ids) neighbours.push_back(neighbours_of(id, ids, options));
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      rows_[i][i] = 1;
+      for (const PeerId& other : neighbours[i]) {
+        const std::size_t j = place.at(other);
+        rows_[i][j] = metropolis_weight(neighbours[i].size(), neighbours[j].size());
+        rows_[i][i] -= rows_[i][j];
+      }
+    }
+  }
+
+  std::size_t size() const { return rows_.size(); }
+  double at(std::size_t i, std::size_t j) const { return rows_[i][j]; }
+
+  std::vector<double> times(const std::vector<double>& vector) const {
+    std::vector<double> out(size());
+    for (std::size_t i = 0; i < size(); ++i) {
+      for (std::size_t j = 0; j < size(); ++j) out[i] += rows_[i][j] * vector[j];
+    }
+    return out;
+  }
+
+  // The largest magnitude of an eigenvalue but that of the mean: power iteration on what is
+  // orthogonal to ones, twice W so that the sign does not matter.
+  double second_eigenvalue() const {
+    Rng rng(1);
+    std::vector<double> vector(size());
+    for (double& value : vector) value = rng.normal();
+    double estimate = 0;
+    for (int i = 0; i < 20000; ++i) {
+      double mean = 0;
+      for (const double value : vector) mean += value / static_cast<double>(size());
+      double norm = 0;
+      for (double& value : vector) {
+        value -= mean;
+        norm += value * value;
+      }
+      for (double& value : vector) value /= std::sqrt(norm);
+      vector = times(times(vector));
+      double grown = 0;
+      for (const double value : vector) grown += value * value;
+      const double next = std::sqrt(std::sqrt(grown));
+      if (std::abs(next - estimate) < 1e-14) return next;
+      estimate = next;
+    }
+    return estimate;
+  }
+
+ private:
+  std::vector<std::vector<double>> rows_;
+};
+
+}  // namespace weft::testing_gossip
