@@ -5,5 +5,5 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return weft::fuzz::check_decoders<weft::GossipBookMessage, weft::GossipParametersHead,
                                     weft::GossipAbsentMessage,
-                                    weft::GossipParametersRequestMessage>(data, size);
+                                    weft::GossipParametersRequestMessage, weft::GossipWelcomeMessage>(data, size);
 }

@@ -238,6 +238,7 @@ SEEDS = {
         "parameters": u64(9) + u32(4) + u8(1) + u8(0) + u64(1 << 20) + u32(3),
         "absent": u64(9),
         "parameters_request": u64(2),
+        "welcome": HASH,
     },
     "discovery": {
         "query": (u32(0x64666577) + u16(2) + u8(1) + HASH[:16] + HASH + HASH).ljust(1024, b"\0"),

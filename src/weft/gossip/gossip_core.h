@@ -153,6 +153,7 @@ class GossipCore {
   Status begin(SharedBytes parameters, TimePoint now);
   // The own part of the round is done. REQUIRES: kOpen.
   void await(TimePoint now);
+  bool awaited() const { return deadline_.has_value() || deadline_passed_; }
   // REQUIRES: kOpen.
   bool ready() const;
   // REQUIRES: kOpen; `mixed` of `elements`. Who has not answered counts as missing.

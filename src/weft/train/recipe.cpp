@@ -337,6 +337,25 @@ static Status check_local(const Recipe::Local& local) {
                   local.outer_rate, local.outer_momentum));
 }
 
+// What a loose exchange has no use for, or breaks.
+static Status check_gossip(const Recipe& recipe) {
+  if (recipe.group.exchange != "gossip") return {};
+  const auto refuse = [](const char* key, const char* expected, const std::string& got) {
+    return invalid_argument(fmt::format("{}: expected {} with group.exchange = \"gossip\", got {}",
+                                        key, expected, got));
+  };
+  const Recipe::Group& group = recipe.group;
+  if (recipe.gossip.degree % 2 != 0) {
+    return refuse("gossip.degree", "an even number", std::to_string(recipe.gossip.degree));
+  }
+  if (recipe.local.steps > 1) return refuse("local.steps", "1", std::to_string(recipe.local.steps));
+  if (group.audit) return refuse("group.audit", "false", "true");
+  if (group.wait != "all") return refuse("group.wait", "\"all\"", group.wait);
+  if (group.shares != "equal") return refuse("group.shares", "\"equal\"", group.shares);
+  if (group.wire != "f32") return refuse("group.wire", "\"f32\"", group.wire);
+  return {};
+}
+
 Status check_recipe(const Recipe& recipe) {
   const Recipe::Group& group = recipe.group;
   if (group.suspicion_timeout_ms < 2 * group.heartbeat_interval_ms) {
@@ -373,6 +392,7 @@ Status check_recipe(const Recipe& recipe) {
   }
   WEFT_TRY(check_data_keys(recipe));
   WEFT_TRY(check_wait(recipe));
+  WEFT_TRY(check_gossip(recipe));
   WEFT_TRY(check_validation(recipe));
   return check_local(recipe.local);
 }

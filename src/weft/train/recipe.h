@@ -152,7 +152,15 @@ struct Recipe {
     double deadline_factor = 2.0;
     std::string late = "drop";
     std::int64_t staleness_max = 4;
+    std::string exchange = "exact";
   } group;
+  // With group.exchange = "gossip".
+  struct Gossip {
+    std::string topology = "random_regular";
+    std::int64_t degree = 4;
+    std::int64_t deadline_ms = 2000;
+    std::int64_t expiry_rounds = 64;
+  } gossip;
   struct Local {
     std::int64_t steps = 1;
     std::string outer = "nesterov";

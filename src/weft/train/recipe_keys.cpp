@@ -75,6 +75,14 @@ constexpr RecipeKey kKeys[] = {
      "evaluation leaves out the random ones."},
     {"data.vocabulary", WEFT_SLOT(data.vocabulary), 2, 1LL << 31, "",
      "tokens: every number in the file is smaller than this."},
+    {"gossip.deadline_ms", WEFT_SLOT(gossip.deadline_ms), 1, 86400000, "",
+     "How long a round waits for its neighbours after the member's own step is computed."},
+    {"gossip.degree", WEFT_SLOT(gossip.degree), 2, 64, "",
+     "Neighbours of a member in a random_regular topology: an even number."},
+    {"gossip.expiry_rounds", WEFT_SLOT(gossip.expiry_rounds), 8, 1 << 20, "",
+     "A member of which nothing was received for this many rounds counts as gone."},
+    {"gossip.topology", WEFT_SLOT(gossip.topology), 0, 0, "ring|random_regular",
+     "The neighbours of a member: the two beside it, or gossip.degree others."},
     {"group.allow", WEFT_SLOT(group.allow), 0, 20000, "",
      "With group.invite = \"allowlist\": the ids of the peers that may take part, including the "
      "founder's, 64 hexadecimal digits each, separated by spaces; `weft id OUT` prints a peer's "
@@ -98,6 +106,9 @@ constexpr RecipeKey kKeys[] = {
     {"group.discovery", WEFT_SLOT(group.discovery), 0, 0, "lan|off",
      "Whether members answer on the local network, so that `weft join` finds the run without a "
      "ticket; docs/discovery.md lists what they send."},
+    {"group.exchange", WEFT_SLOT(group.exchange), 0, 0, "exact|gossip",
+     "exact: all members sum each round and hold the same model; gossip: each averages its "
+     "parameters with a few neighbours, nobody waits for everybody (docs/gossip.md)."},
     {"group.heartbeat_interval_ms", WEFT_SLOT(group.heartbeat_interval_ms), 10, 60000, "",
      "Interval of the heartbeats that a member sends to others."},
     {"group.hosts", WEFT_SLOT(group.hosts), 0, 0, "together|apart",

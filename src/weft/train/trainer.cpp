@@ -10,6 +10,7 @@
 #include "weft/base/exception_status.h"
 #include "weft/swarm/state_hash.h"
 #include "weft/train/data_mark.h"
+#include "weft/train/gossip_step.h"
 #include "weft/train/precision.h"
 #include "weft/train/recipe_data.h"
 #include "weft/train/wiring.h"
@@ -184,6 +185,7 @@ Result<StepReport> Trainer::train(const Turn& turn, Exchange& exchange) {
   }
   const std::int64_t steps = steps_done();
   Result<StepReport> report = guarded("step", [&] {
+    if (recipe_.group.exchange == "gossip") return gossip_step(work, turn, exchange);
     return local_ ? local_->run(work, turn, exchange) : train_step(work, turn, exchange);
   });
   // What failed in the midst of the update is no state to keep.

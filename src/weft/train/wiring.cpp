@@ -336,4 +336,33 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   return options;
 }
 
+GossipMemberOptions gossip_options(const Recipe& recipe, const Layout& layout,
+                                   const PeerSettings& settings) {
+  const Recipe::Group& group = recipe.group;
+  GossipMemberOptions options;
+  options.identity = settings.identity;
+  options.listen = settings.listen;
+  options.advertise = settings.advertise;
+  options.map_port = settings.map_port;
+  options.recipe_text = canonical_text(recipe);
+  options.recipe_hash = recipe_hash(recipe);
+  options.layout_hash = layout.hash();
+  if (const auto invite = parse_invite_mode(group.invite); invite.ok()) options.invite = *invite;
+  if (const auto allowed = parse_allow_list(group.allow); allowed.ok()) options.allowed = *allowed;
+  GossipOptions& gossip = options.gossip;
+  gossip.elements = static_cast<std::uint64_t>(layout.num_elements());
+  gossip.last_round = round_after(recipe.run.steps, recipe.local.steps);
+  // The recipe was checked, so the word is one.
+  if (const auto kind = parse_topology(recipe.gossip.topology); kind.ok()) {
+    gossip.topology.kind = *kind;
+  }
+  gossip.topology.degree = static_cast<int>(recipe.gossip.degree);
+  gossip.topology.seed = static_cast<std::uint64_t>(recipe.run.seed);
+  gossip.deadline = from_milliseconds(recipe.gossip.deadline_ms);
+  gossip.book.expiry_rounds = static_cast<std::uint64_t>(recipe.gossip.expiry_rounds);
+  gossip.start_members = static_cast<std::size_t>(group.start_members);
+  gossip.start_timeout = from_seconds(group.start_timeout_s);
+  return options;
+}
+
 }  // namespace weft

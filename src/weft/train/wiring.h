@@ -13,6 +13,7 @@
 #include "weft/data/batch_loader.h"
 #include "weft/data/catalog.h"
 #include "weft/data/dataset.h"
+#include "weft/gossip/gossip_member.h"
 #include "weft/nn/zoo.h"
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
@@ -55,5 +56,9 @@ struct PeerSettings {
 // For Swarm::found and Swarm::join; the founder adds its run id and invitation key.
 SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
                            const PeerSettings& settings);
+
+// For GossipMember::start; a joiner adds its ticket and its run id.
+GossipMemberOptions gossip_options(const Recipe& recipe, const Layout& layout,
+                                   const PeerSettings& settings);
 
 }  // namespace weft

@@ -98,6 +98,7 @@ inline constexpr std::uint8_t kGossipBook = 0x70;
 inline constexpr std::uint8_t kGossipParameters = 0x71;
 inline constexpr std::uint8_t kGossipAbsent = 0x72;
 inline constexpr std::uint8_t kGossipParametersRequest = 0x73;
+inline constexpr std::uint8_t kGossipWelcome = 0x74;
 inline constexpr std::uint8_t kLastGossipType = 0x7f;
 
 }  // namespace weft::frame_type

@@ -8,6 +8,7 @@
 //                        body: the values of that piece, f32 little-endian
 //   absent             = round u64
 //   parameters_request = attempt u64
+//   welcome            = key 32
 //
 // A record speaks of one member, whose id is the hash of the key. Its two parts are signed by that
 // member apart from each other, so that each can be replaced by a newer one alone
@@ -104,6 +105,14 @@ struct GossipParametersRequestMessage {
   std::uint64_t attempt = 0;
   Bytes encode() const;
   static Result<GossipParametersRequestMessage> decode(ByteSpan bytes);
+};
+
+// "You have shown that you may take part." Nothing of gossip is sent to a peer before it.
+struct GossipWelcomeMessage {
+  // The run's invitation key, for whoever came with a ticket; zeros for those who have it.
+  Hash256 key{};
+  Bytes encode() const;
+  static Result<GossipWelcomeMessage> decode(ByteSpan bytes);
 };
 
 // What a member signs of its record, so that a signature holds for one run and one part only.

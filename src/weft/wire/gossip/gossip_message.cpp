@@ -111,6 +111,20 @@ Result<GossipParametersRequestMessage> GossipParametersRequestMessage::decode(By
   return message;
 }
 
+Bytes GossipWelcomeMessage::encode() const {
+  Writer out;
+  out.raw(key);
+  return out.take();
+}
+
+Result<GossipWelcomeMessage> GossipWelcomeMessage::decode(ByteSpan bytes) {
+  Reader in("gossip welcome", bytes);
+  GossipWelcomeMessage message;
+  message.key = in.raw<32>("key");
+  WEFT_TRY(in.finish());
+  return message;
+}
+
 Bytes signed_standing(const RunId& run, const MemberStanding& standing) {
   Writer out;
   out.text("weft gossip standing").raw(run);

@@ -25,6 +25,7 @@ TEST(GossipMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   check_message(GossipParametersHead{Round(0), 0, false, true, 1, 0});
   check_message(GossipAbsentMessage{Round(12)});
   check_message(GossipParametersRequestMessage{3});
+  check_message(GossipWelcomeMessage{Hash256{4}});
 }
 
 TEST(GossipMessage, AFieldBeyondItsBoundIsCorrupt) {

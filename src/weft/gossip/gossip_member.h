@@ -1,0 +1,104 @@
+// GossipMember: a GossipCore over sockets: one loop thread, and a box between it and the caller.
+//
+// A founder makes the run's key; whoever has a ticket is let in by any member of it (MemberGate).
+// Links are TLS, both ends know each other's key. What a peer does wrong ends its link and is in
+// the log.
+//
+// Where it stands: train's GossipExchange drives it. Threads: begin(), wait_turn(), finish() and
+// leave() on one thread, the caller's; the rest on any. Fails: as each says; waits have limits.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/gossip/gossip_core.h"
+#include "weft/net/identity.h"
+#include "weft/peer/admission.h"
+#include "weft/peer/ticket.h"
+
+namespace weft {
+
+struct GossipMemberOptions {
+  PeerIdentity identity = PeerIdentity::generate();
+  std::string listen = "*:0";
+  std::vector<std::string> advertise{};
+  bool map_port = false;
+  // `signer`, `endpoints`, `incarnation` and `newcomer` are set by this.
+  GossipOptions gossip{};
+  std::string recipe_text{};
+  Hash256 recipe_hash{};
+  Hash256 layout_hash{};
+  InviteMode invite = InviteMode::kTicket;
+  std::set<PeerId> allowed{};
+  // None: this one founds the run.
+  std::optional<Ticket> ticket{};
+  // Without a link to a member for so long a newcomer gives up.
+  Duration join_timeout = std::chrono::seconds(60);
+};
+
+struct GossipTurn {
+  // kIdle: begin() may be called; kOver; else nothing is to be done yet.
+  GossipPhase phase = GossipPhase::kGathering;
+  Round round;
+  // The parameters to begin from, once, where they were fetched.
+  std::vector<float> fetched{};
+};
+
+struct GossipPeerStatus {
+  PeerId id;
+  bool linked = false;
+  bool neighbour = false;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+
+struct GossipStatus {
+  GossipPhase phase = GossipPhase::kGathering;
+  Round round;
+  // By id, this one left out; those that count as there.
+  std::vector<GossipPeerStatus> others{};
+  GossipCounts counts{};
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+
+class GossipMember {
+ public:
+  // kInvalidArgument or kUnavailable if it cannot listen as asked.
+  static Result<std::unique_ptr<GossipMember>> start(GossipMemberOptions options);
+  // Leaves, if leave() was not called.
+  ~GossipMember();
+  GossipMember(const GossipMember&) = delete;
+  GossipMember& operator=(const GossipMember&) = delete;
+
+  const PeerId& self() const;
+  // Waits until there is something to do, at most so long. Fails: kUnavailable where no member can
+  // be reached to join by, kInvalidArgument where this peer is refused for good.
+  Result<GossipTurn> wait_turn(Duration limit);
+  // Copies `parameters` and sends them. REQUIRES: wait_turn() gave kIdle.
+  Status begin(std::span<const float> parameters);
+  // The own part is done: waits for the neighbours, at most the deadline. `mixed` of `elements`.
+  Result<GossipMix> finish(std::span<float> mixed);
+  // After the last round: what a newcomer that asks late is given.
+  void publish(std::span<const float> parameters);
+  // Tells the others and ends the links.
+  Status leave(Duration limit);
+
+  // A newcomer has the run's key once it is let in: kUnavailable before.
+  Result<Ticket> ticket(Duration valid_for);
+  Result<GossipStatus> status();
+
+ private:
+  class Impl;
+  explicit GossipMember(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft

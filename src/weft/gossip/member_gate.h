@@ -1,0 +1,103 @@
+// MemberGate: lets a link reach the GossipCore once both ends have shown that they may take part.
+//
+// Members hold the run's invitation key and prove it to each other on every link (MemberProof). A
+// newcomer proves its ticket (JoinRequest) to a member of that ticket, which gives it the key. Each
+// end says *welcome* when it is content; a link is admitted where both are.
+//
+// Bounds: an unproved link says at most what a stranger's may (LinkTrust) within `timeout`; of
+// more than `strangers_max` the new one is closed. Strangers are answered for a recipe once.
+//
+// Where it stands: GossipMember asks it before the core. Threads: one owner; no clock inside.
+// Fails: what a peer does wrong ends its link; refused() says why this newcomer is not let in.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/gossip/gossip_core.h"
+#include "weft/net/transport.h"
+#include "weft/peer/admission.h"
+#include "weft/peer/ticket.h"
+
+namespace weft {
+
+struct MemberGateOptions {
+  PeerId self;
+  RunId run{};
+  std::string recipe_text{};
+  Hash256 recipe_hash{};
+  Hash256 layout_hash{};
+  InviteMode invite = InviteMode::kTicket;
+  std::set<PeerId> allowed{};
+  // The run's key, or else a ticket that leads to it.
+  std::optional<Hash256> key{};
+  std::optional<Ticket> ticket{};
+  // Of this life; with the endpoints it is told to the member that is asked in at.
+  std::uint64_t incarnation = 1;
+  std::vector<std::string> endpoints{};
+  std::size_t strangers_max = 64;
+  Duration timeout = std::chrono::seconds(10);
+};
+
+struct GateTrust {
+  PeerId peer;
+  LinkTrust trust;
+};
+using GateAction = std::variant<GossipSend, GossipClose, GateTrust>;
+
+class MemberGate {
+ public:
+  explicit MemberGate(MemberGateOptions options) : options_(std::move(options)) {}
+
+  void link_up(const LinkInfo& link, TimePoint now);
+  void link_down(const PeerId& peer) { links_.erase(peer); }
+  // True if the frame was for the gate; else it may go to the core if admitted() holds.
+  bool receive(const PeerId& from, std::uint8_t type, ByteSpan head, std::int64_t now_unix_s);
+  // Closes links that have proved nothing in time.
+  void tick(TimePoint now);
+  std::optional<TimePoint> next_deadline() const;
+
+  std::vector<GateAction> take_actions();
+  // Links that were admitted since the last call.
+  std::vector<PeerId> take_admitted();
+  bool admitted(const PeerId& peer) const;
+  const std::optional<Hash256>& key() const { return options_.key; }
+  // Why no member lets this newcomer in, for good; ok: nobody has said so.
+  const Status& refused() const { return refused_; }
+
+ private:
+  struct Link {
+    LinkInfo info;
+    TimePoint since;
+    bool asked = false;    // this end came with its ticket
+    bool proved = false;   // the other end has
+    bool welcome = false;  // the other end says that this one has
+    bool told_recipe = false;
+    bool reported = false;
+  };
+  RunFacts facts() const;
+  void show(Link& link);
+  void close(const PeerId& peer, const Status& why);
+  void refuse(const PeerId& peer, const JoinRefusedMessage& why);
+  void prove(Link& link, const Hash256& told_key);
+  void report_if_admitted(Link& link);
+  Status on_recipe_request(Link& link, ByteSpan head, std::int64_t now_unix_s);
+  Status on_join_request(Link& link, ByteSpan head, std::int64_t now_unix_s);
+  Status on_member_proof(Link& link, ByteSpan head);
+  Status on_welcome(Link& link, ByteSpan head);
+  Status on_refused(Link& link, ByteSpan head);
+
+  MemberGateOptions options_;
+  std::map<PeerId, Link> links_;
+  std::vector<GateAction> actions_;
+  std::vector<PeerId> admitted_;
+  Status refused_;
+};
+
+}  // namespace weft
