@@ -29,6 +29,7 @@ void move_leaf(Tensor& leaf, const Array& place) {
     }
     NodeAccess::gradient(*node) = Array();
     NodeAccess::has_grad_storage(*node) = false;
+    NodeAccess::describe(*node, place.shape(), place.dtype(), place.device());
   }
   leaf = NodeAccess::with_history(place, node);
 }

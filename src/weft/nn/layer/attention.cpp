@@ -39,7 +39,7 @@ Array appended(const Array& cached, const Array& more, Array& room) {
   if (!room.defined() || room.dim(2) < after) {
     Shape shape = more.shape();
     shape[2] = std::max({after, 2 * before, kRoomMin});
-    Array larger = Array::empty(shape, more.dtype());
+    Array larger = Array::empty(shape, more.dtype(), more.device());
     if (before > 0) {
       Array kept = larger.slice(2, 0, before);
       kept.copy_from(cached);

@@ -41,7 +41,8 @@ class CharGpt : public Module {
     for (const TextCache* const cache : caches) {
       for (std::int64_t i = 0; i < tokens.dim(1); ++i) *next++ = cache->tokens + i;
     }
-    const Tensor x = tokens_->forward(tokens) + places_->forward(Tensor(places));
+    const Tensor x =
+        tokens_->forward(tokens) + places_->forward(Tensor(places.to(tokens.device())));
     return norm_->forward(blocks_->forward_cached(x, caches));
   }
 

@@ -71,8 +71,9 @@ class LstmLanguageModel : public CausalLanguageModel {
     std::vector<Tensor> cell;
     for (const TextCache* const cache : caches) {
       const Shape shape = {layers_, tokens.dim(0) / count, width_};
-      hidden.emplace_back(cache->hidden.defined() ? cache->hidden : Array::zeros(shape));
-      cell.emplace_back(cache->cell.defined() ? cache->cell : Array::zeros(shape));
+      const Array none = Array::zeros(shape, DType::kF32, tokens.device());
+      hidden.emplace_back(cache->hidden.defined() ? cache->hidden : none);
+      cell.emplace_back(cache->cell.defined() ? cache->cell : none);
     }
     return {concat(hidden, 1), concat(cell, 1)};
   }

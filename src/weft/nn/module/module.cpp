@@ -157,7 +157,7 @@ void Module::load_values(const std::vector<NamedValue>& values) {
   }
   visit_entries("", [&](const std::string& name, const Entry& entry) {
     Array to = entry.value();
-    to.copy_from(given.at(name)->value);
+    to.copy_from(given.at(name)->value.to(to.device()));
   });
 }
 
@@ -216,7 +216,10 @@ void Module::initialize(std::uint64_t seed) {
   visit_entries("", [&](const std::string& /*name*/, const Entry& entry) {
     Rng rng(seed, index++);
     Array value = entry.value();
-    entry.initializer(value, rng);
+    // Initializers are the host's: the same numbers on every device.
+    Array here = value.to(Device::cpu());
+    entry.initializer(here, rng);
+    if (!value.on_host()) value.copy_from(here.to(value.device()));
   });
 }
 
@@ -233,7 +236,7 @@ void Module::bind(ParameterArena& arena) {
   int index = 0;
   change_entries("", [&](const std::string& /*name*/, Entry& entry) {
     Array place = arena.parameter(index);
-    place.copy_from(entry.value());
+    place.copy_from(entry.value().to(place.device()));
     follow(entry, place);
     if (entry.parameter != nullptr) {
       entry.gradient = arena.gradient(index);
@@ -254,7 +257,10 @@ void Module::bind(ParameterArena& arena) {
 void Module::follow(const Entry& entry, const Array& place) {
   const Array& value = entry.value();
   const std::shared_ptr<Storage> made = entry.made.lock();
-  if (made == nullptr || made != value.storage() || value.dtype() != place.dtype()) return;
+  if (made == nullptr || made != value.storage() || value.dtype() != place.dtype() ||
+      value.device() != place.device()) {
+    return;
+  }
   made->follow(place.storage(), static_cast<std::size_t>(place.offset()) * sizeof(float),
                place.size_bytes());
 }
