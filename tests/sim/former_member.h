@@ -60,7 +60,7 @@ class FormerMember {
       case 3:
         return say(victim, frame_type::kRemoved, RemovedMessage{made_up.view, 1, "a lie"});
       case 4: {
-        const auto& links = victim.membership->core().links;
+        const auto& links = victim.membership->core().links.all();
         const auto link = links.find(id_);
         if (link == links.end()) return;
         const MembershipOptions options = test_membership(id_);

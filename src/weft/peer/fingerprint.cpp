@@ -73,29 +73,30 @@ Hash128 Membership::fingerprint() const {
   out.u8(static_cast<std::uint8_t>(core.state)).view(core.view.id).u64(core.options.incarnation);
   for (const bool flag :
        {core.frozen, core.own_news, core.must_change, core.leaving, core.propose_at != kNever,
-        core.trouble_since.has_value(), core.unreachable_since.has_value(), core.retired,
-        core.branching.has_value(), core.offered_snapshot.has_value()}) {
+        core.trouble_since.has_value(), core.quorum.lacks(), core.branching.retired(),
+        core.branching.founding(), core.meetings.offers()}) {
     write_flag(out, flag);
   }
-  for (const auto& [peer, link] : core.links) out.peer(peer);
+  for (const auto& [peer, link] : core.links.all()) out.peer(peer);
   out.u8(0xff);
   for (const auto& [peer, member] : core.watched) write_watched(out, peer, member);
   out.u8(0xff);
-  for (const auto& [peer, joiner] : core.joiners) write_joiner(out, peer, joiner);
+  for (const auto& [peer, joiner] : core.newcomers.joiners()) write_joiner(out, peer, joiner);
   out.u8(0xff);
-  for (const auto& [peer, departure] : core.departed) out.peer(peer).u64(departure.incarnation);
-  for (const auto& [peer, member] : core.former) out.peer(peer);
-  for (const auto& [peer, claim] : core.claims) out.peer(peer).view(claim.view);
-  write_flag(out, core.hint.has_value());
-  for (const auto& [branch, meeting] : core.meetings) {
+  for (const auto& [peer, departure] : core.former.departed())
+    out.peer(peer).u64(departure.incarnation);
+  for (const auto& [peer, member] : core.former.all()) out.peer(peer);
+  for (const auto& [peer, claim] : core.evidence.claims()) out.peer(peer).view(claim.view);
+  write_flag(out, core.evidence.has_hint());
+  for (const auto& [branch, meeting] : core.meetings.all()) {
     out.raw(branch).view(meeting.standing.current.view);
     write_flag(out, meeting.ready);
   }
-  if (core.attempt) write_attempt(out, *core.attempt);
+  if (core.joining.attempt()) write_attempt(out, *core.joining.attempt());
   if (core.agreement) core.agreement->write_state(out);
-  if (core.past) {
-    out.view(core.past->view.id);
-    core.past->agreement.write_state(out);
+  if (core.past.life()) {
+    out.view(core.past.life()->view.id);
+    core.past.life()->agreement.write_state(out);
   }
   return xxh3_128(out.written());
 }

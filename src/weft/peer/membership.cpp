@@ -9,11 +9,11 @@ namespace weft {
 namespace {
 
 // Decodes `frame` and hands it to `handler`; kCorrupt ends the sender's link.
-template <class Message>
-Status deliver(Membership::Core& core, const PeerId& from, const FrameView& frame,
-               void (Membership::Core::*handler)(const PeerId&, const Message&)) {
+template <class Part, class Message>
+Status deliver(Part& part, const PeerId& from, const FrameView& frame,
+               void (Part::*handler)(const PeerId&, const Message&)) {
   WEFT_TRY_ASSIGN(const Message message, Message::decode(frame.head));
-  (core.*handler)(from, message);
+  (part.*handler)(from, message);
   return {};
 }
 
@@ -46,21 +46,24 @@ bool is_membership_frame(std::uint8_t type) {
 }
 
 Membership::Core::Core(MembershipOptions given, MembershipSink& outlet, Rng random)
-    : options(std::move(given)), sink(outlet), rng(random), strangers(options.strangers) {}
+    : MembershipCoreState(std::move(given), outlet, random) {}
+
+Membership::Core::Core(const Core& other) : MembershipCoreState(other) { parts() = other.parts(); }
 
 PeerRole Membership::Core::role(const PeerId& peer) const {
   if (active() && (is_other_member(peer) || peer == options.self)) return PeerRole::kMember;
-  if (attempt && attempt->known.contains(peer)) return PeerRole::kMember;
-  if (past && past->view.contains(peer)) return PeerRole::kMember;
-  return joiners.count(peer) != 0 || in_meeting(peer) ? PeerRole::kJoiner : PeerRole::kStranger;
+  if (joining.attempt() && joining.attempt()->known.contains(peer)) return PeerRole::kMember;
+  if (past.life() && past.life()->view.contains(peer)) return PeerRole::kMember;
+  return newcomers.joiners().count(peer) != 0 || meetings.in_meeting(peer) ? PeerRole::kJoiner
+                                                                           : PeerRole::kStranger;
 }
 
 void Membership::Core::found() {
   WEFT_CHECK(state == MembershipState::kOutside);
-  begin_record();
+  records.begin_record();
   if (options.past) {
     // Who was put out of the run stays out of those that go on from it.
-    for (const Ban& ban : options.past->revocations.bans) revocations.ban(ban);
+    for (const Ban& ban : options.past->revocations.bans) bans.ban(ban);
   }
   ViewNoticeMessage first;
   first.value.base_round = options.founded_at;
@@ -72,7 +75,7 @@ void Membership::Core::found() {
 
 Status Membership::Core::dispatch(const PeerId& from, const FrameView& frame) {
   if (!frame.body.empty()) return corrupt("membership frame: expected no body");
-  if (ignores(from, frame.type)) return {};
+  if (judgement.ignores(from, frame.type)) return {};
   switch (frame.type) {
     case frame_type::kHeartbeat:
       return deliver(*this, from, frame, &Core::on_heartbeat);
@@ -83,17 +86,17 @@ Status Membership::Core::dispatch(const PeerId& from, const FrameView& frame) {
     case frame_type::kLeaving:
       return deliver(*this, from, frame, &Core::on_leaving);
     case frame_type::kViewNotice:
-      return deliver(*this, from, frame, &Core::on_notice);
+      return deliver(evidence, from, frame, &ViewEvidence::on_notice);
     case frame_type::kRemoved:
-      return deliver(*this, from, frame, &Core::on_removed);
+      return deliver(evidence, from, frame, &ViewEvidence::on_removed);
     case frame_type::kAccusation:
-      return deliver(*this, from, frame, &Core::on_accusation);
+      return deliver(judgement, from, frame, &Judgement::on_accusation);
     case frame_type::kRevocation:
-      return deliver(*this, from, frame, &Core::on_revocation);
+      return deliver(bans, from, frame, &BanList::on_revocation);
     case frame_type::kBranch:
-      return deliver(*this, from, frame, &Core::on_branch);
+      return deliver(branching, from, frame, &Branching::on_branch);
     case frame_type::kStanding:
-      return deliver(*this, from, frame, &Core::on_standing);
+      return deliver(meetings, from, frame, &Meetings::on_standing);
     default:
       return frame.type >= frame_type::kJoiner ? dispatch_joining(from, frame)
                                                : dispatch_agreement(from, frame);
@@ -120,24 +123,24 @@ Status Membership::Core::dispatch_agreement(const PeerId& from, const FrameView&
 Status Membership::Core::dispatch_joining(const PeerId& from, const FrameView& frame) {
   switch (frame.type) {
     case frame_type::kJoiner:
-      return deliver(*this, from, frame, &Core::on_joiner);
+      return deliver(newcomers, from, frame, &NewcomerList::on_joiner);
     case frame_type::kRecipeRequest:
-      return deliver(*this, from, frame, &Core::on_recipe_request);
+      return deliver(newcomers, from, frame, &NewcomerList::on_recipe_request);
     case frame_type::kRecipe:
       // Asked for before a membership exists (wire/join_message.h); late ones are harmless.
       return {};
     case frame_type::kJoinRequest:
-      return deliver(*this, from, frame, &Core::on_join_request);
+      return deliver(newcomers, from, frame, &NewcomerList::on_join_request);
     case frame_type::kJoinAccepted:
-      return deliver(*this, from, frame, &Core::on_accepted_join);
+      return deliver(joining, from, frame, &Joining::on_accepted_join);
     case frame_type::kJoinRefused:
-      return deliver(*this, from, frame, &Core::on_refused_join);
+      return deliver(joining, from, frame, &Joining::on_refused_join);
     case frame_type::kAdmitRequest:
-      return deliver(*this, from, frame, &Core::on_admit_request);
+      return deliver(newcomers, from, frame, &NewcomerList::on_admit_request);
     case frame_type::kMemberProof:
-      return deliver(*this, from, frame, &Core::on_member_proof);
+      return deliver(keys, from, frame, &KeyHolders::on_member_proof);
     case frame_type::kRunOver:
-      return deliver(*this, from, frame, &Core::on_run_over);
+      return deliver(joining, from, frame, &Joining::on_run_over);
     default:
       return corrupt("membership frame: unknown type " + std::to_string(frame.type));
   }
@@ -145,26 +148,27 @@ Status Membership::Core::dispatch_joining(const PeerId& from, const FrameView& f
 
 bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
   if (!active()) {
-    say_outside(from);
+    past.say_outside(from);
     // Perhaps nobody who lives has seen that view.
-    const bool ahead = past && theirs < past->view.id && past->view.contains(from);
-    if (ahead) send(from, frame_type::kViewNotice, past->notice);
+    const bool ahead =
+        past.life() && theirs < past.life()->view.id && past.life()->view.contains(from);
+    if (ahead) send(from, frame_type::kViewNotice, past.life()->notice);
     return false;
   }
   if (theirs == view.id) {
     if (is_other_member(from) || from == options.self) return true;
-    if (joiners.count(from) == 0) {
-      refuse(from, {RefusalCode::kUnknownJoiner, 0, "prove the ticket again"});
+    if (newcomers.joiners().count(from) == 0) {
+      newcomers.refuse(from, {RefusalCode::kUnknownJoiner, 0, "prove the ticket again"});
     }
     return false;
   }
   // One that this peer has accepted may be a member by now, and ahead.
-  if (joiners.count(from) != 0 && !has_accepted(from)) {
+  if (newcomers.joiners().count(from) != 0 && !has_accepted(from)) {
     tell_current(from);
     return false;
   }
-  if (of_other_branch(theirs)) {
-    tell_standing(from);
+  if (branching.of_other_branch(theirs)) {
+    meetings.tell_standing(from);
     return false;
   }
   // Whoever is ahead answers an old heartbeat with its view.
@@ -178,28 +182,28 @@ bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
 
 // Whoever is out speaks with each heartbeat; it is answered twice as often at most, however much it
 // says.
-bool Membership::Core::may_tell_outsider(const PeerId& peer) {
-  const auto [told, first] = outsiders_told.try_emplace(peer, now);
-  if (!first && now - told->second < options.heartbeat_interval / 2) return false;
-  told->second = now;
+bool LinkTable::may_tell_outsider(const PeerId& peer) {
+  const auto [told, first] = state_.outsiders_told.try_emplace(peer, core_.now);
+  if (!first && core_.now - told->second < core_.options.heartbeat_interval / 2) return false;
+  told->second = core_.now;
   return true;
 }
 
 // Who is behind.
 void Membership::Core::tell_current(const PeerId& to) {
   // Who is behind may have missed a verdict as well.
-  if (view.contains(to)) tell_revocations(to);
-  show_key(to);
+  if (view.contains(to)) bans.tell_revocations(to);
+  keys.show_key(to);
   // Where there may be branches, who is out must know of which.
-  const bool branch = merges() && (has_met(to) || key_shown.count(to) != 0);
-  if (view.contains(to) || joiners.count(to) != 0 || branch) {
-    send(to, frame_type::kViewNotice, notice_for(to));
+  const bool branch = merges() && (former.has_met(to) || keys.key_shown().count(to) != 0);
+  if (view.contains(to) || newcomers.joiners().count(to) != 0 || branch) {
+    send(to, frame_type::kViewNotice, keys.notice_for(to));
     return;
   }
-  if (!may_tell_outsider(to)) return;
+  if (!links.may_tell_outsider(to)) return;
   RemovedMessage removed{view.id, 0, "the others went on without it"};
-  const auto known = departed.find(to);
-  if (known != departed.end()) {
+  const auto known = former.departed().find(to);
+  if (known != former.departed().end()) {
     removed.incarnation = known->second.incarnation;
     removed.reason = known->second.reason;
   }
@@ -210,26 +214,26 @@ void Membership::Core::on_timer() {
   stirred = stirred || !calm;
   if (now >= beat_at) beat();
   if (active()) watch_links();
-  if (active() && !claims.empty()) {
-    ask_members();
-    weigh_claims();
+  if (active() && evidence.waits()) {
+    evidence.ask_members();
+    evidence.weigh_claims();
   }
-  if (hint) follow_hint();
-  if (attempt) join_timer();
+  if (evidence.has_hint()) evidence.follow_hint();
+  if (joining.attempt()) joining.join_timer();
   if (leaving && now >= leave_ends && state != MembershipState::kLeft) finish_leave();
 }
 
 // Draws the consequences of whatever just happened.
 void Membership::Core::settle() {
-  if (stirred) tell_trusts();
+  if (stirred) links.tell_trusts();
   if (!active() || (!stirred && now < propose_at)) return;
   stirred = false;
   if (leaving && all_others_gone()) {
     finish_leave();
     return;
   }
-  check_quorum();
-  branch_when_due();
+  quorum.check_quorum();
+  branching.branch_when_due();
   schedule_proposal();
   propose_when_due();
   calm = is_calm();
@@ -237,8 +241,9 @@ void Membership::Core::settle() {
 
 TimePoint Membership::Core::next_deadline() const {
   TimePoint soonest = beat_at;
-  if (attempt) {
-    soonest = std::min({soonest, attempt->attempt_ends, attempt->ask_at, attempt->ends});
+  if (joining.attempt()) {
+    soonest = std::min({soonest, joining.attempt()->attempt_ends, joining.attempt()->ask_at,
+                        joining.attempt()->ends});
   }
   if (!active()) return soonest;
   soonest = std::min({soonest, propose_at, leave_ends});
@@ -265,13 +270,12 @@ void Membership::found(TimePoint now) {
 
 void Membership::join(const Ticket& ticket, TimePoint now) {
   core_->now = now;
-  core_->join(ticket);
+  core_->joining.join(ticket);
 }
 
 void Membership::caught_up(Round round, TimePoint now) {
   core_->now = now;
-  if (core_->attempt) core_->attempt->caught_up = round;
-  core_->admit_again();
+  core_->joining.caught_up(round);
 }
 
 void Membership::suspect(const PeerId& peer, const std::string& reason, TimePoint now) {
@@ -298,18 +302,18 @@ void Membership::reorder(TimePoint now) {
 }
 
 void Membership::admit(TimePoint now) {
-  if (core_->has_ready_joiner()) reorder(now);
+  if (core_->newcomers.has_ready_joiner()) reorder(now);
 }
 
 void Membership::offer_state(const Hash256& snapshot, TimePoint now) {
   core_->now = now;
-  core_->offer_state(snapshot);
+  core_->meetings.offer_state(snapshot);
   core_->settle();
 }
 
 void Membership::merge_ready(const Hash256& snapshot, TimePoint now) {
   core_->now = now;
-  core_->merge_ready(snapshot);
+  core_->meetings.merge_ready(snapshot);
   core_->settle();
 }
 
@@ -320,17 +324,17 @@ void Membership::drop_out(const std::string& reason, TimePoint now) {
 
 void Membership::run_over(Round round, TimePoint serves_until, TimePoint now) {
   core_->now = now;
-  if (core_->active()) core_->run_over(round, serves_until);
+  if (core_->active()) core_->ending.run_over(round, serves_until);
 }
 
 void Membership::stop_serving(TimePoint now) {
   core_->now = now;
-  core_->stop_serving();
+  core_->ending.stop_serving();
 }
 
 bool Membership::awaits_newcomers(TimePoint now) const {
   core_->now = now;
-  return core_->awaits_newcomers();
+  return core_->ending.awaits_newcomers();
 }
 
 void Membership::leave(TimePoint now) {
@@ -354,15 +358,15 @@ void Membership::on_link_down(const PeerId& peer, const Status& why, TimePoint n
 
 void Membership::on_twin(const PeerId& peer, const std::string& where, TimePoint now) {
   core_->now = now;
-  core_->on_twin(peer, where);
+  core_->links.on_twin(peer, where);
 }
 
 void Membership::on_frame(const PeerId& from, const FrameView& frame, TimePoint now) {
   core_->now = now;
-  if (!core_->may_speak(from, frame)) return;
+  if (!core_->links.may_speak(from, frame)) return;
   core_->heard(from);
   if (const Status status = core_->dispatch(from, frame); !status.ok()) {
-    core_->blame(from, Offence::kMalformed, status.message());
+    core_->judgement.blame(from, Offence::kMalformed, status.message());
     core_->sink.close(from, status);
   }
   core_->settle();
@@ -401,12 +405,12 @@ Ticket Membership::ticket(std::int64_t now_unix_s, Duration valid_for,
   ticket.invitation = invitation;
   const std::int64_t valid_s = std::chrono::duration_cast<std::chrono::seconds>(valid_for).count();
   ticket.expiry_unix_s = std::min(now_unix_s + valid_s, kTicketExpiryMax);
-  if (core_->has_key()) {
+  if (core_->keys.has_key()) {
     ticket.secret = invitation_secret(core_->options.invitation_key, ticket.run, invitation,
                                       ticket.expiry_unix_s);
-  } else if (core_->attempt) {
+  } else if (core_->joining.attempt()) {
     // A newcomer has no key yet: what it came by is what it can hand on.
-    const Ticket& own = core_->attempt->ticket;
+    const Ticket& own = core_->joining.attempt()->ticket;
     ticket.invitation = own.invitation;
     ticket.expiry_unix_s = own.expiry_unix_s;
     ticket.secret = own.secret;
@@ -417,12 +421,12 @@ Ticket Membership::ticket(std::int64_t now_unix_s, Duration valid_for,
     ticket.members.push_back({core_->options.self, core_->options.endpoints});
   }
   // Of a branch that was absorbed the members of the other one are to be asked.
-  for (const PeerAddress& member : core_->refuge) {
+  for (const PeerAddress& member : core_->former.refuge()) {
     if (ticket.members.size() < most && member.id != core_->options.self) {
       ticket.members.push_back(member);
     }
   }
-  if (!core_->refuge.empty()) return ticket;
+  if (!core_->former.refuge().empty()) return ticket;
   for (const Member& member : core_->view.members) {
     if (ticket.members.size() >= most) break;
     if (member.id == core_->options.self || member.endpoints.empty()) continue;
@@ -432,9 +436,9 @@ Ticket Membership::ticket(std::int64_t now_unix_s, Duration valid_for,
 }
 
 bool Membership::stands(const Ticket& ticket, std::int64_t now_unix_s) const {
-  if (!core_->has_key() || ticket.run != core_->options.run) return false;
+  if (!core_->keys.has_key() || ticket.run != core_->options.run) return false;
   if (now_unix_s >= ticket.expiry_unix_s) return false;
-  if (core_->revocations.revoked(ticket.invitation)) return false;
+  if (core_->bans.revocations().revoked(ticket.invitation)) return false;
   return equal_constant_time(invitation_secret(core_->options.invitation_key, ticket.run,
                                                ticket.invitation, ticket.expiry_unix_s),
                              ticket.secret);

@@ -39,87 +39,95 @@ Hash256 branch_name(const RunId& run, const ViewId& from, const PeerId& founder,
 
 // Whether a member's view, older than this one's or as old, is not of this branch. A newer one's
 // owner will find that out when it gets a heartbeat.
-bool Membership::Core::of_other_branch(const ViewId& theirs) const {
-  return merges() && theirs.number <= view.id.number && own_views.count(theirs) == 0;
+bool Branching::of_other_branch(const ViewId& theirs) const {
+  return core_.merges() && theirs.number <= core_.view.id.number &&
+         state_.own_views.count(theirs) == 0;
 }
 
 // --- Founding.
 
-bool Membership::Core::may_branch() const {
-  return merges() && state == MembershipState::kIsolated && isolated_since && !leaving &&
-         view.lineage.points.size() < kBranchPointsMax;
+void Branching::end() {
+  state_.retired = false;
+  state_.branching.reset();
+}
+
+bool Branching::may_branch() const {
+  return core_.merges() && core_.state == MembershipState::kIsolated &&
+         core_.quorum.isolated_since() && !core_.leaving &&
+         core_.view.lineage.points.size() < kBranchPointsMax;
 }
 
 // A member that has yet to fetch what came before its view has nothing that a branch could go on
 // with. It may follow one whose founder has.
-bool Membership::Core::holds_base() const { return sink.round_status().done >= view.base_round; }
+bool Branching::holds_base() const {
+  return core_.sink.round_status().done >= core_.view.base_round;
+}
 
-void Membership::Core::branch_when_due() {
+void Branching::branch_when_due() {
   if (!may_branch() || !holds_base()) return;
-  if (branching) {
-    if (now < branching->ends) return;
-    const BranchAttempt failed = *branching;
+  if (state_.branching) {
+    if (core_.now < state_.branching->ends) return;
+    const BranchAttempt failed = *state_.branching;
     for (const PeerId& peer : failed.members) {
       if (failed.agreed.count(peer) == 0) miss(peer);
     }
   }
   int before = 0;
-  for (const auto& [peer, member] : watched) {
-    if (peer < options.self && member.linked && !member.own && !member.gone) ++before;
+  for (const auto& [peer, member] : core_.watched) {
+    if (peer < core_.options.self && member.linked && !member.own && !member.gone) ++before;
   }
-  const Duration turn = 2 * options.takeover_timeout * std::min(before, 8);
-  const TimePoint due = *isolated_since + options.split_after + turn;
-  if (now < std::max({due, agreed_until, branch_again_at})) return;
+  const Duration turn = 2 * core_.options.takeover_timeout * std::min(before, 8);
+  const TimePoint due = *core_.quorum.isolated_since() + core_.options.split_after + turn;
+  if (core_.now < std::max({due, state_.agreed_until, state_.branch_again_at})) return;
   propose_branch();
 }
 
-void Membership::Core::propose_branch() {
-  if (++branch_attempts % kForgivenRounds == 0) misses.clear();
-  BranchAttempt& a = branching.emplace();
-  a.number = branch_attempts;
-  a.ends = now + 2 * options.takeover_timeout;
-  for (const Member& member : view.members) {
-    const auto seen = watched.find(member.id);
-    const auto missed = misses.find(member.id);
-    const bool fits = member.id == options.self ||
+void Branching::propose_branch() {
+  if (++state_.branch_attempts % kForgivenRounds == 0) state_.misses.clear();
+  BranchAttempt& a = state_.branching.emplace();
+  a.number = state_.branch_attempts;
+  a.ends = core_.now + 2 * core_.options.takeover_timeout;
+  for (const Member& member : core_.view.members) {
+    const auto seen = core_.watched.find(member.id);
+    const auto missed = state_.misses.find(member.id);
+    const bool fits = member.id == core_.options.self ||
                       (seen->second.linked && !seen->second.own && !seen->second.gone &&
-                       (missed == misses.end() || missed->second < kMissesMax));
+                       (missed == state_.misses.end() || missed->second < kMissesMax));
     if (fits) a.members.push_back(member.id);
   }
-  retired = true;
-  if (!keep_record(true)) return;
-  a.agreed.emplace(options.self, sink.committed_round());
-  BranchMessage proposal{view.id, a.number, BranchStep::kPropose, {}, {}, {}};
-  for (const PeerId& peer : a.members) proposal.members.push_back(*view.find(peer));
+  state_.retired = true;
+  if (!core_.records.keep_record(true)) return;
+  a.agreed.emplace(core_.options.self, core_.sink.committed_round());
+  BranchMessage proposal{core_.view.id, a.number, BranchStep::kPropose, {}, {}, {}};
+  for (const PeerId& peer : a.members) proposal.members.push_back(*core_.view.find(peer));
   for (const PeerId& peer : a.members) {
-    if (peer != options.self) send(peer, frame_type::kBranch, proposal);
+    if (peer != core_.options.self) core_.send(peer, frame_type::kBranch, proposal);
   }
   if (a.agreed.size() == a.members.size()) found_branch();
 }
 
-void Membership::Core::on_branch(const PeerId& from, const BranchMessage& message) {
+void Branching::on_branch(const PeerId& from, const BranchMessage& message) {
   // A newcomer hears it from its sponsor.
-  const bool told = message.step == BranchStep::kFormer && has_sponsor(from);
-  if (!told && (!merges() || !is_current(from, message.view))) return;
+  const bool told = message.step == BranchStep::kFormer && core_.joining.has_sponsor(from);
+  if (!told && (!core_.merges() || !core_.is_current(from, message.view))) return;
   if (message.step == BranchStep::kPropose) {
     answer_branch(from, message);
     return;
   }
   if (message.step == BranchStep::kHave) {
-    for (auto& [branch, meeting] : meetings) {
-      if (meeting.standing.snapshot == message.snapshot) meeting.holders.insert(from);
-    }
-    if (wants_merge()) own_news = stirred = true;
+    core_.meetings.note_holder(from, message.snapshot);
+    if (core_.meetings.wants_merge()) core_.own_news = core_.stirred = true;
     return;
   }
   if (message.step == BranchStep::kFormer) {
     for (const Member& member : message.members) {
-      if (member.id != options.self && !is_other_member(member.id)) remember_former(member);
+      if (member.id != core_.options.self && !core_.is_other_member(member.id))
+        core_.former.remember_former(member);
     }
     return;
   }
-  if (!branching || branching->number != message.attempt) return;
-  BranchAttempt& a = *branching;
+  if (!state_.branching || state_.branching->number != message.attempt) return;
+  BranchAttempt& a = *state_.branching;
   if (std::find(a.members.begin(), a.members.end(), from) == a.members.end()) return;
   if (message.step == BranchStep::kRefuse) {
     miss(from);
@@ -130,49 +138,51 @@ void Membership::Core::on_branch(const PeerId& from, const BranchMessage& messag
 }
 
 // The attempt has failed, and it was this peer's doing.
-void Membership::Core::miss(const PeerId& peer) {
-  ++misses[peer];
-  branching.reset();
-  branch_again_at = now + 2 * options.takeover_timeout;
+void Branching::miss(const PeerId& peer) {
+  ++state_.misses[peer];
+  state_.branching.reset();
+  state_.branch_again_at = core_.now + 2 * core_.options.takeover_timeout;
 }
 
-bool Membership::Core::fits_branch(const PeerId& from, const BranchMessage& message) const {
-  if (!may_branch() || now < *isolated_since + options.split_after / 2) return false;
-  if (branching && !(from < options.self)) return false;
-  if (now < agreed_until && agreed_with != from) return false;
+bool Branching::fits_branch(const PeerId& from, const BranchMessage& message) const {
+  if (!may_branch() || core_.now < *core_.quorum.isolated_since() + core_.options.split_after / 2)
+    return false;
+  if (state_.branching && !(from < core_.options.self)) return false;
+  if (core_.now < state_.agreed_until && state_.agreed_with != from) return false;
   bool included = false;
   for (const Member& member : message.members) {
     const PeerId& peer = member.id;
-    included = included || peer == options.self;
-    const auto seen = watched.find(peer);
-    if (peer != options.self && (seen == watched.end() || !seen->second.linked)) return false;
+    included = included || peer == core_.options.self;
+    const auto seen = core_.watched.find(peer);
+    if (peer != core_.options.self && (seen == core_.watched.end() || !seen->second.linked))
+      return false;
   }
   return included;
 }
 
-void Membership::Core::answer_branch(const PeerId& from, const BranchMessage& message) {
+void Branching::answer_branch(const PeerId& from, const BranchMessage& message) {
   BranchMessage answer{message.view, message.attempt, BranchStep::kRefuse, {}, {}, {}};
   if (fits_branch(from, message)) {
-    branching.reset();
-    retired = true;
-    agreed_with = from;
-    agreed_until = now + 4 * options.takeover_timeout;
-    if (!keep_record(true)) return;
+    state_.branching.reset();
+    state_.retired = true;
+    state_.agreed_with = from;
+    state_.agreed_until = core_.now + 4 * core_.options.takeover_timeout;
+    if (!core_.records.keep_record(true)) return;
     answer.step = BranchStep::kAgree;
-    answer.committed = sink.committed_round();
+    answer.committed = core_.sink.committed_round();
   }
-  send(from, frame_type::kBranch, answer);
+  core_.send(from, frame_type::kBranch, answer);
 }
 
-void Membership::Core::found_branch() {
-  const BranchAttempt a = *branching;
-  branching.reset();
+void Branching::found_branch() {
+  const BranchAttempt a = *state_.branching;
+  state_.branching.reset();
   ViewValue value;
-  value.base_round = view.base_round;
+  value.base_round = core_.view.base_round;
   for (const auto& [peer, committed] : a.agreed) {
     value.base_round = std::max(value.base_round, committed);
   }
-  for (const Member& member : view.members) {
+  for (const Member& member : core_.view.members) {
     if (a.agreed.count(member.id) != 0) {
       value.members.push_back(member);
     } else {
@@ -180,87 +190,90 @@ void Membership::Core::found_branch() {
           {member.id, member.incarnation, DepartureCause::kFailed, "it was out of reach"});
     }
   }
-  value.lineage = view.lineage;
-  value.lineage.points.push_back(
-      {branch_name(options.run, view.id, options.self, options.incarnation, a.number), view.id,
-       sink.samples_after(value.base_round)});
-  decide(value);
+  value.lineage = core_.view.lineage;
+  value.lineage.points.push_back({branch_name(core_.options.run, core_.view.id, core_.options.self,
+                                              core_.options.incarnation, a.number),
+                                  core_.view.id, core_.sink.samples_after(value.base_round)});
+  core_.decide(value);
 }
 
 // --- Redialling.
 
-void Membership::Core::remember_former(const Member& member) {
-  if (former.size() >= kMembersMax && former.count(member.id) == 0) return;
-  if (revocations.ban_reason(member.id) != nullptr) return;
-  former.insert_or_assign(member.id, member);
+void FormerMembers::shut_out(const PeerId& peer) {
+  state_.former.erase(peer);
+  const auto gone = state_.departed.find(peer);
+  if (gone != state_.departed.end()) gone->second.cause = DepartureCause::kExpelled;
+}
+
+void FormerMembers::remember_former(const Member& member) {
+  if (state_.former.size() >= kMembersMax && state_.former.count(member.id) == 0) return;
+  if (core_.bans.revocations().ban_reason(member.id) != nullptr) return;
+  state_.former.insert_or_assign(member.id, member);
 }
 
 // What a new view means for this peer's branch; `view` is installed already.
-void Membership::Core::follow_branch(const ViewChange& change) {
-  isolated_since.reset();
-  branching.reset();
-  retired = false;
-  misses.clear();
-  refuge.clear();
-  agreed_until = now;
-  follow_departures(change);
-  if (!merges()) return;
-  if (own_branch != view.lineage.branch()) own_views.clear();
-  own_branch = view.lineage.branch();
-  own_views.insert(view.id);
-  if (own_views.size() > kOwnViewsMax) own_views.erase(own_views.begin());
-  if (view.merge) meetings.erase(view.merge->branch);
-  for (auto& [branch, meeting] : meetings) meeting.offered = meeting.offered && meeting.ready;
-  if (view.yields_to && yielding_to != view.yields_to) yielding_since = now;
-  yielding_to = view.yields_to;
-  // A new view's base round may be a later one, and a newcomer has offered another branch's state.
-  offered_snapshot.reset();
+void Branching::follow_branch(const ViewChange& change) {
+  core_.quorum.end_isolation();
+  state_.branching.reset();
+  state_.retired = false;
+  state_.misses.clear();
+  core_.former.clear_refuge();
+  state_.agreed_until = core_.now;
+  core_.former.follow_departures(change);
+  if (!core_.merges()) return;
+  if (state_.own_branch != core_.view.lineage.branch()) state_.own_views.clear();
+  state_.own_branch = core_.view.lineage.branch();
+  state_.own_views.insert(core_.view.id);
+  if (state_.own_views.size() > kOwnViewsMax) state_.own_views.erase(state_.own_views.begin());
+  core_.meetings.on_view();
 }
 
-void Membership::Core::follow_departures(const ViewChange& change) {
+void FormerMembers::follow_departures(const ViewChange& change) {
   for (const Departure& departure : change.left) {
-    const auto known = addresses.find(departure.id);
+    const auto known = state_.addresses.find(departure.id);
     // Who left or restarted goes on in no branch of its own, but may be back in a later view.
-    const bool may_be_met = merges() ? departure.cause == DepartureCause::kFailed
-                                     : departure.cause != DepartureCause::kExpelled;
-    if (may_be_met && known != addresses.end()) remember_former(known->second);
+    const bool may_be_met = core_.merges() ? departure.cause == DepartureCause::kFailed
+                                           : departure.cause != DepartureCause::kExpelled;
+    if (may_be_met && known != state_.addresses.end()) remember_former(known->second);
   }
   // And who went while this peer was a newcomer; fellow members tell it where there are branches.
-  if (attempt && !merges()) {
-    for (const Member& member : attempt->known.members) {
-      if (member.id != options.self) remember_former(member);
+  if (core_.joining.attempt() && !core_.merges()) {
+    for (const Member& member : core_.joining.attempt()->known.members) {
+      if (member.id != core_.options.self) remember_former(member);
     }
   }
-  for (const Member& member : view.members) former.erase(member.id);
-  addresses.clear();
-  for (const Member& member : view.members) addresses.emplace(member.id, member);
+  for (const Member& member : core_.view.members) state_.former.erase(member.id);
+  state_.addresses.clear();
+  for (const Member& member : core_.view.members) state_.addresses.emplace(member.id, member);
 }
 
-void Membership::Core::dial_former() {
-  if (former.empty() || now < dial_former_at) return;
+void FormerMembers::dial_former() {
+  if (state_.former.empty() || core_.now < state_.dial_former_at) return;
   // Each member dials in its turn, so that all together dial one in each interval.
-  const int dialling = state == MembershipState::kIsolated ? reachable() : view.size();
-  dial_former_at = now + options.former_redial_interval * dialling;
-  auto next = former_dialled ? former.upper_bound(*former_dialled) : former.begin();
-  if (next == former.end()) next = former.begin();
-  former_dialled = next->first;
-  if (links.count(next->first) == 0) sink.connect({next->first, next->second.endpoints});
+  const int dialling =
+      core_.state == MembershipState::kIsolated ? core_.reachable() : core_.view.size();
+  state_.dial_former_at = core_.now + core_.options.former_redial_interval * dialling;
+  auto next = state_.former_dialled ? state_.former.upper_bound(*state_.former_dialled)
+                                    : state_.former.begin();
+  if (next == state_.former.end()) next = state_.former.begin();
+  state_.former_dialled = next->first;
+  if (!core_.links.up(next->first)) core_.sink.connect({next->first, next->second.endpoints});
 }
 
 // Newcomers do not know whom the run has lost: every member tells one of its fellows at a time.
-void Membership::Core::tell_former() {
-  if (beats % kBeatsPerFormer != 0 || view.size() < 2) return;
-  const auto turn = static_cast<int>(beats / kBeatsPerFormer % 1'000'000);
-  const int rank = view.rank_of(options.self).value();
-  const int other = (rank + 1 + turn % (view.size() - 1)) % view.size();
-  tell_former(view.members[static_cast<std::size_t>(other)].id);
+void FormerMembers::tell_former() {
+  if (core_.beats % kBeatsPerFormer != 0 || core_.view.size() < 2) return;
+  const auto turn = static_cast<int>(core_.beats / kBeatsPerFormer % 1'000'000);
+  const int rank = core_.view.rank_of(core_.options.self).value();
+  const int other = (rank + 1 + turn % (core_.view.size() - 1)) % core_.view.size();
+  tell_former(core_.view.members[static_cast<std::size_t>(other)].id);
 }
 
-void Membership::Core::tell_former(const PeerId& to) {
-  if (former.empty()) return;
-  BranchMessage message{view.id, 0, BranchStep::kFormer, {}, {}, {}};
-  for (const auto& [peer, member] : former) message.members.push_back(member);
-  send(to, frame_type::kBranch, message);
+void FormerMembers::tell_former(const PeerId& to) {
+  if (state_.former.empty()) return;
+  BranchMessage message{core_.view.id, 0, BranchStep::kFormer, {}, {}, {}};
+  for (const auto& [peer, member] : state_.former) message.members.push_back(member);
+  core_.send(to, frame_type::kBranch, message);
 }
 
 }  // namespace weft

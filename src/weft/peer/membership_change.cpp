@@ -41,8 +41,9 @@ bool Membership::Core::may_go_alone() const {
 
 bool Membership::Core::wants_change() const {
   // Nothing follows that another view would be for.
-  if (ended) return false;
-  if (must_change || wants_merge() || (has_ready_joiner() && sink.may_admit())) return true;
+  if (ending.ended()) return false;
+  if (must_change || meetings.wants_merge() || (newcomers.has_ready_joiner() && sink.may_admit()))
+    return true;
   const std::vector<Departure> out = departures();
   return !out.empty() && static_cast<int>(out.size()) < view.size();
 }
@@ -65,13 +66,13 @@ bool Membership::Core::more_to_come() const {
   const bool doubts = std::any_of(watched.begin(), watched.end(), [&](const auto& entry) {
     return !entry.second.gone && reporters(entry.second) == 1;
   });
-  const bool syncing = std::any_of(joiners.begin(), joiners.end(),
+  const bool syncing = std::any_of(newcomers.joiners().begin(), newcomers.joiners().end(),
                                    [](const auto& entry) { return !entry.second.ready; });
-  return view.size() > 2 && (doubts || (syncing && has_ready_joiner()));
+  return view.size() > 2 && (doubts || (syncing && newcomers.has_ready_joiner()));
 }
 
 void Membership::Core::schedule_proposal() {
-  if (propose_at != kNever || frozen || !active() || retired || !wants_change()) return;
+  if (propose_at != kNever || frozen || !active() || branching.retired() || !wants_change()) return;
   if (!trouble_since) trouble_since = now;
   const int before = position();
   if (own_news || leaving) {
@@ -102,7 +103,7 @@ void Membership::Core::start_ballot() {
   const double back_off = 1 << std::min(ballots, kBackOffMax);
   propose_at = now + scaled(options.takeover_timeout, back_off * (1 + rng.uniform()));
   const bool alone = may_go_alone();
-  if (retired || (!alone && reachable() < view.quorum())) return;
+  if (branching.retired() || (!alone && reachable() < view.quorum())) return;
   ++ballots;
   freeze();
   const PrepareMessage message = agreement->start(alone ? 1 : view.quorum());
@@ -119,7 +120,7 @@ ViewValue Membership::Core::fresh_value(Round base) const {
   value.base_round = base;
   value.lineage = view.lineage;
   value.departures = departures();
-  value.members = next_members(view, value.departures, newcomers());
+  value.members = next_members(view, value.departures, newcomers.newcomers());
   if (value.members.empty()) {
     value.departures.clear();
     value.members = view.members;
@@ -130,7 +131,7 @@ ViewValue Membership::Core::fresh_value(Round base) const {
                           value.members.end())) {
     value.members = std::move(arranged);
   }
-  add_merge(value);
+  meetings.add_merge(value);
   value.lines = sink.lines_of(value.members);
   return value;
 }
@@ -140,24 +141,24 @@ void Membership::Core::freeze() {
   frozen = stirred = true;
   frozen_since = now;
   // With the next heartbeat: who votes on an expulsion may have missed a voice.
-  if (retell_at != kNever) retell_at = now;
+  judgement.hurry_retelling();
   if (!trouble_since) trouble_since = now;
   if (state == MembershipState::kMember) state = MembershipState::kChanging;
   sink.on_freeze();
 }
 
 void Membership::Core::on_prepare(const PeerId& from, const PrepareMessage& message) {
-  if (is_past_matter(from, message.view)) return vote_as_past(from, message);
-  if (!is_current(from, message.view) || retired) return;
+  if (past.is_past_matter(from, message.view)) return past.vote_as_past(from, message);
+  if (!is_current(from, message.view) || branching.retired()) return;
   freeze();
   // Before the promise: a value that is made of it leaves out whoever is out of the run.
-  tell_bans(from);
+  bans.tell_bans(from);
   const auto answer = agreement->on_prepare(message, sink.round_status());
   if (const auto* rejected = std::get_if<RejectedMessage>(&answer)) {
     send(from, frame_type::kRejected, *rejected);
     return;
   }
-  if (!keep_record(true)) return;
+  if (!records.keep_record(true)) return;
   const auto& promise = std::get<PromiseMessage>(answer);
   if (from == options.self) {
     on_promise(from, promise);
@@ -169,7 +170,7 @@ void Membership::Core::on_prepare(const PeerId& from, const PrepareMessage& mess
 }
 
 void Membership::Core::on_promise(const PeerId& from, const PromiseMessage& message) {
-  if (!is_current(from, message.view) || retired) return;
+  if (!is_current(from, message.view) || branching.retired()) return;
   if (from != options.self && is_incredible(message)) return;
   if (!agreement->on_promise(from, message)) return;
   const AcceptMessage accept = agreement->propose(fresh_value(agreement->fresh_base()));
@@ -180,14 +181,14 @@ void Membership::Core::on_promise(const PeerId& from, const PromiseMessage& mess
 }
 
 void Membership::Core::on_accept(const PeerId& from, const AcceptMessage& message) {
-  if (is_past_matter(from, message.view)) return vote_as_past(from, message);
-  if (!is_current(from, message.view) || retired) return;
+  if (past.is_past_matter(from, message.view)) return past.vote_as_past(from, message);
+  if (!is_current(from, message.view) || branching.retired()) return;
   freeze();
   if (refuses(from, message)) return;
   const auto answer = agreement->on_accept(message);
   if (const auto* rejected = std::get_if<RejectedMessage>(&answer)) {
     send(from, frame_type::kRejected, *rejected);
-  } else if (!keep_record(true)) {
+  } else if (!records.keep_record(true)) {
     return;
   } else if (from == options.self) {
     on_accepted(from, std::get<AcceptedMessage>(answer));
@@ -211,7 +212,7 @@ void Membership::Core::decide(const ViewValue& value) {
   const ViewNoticeMessage next{view.id, next_view_id(options.run, view.id, value), value};
   const View before = view;
   ViewNoticeMessage keyed = next;
-  if (has_key()) keyed.key = run_key();
+  if (keys.has_key()) keyed.key = keys.run_key();
   for (const Member& member : value.members) {
     const Member* known = before.find(member.id);
     const bool stays = known != nullptr && known->incarnation == member.incarnation;
@@ -222,7 +223,7 @@ void Membership::Core::decide(const ViewValue& value) {
                                    [&](const Member& m) { return m.id == member.id; });
     if (!stays && member.id != options.self) send(member.id, frame_type::kViewNotice, next);
   }
-  on_notice(options.self, next);
+  evidence.on_notice(options.self, next);
 }
 
 ViewChange Membership::Core::change_to(const ViewNoticeMessage& next) const {
@@ -256,68 +257,60 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   const bool was_outside = !active();
   notice = next;
   notice.key.reset();
-  if (next.key) learn_key(*next.key);
-  claims.clear();
-  hint.reset();
-  banned_at_promise.clear();
+  if (next.key) keys.learn_key(*next.key);
+  evidence.clear();
+  bans.on_view();
   view = view_of(next);
-  view_run = options.run;
-  last_view = view.id.number.value();
-  last_members.clear();
-  for (const Member& member : view.members) last_members.push_back(member.id);
+  records.on_view();
   state = MembershipState::kMember;
   agreement.emplace(view, options.self);
   frozen = false;
   own_news = must_change = false;
   trouble_since.reset();
-  unreachable_since.reset();
+  quorum.on_view();
   propose_at = kNever;
   ballots = 0;
-  const std::set<PeerId> returned = returned_members();
-  follow_branch(change);
-  attempt.reset();
-  remember_departures(change);
+  const std::set<PeerId> returned = former.returned_members();
+  branching.follow_branch(change);
+  joining.end();
+  former.remember_departures(change);
   rebuild_watch(previous, returned);
   count_unlinked();
   stirred = true;
   // The links of peers that are no members any more last as long as a stranger's, and so do those
   // that came while this peer was none.
-  tell_trusts();
+  links.tell_trusts();
   choose_observers();
-  take_verdicts(next, change);
-  for (auto& [peer, joiner] : joiners) {
-    if (joiner.sponsor == options.self) send(peer, frame_type::kViewNotice, notice);
-    // It has to take another state first.
-    if (previous.lineage != view.lineage) joiner.ready = false;
-  }
+  judgement.take_verdicts(next, change);
+  newcomers.on_view(previous.lineage);
   if (beat_at == kNever) beat_at = now + options.heartbeat_interval;
-  past.reset();
-  keep_record(false);
+  past.end();
+  records.keep_record(false);
   if (was_isolated) sink.on_quorum_back();
   sink.on_view(view, change);
-  if (view.merge) tell_standings();
+  if (view.merge) meetings.tell_standings();
   for (const Member& member : change.joined) {
-    if (!was_outside && merges()) tell_former(member.id);
+    if (!was_outside && merges()) former.tell_former(member.id);
   }
 }
 
-void Membership::Core::remember_departures(const ViewChange& change) {
+void FormerMembers::remember_departures(const ViewChange& change) {
   for (const Departure& departure : change.left) {
-    departed.insert_or_assign(departure.id, departure);
-    if (departed.size() > kMembersMax) departed.erase(departed.begin());
+    state_.departed.insert_or_assign(departure.id, departure);
+    if (state_.departed.size() > kMembersMax) state_.departed.erase(state_.departed.begin());
   }
-  for (const Member& member : view.members) {
-    departed.erase(member.id);
-    joiners.erase(member.id);
+  for (const Member& member : core_.view.members) {
+    state_.departed.erase(member.id);
+    core_.newcomers.forget(member.id);
   }
 }
 
 // Members that were put out as failed although their processes lived on.
-std::set<PeerId> Membership::Core::returned_members() const {
+std::set<PeerId> FormerMembers::returned_members() const {
   std::set<PeerId> returned;
-  for (const Member& member : view.members) {
-    const auto known = departed.find(member.id);
-    if (known != departed.end() && known->second.cause == DepartureCause::kFailed &&
+  for (const Member& member : core_.view.members) {
+    const auto known = state_.departed.find(member.id);
+    if (known != state_.departed.end() && known->second.cause == DepartureCause::kFailed &&
         known->second.incarnation + 1 == member.incarnation) {
       returned.insert(member.id);
     }
@@ -333,7 +326,7 @@ void Membership::Core::rebuild_watch(const View& previous, const std::set<PeerId
     if (member.id == options.self) continue;
     const Member* old = previous.find(member.id);
     const auto found = before.find(member.id);
-    const bool linked = links.count(member.id) != 0;
+    const bool linked = links.up(member.id);
     if (old != nullptr && old->incarnation == member.incarnation && found != before.end()) {
       Watched kept = std::move(found->second);
       kept.reports.clear();
@@ -370,14 +363,13 @@ void Membership::Core::rebuild_watch(const View& previous, const std::set<PeerId
 
 void Membership::Core::be_removed(const std::string& reason) {
   watched.clear();
-  joiners.clear();
-  claims.clear();
-  hint.reset();
+  newcomers.clear();
+  evidence.clear();
   agreement.reset();
-  frozen = retired = false;
+  frozen = false;
   meetings.clear();
-  branching.reset();
-  isolated_since.reset();
+  branching.end();
+  quorum.end_isolation();
   propose_at = kNever;
   beat_at = kNever;
   if (leaving) {
@@ -415,7 +407,7 @@ bool Membership::Core::all_others_gone() const {
 void Membership::Core::finish_leave() {
   state = MembershipState::kLeft;
   frozen = false;
-  attempt.reset();
+  joining.end();
   propose_at = beat_at = leave_ends = kNever;
   sink.on_left();
 }

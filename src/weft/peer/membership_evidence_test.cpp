@@ -92,7 +92,7 @@ class EvidenceTest : public ::testing::Test {
     }
   }
   bool strange(std::size_t at, std::size_t who) {
-    return peer(at).membership->core().strangers.contains(peer(who).id);
+    return peer(at).membership->core().links.holds_stranger(peer(who).id);
   }
 
   SimNetwork net{SimNetworkOptions{}};
@@ -204,7 +204,7 @@ TEST_F(EvidenceTest, WithoutTheRunsPresentKeyNobodyCallsAPeerThatIsCutOff) {
   const Hash256 old_key = test_membership({}).invitation_key;
   for (int i = 0; i < 8; ++i) {
     link(4, 3);
-    const auto& known = peer(3).membership->core().links;
+    const auto& known = peer(3).membership->core().links.all();
     if (known.count(peer(4).id) != 0) {
       const ProofLink proven{peer(4).id, peer(3).id, known.at(peer(4).id).exporter};
       const RunId run_id = test_membership({}).run;
@@ -231,8 +231,8 @@ TEST_F(EvidenceTest, AfterARenewedKeyAFormerMemberIsAStranger) {
   EXPECT_TRUE(strange(0, 3));
   EXPECT_TRUE(strange(1, 3)) << "at those that are told of it, too";
   for (const auto& each : {0U, 1U, 2U}) {
-    EXPECT_TRUE(peer(each).membership->core().departed.empty());
-    EXPECT_TRUE(peer(each).membership->core().former.empty());
+    EXPECT_TRUE(peer(each).membership->core().former.departed().empty());
+    EXPECT_TRUE(peer(each).membership->core().former.all().empty());
   }
   for (int i = 0; i < 12; ++i) say(3, 0, frame_type::kOutside, OutsideMessage{9});
   EXPECT_FALSE(peer(0).transport.linked(peer(3).id)) << "a stranger may say little";
@@ -257,13 +257,13 @@ TEST_F(EvidenceTest, TheRunsKeyComesWithTheViewThatAdmits) {
   newcomer.join(peer(0).ticket(InvitationId{3}));
   run(seconds(2));
   ASSERT_EQ(newcomer.state(), MembershipState::kSyncing);
-  EXPECT_FALSE(newcomer.membership->core().has_key());
+  EXPECT_FALSE(newcomer.membership->core().keys.has_key());
   // What it came by is what it can hand on, no more.
   EXPECT_EQ(newcomer.ticket(InvitationId{8}).invitation, InvitationId{3});
   newcomer.let_sync();
   run(seconds(2));
   ASSERT_EQ(newcomer.state(), MembershipState::kMember);
-  EXPECT_TRUE(newcomer.membership->core().has_key());
+  EXPECT_TRUE(newcomer.membership->core().keys.has_key());
   Ticket minted = newcomer.ticket(InvitationId{8});
   minted.members.resize(1);
   TestPeer& another = add(6, false);
@@ -281,13 +281,13 @@ TEST_F(EvidenceTest, ARenewedKeyReachesNewcomersWithTheirViewOnly) {
   newcomer.join(peer(1).ticket(InvitationId{3}));
   run(seconds(2));
   ASSERT_EQ(newcomer.state(), MembershipState::kSyncing);
-  EXPECT_FALSE(newcomer.membership->core().has_key());
+  EXPECT_FALSE(newcomer.membership->core().keys.has_key());
   newcomer.let_sync();
   run(seconds(2));
   ASSERT_EQ(newcomer.state(), MembershipState::kMember);
   EXPECT_EQ(newcomer.membership->core().options.invitation_key,
             peer(0).membership->core().options.invitation_key);
-  EXPECT_EQ(newcomer.membership->core().revocations.renewals(), 1U);
+  EXPECT_EQ(newcomer.membership->core().bans.revocations().renewals(), 1U);
 }
 
 // One misses the view that puts somebody out, and hears of the verdict before it hears of the view.
@@ -306,7 +306,7 @@ TEST_F(EvidenceTest, ABanOutlivesAMissedView) {
   come_back(3);
   ASSERT_EQ(peer(3).view(), peer(0).view());
   ASSERT_TRUE(peer(3).changes.back().caught_up);
-  EXPECT_NE(peer(3).membership->core().revocations.ban_reason(peer(4).id), nullptr);
+  EXPECT_NE(peer(3).membership->core().bans.revocations().ban_reason(peer(4).id), nullptr);
   peer(4).join_failed.reset();
   peer(4).join(ticket);
   run(seconds(3));
@@ -330,7 +330,7 @@ TEST_F(EvidenceTest, WhoWasOutMeanwhileLearnsOfABanOnItsReturn) {
   peer(3).join(peer(0).ticket());
   run(seconds(3));
   ASSERT_EQ(peer(3).state(), MembershipState::kMember);
-  EXPECT_NE(peer(3).membership->core().revocations.ban_reason(peer(4).id), nullptr);
+  EXPECT_NE(peer(3).membership->core().bans.revocations().ban_reason(peer(4).id), nullptr);
   for (const Departure& left : peer(3).changes.back().left) {
     EXPECT_THAT(left.reason, HasSubstr("not known here"));
   }
@@ -339,8 +339,7 @@ TEST_F(EvidenceTest, WhoWasOutMeanwhileLearnsOfABanOnItsReturn) {
 TEST_F(EvidenceTest, AVoterTellsOfABanBeforeItPromises) {
   form(4);
   // As after a merge: one knows of a verdict that the others have never heard of.
-  const_cast<Membership::Core&>(peer(1).membership->core())
-      .revocations.ban({test_peer_id(9), "it lied"});
+  const_cast<Membership::Core&>(peer(1).membership->core()).bans.ban({test_peer_id(9), "it lied"});
   TestPeer& banned = add(9);
   Ticket ticket = peer(0).ticket();
   ticket.members.resize(1);
@@ -356,7 +355,7 @@ TEST_F(EvidenceTest, AVerdictOnAMemberIsAVoiceAgainNotAnEnd) {
   form(4);
   const auto know = [&](std::size_t who) {
     const_cast<Membership::Core&>(peer(who).membership->core())
-        .revocations.ban({peer(3).id, "it lied in the other branch"});
+        .bans.ban({peer(3).id, "it lied in the other branch"});
   };
   know(0);
   // Whoever knows says so when the next view is there; one of three others is no majority.

@@ -32,178 +32,205 @@ bool older(const StandingMessage& news, const StandingMessage& known) {
 
 // --- Standings.
 
-BranchTotal Membership::Core::total() const {
-  const Round round = view.yields_to ? view.base_round : sink.round_status().done;
-  return {view.lineage, sink.samples_after(std::max(round, view.base_round))};
+BranchTotal Meetings::total() const {
+  const Round round = core_.view.yields_to ? core_.view.base_round : core_.sink.round_status().done;
+  return {core_.view.lineage, core_.sink.samples_after(std::max(round, core_.view.base_round))};
 }
 
-StandingMessage Membership::Core::standing() const {
+StandingMessage Meetings::standing() const {
   StandingMessage message;
-  message.current = notice;
-  message.round = view.yields_to ? view.base_round : sink.round_status().done;
+  message.current = core_.notice;
+  message.round = core_.view.yields_to ? core_.view.base_round : core_.sink.round_status().done;
   message.samples = total().samples;
-  if (view.yields_to) message.snapshot = offered_snapshot;
+  if (core_.view.yields_to) message.snapshot = state_.offered_snapshot;
   return message;
 }
 
-void Membership::Core::tell_standing(const PeerId& to) {
-  if (!merges() || !active()) return;
-  show_key(to);
-  if (state == MembershipState::kIsolated) return;
-  if (links.count(to) != 0) send(to, frame_type::kStanding, standing());
+void Meetings::tell_standing(const PeerId& to) {
+  if (!core_.merges() || !core_.active()) return;
+  core_.keys.show_key(to);
+  if (core_.state == MembershipState::kIsolated) return;
+  if (core_.links.up(to)) core_.send(to, frame_type::kStanding, standing());
 }
 
 // To those of other branches that have a link with this peer.
-void Membership::Core::tell_standings() {
-  for (const auto& [peer, link] : links) {
-    if (!is_other_member(peer) && has_met(peer)) tell_standing(peer);
+void Meetings::tell_standings() {
+  for (const auto& [peer, link] : core_.links.all()) {
+    if (!core_.is_other_member(peer) && core_.former.has_met(peer)) tell_standing(peer);
   }
 }
 
-bool Membership::Core::in_meeting(const PeerId& peer) const {
-  return std::any_of(meetings.begin(), meetings.end(), [&](const auto& entry) {
+bool Meetings::in_meeting(const PeerId& peer) const {
+  return std::any_of(state_.meetings.begin(), state_.meetings.end(), [&](const auto& entry) {
     const auto& members = entry.second.standing.current.value.members;
     return std::any_of(members.begin(), members.end(),
                        [&](const Member& member) { return member.id == peer; });
   });
 }
 
-void Membership::Core::on_standing(const PeerId& from, const StandingMessage& message) {
+void Meetings::on_standing(const PeerId& from, const StandingMessage& message) {
   const ViewNoticeMessage& current = message.current;
-  if (next_view_id(options.run, current.previous, current.value) != current.view) {
-    sink.close(from, corrupt("standing: the view's hash does not match its members"));
+  if (next_view_id(core_.options.run, current.previous, current.value) != current.view) {
+    core_.sink.close(from, corrupt("standing: the view's hash does not match its members"));
     return;
   }
   // A joiner's sponsor has come to another branch, and forgotten the joiner over that.
-  if (has_sponsor(from) && current.value.lineage.branch() != attempt->known.lineage.branch()) {
-    ask_sponsor_again();
+  if (core_.joining.has_sponsor(from) &&
+      current.value.lineage.branch() != core_.joining.attempt()->known.lineage.branch()) {
+    core_.joining.ask_sponsor_again();
     return;
   }
-  if (!merges() || !active()) return;
+  if (!core_.merges() || !core_.active()) return;
   // Who was a member once may have lost that right since: the key says whether it has.
-  if (!is_other_member(from) && !(has_met(from) && key_shown.count(from) != 0)) return;
+  if (!core_.is_other_member(from) &&
+      !(core_.former.has_met(from) && core_.keys.key_shown().count(from) != 0))
+    return;
   const Lineage& theirs = current.value.lineage;
-  if (theirs.branch() == view.lineage.branch()) {
-    if (current.view > view.id) on_notice(from, current);
+  if (theirs.branch() == core_.view.lineage.branch()) {
+    if (current.view > core_.view.id) core_.evidence.on_notice(from, current);
     return;
   }
   const View their_view = view_of(current);
-  if (their_view.contains(options.self)) {
-    on_notice(from, current);
+  if (their_view.contains(core_.options.self)) {
+    core_.evidence.on_notice(from, current);
     return;
   }
-  const auto seen = watched.find(from);
-  if (seen != watched.end() && !seen->second.gone && their_view.contains(from)) {
-    seen->second.gone = Departure{from, view.find(from)->incarnation, DepartureCause::kFailed,
+  const auto seen = core_.watched.find(from);
+  if (seen != core_.watched.end() && !seen->second.gone && their_view.contains(from)) {
+    seen->second.gone = Departure{from, core_.view.find(from)->incarnation, DepartureCause::kFailed,
                                   "it went on in another branch"};
-    own_news = stirred = true;
+    core_.own_news = core_.stirred = true;
   }
-  const bool yielded = view.yields_to == theirs.branch() &&
-                       has_absorbed(theirs, view.lineage.branch(), total().samples);
+  const bool yielded = core_.view.yields_to == theirs.branch() &&
+                       has_absorbed(theirs, core_.view.lineage.branch(), total().samples);
   // Without a quorum, and nothing learned since they left: nothing is lost by following them.
-  const std::size_t depth = view.lineage.points.size();
-  const bool left_behind = state == MembershipState::kIsolated && theirs.points.size() > depth &&
-                           theirs.points[depth].from == view.id;
+  const std::size_t depth = core_.view.lineage.points.size();
+  const bool left_behind = core_.state == MembershipState::kIsolated &&
+                           theirs.points.size() > depth &&
+                           theirs.points[depth].from == core_.view.id;
   // What this peer's branch has learned it has not: alone it can go on with nothing.
-  const bool empty_handed = state == MembershipState::kIsolated && !holds_base() &&
-                            isolated_since && now - *isolated_since >= options.split_after;
+  const bool empty_handed = core_.state == MembershipState::kIsolated &&
+                            !core_.branching.holds_base() && core_.quorum.isolated_since() &&
+                            core_.now - *core_.quorum.isolated_since() >= core_.options.split_after;
   if (yielded || left_behind || empty_handed) {
     be_absorbed(message);
-  } else if (state != MembershipState::kIsolated) {
+  } else if (core_.state != MembershipState::kIsolated) {
     meet(from, message);
   }
 }
 
-void Membership::Core::meet(const PeerId& from, const StandingMessage& message) {
+void Meetings::meet(const PeerId& from, const StandingMessage& message) {
   const Hash256 branch = message.current.value.lineage.branch();
-  auto found = meetings.find(branch);
-  if (found == meetings.end()) {
-    if (meetings.size() >= kMeetingsMax) return;
-    found = meetings.emplace(branch, Meeting{message, now, now, false, false, {}}).first;
+  auto found = state_.meetings.find(branch);
+  if (found == state_.meetings.end()) {
+    if (state_.meetings.size() >= kMeetingsMax) return;
+    found =
+        state_.meetings.emplace(branch, Meeting{message, core_.now, core_.now, false, false, {}})
+            .first;
   } else if (older(message, found->second.standing)) {
-    if (message.current.view == found->second.standing.current.view) found->second.heard = now;
+    if (message.current.view == found->second.standing.current.view)
+      found->second.heard = core_.now;
     return;
   }
   Meeting& meeting = found->second;
-  const bool news = meeting.since == now || message.snapshot != meeting.standing.snapshot ||
+  const bool news = meeting.since == core_.now || message.snapshot != meeting.standing.snapshot ||
                     message.current.view != meeting.standing.current.view;
   if (message.snapshot != meeting.standing.snapshot) {
     meeting.offered = meeting.ready = false;
     meeting.holders.clear();
   }
   meeting.standing = message;
-  meeting.heard = now;
-  if ((news || yields_to_us(meeting)) && !is_other_member(from)) {
-    for (const auto& [peer, member] : watched) {
-      if (member.linked) send(peer, frame_type::kStanding, message);
+  meeting.heard = core_.now;
+  if ((news || yields_to_us(meeting)) && !core_.is_other_member(from)) {
+    for (const auto& [peer, member] : core_.watched) {
+      if (member.linked) core_.send(peer, frame_type::kStanding, message);
     }
   }
   if (yields_to_us(meeting) && !meeting.offered) {
     meeting.offered = true;
     for (const Member& member : message.current.value.members) {
-      if (!is_other_member(member.id)) remember_former(member);
+      if (!core_.is_other_member(member.id)) core_.former.remember_former(member);
     }
-    sink.on_merge_offer({branch, view_of(message.current), *message.snapshot});
+    core_.sink.on_merge_offer({branch, view_of(message.current), *message.snapshot});
   }
-  if (wants_merge()) own_news = stirred = true;
+  if (wants_merge()) core_.own_news = core_.stirred = true;
 }
 
 // This peer's branch has no future of its own: its members join the other one.
-void Membership::Core::be_absorbed(const StandingMessage& by) {
-  for (const auto& [peer, member] : watched) {
-    if (member.linked) send(peer, frame_type::kStanding, by);
+void Meetings::be_absorbed(const StandingMessage& by) {
+  for (const auto& [peer, member] : core_.watched) {
+    if (member.linked) core_.send(peer, frame_type::kStanding, by);
   }
   std::vector<PeerAddress> members;
   for (const Member& member : by.current.value.members) {
     if (!member.endpoints.empty()) members.push_back({member.id, member.endpoints});
   }
-  refuge = std::move(members);
-  be_removed("its branch became one with a larger one");
+  core_.former.set_refuge(std::move(members));
+  core_.be_removed("its branch became one with a larger one");
+}
+
+void Meetings::note_holder(const PeerId& holder, const Hash256& snapshot) {
+  for (auto& [branch, meeting] : state_.meetings) {
+    if (meeting.standing.snapshot == snapshot) meeting.holders.insert(holder);
+  }
+}
+
+void Meetings::on_view() {
+  const View& view = core_.view;
+  if (view.merge) state_.meetings.erase(view.merge->branch);
+  for (auto& [branch, meeting] : state_.meetings) {
+    meeting.offered = meeting.offered && meeting.ready;
+  }
+  if (view.yields_to && state_.yielding_to != view.yields_to) state_.yielding_since = core_.now;
+  state_.yielding_to = view.yields_to;
+  // A new view's base round may be a later one, and a newcomer has offered another branch's state.
+  state_.offered_snapshot.reset();
 }
 
 // --- Who absorbs whom.
 
-bool Membership::Core::yields_to_us(const Meeting& other) const {
+bool Meetings::yields_to_us(const Meeting& other) const {
   const StandingMessage& said = other.standing;
-  return said.snapshot && said.current.value.yields_to == view.lineage.branch() &&
-         !has_absorbed(view.lineage, said.current.value.lineage.branch(), said.samples);
+  return said.snapshot && said.current.value.yields_to == core_.view.lineage.branch() &&
+         !has_absorbed(core_.view.lineage, said.current.value.lineage.branch(), said.samples);
 }
 
 // Whether this side should yield. The other one's counter is as of its last word and this one's as
 // of now, so both cannot come to think so but by their names.
-bool Membership::Core::absorbs_us(const Hash256& branch, const Meeting& other) const {
+bool Meetings::absorbs_us(const Hash256& branch, const Meeting& other) const {
   const StandingMessage& said = other.standing;
-  if (now - other.heard > kFresh) return false;
-  const Hash256 self = view.lineage.branch();
+  if (core_.now - other.heard > kFresh) return false;
+  const Hash256 self = core_.view.lineage.branch();
   // Who waits for a third one, or for this one, absorbs nobody.
   if (said.current.value.yields_to) return false;
   const Divergence apart = divergence(total(), {said.current.value.lineage, said.samples});
   if (apart.second > apart.first) return true;
   // Nearly equal, and each may have outrun the other's last word.
   const bool close = apart.first - apart.second <= apart.first / kCloseShare;
-  const bool undecided = close && now - other.since > kUndecided;
+  const bool undecided = close && core_.now - other.since > kUndecided;
   return branch < self && (apart.second == apart.first || undecided);
 }
 
-std::optional<Hash256> Membership::Core::absorber() const {
-  if (view.yields_to || now < yield_again_at || leaving) return std::nullopt;
+std::optional<Hash256> Meetings::absorber() const {
+  if (core_.view.yields_to || core_.now < state_.yield_again_at || core_.leaving)
+    return std::nullopt;
   // Who is being given somebody's state takes that first.
-  for (const auto& [branch, other] : meetings) {
-    if (yields_to_us(other) && now - other.heard <= kFresh) return std::nullopt;
+  for (const auto& [branch, other] : state_.meetings) {
+    if (yields_to_us(other) && core_.now - other.heard <= kFresh) return std::nullopt;
   }
-  for (const auto& [branch, other] : meetings) {
+  for (const auto& [branch, other] : state_.meetings) {
     if (absorbs_us(branch, other)) return branch;
   }
   return std::nullopt;
 }
 
-const Meeting* Membership::Core::mergeable() const {
-  if (view.yields_to) return nullptr;
-  for (const auto& [branch, other] : meetings) {
+const Meeting* Meetings::mergeable() const {
+  if (core_.view.yields_to) return nullptr;
+  for (const auto& [branch, other] : state_.meetings) {
     if (!yields_to_us(other) || !other.ready) continue;
     // Should a few die right after, the others can still do what was agreed.
     const bool all =
-        std::all_of(watched.begin(), watched.end(), [&, &o = other](const auto& entry) {
+        std::all_of(core_.watched.begin(), core_.watched.end(), [&, &o = other](const auto& entry) {
           const Watched& member = entry.second;
           return !member.linked || member.own || member.gone || o.holders.count(entry.first) != 0;
         });
@@ -213,37 +240,37 @@ const Meeting* Membership::Core::mergeable() const {
 }
 
 // Whether this side has yielded in vain.
-bool Membership::Core::resumes() const {
-  if (!view.yields_to) return false;
-  if (now - yielding_since >= options.merge_timeout) return true;
-  const auto other = meetings.find(*view.yields_to);
-  if (other == meetings.end()) return false;
+bool Meetings::resumes() const {
+  if (!core_.view.yields_to) return false;
+  if (core_.now - state_.yielding_since >= core_.options.merge_timeout) return true;
+  const auto other = state_.meetings.find(*core_.view.yields_to);
+  if (other == state_.meetings.end()) return false;
   const std::optional<Hash256>& theirs = other->second.standing.current.value.yields_to;
   // It waits for a third one; or both wait for each other.
-  if (theirs && theirs != view.lineage.branch()) return true;
-  return theirs && view.lineage.branch() < *view.yields_to;
+  if (theirs && theirs != core_.view.lineage.branch()) return true;
+  return theirs && core_.view.lineage.branch() < *core_.view.yields_to;
 }
 
-bool Membership::Core::wants_merge() const {
-  if (!merges() || state == MembershipState::kIsolated) return false;
+bool Meetings::wants_merge() const {
+  if (!core_.merges() || core_.state == MembershipState::kIsolated) return false;
   return absorber().has_value() || mergeable() != nullptr || resumes();
 }
 
 // To a fresh value, whose base round is known.
-void Membership::Core::add_merge(ViewValue& value) const {
-  if (!merges()) return;
-  if (view.yields_to && !resumes()) value.yields_to = view.yields_to;
+void Meetings::add_merge(ViewValue& value) const {
+  if (!core_.merges()) return;
+  if (core_.view.yields_to && !resumes()) value.yields_to = core_.view.yields_to;
   if (!value.yields_to) value.yields_to = absorber();
   const Meeting* other = value.yields_to ? nullptr : mergeable();
   if (other == nullptr) return;
   const StandingMessage& said = other->standing;
-  const BranchTotal own{view.lineage, sink.samples_after(value.base_round)};
+  const BranchTotal own{core_.view.lineage, core_.sink.samples_after(value.base_round)};
   const BranchTotal theirs{said.current.value.lineage, said.samples};
   const Divergence apart = divergence(own, theirs);
   value.lineage = absorb(own, theirs);
   // A newcomer's state lacks what is averaged in here: it comes in with a later view.
   std::erase_if(value.members, [&](const Member& member) {
-    const Member* before = view.find(member.id);
+    const Member* before = core_.view.find(member.id);
     return before == nullptr || before->incarnation != member.incarnation;
   });
   value.merge = MergeDirective{theirs.lineage.branch(), said.current.view, said.round,
@@ -252,40 +279,41 @@ void Membership::Core::add_merge(ViewValue& value) const {
 
 // --- Once a heartbeat interval, and what the driver says.
 
-void Membership::Core::branch_beat() {
-  dial_former();
-  tell_former();
-  if (beats % kBeatsPerStanding == 0) tell_standings();
-  if (beats % kBeatsPerStanding == 0) tell_have();
-  for (auto it = meetings.begin(); it != meetings.end();) {
-    const bool old = now - it->second.heard > options.merge_timeout;
-    it = old ? meetings.erase(it) : std::next(it);
+void Meetings::branch_beat() {
+  core_.former.dial_former();
+  core_.former.tell_former();
+  if (core_.beats % kBeatsPerStanding == 0) tell_standings();
+  if (core_.beats % kBeatsPerStanding == 0) tell_have();
+  for (auto it = state_.meetings.begin(); it != state_.meetings.end();) {
+    const bool old = core_.now - it->second.heard > core_.options.merge_timeout;
+    it = old ? state_.meetings.erase(it) : std::next(it);
   }
-  if (resumes()) yield_again_at = now + kUndecided;
-  if (!frozen && wants_merge()) own_news = true;
+  if (resumes()) state_.yield_again_at = core_.now + kUndecided;
+  if (!core_.frozen && wants_merge()) core_.own_news = true;
 }
 
-void Membership::Core::offer_state(const Hash256& snapshot) {
-  if (!active() || !view.yields_to) return;
-  offered_snapshot = snapshot;
+void Meetings::offer_state(const Hash256& snapshot) {
+  if (!core_.active() || !core_.view.yields_to) return;
+  state_.offered_snapshot = snapshot;
   tell_standings();
 }
 
-void Membership::Core::merge_ready(const Hash256& snapshot) {
-  for (auto& [branch, meeting] : meetings) {
+void Meetings::merge_ready(const Hash256& snapshot) {
+  for (auto& [branch, meeting] : state_.meetings) {
     if (meeting.standing.snapshot == snapshot) meeting.ready = true;
   }
   tell_have();
-  if (wants_merge()) own_news = stirred = true;
+  if (wants_merge()) core_.own_news = core_.stirred = true;
 }
 
 // To fellow members: which offered states are here.
-void Membership::Core::tell_have() {
-  for (const auto& [branch, meeting] : meetings) {
+void Meetings::tell_have() {
+  for (const auto& [branch, meeting] : state_.meetings) {
     if (!meeting.ready || !yields_to_us(meeting)) continue;
-    const BranchMessage have{view.id, 0, BranchStep::kHave, {}, *meeting.standing.snapshot, {}};
-    for (const auto& [peer, member] : watched) {
-      if (member.linked) send(peer, frame_type::kBranch, have);
+    const BranchMessage have{
+        core_.view.id, 0, BranchStep::kHave, {}, *meeting.standing.snapshot, {}};
+    for (const auto& [peer, member] : core_.watched) {
+      if (member.linked) core_.send(peer, frame_type::kBranch, have);
     }
   }
 }

@@ -66,7 +66,7 @@ std::optional<Refusal> Membership::Core::refusal(const PeerId& by, const ViewVal
   if (auto why = refuse_expulsions(by, value)) return why;
   // Not for ever: a value that others have accepted may be decided already, and without this vote
   // there may be no quorum. Its object is then put out again.
-  if (admits_banned(value) && now - frozen_since < options.quorum_timeout) {
+  if (bans.admits_banned(value) && now - frozen_since < options.quorum_timeout) {
     return Refusal{Refusal::Kind::kBanned, "it lets in whom the members have put out"};
   }
   return std::nullopt;
@@ -84,24 +84,24 @@ std::optional<Refusal> Membership::Core::refuse_expulsions(const PeerId& by,
 }
 
 bool Membership::Core::is_convicted(const PeerId& peer) const {
-  return accusations.convicts(view, peer);
+  return judgement.accusations().convicts(view, peer);
 }
 
 // Whether enough others may have accused it, as far as this member can know; `by` says so.
 bool Membership::Core::may_be_convicted(const PeerId& peer, const PeerId& by) const {
-  int voices = accusations.accuses(options.self, peer) ? 1 : 0;
+  int voices = judgement.accusations().accuses(options.self, peer) ? 1 : 0;
   for (const auto& [other, member] : watched) {
     if (other == peer) continue;
     const bool may_have = other == by || !member.reachable() || member.gone;
-    if (may_have || accusations.accuses(other, peer)) ++voices;
+    if (may_have || judgement.accusations().accuses(other, peer)) ++voices;
   }
   return 2 * voices > view.size() - 1;
 }
 
 // Whether a newcomer in it was out of the run when this peer made its promise.
-bool Membership::Core::admits_banned(const ViewValue& value) const {
+bool BanList::admits_banned(const ViewValue& value) const {
   return std::any_of(value.members.begin(), value.members.end(), [&](const Member& member) {
-    return banned_at_promise.count(member.id) != 0 && !view.contains(member.id);
+    return state_.banned_at_promise.count(member.id) != 0 && !core_.view.contains(member.id);
   });
 }
 
@@ -113,12 +113,12 @@ bool Membership::Core::refuses(const PeerId& from, const AcceptMessage& message)
   if (!why) return false;
   switch (why->kind) {
     case Refusal::Kind::kImpossible:
-      blame(from, Offence::kMalformed, "proposes a view that cannot be: " + why->why);
+      judgement.blame(from, Offence::kMalformed, "proposes a view that cannot be: " + why->why);
       break;
     case Refusal::Kind::kUnlikely:
       break;
     case Refusal::Kind::kBanned:
-      tell_revocations(from);
+      bans.tell_revocations(from);
       send(from, frame_type::kRejected,
            RejectedMessage{view.id, message.ballot, agreement->promised()});
       break;
@@ -127,11 +127,11 @@ bool Membership::Core::refuses(const PeerId& from, const AcceptMessage& message)
 }
 
 // The voter that this process was has forgotten who accused whom, and what was committed.
-bool Membership::Core::refuses_as_past(const ViewValue& value) {
-  if (!check_successor(past->view, value, merges()).ok()) return true;
+bool PastVoter::refuses_as_past(const ViewValue& value) {
+  if (!check_successor(state_.past->view, value, core_.merges()).ok()) return true;
   if (std::none_of(value.departures.begin(), value.departures.end(), puts_out)) return false;
-  if (!past->doubts_since) past->doubts_since = now;
-  return now - *past->doubts_since < options.quorum_timeout / 2;
+  if (!state_.past->doubts_since) state_.past->doubts_since = core_.now;
+  return core_.now - *state_.past->doubts_since < core_.options.quorum_timeout / 2;
 }
 
 bool Membership::Core::is_incredible(const PromiseMessage& message) const {

@@ -87,7 +87,8 @@ class ProposalTest : public ::testing::TestWithParam<std::size_t> {
       EXPECT_GE(peer(i).view().base_round, Round()) << i;
       EXPECT_LE(peer(i).view().base_round, Round(8)) << i;
       for (std::size_t j = 0; j < liar(); ++j) {
-        EXPECT_EQ(peer(i).membership->core().revocations.ban_reason(peer(j).id), nullptr) << i;
+        EXPECT_EQ(peer(i).membership->core().bans.revocations().ban_reason(peer(j).id), nullptr)
+            << i;
       }
       for (const View& view : peer(i).views) {
         if (view.size() < static_cast<int>(peers.size())) continue;
@@ -170,13 +171,14 @@ TEST_P(ProposalTest, WhatNoMemberCanSayIsRefusedAndBlamed) {
       },
   };
   for (const auto& lie : lies) {
-    const double before = peer(0).membership->core().conduct.score(peer(liar()).id, net.now());
+    const double before =
+        peer(0).membership->core().judgement.conduct().score(peer(liar()).id, net.now());
     propose(lie, false);
     const auto& core = peer(0).membership->core();
     EXPECT_FALSE(core.agreement->accepted().has_value() &&
                  core.agreement->accepted()->ballot.proposer == peer(liar()).id);
-    EXPECT_GT(core.conduct.score(peer(liar()).id, net.now()), before);
-    if (core.conduct.bad(peer(liar()).id, net.now())) break;
+    EXPECT_GT(core.judgement.conduct().score(peer(liar()).id, net.now()), before);
+    if (core.judgement.conduct().bad(peer(liar()).id, net.now())) break;
   }
   run(seconds(8));
   expect_undisturbed();
@@ -190,7 +192,7 @@ TEST_P(ProposalTest, NorIsItTakenOverFromAPromise) {
   remove(lie, victim, DepartureCause::kExpelled);
   const auto& core = peer(0).membership->core();
   // The liar's own membership says nothing; of a group of five one more has to promise.
-  const_cast<Membership::Core&>(peer(liar()).membership->core()).retired = true;
+  const_cast<Membership::Core&>(peer(liar()).membership->core()).branching.retire();
   for (std::size_t i = 1; i + 2 < peers.size(); ++i) net.block(peer(i).id, peer(0).id);
   if (peers.size() == 3) net.block(peer(1).id, peer(0).id);
   peer(0).membership->reorder(net.now());
@@ -237,7 +239,7 @@ TEST_F(ProposalTest, WhoMissedAnAccusationHearsItWhileTheViewChanges) {
   run(seconds(5));
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(peer(i).view().size(), 4) << i;
-    EXPECT_NE(peer(i).membership->core().revocations.ban_reason(peer(4).id), nullptr) << i;
+    EXPECT_NE(peer(i).membership->core().bans.revocations().ban_reason(peer(4).id), nullptr) << i;
   }
 }
 
@@ -246,7 +248,7 @@ TEST_F(ProposalTest, AVerdictOutlivesAnAccuser) {
   form(6);
   for (const std::size_t deaf : {3U, 4U}) net.block(peer(0).id, peer(deaf).id);
   // It dies before it can vote on it.
-  const_cast<Membership::Core&>(peer(0).membership->core()).retired = true;
+  const_cast<Membership::Core&>(peer(0).membership->core()).branching.retire();
   for (const std::size_t by : {0U, 1U, 2U}) {
     ASSERT_TRUE(peer(by).expel(peer(5).id, "it lies about its data").ok());
   }
@@ -259,7 +261,7 @@ TEST_F(ProposalTest, AVerdictOutlivesAnAccuser) {
   for (const std::size_t i : {1U, 2U, 3U, 4U}) {
     EXPECT_EQ(peer(i).state(), MembershipState::kMember) << i;
     EXPECT_EQ(peer(i).view().size(), 4) << i;
-    EXPECT_NE(peer(i).membership->core().revocations.ban_reason(peer(5).id), nullptr) << i;
+    EXPECT_NE(peer(i).membership->core().bans.revocations().ban_reason(peer(5).id), nullptr) << i;
   }
 }
 

@@ -14,112 +14,137 @@ Status crowded(const StrangerLimits& limits) {
 
 }  // namespace
 
-bool Membership::Core::is_candidate(const PeerId& peer) const {
+LinkTable::LinkTable(Membership::Core& core, const StrangerLimits& limits)
+    : MembershipPart(core), state_(limits) {}
+
+void LinkTable::add(const LinkInfo& link) {
+  const PeerId& peer = link.peer;
+  state_.links.insert_or_assign(peer, link);
+  state_.trusts.erase(peer);
+  state_.turned_away.erase(peer);
+  state_.strangers.remove(peer);
+  tell_trust(peer);
+}
+
+void LinkTable::remove(const PeerId& peer) {
+  state_.links.erase(peer);
+  state_.strangers.remove(peer);
+  state_.outsiders_told.erase(peer);
+  state_.trusts.erase(peer);
+  state_.turned_away.erase(peer);
+}
+
+bool LinkTable::is_candidate(const PeerId& peer) const {
   // This process may vote as its earlier life.
-  if (past && past->view.contains(peer)) return true;
-  if (!attempt) return false;
-  const std::vector<PeerAddress>& named = attempt->candidates;
-  return attempt->asked == peer || attempt->sponsor == peer ||
+  if (core_.past.life() && core_.past.life()->view.contains(peer)) return true;
+  if (!core_.joining.attempt()) return false;
+  const std::vector<PeerAddress>& named = core_.joining.attempt()->candidates;
+  return core_.joining.attempt()->asked == peer || core_.joining.attempt()->sponsor == peer ||
          std::any_of(named.begin(), named.end(),
                      [&](const PeerAddress& candidate) { return candidate.id == peer; });
 }
 
-LinkTrust Membership::Core::trust_of(const PeerId& peer) const {
-  if (role(peer) != PeerRole::kStranger || is_candidate(peer)) return LinkTrust::kProved;
-  if (revocations.ban_reason(peer) != nullptr) return LinkTrust::kStranger;
-  const bool was_member = has_met(peer) || has_accepted(peer) || (!active() && view.contains(peer));
-  const bool proof = key_shown.count(peer) != 0 || strangers.has_ticket(peer);
+LinkTrust LinkTable::trust_of(const PeerId& peer) const {
+  if (core_.role(peer) != PeerRole::kStranger || is_candidate(peer)) return LinkTrust::kProved;
+  if (core_.bans.revocations().ban_reason(peer) != nullptr) return LinkTrust::kStranger;
+  const bool was_member = core_.former.has_met(peer) || core_.has_accepted(peer) ||
+                          (!core_.active() && core_.view.contains(peer));
+  const bool proof = core_.keys.key_shown().count(peer) != 0 || state_.strangers.has_ticket(peer);
   return was_member || proof ? LinkTrust::kKnown : LinkTrust::kStranger;
 }
 
 // Links without a role last a while; these last longer.
-bool Membership::Core::keeps_link(const PeerId& peer) const {
-  if (role(peer) != PeerRole::kStranger || is_candidate(peer)) return true;
-  if (!active()) return view.contains(peer);
-  if (state == MembershipState::kIsolated && (former.count(peer) != 0 || has_accepted(peer))) {
+bool LinkTable::keeps_link(const PeerId& peer) const {
+  if (core_.role(peer) != PeerRole::kStranger || is_candidate(peer)) return true;
+  if (!core_.active()) return core_.view.contains(peer);
+  if (core_.state == MembershipState::kIsolated &&
+      (core_.former.all().count(peer) != 0 || core_.has_accepted(peer))) {
     return true;
   }
-  return merges() && has_met(peer);
+  return core_.merges() && core_.former.has_met(peer);
 }
 
-void Membership::Core::turn_away(const PeerId& peer, const Status& why) {
-  strangers.remove(peer);
-  turned_away.insert(peer);
-  sink.on_refused(peer, why);
-  sink.close(peer, why);
+void LinkTable::turn_away(const PeerId& peer, const Status& why) {
+  state_.strangers.remove(peer);
+  state_.turned_away.insert(peer);
+  core_.sink.on_refused(peer, why);
+  core_.sink.close(peer, why);
 }
 
-void Membership::Core::turn_away_expired() {
-  for (const PeerId& peer : strangers.take_expired(now)) {
+void LinkTable::turn_away_expired() {
+  for (const PeerId& peer : state_.strangers.take_expired(core_.now)) {
     const auto timeout =
-        std::chrono::duration_cast<std::chrono::milliseconds>(options.strangers.timeout).count();
-    turned_away.insert(peer);
-    sink.close(peer, timed_out("no proof of a ticket within " + std::to_string(timeout) + " ms"));
+        std::chrono::duration_cast<std::chrono::milliseconds>(core_.options.strangers.timeout)
+            .count();
+    state_.turned_away.insert(peer);
+    core_.sink.close(peer,
+                     timed_out("no proof of a ticket within " + std::to_string(timeout) + " ms"));
   }
 }
 
-void Membership::Core::tell_trust(const PeerId& peer) {
-  const auto link = links.find(peer);
-  if (link == links.end() || turned_away.count(peer) != 0) return;
+void LinkTable::tell_trust(const PeerId& peer) {
+  const auto link = state_.links.find(peer);
+  if (link == state_.links.end() || state_.turned_away.count(peer) != 0) return;
   if (keeps_link(peer)) {
-    strangers.remove(peer);
+    state_.strangers.remove(peer);
   } else {
-    for (const PeerId& gone : strangers.add(peer, link->second.origin, now)) {
-      turn_away(gone, crowded(options.strangers));
+    for (const PeerId& gone : state_.strangers.add(peer, link->second.origin, core_.now)) {
+      turn_away(gone, crowded(core_.options.strangers));
     }
   }
   const LinkTrust trust = trust_of(peer);
-  const auto [told, first] = trusts.try_emplace(peer, trust);
+  const auto [told, first] = state_.trusts.try_emplace(peer, trust);
   if (!first && told->second == trust) return;
   told->second = trust;
-  sink.set_trust(peer, trust);
+  core_.sink.set_trust(peer, trust);
 }
 
-void Membership::Core::tell_trusts() {
-  for (const auto& [peer, link] : links) tell_trust(peer);
+void LinkTable::tell_trusts() {
+  for (const auto& [peer, link] : state_.links) tell_trust(peer);
 }
 
-void Membership::Core::accept_ticket(const PeerId& peer) {
-  for (const PeerId& gone : strangers.show_ticket(peer, now)) {
+void LinkTable::accept_ticket(const PeerId& peer) {
+  for (const PeerId& gone : state_.strangers.show_ticket(peer, core_.now)) {
     turn_away(gone, unavailable("too many peers wait with a ticket"));
   }
   tell_trust(peer);
 }
 
 // A stranger is heard until it was answered, and from then on if it shows a ticket, or the key.
-bool Membership::Core::may_speak(const PeerId& from, const FrameView& frame) {
-  if (links.count(from) == 0 || turned_away.count(from) != 0) return false;
-  if (!strangers.contains(from) || trust_of(from) != LinkTrust::kStranger) return true;
+bool LinkTable::may_speak(const PeerId& from, const FrameView& frame) {
+  if (state_.links.count(from) == 0 || state_.turned_away.count(from) != 0) return false;
+  if (!state_.strangers.contains(from) || trust_of(from) != LinkTrust::kStranger) return true;
   const bool shows_proof = frame.type == frame_type::kRecipeRequest ||
                            frame.type == frame_type::kJoinRequest ||
                            frame.type == frame_type::kMemberProof;
-  const bool flood = !strangers.count_frame(from, frame.head.size() + frame.body.size());
-  if (!flood && (shows_proof || !strangers.answered(from))) return true;
+  const bool flood = !state_.strangers.count_frame(from, frame.head.size() + frame.body.size());
+  if (!flood && (shows_proof || !state_.strangers.answered(from))) return true;
   if (!flood) {
     turn_away(from, unavailable("no proof of a ticket came, and its question was answered"));
     return false;
   }
   // A newcomer asks members for the state that have not heard of it yet.
   if (is_membership_frame(frame.type)) {
-    blame(from, Offence::kFlood, "more frames than a stranger may send");
+    core_.judgement.blame(from, Offence::kFlood, "more frames than a stranger may send");
   }
-  turn_away(from, unavailable("more than " + std::to_string(options.strangers.frames_max) +
-                              " frames, or " + std::to_string(options.strangers.bytes_max) +
+  turn_away(from, unavailable("more than " + std::to_string(core_.options.strangers.frames_max) +
+                              " frames, or " + std::to_string(core_.options.strangers.bytes_max) +
                               " bytes, from a peer that is no member"));
   return false;
 }
 
-bool Membership::Core::may_answer(const PeerId& to) {
-  if (!strangers.contains(to) || key_shown.count(to) != 0) return true;
-  if (trust_of(to) != LinkTrust::kStranger) return strangers.count_known_answer(to, now);
-  if (strangers.count_answer(to)) return true;
+bool LinkTable::may_answer(const PeerId& to) {
+  if (!state_.strangers.contains(to) || core_.keys.key_shown().count(to) != 0) return true;
+  if (trust_of(to) != LinkTrust::kStranger)
+    return state_.strangers.count_known_answer(to, core_.now);
+  if (state_.strangers.count_answer(to)) return true;
   turn_away(to, unavailable("no proof of a ticket came, and its question was answered"));
   return false;
 }
 
 bool Membership::hears(const PeerId& from, const FrameView& frame, TimePoint now) {
   core_->now = now;
-  return core_->may_speak(from, frame) && core_->trust_of(from) != LinkTrust::kStranger;
+  return core_->links.may_speak(from, frame) && core_->links.trust_of(from) != LinkTrust::kStranger;
 }
 
 }  // namespace weft

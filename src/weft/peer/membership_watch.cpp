@@ -33,14 +33,11 @@ std::string short_reason(std::string reason) {
 }  // namespace
 
 void Membership::Core::on_link_up(const LinkInfo& link) {
+  const PeerId& peer = link.peer;
   stirred = true;
-  links.insert_or_assign(link.peer, link);
-  if (attempt) attempt->deserted.erase(link.peer);
-  trusts.erase(link.peer);
-  turned_away.erase(link.peer);
-  strangers.remove(link.peer);
-  tell_trust(link.peer);
-  const auto found = watched.find(link.peer);
+  joining.on_link_up(peer);
+  links.add(link);
+  const auto found = watched.find(peer);
   if (found != watched.end()) {
     Watched& member = found->second;
     if (!member.linked && member.had_link) {
@@ -51,10 +48,10 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
     set_linked(member, true);
     member.had_link = true;
     member.dial_at = kNever;
-    heard(link.peer);
-    send_heartbeat(link.peer);
-    if (leaving) send(link.peer, frame_type::kLeaving, LeavingMessage{view.id});
-    tell_revocations(link.peer);
+    heard(peer);
+    send_heartbeat(peer);
+    if (leaving) send(peer, frame_type::kLeaving, LeavingMessage{view.id});
+    bans.tell_revocations(peer);
     if (state == MembershipState::kIsolated) {
       // Let further links come up before somebody proposes.
       const Duration wait = from_seconds(to_seconds(options.takeover_timeout) * rng.uniform());
@@ -62,47 +59,30 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
     }
     return;
   }
-  const auto joiner = joiners.find(link.peer);
-  if (joiner != joiners.end()) {
-    joiner->second.linked = true;
-    joiner->second.heard = now;
-    tell_over(link.peer);
-    return;
-  }
-  if (past && past->view.contains(link.peer)) say_outside(link.peer);
+  if (newcomers.on_link_up(peer)) return;
+  if (past.life() && past.life()->view.contains(peer)) past.say_outside(peer);
   // With the last link that it lacked, a joiner may ask to be admitted.
-  if (state == MembershipState::kSyncing) admit_again();
-  if (attempt && attempt->asked == link.peer) {
-    send_request();
-  } else if (shuns(link.peer)) {
-    turn_away(link.peer, unavailable("refused for what it did before"));
-  } else if (merges() && active() && has_met(link.peer)) {
-    tell_standing(link.peer);
+  if (state == MembershipState::kSyncing) joining.admit_again();
+  if (joining.attempt() && joining.attempt()->asked == peer) {
+    joining.send_request();
+  } else if (links.shuns(peer)) {
+    links.turn_away(peer, unavailable("refused for what it did before"));
+  } else if (merges() && active() && former.has_met(peer)) {
+    meetings.tell_standing(peer);
   } else if (state == MembershipState::kIsolated &&
-             (former.count(link.peer) != 0 || has_accepted(link.peer))) {
+             (former.all().count(peer) != 0 || has_accepted(peer))) {
     // It may be a member, of a view that this peer has not heard of: then its answer says so.
-    show_key(link.peer);
-    send_heartbeat(link.peer);
+    keys.show_key(peer);
+    send_heartbeat(peer);
   }
 }
 
 void Membership::Core::on_link_down(const PeerId& peer, const Status& why) {
   stirred = true;
-  links.erase(peer);
-  strangers.remove(peer);
-  key_shown.erase(peer);
-  key_told.erase(peer);
-  bans_told.erase(peer);
-  outsiders_told.erase(peer);
-  trusts.erase(peer);
-  turned_away.erase(peer);
-  if (attempt) {
-    note_dial(peer, why);
-    attempt->admission_asked.erase(peer);
-    if (attempt->known.contains(peer)) {
-      attempt->dial_failures[peer] = short_reason(why.message());
-    }
-  }
+  links.remove(peer);
+  keys.on_link_down(peer);
+  bans.on_link_down(peer);
+  joining.on_link_down(peer, why);
   const auto found = watched.find(peer);
   if (found != watched.end()) {
     Watched& member = found->second;
@@ -118,27 +98,14 @@ void Membership::Core::on_link_down(const PeerId& peer, const Status& why) {
     watch_links();
     return;
   }
-  const auto joiner = joiners.find(peer);
-  if (joiner != joiners.end()) {
-    joiner->second.linked = false;
-    joiner->second.unlinked_since = now;
-  }
-  if (attempt && attempt->asked == peer && why.code() == Code::kAborted) {
-    // Another process has this peer's identity: no member will take both.
-    fail_join(invalid_argument(why.message()));
-  } else if (attempt && attempt->asked == peer) {
-    attempt->last = why;
-    ask_next();
-  } else if (attempt && attempt->sponsor == peer && !attempt->asked) {
-    ask_others();
-  }
+  newcomers.on_link_down(peer);
+  joining.go_on_without(peer, why);
 }
 
 void Membership::Core::heard(const PeerId& from) {
   const auto found = watched.find(from);
   if (found == watched.end()) {
-    const auto joiner = joiners.find(from);
-    if (joiner != joiners.end()) joiner->second.heard = now;
+    newcomers.heard(from);
     return;
   }
   found->second.detector.on_sign_of_life(now);
@@ -151,40 +118,40 @@ void Membership::Core::beat() {
   const bool stood_still = beats != 0 && now - beat_at > 2 * options.heartbeat_interval;
   beat_at = now + options.heartbeat_interval;
   ++beats;
-  turn_away_expired();
+  links.turn_away_expired();
   if (stood_still) {
     for (auto& [peer, member] : watched) member.detector.forgive(now);
-    for (auto& [peer, joiner] : joiners) joiner.heard = now;
+    newcomers.forgive();
   }
-  past_beat();
-  if (state == MembershipState::kSyncing && attempt && attempt->sponsor) {
-    send_heartbeat(*attempt->sponsor);
-    if (beats % kBeatsPerDial == 0) dial_known();
-    admit_again();
+  past.past_beat();
+  if (state == MembershipState::kSyncing && joining.attempt() && joining.attempt()->sponsor) {
+    send_heartbeat(*joining.attempt()->sponsor);
+    if (beats % kBeatsPerDial == 0) joining.dial_known();
+    joining.admit_again();
   }
   if (!active()) return;
   for (const PeerId& observer : observers_of_self) {
-    if (links.count(observer) != 0) send_heartbeat(observer);
+    if (links.up(observer)) send_heartbeat(observer);
   }
   greet_restarted();
   watch_members();
-  keep_record(true);
+  records.keep_record(true);
   if (leaving) tell_leaving();
   tell_suspicions();
-  retell_accusations();
+  judgement.retell_accusations();
   if (merges()) {
-    branch_beat();
+    meetings.branch_beat();
   } else if (state == MembershipState::kIsolated) {
     // All members of the last known view may be dead, and the run live on in others.
-    dial_former();
+    former.dial_former();
   }
-  joiners_timer();
-  if (beats % kBeatsPerTelling == 0) retell_joiners();
+  newcomers.joiners_timer();
+  if (beats % kBeatsPerTelling == 0) newcomers.retell_joiners();
 }
 
 void Membership::Core::send_heartbeat(const PeerId& to) {
   HeartbeatMessage message;
-  message.view = attempt && !active() ? attempt->known.id : view.id;
+  message.view = joining.attempt() && !active() ? joining.attempt()->known.id : view.id;
   message.incarnation = options.incarnation;
   message.sequence = beats;
   message.done = active() ? sink.round_status().done : Round(sink.sync_progress());
@@ -221,8 +188,8 @@ bool Membership::Core::flapping(const Watched& member) const {
 
 bool Membership::Core::is_calm() const {
   if (!all_linked() || frozen || leaving || must_change || propose_at != kNever ||
-      state == MembershipState::kIsolated || !joiners.empty() || !meetings.empty() ||
-      view.yields_to) {
+      state == MembershipState::kIsolated || !newcomers.joiners().empty() ||
+      !meetings.all().empty() || view.yields_to) {
     return false;
   }
   return std::all_of(watched.begin(), watched.end(), [](const auto& entry) {
@@ -298,7 +265,7 @@ void Membership::Core::tell_suspicion(const PeerId& suspect, int listeners, bool
 }
 
 void Membership::Core::on_heartbeat(const PeerId& from, const HeartbeatMessage& message) {
-  if (active()) note_progress(from, message.done.value());
+  if (active()) newcomers.note_progress(from, message.done.value());
   if (!is_current(from, message.view)) return;
   const auto found = watched.find(from);
   if (found != watched.end()) found->second.detector.on_heartbeat(now);
@@ -311,8 +278,9 @@ void Membership::Core::on_suspicion(const PeerId& from, const SuspicionMessage& 
   if (message.withdrawn) {
     const bool heard_here = found->second.linked && !found->second.own;
     if (found->second.reports.erase(from) != 0 && heard_here) {
-      blame(from, Offence::kFalseSuspicion,
-            "took back its suspicion of " + message.who.short_name() + ", which was heard here");
+      judgement.blame(
+          from, Offence::kFalseSuspicion,
+          "took back its suspicion of " + message.who.short_name() + ", which was heard here");
     }
     return;
   }
@@ -323,7 +291,7 @@ void Membership::Core::on_suspicion(const PeerId& from, const SuspicionMessage& 
 
 void Membership::Core::on_outside(const PeerId& from, const OutsideMessage& message) {
   // A sponsor that is out itself lets nobody in.
-  if (has_sponsor(from)) ask_others();
+  if (joining.has_sponsor(from)) joining.ask_others();
   if (!active()) return;
   const Member* member = view.find(from);
   if (member == nullptr) return;
@@ -337,7 +305,7 @@ void Membership::Core::on_outside(const PeerId& from, const OutsideMessage& mess
     }
   } else {
     // Admitted, and the news got lost.
-    send(from, frame_type::kViewNotice, notice_for(from));
+    send(from, frame_type::kViewNotice, keys.notice_for(from));
   }
 }
 
