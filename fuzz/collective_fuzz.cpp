@@ -5,5 +5,6 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return weft::fuzz::check_decoders<weft::SegmentHead, weft::ReadyMessage, weft::DoneMessage,
                                     weft::FinishedMessage, weft::StateHashMessage,
-                                    weft::ProgressMessage>(data, size);
+                                    weft::ProgressMessage, weft::ReportMessage, weft::RoundReports>(
+      data, size);
 }

@@ -205,6 +205,8 @@ SEEDS = {
         "finished": u64(400),
         "state_hash": ROUND + HASH[:16] + several([HASH[:16], HASH[16:]]),
         "progress": ROUND + u8(0) + u8(1) + peer(2),
+        "report": ROUND + text("loss"),
+        "reports": several([text("loss"), text("")]),
     },
     "group": {
         "group_segment": u8(0) + u16(5) + ROUND + u8(1) + u8(0x60) + u64(1 << 20) + u32(3),
@@ -225,7 +227,7 @@ SEEDS = {
         "block": HASH + u32(1) + u8(2) + HASH + HASH,
         "block_missing": HASH,
         "result_request": u64(12),
-        "result": u64(12) + u64(13) + u64(1 << 20) + u32(1) + HASH[:16],
+        "result": u64(12) + u64(13) + u64(1 << 20) + u32(9) + u32(1) + HASH[:16],
         "result_missing": u64(12) + u64(20) + u64(30),
         "held": (u64(12) + HASH + HASH + HASH + u64(3) + several([peer(1), peer(2)])
                  + several([HASH + u32(2) + u64(9) + HASH])),
@@ -295,6 +297,11 @@ SEEDS = {
         "newcomer": (HASH + peer(1) + u64(12) + HASH + u32(0) + several([])
                      + part(u64(0) + bytes(32) + several([]) + several([]))
                      + HASH + u64(0) + several([]) + several([]) + u8(0)),
+    },
+    "round_report": {
+        "plain": u8(1) + u8(0) + u64(0x3ff0 << 48) * 9,
+        "full": (u8(1) + u8(3) + u64(0x3ff0 << 48) * 9 + u64(0x4000 << 48) * 4
+                 + u32(7) + u8(1) + u64(20) + u64(0x3ff0 << 48) * 2 + u8(1)),
     },
     "member_recipe": {
         "group": (b"weft member 1\nprogram sphere 1\nwire bf16\nrounds 40\nstart_members 2\n"

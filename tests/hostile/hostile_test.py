@@ -26,7 +26,7 @@ UNPROVED = ("stranger", "revoked", "former", "banned")
 # What nobody gets who has proved nothing.
 SECRETS = {"kRecipe", "kJoinAccepted", "kIntroduction", "kRelayOffer", "kStateOffer", "kBlock",
            "kBlockMissing", "kResult", "kResultMissing", "kStateReceived", "kSegment", "kReady",
-           "kDone", "kStateHash", "kHeldState", "kRevocation", "kLineReport", "kProbe"}
+           "kDone", "kReport", "kStateHash", "kHeldState", "kRevocation", "kLineReport", "kProbe"}
 # Frames in answer to all that one unproved link says; four each quarter of a second to one that was
 # a member, for as long as its ticket stands.
 ANSWERS_MAX = {"stranger": 2, "revoked": 2, "former": 8, "banned": 2}

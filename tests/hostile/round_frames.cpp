@@ -76,6 +76,14 @@ Bytes progress(const Facts& facts, Rng& rng) {
   return message.encode();
 }
 
+Bytes report(const Facts& facts, Rng& rng) {
+  ReportMessage message;
+  message.id = open_round(facts, rng);
+  message.report.resize(facts.entries == 1 ? rng.below(200) : kReportBytesMax + rng.below(2));
+  for (std::uint8_t& byte : message.report) byte = static_cast<std::uint8_t>(rng.next_u32());
+  return message.encode();
+}
+
 GroupCallId group_call(const Facts& facts, Rng& rng) {
   GroupCallId call;
   call.view = facts.current.view;
@@ -181,6 +189,7 @@ Bytes result(const Facts& facts, Rng& rng) {
   head.round = Round(facts.round.value() + rng.below(3));
   head.newest = Round(facts.round.value() + 3);
   head.elements = facts.elements;
+  head.report_bytes = rng.chance(0.5) ? 0 : static_cast<std::uint32_t>(rng.below(1 << 20));
   head.piece = static_cast<std::uint32_t>(rng.below(2));
   head.hash = facts.result_hash;
   return head.encode();
@@ -230,6 +239,7 @@ std::vector<FrameKind> collective_kinds() {
       {kFinished, "kFinished", Lane::kControl, finished},
       {kStateHash, "kStateHash", Lane::kControl, state_hash},
       {kProgress, "kProgress", Lane::kControl, progress},
+      {kReport, "kReport", Lane::kControl, report},
       {kGroupSegment, "kGroupSegment", Lane::kBulk, group_segment, kSegmentBytes},
       {kGroupReady, "kGroupReady", Lane::kControl, group_ready},
       {kGroupDone, "kGroupDone", Lane::kControl, group_done},

@@ -4,7 +4,7 @@
 
 #include "weft/base/check.h"
 #include "weft/train/collecting_exchange.h"
-#include "weft/train/round_vector.h"
+#include "weft/train/round_report.h"
 
 namespace weft::sim {
 
@@ -34,7 +34,7 @@ LocalTrainer::LocalTrainer(const Recipe& recipe) : TestTrainer(0) {
 }
 
 std::size_t LocalTrainer::elements() const {
-  return static_cast<std::size_t>(trainer_->layout().num_elements() + kMetricsElements);
+  return static_cast<std::size_t>(trainer_->layout().num_elements());
 }
 
 std::vector<float> LocalTrainer::shard(int rank, int members) const {
@@ -46,7 +46,14 @@ std::vector<float> LocalTrainer::shard(int rank, int members) const {
   turn.members = members;
   const Result<StepReport> report = trainer_->run_round(turn, collector);
   WEFT_CHECK(report.status().code() == Code::kAborted);
+  reported_ = collector.reported();
   return collector.values();
+}
+
+Bytes LocalTrainer::report(int /*rank*/, int /*members*/) const { return reported_; }
+
+void LocalTrainer::hear(std::span<const Bytes> reports) {
+  heard_.assign(reports.begin(), reports.end());
 }
 
 void LocalTrainer::apply(std::span<const float> sums) {
@@ -55,11 +62,12 @@ void LocalTrainer::apply(std::span<const float> sums) {
   turn.round = Round(round() + 1);
   turn.members = 1;
   turn.reduced = sums;
+  turn.reports = heard_;
   WEFT_CHECK(trainer_->apply_round(turn).ok());
 }
 
 double LocalTrainer::accuracy() const {
-  const Result<RoundMetrics> measured = trainer_->evaluate_alone();
+  const Result<RoundReport> measured = trainer_->evaluate_alone();
   return measured.ok() ? measured->accuracy() : 0.0;
 }
 

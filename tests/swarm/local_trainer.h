@@ -24,6 +24,8 @@ class LocalTrainer final : public TestTrainer {
   std::uint64_t round() const override { return trainer_->rounds_done().value(); }
   std::size_t elements() const override;
   std::vector<float> shard(int rank, int members) const override;
+  Bytes report(int rank, int members) const override;
+  void hear(std::span<const Bytes> reports) override;
   void apply(std::span<const float> sums) override;
   StateHash hash() const override { return trainer_->hash(); }
   Bytes serialise() const override { return trainer_->encode("run"); }
@@ -34,6 +36,9 @@ class LocalTrainer final : public TestTrainer {
  private:
   SystemClock clock_;
   std::unique_ptr<Trainer> trainer_;
+  // Of the latest shard(), and of the round that is applied next.
+  mutable Bytes reported_;
+  std::vector<Bytes> heard_;
 };
 
 }  // namespace weft::sim

@@ -34,6 +34,7 @@ static std::vector<Hash128> expected(std::size_t elements, std::uint64_t rounds)
 
 SwarmCoreOptions SwarmWorld::core_options() const {
   SwarmCoreOptions options = swarm_options(options_.rounds);
+  options.rounds.reports = true;
   options.rounds.all_reduce.direct_bytes_max = 4 * 1024;
   options.rounds.all_reduce.queue_bytes_max = 512 * 1024;
   // Every second run on lines with delays, where butterflies win.
@@ -42,7 +43,6 @@ SwarmCoreOptions SwarmWorld::core_options() const {
     constexpr WirePrecision kWires[] = {WirePrecision::kF32, WirePrecision::kInt8,
                                         WirePrecision::kBf16};
     options.rounds.all_reduce.precision = kWires[options_.seed % 3];
-    options.rounds.all_reduce.exact_elements = kMetricsElements;
   }
   options.fetch.source_timeout = seconds(3);
   options.result_log_bytes_max = 30 * elements_ * sizeof(float);
@@ -66,8 +66,31 @@ void SwarmWorld::on_event(const SwarmPeer& peer, const SwarmEvent& event) {
   say(peer.id.short_name() + " " + std::string(to_string(event.kind)) + ": " + event.text);
 }
 
+// A round's reports are whole, in order of rank, and the same wherever and however it was learned.
+void SwarmWorld::check_reports(const SwarmPeer& peer) {
+  const std::uint64_t round = peer.trainer.round();
+  // The state came as a whole, or from another branch.
+  if (peer.applied_last != round) return;
+  const auto [known, fresh] = reported_.try_emplace(round, peer.reports);
+  if (known->second != peer.reports) {
+    return fail(peer.id.short_name() + ": the reports of round " + std::to_string(round) +
+                " differ from another peer's");
+  }
+  if (!fresh || options_.local_steps > 0) return;
+  const auto members = static_cast<int>(peer.reports.size());
+  bool whole = members > 0;
+  for (int rank = 0; rank < members; ++rank) {
+    const Bytes& report = peer.reports[static_cast<std::size_t>(rank)];
+    const std::string expected = TestTrainer::report_text(round, rank, members);
+    const bool stood_in = options_.late && report.empty();
+    whole = whole && (stood_in || std::ranges::equal(report, as_bytes(expected)));
+  }
+  if (!whole) fail("round " + std::to_string(round) + " has not the reports of its members");
+}
+
 void SwarmWorld::on_state(const SwarmPeer& peer) {
   const std::uint64_t round = peer.trainer.round();
+  check_reports(peer);
   if (options_.local_steps > 0 || options_.late) {
     const Hash128 hash = peer.trainer.hash().total;
     if (reached_.try_emplace(round, hash).first->second == hash) return;

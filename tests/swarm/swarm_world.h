@@ -4,7 +4,8 @@
 // majority of every view stays alive, as the protocol asks. Then faults stop, and every peer that
 // still runs must reach the last round. Checked all along: one membership for each view number,
 // and after each round the state that one machine alone would have had; with local steps, where the
-// state depends on who took part, the same state at all members.
+// state depends on who took part, the same state at all members. And after each round the reports
+// of all its members by rank, the same at all.
 #pragma once
 
 #include <cstdint>
@@ -84,6 +85,7 @@ class SwarmWorld {
   SwarmCoreOptions core_options() const;
   void on_event(const SwarmPeer& peer, const SwarmEvent& event);
   void on_state(const SwarmPeer& peer);
+  void check_reports(const SwarmPeer& peer);
   void check_learned();
   // Ends the process of a peer that has left or cannot go on.
   void on_pumped(SwarmPeer& peer);
@@ -120,6 +122,8 @@ class SwarmWorld {
   Recipe local_;
   // With local steps: the state after each round, as the first peer had it.
   std::map<std::uint64_t, Hash128> reached_;
+  // What the members of each round reported, as the first peer that applied it was told.
+  std::map<std::uint64_t, std::vector<Bytes>> reported_;
   std::map<PeerId, MemoryRecord> disks_;
   std::vector<std::unique_ptr<SwarmPeer>> peers_;
   std::map<std::uint64_t, View> views_;

@@ -177,7 +177,7 @@ std::string prediction_json(const PredictRequest& request, const Prediction& pre
 }
 
 std::string evaluation_json(const CheckpointEvaluation& found) {
-  const RoundMetrics& metrics = found.metrics;
+  const ComputedSums& metrics = found.metrics;
   OrderedJson json = {{"steps", found.step},
                       {"samples", static_cast<std::int64_t>(metrics.samples)},
                       {"test_accuracy", number_of(metrics.accuracy())},

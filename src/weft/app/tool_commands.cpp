@@ -24,7 +24,7 @@ namespace weft {
 namespace {
 
 std::string eval_text(const CheckpointEvaluation& found) {
-  const RoundMetrics& metrics = found.metrics;
+  const ComputedSums& metrics = found.metrics;
   std::string right;
   if (!std::isnan(metrics.accuracy())) {
     right = fmt::format("accuracy {:.2f} % ({:.0f} of {:.0f}), ", 100.0 * metrics.accuracy(),

@@ -29,7 +29,7 @@ struct LateRound {
   StandIn given;
   // The turn that `given` was made for.
   CollectiveId given_for;
-  // As long as a round's vector: zeros, and at the end the tail that stands in.
+  // As long as a round's vector.
   std::shared_ptr<FloatBuffer> zeros;
 
   // The next round, since when somebody has begun it, and when this member is late in it.

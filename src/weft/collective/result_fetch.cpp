@@ -13,12 +13,9 @@ static constexpr Duration kAskAgain = std::chrono::milliseconds(2500);
 
 static Round after(Round round, std::uint64_t steps) { return Round(round.value() + steps); }
 
-// Bytes of a piece of a result; 0 for a piece that the result does not have.
-static std::size_t piece_bytes(const ResultHead& head) {
-  const std::uint64_t begin = std::uint64_t{head.piece} * kPieceElements;
-  if (begin >= head.elements) return 0;
-  return static_cast<std::size_t>(std::min<std::uint64_t>(kPieceElements, head.elements - begin)) *
-         sizeof(float);
+static Status bad_result(const PeerId& from, const ResultHead& head, const std::string& fault) {
+  return corrupt("result of round " + std::to_string(head.round.value()) + " from " +
+                 from.short_name() + ": " + fault);
 }
 
 void ResultFetch::begin(Round first, TimePoint now) {
@@ -57,6 +54,7 @@ void ResultFetch::remove_source(const PeerId& peer, TimePoint now) {
 void ResultFetch::restart(Pending& pending) {
   pending.asked = false;
   pending.values.reset();
+  pending.reports.clear();
   pending.pieces_here = 0;
 }
 
@@ -124,29 +122,38 @@ Status ResultFetch::on_result(const PeerId& from, const ResultHead& head, ByteSp
   Pending* const pending = expected(from, head);
   if (pending == nullptr) return {};  // late: asked of another source meanwhile
   if (head.elements == 0 || head.elements > options_.elements_max ||
-      body.size() != piece_bytes(head)) {
-    return corrupt("result of round " + std::to_string(head.round.value()) + " from " +
-                   from.short_name() + ": piece " + std::to_string(head.piece) + " of " +
-                   std::to_string(head.elements) + " elements has " + std::to_string(body.size()) +
-                   " bytes");
+      body.size() != head.piece_bytes()) {
+    return bad_result(from, head,
+                      "piece " + std::to_string(head.piece) + " of " +
+                          std::to_string(head.elements) + " elements has " +
+                          std::to_string(body.size()) + " bytes");
   }
   if (head.piece == 0 && !pending->values) {
     pending->values = std::make_shared<FloatBuffer>(static_cast<std::int64_t>(head.elements));
   }
   const std::span<float> values = pending->values->span();
-  if (values.size() != head.elements || (head.piece != 0 && head.hash != pending->hash)) {
-    return corrupt("result of round " + std::to_string(head.round.value()) + " from " +
-                   from.short_name() + ": its pieces do not agree");
-  }
+  const std::uint64_t first_report = head.sum_pieces();
+  const bool agrees = values.size() == head.elements &&
+                      (head.piece == 0 || head.hash == pending->hash) &&
+                      (head.piece <= first_report || pending->report_bytes == head.report_bytes);
+  if (!agrees) return bad_result(from, head, "its pieces do not agree");
   pending->hash = head.hash;
-  std::memcpy(values.data() + std::size_t{head.piece} * kPieceElements, body.data(), body.size());
+  pending->report_bytes = head.report_bytes;
+  if (head.piece < first_report) {
+    std::memcpy(values.data() + std::size_t{head.piece} * kPieceElements, body.data(), body.size());
+  } else {
+    pending->reports.insert(pending->reports.end(), body.begin(), body.end());
+  }
   ++pending->pieces_here;
   pending->asked_at = now;
   learn(head.newest, now);
-  if (std::uint64_t{pending->pieces_here} * kPieceElements < head.elements) return {};
-  if (xxh3_128(as_bytes(std::span<const float>(values))) != head.hash) {
-    return corrupt("result of round " + std::to_string(head.round.value()) + " from " +
-                   from.short_name() + ": its hash does not fit its values");
+  if (pending->pieces_here < head.pieces()) return {};
+  if (result_hash(values, pending->reports) != head.hash) {
+    return bad_result(from, head, "its hash does not fit its values and reports");
+  }
+  if (!pending->reports.empty()) {
+    const Result<RoundReports> reports = RoundReports::decode(pending->reports);
+    if (!reports.ok()) return bad_result(from, head, reports.status().message());
   }
   pending->complete = true;
   return {};
@@ -199,7 +206,9 @@ TimePoint ResultFetch::next_deadline() const {
 std::optional<StateFetch::FetchedResult> ResultFetch::take(TimePoint now) {
   const auto first = pending_.find(next_);
   if (!active_ || first == pending_.end() || !first->second.complete) return std::nullopt;
-  StateFetch::FetchedResult result{next_, first->second.hash, std::move(first->second.values)};
+  StateFetch::FetchedResult result{next_, first->second.hash, std::move(first->second.values), {}};
+  if (!first->second.reports.empty())
+    result.reports = SharedBytes(std::move(first->second.reports));
   pending_.erase(first);
   next_ = after(next_, 1);
   request(now);

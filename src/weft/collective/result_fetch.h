@@ -46,6 +46,8 @@ class ResultFetch {
     std::set<PeerId> without;
     Hash128 hash{};
     std::shared_ptr<FloatBuffer> values;
+    std::uint32_t report_bytes = 0;
+    Bytes reports;
     std::uint32_t pieces_here = 0;
     bool complete = false;
   };

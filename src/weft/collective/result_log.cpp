@@ -8,17 +8,17 @@ namespace weft {
 
 static constexpr std::size_t kAlwaysKept = 2;
 
-void ResultLog::add(Round round, const Hash128& hash, std::shared_ptr<FloatBuffer> values) {
-  WEFT_CHECK(values != nullptr);
-  WEFT_CHECK(empty() || round.value() == newest().value() + 1);
-  bytes_ += values->span().size_bytes();
-  entries_.push_back({round, hash, std::move(values)});
+void ResultLog::add(Entry entry) {
+  WEFT_CHECK(entry.values != nullptr);
+  WEFT_CHECK(empty() || entry.round.value() == newest().value() + 1);
+  bytes_ += entry.bytes();
+  entries_.push_back(std::move(entry));
   const auto too_many = [this] {
     const bool spare = entries_.front().round < needed_from_;
     return bytes_ > (spare ? std::min(kSpareBytes, bytes_max_) : bytes_max_);
   };
   while (entries_.size() > kAlwaysKept && too_many()) {
-    bytes_ -= entries_.front().values->span().size_bytes();
+    bytes_ -= entries_.front().bytes();
     entries_.pop_front();
   }
 }

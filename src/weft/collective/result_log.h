@@ -1,4 +1,5 @@
-// ResultLog: the sums of the last committed rounds, kept for members and joiners that catch up.
+// ResultLog: the sums and reports of the last committed rounds, kept for members and joiners that
+// catch up.
 //
 // Bounded by bytes: all that somebody needs up to `bytes_max`, and of the others, for members that
 // fell behind, kSpareBytes. The last two results are always kept, because a view's base can be one
@@ -10,6 +11,7 @@
 #include <deque>
 #include <memory>
 
+#include "weft/base/bytes.h"
 #include "weft/base/hash.h"
 #include "weft/collective/all_reduce.h"
 #include "weft/wire/ids.h"
@@ -22,14 +24,17 @@ class ResultLog {
     Round round;
     Hash128 hash{};
     std::shared_ptr<FloatBuffer> values;
+    // As RoundReports encodes them; empty where rounds have none.
+    SharedBytes reports;
+    std::uint64_t bytes() const { return values->span().size_bytes() + reports.size(); }
   };
 
   static constexpr std::uint64_t kSpareBytes = std::uint64_t{16} << 20;
 
   explicit ResultLog(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // REQUIRES: `round` is newest() + 1, or the log is empty.
-  void add(Round round, const Hash128& hash, std::shared_ptr<FloatBuffer> values);
+  // REQUIRES: its round is newest() + 1, or the log is empty.
+  void add(Entry entry);
   // From now on results before `round` are spare. Before the first call all are needed.
   void need_from(Round round) { needed_from_ = round; }
   // Null where the round is not here (any more).

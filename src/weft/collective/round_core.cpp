@@ -72,7 +72,10 @@ void RoundCore::leave_view(TimePoint now) {
 // --- The training side.
 
 RoundOutcome failed_outcome(Round round, Status why) {
-  return {.round = round, .status = std::move(why), .hash = {}, .values = nullptr, .took = {}};
+  RoundOutcome outcome;
+  outcome.round = round;
+  outcome.status = std::move(why);
+  return outcome;
 }
 
 void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint now) {
@@ -112,6 +115,7 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
   attempt_->begun = now;
   note_movement(now);
   attempt_->core = make_all_reduce(options, elements, *this, std::move(sums));
+  if (options_.reports) attempt_->reports.resize(view_.members.size());
   for (int i = 0; i < view_.size(); ++i) {
     const Rank rank(i);
     if (rank == self_) continue;
@@ -159,7 +163,7 @@ void RoundCore::contribute(std::int64_t offset, std::span<const float> values, T
   if (!attempt_) return;
   note_movement(now);
   attempt_->core->contribute(offset, values);
-  if (attempt_->core->contributed()) awaited_by_.clear();
+  if (input_given()) awaited_by_.clear();
   settle(now);
 }
 
@@ -170,13 +174,7 @@ void RoundCore::cancel(const Status& why, TimePoint now) {
 void RoundCore::release(const Status& why, TimePoint now) {
   WEFT_CHECK(frozen_);
   if (!attempt_) return;
-  if (attempt_->done) {
-    held_ = RoundOutcome{.round = attempt_->id.round,
-                         .status = {},
-                         .hash = attempt_->hash,
-                         .values = attempt_->core->result(),
-                         .took = {}};
-  }
+  if (attempt_->done) held_ = result_of_attempt();
   end_attempt(why, now);
   // Whether it is run again is not known yet.
   if (held_) outcome_->took = {};
@@ -184,15 +182,20 @@ void RoundCore::release(const Status& why, TimePoint now) {
 
 std::optional<RoundOutcome> RoundCore::take_outcome() { return std::exchange(outcome_, {}); }
 
+RoundOutcome RoundCore::result_of_attempt() const {
+  return {.round = attempt_->id.round,
+          .status = {},
+          .hash = attempt_->hash,
+          .values = attempt_->core->result(),
+          .reports = attempt_->all_reports,
+          .took = {}};
+}
+
 void RoundCore::end_attempt(Status status, TimePoint now) {
-  RoundOutcome outcome;
-  outcome.round = attempt_->id.round;
+  if (input_given()) given_ = attempt_->id.round;
+  RoundOutcome outcome = failed_outcome(attempt_->id.round, {});
+  if (status.ok()) outcome = result_of_attempt();
   outcome.took = now - attempt_->begun;
-  if (attempt_->core->contributed()) given_ = attempt_->id.round;
-  if (status.ok()) {
-    outcome.hash = attempt_->hash;
-    outcome.values = attempt_->core->result();
-  }
   outcome.status = std::move(status);
   outcome_ = std::move(outcome);
   attempt_.reset();
@@ -200,10 +203,8 @@ void RoundCore::end_attempt(Status status, TimePoint now) {
 
 void RoundCore::settle(TimePoint now) {
   if (!attempt_) return;
-  if (!attempt_->done && attempt_->core->complete()) {
-    attempt_->done = true;
-    const std::shared_ptr<FloatBuffer> result = attempt_->core->result();
-    attempt_->hash = xxh3_128(as_bytes(std::span<const float>(std::as_const(*result).span())));
+  if (!attempt_->done && attempt_->core->complete() && unreported().value() < 0) {
+    seal_result();
     if (!frozen_) {
       attempt_->announced = true;
       last_done_ = DoneMessage{attempt_->id, attempt_->hash};
@@ -321,6 +322,10 @@ Status RoundCore::on_frame(const PeerId& from, const FrameView& frame, TimePoint
       WEFT_TRY_ASSIGN(const ProgressMessage message, ProgressMessage::decode(frame.head));
       return on_progress(rank, message, now);
     }
+    case frame_type::kReport: {
+      WEFT_TRY_ASSIGN(ReportMessage message, ReportMessage::decode(frame.head));
+      return on_report(rank, std::move(message), now);
+    }
     default:
       return corrupt(fmt::format("collective: unknown frame type {}", frame.type));
   }
@@ -335,17 +340,19 @@ Status RoundCore::on_segment(Rank from, const FrameView& frame, TimePoint now) {
     return core;
   }();
   WEFT_TRY_ASSIGN(const SegmentHead head, SegmentHead::decode(frame.head));
-  if (!attempt_ || head.id != attempt_->id) {
-    // Of a round that was aborted or is over.
-    if (head.id.view.number < view_.id.number) return {};
-    if (head.id.view == view_.id && head.id.round <= committed_.next()) return {};
-    return corrupt(fmt::format("data of round {} that was not asked for", head.id.round.value()));
-  }
+  if (!attempt_ || head.id != attempt_->id) return check_not_open(head.id, "data");
   const Status status = attempt_->core->on_frame(from, frame);
   if (!status.ok()) return differs(status, now);
   note_movement(now);
   settle(now);
   return {};
+}
+
+Status RoundCore::check_not_open(const CollectiveId& id, std::string_view what) const {
+  // Of a round that was aborted or is over.
+  if (id.view.number < view_.id.number) return {};
+  if (id.view == view_.id && id.round <= committed_.next()) return {};
+  return corrupt(fmt::format("{} of round {} that was not asked for", what, id.round.value()));
 }
 
 void RoundCore::keep_early(const PeerId& from, const ReadyMessage& message) {
@@ -396,6 +403,10 @@ Status RoundCore::resume(Rank to) {
         fmt::format("round {}: the vector of peer {} has {} elements, this member's has {}",
                     attempt_->id.round.value(), id_of(to).short_name(), ready->elements, elements));
   }
+  if (!attempt_->reports.empty() &&
+      attempt_->reports[static_cast<std::size_t>(self_.value())].has_value()) {
+    send_report(to);
+  }
   return attempt_->core->resume(to, ready->received);
 }
 
@@ -404,7 +415,7 @@ Status RoundCore::on_done(Rank from, const DoneMessage& message, TimePoint now) 
   const Round round = message.id.round;
   // Nobody can be done with a round to which this member has not given all its input.
   const bool possible = round <= committed_ || round <= given_ ||
-                        (attempt_ && round == attempt_->id.round && attempt_->core->contributed());
+                        (attempt_ && round == attempt_->id.round && input_given());
   if (!possible) {
     return corrupt(fmt::format("done with round {} that cannot be", round.value()));
   }

@@ -1,13 +1,19 @@
 // RoundCore: the rounds of one view: all-reduce, Done from all, commit; or abort and run again.
 //
+// With `reports` each member also says what it has to report of its part, in bytes that are opaque
+// here. A result is then the sums and the reports of all members: whoever says Done, or states in a
+// promise that it holds the round, holds both, and the hash covers both. So the one rule decides
+// about both, and all members that ever apply a round have the same reports of it.
+//
 //   begin -> Ready to all -> data -> complete -> Done to all -> Done from all -> committed
 //                 \-> a new view: committed if its base reaches the round, else aborted
 //
-// Data is sent to a member only after its Ready for this view and round, so no frame can arrive
-// before its place exists. A member commits a round when every member of the view has said Done,
-// or when anyone shows that he has committed it (a Ready or Done of the next round). Between
-// on_freeze() and on_view() no Done is sent; see peer/membership.h for why survivors then agree.
-// Inputs are never written to: an aborted round can be run again from them.
+// Data and reports are sent to a member only after its Ready for this view and round, so no frame
+// can arrive before its place exists, and a link that broke is given them again. A member commits a
+// round when every member of the view has said Done, or when anyone shows that he has committed it
+// (a Ready or Done of the next round). Between on_freeze() and on_view() no Done is sent; see
+// peer/membership.h for why survivors then agree. Inputs are never written to: an aborted round can
+// be run again from them.
 //
 // Where it stands: SwarmCore owns one. Threads: one owner; no I/O, no clock.
 // Fails: on_frame gives kCorrupt for what a correct member would not send: end that link.
@@ -19,12 +25,14 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/all_reduce.h"
+#include "weft/collective/result_log.h"
 #include "weft/collective/state_server.h"
 #include "weft/collective/swarm_defaults.h"
 #include "weft/peer/view.h"
@@ -39,6 +47,8 @@ struct RoundCoreOptions {
   // Where members share hosts, large vectors are summed in each host first, and one member of each
   // speaks to the other hosts.
   bool by_host = swarm_defaults::kByHost;
+  // Each member reports on its part of a round: report() is to follow begin(). The same at all.
+  bool reports = false;
   // A member that owes data and gives no answer for so long is reported.
   Duration stall_timeout = swarm_defaults::kStallTimeout;
   // Nothing of an open round has moved for so long: all members are asked where they stand, and
@@ -53,9 +63,15 @@ struct RoundOutcome {
   Status status;
   Hash128 hash{};
   std::shared_ptr<FloatBuffer> values;
+  // Of all members, as RoundReports encodes them; empty where rounds have none.
+  SharedBytes reports;
   // Since begin().
   Duration took{};
 };
+// Of a committed round.
+ResultLog::Entry log_entry(RoundOutcome outcome);
+// By rank. REQUIRES: empty, or of a result, which was found to decode when it came.
+std::vector<Bytes> reports_of(const SharedBytes& reports);
 // A round that never began.
 RoundOutcome failed_outcome(Round round, Status why);
 
@@ -106,6 +122,9 @@ class RoundCore final : private AllReduceSink {
   void begin(const CollectiveId& id, std::int64_t elements, TimePoint now);
   // Borrows `values` until the outcome; ignored if the round has ended meanwhile.
   void contribute(std::int64_t offset, std::span<const float> values, TimePoint now);
+  // What this member reports of the open round, once, at most kReportBytesMax bytes: the round is
+  // not over without. Ignored if it has ended meanwhile.
+  void report(Bytes report, TimePoint now);
   // Ends the open round, if there is one, with `why`: its inputs are used no more.
   void cancel(const Status& why, TimePoint now);
   // Ends it for the training side, which need not wait for members that may never come back. A
@@ -118,7 +137,7 @@ class RoundCore final : private AllReduceSink {
   // --- Events of members of the view; of others they are ignored.
   void on_link_up(const PeerId& peer);
   void on_link_down(const PeerId& peer);
-  // kSegment, kReady, kDone, kProgress.
+  // kSegment, kReady, kDone, kProgress, kReport.
   Status on_frame(const PeerId& from, const FrameView& frame, TimePoint now);
   MutableByteSpan body_destination(const PeerId& from, ByteSpan head, std::size_t body_bytes);
   void on_writable(const PeerId& peer);
@@ -156,11 +175,15 @@ class RoundCore final : private AllReduceSink {
   struct Attempt {
     CollectiveId id;
     std::shared_ptr<AllReduce> core;
+    // By rank; empty where rounds have none.
+    std::vector<std::optional<Bytes>> reports;
     bool done = false;
     // Done was said. A round that completes after the freeze is not announced, and so not
     // committed by what others say: the promise has told that this member was not done with it.
     bool announced = false;
     Hash128 hash{};
+    // Once it is done: all reports, encoded.
+    SharedBytes all_reports;
     TimePoint begun;
     // The last time that anything moved, or that the one who owes was found to live.
     TimePoint progress;
@@ -182,6 +205,9 @@ class RoundCore final : private AllReduceSink {
   Status on_done(Rank from, const DoneMessage& message, TimePoint now);
   Status on_progress(Rank from, const ProgressMessage& message, TimePoint now);
   Status on_segment(Rank from, const FrameView& frame, TimePoint now);
+  Status on_report(Rank from, ReportMessage message, TimePoint now);
+  // kCorrupt, or ok where the sender could not know better: of what is not of the open round.
+  Status check_not_open(const CollectiveId& id, std::string_view what) const;
   void answer_progress(Rank from, const ProgressMessage& query, TimePoint now);
   void note_movement(TimePoint now);
   void ask_all(TimePoint now);
@@ -189,10 +215,17 @@ class RoundCore final : private AllReduceSink {
   Status differs(const Status& status, TimePoint now);
   void send_ready(Rank to);
   void send_done(Rank to);
+  void send_report(Rank to);
   void send_control(Rank to, std::uint8_t type, Bytes head);
   // After anything that may have completed the round.
   void settle(TimePoint now);
   bool all_done();
+  // This member has given all its input: values and report.
+  bool input_given() const;
+  // The first member whose report is not here; -1: none.
+  Rank unreported() const;
+  void seal_result();
+  RoundOutcome result_of_attempt() const;
   void end_attempt(Status status, TimePoint now);
   std::shared_ptr<FloatBuffer> take_buffer(std::int64_t elements);
   // What roundings have dropped, for a vector of which so many elements are rounded.

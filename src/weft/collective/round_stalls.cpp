@@ -11,7 +11,7 @@ static constexpr int kAwaitedIntervals = 3;
 
 PeerId RoundCore::owes() const {
   if (!attempt_->done) {
-    const Rank rank = attempt_->core->waits_for();
+    const Rank rank = attempt_->core->complete() ? unreported() : Rank(attempt_->core->waits_for());
     return rank == self_ ? PeerId{} : id_of(rank);
   }
   for (std::size_t i = 0; i < peers_.size(); ++i) {
@@ -30,7 +30,7 @@ void RoundCore::note_movement(TimePoint now) {
 }
 
 TimePoint RoundCore::next_deadline() const {
-  if (!attempt_ || frozen_ || !attempt_->core->contributed()) return TimePoint::max();
+  if (!attempt_ || frozen_ || !input_given()) return TimePoint::max();
   const TimePoint stalls =
       attempt_->progress + (attempt_->asked ? options_.stall_timeout : options_.stall_timeout / 2);
   return std::min(stalls, attempt_->ask_at);
@@ -95,7 +95,7 @@ void RoundCore::answer_progress(Rank from, const ProgressMessage& query, TimePoi
   ProgressMessage answer;
   answer.id = query.id;
   if (attempt_ && attempt_->id == query.id) {
-    answer.contributed = attempt_->core->contributed();
+    answer.contributed = input_given();
     if (answer.contributed) answer.waits_for = owes();
   } else {
     answer.contributed = query.id.round <= committed_;
@@ -111,7 +111,7 @@ void RoundCore::answer_progress(Rank from, const ProgressMessage& query, TimePoi
 std::vector<Stall> RoundCore::take_stalls() { return std::exchange(stalls_, {}); }
 
 std::optional<RoundWait> RoundCore::waiting(TimePoint now) const {
-  if (!attempt_ || frozen_ || !attempt_->core->contributed()) return std::nullopt;
+  if (!attempt_ || frozen_ || !input_given()) return std::nullopt;
   const Duration waited = now - attempt_->moved;
   if (waited < options_.wait_interval) return std::nullopt;
   RoundWait wait;

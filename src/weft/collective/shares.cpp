@@ -12,27 +12,20 @@ namespace weft {
 namespace {
 
 constexpr std::uint32_t kNameMask = 0xffffff;
-// Whole numbers up to here are exact as f32.
-constexpr double kWholeMax = 16777216.0;
 constexpr double kNanosecondsMax = 1e12;  // a quarter of an hour a sample
 // The fastest member's speed; the others' are less.
 constexpr std::int64_t kTopSpeed = std::int64_t{1} << 20U;
 
-// 0 for what is no whole number from 0 to kWholeMax.
-std::int64_t whole(float value) {
-  const auto wide = static_cast<double>(value);
-  if (!(wide >= 0 && wide <= kWholeMax) || std::floor(wide) != wide) return 0;
-  return static_cast<std::int64_t>(wide);
-}
-
-double seconds(float value) {
-  const auto wide = static_cast<double>(value);
-  return std::isfinite(wide) && wide > 0 ? wide : 0.0;
+double read_seconds(Reader& in, std::string_view field) {
+  const double seconds = in.f64(field);
+  if (seconds < 0) in.fail(field, "is below 0");
+  return seconds;
 }
 
 std::int64_t nanoseconds_of(double seconds_per_sample) {
   if (!(seconds_per_sample > 0)) return 0;
-  return static_cast<std::int64_t>(std::clamp(seconds_per_sample * 1e9, 1.0, kNanosecondsMax));
+  // To the nearest, or members of one speed would differ by what their last digits are.
+  return std::llround(std::clamp(seconds_per_sample * 1e9, 1.0, kNanosecondsMax));
 }
 
 // What a split takes: the slowest member's time. No sums, so that nothing can be fused.
@@ -74,29 +67,28 @@ std::uint32_t report_name(const PeerId& peer) {
   return name == 0 ? 1 : name;
 }
 
-void encode_report(const MemberReport& report, std::span<float, kReportElements> out) {
-  out[0] = static_cast<float>(report.compute_seconds);
-  out[1] = static_cast<float>(report.name & kNameMask);
-  out[2] = static_cast<float>(report.attendance);
-  out[3] = static_cast<float>(report.share);
-  out[4] =
-      static_cast<float>(report.settled ? report.seconds_per_sample : -report.seconds_per_sample);
+void MemberReport::write(Writer& out) const {
+  out.u32(name & kNameMask).u8(static_cast<std::uint8_t>(attendance));
+  out.u64(static_cast<std::uint64_t>(share)).f64(compute_seconds).f64(seconds_per_sample);
+  out.u8(settled ? 1 : 0);
 }
 
-MemberReport decode_report(std::span<const float, kReportElements> in) {
+MemberReport MemberReport::read(Reader& in) {
   MemberReport report;
-  report.compute_seconds = seconds(in[0]);
-  report.name = static_cast<std::uint32_t>(whole(in[1])) & kNameMask;
-  const std::int64_t attendance = whole(in[2]);
-  if (report.name == 0 || attendance < 1 || attendance > 3) {
-    report.name = 0;
-    return report;
+  report.name = in.u32("name");
+  if (report.name > kNameMask) in.fail("name", "expected 24 bits");
+  const std::uint8_t attendance = in.u8("attendance");
+  if (attendance > static_cast<std::uint8_t>(Attendance::kCarried)) {
+    in.fail("attendance", "expected 0 to 3");
   }
   report.attendance = static_cast<Attendance>(attendance);
-  report.share = whole(in[3]);
-  report.settled = in[4] > 0.0F;
-  report.seconds_per_sample = seconds(std::abs(in[4]));
-  return report;
+  const std::uint64_t share = in.u64("share");
+  if (share > static_cast<std::uint64_t>(kShareMax)) in.fail("share", "is too large");
+  report.share = static_cast<std::int64_t>(share);
+  report.compute_seconds = read_seconds(in, "compute seconds");
+  report.seconds_per_sample = read_seconds(in, "seconds per sample");
+  report.settled = in.boolean("settled");
+  return in.failed() ? MemberReport() : report;
 }
 
 std::vector<std::int64_t> equal_shares(std::int64_t batch, std::int64_t members) {
@@ -234,7 +226,7 @@ Result<Shares> Shares::decode(std::string_view text) {
     const bool read = skip(';') && number(kNameMask, name) && skip(' ') &&
                       number(static_cast<std::int64_t>(kNanosecondsMax), known.nanoseconds) &&
                       skip(' ') && number(1, settled) && skip(' ') &&
-                      number(static_cast<std::int64_t>(kWholeMax), known.share) && skip(' ') &&
+                      number(kShareMax, known.share) && skip(' ') &&
                       number(shares.heard_, known.heard);
     known.name = static_cast<std::uint32_t>(name);
     known.settled = settled != 0;

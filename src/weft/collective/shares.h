@@ -1,9 +1,9 @@
 // Shares: how a global batch is split over members of unequal speed. Each decides alone, all alike.
 //
-// In a round each member tells in its own place of the vector's tail who it is, what share it had
-// and how long a sample takes it. Only that place of its own is not zero, so the sum brings the
-// reports of all to everybody in the same bits. What follows from them is arithmetic on whole
-// numbers and on single products of doubles: no processor comes to another result.
+// In the report of each round a member says who it is, what share it had and how long a sample
+// takes it. The reports of a committed round are the same bytes at all members. What follows from
+// them is arithmetic on whole numbers and on single products of doubles: no processor comes to
+// another result.
 //
 // A new split is taken where it would shorten the round by more than kGainPercent, and not before
 // every member has measured itself with the share that it has. Whoever was never heard of counts as
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "weft/base/status.h"
+#include "weft/wire/codec.h"
 #include "weft/wire/ids.h"
 
 namespace weft {
@@ -35,7 +36,7 @@ enum class Attendance : std::uint8_t {
 
 // What one member tells in a round.
 struct MemberReport {
-  // 24 bits of its id, exact as f32; 0: nothing was told.
+  // 24 bits of its id; 0: nothing was told.
   std::uint32_t name = 0;
   Attendance attendance = Attendance::kAbsent;
   std::int64_t share = 0;         // samples
@@ -43,15 +44,16 @@ struct MemberReport {
   double seconds_per_sample = 0;  // over the last rounds; 0: not measured yet
   bool settled = false;           // measured with this share
   friend bool operator==(const MemberReport&, const MemberReport&) = default;
-};
 
-// Elements of the tail that one member's report takes.
-inline constexpr std::size_t kReportElements = 5;
+  // member := name u32 (24 bits), attendance u8, share u64 (at most kShareMax), compute seconds
+  //           f64, seconds per sample f64 (both at least 0), settled u8
+  void write(Writer& out) const;
+  // What no member would have written makes `in` fail.
+  static MemberReport read(Reader& in);
+};
+inline constexpr std::int64_t kShareMax = std::int64_t{1} << 30;
 
 std::uint32_t report_name(const PeerId& peer);
-void encode_report(const MemberReport& report, std::span<float, kReportElements> out);
-// Whatever the values are; what no member would have written is no report.
-MemberReport decode_report(std::span<const float, kReportElements> in);
 
 // `batch` in `members` nearly equal parts, as shard_of() cuts it.
 std::vector<std::int64_t> equal_shares(std::int64_t batch, std::int64_t members);

@@ -88,40 +88,55 @@ TEST(SharesBySpeed, MoreMembersThanSamplesShareEqually) {
   EXPECT_EQ(shares_by_speed(3, std::vector<std::int64_t>{9, 1, 1, 1, 1}), equal_shares(3, 5));
 }
 
-TEST(MemberReport, SurvivesASumWithTheZerosOfOthers) {
-  MemberReport told = report(0xabcdef, 0.0078125, 1 << 20);
+Bytes written(const MemberReport& told) {
+  Writer out;
+  told.write(out);
+  return out.take();
+}
+
+TEST(MemberReport, IsReadAsItWasWritten) {
+  MemberReport told = report(0xabcdef, 1.0 / 3, kShareMax);
   told.attendance = Attendance::kCarried;
   for (const bool settled : {true, false}) {
     told.settled = settled;
-    std::array<float, kReportElements> slot{};
-    encode_report(told, slot);
-    for (float& value : slot) value = 0.0F + value + 0.0F;
-    EXPECT_EQ(decode_report(slot), told);
+    const Bytes bytes = written(told);
+    Reader in("member", bytes);
+    EXPECT_EQ(MemberReport::read(in), told);
+    EXPECT_TRUE(in.finish().ok());
   }
 }
 
 TEST(MemberReport, WhatNoMemberWritesIsNoReport) {
+  const auto refused = [](const Bytes& bytes) {
+    Reader in("member", bytes);
+    return MemberReport::read(in) == MemberReport() && in.finish().code() == Code::kCorrupt;
+  };
+  const auto bytes_of = [](std::uint32_t name, std::uint8_t attendance, std::uint64_t share,
+                           double seconds) {
+    return Writer().u32(name).u8(attendance).u64(share).f64(0).f64(seconds).u8(1).take();
+  };
+  EXPECT_FALSE(refused(bytes_of(7, 1, 20, 0.01)));
+  EXPECT_TRUE(refused(bytes_of(1U << 24U, 1, 20, 0.01)));
+  EXPECT_TRUE(refused(bytes_of(7, 4, 20, 0.01)));
+  EXPECT_TRUE(refused(bytes_of(7, 1, static_cast<std::uint64_t>(kShareMax) + 1, 0.01)));
+  EXPECT_TRUE(refused(bytes_of(7, 1, 20, -0.01)));
+  EXPECT_TRUE(refused(bytes_of(7, 1, 20, std::numeric_limits<double>::quiet_NaN())));
+  EXPECT_TRUE(refused(bytes_of(7, 1, 20, std::numeric_limits<double>::infinity())));
+  EXPECT_TRUE(refused({}));
+}
+
+TEST(Shares, HoldWhateverMembersMayReport) {
   Rng rng(3, 1);
-  const float values[] = {0.0F,
-                          -1.0F,
-                          1.5F,
-                          1e30F,
-                          -1e30F,
-                          std::numeric_limits<float>::quiet_NaN(),
-                          std::numeric_limits<float>::infinity(),
-                          3.0F,
-                          1.0F};
+  const double seconds[] = {0.0, 1e-300, 1e-9, 1.0, 1e300, std::numeric_limits<double>::max()};
   for (int trial = 0; trial < 5000; ++trial) {
-    std::array<float, kReportElements> slot{};
-    for (float& value : slot) value = values[rng.below(std::size(values))];
-    const MemberReport read = decode_report(slot);
-    EXPECT_TRUE(std::isfinite(read.seconds_per_sample));
-    EXPECT_GE(read.seconds_per_sample, 0.0);
-    EXPECT_GE(read.share, 0);
+    MemberReport told = report(static_cast<std::uint32_t>(rng.below(100)),
+                               seconds[rng.below(std::size(seconds))], 1);
+    told.share = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(kShareMax) + 1));
     Shares shares;
-    shares.hear(std::vector<MemberReport>{read, report(77, 0.01, 20)});
-    const std::vector<std::uint32_t> names = {read.name, 77};
+    shares.hear(std::vector<MemberReport>{told, report(77, 0.01, 20)});
+    const std::vector<std::uint32_t> names = {told.name, 77};
     EXPECT_EQ(sum(shares.split(names, 100)), 100);
+    EXPECT_TRUE(Shares::decode(shares.encode()).ok());
   }
 }
 

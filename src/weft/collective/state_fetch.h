@@ -58,6 +58,8 @@ class StateFetch {
     Round round;
     Hash128 hash{};
     std::shared_ptr<FloatBuffer> values;
+    // As RoundReports encodes them, and found to decode; empty where rounds have none.
+    SharedBytes reports;
   };
 
   StateFetch(StateFetchOptions options, StateSink& sink);

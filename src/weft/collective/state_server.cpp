@@ -19,9 +19,27 @@ static constexpr std::uint64_t kRoundsAheadMax = 256;
 // What a piece may take longer than the shortest time for other reasons than a queue.
 static constexpr Duration kUnmeasured = std::chrono::milliseconds(2);
 
-static std::uint32_t pieces_of(std::size_t elements) {
-  const std::size_t full = (elements + kPieceElements - 1) / kPieceElements;
-  return static_cast<std::uint32_t>(std::max<std::size_t>(full, 1));
+static ResultHead result_head(const ResultLog::Entry& entry, Round newest, std::uint32_t piece) {
+  ResultHead head;
+  head.round = entry.round;
+  head.newest = newest;
+  head.elements = std::as_const(*entry.values).span().size();
+  head.report_bytes = static_cast<std::uint32_t>(entry.reports.size());
+  head.piece = piece;
+  head.hash = entry.hash;
+  return head;
+}
+
+static SharedBytes result_piece(const ResultLog::Entry& entry, const ResultHead& head) {
+  const std::uint64_t first_report = head.sum_pieces();
+  if (head.piece >= first_report) {
+    const std::size_t begin =
+        static_cast<std::size_t>(head.piece - first_report) * kStateBlockBytes;
+    return entry.reports.slice(begin, head.piece_bytes());
+  }
+  const std::span<const float> values = std::as_const(*entry.values).span();
+  return {entry.values,
+          as_bytes(values).subspan(std::size_t{head.piece} * kStateBlockBytes, head.piece_bytes())};
 }
 
 void StateServer::publish(StateSnapshot snapshot, TimePoint now) {
@@ -93,9 +111,7 @@ std::size_t StateServer::next_bytes(const Request& request) const {
   }
   const ResultLog::Entry* const entry = log_.find(request.round);
   if (entry == nullptr) return 0;
-  const std::size_t elements = std::as_const(*entry->values).span().size();
-  const std::size_t begin = std::size_t{request.part} * kPieceElements;
-  return std::min(kPieceElements, elements - begin) * sizeof(float);
+  return result_head(*entry, log_.newest(), request.part).piece_bytes();
 }
 
 // A newcomer that gets less than a result a round would never catch up: once two rounds have passed
@@ -206,8 +222,8 @@ bool StateServer::usable(const Snapshot& snapshot, const StateQueryMessage& quer
   if (round + 1 < log_.oldest().value()) return false;
   const std::uint64_t behind = log_.newest().value() - round;
   if (query.wanted == snapshot.of.name.root) return true;
-  const auto& newest = *log_.find(log_.newest())->values;
-  return behind * newest.span().size_bytes() * kBehindPart <= snapshot.of.state.span().size();
+  return behind * log_.find(log_.newest())->bytes() * kBehindPart <=
+         snapshot.of.state.span().size();
 }
 
 void StateServer::offer(const PeerId& to, const StateQueryMessage& query, TimePoint now) {
@@ -323,15 +339,9 @@ StateServer::Outcome StateServer::serve_result(const PeerId& to, Request& reques
     sink_.send(to, Lane::kControl, {frame_type::kResultMissing, message.encode(), {}});
     return Outcome::kSent;
   }
-  const std::span<const float> values = std::as_const(*entry->values).span();
-  const std::size_t begin = std::size_t{request.part} * kPieceElements;
-  const std::span<const float> piece =
-      values.subspan(begin, std::min(kPieceElements, values.size() - begin));
-  const ResultHead head{request.round, log_.newest(), values.size(), request.part, entry->hash};
-  send_piece(to, request,
-             {frame_type::kResult, head.encode(), SharedBytes(entry->values, as_bytes(piece))},
-             now);
-  return ++request.part == pieces_of(values.size()) ? Outcome::kSent : Outcome::kMore;
+  const ResultHead head = result_head(*entry, log_.newest(), request.part);
+  send_piece(to, request, {frame_type::kResult, head.encode(), result_piece(*entry, head)}, now);
+  return ++request.part >= head.pieces() ? Outcome::kSent : Outcome::kMore;
 }
 
 const StateServer::Snapshot* StateServer::find(const Hash256& root) const {

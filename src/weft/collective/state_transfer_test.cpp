@@ -117,6 +117,65 @@ TEST(StateTransfer, FalseResultIsRefusedAndItsSourceNamed) {
   EXPECT_EQ(group.refused[0], peer_of(2));
 }
 
+Bytes reports_of_members(std::size_t members, std::size_t bytes) {
+  RoundReports reports;
+  for (std::size_t rank = 0; rank < members; ++rank) {
+    reports.by_rank.push_back(state_bytes(bytes, static_cast<std::uint8_t>(rank)));
+  }
+  return reports.encode();
+}
+
+// Of one piece, of several, of as many as fill pieces to the last byte, and none.
+TEST(StateTransfer, AResultComesWithItsReports) {
+  const std::size_t sizes[][2] = {{3, 90}, {40, kReportBytesMax}, {1, 0}, {16, 4092}, {0, 0}};
+  std::uint64_t round = 1;
+  Group group(3);
+  for (const auto& [members, bytes] : sizes) {
+    group.commit_all(++round, 40'000, reports_of_members(members, bytes));
+  }
+  group.commit_all(++round, 40'000);
+  group.fetch().fetch_results(Round(2), group.now());
+  for (const auto& [members, bytes] : sizes) {
+    const auto result = group.result();
+    ASSERT_TRUE(result);
+    EXPECT_TRUE(same(result->reports.span(), reports_of_members(members, bytes)));
+    EXPECT_TRUE(same(as_bytes(std::as_const(*result->values).span()),
+                     as_bytes(std::as_const(*result_of(result->round.value(), 40'000)).span())));
+  }
+  const auto bare = group.result();
+  ASSERT_TRUE(bare);
+  EXPECT_TRUE(bare->reports.empty());
+  EXPECT_TRUE(group.refused.empty());
+}
+
+TEST(StateTransfer, AFalseReportIsRefusedAndItsSourceNamed) {
+  Group group(3);
+  group.commit_all(2, 100, reports_of_members(3, 90));
+  PeerId liar;
+  group.damage = [&](const StateGroup::Sent& sent, Bytes& body) {
+    // The sums have 400 bytes, the reports another length.
+    if (sent.frame.type != frame_type::kResult || body.size() == 400) return;
+    if (liar == PeerId{}) liar = sent.from;
+    if (sent.from == liar) body.back() ^= 1U;
+  };
+  group.fetch().fetch_results(Round(2), group.now());
+  const auto result = group.result();
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(same(result->reports.span(), reports_of_members(3, 90)));
+  ASSERT_EQ(group.refused.size(), 1U);
+  EXPECT_EQ(group.refused.front(), liar);
+}
+
+// Their hash fits, and yet they are no reports: what no member would have kept.
+TEST(StateTransfer, BytesThatAreNoReportsAreRefused) {
+  Group group(1);
+  group.commit_all(2, 100, state_bytes(77, 3));
+  group.fetch().fetch_results(Round(2), group.now());
+  while (group.deliver_one()) {
+  }
+  EXPECT_EQ(group.refused.size(), 1U);
+}
+
 TEST(StateTransfer, SilentSourceLosesItsBlocksAfterItsTimeout) {
   Group group(2);
   const Bytes state = state_bytes(kStateBlockBytes * 4, 2);
@@ -330,7 +389,7 @@ TEST(ResultLog, KeepsTheLastTwoWhateverTheirSize) {
   ResultLog log(10);
   for (std::uint64_t round = 7; round <= 9; ++round) {
     const auto values = result_of(round, 100);
-    log.add(Round(round), hash_of(*values), values);
+    log.add({Round(round), hash_of(*values), values, {}});
   }
   EXPECT_EQ(log.oldest(), Round(8));
   EXPECT_EQ(log.newest(), Round(9));
@@ -345,7 +404,7 @@ TEST(ResultLog, KeepsWhatIsNeededUpToItsBoundAndLittleOfTheRest) {
   constexpr std::int64_t kElements = 1 << 20;  // 4 MiB
   ResultLog log(std::uint64_t{24} << 20);
   const auto values = result_of(1, kElements);
-  const auto add = [&](std::uint64_t round) { log.add(Round(round), Hash128{}, values); };
+  const auto add = [&](std::uint64_t round) { log.add({Round(round), Hash128{}, values, {}}); };
   for (std::uint64_t round = 1; round <= 9; ++round) add(round);
   EXPECT_EQ(log.oldest(), Round(4));
   log.need_from(Round(8));

@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "weft/collective/swarm_core_options.h"
 #include "weft/collective/swarm_driver.h"
 
@@ -70,6 +72,7 @@ bool Swarm::Impl::wait(Duration limit, Ready&& ready) {
 Result<Turn> Swarm::Impl::next() {
   training_.assert_here();
   sums_.reset();
+  reports_.clear();
   lend_state(nullptr);
   if (begun_) return invalid_argument("next: the begun round was not finished");
   if (!requested_) {
@@ -81,7 +84,7 @@ Result<Turn> Swarm::Impl::next() {
   }
   requested_ = false;
   Result<Turn> turn = box_.with([](Box& box) { return *std::exchange(box.turn, std::nullopt); });
-  if (turn.ok() && turn->reduced.empty()) given_ = *turn;
+  if (turn.ok() && turn->kind != TurnKind::kApply) given_ = *turn;
   finished_ = finished_ || (turn.ok() && turn->kind == TurnKind::kFinished);
   return turn;
 }
@@ -100,6 +103,7 @@ Status Swarm::Impl::begin(std::int64_t elements) {
     return invalid_argument("begin: there is no new turn to train");
   }
   begun_ = true;
+  reported_ = false;
   box_.with([](Box& box) { box.outcome.reset(); });
   submit([this, view = given_.view, round = given_.round, elements]()
              WEFT_REQUIRES(loop_.thread()) { core_->begin(view, round, elements); });
@@ -112,6 +116,20 @@ void Swarm::Impl::contribute(std::int64_t offset, std::span<const float> values)
              WEFT_REQUIRES(loop_.thread()) { core_->contribute(offset, values); });
 }
 
+Status Swarm::Impl::report(Bytes report) {
+  training_.assert_here();
+  if (!options_.reports) return invalid_argument("report: the rounds of this group have none");
+  if (!begun_ || reported_) return invalid_argument("report: expected one for each begun round");
+  if (report.size() > kReportBytesMax) {
+    return invalid_argument(
+        fmt::format("report: expected at most {} bytes, got {}", kReportBytesMax, report.size()));
+  }
+  reported_ = true;
+  submit([this, report = std::move(report)]()
+             WEFT_REQUIRES(loop_.thread()) mutable { core_->report(std::move(report)); });
+  return {};
+}
+
 bool Swarm::Impl::round_ended(Duration limit) {
   training_.assert_here();
   return !begun_ || wait(limit, [](const Box& box) { return box.outcome.has_value(); });
@@ -120,6 +138,9 @@ bool Swarm::Impl::round_ended(Duration limit) {
 Result<std::span<const float>> Swarm::Impl::finish() {
   training_.assert_here();
   if (!begun_) return invalid_argument("finish: no round was begun");
+  if (options_.reports && !reported_) {
+    return invalid_argument("finish: expected report() before, without which the round never ends");
+  }
   const auto ended = [](const Box& box) { return box.outcome.has_value(); };
   const bool limited = options_.finish_limit > Duration::zero();
   while (!wait(limited ? options_.finish_limit : kFinishSlice, ended)) {
@@ -139,6 +160,7 @@ Result<std::span<const float>> Swarm::Impl::finish() {
       box_.with([](Box& box) { return *std::exchange(box.outcome, std::nullopt); });
   WEFT_TRY(outcome.status);
   sums_ = std::move(outcome.values);
+  reports_ = reports_of(outcome.reports);
   return std::as_const(*sums_).span();
 }
 
@@ -258,6 +280,8 @@ Status Swarm::begin(std::int64_t elements) { return impl_->begin(elements); }
 void Swarm::contribute(std::int64_t offset, std::span<const float> values) {
   impl_->contribute(offset, values);
 }
+Status Swarm::report(Bytes report) { return impl_->report(std::move(report)); }
+std::span<const Bytes> Swarm::reports() const { return impl_->reports(); }
 bool Swarm::round_ended(Duration limit) { return impl_->round_ended(limit); }
 Result<std::span<const float>> Swarm::finish() { return impl_->finish(); }
 void Swarm::applied(Round round, const StateHash& hash) { impl_->applied(round, hash); }

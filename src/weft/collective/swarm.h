@@ -15,6 +15,7 @@
 //       case kTrain:     swarm.lend_state(serialised);        // if it may; see there
 //                        swarm.begin(elements);
 //                        backward(... swarm.contribute(offset, values) ...);
+//                        swarm.report(bytes);                 // if rounds have reports
 //                        finish() -> kAborted: continue; ok: update(); swarm.applied(...);  break;
 //       case kFinished:  return;
 //     }
@@ -80,6 +81,8 @@ struct SwarmOptions {
   // than f32 each member keeps what its roundings drop and adds it in the next round.
   WirePrecision wire = WirePrecision::kF32;
   std::int64_t exact_elements = 0;
+  // Each member reports on its part of each round, in bytes beside the vector: report().
+  bool reports = false;
   // The members agree on a better order of the ring where their lines are unequal; lines.h.
   bool measured_ring = swarm_defaults::kMeasuredRing;
   // Members of one host sum among themselves before one of them speaks to the other hosts.
@@ -167,10 +170,17 @@ class Swarm {
   Status begin(std::int64_t elements);
   // Elements [offset, offset + size) are ready. Borrows `values` until finish() returns.
   void contribute(std::int64_t offset, std::span<const float> values);
+  // What this member says of its part of the begun round, at most kReportBytesMax bytes. Where
+  // rounds have reports each has one of every member, once, and is not over before; else not to be
+  // called.
+  Status report(Bytes report);
   // Waits for the end of the begun round, at most `limit`: true where finish() answers at once.
   bool round_ended(Duration limit);
   // Waits for the round to commit. The sums stay valid until the next call to next().
   Result<std::span<const float>> finish();
+  // Of the round whose sums finish() has given: what its members reported, by rank, in the same
+  // bytes at all members. What is in them is their senders' word. Valid as the sums are.
+  std::span<const Bytes> reports() const;
   // The state after `round` is in place; compared with the other members'.
   void applied(Round round, const StateHash& hash);
   void publish_state(Round round, Bytes state);

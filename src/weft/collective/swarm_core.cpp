@@ -158,6 +158,7 @@ Status SwarmCore::on_collective_frame(const PeerId& from, const FrameView& frame
   if (frame.type >= frame_type::kGroupSegment && frame.type <= frame_type::kLastGroupType) {
     return group_.on_frame(from, frame);
   }
+  if (frame.type == frame_type::kReport) return rounds_.on_frame(from, frame, now());
   if (frame.type > frame_type::kLastGroupType) return lines_.on_frame(from, frame, now());
   switch (frame.type) {
     case frame_type::kFinished: {

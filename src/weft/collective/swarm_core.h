@@ -99,6 +99,9 @@ class SwarmCore final : public TransportHandler,
   void begin(const ViewId& view, Round round, std::int64_t elements);
   // Borrows `values` until the outcome.
   void contribute(std::int64_t offset, std::span<const float> values);
+  // What this member reports of the round that it has begun, at most kReportBytesMax bytes. Only
+  // where rounds have reports, and then always, after begin().
+  void report(Bytes report);
   // Of a kTrain turn: from now on, or no more, the state may be serialised although the training
   // side is at work. Ends with the round and with the next request.
   void lend_state(bool lent);
@@ -300,7 +303,7 @@ class SwarmCore final : public TransportHandler,
 
   bool is_member() const { return view().contains(options_.membership.self) && !removed_; }
   Turn snapshot_turn(Round round);
-  void keep_result(Round round, const Hash128& hash, std::shared_ptr<FloatBuffer> values);
+  void keep_result(ResultLog::Entry result);
   void fail(Status why);
   SwarmEvent& event(SwarmEventKind kind, std::string text);
   TimePoint now() const { return clock_.now(); }

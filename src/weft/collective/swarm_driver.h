@@ -55,8 +55,13 @@ class Swarm::Impl final : private TransportHandler {
   void stand_in(StandIn stand_in);
   Status begin(std::int64_t elements);
   void contribute(std::int64_t offset, std::span<const float> values);
+  Status report(Bytes report);
   bool round_ended(Duration limit);
   Result<std::span<const float>> finish();
+  std::span<const Bytes> reports() const {
+    training_.assert_here();
+    return reports_;
+  }
   void applied(Round round, StateHash hash);
   void publish_state(Round round, Bytes state);
   void lend_state(StateReader read);
@@ -145,10 +150,12 @@ class Swarm::Impl final : private TransportHandler {
   ThreadRole training_;
   bool requested_ WEFT_GUARDED_BY(training_) = false;
   bool begun_ WEFT_GUARDED_BY(training_) = false;
+  bool reported_ WEFT_GUARDED_BY(training_) = false;
   bool finished_ WEFT_GUARDED_BY(training_) = false;
   // The latest that lends no sums.
   Turn given_ WEFT_GUARDED_BY(training_);
   std::shared_ptr<FloatBuffer> sums_ WEFT_GUARDED_BY(training_);
+  std::vector<Bytes> reports_ WEFT_GUARDED_BY(training_);
 
   // Last, so that what they use outlives them.
   LentState lent_state_;

@@ -17,17 +17,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::size_t kElements = 2000;
-constexpr std::size_t kSlots = 8;
-constexpr std::size_t kTail = kSlots * kReportElements;
-
-std::span<float, kReportElements> slot(std::span<float> tail, int rank) {
-  return std::span<float, kReportElements>(
-      tail.data() + static_cast<std::size_t>(rank) * kReportElements, kReportElements);
-}
-std::span<const float, kReportElements> slot(std::span<const float> tail, int rank) {
-  return std::span<const float, kReportElements>(
-      tail.data() + static_cast<std::size_t>(rank) * kReportElements, kReportElements);
-}
 
 // One round's sums as some peer got them.
 struct Seen {
@@ -48,7 +37,6 @@ class UnequalTrainer final : public TestTrainer {
   UnequalTrainer(Plan plan, double seconds_per_item)
       : TestTrainer(kElements), plan_(plan), seconds_per_item_(seconds_per_item) {}
 
-  std::size_t elements() const override { return kElements + kTail; }
   // Also what others may find in the place of this member's input.
   StandIn begin(const Turn& turn) {
     turn_ = turn;
@@ -63,10 +51,10 @@ class UnequalTrainer final : public TestTrainer {
     StandIn given;
     given.deadline = plan_.deadline;
     given.elements = static_cast<std::int64_t>(elements());
-    given.tail = tail(Attendance::kLate);
+    given.report = told(Attendance::kLate);
     if (!carried_.empty()) {
       given.carried = carried_;
-      given.carried_tail = tail(Attendance::kCarried);
+      given.carried_report = told(Attendance::kCarried);
     }
     return given;
   }
@@ -76,21 +64,21 @@ class UnequalTrainer final : public TestTrainer {
     return from_seconds(took);
   }
   std::vector<float> shard(int /*rank*/, int /*members*/) const override {
-    std::vector<float> input = items(first_, first_ + share_);
-    const std::vector<float> own = tail(Attendance::kInTime);
-    input.insert(input.end(), own.begin(), own.end());
-    return input;
+    return items(first_, first_ + share_);
+  }
+  Bytes report(int /*rank*/, int /*members*/) const override { return told(Attendance::kInTime); }
+  void hear(std::span<const Bytes> reports) override {
+    heard_.clear();
+    for (const Bytes& report : reports) {
+      Reader in("member", report);
+      heard_.push_back(MemberReport::read(in));
+      if (heard_.back().name == name_) keep(heard_.back().attendance);
+    }
+    shares_.hear(heard_);
   }
   void apply(std::span<const float> sums) override {
-    const std::span<const float> tail = sums.subspan(kElements);
-    Seen seen{{sums.begin(), sums.begin() + kElements}, {}, {}};
-    for (std::size_t rank = 0; rank < kSlots; ++rank) {
-      seen.reports.push_back(decode_report(slot(tail, static_cast<int>(rank))));
-      if (seen.reports.back().name == name_) keep(seen.reports.back().attendance);
-    }
-    shares_.hear(seen.reports);
-    history[round() + 1] = std::move(seen);
-    TestTrainer::apply(sums.first(kElements));
+    history[round() + 1] = {{sums.begin(), sums.end()}, heard_, {}};
+    TestTrainer::apply(sums);
   }
   // With the bits of the shares, which all members must hold alike.
   StateHash hash() const override {
@@ -122,16 +110,16 @@ class UnequalTrainer final : public TestTrainer {
   std::map<std::uint64_t, std::vector<float>> lent;
 
  private:
-  std::vector<float> tail(Attendance attendance) const {
-    std::vector<float> out(kTail);
+  Bytes told(Attendance attendance) const {
     MemberReport report;
     report.name = name_;
     report.attendance = attendance;
     report.share = share_;
     report.seconds_per_sample = meter_.seconds_per_sample();
     report.settled = meter_.settled();
-    encode_report(report, slot(std::span<float>(out), turn_.rank.value()));
-    return out;
+    Writer out;
+    report.write(out);
+    return out.take();
   }
   void keep(Attendance attendance) {
     if (!plan_.carry || turn_.round.value() != round() + 1) return;
@@ -145,6 +133,7 @@ class UnequalTrainer final : public TestTrainer {
   const double seconds_per_item_;
   Shares shares_;
   SpeedMeter meter_;
+  std::vector<MemberReport> heard_;
   Turn turn_;
   std::uint32_t name_ = 0;
   int first_ = 0;
@@ -154,7 +143,9 @@ class UnequalTrainer final : public TestTrainer {
 
 struct World {
   World(Plan wanted, std::uint64_t last_round)
-      : net(SimNetworkOptions{.seed = 11}), options(swarm_options(last_round)), plan(wanted) {}
+      : net(SimNetworkOptions{.seed = 11}), options(swarm_options(last_round)), plan(wanted) {
+    options.rounds.reports = true;
+  }
 
   SwarmPeer& add(std::uint32_t number, double seconds_per_item) {
     auto made = std::make_unique<UnequalTrainer>(plan, seconds_per_item);
@@ -163,7 +154,7 @@ struct World {
     SwarmPeer::Settings settings;
     settings.id = swarm_peer_id(number);
     settings.seed = number + 77;
-    settings.elements = kElements + kTail;
+    settings.elements = kElements;
     settings.make_trainer = [&made] { return std::move(made); };
     settings.stand_in = [trainer](const Turn& turn) { return trainer->begin(turn); };
     settings.compute = [trainer] { return trainer->compute(); };

@@ -36,7 +36,7 @@ void SwarmCore::on_view(const View& view, const ViewChange& change) {
   Status status = rounds_.on_view(view, now());
   if (!foreign_.empty()) status = {};
   if (std::optional<RoundOutcome> adopted = rounds_.take_adopted()) {
-    keep_result(adopted->round, adopted->hash, std::move(adopted->values));
+    keep_result(log_entry(*std::move(adopted)));
   }
   group_.on_view(view);
   lines_.on_view(view, now());

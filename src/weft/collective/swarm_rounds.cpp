@@ -47,6 +47,14 @@ void SwarmCore::contribute(std::int64_t offset, std::span<const float> values) {
   settle();
 }
 
+void SwarmCore::report(Bytes report) {
+  if (late_.takes_input) {
+    late_.has_input = true;
+    rounds_.report(std::move(report), now());
+  }
+  settle();
+}
+
 void SwarmCore::cancel_round(const Status& why) {
   rounds_.cancel(why, now());
   settle();
@@ -101,12 +109,9 @@ void SwarmCore::enter_late(const CollectiveId& id) {
     late_.zeros = std::make_shared<FloatBuffer>(given.elements);
     std::ranges::fill(late_.zeros->span(), 0.0F);
   }
-  // A tail has its places by rank, so it is good in its own view alone.
+  // Shares may be others in another view, and what is said of them there is not true here.
   const bool known = late_.given_for.view == id.view;
   const bool lent = late_.given_for == id && !given.carried.empty();
-  const std::span<float> tail = late_.zeros->span().last(given.tail.size());
-  std::ranges::fill(tail, 0.0F);
-  if (known) std::ranges::copy(lent ? given.carried_tail : given.tail, tail.begin());
 
   if (!rounds_.open()) {
     late_.opened = id;
@@ -119,7 +124,12 @@ void SwarmCore::enter_late(const CollectiveId& id) {
   const std::span<const float> zeros = std::as_const(*late_.zeros).span();
   if (lent) rounds_.contribute(0, given.carried, now());
   const std::size_t from = lent ? given.carried.size() : 0;
-  rounds_.contribute(static_cast<std::int64_t>(from), zeros.subspan(from), now());
+  if (from < zeros.size()) {
+    rounds_.contribute(static_cast<std::int64_t>(from), zeros.subspan(from), now());
+  }
+  if (options_.rounds.reports) {
+    rounds_.report(lent ? given.carried_report : known ? given.report : Bytes(), now());
+  }
   ++late_.rounds;
   if (late_.rounds > 1 && now() < late_.told + kLateTold) return;
   late_.told = now();
@@ -142,7 +152,7 @@ void SwarmCore::settle_outcome() {
   if (is_committed) {
     count_round(*outcome);
     measure_round(*outcome);
-    keep_result(outcome->round, outcome->hash, outcome->values);
+    keep_result(log_entry(*outcome));
   } else if (outcome->status.code() == Code::kAborted && outcome->took > Duration::zero() &&
              outcome->round > rounds_.committed() &&
              membership_.state() == MembershipState::kIsolated) {
@@ -168,7 +178,8 @@ void SwarmCore::settle_outcome() {
   if (is_committed) membership_.admit(now());
 }
 
-void SwarmCore::keep_result(Round round, const Hash128& hash, std::shared_ptr<FloatBuffer> values) {
+void SwarmCore::keep_result(ResultLog::Entry result) {
+  const Round round = result.round;
   if (!log_.empty() && round <= log_.newest()) return;
   if (!log_.empty() && round != log_.newest().next()) log_.clear();
   // Joiners catch up from the results after their snapshot, a training side that was late from
@@ -177,7 +188,7 @@ void SwarmCore::keep_result(Round round, const Hash128& hash, std::shared_ptr<Fl
   Round joiners = snapshot ? snapshot->next() : round;
   if (publishing_) joiners = std::min(joiners, published_->next());
   log_.need_from(std::min(joiners, has_state_ ? trainer_round_.next() : round));
-  log_.add(round, hash, std::move(values));
+  log_.add(std::move(result));
   server_.committed(now());
 }
 

@@ -97,18 +97,22 @@ std::optional<Turn> SwarmCore::load_turn() {
 std::optional<Turn> SwarmCore::apply_turn() {
   if (is_member() && trainer_round_ >= rounds_.committed()) return std::nullopt;
   const Round next = trainer_round_.next();
+  Turn turn = make_turn(TurnKind::kApply, next);
+  SharedBytes reports;
   if (const ResultLog::Entry* entry = log_.find(next)) {
     apply_ = entry->values;
+    reports = entry->reports;
   } else {
     if (fetching_ != Fetching::kResults) return std::nullopt;
     std::optional<StateFetch::FetchedResult> fetched = fetch_.take_result(now());
     while (fetched && fetched->round < next) fetched = fetch_.take_result(now());
     if (!fetched || fetched->round != next) return std::nullopt;
     apply_ = fetched->values;
-    keep_result(next, fetched->hash, std::move(fetched->values));
+    reports = fetched->reports;
+    keep_result({next, fetched->hash, std::move(fetched->values), std::move(fetched->reports)});
   }
-  Turn turn = make_turn(TurnKind::kApply, next);
   turn.reduced = std::as_const(*apply_).span();
+  turn.reports = reports_of(reports);
   return turn;
 }
 

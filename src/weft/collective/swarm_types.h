@@ -46,6 +46,9 @@ struct Turn {
   double weight = 0;
   // Valid until the next call to next().
   std::span<const float> reduced;
+  // Of kApply: what the members of the round reported, by their ranks in it, which need not be
+  // those of today; empty where rounds have no reports.
+  std::vector<Bytes> reports;
 };
 
 // Serialises the training side's state as it stands after the last applied round.
@@ -57,12 +60,13 @@ struct StandIn {
   Duration deadline{};
   // Of a round like this one; to others it does not apply.
   std::int64_t elements = 0;
-  // The vector's last elements; before them zeros. Used as long as the view stays.
-  std::vector<float> tail;
-  // In the round of the latest kTrain turn, in place of the zeros and their tail; empty: nothing
-  // is. Borrowed until finish() returns. With `carried_tail` as long as the vector.
+  // What is reported beside the zeros, where rounds have reports. Used as long as the view stays;
+  // after that the report is empty.
+  Bytes report;
+  // In the round of the latest kTrain turn, in place of the zeros and their report; empty: nothing
+  // is. Borrowed until finish() returns; as long as the vector.
   std::span<const float> carried;
-  std::vector<float> carried_tail;
+  Bytes carried_report;
 };
 
 // The hash of one tensor (or of any part of the state that deserves a name).

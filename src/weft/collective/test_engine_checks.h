@@ -3,6 +3,7 @@
 // Threads: one of each member.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -15,6 +16,8 @@
 #include "weft/base/hash.h"
 #include "weft/base/rng.h"
 #include "weft/collective/engine.h"
+#include "weft/collective/gather_bytes.h"
+#include "weft/wire/collective_message.h"
 
 namespace weft {
 
@@ -30,6 +33,9 @@ class EngineChecks {
       WEFT_TRY(all_reduce(elements).with_context(fmt::format("all-reduce of {}", elements)));
       WEFT_TRY(scatter_and_gather(elements).with_context(fmt::format("parts of {}", elements)));
       WEFT_TRY(broadcast(elements).with_context(fmt::format("broadcast of {}", elements)));
+    }
+    for (const std::size_t bytes_max : {std::size_t{200}, kReportBytesMax}) {
+      WEFT_TRY(reports(bytes_max).with_context(fmt::format("reports up to {}", bytes_max)));
     }
     WEFT_TRY(barrier().with_context("barrier"));
     WEFT_TRY(ring_of_messages().with_context("point to point"));
@@ -87,6 +93,40 @@ class EngineChecks {
       }
     }
     return {};
+  }
+
+  // Of every length from 0 on, among them one that is as long as it may be; by rank, at all
+  // members.
+  Bytes report_of(int rank, std::size_t bytes_max) const {
+    const std::size_t length = rank == size_ - 1 ? bytes_max : 37 * static_cast<std::size_t>(rank);
+    Bytes report(std::min(length, bytes_max));
+    for (std::size_t i = 0; i < report.size(); ++i) {
+      report[i] = static_cast<std::uint8_t>(0xff - 13 * i - static_cast<std::size_t>(rank));
+    }
+    return report;
+  }
+  Status reports(std::size_t bytes_max) {
+    const Result<std::vector<Bytes>> got =
+        gather_bytes(engine_, report_of(rank_, bytes_max), bytes_max, options());
+    WEFT_TRY(got.status());
+    if (got->size() != static_cast<std::size_t>(size_)) return internal_error("not one a member");
+    for (int rank = 0; rank < size_; ++rank) {
+      if ((*got)[static_cast<std::size_t>(rank)] != report_of(rank, bytes_max)) {
+        return internal_error(fmt::format("that of rank {} is another one", rank));
+      }
+    }
+    const Status longer =
+        gather_bytes(engine_, Bytes(bytes_max + 1), bytes_max, options()).status();
+    if (longer.code() != Code::kInvalidArgument) return internal_error("a byte too many was taken");
+    // One that says more than it may is found out by all. Its own second exchange would find
+    // nobody, so this is tried with what goes in one.
+    if (size_ == 1 || bytes_max > 200) return {};
+    const std::size_t own_max = rank_ == 0 ? bytes_max + 1 : bytes_max;
+    const Bytes too_long(rank_ == 0 ? bytes_max + 1 : 1);
+    const Result<std::vector<Bytes>> refused = gather_bytes(engine_, too_long, own_max, options());
+    return rank_ == 0 || refused.status().code() == Code::kCorrupt
+               ? Status()
+               : internal_error("more than may be was taken");
   }
 
   Status all_reduce(std::size_t elements) {

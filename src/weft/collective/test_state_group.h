@@ -107,10 +107,12 @@ class StateGroup {
     const StateSnapshot snapshot = make_state_snapshot(round, state);
     for (const auto& member : members_) member->server.publish(snapshot, now_);
   }
-  void commit_all(std::uint64_t round, std::int64_t elements) {
+  void commit_all(std::uint64_t round, std::int64_t elements, Bytes encoded_reports = {}) {
     const auto values = result_of(round, elements);
+    const SharedBytes reports(std::move(encoded_reports));
+    const Hash128 hash = result_hash(std::as_const(*values).span(), reports.span());
     for (const auto& member : members_) {
-      member->log.add(Round(round), hash_of(*values), values);
+      member->log.add({Round(round), hash, values, reports});
       member->server.committed(now_);
     }
   }

@@ -68,6 +68,7 @@ class SwarmPeer final : public TransportHandler {
       : net(network),
         set(std::move(settings)),
         id(set.id),
+        with_reports(options.rounds.reports),
         transport(network.start(id)),
         own_trainer(set.make_trainer ? set.make_trainer()
                                      : std::make_unique<TestTrainer>(set.elements)),
@@ -161,6 +162,7 @@ class SwarmPeer final : public TransportHandler {
   SimNetwork& net;
   Settings set;
   PeerId id;
+  const bool with_reports;
   SimTransport& transport;
   std::unique_ptr<SwarmCore> core;
   std::unique_ptr<TestTrainer> own_trainer;
@@ -178,6 +180,9 @@ class SwarmPeer final : public TransportHandler {
   std::vector<std::pair<std::uint64_t, double>> merges;
   // The round of the first turn to train.
   std::uint64_t first_trained = 0;
+  // What the members of the last applied round reported.
+  std::vector<Bytes> reports;
+  std::uint64_t applied_last = UINT64_MAX;  // none
   // Results that came as a turn and not out of an own round.
   int applied = 0;
   // Set by a test: changes the state before it is hashed.
@@ -240,6 +245,7 @@ class SwarmPeer final : public TransportHandler {
         return core->request_turn();
       case TurnKind::kApply:
         ++applied;
+        reports = turn.reports;
         apply(turn.round, turn.reduced);
         return core->request_turn();
       case TurnKind::kTrain:
@@ -262,6 +268,7 @@ class SwarmPeer final : public TransportHandler {
     // Only as long as the round is open are the inputs alive: a later use of them shows in ASan.
     input = std::make_unique<std::vector<float>>(trainer.shard(turn.rank.value(), turn.members));
     input->resize(set.elements);
+    report = trainer.report(turn.rank.value(), turn.members);
     core->lend_state(true);
     if (set.stand_in) core->stand_in(turn.view, turn.round, std::move(given));
     const bool again = std::exchange(begun_last, turn.round) == turn.round;
@@ -286,6 +293,7 @@ class SwarmPeer final : public TransportHandler {
     after(set.compute(), [this] {
       computing = false;
       core->contribute(0, *input);
+      if (with_reports) core->report(report);
       pump();
     });
   }
@@ -299,8 +307,11 @@ class SwarmPeer final : public TransportHandler {
       if (parts == 2) {
         core->contribute(static_cast<std::int64_t>(half), values.subspan(half));
         contribute_later(1);
+        // Before the last values, or after them.
+        if (with_reports && half % 2 == 0) core->report(report);
       } else {
         core->contribute(0, values.first(half));
+        if (with_reports && half % 2 != 0) core->report(report);
       }
       pump();
     });
@@ -310,13 +321,18 @@ class SwarmPeer final : public TransportHandler {
     input.reset();
     ++attempts;
     const bool again = outcome.status.ok() || outcome.status.code() == Code::kAborted;
-    if (outcome.status.ok()) apply(outcome.round, std::as_const(*outcome.values).span());
+    if (outcome.status.ok()) {
+      reports = reports_of(outcome.reports);
+      apply(outcome.round, std::as_const(*outcome.values).span());
+    }
     if (!again) outcome_failure = outcome.status;
     if (!leaving && again) core->request_turn();
   }
 
   void apply(Round next, std::span<const float> sums) {
     WEFT_CHECK(next.value() == trainer.round() + 1);
+    trainer.hear(reports);
+    applied_last = next.value();
     trainer.apply(sums.first(trainer.elements()));
     if (spoil_at_round == next.value()) trainer.spoil_last();
     if (set.on_state) set.on_state(trainer);
@@ -324,6 +340,7 @@ class SwarmPeer final : public TransportHandler {
   }
 
   std::unique_ptr<std::vector<float>> input;
+  Bytes report;
   Round begun_last;
   bool computing = false;
   std::optional<RoundOutcome> waiting;

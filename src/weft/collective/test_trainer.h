@@ -6,10 +6,12 @@
 // Threads: one owner. For tests.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -60,6 +62,21 @@ class TestTrainer {
     }
     ++round_;
   }
+  // What a member has to say of that part, where rounds have reports.
+  virtual Bytes report(int rank, int members) const {
+    const std::string text = report_text(round() + 1, rank, members);
+    return {text.begin(), text.end()};
+  }
+  static std::string report_text(std::uint64_t round, int rank, int members) {
+    std::string text = "round " + std::to_string(round) + ", rank " + std::to_string(rank) +
+                       " of " + std::to_string(members) + ' ';
+    // From short ones to those that fill what a report may have.
+    const std::size_t part = kReportBytesMax * (round + static_cast<std::uint64_t>(rank)) % 8192;
+    text.resize(std::clamp(part, text.size(), kReportBytesMax), '.');
+    return text;
+  }
+  // What all of a round's members had to say, before it is applied.
+  virtual void hear(std::span<const Bytes> /*reports*/) {}
   // The mean of this state and of what serialise() gave elsewhere, with that weight.
   virtual Status merge(ByteSpan in, double weight) {
     TestTrainer other(0);

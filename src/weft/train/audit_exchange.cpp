@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/bytes.h"
-#include "weft/train/round_vector.h"
+#include "weft/train/round_report.h"
 
 namespace weft {
 namespace {
@@ -39,24 +40,31 @@ class AuditExchange final : public Exchange {
     if (!turn.ok()) return turn;
     turn_ = *turn;
     turn_.state = {};
-    if (turn->kind == TurnKind::kApply) tell_sum(turn->reduced, true);
+    turn_.reports.clear();
+    if (turn->kind == TurnKind::kApply) tell_sum({turn->reduced, turn->reports}, true);
     return turn;
   }
   Status begin(std::int64_t elements) override {
     input_.assign(static_cast<std::size_t>(elements), 0.0F);
     missing_ = elements;
+    report_.reset();
     return inner_->begin(elements);
   }
   void contribute(std::int64_t offset, std::span<const float> values) override {
     std::copy(values.begin(), values.end(), input_.begin() + offset);
     missing_ -= static_cast<std::int64_t>(values.size());
-    if (missing_ == 0) tell_input();
+    tell_input();
     inner_->contribute(offset, values);
   }
-  Result<std::span<const float>> finish() override {
-    Result<std::span<const float>> sums = inner_->finish();
-    if (sums.ok()) tell_sum(*sums, false);
-    return sums;
+  Status report(Bytes report) override {
+    report_ = report;
+    tell_input();
+    return inner_->report(std::move(report));
+  }
+  Result<RoundResult> finish() override {
+    Result<RoundResult> result = inner_->finish();
+    if (result.ok()) tell_sum(*result, false);
+    return result;
   }
   void applied(Round round, const StateHash& hash) override { inner_->applied(round, hash); }
   void publish_state(Round round, Bytes state) override {
@@ -74,27 +82,30 @@ class AuditExchange final : public Exchange {
   const PeerId& self() const override { return inner_->self(); }
 
  private:
-  Event event_about(std::string_view kind, std::span<const float> vector) const {
+  Event event_about(std::string_view kind, std::span<const float> vector,
+                    std::span<const Bytes> reports) const {
     const VectorDigest digest = digest_of(vector);
     Event event(kind);
     event.with("round", turn_.round.value())
         .with("view", turn_.view.number.value())
         .with("view_hash", to_hex(turn_.view.hash).substr(0, 16))
         .with("elements", vector.size())
-        .with("samples", digest.samples)
+        .with("samples", fold_reports(reports).samples)
         .with("hash", to_hex(digest.hash))
         .with("magnitude", digest.magnitude)
         .with("projections", text_of(digest.projections))
         .with("values", text_of(digest.values));
     return event;
   }
+  // Once it is whole.
   void tell_input() {
-    Event event = event_about("audit_input", input_);
+    if (missing_ > 0 || !report_) return;
+    Event event = event_about("audit_input", input_, std::span(&*report_, 1));
     event.with("rank", turn_.rank.value()).with("members", turn_.members);
     log_.append(std::move(event));
   }
-  void tell_sum(std::span<const float> sums, bool caught_up) {
-    Event event = event_about("audit_sum", sums);
+  void tell_sum(const RoundResult& result, bool caught_up) {
+    Event event = event_about("audit_sum", result.sums, result.reports);
     event.with("caught_up", caught_up);
     log_.append(std::move(event));
   }
@@ -105,6 +116,7 @@ class AuditExchange final : public Exchange {
   std::vector<float> input_;
   // Elements of `input_` that are still to come.
   std::int64_t missing_ = 0;
+  std::optional<Bytes> report_;
 };
 
 }  // namespace
@@ -128,12 +140,6 @@ VectorDigest digest_of(std::span<const float> vector) {
   if (vector.empty()) return digest;
   for (std::size_t i = 0; i < kAuditValues; ++i) {
     digest.values[i] = static_cast<double>(vector[vector.size() * i / kAuditValues]);
-  }
-  const auto tail = static_cast<std::size_t>(kMetricsElements);
-  if (vector.size() >= tail) {
-    std::array<float, kMetricsElements> metrics{};
-    std::copy(vector.end() - static_cast<std::ptrdiff_t>(tail), vector.end(), metrics.begin());
-    digest.samples = decode_metrics(metrics, 0).samples;
   }
   return digest;
 }

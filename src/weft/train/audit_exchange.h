@@ -3,11 +3,12 @@
 // the sum of what exactly its members gave. The recipe key group.audit turns it on; tests/chaos is
 // the checker.
 //
-// A vector is told by a digest: its hash, the counts of its tail, a few of its values and a few
-// projections on fixed pseudo-random signs. Digests are linear but for the hash: those of the
-// inputs add up to that of the sum, up to the rounding of f32 that `magnitude` bounds.
-// The input is logged before its last piece is handed over. A member that is killed at any moment
-// has therefore either logged what the others may have summed, or has not given all of it.
+// A vector is told by a digest: its hash, a few of its values and a few
+// projections on fixed pseudo-random signs, beside the samples that the reports count. Digests are
+// linear but for the hash: those of the inputs add up to that of the sum, up to the rounding of f32
+// that `magnitude` bounds. The input is logged before its last piece, or its report, is handed
+// over. A member that is killed at any moment has therefore either logged what the others may have
+// summed, or has not given all of it.
 //
 // Where it stands: run loop -> AuditExchange -> SwarmExchange. Threads: as Exchange; the log has
 // the same owner. Costs a copy of the vector and two passes over it a round.
@@ -31,8 +32,6 @@ struct VectorDigest {
   Hash128 hash{};
   // The sum of the absolute values.
   double magnitude = 0;
-  // Of the round vector's tail; 0 where the vector is shorter than a tail.
-  double samples = 0;
   std::array<double, kAuditProjections> projections{};
   // Elements at equal distances, the first included.
   std::array<double, kAuditValues> values{};

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/rng.h"
-#include "weft/train/round_vector.h"
+#include "weft/train/round_report.h"
 #include "weft/train/scripted_exchange.h"
 
 namespace weft::audit_exchange_test {
@@ -57,15 +57,12 @@ TEST(VectorDigest, ProjectionsSeeEachElementAndDifferFromOneAnother) {
   EXPECT_NE(digest.projections[1], digest.projections[2]);
 }
 
-TEST(VectorDigest, CountsAreReadFromTheTail) {
-  std::vector<float> vector(100 + static_cast<std::size_t>(kMetricsElements), 1.0F);
-  RoundMetrics metrics;
-  metrics.samples = 12;
-  const auto tail = encode_metrics(metrics, 0);
-  std::copy(tail.begin(), tail.end(), vector.begin() + 100);
-  EXPECT_EQ(digest_of(vector).samples, 12);
-  EXPECT_EQ(digest_of(std::vector<float>(3, 1.0F)).samples, 0);
-  EXPECT_EQ(digest_of({}).magnitude, 0);
+TEST(VectorDigest, OfNothingIsNothing) { EXPECT_EQ(digest_of({}).magnitude, 0); }
+
+Bytes report_of(double samples) {
+  RoundReport report;
+  report.samples = samples;
+  return report.encode();
 }
 
 class AuditExchangeTest : public testing::Test {
@@ -98,12 +95,16 @@ TEST_F(AuditExchangeTest, TheInputIsToldWithItsLastPieceAndTheSumWhenItIsThere) 
   audit_->contribute(2, std::span<const float>(vector).subspan(2));
   EXPECT_TRUE(told_.empty());
   audit_->contribute(0, std::span<const float>(vector).first(2));
+  EXPECT_TRUE(told_.empty()) << "its report belongs to it";
+  ASSERT_TRUE(audit_->report(report_of(12)).ok());
   EXPECT_THAT(kinds(), ElementsAre("audit_input"));
   ASSERT_TRUE(audit_->finish().ok());
   ASSERT_THAT(kinds(), ElementsAre("audit_input", "audit_sum"));
   // Alone, what comes out is what went in.
   EXPECT_EQ(told_[0].integer("round"), 1);
   EXPECT_EQ(told_[0].number("magnitude"), 10);
+  EXPECT_EQ(told_[0].number("samples"), 12);
+  EXPECT_EQ(told_[1].number("samples"), 12);
   for (const char* field : {"hash", "projections", "values"}) {
     EXPECT_EQ(told_[0].text(field), told_[1].text(field));
   }
@@ -117,6 +118,7 @@ TEST_F(AuditExchangeTest, AnAbortedRoundHasNoSumAndItsRerunBeginsAnew) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     ASSERT_TRUE(audit_->next().ok());
     ASSERT_TRUE(audit_->begin(2).ok());
+    ASSERT_TRUE(audit_->report(report_of(2)).ok());
     audit_->contribute(0, vector);
     EXPECT_EQ(audit_->finish().ok(), attempt == 1);
   }
@@ -124,11 +126,12 @@ TEST_F(AuditExchangeTest, AnAbortedRoundHasNoSumAndItsRerunBeginsAnew) {
 }
 
 TEST_F(AuditExchangeTest, ASumThatIsOnlyAppliedIsToldAsSuch) {
-  script_->give_result(Round(1), {5, 6});
+  script_->give_result(Round(1), {5, 6}, {report_of(4), report_of(3)});
   ASSERT_TRUE(audit_->next().ok());
   ASSERT_THAT(kinds(), ElementsAre("audit_sum"));
   EXPECT_TRUE(told_[0].flag("caught_up"));
   EXPECT_EQ(told_[0].integer("elements"), 2);
+  EXPECT_EQ(told_[0].number("samples"), 7);
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ class Side {
     if (setting.precision == "f16") loss_scale_.emplace(arena_, 1024.0);
   }
 
-  RoundMetrics run(int step, const Batch& batch) {
+  RoundReport run(int step, const Batch& batch) {
     const StepParts parts = {.model = *model_,
                              .arena = arena_,
                              .optimizer = *optimizer_,
@@ -111,7 +111,7 @@ class Side {
                             {0, kRows},
                             1.0 / static_cast<double>(batch.labels.size())};
     order.clear();
-    const RoundMetrics metrics =
+    const RoundReport metrics =
         compute_shard(work, batch, [&](ParameterId id) { order.push_back(id.value()); });
     gradients = std::as_const(arena_).gradient_buffer().clone();
     moved = update_parameters(parts, step, gradients.flat<float>());
@@ -165,8 +165,8 @@ GraphReport expect_same_training(const Setting& setting) {
     Batch batch;
     batch.inputs = random_model_inputs(*setting.model, options, kRows, rng);
     batch.labels = random_model_labels(*setting.model, options, kRows, rng);
-    const RoundMetrics want = eager.run(step, batch);
-    const RoundMetrics got = captured.run(step, batch);
+    const RoundReport want = eager.run(step, batch);
+    const RoundReport got = captured.run(step, batch);
     EXPECT_EQ(got.loss, want.loss);
     EXPECT_EQ(got.correct, want.correct);
     EXPECT_EQ(captured.order, eager.order);

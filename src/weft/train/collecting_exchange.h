@@ -25,7 +25,11 @@ class CollectingExchange final : public Exchange {
       ++filled_[static_cast<std::size_t>(offset) + i];
     }
   }
-  Result<std::span<const float>> finish() override { return aborted("collected"); }
+  Status report(Bytes report) override {
+    reported_ = std::move(report);
+    return {};
+  }
+  Result<RoundResult> finish() override { return aborted("collected"); }
   bool each_element_once() const {
     for (const int count : filled_) {
       if (count != 1) return false;
@@ -33,6 +37,7 @@ class CollectingExchange final : public Exchange {
     return true;
   }
   const std::vector<float>& values() const { return values_; }
+  const Bytes& reported() const { return reported_; }
 
   Result<Turn> next() override { return Turn(); }
   void applied(Round /*round*/, const StateHash& /*hash*/) override {}
@@ -45,6 +50,7 @@ class CollectingExchange final : public Exchange {
 
  private:
   PeerId self_;
+  Bytes reported_;
   std::vector<float> values_;
   std::vector<int> filled_;
 };

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "weft/collective/gather_bytes.h"
+#include "weft/wire/collective_message.h"
 
 namespace weft {
 namespace {
@@ -52,6 +56,7 @@ class EngineExchange final : public Exchange {
     return turn;
   }
   Status begin(std::int64_t elements) override {
+    report_.reset();
     input_.resize(static_cast<std::size_t>(elements));
     sums_.resize(input_.size());
     return {};
@@ -59,12 +64,22 @@ class EngineExchange final : public Exchange {
   void contribute(std::int64_t offset, std::span<const float> values) override {
     std::copy(values.begin(), values.end(), input_.begin() + offset);
   }
-  Result<std::span<const float>> finish() override {
+  Status report(Bytes report) override {
+    if (report.size() > kReportBytesMax) {
+      return invalid_argument(
+          fmt::format("report: expected at most {} bytes, got {}", kReportBytesMax, report.size()));
+    }
+    report_ = std::move(report);
+    return {};
+  }
+  Result<RoundResult> finish() override {
+    if (!report_) return invalid_argument("finish: expected report() before");
     WEFT_TRY(engine_->all_reduce(input_, sums_, call(kRounds))->wait(options_.limit));
     // What each sends and receives at least, whatever the library does.
     bytes_ += 2 * sums_.size() * sizeof(float) * static_cast<std::size_t>(engine_->size() - 1) /
               static_cast<std::size_t>(engine_->size());
-    return std::span<const float>(sums_);
+    WEFT_TRY_ASSIGN(reports_, gather_bytes(*engine_, *report_, kReportBytesMax, call(kRounds)));
+    return RoundResult{sums_, reports_};
   }
   void applied(Round round, const StateHash& hash) override {
     applied_ = round;
@@ -111,6 +126,8 @@ class EngineExchange final : public Exchange {
   Hash128 hash_{};
   std::vector<float> input_;
   std::vector<float> sums_;
+  std::optional<Bytes> report_;
+  std::vector<Bytes> reports_;
   std::uint64_t bytes_ = 0;
   // All members know that the run is over.
   bool ended_together_ = false;

@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/wire/collective_message.h"
+
 namespace weft::engine_exchange_test {
 namespace {
 
@@ -77,14 +79,32 @@ TEST(EngineExchange, TrainsEveryRoundAndFinishes) {
     ASSERT_TRUE(pair.exchange->begin(3).ok());
     pair.exchange->contribute(1, std::span<const float>(values).subspan(1));
     pair.exchange->contribute(0, std::span<const float>(values).first(1));
-    const auto sums = pair.exchange->finish();
-    ASSERT_TRUE(sums.ok());
-    EXPECT_THAT(*sums, testing::ElementsAre(2, 4, 6));
+    EXPECT_EQ(pair.exchange->report(Bytes(kReportBytesMax + 1)).code(), Code::kInvalidArgument);
+    EXPECT_EQ(pair.exchange->finish().status().code(), Code::kInvalidArgument)
+        << "without its report";
+    const Bytes report(round == 1 ? 5 : kReportBytesMax, 7);
+    ASSERT_TRUE(pair.exchange->report(report).ok());
+    const auto result = pair.exchange->finish();
+    ASSERT_TRUE(result.ok());
+    EXPECT_THAT(result->sums, testing::ElementsAre(2, 4, 6));
+    EXPECT_THAT(result->reports, testing::ElementsAre(report, report));
     pair.exchange->applied(Round(round), {});
   }
   const Result<Turn> turn = pair.exchange->next();
   ASSERT_TRUE(turn.ok());
   EXPECT_EQ(turn->kind, TurnKind::kFinished);
+}
+
+TEST(EngineExchange, AReportThatIsTooLongEndsTheRun) {
+  Pair pair;
+  ASSERT_TRUE(pair.exchange->next().ok());
+  ASSERT_TRUE(pair.exchange->begin(1).ok());
+  ASSERT_TRUE(pair.exchange->report({1, 2}).ok());
+  pair.engine->change = [](std::span<float> slot) {
+    const auto long_one = static_cast<std::uint32_t>(kReportBytesMax + 1);
+    std::memcpy(slot.data(), &long_one, sizeof long_one);
+  };
+  EXPECT_EQ(pair.exchange->finish().status().code(), Code::kCorrupt);
 }
 
 TEST(EngineExchange, StatesThatDifferEndTheRun) {

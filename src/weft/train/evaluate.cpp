@@ -42,13 +42,13 @@ void add_errors(const Dataset& dataset, const Array& predicted, const Array& lab
 
 }  // namespace
 
-RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange shard,
-                            const BatchOptions& options, const EvaluationWatch& watch) {
+RoundReport evaluate_shard(Module& model, const Dataset& dataset, ShardRange shard,
+                           const BatchOptions& options, const EvaluationWatch& watch) {
   const NoGrad no_grad;
   model.train(false);
   const std::int64_t rows = rows_at_once(dataset);
   const double scale = 1.0 / static_cast<double>(labels_of(dataset));
-  RoundMetrics sum;
+  RoundReport sum;
   if (dataset.targets.defined()) sum.errors.emplace();
   const bool has_classes = watch.confusion != nullptr && !dataset.targets.defined() &&
                            dataset.kind != DatasetKind::kTokens;

@@ -11,7 +11,7 @@
 #include "weft/data/sampler.h"
 #include "weft/nn/module.h"
 #include "weft/train/confusion.h"
-#include "weft/train/round_vector.h"
+#include "weft/train/round_report.h"
 
 namespace weft {
 
@@ -26,7 +26,7 @@ struct EvaluationWatch {
 
 // `loss` is divided by the labels of the whole dataset, so that the shards' sum is its mean.
 // Leaves the model in training mode.
-RoundMetrics evaluate_shard(Module& model, const Dataset& dataset, ShardRange shard,
-                            const BatchOptions& options, const EvaluationWatch& watch = {});
+RoundReport evaluate_shard(Module& model, const Dataset& dataset, ShardRange shard,
+                           const BatchOptions& options, const EvaluationWatch& watch = {});
 
 }  // namespace weft

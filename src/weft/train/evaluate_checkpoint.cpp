@@ -28,7 +28,7 @@ Result<CheckpointEvaluation> evaluate_checkpoint(const std::string& path, const 
                                                  const EvaluationProgress& progress) {
   WEFT_TRY_ASSIGN(const auto trainer, open_to_evaluate(path, places, clock));
   CheckpointEvaluation found;
-  const Result<RoundMetrics> metrics = trainer->evaluate_alone({progress, &found.confusion});
+  const Result<RoundReport> metrics = trainer->evaluate_alone({progress, &found.confusion});
   if (!metrics.ok() && metrics.status().code() == Code::kUnavailable) {
     return unavailable(
         fmt::format("{}; eval measures on the test data of the run's recipe ({}): say where they "

@@ -14,13 +14,13 @@
 #include "weft/base/time.h"
 #include "weft/data/catalog.h"
 #include "weft/train/evaluate.h"
-#include "weft/train/round_vector.h"
+#include "weft/train/round_report.h"
 
 namespace weft {
 
 struct CheckpointEvaluation {
   std::int64_t step = 0;
-  RoundMetrics metrics;
+  ComputedSums metrics;
   std::optional<double> bits_per_character;  // texts
   std::string digest;                        // of the state, hexadecimal
   Confusion confusion;                       // without classes where samples have none

@@ -21,6 +21,13 @@ namespace weft {
 
 class Swarm;
 
+// What a round came to. Both are valid until the next call of next().
+struct RoundResult {
+  std::span<const float> sums;
+  // Of the members that were in it, by rank; see train/round_report.h.
+  std::span<const Bytes> reports;
+};
+
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -29,7 +36,10 @@ class Exchange {
   virtual void stand_in(const StandIn& /*stand_in*/) {}
   virtual Status begin(std::int64_t elements) = 0;
   virtual void contribute(std::int64_t offset, std::span<const float> values) = 0;
-  virtual Result<std::span<const float>> finish() = 0;
+  // What this member reports of the begun round: once, or the round never ends. Fails: where it is
+  // too long, or not the time for it.
+  virtual Status report(Bytes report) = 0;
+  virtual Result<RoundResult> finish() = 0;
   virtual void applied(Round round, const StateHash& hash) = 0;
   virtual void publish_state(Round round, Bytes state) = 0;
   // Newcomers wait for the end of the round where it does nothing.

@@ -66,14 +66,12 @@ LocalSteps::Phase LocalSteps::empty_phase() {
     phase.vector = std::move(free_.back());
     free_.pop_back();
   }
-  const auto elements = static_cast<std::size_t>(arena_.layout().num_elements() + kMetricsElements);
-  phase.vector.assign(elements, 0.0F);
-  phase.own.compute_seconds = {0.0};
+  phase.vector.assign(static_cast<std::size_t>(arena_.layout().num_elements()), 0.0F);
   return phase;
 }
 
 Status LocalSteps::take_steps(const StepParts& parts, const Turn& turn, StepRange range,
-                              RoundMetrics& own) {
+                              RoundReport& own) {
   const ShardRange shard = shard_for(parts.part, turn, parts.loader.batch_size());
   if (shard.size() == 0) return {};
   for (std::int64_t step = range.begin; step < range.end; ++step) {
@@ -81,7 +79,7 @@ Status LocalSteps::take_steps(const StepParts& parts, const Turn& turn, StepRang
     arena_.zero_gradients();
     const ShardWork work = {parts, static_cast<std::uint64_t>(step), shard,
                             1.0 / static_cast<double>(batch.labels.size())};
-    const RoundMetrics metrics = compute_shard(work, batch, [](ParameterId) {});
+    const RoundReport metrics = compute_shard(work, batch, [](ParameterId) {});
     update_parameters(parts, step, std::as_const(arena_).gradients());
     own.loss += metrics.loss * metrics.samples;
     own.correct += metrics.correct;
@@ -104,12 +102,11 @@ Result<LocalSteps::Phase> LocalSteps::compute(const StepParts& parts, const Turn
   for (std::size_t i = 0; i < moved.size(); ++i) {
     phase.vector[i] = weight * (anchor_[i] - moved[i]);
   }
-  phase.own.compute_seconds = {to_seconds(parts.clock.now() - begun)};
+  phase.own.compute_seconds = to_seconds(parts.clock.now() - begun);
   if (parts.part != nullptr) {
     const auto steps = static_cast<double>(steps_of(round).size());
-    phase.own.reports = {
-        parts.part->computed(phase.own.compute_seconds.front() / steps,
-                             static_cast<std::int64_t>(phase.own.samples / steps))};
+    phase.own.member = parts.part->computed(phase.own.compute_seconds / steps,
+                                            static_cast<std::int64_t>(phase.own.samples / steps));
   }
   return phase;
 }
@@ -131,22 +128,21 @@ Result<StepReport> LocalSteps::run(const StepParts& parts, const Turn& turn, Exc
   const std::int64_t elements = arena_.layout().num_elements();
   const ShardRange shard = shard_for(parts.part, turn, parts.loader.batch_size());
   if (parts.part != nullptr) parts.part->begin(turn, shard, elements, exchange);
-  WEFT_TRY(exchange.begin(elements + kMetricsElements));
+  WEFT_TRY(exchange.begin(elements));
   WEFT_TRY(ensure_phase(parts, turn, turn.round));
   in_step_ = false;
   Phase& phase = phases_.at(turn.round);
   phase.own.validation = parts.validation == nullptr ? ValidationSums() : *parts.validation;
-  const auto tail = encode_metrics(phase.own, turn.rank.value());
-  std::copy(tail.begin(), tail.end(), phase.vector.end() - kMetricsElements);
   exchange.contribute(0, phase.vector);
+  WEFT_TRY(exchange.report(phase.own.encode()));
   const Round next = turn.round.next();
   if (options_.overlap && steps_of(next).size() > 0) WEFT_TRY(ensure_phase(parts, turn, next));
   const TimePoint computed = parts.clock.now();
-  WEFT_TRY_ASSIGN(const std::span<const float> sums, exchange.finish());
+  WEFT_TRY_ASSIGN(const RoundResult result, exchange.finish());
   const TimePoint exchanged = parts.clock.now();
 
   const bool own_finite = std::isfinite(phase.own.loss);
-  StepReport report = apply(parts, turn, sums);
+  StepReport report = apply(parts, turn, result);
   report.own_finite = own_finite;
   report.share = shard.size();
   report.exchange_seconds = to_seconds(exchanged - computed);
@@ -154,15 +150,13 @@ Result<StepReport> LocalSteps::run(const StepParts& parts, const Turn& turn, Exc
   return report;
 }
 
-StepReport LocalSteps::apply(const StepParts& parts, const Turn& turn,
-                             std::span<const float> sums) {
-  const auto elements = static_cast<std::size_t>(arena_.layout().num_elements());
+StepReport LocalSteps::apply(const StepParts& parts, const Turn& turn, const RoundResult& result) {
   const StepRange range = steps_of(turn.round);
   StepReport report;
-  report.metrics = decode_metrics(sums.subspan(elements), turn.members);
+  report.metrics = fold_reports(result.reports);
   if (parts.part != nullptr) parts.part->hear(report.metrics);
   const double weight = report.metrics.samples / planned_samples(parts, turn.round);
-  outer_.apply(sums.first(elements), weight);
+  outer_.apply(result.sums, weight);
   // Nobody had computed anything: there is no loss to speak of.
   report.metrics.loss =
       weight > 0 ? report.metrics.loss / weight : std::numeric_limits<double>::quiet_NaN();

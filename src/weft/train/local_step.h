@@ -30,7 +30,7 @@
 #include "weft/array/arena/parameter_arena.h"
 #include "weft/train/exchange.h"
 #include "weft/train/outer_step.h"
-#include "weft/train/round_vector.h"
+#include "weft/train/round_report.h"
 #include "weft/train/step.h"
 
 namespace weft {
@@ -63,8 +63,8 @@ class LocalSteps {
   // Takes this member's part in round `turn.round` and applies the mean. Learning rates are those
   // of the steps, which the schedule counts as ever.
   Result<StepReport> run(const StepParts& parts, const Turn& turn, Exchange& exchange);
-  // Applies the sums of a round, whoever took part in it.
-  StepReport apply(const StepParts& parts, const Turn& turn, std::span<const float> sums);
+  // Applies what a round came to, whoever took part in it.
+  StepReport apply(const StepParts& parts, const Turn& turn, const RoundResult& result);
   // The parameters came from other members: own phases led from others.
   void adopted();
   // All members have moved the parameters alike, and begin anew from there.
@@ -76,8 +76,8 @@ class LocalSteps {
  private:
   // What one member has done for a round.
   struct Phase {
-    std::vector<float> vector;  // weighted pseudo-gradient, then the tail of metrics
-    RoundMetrics own;
+    std::vector<float> vector;  // weighted pseudo-gradient
+    RoundReport own;
   };
 
   StepRange steps_of(Round round) const {
@@ -87,7 +87,7 @@ class LocalSteps {
   double planned_samples(const StepParts& parts, Round round) const;
   Status ensure_phase(const StepParts& parts, const Turn& turn, Round round);
   Result<Phase> compute(const StepParts& parts, const Turn& turn, Round round);
-  Status take_steps(const StepParts& parts, const Turn& turn, StepRange range, RoundMetrics& own);
+  Status take_steps(const StepParts& parts, const Turn& turn, StepRange range, RoundReport& own);
   Phase empty_phase();
 
   ParameterArena& arena_;

@@ -159,6 +159,7 @@ TEST(LossScale, MembersThatOnlyApplySkipTheSameSteps) {
     exchange.applied(Round(round), {});
     turn.kind = TurnKind::kApply;
     turn.reduced = exchange.results().at(round);
+    turn.reports = exchange.reports(Round(round));
     EXPECT_EQ(applies->apply_round(turn)->skipped, skipped);
     EXPECT_EQ(applies->digest(), computes->digest());
   }

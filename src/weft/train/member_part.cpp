@@ -16,10 +16,6 @@ std::uint32_t name_of(const Turn& turn, std::size_t rank) {
                                   : static_cast<std::uint32_t>(rank + 1);
 }
 
-std::vector<float> as_vector(const std::array<float, kMetricsElements>& tail) {
-  return {tail.begin(), tail.end()};
-}
-
 }  // namespace
 
 std::optional<PartOptions> part_options(const Recipe::Group& group) {
@@ -70,18 +66,17 @@ void MemberPart::begin(const Turn& turn, ShardRange shard, std::int64_t elements
     carried_.reset();
   }
   if (options_.waits) return;
-  const int rank = turn.rank.value();
   StandIn given;
   given.deadline = deadline();
-  given.elements = elements + kMetricsElements;
-  RoundMetrics nothing;
-  nothing.reports = {report(Attendance::kLate)};
-  given.tail = as_vector(encode_metrics(nothing, rank));
+  given.elements = elements;
+  RoundReport nothing;
+  nothing.member = report(Attendance::kLate);
+  given.report = nothing.encode();
   if (carried_) {
-    RoundMetrics metrics = carried_->metrics;
-    metrics.reports = {report(Attendance::kCarried)};
+    RoundReport carried = carried_->report;
+    carried.member = report(Attendance::kCarried);
     given.carried = carried_->gradients;
-    given.carried_tail = as_vector(encode_metrics(metrics, rank));
+    given.carried_report = carried.encode();
   }
   exchange.stand_in(std::move(given));
 }
@@ -92,24 +87,24 @@ MemberReport MemberPart::computed(double seconds, std::int64_t share) {
 }
 
 std::span<const float> MemberPart::with_carried(std::span<const float> gradients,
-                                                RoundMetrics& own) {
+                                                RoundReport& own) {
   if (!carried_) return gradients;
   merged_.assign(gradients.begin(), gradients.end());
   for (std::size_t i = 0; i < merged_.size(); ++i) merged_[i] += carried_->gradients[i];
-  own.loss += carried_->metrics.loss;
-  own.correct += carried_->metrics.correct;
-  own.samples += carried_->metrics.samples;
-  own.labels += carried_->metrics.labels;
+  own.loss += carried_->report.loss;
+  own.correct += carried_->report.correct;
+  own.samples += carried_->report.samples;
+  own.labels += carried_->report.labels;
   return merged_;
 }
 
-void MemberPart::ended(std::span<const float> tail, std::span<const float> gradients,
-                       const RoundMetrics& own) {
+void MemberPart::ended(const RoundResult& result, std::span<const float> gradients,
+                       const RoundReport& own) {
   if (options_.waits) return;
-  const RoundMetrics sums = decode_metrics(tail, turn_.members);
+  const RoundMetrics sums = fold_reports(result.reports);
   const auto rank = static_cast<std::size_t>(turn_.rank.value());
-  const bool told = rank < sums.reports.size() && sums.reports[rank].name == name_;
-  if (told && sums.reports[rank].attendance == Attendance::kInTime) {
+  const bool told = rank < sums.members.size() && sums.members[rank].name == name_;
+  if (told && sums.members[rank].attendance == Attendance::kInTime) {
     carried_.reset();
     return;
   }
@@ -117,13 +112,13 @@ void MemberPart::ended(std::span<const float> tail, std::span<const float> gradi
   // What was carried has been used, or is older than this.
   if (!carried_) carried_.emplace();
   carried_->gradients.assign(gradients.begin(), gradients.end());
-  carried_->metrics = own;
-  carried_->metrics.compute_seconds.clear();
+  carried_->report = own;
+  carried_->report.compute_seconds = 0;
   carried_->round = turn_.round;
 }
 
 void MemberPart::hear(const RoundMetrics& metrics) {
-  shares_.hear(metrics.reports);
+  shares_.hear(metrics.members);
   std::vector<double> seconds;
   std::copy_if(metrics.compute_seconds.begin(), metrics.compute_seconds.end(),
                std::back_inserter(seconds), [](double each) { return each > 0; });

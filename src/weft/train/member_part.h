@@ -1,7 +1,7 @@
 // MemberPart: the part of a round that this member takes, where members are unequal: its share of
 // the global batch by measured speed, and what stands in for it where it comes too late.
 //
-// Shares follow from what all members tell in the tails of committed rounds (collective/shares.h),
+// Shares follow from the reports of all members in committed rounds (collective/shares.h),
 // so each computes the same split. With a deadline the gradients are handed over as a whole, and a
 // round is the mean of what arrived: sums over the samples that are in them. Late gradients are
 // dropped, or carried: they are added to those of the next round that this member is in time for,
@@ -24,7 +24,7 @@
 #include "weft/data/sampler.h"
 #include "weft/train/exchange.h"
 #include "weft/train/recipe.h"
-#include "weft/train/round_vector.h"
+#include "weft/train/round_report.h"
 
 namespace weft {
 
@@ -50,17 +50,16 @@ class MemberPart {
   ShardRange shard(const Turn& turn, std::int64_t samples) const;
 
   // --- A round, in this order.
-  // Before Exchange::begin(): tells what stands in for `elements` gradients and the tail.
+  // Before Exchange::begin(): tells what stands in for `elements` gradients and the report.
   void begin(const Turn& turn, ShardRange shard, std::int64_t elements, Exchange& exchange);
   // A round's `share` of samples took so long. What the member tells of itself then.
   MemberReport computed(double seconds, std::int64_t share);
   // What to hand over: `gradients`, with those that are carried added to a copy of them. Adds what
   // belongs to these to `own`. Valid until the next call.
-  std::span<const float> with_carried(std::span<const float> gradients, RoundMetrics& own);
-  // The round is committed with this tail; `gradients` and `own` are this member's, without what
+  std::span<const float> with_carried(std::span<const float> gradients, RoundReport& own);
+  // The round came to this; `gradients` and `own` are this member's, without what
   // was carried.
-  void ended(std::span<const float> tail, std::span<const float> gradients,
-             const RoundMetrics& own);
+  void ended(const RoundResult& result, std::span<const float> gradients, const RoundReport& own);
 
   // --- Any committed round but an evaluation.
   void hear(const RoundMetrics& metrics);
@@ -73,7 +72,7 @@ class MemberPart {
  private:
   struct Carried {
     std::vector<float> gradients;
-    RoundMetrics metrics;
+    RoundReport report;
     Round round;
   };
 

@@ -37,9 +37,10 @@ class MemberExchange final : public Exchange {
   void contribute(std::int64_t offset, std::span<const float> values) override {
     collector.contribute(offset, values);
   }
-  Result<std::span<const float>> finish() override {
+  Status report(Bytes report) override { return collector.report(std::move(report)); }
+  Result<RoundResult> finish() override {
     if (sums.empty()) return aborted("collected");
-    return std::span<const float>(sums);
+    return RoundResult{sums, reports};
   }
   Result<Turn> next() override { return Turn(); }
   void applied(Round /*round*/, const StateHash& /*hash*/) override {}
@@ -53,15 +54,18 @@ class MemberExchange final : public Exchange {
   std::vector<float> late_vector() const {
     const StandIn& given = stand_in_given;
     std::vector<float> out(static_cast<std::size_t>(given.elements));
-    const std::vector<float>& tail = given.carried.empty() ? given.tail : given.carried_tail;
     std::copy(given.carried.begin(), given.carried.end(), out.begin());
-    std::copy(tail.begin(), tail.end(), out.end() - static_cast<std::ptrdiff_t>(tail.size()));
     return out;
+  }
+  // And the report that goes with it.
+  const Bytes& late_report() const {
+    return stand_in_given.carried.empty() ? stand_in_given.report : stand_in_given.carried_report;
   }
 
   CollectingExchange collector;
   StandIn stand_in_given;
   std::vector<float> sums;
+  std::vector<Bytes> reports;
   double seconds = 0;
 
  private:
@@ -109,6 +113,7 @@ struct Group {
     std::int64_t next = 0;
     std::vector<float> sums;
     given.clear();
+    reports.clear();
     for (std::size_t i = 0; i < trainers.size(); ++i) {
       MemberExchange& exchange = *exchanges[i];
       const ShardRange shard = trainers[i]->shard(turn(i));
@@ -121,12 +126,14 @@ struct Group {
       EXPECT_TRUE(exchange.collector.each_element_once());
       const bool is_late = std::count(late.begin(), late.end(), i) > 0;
       given.push_back(is_late ? exchange.late_vector() : exchange.collector.values());
+      reports.push_back(is_late ? exchange.late_report() : exchange.collector.reported());
       if (sums.empty()) sums.resize(given.back().size());
       for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += given.back()[k];
     }
     EXPECT_EQ(next, recipe.run.global_batch) << "every sample once";
     for (std::size_t i = 0; i < trainers.size(); ++i) {
       exchanges[i]->sums = sums;
+      exchanges[i]->reports = reports;
       const Result<StepReport> report = trainers[i]->run_round(turn(i), *exchanges[i]);
       EXPECT_TRUE(report.ok());
       last = *report;
@@ -154,7 +161,8 @@ struct Group {
   std::vector<std::unique_ptr<ManualClock>> clocks;
   std::vector<std::unique_ptr<MemberExchange>> exchanges;
   std::vector<std::unique_ptr<Trainer>> trainers;
-  std::vector<std::vector<float>> given;  // of the last round, by rank
+  std::vector<std::vector<float>> given;
+  std::vector<Bytes> reports;  // of the last round, by rank
   StepReport last;
 };
 
@@ -307,6 +315,7 @@ TEST(MemberPart, WhatIsTooOldIsDropped) {
       for (std::size_t k = 0; k < group.trainers.size(); ++k) {
         Turn turn = group.turn(k);
         turn.reduced = group.exchanges[0]->sums;
+        turn.reports = group.exchanges[0]->reports;
         ASSERT_TRUE(group.trainers[k]->apply_round(turn).ok());
       }
     }
@@ -341,8 +350,9 @@ TEST(MemberPart, LocalStepsAreSharedAndWeightedBySpeed) {
     group.run_round();
     EXPECT_EQ(group.last.metrics.samples, 3 * 24.0);
     for (std::size_t i = 0; i < rates.size(); ++i) {
-      const auto tail = std::span(group.given[i]).last(kMetricsElements);
-      EXPECT_EQ(decode_metrics(tail, 4).samples, 3 * static_cast<double>(split[i]));
+      const Result<RoundReport> told = RoundReport::decode(group.reports[i]);
+      ASSERT_TRUE(told.ok());
+      EXPECT_EQ(told->samples, 3 * static_cast<double>(split[i]));
     }
   }
   EXPECT_EQ(group.split(), (std::vector<std::int64_t>{8, 7, 7, 2}));

@@ -147,9 +147,12 @@ TEST_F(PeriodicEvaluation, WhoComesLaterKnowsWhatTheOthersKnow) {
   EXPECT_EQ(newcomer->validation(), known);
 
   const std::map<std::uint64_t, std::vector<float>> results = exchange_->results();
+  const std::unique_ptr<ScriptedExchange> heard = std::move(exchange_);
   trainer_ = std::move(Trainer::make(recipe_, {}, clock_)).value();
   exchange_ = std::make_unique<ScriptedExchange>(last_round(recipe_));
-  for (const auto& [round, sums] : results) exchange_->give_result(Round(round), sums);
+  for (const auto& [round, sums] : results) {
+    exchange_->give_result(Round(round), sums, heard->reports(Round(round)));
+  }
   take_part();
   EXPECT_EQ(trainer_->validation(), known);
 }

@@ -86,7 +86,7 @@ TEST(Rows, ClassesAreLearnedFromAColumnOfWords) {
   recipe.data.target = "kind";
   const auto trainer = train(recipe);
   EXPECT_EQ(trainer->train_samples(), kRows - kRows / 10);
-  const Result<RoundMetrics> measured = trainer->evaluate_alone();
+  const Result<RoundReport> measured = trainer->evaluate_alone();
   ASSERT_TRUE(measured.ok()) << measured.status().message();
   EXPECT_EQ(measured->samples, kRows / 10);
   EXPECT_GT(measured->accuracy(), 0.95);
@@ -99,7 +99,7 @@ TEST(Rows, ValuesAreLearnedByLeastSquares) {
   recipe.data.classify = false;
   for (const bool capture : {true, false}) {
     recipe.run.capture = capture;
-    const Result<RoundMetrics> measured = train(recipe)->evaluate_alone();
+    const Result<RoundReport> measured = train(recipe)->evaluate_alone();
     ASSERT_TRUE(measured.ok()) << measured.status().message();
     EXPECT_TRUE(std::isnan(measured->accuracy()));
     ASSERT_TRUE(measured->errors.has_value());
@@ -131,28 +131,25 @@ TEST(Rows, AnExactlyLinearTableIsLearned) {
   recipe.schedule.warmup_steps = 20;
   recipe.run.steps = 500;
   recipe.run.global_batch = 64;
-  const Result<RoundMetrics> measured = train(recipe)->evaluate_alone();
+  const Result<RoundReport> measured = train(recipe)->evaluate_alone();
   ASSERT_TRUE(measured.ok()) << measured.status().message();
   EXPECT_GT(measured->errors->r2(measured->labels), 0.95);
   EXPECT_LT(measured->errors->mean_absolute(measured->labels), 0.5);
 }
 
-// Each member measures a part; the sums travel as those of the loss do.
+// Each member measures a part, and reports its sums as it does those of the loss.
 TEST(Rows, ErrorsOfTwoMembersAddUp) {
-  RoundMetrics first;
+  RoundReport first;
   first.labels = 2;
   first.errors = {.absolute = 30, .squared = 0.5, .values = 1, .value_squares = 1};  // 1, 0
-  RoundMetrics second;
+  RoundReport second;
   second.labels = 1;
   second.errors = {.absolute = 6, .squared = 0.1, .values = 2, .value_squares = 4};  // 2
-  auto sums = encode_metrics(first, 0);
-  const auto more = encode_metrics(second, 1);
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += more[i];
-  const RoundMetrics both = decode_metrics(sums, 2);
+  const RoundMetrics both = fold_reports(std::vector<Bytes>{first.encode(), second.encode()});
   ASSERT_TRUE(both.errors.has_value());
   EXPECT_NEAR(both.errors->mean_absolute(both.labels), 12, 1e-5);
   EXPECT_NEAR(both.errors->r2(both.labels), 1 - 0.6 / 2, 1e-5) << "0, 1 and 2 have the mean 1";
-  EXPECT_FALSE(decode_metrics(encode_metrics({}, 0), 1).errors.has_value());
+  EXPECT_FALSE(fold_reports(std::vector<Bytes>{RoundReport().encode()}).errors.has_value());
   EXPECT_TRUE(std::isnan(ValueErrors().r2(0)));
 }
 
@@ -201,7 +198,7 @@ TEST(Rows, ArraysOfAFolderAreLearnedToo) {
   }
   ASSERT_TRUE(write_npy(folder + "/x.npy", x).ok());
   ASSERT_TRUE(write_npy(folder + "/y.npy", y).ok());
-  const Result<RoundMetrics> measured = train(rows_recipe(folder))->evaluate_alone();
+  const Result<RoundReport> measured = train(rows_recipe(folder))->evaluate_alone();
   ASSERT_TRUE(measured.ok()) << measured.status().message();
   EXPECT_EQ(measured->labels, 80);
   EXPECT_LT(measured->loss, 0.1);

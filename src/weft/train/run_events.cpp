@@ -30,7 +30,7 @@ std::optional<Event> MeasuringNews::hear(std::int64_t done, std::int64_t all, Ti
       .with("seconds", to_seconds(now - since_));
 }
 
-Event evaluation_event(const Trainer& trainer, const RoundMetrics& sums) {
+Event evaluation_event(const Trainer& trainer, const ComputedSums& sums) {
   Event event("evaluation");
   event.with("samples", static_cast<std::int64_t>(sums.samples))
       .with("accuracy", sums.accuracy())

@@ -15,7 +15,7 @@
 namespace weft {
 
 // "evaluation": the sums of the round after the last step.
-Event evaluation_event(const Trainer& trainer, const RoundMetrics& sums);
+Event evaluation_event(const Trainer& trainer, const ComputedSums& sums);
 // "validation": what round `report` belongs to has measured. REQUIRES: report.measured_step.
 Event validation_event(const Trainer& trainer, const StepReport& report);
 // "not_finite": the loss of `round` is not a number.

@@ -139,6 +139,8 @@ TEST_F(RunLoopTest, ANewcomerLoadsTheStateCatchesUpAndAgrees) {
   exchange_->record_snapshot_after(Round(2));
   const std::string expected = run().summary.state_hash;
   const auto results = exchange_->results();
+  const auto third = exchange_->reports(Round(3));
+  const auto fourth = exchange_->reports(Round(4));
   const Bytes state = exchange_->snapshot();
   ASSERT_FALSE(state.empty());
 
@@ -146,8 +148,8 @@ TEST_F(RunLoopTest, ANewcomerLoadsTheStateCatchesUpAndAgrees) {
   told_.clear();
   exchange_->give(exchange_->wait_turn());
   exchange_->give_state(Round(2), state);
-  exchange_->give_result(Round(3), results.at(3));
-  exchange_->give_result(Round(4), results.at(4));
+  exchange_->give_result(Round(3), results.at(3), third);
+  exchange_->give_result(Round(4), results.at(4), fourth);
   const RunResult late = run(false);
   EXPECT_TRUE(late.status.ok()) << late.status.message();
   EXPECT_EQ(late.summary.state_hash, expected);

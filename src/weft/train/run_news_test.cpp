@@ -37,7 +37,8 @@ class WaitingExchange final : public Exchange {
   void contribute(std::int64_t offset, std::span<const float> values) override {
     inner_.contribute(offset, values);
   }
-  Result<std::span<const float>> finish() override {
+  Status report(Bytes report) override { return inner_.report(std::move(report)); }
+  Result<RoundResult> finish() override {
     if (!waited_) {
       waited_ = true;
       SwarmEvent wait;
@@ -159,16 +160,13 @@ TEST(RunNews, AMemberThatOnlyAppliedTheRoundStopsToo) {
   const SystemClock clock;
   const Recipe recipe = small_recipe();
   const auto trainer = Trainer::make(recipe, {}, clock).value();
-  std::vector<float> sums(
-      static_cast<std::size_t>(trainer->layout().num_elements() + kMetricsElements), 0.0F);
-  RoundMetrics ruined;
+  const std::vector<float> sums(static_cast<std::size_t>(trainer->layout().num_elements()), 0.0F);
+  RoundReport ruined;
   ruined.loss = std::numeric_limits<double>::quiet_NaN();
   ruined.samples = 4;
-  ruined.compute_seconds = {0.1};
-  const auto tail = encode_metrics(ruined, 0);
-  std::copy(tail.begin(), tail.end(), sums.end() - kMetricsElements);
+  ruined.compute_seconds = 0.1;
   ScriptedExchange exchange(last_round(recipe));
-  exchange.give_result(Round(1), sums);
+  exchange.give_result(Round(1), sums, {ruined.encode()});
   std::vector<Event> heard;
   const auto log =
       EventLog::open("", clock, [&](const Event& event) { heard.push_back(event); }).value();

@@ -1,7 +1,7 @@
 // ScriptedExchange: a group of one for tests, with a script of what goes wrong. Tests only.
 //
 // Gives the turns that were put in with give_*(), then trains every round up to the last. Sums are
-// the member's own contributions.
+// the member's own contributions, and the reports its own.
 #pragma once
 
 #include <algorithm>
@@ -31,14 +31,14 @@ class ScriptedExchange final : public Exchange {
     give(turn);
     applied_ = round;
   }
-  // `sums` must outlive the run.
-  void give_result(Round round, const std::vector<float>& sums) {
+  void give_result(Round round, const std::vector<float>& sums, std::vector<Bytes> reports = {}) {
     kept_.push_back(sums);
     Turn turn;
     turn.kind = TurnKind::kApply;
     turn.round = round;
     turn.members = 1;
     turn.reduced = kept_.back();
+    turn.reports = std::move(reports);
     give(turn);
   }
   void abort_next(Round round, int times) { aborts_[round.value()] = times; }
@@ -49,6 +49,8 @@ class ScriptedExchange final : public Exchange {
   // --- What happened.
   std::uint64_t rounds_applied() const { return applied_.value(); }
   const std::map<std::uint64_t, std::vector<float>>& results() const { return results_; }
+  // What this member has reported of a round that was committed.
+  const std::vector<Bytes>& reports(Round round) const { return reports_.at(round.value()); }
   const Bytes& snapshot() const { return snapshot_; }
   // Each state that was lent and not taken back when a round ended, as it was then.
   const std::deque<Bytes>& lent_in_rounds() const { return lent_in_rounds_; }
@@ -87,11 +89,16 @@ class ScriptedExchange final : public Exchange {
   void contribute(std::int64_t offset, std::span<const float> values) override {
     std::copy(values.begin(), values.end(), sums_.begin() + offset);
   }
-  Result<std::span<const float>> finish() override {
+  Status report(Bytes report) override {
+    report_ = std::move(report);
+    return {};
+  }
+  Result<RoundResult> finish() override {
     if (lent_) lent_in_rounds_.push_back(lent_());
     if (aborts_[open_.value()]-- > 0) return aborted("the view changed");
     results_[open_.value()] = sums_;
-    return std::span<const float>(sums_);
+    reports_[open_.value()] = {report_};
+    return RoundResult{sums_, reports_[open_.value()]};
   }
   void applied(Round round, const StateHash& /*hash*/) override { applied_ = round; }
   void publish_state(Round /*round*/, Bytes state) override { snapshot_ = std::move(state); }
@@ -126,7 +133,9 @@ class ScriptedExchange final : public Exchange {
   std::map<std::uint64_t, Status> failures_;
   std::map<std::uint64_t, std::vector<SwarmEvent>> events_;
   std::map<std::uint64_t, std::vector<float>> results_;
+  std::map<std::uint64_t, std::vector<Bytes>> reports_;
   std::vector<float> sums_;
+  Bytes report_;
   Bytes snapshot_;
   StateReader lent_;
   int loans_ = 0;

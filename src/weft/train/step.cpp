@@ -16,6 +16,7 @@
 #include "weft/train/loss_scale.h"
 #include "weft/train/member_part.h"
 #include "weft/train/precision.h"
+#include "weft/train/round_vector.h"
 
 namespace weft {
 namespace {
@@ -31,7 +32,7 @@ Batch rows_of(const Batch& batch, std::int64_t begin, std::int64_t end) {
 
 // Forward and backward of rows [begin, end) of the shard; adds to `sum`.
 void compute_piece(const ShardWork& work, const Batch& batch, ShardRange rows,
-                   const GradientSink& sink, LeafGradients leaves, RoundMetrics& sum) {
+                   const GradientSink& sink, LeafGradients leaves, RoundReport& sum) {
   work.parts.model.set_step_context(
       {work.parts.seed, work.step, static_cast<std::uint64_t>(work.shard.begin + rows.begin)});
   const Batch piece = rows_of(batch, rows.begin, rows.end);
@@ -85,8 +86,8 @@ std::span<const float> mean_of_arrived(const StepParts& parts, std::span<const f
 
 }  // namespace
 
-RoundMetrics compute_shard(const ShardWork& work, const Batch& batch,
-                           const std::function<void(ParameterId)>& ready) {
+RoundReport compute_shard(const ShardWork& work, const Batch& batch,
+                          const std::function<void(ParameterId)>& ready) {
   const std::int64_t rows = work.shard.size();
   const std::int64_t wanted = work.parts.micro_batch;
   const std::int64_t piece = wanted > 0 ? std::min(wanted, rows) : rows;
@@ -96,7 +97,7 @@ RoundMetrics compute_shard(const ShardWork& work, const Batch& batch,
     }
     ready(id);
   };
-  RoundMetrics own;
+  RoundReport own;
   if (piece == rows) {
     compute_piece(
         work, batch, {0, rows}, [&](ParameterId id, const Array&) { hand_over(id); },
@@ -157,7 +158,7 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange
   }
   WEFT_TRY(vector.begin());
   RunningStatistics statistics(parts.arena);
-  RoundMetrics own;
+  RoundReport own;
   if (shard.size() > 0) {
     const std::int64_t labels = global_batch * (batch.labels.size() / shard.size());
     const ShardWork work = {parts, static_cast<std::uint64_t>(step), shard,
@@ -168,25 +169,22 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange
   }
   if (parts.validation != nullptr) own.validation = *parts.validation;
   const TimePoint computed = parts.clock.now();
-  own.compute_seconds = {to_seconds(computed - begun)};
+  own.compute_seconds = to_seconds(computed - begun);
   if (parts.part != nullptr) {
-    own.reports = {parts.part->computed(own.compute_seconds.front(), shard.size())};
+    own.member = parts.part->computed(own.compute_seconds, shard.size());
   }
   if (whole) {
-    RoundMetrics all = own;
+    RoundReport all = own;
     const std::span<const float> gradients = parts.part->with_carried(vector.complete(), all);
-    vector.add_whole(gradients, all, turn.rank.value());
+    WEFT_TRY(vector.add_whole(gradients, all));
   } else {
-    vector.add_rest(own, turn.rank.value());
+    WEFT_TRY(vector.add_rest(own));
   }
-  WEFT_TRY_ASSIGN(const std::span<const float> sums, vector.finish());
+  WEFT_TRY_ASSIGN(const RoundResult result, vector.finish());
   const TimePoint exchanged = parts.clock.now();
-  if (whole) {
-    const std::span<const float> gradients = std::as_const(parts.arena).gradients();
-    parts.part->ended(sums.subspan(gradients.size()), gradients, own);
-  }
+  if (whole) parts.part->ended(result, std::as_const(parts.arena).gradients(), own);
 
-  StepReport report = apply_step(parts, turn, sums);
+  StepReport report = apply_step(parts, turn, result);
   report.own_finite = std::isfinite(own.loss);
   report.share = shard.size();
   report.exchange_seconds = to_seconds(exchanged - computed);
@@ -194,14 +192,12 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange
   return report;
 }
 
-StepReport apply_step(const StepParts& parts, const Turn& turn, std::span<const float> sums) {
+StepReport apply_step(const StepParts& parts, const Turn& turn, const RoundResult& result) {
   const auto step = static_cast<std::int64_t>(turn.round.value()) - 1;
-  const auto gradients = static_cast<std::size_t>(parts.arena.layout().num_elements());
   StepReport report;
-  report.metrics = decode_metrics(sums.subspan(gradients), turn.members);
+  report.metrics = fold_reports(result.reports);
   const double weight = report.metrics.samples / static_cast<double>(parts.loader.batch_size());
-  const std::span<const float> mean =
-      mean_of_arrived(parts, sums.first(gradients), weight, report.metrics);
+  const std::span<const float> mean = mean_of_arrived(parts, result.sums, weight, report.metrics);
   if (weight > 0) {
     report.skipped = !update_parameters(parts, step, mean);
   } else {
@@ -211,7 +207,7 @@ StepReport apply_step(const StepParts& parts, const Turn& turn, std::span<const 
   }
   report.learning_rate = parts.optimizer.learning_rate();
   if (!report.skipped) {
-    RunningStatistics::apply(parts.arena, sums.first(gradients), weight);
+    RunningStatistics::apply(parts.arena, result.sums, weight);
   }
   return report;
 }

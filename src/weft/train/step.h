@@ -18,7 +18,7 @@
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
 #include "weft/train/exchange.h"
-#include "weft/train/round_vector.h"
+#include "weft/train/round_report.h"
 
 namespace weft {
 
@@ -71,8 +71,8 @@ struct StepReport {
 // Computes this member's shard of round `turn.round`, exchanges it and updates the state.
 Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange& exchange);
 
-// Updates the state with the sums of a round that others computed.
-StepReport apply_step(const StepParts& parts, const Turn& turn, std::span<const float> sums);
+// Updates the state with what a round came to, whoever computed it.
+StepReport apply_step(const StepParts& parts, const Turn& turn, const RoundResult& result);
 
 // One member's part of one global batch.
 struct ShardWork {
@@ -84,8 +84,8 @@ struct ShardWork {
 
 // Forward and backward of the shard, whose rows `batch` holds. The gradients stand in the arena;
 // `ready` is called for each as soon as it is complete, and not for parameters without one.
-RoundMetrics compute_shard(const ShardWork& work, const Batch& batch,
-                           const std::function<void(ParameterId)>& ready);
+RoundReport compute_shard(const ShardWork& work, const Batch& batch,
+                          const std::function<void(ParameterId)>& ready);
 
 // The optimizer step `step`, from 0, with gradients of the arena's layout (clipped, if asked).
 // False if they were not finite in f16: nothing has moved then.

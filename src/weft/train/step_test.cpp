@@ -37,12 +37,14 @@ std::unique_ptr<Trainer> train(const Recipe& recipe, int members) {
     turn.round = Round(static_cast<std::uint64_t>(round));
     turn.members = members;
     std::vector<float> sums;
+    turn.reports.clear();
     for (int rank = 0; rank < members; ++rank) {
       turn.rank = Rank(rank);
       EXPECT_EQ(trainer->run_round(turn, collector).status().code(), Code::kAborted);
       EXPECT_TRUE(collector.each_element_once());
       if (sums.empty()) sums.assign(collector.values().size(), 0.0F);
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += collector.values()[i];
+      turn.reports.push_back(collector.reported());
     }
     turn.reduced = sums;
     const Result<StepReport> report = trainer->apply_round(turn);
@@ -119,7 +121,7 @@ TEST(Step, EveryOptimizerTrainsTheModel) {
     if (name == "rmsprop") recipe.optimizer.momentum = 0;
     if (name == "rmsprop") recipe.optimizer.learning_rate = 1e-3;
     const auto trainer = train(recipe, 2);
-    const Result<RoundMetrics> measured = trainer->evaluate_alone();
+    const Result<RoundReport> measured = trainer->evaluate_alone();
     ASSERT_TRUE(measured.ok()) << name;
     EXPECT_GT(measured->accuracy(), 0.8) << name;
   }
@@ -181,7 +183,7 @@ TEST(Step, TextModelsLearnAndTheNumberOfMembersDoesNotMatter) {
     recipe.run.micro_batch = 2;
     const auto split = train(recipe, 3);
     EXPECT_LT(relative_difference(split->arena().parameters(), alone->arena().parameters()), 2e-3);
-    const Result<RoundMetrics> measured = alone->evaluate_alone();
+    const Result<RoundReport> measured = alone->evaluate_alone();
     ASSERT_TRUE(measured.ok()) << measured.status().message();
     EXPECT_EQ(measured->labels, measured->samples * 12);
     EXPECT_GT(measured->accuracy(), 0.95);
@@ -292,6 +294,7 @@ TEST(Step, RunningStatisticsBecomeTheMembersMean) {
     EXPECT_NE(collector.values()[offset], 0.0F);
     if (sums.empty()) sums.assign(collector.values().size(), 0.0F);
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += collector.values()[i];
+    turn.reports.push_back(collector.reported());
   }
   EXPECT_EQ(trainer->digest(), before);
   turn.reduced = sums;
@@ -309,7 +312,7 @@ TEST(Step, LearnsTheSyntheticClusters) {
   turn.members = 1;
   ASSERT_TRUE(trainer->is_evaluation(turn.round));
   EXPECT_EQ(trainer->run_round(turn, collector).status().code(), Code::kAborted);
-  const RoundMetrics metrics = decode_metrics(collector.values(), 1);
+  const RoundMetrics metrics = fold_reports(std::span(&collector.reported(), 1));
   EXPECT_EQ(metrics.samples, 128.0);
   EXPECT_GT(metrics.correct, 0.9 * metrics.samples);
 }

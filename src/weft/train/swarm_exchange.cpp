@@ -16,7 +16,11 @@ class SwarmExchange final : public Exchange {
   void contribute(std::int64_t offset, std::span<const float> values) override {
     swarm_->contribute(offset, values);
   }
-  Result<std::span<const float>> finish() override { return swarm_->finish(); }
+  Status report(Bytes report) override { return swarm_->report(std::move(report)); }
+  Result<RoundResult> finish() override {
+    WEFT_TRY_ASSIGN(const std::span<const float> sums, swarm_->finish());
+    return RoundResult{sums, swarm_->reports()};
+  }
   void applied(Round round, const StateHash& hash) override { swarm_->applied(round, hash); }
   void publish_state(Round round, Bytes state) override {
     swarm_->publish_state(round, std::move(state));

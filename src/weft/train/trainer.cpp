@@ -1,6 +1,7 @@
 #include "weft/train/trainer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <exception>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "weft/train/gossip_step.h"
 #include "weft/train/precision.h"
 #include "weft/train/recipe_data.h"
+#include "weft/train/round_vector.h"
 #include "weft/train/wiring.h"
 
 namespace weft {
@@ -195,23 +197,23 @@ Result<StepReport> Trainer::train(const Turn& turn, Exchange& exchange) {
 
 Result<ValidationSums> Trainer::measure_share(const Turn& turn) {
   WEFT_TRY(prepare_evaluation());
-  WEFT_TRY_ASSIGN(const RoundMetrics own,
+  WEFT_TRY_ASSIGN(const RoundReport own,
                   measure(shard_for(part_ ? &*part_ : nullptr, turn, test_->size), {progress_}));
   return ValidationSums{own.loss, own.correct, own.samples, own.labels};
 }
 
 Result<StepReport> Trainer::apply_round(const Turn& turn) {
   if (is_evaluation(turn.round)) {
-    WEFT_TRY(check_sums(kMetricsElements, turn.reduced.size()));
+    WEFT_TRY(check_sums(kEvaluationElements, turn.reduced.size()));
     StepReport report;
-    report.metrics = decode_metrics(turn.reduced, turn.members);
+    report.metrics = fold_reports(turn.reports);
     hear_final(report);
     return report;
   }
-  WEFT_TRY(check_sums(static_cast<std::size_t>(layout().num_elements() + kMetricsElements),
-                      turn.reduced.size()));
+  WEFT_TRY(check_sums(static_cast<std::size_t>(layout().num_elements()), turn.reduced.size()));
+  const RoundResult result = {turn.reduced, turn.reports};
   StepReport report =
-      local_ ? local_->apply(parts(), turn, turn.reduced) : apply_step(parts(), turn, turn.reduced);
+      local_ ? local_->apply(parts(), turn, result) : apply_step(parts(), turn, result);
   if (measures(turn.round)) hear_validation(steps_before(turn.round), report);
   return report;
 }
@@ -234,13 +236,13 @@ Status Trainer::prepare_evaluation() {
   return wanted ? open_test_data() : Status();
 }
 
-Result<RoundMetrics> Trainer::measure(ShardRange shard, const EvaluationWatch& watch) {
-  return guarded("evaluation", [&]() -> Result<RoundMetrics> {
+Result<RoundReport> Trainer::measure(ShardRange shard, const EvaluationWatch& watch) {
+  return guarded("evaluation", [&]() -> Result<RoundReport> {
     return evaluate_shard(*model_, *test_, shard, evaluation_options_, watch);
   });
 }
 
-Result<RoundMetrics> Trainer::evaluate_alone(const EvaluationWatch& watch) {
+Result<RoundReport> Trainer::evaluate_alone(const EvaluationWatch& watch) {
   WEFT_TRY(open_test_data());
   return measure({0, test_->size}, watch);
 }
@@ -248,16 +250,17 @@ Result<RoundMetrics> Trainer::evaluate_alone(const EvaluationWatch& watch) {
 Result<StepReport> Trainer::evaluate(const Turn& turn, Exchange& exchange) {
   WEFT_TRY(prepare_evaluation());
   const TimePoint begun = clock_.now();
-  WEFT_TRY(exchange.begin(kMetricsElements));
+  WEFT_TRY(exchange.begin(kEvaluationElements));
   const ShardRange shard = shard_for(part_ ? &*part_ : nullptr, turn, test_->size);
-  WEFT_TRY_ASSIGN(RoundMetrics own, measure(shard, {progress_}));
+  WEFT_TRY_ASSIGN(RoundReport own, measure(shard, {progress_}));
   const TimePoint computed = clock_.now();
-  own.compute_seconds = {to_seconds(computed - begun)};
-  const auto tail = encode_metrics(own, turn.rank.value());
-  exchange.contribute(0, tail);
-  WEFT_TRY_ASSIGN(const std::span<const float> sums, exchange.finish());
+  own.compute_seconds = to_seconds(computed - begun);
+  const std::array<float, kEvaluationElements> nothing{};
+  exchange.contribute(0, nothing);
+  WEFT_TRY(exchange.report(own.encode()));
+  WEFT_TRY_ASSIGN(const RoundResult result, exchange.finish());
   StepReport report;
-  report.metrics = decode_metrics(sums, turn.members);
+  report.metrics = fold_reports(result.reports);
   hear_final(report);
   report.compute_seconds = to_seconds(computed - begun);
   report.exchange_seconds = to_seconds(clock_.now() - computed);

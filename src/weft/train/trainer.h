@@ -79,7 +79,7 @@ class Trainer {
   Result<StepReport> apply_round(const Turn& turn);
 
   // The whole test set, by this peer alone.
-  Result<RoundMetrics> evaluate_alone(const EvaluationWatch& watch = {});
+  Result<RoundReport> evaluate_alone(const EvaluationWatch& watch = {});
   // Whether the test set is measured within the training round `round`, with the state before it.
   bool measures(Round round) const;
   const Validation& validation() const { return validation_; }
@@ -137,7 +137,7 @@ class Trainer {
   void hear_validation(std::int64_t step, StepReport& report);
   void hear_final(StepReport& report);
   std::int64_t steps_before(Round round) const;
-  Result<RoundMetrics> measure(ShardRange shard, const EvaluationWatch& watch = {});
+  Result<RoundReport> measure(ShardRange shard, const EvaluationWatch& watch = {});
 
   const Recipe recipe_;
   const DataPlaces places_;

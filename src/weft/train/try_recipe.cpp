@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// The only member: a sum is what it contributed.
+// The only member: a sum is what it contributed, and the reports are its own.
 class LoneExchange final : public Exchange {
  public:
   Result<Turn> next() override {
@@ -28,7 +28,11 @@ class LoneExchange final : public Exchange {
   void contribute(std::int64_t offset, std::span<const float> values) override {
     std::copy(values.begin(), values.end(), sums_.begin() + offset);
   }
-  Result<std::span<const float>> finish() override { return std::span<const float>(sums_); }
+  Status report(Bytes report) override {
+    reports_ = {std::move(report)};
+    return {};
+  }
+  Result<RoundResult> finish() override { return RoundResult{sums_, reports_}; }
   void applied(Round round, const StateHash& /*hash*/) override { applied_ = round; }
   void publish_state(Round /*round*/, Bytes /*state*/) override {}
   Status leave(Duration /*limit*/) override { return {}; }
@@ -41,6 +45,7 @@ class LoneExchange final : public Exchange {
   Round applied_;
   PeerId self_;
   std::vector<float> sums_;
+  std::vector<Bytes> reports_;
 };
 
 }  // namespace

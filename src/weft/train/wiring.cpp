@@ -15,7 +15,6 @@
 #include "weft/net/tls_transport.h"
 #include "weft/train/data_files.h"
 #include "weft/train/recipe_data.h"
-#include "weft/train/round_vector.h"
 #include "weft/train/rows_data.h"
 
 namespace weft {
@@ -294,7 +293,7 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   options.map_port = settings.map_port;
   options.advertise = settings.advertise;
   options.recipe_text = canonical_text(recipe);
-  options.vector_elements_max = layout.num_elements() + kMetricsElements;
+  options.vector_elements_max = layout.num_elements();
   options.segment_bytes = static_cast<std::size_t>(group.segment_bytes);
   options.bucket_bytes = static_cast<std::size_t>(group.bucket_bytes);
   // The recipe was checked, so the word is one.
@@ -302,7 +301,7 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   if (wire.ok()) options.wire = *wire;
   options.measured_ring = group.ring == "measured";
   options.by_host = group.hosts == "together";
-  options.exact_elements = kMetricsElements;
+  options.reports = true;
   options.compute_timeout = from_seconds(group.compute_timeout_s);
   // Nothing is known of the first rounds but how many steps they have.
   options.compute_timeout_first =

@@ -8,9 +8,12 @@
 //   finished     := round:u64                                (kFinished, control)
 //   state_hash   := id total:16 bytes count:u32 count x 16 bytes   (kStateHash, control)
 //   progress     := id query:u8 contributed:u8 waits_for:peer      (kProgress, control)
+//   report       := id report:bytes                          (kReport, control)
+//   reports      := count:u32 count x report:bytes   (no frame: a part of a result, by rank)
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "weft/base/hash.h"
@@ -23,6 +26,9 @@ namespace weft {
 
 inline constexpr std::size_t kReceivedMapBytesMax = 128 * 1024;
 inline constexpr std::uint32_t kTensorHashesMax = 8192;
+// Of one member in one round.
+inline constexpr std::size_t kReportBytesMax = 4096;
+inline constexpr std::uint32_t kReportsMax = 4096;  // members of a round
 
 // Names one all-reduce: every member runs it at most once in one view.
 struct CollectiveId {
@@ -106,5 +112,29 @@ struct ProgressMessage {
   Bytes encode() const;
   static Result<ProgressMessage> decode(ByteSpan bytes);
 };
+
+// What the sender has to say of its part of a round; opaque here, at most kReportBytesMax bytes.
+struct ReportMessage {
+  CollectiveId id;
+  Bytes report;
+
+  Bytes encode() const;
+  static Result<ReportMessage> decode(ByteSpan bytes);
+};
+
+// The reports of all members of a round, by rank, as they are kept and fetched with its sums.
+struct RoundReports {
+  // At most kReportsMax, of at most kReportBytesMax bytes each.
+  std::vector<Bytes> by_rank;
+
+  Bytes encode() const;
+  static Result<RoundReports> decode(ByteSpan bytes);
+};
+// Of their encoding; no report, no reports.
+inline constexpr std::size_t kRoundReportsBytesMax =
+    sizeof(std::uint32_t) + kReportsMax * (sizeof(std::uint32_t) + kReportBytesMax);
+
+// What names the result of a round: its sums, and the encoded reports where the round has any.
+Hash128 result_hash(std::span<const float> sums, ByteSpan reports);
 
 }  // namespace weft

@@ -78,6 +78,8 @@ inline constexpr std::uint8_t kLastGroupType = 0x3f;
 // Rates and delays between members (wire/line_message.h).
 inline constexpr std::uint8_t kLineReport = 0x40;
 inline constexpr std::uint8_t kProbe = 0x41;
+// What members report of a round beside its sums (wire/collective_message.h).
+inline constexpr std::uint8_t kReport = 0x42;
 inline constexpr std::uint8_t kLastCollectiveType = 0x4f;
 
 // State transfer (wire/state_message.h).

@@ -9,8 +9,9 @@
 //                                                      kBlock, bulk, with the block as its body
 //   block_missing  := root 32                          kBlockMissing, control: "kept no more"
 //   result_request := round u64                        kResultRequest, control
-//   result         := round u64, newest u64, elements u64, piece u32, hash 16
-//                                                      kResult, bulk, body = f32 values
+//   result         := round u64, newest u64, elements u64, report bytes u32, piece u32, hash 16
+//                                                      kResult, bulk, body = f32 sums, or a part of
+//                                                      the reports (wire/collective_message.h)
 //   result_missing := round u64, oldest u64, newest u64
 //                                                      kResultMissing, control
 //   history        := bytes u32, branch 32, samples u64, count u32 x (branch 32, until u64), zeros
@@ -36,6 +37,7 @@
 #include "weft/base/bytes.h"
 #include "weft/base/hash.h"
 #include "weft/base/status.h"
+#include "weft/wire/collective_message.h"
 #include "weft/wire/ids.h"
 #include "weft/wire/membership_message.h"
 
@@ -114,10 +116,18 @@ struct ResultHead {
   Round round;
   // The highest round committed at the sender.
   Round newest;
-  // The length of the whole result.
+  // The size of the whole result: its sums, then its members' reports as RoundReports encodes them, 0
+  // bytes if there are none. Each of the two is cut into pieces separately.
   std::uint64_t elements = 0;
+  std::uint32_t report_bytes = 0;
   std::uint32_t piece = 0;
+  // result_hash() of both.
   Hash128 hash{};
+
+  std::uint64_t sum_pieces() const;
+  std::uint64_t pieces() const;
+  // The size of this piece; 0 for one that the result does not have.
+  std::size_t piece_bytes() const;
   Bytes encode() const;
   static Result<ResultHead> decode(ByteSpan bytes);
 };

@@ -122,4 +122,49 @@ Result<ProgressMessage> ProgressMessage::decode(ByteSpan bytes) {
   return message;
 }
 
+Bytes ReportMessage::encode() const {
+  Writer out;
+  write_id(out, id);
+  out.bytes(report);
+  return out.take();
+}
+
+Result<ReportMessage> ReportMessage::decode(ByteSpan bytes) {
+  Reader in("report", bytes);
+  ReportMessage message;
+  message.id = read_id(in);
+  const ByteSpan report = in.bytes("report", kReportBytesMax);
+  message.report.assign(report.begin(), report.end());
+  WEFT_TRY(in.finish());
+  return message;
+}
+
+Bytes RoundReports::encode() const {
+  Writer out;
+  out.u32(static_cast<std::uint32_t>(by_rank.size()));
+  for (const Bytes& report : by_rank) out.bytes(report);
+  return out.take();
+}
+
+Result<RoundReports> RoundReports::decode(ByteSpan bytes) {
+  Reader in("reports", bytes);
+  RoundReports reports;
+  const std::uint32_t count = in.count("reports", kReportsMax);
+  for (std::uint32_t i = 0; i < count && !in.failed(); ++i) {
+    const ByteSpan report = in.bytes("report", kReportBytesMax);
+    reports.by_rank.emplace_back(report.begin(), report.end());
+  }
+  WEFT_TRY(in.finish());
+  return reports;
+}
+
+Hash128 result_hash(std::span<const float> sums, ByteSpan reports) {
+  const Hash128 of_sums = xxh3_128(as_bytes(sums));
+  if (reports.empty()) return of_sums;
+  const Hash128 of_reports = xxh3_128(reports);
+  Bytes both(of_sums.begin(), of_sums.end());
+  both.insert(both.end(), of_reports.begin(), of_reports.end());
+  return xxh3_128(both);
+}
+
 }  // namespace weft

@@ -31,6 +31,9 @@ TEST(CollectiveMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   check_message(FinishedMessage{Round(400)});
   check_message(StateHashMessage{id(), {1}, {{2}, {3}}});
   check_message(ProgressMessage{id(), false, true, peer});
+  check_message(ReportMessage{id(), {1, 2, 3}});
+  check_message(ReportMessage{id(), {}});
+  check_message(RoundReports{{{1, 2}, {}, {3}}});
 }
 
 TEST(CollectiveMessage, KeepsEveryFieldOfASegmentHead) {
@@ -56,6 +59,25 @@ TEST(CollectiveMessage, RefusesEachFieldBeyondItsBound) {
                 .status()
                 .code(),
             Code::kCorrupt);
+  EXPECT_TRUE(ReportMessage::decode(head().bytes(Bytes(kReportBytesMax)).take()).ok());
+  EXPECT_EQ(ReportMessage::decode(head().bytes(Bytes(kReportBytesMax + 1)).take()).status().code(),
+            Code::kCorrupt);
+  EXPECT_EQ(RoundReports::decode(Writer().u32(1).bytes(Bytes(kReportBytesMax + 1)).take())
+                .status()
+                .code(),
+            Code::kCorrupt);
+  EXPECT_EQ(RoundReports::decode(Writer().u32(kReportsMax + 1).take()).status().code(),
+            Code::kCorrupt);
+}
+
+TEST(CollectiveMessage, AResultIsNamedByItsSumsAndByItsReports) {
+  const std::vector<float> sums = {1.0F, 2.0F};
+  const Bytes reports = RoundReports{{{1}, {2}}}.encode();
+  EXPECT_EQ(result_hash(sums, {}), xxh3_128(as_bytes(std::span<const float>(sums))));
+  EXPECT_NE(result_hash(sums, reports), result_hash(sums, {}));
+  EXPECT_NE(result_hash(sums, reports), result_hash(sums, RoundReports{{{2}, {1}}}.encode()));
+  const std::vector<float> others = {1.0F, 3.0F};
+  EXPECT_NE(result_hash(sums, reports), result_hash(others, reports));
 }
 
 }  // namespace

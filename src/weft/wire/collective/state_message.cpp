@@ -232,9 +232,28 @@ Result<ResultRequestMessage> ResultRequestMessage::decode(ByteSpan bytes) {
   return message;
 }
 
+std::uint64_t ResultHead::sum_pieces() const {
+  return elements / kPieceElements + (elements % kPieceElements != 0 ? 1 : 0);
+}
+
+std::uint64_t ResultHead::pieces() const {
+  return sum_pieces() + (report_bytes + kStateBlockBytes - 1) / kStateBlockBytes;
+}
+
+std::size_t ResultHead::piece_bytes() const {
+  const std::uint64_t first_report = sum_pieces();
+  if (piece < first_report) {
+    const std::uint64_t left = elements - std::uint64_t{piece} * kPieceElements;
+    return static_cast<std::size_t>(std::min<std::uint64_t>(kPieceElements, left)) * sizeof(float);
+  }
+  const std::uint64_t begin = (piece - first_report) * kStateBlockBytes;
+  if (begin >= report_bytes) return 0;
+  return static_cast<std::size_t>(std::min<std::uint64_t>(kStateBlockBytes, report_bytes - begin));
+}
+
 Bytes ResultHead::encode() const {
   Writer out;
-  out.round(round).round(newest).u64(elements).u32(piece).raw(hash);
+  out.round(round).round(newest).u64(elements).u32(report_bytes).u32(piece).raw(hash);
   return out.take();
 }
 
@@ -244,9 +263,11 @@ Result<ResultHead> ResultHead::decode(ByteSpan bytes) {
   head.round = in.round("round");
   head.newest = in.round("newest");
   head.elements = in.u64("elements");
+  head.report_bytes = in.u32("report bytes");
   head.piece = in.u32("piece");
   head.hash = in.raw<16>("hash");
   if (head.newest < head.round) in.fail("newest", "is below the round itself");
+  if (head.report_bytes > kRoundReportsBytesMax) in.fail("report bytes", "too many");
   WEFT_TRY(in.finish());
   return head;
 }

@@ -18,7 +18,7 @@ TEST(StateMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   check_message(BlockHead{Hash256{1, 2}, 3, {Hash256{4}, Hash256{5}}});
   check_message(BlockMissingMessage{Hash256{4}});
   check_message(ResultRequestMessage{Round(77)});
-  check_message(ResultHead{Round(7), Round(9), 1'000'000, 2, Hash128{5}});
+  check_message(ResultHead{Round(7), Round(9), 1'000'000, 5000, 2, Hash128{5}});
   check_message(ResultMissingMessage{Round(7), Round(9), Round(12)});
   check_message(StateHistory{});
   check_message(StateHistory{Hash256{9}, 120, {{Hash256{3}, 40}, {Hash256{4}, 50}}});
@@ -97,8 +97,21 @@ TEST(StateMessage, WhatIsOutOfBoundsIsRefused) {
 }
 
 TEST(StateMessage, ResultOfARoundAboveTheNewestIsRefused) {
-  const ResultHead head{Round(9), Round(8), 10, 0, {}};
+  const ResultHead head{Round(9), Round(8), 10, 0, 0, {}};
   EXPECT_EQ(ResultHead::decode(head.encode()).status().code(), Code::kCorrupt);
+  const ResultHead much{Round(8), Round(8), 10, kRoundReportsBytesMax + 1, 0, {}};
+  EXPECT_EQ(ResultHead::decode(much.encode()).status().code(), Code::kCorrupt);
+}
+
+TEST(StateMessage, SumsAndReportsOfAResultAreCutIntoPiecesEachByItself) {
+  ResultHead head{Round(8), Round(8), kPieceElements + 3, kStateBlockBytes + 5, 0, {}};
+  EXPECT_EQ(head.sum_pieces(), 2U);
+  EXPECT_EQ(head.pieces(), 4U);
+  std::vector<std::size_t> sizes;
+  for (head.piece = 0; head.piece < 5; ++head.piece) sizes.push_back(head.piece_bytes());
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{kStateBlockBytes, 12, kStateBlockBytes, 5, 0}));
+  head = {Round(8), Round(8), std::numeric_limits<std::uint64_t>::max(), 0, 7, {}};
+  EXPECT_EQ(head.piece_bytes(), kStateBlockBytes);
 }
 
 }  // namespace
