@@ -9,6 +9,9 @@
 namespace weft {
 namespace {
 
+// How samples are split over members decides about the last digits of their summed loss.
+constexpr double kImprovement = 1e-6;
+
 // The next number of `text`, which ends at a blank or with the text.
 template <class Number>
 bool take_number(std::string_view& text, Number& number, int base) {
@@ -26,7 +29,8 @@ bool take_number(std::string_view& text, Number& number, int base) {
 
 bool Validation::hear(std::int64_t step, double loss) {
   ++since_best_;
-  if (!std::isfinite(loss) || !(loss < best_loss_)) return false;
+  const double least = std::isinf(best_loss_) ? 0 : kImprovement * std::abs(best_loss_);
+  if (!std::isfinite(loss) || !(loss < best_loss_ - least)) return false;
   best_loss_ = loss;
   best_step_ = step;
   since_best_ = 0;

@@ -21,8 +21,8 @@ namespace weft {
 
 class Validation {
  public:
-  // The state after `step` steps was measured; whether its loss is the smallest so far. One that is
-  // no finite number never is.
+  // The state after `step` steps was measured; whether its loss is the smallest so far, by a
+  // millionth at least. One that is no finite number never is.
   bool hear(std::int64_t step, double loss);
 
   // The step after which it was smallest; 0: none was measured.

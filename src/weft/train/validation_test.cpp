@@ -22,6 +22,15 @@ TEST(Validation, TheSmallestLossIsTheBestAndTheFirstOfEqualOnes) {
   EXPECT_EQ(seen.since_best(), 2);
 }
 
+TEST(Validation, LastDigitsAreNoImprovement) {
+  Validation seen;
+  EXPECT_TRUE(seen.hear(10, 2.0));
+  EXPECT_FALSE(seen.hear(20, 2.0 - 1e-9)) << "as another split of the samples over members gives";
+  EXPECT_TRUE(seen.hear(30, 2.0 - 1e-5));
+  EXPECT_TRUE(seen.hear(40, -1.0));
+  EXPECT_FALSE(seen.hear(50, -1.0 - 1e-9));
+}
+
 TEST(Validation, ItsTextIsReadBackBitForBit) {
   Validation seen;
   Validation back;
