@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "status_error.h"
 #include "weft/base/time.h"
 #include "weft/collective/member_start.h"
+#include "weft/collective/weighted_part.h"
 
 namespace weft::python {
 
@@ -27,9 +31,9 @@ struct SwarmPeer::Session {
   // Lent to the open round.
   std::vector<ArrayBytes> borrowed;
   std::vector<std::vector<float>> scaled;
-  float weight = 0;
-  // Of the last finished round or "apply" turn.
+  // Of the last finished round or "apply" turn; `weight` is of all members.
   std::span<const float> sums;
+  float weight = 0;
   bool training = false;
   std::unique_ptr<Swarm> swarm;
 };
@@ -72,7 +76,7 @@ Result<SwarmOptions> swarm_options(const PeerOptions& given) {
            milliseconds(given.suspicion_timeout), given.lone_survivor},
           {given.listen, given.advertise, given.map_port, given.identity},
           {given.recipe, sha256(as_bytes(std::string_view(given.layout)))}));
-  options.exact_elements = 1;  // the weight
+  options.reports = true;  // the weights
   // Python waits with round_ended(), in which it hears Ctrl-C; finish() then only gives up.
   options.finish_limit = std::chrono::milliseconds(1);
   return options;
@@ -96,6 +100,9 @@ std::vector<float> scaled_copy(std::span<const float> values, float weight) {
   std::ranges::transform(values, copy.begin(), [weight](float value) { return value * weight; });
   return copy;
 }
+
+// A round has at least one element: who exchanges none sends a zero.
+std::size_t vector_length(std::size_t elements) { return std::max<std::size_t>(elements, 1); }
 
 PeerTurn owned_turn(const Turn& turn) {
   PeerTurn out;
@@ -153,21 +160,26 @@ PeerTurn SwarmPeer::next() {
   }();
   if (!turn.ok()) throw_status(turn.status());
   training->sums = turn->reduced;
+  training->weight = static_cast<float>(sum_of_parts(turn->reports).weight);
   return owned_turn(*turn);
 }
 
 void SwarmPeer::begin(const py::sequence& arrays, float weight) {
   const Training training(open());
+  if (!(weight >= 0) || !std::isfinite(weight)) {
+    throw_status(invalid_argument(
+        fmt::format("all_reduce: expected a weight of at least 0, got {}", weight)));
+  }
   std::vector<ArrayBytes> borrowed;
-  std::int64_t elements = 1;
+  std::size_t elements = 0;
   for (const py::object array : arrays) {
     borrowed.emplace_back(array, Access::kWrite);  // as read() will
-    elements += static_cast<std::int64_t>(borrowed.back().floats().size());
+    elements += borrowed.back().floats().size();
   }
-  if (const Status begun = training->swarm->begin(elements); !begun.ok()) throw_status(begun);
+  const Status begun = training->swarm->begin(static_cast<std::int64_t>(vector_length(elements)));
+  if (!begun.ok()) throw_status(begun);
   training->borrowed = std::move(borrowed);
   training->scaled.clear();
-  training->weight = weight;
   std::int64_t offset = 0;
   for (const ArrayBytes& array : training->borrowed) {
     std::span<const float> values = array.floats();
@@ -175,7 +187,10 @@ void SwarmPeer::begin(const py::sequence& arrays, float weight) {
     if (!values.empty()) training->swarm->contribute(offset, values);
     offset += static_cast<std::int64_t>(values.size());
   }
-  training->swarm->contribute(offset, std::span(&training->weight, 1));
+  static constexpr float kPadding = 0;
+  if (elements == 0) training->swarm->contribute(0, std::span(&kPadding, 1));
+  const Status reported = training->swarm->report(WeightedPart{weight, 0}.encode());
+  if (!reported.ok()) throw_status(reported);
 }
 
 bool SwarmPeer::round_ended(double seconds) {
@@ -194,28 +209,29 @@ void SwarmPeer::finish() {
   training->scaled.clear();
   if (!sums.ok()) throw_status(sums.status());
   training->sums = *sums;
+  training->weight = static_cast<float>(sum_of_parts(training->swarm->reports()).weight);
 }
 
 std::size_t SwarmPeer::elements() {
   const Training training(open());
-  return training->sums.empty() ? 0 : training->sums.size() - 1;
+  return training->sums.size();
 }
 
 float SwarmPeer::read(const py::sequence& arrays, bool mean) {
   const Training training(open());
   std::vector<ArrayBytes> targets;
-  std::size_t elements = 1;
+  std::size_t elements = 0;
   for (const py::object array : arrays) {
     targets.emplace_back(array, Access::kWrite);
     elements += targets.back().writable_floats().size();
   }
   const std::span<const float> sums = training->sums;
-  if (sums.size() != elements) {
+  if (sums.size() != vector_length(elements)) {
     throw_status(corrupt("all_reduce: expected " + std::to_string(elements) +
                          " elements as the other members have, got " +
                          std::to_string(sums.size())));
   }
-  const float weight = sums.back();
+  const float weight = training->weight;
   const py::gil_scoped_release unlocked;
   const float* next = sums.data();
   for (const ArrayBytes& target : targets) {

@@ -1,7 +1,8 @@
 // SwarmPeer: one peer's part in a swarm, as Python drives it: weft/swarm/group.py has the loop.
 //
-// A round's vector is the given arrays, one after the other, and the weight of this peer's part at
-// its end; read() divides the sums by the sum of the weights where the mean is asked for.
+// A round's vector is the given arrays, one after the other; the weight of this peer's part is what
+// it reports (collective/weighted_part.h). read() divides the sums by the sum of the weights where
+// the mean is asked for.
 // Threads: called under the interpreter's lock, which is let go while something waits. One thread
 // at a time trains (next() to publish_state()); ticket(), status() and close() are for any.
 // Fails: throws the Python exception of the Status' code (status_error.h); misuse is
@@ -62,7 +63,7 @@ class SwarmPeer {
   // Throws kAborted where the round is to be run again, kTimeout where it has not ended: the peer
   // has then given it up.
   void finish();
-  // Of the finished round or of an "apply" turn, without the weight; 0 where there is none.
+  // Of the finished round or of an "apply" turn; 0 where there is none.
   std::size_t elements();
   // The sums of the finished round or of an "apply" turn into `arrays`, or their mean (zeros
   // where nobody's part had a weight). Gives the sum of the weights. kCorrupt where their vector

@@ -85,6 +85,28 @@ class AllReduce(unittest.TestCase):
         self.reduce(first, second, first_weight=0.0)
         numpy.testing.assert_array_equal(first, [5, 6])
 
+    def test_weights_are_exact_however_the_values_travel(self):
+        first, second = numpy.zeros(100000, numpy.float32), numpy.ones(100000, numpy.float32)
+        weights = []
+
+        def joiner(ticket):
+            with weft.swarm.join(ticket, **LOCAL) as swarm:
+                swarm.all_reduce(second, weight=1001.0)
+                weights.append(swarm._peer.read([second], True))
+
+        both(lambda swarm: swarm.all_reduce(first, weight=2.5), joiner, wire="bf16")
+        self.assertEqual(weights, [1003.5])  # bf16 would have made 1004 of it
+
+    def test_refuses_a_weight_that_is_none(self):
+        with weft.swarm.start(**LOCAL) as swarm:
+            for weight in (-1.0, float("nan"), float("inf")):
+                with self.assertRaisesRegex(weft.Error, "expected a weight of at least 0"):
+                    swarm.all_reduce(numpy.ones(3, numpy.float32), weight=weight)
+            swarm.all_reduce(numpy.ones(3, numpy.float32))
+
+    def test_an_exchange_of_nothing_is_a_round_all_the_same(self):
+        self.reduce([], [])
+
     def test_sums_lists_of_arrays_of_any_shape(self):
         first = [numpy.array(3, numpy.float32), numpy.ones((2, 0), numpy.float32),
                  numpy.ones((2, 2), numpy.float32)]

@@ -132,9 +132,7 @@ struct CollectiveOptions {
   // partial sum is rounded at each hop, the finished sum once, by its owner, who uses the rounded
   // one as all others do.
   WirePrecision precision = WirePrecision::kF32;
-  // The last so many elements travel as f32 all the same: counts and the like.
-  std::int64_t exact_elements = 0;
-  // What this member's roundings have dropped so far, one for each element that is not exact; null:
+  // What this member's roundings have dropped so far, one for each element; null:
   // it is not kept. Read and written in place.
   std::shared_ptr<FloatBuffer> residual;
   // Where in `residual` this vector begins.

@@ -232,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(
                         WirePrecision::kInt8}),
     [](const auto& way) { return name_of(way.param); });
 
-TEST_P(WirePrecisions, TheTailStaysExactAndTheRestTravelsShort) {
+TEST_P(WirePrecisions, ItTravelsShort) {
   constexpr std::int64_t kElements = 30000;
   CollectiveOptions options = small_segments(4);
   options.algorithm = GetParam().algorithm;
@@ -240,7 +240,6 @@ TEST_P(WirePrecisions, TheTailStaysExactAndTheRestTravelsShort) {
   TestCollectiveNetwork exact(options, kElements, 3);
   exact.run();
   options.precision = GetParam().precision;
-  options.exact_elements = 64;
   TestCollectiveNetwork network(options, kElements, 3);
   network.run();
   network.expect_results(tolerance(GetParam(), 4));

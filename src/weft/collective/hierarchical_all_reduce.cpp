@@ -93,9 +93,6 @@ std::unique_ptr<HierarchicalAllReduce::Stage> HierarchicalAllReduce::make_stage(
   options.root = Rank(0);
   options.algorithm = is_across ? Algorithm::kRing : Algorithm::kButterfly;
   if (is_across) {
-    // The exact elements are the last of all, so the last of the last buckets.
-    const std::int64_t exact_from = elements_ - options_.exact_elements;
-    options.exact_elements = std::clamp<std::int64_t>(bucket_end(bucket) - exact_from, 0, size);
     options.residual_offset = bucket_begin(bucket);
   } else {
     options.kind = number % 3 == 0 ? CollectiveKind::kReduce : CollectiveKind::kBroadcast;

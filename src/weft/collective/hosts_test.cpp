@@ -57,7 +57,6 @@ TEST(Hosts, SwarmsTrainByHostThroughADeathAndAJoin) {
     options.rounds.by_host = true;
     if (seed % 2 == 0) {
       options.rounds.all_reduce.precision = WirePrecision::kInt8;
-      options.rounds.all_reduce.exact_elements = 64;
     }
     std::vector<std::unique_ptr<SwarmPeer>> peers;
     const auto add = [&](std::uint32_t number) -> SwarmPeer& {

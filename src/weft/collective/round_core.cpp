@@ -86,11 +86,10 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
         id.round, aborted(fmt::format("round {}: the view has changed", id.round.value())));
     return;
   }
-  const std::int64_t rounded = elements - std::min(elements, options_.all_reduce.exact_elements);
   std::shared_ptr<FloatBuffer> errors;
   std::shared_ptr<FloatBuffer> sums;
   try {
-    errors = residual(rounded);
+    errors = residual(elements);
     sums = take_buffer(elements);
   } catch (const std::bad_alloc& fault) {
     outcome_ = failed_outcome(id.round,
@@ -132,11 +131,11 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
   settle(now);
 }
 
-std::shared_ptr<FloatBuffer> RoundCore::residual(std::int64_t rounded) {
+std::shared_ptr<FloatBuffer> RoundCore::residual(std::int64_t elements) {
   const bool rounds = options_.all_reduce.precision != WirePrecision::kF32 && view_.size() > 1;
-  if (!rounds || rounded == 0) return nullptr;
-  if (!residual_ || static_cast<std::int64_t>(residual_->span().size()) != rounded) {
-    residual_ = std::make_shared<FloatBuffer>(rounded);
+  if (!rounds || elements == 0) return nullptr;
+  if (!residual_ || static_cast<std::int64_t>(residual_->span().size()) != elements) {
+    residual_ = std::make_shared<FloatBuffer>(elements);
     std::ranges::fill(residual_->span(), 0.0F);
   }
   return residual_;

@@ -228,8 +228,8 @@ class RoundCore final : private AllReduceSink {
   RoundOutcome result_of_attempt() const;
   void end_attempt(Status status, TimePoint now);
   std::shared_ptr<FloatBuffer> take_buffer(std::int64_t elements);
-  // What roundings have dropped, for a vector of which so many elements are rounded.
-  std::shared_ptr<FloatBuffer> residual(std::int64_t rounded);
+  // What roundings have dropped so far, for a vector of this length; null where nothing is rounded.
+  std::shared_ptr<FloatBuffer> residual(std::int64_t elements);
   PeerId owes() const;
 
   Rank rank_of(const PeerId& peer) const { return view_.rank_of(peer); }

@@ -40,9 +40,8 @@ std::vector<Segment> plan_segments(std::int64_t elements, const SegmentPlanOptio
   return segments;
 }
 
-// The part [begin, begin + count) of the vector in one precision, appended.
-static void plan_part(const CollectiveOptions& options, std::int64_t begin, std::int64_t count,
-                      WirePrecision precision, std::vector<Segment>& out) {
+static std::vector<Segment> plan_buckets(const CollectiveOptions& options, std::int64_t elements,
+                                         WirePrecision precision) {
   const auto floats = [](std::size_t bytes) {
     return std::max<std::int64_t>(kGrain, static_cast<std::int64_t>(bytes / sizeof(float)));
   };
@@ -52,23 +51,18 @@ static void plan_part(const CollectiveOptions& options, std::int64_t begin, std:
     plan.segment_elements =
         static_cast<std::int64_t>(elements_in(precision, options.segment_bytes));
   }
-  for (Segment segment : plan_segments(count, plan)) {
-    segment.offset += begin;
-    segment.precision = precision;
-    out.push_back(segment);
-  }
+  std::vector<Segment> segments = plan_segments(elements, plan);
+  for (Segment& segment : segments) segment.precision = precision;
+  return segments;
 }
 
 std::vector<Segment> plan_collective(const CollectiveOptions& options, std::int64_t elements) {
-  std::vector<Segment> segments;
   // Alone nothing travels.
   const WirePrecision precision = options.size == 1 ? WirePrecision::kF32 : options.precision;
   if (options.kind == CollectiveKind::kAllReduce || options.kind == CollectiveKind::kBarrier) {
-    const std::int64_t exact = std::clamp<std::int64_t>(options.exact_elements, 0, elements);
-    plan_part(options, 0, elements - exact, precision, segments);
-    plan_part(options, elements - exact, exact, WirePrecision::kF32, segments);
-    return segments;
+    return plan_buckets(options, elements, precision);
   }
+  std::vector<Segment> segments;
   const auto limit = static_cast<std::int64_t>(
       precision == WirePrecision::kF32
           ? std::max<std::size_t>(kGrain, options.segment_bytes / sizeof(float))

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -105,15 +106,16 @@ std::vector<std::int64_t> shares_by_speed(std::int64_t batch,
   if (batch < members) return equal_shares(batch, members);
   const std::int64_t all = std::accumulate(speeds.begin(), speeds.end(), std::int64_t{0});
   std::vector<std::int64_t> shares;
-  std::vector<std::pair<std::int64_t, std::size_t>> remainders;  // largest first, then by rank
+  // The largest first, of equal ones the fastest member's, which costs least, then by rank.
+  std::vector<std::tuple<std::int64_t, std::int64_t, std::size_t>> remainders;
   std::int64_t left = batch;
   for (std::size_t i = 0; i < speeds.size(); ++i) {
     shares.push_back(batch * speeds[i] / all);
-    remainders.emplace_back(-(batch * speeds[i] % all), i);
+    remainders.emplace_back(-(batch * speeds[i] % all), -speeds[i], i);
     left -= shares.back();
   }
   std::sort(remainders.begin(), remainders.end());
-  for (std::size_t i = 0; left > 0; ++i, --left) ++shares[remainders[i].second];
+  for (std::size_t i = 0; left > 0; ++i, --left) ++shares[std::get<2>(remainders[i])];
   for (std::int64_t& share : shares) {
     if (share > 0) continue;
     --*std::max_element(shares.begin(), shares.end());

@@ -57,8 +57,9 @@ std::uint32_t report_name(const PeerId& peer);
 
 // `batch` in `members` nearly equal parts, as shard_of() cuts it.
 std::vector<std::int64_t> equal_shares(std::int64_t batch, std::int64_t members);
-// `batch` in proportion to `speeds` > 0, by largest remainders, at least 1 each; equal where there
-// are more members than samples. `batch` and speeds at most 2^30.
+// `batch` in proportion to `speeds` > 0, by largest remainders (of equal ones the faster member's),
+// at least 1 each; equal where there are more members than samples. `batch` and speeds at most
+// 2^30.
 std::vector<std::int64_t> shares_by_speed(std::int64_t batch, std::span<const std::int64_t> speeds);
 
 // As equal_shares(), of which member r takes half, halvings[r] times, before the batch is filled.

@@ -82,6 +82,9 @@ TEST(SharesBySpeed, FollowLargestRemainders) {
   EXPECT_EQ(shares_by_speed(256, speeds), (std::vector<std::int64_t>{79, 79, 79, 19}));
   // 24 / 13 = 1.846 samples a unit: 7.38 three times and 1.85.
   EXPECT_EQ(shares_by_speed(24, speeds), (std::vector<std::int64_t>{8, 7, 7, 2}));
+  // 24 / 9 = 2.67 samples a unit, so 10.67, 2.67 and 10.67: of equal remainders the slow one loses.
+  EXPECT_EQ(shares_by_speed(24, std::vector<std::int64_t>{4, 1, 4}),
+            (std::vector<std::int64_t>{11, 2, 11}));
 }
 
 TEST(SharesBySpeed, MoreMembersThanSamplesShareEqually) {

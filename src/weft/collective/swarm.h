@@ -77,10 +77,9 @@ struct SwarmOptions {
   std::size_t bucket_bytes = swarm_defaults::kBucketBytes;
   // At most this total is exchanged directly instead of round the ring.
   std::size_t direct_bytes_max = swarm_defaults::kDirectBytesMax;
-  // How the vector travels, but for its last `exact_elements`, which always go as f32. With less
-  // than f32 each member keeps what its roundings drop and adds it in the next round.
+  // How the vector travels. With less than f32 each member keeps what its roundings drop and adds
+  // it in the next round.
   WirePrecision wire = WirePrecision::kF32;
-  std::int64_t exact_elements = 0;
   // Each member reports on its part of each round, in bytes beside the vector: report().
   bool reports = false;
   // The members agree on a better order of the ring where their lines are unequal; lines.h.

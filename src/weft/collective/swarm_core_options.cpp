@@ -50,7 +50,6 @@ SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::stri
   core.rounds.all_reduce.bucket_bytes = options.bucket_bytes;
   core.rounds.all_reduce.direct_bytes_max = options.direct_bytes_max;
   core.rounds.all_reduce.precision = options.wire;
-  core.rounds.all_reduce.exact_elements = options.exact_elements;
   core.rounds.reports = options.reports;
   core.lines.enabled = options.measured_ring;
   core.rounds.by_host = options.by_host;

@@ -26,7 +26,6 @@ TEST_P(WireSwarm, StatesAreEqualThroughADeathAndAJoin) {
       options.start_members = 4;
       options.rounds.all_reduce.algorithm = algorithm;
       options.rounds.all_reduce.precision = GetParam();
-      options.rounds.all_reduce.exact_elements = 64;
       std::vector<std::unique_ptr<SwarmPeer>> peers;
       const auto add = [&](std::uint32_t number) -> SwarmPeer& {
         SwarmPeer::Settings settings;

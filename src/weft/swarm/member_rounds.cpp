@@ -68,7 +68,7 @@ Result<MemberRounds::Way> MemberRounds::take_turn() {
       WEFT_TRY(load(turn));
       return Way::kMoved;
     case TurnKind::kApply: {
-      WEFT_TRY_ASSIGN(last_, update(turn.round, turn.reduced));
+      WEFT_TRY_ASSIGN(last_, update(turn.round, turn.reduced, turn.reports));
       return Way::kMoved;
     }
     case TurnKind::kMerge:  // only where branches go on alone, which no group of ours does
@@ -126,9 +126,9 @@ Result<std::span<const float>> MemberRounds::exchange(std::span<const float> gra
   const auto elements = static_cast<std::int64_t>(gradients.size());
   // The state rests while this member waits: a newcomer need not wait for the round's end.
   swarm_.lend_state([this] { return encode(); });
-  WEFT_TRY(swarm_.begin(elements + kPartElements));
-  if (!gradients.empty()) swarm_.contribute(0, gradients);
-  swarm_.contribute(elements, tail_);
+  WEFT_TRY(swarm_.begin(elements));
+  swarm_.contribute(0, gradients);
+  WEFT_TRY(swarm_.report(part_.encode()));
   // finish() then answers at once: with kTimeout where the round has not ended.
   swarm_.round_ended(std::max(deadline - clock_.now(), Duration::zero()));
   Result<std::span<const float>> sums = swarm_.finish();
@@ -136,20 +136,20 @@ Result<std::span<const float>> MemberRounds::exchange(std::span<const float> gra
   return sums;
 }
 
-Result<SwarmStep> MemberRounds::update(Round round, std::span<const float> sums) {
+Result<SwarmStep> MemberRounds::update(Round round, std::span<const float> sums,
+                                       std::span<const Bytes> reports) {
   const auto elements = static_cast<std::size_t>(arena_.layout().num_elements());
-  if (sums.size() != elements + kPartElements) {
-    return corrupt(fmt::format("round {}: expected {} sums, got {}", round.value(),
-                               elements + kPartElements, sums.size()));
+  if (sums.size() != elements) {
+    return corrupt(
+        fmt::format("round {}: expected {} sums, got {}", round.value(), elements, sums.size()));
   }
+  const WeightedPart all = sum_of_parts(reports);
   SwarmStep step;
-  const float weight = sums[elements];
-  step.weight = weight;
-  if (weight > 0) {
-    step.loss = static_cast<double>(sums[elements + 1]) / step.weight;
+  step.weight = all.weight;
+  if (const auto weight = static_cast<float>(all.weight); weight > 0) {
+    step.loss = all.weighted_loss / all.weight;
     mean_.resize(elements);
-    std::ranges::transform(sums.first(elements), mean_.begin(),
-                           [weight](float sum) { return sum / weight; });
+    std::ranges::transform(sums, mean_.begin(), [weight](float sum) { return sum / weight; });
     RunningStatistics::apply(arena_, mean_, 1.0);
     RunningStatistics::clear(arena_, mean_);
     if (hooks_.before_update) hooks_.before_update(mean_);
@@ -175,13 +175,14 @@ Result<SwarmStep> MemberRounds::step(const SwarmPart& part) {
   const TimePoint deadline = deadline_after(clock_, hooks_.timeout);
   statistics_->hand_over(1.0);
   const std::span<const float> gradients = weighted_gradients(part.weight);
-  tail_ = {static_cast<float>(part.weight),
-           part.weight > 0 ? static_cast<float>(part.weight * part.loss) : 0.0F};
+  // The gradients are f32, and so is what they are multiplied by.
+  const double weight = static_cast<float>(part.weight);
+  part_ = {weight, weight > 0 ? weight * part.loss : 0.0};
   for (;;) {
     const Result<std::span<const float>> sums = exchange(gradients, deadline);
     if (sums.ok()) {
       in_round_ = false;
-      WEFT_TRY_ASSIGN(SwarmStep step, update(turn_.round, *sums));
+      WEFT_TRY_ASSIGN(SwarmStep step, update(turn_.round, *sums, swarm_.reports()));
       step.counted = true;
       return step;
     }

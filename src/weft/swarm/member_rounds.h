@@ -2,12 +2,12 @@
 // sums and updates.
 //
 // A round's vector is the gradient buffer times this member's weight, with the changes of running
-// statistics in their places (running_statistics.h), then the weight and the weight times the loss.
+// statistics in their places (running_statistics.h). Weight and loss are what the member reports
+// (collective/weighted_part.h).
 //
 // Where it stands: SwarmTrainer -> MemberRounds -> Swarm. Threads and failures: swarm_trainer.h.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -19,14 +19,12 @@
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/swarm.h"
+#include "weft/collective/weighted_part.h"
 #include "weft/optim/optimizer.h"
 #include "weft/swarm/running_statistics.h"
 #include "weft/swarm/swarm_trainer.h"
 
 namespace weft {
-
-// Behind the gradients.
-inline constexpr std::int64_t kPartElements = 2;
 
 // Shares the arena's buffers; borrows the optimizer.
 struct MemberModel {
@@ -68,7 +66,8 @@ class MemberRounds {
   Result<Way> follow(TimePoint deadline);
   std::span<const float> weighted_gradients(double weight);
   Result<std::span<const float>> exchange(std::span<const float> gradients, TimePoint deadline);
-  Result<SwarmStep> update(Round round, std::span<const float> sums);
+  Result<SwarmStep> update(Round round, std::span<const float> sums,
+                           std::span<const Bytes> reports);
   Bytes encode() const;
   Status load(const Turn& turn);
   Status late(const char* call);
@@ -86,7 +85,7 @@ class MemberRounds {
   SwarmStep last_;
   std::optional<RunningStatistics> statistics_;  // as they were when next() gave the round
   std::vector<float> weighted_;                  // where the weight is not 1
-  std::array<float, kPartElements> tail_{};
+  WeightedPart part_;                            // of the round that step() exchanges
   std::vector<float> mean_;
 };
 

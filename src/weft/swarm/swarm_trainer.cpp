@@ -23,8 +23,8 @@ Result<SwarmOptions> trainer_swarm_options(const ParameterArena& arena,
   WEFT_TRY_ASSIGN(SwarmOptions made,
                   member_swarm_options(options.group, options.member,
                                        {std::move(recipe), arena.layout().hash()}));
-  made.exact_elements = kPartElements;
-  made.vector_elements_max = arena.layout().num_elements() + kPartElements;
+  made.reports = true;  // WeightedPart
+  made.vector_elements_max = arena.layout().num_elements();
   made.finish_limit = std::chrono::milliseconds(1);  // member_rounds.cpp waits before
   return made;
 }
