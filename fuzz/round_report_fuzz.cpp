@@ -5,7 +5,7 @@
 
 #include "weft/base/bytes.h"
 #include "weft/base/check.h"
-#include "weft/train/round_report.h"
+#include "weft/train/report/round_report.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const weft::ByteSpan bytes(data, size);

@@ -12,7 +12,7 @@
 #include "status_error.h"
 #include "weft/base/time.h"
 #include "weft/collective/member_start.h"
-#include "weft/collective/weighted_part.h"
+#include "weft/collective/report/weighted_part.h"
 
 namespace weft::python {
 

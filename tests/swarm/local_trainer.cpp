@@ -4,7 +4,7 @@
 
 #include "weft/base/check.h"
 #include "weft/train/collecting_exchange.h"
-#include "weft/train/round_report.h"
+#include "weft/train/report/round_report.h"
 
 namespace weft::sim {
 

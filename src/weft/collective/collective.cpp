@@ -9,7 +9,7 @@
 #include "weft/collective/collective_form.h"
 #include "weft/collective/direct_all_reduce.h"
 #include "weft/collective/hierarchical_all_reduce.h"
-#include "weft/collective/line_meter.h"
+#include "weft/collective/line/line_meter.h"
 #include "weft/collective/ring_collective.h"
 #include "weft/collective/tree_all_reduce.h"
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/collective/shares.h"
+#include "weft/collective/report/shares.h"
 #include "weft/collective/test_swarm_peer.h"
 
 namespace weft::swarm_late_test {

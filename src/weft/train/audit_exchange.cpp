@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/bytes.h"
-#include "weft/train/round_report.h"
+#include "weft/train/report/round_report.h"
 
 namespace weft {
 namespace {

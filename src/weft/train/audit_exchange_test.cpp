@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/rng.h"
-#include "weft/train/round_report.h"
+#include "weft/train/report/round_report.h"
 #include "weft/train/scripted_exchange.h"
 
 namespace weft::audit_exchange_test {

@@ -11,7 +11,7 @@
 #include "weft/data/sampler.h"
 #include "weft/nn/module.h"
 #include "weft/train/confusion.h"
-#include "weft/train/round_report.h"
+#include "weft/train/report/round_report.h"
 
 namespace weft {
 

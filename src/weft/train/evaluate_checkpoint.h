@@ -14,7 +14,7 @@
 #include "weft/base/time.h"
 #include "weft/data/catalog.h"
 #include "weft/train/evaluate.h"
-#include "weft/train/round_report.h"
+#include "weft/train/report/round_report.h"
 
 namespace weft {
 

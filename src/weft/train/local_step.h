@@ -30,7 +30,7 @@
 #include "weft/array/arena/parameter_arena.h"
 #include "weft/train/exchange.h"
 #include "weft/train/outer_step.h"
-#include "weft/train/round_report.h"
+#include "weft/train/report/round_report.h"
 #include "weft/train/step.h"
 
 namespace weft {

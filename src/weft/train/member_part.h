@@ -1,7 +1,7 @@
 // MemberPart: the part of a round that this member takes, where members are unequal: its share of
 // the global batch by measured speed, and what stands in for it where it comes too late.
 //
-// Shares follow from the reports of all members in committed rounds (collective/shares.h),
+// Shares follow from the reports of all members in committed rounds (collective/report/shares.h),
 // so each computes the same split. With a deadline the gradients are handed over as a whole, and a
 // round is the mean of what arrived: sums over the samples that are in them. Late gradients are
 // dropped, or carried: they are added to those of the next round that this member is in time for,
@@ -20,11 +20,11 @@
 #include <vector>
 
 #include "weft/base/time.h"
-#include "weft/collective/shares.h"
+#include "weft/collective/report/shares.h"
 #include "weft/data/sampler.h"
 #include "weft/train/exchange.h"
 #include "weft/train/recipe.h"
-#include "weft/train/round_report.h"
+#include "weft/train/report/round_report.h"
 
 namespace weft {
 

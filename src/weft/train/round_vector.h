@@ -12,7 +12,7 @@
 
 #include "weft/array/arena/parameter_arena.h"
 #include "weft/train/exchange.h"
-#include "weft/train/round_report.h"
+#include "weft/train/report/round_report.h"
 
 namespace weft {
 

@@ -18,7 +18,7 @@
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
 #include "weft/train/exchange.h"
-#include "weft/train/round_report.h"
+#include "weft/train/report/round_report.h"
 
 namespace weft {
 

@@ -1,4 +1,4 @@
-#include "weft/collective/ring_order.h"
+#include "weft/collective/line/ring_order.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "weft/collective/shares.h"
+#include "weft/collective/report/shares.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "weft/collective/weighted_part.h"
+#include "weft/collective/report/weighted_part.h"
 
 #include <cmath>
 #include <limits>

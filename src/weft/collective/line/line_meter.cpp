@@ -1,4 +1,4 @@
-#include "weft/collective/line_meter.h"
+#include "weft/collective/line/line_meter.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "weft/train/round_report.h"
+#include "weft/train/report/round_report.h"
 
 #include <bit>
 #include <cmath>

@@ -11,7 +11,7 @@
 //   errors     := absolute, squared, values, value_squares: number each
 //   number     := u64, the bits of an f64 of any value: a loss may be infinite or none at all
 //   count      := f64, 0 to 2^53
-//   member     := as collective/shares.h writes it
+//   member     := as collective/report/shares.h writes it
 //
 // A report has 74 to 136 bytes, of the kReportBytesMax that a group takes. It is its sender's word:
 // decode() refuses what no member would write, and fold_reports() takes that for an empty report,
@@ -27,7 +27,7 @@
 
 #include "weft/base/bytes.h"
 #include "weft/base/status.h"
-#include "weft/collective/shares.h"
+#include "weft/collective/report/shares.h"
 
 namespace weft {
 
