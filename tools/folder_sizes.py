@@ -8,7 +8,6 @@ FILES_MAX = 30
 LARGER = {
     "app": 91,
     "collective": 141,
-    "peer": 60,
     "train": 116,
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "explored_world.h"
-#include "weft/peer/membership_core.h"
+#include "weft/peer/parts/membership_core.h"
 
 namespace weft {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim_peer.h"
-#include "weft/peer/membership_core.h"
+#include "weft/peer/parts/membership_core.h"
 
 namespace weft {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/peer/membership_core.h"
+#include "weft/peer/parts/membership_core.h"
 #include "weft/peer/test_peer.h"
 
 namespace weft {

@@ -9,7 +9,7 @@
 //                                        \-> Isolated -> Member
 //
 // With SplitPolicy::kMerge an isolated side goes on as a branch of the run after a while (see
-// membership_branch.cpp and lineage.h). When branches meet, the smaller one yields and offers its
+// branch/branching.cpp and lineage.h). When branches meet, the smaller one yields and offers its
 // state, the larger one averages it into its own, and the smaller one's members join as newcomers:
 // to them that is on_removed(), and ticket() names the members of the larger one.
 //

@@ -1,0 +1,138 @@
+// Which proposals of a view get no vote: one lying member must not end others, nor put them out of
+// the run for good.
+//
+// Paxos asks of a voter only that it keeps its promises. It may refuse any value, and ignore any
+// promise as if it was lost: that never makes two values follow one view. So what is refused here
+// is a matter of progress alone, and must be either what no correct member proposes, or something
+// that may be refused until better evidence comes.
+//
+// The base round. A round is committed here when all members have said that they are done with it,
+// and none says so after its promise (agreement.h). Each promise that tells of a done round is thus
+// at or above it, and so is the least over some of them, whichever ballot of this view asked. It
+// makes no difference that a value was taken over, since its own base was such a least; that a
+// survivor votes alone, since its own promise tells; that a view merges or yields, since its base
+// is found alike; or that a voter is restarted, since it tells of no round and commits none. The
+// first view of a branch goes through no ballot. So no correct base is below what is committed
+// here. Nor is it more than one round above: nobody can be done with a round to which this member
+// has not given its input, and it gives that after it has committed the round before. A correct
+// member can be misled by a promise that tells of less than it has itself done and not committed
+// yet, so nobody is blamed for a base. And one that has not committed the last round yet may have
+// accepted a lie that is one round too low: then all that are needed would wait for ever, so who
+// has committed it gives its vote after half of quorum_timeout, and joins the view that follows
+// anew.
+//
+// Expulsion. A departure as expelled is a ban for good. In a view of n it takes more than half of
+// the n - 1 others to accuse a member, and each tells all members that it has a link with, again
+// and again while the view changes. A voter that has heard so many agrees at once. One that has not
+// counts as possible accusers whoever it has heard, the proposer, and each that it cannot ask: one
+// out of reach, leaving, or restarted since, which has forgotten whom it accused. If all of those
+// together are too few, the verdict cannot have fallen, and it refuses however often it is asked;
+// if not, it agrees after half of quorum_timeout, since the value may be decided already. Thus with
+// all honest members in reach one liar puts nobody out of a view of three or more; and no true
+// verdict waits for ever, for an accuser is heard or cannot be asked. The accused itself is told by
+// nobody; its vote is needed only where so many are out of reach that the count allows it.
+//
+// What is believed all the same: who left out a member as failed has its word taken, for a voter
+// often cannot know better. Such a member joins again.
+#include <algorithm>
+#include <utility>
+
+#include "weft/peer/parts/membership_core.h"
+
+namespace weft {
+namespace {
+
+Refusal unlikely(std::string why) { return {Refusal::Kind::kUnlikely, std::move(why)}; }
+bool puts_out(const Departure& departure) { return departure.cause == DepartureCause::kExpelled; }
+
+}  // namespace
+
+std::optional<Refusal> Membership::Core::refusal(const PeerId& by, const ViewValue& value) const {
+  if (const Status status = check_successor(view, value, merges()); !status.ok()) {
+    return Refusal{Refusal::Kind::kImpossible, status.message()};
+  }
+  const Round committed = committed_here();
+  const bool waited = frozen && now - frozen_since >= options.quorum_timeout / 2;
+  if (value.base_round.next() < committed || (value.base_round < committed && !waited)) {
+    return unlikely("it begins below what is committed here");
+  }
+  if (value.base_round > committed.next()) return unlikely("it begins above what can be done");
+  for (const Departure& departure : value.departures) {
+    const bool self_leaves =
+        departure.id == options.self && departure.cause == DepartureCause::kLeft;
+    if (self_leaves && !leaving) return unlikely("this member did not ask to leave");
+  }
+  if (auto why = refuse_expulsions(by, value)) return why;
+  // Not for ever: a value that others have accepted may be decided already, and without this vote
+  // there may be no quorum. Its object is then put out again.
+  if (bans.admits_banned(value) && now - frozen_since < options.quorum_timeout) {
+    return Refusal{Refusal::Kind::kBanned, "it lets in whom the members have put out"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> Membership::Core::refuse_expulsions(const PeerId& by,
+                                                           const ViewValue& value) const {
+  const bool waited = frozen && now - frozen_since >= options.quorum_timeout / 2;
+  for (const Departure& departure : value.departures) {
+    if (!puts_out(departure) || is_convicted(departure.id)) continue;
+    if (waited && may_be_convicted(departure.id, by)) continue;
+    return unlikely("too few accuse peer " + departure.id.short_name());
+  }
+  return std::nullopt;
+}
+
+bool Membership::Core::is_convicted(const PeerId& peer) const {
+  return judgement.accusations().convicts(view, peer);
+}
+
+// Whether enough others may have accused it, as far as this member can know; `by` says so.
+bool Membership::Core::may_be_convicted(const PeerId& peer, const PeerId& by) const {
+  int voices = judgement.accusations().accuses(options.self, peer) ? 1 : 0;
+  for (const auto& [other, member] : watched) {
+    if (other == peer) continue;
+    const bool may_have = other == by || !member.reachable() || member.gone;
+    if (may_have || judgement.accusations().accuses(other, peer)) ++voices;
+  }
+  return 2 * voices > view.size() - 1;
+}
+
+// Its own proposal a member has checked when it was made. The proposer of an unlikely value gets no
+// answer: a refusal would end its ballot, which others may complete that have heard more.
+bool Membership::Core::refuses(const PeerId& from, const AcceptMessage& message) {
+  if (from == options.self) return false;
+  const std::optional<Refusal> why = refusal(from, message.value);
+  if (!why) return false;
+  switch (why->kind) {
+    case Refusal::Kind::kImpossible:
+      judgement.blame(from, Offence::kMalformed, "proposes a view that cannot be: " + why->why);
+      break;
+    case Refusal::Kind::kUnlikely:
+      break;
+    case Refusal::Kind::kBanned:
+      bans.tell_revocations(from);
+      send(from, frame_type::kRejected,
+           RejectedMessage{view.id, message.ballot, agreement->promised()});
+      break;
+  }
+  return true;
+}
+
+bool Membership::Core::is_incredible(const PromiseMessage& message) const {
+  // Who has yet to fetch the state of the base round tells of less.
+  const Round done = std::max(view.base_round, message.status.done);
+  if (done < committed_here()) return true;
+  if (!message.accepted) return false;
+  const std::optional<AcceptedValue>& own = agreement->accepted();
+  if (own && own->value == message.accepted->value) return false;
+  return refusal(options.self, message.accepted->value).has_value();
+}
+
+bool Membership::Core::believes_next(const PeerId& from, const ViewNoticeMessage& message) const {
+  if (message.previous != view.id || !is_other_member(from)) return false;
+  // A branch begins with the word of each that is in it.
+  if (message.value.lineage.branch() != view.lineage.branch()) return true;
+  return is_accepted_value(message) || !refusal(from, message.value);
+}
+
+}  // namespace weft

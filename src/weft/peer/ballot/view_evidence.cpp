@@ -1,0 +1,194 @@
+// Whose word is believed that the run has gone on in a later view.
+//
+// The view that follows this one right away is believed of any member of this one if this peer has
+// accepted that value, or would (membership_proposal.cpp). Of anything else, and of being out of a
+// later view, two members of this view must speak, or one where no other can be asked; what the
+// second of them says is believed, so that one alone can make up no number.
+// Anybody else's word is a hint: the members are asked, by a heartbeat, which whoever is ahead
+// answers with its view.
+//
+// All members of this view may be gone while the run lives on in others. A peer that has had no
+// quorum for twice `quorum_timeout`, and is told of a later view by somebody who shows that it has
+// the run's present key, therefore goes and asks to be let in as a newcomer, there and at the
+// members that it knew. It takes nothing over from that word, least of all a view.
+#include <algorithm>
+#include <utility>
+
+#include "weft/peer/parts/membership_core.h"
+
+namespace weft {
+namespace {
+
+// The members are not asked more often than once in so many heartbeat intervals.
+constexpr int kBeatsPerAsking = 4;
+// What was said longer ago, in quorum_timeout, counts no more.
+constexpr int kClaimLife = 2;
+
+}  // namespace
+
+bool ViewEvidence::may_tell_newcomer(const PeerId& from) const {
+  return core_.joining.attempt() && (core_.joining.attempt()->known.contains(from) ||
+                                     core_.joining.attempt()->sponsor == from);
+}
+
+bool ViewEvidence::includes_us(const ViewNoticeMessage& message) const {
+  const std::vector<Member>& members = message.value.members;
+  return std::any_of(members.begin(), members.end(), [&](const Member& member) {
+    return member.id == core_.options.self && member.incarnation == core_.options.incarnation;
+  });
+}
+
+// Other branches are met, not followed, but for one that begins right here, with this peer's word.
+bool ViewEvidence::concerns_us(const ViewNoticeMessage& message, bool included) const {
+  const Lineage& theirs = message.value.lineage;
+  if (theirs.branch() == core_.view.lineage.branch()) return true;
+  return core_.branching.retired() && included &&
+         theirs.points.size() == core_.view.lineage.points.size() + 1 &&
+         theirs.points.back().from == core_.view.id;
+}
+
+void ViewEvidence::on_notice(const PeerId& from, const ViewNoticeMessage& message) {
+  if (core_.past.life()) core_.past.follow_as_past(from, message);
+  if (next_view_id(core_.options.run, message.previous, message.value) != message.view) {
+    core_.sink.close(from, corrupt("view notice: the view's hash does not match its members"));
+    return;
+  }
+  const bool included = includes_us(message);
+  if (core_.state == MembershipState::kSyncing) {
+    if (!may_tell_newcomer(from)) return;
+    if (included) {
+      core_.install(message);
+    } else {
+      core_.joining.know_view(message);
+    }
+    return;
+  }
+  if (!core_.active() || message.view <= core_.view.id || !concerns_us(message, included)) return;
+  if (from == core_.options.self || core_.believes_next(from, message) ||
+      (core_.has_accepted(from) && core_.is_accepted_value(message))) {
+    take_notice(message);
+  } else if (core_.is_other_member(from)) {
+    claim_view(from, {message.view, core_.now, message, {}});
+  } else {
+    hear_of_view(from);
+  }
+}
+
+void ViewEvidence::on_removed(const PeerId& from, const RemovedMessage& message) {
+  if (core_.joining.has_sponsor(from)) core_.joining.ask_sponsor_again();
+  if (!core_.active() || message.view <= core_.view.id) return;
+  // Where there may be branches, who is out learns it from a notice, which names its branch.
+  if (core_.is_other_member(from) && !core_.merges()) {
+    claim_view(from, {message.view, core_.now, std::nullopt, message.reason});
+  } else {
+    hear_of_view(from);
+  }
+}
+
+void ViewEvidence::take_notice(const ViewNoticeMessage& message) {
+  const ViewValue& value = message.value;
+  const bool same_branch = value.lineage.branch() == core_.view.lineage.branch();
+  if (includes_us(message)) {
+    // It was lied to, or the others were; its state is none that a member of that view can have.
+    if (same_branch && value.base_round < core_.committed_here()) {
+      core_.be_removed("a view begins below what is committed here");
+      return;
+    }
+    core_.install(message);
+    return;
+  }
+  std::string reason = "the others went on without it";
+  for (const Departure& departure : message.value.departures) {
+    if (departure.id == core_.options.self) reason = departure.reason;
+  }
+  core_.be_removed(reason);
+}
+
+void ViewEvidence::clear() {
+  state_.claims.clear();
+  state_.hint.reset();
+}
+
+void ViewEvidence::claim_view(const PeerId& from, ViewClaim claim) {
+  state_.claims.insert_or_assign(from, std::move(claim));
+  ask_members();
+  weigh_claims();
+}
+
+void ViewEvidence::weigh_claims() {
+  std::vector<const ViewClaim*> latest;
+  for (auto it = state_.claims.begin(); it != state_.claims.end();) {
+    const bool counts = core_.is_other_member(it->first) && it->second.view > core_.view.id &&
+                        core_.now - it->second.since < kClaimLife * core_.options.quorum_timeout;
+    if (counts) latest.push_back(&it->second);
+    it = counts ? std::next(it) : state_.claims.erase(it);
+  }
+  if (latest.empty()) return;
+  const bool others =
+      std::any_of(core_.watched.begin(), core_.watched.end(), [&](const auto& entry) {
+        const Watched& member = entry.second;
+        return state_.claims.count(entry.first) == 0 && member.reachable() && !member.gone;
+      });
+  // Who keeps the others from agreeing could else have them believe what they do not vote for.
+  if (latest.size() == 1 && others &&
+      (core_.state != MembershipState::kIsolated || claims_refused(*latest.front()))) {
+    return;
+  }
+  std::sort(latest.begin(), latest.end(),
+            [](const ViewClaim* a, const ViewClaim* b) { return a->view > b->view; });
+  const ViewClaim believed = *latest[std::min<std::size_t>(1, latest.size() - 1)];
+  state_.claims.clear();
+  if (believed.notice) {
+    take_notice(*believed.notice);
+  } else {
+    core_.be_removed(believed.reason);
+  }
+}
+
+// Whether it is of the very next view, and of one that this peer gives no vote.
+bool ViewEvidence::claims_refused(const ViewClaim& claim) const {
+  if (!claim.notice || claim.notice->previous != core_.view.id) return false;
+  const PeerId& by = state_.claims.begin()->first;
+  return !core_.believes_next(by, *claim.notice);
+}
+
+// No member of this view says that there is a later one.
+void ViewEvidence::hear_of_view(const PeerId& from) {
+  ask_members();
+  if (core_.keys.key_shown().count(from) == 0) return;
+  state_.hint = ViewHint{from, core_.now};
+  follow_hint();
+}
+
+void ViewEvidence::ask_members() {
+  if (core_.now < state_.ask_members_at) return;
+  state_.ask_members_at = core_.now + kBeatsPerAsking * core_.options.heartbeat_interval;
+  for (const auto& [peer, member] : core_.watched) {
+    if (member.linked) core_.send_heartbeat(peer);
+  }
+}
+
+void ViewEvidence::follow_hint() {
+  if (!state_.hint || core_.state != MembershipState::kIsolated || core_.leaving) return;
+  if (core_.now - state_.hint->heard >= kClaimLife * core_.options.quorum_timeout) {
+    state_.hint.reset();
+    return;
+  }
+  if (core_.now - *core_.quorum.isolated_since() < core_.options.quorum_timeout ||
+      core_.keys.key_shown().count(state_.hint->from) == 0)
+    return;
+  std::vector<PeerAddress> known;
+  const auto address = core_.former.all().find(state_.hint->from);
+  known.push_back({state_.hint->from, address == core_.former.all().end()
+                                          ? std::vector<std::string>()
+                                          : address->second.endpoints});
+  for (const Member& member : core_.view.members) {
+    const bool again = member.id == state_.hint->from || member.id == core_.options.self;
+    if (!again && !member.endpoints.empty()) known.push_back({member.id, member.endpoints});
+  }
+  core_.former.set_refuge(std::move(known));
+  core_.be_removed(
+      "the run goes on in a later view, of which no member of this peer's last one can tell");
+}
+
+}  // namespace weft

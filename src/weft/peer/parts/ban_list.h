@@ -1,0 +1,59 @@
+// BanList: who is out of the run for good, which invitations are void, and who was told so.
+//
+// Threads: as Membership. Fails: as each method says.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "weft/base/status.h"
+#include "weft/peer/membership.h"
+#include "weft/peer/parts/membership_part.h"
+#include "weft/peer/parts/membership_parts.h"
+#include "weft/peer/revocations.h"
+#include "weft/wire/admission_message.h"
+#include "weft/wire/membership_message.h"
+
+namespace weft {
+
+class BanList : public MembershipPart {
+ public:
+  using MembershipPart::MembershipPart;
+
+  const Revocations& revocations() const { return state_.revocations; }
+  // False if it was known. Tells nobody.
+  bool ban(const Ban& ban) { return state_.revocations.ban(ban); }
+  // Takes over what is new in `told`, but for bans of whom `spares` names; returns the news.
+  RevocationMessage learn(const RevocationMessage& told,
+                          const std::function<bool(const PeerId&)>& spares);
+  void on_link_down(const PeerId& peer) { state_.bans_told.erase(peer); }
+  // A view was installed: promises for the one before it count no more.
+  void on_view() { state_.banned_at_promise.clear(); }
+
+  Status revoke(const InvitationId& invitation);
+  void tell_revocations(const PeerId& to);
+  void on_revocation(const PeerId& from, const RevocationMessage& message);
+  void shut_out(const PeerId& peer, const std::string& reason);
+  void apply_spared_bans(const ViewChange& change);
+  void tell_bans(const PeerId& to);
+  bool admits_banned(const ViewValue& value) const;
+
+ private:
+  void void_invitation(const InvitationId& invitation, const PeerId& by);
+
+  struct State {
+    Revocations revocations;
+    std::map<PeerId, SparedBan> spared;
+    // Those that were out already when this peer made its last promise.
+    std::set<PeerId> banned_at_promise;
+    // How many bans each linked member was told of.
+    std::map<PeerId, std::size_t> bans_told;
+  };
+
+  State state_;
+};
+
+}  // namespace weft

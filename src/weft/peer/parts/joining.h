@@ -1,0 +1,74 @@
+// Joining: this peer's own way in: whom it asks, which member let it in, and what it still lacks.
+//
+// Threads: as Membership. Fails: as each method says.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/base/status.h"
+#include "weft/peer/parts/membership_part.h"
+#include "weft/peer/parts/membership_parts.h"
+#include "weft/peer/ticket.h"
+#include "weft/wire/admission_message.h"
+#include "weft/wire/end_message.h"
+#include "weft/wire/join_message.h"
+#include "weft/wire/membership_message.h"
+
+namespace weft {
+
+class Joining : public MembershipPart {
+ public:
+  using MembershipPart::MembershipPart;
+
+  // Nothing where this peer is not on its way in.
+  const std::optional<JoinAttempt>& attempt() const { return state_.attempt; }
+  void end() { state_.attempt.reset(); }
+  // One more that can be asked.
+  void add_candidate(PeerAddress member);
+  // Everything up to `round` is applied here.
+  void caught_up(Round round);
+  void on_link_up(const PeerId& peer);
+  // `why` is how the link, or the attempt to have one, ended.
+  void on_link_down(const PeerId& peer, const Status& why);
+  // And then: another member is asked if `peer` was the one that counts.
+  void go_on_without(const PeerId& peer, const Status& why);
+
+  void join(const Ticket& ticket);
+  void ask_next();
+  void ask_others();
+  void send_request();
+  void join_timer();
+  void fail_join(const Status& why);
+  void dial_known();
+  void admit_again();
+  void know_view(const ViewNoticeMessage& notice);
+  // Whether `peer` is the member that lets this one in.
+  bool has_sponsor(const PeerId& peer) const;
+  void ask_sponsor_again();
+  void on_accepted_join(const PeerId& from, const JoinAcceptedMessage& message);
+  void on_refused_join(const PeerId& from, const JoinRefusedMessage& message);
+  void on_run_over(const PeerId& from, const RunOverMessage& message);
+  void note_dial(const PeerId& peer, const Status& why);
+
+ private:
+  void ask(const PeerAddress& member);
+  bool reaches_all() const;
+  std::vector<Member> unreached() const;
+  std::string unreached_text(const std::vector<Member>& members) const;
+  void watch_reach();
+  void wait_on(const std::string& text);
+  void watch_end();
+  bool still_served() const;
+  void give_up_run(const std::optional<Round>& ended_with);
+
+  struct State {
+    std::optional<JoinAttempt> attempt;
+  };
+
+  State state_;
+};
+
+}  // namespace weft

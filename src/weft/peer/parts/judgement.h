@@ -1,0 +1,55 @@
+// Judgement: what peers did, which members accuse whom, and who is put out for it.
+//
+// Threads: as Membership. Fails: as each method says.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "weft/base/status.h"
+#include "weft/peer/conduct.h"
+#include "weft/peer/membership.h"
+#include "weft/peer/parts/membership_part.h"
+#include "weft/wire/admission_message.h"
+#include "weft/wire/membership_message.h"
+
+namespace weft {
+
+class Judgement : public MembershipPart {
+ public:
+  using MembershipPart::MembershipPart;
+
+  const Conduct& conduct() const { return state_.conduct; }
+  const Accusations& accusations() const { return state_.accusations; }
+  // With the next heartbeat this member's accusations are told again, if there are any.
+  void hurry_retelling();
+
+  // What a member says that is about to be put out, as far as it is about others.
+  bool ignores(const PeerId& from, std::uint8_t type) const;
+  void blame(const PeerId& peer, Offence offence, const std::string& evidence);
+  void retell_accusations();
+  Result<std::string> expel(const PeerId& peer, const std::string& reason);
+  void on_accusation(const PeerId& from, const AccusationMessage& message);
+  // After a view was installed.
+  void take_verdicts(const ViewNoticeMessage& next, const ViewChange& change);
+
+ private:
+  void report(const PeerId& peer, const PeerId& by, Offence offence, const std::string& evidence,
+              bool accusation);
+  void consider(const PeerId& peer);
+  void accuse(const PeerId& peer, Offence offence, const std::string& evidence);
+  void judge(const PeerId& peer);
+  void accuse_banned();
+
+  struct State {
+    Conduct conduct;
+    Accusations accusations;
+    // When to tell this member's accusations again, and after how long once more.
+    TimePoint retell_at = kNever;
+    Duration retell_gap{};
+  };
+
+  State state_;
+};
+
+}  // namespace weft

@@ -1,0 +1,229 @@
+// Membership::Core: the parts of one peer's membership, and the events that go between them.
+//
+// What a part knows is its own; the others reach it by its methods. What is left here is this
+// peer's place in its view and the agreement on the next one (MembershipCoreState).
+//
+//   links, keys                     what each link may do; who has the run's key
+//   joining, newcomers, ending      the way in, from both sides; the end of the run
+//   judgement, bans                 misconduct, accusations, expulsion, void invitations
+//   evidence, quorum                whose word of a later view is believed; no quorum
+//   branching, meetings, former     going on without a quorum, and becoming one again
+//   past, records                   the voter of an earlier process; what is kept on disk
+//
+// Every entry point sets `now` first and ends in settle(), which does nothing unless `stirred`. All
+// sets are ordered, so that the same events give the same actions. Threads: as Membership.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "weft/base/status.h"
+#include "weft/peer/membership.h"
+#include "weft/peer/parts/ban_list.h"
+#include "weft/peer/parts/branching.h"
+#include "weft/peer/parts/former_members.h"
+#include "weft/peer/parts/joining.h"
+#include "weft/peer/parts/judgement.h"
+#include "weft/peer/parts/key_holders.h"
+#include "weft/peer/parts/link_table.h"
+#include "weft/peer/parts/meetings.h"
+#include "weft/peer/parts/membership_parts.h"
+#include "weft/peer/parts/newcomer_list.h"
+#include "weft/peer/parts/past_voter.h"
+#include "weft/peer/parts/quorum_watch.h"
+#include "weft/peer/parts/record_keeper.h"
+#include "weft/peer/parts/run_ending.h"
+#include "weft/peer/parts/view_evidence.h"
+#include "weft/wire/frame_type.h"
+
+namespace weft {
+
+// What no part owns: this peer's place in its view, and the agreement on the next one.
+struct MembershipCoreState {
+  MembershipCoreState(MembershipOptions given, MembershipSink& outlet, Rng random)
+      : options(std::move(given)), sink(outlet), rng(random) {}
+
+  MembershipOptions options;
+  MembershipSink& sink;
+  Rng rng;
+  TimePoint now{};
+
+  MembershipState state = MembershipState::kOutside;
+  View view;
+  // How `view` came about, for whoever is behind.
+  ViewNoticeMessage notice;
+
+  std::map<PeerId, Watched> watched;
+  // How many of them have no link.
+  int unlinked = 0;
+
+  // Something happened from which settle() may draw consequences.
+  bool stirred = false;
+  // Nobody is missing, suspected or on the way in: time alone changes nothing.
+  bool calm = false;
+  std::uint64_t beats = 0;
+  TimePoint beat_at = kNever;
+  std::vector<PeerId> observers_of_self;
+  std::vector<PeerId> observed;
+
+  std::optional<Agreement> agreement;
+  bool frozen = false;
+  TimePoint frozen_since{};
+  // The first sign that the view must change.
+  std::optional<TimePoint> trouble_since;
+  // The evidence here may be known to no one else, so this peer proposes without waiting its turn.
+  bool own_news = false;
+  // The view must change even if nobody comes or goes: it was isolated, or the ring is reordered.
+  bool must_change = false;
+  TimePoint propose_at = kNever;
+  int ballots = 0;
+
+  bool leaving = false;
+  TimePoint leave_ends = kNever;
+};
+
+struct Membership::Core : MembershipCoreState {
+  Core(MembershipOptions given, MembershipSink& outlet, Rng random);
+  Core(const Core& other);
+
+  // --- membership/membership.cpp
+  bool active() const {
+    return state == MembershipState::kMember || state == MembershipState::kChanging ||
+           state == MembershipState::kIsolated;
+  }
+  PeerRole role(const PeerId& peer) const;
+  void found();
+  Status dispatch(const PeerId& from, const FrameView& frame);
+  Status dispatch_agreement(const PeerId& from, const FrameView& frame);
+  Status dispatch_joining(const PeerId& from, const FrameView& frame);
+  template <class Message>
+  void send(const PeerId& to, std::uint8_t type, const Message& message) {
+    if (!links.may_answer(to)) return;
+    sink.send(to, Frame{type, message.encode(), {}});
+  }
+  // Whether a message about `theirs` is about the current view and from one of its members;
+  // otherwise tells whoever is behind.
+  bool is_current(const PeerId& from, const ViewId& theirs);
+
+  void tell_current(const PeerId& to);
+  void on_timer();
+  void settle();
+  TimePoint next_deadline() const;
+  bool merges() const { return options.on_split == SplitPolicy::kMerge; }
+  // Of a peer in a view that may be large.
+  bool is_other_member(const PeerId& peer) const { return watched.count(peer) != 0; }
+
+  // --- membership/membership_watch.cpp
+  void on_link_up(const LinkInfo& link);
+  void on_link_down(const PeerId& peer, const Status& why);
+  void heard(const PeerId& from);
+  void beat();
+  void send_heartbeat(const PeerId& to);
+  void watch_members();
+  void watch_links();
+  void set_suspicion(const PeerId& peer, SuspicionKind kind, const std::string& reason);
+  void withdraw_suspicion(const PeerId& peer);
+  void tell_suspicions();
+  void tell_suspicion(const PeerId& suspect, int listeners, bool withdrawn);
+  void on_heartbeat(const PeerId& from, const HeartbeatMessage& message);
+  void on_suspicion(const PeerId& from, const SuspicionMessage& message);
+  void on_outside(const PeerId& from, const OutsideMessage& message);
+  void on_leaving(const PeerId& from, const LeavingMessage& message);
+  void mark_restarted(const PeerId& peer, std::uint64_t incarnation);
+  int reporters(const Watched& member) const;
+  bool owes_only(const Watched& member) const;
+  bool watches_alone() const;
+  std::vector<Departure> departures() const;
+  void add_bad_links(std::vector<Departure>& out) const;
+  int reachable() const;
+  bool all_linked() const { return unlinked == 0; }
+  void count_unlinked();
+  void set_linked(Watched& member, bool linked);
+  bool flapping(const Watched& member) const;
+  bool is_calm() const;
+  void choose_observers();
+
+  // --- ballot/membership_change.cpp
+  bool may_go_alone() const;
+  bool wants_change() const;
+  int position(const PeerId& tried = {}) const;
+  bool more_to_come() const;
+  void schedule_proposal();
+  void propose_when_due();
+  void start_ballot();
+  ViewValue fresh_value(Round base) const;
+  void freeze();
+  void on_prepare(const PeerId& from, const PrepareMessage& message);
+  void on_promise(const PeerId& from, const PromiseMessage& message);
+  void on_accept(const PeerId& from, const AcceptMessage& message);
+  void on_accepted(const PeerId& from, const AcceptedMessage& message);
+  void on_rejected(const PeerId& from, const RejectedMessage& message);
+
+  void decide(const ViewValue& value);
+  void install(const ViewNoticeMessage& next);
+  ViewChange change_to(const ViewNoticeMessage& next) const;
+
+  void rebuild_watch(const View& previous, const std::set<PeerId>& returned);
+
+  void be_removed(const std::string& reason);
+
+  void leave();
+  void tell_leaving();
+  void finish_leave();
+  bool all_others_gone() const;
+
+  void greet_restarted();
+
+  // --- ballot/membership_proposal.cpp
+  std::optional<Refusal> refusal(const PeerId& by, const ViewValue& value) const;
+  std::optional<Refusal> refuse_expulsions(const PeerId& by, const ViewValue& value) const;
+  bool may_be_convicted(const PeerId& peer, const PeerId& by) const;
+  bool is_convicted(const PeerId& peer) const;
+
+  // Whether this member, or the voter that it was, gives `from` no vote for what it proposes.
+  bool refuses(const PeerId& from, const AcceptMessage& message);
+
+  // Whether a promise tells of what no correct member can have accepted or be done with.
+  bool is_incredible(const PromiseMessage& message) const;
+  // Whether the view that follows is believed of one member's word.
+  bool believes_next(const PeerId& from, const ViewNoticeMessage& message) const;
+  Round committed_here() const { return std::max(view.base_round, sink.committed_round()); }
+
+  bool has_accepted(const PeerId& peer) const;
+
+  bool is_accepted_value(const ViewNoticeMessage& message) const;
+
+  // All parts, in one order.
+  auto parts() {
+    return std::tie(links, keys, bans, evidence, joining, newcomers, ending, judgement, former,
+                    quorum, branching, meetings, past, records);
+  }
+  auto parts() const {
+    return std::tie(links, keys, bans, evidence, joining, newcomers, ending, judgement, former,
+                    quorum, branching, meetings, past, records);
+  }
+
+  LinkTable links{*this, options.strangers};
+  KeyHolders keys{*this};
+  BanList bans{*this};
+  ViewEvidence evidence{*this};
+  Joining joining{*this};
+  NewcomerList newcomers{*this};
+  RunEnding ending{*this};
+  Judgement judgement{*this};
+  FormerMembers former{*this};
+  QuorumWatch quorum{*this};
+  Branching branching{*this};
+  Meetings meetings{*this};
+  PastVoter past{*this};
+  RecordKeeper records{*this};
+};
+
+}  // namespace weft

@@ -1,0 +1,46 @@
+// RecordKeeper: what a peer keeps of its memberships over the end of its process.
+//
+// Threads: as Membership. Fails: as each method says.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "weft/peer/membership.h"
+#include "weft/peer/parts/membership_part.h"
+#include "weft/peer/voter_record.h"
+
+namespace weft {
+
+class RecordKeeper : public MembershipPart {
+ public:
+  using MembershipPart::MembershipPart;
+
+  // The current view was installed just now.
+  void on_view();
+  void set_history(std::uint32_t generation, std::vector<EarlierRun> earlier);
+  const std::vector<EarlierRun>& earlier() const { return state_.earlier; }
+  // From now on the record names nobody to wait for, and no vote.
+  void end() { state_.record_ended = true; }
+
+  VoterRecord record() const;
+  bool keep_record(bool durable);
+  void begin_record();
+
+ private:
+  struct State {
+    std::uint32_t generation = 0;
+    std::vector<EarlierRun> earlier;
+    RunId view_run{};
+    std::uint64_t last_view = 0;
+    std::vector<PeerId> last_members;
+    bool record_begun = false;
+    bool record_ended = false;
+    Bytes kept_record;
+    bool record_durable = false;
+  };
+
+  State state_;
+};
+
+}  // namespace weft

@@ -1,0 +1,41 @@
+// RunEnding: the end of the run, at a member: whom it still serves, and who is told that it is
+// over.
+//
+// Threads: as Membership. Fails: as each method says.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "weft/peer/parts/membership_part.h"
+#include "weft/peer/parts/membership_parts.h"
+#include "weft/wire/admission_message.h"
+
+namespace weft {
+
+class RunEnding : public MembershipPart {
+ public:
+  using MembershipPart::MembershipPart;
+
+  const std::optional<EndedRun>& ended() const { return state_.ended; }
+
+  void run_over(Round round, TimePoint serves_until);
+  void stop_serving();
+  void tell_over(const PeerId& peer);
+  void expect(const PeerId& peer, const InvitationId& invitation);
+  void meet_expected(const PeerId& peer, const InvitationId* invitation);
+  bool awaits_newcomers() const;
+  // Answers a joiner's request where the run is over: true if there is nothing more to say.
+  bool answer_over(const PeerId& from);
+
+ private:
+  struct State {
+    std::optional<EndedRun> ended;
+    // The latest first.
+    std::vector<ExpectedJoiner> expected;
+  };
+
+  State state_;
+};
+
+}  // namespace weft
