@@ -169,7 +169,7 @@ void note_passed_over(const std::string& root, const ImageListing& listing, Data
 void note_classes(DataLook& look) {
   const auto& classes = look.images.classes;
   if (classes.size() == 1) {
-    look.oddities.emplace_back("There is one class only: nothing can be told apart.");
+    look.oddities.emplace_back("There is one class only: nothing can be distinguished.");
   }
   OddFiles few;
   std::int64_t most = 0;

@@ -10,7 +10,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-// Of an operation with one operand.
+// An operation with one operand.
 template <Tensor (*kOp)(const Tensor&)>
 Tensors unary(const OnnxCall& call) {
   return {kOp(call.in(0))};
@@ -30,7 +30,7 @@ Tensors binary(const OnnxCall& call) {
   return {apply(call, kOp, call.in(0), call.in(1))};
 }
 
-// Of any number of operands.
+// An operation with any number of operands.
 template <BinaryOperation kOp>
 Tensors variadic(const OnnxCall& call) {
   Tensor result = call.in(0);

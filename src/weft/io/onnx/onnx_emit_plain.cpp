@@ -33,7 +33,7 @@ WEFT_ONNX_UNARY(emit_sqrt, "Sqrt")
 WEFT_ONNX_UNARY(emit_tanh, "Tanh")
 #undef WEFT_ONNX_UNARY
 
-// Of two tensors, or of one and the number that the operation noted.
+// The second operand: a tensor, or the number that the operation recorded.
 std::string second(OnnxEmitter& out) {
   return out.has(1) ? out.in(1) : out.scalar(out.number("scalar"));
 }

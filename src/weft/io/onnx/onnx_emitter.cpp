@@ -69,7 +69,8 @@ void OnnxEmitter::emit(const TracedOp& op, const TracedOp& other, std::uint64_t 
       std::lower_bound(rules.begin(), rules.end(), op.name,
                        [](const OnnxRule& own, const std::string& name) { return own.op < name; });
   if (rule == rules.end() || rule->op != op.name) {
-    fail(fmt::format("expected operations that ONNX can say (docs/onnx.md), got \"{}\"", op.name));
+    fail(fmt::format("expected operations that ONNX can express (docs/onnx.md), got \"{}\"",
+                     op.name));
   }
   rule->emit(*this);
   if (!has_result_) fail(fmt::format("expected a result of \"{}\", got none", op.name));

@@ -270,7 +270,7 @@ Result<std::vector<Array>> OnnxProgram::run(std::span<const Array> inputs) const
   } catch (const std::invalid_argument& error) {
     return invalid_argument(error.what());
   } catch (const std::bad_alloc&) {
-    return unavailable("onnx: the memory does not suffice for the values of this model");
+    return unavailable("onnx: not enough memory for the values of this model");
   }
 }
 

@@ -54,7 +54,7 @@ std::int64_t nearest_of(double source, const std::string& mode) {
   return static_cast<std::int64_t>(up ? down + 1 : down);
 }
 
-// Of the four (or two) inputs around a source that lies `part` behind the second (or first).
+// The weights of the four (or two) inputs around a source `part` after the second (or first) one.
 std::vector<double> weights_at(const ResizeRule& rule, double part) {
   if (rule.mode == "linear") return {1.0 - part, part};
   const double a = rule.cubic_a;

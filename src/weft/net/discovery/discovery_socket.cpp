@@ -102,7 +102,7 @@ bool join_groups(const Socket& socket, const Datagram& group, int family,
   return joined;
 }
 
-// Of all interfaces of the socket's family; whether any took the datagram.
+// Sends on all interfaces of the socket's family; true if any accepted the datagram.
 bool send_to_group(const Socket& socket, const Datagram& group, int family, const Bytes& bytes) {
   bool sent = false;
   unsigned last = 0;

@@ -57,8 +57,9 @@ std::size_t BulkLane::queued_bytes() const {
 }
 
 void BulkLane::cancel() {
-  // Of several connections each has at most a frame or two, which the order of the others needs;
-  // and once the lane has moved into memory, the old connection has the word of that.
+  // With several connections each holds at most a frame or two, which the order of the others
+  // needs; and once the lane has moved into memory, the old connection holds the announcement of
+  // that.
   if (!striped()) at(out_).cancel_queued();
   waiting_.clear();
   waiting_bytes_ = 0;

@@ -258,7 +258,7 @@ void Dial::take_socket(const TryPtr& which, Socket socket, bool heard) {
       context_.loop.call_at(*attempt->target.deadline, [self, weak = std::weak_ptr(attempt)] {
         const TryPtr late = weak.lock();
         if (late == nullptr || late->over || self->finished_) return;
-        self->fail(late, timed_out("the handshake was not done in time"));
+        self->fail(late, timed_out("the handshake did not finish in time"));
       });
   std::unique_ptr<ByteStream> stream = make_stream(*attempt, socket.get(), heard);
   const auto connection = std::make_shared<Connection>(

@@ -13,7 +13,7 @@ struct Lane {
   double line_bytes_per_second = 1e9;
   // What one connection's window lets through in a second.
   double window_bytes_per_second = 30e6;
-  // Of the time; the rest of it the lane is idle.
+  // The part of the time in which the lane sends.
   double busy = 1;
   std::size_t connections = 1;
 

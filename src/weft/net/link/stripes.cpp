@@ -178,7 +178,7 @@ void Stripes::on_knocked(const PeerId& peer, Result<Socket> socket) {
       [this, alive = std::weak_ptr(alive_), weak = std::weak_ptr(line.connection)] {
         const std::shared_ptr<Connection> late = weak.lock();
         if (alive.expired() || late == nullptr) return;
-        on_ended(*late, timed_out("the handshake was not done in time"));
+        on_ended(*late, timed_out("the handshake did not finish in time"));
       });
   const std::shared_ptr<Connection> connection = line.connection;
   connection->start();

@@ -219,7 +219,7 @@ void Reach::on_relay_offered(const Link& from, const RelayOfferMessage& message)
   set_timer(help, kRelayTimeout, &Reach::ask_next);
   DialWay way;
   way.route = {LinkPath::kRelayed, from.info().peer.short_name(),
-               dial->failures().empty() ? "neither direct nor punched connections came about"
+               dial->failures().empty() ? "neither a direct nor a punched connection could be made"
                                         : dial->failures()};
   if (!from.info().inbound) way.endpoints.push_back(from.info().remote_endpoint);
   for (const std::string& endpoint : message.endpoints) {
@@ -259,7 +259,7 @@ void Reach::on_link_down(const PeerId& peer) {
 void Reach::on_trust(const PeerId& peer, LinkTrust trust) {
   if (trust == LinkTrust::kProved) return relay_.on_back(peer);
   relay_.end_for(peer);
-  forget_introductions(peer, "it is no member any more");
+  forget_introductions(peer, "it is no longer a member");
   drop_answers([&](const Answer& answer) { return answer.by == peer || answer.peer == peer; });
 }
 

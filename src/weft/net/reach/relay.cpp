@@ -22,7 +22,7 @@ constexpr std::size_t kConnectionsOfPairMax = 8;
 // For a link that broke and is made anew.
 constexpr Duration kAbsentLife = std::chrono::seconds(5);
 constexpr Duration kRelaySweepGap = std::chrono::seconds(1);
-// Of one direction of one lane.
+// The buffer of one direction of one lane.
 constexpr std::size_t kBufferBytes = 64 * 1024;
 // How much one direction may move before the others have their turn.
 constexpr int kStepsPerTurn = 8;

@@ -235,7 +235,7 @@ Result<const ShmItemReader::Region*> ShmItemReader::find_region(std::uint64_t nu
   }
   WEFT_TRY(failure_);
   const auto found = regions_.find(number);
-  if (found == regions_.end()) return corrupt("shared memory: a region that was never told");
+  if (found == regions_.end()) return corrupt("shared memory: a region that was never announced");
   return &found->second;
 }
 

@@ -244,12 +244,12 @@ void SimNetwork::Impl::set_trust(std::uint32_t machine, const PeerId& peer, Link
 Status SimNetwork::Impl::refuse_of_stranger(SimLink& link, std::size_t end, const Frame& frame) {
   if (link.trust[end] != LinkTrust::kStranger) return {};
   if (frame.head.size() > kStrangerHeadBytesMax || !frame.body.empty()) {
-    return corrupt("frame: more than a stranger may say at once");
+    return corrupt("frame: more than a stranger may send at once");
   }
   link.bytes_of_stranger[end] += kFrameOverhead + frame.head.size();
   const bool many = ++link.frames_of_stranger[end] > kStrangerFramesMax ||
                     link.bytes_of_stranger[end] > kStrangerBytesMax;
-  return many ? unavailable("more frames than a stranger may say") : Status();
+  return many ? unavailable("more frames than a stranger may send") : Status();
 }
 
 // --- Frames.

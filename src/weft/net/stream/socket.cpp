@@ -217,7 +217,7 @@ void prepare_tcp(int socket, Duration dead_after) {
 }
 
 std::vector<std::string> interface_endpoints(std::uint16_t port, bool with_v6) {
-  // Of public IPv6 addresses a machine may have many that last a day; few are worth telling.
+  // A machine may have many public IPv6 addresses that last a day; few are worth advertising.
   constexpr std::size_t kFarV6Max = 2;
   // Far IPv4, far IPv6, near IPv4, near IPv6.
   std::array<std::vector<asio::ip::address>, 4> kinds;

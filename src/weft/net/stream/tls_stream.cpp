@@ -214,7 +214,7 @@ IoResult TlsStream::read(const std::array<MutableByteSpan, 2>& parts) {
   IoResult result = read_parts(parts);
   bytes_read_ += result.bytes;
   if (updates_too_often()) {
-    return {IoState::kFailed, result.bytes, corrupt("TLS: new keys again and again")};
+    return {IoState::kFailed, result.bytes, corrupt("TLS: too many key updates")};
   }
   // What TLS says on its own account.
   if (!output_.empty() && result.state == IoState::kWantRead) {

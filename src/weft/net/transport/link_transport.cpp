@@ -12,7 +12,7 @@ namespace weft {
 
 namespace {
 
-// Of one peer, what is told while a link to it is being made; a dial leaves room for relays.
+// Endpoints kept for one peer while a link to it is being made; a dial leaves room for relays.
 constexpr std::size_t kWantedEndpointsMax = 16;
 std::uint64_t draw_instance() {
   std::uint64_t value = 0;
