@@ -7,6 +7,7 @@
 
 #include "weft/app/child_process.h"
 #include "weft/app/demo_report.h"
+#include "weft/base/status.h"
 
 namespace weft {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/app/doctor.h"
+#include "weft/base/status.h"
 #include "weft/net/discovery.h"
 #include "weft/net/identity.h"
 #include "weft/peer/ticket.h"

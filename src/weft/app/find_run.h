@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/net/discovery_socket.h"
 #include "weft/net/rendezvous.h"
 #include "weft/peer/ticket.h"

@@ -8,6 +8,7 @@
 
 #include "weft/app/out_folder.h"
 #include "weft/app/resume.h"
+#include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/net/identity.h"
 #include "weft/peer/ticket.h"

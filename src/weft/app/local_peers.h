@@ -13,6 +13,7 @@
 #include "weft/app/child_process.h"
 #include "weft/app/environment.h"
 #include "weft/app/out_folder.h"
+#include "weft/base/status.h"
 #include "weft/train/event_log.h"
 #include "weft/train/recipe.h"
 

@@ -12,6 +12,7 @@
 
 #include "weft/app/find_run.h"
 #include "weft/app/out_folder.h"
+#include "weft/base/status.h"
 #include "weft/train/checkpoints.h"
 
 namespace weft {

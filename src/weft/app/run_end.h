@@ -8,6 +8,7 @@
 #include "weft/app/exit_code.h"
 #include "weft/app/out_folder.h"
 #include "weft/app/terminal.h"
+#include "weft/base/status.h"
 #include "weft/train/event_log.h"
 #include "weft/train/run_loop.h"
 #include "weft/train/tensorboard_events.h"

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/http/http_response.h"
 #include "weft/serve/json/completion_answer.h"
 #include "weft/serve/model/serve_job.h"

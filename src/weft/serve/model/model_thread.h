@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "weft/base/bounded_queue.h"
+#include "weft/base/status.h"
 #include "weft/base/thread.h"
 #include "weft/base/time.h"
 #include "weft/serve/model/serve_job.h"

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "weft/array/array.h"
+#include "weft/base/status.h"
 #include "weft/base/strong.h"
 #include "weft/base/thread.h"
 #include "weft/serve/json/completion_json.h"

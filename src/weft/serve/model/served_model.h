@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/data/catalog.h"
 #include "weft/nn/language_model.h"
 #include "weft/serve/json/completion_json.h"

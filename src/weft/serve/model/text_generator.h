@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "weft/base/rng.h"
+#include "weft/base/status.h"
 #include "weft/data/tokenizer.h"
 #include "weft/nn/language_model.h"
 #include "weft/serve/model/serve_job.h"
