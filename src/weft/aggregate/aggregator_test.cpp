@@ -231,9 +231,7 @@ TEST(Aggregator, TheMeanHidesNothing) {
 
 TEST(Aggregator, NeighboursMixedFirstSurviveDataThatDiffer) {
   // Two kinds of honest members; liars are the negative mean. The median of unlike ones is far off.
-  std::vector<Update> updates;
-  for (int i = 0; i < 6; ++i) updates.push_back(i % 2 == 0 ? Update{4, 0} : Update{0, 4});
-  updates.push_back({-2, -2});
+  const std::vector<Update> updates = {{4, 0}, {0, 4}, {4, 0}, {0, 4}, {4, 0}, {0, 4}, {-2, -2}};
   const Update mixed = aggregate("nnm trimmed_mean", updates, 1);
   const Update plain = aggregate("median", updates, 1);
   EXPECT_NEAR(mixed[0], 2, 0.7);
@@ -292,6 +290,7 @@ TEST(Distances, PiecesAddUpToTheWholeAndSumsOfUpdatesFollow) {
   Distances parts(11);
   for (std::size_t at = 0; at < 4; at += 2) {
     std::vector<std::span<const float>> piece;
+    piece.reserve(updates.size());
     for (const Update& update : updates) piece.push_back(std::span(update).subspan(at, 2));
     Distances part(11);
     part.measure(piece);

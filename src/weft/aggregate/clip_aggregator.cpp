@@ -19,6 +19,7 @@ constexpr Option kClipOptions[] = {
 
 std::vector<double> norms_of(const Distances& distances) {
   std::vector<double> norms;
+  norms.reserve(static_cast<std::size_t>(distances.members()));
   for (int i = 0; i < distances.members(); ++i) norms.push_back(std::sqrt(distances.norm(i)));
   return norms;
 }

@@ -45,7 +45,8 @@ Distances::Distances(int members)
 
 std::size_t Distances::index(int a, int b) const {
   const auto [low, high] = std::minmax(a, b);
-  return static_cast<std::size_t>(high * (high - 1) / 2 + low);
+  const auto row = static_cast<std::size_t>(high);
+  return row * (row - 1) / 2 + static_cast<std::size_t>(low);
 }
 
 void Distances::measure(std::span<const std::span<const float>> inputs) {
@@ -70,7 +71,8 @@ void Distances::add(const Distances& other) {
 double Distances::between(int a, int b) const {
   if (a == b) return a == members_ || std::isfinite(norm(a)) ? 0 : kInfinitelyFar;
   const double value = values_[index(a, b)];
-  return value >= 0 && value < kInfinitelyFar ? value : kInfinitelyFar;
+  if (value >= 0) return value;  // not so for NaN
+  return kInfinitelyFar;
 }
 
 // For coefficients that add up to 0, the square of sum c_i x_i is -1/2 sum c_i c_j |x_i - x_j|^2;

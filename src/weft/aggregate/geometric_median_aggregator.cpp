@@ -29,6 +29,7 @@ constexpr double kNormsApart = 1e8;
 // 1 for each update that is not left out.
 std::vector<double> within_reach(const Distances& distances) {
   std::vector<double> norms;
+  norms.reserve(static_cast<std::size_t>(distances.members()));
   for (int i = 0; i < distances.members(); ++i) norms.push_back(std::sqrt(distances.norm(i)));
   std::vector<double> sorted = norms;
   std::ranges::sort(sorted);
