@@ -4,6 +4,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return weft::fuzz::check_decoders<weft::GossipBookMessage, weft::GossipParametersHead,
-                                    weft::GossipAbsentMessage,
-                                    weft::GossipParametersRequestMessage, weft::GossipWelcomeMessage>(data, size);
+                                    weft::GossipAbsentMessage, weft::GossipParametersRequestMessage,
+                                    weft::GossipWelcomeMessage>(data, size);
 }

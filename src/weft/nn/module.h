@@ -94,7 +94,7 @@ class Module {
   void initialize(std::uint64_t seed);
   // Copies all values into the arena; from then on they are views of it, gradients accumulate in
   // its gradient buffer, and it knows which parameters are trained and have one. Earlier handles
-  // from parameters() or values() still refer to the same parameters, unless the arena is on another
+  // from parameters() or values() refer to the same parameters, unless the arena is on another
   // device: then they keep the old values. It may be called once for each module, and once for each
   // arena. Throws std::invalid_argument unless arena.layout() == layout(), and if this or a part of
   // it is bound already, or another existing module is bound to the arena.
