@@ -1,4 +1,4 @@
-// Aggregator: how the updates of n members, of whom some may lie, become one.
+// Aggregator: combines the updates of n members, some of which may lie, into one.
 //
 // A text names one rule, or several in a row: "trimmed_mean", "nnm trimmed_mean",
 // "multi_krum:keep=5". Each file NAME_aggregator.cpp is one rule; see docs/HACKING.md to add one.
@@ -8,12 +8,12 @@
 // coordinate-wise rules need none). From them all members select the same weights. Then each owner
 // combines its chunk.
 //
-// Weights first, columns last: a rule may replace the updates by weighted sums of them (krum picks
-// one, nnm mixes each with its neighbours), and the last may say how the values of one coordinate
-// become one (median). Ties go to the lowest rank. NaN counts as infinitely large.
+// Weights come first, columns last: a rule may replace the updates by weighted sums of them (krum
+// picks one, nnm mixes each with its neighbours), and the last rule may combine the values of one
+// coordinate (median). Ties go to the lowest rank. NaN counts as infinitely large.
 //
-// Sound only for honest owners; that owners can be held to what they compute is no matter of this.
-// Where it stands: collective combines chunks by it. Threads: immutable once parsed.
+// It is sound only for honest owners; checking what owners compute is not its task. Where it
+// stands: collective combines chunks with it. Threads: immutable once parsed.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,10 @@ inline constexpr int kAggregatorMembersMax = 256;
 
 // What the members agree on for one round.
 struct AggregateRound {
-  // So many may lie, at most.
+  // The maximum number of lying members.
   int liars = 0;
-  // For what is drawn: the same at all members, and known to nobody before the updates are sent.
+  // Seed of random choices: the same at all members, and unknown to all before the updates are
+  // sent.
   std::uint64_t seed = 0;
 };
 
@@ -45,22 +46,23 @@ class Aggregator {
  public:
   // The mean.
   Aggregator() = default;
-  // kInvalidArgument for an unknown name (says the nearest), an option that the rule has not or
-  // that is out of its range, or a rule behind one that gives a single value for each coordinate.
+  // kInvalidArgument for an unknown name (with the nearest one), an option that the rule lacks or
+  // that is out of range, or a rule after one that returns a single value for each coordinate.
   static Result<Aggregator> parse(std::string_view text);
 
   // As it was parsed; "mean".
   std::string text() const;
   bool is_mean() const { return steps_.empty(); }
-  // kInvalidArgument unless the rule holds against `liars` of `members`; says how many it takes.
+  // kInvalidArgument unless the rule tolerates `liars` among `members`; the message has the number
+  // that it needs.
   Status check(int members, int liars) const;
 
-  // Whether select() needs distances that were measured; else it looks at their number alone.
+  // Whether select() needs measured distances; otherwise it uses only their number.
   bool needs_distances() const;
   // Which sums of the inputs the columns are taken of. REQUIRES: check() of as many members.
   WeightMatrix select(const Distances& distances, const AggregateRound& round) const;
-  // out[i] from inputs[0][i] ... inputs[n-1][i]; the mean of the rows where no rule says otherwise.
-  // `out` may be one of the inputs. REQUIRES: all of equal length.
+  // out[i] from inputs[0][i] ... inputs[n-1][i]; the mean of the rows unless a rule defines another
+  // combination. `out` may be one of the inputs. REQUIRES: all of equal length.
   void combine(std::span<const std::span<const float>> inputs, const WeightMatrix& weights,
                const AggregateRound& round, std::span<float> out) const;
 

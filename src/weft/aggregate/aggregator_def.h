@@ -1,4 +1,4 @@
-// What a file NAME_aggregator.cpp defines: one rule of Aggregator.
+// A file NAME_aggregator.cpp defines one of these: a rule of Aggregator.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace weft {
 
-// What a rule is given of its round.
+// The inputs of a rule in a round.
 struct RuleInput {
-  // The number of updates; those that a rule before it made, if there is one.
+  // The number of updates, which an earlier rule may have made.
   int inputs = 0;
   int liars = 0;
   std::uint64_t seed = 0;
@@ -23,7 +23,8 @@ struct AggregatorDef {
   std::string_view name;
   // One sentence for help pages, with the source.
   std::string_view summary;
-  // The fewest updates with which it holds against so many liars, and as a formula of f.
+  // The minimum number of updates with which it tolerates this many liars, and the same as a
+  // formula of f.
   int (*least)(int liars);
   std::string_view least_text;
   std::span<const Option> options = {};

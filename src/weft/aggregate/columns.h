@@ -1,4 +1,4 @@
-// What rules do with the values of one coordinate. Inside this folder. Threads: pure.
+// Functions of rules for the values of one coordinate. For this folder. Threads: pure.
 #pragma once
 
 #include <span>

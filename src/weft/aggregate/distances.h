@@ -1,10 +1,11 @@
 // Distances: the squared distance between any two members' updates, and from each to the origin.
 //
-// All that a rule needs to know of whole updates: nearest neighbours, norms, and by of() the same
-// of weighted sums of updates. Sums over the elements, so each owner of a chunk measures its own,
-// and the tables are added. Differences are taken directly and summed in double, in one order:
-// updates that are nearly equal keep their digits, and all processors get the same bits. An update
-// with a NaN or an infinity is infinitely far from everything, itself too. Threads: a value.
+// They are all that a rule needs to know about whole updates: nearest neighbours, norms, and with
+// of() the same for weighted sums of updates. Sums over the elements, so each owner of a chunk
+// measures its own, and the tables are added. Differences are taken directly and summed in double,
+// in one order: updates that are nearly equal keep their digits, and all processors get the same
+// bits. An update with a NaN or an infinity is infinitely far from everything, including itself.
+// Threads: a value.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ class Distances {
   explicit Distances(int members);
 
   int members() const { return members_; }
-  // Adds those of some elements: inputs[r] is what member r has there. REQUIRES: as many inputs as
-  // members, of equal length.
+  // Adds the distances in some elements: inputs[r] has the values of member r. REQUIRES: one input
+  // per member, all of equal length.
   void measure(std::span<const std::span<const float>> inputs);
   // REQUIRES: of as many members.
   void add(const Distances& other);

@@ -1,4 +1,4 @@
-// What Krum and the rules made of it have in common. Inside this folder. Threads: pure.
+// Code shared by Krum and the rules derived from it. For this folder. Threads: pure.
 #pragma once
 
 #include <span>

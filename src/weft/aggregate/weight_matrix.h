@@ -1,7 +1,7 @@
-// WeightMatrix: weighted sums of the members' updates, one a row.
+// WeightMatrix: weighted sums of the members' updates, one per row.
 //
-// What a rule that looks at whole updates decides: a row with a single 1 picks a member's update, a
-// row of equal weights is the mean of some. Threads: a value.
+// It is the decision of a rule that compares whole updates: a row with a single 1 picks a member's
+// update, a row of equal weights is the mean of some. Threads: a value.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class WeightMatrix {
     for (int row = 0; row < next.rows(); ++row) {
       for (int middle = 0; middle < rows_; ++middle) {
         const double weight = next.at(row, middle);
-        // A weight of 0 leaves an update out, whatever is in it.
+        // A weight of 0 leaves an update out, even one that is not finite.
         if (weight == 0) continue;
         for (int input = 0; input < inputs_; ++input) {
           result.at(row, input) += weight * at(middle, input);

@@ -2,14 +2,14 @@
 //
 // Where it stands: everything that computes takes and gives Arrays; Tensor adds a history.
 // A view (slice, transpose, expand, ...) shares storage and never copies; clone() copies.
-// An Array can also be *blocked*: in an order only its kernels know (MemoryFormat). Everyone
-// else calls strided() or contiguous() first; reading a blocked array element-wise is a bug.
+// An Array can also be *blocked*: in an order that only its kernels understand (MemoryFormat). All
+// other code calls strided() or contiguous() first; reading a blocked array element-wise is a bug.
 // Threads: a value; two threads may read one Array, writing needs one owner.
 // Fails: wrong shapes, axes and dtypes given by the model builder throw std::invalid_argument
-// "[op] expected ..., got ...", and so does reading elements of another type than they have, of an
-// undefined array, of a blocked one, or of one on another device than the CPU: data() and flat()
-// are spans of host memory. What gives single values or copies of them (item(), at(), to_vector(),
-// printing) copies from the device by itself.
+// "[op] expected ..., got ...", and so does reading elements as another type, of an undefined
+// array, of a blocked one, or of one on another device than the CPU: data() and flat() are spans of
+// host memory. Functions that return single values or copies of them (item(), at(), to_vector(),
+// printing) copy from the device themselves.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,8 @@ namespace weft {
 
 class Array;
 namespace internal {
-// launch_constant() and launch_host_read() of launch.h, which stands above this.
+// launch_constant() and launch_host_read() of launch.h, which may include this header but not the
+// reverse.
 void note_constant(const Array& array);
 void note_host_read(const char* operation);
 }  // namespace internal
@@ -141,8 +142,8 @@ class Array {
   double item() const;
   // The same as an integer: i64 values beyond 2^53 stay exact.
   std::int64_t item_int() const;
-  // The element at these positions, one an axis, converted; negative ones count from the end.
-  // Throws unless it is there.
+  // The element at these positions, one per axis, converted; negative ones count from the end.
+  // Throws if there is none.
   double at(std::initializer_list<std::int64_t> positions) const;
   // Row-major copy of the values, any strides. Throws std::invalid_argument unless T is the dtype.
   template <class T>

@@ -34,7 +34,7 @@ class ElementwiseWalk {
     }
   }
 
-  // Of operand `index` within a run.
+  // The step of operand `index` within a run.
   std::int64_t step(int index) const { return strides_[last()][static_cast<std::size_t>(index)]; }
 
   // Calls run(output index, offsets of the operands in elements, count) for the runs of

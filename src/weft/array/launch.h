@@ -1,4 +1,4 @@
-// launch(): the one way in which values of Arrays are computed from Arrays.
+// launch(): all values of Arrays are computed from Arrays through it.
 //
 //   Array y = Array::empty(x.shape(), x.dtype());
 //   launch("cumsum", {&x}, {&y}, [axis](LaunchArrays in, LaunchArrays out) {
@@ -6,19 +6,19 @@
 //   });
 //
 // Where it stands: every kernel, copy and fill goes through it, and here the device decides what
-// runs: for arrays of the CPU the body, which picks the loops of the processor's instruction set,
-// for those of another device the row that kernel_table.h has for `name`.
+// runs: for arrays on the CPU the body, which picks the loops for the processor's instruction set,
+// for those on another device the entry of kernel_table.h for `name`.
 // Without a Recorder a launch calls that and nothing else. With one (graph/capture.h) the work runs
-// and is noted as well, and what was noted is the captured graph.
+// and is recorded as well, and the records are the captured graph.
 // The rules for a body: it is a pure function of the arrays it gets; it captures plain values
 // (sizes, options), never an Array, a pointer or a reference; it may run again many times, with
 // arrays of the same shapes, strides and types in other memory. Outputs are allocated before the
-// launch, inputs may be undefined (an absent bias). An output may also be an input. Whatever the
-// body calls, launches too, belongs to its own work and is not noted.
-// Nothing may read values to decide shapes or further work; what must, says launch_host_read().
-// Threads: a Recorder notes what its own thread launches.
-// Fails: what the body throws passes through; std::invalid_argument "[name] expected ..., got ..."
-// where operands are on two devices, or on one without a kernel of that name.
+// launch, inputs may be undefined (an absent bias). An output may also be an input. Everything that
+// the body calls, including launches, belongs to its own work and is not recorded.
+// No code may read values to decide shapes or further work without a call of launch_host_read().
+// Threads: a Recorder records the launches of its own thread.
+// Fails: exceptions of the body pass through; std::invalid_argument "[name] expected ..., got ..."
+// if operands are on two devices, or on one without a kernel of that name.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ struct LaunchNote {
   const char* name;  // a literal
   std::span<const Array* const> inputs;
   std::span<Array* const> outputs;
-  // Of elementwise launches, which have one output.
+  // The loop of an elementwise launch, which has one output.
   const ElementwiseLoop* elementwise = nullptr;
   // Must run, and in order with others of its kind, whether or not an output is used.
   bool has_side_effect = false;
@@ -95,7 +95,7 @@ class RecorderScope {
 // Null if nothing records.
 inline Recorder* current_recorder() { return internal::current_recorder; }
 
-// As many operands as there are; `name` must be a literal.
+// Accepts any number of operands; `name` must be a literal.
 template <class Body>
 void launch(const char* name, std::span<const Array* const> inputs, std::span<Array* const> outputs,
             const Body& body) {
@@ -142,8 +142,8 @@ inline void launch_elementwise(const char* name, std::initializer_list<const Arr
 }
 
 // Calls call(LaunchArrays arrays) now and, in a captured graph, at the same place of each replay:
-// after what wrote `arrays`, in order with other callbacks. Unlike a body, `call` may do anything
-// and hold what it wants for as long as the graph lives.
+// after the work that writes `arrays`, in order with other callbacks. Unlike a body, `call` may do
+// anything and may hold any object as long as the graph exists.
 template <class Callback>
 void launch_callback(const char* name, std::initializer_list<const Array*> arrays,
                      const Callback& call) {
@@ -162,8 +162,8 @@ void launch_callback(const char* name, std::initializer_list<const Array*> array
   call(in);
 }
 
-// What `operation` does next depends on values that it reads now, so it cannot be captured: throws
-// std::invalid_argument with what to do instead if this thread records.
+// The next work of `operation` depends on values that it reads now, so it cannot be captured: if
+// this thread records, throws std::invalid_argument with the remedy.
 inline void launch_host_read(const char* operation) {
   if (internal::current_recorder != nullptr) [[unlikely]] {
     internal::current_recorder->host_read(operation);

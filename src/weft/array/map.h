@@ -1,12 +1,12 @@
-// map_floating(): an elementwise operation of one's own, given as a function of numbers.
+// map_floating(): a user-defined elementwise operation, given as a function of numbers.
 //
 //   Array y = map_floating("axpy", [scale](auto a, auto b) { return scale * a + b; }, x, z);
 //
-// Where it stands: beside launch(), for operations outside of this repository; its own have theirs
-// in kernel/elementwise.h. Broadcasts, takes any strides, uses all compute threads, and is fused
-// with its neighbours in a captured graph.
-// Every element of the result is written: f32 and f64 are computed as they are, bf16 and f16 in f32
-// and rounded once. Another type is refused, never left out.
+// Where it stands: beside launch(), for operations outside this repository; those inside use
+// kernel/elementwise.h. Broadcasts, takes any strides, uses all compute threads, and is fused with
+// its neighbours in a captured graph.
+// Every element of the result is written: f32 and f64 are computed in their own type, bf16 and f16
+// in f32 and rounded once. Other types are refused, never skipped.
 // Threads: `function` is copied, and may run on several threads at once.
 // Fails: std::invalid_argument "[name] expected ..., got ..." on undefined operands, operands of a
 // type that is not floating or of several types, and shapes that do not broadcast.
@@ -32,7 +32,7 @@ namespace internal {
 Shape check_map(const char* name, std::initializer_list<const Array*> operands);
 
 // The ElementwiseLoop::run of `Function` over `kOperands` operands of T; the bytes of the function
-// stand in the loop's scalars.
+// are in the loop's scalars.
 template <class T, class Function, int kOperands>
 void run_map(const ElementwiseLoop& loop, const RunOperand* operands, void* out,
              std::int64_t count) {
@@ -58,9 +58,9 @@ void run_map(const ElementwiseLoop& loop, const RunOperand* operands, void* out,
 }  // namespace internal
 
 // out[...] = function(operands[...]...). The function is called with as many float or double values
-// as there are operands, so it is a generic lambda; what it returns is converted to that type. It
-// may capture numbers, 32 bytes in all, and no pointer or reference: a captured graph runs it
-// again. `name` must be a literal.
+// as there are operands, so it is a generic lambda; its result is converted to that type. It may
+// capture numbers, 32 bytes in total, and no pointer or reference: a captured graph runs it again.
+// `name` must be a literal.
 template <class Function, class... Arrays>
 Array map_floating(const char* name, const Function& function, const Arrays&... operands) {
   static_assert(sizeof...(Arrays) >= 1 && sizeof...(Arrays) <= ElementwiseLoop::kOperandsMax,

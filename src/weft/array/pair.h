@@ -13,7 +13,7 @@
 namespace weft {
 
 struct Pair {
-  // One number holds for both axes. Only whole numbers convert: a fraction does not compile.
+  // One number applies to both axes. Only whole numbers convert: a fraction does not compile.
   template <std::integral Number>
   constexpr Pair(Number both)  // NOLINT(google-explicit-constructor)
       : height(static_cast<std::int64_t>(both)), width(static_cast<std::int64_t>(both)) {}

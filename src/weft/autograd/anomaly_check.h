@@ -1,4 +1,4 @@
-// What watches the operations of a thread: AnomalyMode and checkpoints. For autograd/*.cpp alone.
+// Observers of a thread's operations: AnomalyMode and checkpoints. Only for autograd/*.cpp.
 #pragma once
 
 #include <vector>

@@ -1,13 +1,14 @@
-// backward() and grad(): carry the gradient of a loss to what it depends on.
+// backward() and grad(): compute the gradients of a loss for the tensors that it depends on.
 //
 // Where it stands: the train step calls backward(); its sink feeds the bucketer, so that the
 // exchange of the last layers' gradients runs while the first layers' are still being computed.
-// The sweep is a loop, O(operations + uses), whatever the depth. An operation runs once all uses
+// The sweep is a loop, O(operations + uses), for any depth. An operation runs once all uses
 // of its output have been counted; the order depends on the graph alone, so gradients and the
 // order of the sink's calls are the same in every run and for any thread count.
 // Threads: a graph belongs to one thread at a time; leaves may be shared by graphs of one thread.
-// Fails: std::invalid_argument if the loss has no history, is no scalar, or was used up, if a saved
-// value was written in place, or if create_graph meets an operation without a second gradient.
+// Fails: std::invalid_argument if the loss has no history, is not a scalar, or its history was
+// consumed, if a saved value was written in place, or if create_graph meets an operation without a
+// second gradient.
 #pragma once
 
 #include <concepts>
@@ -25,8 +26,8 @@ using GradientSink = std::function<void(ParameterId, const Array& gradient)>;
 
 enum class LeafGradients {
   kAccumulate,  // added to what the leaf holds
-  // Replaces what the leaf holds, which saves zeroing and reading it. Leaves that the loss does
-  // not depend on keep what they hold: the sink tells which were written.
+  // Replaces what the leaf holds, which saves zeroing and reading it. Leaves that the loss does not
+  // depend on keep their gradients: the sink is called for those that were written.
   kOverwrite,
 };
 
@@ -66,7 +67,7 @@ inline std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
                                 const GradOptions& options = {}) {
   return grad(std::span<const Tensor>(outputs), std::span<const Tensor>(inputs), options);
 }
-// Of one output for one input. (A template so that lists in braces mean vectors.)
+// The gradient of one output for one input. (A template so that lists in braces mean vectors.)
 template <std::same_as<Tensor> T>
 T grad(const T& output, const T& input, const GradOptions& options = {}) {
   return grad(std::span<const Tensor>(&output, 1), std::span<const Tensor>(&input, 1), options)[0];

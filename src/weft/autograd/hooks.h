@@ -15,8 +15,8 @@ namespace weft {
 
 class Tensor;
 
-// Gets the gradient; what it returns takes its place, unless undefined. In a backward with
-// create_graph the gradient has a history and what is done with it is recorded.
+// Gets the gradient; its result replaces the gradient, unless it is undefined. In a backward with
+// create_graph the gradient has a history and the hook's operations are recorded.
 using GradientHook = std::function<Tensor(const Tensor& gradient)>;
 using AccumulatedHook = std::function<void(const Array& gradient)>;
 
@@ -31,7 +31,7 @@ struct HookList {
 
 }  // namespace internal
 
-// Takes its hook away when told to; a handle that dies leaves the hook in place.
+// Can remove its hook; destroying the handle leaves the hook in place.
 class HookHandle {
  public:
   HookHandle() = default;

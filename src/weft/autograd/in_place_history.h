@@ -15,7 +15,7 @@
 
 namespace weft {
 
-// Whether two elements of `array` may lie in one place.
+// Whether two elements of `array` may share memory.
 bool overlaps(const Array& array);
 
 // Throws unless `op` may write `x`: leaves that take a gradient and views of them are written under
@@ -36,8 +36,9 @@ void set_written(Tensor& x, Tensor written, const char* writer);
 // The same for a part of x's memory, which is that of `part`.
 void set_part_written(Tensor& x, const Tensor& part, const char* writer);
 
-// Gives `tensor` the history that writes through other handles have given its memory. Operations do
-// it by themselves. `name`: who asks, for the words of a refusal; with null nothing is refused yet.
+// Gives `tensor` the history that writes through other handles have given its memory. Operations
+// call it themselves. `name`: the caller, for the text of a refusal; with null nothing is refused
+// yet.
 void update_history(const Tensor& tensor, const char* name);
 // After it `result`, which may show the memory of an input, is not written in place, nor follows
 // writes of the input: what made it is not just a view.

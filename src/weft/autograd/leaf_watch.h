@@ -1,10 +1,10 @@
-// What others want to know about leaves and hooks: optimizers, which leaves a backward has reached;
-// captured steps, whether there is host code that a replay would not run.
+// Facts about leaves and hooks for other code: for optimizers, which leaves a backward has reached;
+// for captured steps, whether there is host code that a replay would not run.
 //
-// Where it stands: Module::bind() -> move_leaf(), mark_gradients(); train/captured_step.h asks
-// the rest.
+// Where it stands: Module::bind() -> move_leaf(), mark_gradients(); train/captured_step.h uses the
+// rest.
 // Threads: as the leaves; counts are those of the calling thread.
-// Fails: std::invalid_argument where mark_gradients gets no leaf that takes a gradient.
+// Fails: std::invalid_argument if mark_gradients gets a tensor that is not a leaf with a gradient.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ namespace weft {
 void mark_gradients(const Tensor& leaf, std::shared_ptr<bool> written);
 
 // `leaf` and the handles that share its node stay one tensor, whose values are those of `place`:
-// what they were is not copied. `leaf` shows `place` from now on; so do the other handles if the
-// storage of their values follows it (Storage::follow). A gradient so far is forgotten.
+// the old values are not copied. `leaf` uses `place` from now on; so do the other handles if the
+// storage of their values follows it (Storage::follow). An existing gradient is dropped.
 void move_leaf(Tensor& leaf, const Array& place);
 
 // Whether `tensor` has hooks of either kind.
 bool has_hooks(const Tensor& tensor);
 
-// How many hooks were registered so far: two equal counts say that what ran between them registered
-// none.
+// How many hooks were registered so far: two equal counts mean that the code between them
+// registered none.
 std::uint64_t hooks_registered();
 
-// Whether an AnomalyMode, or a checkpoint that runs now, looks at each operation.
+// Whether an AnomalyMode, or a running checkpoint, observes each operation.
 bool operations_are_watched();
 
 namespace internal {

@@ -1,4 +1,4 @@
-// record(): how an operation gives its output a history. What the author of an op includes.
+// record(): how an operation gives its output a history. Authors of ops include this header.
 //
 //   Tensor exp(const Tensor& x) {
 //     Array y = ...;
@@ -10,20 +10,20 @@
 //   }
 //
 // The vjp captures the Arrays it needs (handles, no copies); never a Tensor. It runs at most once
-// unless the graph is kept, then it is destroyed, which frees what it saved. It is skipped where
-// the output got no gradient. dy has the output's shape, any strides, and may be blocked:
-// .contiguous() gives a plain one. dy is shared with others and must not be written.
+// unless the graph is kept, then it is destroyed, which frees what it saved. It is skipped if the
+// output got no gradient. dy has the output's shape, any strides, and may be blocked: .contiguous()
+// gives a plain one. dy is shared with others and must not be written.
 //
-// The tensor vjp computes the same by operations on Tensors. It runs instead of the vjp where the
-// graph of the gradient is wanted (create_graph). dx.input(i, x) and dx.output(y) turn a saved
+// The tensor vjp computes the same by operations on Tensors. It runs instead of the vjp if the
+// graph of the gradient is needed (create_graph). dx.input(i, x) and dx.output(y) turn a saved
 // Array back into the Tensor it was, history included; an input may also be captured as a Tensor,
 // the output never (it would own itself). It must keep no memory alive that the vjp does not. An
-// operation without one cannot be differentiated twice and says so.
+// operation without one cannot be differentiated twice; an error names it.
 //
 // An operation with several outputs: record_many().
-// Saved inputs and outputs are found in the capture by their storage, so that a value which is
-// written in place before the backward is noticed; Arrays behind a pointer or in a vector are not.
-// Threads: as backward().
+// Saved inputs and outputs are found in the capture by their storage, so that a write in place
+// before the backward is detected; Arrays behind a pointer or in a vector are not found. Threads:
+// as backward().
 #pragma once
 
 #include <array>
@@ -56,8 +56,8 @@ class InputGradients {
  public:
   // Whether input `index` takes a gradient; other calls REQUIRE it. Skip the work otherwise.
   bool needs(int index) const;
-  // Hands over a gradient of the input's shape and type, any strides, blocked or not. It may
-  // share memory with dy or other gradients; nobody may write to it afterwards.
+  // Hands over a gradient of the input's shape and type, any strides, blocked or not. It may share
+  // memory with dy or other gradients; it must not be written afterwards.
   void add(int index, Array gradient) const;
   // Memory to write the gradient into: for a parameter its place in the arena, which saves a copy.
   // The caller must write it before it takes another target of the same tensor.
@@ -92,7 +92,7 @@ namespace internal {
 
 // A value that a graph needs: the bytes, and the version of the storage when they were seen.
 struct SavedMark {
-  const Storage* storage = nullptr;  // kept alive by what was marked
+  const Storage* storage = nullptr;  // kept alive by the marked value
   std::size_t begin = 0;
   std::size_t end = 0;
   std::uint64_t version = 0;
@@ -149,11 +149,11 @@ class Node : public RefCounted {
   bool leaf_ = false;
   // The graph behind this was used up by a backward.
   bool released_ = false;
-  // Of leaves: gradient_ was given by set_grad_storage.
+  // For leaves: gradient_ was set by set_grad_storage.
   bool has_grad_storage_ = false;
   // A gradient has arrived in this sweep.
   bool touched_ = false;
-  // This sweep wants no gradient of this.
+  // This sweep needs no gradient of this.
   bool skip_ = false;
   // The output shows the memory of a leaf that takes a gradient.
   bool shows_leaf_ = false;
@@ -172,16 +172,16 @@ class Node : public RefCounted {
   std::int64_t uses_left_ = 0;
   Node* next_to_destroy_ = nullptr;
 
-  // Of the storage of the output when the operation had run.
+  // The version of the output's storage after the operation ran.
   std::uint64_t output_version_ = 0;
-  // The tensors that show the memory of the output, if there are others, and how often their
-  // history had been written anew when this was made. Null while this has no handle.
+  // The family of tensors that share the output's memory, if there are others, and the count of its
+  // histories when this was made. Null while this has no handle.
   IntrusivePtr<ViewFamily> family_;
   std::uint64_t generation_ = 0;
   static constexpr int kMarks = 3;
   int mark_count_ = 0;
   std::array<internal::SavedMark, kMarks> marks_;
-  // What few nodes have (node_extras.h); null until needed.
+  // Data that only few nodes have (node_extras.h); null until needed.
   std::unique_ptr<internal::NodeExtras> extras_;
 };
 
@@ -279,7 +279,7 @@ class ManyOperationNode final : public ManyNode {
 };
 
 bool any_requires_grad(std::span<const Tensor* const> inputs);
-// What an output is whose memory is that of an input.
+// Why an output shares the memory of an input.
 enum class SharedMemory : unsigned char { kView, kWritten };
 // `saved`: the bytes of the vjp's capture.
 Tensor attach(Array output, std::unique_ptr<Node> node, const char* name,
@@ -289,7 +289,7 @@ std::vector<Tensor> attach_many(std::vector<Array> outputs, std::unique_ptr<Many
                                 const char* name, std::span<const Tensor* const> inputs,
                                 std::span<const std::byte> saved);
 
-// `output` with the history of an operation that has written it, whatever is recorded now.
+// `output` with the history of an operation that has written it, even while recording is off.
 template <class Vjp, class TensorVjp>
 Tensor make_written(const char* name, Array output, std::initializer_list<const Tensor*> inputs,
                     Vjp vjp, TensorVjp tensor_vjp) {
@@ -327,9 +327,8 @@ Tensor record(const char* name, Array output, std::initializer_list<const Tensor
                 std::move(tensor_vjp));
 }
 
-// The same for an operation that writes `output`, which is the memory of `x`: the result has a
-// history also where x has one and no input has. What it means for x and others:
-// in_place_history.h.
+// The same for an operation that writes `output`, which is the memory of `x`: the result also has a
+// history if x has one and no input has. in_place_history.h describes the effect on x and others.
 template <class Vjp, class TensorVjp>
 Tensor record_write(const Tensor& x, const char* name, Array output,
                     std::initializer_list<const Tensor*> inputs, Vjp vjp, TensorVjp tensor_vjp) {

@@ -12,12 +12,12 @@ namespace weft::internal {
 struct NodeExtras {
   std::shared_ptr<HookList<GradientHook>> hooks;
   std::shared_ptr<HookList<AccumulatedHook>> accumulated_hooks;
-  // Of a leaf: set when a backward has written its gradient (leaf_watch.h).
+  // For a leaf: set when a backward has written its gradient (leaf_watch.h).
   std::shared_ptr<bool> written;
-  // Of an operation's output: keep the gradient of each sweep in `kept`.
+  // For an operation's output: keep the gradient of each sweep in `kept`.
   bool retains = false;
   Tensor kept;
-  // Of a leaf: its gradient with history, if a backward with create_graph made it.
+  // For a leaf: its gradient with history, if a backward with create_graph made it.
   Tensor history;
 
   // Where an operation was recorded under an AnomalyMode (set_call_site()).
@@ -25,10 +25,11 @@ struct NodeExtras {
 
   // In a sweep that makes a graph: the gradient so far.
   Tensor gradient;
-  // The sweep that wants the gradient of this as its result, and the result.
+  // The sweep that returns the gradient of this as its result, and the result.
   std::uint64_t wanted_by = 0;
   Tensor captured;
-  // Of a leaf whose gradient the running sweep collects apart: where it keeps what the leaf holds.
+  // For a leaf whose gradient the running sweep collects separately: where it keeps the leaf's old
+  // gradient.
   std::ptrdiff_t held = -1;
 };
 

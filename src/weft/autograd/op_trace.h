@@ -1,15 +1,14 @@
-// OpTrace: the operations that a thread runs while one lives, as a list: for exporters.
+// OpTrace: a list of the operations that a thread runs while the trace exists: for exporters.
 //
 //   const OpTrace trace;
 //   const Tensor y = model.forward(x);
 //   for (const TracedOp& op : trace.ops()) ...   // "conv2d" of which arrays, with which options
 //
-// Where it stands: record() (node.h) tells it name, inputs and output; what an operation was asked
-// for beside them it says itself, by trace_attributes() just before its record(). The arrays are
-// held, so no two values of one trace share memory by accident. An operation that runs others
-// inside leaves lines for these too; nothing reads their results.
-// Costs nothing while none lives but one look at a flag.
-// Threads: notes its own thread's operations. Nests; the innermost alone notes. Fails: never.
+// Where it stands: record() (node.h) passes it name, inputs and output; an operation adds its other
+// arguments with trace_attributes() just before its record(). The arrays are held, so no two values
+// of one trace share memory by accident. An operation that runs others inside leaves entries for
+// these too; nothing reads their results. Without a trace the cost is one read of a flag.
+// Threads: records its own thread's operations. Nests; only the innermost records. Fails: never.
 #pragma once
 
 #include <array>

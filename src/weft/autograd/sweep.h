@@ -28,7 +28,7 @@ class BackwardSweep {
   };
 
   explicit BackwardSweep(const Options& options);
-  // Gives leaves back what they held, also after a vjp has thrown.
+  // Restores the gradients of leaves, also after a vjp has thrown.
   ~BackwardSweep();
   BackwardSweep(const BackwardSweep&) = delete;
   BackwardSweep& operator=(const BackwardSweep&) = delete;
@@ -46,7 +46,7 @@ class BackwardSweep {
 
  private:
   class SeedNode;
-  // What a leaf held before this sweep.
+  // The gradient of a leaf before this sweep.
   struct Held {
     IntrusivePtr<Node> leaf;
     Array gradient;
@@ -96,7 +96,7 @@ class BackwardSweep {
   bool ends_here(const Node& node) const {
     return paths_ == TargetPaths::kEndThere && node.extras_ && is_wanted(*node.extras_);
   }
-  // An outer sweep visits it too, and does what is done once.
+  // An outer sweep visits it too, and does the work that is done once.
   bool is_shared(const Node& node) const;
   bool is_wanted(const internal::NodeExtras& extras) const { return extras.wanted_by == id_; }
 

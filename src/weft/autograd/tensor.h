@@ -5,7 +5,7 @@
 // gradients need by reference: a value that is written in place (op/in_place.h) while a graph still
 // needs it makes the backward throw.
 // Threads: handles may be copied on any thread; one graph belongs to one thread at a time.
-// Fails: std::invalid_argument where a call needs a gradient and this Tensor takes none.
+// Fails: std::invalid_argument if a call needs a gradient and this Tensor takes none.
 #pragma once
 
 #include <cstdint>
@@ -54,14 +54,14 @@ class Tensor {
   // The same value without history.
   Tensor detach() const;
 
-  // What backward() has accumulated in this leaf; undefined if nothing. Never blocked, never
-  // shared with another gradient. Of an operation's output: the gradient of the last backward
-  // after retain_grad(), read-only.
+  // The gradient that backward() has accumulated in this leaf; undefined if there is none. It is
+  // never blocked and never shared with another gradient. For an operation's output: the gradient
+  // of the last backward after retain_grad(), read-only.
   const Array& grad() const;
   // The same; with a history if a backward with create_graph made it.
   Tensor grad_tensor() const;
-  // Keeps the gradient of each backward to come in grad(). REQUIRES: takes a gradient; of a leaf
-  // it changes nothing.
+  // Keeps the gradient of each later backward in grad(). REQUIRES: takes a gradient; it has no
+  // effect on a leaf.
   void retain_grad();
   // Grad storage, if given, is filled with zeros; otherwise grad() becomes undefined.
   void zero_grad();

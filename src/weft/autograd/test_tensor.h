@@ -1,4 +1,4 @@
-// Small tensors from lists, what they hold, and the words of a refusal. For tests.
+// Small tensors from lists, their values, and the text of a refusal. For tests.
 #pragma once
 
 #include <cstdint>

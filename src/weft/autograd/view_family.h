@@ -1,12 +1,13 @@
-// ViewFamily: the history of memory that several tensors show. For autograd/*.cpp alone.
+// ViewFamily: the history of memory that several tensors share. Only for autograd/*.cpp.
 //
 // Where it stands: the first view of a tensor with history founds the family of that tensor, its
 // base, and joins it; views of views join too. A write in place through any member gives the base a
-// new history: that of before, with the written part replaced. Each member learns of it when it is
-// used next (bring_up_to_date) and then has the history of its part of the base.
-// The nodes of members hold the family while they have handles; without handles no one asks.
+// new history: the previous one with the written part replaced. Each member is updated at its next
+// use (bring_up_to_date) and then has the history of its part of the base.
+// The nodes of members hold the family while they have handles; without handles nothing uses it.
 // Threads: as the graph.
-// Fails: std::invalid_argument where a member cannot follow, since what made it is not just a view.
+// Fails: std::invalid_argument if a member cannot follow, since it is the result of more than a
+// view.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,10 @@ class ViewFamily final : public RefCounted {
   ViewFamily(const Array& base, IntrusivePtr<Node> current);
   static void destroy(ViewFamily* family) { const std::unique_ptr<ViewFamily> last(family); }
 
-  // Where the base lies, without its storage: histories may own that, and would own themselves.
+  // The position of the base, without its storage: histories may own that, and would own
+  // themselves.
   const Array& base() const { return base_; }
-  // Whether `array` lies in the memory of the base; a copy of old values does not.
+  // Whether `array` is in the memory of the base; a copy of old values does not.
   bool holds(const Array& array) const { return array.storage()->id() == storage_id_; }
   const IntrusivePtr<Node>& current() const { return current_; }
   // Counts the histories that the base has had.
@@ -44,13 +46,13 @@ class ViewFamily final : public RefCounted {
 namespace internal {
 
 // Gives `tensor` the present history of its memory if a write through another member has changed
-// it. `name`: who asks, for the words of a refusal; with null it stays what it is instead.
+// it. `name`: the caller, for the text of a refusal; with null it is left unchanged instead.
 void bring_up_to_date(const Tensor& tensor, const char* name);
 // Lets `node`, whose output is `output`, join the family of the input whose memory it shows.
 void join_family(Node& node, const Array& output, std::span<const Tensor* const> inputs);
 // Null if no other tensor can show the memory of `tensor`, whose history is no leaf's.
 IntrusivePtr<ViewFamily> family_of(const Tensor& tensor);
-// Makes the node of `tensor` one that knows the present history of the family.
+// Gives the node of `tensor` the present history of the family.
 void enter_family(const Tensor& tensor, const IntrusivePtr<ViewFamily>& family);
 // Tensors without history, the first the base and the others its views, get one in which nothing
 // has happened yet.

@@ -1,7 +1,8 @@
-// AppendFile: a file to which whole records are appended, and none by halves.
+// AppendFile: a file to which only complete records are appended.
 //
-// A record that finds no room on the disk is cut back to where it began, so that the next one
-// stands where it should; a file that cannot be cut gets the separator first, next time.
+// If a record finds no room on the disk, the file is truncated to its beginning, so that the next
+// record is in the right place; a file that cannot be truncated gets a separator before the next
+// record.
 //
 // Threads: one owner. Fails: open() and append() with kUnavailable and the system's reason.
 #pragma once
@@ -16,8 +17,8 @@
 namespace weft {
 
 struct AppendFileOptions {
-  unsigned mode = 0644;  // permission bits, of a file that stood there before as well
-  // What a record ends with; a file that ends otherwise gets it before the first record. Empty:
+  unsigned mode = 0644;  // permission bits, also for an existing file
+  // The end of a record; a file that does not end with it gets it before the first record. Empty:
   // records know their own lengths.
   std::string separator{};
   // Fail with kUnavailable if there is a file of that name.
@@ -45,7 +46,7 @@ class AppendFile {
   const AppendFileOptions options_;
   // A regular file, which can be cut.
   bool regular_ = false;
-  bool torn_ = false;  // the last record is not whole
+  bool torn_ = false;  // the last record is incomplete
 };
 
 }  // namespace weft

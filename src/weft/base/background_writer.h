@@ -1,14 +1,14 @@
-// BackgroundWriter: hands texts to a thread of its own, which writes them, so that whoever has
-// something to say never waits for a reader that does not read or a disk that does not answer.
+// BackgroundWriter: passes texts to a separate thread, which writes them, so that callers never
+// wait for a reader that does not read or a disk that does not answer.
 //
 //   push() -> queue of bounded bytes -> sink, on the writer's thread
 //
-// What is taken is written in the order of push(), each text once. A text that finds no room is
-// dropped and counted, and so are those after it until half of the queue is written; the text that
-// `gap` makes of their number then stands in their place.
+// Accepted texts are written in the order of push(), each once. A text that finds no room is
+// dropped and counted, and so are those after it until half of the queue is written; then the text
+// that `gap` makes from their number is written in their place.
 //
 // Threads: push(), drain() and dropped() from any; close() and the destructor from the owner.
-// Fails: never; what becomes of a text that the sink cannot write is the sink's business.
+// Fails: never; the sink handles texts that it cannot write.
 #pragma once
 
 #include <chrono>
@@ -25,10 +25,11 @@ namespace weft {
 
 class BackgroundWriter {
  public:
-  // Called on the writer's thread, for one text after another; may block for any time. It may live
-  // longer than the BackgroundWriter (see close()), so it owns what it uses.
+  // Called on the writer's thread, for one text after another; may block for any time. It may
+  // outlive the BackgroundWriter (see close()), so it owns what it uses.
   using Sink = std::function<void(std::string_view text)>;
-  // What is said in the place of so many texts; on the writer's thread. Empty: nothing is.
+  // Makes the text that replaces this many dropped texts; called on the writer's thread. Empty:
+  // none.
   using Gap = std::function<std::string(std::uint64_t texts)>;
   struct Options {
     // So many bytes of text may wait; a single text that is larger is taken if none waits.
@@ -47,8 +48,8 @@ class BackgroundWriter {
   bool push(std::string text);
   // Waits until all that was taken is written, at most `limit`; whether it is.
   bool drain(Duration limit);
-  // Takes nothing more and waits as drain() does. A sink that still blocks then is left to itself
-  // with its thread, until the process ends. The second call does nothing and says the same.
+  // Accepts no more texts and waits like drain(). A sink that still blocks then is left with its
+  // thread until the process ends. A second call does nothing and returns the same.
   bool close(Duration limit);
   // Texts dropped so far.
   std::uint64_t dropped() const;
@@ -60,8 +61,8 @@ class BackgroundWriter {
   std::unique_ptr<Runner> runner_;
 };
 
-// Writes all of `text` to `descriptor`, however long its reader takes. 0, or where nobody reads any
-// more or the system refuses, its errno; then the rest is lost.
+// Writes all of `text` to `descriptor`, and waits as long as its reader needs. Returns 0, or the
+// errno if nobody reads any more or the system refuses; then the rest is lost.
 int write_fully(int descriptor, std::string_view text);
 
 }  // namespace weft

@@ -25,7 +25,7 @@ class SharedBytes {
   SharedBytes() = default;
   // Takes `bytes`.
   explicit SharedBytes(Bytes bytes);
-  // Views `view`, which lies in memory that `owner` keeps alive.
+  // Views `view`, whose memory `owner` keeps alive.
   SharedBytes(std::shared_ptr<const void> owner, ByteSpan view)
       : owner_(std::move(owner)), view_(view) {}
 

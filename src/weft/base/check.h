@@ -1,8 +1,8 @@
 // WEFT_CHECK: stops the program on a bug of ours, naming file, line and condition.
 //
-// Never use it on anything that a peer, a file or a user sent: those return a Status. Nor on what
-// the caller of a public function of the library got wrong: that throws, as ADR 0007 says.
-// WEFT_DCHECK is compiled in only where WEFT_DEBUG_CHECKS is set (presets dev, asan, tsan).
+// Never use it on anything that a peer, a file or a user sent: those return a Status. Do not use it
+// for mistakes of a caller of the library's public functions either: those throw (ADR 0007).
+// WEFT_DCHECK is compiled in only if WEFT_DEBUG_CHECKS is set (presets dev, asan, tsan).
 #pragma once
 
 namespace weft {

@@ -1,4 +1,4 @@
-// exception_status: what an exception that a library or the learning column threw comes to.
+// exception_status: the Status for an exception from a library or the learning column.
 //
 // Threads: pure. Fails: never.
 #pragma once

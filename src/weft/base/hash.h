@@ -1,4 +1,4 @@
-// Hashes: SHA-256 where an adversary may choose the bytes, XXH3 where nobody does.
+// Hashes: SHA-256 if an adversary may choose the bytes, XXH3 otherwise.
 //
 // SHA-256 names identities, recipes and blocks of state; XXH3-128 compares the state of members
 // every round at memory speed.

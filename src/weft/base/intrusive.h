@@ -1,9 +1,9 @@
-// IntrusivePtr<T>: a shared pointer whose count lives in the object: one word, one allocation.
+// IntrusivePtr<T>: a shared pointer whose count is in the object: one word, one allocation.
 //
 // T derives from RefCounted and gets static void destroy(T*) called when its last owner goes, so
-// that a long chain of objects can be taken down by a loop instead of by recursion.
-// HandlePtr<T> owns in the same way and is counted once more, so that T learns when its last handle
-// has gone though others, such as a graph, still hold it.
+// that a long chain of objects can be destroyed by a loop instead of by recursion. HandlePtr<T>
+// owns in the same way and has a second count, so that T is notified when its last handle is
+// destroyed although others, such as a graph, still hold it.
 // Threads: the counts are atomic, so pointers may be copied and dropped on any thread.
 #pragma once
 
@@ -70,7 +70,7 @@ class IntrusivePtr {
   T* object_ = nullptr;
 };
 
-// T also has watches_handles(), which says whether it wants handles_gone() to be called.
+// T also has watches_handles(), which returns whether handles_gone() should be called.
 template <class T>
 class HandlePtr {
  public:

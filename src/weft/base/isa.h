@@ -3,7 +3,7 @@
 
 namespace weft {
 
-// AVX2 with FMA and F16C, unless the environment says WEFT_ISA=generic (which tests use).
+// AVX2 with FMA and F16C, unless the environment has WEFT_ISA=generic (which tests use).
 bool use_avx2();
 
 }  // namespace weft

@@ -1,7 +1,7 @@
-// Log lines for people who look for a fault; results and events go to the event log instead.
+// Log lines for people who search for a fault; results and events go to the event log instead.
 //
-// Written to standard error by a thread of its own, so that nobody waits where nobody reads; at the
-// end of the process at most 1 s is waited for it. Nothing below the level is formatted. No line
+// A separate thread writes them to standard error, so that no caller waits for a reader; the
+// process waits for it at most 1 s at its end. Nothing below the level is formatted. No line
 // changes control flow.
 // Threads: any.
 #pragma once
@@ -19,7 +19,7 @@ enum class LogLevel : unsigned char { kDebug, kInfo, kWarning, kError, kOff };
 void set_log_level(LogLevel level);
 bool log_enabled(LogLevel level);
 void log_line(LogLevel level, std::string_view text);
-// `text` as it is, among the lines of the log and in their order.
+// Writes `text` unchanged, in order with the lines of the log.
 void write_error(std::string text);
 
 template <class... Args>

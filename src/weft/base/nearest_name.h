@@ -1,6 +1,6 @@
-// nearest_name: the known name that a misspelt one probably meant.
+// nearest_name: the known name that is probably meant by a misspelt one.
 //
-// Threads: pure. Fails: never; gives "" where nothing is near.
+// Threads: pure. Fails: never; returns "" if nothing is near.
 #pragma once
 
 #include <cstddef>

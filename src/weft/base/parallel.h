@@ -1,8 +1,8 @@
 // parallel_for: splits a range of *outputs* over the compute threads of this process.
 //
-// Each index is computed by exactly one thread and by the same code whatever the thread count,
+// Each index is computed by exactly one thread and by the same code for any thread count,
 // so results are bit-equal for any number of threads; never sum into shared memory from the body.
-// The threads are OpenMP's, which oneDNN uses too: one pool a process.
+// The threads are OpenMP's, which oneDNN uses too: one pool per process.
 // Threads: call from one thread at a time (the training thread, or one that owns its own work).
 #pragma once
 

@@ -1,10 +1,10 @@
-// printable: foreign text as a terminal may show it, with nothing in it that a terminal obeys.
+// printable: foreign text for a terminal, without anything that controls the terminal.
 //
 // Names of runs, files, classes and peers come from other people. A control character in one could
-// move the cursor, set the window's title or turn the rest of the line around, so it is shown as an
-// escape instead: "\x1b", "\u202e", and "\xff" for bytes that are no UTF-8. What is escaped: C0,
-// DEL and C1 controls, line and paragraph separators, the marks that change the direction of text,
-// and characters of no width but the joiners.
+// move the cursor, set the window's title or reverse the rest of the line, so it is shown as an
+// escape instead: "\x1b", "\u202e", and "\xff" for bytes that are not UTF-8. It escapes C0, DEL and
+// C1 controls, line and paragraph separators, the marks that change the direction of text, and
+// characters without width except the joiners.
 //
 // Threads: pure functions. Fails: never.
 #pragma once

@@ -2,8 +2,8 @@
 // every machine and for any thread count.
 //
 // IMPLEMENTATION: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011, section 3.3; ten rounds. The test holds the paper's known-answer vectors.
-// Not for secrets: those come from OpenSSL.
+// SC 2011, section 3.3; ten rounds. The test has the paper's known-answer vectors. Do not use it
+// for secrets: those come from OpenSSL.
 // Threads: one Rng belongs to one thread; philox4x32() is pure.
 #pragma once
 

@@ -1,9 +1,9 @@
-// SharedMemory: memory of this process that other processes of the machine may be let read.
+// SharedMemory: memory of this process that other processes on the machine may be allowed to read.
 //
-// What lies in it can be named to another process by descriptor and offset instead of being copied
-// to it: who is given the descriptor may map it, for reading only. It never shrinks, so a mapping
-// of it is safe. The pages live as long as anybody maps them.
-// Threads: make() and find() on any; the bytes belong to whoever made them.
+// Its bytes can be passed to another process by descriptor and offset instead of a copy: a process
+// that receives the descriptor may map it, read-only. It never shrinks, so a mapping of it is safe.
+// The pages exist as long as a process maps them.
+// Threads: make() and find() on any; the bytes belong to their maker.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace weft {
 
 class SharedMemory {
  public:
-  // Zeroed. Null where the system gives none.
+  // Zeroed. Null if the system provides none.
   static std::shared_ptr<SharedMemory> make(std::size_t bytes);
-  // The one in which all of `bytes` lie; null if none.
+  // The one that contains all of `bytes`; null if none.
   static std::shared_ptr<const SharedMemory> find(ByteSpan bytes);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;

@@ -1,8 +1,8 @@
 // Status and Result<T>: how everything outside the learning column reports failure.
 //
-// A code says what the caller can do about it; the message says "what: expected X, got Y" and,
+// A code tells the caller how to react; the message has the form "what: expected X, got Y" and,
 // where there is one, the remedy. Both types are [[nodiscard]]: ignoring one does not compile.
-// Threads: values; share them as any other value.
+// Threads: values; share them like any other value.
 // Fails: reading the value of a failed Result throws std::logic_error with the Status's text.
 #pragma once
 
@@ -25,7 +25,7 @@ enum class Code : unsigned char {
   kInternal,         // our bug
 };
 
-// "ok", "invalid argument", ...: the words shown to people.
+// "ok", "invalid argument", ...: the text for people.
 std::string_view to_string(Code code);
 
 class [[nodiscard]] Status {
@@ -61,7 +61,7 @@ namespace internal {
 [[noreturn]] void throw_ok_status();
 }  // namespace internal
 
-// A T, or the Status that says why there is none (never an ok Status).
+// A T, or the Status with the reason why there is none (never an ok Status).
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -74,8 +74,8 @@ class [[nodiscard]] Result {
   const Status& status() const& { return status_; }
   Status status() && { return std::move(status_); }
 
-  // Throws std::logic_error unless ok(). Of a temporary by value, so that `for (x : *parse(...))`
-  // and references to it do not dangle.
+  // Throws std::logic_error unless ok(). A temporary returns by value, so that `for (x :
+  // *parse(...))` and references to it do not dangle.
   T& value() & {
     if (!ok()) internal::throw_no_value(status_);
     return *value_;

@@ -1,11 +1,11 @@
-// Temporary files: what is written beside a file until it takes the file's place.
+// Temporary files: written beside a file until they replace it.
 //
-// The names of those that are being written stand in a table that the handler of a signal may read,
-// so that a process that ends at once leaves none behind. What a killed process has left is known
-// by its name, FILE.tmpPID-N.
+// The names of those that are being written are in a table that a signal handler may read, so that
+// a process that ends at once leaves none behind. Files of a killed process are recognised by their
+// names, FILE.tmpPID-N.
 //
-// Threads: any. Fails: as below; where more than sixteen are written at once, the handler does not
-// see the others.
+// Threads: any. Fails: as below; if more than sixteen are written at once, the handler does not see
+// the others.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-// A name beside `path` that this process has not used before, in the table while this lives.
+// A name beside `path` that this process has not used before, in the table while this exists.
 class TemporaryName {
  public:
   explicit TemporaryName(const std::string& path);
@@ -29,12 +29,12 @@ class TemporaryName {
   int place_;  // in the table; -1: it was full
 };
 
-// Removes what is being written now. For the handler of a signal that ends the process: nothing
-// that is written after it is good.
+// Removes the files that are being written now. For the handler of a signal that ends the process:
+// later writes are invalid.
 void remove_temporaries_at_once();
 
 // Removes from `folder` each regular file FILE.tmpPID-N for whose name FILE `is_ours` holds, and
-// whose process has ended. Failures are passed over: such files harm nobody.
+// whose process has ended. Failures are ignored: such files are harmless.
 void remove_stale_temporaries(const std::string& folder,
                               const std::function<bool(std::string_view file)>& is_ours);
 

@@ -1,4 +1,4 @@
-// ended_process(): the number of a process that is no more. For tests.
+// ended_process(): the number of a process that has ended. For tests.
 #pragma once
 
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// The words with which a call is refused. For tests.
+// The text with which a call is refused. For tests.
 #pragma once
 
 #include <stdexcept>
@@ -6,7 +6,7 @@
 
 namespace weft {
 
-// What std::invalid_argument says that `call` throws, or "not refused".
+// The text of the std::invalid_argument that `call` throws, or "not refused".
 template <class Call>
 std::string refusal(const Call& call) {
   try {

@@ -1,8 +1,8 @@
 // The only thread primitives outside base/: a joining thread, a guarded value and a stop flag.
 //
-// std::mutex, std::atomic and std::thread appear in base/ alone (tools/tidy.py checks it); other
-// folders say what they need with these types and BoundedQueue. Nor does anything else sleep:
-// poll_until is the one pause, where nobody can announce what is waited for.
+// std::mutex, std::atomic and std::thread appear only in base/ (tools/tidy.py checks it); other
+// folders use these types and BoundedQueue. No other code sleeps: poll_until is the only pause, for
+// conditions that no event reports.
 #pragma once
 
 #include <algorithm>
@@ -40,8 +40,8 @@ class Thread {
 template <class T>
 using Atomic = std::atomic<T>;
 
-// A value that is only touched under its lock, and on whose change threads can wait. What is called
-// with the value must not come back here: the lock is held.
+// A value that is only accessed under its lock, and whose change threads can await. A function
+// called with the value must not call back: the lock is held.
 template <class T>
 class Guarded {
  public:
@@ -76,9 +76,9 @@ class Guarded {
   T value_ WEFT_GUARDED_BY(mutex_){};
 };
 
-// Asks ready() again and again, with `pause` in between, until it holds or `deadline` has passed;
-// returns whether it holds. For what nobody can announce, such as a call of a library that has no
-// wait with a limit. What a thread of ours sets is waited for with Guarded.
+// Calls ready() repeatedly, with `pause` in between, until it returns true or `deadline` has
+// passed; returns the last result. For conditions that no event reports, such as a library call
+// without a limited wait. Use Guarded to wait for a value that one of our threads sets.
 template <class Ready>
 bool poll_until(const Clock& clock, TimePoint deadline, Duration pause, Ready&& ready) {
   while (!ready()) {

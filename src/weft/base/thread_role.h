@@ -1,15 +1,15 @@
-// ThreadRole: what a thread holds while it is the one that owns some state, as a lock is held.
+// ThreadRole: a thread holds it, like a lock, while it owns some state.
 //
 //   Core core_ WEFT_GUARDED_BY(loop_.thread());       // no lock: only the loop thread comes here
 //   void deliver() WEFT_REQUIRES(loop_.thread());     // called by the loop's handlers alone
 //   void on_frame() { loop_.thread().assert_here(); ... }   // where a handler begins
 //
-// clang's analysis (thread_safety.h) then rejects what touches the state from elsewhere: above all
-// a lambda that goes to another thread with more than it should. What an assert_here() says is
-// believed there; with debug checks (presets dev, asan, tsan) it is also looked at.
+// clang's analysis (thread_safety.h) then rejects accesses to the state from elsewhere: above all
+// by a lambda that is passed to another thread with too many captures. The analysis trusts
+// assert_here(); with debug checks (presets dev, asan, tsan) it is also verified.
 //
-// Nobody holds a role at first, as while the state is built before its thread has begun; then
-// assert_here() holds on every thread. In release builds a role has no state and costs nothing.
+// No thread holds a role at first, while the state is built before its thread has begun; then
+// assert_here() succeeds on every thread. In release builds a role has no state and costs nothing.
 //
 // Threads: any. Fails: never; the wrong thread is a bug (WEFT_DCHECK).
 #pragma once
@@ -53,7 +53,7 @@ class WEFT_CAPABILITY("role") ThreadRole {
 #endif
 };
 
-// Holds the role for as long as it lives: around what the role's thread does.
+// Holds the role while it exists: around the work of the role's thread.
 class WEFT_SCOPED_CAPABILITY RoleScope {
  public:
   explicit RoleScope(ThreadRole& role) WEFT_ACQUIRE(role) : role_(role) {

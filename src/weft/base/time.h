@@ -1,6 +1,6 @@
-// Time as the protocol cores see it: a monotonic TimePoint handed in by whoever drives them.
+// Time for the protocol cores: a monotonic TimePoint that their driver passes in.
 //
-// No code but SystemClock reads the machine's clock, so the simulator can run in virtual time.
+// Only SystemClock reads the machine's clock, so the simulator can run in virtual time.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@ class SystemClock final : public Clock {
   std::int64_t unix_time_s() const override;
 };
 
-// Microseconds since 1970-01-01 UTC: tells the lives of one process after another apart.
+// Microseconds since 1970-01-01 UTC: distinguishes successive processes of one identity.
 std::uint64_t unix_time_us();
 
 double to_seconds(Duration duration);

@@ -1,8 +1,8 @@
-// Weft's version, as the headers and as the library that is linked have it.
+// Weft's version: that of the headers and that of the linked library.
 //
 //   #if WEFT_VERSION >= 200  // 0.2.0 and later
 //
-// The one place where the number stands: CMake reads it here. Before version 1.0 interfaces change
+// This is the only place of the number: CMake reads it here. Before version 1.0 interfaces change
 // with the minor version.
 #pragma once
 

@@ -1,4 +1,5 @@
-// WirePrecision: in how many bits f32 values travel, and the two ways between values and bytes.
+// WirePrecision: the format in which f32 values are sent, and the conversions between values and
+// bytes.
 //
 //   f32   4 bytes a value, little-endian
 //   bf16  2 bytes: the upper half, rounded to nearest, ties to even
@@ -10,8 +11,8 @@
 // Decoding gives the same bits on every processor; so whoever decodes the same bytes holds the
 // same values.
 //
-// Error feedback: what rounding drops is kept by who rounded and added to what it rounds next at
-// the same place. Over many rounds the sums then lose nothing but a delay.
+// Error feedback: a member keeps its rounding errors and adds them to the values that it rounds
+// next at the same place. Over many rounds the sums then lose nothing and are only delayed.
 // IMPLEMENTATION: F. Seide et al., "1-bit stochastic gradient descent", INTERSPEECH 2014 (the
 // residual), S. P. Karimireddy et al., "Error feedback fixes SignSGD", ICML 2019. We keep residuals
 // at each hop of a collective, where partial sums are rounded, not only at the source.
@@ -36,12 +37,12 @@ inline constexpr std::size_t kInt8Block = 128;
 
 // "f32", "bf16", "f16", "int8".
 std::string_view to_string(WirePrecision precision);
-// kInvalidArgument for another word.
+// kInvalidArgument for any other word.
 Result<WirePrecision> parse_wire_precision(std::string_view text);
 
-// How many bytes so many values take.
+// The number of bytes of this many values.
 std::size_t encoded_bytes(WirePrecision precision, std::size_t elements);
-// About how many values fill so many bytes: a multiple of the block, at least one block.
+// About the number of values in this many bytes: a multiple of the block, at least one block.
 std::size_t elements_in(WirePrecision precision, std::size_t bytes);
 
 // REQUIRES: out.size() == encoded_bytes(precision, values.size()); no overlap.
@@ -49,8 +50,8 @@ void encode(WirePrecision precision, std::span<const float> values, MutableByteS
 // REQUIRES: bytes.size() == encoded_bytes(precision, out.size()); no overlap. Any bytes will do.
 void decode(WirePrecision precision, ByteSpan bytes, std::span<float> out);
 
-// Encodes values + residual. Then `values` are what the bytes decode to, and `residual` is what
-// rounding dropped (0 where that is no finite number). An empty `residual` keeps nothing.
+// Encodes values + residual. Then `values` are the decoded bytes, and `residual` has the rounding
+// errors (0 where they are not finite). An empty `residual` keeps nothing.
 // REQUIRES: residual is empty or as long as values.
 void encode_keeping(WirePrecision precision, std::span<float> values, MutableByteSpan out,
                     std::span<float> residual);

@@ -1,7 +1,7 @@
 // CaptureRecorder: turns the launches of one run into a Program. For this folder.
 //
 // It holds no memory that the run makes, so a run needs as much memory as without a recorder and
-// what is alive at its end can be told from what was dropped.
+// arrays that are alive at its end can be told apart from freed ones.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ class CaptureRecorder final : public Recorder {
   void constant(const Array& array) override;
   void host_read(const char* operation) override;
 
-  // Puts back what the run has overwritten.
+  // Restores the values that the run has overwritten.
   void undo_outer_writes();
   // Call when the run's results, and nothing else of it, are alive.
   Program finish();
@@ -35,7 +35,7 @@ class CaptureRecorder final : public Recorder {
     bool born_inside = false;
     bool has_values = false;
   };
-  // Bytes of an array from before, as they were when the run first wrote there.
+  // Bytes of an earlier array before the run first wrote there.
   struct Overwritten {
     Array place;
     Array bytes;

@@ -44,7 +44,7 @@ class CapturedFunction {
   void clear() { entries_.clear(); }
   // How often the function itself has run.
   int captures() const { return captures_; }
-  // The graph of the latest call. REQUIRES: there was one outside of other captures.
+  // The graph of the latest call. REQUIRES: there was one outside other captures.
   Graph& graph() { return entries_.front().graph; }
 
  private:

@@ -26,8 +26,8 @@ struct ChainStep {
   ChainOperand target;  // a slot or an output
 };
 
-// Inputs of the body: what the chain reads from outside; outputs: what others read. All outputs
-// have one shape and are contiguous.
+// Inputs of the body: arrays that the chain reads from outside; outputs: arrays that others read.
+// All outputs have one shape and are contiguous.
 std::unique_ptr<LaunchBody> make_chain(std::vector<ChainStep> steps, int slots);
 
 }  // namespace weft::internal

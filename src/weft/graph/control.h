@@ -8,17 +8,17 @@
 //       {start}, {a});
 //
 // Usable eagerly and under capture(), with the same values bit for bit. Captured, condition, body
-// and branches are sub-graphs, recorded once; each replay decides by its own values how often or
-// which of them it runs. The gradient of a loop keeps the variables of every iteration on a stack,
-// goes through it from the end and runs the body's forward again from them; so a loop of n
-// iterations holds n times its variables, not n times the body's intermediate values.
+// and branches are sub-graphs, recorded once; in each replay the current values decide how often or
+// which of them runs. The gradient of a loop keeps the variables of every iteration on a stack,
+// traverses it backwards and runs the body's forward again from them; so a loop of n iterations
+// holds n times its variables, not n times the body's intermediate values.
 // The functions must compute from their arguments: tensors that take a gradient are passed as
 // variables, constants or operands, not captured by the function, or this throws. While a graph is
-// recorded each function runs at least once, whatever the condition says.
+// recorded each function runs at least once, regardless of the condition.
 //
 // IMPLEMENTATION: Yu et al., "Dynamic control flow in large-scale machine learning", EuroSys 2018:
-// loop variables and invariants, one node a loop as in its functional form, gradients by a loop in
-// the other direction over saved state (section 5). Differs: no dataflow tokens, a loop runs on
+// loop variables and invariants, one node per loop as in its functional form, gradients by a loop
+// in the other direction over saved state (section 5). Differs: no dataflow tokens, a loop runs on
 // one thread in order; the body's forward is run again instead of saving its values (as in Chen et
 // al., "Training deep nets with sublinear memory cost", 2016).
 // Threads: as record().
@@ -55,8 +55,8 @@ std::vector<Tensor> while_loop(const LoopCondition& condition, const LoopBody& b
 
 using Branch = std::function<std::vector<Tensor>(Tensors operands)>;
 
-// then(operands) if `predicate`, one value, is not 0, else otherwise(operands); both give the same
-// number of results with the same shapes and types.
+// then(operands) if `predicate`, one value, is not 0, else otherwise(operands); both return the
+// same number of results with the same shapes and types.
 std::vector<Tensor> if_else(const Tensor& predicate, const Branch& then, const Branch& otherwise,
                             const std::vector<Tensor>& operands);
 

@@ -1,4 +1,4 @@
-// What while_loop() and if_else() share. For this folder.
+// Code shared by while_loop() and if_else(). For this folder.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@ void check_results(const char* name, std::span<const Tensor> results, std::span<
 // Throws if a result of plain tensors has a history all the same.
 void refuse_foreign_gradients(const char* name, std::span<const Tensor> results);
 
-// Copies each result to its target, undefined ones as zeros; a result may lie in any target's
+// Copies each result to its target, undefined ones as zeros; a result may be in any target's
 // memory. Undefined targets are skipped.
 void write_results(const std::vector<Array>& results, const std::vector<Array>& targets);
 
@@ -29,7 +29,7 @@ void write_results(const std::vector<Array>& results, const std::vector<Array>& 
 void write_flag(const char* name, const Tensor& value, Array flag);
 bool read_flag(const Array& flag);
 
-// A gradient as an array of its own: zeros if `gradient` is undefined; undefined for integers.
+// A gradient as a separate array: zeros if `gradient` is undefined; undefined for integers.
 Array seed_of(const Array& gradient, const Array& value);
 
 // The gradients of `leaves` from those of results computed from them; undefined where a leaf takes

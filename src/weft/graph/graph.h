@@ -1,25 +1,25 @@
-// Graph: what one run of a function computed, to be computed again without the function.
+// Graph: the work of one run of a function, which can be repeated without the function.
 //
 //   Tensor loss;
 //   Graph graph = capture([&] { loss = train_once(model, batch); });   // runs once, eagerly
 //   graph.replay();                                                    // the same work again
 //
-// Where it stands: launch() (array/launch.h) tells a recorder about each piece of work; capture()
+// Where it stands: launch() (array/launch.h) reports each piece of work to a recorder; capture()
 // keeps them as nodes, whose edges are arrays. Work without effect is dropped, elementwise chains
 // are fused, and everything that the run makes and drops gets a place in one block of memory. A
-// replay is a loop over the nodes: no shapes, no allocation, no history. Its values are the bits
-// that the function would give.
-// What a graph reads and writes: arrays that were alive before (parameters, gradients, inputs) by
-// handle, so a replay sees their present values; arrays that the host made in the run (Array::from)
-// as constants; results that are still held when the run ends keep their memory, and every replay
-// writes them again; a backward that needs what they held before throws, as after any write in
-// place. What is decided on the host - shapes, branches, whether a gradient is added
+// replay is a loop over the nodes: no shapes, no allocation, no history. Its values have the same
+// bits as the function's.
+// A graph reads and writes arrays that were alive before (parameters, gradients, inputs) by handle,
+// so a replay sees their present values; arrays that the host made in the run (Array::from) as
+// constants; results that are still held when the run ends keep their memory, and every replay
+// writes them again; a backward that needs their old values throws, as after any write in place.
+// What is decided on the host - shapes, branches, whether a gradient is added
 // or written - is decided as in the recorded run; if_else() and while_loop() (control.h) decide in
 // the replay.
 // Threads: a Graph belongs to one thread at a time.
-// Fails: capture() throws std::invalid_argument where the run reads values on the host, reads an
-// array that no launch wrote, or captures inside a capture; what the function throws passes
-// through. replay() throws what a kernel throws (a label out of range); results are then undefined.
+// Fails: capture() throws std::invalid_argument if the run reads values on the host, reads an array
+// that no launch wrote, or captures inside a capture; exceptions of the function pass through.
+// replay() passes on exceptions of kernels (a label out of range); results are then undefined.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +42,8 @@ struct CaptureOptions {
   bool prune = true;
   bool fuse = true;
   bool reuse_memory = true;
-  // If the run throws, what it has written to arrays from before is put back, so that it can begin
-  // again. Costs a copy of these for as long as the run takes.
+  // If the run throws, earlier arrays that it has written are restored, so that it can begin again.
+  // This costs a copy of them during the run.
   bool undo_on_failure = false;
 };
 
@@ -52,7 +52,7 @@ struct GraphReport {
   int dropped = 0;   // of them, without effect
   int fused = 0;     // of them, in a chain
   int nodes = 0;     // that a replay runs
-  int in_place = 0;  // results that lie in the memory of an operand that ends there
+  int in_place = 0;  // results in the memory of an operand that is not used later
   // The block of a replay; the same without sharing; and the most that the recorded run's own
   // arrays held at once.
   std::size_t planned_bytes = 0;
@@ -90,10 +90,10 @@ class Graph {
   // it at all. A result that is a view of `recorded` stays one.
   bool rebind(const Array& recorded, const Array& replacement);
 
-  // What to call `array` in texts.
+  // Sets the name of `array` in texts.
   void set_name(const Array& array, const std::string& name);
   const GraphReport& report() const { return report_; }
-  // A line for each node; the graphs inside of a node follow it, further in.
+  // A line for each node; the graphs inside a node follow it, indented.
   std::string to_text() const;
   // For Graphviz.
   std::string to_dot() const;

@@ -1,8 +1,8 @@
-// Program: a captured graph as its passes and its replay see it. For this folder.
+// Program: a captured graph in the form for its passes and its replay. For this folder.
 //
 // A buffer is a storage that a recorded launch has touched, a node is a launch. Recorded order is a
-// valid order; every pass keeps that. A node may read what it writes: passes take each output for
-// read as well, except where an elementwise loop says otherwise.
+// valid order; every pass keeps that. A node may read what it writes: passes treat each output as
+// read as well, except where an elementwise loop declares otherwise.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ struct GraphNode {
   std::unique_ptr<LaunchBody> body;
   std::optional<ElementwiseLoop> loop;
   bool has_side_effect = false;
-  int launches = 1;  // what it was recorded as
+  int launches = 1;  // recorded launches in it
   std::vector<InPlacePair> in_place;
   std::vector<const Array*> in_arrays;  // of `in` and `out`
   std::vector<const Array*> out_arrays;
@@ -108,17 +108,17 @@ int prune(Program& program);
 int fuse(Program& program);
 struct MemoryPlan {
   std::size_t bytes = 0;  // of the arena
-  int in_place = 0;       // results that lie where an operand lay that ends there
+  int in_place = 0;       // results in the memory of an operand that is not used later
 };
 // Gives planned buffers their places. With `reuse`, buffers that are not alive at once may share a
 // place.
 MemoryPlan plan_memory(Program& program, bool reuse);
 
-// Points every operand of `buffer` at `storage`; `shift` bytes are added to where they lie. Null
-// takes the memory away.
+// Points every operand of `buffer` at `storage`; `shift` bytes are added to their positions. Null
+// removes the memory.
 void bind_buffer(Program& program, int buffer, const std::shared_ptr<Storage>& storage,
                  std::int64_t shift);
-// What the nodes write of buffers that outlive the graph.
+// The ranges that the nodes write in buffers that outlive the graph.
 std::vector<WrittenRange> written_ranges(const Program& program);
 // Makes the arena, binds all buffers that have memory and fills in_arrays and out_arrays.
 void bind_all(Program& program, std::size_t arena_bytes);

@@ -1,8 +1,9 @@
-// SubGraph: a graph inside of a node; and run_control(), which runs pieces of work in an order
+// SubGraph: a graph inside a node; and run_control(), which runs pieces of work in an order
 // that values decide, as such a node under capture. For this folder.
 //
-// What a piece uses from outside are operands of the node, so that the graph around it plans and
-// binds them; a piece holds no memory but its own arena and constants between runs under capture.
+// The arrays that a piece uses from outside are operands of the node, so that the outer graph plans
+// and binds them; a piece holds no memory but its own arena and constants between runs under
+// capture.
 #pragma once
 
 #include <functional>
@@ -17,14 +18,14 @@ namespace weft::internal {
 
 class SubGraph {
  public:
-  // Runs `function` once to record it; what it wrote to arrays from before is undone.
+  // Runs `function` once to record it; its writes to earlier arrays are undone.
   explicit SubGraph(const std::function<void()>& function);
 
   struct Outer {
     Array bytes;  // u8: all that the graph touches of one storage
     bool written = false;
   };
-  // What it uses from outside, with memory until release().
+  // The arrays that it uses from outside, with memory until release().
   std::vector<Outer> outer() const;
   // Points it at other memory for the same things, in the order of outer().
   void bind(LaunchArrays outer, int first);

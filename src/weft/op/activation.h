@@ -1,4 +1,4 @@
-// Activations of their own and those that linear and conv2d can fuse.
+// Activations, and those that linear and conv2d can fuse.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// What linear and conv2d apply to their result in the same pass over memory.
+// The activation that linear and conv2d apply to their result in the same pass over memory.
 enum class Activation : std::uint8_t { kNone, kRelu };
 
 // max(x, 0); the gradient at 0 is 0. A blocked input gives a blocked output.

@@ -2,11 +2,11 @@
 //
 // Types, as in PyTorch: operands are promoted to one type (promote_types in array/dtype/dtype.h);
 // bf16 and f16 compute in f32 and round once; integers wrap around; functions of real numbers
-// (division, exp, ...) make f32 of integers and bool. A tensor without axes beside one with does
-// not widen it unless it is of a higher kind, nor does a plain number: an integer tensor stays one
-// beside a whole number (which wraps around too) and becomes f32 beside another. On bool, add and
-// maximum are "or", mul and minimum "and"; sub and neg are refused. All throw std::invalid_argument
-// on operands that do not fit. Results are contiguous.
+// (division, exp, ...) turn integers and bool into f32. A tensor without axes does not widen one
+// with axes unless it is of a higher kind, nor does a plain number: with a whole number (which
+// wraps around too) an integer tensor keeps its type, with any other number it becomes f32. On
+// bool, add and maximum are "or", mul and minimum "and"; sub and neg are refused. All throw
+// std::invalid_argument on operands that do not fit. Results are contiguous.
 #pragma once
 
 #include <stdexcept>
@@ -31,9 +31,9 @@ Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 // a^b. The gradient of b is 0 where a is 0.
 Tensor pow(const Tensor& a, const Tensor& b);
-// a - b floor(a / b): the sign of b, as Python's %. floor_divide is Python's //. Integers: throw
-// DivisionByZero if one of b is 0; a replay of a captured graph, which throws nothing, gives 0
-// there. The least integer divided by -1 wraps around to itself.
+// a - b floor(a / b): the sign of b, as Python's %. floor_divide is Python's //. Integers throw
+// DivisionByZero if an element of b is 0; a replay of a captured graph does not throw and gives 0
+// there. The smallest integer divided by -1 wraps around to itself.
 Tensor remainder(const Tensor& a, const Tensor& b);
 Tensor floor_divide(const Tensor& a, const Tensor& b);
 // The angle of the point (b, a), in [-pi, pi].
@@ -49,14 +49,14 @@ Tensor div(const Tensor& a, double b);
 // b / a for every element.
 Tensor div(double b, const Tensor& a);
 Tensor neg(const Tensor& a);
-// Of integers: no negative exponent.
+// For integers the exponent must not be negative.
 Tensor pow(const Tensor& a, double exponent);
 Tensor square(const Tensor& a);
 // 1 / sqrt(a) and 1 / a.
 Tensor rsqrt(const Tensor& a);
 Tensor reciprocal(const Tensor& a);
-// To [low, high]; the gradient is 1 within, ends included, and 0 outside. Integers with bounds that
-// are not whole become f32.
+// To [low, high]; the gradient is 1 inside, limits included, and 0 outside. Integers with bounds
+// that are not whole become f32.
 Tensor clamp(const Tensor& a, double low, double high);
 
 // Down, up, to the nearest (ties to even), towards 0; the gradient is 0. Integers stay as they are.

@@ -17,20 +17,20 @@ struct AttentionOptions {
   // than the first query (those of a cache).
   bool causal = false;
   std::int64_t causal_offset = 0;
-  // Of the scores; 1 / sqrt(D) if not given.
+  // Factor of the scores; 1 / sqrt(D) if not given.
   std::optional<double> scale = {};
   // Broadcasts to [B, heads, queries, keys]: kBool, true where a key may be read, or of q's type,
-  // added to the scaled scores. Takes no gradient. A query that may read no key gives 0.
+  // added to the scaled scores. Takes no gradient. A query without any key gives 0.
   Array mask = {};
-  // Of the shares, in [0, 1). With it, `dropout_words` is Module::step_words().
+  // Dropout of the attention weights, in [0, 1). With it, `dropout_words` is Module::step_words().
   double dropout = 0.0;
   Array dropout_words = {};
   std::uint32_t dropout_layer = 0;
 };
 
 // q [B, heads, queries, D], k and v [B, kv_heads, keys, D], kv_heads a divisor of heads: groups of
-// query heads share a key head. Gives [B, heads, queries, D], whose tokens and heads lie in memory
-// as [B, queries, heads, D], so that joining the heads is a view.
+// query heads share a key head. Returns [B, heads, queries, D], whose memory order is [B, queries,
+// heads, D], so that joining the heads is a view.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {});
 
@@ -39,8 +39,9 @@ struct AttentionHeads {
   std::int64_t kv_heads = 1;
 };
 
-// Self-attention of what one linear layer gives: the heads' queries, keys and values side by side,
-// [B, T, (heads + 2 kv_heads) D] to [B, T, heads D]. No mask. Reads and writes in place of slices.
+// Self-attention on the output of one linear layer: the heads' queries, keys and values side by
+// side, [B, T, (heads + 2 kv_heads) D] to [B, T, heads D]. No mask. Reads and writes in place of
+// slices.
 Tensor packed_attention(const Tensor& qkv, const AttentionHeads& heads,
                         const AttentionOptions& options = {});
 

@@ -1,7 +1,7 @@
-// Comparisons, tests and logic, which give bool and take no gradient; where() chooses by them.
+// Comparisons, tests and logic, which return bool and take no gradient; where() chooses by them.
 //
 // Two operands broadcast and are promoted (dtype.h). NaN is unequal to everything. The operators,
-// == among them, compare element by element, too: all(x == y) is one truth value.
+// including ==, compare element by element, too: all(x == y) is one truth value.
 // std::invalid_argument on operands that do not fit.
 #pragma once
 
@@ -55,7 +55,7 @@ Tensor isclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance = {}
 bool allclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance = {});
 
 // a where `condition` (bool) is true, else b; the three broadcast, a and b are promoted. The
-// gradient goes to what was chosen.
+// gradient goes to the chosen values.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 // The value has the type of the other operand.
 Tensor where(const Tensor& condition, const Tensor& a, double b);

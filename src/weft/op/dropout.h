@@ -16,12 +16,12 @@ struct DropoutKey {
 };
 
 // Zeroes each value with probability `p` in [0, 1) and scales the others by 1 / (1 - p); the
-// identity unless `training`. Value j of row i is dropped or not by (seed, step, layer,
+// identity unless `training`. Whether value j of row i is dropped depends on (seed, step, layer,
 // first_row + i, j) alone, so a batch that is split over peers has the mask of the whole batch.
 Tensor dropout(const Tensor& x, double p, const DropoutKey& key, bool training);
 
-// The same with seed, step and first row read from `words`, i64 [3], when the mask is drawn: a
-// captured step sees what they are at each replay (Module::step_words). The first form throws
+// The same with seed, step and first row read from `words`, i64 [3], when the mask is drawn: each
+// replay of a captured step uses their present values (Module::step_words). The first form throws
 // under capture, where its mask would be the same in every replay.
 Tensor dropout(const Tensor& x, double p, const Array& words, std::uint32_t layer, bool training);
 

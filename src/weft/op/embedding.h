@@ -1,6 +1,6 @@
-// embedding: rows of a table by number, with a dense gradient or with one of its rows only.
+// embedding: rows of a table by number, with a dense gradient or a gradient of the used rows only.
 //
-// Dense: backward() adds rows to the table's gradient in place (in the arena, if it lies there), in
+// Dense: backward() adds rows to the table's gradient in place (in the arena, if it is there), in
 // the order of the tokens: the same bits for any thread count.
 // Sparse: the table takes no gradient through the graph. The rows that were used become a leaf of
 // their own, and sparse_rows() sums its gradient by row: an optimizer that keeps no momentum for

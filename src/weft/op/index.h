@@ -22,8 +22,9 @@ namespace weft {
 Tensor gather(const Tensor& x, int axis, const IndexOperand& index);
 // NumPy's name for gather with an index that broadcasts to x along the other axes.
 Tensor take_along_axis(const Tensor& x, const IndexOperand& index, int axis);
-// x with `source` written at [.., index[.., j, ..], ..]; `source` has the index's shape. Of equal
-// positions the last one stays, and the gradient of the others is as if it were theirs.
+// x with `source` written at [.., index[.., j, ..], ..]; `source` has the index's shape. For equal
+// positions the last one wins, and the gradient of the others is computed as if theirs had been
+// written.
 Tensor scatter(const Tensor& x, int axis, const IndexOperand& index, const Tensor& source);
 Tensor scatter_add(const Tensor& x, int axis, const IndexOperand& index, const Tensor& source);
 
@@ -38,9 +39,9 @@ Tensor masked_fill(const Tensor& x, const IndexOperand& mask, double value);
 // The values where `mask` is true, in order, [count]; x and mask broadcast.
 Tensor masked_select(const Tensor& x, const IndexOperand& mask);
 
-// NumPy's x[a, :, b, ...]: one entry an axis, from the first; an entry without a value is ":".
-// Index arrays broadcast together; a bool mask stands for as many axes as it has. Their axes come
-// where the first index array stood if all stand side by side, else first.
+// NumPy's x[a, :, b, ...]: one entry per axis, from the first; an entry without a value is ":".
+// Index arrays broadcast together; a bool mask covers as many axes as it has. The result's index
+// axes are at the place of the first index array if all are adjacent, otherwise first.
 using AdvancedIndex = std::vector<std::optional<IndexOperand>>;
 Tensor index(const Tensor& x, const AdvancedIndex& at);
 // x with `values` (broadcast to the shape of index(x, at)) written there, or added.
@@ -49,11 +50,12 @@ Tensor index_put(const Tensor& x, const AdvancedIndex& at, const Tensor& values,
 
 // The positions that are not 0, in order: i64 [count, ndim].
 Array nonzero(const IndexOperand& x);
-// How often each of 0, 1, ... comes in `x` (integers >= 0): i64, or the sums of `weights` (f64).
+// How often each of 0, 1, ... occurs in `x` (integers >= 0): i64, or the sums of `weights` (f64).
 // At least `length_min` long.
 Array bincount(const IndexOperand& x, std::int64_t length_min = 0, const Array& weights = {});
-// Where in the sorted values along the last axis of `sorted` each of `values` would be put in:
-// i64. `sorted` has one axis or the leading axes of `values`. right: behind equal values.
+// The position in the sorted values along the last axis of `sorted` at which each of `values` would
+// be inserted: i64. `sorted` has one axis or the leading axes of `values`. right: after equal
+// values.
 Array searchsorted(const Array& sorted, const Array& values, bool right = false);
 
 struct Unique {

@@ -13,9 +13,9 @@
 
 namespace weft {
 
-// Einstein's summation, e.g. "bhid,bhjd->bhij": each letter an axis; letters that are not in the
-// result are summed over, one that repeats within an operand means its diagonal. "..." stands for
-// further axes, which broadcast; without "->" the result has the letters that come once, in
+// Einstein's summation, e.g. "bhid,bhjd->bhij": each letter is an axis; letters that are not in the
+// result are summed over, a letter that repeats within an operand means its diagonal. "..." means
+// further axes, which broadcast; without "->" the result has the letters that occur once, in
 // alphabetic order, after "...".
 //
 // Two operands at a time are contracted as one batched product of matrices, in the order of the
@@ -32,7 +32,7 @@ Tensor dot(const Tensor& a, const Tensor& b);
 Tensor outer(const Tensor& a, const Tensor& b);
 // Products of [b, m, k] and [b, k, n]; the batch does not broadcast.
 Tensor bmm(const Tensor& a, const Tensor& b);
-// Sums products over axes_a[i] of a and axes_b[i] of b; what is left of a comes first.
+// Sums products over axes_a[i] of a and axes_b[i] of b; the remaining axes of a come first.
 Tensor tensordot(const Tensor& a, const Tensor& b, const std::vector<int>& axes_a,
                  const std::vector<int>& axes_b);
 // Over the last `count` axes of a and the first of b.

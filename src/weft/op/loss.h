@@ -1,8 +1,8 @@
-// Losses. Names, formulas and defaults are those of torch.nn.functional unless said.
+// Losses. Names, formulas and defaults are those of torch.nn.functional unless stated.
 //
 // kMean divides by the number of values (of rows, weighted, in cross_entropy and nll_loss) and is
-// NaN over none; kNone gives a loss for each. No loss reads values on the host, so all can be
-// captured. All throw std::invalid_argument on shapes, types or targets that do not fit.
+// NaN for no values; kNone returns a loss for each value. No loss reads values on the host, so all
+// can be captured. All throw std::invalid_argument on shapes, types or targets that do not fit.
 #pragma once
 
 #include <cstdint>
@@ -69,12 +69,12 @@ struct BceOptions {
   Reduction reduction = Reduction::kMean;
   // Multiplies the loss of each value; broadcasts. None if undefined.
   Array weight = {};
-  // Of bce_with_logits: multiplies the loss of positive targets; broadcasts.
+  // For bce_with_logits: multiplies the loss of positive targets; broadcasts.
   Array positive_weight = {};
 };
 // Stable for any logit. Targets in [0, 1].
 Tensor bce_with_logits(const Tensor& logits, const Tensor& target, const BceOptions& options = {});
-// Of probabilities; logarithms are held at -100.
+// For probabilities; logarithms are clamped at -100.
 Tensor bce_loss(const Tensor& probabilities, const Tensor& target, const BceOptions& options = {});
 
 struct KlDivOptions {

@@ -1,6 +1,6 @@
 // Batch, layer, root-mean-square, group and instance normalisation.
 //
-// Statistics are taken in f64 whatever the type. bf16 and f16 values are normalised in f32.
+// Statistics are computed in f64 for every type. bf16 and f16 values are normalised in f32.
 #pragma once
 
 #include "weft/autograd/tensor.h"
@@ -18,8 +18,8 @@ struct BatchNormOptions {
 
 // `x` [N, C] or [N, C, ...]; `weight` and `bias` [C], both or neither undefined. In training the
 // statistics of the batch normalise, and the running ones [C], unless undefined, are updated in
-// place (variance with n - 1, as PyTorch; n is the number of values a channel, which must not be 1;
-// no values leave them alone).
+// place (variance with n - 1, as PyTorch; n is the number of values per channel, which must not be
+// 1; an empty batch does not change them).
 // Otherwise the running statistics normalise. A blocked input gives a blocked output.
 // std::invalid_argument on other shapes.
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Array& running_mean,

@@ -20,7 +20,7 @@ struct Pool2dOptions {
   Pair stride = 0;
   Pair padding = 0;
   bool ceil_mode = false;
-  // Of means: padding counts as zeros (PyTorch's default), else it does not count.
+  // For means: padding counts as zeros (PyTorch's default), otherwise it does not count.
   bool count_include_pad = true;
 };
 struct Pool1dOptions {
@@ -32,7 +32,8 @@ struct Pool1dOptions {
 };
 
 // A blocked input gives a blocked output.
-// The largest value of each window; padding never wins. The gradient goes to the first of equals.
+// The largest value of each window; padding never wins. The gradient goes to the first of equal
+// values.
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options);
 // The mean of each window.
 Tensor avg_pool2d(const Tensor& x, const Pool2dOptions& options);
@@ -53,7 +54,8 @@ enum class UpsampleMode : std::uint8_t { kNearest, kBilinear };
 struct Upsample2dOptions {
   Pair size = 1;  // {height, width} of the result
   UpsampleMode mode = UpsampleMode::kNearest;
-  // Of bilinear: the corner pixels' middles stay where they are; else the images' edges do.
+  // For bilinear: the centres of the corner pixels keep their places; otherwise the edges of the
+  // image do.
   bool align_corners = false;
 };
 // x [N, C, H, W] -> [N, C, size]; smaller ones too.

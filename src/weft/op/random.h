@@ -1,10 +1,10 @@
 // Random tensors, without history. The same numbers on every device and for any thread count:
-// kernel/random/random.h says how a Generator makes them.
+// kernel/random/random.h describes how a Generator makes them.
 //
 //   Generator generator(42);
 //   const Tensor noise = randn({64, 100}, generator);
 //
-// There is no global generator: who draws says from which.
+// There is no global generator: the caller passes one.
 // All throw std::invalid_argument on arguments that do not fit.
 #pragma once
 

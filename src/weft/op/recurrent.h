@@ -3,8 +3,8 @@
 //
 // Time is the first axis: x [T, N, inputs]. With the gates G (1, LSTM 4: i f g o, GRU 3: r z n) the
 // weights are [G width, inputs] and [G width, width], the biases [G width]; names and formulas as
-// in PyTorch. The result is the hidden state after each step, [T, N, width]; what the options ask
-// for stands behind it on the first axis.
+// in PyTorch. The result is the hidden state after each step, [T, N, width]; further results that
+// the options request follow it on the first axis.
 // bf16 and f16 are computed in f32 and rounded at the end. Fails:
 // std::invalid_argument where shapes or types do not fit.
 #pragma once

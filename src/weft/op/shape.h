@@ -1,4 +1,4 @@
-// Operations that move values or look at them in another shape. Views where possible, no copies.
+// Operations that move values or view them in another shape. Views where possible, no copies.
 //
 // All throw std::invalid_argument on an axis or a shape that does not fit.
 #pragma once
@@ -49,12 +49,12 @@ Tensor select(const Tensor& x, int axis, std::int64_t position);
 std::vector<Tensor> unbind(const Tensor& x, int axis = 0);
 
 // `counts` copies along each axis, aligned at the last; new leading axes for more counts. repeat
-// wants at least as many counts as axes (PyTorch), tile fills with 1 (NumPy).
+// needs at least as many counts as axes (PyTorch), tile fills with 1 (NumPy).
 Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts);
 Tensor tile(const Tensor& x, const std::vector<std::int64_t>& counts);
 // Each slice along `axis` `count` times in a row.
 Tensor repeat_interleave(const Tensor& x, std::int64_t count, int axis);
-// Moves values by shifts[i] along axes[i]; what leaves at one end comes in at the other.
+// Moves values by shifts[i] along axes[i]; values that leave at one end enter at the other.
 Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts, const std::vector<int>& axes);
 // Backwards along the axes; a view.
 Tensor flip(const Tensor& x, const std::vector<int>& axes);
@@ -64,8 +64,8 @@ struct AxisPadding {
   std::int64_t before = 0;
   std::int64_t after = 0;
 };
-// padding[i] is that of axis ndim - padding.size() + i: the last axes, in order. `value` is what
-// kConstant writes; there a negative padding cuts off. kReflect does not repeat the edge and wants
+// padding[i] is that of axis ndim - padding.size() + i: the last axes, in order. kConstant writes
+// `value`; with it a negative padding cuts values off. kReflect does not repeat the edge and needs
 // less padding than values.
 Tensor pad(const Tensor& x, const std::vector<AxisPadding>& padding,
            PadMode mode = PadMode::kConstant, double value = 0.0);

@@ -22,7 +22,7 @@ Tensor argsort(const Tensor& x, int axis = -1, bool descending = false);
 Ordered topk(const Tensor& x, std::int64_t count, int axis = -1, bool largest = true);
 // The k-th smallest value, k from 1. With keepdims the axis stays with length 1.
 Ordered kthvalue(const Tensor& x, std::int64_t k, int axis = -1, bool keepdims = false);
-// The lower one of two middle values; NaN if one is there.
+// The lower of two middle values; NaN if there is a NaN.
 Ordered median(const Tensor& x, int axis = -1, bool keepdims = false);
 // The median of all values, a scalar; values equal to it share the gradient.
 Tensor median_of_all(const Tensor& x);

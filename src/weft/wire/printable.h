@@ -22,7 +22,8 @@ std::string read_printable(Reader& in, std::string_view field, std::size_t limit
 // The characters of `name` that fit into `limit` bytes, with '?' for each that a terminal would
 // obey and for each byte that is no UTF-8 (base/printable.h).
 std::string to_printable_name(std::string_view name, std::size_t limit);
-// A name of at most `limit` bytes as to_printable_name() gives it; anything else fails the reader.
+// A name of at most `limit` bytes in the form of to_printable_name(); anything else fails the
+// reader.
 std::string read_printable_name(Reader& in, std::string_view field, std::size_t limit);
 
 }  // namespace weft

@@ -1,9 +1,9 @@
-// Layout: where each parameter of a model lies in its arena. Peers with different hashes refuse
-// each other.
+// Layout: the position of each parameter of a model in its arena. Peers with different hashes
+// reject each other.
 //
 // Offsets are multiples of kAlignment elements (64 bytes); the gaps hold zeros.
 // Threads: a value.
-// Fails: add throws std::invalid_argument on a name that is there already.
+// Fails: add throws std::invalid_argument on a name that exists already.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class Layout {
   // The entry that holds element `offset` or the gap after it; -1 past the end. For reports.
   int find_offset(std::int64_t offset) const;
 
-  // SHA-256 of a canonical text: one line "NAME OFFSET SHAPE KIND" an entry.
+  // SHA-256 of a canonical text: one line "NAME OFFSET SHAPE KIND" per entry.
   Hash256 hash() const;
   friend bool operator==(const Layout&, const Layout&) = default;
 

@@ -3,11 +3,12 @@
 //
 // Where it stands: modules hold views of it; all-reduce, hashing, the optimizer step, state
 // transfer and checkpoints are loops over its flat buffers.
-// Gaps between parameters are 0 and stay 0: nobody writes them but to copy a whole arena.
+// Gaps between parameters are 0 and stay 0: they are written only when a whole arena is copied.
 // It is a handle: views, the modules that are bound to it and optimizers keep the buffers alive,
 // and an arena may be moved or destroyed before them. Copying the values is not possible.
 // Threads: the training thread's.
-// Fails: std::invalid_argument on an index or a state that it has not, and where it was moved from.
+// Fails: std::invalid_argument on an index or a state that does not exist, and after it was moved
+// from.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +26,10 @@
 
 namespace weft {
 
-// What an optimizer asks about a parameter beside its gradient's values.
+// What an optimizer needs to know about a parameter besides its gradient's values.
 struct ParameterUse {
-  bool trained = true;  // Module::set_requires_grad() says no
-  // Whether somebody says when the gradient is written: Module::bind().
+  bool trained = true;  // false after Module::set_requires_grad(false)
+  // Whether writes of the gradient are reported, after Module::bind().
   bool watched = false;
   bool written = false;  // by a backward, since zero_gradients()
 };
@@ -45,7 +46,7 @@ class ParameterArena {
   ParameterArena(ParameterArena&&) = default;
   ParameterArena& operator=(ParameterArena&&) = default;
 
-  // Another handle of the same buffers and states, for whoever may outlive this one.
+  // Another handle of the same buffers and states, for code that may outlive this one.
   ParameterArena share() const;
 
   const Layout& layout() const { return data().layout; }
@@ -74,23 +75,23 @@ class ParameterArena {
 
   // Shared with the module that is bound to this. Throws unless 0 <= index < size().
   std::shared_ptr<ParameterUse> use(int index) const;
-  // Whether somebody says when gradients are written: a module is bound to this, or was.
+  // Whether writes of gradients are reported: a module is or was bound to this.
   bool is_watched() const;
   // Notes that a module's values are here now, for as long as `module` lives: Module::bind().
   // Throws if those of another module are.
   void hold(const std::shared_ptr<const void>& module);
   // Whether the parameter is trained and has a gradient: one that a backward has written since
-  // zero_gradients(), zeros too; or one with a value that is not 0, whoever wrote it. Where no
+  // zero_gradients(), zeros too; or one with a value other than 0, no matter what wrote it. If no
   // module is bound every parameter has one.
   bool has_gradient(int index) const;
 
   // A further buffer of the same layout, zeros at first; the same name gives the same buffer.
   Array add_state(std::string_view name);
-  // The same with a layout of its own, for state that is smaller than the parameters, or counts.
+  // The same with a separate layout, for state that is smaller than the parameters, or counts.
   Array add_state(std::string_view name, Layout layout);
   // Undefined if there is none of that name.
   Array state(std::string_view name) const;
-  // The layout of that state's buffer. Throws unless it is there.
+  // The layout of that state's buffer. Throws if it does not exist.
   const Layout& state_layout(std::string_view name) const;
   // In the order of their first add_state.
   std::vector<std::string> state_names() const;

@@ -1,4 +1,4 @@
-// DType: the element types of an Array, what two of them make together, and how values convert.
+// DType: the element types of an Array, the promoted type of two, and the conversion of values.
 //
 // Promotion is PyTorch's: bool < integers < floats; within a kind the wider type; f16 with bf16
 // gives f32; u8 with i8 gives i32 (PyTorch: i16, which Weft does not have).
@@ -110,8 +110,8 @@ template <class T>
 inline constexpr bool kIsFloating = std::is_floating_point_v<T> || kIsHalf<T>;
 
 // `value` as a To: to bool is "not 0" (NaN is true); a float to an integer drops the fraction,
-// beyond the range gives the nearest end of it and NaN gives 0; an integer to a narrower one keeps
-// the low bits; to bf16 and f16 goes through f32.
+// values outside the range give the nearest limit and NaN gives 0; an integer to a narrower one
+// keeps the low bits; to bf16 and f16 goes through f32.
 template <class To, class From>
 constexpr To convert_value(From value) {
   if constexpr (std::is_same_v<To, From>) {

@@ -1,9 +1,9 @@
 // BFloat16 and Float16: the two 16-bit floating types, as storage; sums and products are f32.
 //
 // BFloat16 is the upper half of an f32 (8 bits of exponent, 7 of fraction); Float16 is IEEE 754
-// binary16 (5 and 10). From a float they round to nearest, ties to even; what is too large for
-// Float16 (65520 and more) becomes infinity; a NaN stays a NaN, quiet, with its sign. To a float
-// they are exact. Many at once: array/dtype/half_rows.h, which gives the same bits.
+// binary16 (5 and 10). From a float they round to nearest, ties to even; values too large for
+// Float16 (65520 and more) become infinity; a NaN stays a NaN, quiet, with its sign. To a float
+// they are exact. To convert many at once use array/dtype/half_rows.h, which gives the same bits.
 #pragma once
 
 #include <cstdint>

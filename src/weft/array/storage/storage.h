@@ -2,11 +2,11 @@
 //
 // Blocks come from a pool: a freed block goes to the free list of its size class and serves the
 // next request of that class, so a training step after the first allocates nothing from the
-// system. The pool keeps kPoolBytesMax, or with what is in use as much as once was in use.
-// That is the CPU's memory; other devices have theirs by a DeviceAllocator, and data() is then an
+// system. The pool keeps kPoolBytesMax, or, together with the memory in use, the previous maximum
+// in use. That is the CPU's memory; other devices have a DeviceAllocator, and data() is then an
 // address that only kernels of the device may use.
 // Contents of a new block are undefined. Foreign memory (shared memory, a mapped file) can be
-// wrapped together with what keeps it alive.
+// wrapped together with its owner.
 // Threads: the pool may be used by any; the bytes follow their owners' rules.
 #pragma once
 
@@ -42,8 +42,8 @@ class Storage {
   // Whether the host may read and write the bytes.
   bool on_host() const { return device_.is_cpu(); }
 
-  // Counts the writes in place that Array's own methods and the in-place kernels have made: whoever
-  // keeps a version can tell later that the bytes are no longer those it saw.
+  // Counts the writes in place that Array's own methods and the in-place kernels have made: code
+  // that keeps a version can detect later that the bytes have changed.
   std::uint64_t version() const {
     const std::uint64_t own = version_.load(std::memory_order_relaxed);
     return followed_ == nullptr ? own : own + followed_writes();
@@ -51,14 +51,14 @@ class Storage {
   void bump_version();
   // The same for a write that can be blamed: `writer`, a literal, wrote bytes [begin, end).
   void note_write(std::size_t begin, std::size_t end, const char* writer);
-  // Who noted a write of bytes [begin, end) since `version`; null if no one. Only the last
-  // kWritesKept notes are known. The owner's thread.
+  // The operation that reported a write of bytes [begin, end) since `version`; null if there is
+  // none. Only the last kWritesKept reports are kept. The owner's thread.
   const char* writer_since(std::uint64_t version, std::size_t begin, std::size_t end) const;
 
   // From now on the bytes of this storage are the bytes of `other` from `begin` on, `size_bytes` of
-  // them: arrays of either see what is written to the other, and a write that is noted at one is
-  // known at the other. The values are not copied. Pointers into the old bytes stay valid, and lead
-  // to the old values. The owner's thread. REQUIRES: neither storage follows another.
+  // them: arrays of either see writes to the other, and a write that is reported at one is known at
+  // the other. The values are not copied. Pointers into the old bytes stay valid and refer to the
+  // old values. The owner's thread. REQUIRES: neither storage follows another.
   void follow(std::shared_ptr<Storage> other, std::size_t begin, std::size_t size_bytes);
   // How many bytes the version counts the writes of: more than size_bytes() in one that follows.
   std::size_t versioned_bytes() const;
@@ -68,7 +68,7 @@ class Storage {
   // How many have been made so far, by allocate() and wrap().
   static std::uint64_t made();
 
-  // What the free lists hold now, in bytes, and how to give all of it back to the system.
+  // The bytes in the free lists, and a function that returns all of them to the system.
   static std::size_t pooled_bytes();
   static void trim_pool();
 

@@ -1,12 +1,12 @@
-// StorageBudget: while one lives, the storages that its thread makes may hold so many bytes at
-// once.
+// StorageBudget: while one exists, the storages that its thread makes may hold at most this many
+// bytes at once.
 //
 //   const StorageBudget budget(std::size_t{1} << 30U);
 //   ...  // allocations beyond it throw
 //
-// For what others decide, such as the operators of a model from a file. What was made before does
-// not count; what is made counts until it is freed, wherever that is. One within another counts for
-// both. Scratch memory of kernels that is no Storage does not count.
+// It is for work that others control, such as the operators of a model from a file. Earlier
+// storages do not count; new ones count until they are freed, on any thread. Storages under a
+// nested budget count for both. Scratch memory of kernels that is not a Storage does not count.
 // Threads: belongs to the thread that made it; storages may go to others.
 // Fails: allocation throws std::invalid_argument "[memory] expected at most N bytes at once, got
 // M".
@@ -26,8 +26,8 @@ class StorageBudget {
   StorageBudget(const StorageBudget&) = delete;
   StorageBudget& operator=(const StorageBudget&) = delete;
 
-  // Counts `bytes` in those of this thread until what it returns is gone; null where there is none.
-  // For Storage.
+  // Counts `bytes` in the budgets of this thread until the returned object is destroyed; null if
+  // there are none. For Storage.
   static std::shared_ptr<const void> charge(std::size_t bytes);
 
  private:

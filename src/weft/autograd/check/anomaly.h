@@ -24,8 +24,8 @@ class AnomalyError : public std::runtime_error {
 
 enum class Anomalies : std::uint8_t {
   kNan,
-  // Infinities where they are made of finite values: what masked_fill() puts in on purpose, and
-  // what is handed on from an operand, is none.
+  // Infinities that are computed from finite values: those that masked_fill() writes on purpose, or
+  // that come from an operand, do not count.
   kNanAndInfinity,
 };
 
@@ -40,12 +40,13 @@ class AnomalyMode {
   std::optional<Anomalies> before_;
 };
 
-// What this thread looks for, nothing if none; for callers whose scopes are not those of C++.
+// The anomalies that this thread checks for, or nothing; for callers whose scopes are not those of
+// C++.
 std::optional<Anomalies> anomaly_mode();
 void set_anomaly_mode(std::optional<Anomalies> anomalies);
 
-// Says where in the user's program the thread stands, "train.py:12 in step". With one, errors tell
-// where the operation was called; for bindings, which set it before there are threads.
+// Sets a function that returns the position in the user's program, "train.py:12 in step". Errors
+// then name where the operation was called; for bindings, which set it before there are threads.
 void set_call_site(std::function<std::string()> site);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// Operations of one's own, with a gradient written as operations on Tensors; such a gradient can
+// User-defined operations, with a gradient written as operations on Tensors; such a gradient can
 // be differentiated again. (Ops of the library use node.h: gradients on Arrays, nothing kept that
 // is not needed.)
 //
@@ -10,7 +10,7 @@
 //         return std::vector<Tensor>{dy * 3.0 * saved.inputs[0] * saved.inputs[0]};
 //       });
 //
-// As a type, which says itself what to keep:
+// As a type, which chooses the values to keep:
 //
 //   struct Cube {
 //     static constexpr const char* kName = "cube";
@@ -96,7 +96,7 @@ Tensor apply(const Arguments&... arguments) {
   return apply_context(Function::kName, context, output, inputs, Function::backward);
 }
 
-// What the backward of custom_function() gets.
+// The argument of the backward of custom_function().
 struct CustomBackward {
   std::vector<Tensor> inputs;
   Tensor output;

@@ -19,7 +19,7 @@ using TensorFunction = std::function<Tensor(std::span<const Tensor>)>;
 
 // For each input an Array of shape [output..., input...]; zeros where the output does not depend.
 std::vector<Array> jacobian(const TensorFunction& function, std::span<const Array> inputs);
-// Of a function with one element: [i][j] has the shape [input i..., input j...].
+// The Hessian of a function with one element: [i][j] has the shape [input i..., input j...].
 std::vector<std::vector<Array>> hessian(const TensorFunction& function,
                                         std::span<const Array> inputs);
 

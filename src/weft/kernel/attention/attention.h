@@ -1,12 +1,12 @@
 // Scaled dot product attention, softmax(q k^T scale + mask) v, without the tokens x tokens matrix.
 //
 // IMPLEMENTATION: Dao, Fu, Ermon, Rudra, Re, "FlashAttention", NeurIPS 2022, algorithms 1 and 4:
-// scores are made block by block, the softmax is carried along (Milakov, Gimelshein, "Online
-// normalizer calculation for softmax", 2018), and of it only one log-sum of exponentials a query is
-// kept; the gradient makes the scores again. Differs: blocks fit the processor's caches, of blocks
-// on the diagonal only tiles with something to read are made, shares are powers of 2, and a thread
-// owns whole key heads, so that nothing is summed across threads. Flops: 4 B H Tq Tk D, in the
-// gradient 10, halved if causal; memory beside inputs and outputs: O(T D) a thread.
+// scores are made block by block, the softmax is updated online (Milakov, Gimelshein, "Online
+// normalizer calculation for softmax", 2018), and only one log-sum of exponentials per query is
+// kept; the gradient computes the scores again. Differs: blocks fit the processor's caches, in
+// blocks on the diagonal only tiles with keys to read are computed, exponentials are powers of 2,
+// and a thread owns whole key heads, so that nothing is summed across threads. Flops: 4 B H Tq Tk
+// D, in the gradient 10, halved if causal; memory besides inputs and outputs: O(T D) per thread.
 // Arrays are [B, tokens, heads, D] of any strides but 1 on the last axis. Query head h reads key
 // head h / (heads / kv_heads) (Ainslie et al., "GQA", EMNLP 2023).
 // f32, and f64 in plain loops. Deterministic: the same bits for any thread count.

@@ -1,9 +1,8 @@
-// What both passes of attention in f32 share: rows of heads as operands of matrix products. For
+// Code shared by both passes of attention in f32: rows of heads as operands of matrix products. For
 // attention_forward.cpp and attention_gradient.cpp; attention.h has the method.
 //
-// Matrices of D columns are kept in whole panels of kPanel columns, zeros behind the last one, and
-// an odd number of cache lines a row, so that the lines of a column spread over all sets of a
-// cache.
+// Matrices of D columns are kept in whole panels of kPanel columns, padded with zeros, with an odd
+// number of cache lines per row, so that a column spreads over all sets of a cache.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +24,7 @@ inline constexpr std::int64_t kTile = 6;
 inline constexpr double kLog2E = 1.4426950408889634;
 
 inline std::int64_t padded(std::int64_t count) { return (count + kPanel - 1) / kPanel * kPanel; }
-// Of a row of `columns` columns.
+// The padded size of a row of `columns` columns.
 inline std::int64_t row_floats(std::int64_t columns) {
   return (padded(columns) / kPanel | 1) * kPanel;
 }

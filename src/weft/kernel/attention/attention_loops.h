@@ -30,7 +30,7 @@ struct AttentionLoops {
   // largest is that of all so far: returns what sums so far must be multiplied by, and does so with
   // those of `softmax`.
   float (*soften)(float* scores, std::int64_t count, AttentionSoftmax& softmax);
-  // Of `count` > 0 keys; zeros in the 8 places behind them.
+  // The gradient for `count` > 0 keys; the 8 values after them are set to zero.
   void (*gradient)(const AttentionRow& row, std::int64_t count);
   // y = x * by; x and y may be the same.
   void (*scaled)(const float* x, float* y, std::int64_t count, float by);

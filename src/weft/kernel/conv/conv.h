@@ -1,11 +1,12 @@
 // conv2d and its gradients over Arrays.
 //
-// f32 runs in own kernels for 3x3 windows of stride 1 (winograd.h) and for the weights of first
-// layers and of steps (direct_weights.h), else in oneDNN, in the memory order that is best for
-// them: results are blocked Arrays unless that order is plain, and blocked inputs are taken. f64
-// (gradient checks) runs in plain loops. What oneDNN prepares for a shape is kept.
+// f32 runs in our own kernels for 3x3 windows of stride 1 (winograd.h) and for the weight gradients
+// of first layers and of convolutions with larger strides (direct_weights.h), otherwise in oneDNN.
+// Both use the memory order that is best for them: results are blocked Arrays unless that order is
+// plain, and inputs may be blocked. f64 (gradient checks) runs in plain loops. oneDNN's preparation
+// for a shape is cached.
 // Deterministic: the same input gives the same bits in every run and for any thread count
-// (conv_onednn.cpp says how the weight gradient does).
+// (conv_onednn.cpp explains this for the weight gradient).
 // Threads: the calling thread and the compute threads; the cache belongs to one thread each.
 #pragma once
 
@@ -32,7 +33,7 @@ Shape conv2d_shape(const Shape& x, const Shape& weight, const Conv2dGeometry& ge
 Array conv2d_forward(const Array& x, const Array& weight, const Array& bias,
                      const Conv2dGeometry& geometry, bool relu);
 
-// What the backward needs of a forward.
+// The values of a forward that the backward needs.
 struct Conv2dSaved {
   Array x;
   Array weight;
@@ -40,7 +41,7 @@ struct Conv2dSaved {
   Conv2dGeometry geometry;
 };
 
-// Where the weights' gradients go: contiguous arrays; with `accumulate` they are added to.
+// The arrays for the weights' gradients, contiguous; with `accumulate` the gradients are added.
 struct Conv2dWeightGradients {
   Array* weight = nullptr;  // null: not wanted
   bool accumulate_weight = false;

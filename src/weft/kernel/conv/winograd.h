@@ -5,9 +5,9 @@
 // section 4.1, F(4x4, 3x3), with other points (winograd_avx2.cpp); the gradients are the adjoints
 // of the same three transforms, so they share the transformed tiles. Images and results are in
 // blocks of 8 channels. Tiles go through all steps in groups, and the filters of large layers in
-// chunks, so that what is transformed stays in the caches. For N images of T tiles, C and O
-// channels a product takes 72 N T C O flops.
-// Deterministic: the same bits for any thread count; how work is grouped depends on shapes alone.
+// chunks, so that transformed values stay in the caches. For N images of T tiles, C and O channels
+// a product takes 72 N T C O flops.
+// Deterministic: the same bits for any thread count; the grouping of work depends on shapes alone.
 #pragma once
 
 #include "weft/kernel/conv/conv.h"

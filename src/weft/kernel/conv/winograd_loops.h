@@ -25,7 +25,7 @@ struct WinogradTiles {
   std::int64_t first_row;
   std::int64_t rows;
   std::int64_t across;
-  // Of the input image.
+  // The padding of the input image.
   std::int64_t padding_top;
   std::int64_t padding_left;
 };
@@ -37,7 +37,7 @@ struct WinogradPanel {
   std::int64_t step;
 };
 
-// Up to 16 filters of 3x3 = 9 values that lie `step` apart.
+// Up to 16 filters of 3x3 = 9 values at distance `step`.
 struct WinogradFilters {
   float* data;
   std::int64_t step;

@@ -16,7 +16,7 @@ struct FlatLoops {
                         std::int64_t end);
   // into += from.
   void (*add)(const float* from, float* into, std::int64_t begin, std::int64_t end);
-  // sums[j] += row[i][j] over `rows` rows that lie `step` apart, for j in [begin, end).
+  // sums[j] += row[i][j] over `rows` rows at distance `step`, for j in [begin, end).
   struct Rows {
     const float* data;
     std::int64_t step;

@@ -1,4 +1,4 @@
-// What our kernels need of oneDNN's memory orders, without oneDNN's headers.
+// The functions of oneDNN's memory orders that our kernels need, without oneDNN's headers.
 //
 // For this folder. Threads: as the kernels; caches belong to one thread each.
 #pragma once
@@ -11,7 +11,7 @@ namespace weft {
 
 // A new array of the shape, type and order of `array`, which is contiguous or blocked.
 Array like(const Array& array);
-// The same in another type. Of blocked arrays f32, bf16 and f16 keep the order; others are
+// The same in another type. Blocked arrays keep their order in f32, bf16 and f16; other types are
 // contiguous.
 Array like(const Array& array, DType dtype);
 // Values that `array`, which is contiguous or blocked, holds, those that fill its blocks included.
@@ -22,9 +22,9 @@ Array like_with_shape(const Array& array, const Shape& shape);
 // `values` in the order of `model`; itself if it is so already. Shapes are equal.
 Array in_order_of(const Array& values, const Array& model);
 
-// How many channels lie next to each other at each position of a dense [N, C, H, W] array: 1 for
-// contiguous, 8 or 16 for blocks, C for channels last; 0 for any other order. Channels are padded
-// to a multiple of it.
+// The number of adjacent channels at each position of a dense [N, C, H, W] array: 1 for contiguous,
+// 8 or 16 for blocks, C for channels last; 0 for any other order. Channels are padded to a multiple
+// of it.
 std::int64_t channel_block(const Array& array);
 
 // A new f32 array [N, C, H, W] on `device` with its channels in blocks of 8, and `array` in that

@@ -1,4 +1,4 @@
-// Operands that may have been left out: an undefined Array stands for none.
+// Operands that may have been left out: an undefined Array means none.
 //
 // Threads: pure.
 #pragma once
@@ -12,7 +12,7 @@ inline Array dense(const Array& operand) {
   return operand.defined() ? operand.contiguous() : operand;
 }
 
-// The first element, or null where there is none.
+// The first element, or null if there is none.
 inline const void* data_or_null(const Array& operand) {
   return operand.defined() ? operand.raw_data() : nullptr;
 }

@@ -36,7 +36,7 @@ using DeviationColumns = void (*)(const void* x, std::int64_t step, const double
                                   double* state, std::int64_t count);
 // out[i] = x[i] * scale where random word i of the row is at least `threshold`, else 0. `x` may be
 // null: then x[i] is 1. Word i is word (i % 64) / 16 of the Philox block with this key and counter
-// {block, row}, block = i / 64 * 16 + i % 16: an order that vector units give without a shuffle.
+// {block, row}, block = i / 64 * 16 + i % 16: an order that vector units produce without a shuffle.
 struct DropoutRow {
   std::uint64_t row;
   std::array<std::uint32_t, 2> key;
@@ -53,7 +53,7 @@ struct RandomStream {
 };
 using RandomWords = void (*)(const RandomStream& stream, std::uint64_t first_block,
                              std::uint32_t* out, std::int64_t count);
-// Standard normal values of as many words. REQUIRES: count a multiple of 64.
+// Standard normal values from the same number of words. REQUIRES: count a multiple of 64.
 using NormalRow = void (*)(const std::uint32_t* words, float* out, std::int64_t count);
 // out[i] = exp(x[i] - shift); dense.
 using ExpRow = void (*)(const void* x, double shift, void* out, std::int64_t count);
@@ -89,7 +89,7 @@ extern const RowKernels generic_row_kernels;
 extern const RowKernels avx2_row_kernels;
 #endif
 
-// What base/isa.h chooses for this processor.
+// The loops that base/isa.h chooses for this processor.
 const RowKernels& row_kernels();
 
 // 0 for f32, 1 for f64; throws std::invalid_argument naming `kernel` for others.

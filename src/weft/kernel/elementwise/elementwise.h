@@ -2,8 +2,8 @@
 //
 // Operands of two broadcast as in NumPy and have one type; results are contiguous. Types: f32 and
 // f64 have vector loops (rows.h); bf16 and f16 are computed in f32 and rounded once; integers wrap
-// around and have the operations that mean something for them; bool has comparisons, logic,
-// kMaximum and kMinimum. An integer modulo or divided by 0 gives 0.
+// around and have the operations that make sense for them; bool has comparisons, logic, kMaximum
+// and kMinimum. An integer modulo or divided by 0 gives 0.
 // Where all strides allow it, axes are merged. Values depend on neither the thread count nor the
 // instruction set. Captured graphs may fuse chains of these (array/launch.h).
 // Fails: operands of different types, and types that lack the operation, throw

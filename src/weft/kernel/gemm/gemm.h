@@ -1,4 +1,4 @@
-// gemm: c = a b for f32 matrices in memory, with what a layer does to its result in the same pass.
+// gemm: c = a b for f32 matrices in memory, with a layer's bias and activation in the same pass.
 //
 // For this folder. Element (i, j) is a sum over k in one fixed order that depends on k's extent
 // alone: the same bits for any thread count and any m and n.
@@ -27,11 +27,11 @@ struct GemmSize {
   std::int64_t k;
 };
 
-// Rows are dense. First the product, then in this order what is asked for.
+// Rows are dense. The product comes first, then the requested steps in this order.
 struct GemmOutput {
   float* data;
   std::int64_t row_step;
-  bool accumulate = false;      // add what is there
+  bool accumulate = false;      // add to the existing values
   const float* bias = nullptr;  // one value a column
   bool relu = false;
 };

@@ -17,7 +17,7 @@ Array linear_forward(const Array& x, const Array& weight, const Array& bias, boo
 // sums[j] (+)= sum over i of x[i][j] for x [n, out] of any strides; `sums` is contiguous.
 void column_sums(const Array& x, Array& sums, bool accumulate);
 
-// max(x, 0). Blocked gives blocked; strided gives contiguous.
+// max(x, 0). A blocked input gives a blocked result, a strided one a contiguous result.
 Array relu_forward(const Array& x);
 // dy where y > 0, else 0; in y's order. REQUIRES: equal shapes and types.
 Array relu_backward(const Array& dy, const Array& y);

@@ -1,11 +1,13 @@
-// Reading and writing elements or whole rows at positions that an index array gives.
+// Reading and writing elements or whole rows at positions from an index array.
 //
-// Any dtype; bf16 and f16 sums are taken in f32 and rounded once. Positions are contiguous i64 and
-// count from 0; the work is split over lanes that do not share an output, and within a lane sums
+// Any dtype; bf16 and f16 sums are computed in f32 and rounded once. Positions are contiguous i64
+// and count from 0; the work is split over lanes that do not share an output, and within a lane
+// sums
 // go in the order of the index: the same bits for any thread count.
 // Fails: a position outside its axis throws std::invalid_argument "[name] expected ...".
 // IMPLEMENTATION: lanes instead of sorting the index: repeated positions (the gradient of an
-// embedding) add up in order because every thread walks the whole index on its part of the row.
+// embedding) add up in order because every thread traverses the whole index for its part of the
+// row.
 #pragma once
 
 #include "weft/array/array.h"
@@ -19,7 +21,7 @@ enum class ScatterMode : std::uint8_t { kAssign, kAdd };
 Array gather(const char* name, const Array& x, int axis, const Array& index);
 
 // A copy of x with source[.., j, ..] written or added at [.., index[.., j, ..], ..]; `source` has
-// the index's shape and x's type. Of equal positions the last one stays.
+// the index's shape and x's type. For equal positions the last one wins.
 Array scatter(const char* name, const Array& x, int axis, const Array& index, const Array& source,
               ScatterMode mode);
 

@@ -28,7 +28,7 @@ struct RowNormOptions {
 NormedRows norm_rows(const Array& x, const Array& weight, const Array& bias,
                      const RowNormOptions& options);
 
-// Of these, those that were wanted.
+// Those gradients that were requested.
 struct NormGradients {
   Array x;
   Array weight;

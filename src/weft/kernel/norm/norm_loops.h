@@ -12,7 +12,7 @@
 
 namespace weft {
 
-// Rows of `n` values, one after another; each has a mean and an inverse deviation of its own.
+// Rows of `n` values, one after another; each has its own mean and inverse deviation.
 struct NormRows {
   const void* x = nullptr;
   const void* weight = nullptr;  // [n] or null: 1
@@ -48,7 +48,7 @@ struct NormPlanes {
   std::int64_t pixel_step = 0;  // elements; 8 or more with 8 lanes
 };
 
-// Of each lane.
+// The sums of each lane.
 struct NormSums {
   double first[8];
   double second[8];
@@ -87,7 +87,7 @@ struct NormLoops {
   Planes eight;
 };
 
-// Of f32 or f64.
+// The loops for f32 or f64.
 const NormLoops& norm_loops(DType dtype);
 
 extern const NormLoops kNormLoopsGeneric[2];

@@ -23,7 +23,7 @@ struct TorchAdafactorConstants {
   double step = 1.0;  // counts from 1
 };
 
-// Mean squares of the gradient along the last and the last but one dimension, or, below two
+// Mean squares of the gradient along the last and the second to last dimension, or, below two
 // dimensions, `whole`.
 template <class Value>
 struct AdafactorMoments {

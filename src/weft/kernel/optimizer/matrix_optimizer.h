@@ -1,9 +1,8 @@
-// Optimizer steps that look at a parameter as a matrix: Adafactor and the orthogonalisation of
-// Muon.
+// Optimizer steps that treat a parameter as a matrix: Adafactor and the orthogonalisation of Muon.
 //
 // As in optimizer.h: one fixed order, no contraction; the same bits on every instruction set and
-// for any thread count. Adafactor is single precision; the parts of Muon are of a Value, float (the
-// default) or double. Matrices are dense, [rows, columns].
+// for any thread count. Adafactor is single precision; the parts of Muon have a type Value, float
+// (the default) or double. Matrices are dense, [rows, columns].
 // Threads: the calling thread and the compute threads.
 #pragma once
 
@@ -57,8 +56,8 @@ struct NewtonSchulz {
 // Brings the singular values of `matrix`, which are at most 1, to about 1: between 0.7 and 1.2 by
 // the coefficients above.
 // IMPLEMENTATION: Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024;
-// of the transpose where there are more rows than columns. About 10 r^2 (2 c + r) flops for five
-// steps with r <= c the two sizes, half the speed of a contracted product.
+// applied to the transpose if there are more rows than columns. About 10 r^2 (2 c + r) flops for
+// five steps with r <= c the two sizes, half the speed of a contracted product.
 template <class Value = float>
 void newton_schulz(const MatrixSize& size, const NewtonSchulz& polynomial,
                    StepOutput<Value> matrix);

@@ -1,9 +1,9 @@
-// The optimizers' loops over flat spans: one pass over memory a step.
+// The optimizers' loops over flat spans: one pass over memory per step.
 //
-// Value is float, the default, or double; all of a step's arithmetic is in it. It is elementwise,
-// in one fixed order and without contraction, so the same input gives the same bits on every
-// instruction set and for any thread count. Constants are f64 and are rounded to Value where the
-// loops use them, so that 1 - beta is right.
+// Value is float, the default, or double; all of a step's arithmetic uses it. It is elementwise, in
+// one fixed order and without contraction, so the same input gives the same bits on every
+// instruction set and for any thread count. Constants are f64 and are rounded to Value only in the
+// loops, so that 1 - beta is exact.
 // Spans have equal lengths and do not overlap. States start as zeros.
 // Threads: the calling thread and the compute threads.
 #pragma once

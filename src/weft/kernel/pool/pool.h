@@ -1,8 +1,8 @@
 // Pooling over images [N, C, H, W] and its gradients, f32 and f64.
 //
-// Channels in blocks stay in blocks: a blocked input gives a blocked result (but for the adaptive
-// poolings, whose results are contiguous). Padding is at most half the window, so every window
-// holds at least one value.
+// Channels in blocks stay in blocks: a blocked input gives a blocked result (except for the
+// adaptive poolings, whose results are contiguous). Padding is at most half the window, so every
+// window holds at least one value.
 // Deterministic: the same bits for any thread count.
 // Threads: the calling thread and the compute threads.
 #pragma once
@@ -21,7 +21,7 @@ struct Pool2dGeometry {
   Pair padding = 0;
   // Also windows that begin on the padded image but reach over its end.
   bool ceil_mode = false;
-  // Of means: padding counts as zeros, else it does not count.
+  // For means: padding counts as zeros, otherwise it does not count.
   bool count_include_pad = true;
 };
 

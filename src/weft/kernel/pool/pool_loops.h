@@ -6,7 +6,7 @@
 
 namespace weft {
 
-// Windows lie on the plane: no padding. Rows and columns of pixels of 8 floats.
+// Windows are inside the plane: no padding. Rows and columns of pixels of 8 floats.
 struct PoolPlane {
   std::int64_t in_height;
   std::int64_t in_width;

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-// What a kernel's body reads from a stream's array.
+// The values that a kernel's body reads from a stream's array.
 struct DropoutStream {
   std::array<std::uint32_t, 2> key{};
   // The row number of the first row of the array.
@@ -22,12 +22,12 @@ DropoutStream read_dropout_stream(const Array& stream, double probability);
 
 // The stream of one use: i64 [3], the two words of a Philox key and the number of the first row.
 // `words` is i64 [3]: seed, step and the number of the first row in the global batch. One key for
-// each (seed, step, layer). The copy keeps what the words were when the forward ran.
+// each (seed, step, layer). The copy keeps the words from the time of the forward.
 Array dropout_stream(const Array& words, std::uint32_t layer);
 
 // Value j of row i (row-major over all but the first axis) times 0 or 1 / (1 - probability): 0 if
 // word j of the Philox stream (key, first row + i) is below probability * 2^32, for a probability
-// in [0, 1). rows.h says in which order words come. Contiguous.
+// in [0, 1). rows.h defines the order of the words. Contiguous.
 Array dropout_rows(const Array& x, const Array& stream, double probability);
 
 }  // namespace weft

@@ -2,7 +2,7 @@
 // same for any thread count, instruction set and device.
 //
 // A Generator holds its seed and its offset in a small array, which every fill reads and advances
-// as a launch: a captured graph goes on with new numbers each time it is replayed.
+// as a launch: each replay of a captured graph continues with new numbers.
 // IMPLEMENTATION: Philox4x32-10 (base/rng.h) with the key `seed` and the counter {block, domain};
 // value i of a fill uses word i of the blocks from `offset` on, in the order of rows.h (or words 2i
 // and 2i + 1 where it needs 64 bits); a fill takes whole groups of 16 blocks.
@@ -21,10 +21,10 @@ class Generator {
  public:
   // `offset` is rounded up to a multiple of 16.
   explicit Generator(std::uint64_t seed, std::uint64_t offset = 0);
-  // Starts over; what was made before is not touched.
+  // Starts over; arrays made before do not change.
   void set(std::uint64_t seed, std::uint64_t offset = 0);
   std::uint64_t seed() const;
-  // In Philox blocks: (seed, offset) is the whole state.
+  // In Philox blocks; (seed, offset) is the complete state.
   std::uint64_t offset() const;
   // i64 [2]: seed, offset; for the kernels.
   Array& state() { return state_; }

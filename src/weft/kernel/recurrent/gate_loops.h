@@ -1,8 +1,8 @@
-// GateLoops: what a recurrent layer does to one row at one time step beside its matrix products,
-// one build for each instruction set.
+// GateLoops: the work of a recurrent layer on one row at one time step, apart from its matrix
+// products; one build for each instruction set.
 //
-// For this folder. Pointers are to `width` dense values unless said; outputs overlap inputs only
-// where said.
+// For this folder. Pointers refer to `width` dense values unless stated; outputs overlap inputs
+// only where stated.
 #pragma once
 
 #include <cstdint>

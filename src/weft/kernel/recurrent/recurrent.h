@@ -3,12 +3,12 @@
 // The products of the inputs of all steps are one matrix product, as are the gradients of the
 // weights; within a step one product with the packed recurrent weights and one pass over the gates
 // are left. Compute threads own rows of the batch, so no step waits for another thread.
-// Time is the first axis everywhere. Sequence n has lengths[n] steps: behind its end the state
-// stays and the output is zero, as for PyTorch's packed sequences. In reverse the steps run from a
-// sequence's last to its first.
+// Time is the first axis everywhere. Sequence n has lengths[n] steps: after its end the state does
+// not change and the output is zero, as for PyTorch's packed sequences. In reverse the steps run
+// from a sequence's last to its first.
 // IMPLEMENTATION: Hochreiter, Schmidhuber, "Long short-term memory", Neural Computation 9(8), 1997,
 // with the forget gate of Gers et al., 2000; Cho et al., "Learning phrase representations using RNN
-// encoder-decoder", EMNLP 2014, with the reset gate behind the product, as PyTorch has it.
+// encoder-decoder", EMNLP 2014, with the reset gate after the product, as in PyTorch.
 // f32, and f64 in plain loops. Deterministic: the same bits for any thread count.
 // Threads: the calling thread and the compute threads.
 #pragma once
@@ -43,7 +43,7 @@ struct RecurrentRun {
   bool reverse = false;
 };
 
-// What a forward pass leaves for the gradient.
+// The values of a forward pass that the gradient needs.
 struct RecurrentTrace {
   Array gates;  // [T, N, gates * width], activated
   // [T + 1, N, width]: the state before and after step t is at t and t + 1, in reverse the other

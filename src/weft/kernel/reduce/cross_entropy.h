@@ -41,7 +41,7 @@ struct CrossEntropyScale {
   double scale = 1;
 };
 
-// Of the logits; the type of dy.
+// The gradient of the logits, in the type of dy.
 Array cross_entropy_gradient(const Array& probabilities, const Array& targets,
                              const Array& class_weights, const CrossEntropyRule& rule,
                              const CrossEntropyScale& scale);

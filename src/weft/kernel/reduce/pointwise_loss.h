@@ -23,7 +23,7 @@ struct PointwiseLossRule {
   double parameter = 1;
 };
 
-// What is wanted of the loss: its value, or its derivative by x or by the target.
+// The requested part of the loss: its value, or its derivative by x or by the target.
 enum class LossPart : std::uint8_t { kValue, kByInput, kByTarget };
 
 // factor[i] * part(x[i], t[i], weight[i]); `factor` (absent: 1) and `weight` (absent: 1) have x's

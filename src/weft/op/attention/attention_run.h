@@ -1,4 +1,4 @@
-// What attention and packed_attention share. For op/*attention_op.cpp.
+// Code shared by attention and packed_attention. For op/*attention_op.cpp.
 #pragma once
 
 #include "weft/kernel/attention/attention.h"
@@ -16,7 +16,7 @@ Array attention_stream(const AttentionOptions& options, Device device);
 // memory. `mask` [B, heads, queries, keys] and `stream` may be undefined.
 Composition attention_composition(const Array& mask, const Array& stream, const AttentionRun& run);
 
-// Of contiguous f64 arrays in the op's shapes; naive.
+// A naive reference for contiguous f64 arrays in the op's shapes.
 Array attention_reference(const Array& q, const Array& k, const Array& v,
                           const AttentionOptions& options);
 

@@ -1,5 +1,4 @@
-// What operations of the table cannot do, with the reason, where more than one test asks. Tests
-// only.
+// Features that operations of the table lack, with the reason, for several tests. Tests only.
 #pragma once
 
 #include <map>

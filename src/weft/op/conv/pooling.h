@@ -1,4 +1,4 @@
-// What the poolings share: checks, references and samples. For op/*_pool*_op.cpp.
+// Code shared by the poolings: checks, references and samples. For op/*_pool*_op.cpp.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,7 @@ Pool2dGeometry check_pool(const char* op, const Tensor& x, const Pool2dOptions& 
 // Images of at least one pixel and at least one window. Throws as check_pool.
 void check_adaptive_pool(const char* op, const Tensor& x, const Pair& size);
 
-// What a window of a reference holds: its values on the image, and how many places it has on the
-// padded image.
+// A window of a reference: its values on the image, and its number of places on the padded image.
 struct PoolWindow {
   std::vector<double> values;
   std::int64_t places = 0;

@@ -1,4 +1,4 @@
-// What the samples and references of indexing operations share.
+// Code shared by the samples and references of indexing operations.
 #pragma once
 
 #include <functional>

@@ -1,10 +1,10 @@
-// OpDef: one line of the table of operations, what the contract test needs to check one.
+// OpDef: one row of the table of operations, with everything that the contract test needs.
 //
 // Each op/PART/NAME_op.cpp defines `extern const OpDef NAME_op = {"NAME", samples};`. The contract
 // test (op/contract/op_contract_test.cpp) runs every sample of every entry: forward in f64 and f32
 // against the reference, gradients against central differences, and all of it again with inputs in
 // other memory layouts (transposed, every second element of a larger array, reversed), which it
-// makes itself. A sample says only what is special: shapes and options.
+// makes itself. A sample contains only shapes and options.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace weft {
 
 struct OpSample {
-  // What is special, e.g. "stride 2, 5x7".
+  // The name of the case, e.g. "stride 2, 5x7".
   std::string name;
   // f64 contiguous, or of an integer type (passed on unchanged, no gradient). Every op has samples
   // with an empty input (where it is allowed), with one element and with odd sizes.
@@ -28,9 +28,10 @@ struct OpSample {
   // Independent of the op and of the kernels: loops in f64 over data<double>(). Gets contiguous
   // inputs, returns a contiguous f64 array of the output's shape.
   std::function<Array(std::span<const Array>)> reference;
-  // Of f32 against the reference, relative to the largest value of the output (at least 1).
+  // Tolerance of f32 against the reference, relative to the largest value of the output (at least
+  // 1).
   double f32_tolerance = 1e-5;
-  // False where the op is not differentiable at the sample or the finite difference says nothing.
+  // False if the op is not differentiable at the sample or the finite difference is meaningless.
   bool check_gradient = true;
 };
 

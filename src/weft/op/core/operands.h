@@ -1,4 +1,4 @@
-// What several ops share: checks of their operands and the gradients of broadcast ones.
+// Code shared by several ops: checks of operands, and gradients of broadcast operands.
 //
 // For op/*_op.cpp. Checks throw std::invalid_argument "[op] expected ..., got ...".
 #pragma once

@@ -17,8 +17,8 @@ void check_broadcast(const char* op, const Tensor& a, const Tensor& b);
 // Whether two operands must be promoted before a kernel takes them.
 inline bool differ(const Tensor& a, const Tensor& b) { return a.dtype() != b.dtype(); }
 
-// The type of operands together: promote_types of theirs (dtype.h), but a value without axes beside
-// an array widens it only if it is of a higher kind (bool < integers < floats), as in PyTorch.
+// The type of operands together: promote_types of theirs (dtype.h), but a value without axes widens
+// an array only if it is of a higher kind (bool < integers < floats), as in PyTorch.
 DType promoted_type(const Tensor& a, const Tensor& b);
 // Both cast to that, differentiably.
 Operands promote(const char* op, const Tensor& a, const Tensor& b);
@@ -26,14 +26,14 @@ Operands promote(const char* op, const Tensor& a, const Tensor& b);
 Operands promote_floating(const char* op, const Tensor& a, const Tensor& b);
 // x, cast to f32 if it is an integer or bool.
 Tensor floating_operand(const char* op, const Tensor& x);
-// x, cast so that arithmetic with `value` means something: integers stay what they are beside a
-// whole number and become f32 beside another; bool becomes i64 or f32.
+// x, cast for arithmetic with `value`: integers keep their type with a whole number and become f32
+// with any other; bool becomes i64 or f32.
 Tensor operand_beside(const char* op, const Tensor& x, double value);
 
 // 0 for bool, 1 for integers, 2 for floats.
 inline int kind_of(DType dtype) { return is_floating(dtype) ? 2 : is_integer(dtype) ? 1 : 0; }
 
-// The type in which a count beside values of x is added to them: i64 for integers and bool.
+// The type in which a count is added to values of x: i64 for integers and bool.
 inline DType count_type(const Tensor& x) {
   return is_floating(x.dtype()) ? x.dtype() : DType::kI64;
 }

@@ -11,11 +11,11 @@ namespace weft {
 struct UnaryRule {
   const char* name;
   UnaryOp forward;
-  // Of the output's gradient and what `saves_output` says.
+  // Combines the output's gradient with the value that `saves_output` chooses.
   BinaryOp gradient;
   // The gradient is made from the output, not from the input.
   bool saves_output;
-  // dy/dx by operations, for second gradients, from what was saved. Null where the operation is
+  // dy/dx by operations, for second gradients, from what was saved. Null if the operation is
   // piecewise linear: then the gradient is linear in dy alone.
   Tensor (*slope)(const Tensor& saved, const OpScalars& scalars);
 };

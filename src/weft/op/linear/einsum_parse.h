@@ -1,4 +1,4 @@
-// What an einsum equation says, with a number for each letter and each axis of "...".
+// A parsed einsum equation, with a number for each letter and each axis of "...".
 //
 // For einsum_op.cpp.
 #pragma once
@@ -21,11 +21,11 @@ struct EinsumPlan {
   Labels result;
   std::vector<std::int64_t> lengths;  // by label: its length, 1 only if it is 1 everywhere
 
-  // Of their lengths; a float, as the union of many labels may be beyond any integer.
+  // The product of their lengths; a float, as the union of many labels may be beyond any integer.
   double product(LabelSet labels) const;
 };
 
-// Throws std::invalid_argument "[einsum] ..." on an equation that says nothing or does not fit.
+// Throws std::invalid_argument "[einsum] ..." on an invalid equation or one that does not fit.
 EinsumPlan parse_einsum(std::string_view equation, std::span<const Shape> shapes);
 
 inline LabelSet set_of(const Labels& labels) {

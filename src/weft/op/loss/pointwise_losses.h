@@ -1,4 +1,4 @@
-// What the losses of one value against one target share: operands that broadcast, the recorded
+// Code shared by losses of one value against one target: operands that broadcast, the recorded
 // elementwise part, the reduction.
 //
 // For op/*_loss_op.cpp.

@@ -1,4 +1,4 @@
-// What the normalisations share: their second gradient, written with operations, and their
+// Code shared by the normalisations: their second gradient, written with operations, and their
 // reference. For op/*_norm_op.cpp.
 #pragma once
 
@@ -23,7 +23,7 @@ Tensor normalize_tensors_gradient(const Tensor& g, const NormalizedTensors& x,
                                   const std::vector<int>& axes, bool centered);
 
 // Values with the same group_of(index) are normalised together; then times weight[channel_of(i)]
-// plus bias[...] where there are such inputs (x, weight, bias).
+// plus bias[...] if there are such inputs (x, weight, bias).
 struct NormReference {
   std::function<std::int64_t(std::int64_t)> group_of;
   std::function<std::int64_t(std::int64_t)> channel_of;

@@ -1,4 +1,4 @@
-// What layer_norm and rms_norm share. For op/*_norm_op.cpp.
+// Code shared by layer_norm and rms_norm. For op/*_norm_op.cpp.
 #pragma once
 
 #include <functional>

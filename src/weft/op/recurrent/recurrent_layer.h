@@ -1,4 +1,4 @@
-// What rnn, lstm and gru share: checks, the record and the samples with their reference.
+// Code shared by rnn, lstm and gru: checks, the record and the samples with their reference.
 //
 // For op/*_op.cpp.
 #pragma once

@@ -1,6 +1,6 @@
-// Operations that treat each line along one axis by itself (softmax and its like).
+// Operations that treat each row along one axis separately (softmax and similar ones).
 //
-// For op/*_op.cpp: the kernels work along the last axis, with which the asked one changes places.
+// For op/*_op.cpp: the kernels work along the last axis, with which the requested axis is swapped.
 #pragma once
 
 #include <functional>
@@ -41,7 +41,7 @@ inline Tensor apply_rows(const RowKernel& kernel, const Tensor& x, int axis) {
       });
 }
 
-// Samples along several axes; `reference` turns the values of one line into the results.
+// Samples along several axes; `reference` turns the values of one row into the results.
 std::vector<OpSample> row_samples(Tensor (*op)(const Tensor& x, int axis),
                                   void (*reference)(std::span<double> line));
 
