@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/comm
 from namespaces import sh  # noqa: E402
 from weft_process import WeftProcess  # noqa: E402
 
-# Of a shaped line's rate, which counts Ethernet frames, what is left for data at an MTU of 1500:
+# The share of a shaped rate, which counts Ethernet frames, that is left for data at an MTU of 1500:
 # each has 14 bytes of Ethernet, 20 of IPv4 and 32 of TCP with its timestamps.
 GOODPUT = (1500 - 20 - 32) / (1500 + 14)
 

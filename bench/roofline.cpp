@@ -76,7 +76,7 @@ __attribute__((target("avx2,fma"))) float fma_rounds() {
   return _mm256_cvtss_f32(total);
 }
 
-// Of `threads` threads together, in GFLOP/s.
+// The peak of `threads` threads together, in GFLOP/s.
 double measured_peak(int threads) {
   std::vector<float> results(static_cast<std::size_t>(threads));
   const double time = time_of([&] {

@@ -35,7 +35,7 @@ STEPS_MIN = 30
 RATIO_MEAN_MAX = {1: 0.65, 2: 0.70}
 RATIO_MAX = 0.90
 MEMORY_RATIO_MAX = 0.60
-# Of the time in f32, for bf16.
+# Goal for bf16, as a share of the time in f32.
 OWN_RATIO_MAX = {"resnet9": 0.65, "gpt6x384": 0.65}
 RUN_SECONDS_MAX = 600
 # What a shell may have set to make OpenBLAS choose old kernels or a number of threads of its own.

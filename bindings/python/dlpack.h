@@ -39,8 +39,8 @@ struct DLManagedTensor {
   void (*deleter)(DLManagedTensor* self);
 };
 
-// Of an object with __dlpack__(), or of a capsule. Shares the memory, which lives as long as the
-// tensor.
+// The tensor of an object with __dlpack__(), or of a capsule. Shares the memory, which lives as
+// long as the tensor.
 Tensor tensor_from_dlpack(const pybind11::object& source);
 // A capsule that shares the tensor's memory. Refuses tensors that require grad.
 pybind11::capsule tensor_to_dlpack(const Tensor& tensor);

@@ -31,7 +31,7 @@ struct SwarmPeer::Session {
   // Lent to the open round.
   std::vector<ArrayBytes> borrowed;
   std::vector<std::vector<float>> scaled;
-  // Of the last finished round or "apply" turn; `weight` is of all members.
+  // The sums of the last finished round or "apply" turn; `weight` is the weight of all members.
   std::span<const float> sums;
   float weight = 0;
   bool training = false;

@@ -63,7 +63,7 @@ class SwarmPeer {
   // Throws kAborted where the round is to be run again, kTimeout where it has not ended: the peer
   // has then given it up.
   void finish();
-  // Of the finished round or of an "apply" turn; 0 where there is none.
+  // Elements of the finished round or of an "apply" turn; 0 if there is none.
   std::size_t elements();
   // The sums of the finished round or of an "apply" turn into `arrays`, or their mean (zeros
   // where nobody's part had a weight). Gives the sum of the weights. kCorrupt where their vector
@@ -92,7 +92,7 @@ class SwarmPeer {
   std::string id_;
 };
 
-// Of the group of `ticket`, from any of its members.
+// The recipe of the group of `ticket`, from any of its members.
 std::string fetch_recipe(const std::string& ticket, double seconds);
 // The digits of the hash of all bytes and of each array's; parts are compared by name.
 StateHash hash_arrays(const std::vector<std::string>& names, const pybind11::sequence& arrays);

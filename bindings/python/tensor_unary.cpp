@@ -74,7 +74,7 @@ constexpr std::array kUnary = {
     unary<square>("square", "x^2."),
     unary<tanh>("tanh", "The hyperbolic tangent."),
     unary<trunc>("trunc", "The whole number next to it towards 0."),
-    // Of torch.nn.functional, where the package shows them.
+    // Functions of torch.nn.functional, which the package exposes there.
     unary<log_sigmoid>("logsigmoid", "log(sigmoid(x)), finite for any x."),
     unary<mish>("mish", "x tanh(softplus(x))."),
     unary<silu>("silu", "x sigmoid(x)."),

@@ -33,7 +33,7 @@ SECONDS = {
     "unread": (10.0, 30.0), "full": (5.0, 20.0),
     "halves": (6.0, 12.0),
 }
-# Of the slow line, in Mbit/s.
+# Rates of the slow network connection, in Mbit/s.
 RATES = (2, 5, 10)
 # Newcomers come so many seconds before the last round, or after it.
 LATEST = (3.0, -1.0)

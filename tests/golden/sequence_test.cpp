@@ -9,7 +9,7 @@
 namespace weft::sequence_test {
 namespace {
 
-// Of f32 after several layers.
+// The tolerance of f32 after several layers.
 constexpr double kTolerance = 2e-5;
 
 const GoldenFile& file() {

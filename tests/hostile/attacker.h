@@ -43,7 +43,7 @@ struct Outcome {
   bool ended = false;
   std::string farewell;
   std::size_t frames_sent = 0;
-  // By type, after the first frame was sent; without goodbyes. Of a companion's link as well.
+  // By type, after the first frame was sent; without goodbyes. It includes a companion's link.
   std::map<std::uint8_t, std::size_t> answers;
   std::size_t bytes_heard = 0;
   // Further connections of the bulk lane that the other side took.

@@ -145,7 +145,7 @@ class Window:
 
     def __init__(self, times, seconds, used):
         self.round = statistics.median(times)
-        # Of the founder and the member, in seconds for a round.
+        # Limit for the founder and the member, in seconds for a round.
         self.used = [each / len(times) for each in used]
         self.cores = used[0] / seconds
 

@@ -64,7 +64,7 @@ struct Session {
   std::unique_ptr<LocalPeers> local_peers;
   // Where a join failed: what was learned of the run.
   RunNews news;
-  // Of an engine's members one is enough.
+  // One member of an engine is enough.
   bool saves_checkpoints = true;
 };
 

@@ -33,8 +33,8 @@ bool is_row_major(const Shape& shape, const Strides& strides) {
   return true;
 }
 
-// Tells whoever has seen these bytes that they are about to change. Of memory that no one else
-// holds there is no one to tell.
+// Reports to code that has seen these bytes that they are about to change. For memory that no one
+// else holds there is no one to tell.
 void note_write(Storage& storage, bool is_shared, const Array& array, const char* writer) {
   if (!is_shared || array.size() == 0) return storage.bump_version();
   const ByteRange bytes = byte_range(array);

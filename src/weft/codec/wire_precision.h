@@ -5,11 +5,11 @@
 //   bf16  2 bytes: the upper half, rounded to nearest, ties to even
 //   f16   2 bytes: IEEE binary16, rounded likewise; finite values beyond 65504 become +-65504
 //   int8  blocks of kInt8Block values: an f32 scale, then a signed byte each; value = byte * scale,
-//         scale = largest magnitude / 127. A block with a NaN or an infinity decodes to NaN, so a
-//         run that diverges shows everywhere.
+//         scale = largest magnitude / 127. A block with a NaN or an infinity decodes to NaN, so
+//         divergence becomes visible everywhere.
 //
-// Decoding gives the same bits on every processor; so whoever decodes the same bytes holds the
-// same values.
+// Decoding gives the same bits on every processor; so all members that decode the same bytes hold
+// the same values.
 //
 // Error feedback: a member keeps its rounding errors and adds them to the values that it rounds
 // next at the same place. Over many rounds the sums then lose nothing and are only delayed.

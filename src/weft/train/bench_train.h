@@ -1,8 +1,8 @@
-// bench_train(): times whole training steps, alone and on made-up batches.
+// bench_train(): measures complete training steps, on one machine and on synthetic batches.
 //
 // Behind `weft bench train`. A step is what the trainer does without an exchange: gradients
-// replaced, forward, loss, backward, optimizer. What is timed is a workload: a model with its
-// sizes, batch and optimizer, the same that bench/rivals/train_step.py builds in PyTorch.
+// replaced, forward, loss, backward, optimizer. It measures a workload: a model with its sizes,
+// batch and optimizer, the same that bench/rivals/train_step.py builds in PyTorch.
 // Threads: the caller's and the compute threads, whose number it sets.
 #pragma once
 
@@ -36,13 +36,13 @@ struct TrainBenchResult {
   int threads = 0;
   std::string precision;
   std::int64_t steps = 0;
-  // Of one step.
+  // Times of one step.
   double median_ms = 0;
   double p10_ms = 0;
   double p90_ms = 0;
   // After the last step: a run that diverged or did nothing shows here.
   double loss = 0;
-  // The most memory that the process has had in RAM; 0 where the system does not tell.
+  // The most memory that the process has had in RAM; 0 if the system does not report it.
   std::int64_t peak_rss_bytes = 0;
 };
 

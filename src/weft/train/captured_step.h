@@ -1,15 +1,15 @@
 // CapturedStep: forward and backward of one shard as a graph that is recorded the first time and
 // replayed afterwards, with the same values bit for bit.
 //
-// Where it stands: train_step -> CapturedStep -> model, loss, backward(). The exchange sees each
+// Where it stands: train_step -> CapturedStep -> model, loss, backward(). The exchange gets each
 // gradient when it is ready, in a replay as in an eager step: the sink of the present step is
-// called from the graph; while a step is recorded, at its end. What a step draws at random it reads
-// from the model's step words, which the caller sets before.
-// A step runs eagerly where a replay could differ or would not pay: the second and later sizes of
-// a shard the first time they come (the end of an epoch, a group that changes); while an
-// AnomalyMode looks on or a parameter has hooks; and from then on, work that cannot be captured (it
-// reads values on the host, it registers hooks) or whose sizes never come again. What a recording
-// that failed had written is put back first.
+// called from the graph; while a step is recorded, at its end. Random choices of a step depend on
+// the model's step words, which the caller sets before.
+// A step runs eagerly if a replay could differ or would not save time: for the second and later
+// sizes of a shard when they first occur (the end of an epoch, a group that changes); while an
+// AnomalyMode is active or a parameter has hooks; and permanently for work that cannot be captured
+// (it reads values on the host, it registers hooks) or whose sizes never occur again. Values that a
+// failed recording had written are restored first.
 // Threads: the training thread.
 // Fails: as the work itself and Graph::replay().
 #pragma once
@@ -42,14 +42,15 @@ class CapturedStep {
   // More graphs than this push the oldest out: each holds the memory of a step.
   static constexpr std::size_t kGraphsMax = 4;
 
-  // `model`, borrowed, is what the work computes with: what it is recorded for includes which of
-  // its parameters are trained and whether it is in training. Null: these never change.
+  // `model`, borrowed, is the model of the work: a recording depends on which of its parameters are
+  // trained and whether it is in training mode. Null: these never change.
   explicit CapturedStep(const Module* model = nullptr);
   CapturedStep(const CapturedStep&) = delete;
   CapturedStep& operator=(const CapturedStep&) = delete;
 
   // work(inputs, labels, sink), or what it recorded for these shapes and this variant. `variant`
-  // names all that the work depends on beside arrays. The output is written again by the next
+  // contains everything that the work depends on besides arrays. The output is written again by the
+  // next
   // step of its kind.
   ShardOutput run(const Array& inputs, const Array& labels, const std::string& variant,
                   const ShardWorkFunction& work, const GradientSink& sink);
@@ -75,7 +76,7 @@ class CapturedStep {
   bool gave_up_ = false;
   std::vector<std::string> seen_;  // kinds of steps, the latest last
   std::int64_t steps_ = 0;         // that were recorded or replayed
-  // Of the present step: a graph outlives the step that recorded it.
+  // The work of the present step: a graph outlives the step that recorded it.
   const ShardWorkFunction* work_ = nullptr;
   const GradientSink* sink_ = nullptr;
   bool recording_ = false;

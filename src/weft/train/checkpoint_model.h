@@ -1,9 +1,9 @@
-// CheckpointModel: a model as a checkpoint left it, ready to compute, and the recipe that made it.
+// CheckpointModel: the model of a checkpoint, ready to compute, and its recipe.
 //
 // Where it stands: `weft predict`, `export` and `serve` open one. The file describes itself
-// (io/model_file.h). One that an older release wrote does not: its recipe names the dataset, which
-// says sizes, classes, the tokenizer and how inputs become numbers, so that it must be found on
-// this machine.
+// (io/model_file.h). A file of an older release does not: its recipe names the dataset, which
+// defines sizes, classes, the tokenizer and the encoding of inputs, so the dataset must be on this
+// machine.
 // Threads: the thread that opened it. Fails: as load_model() and open_recipe_dataset() do.
 #pragma once
 
@@ -23,7 +23,8 @@ struct CheckpointModel : LoadedModel {
 
 // `path` may be a run's folder (find_checkpoint() in io/checkpoint.h).
 Result<CheckpointModel> open_checkpoint_model(const std::string& path, const DataPlaces& places);
-// What the file says of its model or, if it was written by an older release, its recipe's data.
+// The file's description of its model or, for a file of an older release, that of its recipe's
+// data.
 Result<ModelCard> checkpoint_card(const CheckpointFile& file, const Recipe& recipe,
                                   const DataPlaces& places);
 

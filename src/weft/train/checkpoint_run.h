@@ -1,4 +1,4 @@
-// Which run a folder's newest checkpoint was saved in, by what the file says of itself.
+// The run in which a folder's newest checkpoint was saved, according to the file.
 //
 // Threads: any. Fails: as reading the file does.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// `folder`: as Checkpoints has it. Hexadecimal; empty where there is none, or it names no run.
+// `folder`: as Checkpoints has it. Hexadecimal; empty if there is none, or it names no run.
 Result<std::string> newest_checkpoint_run(const std::string& folder);
 
 }  // namespace weft

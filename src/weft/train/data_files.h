@@ -1,12 +1,12 @@
-// Which files of this machine a recipe's data.path and data.tokenizer stand for.
+// The files on this machine to which a recipe's data.path and data.tokenizer refer.
 //
-// A recipe of one's own may name any file. One that came from others chooses none: its paths count
-// below the data folder only (WEFT_DATA_DIR, else ~/.cache/weft), with symbolic links and ".."
-// followed before that is decided; otherwise a run could name any file of a joiner as its training
-// data and read it from the gradients. What the person says (DataPlaces::data and tokenizer) comes
-// before both.
-// Threads: any. Fails: kInvalidArgument for a path that is not allowed, kUnavailable where nothing
-// is there; both name the path and what to do.
+// The user's own recipe may name any file. A recipe from others cannot choose files: its paths must
+// be inside the data folder (WEFT_DATA_DIR, by default ~/.cache/weft), with symbolic links and ".."
+// followed before the check; otherwise a run could name any file of a joiner as its training data
+// and read it from the gradients. The person's choice (DataPlaces::data and tokenizer) overrides
+// both.
+// Threads: any. Fails: kInvalidArgument for a path that is not allowed, kUnavailable if the file
+// does not exist; both name the path and the remedy.
 #pragma once
 
 #include <string>
@@ -25,7 +25,8 @@ struct DataFiles {
 };
 Result<DataFiles> find_data_files(const Recipe& recipe, const DataPlaces& places);
 
-// The flags that let `weft join` on this machine take these files, whatever the recipe calls them.
+// The flags with which `weft join` on this machine uses these files, regardless of their names in
+// the recipe.
 std::vector<std::string> data_flags(const DataFiles& files);
 
 }  // namespace weft

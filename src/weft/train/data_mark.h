@@ -1,10 +1,10 @@
-// data_mark(): what members of a run compare of their training data before they train together.
+// data_mark(): a summary of training data that members of a run compare before they train together.
 //
 // Where it stands: a member's state carries its mark (Trainer::encode()), and a newcomer compares
 // it with its own before it takes the state over. Recipes with data.private = true leave it out. A
-// mark has counts, means and hashes, no samples: a line each, LABEL, tab, VALUE. Of images the
-// classes of all samples are compared, not their pixels, which differ with the libraries that
-// decode them; of more than 64 MiB of tokens, a thousand pieces.
+// mark has counts, means and hashes, no samples: one line each, LABEL, tab, VALUE. For images it
+// contains the classes of all samples, not their pixels, which differ with the libraries that
+// decode them; for more than 64 MiB of tokens, a thousand pieces.
 // Threads: pure.
 #pragma once
 
@@ -18,8 +18,8 @@ namespace weft {
 
 std::string data_mark(const Dataset& training);
 
-// kInvalidArgument, naming in what they differ and what to do. `theirs` is from a peer: nothing of
-// it is shown; empty is as good as any.
+// kInvalidArgument, with the difference and the remedy. `theirs` is from a peer: none of it is
+// shown; an empty one always matches.
 Status check_data_mark(std::string_view own, std::string_view theirs);
 
 }  // namespace weft

@@ -1,13 +1,13 @@
-// EngineExchange: a whole training on one Engine whose members stay the same: mpirun's, say.
+// EngineExchange: a complete training on one Engine with fixed members, such as mpirun's.
 //
 // All members make the same turns: round after round, all-reduced at its end, and the reports of
-// all gathered. Before each round they compare the round, the hash of their states and whether one
-// was asked to stop, in one all-gather; so states that differ are found after one round, and all
-// stop together. Nobody joins, and a member that is lost ends the job: its engine says so.
+// all members gathered. Before each round they compare the round, the hash of their states and
+// whether one was asked to stop, in one all-gather; so states that differ are found after one round,
+// and all stop together. No peer can join, and a lost member ends the job: its engine reports it.
 //
 // Where it stands: as SwarmExchange, behind Exchange. Threads: the training thread.
-// Fails: next() with kCorrupt where states differ, kUnavailable where a member was asked to stop or
-// is lost.
+// Fails: next() with kCorrupt if states differ, kUnavailable if a member was asked to stop or is
+// lost.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ namespace weft {
 struct EngineExchangeOptions {
   PeerId self;
   Round last_round;
-  // Where resuming: the state is already after this round, at all members.
+  // When resuming: the state is already after this round, at all members.
   Round resume_round;
-  // Of one call: a member that is silent for so long is taken for lost.
+  // Time limit of one call: a member that is silent for this long counts as lost.
   Duration limit = std::chrono::minutes(10);
 };
 

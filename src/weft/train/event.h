@@ -1,8 +1,8 @@
 // Event: one thing that happened in a run, as a kind and named fields; its text forms.
 //
-// As JSON it is one object a line: {"t": seconds, "kind": "...", fields...}; `t` is Unix time.
-// One table (event_kinds) says which kinds there are and which fields each has; docs/events.md is
-// written from it, and EventLog refuses what it does not name.
+// As JSON it is one object per line: {"t": seconds, "kind": "...", fields...}; `t` is Unix time.
+// One table (event_kinds) defines the kinds and their fields; docs/events.md is generated from it,
+// and EventLog refuses all others.
 //
 // Where it stands: run loop -> EventLog -> OUT/events.jsonl, terminal, summary.
 // Threads: values. Fails: parse_event with kCorrupt.
@@ -31,7 +31,7 @@ struct Event {
   Event() = default;
   explicit Event(std::string_view kind_name) : kind(kind_name) {}
 
-  // Adds a field. Whole numbers of any type become integers, everything else what it is.
+  // Adds a field. Whole numbers of any type become integers, other values keep their types.
   template <class Value>
   Event& with(std::string_view name, Value value) {
     if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) {
@@ -44,8 +44,8 @@ struct Event {
   }
   Event& add(std::string_view name, EventValue&& value);
 
-  // The field, or a neutral value where there is none of that name and type; `number` also takes
-  // whole numbers.
+  // The field, or a neutral value if there is none of that name and type; `number` also takes whole
+  // numbers.
   std::string text(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
   double number(std::string_view name) const;
@@ -60,8 +60,8 @@ std::string to_json(const Event& event);
 std::string fields_to_json(const Event& event);
 Result<Event> parse_event(std::string_view line);
 
-// What happened, why, and what is done about it, in plain words; "" for kinds that are not news
-// (round, summary). A field `text` that holds the whole sentence wins.
+// A sentence for people: what happened, why, and the reaction; "" for kinds that are not reported
+// (round, summary). It is the field `text` if there is one.
 std::string describe(const Event& event);
 
 // "0.6931", "1.299e+18", "not a number": for people.

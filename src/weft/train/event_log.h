@@ -1,14 +1,14 @@
-// EventLog: appends events to OUT/events.jsonl and hands them to the terminal or whoever listens.
+// EventLog: appends events to OUT/events.jsonl and passes them to a listener such as the terminal.
 //
-// Append-only: nothing written is ever changed, and lines are whole, also where the disk is full or
-// the process is killed. The file is written by a thread of its own (base/background_writer.h), so
-// that a disk that does not answer costs lines and no training. Lines that found no room, in memory
-// or on the disk, are counted; the event `lost_lines` stands in their place once there is room, and
-// the listener is told at once by a note, which the file does not have.
+// Append-only: nothing written is ever changed, and lines are complete, also if the disk is full or
+// the process is killed. A separate thread writes the file (base/background_writer.h), so that a
+// disk that does not answer loses lines and does not delay training. Lines that find no room, in
+// memory or on the disk, are counted; the event `lost_lines` replaces them once there is room, and
+// the listener gets a note at once, which the file does not have.
 //
 // Where it stands: run loop -> EventLog -> file and listener.
 // Threads: append() from any; close() and the destructor from the owner, when no other appends.
-// Fails: open() with kUnavailable; everything later costs the file and not the run.
+// Fails: open() with kUnavailable; later failures affect the file and not the run.
 #pragma once
 
 #include <functional>
@@ -23,12 +23,12 @@ namespace weft {
 
 class EventLog {
  public:
-  // Called for one event after another, by whoever appends it; must not wait and not append.
+  // Called for one event after another, on the appending thread; must not wait and not append.
   using Listener = std::function<void(const Event&)>;
 
-  // Appends to the file at `path`, made if need be; an empty path keeps no file. A last line that a
-  // crash has torn is ended first. Borrows `clock`, which must outlive this. `listener` may be
-  // empty.
+  // Appends to the file at `path`, creating it if needed; an empty path keeps no file. A last line
+  // that a crash cut short is ended first. Borrows `clock`, which must outlive this. `listener` may
+  // be empty.
   static Result<std::unique_ptr<EventLog>> open(const std::string& path, const Clock& clock,
                                                 Listener listener);
   // As close() with 2 s.
@@ -36,12 +36,12 @@ class EventLog {
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;
 
-  // Stamps the time, hands the line to the file's thread, tells the listener. Events of several
+  // Sets the time, passes the line to the file's thread, calls the listener. Events of several
   // threads have one order everywhere. REQUIRES: is_documented(event).
   void append(Event event);
 
-  // Waits until the file has everything, at most `limit`. kUnavailable, in words for people, if it
-  // has not, or lines were lost before. Nothing is appended after it.
+  // Waits at most `limit` until the file has everything. kUnavailable, with a text for people, if
+  // it is incomplete, or lines were lost before. Nothing is appended after it.
   Status close(Duration limit);
 
  private:

@@ -248,7 +248,7 @@ class Reference {
     }
   }
 
-  // Of the mean cross-entropy of x -> W2 relu(W1 x + b1) + b2.
+  // The gradient of the mean cross-entropy of x -> W2 relu(W1 x + b1) + b2.
   std::vector<double> gradient(const std::vector<double>& own, const Batch& batch) const {
     const auto at = [&](const char* name) {
       return static_cast<std::size_t>(layout_[layout_.find(name)].offset);

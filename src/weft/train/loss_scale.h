@@ -1,14 +1,14 @@
 // LossScale: keeps f16 gradients between underflow and overflow.
 //
 // The loss is multiplied by the scale before backward() and each gradient divided by it when it
-// is complete. A step whose gradients are not all finite is left out and the scale is halved; after
-// kGoodSteps others in a row it is doubled. The scale is a power of two times its first value, so
-// where nothing under- or overflows it changes no bit of an f32 gradient.
+// is complete. A step whose gradients are not all finite is skipped and the scale is halved; after
+// kGoodSteps other steps in a row it is doubled. The scale is a power of two times its first value,
+// so without under- or overflow it changes no bit of an f32 gradient.
 // IMPLEMENTATION: Micikevicius et al., "Mixed precision training", ICLR 2018, section 3.2.
 //
-// Where it stands: train step. The scale and the count lie in the arena beside the optimizer's
-// state: hashes, checkpoints and newcomers have them. The decision is taken from the sums of all
-// members, so it is the same on each.
+// Where it stands: train step. The scale and the count are in the arena with the optimizer's state:
+// hashes, checkpoints and newcomers include them. The decision depends on the sums of all members,
+// so it is the same at each.
 // Threads: the training thread.
 #pragma once
 

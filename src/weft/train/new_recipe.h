@@ -1,10 +1,10 @@
-// A recipe for data that somebody has: a model that fits their kind and number, steps that suit it,
+// A recipe for a user's data: a model that suits their kind and number, a suitable number of steps,
 // and a line of explanation above each choice.
 //
-// Where it stands: `weft new` looks at the data (data/look/look.h) -> here -> a file .toml, which
-// is tried before it is handed over. Threads: pure; try_recipe() trains on the calling thread.
-// Fails: kInvalidArgument where the data are of no use as they are, naming what is missing;
-// try_recipe() also as Trainer::make().
+// Where it stands: `weft new` examines the data (data/look/look.h) -> here -> a file .toml, which
+// is tried before it is written. Threads: pure; try_recipe() trains on the calling thread. Fails:
+// kInvalidArgument if the data cannot be used, naming what is missing; try_recipe() also as
+// Trainer::make().
 #pragma once
 
 #include <string>

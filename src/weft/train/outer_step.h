@@ -45,9 +45,10 @@ class OuterStep {
   Array momentum_;  // undefined: plain
 };
 
-// Whether the overlapped outer step, which applies a pseudo-gradient one round late, comes to rest
+// Whether the overlapped outer step, which applies a pseudo-gradient one round late, converges
 // along every direction of a quadratic of which the inner steps of a round cover a part c in (0, 1]
-// of the way: p' = p - r (c q + u m), q being the parameters a round before. All roots of
+// of the way: p' = p - r (c q + u m), where q are the parameters of the previous round. All roots
+// of
 //   z^3 - (1 + u) z^2 + (u + r c (1 + u)) z - r c u
 // must be within the unit circle.
 bool overlap_is_stable(const OuterOptions& options);

@@ -55,7 +55,7 @@ TEST(OuterStep, NesterovAsByHand) {
 TEST(OuterStep, TheMeanIsThatOfThoseWhoTookPart) {
   ParameterArena arena(one_weight_and_one_buffer());
   OuterStep outer(arena, {false, 1.0, 0.0});
-  // Of four members with weight 1/4 each one is missing: 3 + 3 + 3 over 3/4.
+  // One of four members with weight 1/4 each is missing: 3 + 3 + 3 over 3/4.
   outer.apply(sums_of(arena, 9.0F / 4, 0.0F), 0.75);
   EXPECT_NEAR(arena.parameter(0).item(), -3.0, 1e-5);
   outer.apply(sums_of(arena, 100.0F, 100.0F), 0.0);

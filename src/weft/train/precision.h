@@ -1,8 +1,8 @@
 // Mixed precision: forward and backward in bf16 or f16, parameters and their gradients in f32.
 //
-// While a LowPrecision lives, the model computes with casts of its parameters; their gradients
+// While a LowPrecision exists, the model computes with casts of its parameters; their gradients
 // flow back through the casts into the f32 gradients of the parameters themselves. Norms, softmax
-// and sums compute in f32 inside, losses are taken of f32 logits.
+// and sums compute in f32 inside, losses use f32 logits.
 // IMPLEMENTATION: Micikevicius et al., "Mixed precision training", ICLR 2018: master weights
 // (section 3.1), loss scaling (3.2, loss_scale.h), sums in f32 (3.3).
 //
@@ -32,7 +32,7 @@ class LowPrecision {
 
   // Inputs of the model: floating ones in its precision, tokens as they are.
   Tensor input(const Array& values) const;
-  // What the model gives, in f32.
+  // The model's output, in f32.
   static Tensor output(const Tensor& values);
 
  private:

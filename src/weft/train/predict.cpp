@@ -26,7 +26,7 @@ constexpr std::size_t kImageBytesMax = std::size_t{256} << 20U;
 
 bool is_array_file(const std::string& path) { return has_ending(path, {".npy", ".npz"}); }
 
-// Of an archive the only array, or "x".
+// The only array of an archive, or "x".
 Result<Array> read_array(const std::string& path) {
   if (has_ending(path, ".npy")) return read_npy(path);
   WEFT_TRY_ASSIGN(const auto arrays, read_npz(path));

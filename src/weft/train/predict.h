@@ -1,14 +1,13 @@
-// predict(): what a checkpoint's model says of an input. What `weft predict` does.
+// predict(): the predictions of a checkpoint's model for an input, for `weft predict`.
 //
-// Images: a PNG or JPEG of any size, cut and resized as those of a folder are; or .npy/.npz
+// Images: a PNG or JPEG of any size, cut and resized like those of a folder; or .npy/.npz
 // [N, C, H, W] (or [C, H, W], without C where it is 1), where bytes are pixels and floats are
 // normalised already.
-// Tables: .csv/.tsv with the columns of training by their names, in any order, others passed over;
-// or .npy/.npz [N, columns] as a file would say them. What the model says is in the units of what
-// was learned.
-// Texts: the words themselves, which the model goes on with; or .npy/.npz of tokens [N, T].
-// Threads: one. Fails: as open_checkpoint_model(), kInvalidArgument where the input does not fit,
-// kCorrupt where a file is damaged.
+// Tables: .csv/.tsv with the columns of training by their names, in any order, other columns
+// ignored; or .npy/.npz [N, columns] with the values of a file. Predictions have the units of the
+// target. Texts: the words themselves, which the model continues; or .npy/.npz of tokens [N, T].
+// Threads: one. Fails: as open_checkpoint_model(), kInvalidArgument if the input does not fit,
+// kCorrupt if a file is damaged.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ struct PredictRequest {
   std::string input;  // path or, for models of text, the beginning
   std::string out;    // where outputs go as .npy; empty: nowhere
   std::int64_t top = 3;
-  // Of texts.
+  // For texts.
   std::int64_t tokens = 200;
   double temperature = 0.0;  // 0: always the most likely token
   std::uint64_t seed = 1;
@@ -41,10 +40,10 @@ struct Prediction {
   // Logits [N, classes], values [N, targets] or, of tokens, logits [N, T, vocabulary]; of a text
   // the new tokens, i64 [count].
   Array outputs;
-  std::string note = {};  // what a person should know of the input, ending in a line's end
+  std::string note = {};  // a note about the input for a person, ending in a line's end
   // For a model of classes: the request.top likeliest of each row, the likeliest first.
   std::vector<std::vector<ClassShare>> likeliest = {};
-  std::vector<std::string> targets = {};  // what the values of a table are called
+  std::vector<std::string> targets = {};  // names of the values of a table
 };
 
 // Writes request.out too.

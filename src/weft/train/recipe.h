@@ -4,7 +4,7 @@
 // choices, help. Parsing, overrides, range errors, the canonical text and the documentation all
 // derive from it. The canonical text (every key, sorted, defaults filled in) is hashed into the run
 // id, so two peers cannot train with different settings unnoticed.
-// What may differ from machine to machine (threads, addresses, output folder) is no part of it.
+// Settings that may differ between machines (threads, addresses, output folder) are not part of it.
 //
 // Where it stands: app reads the flags -> Recipe -> wiring. A joiner gets the canonical text from
 // a member. Precedence: flags > environment WEFT_SECTION_KEY > file > default.
@@ -175,7 +175,7 @@ struct Recipe {
   } checkpoint;
 };
 
-// Where a key's value stands in a Recipe; its alternative is the key's type.
+// The place of a key's value in a Recipe; the alternative is the key's type.
 using RecipeSlot = std::variant<std::int64_t*, double*, bool*, std::string*>;
 
 struct RecipeKey {
@@ -190,7 +190,7 @@ struct RecipeKey {
 // Every key, sorted by name.
 std::span<const RecipeKey> recipe_keys();
 
-// One value given outside the file; `source` is what the person typed: "--set", "WEFT_RUN_STEPS".
+// One value given outside the file; `source` is where the person set it: "--set", "WEFT_RUN_STEPS".
 struct RecipeSetting {
   std::string key;
   std::string value;
@@ -214,7 +214,7 @@ OuterOptions outer_options(const Recipe::Local& local);
 // Rules between keys, such as suspicion_timeout_ms against heartbeat_interval_ms.
 Status check_recipe(const Recipe& recipe);
 
-// Valid TOML: one "section.key = value" a line, sorted, nothing left out.
+// Valid TOML: one "section.key = value" per line, sorted and complete.
 std::string canonical_text(const Recipe& recipe);
 Hash256 recipe_hash(const Recipe& recipe);
 

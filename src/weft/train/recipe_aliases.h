@@ -1,8 +1,9 @@
-// What people of other frameworks call the keys of a recipe: "lr" is optimizer.learning_rate.
+// Names of recipe keys in other frameworks: "lr" is optimizer.learning_rate.
 //
 // Where it stands: recipe.cpp's messages, and those of the command line for flags that `weft run`
-// does not have. The names are only suggested, never taken: a recipe has one name for a thing.
-// Threads: pure functions. Fails: never; gives nothing where no alias fits.
+// does not have. The right names are only suggested, and the aliases are never accepted: a recipe
+// has one name for a thing. Threads: pure functions. Fails: never; returns nothing if no alias
+// matches.
 #pragma once
 
 #include <optional>
@@ -14,11 +15,11 @@ namespace weft {
 struct RecipeAlias {
   std::string_view name;  // lower case, '_' between words
   std::string_view key;   // of a recipe
-  // What else one has to know, such as how the one is computed from the other; may be empty.
+  // Further explanation, such as how the one is computed from the other; may be empty.
   std::string_view note;
 };
 
-// The alias that `typed` is, whatever section stands before it and however its words are joined:
+// The alias that matches `typed`, with any section before it and with its words joined in any way:
 // "lr", "training.batch-size", "BatchSize".
 std::optional<RecipeAlias> recipe_alias(std::string_view typed);
 

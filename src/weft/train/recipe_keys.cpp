@@ -10,7 +10,7 @@ constexpr double kAny = 9.0e15;  // every whole number up to here is exact in a 
 
 constexpr RecipeKey kKeys[] = {
     {"checkpoint.every_steps", WEFT_SLOT(checkpoint.every_steps), 0, kAny, "",
-     "Write a checkpoint after every this many steps; 0 writes only one at the end."},
+     "Number of steps between two checkpoints; 0 writes only one at the end."},
     {"checkpoint.keep", WEFT_SLOT(checkpoint.keep), 1, 1000, "",
      "Number of the newest checkpoints that are kept on disk."},
     {"checkpoint.keep_best", WEFT_SLOT(checkpoint.keep_best), 0, 1, "",
@@ -267,8 +267,8 @@ constexpr RecipeKey kKeys[] = {
     {"run.evaluate", WEFT_SLOT(run.evaluate), 0, 1, "",
      "Measure loss and accuracy on the test set in a last round that all members share."},
     {"run.evaluate_every_steps", WEFT_SLOT(run.evaluate_every_steps), 0, kAny, "",
-     "Measure the model on the test set after every this many steps, all members together, within "
-     "the following round; 0 measures it only at the end."},
+     "Number of steps between two measurements on the test set, which all members make together "
+     "within the following round; 0 measures only at the end."},
     {"run.global_batch", WEFT_SLOT(run.global_batch), 1, 1 << 20, "",
      "Samples per step, over all members together: the mathematics of a run does not depend on the "
      "number of members."},
@@ -301,7 +301,7 @@ constexpr RecipeKey kKeys[] = {
     {"schedule.cycle_steps", WEFT_SLOT(schedule.cycle_steps), 1, kAny, "",
      "cosine_restarts: steps of the first cycle."},
     {"schedule.drop_every_steps", WEFT_SLOT(schedule.drop_every_steps), 1, kAny, "",
-     "step: the rate is multiplied by schedule.drop_factor after every this many steps; "
+     "step: number of steps after which the rate is multiplied by schedule.drop_factor each time; "
      "exponential: the same, but smoothly."},
     {"schedule.drop_factor", WEFT_SLOT(schedule.drop_factor), 0, 1, "",
      "step, exponential, multistep: the factor."},

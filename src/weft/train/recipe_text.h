@@ -1,8 +1,8 @@
-// What a recipe's text must be before a TOML parser sees it.
+// Checks a recipe's text before a TOML parser reads it.
 //
-// A recipe may come from a peer. toml++ 3.3 reaches code that it holds to be unreachable when
-// characters beyond ASCII stand where a key or a value may begin, so those are refused here. In
-// comments and in strings of one line they are welcome; strings of several lines are refused,
+// A recipe may come from a peer. toml++ 3.3 reaches code that it marks as unreachable when
+// characters beyond ASCII are where a key or a value may begin, so those are refused here. In
+// comments and in strings of one line they are allowed; strings of several lines are refused,
 // because no key takes one.
 // Threads: pure. Fails: kInvalidArgument, naming file, line and remedy.
 #pragma once

@@ -1,9 +1,9 @@
-// RoundMeter: speed, time left and where the time goes, over the last rounds.
+// RoundMeter: speed, remaining time and shares of the time, over the last rounds.
 //
-// compute: forward, backward, optimizer. wait: the slowest member computed so much longer than
-// this one. send: the rest of the exchange, while data was on its way.
-// A pause, which is a round of more than five times the usual length, says nothing of the speed: it
-// is left out but for the shares and the mean over all.
+// compute: forward, backward, optimizer. wait: how much longer the slowest member computed than
+// this one. send: the rest of the exchange.
+// A pause, which is a round of more than five times the usual length, does not describe the speed:
+// it counts only for the shares and the mean over all.
 // Threads: a value of the training thread.
 #pragma once
 

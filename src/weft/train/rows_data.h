@@ -16,8 +16,8 @@ Result<Dataset> open_rows(const Recipe& recipe, Split split, const std::string& 
 // By the description of a model instead, for evaluation.
 Result<Dataset> open_described_rows(const Recipe& recipe, Split split, const std::string& path,
                                     const DataDescription& data);
-// What releases before descriptions made of a table: words are their numbers, values to learn are
-// as they are. For the checkpoints that they wrote.
+// How releases before descriptions encoded a table: words are their numbers, target values are
+// unscaled. For the checkpoints of those releases.
 Result<DataDescription> old_rows_description(const Recipe& recipe, const std::string& path);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// run_events: what the run loop tells of measurements and of losses that are no numbers, as events.
+// run_events: events of the run loop about measurements and about losses that are not numbers.
 //
 // Where it stands: run loop -> here -> EventLog. Threads: pure. Fails: never.
 #pragma once

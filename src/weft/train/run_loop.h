@@ -1,12 +1,11 @@
 // RunLoop: takes part in a run from its first turn to its end.
 //
-// Asks the Exchange what to do, lets the Trainer do it, writes events and checkpoints, and leaves
-// politely when asked to. One loop serves founder, joiner and resumed peers alike.
+// Asks the Exchange for the next turn, lets the Trainer perform it, writes events and checkpoints,
+// and leaves the run when asked to. One loop serves founder, joiner and resumed peers alike.
 //
 // Where it stands: app -> RunLoop -> Trainer and Exchange. See docs/ARCHITECTURE.md, "The step".
-// Threads: the training thread; what the group reports is told by another one as well, so that it
-// is told at once while this one computes or waits. Fails: never throws; what went wrong is in
-// RunResult::status.
+// Threads: the training thread; another one also logs the group's reports, so that they are logged
+// at once while this one computes or waits. Fails: never throws; errors are in RunResult::status.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +28,15 @@ namespace weft {
 
 struct RunLoopOptions {
   std::string run_id;
-  // When the process began: "seconds" in events and summary count from there.
+  // The start of the process, from which "seconds" in events and summary count.
   TimePoint started;
-  // True once a person asked this peer to leave; looked at between rounds.
+  // True once a person asked this peer to leave; checked between rounds.
   std::function<bool()> stop_asked;
-  // How often what the group reports is told while the training thread is busy; zero: it is told
-  // between turns only. REQUIRES for more: take_events() of the Exchange may be called by any
+  // The interval at which the group's reports are logged while the training thread is busy; zero:
+  // only between turns. REQUIRES if not zero: take_events() of the Exchange may be called by any
   // thread.
   Duration tell_interval{};
-  // A founder holds the first state and has told its ticket; others get both from members.
+  // A founder holds the first state and has shown its ticket; others get both from members.
   bool founder = true;
 };
 
@@ -73,7 +72,7 @@ class RunLoop {
   // Newcomers get the state while this member pauses, and while it computes where nothing of the
   // state changes meanwhile.
   Result<StepReport> run_round(const Turn& turn);
-  // Waits in small pieces, so that a request to stop is seen; true if there was one.
+  // Waits in small pieces, so that a request to stop is noticed; true if there was one.
   bool pause_until(TimePoint end);
   Status after_round(const Turn& turn, const StepReport& report);
   void tell_round(const Turn& turn, const StepReport& report, const StateHash& hash);
@@ -92,7 +91,7 @@ class RunLoop {
   void tell_eager_steps();
   void tell_peers(const std::vector<double>& compute_seconds);
   void tell_first_step();
-  // Ok as well where there is nothing new to save.
+  // Also ok if there is nothing new to save.
   Status save_checkpoint();
   Status failed_to_save(const Status& why);
   void leave();
@@ -119,12 +118,12 @@ class RunLoop {
   TimePoint bytes_seen_at_;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t bytes_received_ = 0;
-  // Taken and told under its lock, so that events keep their order.
+  // Taken and logged under its lock, so that events keep their order.
   Guarded<GroupNews> group_;
   std::int64_t saved_step_ = -1;
   bool trained_ = false;
   bool told_eager_ = false;
-  bool measured_ = false;      // this peer has heard of a measurement on the test set
+  bool measured_ = false;      // this peer knows a measurement on the test set
   bool told_unsaved_ = false;  // since the last checkpoint that was written
   bool holds_state_ = false;
   // Heard from the loop thread as well.

@@ -1,4 +1,4 @@
-// Summary: what one peer knows at the end of its run; the fields of OUT/summary.json.
+// Summary: the result of one peer at the end of its run; the fields of OUT/summary.json.
 //
 // Where it stands: the run loop fills it; it is written beside the event log and is also the last
 // event. Threads: a value. Fails: write_summary with kUnavailable.
@@ -18,7 +18,7 @@ enum class RunEnd : std::uint8_t {
   kFinished,    // the last round is committed everywhere
   kLeft,        // a person asked this peer to leave
   kStopped,     // by itself, at the same round as all others: the loss was not a number
-  kQuorumLost,  // too few members are in reach, and the recipe says exit
+  kQuorumLost,  // too few members are reachable, and the recipe demands exit
   kMissed,      // the run was over before this peer had its final state
   kFailed,      // removed, refused, or the state differed
 };
@@ -53,7 +53,7 @@ struct Summary {
   RunEnd end = RunEnd::kFinished;
 };
 
-// What was measured on the test set, for people: ", test accuracy 91.20 %"; empty: nothing.
+// The measurement on the test set, for people: ", test accuracy 91.20 %"; empty: nothing.
 std::string test_text(const Summary& summary);
 // The event "summary".
 Event summary_event(const Summary& summary);

@@ -1,4 +1,4 @@
-// swarm_events: what the group reports, as events of the log.
+// swarm_events: the group's reports as events of the log.
 //
 // Where it stands: Exchange::take_events() -> run loop -> here -> EventLog. Threads: pure.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace weft {
 
-// What the newest view says; gives the events around it their round and reason.
+// Facts about the newest view, which give related events their round and reason.
 struct GroupNews {
   PeerId self;
   Round next_round;  // the first that the view's members share
@@ -28,7 +28,7 @@ struct GroupNews {
 // Nothing for what only the swarm itself cares about.
 std::optional<Event> event_of(const SwarmEvent& event, const GroupNews& news);
 
-// The event "peers": one line a member. `compute_seconds` by rank, of the last round; may be
+// The event "peers": one line per member. `compute_seconds` by rank, of the last round; may be
 // shorter than the list of members.
 Event peers_event(const SwarmStatus& status, const std::vector<double>& compute_seconds);
 

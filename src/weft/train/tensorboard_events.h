@@ -3,12 +3,12 @@
 //   round       train/loss, train/accuracy, train/bits_per_character, train/learning_rate,
 //               speed/samples_per_second, speed/round_seconds, speed/compute_share, group/members
 //   evaluation  test/loss, test/accuracy, test/bits_per_character
-// over the optimizer's steps; what an event leaves out, or is no finite number, is left out.
+// over the optimizer's steps; values that an event lacks, or that are not finite, are left out.
 //
-// Where it stands: a listener of the EventLog, asked for by `weft run --tensorboard`.
-// The file is written by a thread of its own, so that nobody waits for its disk.
-// Threads: one at a time. Fails: open() with kUnavailable; a record that finds no room later is
-// left out whole: close() has the reason of the first.
+// Where it stands: a listener of the EventLog, for `weft run --tensorboard`. A separate thread
+// writes the file, so that nothing waits for its disk.
+// Threads: one at a time. Fails: open() with kUnavailable; a later record that finds no room is
+// left out completely: close() returns the reason of the first.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class TensorboardEvents {
                                                          std::int64_t unix_time_s);
   void hear(const Event& event);
 
-  // Waits until the file has everything, at most `limit`; what it lacks, in words. Nothing is heard
-  // after it.
+  // Waits at most `limit` until the file has everything; returns what it lacks. Later events are
+  // ignored.
   Status close(Duration limit);
   const std::string& path() const { return file_->writer->path(); }
 

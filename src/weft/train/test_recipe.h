@@ -1,4 +1,5 @@
-// What the tests of this folder train: a small network on made-up images, without any file.
+// The recipe that the tests of this folder train: a small network on synthetic images, without any
+// file.
 #pragma once
 
 #include <cmath>

@@ -58,7 +58,7 @@ class Trainer {
   const Recipe& recipe() const { return recipe_; }
   const Layout& layout() const { return arena_.layout(); }
   std::int64_t train_samples() const { return train_samples_; }
-  // Of texts: what one token stands for. Nothing for other data.
+  // For texts: the mean length of a token. Nothing for other data.
   std::optional<double> characters_per_token() const;
   const DataDescription& data() const { return described_; }
   // A loss a token in bits a character; nothing for other data.
@@ -103,7 +103,7 @@ class Trainer {
   // both with `weight` in [0, 1] for the other's. What the optimizer remembers stays. On failure
   // nothing changes; whether it fails depends on the bytes alone.
   Status merge(ByteSpan state, double weight);
-  // Of the state that all members share.
+  // The hash of the state that all members share.
   StateHash hash() const;
   // SHA-256, hexadecimal.
   std::string digest() const;

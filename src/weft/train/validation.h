@@ -1,10 +1,10 @@
-// Validation: how the model has done on the test set so far, as all members hold it alike.
+// Validation: the results on the test set so far, the same at all members.
 //
 // With run.evaluate_every_steps each member measures its part of the test set in the round after
-// every so many steps, before the round moves the parameters, and gives its sums to the round's
-// metrics. So every member hears the same loss with the same round, a newcomer that catches up by
-// the sums alone too, and all decide alike what the best state is and when there is no use in going
-// on.
+// every run.evaluate_every_steps steps, before the round changes the parameters, and adds its sums
+// to the round's metrics. So every member gets the same loss with the same round, including a
+// newcomer that catches up by the sums alone, and all make the same decision about the best state
+// and an early stop.
 //
 // Where it stands: round metrics -> Trainer -> here -> run loop, checkpoint. Threads: a value.
 #pragma once

@@ -1,4 +1,5 @@
-// Wiring: which parts a recipe asks for. The one place where a recipe's words become options.
+// Wiring: makes the parts that a recipe demands. It is the only place where a recipe's words become
+// options.
 //
 // Threads: pure. Fails: kInvalidArgument, kUnavailable or kCorrupt with the remedy in the message.
 #pragma once
@@ -43,12 +44,12 @@ LocalOptions local_options(const Recipe& recipe);
 // Rounds of a run: those that train, local.steps steps each, and the evaluation if there is one.
 Round last_round(const Recipe& recipe);
 
-// What machines decide for themselves.
+// Settings of one machine.
 struct PeerSettings {
   PeerIdentity identity = PeerIdentity::generate();
   std::string listen = "*:0";
   bool map_port = false;
-  // "host:port" each, told to others before those that the machine has.
+  // "host:port" each; others dial these before the machine's own addresses.
   std::vector<std::string> advertise;
   // The table behind group.rendezvous; none: the key is passed over.
   std::function<MakeRendezvousTable(const std::string& node)> rendezvous;

@@ -23,10 +23,10 @@ RECIPE_FORMAT = 1
 FETCH_SECONDS = 20.0
 WAIT_SECONDS = 0.2
 EXIT_SECONDS = 3.0
-# Of the group, with their types: the founder's count, and joiners fetch them.
+# Settings of the group, with their types: the founder's apply, and joiners fetch them.
 GROUP_OPTIONS = {"wire": str, "rounds": int, "start_members": int, "start_timeout": float,
                  "suspicion_timeout": float, "lone_survivor": bool}
-# Of each peer alone.
+# Settings of one peer.
 PEER_OPTIONS = ("listen", "advertise", "map_port", "identity")
 _open_swarms = weakref.WeakSet()
 

@@ -25,7 +25,7 @@ struct ConvKey {
   Conv2dGeometry geometry;
   bool bias = false;
   bool relu = false;
-  // Of a batch's last part: the images of the others, whose memory orders it shares; else 0.
+  // For a batch's last part: the images of the others, whose memory orders it shares; otherwise 0.
   std::int64_t images_of_others = 0;
   friend bool operator==(const ConvKey&, const ConvKey&) = default;
 };

@@ -66,9 +66,9 @@ struct DirectPlan {
   std::int64_t pair_floats() const { return tap_count() * 2 * kDirectLanes; }
   std::int64_t pairs() const { return (blocks + 1) / 2; }
   std::int64_t group_floats() const { return pairs() * pair_floats(); }
-  // Of rows_at_once rows.
+  // For rows_at_once rows.
   std::int64_t strips() const { return (y[2] + rows_at_once - 1) / rows_at_once; }
-  // Of a group of channels of one image.
+  // For a group of channels of one image.
   std::int64_t plane_floats() const { return channels * x[2] * x[3]; }
   std::int64_t padded_floats() const { return channels * height * width; }
 
@@ -140,7 +140,7 @@ Strip strip_of(const DirectPlan& plan, const Chunk& chunk, std::int64_t index) {
           std::min<std::int64_t>(2, plan.blocks - 2 * pair)};
 }
 
-// Of block b of the strip in dy and y.
+// For block b of the strip in dy and y.
 std::int64_t offset_of(const DirectPlan& plan, const Strip& strip, std::int64_t b) {
   const std::int64_t block = strip.image * plan.blocks + 2 * strip.pair + b;
   return (block * plan.y[2] + strip.first_row) * plan.y[3] * kDirectLanes;

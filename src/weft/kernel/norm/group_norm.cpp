@@ -76,7 +76,7 @@ void row_forward(const Groups& groups, LaunchArrays in, LaunchArrays out, std::i
   }
 }
 
-// Of each image's channels: the sums of dy and of dy (x - mean).
+// For each image's channels: the sums of dy and of dy (x - mean).
 struct ChannelSums {
   std::vector<double> gradient;
   std::vector<double> product;

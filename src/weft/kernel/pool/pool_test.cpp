@@ -12,7 +12,7 @@
 namespace weft::pool_test {
 namespace {
 
-// Of blocks of 8 channels where the processor's convolutions make them.
+// Has blocks of 8 channels if the processor's convolutions make them.
 Array blocked(const Shape& shape, std::uint64_t seed) {
   Rng rng(seed);
   Array x = Array::empty(shape);

@@ -69,7 +69,7 @@ struct ReduceProblem {
   std::size_t type;
   std::int64_t item_bytes;
   const std::uint8_t* data;
-  // Of deviations, which are summed: a value for each output.
+  // For sums of deviations: a value for each output.
   const double* shifts;
 };
 

@@ -70,7 +70,7 @@ static std::vector<OpSample> rotary_samples() {
   return {sample("2 heads", {2, 5, 2, 6}, {}), sample("behind a cache", {1, 3, 1, 8}, {500.0, 7}),
           sample("far places", {1, 2, 3, 4}, {10000.0, 4000}),
           sample("no tokens", {2, 0, 1, 4}, {}), sample("no values", {1, 2, 1, 0}, {}),
-          // Of one pair: its first value.
+          // The first value of a pair.
           OpSample{"one element",
                    {sample_values({1, 1, 1, 2}, 192)},
                    [](std::span<const Tensor> in) {

@@ -142,7 +142,7 @@ static std::vector<OpSample> isfinite_samples() {
 static std::vector<OpSample> logical_not_samples() {
   return test_samples(logical_not, [](double a) { return a == 0; });
 }
-// Of the signs, since samples are never 0.
+// Tests the signs, since samples are never 0.
 static std::vector<OpSample> logical_samples(Compare op, bool (*reference)(bool, bool)) {
   return binary_samples(
       [op](const Tensor& a, const Tensor& b) {

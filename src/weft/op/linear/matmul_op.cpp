@@ -78,7 +78,7 @@ void add_factor(const InputGradients& dx, int index, const Shape& shape, const A
 
 }  // namespace
 
-// Of two matrices or batches of them, of one type.
+// The product of two matrices or batches of them, of one type.
 static Tensor multiplied(const Tensor& a, const Tensor& b) {
   const Array x = a.array().strided();
   const Array z = b.array().strided();

@@ -51,7 +51,7 @@ void run_group_norm_backward(const GroupNormSaved& saved, const Array& dy,
   if (dx.needs(2)) dx.add(2, std::move(gradients.bias));
 }
 
-// Of [N, C, ...] as [N, groups, channels of a group, pixels].
+// Views [N, C, ...] as [N, groups, channels of a group, pixels].
 void run_group_norm_tensor_backward(const GroupNormSaved& saved, const Tensor& given_dy,
                                     const TensorGradients& dx) {
   const Tensor given = dx.input(0, saved.x);

@@ -47,7 +47,7 @@ class MembershipTest : public ::testing::Test {
   TestPeer& peer(std::size_t i) { return *peers[i]; }
   void run(Duration duration) { net.run_until(net.now() + duration); }
   void kill(std::size_t i, SimCrash how = SimCrash::kKilled) { net.crash(peer(i).id, how); }
-  // Of a view of two: which one may go on alone.
+  // In a view of two: which one may go on alone.
   std::size_t breaker() {
     return tie_breaker(test_membership(peer(0).id).run, peer(0).view()) == peer(0).id ? 0 : 1;
   }
