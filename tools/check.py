@@ -52,9 +52,9 @@ LONG_TESTS = ("collective", "python/package", "op", "train", "net")
 # What runs in one thread of its own virtual time: ThreadSanitizer finds nothing there, slowly.
 SIMULATED_PROGRAMS = re.compile(r"^sim(/|$)")
 # Cases that a sanitizer leaves out, by preset and program. The largest simulations, and trainings
-# of many steps, add minutes under AddressSanitizer and no code that smaller ones do not have. Of
-# collective and peer, ThreadSanitizer leaves out what runs in one thread of virtual time; of data,
-# what counts in one thread; of net, the case whose threads are OpenDHT's, a library that is not
+# of many steps, add minutes under AddressSanitizer and no code that smaller ones do not have. In
+# collective and peer, ThreadSanitizer leaves out what runs in one thread of virtual time; in data,
+# what counts in one thread; in net, the case whose threads are OpenDHT's, a library that is not
 # instrumented.
 LEFT_OUT_CASES = {
     ("asan", "sim"): "Simulation.SixtyFourPeers",

@@ -10,8 +10,9 @@ The rules: the arrows of layers.txt, in sources and in CMake; includes by full p
 begin with a comment and then `#pragma once`; no word of BANNED outside its folders; sizes of files,
 functions and folders; headers of libraries that take long to compile stay inside one folder; no
 words of unfinished work; a test program in every folder; tests that can fail, and no sleeps in
-disguise (test_rules.py); what the documents link to, and the paths they name, exist. A line may
-break a rule on words if it says why: `// tidy: allow WORD: reason`.
+disguise (test_rules.py); plain language in comments and pages (prose_rules.py); what the documents
+link to, and the paths they name, exist. A line may break a rule on words if it says why:
+`// tidy: allow WORD: reason`.
 Ends with "N passed, N failed", one check a file; exit code 1 if any
 failed. Needs nothing but Python's standard library.
 """
@@ -24,6 +25,7 @@ import sys
 
 import folder_sizes
 from layers import Layers, place_of
+import prose_rules
 import test_rules
 
 FILE_LINES_MAX = 500
@@ -378,6 +380,7 @@ def check_layout(root, larger=None):
     results.append(check_tests(root, [
         path for path in paths
         if path.relative_to(root).parts[0] in (*SOURCE_DIRECTORIES, "tools")]))
+    results.append(prose_rules.check(root, paths))
     for folder in layers.folders():
         here = [path for path in paths if path.is_relative_to(root / "src" / "weft" / folder)]
         if here and not any(path.name.endswith("_test.cpp") for path in here):

@@ -359,6 +359,50 @@ class Documents(Tree):
         self.assertEqual(self.faults(), [])
 
 
+class Prose(Tree):
+    def expect_comment(self, comment, part, name="src/weft/b/thing.h"):
+        self.write(name, HEADER + comment + "\n")
+        self.expect(part)
+
+    def accept(self, name, text):
+        self.write(name, text)
+        self.assertEqual(self.faults(), [])
+
+    def test_sentences_that_begin_with_of(self):
+        of = 'prose: a sentence begins with "Of"'
+        for comment, line in (("// Of the whole vector.", 5), ("int x;  // Of one round.", 5),
+                              ("// A thing. Of others nothing.", 5), ("// A thing. Of\n// others.", 5),
+                              ("// A thing.\n// Of others.", 6), ("// Thing:\n//   Of one.", 6)):
+            with self.subTest(comment=comment):
+                self.expect_comment(comment, f"src/weft/b/thing.h:{line}: {of}")
+        self.write("src/weft/b/thing.h", HEADER)
+        for name in ("tools/x.py", "bench/x.py"):
+            self.write(name, "x = 1  # Of one.\n")
+            self.expect(f"{name}:1: {of}")
+            (self.root / name).unlink()
+        for page in ("Of one.\n", "A b.\nOf one.\n", "* Of one.\n", "| a | Of one |\n"):
+            with self.subTest(page=page):
+                self.write("docs/page.md", page)
+                self.expect(of)
+
+    def test_private_words(self):
+        self.expect_comment("// It needs a second voice.", 'thing.h:5: prose: "voice": write vote')
+        self.expect_comment("// A peer is told\n// of it. It shall end.", 'thing.h:6: prose: "shall"')
+        self.write("src/weft/b/thing.h", HEADER)
+        self.write("docs/page.md", "He is told of it.\n")
+        self.expect('docs/page.md:1: prose: "told of"')
+
+    def test_what_is_no_such_sentence(self):
+        for comment in ("// One\n// Of these words is capital.", "// A thing of others.", "// Office.",
+                        "// Game Of Life.", 'const char* s = "// Of one.";', "// OF one.",
+                        "// voice  tidy: allow prose: of a person"):
+            with self.subTest(comment=comment):
+                self.accept("src/weft/b/thing.h", HEADER + comment + "\n")
+        self.accept("src/weft/b/thing.cpp", SOURCE + "// shall\n")  # words are for headers and pages
+        self.accept("docs/page.md", "`shall` [a](page.md#voices)\n\n```\nOf one.\n```\n\n    Of two.\n")
+        self.accept("src/weft/b/data.bin", "Of one.\n")
+
+
 class OwnFunctions(Tree):
     OWN = "namespace {\nint helper(int x) { return x; }\n}  // namespace\n"
 

@@ -35,7 +35,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FEATURES = 784
-# Of the pixels of the dataset "synthetic" (src/weft/data/batch/dataset.cpp), divided by 255.
+# Mean and deviation of the pixels of the dataset "synthetic" (src/weft/data/batch/dataset.cpp),
+# divided by 255.
 MEAN, DEVIATION = 96 / 255, 0.217
 WARM_UP_SECONDS = 0.5
 BATCHED_RATIO_MIN = 2.0

@@ -1,4 +1,4 @@
-// Everything for a program of one's own that trains among peers (docs/embedding.md, "A member").
+// Everything for a user's program that trains with peers (docs/embedding.md, "A member").
 //
 // The interface of weft::swarm, as weft/weft.h is of weft::learning: what this names is public, and
 // other headers are installed only where one of these includes them.

@@ -4,8 +4,7 @@
 // op/ops.h and nn/layers.h among it, is public, and weft/autograd/format.h, which needs {fmt}.
 // Other headers are installed only where one of these includes them, and may change without notice.
 // A new header of the column is named here or in internal_headers.txt, which
-// tools/public_headers.py holds. Whoever minds the time that it takes to compile includes headers
-// one by one.
+// tools/public_headers.py holds. To compile faster, include headers one by one.
 #pragma once
 
 #include "weft/array/arena/layout.h"

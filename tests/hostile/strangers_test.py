@@ -145,7 +145,7 @@ class Window:
 
     def __init__(self, times, seconds, used):
         self.round = statistics.median(times)
-        # Limit for the founder and the member, in seconds for a round.
+        # Processor seconds per round, of the founder and of the member.
         self.used = [each / len(times) for each in used]
         self.cores = used[0] / seconds
 

@@ -27,13 +27,13 @@ namespace weft {
 // One launch. Valid during the call.
 struct KernelCall {
   const char* name;
-  // Of all operands that are defined. raw_data() is an address of that device.
+  // The device of all defined operands. raw_data() is an address on that device.
   Device device;
   LaunchArrays in;
   LaunchArrays out;
-  // What the CPU would run, on arrays of the CPU.
+  // The body that the CPU runs, on arrays on the CPU.
   LaunchBody& cpu_body;
-  // Of elementwise launches.
+  // The loop of an elementwise launch.
   const ElementwiseLoop* elementwise = nullptr;
 
   // The plain values of the launch, if its body is a `Body`: a struct whose members they are, in

@@ -21,7 +21,7 @@ class IndexOperand {
   int ndim() const { return array_.ndim(); }
 
   // Contiguous i64. Throws std::invalid_argument "[op] expected i64 WHAT, got ..." unless the type
-  // is an integer one (bool is none).
+  // is an integer one (bool is not one).
   Array indexes(const char* op, const std::string& what) const;
   // Throws unless it is bool: "[op] expected a bool mask, got ...".
   const Array& mask(const char* op) const;

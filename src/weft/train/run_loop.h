@@ -126,7 +126,7 @@ class RunLoop {
   bool measured_ = false;      // this peer knows a measurement on the test set
   bool told_unsaved_ = false;  // since the last checkpoint that was written
   bool holds_state_ = false;
-  // Heard from the loop thread as well.
+  // Set by the loop thread as well.
   Atomic<bool> quorum_lost_ = false;
   Atomic<bool> missed_ = false;
   bool evaluated_ = false;

@@ -1,11 +1,11 @@
 // DeviceAllocator: the memory of one kind of device.
 //
-// Storage asks it for the blocks of Arrays, and Array::to(Device) for copies between that memory
-// and the host's. The CPU's is Storage's own pool and has none of these. Whoever wants a pool for
-// another device keeps it behind this interface.
+// Storage requests the blocks of Arrays from it, and Array::to(Device) copies between that memory
+// and the host's. The CPU uses Storage's own pool and no allocator. A pool for another device is an
+// implementation of this interface.
 // Threads: any thread may call; an implementation locks what it shares.
-// Fails: a kind that the program has no allocator for throws std::invalid_argument "[device]
-// expected ..., got ...".
+// Fails: a kind without an allocator in the program throws std::invalid_argument "[device] expected
+// ..., got ...".
 #pragma once
 
 #include <cstddef>
