@@ -13,7 +13,7 @@
 // A preface opens a connection that is not a plain dial, before any encryption:
 //
 //   preface = "WEFTRLY1", pass 32                         (to a relay)
-//           | "WEFTPCH1", mark 16, lane u8, asker u8, zero u8[14]      (punched; both sides send it)
+//           | "WEFTPCH1", mark 16, lane u8, asker u8, zero u8[14]     (punched; both sides send it)
 //
 // The pass is a hash of the token, the mark a hash of the attempt: so a listener at an address that
 // a third party named receives no bytes that anybody chose.
