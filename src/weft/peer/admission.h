@@ -1,10 +1,10 @@
-// Admission: whom a member lets in, and how much of its time strangers get.
+// Admission: whom a member admits, and how much of its time strangers get.
 //
-// Every check of a join request in one pure function, and the two bounded sets: strangers, who
-// have only a link, and joiners, who proved a ticket.
+// Every check of a join request in one pure function, and the two bounded sets: strangers, which
+// have only a link, and joiners, which proved a ticket.
 //
 // Threads: one owner.
-// Fails: refusals are values; each carries the reason for the person at the other end.
+// Fails: refusals are values; each has the reason for the person at the other end.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@
 
 namespace weft {
 
-// Whom a run lets in.
+// Whom a run admits.
 enum class InviteMode : std::uint8_t {
-  kOpen,       // everybody who has its id and an address
-  kTicket,     // whoever holds an invitation that is neither expired nor revoked
+  kOpen,       // every peer that has its id and an address
+  kTicket,     // holders of an invitation that is neither expired nor revoked
   kAllowlist,  // the keys on a list; the link has proved the joiner's
 };
 // "open", "ticket" or "allowlist".
@@ -36,7 +36,7 @@ inline constexpr std::size_t kAllowedMax = 256;
 // Peer ids of 64 hexadecimal digits, between blanks or commas; the message names the bad one.
 Result<std::set<PeerId>> parse_allow_list(std::string_view text);
 
-// What this run is; a joiner must name the same.
+// The identity of this run; a joiner must name the same.
 struct RunFacts {
   RunId run{};
   Hash256 recipe_hash{};
@@ -66,7 +66,7 @@ struct StrangerLimits {
   std::size_t of_address_max = 8;
   // Those among them that have shown a ticket and wait; they are counted by themselves.
   std::size_t holders_max = 128;
-  // What each may say, and be answered, until it has shown a ticket.
+  // Limits of a stranger's frames and answers until it has proved a ticket.
   int frames_max = 8;
   std::size_t bytes_max = 16 * 1024;
   int answers_max = 1;
@@ -82,9 +82,9 @@ class Strangers {
  public:
   explicit Strangers(const StrangerLimits& limits) : limits_(limits) {}
 
-  // Takes it in, if it is not there; returns those that must go for it.
+  // Adds it, if it is new; returns those whose links must be closed for it.
   std::vector<PeerId> add(const PeerId& peer, const std::string& origin, TimePoint now);
-  // It has shown a ticket: what it has said and was told so far is forgotten. As add().
+  // It has proved a ticket: its counts of frames and answers are reset. Returns as add().
   std::vector<PeerId> show_ticket(const PeerId& peer, TimePoint now);
   bool has_ticket(const PeerId& peer) const;
   // False if the stranger has used up its frames or bytes; true for a peer that is not in the set,

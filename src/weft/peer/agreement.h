@@ -1,16 +1,17 @@
 // Agreement: which view follows one view; single-decree Paxos among that view's members.
 //
 // One object holds both roles of one member: the acceptor, which promises and accepts, and the
-// proposer of at most one ballot at a time. It only computes: messages go in and out as values,
-// who is asked and when to try again is the caller's matter.
+// proposer of at most one ballot at a time. It only computes: messages are values; the caller
+// decides whom to ask and when to try again.
 //
-// Safety needs three things of the caller: what a member has promised and accepted is forgotten
-// only where it votes in this view no more; a value is proposed by propose() alone; and any two
-// quorums given to start() share a voter.
+// Safety needs three things of the caller: a member forgets its promises and acceptances only when
+// it no longer votes in this view; only propose() proposes a value; and any two quorums given to
+// start() share a voter.
 //
-// A process that was started again may go on as the acceptor that it was, by resume(), if each
-// promise and acceptance was on the disk before it was said (voter_record.h). It proposes nothing,
-// and its promises carry kHoldsNothing: its rounds' results died with the process. That is sound.
+// A process that was started again may go on as the acceptor that it was before, with resume(), if
+// each promise and acceptance was on disk before it was sent (voter_record.h). It proposes nothing,
+// and its promises carry kHoldsNothing: its rounds' results were lost with the process. This is
+// safe for the following reasons.
 //   * One next view. Paxos asks of an acceptor that it keeps its word, not that it lives on. A
 //     record that is behind what was said would break that; one that is ahead only refuses more.
 //   * The base round covers every committed round. A round of this view is committed when all of
@@ -51,20 +52,19 @@ class Agreement {
                                                            const RoundStatus& status);
   std::variant<AcceptedMessage, RejectedMessage> on_accept(const AcceptMessage& message);
 
-  // --- Proposer.
-  // Begins a ballot above all that were seen, in place of the one under way. The answer goes to
-  // every member, this one included; `quorum` of them must agree in both phases.
+  // --- Proposer. Begins a ballot above all known ones, in place of the current one. The answer
+  // goes to every member, this one included; `quorum` of them must agree in both phases.
   PrepareMessage start(int quorum);
   // True when this promise completes the quorum: propose() is next.
   bool on_promise(const PeerId& from, const PromiseMessage& message);
   // The base round that a fresh value gets. REQUIRES: on_promise() was true.
   Round fresh_base() const;
-  // The value to accept: the newest that any promise tells of, or else `fresh` with its base round
-  // set to the highest that the whole quorum has done. REQUIRES: on_promise() was true.
+  // The value to accept: the newest one in any promise, or else `fresh` with its base round set to
+  // the highest that the whole quorum has done. REQUIRES: on_promise() was true.
   AcceptMessage propose(ViewValue fresh);
   // True when this acceptance completes the quorum: decided() holds.
   bool on_accepted(const PeerId& from, const AcceptedMessage& message);
-  // Remembers the higher ballot; true if the one under way has lost by it.
+  // Remembers the higher ballot; true if the current one has lost because of it.
   bool on_rejected(const RejectedMessage& message);
 
   // The value, once this proposer's ballot has its quorum.
@@ -81,7 +81,7 @@ class Agreement {
   bool awaits_acceptance(const Ballot& ballot) const {
     return phase_ == Phase::kAccepting && ballot == ballot_;
   }
-  // All that tells this from another agreement on the same view.
+  // Everything that distinguishes this from another agreement on the same view.
   void write_state(class Writer& out) const;
 
  private:

@@ -1,16 +1,16 @@
-// Conduct: what this peer has against others, and who accuses whom.
+// Conduct: this peer's scores of others, and who accuses whom.
 //
-// A score a peer, from what was seen here. Each offence weighs something and half of it is
-// forgotten after a while, so that bad luck ends and bad will adds up. Suspicion alone never
-// reaches the limit: a line that flaps must cost nobody its place.
+// There is one score per peer, from observations here. Each offence has a weight that halves after
+// a while, so that accidents are forgotten and repeated offences add up. Suspicion alone never
+// reaches the limit: an unreliable link must not get a member expelled.
 //
-// A member accuses another one when its own score of it reaches the limit, when it has itself seen
-// a part of what others accuse that member of, or when a person wants so. What crosses a network
-// proves nothing to a third, so an accusation is a voice, not evidence: a member goes when more
+// A member accuses another one when its own score of it reaches the limit, when it has itself
+// observed a part of what others accuse that member of, or when a person orders it. A frame proves
+// nothing to a third peer, so an accusation is a vote, not evidence: a member is expelled when more
 // than half of the others accuse it.
 //
-// Only what came through an authenticated link counts: whoever stands on the path can break
-// records, and must not be able to put members out by it.
+// Only what arrived over an authenticated link counts: somebody on the network path can break
+// records, and must not be able to get members expelled in this way.
 //
 // Threads: values. Fails: never; both are bounded.
 #pragma once
@@ -29,7 +29,7 @@ namespace weft {
 
 // At this score a member is accused, and a stranger gets no link.
 inline constexpr double kConductLimit = 100.0;
-// With so much of its own a member joins the accusation of another.
+// With this score of its own a member joins the accusation of another.
 inline constexpr double kConductDoubt = 25.0;
 
 double weight_of(Offence offence);
@@ -40,7 +40,7 @@ class Conduct {
   bool note(const PeerId& peer, Offence offence, const std::string& evidence, TimePoint now);
   double score(const PeerId& peer, TimePoint now) const;
   bool bad(const PeerId& peer, TimePoint now) const { return score(peer, now) >= kConductLimit; }
-  // The gravest offence and what was seen; nothing for a peer without one.
+  // The gravest offence and its evidence; nothing for a peer without one.
   std::optional<AccusationMessage> charge(const PeerId& peer) const;
   std::size_t size() const { return records_.size(); }
 
@@ -65,18 +65,18 @@ class Accusations {
     std::string evidence;
   };
 
-  // False if `accuser` has said so before, or accuses too many.
+  // False if `accuser` has accused it before, or accuses too many.
   bool add(const PeerId& accused, const PeerId& accuser, Charge charge);
   bool accuses(const PeerId& accuser, const PeerId& accused) const;
   int count(const PeerId& accused) const;
   // Whether more than half of the other members of `view` accuse it.
   bool convicts(const View& view, const PeerId& accused) const;
-  // For people: how many say so and the first of their reasons.
+  // For people: how many accuse it and the first of their reasons.
   std::string verdict(const View& view, const PeerId& accused) const;
   // Those whom `accuser` accuses, with its reasons.
   std::vector<AccusationMessage> by(const PeerId& accuser) const;
   std::vector<PeerId> accused() const;
-  // Forgets whoever is no member of `view`.
+  // Forgets peers that are not members of `view`.
   void keep(const View& view);
 
  private:

@@ -1,11 +1,12 @@
 // FailureDetector: how long one peer may be silent before it is suspected.
 //
 // The timeout follows the gaps between the peer's heartbeats: their smoothed mean and four times
-// their smoothed deviation, within [4 * interval, cap]. A slow line is given more time, a regular
-// one is suspected sooner. A line that once paused for longer and came back is given a little more
-// than that pause, which is forgotten by half in 350 heartbeats, a minute and a half at the default
-// pace: good peers on lines that come and go are not put out again and again. Any frame shows that
-// the peer lives; only heartbeats, which are sent at a known pace, shape the timeout.
+// their smoothed deviation, within [4 * interval, cap]. A peer on a slow network gets more time,
+// one with regular heartbeats is suspected sooner. A peer that once paused for longer and came back
+// gets a little more than that pause, which halves in 350 heartbeats, a minute and a half at the
+// default rate: good peers with unreliable connections are not removed again and again. Any frame
+// shows that the peer is alive; only heartbeats, which are sent at a known rate, determine the
+// timeout.
 //
 // Threads: one owner.
 // Fails: never.
@@ -17,14 +18,14 @@ namespace weft {
 
 class FailureDetector {
  public:
-  // Counts as heard at `now`.
+  // A frame counts as received at `now`.
   FailureDetector(Duration interval, Duration cap, TimePoint now);
 
   void on_heartbeat(TimePoint now);
   void on_sign_of_life(TimePoint now);
-  // This process itself stood still: the silence so far says nothing, the count starts again.
+  // This process itself was stopped: the silence so far means nothing, the count starts again.
   void forgive(TimePoint now);
-  // It was taken for lost and was not: from now on it has the whole cap, for a while.
+  // It counted as lost and was not: for a while its timeout is the cap.
   void be_patient() { longest_ = cap_; }
 
   Duration timeout() const;
@@ -35,7 +36,7 @@ class FailureDetector {
   Duration interval_;
   Duration cap_;
   TimePoint heard_;
-  // Of the last heartbeat; the gap that follows a forgiven silence is not counted.
+  // Time of the last heartbeat; the gap after a forgiven silence is not counted.
   TimePoint beat_;
   bool beating_ = false;
   Duration mean_;

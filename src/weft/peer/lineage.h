@@ -20,7 +20,7 @@ struct BranchTotal {
   std::uint64_t samples = 0;
 };
 
-// What either of two branches has learned from and the other one has not, in samples.
+// The samples that each of two branches contains and the other one does not.
 struct Divergence {
   std::uint64_t first = 0;
   std::uint64_t second = 0;

@@ -1,5 +1,5 @@
-// What a membership does where nobody says otherwise. MembershipOptions, the recipe's [group] and
-// the options of the Python package all take their defaults from here.
+// The defaults of a membership. MembershipOptions, the recipe's [group] and the options of the
+// Python package all use them.
 //
 // Threads: constants.
 #pragma once

@@ -1,11 +1,10 @@
-// Revocations: which invitations are void, and which peers are out for the rest of the run.
+// Revocations: the invitations that are void, and the peers that are expelled for the rest of the
+// run.
 //
-// Every member holds the same set, soon: additions are told to all, repaired where a link comes up,
-// and given to newcomers. Nothing is ever taken back, so the order of messages does not matter. A
-// renewed invitation key makes all earlier invitations void; of two the one renewed more often
-// counts, then the larger.
-// Threads: a value.
-// Fails: never; a full set takes no more.
+// All members soon hold the same set: additions are sent to all, repaired when a link comes up, and
+// sent to newcomers. Nothing is ever removed, so the order of messages does not matter. A renewed
+// invitation key makes all earlier invitations void; of two keys the one renewed more often counts,
+// then the larger one. Threads: a value. Fails: never; a full set accepts no more.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +36,7 @@ class Revocations {
 
   // All of it, for a peer that may lack some.
   RevocationMessage message() const;
-  // Takes over what is new and returns it. Bans of peers for which `spares` holds are passed over.
+  // Adopts new entries and returns them. Bans of peers for which `spares` holds are skipped.
   RevocationMessage learn(const RevocationMessage& told,
                           const std::function<bool(const PeerId&)>& spares);
 

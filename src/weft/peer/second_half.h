@@ -1,8 +1,8 @@
-// Values whose second half is a hash of the first: whoever has the first half has the whole.
+// Values whose second half is a hash of the first: the first half determines the whole.
 //
-// Tickets are read over and typed, so run ids, invitations' ids and secrets are made so, and a
-// ticket carries half of each. What half a value holds is what it is worth: 128 bits in 32 bytes.
-// Threads: functions of their arguments. Fails: never.
+// Tickets are checked by eye and typed, so run ids, invitations' ids and secrets have this form,
+// and a ticket carries half of each. The strength of a value is that of its half: 128 bits in 32
+// bytes. Threads: functions of their arguments. Fails: never.
 #pragma once
 
 #include <algorithm>

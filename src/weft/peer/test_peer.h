@@ -1,7 +1,7 @@
 // TestPeer: one simulated machine with a membership, for the tests of this folder and tests/sim.
 //
-// Connects a SimTransport, a Membership and the alarm of its machine, and writes down what the
-// membership says. A joiner that is accepted says at once that it has caught up.
+// Connects a SimTransport, a Membership and the alarm of its machine, and records the membership's
+// calls. A joiner that is accepted reports at once that it has caught up.
 // Threads: one owner.
 #pragma once
 
@@ -128,7 +128,7 @@ class TestPeer : public TransportHandler, public MembershipSink {
     if (durable) ++syncs;
     return true;
   }
-  // What a process of this machine finds when it is started again.
+  // The record that a process on this machine finds when it is started again.
   std::optional<VoterRecord> left_behind() const {
     Result<VoterRecord> decoded = VoterRecord::decode(record);
     return decoded.ok() ? std::optional(std::move(decoded).value()) : std::nullopt;
@@ -179,7 +179,7 @@ class TestPeer : public TransportHandler, public MembershipSink {
   std::unique_ptr<Membership> membership;
 
   RoundStatus status;
-  // Without a value: what is done is committed.
+  // Without a value: the done round is committed.
   std::optional<Round> committed;
   int freezes = 0;
   int quorums_back = 0;
@@ -205,7 +205,7 @@ class TestPeer : public TransportHandler, public MembershipSink {
  protected:
   // Frames of others than the membership.
   virtual void on_other_frame(const PeerId& /*from*/, const FrameView& /*frame*/) {}
-  // After every event: what the sink could not do from within, then the alarm.
+  // After every event: performs what the sink could not do itself, then sets the alarm.
   virtual void pump() {
     if (synced && !hold_sync) {
       const Round round = *synced;
@@ -219,7 +219,7 @@ class TestPeer : public TransportHandler, public MembershipSink {
   }
 
  public:
-  // A joiner that takes its time: does not say that it has caught up.
+  // A slow joiner: it does not report that it has caught up.
   bool hold_sync = false;
   Bytes record;
   int syncs = 0;

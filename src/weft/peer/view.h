@@ -1,4 +1,4 @@
-// View: one agreed, ordered membership; who is in, in ring order, and how far history is committed.
+// View: one agreed, ordered membership: the members in ring order, and the last committed round.
 //
 // Views form a chain: each ViewId's hash covers the one before, so a forked history is visible.
 // Threads: values.
@@ -28,7 +28,7 @@ struct View {
   std::optional<Hash256> yields_to{};
   // Set where the members average another branch's state into theirs before the first round.
   std::optional<MergeDirective> merge{};
-  // What the members know of their lines; they choose their way to exchange data by it.
+  // What the members know about their links; they choose their algorithm by it.
   LineSummary lines{};
 
   int size() const { return static_cast<int>(members.size()); }
@@ -42,7 +42,7 @@ struct View {
   friend bool operator==(const View&, const View&) = default;
 };
 
-// What a notice tells of, unchecked.
+// The view in a notice, unchecked.
 View view_of(const ViewNoticeMessage& notice);
 
 // The id of the view that follows `previous` with this value: number + 1, and a hash over the
@@ -57,9 +57,9 @@ const PeerId& tie_breaker(const RunId& run, const View& view);
 std::vector<Member> next_members(const View& current, const std::vector<Departure>& departures,
                                  std::vector<Member> newcomers);
 
-// Whether a correct member of `current` may propose this value; kCorrupt says what speaks against
-// it. Follows from the two alone: each member stays as it is or departs, nobody else departs, the
-// base round does not fall, and the branch stays the same; `merges` as the run's recipe says.
+// Whether a correct member of `current` may propose this value; kCorrupt has the reason against it.
+// The check needs only the two: each member stays unchanged or departs, nobody else departs, the
+// base round does not decrease, and the branch stays the same; `merges` is set by the run's recipe.
 Status check_successor(const View& current, const ViewValue& value, bool merges);
 
 // What changed between two views, for people and for the collective.
@@ -72,7 +72,7 @@ struct ViewChange {
   Duration took{};
 };
 
-// "peer b81f left (no heartbeat for 2.0 s)": one line a change, for logs and events.
+// "peer b81f left (no heartbeat for 2.0 s)": one line per change, for logs and events.
 std::string to_string(const Departure& departure);
 
 }  // namespace weft

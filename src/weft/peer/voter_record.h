@@ -1,9 +1,10 @@
-// VoterRecord: what a peer remembers of its memberships over the end of its process.
+// VoterRecord: what a peer keeps of its memberships beyond the end of its process.
 //
-// With it a restarted process keeps the promises of the life before (agreement.h), no two lives
-// have one incarnation, bans hold, and a state from before all had died can be proved to be of the
-// run's history. It is kept in the sink's hands (MembershipSink::keep_record) before any promise or
-// acceptance that it tells of is said. Whoever has lost it is a newcomer like any other.
+// With it a restarted process keeps the promises of its predecessor (agreement.h), no two processes
+// have one incarnation, bans stay valid, and a peer can prove that an old state belongs to the
+// run's history after all members have died. The sink stores it (MembershipSink::keep_record)
+// before any promise or acceptance in it is sent. A peer that has lost it is a newcomer like any
+// other.
 //
 //   record  := run 32, self 32, incarnation u64, key 32, generation u32, count u32 x earlier,
 //              revocation bytes, view run 32, view u64, count u32 x peer 32, count u32 x member,
@@ -13,7 +14,7 @@
 //
 // It must not be copied: two processes with one record would be two acceptors with one name.
 // Threads: values.
-// Fails: kCorrupt for bytes that are no record, all of them bounded.
+// Fails: kCorrupt for bytes that are not a record; all sizes are bounded.
 #pragma once
 
 #include <cstdint>
@@ -39,14 +40,14 @@ struct EarlierRun {
   // Its invitation key, which members alone have; zeros: not known.
   Hash256 key{};
   std::uint32_t generation = 0;
-  // The states after later rounds belong to a history that nobody went on with.
+  // The states after later rounds belong to a history that was not continued.
   Round until = kUntilUnknown;
   friend bool operator==(const EarlierRun&, const EarlierRun&) = default;
 };
 
-// What a member has said about the view that follows its own.
+// A member's promise and vote about the view after its own.
 struct VoteOnRecord {
-  // The life that said so.
+  // The incarnation that sent it.
   std::uint64_t incarnation = 0;
   ViewNoticeMessage notice;
   Ballot promised;
@@ -78,7 +79,7 @@ struct VoterRecord {
   static Result<VoterRecord> decode(ByteSpan bytes);
 };
 
-// Where records are kept: see MembershipSink::keep_record.
+// The store of records: see MembershipSink::keep_record.
 class RecordKeep {
  public:
   virtual ~RecordKeep() = default;
@@ -87,11 +88,11 @@ class RecordKeep {
 
 // The runs that the peer was a member of, newest first, without proofs.
 std::vector<PastRun> history_of(const VoterRecord& record);
-// Null where it was no member of `run`, or does not know its key.
+// Null if it was not a member of `run`, or does not know its key.
 const Hash256* key_of(const VoterRecord& record, const RunId& run);
 
-// What `claim` is proved by: an HMAC under the key of a run in its history, over all of it but the
-// proofs, `who` says so and the run in which it is said.
+// The proof of `claim`: an HMAC with the key of a run in its history, over all of it except the
+// proofs, the sender `who`, and the run in which it is sent.
 Hash256 claim_proof(const Hash256& key, const HeldStateMessage& claim, const PeerId& who,
                     const RunId& said_in);
 
@@ -103,11 +104,11 @@ struct HeldClaim {
   // The generation of the run that `view` is of.
   std::uint32_t view_generation = 0;
 };
-// `own`: what the one that checks remembers. Fails: kUnavailable, with the reason for people.
+// `own`: the record of the peer that checks. Fails: kUnavailable, with the reason for people.
 Result<HeldClaim> check_claim(const VoterRecord& own, const HeldStateMessage& claim,
                               const PeerId& who, const RunId& said_in);
 
-// Whether the state after `round` of `run` is of the history that `record` knows of.
+// Whether the state after `round` of `run` belongs to the history in `record`.
 bool is_of_history(const VoterRecord& record, const RunId& run, Round round);
 
 }  // namespace weft

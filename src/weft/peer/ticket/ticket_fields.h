@@ -1,6 +1,6 @@
-// The fields of a ticket as bytes; the grammar stands in peer/ticket.h.
+// The fields of a ticket as bytes; the grammar is in peer/ticket.h.
 //
-// Threads: functions of their arguments. Fails: kInvalidArgument, with the field at fault.
+// Threads: functions of their arguments. Fails: kInvalidArgument, with the wrong field.
 #pragma once
 
 #include "weft/base/bytes.h"
