@@ -39,7 +39,7 @@ SEED ?= 1..100
 sim:
 	./test --stage release --only sim/
 	build/release/tests/swarm/swarm_sim --peers 5 --seeds $(if $(findstring ..,$(SEED)),$(SEED),$(SEED)..$(SEED))
-	build/release/tests/sim/weft_sim --peers 64 --seeds $(if $(findstring ..,$(SEED)),$(SEED),$(SEED)..$(SEED))
+	build/release/tests/sim/membership_sim --peers 64 --seeds $(if $(findstring ..,$(SEED)),$(SEED),$(SEED)..$(SEED))
 
 # Seconds without an end that matters: the driver stops at S.
 S ?= 60

@@ -1,4 +1,4 @@
-// A slice of what weft_sim runs, small enough for every change.
+// A slice of what membership_sim runs, small enough for every change.
 #include <gtest/gtest.h>
 
 #include "simulation.h"
@@ -17,7 +17,7 @@ void expect_sound(int peers, std::uint64_t first, std::uint64_t last) {
   std::uint64_t rounds = 0;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     const SimulationResult result = simulate(options(seed, peers));
-    EXPECT_EQ(result.fault, "") << "weft_sim --peers " << peers << " --seed " << seed;
+    EXPECT_EQ(result.fault, "") << "membership_sim --peers " << peers << " --seed " << seed;
     rounds += result.rounds;
   }
   EXPECT_GT(rounds, last - first);
@@ -28,7 +28,7 @@ void expect_back(int peers, std::uint64_t first, std::uint64_t last) {
     SimulationOptions kept = options(seed, peers);
     kept.records = true;
     const SimulationResult result = simulate(kept);
-    EXPECT_EQ(result.fault, "") << "weft_sim --records --peers " << peers << " --seed " << seed;
+    EXPECT_EQ(result.fault, "") << "membership_sim --records --peers " << peers << " --seed " << seed;
     EXPECT_GT(result.rounds, 0U);
   }
 }
@@ -39,7 +39,7 @@ void expect_one_again(int peers, std::uint64_t first, std::uint64_t last) {
     SimulationOptions merging = options(seed, peers);
     merging.merge = true;
     const SimulationResult result = simulate(merging);
-    EXPECT_EQ(result.fault, "") << "weft_sim --merge --peers " << peers << " --seed " << seed;
+    EXPECT_EQ(result.fault, "") << "membership_sim --merge --peers " << peers << " --seed " << seed;
     merges += result.merges;
   }
   EXPECT_GT(merges, 0U);
@@ -85,7 +85,7 @@ TEST(Simulation, WhoNeverGotItsBranchsStateFollowsAnother) {
   for (const std::uint64_t seed : {1722U, 7077U}) {
     SimulationOptions merging = options(seed, 3);
     merging.merge = true;
-    EXPECT_EQ(simulate(merging).fault, "") << "weft_sim --merge --peers 3 --seed " << seed;
+    EXPECT_EQ(simulate(merging).fault, "") << "membership_sim --merge --peers 3 --seed " << seed;
   }
 }
 // With branches: every side goes on, and they become one again.
@@ -99,7 +99,7 @@ TEST(Simulation, AFormerMemberThatLiesChangesNothing) {
       hostile.hostile = true;
       hostile.merge = merge;
       const SimulationResult result = simulate(hostile);
-      EXPECT_EQ(result.fault, "") << "weft_sim --hostile" << (merge ? " --merge" : "")
+      EXPECT_EQ(result.fault, "") << "membership_sim --hostile" << (merge ? " --merge" : "")
                                   << " --peers 5 --seed " << seed;
     }
   }
@@ -113,7 +113,7 @@ TEST(Simulation, EightPeersComeBackFromTheirRecords) { expect_back(8, 1, 30); }
 TEST(Simulation, WhoLacksACommittedRoundDoesNotGoOnAlone) {
   SimulationOptions hostile = options(145, 3);
   hostile.hostile = true;
-  EXPECT_EQ(simulate(hostile).fault, "") << "weft_sim --hostile --peers 3 --seed 145";
+  EXPECT_EQ(simulate(hostile).fault, "") << "membership_sim --hostile --peers 3 --seed 145";
 }
 TEST(Simulation, SixtyFourPeers) { expect_sound(64, 1, 3); }
 

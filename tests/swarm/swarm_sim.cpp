@@ -3,7 +3,8 @@
 //   swarm_sim [--peers N] [--seeds A..B | --seed S] [--rounds N] [--local STEPS [--overlap]]
 //             [--late] [--records] [--stuck] [--verbose]
 //
-// Prints the seeds that fail, and runs the first seed twice: the same seed must repeat itself.
+// Prints the hash of each seed's events and the seeds that fail, and runs the first seed twice: the
+// same seed must repeat itself.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -96,6 +97,8 @@ int run(const Arguments& arguments) {
       report.fault = "the seed does not repeat itself";
     }
     ++(report.fault.empty() ? passed : failed);
+    std::printf("seed %llu: trace %016llx\n", static_cast<unsigned long long>(seed),
+                static_cast<unsigned long long>(report.trace_hash));
     if (!report.fault.empty()) {
       std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), report.fault.c_str());
     }

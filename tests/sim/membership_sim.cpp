@@ -1,8 +1,8 @@
-// weft_sim: runs simulated memberships for many seeds and checks what must always hold.
+// membership_sim: runs simulated memberships for many seeds and checks what must always hold.
 //
-//   weft_sim --seeds 1..1000 --peers 64 --jobs 2
-//   weft_sim --seed 77 --peers 8 --trace
-//   weft_sim --seeds 1..300 --peers 5 --hostile    (one that was a member lies to the others)
+//   membership_sim --seeds 1..1000 --peers 64 --jobs 2
+//   membership_sim --seed 77 --peers 8 --trace
+//   membership_sim --seeds 1..300 --peers 5 --hostile    (one that was a member lies to the others)
 //
 // Every seed gives the same run each time. Ends with the number of seeds and of faults found, and
 // with status 1 if there was one.
@@ -30,7 +30,7 @@ struct Arguments {
 
 int usage() {
   std::fprintf(stderr,
-               "usage: weft_sim [--seeds A..B | --seed S] [--peers N] [--jobs N] [--merge] "
+               "usage: membership_sim [--seeds A..B | --seed S] [--peers N] [--jobs N] [--merge] "
                "[--hostile] [--records] [--trace]\n");
   return 2;
 }
