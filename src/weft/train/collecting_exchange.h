@@ -1,5 +1,5 @@
 // CollectingExchange: keeps what one member contributes to a round and then aborts it, so that the
-// member's state stays untouched. Tests only.
+// member's state stays untouched. For the simulator and for tests.
 //
 // One process plays all members of a group with it: the sums over what was collected come back to
 // each as a turn of kind kApply.

@@ -59,6 +59,26 @@ constexpr EventFieldDoc kRound[] = {
     {"bytes_sent", "integer", "Bytes this peer has sent so far."},
     {"bytes_received", "integer", "Bytes this peer has received so far."},
     {"state", "text", "XXH3-128 of the state after the round."},
+    {"virtual_seconds", "number",
+     "`weft sim`: since the beginning. Its other times are virtual, too, and its bytes of all "
+     "peers."},
+};
+constexpr EventFieldDoc kSimulated[] = {
+    {"peers", "integer", "Peers that the run began with."},
+    {"seed", "integer", "Seed of the simulation."},
+    {"rounds", "integer", "The last round that was applied, the evaluation included."},
+    {"virtual_seconds", "number", "When that was, since the beginning."},
+    {"loss", "number", "Of the last round that trained."},
+    {"test_loss", "number", "On the test set, where the run has measured it."},
+    {"test_accuracy", "number", "Likewise."},
+    {"bytes_sent", "integer", "By all peers: frames with their heads."},
+    {"bytes_received", "integer", "Likewise; what was on its way to a crashed peer is missing."},
+    {"finished", "integer", "Peers that have the last state."},
+    {"crashed", "integer", "Peers that crashed."},
+    {"events", "integer", "Events that were simulated."},
+    {"event_hash", "text", "Over all of them and every state; the same for the same seed."},
+    {"state_hash", "text", "SHA-256 of the last state, as in summary.json."},
+    {"fault", "text", "Why the run did not come to its end; empty: it did."},
 };
 constexpr EventFieldDoc kPeerRound[] = {
     {"peer", "text", "Short name of the peer."},
@@ -370,6 +390,7 @@ constexpr EventKindDoc kKinds[] = {
     {"not_finite", "For the first time the loss of a round is not a number.", kNotFinite},
     {"lost_lines", "Lines were dropped: the disk was full, or nobody read.", kLostLines},
     {"note", "Something worth knowing.", kNote},
+    {"simulated", "`weft sim`: the last event, what the whole run came to.", kSimulated},
     {"summary", "The last event: the fields of OUT/summary.json.", kSummary},
 };
 

@@ -25,6 +25,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/array/arena/parameter_arena.h"
@@ -73,13 +74,24 @@ class LocalSteps {
   // The states of the arena that are equal at all members.
   std::vector<std::string> shared_states() const { return outer_.state_names(); }
 
- private:
   // What one member has done for a round.
   struct Phase {
     std::vector<float> vector;  // weighted pseudo-gradient
     RoundReport own;
   };
+  // What is one member's own between two calls, beside the states of the arena that are not shared:
+  // for whoever lets one model play several members (weft/sim). Takes it out, or puts it in.
+  struct Own {
+    std::map<Round, Phase> phases;
+    bool in_step = true;
+  };
+  Own take_own() { return {std::exchange(phases_, {}), in_step_}; }
+  void put_own(Own own) {
+    phases_ = std::move(own.phases);
+    in_step_ = own.in_step;
+  }
 
+ private:
   StepRange steps_of(Round round) const {
     return steps_of_round(round, options_.steps, options_.total_steps);
   }

@@ -117,6 +117,12 @@ class Trainer {
   ParameterArena& arena() { return arena_; }
   Optimizer& optimizer() { return *optimizer_; }
   Module& model() { return *model_; }
+  // Null where each step is exchanged.
+  LocalSteps* local_steps() { return local_ ? &*local_ : nullptr; }
+  // Names of the arena's states that all members share.
+  std::vector<std::string> shared_states() const;
+  // Of another member that this Trainer plays from now on.
+  void set_validation(const Validation& seen) { validation_ = seen; }
 
  private:
   Trainer(const Recipe& recipe, DataPlaces places, const Clock& clock,
@@ -128,7 +134,6 @@ class Trainer {
   Status open_training_data(Dataset data);
   Status open_test_data();
 
-  std::vector<std::string> shared_states() const;
   Result<CheckpointInfo> check_optimizer(ByteSpan state) const;
   Result<StepReport> train(const Turn& turn, Exchange& exchange);
   Result<StepReport> evaluate(const Turn& turn, Exchange& exchange);
