@@ -26,6 +26,7 @@
 #include "weft/app/parse_error.h"
 #include "weft/app/peer_command.h"
 #include "weft/app/serve_command.h"
+#include "weft/app/sim_command.h"
 #include "weft/app/standard_output.h"
 #include "weft/app/tool_commands.h"
 #include "weft/app/usage.h"
@@ -64,6 +65,7 @@ struct Requests {
   DemoRequest demo;
   EvalRequest eval;
   ServeRequest serve;
+  SimRequest sim;
   BenchRequest bench;
   ListRequest list;
   ControlRequest control;
@@ -404,6 +406,7 @@ int run_command_line(int argc, char** argv) {
   });
   add_join(app, requests.join)->callback([&] { code = join_command(requests.join, started); });
   add_doctor(app, requests.doctor)->callback([&] { code = doctor_command(requests.doctor); });
+  add_sim(app, requests.sim)->callback([&] { code = sim_command(requests.sim); });
   add_demo(app, requests.demo)->callback([&] { code = demo_command(requests.demo, started); });
   add_eval(app, requests.eval)->callback([&] { code = eval_command(requests.eval); });
   add_serve(app, requests.serve)->callback([&] { code = serve_command(requests.serve); });

@@ -68,25 +68,6 @@ struct Session {
   bool saves_checkpoints = true;
 };
 
-Result<Recipe> recipe_of(const RunRequest& request) {
-  WEFT_TRY_ASSIGN(Recipe recipe, load_recipe(request.recipe_path));
-  WEFT_TRY_ASSIGN(const std::vector<RecipeSetting> variables,
-                  settings_of_environment(weft_variables()));
-  for (const RecipeSetting& setting : variables) WEFT_TRY(apply_setting(recipe, setting));
-  for (const std::string& text : request.settings) {
-    WEFT_TRY_ASSIGN(const RecipeSetting setting, parse_setting(text));
-    WEFT_TRY(apply_setting(recipe, setting));
-  }
-  const auto flag = [&](const char* key, std::int64_t value, const char* name) {
-    return apply_setting(recipe, {key, std::to_string(value), name});
-  };
-  if (request.steps) WEFT_TRY(flag("run.steps", *request.steps, "--steps"));
-  if (request.seed) WEFT_TRY(flag("run.seed", *request.seed, "--seed"));
-  if (request.peers) WEFT_TRY(flag("group.start_members", *request.peers, "--peers"));
-  WEFT_TRY(check_recipe(recipe));
-  return recipe;
-}
-
 // `request`: that of a run or of a join.
 template <class Request>
 Status open_output(Session& session, const Request& request, const std::string& out,
@@ -495,6 +476,25 @@ Status prepare_join(Session& session, const JoinRequest& request) {
 }
 
 }  // namespace
+
+Result<Recipe> recipe_of(const RunRequest& request) {
+  WEFT_TRY_ASSIGN(Recipe recipe, load_recipe(request.recipe_path));
+  WEFT_TRY_ASSIGN(const std::vector<RecipeSetting> variables,
+                  settings_of_environment(weft_variables()));
+  for (const RecipeSetting& setting : variables) WEFT_TRY(apply_setting(recipe, setting));
+  for (const std::string& text : request.settings) {
+    WEFT_TRY_ASSIGN(const RecipeSetting setting, parse_setting(text));
+    WEFT_TRY(apply_setting(recipe, setting));
+  }
+  const auto flag = [&](const char* key, std::int64_t value, const char* name) {
+    return apply_setting(recipe, {key, std::to_string(value), name});
+  };
+  if (request.steps) WEFT_TRY(flag("run.steps", *request.steps, "--steps"));
+  if (request.seed) WEFT_TRY(flag("run.seed", *request.seed, "--seed"));
+  if (request.peers) WEFT_TRY(flag("group.start_members", *request.peers, "--peers"));
+  WEFT_TRY(check_recipe(recipe));
+  return recipe;
+}
 
 ExitCode run_command(const RunRequest& request, TimePoint started) {
   Session session;

@@ -11,7 +11,9 @@
 
 #include "weft/app/environment.h"
 #include "weft/app/exit_code.h"
+#include "weft/base/status.h"
 #include "weft/base/time.h"
+#include "weft/train/recipe.h"
 
 namespace weft {
 
@@ -52,6 +54,9 @@ struct JoinRequest {
   DataChoice data;
   bool yes = false;  // take part without showing the plan and asking
 };
+
+// The recipe that a request names, with what variables and flags say of it.
+Result<Recipe> recipe_of(const RunRequest& request);
 
 // `started`: when the process began.
 ExitCode run_command(const RunRequest& request, TimePoint started);

@@ -1,0 +1,235 @@
+#include "weft/app/sim_command.h"
+
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "weft/app/interrupt.h"
+#include "weft/app/local_peers.h"
+#include "weft/app/peer_command.h"
+#include "weft/app/slow_notice.h"
+#include "weft/app/terminal.h"
+#include "weft/base/parallel.h"
+#include "weft/sim/training_world.h"
+#include "weft/train/event_log.h"
+#include "weft/train/run_events.h"
+#include "weft/train/swarm_events.h"
+
+namespace weft {
+namespace {
+
+constexpr double kSpeedLeast = 1e-3;
+constexpr double kSpeedMost = 1e12;
+constexpr double kLatencyMost = 60'000;
+constexpr double kSecondsMost = 1e7;
+
+Result<sim::WorldCrash> parse_crash(const std::string& text) {
+  const std::size_t at = text.find('@');
+  const std::string who = text.substr(0, at);
+  sim::WorldCrash crash;
+  std::size_t number = 0;
+  const auto [stop, fault] = std::from_chars(who.data(), who.data() + who.size(), number);
+  const bool is_number = fault == std::errc() && stop == who.data() + who.size();
+  if (at == std::string::npos || (!is_number && who != "any")) {
+    return invalid_argument(
+        fmt::format("--crash: expected PEER@SECONDS, such as 2@30 or any@10..60, got '{}'", text));
+  }
+  if (is_number) crash.peer = number;
+  WEFT_TRY_ASSIGN(crash.at_seconds,
+                  sim::parse_spread("--crash", text.substr(at + 1), {0, kSecondsMost}));
+  return crash;
+}
+
+Result<sim::WorldOptions> world_options(const SimRequest& request) {
+  sim::WorldOptions options;
+  options.peers = request.peers;
+  options.seed = request.seed;
+  WEFT_TRY_ASSIGN(options.samples_per_second,
+                  sim::parse_spread("--speed", request.speed, {kSpeedLeast, kSpeedMost}));
+  WEFT_TRY_ASSIGN(options.megabits, sim::parse_spread("--mbit", request.megabits, {0, 1e6}));
+  WEFT_TRY_ASSIGN(options.latency_ms,
+                  sim::parse_spread("--ms", request.latency_ms, {0, kLatencyMost}));
+  WEFT_TRY_ASSIGN(options.loss, sim::parse_spread("--loss", request.loss, {0, 0.5}));
+  for (const std::string& text : request.crashes) {
+    WEFT_TRY_ASSIGN(sim::WorldCrash crash, parse_crash(text));
+    const auto all = static_cast<std::size_t>(request.peers) + request.joins.size();
+    if (crash.peer && *crash.peer >= all) {
+      return invalid_argument(
+          fmt::format("--crash: expected a peer from 0 to {}, got {}", all - 1, *crash.peer));
+    }
+    options.crashes.push_back(std::move(crash));
+  }
+  for (const std::string& text : request.joins) {
+    WEFT_TRY_ASSIGN(sim::Spread at, sim::parse_spread("--join", text, {0, kSecondsMost}));
+    options.joins.push_back(std::move(at));
+  }
+  return options;
+}
+
+Result<Recipe> simulated_recipe(const SimRequest& request) {
+  RunRequest run;
+  run.recipe_path = request.recipe_path;
+  run.settings = request.settings;
+  WEFT_TRY_ASSIGN(Recipe recipe, recipe_of(run));
+  if (request.rounds) {
+    run.steps = *request.rounds * recipe.local.steps;
+    WEFT_TRY_ASSIGN(recipe, recipe_of(run));
+  }
+  return recipe;
+}
+
+// Fails where the machine's memory is not enough for so many.
+Status check_memory(const SimRequest& request, std::int64_t elements) {
+  const double memory =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const int peers = request.peers + static_cast<int>(request.joins.size());
+  const double needed = sim::TrainingWorld::bytes_needed(peers, elements);
+  if (needed <= memory) return {};
+  const auto fitting = static_cast<int>(memory / sim::TrainingWorld::bytes_needed(1, elements));
+  return invalid_argument(fmt::format(
+      "--peers: {} peers of this model need about {}, and this machine has {}; expected "
+      "at most {}",
+      peers, bytes_text(needed), bytes_text(memory), fitting));
+}
+
+// What is shown of a world.
+class SimReport {
+ public:
+  SimReport(const SimRequest& request, EventLog& log) : request_(request), log_(log) {}
+
+  void on_round(const sim::TrainingWorld& world, const sim::WorldRound& round) {
+    const Trainer& trainer = world.trainer();
+    const RoundMetrics& sums = round.report.metrics;
+    virtual_seconds_ = to_seconds(round.now);
+    if (trainer.is_evaluation(round.turn.round)) {
+      test_ = sums;
+      log_.append(evaluation_event(trainer, sums));
+      return;
+    }
+    loss_ = sums.loss;
+    const double took = to_seconds(round.took);
+    const auto rounds = trainer.training_rounds().value();
+    Event event("round");
+    event.with("round", round.turn.round.value())
+        .with("rounds", rounds)
+        .with("step", trainer.steps_done())
+        .with("steps", trainer.recipe().run.steps)
+        .with("loss", sums.loss)
+        .with("accuracy", sums.accuracy())
+        .with("members", round.turn.members)
+        .with("learning_rate", round.report.learning_rate)
+        .with("round_seconds", took)
+        .with("samples_per_second", took > 0 ? sums.samples / took : 0.0)
+        .with("bytes_sent", round.bytes_sent)
+        .with("state", to_hex(round.member.state().shared->hash.total))
+        .with("virtual_seconds", virtual_seconds_);
+    // A person waits for the end in the time of this machine.
+    if (!request_.json) {
+      const double each =
+          to_seconds(clock_.now() - begun_) / static_cast<double>(round.turn.round.value());
+      event.with("eta_s", each * static_cast<double>(rounds - round.turn.round.value()));
+    }
+    log_.append(std::move(event));
+    if (round.report.measured_step) log_.append(validation_event(trainer, round.report));
+  }
+  void on_event(const SwarmEvent& event) {
+    group_.hear(event);
+    if (std::optional<Event> told = event_of(event, group_)) log_.append(*std::move(told));
+  }
+  void note(const std::string& text) {
+    log_.append(Event("note").with(
+        "text", fmt::format("{} at {:.3f} virtual seconds", text, virtual_seconds_)));
+  }
+  void end(const sim::WorldResult& result) {
+    Event event("simulated");
+    event.with("peers", request_.peers)
+        .with("seed", request_.seed)
+        .with("rounds", result.rounds.value())
+        .with("virtual_seconds", result.seconds)
+        .with("loss", loss_)
+        .with("bytes_sent", result.bytes_sent)
+        .with("bytes_received", result.bytes_received)
+        .with("finished", result.finished)
+        .with("crashed", result.crashed)
+        .with("events", result.events)
+        .with("event_hash", fmt::format("{:016x}", result.event_hash))
+        .with("state_hash", result.state_hash)
+        .with("fault", result.fault);
+    if (test_) {
+      event.with("test_loss", test_->loss).with("test_accuracy", test_->accuracy());
+    }
+    log_.append(std::move(event));
+  }
+
+ private:
+  const SimRequest& request_;
+  EventLog& log_;
+  SystemClock clock_;
+  TimePoint begun_ = clock_.now();
+  GroupNews group_;
+  double loss_ = 0;
+  double virtual_seconds_ = 0;
+  std::optional<RoundMetrics> test_;
+};
+
+std::string result_text(const SimRequest& request, const sim::WorldResult& result) {
+  return fmt::format(
+      "{} rounds by {} peers in {:.3f} virtual seconds, {} sent; {} finished, {} crashed\n"
+      "state {}\nevents {} of seed {}, hash {:016x}",
+      result.rounds.value(), request.peers, result.seconds,
+      bytes_text(static_cast<double>(result.bytes_sent)), result.finished, result.crashed,
+      result.state_hash.empty() ? "none" : result.state_hash, result.events, request.seed,
+      result.event_hash);
+}
+
+Result<std::unique_ptr<sim::TrainingWorld>> make_world(const SimRequest& request,
+                                                       sim::WorldEvents events) {
+  WEFT_TRY_ASSIGN(const Recipe recipe, simulated_recipe(request));
+  WEFT_TRY_ASSIGN(sim::WorldOptions options, world_options(request));
+  const SlowNotice notice("reading " + recipe.data.name + " and making the model");
+  const auto review = [&](const TrainerPlan& plan) { return check_memory(request, plan.elements); };
+  return sim::TrainingWorld::make(recipe, data_places(request.data), std::move(options),
+                                  std::move(events), review);
+}
+
+}  // namespace
+
+ExitCode sim_command(const SimRequest& request) {
+  set_thread_count(request.threads.value_or(threads_for(1)));
+  const SystemClock clock;
+  Terminal terminal = Terminal::to_standard_output(output_mode(request.json), clock);
+  std::unique_ptr<sim::TrainingWorld> world;
+  std::unique_ptr<EventLog> log;
+  std::optional<SimReport> shown;
+  sim::WorldEvents events;
+  events.on_round = [&](const sim::WorldRound& round) { shown->on_round(*world, round); };
+  events.on_event = [&](const auto& /*member*/, const SwarmEvent& event) {
+    shown->on_event(event);
+  };
+  events.on_news = [&](const std::string& text) { shown->note(text); };
+  events.stop_asked = interrupted;
+  auto made = make_world(request, std::move(events));
+  if (!made.ok()) return report(made.status());
+  world = std::move(made).value();
+  // Times are virtual, so that what is written is the same each time.
+  auto opened =
+      EventLog::open("", world->clock(), [&](const Event& event) { terminal.hear(event); });
+  if (!opened.ok()) return report(opened.status());
+  log = std::move(opened).value();
+  shown.emplace(request, *log);
+  end_politely_if_interrupted("the simulation ends (once more: at once)");
+  const sim::WorldResult result = world->run();
+  shown->end(result);
+  terminal.finish();
+  terminal.say(result_text(request, result));
+  terminal.close(kOutputLimit);
+  if (result.stopped) return ExitCode::kInterrupted;
+  if (!result.fault.empty()) return report(unavailable("sim: " + result.fault));
+  return ExitCode::kOk;
+}
+
+}  // namespace weft
