@@ -140,9 +140,9 @@ class SimReport {
     group_.hear(event);
     if (std::optional<Event> told = event_of(event, group_)) log_.append(*std::move(told));
   }
-  void note(const std::string& text) {
-    log_.append(Event("note").with(
-        "text", fmt::format("{} at {:.3f} virtual seconds", text, virtual_seconds_)));
+  void note(const sim::TrainingWorld& world, const std::string& text) {
+    const double now = to_seconds(world.clock().now().time_since_epoch());
+    log_.append(Event("note").with("text", fmt::format("at {:.3f} s: {}", now, text)));
   }
   void end(const sim::WorldResult& result) {
     Event event("simulated");
@@ -210,7 +210,7 @@ ExitCode sim_command(const SimRequest& request) {
   events.on_event = [&](const auto& /*member*/, const SwarmEvent& event) {
     shown->on_event(event);
   };
-  events.on_news = [&](const std::string& text) { shown->note(text); };
+  events.on_news = [&](const std::string& text) { shown->note(*world, text); };
   events.stop_asked = interrupted;
   auto made = make_world(request, std::move(events));
   if (!made.ok()) return report(made.status());

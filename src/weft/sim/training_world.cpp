@@ -15,6 +15,7 @@ namespace weft::sim {
 namespace {
 
 constexpr Duration kTicketValid = std::chrono::hours(24 * 365);
+constexpr Duration kJoinTakes = std::chrono::seconds(2);
 constexpr Duration kJoinRetry = std::chrono::milliseconds(20);
 // Between two looks at what asks to stop.
 constexpr int kEventsBetweenLooks = 256;
@@ -69,8 +70,8 @@ Result<std::unique_ptr<TrainingWorld>> TrainingWorld::make(const Recipe& recipe,
   swarm.recipe_text = canonical_text(own);
   world->run_id_ = to_hex(run);
   world->core_options_ = core_options(swarm, {});
-  // However long it takes in virtual time until all have joined.
-  world->core_options_.start_timeout = std::chrono::hours(24);
+  // They come one after the other, which takes the longer the more there are.
+  world->core_options_.start_timeout += kJoinTakes * own.group.start_members;
   return world;
 }
 
