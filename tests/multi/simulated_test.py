@@ -37,11 +37,15 @@ def same_state_on_sockets(settings):
         summaries = [peer.finish(60) for peer in group.start(3, settings)]
         on_sockets = same_hashes(summaries)
         losses = {summary["final_loss"] for summary in summaries}
+        sent = sum(summary["bytes_sent"] for summary in summaries)
     expect(result["finished"] == 3, f"expected 3 peers at the end: {result}")
     expect(result["state_hash"] == on_sockets,
            f"expected the state {on_sockets}, as on sockets, got {result['state_hash']}")
     expect(losses == {result["loss"]}, f"expected the loss {losses}, got {result['loss']}")
-    return f"state {on_sockets[:16]}"
+    # Heartbeats follow the time that a run takes, and each process counts until it ends.
+    expect(abs(result["bytes_sent"] - sent) < 0.02 * sent,
+           f"expected about {sent} bytes, as on sockets, got {result['bytes_sent']}")
+    return f"state {on_sockets[:16]}, {sent} bytes on sockets and {result['bytes_sent']} simulated"
 
 
 def synchronous_rounds_have_the_state_of_sockets():
