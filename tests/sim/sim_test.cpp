@@ -28,7 +28,8 @@ void expect_back(int peers, std::uint64_t first, std::uint64_t last) {
     SimulationOptions kept = options(seed, peers);
     kept.records = true;
     const SimulationResult result = simulate(kept);
-    EXPECT_EQ(result.fault, "") << "membership_sim --records --peers " << peers << " --seed " << seed;
+    EXPECT_EQ(result.fault, "") << "membership_sim --records --peers " << peers << " --seed "
+                                << seed;
     EXPECT_GT(result.rounds, 0U);
   }
 }

@@ -187,13 +187,12 @@ std::string result_text(const SimRequest& request, const sim::WorldResult& resul
 }
 
 Result<std::unique_ptr<sim::TrainingWorld>> make_world(const SimRequest& request,
-                                                       sim::WorldEvents events) {
+                                                       const sim::WorldEvents& events) {
   WEFT_TRY_ASSIGN(const Recipe recipe, simulated_recipe(request));
-  WEFT_TRY_ASSIGN(sim::WorldOptions options, world_options(request));
+  WEFT_TRY_ASSIGN(const sim::WorldOptions options, world_options(request));
   const SlowNotice notice("reading " + recipe.data.name + " and making the model");
   const auto review = [&](const TrainerPlan& plan) { return check_memory(request, plan.elements); };
-  return sim::TrainingWorld::make(recipe, data_places(request.data), std::move(options),
-                                  std::move(events), review);
+  return sim::TrainingWorld::make(recipe, data_places(request.data), options, events, review);
 }
 
 }  // namespace
@@ -212,7 +211,7 @@ ExitCode sim_command(const SimRequest& request) {
   };
   events.on_news = [&](const std::string& text) { shown->note(*world, text); };
   events.stop_asked = interrupted;
-  auto made = make_world(request, std::move(events));
+  auto made = make_world(request, events);
   if (!made.ok()) return report(made.status());
   world = std::move(made).value();
   // Times are virtual, so that what is written is the same each time.

@@ -54,12 +54,12 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
 
 Result<std::unique_ptr<TrainingWorld>> TrainingWorld::make(const Recipe& recipe,
                                                            const DataPlaces& places,
-                                                           WorldOptions options, WorldEvents events,
+                                                           const WorldOptions& options,
+                                                           const WorldEvents& events,
                                                            const Trainer::Review& review) {
   Recipe own = recipe;
   own.group.start_members = options.peers;
-  std::unique_ptr<TrainingWorld> world(
-      new TrainingWorld(own, std::move(options), std::move(events)));
+  std::unique_ptr<TrainingWorld> world(new TrainingWorld(own, options, events));
   WEFT_TRY_ASSIGN(world->trainer_,
                   GroupTrainer::make(own, places, world->network_.clock(), review));
   const Trainer& trainer = world->trainer_->trainer();

@@ -28,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/net/sim_network.h"
 #include "weft/sim/group_trainer.h"
 #include "weft/sim/spread.h"
@@ -98,7 +99,8 @@ struct WorldResult {
 class TrainingWorld final : private MemberWatch {
  public:
   static Result<std::unique_ptr<TrainingWorld>> make(const Recipe& recipe, const DataPlaces& places,
-                                                     WorldOptions options, WorldEvents events,
+                                                     const WorldOptions& options,
+                                                     const WorldEvents& events,
                                                      const Trainer::Review& review = {});
   WorldResult run();
 

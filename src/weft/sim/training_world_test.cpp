@@ -27,8 +27,9 @@ Recipe long_recipe() {
   return recipe;
 }
 
-WorldResult run_world(const Recipe& recipe, WorldOptions options, WorldEvents events = {}) {
-  auto world = TrainingWorld::make(recipe, {}, std::move(options), std::move(events));
+WorldResult run_world(const Recipe& recipe, const WorldOptions& options,
+                      const WorldEvents& events = {}) {
+  auto world = TrainingWorld::make(recipe, {}, options, events);
   EXPECT_TRUE(world.ok()) << world.status().message();
   return (*world)->run();
 }
@@ -138,7 +139,7 @@ TEST(TrainingWorld, BytesAreCountedOnTheWires) {
     last = round.bytes_sent;
     elements = round.member.state().shared->parameters.size();
   };
-  const WorldResult result = run_world(recipe, options, std::move(events));
+  const WorldResult result = run_world(recipe, options, events);
   EXPECT_EQ(result.fault, "");
   EXPECT_GT(elements, 0U);
 }
@@ -167,7 +168,7 @@ TEST(TrainingWorld, EndsWhereItIsAskedTo) {
   int asked = 0;
   WorldEvents events;
   events.stop_asked = [&] { return ++asked > 2; };
-  const WorldResult result = run_world(long_recipe(), unequal_world(), std::move(events));
+  const WorldResult result = run_world(long_recipe(), unequal_world(), events);
   EXPECT_TRUE(result.stopped);
   EXPECT_LT(result.rounds, Round(40));
 }

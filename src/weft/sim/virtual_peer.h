@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "weft/base/status.h"
 #include "weft/net/sim_network.h"
 
 namespace weft::sim {
