@@ -178,12 +178,13 @@ class SimReport {
 
 std::string result_text(const SimRequest& request, const sim::WorldResult& result) {
   return fmt::format(
-      "{} rounds by {} peers in {:.3f} virtual seconds, {} sent; {} finished, {} crashed\n"
+      "{} rounds by {} peers in {:.3f} virtual seconds, {} sent; {} finished, {} crashed, {} gave "
+      "up\n"
       "state {}\nevents {} of seed {}, hash {:016x}",
       result.rounds.value(), request.peers, result.seconds,
       bytes_text(static_cast<double>(result.bytes_sent)), result.finished, result.crashed,
-      result.state_hash.empty() ? "none" : result.state_hash, result.events, request.seed,
-      result.event_hash);
+      result.failed, result.state_hash.empty() ? "none" : result.state_hash, result.events,
+      request.seed, result.event_hash);
 }
 
 Result<std::unique_ptr<sim::TrainingWorld>> make_world(const SimRequest& request,

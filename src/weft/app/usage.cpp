@@ -34,6 +34,9 @@ constexpr Footer kFooters[] = {
      "  weft doctor\n"
      "  weft doctor weft2-...   also tries the members that the ticket names"},
     {"demo", "  weft demo --peers 5 --set run.steps=300"},
+    {"sim",
+     "  weft sim recipes/synthetic_mlp.toml --peers 8 --mbit 20,100 --ms 5..60\n"
+     "  weft sim recipes/fashion_mnist_diloco.toml --rounds 10 --crash 2@5 --join 8"},
     {"status", "  weft status weft-runs/synthetic_mlp"},
     {"ticket",
      "  weft ticket weft-runs/synthetic_mlp --valid-h 2\n"
