@@ -4,7 +4,7 @@
 usage: scaling.py [--program build/release/tests/sim/scale_sim] [--json FILE] [--svg FILE]
                   [--members 16,32,...]
 
-The memberships are the real ones, in virtual time (tests/sim/scale.h). The growth law of each line
+The memberships are the real ones, in virtual time (src/weft/sim/membership/scale.h). The growth law of each line
 is fitted as a power of N over the last three sizes. Needs nothing but Python.
 """
 import argparse

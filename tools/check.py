@@ -339,7 +339,7 @@ def unit_tests_of(files):
         elif path.parts[0] == "fuzz" and path.stem.endswith("_fuzz"):
             found["fuzz/" + path.stem.removesuffix("_fuzz")] = path.stem
         elif path.parts[:2] == ("tests", "sim"):
-            found["sim"] = "sim_test"
+            found["sim/memberships"] = "membership_sim_test"
         elif path.parts[0] == "docs" and path.suffix == ".md":
             found["docs/" + path.stem] = "docs_snippets"
     return found

@@ -57,7 +57,7 @@ class Quick(unittest.TestCase):
     def test_what_a_changed_file_asks_for(self):
         wanted = check.unit_tests_of(["src/weft/op/activation/relu_op.cpp", "src/weft/op/loss.h", "README.md",
                                       "fuzz/csv_fuzz.cpp", "tests/sim/scale.cpp", "docs/nn.md"])
-        self.assertEqual(wanted, {"op": "op_test", "fuzz/csv": "csv_fuzz", "sim": "sim_test",
+        self.assertEqual(wanted, {"op": "op_test", "fuzz/csv": "csv_fuzz", "sim/memberships": "membership_sim_test",
                                   "docs/nn": "docs_snippets"})
 
 

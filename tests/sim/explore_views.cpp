@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "explorer.h"
+#include "weft/sim/membership/explorer.h"
 
 namespace {
 

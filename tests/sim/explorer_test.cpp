@@ -1,5 +1,5 @@
 // A slice of what explore_views runs, small enough for every change.
-#include "explorer.h"
+#include "weft/sim/membership/explorer.h"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "simulation.h"
 #include "weft/base/thread.h"
+#include "weft/sim/membership/simulation.h"
 
 namespace {
 

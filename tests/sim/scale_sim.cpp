@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "scale.h"
+#include "weft/sim/membership/scale.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Growth laws as claims: what a member does in a quiet minute does not depend on how many there
 // are.
-#include "scale.h"
+#include "weft/sim/membership/scale.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // A slice of what membership_sim runs, small enough for every change.
 #include <gtest/gtest.h>
 
-#include "simulation.h"
+#include "weft/sim/membership/simulation.h"
 
 namespace weft::sim_test {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "swarm_world.h"
+#include "weft/sim/swarm_world.h"
 
 namespace weft::sim {
 namespace {

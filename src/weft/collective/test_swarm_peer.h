@@ -1,5 +1,5 @@
 // SwarmPeer: one simulated machine that trains a TestTrainer, for the tests of this folder and for
-// tests/swarm.
+// weft/sim.
 //
 // Threads: one owner.
 #pragma once

@@ -362,7 +362,7 @@ class Membership {
   // What would be kept now.
   VoterRecord record() const;
 
-  // --- For those who explore all orders of events (tests/sim/explorer.h).
+  // --- For those who explore all orders of events (weft/sim/membership/explorer.h).
   // The same membership once more, with the same sink.
   std::unique_ptr<Membership> copy() const;
   // Equal for states that behave alike, clocks and jitter left out.

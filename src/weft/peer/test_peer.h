@@ -1,4 +1,4 @@
-// TestPeer: one simulated machine with a membership, for the tests of this folder and tests/sim.
+// TestPeer: one simulated machine with a membership, for the tests of this folder and weft/sim.
 //
 // Connects a SimTransport, a Membership and the alarm of its machine, and records the membership's
 // calls. A joiner that is accepted reports at once that it has caught up.

@@ -1,6 +1,8 @@
-#include "toy_rounds.h"
+#include "weft/sim/membership/toy_rounds.h"
 
 #include <algorithm>
+
+#include "weft/sim/membership/mixed_numbers.h"
 
 namespace weft {
 namespace {
@@ -12,18 +14,6 @@ constexpr std::uint8_t kState = 0x33;
 constexpr std::uint8_t kFetchOffer = 0x34;
 constexpr std::uint8_t kOffer = 0x35;
 constexpr Duration kAskAgain = std::chrono::milliseconds(300);
-
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x = (a ^ (b + 0x9E3779B97F4A7C15ULL)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31U);
-}
-
-std::uint64_t number_of(const Hash256& bytes) {
-  std::uint64_t number = 0;
-  for (std::size_t i = 0; i < sizeof number; ++i) number = number << 8U | bytes[i];
-  return number;
-}
 
 }  // namespace
 
@@ -137,9 +127,10 @@ void ToyRounds::take(const Token& token, TimePoint now) {
   Token next = token;
   hops_seen_ = ++next.hops;
   if (token.hops < n) {
-    next.number = mix(next.number, mix(number_of(self_.bytes), state_.number));
+    next.number =
+        mixed_number(next.number, mixed_number(number_of_hash(self_.bytes), state_.number));
     if (next.hops < n) return pass(next, now);
-    next.number = mix(next.number, number_of(view_.id.hash));
+    next.number = mixed_number(next.number, number_of_hash(view_.id.hash));
   }
   const bool last_lap = token.hops >= n;
   if (last_lap || n == 1) be_done(token.round, next.number, now);
@@ -178,7 +169,7 @@ void ToyRounds::commit_if_all(TimePoint now) {
 
 void ToyRounds::commit(Round round, std::uint64_t result, TimePoint now) {
   applied_ = round;
-  state_.number = mix(state_.number, result);
+  state_.number = mixed_number(state_.number, result);
   ++state_.samples;
   state_.learned[view_.lineage.branch()] = round.value();
   result_.reset();
@@ -245,7 +236,7 @@ void ToyRounds::forget() {
 
 // Averages, so to say: every sample of either counts once.
 void ToyRounds::merge(const ToyState& other) {
-  state_.number = mix(mix(state_.number, other.number), view_.merge->samples);
+  state_.number = mixed_number(mixed_number(state_.number, other.number), view_.merge->samples);
   state_.samples += view_.merge->samples;
   state_.absorbed = view_.lineage.absorbed;
   for (const auto& [branch, round] : other.learned) {

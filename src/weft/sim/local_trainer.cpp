@@ -1,4 +1,4 @@
-#include "local_trainer.h"
+#include "weft/sim/local_trainer.h"
 
 #include <utility>
 

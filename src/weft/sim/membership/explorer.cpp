@@ -1,4 +1,4 @@
-#include "explorer.h"
+#include "weft/sim/membership/explorer.h"
 
 #include <set>
 

@@ -1,4 +1,4 @@
-#include "scale.h"
+#include "weft/sim/membership/scale.h"
 
 #include <algorithm>
 #include <deque>

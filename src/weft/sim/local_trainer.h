@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/collective/test_trainer.h"
 #include "weft/train/trainer.h"
 

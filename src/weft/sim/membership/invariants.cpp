@@ -1,4 +1,4 @@
-#include "invariants.h"
+#include "weft/sim/membership/invariants.h"
 
 #include "weft/wire/branch_message.h"
 #include "weft/wire/codec.h"

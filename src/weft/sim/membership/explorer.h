@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "explored_world.h"
+#include "weft/sim/membership/explored_world.h"
 
 namespace weft {
 

@@ -1,8 +1,9 @@
 // The explored network as a whole: its beginning, what may happen, what was, and how it heals.
 #include <algorithm>
 
-#include "explored_impl.h"
 #include "weft/peer/test_peer.h"
+#include "weft/sim/membership/explored_impl.h"
+#include "weft/sim/membership/mixed_numbers.h"
 #include "weft/wire/codec.h"
 
 namespace weft {
@@ -10,12 +11,6 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::seconds;
-
-std::uint64_t number_of(const Hash256& bytes) {
-  std::uint64_t number = 0;
-  for (std::size_t i = 0; i < sizeof number; ++i) number = number << 8U | bytes[i];
-  return number;
-}
 
 MembershipOptions explored_options(int number) {
   MembershipOptions options = test_membership(test_peer_id(static_cast<std::uint32_t>(number)));
@@ -233,7 +228,7 @@ Hash128 ExploredNetwork::fingerprint(const ExploredWorld& world) const {
                                 (rounds.told ? 16U : 0U) | (rounds.frozen ? 32U : 0U) |
                                 (rounds.member ? 64U : 0U);
     out.u32(flags).round(rounds.applied).u64(rounds.state).u64(rounds.result.value_or(0));
-    out.u32(rounds.done).u64(number_of(rounds.view.id.hash));
+    out.u32(rounds.done).u64(number_of_hash(rounds.view.id.hash));
   }
   for (const auto& queue : world.queues) {
     out.u8(0xfe);

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "invariants.h"
 #include "weft/peer/membership.h"
+#include "weft/sim/membership/invariants.h"
 
 namespace weft {
 

@@ -10,6 +10,7 @@
 
 #include "sim_peer.h"
 #include "weft/peer/parts/membership_core.h"
+#include "weft/sim/membership/sim_peer.h"
 
 namespace weft {
 

@@ -1,25 +1,14 @@
 // What happens to one peer in an explored world: what it says, what reaches it, its rounds.
 #include <algorithm>
 
-#include "explored_impl.h"
+#include "weft/sim/membership/explored_impl.h"
+#include "weft/sim/membership/mixed_numbers.h"
 #include "weft/wire/codec.h"
 
 namespace weft {
 namespace {
 
 constexpr std::uint8_t kDoneFrame = 0x32;
-
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x = (a ^ (b + 0x9E3779B97F4A7C15ULL)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31U);
-}
-
-std::uint64_t number_of(const Hash256& bytes) {
-  std::uint64_t number = 0;
-  for (std::size_t i = 0; i < sizeof number; ++i) number = number << 8U | bytes[i];
-  return number;
-}
 
 // Every one of these messages begins with the view that it speaks of; a notice names two.
 void note_subject(QueuedFrame& frame) {
@@ -229,7 +218,7 @@ void ExploredNetwork::Impl::kill(int who) {
 
 void ExploredNetwork::Impl::result(int who) {
   ModelRounds& rounds = peer(who).rounds;
-  rounds.result = mix(number_of(rounds.view.id.hash), rounds.applied.next().value());
+  rounds.result = mixed_number(number_of_hash(rounds.view.id.hash), rounds.applied.next().value());
   if (rounds.frozen) return;
   rounds.told = true;
   const Bytes head = Writer().view(rounds.view.id).round(rounds.status().done).take();
@@ -264,7 +253,7 @@ void ExploredNetwork::Impl::commit_if_all(int who) {
 void ExploredNetwork::Impl::commit(int who) {
   ModelRounds& rounds = peer(who).rounds;
   rounds.applied = rounds.applied.next();
-  rounds.state = mix(rounds.state, *rounds.result);
+  rounds.state = mixed_number(rounds.state, *rounds.result);
   rounds.result.reset();
   rounds.told = false;
   rounds.done = 0;

@@ -1,12 +1,12 @@
-#include "simulation.h"
+#include "weft/sim/membership/simulation.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <vector>
 
-#include "former_member.h"
-#include "sim_peer.h"
+#include "weft/sim/membership/former_member.h"
+#include "weft/sim/membership/sim_peer.h"
 
 namespace weft {
 namespace {
