@@ -1,7 +1,6 @@
 #include "weft/sim/training_world.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -14,35 +13,17 @@
 namespace weft::sim {
 namespace {
 
-constexpr Duration kTicketValid = std::chrono::hours(24 * 365);
+constexpr Duration kWorldTicketValid = std::chrono::hours(24 * 365);
 constexpr Duration kJoinTakes = std::chrono::seconds(2);
 constexpr Duration kJoinRetry = std::chrono::milliseconds(20);
 // Between two looks at what asks to stop.
 constexpr int kEventsBetweenLooks = 256;
-// Latencies of machines are factors of this one.
-constexpr Duration kLatencyUnit = std::chrono::milliseconds(1);
-constexpr double kLatencyLeast = 1e-3;
-constexpr double kMathis = 1.22;
-constexpr double kSegmentBytes = 1460;
-
 // What keeps the draws of one option apart from another's.
-enum Drawn : std::uint64_t { kSpeed = 1, kLine, kLatency, kLoss, kCrash, kJoin };
-
-SimNetworkOptions network_options(const WorldOptions& options) {
-  SimNetworkOptions net;
-  net.seed = options.seed;
-  net.delay_min = kLatencyUnit;
-  net.delay_mean = kLatencyUnit;
-  return net;
-}
+enum Drawn : std::uint64_t { kSpeed = 1, kCrash, kJoin };
 
 Hash256 seeded_hash(const WorldOptions& options, const char* what, std::size_t number) {
   return sha256(
       as_bytes(std::string_view(fmt::format("{} {} of seed {}", what, number, options.seed))));
-}
-
-std::uint64_t bytes_per_second(double megabits) {
-  return static_cast<std::uint64_t>(std::max(1.0, megabits * 1e6 / 8));
 }
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
@@ -79,7 +60,8 @@ TrainingWorld::TrainingWorld(const Recipe& recipe, WorldOptions options, WorldEv
     : recipe_(recipe),
       options_(std::move(options)),
       events_(std::move(events)),
-      network_(network_options(options_)),
+      network_(line_network_options(options_.seed)),
+      lines_(network_, options_.lines, options_.seed),
       rng_(options_.seed, 0x5157),
       newest_at_(network_.now()) {}
 
@@ -109,31 +91,8 @@ SwarmMember& TrainingWorld::add_member() {
   members_.push_back(std::make_unique<SwarmMember>(network_, core_options_, std::move(settings),
                                                    *trainer_, watch));
   told_.push_back(false);
-  set_line(index);
+  lines_.add(members_.back()->id());
   return *members_.back();
-}
-
-void TrainingWorld::set_line(std::size_t index) {
-  const auto latency_of = [&](std::size_t peer) {
-    return std::max(kLatencyLeast, options_.latency_ms.at(peer, options_.seed, kLatency));
-  };
-  const auto loss_of = [&](std::size_t peer) {
-    return options_.loss.at(peer, options_.seed, kLoss);
-  };
-  const PeerId& id = members_[index]->id();
-  const double megabits = options_.megabits.at(index, options_.seed, kLine);
-  if (megabits > 0) network_.set_line(id, bytes_per_second(megabits));
-  network_.set_slowness(id, latency_of(index));
-  for (std::size_t other = 0; other < index; ++other) {
-    const double loss = std::max(loss_of(index), loss_of(other));
-    if (loss <= 0) continue;
-    const double round_trip = 2e-3 * std::max(latency_of(index), latency_of(other));
-    const double rate = kMathis * kSegmentBytes / (round_trip * std::sqrt(loss));
-    for (const auto& [from, to] : {std::pair(index, other), std::pair(other, index)}) {
-      network_.set_rate(members_[from]->id(), members_[to]->id(),
-                        static_cast<std::uint64_t>(std::max(1.0, rate)));
-    }
-  }
 }
 
 std::vector<std::size_t> TrainingWorld::running() const {
@@ -158,7 +117,7 @@ void TrainingWorld::join_next(bool first) {
       members_.back()->core().state() == MembershipState::kMember || !members_.back()->alive();
   SwarmMember* const member = a_member();
   if (member != nullptr && (!first || previous_is_in)) {
-    const Ticket ticket = member->ticket(kTicketValid);
+    const Ticket ticket = member->ticket(kWorldTicketValid);
     add_member().join(ticket);
     first ? --to_join_ : static_cast<int>(--late_joins_);
     if (!first) say(fmt::format("peer {} joins", members_.size() - 1));

@@ -3,15 +3,8 @@
 // Peer 0 founds the run, the others join one after the other, so that their ranks are their
 // numbers; the first round waits for all of them. What they compute is real and what they send are
 // the real frames of the real cores; only time, machines and links are made up: a machine's speed
-// in samples a second, and its line's capacity, latency and loss. Machines crash and join when the
-// options say so.
-//
-//   capacity  of all bulk frames that a machine sends, and of all that it receives, together
-//   latency   one way; between two machines the larger of their two
-//   loss      of packets; it shows as TCP shows it, by its rate: at most
-//             1.22 * 1460 bytes / (round trip * sqrt(loss)) between two machines (Mathis, Semke,
-//             Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance
-//             algorithm", 1997), with the larger of their two losses
+// in samples a second, and its line (virtual_lines.h). Machines crash and join when the options say
+// so.
 //
 // Bytes are those of frames with their heads, as `weft status` counts them of real links, without
 // what TLS, TCP and IP add.
@@ -33,6 +26,7 @@
 #include "weft/sim/group_trainer.h"
 #include "weft/sim/spread.h"
 #include "weft/sim/swarm_member.h"
+#include "weft/sim/virtual_lines.h"
 #include "weft/train/recipe.h"
 
 namespace weft::sim {
@@ -47,9 +41,7 @@ struct WorldOptions {
   int peers = 1;
   std::uint64_t seed = 1;
   Spread samples_per_second{{1000}, false};
-  Spread megabits{{1000}, false};  // a second; 0: unlimited
-  Spread latency_ms{{1}, false};
-  Spread loss{{0}, false};
+  LineOptions lines{};
   std::vector<WorldCrash> crashes;
   // Each one more peer, at that time.
   std::vector<Spread> joins;
@@ -115,7 +107,6 @@ class TrainingWorld final : private MemberWatch {
   void on_event(const SwarmMember& member, const SwarmEvent& event) override;
 
   SwarmMember& add_member();
-  void set_line(std::size_t index);
   void found();
   void join_next(bool first);
   void schedule_faults();
@@ -133,6 +124,7 @@ class TrainingWorld final : private MemberWatch {
   const WorldOptions options_;
   const WorldEvents events_;
   SimNetwork network_;
+  VirtualLines lines_;
   Rng rng_;
   std::string run_id_;
   std::unique_ptr<GroupTrainer> trainer_;
