@@ -17,7 +17,7 @@ CLI::App* add_sim(CLI::App& app, SimRequest& request) {
       ->capture_default_str();
   sim->add_option(
          "--seed", request.seed,
-         "Of the simulation: the same seed gives the same events. The recipe's own seed is "
+         "The simulation's seed: the same seed gives the same events. The recipe's own seed is "
          "--set run.seed=N.")
       ->check(whole_number(0, kNoLimit))
       ->capture_default_str();

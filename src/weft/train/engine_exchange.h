@@ -2,8 +2,9 @@
 //
 // All members make the same turns: round after round, all-reduced at its end, and the reports of
 // all members gathered. Before each round they compare the round, the hash of their states and
-// whether one was asked to stop, in one all-gather; so states that differ are found after one round,
-// and all stop together. No peer can join, and a lost member ends the job: its engine reports it.
+// whether one was asked to stop, in one all-gather; so states that differ are found after one
+// round, and all stop together. No peer can join, and a lost member ends the job: its engine
+// reports it.
 //
 // Where it stands: as SwarmExchange, behind Exchange. Threads: the training thread.
 // Fails: next() with kCorrupt if states differ, kUnavailable if a member was asked to stop or is

@@ -24,7 +24,7 @@ class Swarm;
 // What a round came to. Both are valid until the next call of next().
 struct RoundResult {
   std::span<const float> sums;
-  // Of the members that were in it, by rank; see train/report/round_report.h.
+  // The reports of the members that were in the round, by rank; see train/report/round_report.h.
   std::span<const Bytes> reports;
 };
 

@@ -26,7 +26,7 @@ namespace weft {
 
 inline constexpr std::size_t kReceivedMapBytesMax = 128 * 1024;
 inline constexpr std::uint32_t kTensorHashesMax = 8192;
-// Of one member in one round.
+// The limit for one member in one round.
 inline constexpr std::size_t kReportBytesMax = 4096;
 inline constexpr std::uint32_t kReportsMax = 4096;  // members of a round
 
@@ -130,7 +130,7 @@ struct RoundReports {
   Bytes encode() const;
   static Result<RoundReports> decode(ByteSpan bytes);
 };
-// Of their encoding; no report, no reports.
+// The limit for their encoding. Without any report the encoding is empty.
 inline constexpr std::size_t kRoundReportsBytesMax =
     sizeof(std::uint32_t) + kReportsMax * (sizeof(std::uint32_t) + kReportBytesMax);
 

@@ -79,14 +79,14 @@ struct GossipParametersHead {
   bool topology = true;
   // Sent on request, for a peer that has no parameters yet; it is in nobody's mix.
   bool newcomer = false;
-  // Of the whole vector.
+  // The length of the whole vector.
   std::uint64_t elements = 0;
   std::uint32_t piece = 0;
 
   std::uint64_t pieces() const {
     return (elements + kGossipPieceElements - 1) / kGossipPieceElements;
   }
-  // Of the body. REQUIRES: piece < pieces().
+  // The size of the body. REQUIRES: piece < pieces().
   std::size_t piece_bytes() const;
   Bytes encode() const;
   static Result<GossipParametersHead> decode(ByteSpan bytes);
@@ -109,7 +109,7 @@ struct GossipParametersRequestMessage {
 
 // "You have shown that you may take part." Nothing of gossip is sent to a peer before it.
 struct GossipWelcomeMessage {
-  // The run's invitation key, for whoever came with a ticket; zeros for those who have it.
+  // The run's invitation key, for a peer that came with a ticket; zeros for one that has the key.
   Hash256 key{};
   Bytes encode() const;
   static Result<GossipWelcomeMessage> decode(ByteSpan bytes);

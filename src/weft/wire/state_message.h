@@ -116,8 +116,8 @@ struct ResultHead {
   Round round;
   // The highest round committed at the sender.
   Round newest;
-  // The size of the whole result: its sums, then its members' reports as RoundReports encodes them, 0
-  // bytes if there are none. Each of the two is cut into pieces separately.
+  // The size of the whole result: its sums, then its members' reports as RoundReports encodes them,
+  // 0 bytes if there are none. Each of the two is cut into pieces separately.
   std::uint64_t elements = 0;
   std::uint32_t report_bytes = 0;
   std::uint32_t piece = 0;

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "explored_world.h"
 #include "weft/base/status.h"
 #include "weft/peer/parts/membership_core.h"
 #include "weft/sim/membership/explored_world.h"

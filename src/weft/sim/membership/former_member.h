@@ -8,7 +8,6 @@
 
 #include <vector>
 
-#include "sim_peer.h"
 #include "weft/peer/parts/membership_core.h"
 #include "weft/sim/membership/sim_peer.h"
 
