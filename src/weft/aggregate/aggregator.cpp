@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "weft/aggregate/aggregator_def.h"
 #include "weft/base/nearest_name.h"
+#include "weft/base/option_text.h"
 
 namespace weft {
 
@@ -31,48 +32,11 @@ constexpr std::size_t kTextMax = 512;
 // Coordinates that are combined together, so that they stay in the cache.
 constexpr std::size_t kBlock = 256;
 
-std::vector<std::string_view> split(std::string_view text, char mark) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(mark), text.size());
-    if (end > 0) parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
-
 Status unknown_rule(std::string_view name) {
   std::vector<std::string_view> names = {kMean};
   for (const AggregatorDef* def : kAggregators) names.push_back(def->name);
   return invalid_argument(fmt::format("expected one of {}, got \"{}\"{}", fmt::join(names, ", "),
                                       name, did_you_mean(name, names)));
-}
-
-Status set_option(const AggregatorDef& def, std::string_view text, std::vector<double>& values) {
-  const std::size_t equals = std::min(text.find('='), text.size());
-  const std::string_view name = text.substr(0, equals);
-  const auto option = std::ranges::find(def.options, name, &Option::name);
-  if (option == def.options.end() || equals == text.size()) {
-    std::vector<std::string_view> known;
-    for (const Option& each : def.options) known.push_back(each.name);
-    return invalid_argument(
-        fmt::format("{}: expected {}, got \"{}\"", def.name,
-                    known.empty() ? std::string("no option")
-                                  : fmt::format("{}=NUMBER", fmt::join(known, "=NUMBER or ")),
-                    text));
-  }
-  const std::string_view number = text.substr(equals + 1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  const bool read = error == std::errc() && end == number.data() + number.size();
-  if (!read || !(value >= option->min && value <= option->max) ||
-      (option->whole && value != std::floor(value))) {
-    return invalid_argument(fmt::format("{}: {}: expected a {}number from {} to {}, got \"{}\"",
-                                        def.name, name, option->whole ? "whole " : "", option->min,
-                                        option->max, number));
-  }
-  values[static_cast<std::size_t>(option - def.options.begin())] = value;
-  return {};
 }
 
 float mean_of_column(const RuleInput& /*input*/, std::span<float> values) {
@@ -111,16 +75,13 @@ void mix(std::span<const std::span<const float>> inputs, std::span<const double>
 std::span<const AggregatorDef* const> aggregators() { return kAggregators; }
 
 Result<Aggregator::Step> Aggregator::parse_step(std::string_view text) {
-  const std::vector<std::string_view> parts = split(text, ':');
+  const std::vector<std::string_view> parts = split_words(text, ':');
   const auto def = std::ranges::find(kAggregators, parts.empty() ? text : parts.front(),
                                      [](const AggregatorDef* each) { return each->name; });
   if (def == std::end(kAggregators)) return unknown_rule(parts.empty() ? text : parts.front());
-  Step step{*def, {}};
-  for (const Option& option : (*def)->options) step.options.push_back(option.fallback);
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    WEFT_TRY(set_option(**def, parts[i], step.options));
-  }
-  return step;
+  WEFT_TRY_ASSIGN(std::vector<double> options,
+                  parse_options((*def)->name, (*def)->options, std::span(parts).subspan(1)));
+  return Step{*def, std::move(options)};
 }
 
 Result<Aggregator> Aggregator::parse(std::string_view text) {
@@ -129,7 +90,7 @@ Result<Aggregator> Aggregator::parse(std::string_view text) {
         fmt::format("expected at most {} characters, got {}", kTextMax, text.size()));
   }
   Aggregator result;
-  const std::vector<std::string_view> words = split(text, ' ');
+  const std::vector<std::string_view> words = split_words(text, ' ');
   if (words.empty()) return unknown_rule(text);
   if (words.size() == 1 && words.front() == kMean) return result;
   if (words.size() > kStepsMax) {
@@ -156,11 +117,7 @@ std::string Aggregator::text() const {
   for (const Step& step : steps_) {
     if (!text.empty()) text += ' ';
     text += step.def->name;
-    for (std::size_t i = 0; i < step.options.size(); ++i) {
-      const Option& option = step.def->options[i];
-      if (step.options[i] == option.fallback) continue;
-      text += fmt::format(":{}={}", option.name, step.options[i]);
-    }
+    text += format_options(step.def->options, step.options);
   }
   return text.empty() ? std::string(kMean) : text;
 }

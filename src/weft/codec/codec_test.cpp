@@ -1,0 +1,149 @@
+// Each codec against values by hand and closed forms, byte by byte.
+#include "weft/codec/codec.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "weft/base/rng.h"
+#include "weft/codec/codec_def.h"
+
+namespace weft::codec_test {
+namespace {
+
+using Vector = std::vector<float>;
+
+Vector decoded(std::string_view text, const Vector& values) {
+  const Codec codec = *Codec::parse(text);
+  Vector out(values.size());
+  const Status status = codec.decode(codec.encode(values), out);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return out;
+}
+
+Vector combined(std::string_view text, const std::vector<Vector>& members) {
+  const Codec codec = *Codec::parse(text);
+  Vector sum(members.front().size());
+  for (const Vector& member : members) codec.add(decoded(text, member), sum);
+  codec.finish(sum);
+  return sum;
+}
+
+Vector noise(std::size_t size, std::uint64_t seed) {
+  Rng rng(seed);
+  Vector values(size);
+  for (float& value : values) value = static_cast<float>(rng.uniform() * 2 - 1);
+  return values;
+}
+
+TEST(Codec, ThePrecisionsAreTheBytesOfTheWire) {
+  const Vector values = noise(1000, 1);
+  for (const WirePrecision precision :
+       {WirePrecision::kF32, WirePrecision::kBf16, WirePrecision::kF16, WirePrecision::kInt8}) {
+    const Codec codec = *Codec::parse(to_string(precision));
+    Bytes expected(encoded_bytes(precision, values.size()));
+    encode(precision, values, expected);
+    EXPECT_EQ(codec.encode(values), expected);
+    EXPECT_EQ(codec.hop_precision(), precision);
+  }
+  for (const CodecDef* def : codecs()) {
+    if (def->hop) {
+      EXPECT_EQ(to_string(*def->hop), def->name);
+    }
+  }
+}
+
+TEST(TopkCodec, KeepsTheLargestAndOfEqualsTheFirst) {
+  EXPECT_EQ(decoded("topk:ratio=0.4", {3, -5, 0.5F, 5, -1}), (Vector{0, -5, 0, 5, 0}));
+  EXPECT_EQ(decoded("topk:ratio=0.5", {1, -1, 1, -1}), (Vector{1, -1, 0, 0}));
+  EXPECT_EQ(decoded("topk:ratio=0.01", {0.1F, -0.2F}), (Vector{0, -0.2F})) << "one at least";
+  EXPECT_EQ(decoded("topk:ratio=1", {0.1F, -0.2F}), (Vector{0.1F, -0.2F}));
+}
+
+TEST(TopkCodec, ABytesLayoutByHand) {
+  const Codec codec = *Codec::parse("topk:ratio=0.01");
+  Vector values(301);
+  values[2] = 1;
+  values[300] = -2;
+  // ceil(3.01) = 4 places, of which two are zeros; 297 skipped = 0x129.
+  const Bytes expected = {2, 0, 0, 0, 2, 0xa9, 0x02, 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0};
+  EXPECT_EQ(codec.encode(values), expected);
+}
+
+// The oracle sorts all places by magnitude.
+TEST(TopkCodec, IsWhatASortWouldGive) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Vector values = noise(2000, seed);
+    // Many ties.
+    if (seed % 2 == 0) {
+      for (float& value : values) value = std::round(value * 4) / 4;
+    }
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+      return std::abs(values[a]) > std::abs(values[b]);
+    });
+    Vector expected(values.size());
+    for (std::size_t i = 0; i < 200; ++i) expected[order[i]] = values[order[i]];
+    EXPECT_EQ(decoded("topk:ratio=0.1", values), expected) << "seed " << seed;
+  }
+}
+
+// The gaps between random places at 1 % are 99 on average and below 128 with 1 - 0.99^128 = 0.72:
+// 4 + 1 + 0.28 bytes for each value, where index and value would be 8.
+TEST(TopkCodec, TakesAboutFiveBytesForEachValue) {
+  const Codec codec = *Codec::parse("topk");
+  const std::size_t bytes = codec.encode(noise(1'000'000, 3)).size();
+  EXPECT_NEAR(static_cast<double>(bytes) / 10'000, 5.28, 0.03);
+}
+
+TEST(TopkCodec, RefusesPlacesBeyondTheEnd) {
+  const Codec codec = *Codec::parse("topk:ratio=0.5");
+  Vector out(4);
+  const auto code = [&](const Bytes& bytes) { return codec.decode(bytes, out).code(); };
+  EXPECT_EQ(code({1, 0, 0, 0, 3, 0, 0, 0x80, 0x3f}), Code::kOk);
+  EXPECT_EQ(code({1, 0, 0, 0, 4, 0, 0, 0x80, 0x3f}), Code::kCorrupt);
+  EXPECT_EQ(code({2, 0, 0, 0, 3, 0, 0, 0, 0x80, 0x3f, 0, 0, 0x80, 0x3f}), Code::kCorrupt);
+  EXPECT_EQ(code({0xff, 0xff, 0xff, 0xff, 0}), Code::kCorrupt);
+  EXPECT_EQ(code({1, 0, 0, 0, 0x83, 0, 0, 0, 0x80, 0x3f}), Code::kOk) << "a long form of 3";
+  EXPECT_EQ(code({1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0x80, 0x3f}),
+            Code::kCorrupt);
+}
+
+TEST(SignCodec, OneBitEachAndTheMajorityDecides) {
+  EXPECT_EQ(decoded("sign", {0.5F, -2, 3, -0.1F}), (Vector{1, -1, 1, -1}));
+  const Codec codec = *Codec::parse("sign");
+  EXPECT_EQ(codec.encode(Vector{0.5F, -2, 3, -0.1F}), (Bytes{1, 0b1010}));
+  EXPECT_EQ(combined("sign", {{1, 1, -1}, {2, -5, -1}, {-100, 0.1F, -1}}), (Vector{1, 1, -1}));
+  EXPECT_EQ(combined("sign", {{1, -1}, {-1, -1}}), (Vector{0, -1})) << "a tie moves nothing";
+  EXPECT_EQ(combined("sign", {{0, 0}, {-1, 1}, {0, 0}}), (Vector{-1, 1})) << "zeros abstain";
+  EXPECT_EQ(combined("sign", {{std::nanf(""), 1}, {-1, 1}, {-1, 1}}), (Vector{-1, 1}));
+}
+
+// Up to half of the members may send the opposite of what they found (Bernstein et al. 2018).
+TEST(SignCodec, AMinorityOfLiarsTurnsNoVote) {
+  const Vector honest = noise(500, 4);
+  Vector lie;
+  for (const float value : honest) lie.push_back(-1000 * value);
+  const Vector expected = decoded("sign", honest);
+  EXPECT_EQ(combined("sign", {honest, lie, honest, lie, honest}), expected);
+}
+
+// The table of bytes a member sends for a vector of 13,256 values: 1,657 for its signs.
+TEST(SignCodec, ThirtyTwoTimesFewerBytes) {
+  const Vector values = noise(13'256, 5);
+  EXPECT_EQ(Codec::parse("sign")->encode(values).size(), 1U + 1'657U);
+  EXPECT_EQ(Codec::parse("ef_sign")->encode(values).size(), 1U + 4U + 1'657U);
+}
+
+TEST(EfSignCodec, DecodesToTheMeanMagnitude) {
+  EXPECT_EQ(decoded("ef_sign", {1, -2, 3, -6}), (Vector{3, -3, 3, -3}));
+  EXPECT_EQ(combined("ef_sign", {{1, -2, 3, -6}, {-1, 1, 1, 1}}), (Vector{2, -2, 4, -2}));
+}
+
+}  // namespace
+}  // namespace weft::codec_test

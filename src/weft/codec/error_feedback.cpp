@@ -1,0 +1,45 @@
+#include "weft/codec/error_feedback.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/base/check.h"
+#include "weft/codec/codec_loops.h"
+
+namespace weft {
+
+Bytes ErrorFeedback::encode(std::span<const float> values, std::uint64_t seed) {
+  WEFT_CHECK(!pending_);
+  pending_ = true;
+  next_ = residual_;
+  if (!codec_.has_feedback() || values.empty()) return codec_.encode(values, seed);
+  std::vector<float> wanted(values.begin(), values.end());
+  if (residual_ && residual_->size() == wanted.size()) {
+    codec_loops().add(wanted.data(), residual_->data(), wanted.size());
+  }
+  Bytes payload = codec_.encode(wanted, seed);
+  std::vector<float> sent(wanted.size());
+  // An encoder's own bytes decode.
+  WEFT_CHECK(codec_.decode(payload, sent).ok());
+  auto next = std::make_shared<std::vector<float>>(wanted.size());
+  codec_loops().keep(wanted.data(), sent.data(), next->data(), next->size());
+  next_ = std::move(next);
+  return payload;
+}
+
+void ErrorFeedback::commit() {
+  if (pending_) residual_ = std::exchange(next_, nullptr);
+  pending_ = false;
+}
+
+void ErrorFeedback::rollback() {
+  next_.reset();
+  pending_ = false;
+}
+
+void ErrorFeedback::restore(Residual residual) {
+  WEFT_CHECK(!pending_);
+  residual_ = std::move(residual);
+}
+
+}  // namespace weft

@@ -1,0 +1,55 @@
+// ErrorFeedback: one member's encoder, which keeps what its codec drops and adds it next time.
+//
+//   encode  -> payload of values + residual     -> commit: the residual is what the payload lacks
+//                                              \-> rollback: as if it had never been encoded
+//
+// So a round that is aborted and run again does not apply the residual twice, and a round that
+// commits loses nothing but a delay. The residual is this member's own: whoever leaves takes it
+// along, whoever joins begins with zeros. A codec without feedback has none.
+// IMPLEMENTATION: F. Seide et al., "1-bit stochastic gradient descent", INTERSPEECH 2014; S. P.
+// Karimireddy et al., "Error feedback fixes SignSGD", ICML 2019. Memory: 8 bytes for each element.
+//
+// Where it stands: RoundCodec owns one. Threads: one owner; residuals that it gave are immutable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "weft/base/bytes.h"
+#include "weft/codec/codec.h"
+
+namespace weft {
+
+// One value for each element; null: zeros.
+using Residual = std::shared_ptr<const std::vector<float>>;
+
+class ErrorFeedback {
+ public:
+  explicit ErrorFeedback(Codec codec) : codec_(std::move(codec)) {}
+
+  const Codec& codec() const { return codec_; }
+  // The payload of values + residual. A residual of another length is of another vector and counts
+  // as zeros; a vector of no elements leaves it alone. REQUIRES: !pending().
+  Bytes encode(std::span<const float> values, std::uint64_t seed = 0);
+  // Encoded, and neither committed nor rolled back.
+  bool pending() const { return pending_; }
+  // Both do nothing where nothing is pending.
+  void commit();
+  void rollback();
+
+  // As of the last commit; does not change any more.
+  const Residual& residual() const { return residual_; }
+  // From a checkpoint. REQUIRES: !pending().
+  void restore(Residual residual);
+
+ private:
+  const Codec codec_;
+  Residual residual_;
+  Residual next_;
+  bool pending_ = false;
+};
+
+}  // namespace weft
