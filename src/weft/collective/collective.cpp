@@ -10,6 +10,7 @@
 #include "weft/collective/direct_all_reduce.h"
 #include "weft/collective/hierarchical_all_reduce.h"
 #include "weft/collective/line/line_meter.h"
+#include "weft/collective/payload_collective.h"
 #include "weft/collective/ring_collective.h"
 #include "weft/collective/tree_all_reduce.h"
 
@@ -49,6 +50,8 @@ std::string_view to_string(Algorithm algorithm) {
       return "butterfly";
     case Algorithm::kHierarchical:
       return "hierarchical";
+    case Algorithm::kPayload:
+      return "payloads";
     case Algorithm::kRing:
       break;
   }
@@ -71,7 +74,8 @@ static std::string describe(std::uint8_t form) {
 }
 
 std::uint8_t form_of(const CollectiveOptions& options, Algorithm algorithm) {
-  const bool rounds = algorithm != Algorithm::kDirect && algorithm != Algorithm::kTree;
+  const bool rounds = algorithm != Algorithm::kDirect && algorithm != Algorithm::kTree &&
+                      algorithm != Algorithm::kPayload;
   const auto precision = static_cast<unsigned>(rounds ? options.precision : WirePrecision::kF32);
   return static_cast<std::uint8_t>(static_cast<unsigned>(options.kind) |
                                    static_cast<unsigned>(algorithm) << 3U | precision << 6U);
@@ -136,6 +140,7 @@ Algorithm choose_algorithm(const CollectiveOptions& options, std::int64_t elemen
   const bool sums =
       options.kind == CollectiveKind::kAllReduce || options.kind == CollectiveKind::kBarrier;
   const bool whole_fits = sums && options.aggregator.is_mean() && bytes <= kFrameBodyBytesMax;
+  if (options.encoder) return Algorithm::kPayload;
   if (!options.aggregator.is_mean()) return Algorithm::kButterfly;
   if (options.size == 1) return Algorithm::kRing;
   const Costs costs = costs_of(options, elements);
@@ -151,6 +156,7 @@ Algorithm choose_algorithm(const CollectiveOptions& options, std::int64_t elemen
     case Algorithm::kRing:
       // Without segments nobody would wait for anybody.
       return sums && elements == 0 ? whole : options.algorithm;
+    case Algorithm::kPayload:
     case Algorithm::kAuto:
       break;
   }
@@ -193,6 +199,8 @@ std::unique_ptr<Collective> make_collective(const CollectiveOptions& options, st
       return std::make_unique<HierarchicalAllReduce>(options, elements, sink, std::move(buffer));
     case Algorithm::kButterfly:
       return std::make_unique<ButterflyCollective>(options, elements, sink, std::move(buffer));
+    case Algorithm::kPayload:
+      return std::make_unique<PayloadCollective>(options, elements, sink, std::move(buffer));
     case Algorithm::kAuto:
     case Algorithm::kRing:
       break;

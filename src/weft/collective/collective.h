@@ -29,6 +29,7 @@
 #include "weft/base/bytes.h"
 #include "weft/base/shared_memory.h"
 #include "weft/base/status.h"
+#include "weft/codec/error_feedback.h"
 #include "weft/codec/wire_precision.h"
 #include "weft/collective/swarm_defaults.h"
 #include "weft/net/transport.h"
@@ -55,6 +56,8 @@ enum class Algorithm : std::uint8_t {
   kRing = 4,       // parts travel round the ring in segments
   // Within each host, between hosts, and back; never chosen by kAuto.
   kHierarchical = 5,
+  // Encoded inputs, from each to each; wherever the options have an encoder, and never else.
+  kPayload = 6,
 };
 std::string_view to_string(Algorithm algorithm);
 // kInvalidArgument for another word.
@@ -137,6 +140,11 @@ struct CollectiveOptions {
   std::shared_ptr<FloatBuffer> residual;
   // Where in `residual` this vector begins.
   std::int64_t residual_offset = 0;
+
+  // All-reduce: encodes this member's whole input, but for the exact elements, and keeps what it
+  // drops; all decode all payloads and combine them as the codec says. The same codec at all
+  // members. Null: values travel as above. REQUIRES: not pending.
+  std::shared_ptr<ErrorFeedback> encoder;
 
   // All-reduce and reduce-scatter, by butterfly: instead of the sum, unless it is the mean. The
   // same at all members. REQUIRES: aggregator.check() of as many members.

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/exception_status.h"
-#include "weft/collective/hosts.h"
+#include "weft/collective/line/hosts.h"
 
 namespace weft {
 
@@ -17,6 +17,7 @@ static constexpr std::size_t kEarlyMembersMax = kMembersMax;
 Status RoundCore::on_view(const View& view, TimePoint now) {
   // After views that were missed here the round may have been run again, with another result.
   const bool follows = view.id.number == view_.id.number.next();
+  codec_.on_view(follows, view.base_round);
   if (held_ && follows && view.base_round >= held_->round) adopted_ = std::move(held_);
   held_.reset();
   if (attempt_) {
@@ -60,6 +61,7 @@ Status RoundCore::on_view(const View& view, TimePoint now) {
 
 void RoundCore::leave_view(TimePoint now) {
   cancel(aborted("this peer is no member of the view"), now);
+  codec_.on_leave();
   view_ = {};
   residual_.reset();
   peers_.clear();
@@ -109,6 +111,7 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
     options.hosts = hosts_;
   }
   options.residual = std::move(errors);
+  options.encoder = codec_.begin(id.round);
   attempt_.emplace(Attempt{});
   attempt_->id = id;
   attempt_->begun = now;
@@ -193,7 +196,10 @@ RoundOutcome RoundCore::result_of_attempt() const {
 void RoundCore::end_attempt(Status status, TimePoint now) {
   if (input_given()) given_ = attempt_->id.round;
   RoundOutcome outcome = failed_outcome(attempt_->id.round, {});
-  if (status.ok()) outcome = result_of_attempt();
+  if (status.ok()) {
+    codec_.committed();
+    outcome = result_of_attempt();
+  }
   outcome.took = now - attempt_->begun;
   outcome.status = std::move(status);
   outcome_ = std::move(outcome);

@@ -32,6 +32,7 @@
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/all_reduce.h"
+#include "weft/collective/codec/round_codec.h"
 #include "weft/collective/result_log.h"
 #include "weft/collective/state_server.h"
 #include "weft/collective/swarm_defaults.h"
@@ -42,13 +43,17 @@ namespace weft {
 
 struct RoundCoreOptions {
   PeerId self;
-  // `id`, `rank`, `size`, `start_open` and `residual` are set for each round.
+  // `id`, `rank`, `size`, `start_open`, `residual` and `encoder` are set for each round.
   AllReduceOptions all_reduce;
   // Where members share hosts, large vectors are summed in each host first, and one member of each
   // speaks to the other hosts.
   bool by_host = swarm_defaults::kByHost;
   // Each member reports on its part of a round: report() is to follow begin(). The same at all.
   bool reports = false;
+  // Where it is not exact, members gather encoded inputs (payload_collective.h). The same at all.
+  Codec codec;
+  // Of this member, from a checkpoint.
+  ResidualState residual;
   // A member that owes data and gives no answer for so long is reported.
   Duration stall_timeout = swarm_defaults::kStallTimeout;
   // Nothing of an open round has moved for so long: all members are asked where they stand, and
@@ -109,7 +114,10 @@ struct RoundAwaited {
 class RoundCore final : private AllReduceSink {
  public:
   // Borrows `sink`, which must outlive this.
-  RoundCore(RoundCoreOptions options, StateSink& sink) : options_(options), sink_(sink) {}
+  RoundCore(const RoundCoreOptions& options, StateSink& sink)
+      : options_(options), sink_(sink), codec_(options.codec) {
+    codec_.restore(options.residual);
+  }
 
   // --- Views. REQUIRES: `view` contains this member.
   void on_freeze() { frozen_ = true; }
@@ -159,6 +167,8 @@ class RoundCore final : private AllReduceSink {
   bool begun_elsewhere(Round round) const { return elements_elsewhere(round).has_value(); }
   // And with so many elements.
   std::optional<std::uint64_t> elements_elsewhere(Round round) const;
+  // What this member's codec has dropped; for checkpoints.
+  ResidualState residual_state() const { return codec_.state(); }
   std::vector<Stall> take_stalls();
   // Once nothing has moved for `wait_interval`.
   std::optional<RoundWait> waiting(TimePoint now) const;
@@ -267,6 +277,7 @@ class RoundCore final : private AllReduceSink {
   Round awaited_round_;
   // Whose body is being written to which round's buffer: kept until the frame or the link ends.
   std::map<PeerId, std::shared_ptr<AllReduce>> receiving_;
+  RoundCodec codec_;
   // See residual(). A round that is run again meets a new view, which begins without: what was
   // dropped in the last round before a change of view is lost, once.
   std::shared_ptr<FloatBuffer> residual_;

@@ -21,9 +21,9 @@
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
+#include "weft/collective/line/state_throttle.h"
 #include "weft/collective/result_log.h"
 #include "weft/collective/state_snapshot.h"
-#include "weft/collective/state_throttle.h"
 #include "weft/net/transport.h"
 #include "weft/wire/state_message.h"
 

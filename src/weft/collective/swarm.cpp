@@ -304,6 +304,10 @@ Result<std::string> Swarm::expel(const PeerId& peer, const std::string& reason) 
   return impl_->ask<std::string>(
       [peer, reason](SwarmCore& core) { return core.expel(peer, reason); });
 }
+Result<ResidualState> Swarm::residual_state() {
+  return impl_->ask<ResidualState>(
+      [](SwarmCore& core) -> Result<ResidualState> { return core.residual_state(); });
+}
 Result<SwarmStatus> Swarm::status() { return impl_->status(); }
 std::vector<SwarmEvent> Swarm::take_events() { return impl_->take_events(); }
 const PeerId& Swarm::self() const { return impl_->self(); }

@@ -44,6 +44,7 @@
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/codec/wire_precision.h"
+#include "weft/collective/codec/round_codec.h"
 #include "weft/collective/group_core.h"
 #include "weft/collective/swarm_defaults.h"
 #include "weft/collective/swarm_presence.h"
@@ -82,6 +83,11 @@ struct SwarmOptions {
   WirePrecision wire = WirePrecision::kF32;
   // Each member reports on its part of each round, in bytes beside the vector: report().
   bool reports = false;
+  // Where it is not exact: members gather their encoded inputs instead of sending sums, and `wire`
+  // does not matter. The same at all members.
+  Codec codec;
+  // What this member's codec had dropped when the checkpoint was written that the trainer holds.
+  ResidualState residual;
   // The members agree on a better order of the ring where their lines are unequal; lines.h.
   bool measured_ring = swarm_defaults::kMeasuredRing;
   // Members of one host sum among themselves before one of them speaks to the other hosts.
@@ -204,6 +210,8 @@ class Swarm {
   // In words, how far that is.
   Result<std::string> expel(const PeerId& peer, const std::string& reason);
   Result<SwarmStatus> status();
+  // What this member's codec has dropped, for a checkpoint. As status().
+  Result<ResidualState> residual_state();
   std::vector<SwarmEvent> take_events();
   const PeerId& self() const;
   // Begins a collective beside the rounds; `ended` is called on the loop thread, once. What the

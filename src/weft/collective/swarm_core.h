@@ -160,6 +160,8 @@ class SwarmCore final : public TransportHandler,
   std::string owed_text() const;
   // All but the training side's wait_seconds.
   SwarmStatus status() const;
+  // RoundCore's.
+  ResidualState residual_state() const { return rounds_.residual_state(); }
   Ticket ticket(Duration valid_for);
   bool stands(const Ticket& ticket) const { return membership_.stands(ticket, unix_time_s()); }
   const Hash256& recipe_hash() const { return options_.membership.recipe_hash; }

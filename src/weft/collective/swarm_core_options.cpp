@@ -51,6 +51,8 @@ SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::stri
   core.rounds.all_reduce.direct_bytes_max = options.direct_bytes_max;
   core.rounds.all_reduce.precision = options.wire;
   core.rounds.reports = options.reports;
+  core.rounds.codec = options.codec;
+  core.rounds.residual = options.residual;
   core.lines.enabled = options.measured_ring;
   core.rounds.by_host = options.by_host;
   core.rounds.stall_timeout = options.stall_timeout;

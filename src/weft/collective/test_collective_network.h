@@ -21,14 +21,17 @@ class TestCollectiveNetwork {
  public:
   static constexpr std::size_t kLowWater = 2048;
 
-  // `options`: id, rank and residual are set here; residuals[r], if given, is rank r's.
+  // `options`: id, rank and residual are set here; residuals[r] and encoders[r], if given, are rank
+  // r's.
   TestCollectiveNetwork(CollectiveOptions options, std::int64_t elements, std::uint64_t seed,
-                        std::vector<std::shared_ptr<FloatBuffer>> residuals = {})
+                        std::vector<std::shared_ptr<FloatBuffer>> residuals = {},
+                        const std::vector<std::shared_ptr<ErrorFeedback>>& encoders = {})
       : options_(options), size_(options.size), elements_(elements), rng_(seed) {
     queues_.resize(index(size_ * size_));
     for (int rank = 0; rank < size_; ++rank) {
       options.rank = Rank(rank);
       if (!residuals.empty()) options.residual = residuals[index(rank)];
+      if (!encoders.empty()) options.encoder = encoders[index(rank)];
       std::vector<float> input(index(elements_));
       for (float& x : input) x = static_cast<float>(rng_.uniform() * 2 - 1);
       inputs_.push_back(std::move(input));

@@ -44,6 +44,7 @@ enum class CollectiveOp : std::uint8_t {
   kTree = 3,    // small vectors: the sum of a block of members; `segment` is the step
   // Robust aggregation: the distances that an owner has computed, f64 each; `segment` is 0.
   kDistances = 4,
+  kPayload = 5,  // a piece of the sender's encoded input; `segment` counts them
 };
 
 // The head of a frame of data.

@@ -1,4 +1,4 @@
-#include "weft/collective/state_throttle.h"
+#include "weft/collective/line/state_throttle.h"
 
 #include <gtest/gtest.h>
 

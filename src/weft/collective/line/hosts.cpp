@@ -1,4 +1,4 @@
-#include "weft/collective/hosts.h"
+#include "weft/collective/line/hosts.h"
 
 #include <map>
 #include <set>
