@@ -217,9 +217,9 @@ SEEDS = {
     # The codec's place by name, the elements, and the payload alone.
     "codec": {
         "bf16": u8(0) + u16(2) + u16(0x3F80) + u16(0xC000),
-        "ef_sign": u8(1) + u16(10) + u8(1) + struct.pack("<f", 0.5) + u16(0x0105),
+        "ef_sign": u8(1) + u16(10) + u8(1) + struct.pack("<f", 0.5) + b"\1" + u16(0x0105) + u16(0x0202),
         "int8": u8(4) + u16(3) + struct.pack("<f", 0.25) + b"\x7f\x81\0",
-        "sign": u8(5) + u16(10) + u8(1) + u16(0x0105),
+        "sign": u8(5) + u16(10) + u8(1) + u8(0) + u16(0x0105),
         "topk": u8(6) + u16(300) + u32(3) + b"\2\xa9\2\0" + struct.pack("<fff", 1, -2, 3),
         "topk_head": (u8(6) + u16(300) + u8(0) + u32(7) + u64(300) + u64(20) + u32(0)),
     },

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "weft/app/interrupt.h"
+#include "weft/collective/codec/residual_file.h"
 #include "weft/collective/record_file.h"
 #include "weft/net/event_loop.h"
 #include "weft/train/checkpoint_run.h"
@@ -84,6 +85,20 @@ Result<HeldCheckpoint> held_checkpoint(Trainer& trainer, const OutFolder& out,
         fmt::format("{}; it is not offered to the group, and set aside in {}", fault, aside));
   }
   return HeldCheckpoint();
+}
+
+ResidualState held_residual(const OutFolder& out, const SwarmOptions& options, Round round,
+                            EventLog& log) {
+  if (options.codec.is_exact() || round == Round()) return {};
+  const Checkpoints checkpoints(out.checkpoints_path(), 1, "");
+  Result<ResidualState> state =
+      read_residual_file(checkpoints.residual_path(), options.codec,
+                         static_cast<std::uint64_t>(options.vector_elements_max));
+  if (!state.ok()) {
+    say_note(log, std::string(state.status().message()));
+    return {};
+  }
+  return state->round == round ? *std::move(state) : ResidualState{};
 }
 
 bool Comeback::waits(const Status& why) {

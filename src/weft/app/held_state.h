@@ -10,6 +10,7 @@
 #include "weft/app/resume.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
+#include "weft/collective/swarm.h"
 #include "weft/net/identity.h"
 #include "weft/peer/ticket.h"
 #include "weft/peer/voter_record.h"
@@ -39,6 +40,11 @@ struct HeldCheckpoint {
 Result<HeldCheckpoint> held_checkpoint(Trainer& trainer, const OutFolder& out,
                                        const std::optional<VoterRecord>& past, const RunId& run,
                                        const ResumeOptions& resume);
+
+// What this peer's codec had dropped when the checkpoint after `round` was written; nothing if
+// there is no residual of that round. `log` gets a note if the file is damaged or of another codec.
+ResidualState held_residual(const OutFolder& out, const SwarmOptions& options, Round round,
+                            EventLog& log);
 
 // The waiting of a former member that finds nobody: all may have died.
 class Comeback {

@@ -261,6 +261,7 @@ Status found_group(Session& session, const RunRequest& request, std::int64_t ste
   if (request.resume) {
     options.membership.past = past_membership(*session.out, settings.identity, *session.log);
     WEFT_TRY_ASSIGN(options.held_run, checkpoint_run(*session.out));
+    options.residual = held_residual(*session.out, options, options.resume_round, *session.log);
   }
   session.run_id = to_hex(options.membership.run);
   session.role = step > 0 ? "resumed" : "founder";
@@ -464,6 +465,7 @@ Status prepare_join(Session& session, const JoinRequest& request) {
                                   resume_options(session, true)));
   options.held_round = held.round;
   options.held_run = held.run;
+  options.residual = held_residual(*session.out, options, held.round, *session.log);
   options.membership.past = past;
   options.record_file = session.out->record_path();
   options.state_file = session.out->path() + "/state.partial";

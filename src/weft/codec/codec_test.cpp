@@ -117,7 +117,8 @@ TEST(TopkCodec, RefusesPlacesBeyondTheEnd) {
 TEST(SignCodec, OneBitEachAndTheMajorityDecides) {
   EXPECT_EQ(decoded("sign", {0.5F, -2, 3, -0.1F}), (Vector{1, -1, 1, -1}));
   const Codec codec = *Codec::parse("sign");
-  EXPECT_EQ(codec.encode(Vector{0.5F, -2, 3, -0.1F}), (Bytes{1, 0b1010}));
+  EXPECT_EQ(codec.encode(Vector{0.5F, -2, 3, -0.1F}), (Bytes{1, 0, 0b1010}));
+  EXPECT_EQ(codec.encode(Vector{0.5F, 0, 3, -0.1F}), (Bytes{1, 1, 0b1000, 0b0010}));
   EXPECT_EQ(combined("sign", {{1, 1, -1}, {2, -5, -1}, {-100, 0.1F, -1}}), (Vector{1, 1, -1}));
   EXPECT_EQ(combined("sign", {{1, -1}, {-1, -1}}), (Vector{0, -1})) << "a tie moves nothing";
   EXPECT_EQ(combined("sign", {{0, 0}, {-1, 1}, {0, 0}}), (Vector{-1, 1})) << "zeros abstain";
@@ -133,11 +134,23 @@ TEST(SignCodec, AMinorityOfLiarsTurnsNoVote) {
   EXPECT_EQ(combined("sign", {honest, lie, honest, lie, honest}), expected);
 }
 
-// The table of bytes a member sends for a vector of 13,256 values: 1,657 for its signs.
+// As buffers have gaps, and tokens that no sample has: what is zero at all members stays so.
+TEST(SignCodec, ZerosStayZeros) {
+  for (const std::string_view name : {"sign", "ef_sign"}) {
+    Vector values = noise(2000, 6);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i == 3 || i == 1999 || (i > 700 && i < 1400)) values[i] = 0;
+    }
+    const Vector out = decoded(name, values);
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(out[i] == 0, values[i] == 0) << i;
+  }
+}
+
+// What a member sends of 13,256 values: 1,657 bytes of signs, and a bit for each 512 of them.
 TEST(SignCodec, ThirtyTwoTimesFewerBytes) {
   const Vector values = noise(13'256, 5);
-  EXPECT_EQ(Codec::parse("sign")->encode(values).size(), 1U + 1'657U);
-  EXPECT_EQ(Codec::parse("ef_sign")->encode(values).size(), 1U + 4U + 1'657U);
+  EXPECT_EQ(Codec::parse("sign")->encode(values).size(), 1U + 4U + 1'657U);
+  EXPECT_EQ(Codec::parse("ef_sign")->encode(values).size(), 1U + 4U + 4U + 1'657U);
 }
 
 TEST(EfSignCodec, DecodesToTheMeanMagnitude) {

@@ -37,7 +37,7 @@ void ErrorFeedback::rollback() {
   pending_ = false;
 }
 
-void ErrorFeedback::restore(Residual residual) {
+void ErrorFeedback::restore(ResidualValues residual) {
   WEFT_CHECK(!pending_);
   residual_ = std::move(residual);
 }

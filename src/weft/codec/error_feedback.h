@@ -24,7 +24,7 @@
 namespace weft {
 
 // One value for each element; null: zeros.
-using Residual = std::shared_ptr<const std::vector<float>>;
+using ResidualValues = std::shared_ptr<const std::vector<float>>;
 
 class ErrorFeedback {
  public:
@@ -41,14 +41,14 @@ class ErrorFeedback {
   void rollback();
 
   // As of the last commit; does not change any more.
-  const Residual& residual() const { return residual_; }
+  const ResidualValues& residual() const { return residual_; }
   // From a checkpoint. REQUIRES: !pending().
-  void restore(Residual residual);
+  void restore(ResidualValues residual);
 
  private:
   const Codec codec_;
-  Residual residual_;
-  Residual next_;
+  ResidualValues residual_;
+  ResidualValues next_;
   bool pending_ = false;
 };
 

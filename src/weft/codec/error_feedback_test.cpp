@@ -23,7 +23,7 @@ Vector gradient(std::size_t size, std::uint64_t seed) {
   return values;
 }
 
-Vector values_of(const Residual& residual, std::size_t size) {
+Vector values_of(const ResidualValues& residual, std::size_t size) {
   return residual ? *residual : Vector(size);
 }
 
@@ -134,7 +134,7 @@ TEST(ErrorFeedback, AnEmptyVectorLeavesTheResidualAlone) {
   ErrorFeedback feedback(*Codec::parse("topk:ratio=0.5"));
   (void)feedback.encode(Vector{2, 1});
   feedback.commit();
-  const Residual before = feedback.residual();
+  const ResidualValues before = feedback.residual();
   (void)feedback.encode(Vector{});
   feedback.commit();
   EXPECT_EQ(feedback.residual(), before);

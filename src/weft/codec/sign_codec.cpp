@@ -1,14 +1,20 @@
 // sign, ef_sign: one bit for each value.
 //
-//   sign := what:u8 [scale:f32] bits      the lowest bit of the first byte is the first value's
-//   what is 0: all values are zero, and nothing follows; 1: bits, a 1 for values below zero, the
-//   bits behind the last are 0; 2: some value is no finite number, all decode to NaN. Only ef_sign
-//   has a scale, and only where `what` is 1.
+//   sign := what:u8 [scale:f32] flags signs zeros     the lowest bit of a byte stands for the first
+//   flags := a bit for each block of 512 values, 1 where some of its values are zero
+//   signs := a bit for each value, 1 for those below zero
+//   zeros := for each block with a flag a bit for each of its values, 1 for those that are zero
+//
+// `what` is 0: all values are zero, and nothing follows; 1: as above; 2: some value is no finite
+// number, all decode to NaN, and nothing follows. Only ef_sign has a scale. Zeros stay zeros: the
+// gaps of a buffer and rows that no sample touched are not pushed about.
 //
 // IMPLEMENTATION: sign: J. Bernstein et al., "signSGD: compressed optimisation for non-convex
 // problems", ICML 2018: values decode to +1 and -1, members vote. We differ for members that have
-// nothing to say: a vector of zeros abstains. ef_sign: S. P. Karimireddy et al., "Error feedback
+// nothing to say of a value: a zero abstains. ef_sign: S. P. Karimireddy et al., "Error feedback
 // fixes SignSGD", ICML 2019: values decode to +- the mean magnitude, and are added.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -21,9 +27,24 @@ namespace {
 
 enum : std::uint8_t { kZeros = 0, kBits = 1, kNotFinite = 2 };
 
+constexpr std::size_t kSignBlock = 512;
+
+std::size_t bytes_of_bits(std::size_t bits) { return (bits + 7) / 8; }
+std::size_t blocks_of(std::size_t elements) { return (elements + kSignBlock - 1) / kSignBlock; }
+// Of what, scale, flags and signs.
+template <bool scaled>
+std::size_t sign_fixed_bytes(std::size_t elements) {
+  const std::size_t flags = bytes_of_bits(blocks_of(elements));
+  return 1 + (scaled ? sizeof(float) : 0) + flags + bytes_of_bits(elements);
+}
 template <bool scaled>
 std::size_t sign_bytes_max(const CodecInput& /*input*/, std::size_t elements) {
-  return elements == 0 ? 0 : 1 + (scaled ? sizeof(float) : 0) + (elements + 7) / 8;
+  return elements == 0 ? 0 : sign_fixed_bytes<scaled>(elements) + bytes_of_bits(elements);
+}
+
+bool bit_at(ByteSpan bits, std::size_t at) { return (bits[at / 8] >> (at % 8) & 1U) != 0; }
+void set_bit(MutableByteSpan bits, std::size_t at) {
+  bits[at / 8] = static_cast<std::uint8_t>(bits[at / 8] | 1U << (at % 8));
 }
 
 double sum_of_magnitudes(std::span<const float> values) {
@@ -44,21 +65,40 @@ void sign_encode(const CodecInput& /*input*/, std::span<const float> values, Byt
     out.insert(out.end(), bytes, bytes + sizeof scale);
   }
   const std::size_t begin = out.size();
-  out.resize(begin + (values.size() + 7) / 8);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const unsigned bit = values[i] < 0 ? 1U : 0U;
-    out[begin + i / 8] = static_cast<std::uint8_t>(out[begin + i / 8] | bit << (i % 8));
+  const std::size_t flag_bytes = bytes_of_bits(blocks_of(values.size()));
+  out.resize(begin + flag_bytes + bytes_of_bits(values.size()));
+  for (std::size_t block = 0; block < blocks_of(values.size()); ++block) {
+    const std::size_t at = block * kSignBlock;
+    const auto part = values.subspan(at, std::min(kSignBlock, values.size() - at));
+    std::array<std::uint8_t, kSignBlock / 8> zeros{};
+    bool flagged = false;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (part[i] < 0) set_bit(MutableByteSpan(out).subspan(begin + flag_bytes), at + i);
+      if (part[i] == 0) set_bit(zeros, i);
+      flagged = flagged || part[i] == 0;
+    }
+    if (!flagged) continue;
+    set_bit(MutableByteSpan(out).subspan(begin), block);
+    const std::size_t zero_bytes = bytes_of_bits(part.size());
+    out.insert(out.end(), zeros.begin(), zeros.begin() + static_cast<std::ptrdiff_t>(zero_bytes));
+  }
+}
+
+// The values of one block with a flag that are zero.
+void clear_zeros(ByteSpan zeros, std::span<float> block) {
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    if (bit_at(zeros, i)) block[i] = 0;
   }
 }
 
 template <bool scaled>
-Status sign_decode(const CodecInput& input, ByteSpan bytes, std::span<float> out) {
-  const std::uint8_t what = bytes.empty() ? std::uint8_t{kZeros} : bytes[0];
-  const std::size_t expected =
-      out.empty() || what == kBits ? sign_bytes_max<scaled>(input, out.size()) : std::size_t{1};
-  if (what > kNotFinite || bytes.size() != expected) {
-    return corrupt(fmt::format("sign: expected {} bytes of kind 0 to 2, got {} of kind {}",
-                               expected, bytes.size(), what));
+Status sign_decode(const CodecInput& /*input*/, ByteSpan bytes, std::span<float> out) {
+  if (out.empty()) return bytes.empty() ? Status() : corrupt("sign: expected no bytes");
+  const std::uint8_t what = bytes.empty() ? kNotFinite + 1 : bytes[0];
+  const std::size_t least = what == kBits ? sign_fixed_bytes<scaled>(out.size()) : 1;
+  if (what > kNotFinite || bytes.size() < least || (what != kBits && bytes.size() > 1)) {
+    return corrupt(fmt::format("sign: expected {} bytes or more of kind 0 to 2, got {} of kind {}",
+                               least, bytes.size(), what));
   }
   float size = what == kBits ? 1.0F : (what == kZeros ? 0.0F : std::nanf(""));
   if (what != kBits) {
@@ -69,17 +109,25 @@ Status sign_decode(const CodecInput& input, ByteSpan bytes, std::span<float> out
     std::memcpy(&size, bytes.data() + 1, sizeof size);
     if (!std::isfinite(size) || size < 0) return corrupt("sign: expected a scale of 0 or more");
   }
-  const ByteSpan bits = bytes.last((out.size() + 7) / 8);
-  if (out.size() % 8 != 0 && (bits.back() >> (out.size() % 8)) != 0) {
-    return corrupt("sign: expected zeros behind the last bit");
+  const std::size_t sign_bytes = bytes_of_bits(out.size());
+  const std::size_t flag_bytes = bytes_of_bits(blocks_of(out.size()));
+  const ByteSpan flags = bytes.subspan(least - sign_bytes - flag_bytes, flag_bytes);
+  const ByteSpan signs = bytes.subspan(least - sign_bytes, sign_bytes);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = bit_at(signs, i) ? -size : size;
+  ByteSpan zeros = bytes.subspan(least);
+  for (std::size_t block = 0; block < blocks_of(out.size()); ++block) {
+    if (!bit_at(flags, block)) continue;
+    const std::size_t at = block * kSignBlock;
+    const auto part = out.subspan(at, std::min(kSignBlock, out.size() - at));
+    const std::size_t zero_bytes = bytes_of_bits(part.size());
+    if (zeros.size() < zero_bytes) return corrupt("sign: the places of zeros are cut off");
+    clear_zeros(zeros.first(zero_bytes), part);
+    zeros = zeros.subspan(zero_bytes);
   }
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = (bits[i / 8] >> (i % 8) & 1U) != 0 ? -size : size;
-  }
-  return {};
+  return zeros.empty() ? Status() : corrupt(fmt::format("sign: {} bytes too many", zeros.size()));
 }
 
-// ||v||^2 - ||v||_1^2 / n for the mean magnitude, which is rounded once; sum (|v| - 1)^2 for 1.
+// At each value but zeros the magnitude less the mean magnitude, which is rounded once, or less 1.
 template <bool scaled>
 double sign_loss(const CodecInput& /*input*/, std::span<const float> values) {
   const double sum = sum_of_magnitudes(values);
@@ -87,6 +135,7 @@ double sign_loss(const CodecInput& /*input*/, std::span<const float> values) {
   const double size = scaled ? sum / static_cast<double>(values.size()) : 1.0;
   double loss = 0;
   for (const float value : values) {
+    if (value == 0) continue;
     const double rounding = scaled ? size * 1e-7 + 1e-45 : 0.0;
     const double error = std::abs(std::abs(static_cast<double>(value)) - size) + rounding;
     loss += error * error;

@@ -37,7 +37,8 @@ Result<SwarmOptions> member_swarm_options(const SwarmGroupOptions& group,
   if (!member.identity.empty()) {
     WEFT_TRY_ASSIGN(options.identity, PeerIdentity::load_or_create(member.identity));
   }
-  WEFT_TRY_ASSIGN(options.wire, parse_wire_precision(group.wire));
+  WEFT_TRY_ASSIGN(const Codec codec, Codec::parse(group.wire));
+  set_codec(codec, options);
   WEFT_TRY_ASSIGN(options.start_timeout, checked_limit("start_timeout", group.start_timeout));
   options.listen = member.listen;
   options.advertise = member.advertise;

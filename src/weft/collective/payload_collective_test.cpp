@@ -120,8 +120,8 @@ TEST(PayloadCollective, RerunsApplyResidualsOnce) {
       for (const auto& encoder : encoders) encoder->commit();
     }
     for (int rank = 0; rank < kMembers; ++rank) {
-      const Residual here = encoders[static_cast<std::size_t>(rank)]->residual();
-      const Residual there = oracle.encoders[static_cast<std::size_t>(rank)]->residual();
+      const ResidualValues here = encoders[static_cast<std::size_t>(rank)]->residual();
+      const ResidualValues there = oracle.encoders[static_cast<std::size_t>(rank)]->residual();
       ASSERT_EQ(here == nullptr, there == nullptr);
       if (here) {
         EXPECT_EQ(*here, *there) << codec << ", rank " << rank;

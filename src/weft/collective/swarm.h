@@ -136,6 +136,9 @@ struct SwarmOptions {
   PresenceOptions presence;
 };
 
+// Sets `wire` where the codec can stand per hop, else `codec`.
+void set_codec(const Codec& codec, SwarmOptions& options);
+
 // Why nobody gave the recipe, where that says something of the run.
 struct RunNews {
   // The run ended with this round.

@@ -34,6 +34,11 @@ Status check_filled_in(const SwarmOptions& options) {
   return {};
 }
 
+void set_codec(const Codec& codec, SwarmOptions& options) {
+  options.wire = codec.hop_precision().value_or(WirePrecision::kF32);
+  options.codec = codec.hop_precision() ? Codec() : codec;
+}
+
 SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::string> endpoints) {
   SwarmCoreOptions core;
   core.membership = options.membership;

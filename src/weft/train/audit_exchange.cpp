@@ -78,6 +78,7 @@ class AuditExchange final : public Exchange {
     return inner_->expel(peer, reason);
   }
   Result<SwarmStatus> status() override { return inner_->status(); }
+  Result<ResidualState> residual_state() override { return inner_->residual_state(); }
   std::vector<SwarmEvent> take_events() override { return inner_->take_events(); }
   const PeerId& self() const override { return inner_->self(); }
 

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "weft/codec/codec.h"
+#include "weft/collective/codec/residual_file.h"
 #include "weft/io/checkpoint.h"
 
 namespace weft {
@@ -103,6 +105,13 @@ Result<std::optional<SavedCheckpoint>> Checkpoints::load_newest(Trainer& trainer
   found.step = trainer.steps_done();
   found.run_id = info.run_id;
   return std::optional<SavedCheckpoint>(found);
+}
+
+Status Checkpoints::save_residual(const Recipe& recipe, Exchange& exchange) const {
+  WEFT_TRY_ASSIGN(const Codec codec, Codec::parse(recipe.group.wire));
+  if (codec.hop_precision()) return {};
+  WEFT_TRY_ASSIGN(const ResidualState state, exchange.residual_state());
+  return write_residual_file(residual_path(), codec, state);
 }
 
 std::vector<std::string> Checkpoints::paths() const { return list_checkpoints(folder_); }

@@ -13,6 +13,7 @@
 
 #include "weft/base/status.h"
 #include "weft/io/checkpoint.h"
+#include "weft/train/exchange.h"
 #include "weft/train/trainer.h"
 
 namespace weft {
@@ -40,6 +41,11 @@ class Checkpoints {
   Status save_candidate(Trainer& trainer);
   Status settle_candidate(bool is_best);
   std::string best_path() const { return best_checkpoint_path(folder_); }
+  // What this member's codec had dropped when the newest one was written, which is no part of the
+  // state.
+  std::string residual_path() const { return folder_ + "/residual"; }
+  // Does nothing where the recipe's codec stands per hop.
+  Status save_residual(const Recipe& recipe, Exchange& exchange) const;
   // Loads the newest into `trainer`, to train on. Nothing if there is none; `bytes` stays 0. Fails
   // also with kCorrupt where a value is no finite number, which no training mends.
   Result<std::optional<SavedCheckpoint>> load_newest(Trainer& trainer) const;

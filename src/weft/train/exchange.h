@@ -14,6 +14,7 @@
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
+#include "weft/collective/codec/round_codec.h"
 #include "weft/collective/swarm_types.h"
 #include "weft/peer/ticket.h"
 
@@ -59,6 +60,8 @@ class Exchange {
     return unavailable("expel: the members of this run are fixed");
   }
   virtual Result<SwarmStatus> status() = 0;
+  // What this member's codec has dropped since the last committed round; none where it has none.
+  virtual Result<ResidualState> residual_state() { return ResidualState{}; }
   virtual std::vector<SwarmEvent> take_events() = 0;
   virtual const PeerId& self() const = 0;
 };

@@ -23,6 +23,7 @@
 #include "weft/base/nearest_name.h"
 #include "weft/base/printable.h"
 #include "weft/base/utf8.h"
+#include "weft/codec/codec.h"
 #include "weft/peer/admission.h"
 #include "weft/train/recipe_aliases.h"
 #include "weft/train/recipe_data.h"
@@ -337,6 +338,18 @@ static Status check_local(const Recipe::Local& local) {
                   local.outer_rate, local.outer_momentum));
 }
 
+static Status check_wire(const Recipe::Group& group) {
+  const Result<Codec> codec = Codec::parse(group.wire);
+  if (!codec.ok()) return codec.status().with_context("group.wire");
+  if (codec->sum() == CodecSum::kMajority && group.wait == "deadline") {
+    return invalid_argument(
+        fmt::format("group.wire: expected group.wait = \"all\" with \"{}\", got \"deadline\"; the "
+                    "majority is one of all members",
+                    group.wire));
+  }
+  return {};
+}
+
 // What a loose exchange has no use for, or breaks.
 static Status check_gossip(const Recipe& recipe) {
   if (recipe.group.exchange != "gossip") return {};
@@ -358,6 +371,7 @@ static Status check_gossip(const Recipe& recipe) {
 
 Status check_recipe(const Recipe& recipe) {
   const Recipe::Group& group = recipe.group;
+  WEFT_TRY(check_wire(group));
   if (group.suspicion_timeout_ms < 2 * group.heartbeat_interval_ms) {
     return invalid_argument(fmt::format(
         "group.suspicion_timeout_ms: expected at least twice group.heartbeat_interval_ms ({} ms), "

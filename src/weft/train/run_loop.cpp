@@ -411,7 +411,9 @@ Status RunLoop::save_checkpoint() {
   if (!saved.ok()) return failed_to_save(saved.status());
   saved_step_ = step;
   told_unsaved_ = false;
-  if (!saved->pruned.ok()) log_.append(Event("note").with("text", saved->pruned.message()));
+  for (const Status& each : {saved->pruned, checkpoints_->save_residual(recipe_, exchange_)}) {
+    if (!each.ok()) log_.append(Event("note").with("text", each.message()));
+  }
   log_.append(Event("checkpoint")
                   .with("path", saved->path)
                   .with("step", saved->step)

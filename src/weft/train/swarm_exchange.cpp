@@ -40,6 +40,7 @@ class SwarmExchange final : public Exchange {
     return swarm_->expel(peer, reason);
   }
   Result<SwarmStatus> status() override { return swarm_->status(); }
+  Result<ResidualState> residual_state() override { return swarm_->residual_state(); }
   std::vector<SwarmEvent> take_events() override { return swarm_->take_events(); }
   const PeerId& self() const override { return swarm_->self(); }
 

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "weft/base/exception_status.h"
+#include "weft/codec/codec.h"
+#include "weft/swarm/running_statistics.h"
 #include "weft/swarm/state_hash.h"
 #include "weft/train/data_mark.h"
 #include "weft/train/gossip_step.h"
@@ -99,6 +101,7 @@ Result<std::unique_ptr<Trainer>> Trainer::assemble(const Recipe& recipe, const M
   }
   if (const auto part = part_options(recipe.group)) trainer->part_.emplace(*part);
   if (recipe.local.steps > 1) trainer->local_.emplace(trainer->arena_, local_options(recipe));
+  WEFT_TRY(trainer->check_wire());
   freeze(optimizer.groups, *trainer->model_);
   if (recipe.run.capture) {
     trainer->captured_ = std::make_unique<CapturedStep>(trainer->model_.get());
@@ -110,6 +113,15 @@ Result<std::unique_ptr<Trainer>> Trainer::assemble(const Recipe& recipe, const M
         std::make_shared<const Transforms>(transforms.without_random());
   }
   return trainer;
+}
+
+Status Trainer::check_wire() {
+  WEFT_TRY_ASSIGN(const Codec codec, Codec::parse(recipe_.group.wire));
+  if (codec.hop_precision() || RunningStatistics(arena_).entries().empty()) return {};
+  return invalid_argument(
+      fmt::format("group.wire: expected f32, bf16, f16 or int8 for {}, whose running statistics "
+                  "travel with the gradients and cannot be left out, got {}",
+                  recipe_.model.name, codec.text()));
 }
 
 Status Trainer::open_training_data(Dataset data) {

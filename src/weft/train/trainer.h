@@ -131,6 +131,8 @@ class Trainer {
   static Result<std::unique_ptr<Trainer>> assemble(const Recipe& recipe, const ModelCard& card,
                                                    const DataPlaces& places, const Clock& clock,
                                                    const TrainerPlan& plan, const Review& review);
+  // kInvalidArgument where the model cannot be trained with the recipe's group.wire.
+  Status check_wire();
   Status open_training_data(Dataset data);
   Status open_test_data();
 

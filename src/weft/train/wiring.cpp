@@ -9,6 +9,7 @@
 
 #include "weft/base/file.h"
 #include "weft/base/log.h"
+#include "weft/codec/codec.h"
 #include "weft/data/image_folder.h"
 #include "weft/data/open_path.h"
 #include "weft/data/text_file.h"
@@ -297,8 +298,9 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   options.segment_bytes = static_cast<std::size_t>(group.segment_bytes);
   options.bucket_bytes = static_cast<std::size_t>(group.bucket_bytes);
   // The recipe was checked, so the word is one.
-  const Result<WirePrecision> wire = parse_wire_precision(group.wire);
-  if (wire.ok()) options.wire = *wire;
+  if (const Result<Codec> codec = Codec::parse(group.wire); codec.ok()) {
+    set_codec(*codec, options);
+  }
   options.measured_ring = group.ring == "measured";
   options.by_host = group.hosts == "together";
   options.reports = true;

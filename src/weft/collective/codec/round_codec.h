@@ -27,7 +27,7 @@ namespace weft {
 struct ResidualState {
   Round round;
   // Null: zeros.
-  Residual residual;
+  ResidualValues residual;
 };
 
 class RoundCodec {

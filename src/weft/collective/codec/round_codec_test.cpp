@@ -14,7 +14,7 @@ const std::vector<float> kInput = {4, 3, 2, 1};
 RoundCodec make_codec() { return RoundCodec(*Codec::parse("topk:ratio=0.5")); }
 
 std::vector<float> kept(const RoundCodec& codec) {
-  const Residual residual = codec.state().residual;
+  const ResidualValues residual = codec.state().residual;
   return residual ? *residual : std::vector<float>();
 }
 
