@@ -33,8 +33,8 @@ FUZZED = re.compile(r"^(\d+) seeds and (\d+) mutations\b.*none broke it", re.MUL
 OUTPUT_LINES_SHOWN = 60
 SLOWEST_SHOWN = 10
 # The folders whose every file is clean; `make clang-tidy` looks at all of them.
-CLANG_TIDY_FOLDERS = ("base", "wire", "autograd", "optim", "codec", "graph", "io", "nn",
-                      "peer", "swarm")
+CLANG_TIDY_FOLDERS = ("base", "wire", "aggregate", "autograd", "optim", "codec", "graph", "http",
+                      "io", "nn", "peer", "swarm")
 SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,10 +23,9 @@ std::string outcome(std::string_view bytes, const std::vector<std::size_t>& cuts
       piece.remove_prefix(parser.feed(piece));
       if (!parser.done()) continue;
       const HttpRequest request = parser.take();
-      all += request.method + " " + request.path + "?" + request.query + " ";
-      for (const auto& [name, value] : request.headers) all += name + "=" + value + ";";
-      all += request.keep_alive ? " keep [" : " close [";
-      all += request.body + "]\n";
+      all += fmt::format("{} {}?{} ", request.method, request.path, request.query);
+      for (const auto& [name, value] : request.headers) all += fmt::format("{}={};", name, value);
+      all += fmt::format(" {} [{}]\n", request.keep_alive ? "keep" : "close", request.body);
     }
   };
   for (const std::size_t cut : cuts) {

@@ -61,6 +61,9 @@ class Echo final : public HttpService {
 };
 
 class HttpServerTest : public testing::Test {
+ public:
+  ~HttpServerTest() override { stop(); }
+
  protected:
   static HttpServerOptions quick() {
     HttpServerOptions options;
@@ -81,7 +84,6 @@ class HttpServerTest : public testing::Test {
     stop_.store(true);
     thread_.join();
   }
-  ~HttpServerTest() override { stop(); }
   std::uint16_t port() const { return server_->port(); }
   // Another client's requests pass the time until it is so.
   void ask_until(const std::function<bool()>& is_so) {

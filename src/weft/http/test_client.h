@@ -62,7 +62,7 @@ class TestClient {
     while (buffer_.size() < end + 4 + length) {
       if (!receive()) return std::exchange(buffer_, {});
     }
-    const std::string whole = buffer_.substr(0, end + 4 + length);
+    std::string whole = buffer_.substr(0, end + 4 + length);
     buffer_.erase(0, whole.size());
     return whole;
   }
