@@ -8,7 +8,7 @@ FILES_MAX = 30
 LARGER = {
     "app": 91,
     "collective": 141,
-    "train": 116,
+    "train": 114,
 }
 
 

@@ -19,7 +19,7 @@ import compile_flags
 from layers import place_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("base", "net", "collective")
+FOLDERS = ("base", "net", "collective", "gossip")
 CLANGS = ("clang++", *(f"clang++-{version}" for version in range(14, 31)))
 # Other warnings are g++'s business; of its flags clang need not know all.
 FLAGS = ("-fsyntax-only", "-Wno-everything", "-Werror=thread-safety", "-Werror=thread-safety-beta",

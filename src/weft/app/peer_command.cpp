@@ -29,7 +29,6 @@
 #include "weft/base/parallel.h"
 #include "weft/collective/mpi_engine.h"
 #include "weft/collective/swarm.h"
-#include "weft/gossip/gossip_member.h"
 #include "weft/net/rendezvous_opendht.h"
 #include "weft/train/audit_exchange.h"
 #include "weft/train/engine_exchange.h"
@@ -221,23 +220,13 @@ Result<std::int64_t> resume_or_begin(Session& session, const RunRequest& request
   return loaded->step;
 }
 
-bool gossips(const Recipe& recipe) { return recipe.group.exchange == "gossip"; }
-
 // Founds a run of the loose exchange, or joins one by `ticket`.
 Status begin_gossip(Session& session, const PeerSettings& settings,
                     const std::optional<Ticket>& ticket) {
-  const Trainer& trainer = *session.trainer;
-  GossipMemberOptions options = gossip_options(trainer.recipe(), trainer.layout(), settings);
-  Hash256 nonce{};
-  random_bytes(nonce);
-  options.gossip.run = ticket ? ticket->run : make_run_id(options.recipe_hash, nonce);
-  options.ticket = ticket;
-  session.run_id = to_hex(options.gossip.run);
+  WEFT_TRY_ASSIGN(GossipRun run, start_gossip_run(*session.trainer, settings, ticket));
+  session.run_id = std::move(run.run_id);
   session.role = ticket ? "joiner" : "founder";
-  WEFT_TRY_ASSIGN(auto member, GossipMember::start(std::move(options)));
-  session.exchange = make_gossip_exchange(
-      std::move(member),
-      {trainer.layout().num_elements(), trainer.training_rounds(), last_round(trainer.recipe())});
+  session.exchange = std::move(run.exchange);
   return {};
 }
 
@@ -245,10 +234,8 @@ Status found_group(Session& session, const RunRequest& request, std::int64_t ste
   const Trainer& trainer = *session.trainer;
   WEFT_TRY_ASSIGN(const PeerSettings settings, peer_settings(session, request));
   if (gossips(trainer.recipe())) {
-    if (!request.resume) return begin_gossip(session, settings, std::nullopt);
-    return invalid_argument(
-        "--resume: a run with group.exchange = \"gossip\" goes on while one member lives; join it "
-        "with a member's ticket");
+    WEFT_TRY(check_gossip_start(request.resume));
+    return begin_gossip(session, settings, std::nullopt);
   }
   SwarmOptions options = swarm_options(trainer.recipe(), trainer.layout(), settings);
   Hash256 nonce{};

@@ -201,9 +201,8 @@ class TestGossipNetwork {
     if (links_.erase({a, b}) == 0) return;
     links_.erase({b, a});
     last_arrival_.erase({a, b, 0});
-    for (const auto& [one, other] : {Pair{a, b}, Pair{b, a}}) {
-      later(delay(), [this, one, other] { link_down(one, other); });
-    }
+    later(delay(), [this, a, b] { link_down(a, b); });
+    later(delay(), [this, a, b] { link_down(b, a); });
   }
 
   void deliver(std::size_t from, GossipSend send) {

@@ -9,9 +9,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
+#include "weft/base/status.h"
 #include "weft/gossip/gossip_member.h"
+#include "weft/peer/ticket.h"
 #include "weft/train/exchange.h"
+#include "weft/train/trainer.h"
+#include "weft/train/wiring.h"
 
 namespace weft {
 
@@ -25,5 +31,18 @@ struct GossipExchangeOptions {
 // Takes the member.
 std::unique_ptr<Exchange> make_gossip_exchange(std::unique_ptr<GossipMember> member,
                                                const GossipExchangeOptions& options);
+
+// Whether members average with neighbours.
+bool gossips(const Recipe& recipe);
+// kInvalidArgument where the run is to be resumed: it lives as long as one member does.
+Status check_gossip_start(bool resume);
+
+struct GossipRun {
+  std::string run_id;
+  std::unique_ptr<Exchange> exchange;
+};
+// Founds the run of the trainer's recipe, or joins that of the ticket.
+Result<GossipRun> start_gossip_run(const Trainer& trainer, const PeerSettings& settings,
+                                   const std::optional<Ticket>& ticket);
 
 }  // namespace weft
