@@ -1,8 +1,8 @@
-// bench_all_reduce(): times the all-reduce of one f32 vector among processes of this machine, or
-// among processes that meet in a folder.
+// bench_all_reduce(): measures the all-reduce of one f32 vector among processes on this machine, or
+// among processes that find each other in a folder.
 //
-// Behind `weft bench allreduce`. Each peer is a process with a transport and a loop of its own, as
-// in training; a repetition lasts from the word of rank 0 until the slowest member holds the
+// It implements `weft bench allreduce`. Each peer is a process with its own transport and loop, as
+// in training; a repetition lasts from the signal of rank 0 until the slowest member holds the
 // result, and the first result is checked against its closed form.
 // Threads: the caller's; it must be the process's only one, as the other peers are forked from it.
 // Fails: kInvalidArgument for options out of bounds, kTimeout or kUnavailable if a peer is lost.
@@ -21,11 +21,11 @@ namespace weft {
 
 struct AllReduceBenchOptions {
   int peers = 4;
-  // Of the vector; a multiple of 4.
+  // Size of the vector; a multiple of 4.
   std::int64_t bytes = 64'000'000;
   // "tls", "tls+shm" (peers of one machine by memory, as in training), "tcp" or "shm".
   std::string transport = "tls";
-  // That count; two more go before. 0: as many as take a few seconds.
+  // Measured repetitions, after two others. 0: as many as take a few seconds.
   int repetitions = 0;
   std::int64_t segment_bytes = swarm_defaults::kSegmentBytes;
   // See collective.h.
@@ -40,7 +40,7 @@ struct AllReduceBenchOptions {
   std::string meeting_folder;
   // Where a rank listens (tls, tcp).
   std::string listen = "127.0.0.1:0";
-  // Of everything.
+  // Limit of the whole benchmark.
   Duration limit = std::chrono::seconds(300);
 };
 
@@ -53,7 +53,7 @@ struct AllReduceBenchResult {
   int repetitions = 0;
   double median_seconds = 0;
   double min_seconds = 0;
-  // 2 (n-1)/n bytes / median: what each link must carry as f32, whatever the algorithm.
+  // 2 (n-1)/n bytes / median: what each link must carry as f32 with any algorithm.
   double bus_bandwidth_gb_per_s = 0;
 };
 

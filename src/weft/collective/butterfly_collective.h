@@ -1,16 +1,18 @@
-// ButterflyCollective: each sends each what that one owns; owners sum and send the sum to all.
+// ButterflyCollective: each member sends each other one the chunks that it owns; owners sum and
+// send the sum to all.
 //
 // IMPLEMENTATION: direct-exchange reduce-scatter and all-gather (R. Thakur, R. Rabenseifner,
 // W. Gropp, "Optimization of collective communication operations in MPICH", IJHPCA 19, 2005, the
-// pairwise exchange), without steps: each segment goes when it is ready. Same bytes as a ring,
-// two delays instead of 2 (n-1), but over n-1 links a member. Sums are in rank order:
+// pairwise exchange), without steps: each segment is sent when it is ready. It sends the same bytes
+// as a ring, with two delays instead of 2 (n-1), but over n-1 links per member. Sums are in rank
+// order:
 // ((x[0] + x[1]) + ...) + x[n-1].
-// Memory: beside the vector the inputs of the others for the own chunks, (n-1)/n of a vector.
+// Memory: the vector, and the inputs of the others for this member's chunks, (n-1)/n of a vector.
 //
-// The owner sees all n inputs of its chunks at one place, so an Aggregator may take the sum's
-// place. One that looks at distances has a phase more: each owner sends those of its chunks to the
-// other owners, (n + 1) n / 2 numbers, which all add them up in rank order and select alike; only
-// then are chunks combined.
+// The owner has all n inputs of its chunks, so an Aggregator may replace the sum. One that needs
+// distances has one more phase: each owner sends those of its chunks to the other owners, (n + 1) n
+// / 2 numbers; all add them in rank order and make the same selection; only then are chunks
+// combined.
 #pragma once
 
 #include <deque>
@@ -34,7 +36,7 @@ class ButterflyCollective final : public Collective {
   void on_link_down(Rank to) override;
   Status resume(Rank to, ByteSpan received) override;
   Bytes received_map(Rank from) const override;
-  // Each segment, and the table of distances where there is one.
+  // Each segment, and the table of distances if there is one.
   std::size_t map_size() const override { return store_.count() + (measures_ ? 1 : 0); }
   bool contributed() const override { return inputs_due_ == 0; }
   bool complete() const override { return finished_ == store_.count(); }
@@ -72,7 +74,7 @@ class ButterflyCollective final : public Collective {
   bool needs_input(std::uint32_t index) const { return reduces_ || owns(index); }
   Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank.value())]; }
   Result<std::uint32_t> accept(Rank from, const SegmentHead& head, std::size_t body_bytes) const;
-  // Where rank `from`'s input of an own segment lies.
+  // The place of rank `from`'s input for one of this member's segments.
   MutableByteSpan inbox_of(std::uint32_t index, Rank from);
   void take_input(std::uint32_t index);
   void reduce_if_whole(std::uint32_t index);
@@ -82,7 +84,8 @@ class ButterflyCollective final : public Collective {
   std::vector<std::span<const float>> inputs_of(std::uint32_t index,
                                                 std::vector<std::vector<float>>& memory);
   void combine(std::uint32_t index);
-  // Measures own segments in their order as far as they are whole; behind the last sends the table.
+  // Measures this member's segments in order as far as they are complete; after the last one sends
+  // the table.
   void measure();
   // Once the tables of all owners are here.
   void combine_all();
@@ -99,7 +102,7 @@ class ButterflyCollective final : public Collective {
   const std::uint8_t form_;
   const bool reduces_;
   const bool gathers_;
-  // The aggregator looks at distances.
+  // The aggregator needs distances.
   const bool measures_;
   CollectiveSink& sink_;
   SegmentStore store_;
@@ -109,7 +112,7 @@ class ButterflyCollective final : public Collective {
   std::vector<bool> owners_;
   std::vector<Distances> tables_;
   std::vector<bool> table_here_;
-  // What the aggregator has selected; where it looks at distances, once all tables are here.
+  // The aggregator's selection; if it needs distances, once all tables have arrived.
   WeightMatrix weights_;
   // The first segment that is not measured, or not another's.
   std::uint32_t measured_ = 0;

@@ -1,9 +1,9 @@
 // Collective: one exchange of an f32 vector among the members of a view; a core without I/O.
 //
-// What is exchanged (CollectiveKind) and along which links (Algorithm) are two questions; members
-// answer both alike, from values that they have agreed on. However the frames travel, all
-// members get the same bits, inputs are never written to, and whatever arrives is written straight
-// into the buffer from which it is sent on.
+// CollectiveKind defines what is exchanged and Algorithm along which links; members choose the same
+// ones, from values that they have agreed on. With every algorithm all members get the same bits,
+// inputs are never written to, and arriving data is written directly into the buffer from which it
+// is sent on.
 //
 //   all-reduce       input: the vector;          result: the sum over the members
 //   reduce-scatter   input: n parts of equal size; result: in the place of this rank's part its sum
@@ -13,10 +13,10 @@
 //   reduce           input: the vector;          result: at the root the sum
 //
 // Where it stands: RoundCore, GroupCore and the all-reduce bench own such cores and carry their
-// frames. Threads: one owner. Frames that it sent may outlive it: they keep its buffer alive.
-// Fails: on_frame and resume give kCorrupt for whatever a correct member would not send, and
-// kInvalidArgument where two correct members disagree on what they exchange. Data is then lost:
-// destroy this and end the link.
+// frames. Threads: one owner. Frames that it has sent may outlive it and keep its buffer alive.
+// Fails: on_frame and resume return kCorrupt for frames that a correct member would not send, and
+// kInvalidArgument if two correct members disagree on the exchange. Data is then lost: destroy this
+// and end the link.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ enum class CollectiveKind : std::uint8_t {
 std::string_view to_string(CollectiveKind kind);
 
 enum class Algorithm : std::uint8_t {
-  kAuto = 0,       // by size, members and line: choose_algorithm()
+  kAuto = 0,       // by size, members and links: choose_algorithm()
   kDirect = 1,     // each sends its input to each; all sum in rank order
   kTree = 2,       // recursive doubling: log2 n exchanges of the whole vector
   kButterfly = 3,  // each sends each the part that it owns; the owner sums and sends it to all
@@ -63,14 +63,14 @@ std::string_view to_string(Algorithm algorithm);
 // kInvalidArgument for another word.
 Result<Algorithm> parse_algorithm(std::string_view text);
 
-// What a line between members is like, as far as they agree on it.
+// The properties of links between members, as far as they agree on them.
 struct LineProfile {
   double latency_s = 50e-6;
-  // What a member sends in all, to however many at once.
+  // The total rate of a member, to any number of others at once.
   double bytes_per_s = 1e9;
-  // What a frame costs its sender, however short.
+  // The cost of a frame for its sender, however short it is.
   double frame_s = 10e-6;
-  // The same to its neighbour in the ring, whose order spares the slowest lines; 0: no different.
+  // The rate to its neighbour in the ring, whose order avoids the slowest links; 0: the same.
   double ring_bytes_per_s = 0;
   friend bool operator==(const LineProfile&, const LineProfile&) = default;
 };
@@ -85,12 +85,12 @@ class CollectiveSink {
   virtual std::size_t queued_bytes(Rank to) const = 0;
 };
 
-// Uninitialised floats with an owner that frames can share. Large ones lie in huge pages where the
-// system has them: vectors are copied in and out of sockets by the megabyte, and with small pages a
-// third of that time is spent on address translation.
+// Uninitialised floats with an owner that frames can share. Large ones use huge pages if the system
+// has them: megabytes of vectors are copied in and out of sockets, and with small pages a third of
+// that time is spent on address translation.
 class FloatBuffer {
  public:
-  // kShareable: members of this machine may read it where it lies, if the transport lets them.
+  // kShareable: members on this machine may read it in place, if the transport supports it.
   enum class Kind : std::uint8_t { kPrivate, kShareable };
   explicit FloatBuffer(std::int64_t elements, Kind kind = Kind::kPrivate);
   std::span<float> span() { return {values_, size_}; }
@@ -100,7 +100,7 @@ class FloatBuffer {
   struct Free {
     void operator()(float* values) const;
   };
-  // Where the values are, unless `shared_` has them.
+  // The values, unless they are in `shared_`.
   std::unique_ptr<float[], Free> own_;
   std::shared_ptr<SharedMemory> shared_;
   float* values_ = nullptr;
@@ -112,7 +112,7 @@ struct CollectiveOptions {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Rank rank;
   int size = 1;
-  // Of a broadcast or a reduce.
+  // The root of a broadcast or a reduce.
   Rank root;
   // kHierarchical: by rank, a number for the host; the same at all members.
   std::vector<int> hosts;
@@ -123,10 +123,10 @@ struct CollectiveOptions {
   // The vector is cut into buckets of about this size, each split over all members, so that the
   // exchange of a bucket can begin while the next one is not contributed yet.
   std::size_t bucket_bytes = swarm_defaults::kBucketBytes;
-  // kAuto: vectors of at most so many bytes are exchanged directly, or by a tree.
+  // kAuto: vectors of at most this many bytes are exchanged directly, or by a tree.
   std::size_t direct_bytes_max = swarm_defaults::kDirectBytesMax;
-  // Nothing more is sent to a member for whom so many bytes are queued. More than the transport's
-  // low-water mark, or on_writable never comes.
+  // Nothing more is sent to a member for which this many bytes are queued. It must exceed the
+  // transport's low-water mark, otherwise on_writable is never called.
   std::size_t queue_bytes_max = 1024 * 1024;
   // False: nothing is sent to a member before resume() was called for it.
   bool start_open = true;
@@ -138,7 +138,7 @@ struct CollectiveOptions {
   // What this member's roundings have dropped so far, one for each element; null:
   // it is not kept. Read and written in place.
   std::shared_ptr<FloatBuffer> residual;
-  // Where in `residual` this vector begins.
+  // The beginning of this vector in `residual`.
   std::int64_t residual_offset = 0;
 
   // All-reduce: encodes this member's whole input, but for the exact elements, and keeps what it
@@ -161,22 +161,22 @@ class Collective {
   virtual void contribute(std::int64_t offset, std::span<const float> values) = 0;
   // A frame kSegment with this id from the member of rank `from`.
   virtual Status on_frame(Rank from, const FrameView& frame) = 0;
-  // Where the body of such a frame is best written; empty if the frame is not wanted.
+  // The best place for the body of such a frame; empty if the frame is not needed.
   virtual MutableByteSpan body_destination(Rank from, ByteSpan head, std::size_t body_bytes) = 0;
   virtual void on_writable(Rank to) = 0;
 
-  // Stops sending to that member; what was sent may be lost.
+  // Stops sending to that member; frames that were sent may be lost.
   virtual void on_link_down(Rank to) = 0;
-  // Sends to that member whatever its map of received segments (ReadyMessage) lacks.
+  // Sends to that member the segments that its map of received ones (ReadyMessage) lacks.
   virtual Status resume(Rank to, ByteSpan received) = 0;
   // The map for ReadyMessage of what this member has from `from`.
   virtual Bytes received_map(Rank from) const = 0;
-  // The length of a map that says anything.
+  // The length of a map with content.
   virtual std::size_t map_size() const = 0;
 
   // All input is here.
   virtual bool contributed() const = 0;
-  // The result is whole. Frames may still be waiting to be sent: keep this until the others are
+  // The result is complete. Frames may still be waiting to be sent: keep this until the others are
   // complete too.
   virtual bool complete() const = 0;
   // Frames still to be handed to the sink.
@@ -188,7 +188,8 @@ class Collective {
   virtual std::int64_t elements() const = 0;
 };
 
-// The way that is used: `options.algorithm`, or for kAuto the cheapest by the line's profile.
+// The algorithm that is used: `options.algorithm`, or for kAuto the cheapest by the profile of the
+// links.
 //
 //   direct     latency + (n-1) (frame + bytes/rate)
 //   tree       log2 n (latency + frame + bytes/rate), two more steps where n is no power of two
@@ -201,12 +202,12 @@ Algorithm choose_algorithm(const CollectiveOptions& options, std::int64_t elemen
 double predicted_seconds(const CollectiveOptions& options, std::int64_t elements,
                          Algorithm algorithm);
 
-// `line` with what a view says of its lines; as it is where that says nothing.
+// `line` with the figures in a view about its links; unchanged without such figures.
 LineProfile profile_of(const LineSummary& lines, LineProfile line);
 
 // `elements`: of the whole vector; for reduce-scatter and all-gather a multiple of `size`.
-// `buffer` (of `elements` floats; null: a new one) becomes the result; of a reduce-scatter's result
-// only this rank's part means anything.
+// `buffer` (of `elements` floats; null: a new one) becomes the result; in a reduce-scatter's result
+// only this rank's part is meaningful.
 std::unique_ptr<Collective> make_collective(const CollectiveOptions& options, std::int64_t elements,
                                             CollectiveSink& sink,
                                             std::shared_ptr<FloatBuffer> buffer = nullptr);

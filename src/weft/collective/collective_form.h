@@ -1,7 +1,7 @@
-// How a collective travels, as one byte of every head: what both ends must agree on.
+// The form of a collective, one byte of every head, on which both ends must agree.
 //
-// Inside this folder. Threads: free functions. Fails: check_head with kInvalidArgument, in words,
-// where two members disagree.
+// Inside this folder. Threads: free functions. Fails: check_head with kInvalidArgument and a text
+// if two members disagree.
 #pragma once
 
 #include <cstdint>

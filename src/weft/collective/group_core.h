@@ -1,16 +1,16 @@
 // GroupCore: any number of collectives at once among the members of one view; no I/O.
 //
 // Calls are numbered by channel: on one channel all members call the same operations in the same
-// order, different channels know nothing of each other. Of several calls under way the frames of
-// the more urgent go first: a frame waits behind at most `window_bytes` of less urgent ones. A view
-// change ends all calls with kAborted. Unlike a round nothing is committed: a call that ended well
-// here may have been aborted elsewhere; who needs one answer for all makes it a round.
+// order; different channels are independent. Among several current calls the frames of the more
+// urgent are sent first: a frame waits behind at most `window_bytes` of less urgent ones. A view
+// change ends all calls with kAborted. Unlike a round nothing is committed: a call that succeeded
+// here may have been aborted elsewhere; use a round if all members need the same outcome.
 //
 //   begin -> Ready to all -> data -> result -> Done to all; kept until all others are done
 //
-// Where it stands: SwarmCore owns one beside RoundCore; swarm_engine.h is its face for threads.
-// Threads: one owner; no I/O, no clock. Fails: on_frame gives kCorrupt for what a correct member
-// would not send: end that link. A call's own end is its GroupOutcome.
+// Where it stands: SwarmCore owns one and a RoundCore; swarm_engine.h is its interface for threads.
+// Threads: one owner; no I/O, no clock. Fails: on_frame returns kCorrupt for frames that a correct
+// member would not send: end that link. A call's own end is its GroupOutcome.
 #pragma once
 
 #include <array>
@@ -39,15 +39,15 @@ struct GroupCall {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   std::uint16_t channel = 0;
   Priority priority = Priority::kNormal;
-  // Of the whole vector; see collective.h.
+  // Elements of the whole vector; see collective.h.
   std::int64_t elements = 0;
   // Reduce-scatter and all-reduce: all of it; all-gather: this member's part; broadcast: the root's
   // vector, empty elsewhere. Borrowed until the outcome.
   std::span<const float> input;
-  // Of a broadcast.
+  // The root of a broadcast.
   Rank root;
-  // Set: point to point with that member instead, which calls the counterpart. Who gives has the
-  // input; `kind` does not matter.
+  // If set: point to point with that member, which calls the counterpart. The sender has the input;
+  // `kind` is ignored.
   std::optional<Rank> partner;
   bool gives = false;
   Algorithm algorithm = Algorithm::kAuto;
@@ -68,10 +68,10 @@ struct GroupOutcome {
 
 struct GroupCoreOptions {
   PeerId self;
-  // Segment sizes and the line; the rest is set for each call.
+  // Segment sizes and properties of links; the rest is set for each call.
   CollectiveOptions collective;
-  // Of bulk frames handed to the transport and not sent yet, to one member. More than the
-  // transport's low-water mark, and than what a round keeps there (queue_bytes_max).
+  // Limit of bulk frames for one member that the transport has not sent yet. It must exceed the
+  // transport's low-water mark, and a round's limit there (queue_bytes_max).
   std::size_t window_bytes = 1536 * 1024;
   std::size_t calls_max = 256;
 };
@@ -107,7 +107,7 @@ class GroupCore {
   class Open;
   // A row of calls: those of all members, or of one direction between two.
   struct Row {
-    GroupScope scope{};  // as this member would say it
+    GroupScope scope{};  // from this member's side
     Rank partner = Rank(-1);
     std::uint16_t channel = 0;
     friend auto operator<=>(const Row&, const Row&) = default;
@@ -159,7 +159,7 @@ class GroupCore {
   std::map<Row, std::uint64_t> next_;
   std::map<Key, std::shared_ptr<Open>> open_;
   std::vector<Outbox> outboxes_;
-  // Of calls that this member has not begun, or of a later view.
+  // Frames of calls that this member has not begun, or of a later view.
   std::map<PeerId, std::vector<Early>> early_;
   // Whose body is being written to which call's buffer: kept until the frame or the link ends.
   std::map<PeerId, std::shared_ptr<Open>> receiving_;

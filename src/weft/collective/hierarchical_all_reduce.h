@@ -1,16 +1,16 @@
 // HierarchicalAllReduce: within each host to one member, between those, and back.
 //
-// For groups of which several members share a host with fast lines inside (shared memory) and slow
-// ones outside: only one member a host uses the outside, and each outside line carries
-// 2 (h-1)/h of the vector instead of 2 (n-1)/n. The vector goes in buckets, each through three
+// For groups in which several members share a host, with fast links inside (shared memory) and slow
+// ones outside: only one member of each host uses the outside links, and each outside link carries
+// 2 (h-1)/h of the vector instead of 2 (n-1)/n. The vector is split into buckets, each with three
 // collectives of its own, so that the stages overlap:
 //
 //   up      the host's members send their inputs to its first, which sums them by rank
 //   across  the firsts all-reduce round a ring, in the wire's precision
 //   down    each first hands the sum on to its host
 //
-// All get the bits that came out of `across`. Who shares a host is agreed:
-// CollectiveOptions::hosts. Memory: two vectors beside the result.
+// All members get the bits of the result of `across`. They agree on who shares a host:
+// CollectiveOptions::hosts. Memory: two vectors besides the result.
 #pragma once
 
 #include <memory>
@@ -53,7 +53,7 @@ class HierarchicalAllReduce final : public Collective {
 
   Result<Target> find(Rank from, ByteSpan head) const;
   std::unique_ptr<Stage> make_stage(std::uint32_t number);
-  // Hands on what a stage has finished.
+  // Passes on the finished values of a stage.
   void advance(std::uint32_t bucket);
   Stage* up(std::uint32_t bucket) const { return stages_[3 * bucket].get(); }
   Stage* across(std::uint32_t bucket) const { return stages_[3 * bucket + 1].get(); }

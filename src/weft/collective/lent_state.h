@@ -1,8 +1,8 @@
 // LentState: the training side's state, which another thread may read while a round is computed.
 //
-// Where it stands: Swarm owns one. The training thread lends and takes back; the loop thread has a
-// snapshot made of it where a newcomer needs one.
-// Threads: as each method says. Fails: never.
+// Where it stands: Swarm owns one. The training thread lends it and takes it back; the loop thread
+// lets a snapshot be made of it if a newcomer needs one. Threads: as stated at each method. Fails:
+// never.
 #pragma once
 
 #include <functional>
@@ -23,9 +23,8 @@ class LentState {
   // lent.
   bool take_back();
 
-  // --- The loop thread.
-  // Has another thread read the state, once a loan, and make a snapshot of what `order` puts in
-  // front and the state; `made` is called there. False where nothing is lent.
+  // --- The loop thread. Lets another thread read the state, once per loan, and make a snapshot of
+  // the prefix in `order` and the state; `made` is called there. False if nothing is lent.
   bool make_snapshot(const Turn& order, std::function<void(StateSnapshot)> made);
 
  private:

@@ -1,6 +1,6 @@
-// What a program says of its group, and of its own part in it, to train among peers.
+// The options of a program for its group, and for its own member, to train with peers.
 //
-// Where it stands: the fields that programs need of SwarmOptions; member_start.h fills in the rest.
+// Where it stands: the fields of SwarmOptions that programs need; member_start.h sets the rest.
 // Threads: values.
 #pragma once
 
@@ -14,26 +14,26 @@
 
 namespace weft {
 
-// What all members share: the founder's settings count, and joiners get them.
+// Options of the whole group: the founder's apply, and joiners get them.
 struct SwarmGroupOptions {
   // How gradients travel: "f32", "bf16", "f16" or "int8". With less than f32 each member keeps what
   // its roundings drop and adds it in the next round.
   std::string wire = "f32";
   // The last round; 0: there is none.
   std::uint64_t rounds = 0;
-  // The first round waits for so many members, at most `start_timeout`.
+  // The first round waits for this many members, at most `start_timeout`.
   int start_members = swarm_defaults::kStartMembers;
   std::chrono::milliseconds start_timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(swarm_defaults::kStartTimeout);
-  // A member that is silent for so long is left out.
+  // A member that is silent for this long is removed.
   std::chrono::milliseconds suspicion_timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(membership_defaults::kSuspicionTimeout);
-  // Either of two members may go on alone. Unsafe where both live and only the line is broken: then
+  // Either of two members may go on alone. Unsafe if both run and only their link is broken: then
   // each goes on by itself.
   bool lone_survivor = false;
 };
 
-// What concerns this member alone.
+// Options of this member alone.
 struct SwarmMemberOptions {
   // "HOST:PORT"; host *: all addresses; port 0: the system chooses.
   std::string listen = "*:0";

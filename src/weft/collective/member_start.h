@@ -1,8 +1,8 @@
-// From what a program says to a Swarm's options: identity and hashes are filled in.
+// Turns a program's options into a Swarm's options, with identity and hashes.
 //
-// Where it stands: SwarmTrainer, and the Python package's swarm. Threads: pure, but for the key's
-// file. Fails: kInvalidArgument naming the option; kUnavailable where the key's file
-// cannot be read or written.
+// Where it stands: SwarmTrainer, and the Python package's swarm. Threads: pure, except for the
+// key's file. Fails: kInvalidArgument naming the option; kUnavailable if the key's file cannot be
+// read or written.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace weft {
 
-// What must be the same at all members.
+// The values that must be the same at all members.
 struct SwarmAgreement {
   std::string recipe;  // joiners fetch it; at most kRecipeBytesMax bytes
   Hash256 layout_hash{};

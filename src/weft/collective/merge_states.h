@@ -1,14 +1,14 @@
-// MergeStates: states that other branches of the run have yielded, on their way here and until they
-// are averaged in.
+// MergeStates: states that other branches of the run have yielded, while they are fetched and until
+// they are averaged with this one.
 //
-// Each is drawn by its name (SnapshotFetch), one after the other, from the members of the branch
-// that offers it. The last two are kept: a branch meets few others, and a state is large. One that
-// does not come any further gives way to the next, and is given up after a while: its branch will
-// go on alone, and offer a newer one.
+// Each is fetched by its name (SnapshotFetch), one after the other, from the members of the branch
+// that offers it. The last two are kept: a branch meets few others, and a state is large. A fetch
+// without progress is interrupted for the next one, and abandoned after a while: its branch will go
+// on alone, and offer a newer state.
 //
 // Where it stands: SwarmCore owns one; see docs/membership.md, "Branches".
 // Threads: one owner.
-// Fails: on_frame gives kCorrupt: end that peer's link, then call on_link_down.
+// Fails: on_frame returns kCorrupt: end that peer's link, then call on_link_down.
 #pragma once
 
 #include <deque>
@@ -24,7 +24,7 @@ namespace weft {
 
 class MergeStates {
  public:
-  // Borrows `sink`. Nothing is kept beyond the process, whatever `options` say.
+  // Borrows `sink`. Nothing is kept beyond the process, regardless of `options`.
   MergeStates(const StateFetchOptions& options, StateSink& sink);
 
   // Told again by every member of that branch: the same offer counts once.

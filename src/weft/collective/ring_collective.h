@@ -1,11 +1,11 @@
 // RingCollective: reduce-scatter and all-gather round the ring, segment by segment.
 //
 // IMPLEMENTATION: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
-// workstations", JPDC 69 (2009). We differ in that there are no steps: a segment of chunk c starts
-// at rank c + 1, each member adds its input and sends it on as soon as it has both, its owner c
-// finishes it and sends the sum round; segments wait for nothing but their own data and a place in
-// one first-in-first-out queue. Bytes sent by a member: 2 (n-1)/n of the vector; additions (n-1)/n.
-// The order of additions is the ring's: ((x[c+1] + x[c+2]) + ...) + x[c].
+// workstations", JPDC 69 (2009). The difference is that there are no steps: a segment of chunk c
+// starts at rank c + 1, each member adds its input and sends it on as soon as it has both, its
+// owner c completes it and sends the sum round the ring; segments wait only for their own data and
+// a place in one first-in-first-out queue. Bytes sent by a member: 2 (n-1)/n of the vector;
+// additions (n-1)/n. The order of additions is the ring's: ((x[c+1] + x[c+2]) + ...) + x[c].
 //
 // A reduce-scatter is the first half, an all-gather the second; a broadcast is a gather whose
 // segments all belong to the root, a chain from it to the member before it.
@@ -78,8 +78,8 @@ class RingCollective final : public Collective {
   std::vector<State> states_;
   std::uint32_t inputs_due_ = 0;
   std::uint32_t finished_ = 0;
-  // Lowest segment first: a bucket goes all its way while it is in the cache, instead of the whole
-  // vector one step after the other.
+  // Lowest segment first: a bucket passes through all its steps while it is in the cache, instead
+  // of the whole vector step by step.
   std::map<std::uint32_t, CollectiveOp> queue_;
   bool open_;
 };

@@ -2,7 +2,7 @@
 //
 // bucket  about bucket_bytes, so that its exchange can begin before the rest is contributed
 // chunk   one of `size` nearly equal parts of a bucket; chunk c belongs to the member of rank c
-// segment at most segment_bytes of one chunk: the unit that travels
+// segment at most segment_bytes of one chunk: the unit that is sent
 //
 // The same options and elements give the same plan at every member. Threads: a value.
 #pragma once

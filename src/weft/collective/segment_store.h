@@ -1,9 +1,9 @@
-// SegmentStore: the memory of one collective: input, values and the bytes that travel.
+// SegmentStore: the memory of one collective: input, values and the encoded bytes.
 //
-// A segment has its values (f32, in the result buffer) and its place, the bytes as they travel: the
-// same memory for f32, else bytes of a buffer of their own. Partial sum and finished sum of a
-// segment use one place: the finished one can only arrive after the partial one was read by whoever
-// finished it, and it is sent on from there.
+// A segment has its values (f32, in the result buffer) and its place, the encoded bytes: the same
+// memory for f32, otherwise in a separate buffer. The partial and the finished sum of a segment use
+// one place: the finished one can only arrive after its owner has read the partial one, and it is
+// sent on from there.
 //
 // Where it stands: RingCollective and ButterflyCollective own one. Threads: one owner. Fails:
 // never; sizes are checked by the owner.
@@ -29,10 +29,10 @@ class SegmentStore {
   std::size_t bytes_of(std::uint32_t index) const;
   std::span<float> values(std::uint32_t index) const;
   MutableByteSpan place(std::uint32_t index) const;
-  // The place, kept alive by whoever holds it.
+  // The place, which its holders keep alive.
   SharedBytes shared(std::uint32_t index) const;
 
-  // Calls ready(index) for each segment of which the input is now whole.
+  // Calls ready(index) for each segment whose input is now complete.
   template <class Ready>
   void contribute(std::int64_t offset, std::span<const float> values, Ready&& ready) {
     input_.add(offset, values);
@@ -50,9 +50,9 @@ class SegmentStore {
   void read_input(std::uint32_t index);
   // values = `received` (as it travels; may be the place itself) + the input.
   void add_input(std::uint32_t index, ByteSpan received);
-  // The place = the values, rounded; the values become what was rounded to.
+  // The place = the values, rounded; the values become the rounded ones.
   void round(std::uint32_t index);
-  // The place = `received`, if it is not there already.
+  // The place = `received`, unless the data is there already.
   void keep(std::uint32_t index, ByteSpan received);
   // values = the place.
   void read_place(std::uint32_t index);
@@ -67,7 +67,7 @@ class SegmentStore {
   };
   bool exact(std::uint32_t index) const { return segment(index).precision == WirePrecision::kF32; }
   std::uint32_t first_at(std::int64_t offset) const;
-  // True if that made the input of the segment whole.
+  // True if that completed the input of the segment.
   bool cover(std::uint32_t index, std::int64_t begin, std::int64_t end);
 
   std::shared_ptr<FloatBuffer> buffer_;

@@ -66,7 +66,7 @@ class SnapshotFetch {
   void adopt(const SnapshotName& name, TimePoint now);
   void read_kept(TimePoint now);
   void begin_blocks(TimePoint now);
-  // Asks providers for blocks; goes back to the offers if there is no provider left.
+  // Requests blocks from providers; returns to the offers if there is no provider left.
   void request(TimePoint now);
   bool request_round(bool slow, TimePoint now, bool& provider);
   bool request_from(const PeerId& peer, Source& source, TimePoint now);
@@ -82,7 +82,7 @@ class SnapshotFetch {
   TimePoint next_query_;
   TimePoint choose_at_;
   TimePoint first_offer_;
-  // Asked for by its root: the target, or what was kept by an earlier start of the program.
+  // Requested by its root: the target, or the snapshot that an earlier process has kept.
   std::optional<SnapshotName> wanted_;
   bool looked_for_kept_ = false;
   // Other offers are passed over.

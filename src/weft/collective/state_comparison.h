@@ -1,8 +1,9 @@
 // StateComparison: do all members have the same state after each round? If not: who, which tensor?
 //
-// After a round every member tells the others the hash of its whole state; where two differ, each
-// sends the other the hashes of all tensors, so that the first that differs can be named. Whoever
-// stands against more than half of the view is wrong; if nobody has a majority, all must stop.
+// After a round every member sends the others the hash of its whole state; if two differ, each
+// sends the other the hashes of all tensors, so that the first that differs can be named. A member
+// that disagrees with more than half of the view is wrong; if no state has a majority, all must
+// stop.
 //
 // Where it stands: SwarmCore owns one. Threads: one owner. Fails: never.
 #pragma once
@@ -24,7 +25,7 @@ struct StateDifference {
   Round round;
   // More than half of the view agrees with this member: the other one is wrong.
   bool peer_is_wrong = false;
-  // More than half disagrees with this member, or nobody can have a majority.
+  // More than half disagree with this member, or no state can have a majority.
   bool self_is_wrong = false;
   // Names the tensor and the peer.
   std::string text;
@@ -39,13 +40,13 @@ class StateComparison {
  public:
   explicit StateComparison(const PeerId& self) : self_(self) {}
 
-  // Forgets what members that left have said.
+  // Forgets the messages of members that left.
   void on_view(const View& view);
   // This member's state after `round`.
   void own(Round round, StateHash hash);
   void theirs(const PeerId& from, const StateHashMessage& message);
 
-  // What to send, and what was found; each once.
+  // The messages to send, and the findings; each once.
   std::vector<StateHashOut> take_messages();
   std::vector<StateDifference> take_differences();
 

@@ -38,7 +38,7 @@ class StateFile final : public StateKeep {
   std::string path_;
   File reading_;
   File writing_;
-  // Where the last whole record ends.
+  // The end of the last complete record.
   long end_ = 0;
 };
 

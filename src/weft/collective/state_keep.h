@@ -1,8 +1,9 @@
-// StateKeep: where the verified blocks of a snapshot lie until it is whole, so that a transfer goes
-// on after its process was started again.
+// StateKeep: stores the verified blocks of a snapshot until it is complete, so that a transfer
+// resumes after its process was started again.
 //
 // Where it stands: StateFetch borrows one. Threads: one owner.
-// Fails: never; a keep that cannot write keeps nothing more. What it gives back is checked again.
+// Fails: never; after a failed write it stores nothing more. Blocks that it returns are checked
+// again.
 #pragma once
 
 #include <optional>
@@ -22,7 +23,7 @@ class StateKeep {
   virtual ~StateKeep() = default;
   // The snapshot of which blocks are kept, if any.
   virtual std::optional<SnapshotName> name() = 0;
-  // Forgets what was kept, and keeps blocks of this one from now on.
+  // Forgets the stored blocks, and stores blocks of this snapshot from now on.
   virtual void begin(const SnapshotName& name) = 0;
   virtual void keep(const BlockHead& head, ByteSpan body) = 0;
   // The kept blocks one after another, from the first after name(); nothing at their end.

@@ -1,17 +1,17 @@
 // StateServer: the member's side of state transfer; answers queries for snapshots and results.
 //
-// Keeps the last two snapshots, for a while after the last question about one, so that a transfer
-// that broke can go on; and reads the ResultLog. A request for a round that is not committed yet
+// Keeps the last two snapshots, for a while after the last query about one, so that an interrupted
+// transfer can resume; and reads the ResultLog. A request for a round that is not committed yet
 // waits here and is answered by committed(), so a joiner that asks a few rounds ahead gets each
-// result as soon as there is one. At most `queue_bytes_max` lie in a peer's bulk queue; the rest
-// waits for on_writable(). Newcomers get what the line has left beside this member's own rounds
-// (state_throttle.h), in small pieces of which few are under way: askers tell what has come. As
-// many as the path holds without a queue: more while pieces arrive in about the shortest time. A
-// member that lags holds the rounds up, and is served at once.
+// result as soon as there is one. At most `queue_bytes_max` are in a peer's bulk queue; the rest
+// waits for on_writable(). Newcomers get the bandwidth that this member's own rounds leave
+// (state_throttle.h), in small pieces of which few are in flight; receivers acknowledge them. The
+// number in flight is what the path holds without a queue: it grows while pieces arrive in about
+// the shortest time. A member that lags delays the rounds, and is served at once.
 //
 // Where it stands: SwarmCore owns one, and passes it frames 0x50 to 0x6f of members and joiners.
 // Threads: one owner.
-// Fails: on_frame gives kCorrupt for what a correct peer would not send.
+// Fails: on_frame returns kCorrupt for frames that a correct peer would not send.
 #pragma once
 
 #include <cstdint>
@@ -40,13 +40,13 @@ class StateSink {
 
 struct StateServerOptions {
   std::size_t queue_bytes_max = std::size_t{2} << 20;
-  // Under way to a newcomer. What has not come for so long is taken for lost.
+  // Bytes in flight to a newcomer. Pieces without an acknowledgement for this long count as lost.
   std::size_t window_bytes_min = 2 * kStateBlockBytes;
   std::size_t window_bytes_max = std::size_t{1} << 20;
   Duration lost_after = std::chrono::seconds(5);
-  // Of one peer; more ends its link.
+  // Maximum requests of one peer; more end its link.
   std::size_t requests_max = 256;
-  // A snapshot that nobody has asked about for so long may be dropped.
+  // A snapshot without a query for this long may be dropped.
   Duration keep_unused = std::chrono::seconds(60);
   StateThrottleOptions throttle;
 };
@@ -58,7 +58,7 @@ class StateServer {
       : options_(options), log_(log), sink_(sink), throttle_(options.throttle) {}
 
   void publish(StateSnapshot snapshot, TimePoint now);
-  // What the rounds of this member do; call pump_all() when it has less to do.
+  // The activity of this member's rounds; call pump_all() when it decreases.
   StateThrottle& throttle() { return throttle_; }
   // The round of a snapshot, if there is one.
   std::optional<Round> newest_snapshot() const;
@@ -68,23 +68,23 @@ class StateServer {
   bool has(const Hash256& root) const { return find(root) != nullptr; }
   // Drops all: they are of another branch, or of before a merge.
   void forget_all() { snapshots_.clear(); }
-  // Drops the snapshots that nobody has asked about lately, once nobody joins any more.
+  // Drops the snapshots without recent queries, once no newcomer is left.
   void forget_unused(TimePoint now);
   // When forget_unused() has something to drop.
   TimePoint unused_at() const;
-  // Offers nothing: a newer state than this member's is on its way.
+  // Offers nothing, because a newer state than this member's is being fetched.
   void hold_offers(bool hold) { held_ = hold; }
 
-  // Somebody has asked for what was not sent yet.
+  // There is an unanswered request.
   bool waiting() const;
   // The log has grown.
   void committed(TimePoint now) { pump_all(now); }
   void pump_all(TimePoint now);
-  // The line counts as free then, and somebody waits for it.
+  // When the network counts as free and a request waits for it.
   TimePoint next_deadline(TimePoint now) const;
   // `urgent`: the peer holds this member's rounds up.
   Status on_frame(const PeerId& from, const FrameView& frame, bool urgent, TimePoint now);
-  // What `peer` has asked for is urgent from now on: it has become a member.
+  // The requests of `peer` are urgent from now on: it has become a member.
   void hurry(const PeerId& peer, TimePoint now);
   void on_writable(const PeerId& peer, TimePoint now);
   void on_link_down(const PeerId& peer);
@@ -114,7 +114,7 @@ class StateServer {
     // All bytes sent over this link up to its end.
     std::uint64_t until = 0;
   };
-  // One peer: what it asks for, and what is under way to it.
+  // The requests of one peer, and the bytes in flight to it.
   struct Waiting {
     std::deque<Request> requests;
     bool urgent = false;
@@ -151,7 +151,7 @@ class StateServer {
   std::deque<Snapshot> snapshots_;
   std::map<PeerId, Waiting> waiting_;
   StateThrottle throttle_;
-  // Who asked for a snapshot when there was none is told of the next one.
+  // Peers that asked for a snapshot when there was none get an offer of the next one.
   std::map<PeerId, StateQueryMessage> unanswered_;
   // Was served last: the others come first next time.
   PeerId served_;

@@ -1,8 +1,8 @@
-// StateSnapshot: the state after one round as it is given to newcomers, with the hash tree by which
+// StateSnapshot: the state after one round in the form for newcomers, with the hash tree with which
 // they check each block.
 //
-// Threads: values. Making one hashes the whole state, about a second for each GB: not on the loop
-// thread, nor where a round waits.
+// Threads: values. Construction hashes the whole state (about 1 s per GB): do not construct one on
+// the loop thread, or while a round waits.
 #pragma once
 
 #include "weft/base/bytes.h"

@@ -1,5 +1,5 @@
-// What a swarm does where nobody says otherwise. SwarmOptions, the options of its parts, the
-// recipe's [group] and the Python package all take their defaults from here.
+// The defaults of a swarm. SwarmOptions, the options of its parts, the recipe's [group] and the
+// Python package all use them.
 //
 // Threads: constants.
 #pragma once

@@ -33,16 +33,16 @@ struct PresenceOptions {
   // Answer this machine alone, since no other could reach this peer.
   bool this_machine_only = false;
   DiscoveryPlace place;
-  // Of the run, for people.
+  // The name of the run, for people.
   std::string name;
   DiscoveryInvite invite = DiscoveryInvite::kTicket;
   // Nothing: no rendezvous.
   MakeRendezvousTable make_table;
 };
 
-// What the swarm tells of itself.
+// The facts that the swarm announces.
 struct PresenceFacts {
-  // False: nobody is told anything.
+  // False: nothing is announced.
   bool is_member = false;
   bool is_isolated = false;
   // Borrowed until the call returns.
@@ -51,12 +51,12 @@ struct PresenceFacts {
 
 class SwarmPresence {
  public:
-  // `facts` and, for an open run, `invitation` are called about once a second; the latter may give
-  // the same invitation again and again. Borrows `loop` and `transport`, which must outlive this.
+  // `facts` and, for an open run, `invitation` are called about once a second; the latter may
+  // return the same invitation repeatedly. Borrows `loop` and `transport`, which must outlive this.
   struct Callbacks {
     std::function<PresenceFacts()> facts;
     std::function<OpenInvitation()> invitation;
-    // The line of a ticket of this run with the members as they are now; nothing once it is void.
+    // The text of a ticket of this run with the present members; nothing once it is void.
     std::function<std::optional<std::string>(const Ticket&)> renewed;
   };
   SwarmPresence(EventLoop& loop, Transport& transport, const PeerIdentity& identity,
@@ -65,8 +65,8 @@ class SwarmPresence {
   SwarmPresence(const SwarmPresence&) = delete;
   SwarmPresence& operator=(const SwarmPresence&) = delete;
 
-  // From now on whoever asks the local network by this code is told this ticket, while this peer
-  // is a member and the ticket stands. kUnavailable where nobody could ask.
+  // From now on queries by this code on the local network get this ticket, while this peer is a
+  // member and the ticket is valid. kUnavailable if queries cannot be received.
   Status offer(const IssuedJoinCode& code, const Ticket& ticket);
 
  private:
@@ -103,7 +103,7 @@ class SwarmPresence {
 };
 
 class SwarmCore;
-// That of `core`, which it borrows too.
+// The presence of `core`, which it borrows too.
 std::unique_ptr<SwarmPresence> make_presence(EventLoop& loop, Transport& transport, SwarmCore& core,
                                              const PeerIdentity& identity, PresenceOptions options);
 

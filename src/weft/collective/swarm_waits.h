@@ -1,9 +1,9 @@
-// SwarmWaits: what a SwarmCore has told of waits, so that each is told at once, by name, and not
-// in every round where waits are usual.
+// SwarmWaits: the waits that a SwarmCore has reported, so that each is reported at once, by name,
+// and not in every round if waits are usual.
 //
-// A wait is told when nothing has moved for RoundCoreOptions::wait_interval, again each time it has
-// become twice as long, and when it is over. Where every round waits, as for a slow member, only
-// one that is longer than the others by half is news.
+// A wait is reported when no data has been sent for RoundCoreOptions::wait_interval, again each
+// time it has doubled, and when it is over. If every round waits, as for a slow member, only one
+// that is longer than the others by half is reported.
 // Threads: part of SwarmCore; see swarm_waits.cpp.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace weft {
 struct SwarmWaits {
   RoundTimes times;
 
-  // The present wait as last seen, whom it was told of and how long it was then.
+  // The present wait as last observed, and the members and its length when it was reported.
   std::optional<RoundWait> present{};
   std::vector<PeerId> told{};
   Duration told_at{};
@@ -30,10 +30,10 @@ struct SwarmWaits {
   // round.
   Duration longest{};
   Duration usual{};
-  // Who was suspected for computing too long: it is given no second limit in a round that follows.
+  // Members that were suspected for computing too long: they get no second limit in a later round.
   std::set<PeerId> overdue{};
 
-  // The others wait for this member's input: in which round, since when, and what was told of it.
+  // The others wait for this member's input: in which round, since when, and what was reported.
   Round awaited{};
   TimePoint awaited_since{};
   bool awaited_warned = false;

@@ -2,12 +2,13 @@
 //
 // IMPLEMENTATION: recursive doubling (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of
 // collective communication operations in MPICH", IJHPCA 19, 2005). Members beyond the largest power
-// of two give their input to a partner first and get the result at the end. In each exchange both
+// of two send their input to a partner first and get the result at the end. In each exchange both
 // sides add the lower block's sum and the upper block's, in this order, so all hold the same bits.
-// For small vectors of many members: log2 n delays, log2 n frames a member. Values go as f32.
+// For small vectors of many members: log2 n delays, log2 n frames per member. Values are sent as
+// f32.
 //
 // Steps: 0 an extra member's input; 1 .. k the exchanges; k + 1 the result for the extra member.
-// Memory: two vectors a step, for they may still be on their way while the next is computed.
+// Memory: two vectors per step, because they may still be in flight while the next is computed.
 #pragma once
 
 #include <memory>
@@ -54,7 +55,7 @@ class TreeAllReduce final : public Collective {
   std::uint32_t steps() const { return static_cast<std::uint32_t>(steps_.size()); }
   Result<std::uint32_t> accept(Rank from, ByteSpan head, std::size_t body_bytes) const;
   std::shared_ptr<FloatBuffer>& buffer(std::shared_ptr<FloatBuffer>& place) const;
-  // Goes through the steps as far as what is here allows.
+  // Executes the steps as far as the present data allows.
   void advance();
   // False if the step still waits.
   bool pass(Step& step);
@@ -66,7 +67,7 @@ class TreeAllReduce final : public Collective {
   CollectiveSink& sink_;
   std::shared_ptr<FloatBuffer> result_;
   InputPieces input_;
-  // The sum as far as it has come; null before the input is whole.
+  // The partial sum so far; null before the input is complete.
   std::shared_ptr<FloatBuffer> sum_;
   std::vector<Step> steps_;
   std::size_t at_ = 0;

@@ -1,8 +1,9 @@
-// hosts_of(), shares_host(): which members of a view share a host, told from what all know alike.
+// hosts_of(), shares_host(): which members of a view share a host, derived from facts that all
+// members share.
 //
-// Where it stands: RoundCore asks at each view, for the hierarchical way of an all-reduce and for
-// results that others may read where they lie. Threads: free functions. Fails: never; machines that
-// are taken for one cost time, not bits.
+// Where it stands: RoundCore calls them for each view, for the hierarchical all-reduce and for
+// results that others may read in place. Threads: free functions. Fails: never; if two machines
+// count as one by mistake, it costs time but changes no bits.
 #pragma once
 
 #include <vector>
@@ -11,8 +12,8 @@
 
 namespace weft {
 
-// By rank, a number for the host. Members share one where they tell the same addresses, whatever
-// the ports. Empty where that is of no use: all share one, or nobody shares any.
+// By rank, a number for the host. Members share one if they advertise the same addresses, with any
+// ports. Empty if that is of no use: all share one, or no two members do.
 std::vector<int> hosts_of(const View& view);
 // Another member shares the host of the one of rank `self`.
 bool shares_host(const View& view, Rank self);

@@ -1,18 +1,18 @@
 // StateThrottle: when a member may send state to others without slowing its own rounds.
 //
-// A member's line carries the data of rounds first. While none of it moves, state has the line; a
-// small piece at a time, so that what a round then sends waits behind little. What rounds lose all
-// the same is counted as time: what is under way when a round's data moves again, and pieces that
-// go in between it. Of all time that passes, rounds lose at most `share` to state. Where that is
-// used up, state goes only in what is foreseen to be a long enough gap: the next one is taken to
-// be as long as the shorter of the last two. Members' gaps are the same, so what several of them
-// send at once costs a round no more than the longest.
+// The data of rounds has priority on a member's network connection. While none of it is sent, state
+// is, in small pieces, so that the data of a round waits behind little. The time that rounds lose
+// nevertheless is counted: for bytes in flight when a round's data is sent again, and for pieces
+// sent between it. Rounds lose at most the part `share` of all time to state. When that is used up,
+// state is sent only in gaps that are expected to be long enough: the next one counts as long as
+// the shorter of the last two. Members have the same gaps, so pieces that several of them send at
+// once cost a round no more than the longest.
 //
-// How fast the line is, is learned from what arrives in rounds: all lines of a ring carry the same.
-// A newcomer must also get the sums of rounds as fast as they are made; where they are overdue,
-// they get a part of what the rounds send.
+// The rate is estimated from the data that arrives in rounds: all links of a ring carry the same. A
+// newcomer must also get the sums of rounds as fast as they are made; if they are overdue, they get
+// a part of the rounds' bandwidth.
 //
-// Where it stands: StateServer owns one; SwarmCore tells it what moves.
+// Where it stands: StateServer owns one; SwarmCore reports to it what is sent.
 // Threads: one owner. Fails: never.
 #pragma once
 
@@ -24,17 +24,17 @@
 namespace weft {
 
 struct StateThrottleOptions {
-  // Of the time that passes, what rounds may lose; and what of it may be saved up.
+  // The share of time that rounds may lose, and how much of it may be saved up.
   double share = 1.0 / 20;
   Duration saved_max = std::chrono::milliseconds(50);
-  // Data of a round moves on and on: a pause of so many usual ones between two pieces of it, and
-  // within these bounds, says that the line is free.
+  // A round's data is sent continuously: a pause of this many usual ones between two of its pieces,
+  // within these bounds, means that the network is free.
   double quiet_pauses = 4;
   Duration quiet_min = std::chrono::milliseconds(2);
   Duration quiet_max = std::chrono::milliseconds(250);
-  // Of overdue sums, what may be saved up.
+  // How much of overdue sums may be saved up.
   std::size_t credit_bytes_max = std::size_t{512} << 10;
-  // How fast the line is, until rounds have shown it.
+  // The assumed rate until rounds have shown it.
   double bytes_per_second = 1e6;
 };
 
@@ -54,21 +54,21 @@ class StateThrottle {
   void on_round_received(std::size_t bytes, TimePoint now);
   // This member has received and sent all of the round's data.
   void on_round_over(TimePoint now);
-  // Data of a round lies here and waits for the line.
+  // Data of a round waits here to be sent.
   void set_waiting(bool waiting) { waiting_ = waiting; }
   bool exchanging() const { return exchanging_; }
-  // So many members serve so many newcomers, each of which needs the sums of every round from one
-  // of them. A member of n sends 2 (n-1)/n times a round's vector.
+  // The number of members that serve, and of newcomers, each of which needs the sums of every round
+  // from one of them. A member of n sends 2 (n-1)/n times a round's vector.
   void set_group(int members, int newcomers);
 
   // --- What state does.
   bool may_send(StateKind kind, std::size_t bytes, TimePoint now) const;
   void on_state_sent(StateKind kind, std::size_t bytes, TimePoint now);
-  // So many bytes of what was sent have arrived, or are lost.
+  // This many of the sent bytes have arrived, or are lost.
   void on_state_gone(std::size_t bytes);
   std::size_t in_flight() const { return in_flight_; }
 
-  // When may_send() may say otherwise although nothing happens; never if it says yes.
+  // When may_send() may change without an event; never if it is true.
   TimePoint next_change(StateKind kind, std::size_t bytes, TimePoint now) const;
 
  private:
@@ -77,12 +77,12 @@ class StateThrottle {
   bool line_is_free(TimePoint now) const;
   bool has_credit(StateKind kind, std::size_t bytes) const;
   Duration quiet() const;
-  // What rounds may lose now, in seconds.
+  // The seconds that rounds may lose now.
   double saved(TimePoint now) const;
   void spend(double bytes, TimePoint now);
   double price(double bytes) const;
   double seconds_for(double bytes) const { return bytes / rate_; }
-  // Of state that has not left this member's line yet.
+  // The time for state that this member has not sent completely yet.
   double backlog(TimePoint now) const;
   // The end of the gap as foreseen; and when it has turned out to be much longer than that.
   TimePoint foreseen_end() const;
@@ -97,7 +97,7 @@ class StateThrottle {
   Duration pause_ = std::chrono::milliseconds(10);
   Duration last_gap_{};
   Duration gap_before_{};
-  // Of this round: what has arrived, and for how long its data has moved.
+  // In this round: the bytes that have arrived, and for how long its data has been sent.
   std::size_t busy_bytes_ = 0;
   Duration busy_time_{};
   double rate_;
