@@ -10,7 +10,7 @@
 
 #include "weft/aggregate/aggregator_def.h"
 #include "weft/base/nearest_name.h"
-#include "weft/base/option_text.h"
+#include "weft/base/text/option_text.h"
 
 namespace weft {
 

@@ -9,7 +9,7 @@
 #include "weft/base/check.h"
 #include "weft/base/hash.h"
 #include "weft/base/nearest_name.h"
-#include "weft/base/option_text.h"
+#include "weft/base/text/option_text.h"
 #include "weft/codec/codec_def.h"
 #include "weft/codec/codec_loops.h"
 

@@ -45,7 +45,7 @@ class Codec {
 
   // As it was parsed, without options that have their default.
   std::string text() const;
-  // Of the text: equal where name and options are.
+  // A hash of the text: equal if name and options are.
   std::uint32_t id() const { return id_; }
   const CodecDef& def() const { return *def_; }
   // The values travel as they are.

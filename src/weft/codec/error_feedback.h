@@ -4,8 +4,8 @@
 //                                              \-> rollback: as if it had never been encoded
 //
 // So a round that is aborted and run again does not apply the residual twice, and a round that
-// commits loses nothing but a delay. The residual is this member's own: whoever leaves takes it
-// along, whoever joins begins with zeros. A codec without feedback has none.
+// commits loses nothing but a delay. The residual is this member's own: it goes when the
+// member leaves, and a newcomer begins with zeros. A codec without feedback has none.
 // IMPLEMENTATION: F. Seide et al., "1-bit stochastic gradient descent", INTERSPEECH 2014; S. P.
 // Karimireddy et al., "Error feedback fixes SignSGD", ICML 2019. Memory: 8 bytes for each element.
 //

@@ -3,8 +3,8 @@
 //   payload := element_type:u8 codec:u32 elements:u64 length:u64 length x u8     little-endian
 //
 // `codec` is Codec::id(), so members whose codecs or options differ find out with the first bytes.
-// The length is the sender's word: whoever reads a head checks it against what it expects before
-// anything is allocated.
+// The length is the sender's claim: the reader of a head checks it against the expected length
+// before it allocates anything.
 //
 // Where it stands: collective gathers payloads of members. Threads: values.
 // Fails: read_payload_head with kCorrupt.
@@ -24,7 +24,7 @@ struct PayloadHead {
   ElementType element_type = ElementType::kF32;
   std::uint32_t codec = 0;
   std::uint64_t elements = 0;
-  // Of what follows the head.
+  // The bytes after the head.
   std::uint64_t length_bytes = 0;
   friend bool operator==(const PayloadHead&, const PayloadHead&) = default;
 };

@@ -31,7 +31,7 @@ constexpr std::size_t kSignBlock = 512;
 
 std::size_t bytes_of_bits(std::size_t bits) { return (bits + 7) / 8; }
 std::size_t blocks_of(std::size_t elements) { return (elements + kSignBlock - 1) / kSignBlock; }
-// Of what, scale, flags and signs.
+// The bytes of scale, flags and signs.
 template <bool scaled>
 std::size_t sign_fixed_bytes(std::size_t elements) {
   const std::size_t flags = bytes_of_bits(blocks_of(elements));

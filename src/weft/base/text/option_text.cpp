@@ -1,4 +1,4 @@
-#include "weft/base/option_text.h"
+#include "weft/base/text/option_text.h"
 
 #include <algorithm>
 #include <charconv>

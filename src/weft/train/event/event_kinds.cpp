@@ -424,7 +424,7 @@ std::string event_page() {
       "# Events\n\n`OUT/events.jsonl` and `--json` hold one JSON object per line. Every object has "
       "`t` (Unix time in seconds)\nand `kind`; the other fields depend on the kind. Numbers that "
       "are not known are left out or null.\nThis page is written from the table in "
-      "`src/weft/train/event_kinds.cpp`; a test compares them.\n";
+      "`src/weft/train/event/event_kinds.cpp`; a test compares them.\n";
   for (const EventKindDoc& kind : kKinds) {
     out += fmt::format("\n## {}\n\n{}\n\n| field | type | meaning |\n|---|---|---|\n", kind.kind,
                        kind.help);
