@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "weft/app/flag_checks.h"
+#include "weft/app/flags/flag_checks.h"
 
 namespace weft {
 namespace {

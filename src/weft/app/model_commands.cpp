@@ -4,14 +4,14 @@
 
 #include <CLI/CLI.hpp>
 
-#include "weft/app/environment.h"
-#include "weft/app/flag_checks.h"
-#include "weft/app/json_output.h"
-#include "weft/app/output_files.h"
-#include "weft/app/peer_command.h"
-#include "weft/app/slow_notice.h"
-#include "weft/app/standard_output.h"
-#include "weft/app/terminal.h"
+#include "weft/app/flags/flag_checks.h"
+#include "weft/app/member/peer_command.h"
+#include "weft/app/terminal/environment.h"
+#include "weft/app/terminal/json_output.h"
+#include "weft/app/terminal/output_files.h"
+#include "weft/app/terminal/slow_notice.h"
+#include "weft/app/terminal/standard_output.h"
+#include "weft/app/terminal/terminal.h"
 #include "weft/base/log.h"
 #include "weft/base/parallel.h"
 #include "weft/train/checkpoints.h"

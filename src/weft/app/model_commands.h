@@ -3,8 +3,8 @@
 // Threads: the main thread. Fails: the reason goes to standard error, the code is exit_code.h's.
 #pragma once
 
-#include "weft/app/environment.h"
-#include "weft/app/exit_code.h"
+#include "weft/app/terminal/environment.h"
+#include "weft/app/terminal/exit_code.h"
 #include "weft/train/export_checkpoint.h"
 #include "weft/train/predict.h"
 

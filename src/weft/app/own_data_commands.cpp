@@ -6,12 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "weft/app/environment.h"
-#include "weft/app/flag_checks.h"
-#include "weft/app/local_peers.h"
-#include "weft/app/output_files.h"
-#include "weft/app/slow_notice.h"
-#include "weft/app/standard_output.h"
+#include "weft/app/flags/flag_checks.h"
+#include "weft/app/member/local_peers.h"
+#include "weft/app/terminal/environment.h"
+#include "weft/app/terminal/output_files.h"
+#include "weft/app/terminal/slow_notice.h"
+#include "weft/app/terminal/standard_output.h"
 #include "weft/base/file.h"
 #include "weft/base/log.h"
 #include "weft/base/parallel.h"

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "weft/app/exit_code.h"
-#include "weft/app/peer_command.h"
+#include "weft/app/member/peer_command.h"
+#include "weft/app/terminal/exit_code.h"
 #include "weft/base/time.h"
 
 namespace CLI {

@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "weft/app/environment.h"
-#include "weft/app/interrupt.h"
-#include "weft/app/peer_command.h"
-#include "weft/app/slow_notice.h"
-#include "weft/app/standard_output.h"
+#include "weft/app/member/peer_command.h"
+#include "weft/app/terminal/environment.h"
+#include "weft/app/terminal/interrupt.h"
+#include "weft/app/terminal/slow_notice.h"
+#include "weft/app/terminal/standard_output.h"
 #include "weft/http/request_source.h"
 #include "weft/serve/model_server.h"
 #include "weft/train/event.h"

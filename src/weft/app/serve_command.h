@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "weft/app/environment.h"
-#include "weft/app/exit_code.h"
+#include "weft/app/terminal/environment.h"
+#include "weft/app/terminal/exit_code.h"
 
 namespace weft {
 

@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "weft/app/interrupt.h"
-#include "weft/app/local_peers.h"
-#include "weft/app/peer_command.h"
-#include "weft/app/slow_notice.h"
-#include "weft/app/terminal.h"
+#include "weft/app/member/local_peers.h"
+#include "weft/app/member/peer_command.h"
+#include "weft/app/terminal/interrupt.h"
+#include "weft/app/terminal/slow_notice.h"
+#include "weft/app/terminal/terminal.h"
 #include "weft/base/parallel.h"
 #include "weft/sim/training_world.h"
 #include "weft/train/event_log.h"

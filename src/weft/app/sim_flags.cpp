@@ -1,6 +1,6 @@
 #include <CLI/CLI.hpp>
 
-#include "weft/app/flag_checks.h"
+#include "weft/app/flags/flag_checks.h"
 #include "weft/app/model_commands.h"
 #include "weft/app/sim_command.h"
 

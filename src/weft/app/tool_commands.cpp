@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "weft/app/environment.h"
-#include "weft/app/json_output.h"
-#include "weft/app/peer_command.h"
-#include "weft/app/slow_notice.h"
-#include "weft/app/standard_output.h"
+#include "weft/app/member/peer_command.h"
+#include "weft/app/terminal/environment.h"
+#include "weft/app/terminal/json_output.h"
+#include "weft/app/terminal/slow_notice.h"
+#include "weft/app/terminal/standard_output.h"
 #include "weft/base/parallel.h"
 #include "weft/base/printable.h"
 #include "weft/base/version.h"

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "weft/app/environment.h"
-#include "weft/app/exit_code.h"
+#include "weft/app/terminal/environment.h"
+#include "weft/app/terminal/exit_code.h"
 #include "weft/collective/bench_all_reduce.h"
 
 namespace weft {
