@@ -9,7 +9,7 @@
 #include "weft/array/print.h"
 #include "weft/array/shape/memory_format.h"
 #include "weft/base/parallel.h"
-#include "weft/base/test_refusal.h"
+#include "weft/base/testing/test_refusal.h"
 
 namespace weft::map_test {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "weft/array/array.h"
 #include "weft/array/pair.h"
-#include "weft/base/test_refusal.h"
+#include "weft/base/testing/test_refusal.h"
 
 namespace weft::misuse_test {
 namespace {

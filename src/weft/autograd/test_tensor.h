@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "weft/autograd/tensor.h"
-#include "weft/base/test_refusal.h"
+#include "weft/base/testing/test_refusal.h"
 
 namespace weft {
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/base/test_folder.h"
+#include "weft/base/testing/test_folder.h"
 #include "weft/train/wiring.h"
 
 namespace weft::data_files_test {

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "weft/base/test_process.h"
+#include "weft/base/testing/test_process.h"
 
 namespace weft::out_folder_test {
 namespace {

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "weft/base/file.h"
-#include "weft/base/test_folder.h"
-#include "weft/base/test_process.h"
+#include "weft/base/testing/test_folder.h"
+#include "weft/base/testing/test_process.h"
 
 namespace weft::temporary_file_test {
 namespace {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/file.h"
-#include "weft/base/test_folder.h"
+#include "weft/base/testing/test_folder.h"
 
 namespace weft::residual_file_test {
 namespace {

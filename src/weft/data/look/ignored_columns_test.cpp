@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/base/test_folder.h"
+#include "weft/base/testing/test_folder.h"
 #include "weft/data/csv.h"
 #include "weft/data/look/look.h"
 #include "weft/data/rows.h"

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/base/test_folder.h"
+#include "weft/base/testing/test_folder.h"
 #include "weft/data/image_file.h"
 #include "weft/data/image_folder.h"
 #include "weft/data/npy.h"

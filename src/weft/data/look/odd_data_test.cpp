@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/base/test_folder.h"
+#include "weft/base/testing/test_folder.h"
 #include "weft/data/csv.h"
 #include "weft/data/csv_sniff.h"
 #include "weft/data/image_file.h"

@@ -12,7 +12,7 @@
 
 #include "weft/base/file.h"
 #include "weft/base/rng.h"
-#include "weft/base/test_process.h"
+#include "weft/base/testing/test_process.h"
 #include "weft/io/safetensors.h"
 #include "weft/io/safetensors_digest.h"
 

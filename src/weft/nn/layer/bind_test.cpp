@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/autograd/backward.h"
-#include "weft/base/test_refusal.h"
+#include "weft/base/testing/test_refusal.h"
 #include "weft/nn/containers.h"
 #include "weft/nn/layers.h"
 #include "weft/op/ops.h"

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/base/test_refusal.h"
+#include "weft/base/testing/test_refusal.h"
 #include "weft/nn/layers.h"
 #include "weft/op/ops.h"
 

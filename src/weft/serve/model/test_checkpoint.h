@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/status.h"
-#include "weft/base/test_folder.h"
+#include "weft/base/testing/test_folder.h"
 #include "weft/base/time.h"
 #include "weft/serve/model/served_model.h"
 #include "weft/train/checkpoints.h"

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/base/test_folder.h"
+#include "weft/base/testing/test_folder.h"
 #include "weft/data/image_file.h"
 #include "weft/train/data_files.h"
 #include "weft/train/test_recipe.h"

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/base/test_folder.h"
+#include "weft/base/testing/test_folder.h"
 #include "weft/codec/codec_def.h"
 #include "weft/collective/codec/residual_file.h"
 #include "weft/train/checkpoints.h"
