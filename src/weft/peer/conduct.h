@@ -19,6 +19,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/base/time.h"
@@ -76,6 +77,8 @@ class Accusations {
   // Those whom `accuser` accuses, with its reasons.
   std::vector<AccusationMessage> by(const PeerId& accuser) const;
   std::vector<PeerId> accused() const;
+  // Each accused with each of its accusers, in order.
+  std::vector<std::pair<PeerId, PeerId>> pairs() const;
   // Forgets peers that are not members of `view`.
   void keep(const View& view);
 

@@ -317,7 +317,7 @@ void Membership::Core::rebuild_watch(const View& previous, const std::set<PeerId
       if (kept.own) {
         kept.own->since = kept.own->tell_at = now;
         kept.own->tell_gap = options.redial_interval;
-        kept.own->tellings = 0;
+        kept.own->told_others = false;
       }
       if (kept.restarted()) {
         own_news = true;

@@ -1,6 +1,7 @@
 // The voter that a restarted process still is: it keeps what it promised, and decides nothing new.
 #include <algorithm>
 
+#include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
 
 namespace weft {
@@ -102,5 +103,7 @@ void PastVoter::past_beat() {
     core_.sink.connect({member.id, member.endpoints});
   }
 }
+
+void PastVoter::fingerprint(Fingerprint& out) const { out.add(state_); }
 
 }  // namespace weft

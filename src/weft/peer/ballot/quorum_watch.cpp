@@ -1,6 +1,7 @@
 // Members that cannot reach a quorum: when that is so, and what people are told.
 #include <algorithm>
 
+#include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
 
 namespace weft {
@@ -69,5 +70,7 @@ std::string QuorumWatch::isolation_text(const IsolatedReport& report) const {
   }
   return text;
 }
+
+void QuorumWatch::fingerprint(Fingerprint& out) const { out.add(state_); }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
 
 namespace weft {
@@ -80,5 +81,7 @@ void RecordKeeper::set_history(std::uint32_t generation, std::vector<EarlierRun>
   state_.generation = generation;
   state_.earlier = std::move(earlier);
 }
+
+void RecordKeeper::fingerprint(Fingerprint& out) const { out.add(state_); }
 
 }  // namespace weft

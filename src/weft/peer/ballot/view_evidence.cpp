@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
 
 namespace weft {
@@ -190,5 +191,7 @@ void ViewEvidence::follow_hint() {
   core_.be_removed(
       "the run goes on in a later view, of which no member of this peer's last one can tell");
 }
+
+void ViewEvidence::fingerprint(Fingerprint& out) const { out.add(state_); }
 
 }  // namespace weft

@@ -11,6 +11,7 @@
 // Meeting others is membership_meeting.cpp.
 #include <algorithm>
 
+#include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
 #include "weft/wire/codec.h"
 
@@ -209,5 +210,7 @@ void Branching::follow_branch(const ViewChange& change) {
   if (state_.own_views.size() > kOwnViewsMax) state_.own_views.erase(state_.own_views.begin());
   core_.meetings.on_view();
 }
+
+void Branching::fingerprint(Fingerprint& out) const { out.add(state_); }
 
 }  // namespace weft

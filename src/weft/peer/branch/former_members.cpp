@@ -1,5 +1,6 @@
 // Who was a member: remembered, dialled for ever, and told to those that come later.
 
+#include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
 
 namespace weft {
@@ -110,5 +111,7 @@ void FormerMembers::tell_former(const PeerId& to) {
   for (const auto& [peer, member] : state_.former) message.members.push_back(member);
   core_.send(to, frame_type::kBranch, message);
 }
+
+void FormerMembers::fingerprint(Fingerprint& out) const { out.add(state_); }
 
 }  // namespace weft

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <utility>
 
+#include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
 
 namespace weft {
@@ -312,5 +313,7 @@ void Meetings::tell_have() {
     }
   }
 }
+
+void Meetings::fingerprint(Fingerprint& out) const { out.add(state_); }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
 
 namespace weft {
@@ -134,5 +135,7 @@ void BanList::apply_spared_bans(const ViewChange& change) {
     it = out || old ? state_.spared.erase(it) : std::next(it);
   }
 }
+
+void BanList::fingerprint(Fingerprint& out) const { out.add(state_); }
 
 }  // namespace weft

@@ -123,6 +123,14 @@ std::vector<PeerId> Accusations::accused() const {
   return all;
 }
 
+std::vector<std::pair<PeerId, PeerId>> Accusations::pairs() const {
+  std::vector<std::pair<PeerId, PeerId>> all;
+  for (const auto& [accused, charges] : charges_) {
+    for (const auto& [accuser, charge] : charges) all.emplace_back(accused, accuser);
+  }
+  return all;
+}
+
 void Accusations::keep(const View& view) {
   if (charges_.empty()) return;
   std::erase_if(charges_, [&](const auto& entry) { return !view.contains(entry.first); });

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
 
 namespace weft {
@@ -168,5 +169,7 @@ void Judgement::accuse_banned() {
     accuse(member.id, Offence::kByHand, evidence.substr(0, kReasonBytesMax));
   }
 }
+
+void Judgement::fingerprint(Fingerprint& out) const { out.add(state_); }
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weft/base/check.h"
+#include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
 
 namespace weft {
@@ -238,5 +239,7 @@ void Joining::know_view(const ViewNoticeMessage& message) {
   // Perhaps it was a member that is gone now that kept this one from asking.
   admit_again();
 }
+
+void Joining::fingerprint(Fingerprint& out) const { out.add(state_); }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
 
 namespace weft {
@@ -341,5 +342,7 @@ bool NewcomerList::has_ready_joiner() const {
   return std::any_of(state_.joiners.begin(), state_.joiners.end(),
                      [](const auto& entry) { return entry.second.ready && entry.second.linked; });
 }
+
+void NewcomerList::fingerprint(Fingerprint& out) const { out.add(state_); }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
 
 namespace weft {
@@ -82,5 +83,7 @@ bool RunEnding::answer_over(const PeerId& from) {
   core_.send(from, frame_type::kRunOver, RunOverMessage{state_.ended->round, 0});
   return true;
 }
+
+void RunEnding::fingerprint(Fingerprint& out) const { out.add(state_); }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
 
 namespace weft {
@@ -104,5 +105,7 @@ std::optional<SuccessorRun> KeyHolders::successor_for(const PeerId& from, const 
                                   next.expiry_unix_s);
   return next;
 }
+
+void KeyHolders::fingerprint(Fingerprint& out) const { out.add(state_); }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
 
 namespace weft {
@@ -186,5 +187,7 @@ bool LinkTable::shuns(const PeerId& stranger) const {
          core_.bans.revocations().ban_reason(stranger) == nullptr &&
          core_.judgement.conduct().bad(stranger, core_.now);
 }
+
+void LinkTable::fingerprint(Fingerprint& out) const { out.add(state_); }
 
 }  // namespace weft

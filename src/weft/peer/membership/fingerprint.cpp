@@ -1,8 +1,11 @@
 // What tells two memberships apart, for those who explore every order of events.
-//
-// Clocks, deadlines, jitter and texts are left out: whether a timer is set counts, not for when.
+#include "weft/peer/parts/fingerprint.h"
+
+#include <memory>
+#include <tuple>
+#include <utility>
+
 #include "weft/peer/parts/membership_core.h"
-#include "weft/wire/codec.h"
 
 namespace weft {
 namespace {
@@ -18,32 +21,6 @@ void write_value(Writer& out, const ViewValue& value) {
 }
 
 void write_flag(Writer& out, bool flag) { out.u8(flag ? 1 : 0); }
-
-void write_watched(Writer& out, const PeerId& peer, const Watched& member) {
-  out.peer(peer);
-  write_flag(out, member.linked);
-  write_flag(out, member.had_link);
-  out.u8(member.own ? static_cast<std::uint8_t>(1 + static_cast<int>(member.own->kind)) : 0);
-  write_flag(out, member.own && member.own->tellings > 0);
-  out.u8(member.gone ? static_cast<std::uint8_t>(1 + static_cast<int>(member.gone->cause)) : 0);
-  for (const auto& [reporter, report] : member.reports) out.peer(reporter);
-}
-
-void write_joiner(Writer& out, const PeerId& peer, const Joiner& joiner) {
-  out.peer(peer).u64(joiner.member.incarnation).peer(joiner.sponsor);
-  write_flag(out, joiner.linked);
-  write_flag(out, joiner.ready);
-}
-
-void write_attempt(Writer& out, const JoinAttempt& attempt) {
-  out.peer(attempt.asked.value_or(PeerId())).peer(attempt.sponsor.value_or(PeerId()));
-  out.view(attempt.known.id).round(attempt.caught_up.value_or(Round()));
-  out.u64(attempt.next);
-  for (const PeerAddress& candidate : attempt.candidates) out.peer(candidate.id);
-  write_flag(out, attempt.request_sent);
-  write_flag(out, attempt.caught_up.has_value());
-  write_flag(out, attempt.unreached_told);
-}
 
 }  // namespace
 
@@ -67,38 +44,32 @@ void Agreement::write_state(Writer& out) const {
   for (const PeerId& peer : acceptances_) out.peer(peer);
 }
 
+void Fingerprint::add(const Departure& value) {
+  out_.peer(value.id).u64(value.incarnation).u8(static_cast<std::uint8_t>(value.cause));
+}
+
+void Fingerprint::add(const Revocations& value) {
+  const RevocationMessage all = value.message();
+  out_.u64(all.renewals).raw(all.key);
+  each(all.invitations);
+  out_.u64(all.bans.size());
+  for (const Ban& ban : all.bans) out_.peer(ban.peer);
+}
+
+void Fingerprint::add(const Accusations& value) { each(value.pairs()); }
+
+// Of its options only the life may change, and the key.
+void Membership::Core::fingerprint(Fingerprint& out) const {
+  out.add(static_cast<const MembershipCoreState&>(*this));
+  out.add(options.incarnation);
+  out.add(options.invitation_key);
+  std::apply([&out](const auto&... part) { (part.fingerprint(out), ...); }, parts());
+}
+
 Hash128 Membership::fingerprint() const {
-  const Core& core = *core_;
-  Writer out;
-  out.u8(static_cast<std::uint8_t>(core.state)).view(core.view.id).u64(core.options.incarnation);
-  for (const bool flag :
-       {core.frozen, core.own_news, core.must_change, core.leaving, core.propose_at != kNever,
-        core.trouble_since.has_value(), core.quorum.lacks(), core.branching.retired(),
-        core.branching.founding(), core.meetings.offers()}) {
-    write_flag(out, flag);
-  }
-  for (const auto& [peer, link] : core.links.all()) out.peer(peer);
-  out.u8(0xff);
-  for (const auto& [peer, member] : core.watched) write_watched(out, peer, member);
-  out.u8(0xff);
-  for (const auto& [peer, joiner] : core.newcomers.joiners()) write_joiner(out, peer, joiner);
-  out.u8(0xff);
-  for (const auto& [peer, departure] : core.former.departed())
-    out.peer(peer).u64(departure.incarnation);
-  for (const auto& [peer, member] : core.former.all()) out.peer(peer);
-  for (const auto& [peer, claim] : core.evidence.claims()) out.peer(peer).view(claim.view);
-  write_flag(out, core.evidence.has_hint());
-  for (const auto& [branch, meeting] : core.meetings.all()) {
-    out.raw(branch).view(meeting.standing.current.view);
-    write_flag(out, meeting.ready);
-  }
-  if (core.joining.attempt()) write_attempt(out, *core.joining.attempt());
-  if (core.agreement) core.agreement->write_state(out);
-  if (core.past.life()) {
-    out.view(core.past.life()->view.id);
-    core.past.life()->agreement.write_state(out);
-  }
-  return xxh3_128(out.written());
+  Fingerprint out;
+  core_->fingerprint(out);
+  return out.finish();
 }
 
 std::unique_ptr<Membership> Membership::copy() const {

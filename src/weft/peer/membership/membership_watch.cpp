@@ -220,15 +220,14 @@ void Membership::Core::set_suspicion(const PeerId& peer, SuspicionKind kind,
   if (!active() || found == watched.end() || found->second.own) return;
   stirred = true;
   calm = false;
-  found->second.own = OwnSuspicion{kind, short_reason(reason), now, now, kTellGap, 0};
+  found->second.own = OwnSuspicion{kind, short_reason(reason), now, now, kTellGap, false};
   tell_suspicions();
 }
 
 void Membership::Core::withdraw_suspicion(const PeerId& peer) {
   const auto found = watched.find(peer);
   if (found == watched.end() || !found->second.own) return;
-  const int tellings = found->second.own->tellings;
-  if (tellings > 0) tell_suspicion(peer, view.size(), true);
+  if (found->second.own->told_others) tell_suspicion(peer, view.size(), true);
   found->second.own.reset();
 }
 
@@ -244,8 +243,8 @@ void Membership::Core::tell_suspicions() {
     own.tell_at = now + own.tell_gap;
     own.tell_gap *= 2;
     if (member.reports.size() >= 3) continue;
-    tell_suspicion(peer, own.tellings == 0 ? kFirstListeners : view.size(), false);
-    ++own.tellings;
+    tell_suspicion(peer, own.told_others ? view.size() : kFirstListeners, false);
+    own.told_others = true;
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "weft/base/status.h"
 #include "weft/peer/membership.h"
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/parts/membership_parts.h"
 #include "weft/peer/revocations.h"
@@ -41,7 +42,11 @@ class BanList : public MembershipPart {
   void tell_bans(const PeerId& to);
   bool admits_banned(const ViewValue& value) const;
 
+  void fingerprint(Fingerprint& out) const;
+
  private:
+  friend struct StateAccess;
+
   void void_invitation(const InvitationId& invitation, const PeerId& by);
 
   struct State {
@@ -51,6 +56,8 @@ class BanList : public MembershipPart {
     std::set<PeerId> banned_at_promise;
     // How many bans each linked member was told of.
     std::map<PeerId, std::size_t> bans_told;
+
+    WEFT_FIELDS((revocations, spared, banned_at_promise, bans_told), ())
   };
 
   State state_;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/parts/membership_parts.h"
 #include "weft/wire/branch_message.h"
@@ -31,7 +32,11 @@ class Branching : public MembershipPart {
   void on_branch(const PeerId& from, const BranchMessage& message);
   void follow_branch(const ViewChange& change);
 
+  void fingerprint(Fingerprint& out) const;
+
  private:
+  friend struct StateAccess;
+
   bool may_branch() const;
   void propose_branch();
   void found_branch();
@@ -53,6 +58,9 @@ class Branching : public MembershipPart {
     TimePoint branch_again_at{};
     // How often each refused this peer's last attempts, or did not answer.
     std::map<PeerId, int> misses;
+
+    WEFT_FIELDS((own_branch, own_views, retired, agreed_with, branch_attempts, branching, misses),
+                (agreed_until, branch_again_at))
   };
 
   State state_;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weft/peer/membership.h"
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/ticket.h"
 
@@ -41,7 +42,11 @@ class FormerMembers : public MembershipPart {
   std::set<PeerId> returned_members() const;
   void forget_former_members();
 
+  void fingerprint(Fingerprint& out) const;
+
  private:
+  friend struct StateAccess;
+
   struct State {
     // The latest reason for which each former member went.
     std::map<PeerId, Departure> departed;
@@ -53,6 +58,8 @@ class FormerMembers : public MembershipPart {
     std::map<PeerId, Member> addresses;
     // The members of the branch that absorbed this peer's, for its ticket.
     std::vector<PeerAddress> refuge;
+
+    WEFT_FIELDS((departed, former, refuge), (former_dialled, dial_former_at, addresses))
   };
 
   State state_;

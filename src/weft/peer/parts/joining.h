@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/base/status.h"
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/parts/membership_parts.h"
 #include "weft/peer/ticket.h"
@@ -53,7 +54,11 @@ class Joining : public MembershipPart {
   void on_run_over(const PeerId& from, const RunOverMessage& message);
   void note_dial(const PeerId& peer, const Status& why);
 
+  void fingerprint(Fingerprint& out) const;
+
  private:
+  friend struct StateAccess;
+
   void ask(const PeerAddress& member);
   bool reaches_all() const;
   std::vector<Member> unreached() const;
@@ -66,6 +71,8 @@ class Joining : public MembershipPart {
 
   struct State {
     std::optional<JoinAttempt> attempt;
+
+    WEFT_FIELDS((attempt), ())
   };
 
   State state_;

@@ -9,6 +9,7 @@
 #include "weft/base/status.h"
 #include "weft/peer/conduct.h"
 #include "weft/peer/membership.h"
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/wire/admission_message.h"
 #include "weft/wire/membership_message.h"
@@ -33,7 +34,11 @@ class Judgement : public MembershipPart {
   // After a view was installed.
   void take_verdicts(const ViewNoticeMessage& next, const ViewChange& change);
 
+  void fingerprint(Fingerprint& out) const;
+
  private:
+  friend struct StateAccess;
+
   void report(const PeerId& peer, const PeerId& by, Offence offence, const std::string& evidence,
               bool accusation);
   void consider(const PeerId& peer);
@@ -47,6 +52,8 @@ class Judgement : public MembershipPart {
     // When to tell this member's accusations again, and after how long once more.
     TimePoint retell_at = kNever;
     Duration retell_gap{};
+
+    WEFT_FIELDS((accusations, retell_at), (conduct, retell_gap))
   };
 
   State state_;

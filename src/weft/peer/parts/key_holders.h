@@ -11,6 +11,7 @@
 
 #include "weft/base/status.h"
 #include "weft/peer/admission.h"
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/revocations.h"
 #include "weft/wire/join_message.h"
@@ -38,11 +39,17 @@ class KeyHolders : public MembershipPart {
   RunFacts facts() const;
   std::optional<SuccessorRun> successor_for(const PeerId& from, const JoinProof& proof);
 
+  void fingerprint(Fingerprint& out) const;
+
  private:
+  friend struct StateAccess;
+
   struct State {
     // Over its present link: who has shown the run's key here, and to whom it was shown.
     std::set<PeerId> key_shown;
     std::set<PeerId> key_told;
+
+    WEFT_FIELDS((key_shown, key_told), ())
   };
 
   State state_;

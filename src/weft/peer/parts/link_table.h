@@ -13,6 +13,7 @@
 #include "weft/base/status.h"
 #include "weft/net/transport.h"
 #include "weft/peer/admission.h"
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/wire/frame_type.h"
 
@@ -42,7 +43,11 @@ class LinkTable : public MembershipPart {
   bool shuns(const PeerId& stranger) const;
   bool may_answer(const PeerId& to);
 
+  void fingerprint(Fingerprint& out) const;
+
  private:
+  friend struct StateAccess;
+
   // Whether the ticket or the view that this peer would join names it.
   bool is_candidate(const PeerId& peer) const;
   bool keeps_link(const PeerId& peer) const;
@@ -61,6 +66,8 @@ class LinkTable : public MembershipPart {
     std::map<PeerId, TimePoint> outsiders_told;
     // When each peer was last said to have two processes.
     std::map<PeerId, TimePoint> twins_told;
+
+    WEFT_FIELDS((links, trusts, turned_away), (strangers, outsiders_told, twins_told))
   };
 
   State state_;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "weft/peer/lineage.h"
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/parts/membership_parts.h"
 #include "weft/wire/branch_message.h"
@@ -36,7 +37,11 @@ class Meetings : public MembershipPart {
   void offer_state(const Hash256& snapshot);
   void merge_ready(const Hash256& snapshot);
 
+  void fingerprint(Fingerprint& out) const;
+
  private:
+  friend struct StateAccess;
+
   StandingMessage standing() const;
   BranchTotal total() const;
   void meet(const PeerId& from, const StandingMessage& message);
@@ -56,6 +61,8 @@ class Meetings : public MembershipPart {
     TimePoint yielding_since{};
     // After a yield in vain.
     TimePoint yield_again_at{};
+
+    WEFT_FIELDS((meetings, offered_snapshot, yielding_to), (yielding_since, yield_again_at))
   };
 
   State state_;

@@ -28,6 +28,7 @@
 #include "weft/peer/membership.h"
 #include "weft/peer/parts/ban_list.h"
 #include "weft/peer/parts/branching.h"
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/former_members.h"
 #include "weft/peer/parts/joining.h"
 #include "weft/peer/parts/judgement.h"
@@ -87,11 +88,17 @@ struct MembershipCoreState {
 
   bool leaving = false;
   TimePoint leave_ends = kNever;
+
+  WEFT_FIELDS((state, view, watched, agreement, frozen, trouble_since, own_news, must_change,
+               propose_at, leaving),
+              (options, sink, rng, now, notice, unlinked, stirred, calm, beats, beat_at,
+               observers_of_self, observed, frozen_since, ballots, leave_ends))
 };
 
 struct Membership::Core : MembershipCoreState {
   Core(MembershipOptions given, MembershipSink& outlet, Rng random);
   Core(const Core& other);
+  void fingerprint(Fingerprint& out) const;
 
   // --- membership/membership.cpp
   bool active() const {

@@ -11,6 +11,8 @@
 
 namespace weft {
 
+class Fingerprint;
+
 class MembershipPart {
  public:
   explicit MembershipPart(Membership::Core& core) : core_(core) {}

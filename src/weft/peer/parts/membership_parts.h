@@ -15,6 +15,7 @@
 #include "weft/peer/agreement.h"
 #include "weft/peer/failure_detector.h"
 #include "weft/peer/membership.h"
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/ticket.h"
 #include "weft/wire/branch_message.h"
 #include "weft/wire/membership_message.h"
@@ -31,15 +32,19 @@ struct OwnSuspicion {
   SuspicionKind kind = SuspicionKind::kLink;
   std::string reason;
   TimePoint since;
-  // When to tell the others (again), after how long once more, and how often it was told.
+  // When to tell the others (again), after how long once more, and whether they were told.
   TimePoint tell_at;
   Duration tell_gap{};
-  int tellings = 0;
+  bool told_others = false;
+
+  WEFT_FIELDS((kind, told_others), (reason, since, tell_at, tell_gap))
 };
 
 struct Report {
   std::string reason;
   TimePoint since;
+
+  WEFT_FIELDS_UNTOLD(reason, since)
 };
 
 // Another member of the current view, as seen from here.
@@ -69,6 +74,9 @@ struct Watched {
   bool reachable() const { return linked && (!own || owes()) && (!restarted() || votes_on); }
   bool owes() const { return own && (own->kind == SuspicionKind::kCollective || computes()); }
   bool computes() const { return own && own->kind == SuspicionKind::kComputing; }
+
+  WEFT_FIELDS((linked, had_link, own, reports, gone, votes_on),
+              (detector, unlinked_since, dial_at, patience, flaps, flapped))
 };
 
 // A peer that has proved a ticket and takes the state.
@@ -87,12 +95,17 @@ struct Joiner {
   TimePoint since{};
   TimePoint moved{};
   std::uint64_t progress = 0;
+
+  WEFT_FIELDS((member, sponsor, linked, ready, invitation),
+              (heard, unlinked_since, since, moved, progress))
 };
 
 // A newcomer that waits for its turn.
 struct Waiting {
   TimePoint since;
   TimePoint asked;
+
+  WEFT_FIELDS_UNTOLD(since, asked)
 };
 
 // This peer's life before its process was started again: a voter of the view that it was in.
@@ -103,6 +116,8 @@ struct PastLife {
   Agreement agreement;
   // When it was first asked to vote for what it has forgotten the grounds of.
   std::optional<TimePoint> doubts_since{};
+
+  WEFT_FIELDS((incarnation, view, agreement, doubts_since), (notice))
 };
 
 // Why a proposal gets no vote.
@@ -121,6 +136,8 @@ struct ExpectedJoiner {
   PeerId peer;
   InvitationId invitation{};
   TimePoint until;
+
+  WEFT_FIELDS((peer, invitation), (until))
 };
 
 // The run has ended here; see Membership::run_over().
@@ -128,6 +145,8 @@ struct EndedRun {
   Round round;
   TimePoint serves_until;
   bool serves = true;
+
+  WEFT_FIELDS((round, serves), (serves_until))
 };
 
 // What a joiner remembers of its attempts.
@@ -166,6 +185,11 @@ struct JoinAttempt {
   // Members at whose addresses nobody listened at the last dial; since when that is so of all.
   std::set<PeerId> deserted;
   std::optional<TimePoint> deserted_since;
+
+  WEFT_FIELDS((candidates, next, asked, request_sent, sponsor, known, caught_up, unreached_since,
+               unreached_told, queued, over, no_more, unserved_since, deserted, deserted_since),
+              (ticket, attempt_ends, ask_at, ends, last, dial_failures, waiting_text, waiting_told,
+               admission_asked, over_until))
 };
 
 // A branch that this peer tries to found: everybody in it must agree.
@@ -175,6 +199,8 @@ struct BranchAttempt {
   // Who agrees, and how far it has committed.
   std::map<PeerId, Round> agreed;
   TimePoint ends = kNever;
+
+  WEFT_FIELDS((number, members, agreed), (ends))
 };
 
 // What a member says of a later view that this peer has no part in yet.
@@ -184,18 +210,24 @@ struct ViewClaim {
   // Nothing: this peer is in no later view, for this reason.
   std::optional<ViewNoticeMessage> notice;
   std::string reason;
+
+  WEFT_FIELDS((view), (since, notice, reason))
 };
 
 // Somebody who has the run's key speaks of a later view.
 struct ViewHint {
   PeerId from;
   TimePoint heard;
+
+  WEFT_FIELDS((from), (heard))
 };
 
 // A verdict on somebody who is a member here: it may be from a view that is not installed yet.
 struct SparedBan {
   std::string reason;
   TimePoint heard;
+
+  WEFT_FIELDS_UNTOLD(reason, heard)
 };
 
 // Another branch, as far as it is known here.
@@ -207,6 +239,8 @@ struct Meeting {
   bool offered = false;
   bool ready = false;
   std::set<PeerId> holders;
+
+  WEFT_FIELDS((standing, offered, ready, holders), (since, heard))
 };
 
 }  // namespace weft

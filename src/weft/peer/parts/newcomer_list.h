@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "weft/base/status.h"
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/parts/membership_parts.h"
 #include "weft/wire/admission_message.h"
@@ -56,7 +57,11 @@ class NewcomerList : public MembershipPart {
   bool has_ready_joiner() const;
   void note_progress(const PeerId& peer, std::uint64_t progress);
 
+  void fingerprint(Fingerprint& out) const;
+
  private:
+  friend struct StateAccess;
+
   std::optional<JoinRefusedMessage> refuse_now(const JoinRequestMessage& request);
   void tell_joiner(const Joiner& joiner, bool present);
   std::optional<JoinRefusedMessage> queue_up(const PeerId& peer);
@@ -69,6 +74,8 @@ class NewcomerList : public MembershipPart {
     // When another member last said that newcomers wait there.
     std::optional<TimePoint> others_waited_at;
     bool gathering = false;
+
+    WEFT_FIELDS((joiners, waiting, others_waited_at, gathering), ())
   };
 
   State state_;

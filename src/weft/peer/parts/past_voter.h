@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/parts/membership_parts.h"
 #include "weft/peer/voter_record.h"
@@ -30,11 +31,17 @@ class PastVoter : public MembershipPart {
   void follow_as_past(const PeerId& from, const ViewNoticeMessage& message);
   void past_beat();
 
+  void fingerprint(Fingerprint& out) const;
+
  private:
+  friend struct StateAccess;
+
   bool refuses_as_past(const ViewValue& value);
 
   struct State {
     std::optional<PastLife> past;
+
+    WEFT_FIELDS((past), ())
   };
 
   State state_;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "weft/peer/membership.h"
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 
 namespace weft {
@@ -24,13 +25,19 @@ class QuorumWatch : public MembershipPart {
 
   void check_quorum();
 
+  void fingerprint(Fingerprint& out) const;
+
  private:
+  friend struct StateAccess;
+
   void isolate();
   std::string isolation_text(const IsolatedReport& report) const;
 
   struct State {
     std::optional<TimePoint> unreachable_since;
     std::optional<TimePoint> isolated_since;
+
+    WEFT_FIELDS((unreachable_since, isolated_since), ())
   };
 
   State state_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/peer/membership.h"
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/voter_record.h"
 
@@ -27,7 +28,11 @@ class RecordKeeper : public MembershipPart {
   bool keep_record(bool durable);
   void begin_record();
 
+  void fingerprint(Fingerprint& out) const;
+
  private:
+  friend struct StateAccess;
+
   struct State {
     std::uint32_t generation = 0;
     std::vector<EarlierRun> earlier;
@@ -38,6 +43,10 @@ class RecordKeeper : public MembershipPart {
     bool record_ended = false;
     Bytes kept_record;
     bool record_durable = false;
+
+    WEFT_FIELDS((generation, earlier, view_run, last_view, last_members, record_begun, record_ended,
+                 record_durable),
+                (kept_record))
   };
 
   State state_;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/parts/membership_parts.h"
 #include "weft/wire/admission_message.h"
@@ -28,11 +29,17 @@ class RunEnding : public MembershipPart {
   // Answers a joiner's request where the run is over: true if there is nothing more to say.
   bool answer_over(const PeerId& from);
 
+  void fingerprint(Fingerprint& out) const;
+
  private:
+  friend struct StateAccess;
+
   struct State {
     std::optional<EndedRun> ended;
     // The latest first.
     std::vector<ExpectedJoiner> expected;
+
+    WEFT_FIELDS((ended, expected), ())
   };
 
   State state_;

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/parts/membership_parts.h"
 #include "weft/wire/membership_message.h"
@@ -29,7 +30,11 @@ class ViewEvidence : public MembershipPart {
   void ask_members();
   void follow_hint();
 
+  void fingerprint(Fingerprint& out) const;
+
  private:
+  friend struct StateAccess;
+
   bool may_tell_newcomer(const PeerId& from) const;
   bool concerns_us(const ViewNoticeMessage& message, bool included) const;
   bool includes_us(const ViewNoticeMessage& message) const;
@@ -46,6 +51,8 @@ class ViewEvidence : public MembershipPart {
     std::optional<ViewHint> hint;
     // Not before this the members are asked again whether there is a later view.
     TimePoint ask_members_at{};
+
+    WEFT_FIELDS((claims, hint), (ask_members_at))
   };
 
   State state_;
