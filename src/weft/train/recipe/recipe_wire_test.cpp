@@ -72,7 +72,8 @@ class DroppingExchange final : public Exchange {
   Result<Turn> next() override { return Turn(); }
   Status begin(std::int64_t /*elements*/) override { return {}; }
   void contribute(std::int64_t /*offset*/, std::span<const float> /*values*/) override {}
-  Result<std::span<const float>> finish() override { return aborted("no round"); }
+  Status report(Bytes /*report*/) override { return {}; }
+  Result<RoundResult> finish() override { return aborted("no round"); }
   void applied(Round /*round*/, const StateHash& /*hash*/) override {}
   void publish_state(Round /*round*/, Bytes /*state*/) override {}
   Status leave(Duration /*limit*/) override { return {}; }
