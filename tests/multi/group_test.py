@@ -51,6 +51,24 @@ def values_that_travel_short_give_equal_states_near_those_of_f32():
     return "loss against f32's: " + ", ".join(notes)
 
 
+def encoded_gradients_give_equal_states_in_fewer_bytes():
+    """A member dies and another joins meanwhile."""
+    sent = {}
+    for wire in ("f32", "topk:ratio=0.05", "ef_sign"):
+        with Group() as group:
+            peers = group.start(3, {"run.steps": 100, "group.wire": f'"{wire}"', **PACED})
+            peers[0].wait_round(30)
+            peers[2].kill()
+            late = group.join(peers[0].ticket())
+            summaries = finish_all([*peers[:2], late], 150)
+            same_hashes(summaries)
+            sent[wire] = summaries[1]["bytes_sent"]
+    for wire, least in (("topk:ratio=0.05", 3), ("ef_sign", 8)):
+        ratio = sent["f32"] / sent[wire]
+        expect(ratio > least, f"{wire}: expected {least} times fewer bytes, got {ratio:.1f}")
+    return "bytes sent: " + ", ".join(f"{wire} {count}" for wire, count in sent.items())
+
+
 def same_bits_for_any_thread_count():
     with Group() as group:
         founder = group.found({"group.start_members": 3, "run.steps": 50}, ["--threads", "1"])
@@ -210,6 +228,7 @@ def peers_option_starts_local_peers():
 TESTS = {test.__name__: test for test in (
     same_mathematics_for_one_to_four_peers,
     values_that_travel_short_give_equal_states_near_those_of_f32,
+    encoded_gradients_give_equal_states_in_fewer_bytes,
     same_bits_for_any_thread_count,
     survivors_go_on_when_one_is_killed,
     a_newcomer_gets_the_state_while_the_others_go_on,
