@@ -11,15 +11,12 @@
 
 #include <fmt/format.h>
 
-#include "weft/app/folder/control_commands.h"
-#include "weft/app/folder/control_socket.h"
 #include "weft/app/folder/find_run.h"
 #include "weft/app/folder/out_folder.h"
 #include "weft/app/member/held_state.h"
 #include "weft/app/member/join_plan.h"
 #include "weft/app/member/local_peers.h"
 #include "weft/app/member/resume.h"
-#include "weft/app/member/run_end.h"
 #include "weft/app/terminal/environment.h"
 #include "weft/app/terminal/interrupt.h"
 #include "weft/app/terminal/slow_notice.h"
@@ -30,157 +27,18 @@
 #include "weft/collective/mpi_engine.h"
 #include "weft/collective/swarm.h"
 #include "weft/net/rendezvous_opendht.h"
-#include "weft/train/audit_exchange.h"
 #include "weft/train/engine_exchange.h"
 #include "weft/train/gossip_exchange.h"
-#include "weft/train/run_loop.h"
-#include "weft/train/tensorboard_events.h"
 #include "weft/train/wiring.h"
 
 namespace weft {
 namespace {
 
 constexpr Duration kFetchRecipeLimit = std::chrono::seconds(20);
-constexpr Duration kTellInterval = std::chrono::milliseconds(200);
-constexpr const char* kPoliteEnd =
-    "this peer finishes its round, leaves and saves the state (once more: at once)";
-constexpr Duration kLocalPeersLimit = std::chrono::seconds(30);
 // Between the start of the first and the last member of an engine.
 constexpr Duration kEngineLimit = std::chrono::seconds(60);
 
-// What a peer needs whether it founds or joins. Order matters: later members use earlier ones.
-struct Session {
-  SystemClock clock;
-  TimePoint started;
-  std::string run_id;
-  std::string role;
-  std::optional<OutFolder> out;
-  std::optional<Terminal> terminal;
-  std::unique_ptr<TensorboardEvents> tensorboard;  // or none
-  std::unique_ptr<EventLog> log;
-  std::unique_ptr<Trainer> trainer;
-  std::unique_ptr<Exchange> exchange;
-  std::unique_ptr<LocalPeers> local_peers;
-  // Where a join failed: what was learned of the run.
-  RunNews news;
-  // One member of an engine is enough.
-  bool saves_checkpoints = true;
-};
-
-// `request`: that of a run or of a join.
-template <class Request>
-Status open_output(Session& session, const Request& request, const std::string& out,
-                   const std::string& default_out) {
-  WEFT_TRY_ASSIGN(OutFolder folder,
-                  out.empty() ? OutFolder::open_free(default_out) : OutFolder::open(out));
-  const std::string folder_events = folder.events_path();
-  session.out.emplace(std::move(folder));
-  session.terminal.emplace(Terminal::to_standard_output(output_mode(request.json), session.clock));
-  go_on_without_output(fmt::format("the run goes on; its events are in {}", folder_events));
-  if (request.tensorboard) {
-    WEFT_TRY_ASSIGN(session.tensorboard, TensorboardEvents::open(session.out->tensorboard_path(),
-                                                                 session.clock.unix_time_s()));
-  }
-  WEFT_TRY_ASSIGN(session.log, EventLog::open(session.out->events_path(), session.clock,
-                                              [&](const Event& event) {
-                                                log_event(event);
-                                                session.terminal->hear(event);
-                                                if (session.tensorboard)
-                                                  session.tensorboard->hear(event);
-                                              }));
-  return {};
-}
-
-// `request`: that of a run or of a join.
-template <class Request>
-Result<PeerSettings> peer_settings(const Session& session, const Request& request) {
-  PeerSettings settings;
-  WEFT_TRY_ASSIGN(settings.identity, PeerIdentity::load_or_create(session.out->identity_path()));
-  settings.listen = request.listen;
-  settings.map_port = request.map_port;
-  settings.advertise = request.advertise;
-  settings.rendezvous = opendht_maker;
-  return settings;
-}
-
-void tell_started(Session& session) {
-  const Recipe& recipe = session.trainer->recipe();
-  session.log->append(Event("started")
-                          .with("run_id", session.run_id)
-                          .with("peer_id", session.exchange->self().to_string())
-                          .with("peer", session.exchange->self().short_name())
-                          .with("role", session.role)
-                          .with("model", recipe.model.name)
-                          .with("parameters", session.trainer->layout().num_parameters())
-                          .with("data", recipe.data.name)
-                          .with("train_samples", session.trainer->train_samples())
-                          .with("steps", recipe.run.steps)
-                          .with("global_batch", recipe.run.global_batch)
-                          .with("threads", thread_count()));
-}
-
-// Without it the run goes on as well; it only cannot be spoken to.
-std::unique_ptr<ControlSocket> open_control(Session& session) {
-  ControlContext context;
-  context.run_id = session.run_id;
-  context.ticket_valid_s = session.trainer->recipe().group.ticket_valid_h * 3600;
-  Result<std::unique_ptr<ControlSocket>> opened = ControlSocket::open(
-      session.out->path(), [&exchange = *session.exchange, context](const std::string& request) {
-        return answer_control(exchange, context, request);
-      });
-  if (opened.ok()) return std::move(opened).value();
-  session.log->append(Event("note").with("text", opened.status().message()));
-  return nullptr;
-}
-
-// The run itself, from the first turn to the files at the end.
-ExitCode take_part(Session& session, bool founder) {
-  end_politely_if_interrupted(kPoliteEnd);
-  tell_started(session);
-  if (session.trainer->recipe().group.audit) {
-    session.exchange = make_audit_exchange(std::move(session.exchange), *session.log);
-  }
-  Checkpoints checkpoints(session.out->checkpoints_path(),
-                          session.trainer->recipe().checkpoint.keep, session.run_id);
-  RunLoopOptions options;
-  options.run_id = session.run_id;
-  options.started = session.started;
-  options.founder = founder;
-  options.stop_asked = interrupted;
-  // With an engine of fixed members there is nothing to tell.
-  options.tell_interval = kTellInterval;
-  std::unique_ptr<ControlSocket> control = open_control(session);
-  RunLoop loop(*session.trainer, *session.exchange, *session.log,
-               session.saves_checkpoints ? &checkpoints : nullptr, session.clock, options);
-  const RunResult result = loop.run();
-  control.reset();
-  session.exchange.reset();
-  Status written = write_summary(session.out->summary_path(), result.summary);
-  session.log->append(summary_event(result.summary));
-  session.terminal->finish();
-  say_summary(*session.terminal, result.summary, *session.out);
-  if (session.local_peers != nullptr) {
-    session.local_peers->wait(kLocalPeersLimit, session.clock, *session.log);
-  }
-  const RunFiles files = {*session.out, *session.log, session.tensorboard.get(), *session.terminal};
-  return end_of_run(result, written, files);
-}
-
-Status tell_ticket(Session& session, std::string& ticket) {
-  const std::int64_t valid_h = session.trainer->recipe().group.ticket_valid_h;
-  WEFT_TRY_ASSIGN(ticket, session.exchange->ticket(std::chrono::hours(valid_h)));
-  Event event = Event("ticket")
-                    .with("ticket", ticket)
-                    .with("run_id", session.run_id)
-                    .with("valid_h", valid_h);
-  // Whoever is on the same network need not carry the line over; without it all goes on.
-  const Result<std::string> code = session.exchange->join_code(ticket);
-  if (code.ok()) event.with("code", *code);
-  session.log->append(std::move(event));
-  return {};
-}
-
-ResumeOptions resume_options(Session& session, bool older_agreed) {
+ResumeOptions resume_options(MemberSession& session, bool older_agreed) {
   ResumeOptions options;
   options.older_agreed = older_agreed;
   options.note = [&session](const std::string& text) {
@@ -190,7 +48,7 @@ ResumeOptions resume_options(Session& session, bool older_agreed) {
 }
 
 // Loads the newest checkpoint, or makes room for new ones. The step to go on from.
-Result<std::int64_t> resume_or_begin(Session& session, const RunRequest& request) {
+Result<std::int64_t> resume_or_begin(MemberSession& session, const RunRequest& request) {
   const auto note = [&](std::string text) {
     session.log->append(Event("note").with("text", std::move(text)));
   };
@@ -221,7 +79,7 @@ Result<std::int64_t> resume_or_begin(Session& session, const RunRequest& request
 }
 
 // Founds a run of the loose exchange, or joins one by `ticket`.
-Status begin_gossip(Session& session, const PeerSettings& settings,
+Status begin_gossip(MemberSession& session, const PeerSettings& settings,
                     const std::optional<Ticket>& ticket) {
   WEFT_TRY_ASSIGN(GossipRun run, start_gossip_run(*session.trainer, settings, ticket));
   session.run_id = std::move(run.run_id);
@@ -230,7 +88,7 @@ Status begin_gossip(Session& session, const PeerSettings& settings,
   return {};
 }
 
-Status found_group(Session& session, const RunRequest& request, std::int64_t step) {
+Status found_group(MemberSession& session, const RunRequest& request, std::int64_t step) {
   const Trainer& trainer = *session.trainer;
   WEFT_TRY_ASSIGN(const PeerSettings settings, peer_settings(session, request));
   if (gossips(trainer.recipe())) {
@@ -258,7 +116,7 @@ Status found_group(Session& session, const RunRequest& request, std::int64_t ste
 }
 
 // What rank `rank` of an engine needs; rank 0 prints and saves, the others write below its folder.
-Status prepare_member(Session& session, const RunRequest& request, int rank, int size) {
+Status prepare_member(MemberSession& session, const RunRequest& request, int rank, int size) {
   WEFT_TRY_ASSIGN(const Recipe recipe, recipe_of(request));
   const std::string stem = std::filesystem::path(request.recipe_path).stem().string();
   const std::string shared = request.out.empty() ? "weft-runs/" + stem : request.out;
@@ -289,7 +147,7 @@ Status all_begin(Engine& engine, const Status& own) {
   return unavailable(fmt::format("rank {} could not begin", missing - all.begin()));
 }
 
-Status prepare_engine_run(Session& session, const RunRequest& request) {
+Status prepare_engine_run(MemberSession& session, const RunRequest& request) {
   if (request.peers)
     return invalid_argument(
         "--peers: with --engine mpi, mpirun starts the "
@@ -318,7 +176,7 @@ std::string preparation_text(const Recipe& recipe) {
   return "reading " + recipe.data.name + " and making the model";
 }
 
-Status prepare_run(Session& session, const RunRequest& request) {
+Status prepare_run(MemberSession& session, const RunRequest& request) {
   if (request.engine == "mpi") return prepare_engine_run(session, request);
   WEFT_TRY_ASSIGN(const Recipe recipe, recipe_of(request));
   const std::string stem = std::filesystem::path(request.recipe_path).stem().string();
@@ -378,7 +236,7 @@ Result<std::string> recipe_of_run(Ticket& ticket, const PeerIdentity& identity,
 }
 
 // Whoever was a member waits for the others to come back, which may all have died.
-Result<std::string> recipe_of_lost_run(Session& session, Ticket& ticket,
+Result<std::string> recipe_of_lost_run(MemberSession& session, Ticket& ticket,
                                        const PeerIdentity& identity, const JoinRequest& request) {
   Comeback comeback(session.clock, *session.log);
   while (true) {
@@ -416,8 +274,8 @@ std::string dial_text(const Ticket& ticket) {
                      addresses, to_seconds(kFetchRecipeLimit));
 }
 
-Result<std::unique_ptr<Trainer>> make_reviewed(const Session& session, const JoinRequest& request,
-                                               const Recipe& recipe) {
+Result<std::unique_ptr<Trainer>> make_reviewed(const MemberSession& session,
+                                               const JoinRequest& request, const Recipe& recipe) {
   std::optional<SlowNotice> notice(preparation_text(recipe));
   const auto review = [&](const TrainerPlan& size) {
     notice.reset();  // a person is asked
@@ -428,7 +286,7 @@ Result<std::unique_ptr<Trainer>> make_reviewed(const Session& session, const Joi
   return Trainer::make(recipe, foreign_data_places(request.data), session.clock, review);
 }
 
-Status prepare_join(Session& session, const JoinRequest& request) {
+Status prepare_join(MemberSession& session, const JoinRequest& request) {
   WEFT_TRY_ASSIGN(Ticket ticket, ticket_of(request));
   WEFT_TRY(check_expiry(ticket, session.clock.unix_time_s()));
   WEFT_TRY(open_output(session, request, request.out, "weft-runs/joined"));
@@ -486,14 +344,14 @@ Result<Recipe> recipe_of(const RunRequest& request) {
 }
 
 ExitCode run_command(const RunRequest& request, TimePoint started) {
-  Session session;
+  MemberSession session;
   session.started = started;
   if (const Status status = prepare_run(session, request); !status.ok()) return report(status);
   return take_part(session, true);
 }
 
 ExitCode join_command(const JoinRequest& request, TimePoint started) {
-  Session session;
+  MemberSession session;
   session.started = started;
   if (const Status status = prepare_join(session, request); !status.ok()) {
     const ExitCode code = report(status);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/app/terminal/environment.h"
+#include "weft/app/member/member_session.h"
 #include "weft/app/terminal/exit_code.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
@@ -17,42 +17,24 @@
 
 namespace weft {
 
-struct RunRequest {
+struct RunRequest : MemberRequest {
   std::string recipe_path;
   std::optional<int> peers;
-  std::string listen = "*:0";
   std::optional<std::int64_t> steps;
   std::optional<std::int64_t> seed;
-  std::optional<int> threads;
-  std::string out;  // empty: weft-runs/RECIPE
   std::vector<std::string> settings;
   bool resume = false;
-  // "newest", or "older": where the newest checkpoint is damaged, the one before it is taken.
+  // "newest", or "older": if the newest checkpoint is damaged, the one before it is used.
   std::string resume_from;
-  bool json = false;
-  // Ask the router of this network to open the port.
-  bool map_port = false;
-  // HOST:PORT each; others dial these first.
-  std::vector<std::string> advertise;
   // "swarm", or "mpi": the processes that mpirun has started are the group.
   std::string engine = "swarm";
-  bool tensorboard = false;
-  DataChoice data;
 };
 
-struct JoinRequest {
+struct JoinRequest : MemberRequest {
   std::string ticket;      // empty: a run of the local network is chosen
   std::string wanted;      // which one: how its name or tag begins; empty: ask
-  std::string rendezvous;  // HOST:PORT; asked where no address of the ticket answers
-  std::string out;         // empty: weft-runs/joined
-  std::string listen = "*:0";
-  std::optional<int> threads;
-  bool json = false;
-  bool map_port = false;
-  std::vector<std::string> advertise;
-  bool tensorboard = false;
-  DataChoice data;
-  bool yes = false;  // take part without showing the plan and asking
+  std::string rendezvous;  // HOST:PORT; asked if no address of the ticket answers
+  bool yes = false;        // take part without showing the plan and asking
 };
 
 // The recipe that a request names, with what variables and flags say of it.
