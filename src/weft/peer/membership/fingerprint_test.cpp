@@ -6,7 +6,9 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -81,18 +83,24 @@ class FingerprintTest : public testing::Test {
   template <class Key, class Value>
   void vary(std::map<Key, Value>& value, const std::string& what) {
     const std::map<Key, Value> before = std::exchange(value, {});
-    value.emplace(sample_key<Key>(), sample<Value>());
-    expect_new(what);
+    for (const Key& key : keys<Key>()) {
+      value.clear();
+      value.emplace(key, sample<Value>());
+      expect_new(what);
+    }
     vary(value.begin()->second, what);
     value = before;
   }
   template <class T>
   void vary(std::set<T>& value, const std::string& what) {
-    vary_by(value, what, [](auto& it) { it.insert(sample_key<T>()); });
+    for (const T& key : keys<T>()) vary_by(value, what, [&](std::set<T>& it) { it.insert(key); });
   }
   template <class T>
   void vary(std::vector<T>& value, const std::string& what) {
-    vary_by(value, what, [](auto& it) { it.push_back(sample<T>()); });
+    const std::vector<T> before = std::exchange(value, {sample<T>()});
+    expect_new(what);
+    vary(value.front(), what);
+    value = before;
   }
   template <class T>
   requires std::is_integral_v<T> || std::is_enum_v<T>
@@ -127,6 +135,10 @@ class FingerprintTest : public testing::Test {
   void vary(Departure& value, const std::string& what) {
     vary(value.incarnation, what);
     vary(value.cause, what);
+  }
+  void vary(EarlierRun& value, const std::string& what) {
+    vary(value.run, what);
+    vary(value.generation, what);
   }
   // What it says is in its message; a fingerprint has all of that.
   void vary(StandingMessage& value, const std::string& what) { vary(value.samples, what); }
@@ -166,12 +178,15 @@ class FingerprintTest : public testing::Test {
   int changes_ = 0;
 
  private:
+  // Two that differ.
   template <class T>
-  static T sample_key() {
+  static std::array<T, 2> keys() {
     if constexpr (std::is_same_v<T, PeerId>) {
-      return somebody();
+      return {somebody(), test_peer_id(78)};
+    } else if constexpr (std::is_same_v<T, ViewId>) {
+      return {ViewId{}, some_view().id};
     } else {
-      return T{};
+      return {T{}, T{1}};
     }
   }
   template <class T>
