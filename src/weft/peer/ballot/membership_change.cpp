@@ -15,8 +15,6 @@ constexpr Duration kGatherDelay = std::chrono::milliseconds(10);
 constexpr Duration kNewsJitter = std::chrono::milliseconds(50);
 constexpr int kPositionMax = 4;
 constexpr int kBackOffMax = 3;
-// Who was put out in error is taken for one whose line comes and goes.
-constexpr double kFlapsOfReturned = 3;
 constexpr const char* kReasonUnknown = "reason not known here (views were missed)";
 Duration scaled(Duration duration, double factor) {
   return from_seconds(to_seconds(duration) * factor);
@@ -35,7 +33,7 @@ bool Membership::Core::may_go_alone() const {
   if (view.size() != 2 || leaving) return view.size() == 1;
   // A committed round that is missing here only the other one has.
   if (sink.round_status().done < view.base_round) return false;
-  const auto& [peer, other] = *watched.begin();
+  const auto& [peer, other] = *watch.all().begin();
   if (!other.own && !other.gone) return false;
   // Alone it must have what the view begins with: nobody could give it that.
   const bool whole = sink.round_status().done >= view.base_round;
@@ -49,7 +47,7 @@ bool Membership::Core::wants_change() const {
   if (ending.ended()) return false;
   if (must_change || meetings.wants_merge() || (newcomers.has_ready_joiner() && sink.may_admit()))
     return true;
-  const std::vector<Departure> out = departures();
+  const std::vector<Departure> out = watch.departures();
   return !out.empty() && static_cast<int>(out.size()) < view.size();
 }
 
@@ -59,8 +57,8 @@ int Membership::Core::position(const PeerId& tried) const {
   for (const Member& member : view.members) {
     if (member.id == options.self) break;
     if (member.id == tried) continue;
-    const Watched& seen = watched.at(member.id);
-    if (seen.linked && !seen.gone && reporters(seen) == 0) ++before;
+    const Watched& seen = watch.all().at(member.id);
+    if (seen.linked && !seen.gone && watch.reporters(seen) == 0) ++before;
   }
   return std::min(before, kPositionMax);
 }
@@ -68,8 +66,8 @@ int Membership::Core::position(const PeerId& tried) const {
 // Whether more news is likely to come soon: a member that is suspected, but not by enough; a joiner
 // that has not caught up. Both are then dealt with in one change.
 bool Membership::Core::more_to_come() const {
-  const bool doubts = std::any_of(watched.begin(), watched.end(), [&](const auto& entry) {
-    return !entry.second.gone && reporters(entry.second) == 1;
+  const bool doubts = std::any_of(watch.all().begin(), watch.all().end(), [&](const auto& entry) {
+    return !entry.second.gone && watch.reporters(entry.second) == 1;
   });
   const bool syncing = std::any_of(newcomers.joiners().begin(), newcomers.joiners().end(),
                                    [](const auto& entry) { return !entry.second.ready; });
@@ -108,12 +106,12 @@ void Membership::Core::start_ballot() {
   const double back_off = 1 << std::min(ballots, kBackOffMax);
   propose_at = now + scaled(options.takeover_timeout, back_off * (1 + rng.uniform()));
   const bool alone = may_go_alone();
-  if (branching.retired() || (!alone && reachable() < view.quorum())) return;
+  if (branching.retired() || (!alone && watch.reachable() < view.quorum())) return;
   ++ballots;
   freeze();
   const PrepareMessage message = agreement->start(alone ? 1 : view.quorum());
   const ViewId asked = view.id;
-  for (const auto& [peer, member] : watched) {
+  for (const auto& [peer, member] : watch.all()) {
     if (member.linked) send(peer, frame_type::kPrepare, message);
   }
   on_prepare(options.self, message);
@@ -124,7 +122,7 @@ ViewValue Membership::Core::fresh_value(Round base) const {
   ViewValue value;
   value.base_round = base;
   value.lineage = view.lineage;
-  value.departures = departures();
+  value.departures = watch.departures();
   value.members = next_members(view, value.departures, newcomers.newcomers());
   if (value.members.empty()) {
     value.departures.clear();
@@ -179,7 +177,7 @@ void Membership::Core::on_promise(const PeerId& from, const PromiseMessage& mess
   if (from != options.self && is_incredible(message)) return;
   if (!agreement->on_promise(from, message)) return;
   const AcceptMessage accept = agreement->propose(fresh_value(agreement->fresh_base()));
-  for (const auto& [peer, member] : watched) {
+  for (const auto& [peer, member] : watch.all()) {
     if (member.linked) send(peer, frame_type::kAccept, accept);
   }
   on_accept(options.self, accept);
@@ -279,13 +277,13 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   branching.follow_branch(change);
   joining.end();
   former.remember_departures(change);
-  rebuild_watch(previous, returned);
-  count_unlinked();
+  watch.rebuild_watch(previous, returned);
+  watch.count_unlinked();
   stirred = true;
   // The links of peers that are no members any more last as long as a stranger's, and so do those
   // that came while this peer was none.
   links.tell_trusts();
-  choose_observers();
+  watch.choose_observers();
   judgement.take_verdicts(next, change);
   newcomers.on_view(previous.lineage);
   if (beat_at == kNever) beat_at = now + options.heartbeat_interval;
@@ -299,51 +297,8 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   }
 }
 
-// Keeps what is known of members that stay, and starts to watch the new ones.
-void Membership::Core::rebuild_watch(const View& previous, const std::set<PeerId>& returned) {
-  std::map<PeerId, Watched> before = std::move(watched);
-  watched.clear();
-  for (const Member& member : view.members) {
-    if (member.id == options.self) continue;
-    const Member* old = previous.find(member.id);
-    const auto found = before.find(member.id);
-    const bool linked = links.up(member.id);
-    if (old != nullptr && old->incarnation == member.incarnation && found != before.end()) {
-      Watched kept = std::move(found->second);
-      kept.reports.clear();
-      // Of fewer or more members its accusers may be no majority; take_verdicts() counts again.
-      if (kept.gone && kept.gone->cause == DepartureCause::kExpelled) kept.gone.reset();
-      if (kept.owes()) kept.own.reset();
-      if (kept.own) {
-        kept.own->since = kept.own->tell_at = now;
-        kept.own->tell_gap = options.redial_interval;
-        kept.own->told_others = false;
-      }
-      if (kept.restarted()) {
-        own_news = true;
-        // Where it votes now is for it to say.
-        kept.votes_on = false;
-      }
-      watched.emplace(member.id, std::move(kept));
-      continue;
-    }
-    Watched fresh(FailureDetector(options.heartbeat_interval, options.suspicion_timeout, now), now);
-    fresh.linked = fresh.had_link = linked;
-    fresh.patience = linked ? options.reconnect_timeout : options.suspicion_timeout;
-    if (returned.count(member.id) != 0) {
-      fresh.detector.be_patient();
-      fresh.flaps = kFlapsOfReturned;
-      fresh.flapped = now;
-    }
-    if (!linked) {
-      fresh.dial_at = options.self < member.id ? now : now + options.reconnect_timeout / 2;
-    }
-    watched.emplace(member.id, std::move(fresh));
-  }
-}
-
 void Membership::Core::be_removed(const std::string& reason) {
-  watched.clear();
+  watch.clear();
   newcomers.clear();
   evidence.clear();
   agreement.reset();
@@ -374,15 +329,9 @@ void Membership::Core::leave() {
 }
 
 void Membership::Core::tell_leaving() {
-  for (const auto& [peer, member] : watched) {
+  for (const auto& [peer, member] : watch.all()) {
     if (member.linked) send(peer, frame_type::kLeaving, LeavingMessage{view.id});
   }
-}
-
-bool Membership::Core::all_others_gone() const {
-  return std::all_of(watched.begin(), watched.end(), [](const auto& entry) {
-    return entry.second.gone.has_value() || entry.second.own.has_value();
-  });
 }
 
 void Membership::Core::finish_leave() {

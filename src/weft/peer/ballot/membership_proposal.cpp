@@ -89,7 +89,7 @@ bool Membership::Core::is_convicted(const PeerId& peer) const {
 // Whether enough others may have accused it, as far as this member can know; `by` says so.
 bool Membership::Core::may_be_convicted(const PeerId& peer, const PeerId& by) const {
   int voices = judgement.accusations().accuses(options.self, peer) ? 1 : 0;
-  for (const auto& [other, member] : watched) {
+  for (const auto& [other, member] : watch.all()) {
     if (other == peer) continue;
     const bool may_have = other == by || !member.reachable() || member.gone;
     if (may_have || judgement.accusations().accuses(other, peer)) ++voices;

@@ -9,7 +9,7 @@ void QuorumWatch::on_view() { state_.unreachable_since.reset(); }
 
 void QuorumWatch::check_quorum() {
   if (core_.ending.ended()) return;
-  const bool can = core_.may_go_alone() || core_.reachable() >= core_.view.quorum();
+  const bool can = core_.may_go_alone() || core_.watch.reachable() >= core_.view.quorum();
   const bool stuck = core_.frozen && core_.now - core_.frozen_since >= core_.options.quorum_timeout;
   if (can && !stuck) {
     state_.unreachable_since.reset();
@@ -25,10 +25,10 @@ void QuorumWatch::isolate() {
   report.view = core_.view;
   for (const Member& member : core_.view.members) {
     if (member.id == core_.options.self) continue;
-    const Watched& seen = core_.watched.at(member.id);
+    const Watched& seen = core_.watch.all().at(member.id);
     if (!seen.reachable()) report.missing.push_back(member);
   }
-  report.needed = std::max(0, core_.view.quorum() - core_.reachable());
+  report.needed = std::max(0, core_.view.quorum() - core_.watch.reachable());
   report.text = isolation_text(report);
   core_.freeze();
   core_.must_change = true;
@@ -43,10 +43,10 @@ void QuorumWatch::isolate() {
 std::string QuorumWatch::isolation_text(const IsolatedReport& report) const {
   std::string text = "training waits: " + std::to_string(core_.view.quorum()) + " of " +
                      std::to_string(core_.view.size()) + " members are needed to go on, and " +
-                     std::to_string(core_.reachable()) + " can be reached from here";
+                     std::to_string(core_.watch.reachable()) + " can be reached from here";
   std::string separator = "; missing: ";
   for (const Member& member : report.missing) {
-    const Watched& seen = core_.watched.at(member.id);
+    const Watched& seen = core_.watch.all().at(member.id);
     text += separator + member.id.short_name();
     std::string about = member.endpoints.empty() ? "" : member.endpoints.front();
     if (seen.restarted() && !seen.votes_on) {

@@ -126,7 +126,7 @@ void ViewEvidence::weigh_claims() {
   }
   if (latest.empty()) return;
   const bool others =
-      std::any_of(core_.watched.begin(), core_.watched.end(), [&](const auto& entry) {
+      std::any_of(core_.watch.all().begin(), core_.watch.all().end(), [&](const auto& entry) {
         const Watched& member = entry.second;
         return state_.claims.count(entry.first) == 0 && member.reachable() && !member.gone;
       });
@@ -164,8 +164,8 @@ void ViewEvidence::hear_of_view(const PeerId& from) {
 void ViewEvidence::ask_members() {
   if (core_.now < state_.ask_members_at) return;
   state_.ask_members_at = core_.now + kBeatsPerAsking * core_.options.heartbeat_interval;
-  for (const auto& [peer, member] : core_.watched) {
-    if (member.linked) core_.send_heartbeat(peer);
+  for (const auto& [peer, member] : core_.watch.all()) {
+    if (member.linked) core_.watch.send_heartbeat(peer);
   }
 }
 

@@ -70,7 +70,7 @@ void Branching::branch_when_due() {
     }
   }
   int before = 0;
-  for (const auto& [peer, member] : core_.watched) {
+  for (const auto& [peer, member] : core_.watch.all()) {
     if (peer < core_.options.self && member.linked && !member.own && !member.gone) ++before;
   }
   const Duration turn = 2 * core_.options.takeover_timeout * std::min(before, 8);
@@ -85,7 +85,7 @@ void Branching::propose_branch() {
   a.number = state_.branch_attempts;
   a.ends = core_.now + 2 * core_.options.takeover_timeout;
   for (const Member& member : core_.view.members) {
-    const auto seen = core_.watched.find(member.id);
+    const auto seen = core_.watch.all().find(member.id);
     const auto missed = state_.misses.find(member.id);
     const bool fits = member.id == core_.options.self ||
                       (seen->second.linked && !seen->second.own && !seen->second.gone &&
@@ -150,8 +150,8 @@ bool Branching::fits_branch(const PeerId& from, const BranchMessage& message) co
   for (const Member& member : message.members) {
     const PeerId& peer = member.id;
     included = included || peer == core_.options.self;
-    const auto seen = core_.watched.find(peer);
-    if (peer != core_.options.self && (seen == core_.watched.end() || !seen->second.linked))
+    const auto seen = core_.watch.all().find(peer);
+    if (peer != core_.options.self && (seen == core_.watch.all().end() || !seen->second.linked))
       return false;
   }
   return included;

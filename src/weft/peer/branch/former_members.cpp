@@ -87,7 +87,7 @@ void FormerMembers::dial_former() {
   if (state_.former.empty() || core_.now < state_.dial_former_at) return;
   // Each member dials in its turn, so that all together dial one in each interval.
   const int dialling =
-      core_.state == MembershipState::kIsolated ? core_.reachable() : core_.view.size();
+      core_.state == MembershipState::kIsolated ? core_.watch.reachable() : core_.view.size();
   state_.dial_former_at = core_.now + core_.options.former_redial_interval * dialling;
   auto next = state_.former_dialled ? state_.former.upper_bound(*state_.former_dialled)
                                     : state_.former.begin();

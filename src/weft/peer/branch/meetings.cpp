@@ -95,11 +95,10 @@ void Meetings::on_standing(const PeerId& from, const StandingMessage& message) {
     core_.evidence.on_notice(from, current);
     return;
   }
-  const auto seen = core_.watched.find(from);
-  if (seen != core_.watched.end() && !seen->second.gone && their_view.contains(from)) {
-    seen->second.gone = Departure{from, core_.view.find(from)->incarnation, DepartureCause::kFailed,
-                                  "it went on in another branch"};
-    core_.own_news = core_.stirred = true;
+  const auto seen = core_.watch.all().find(from);
+  if (seen != core_.watch.all().end() && !seen->second.gone && their_view.contains(from)) {
+    core_.watch.put_out(from, Departure{from, core_.view.find(from)->incarnation,
+                                        DepartureCause::kFailed, "it went on in another branch"});
   }
   const bool yielded = core_.view.yields_to == theirs.branch() &&
                        has_absorbed(theirs, core_.view.lineage.branch(), total().samples);
@@ -142,7 +141,7 @@ void Meetings::meet(const PeerId& from, const StandingMessage& message) {
   meeting.standing = message;
   meeting.heard = core_.now;
   if ((news || yields_to_us(meeting)) && !core_.is_other_member(from)) {
-    for (const auto& [peer, member] : core_.watched) {
+    for (const auto& [peer, member] : core_.watch.all()) {
       if (member.linked) core_.send(peer, frame_type::kStanding, message);
     }
   }
@@ -158,7 +157,7 @@ void Meetings::meet(const PeerId& from, const StandingMessage& message) {
 
 // This peer's branch has no future of its own: its members join the other one.
 void Meetings::be_absorbed(const StandingMessage& by) {
-  for (const auto& [peer, member] : core_.watched) {
+  for (const auto& [peer, member] : core_.watch.all()) {
     if (member.linked) core_.send(peer, frame_type::kStanding, by);
   }
   std::vector<PeerAddress> members;
@@ -227,8 +226,8 @@ const Meeting* Meetings::mergeable() const {
   for (const auto& [branch, other] : state_.meetings) {
     if (!yields_to_us(other) || !other.ready) continue;
     // Should a few die right after, the others can still do what was agreed.
-    const bool all =
-        std::all_of(core_.watched.begin(), core_.watched.end(), [&, &o = other](const auto& entry) {
+    const bool all = std::all_of(
+        core_.watch.all().begin(), core_.watch.all().end(), [&, &o = other](const auto& entry) {
           const Watched& member = entry.second;
           return !member.linked || member.own || member.gone || o.holders.count(entry.first) != 0;
         });
@@ -308,7 +307,7 @@ void Meetings::tell_have() {
     if (!meeting.ready || !yields_to_us(meeting)) continue;
     const BranchMessage have{
         core_.view.id, 0, BranchStep::kHave, {}, *meeting.standing.snapshot, {}};
-    for (const auto& [peer, member] : core_.watched) {
+    for (const auto& [peer, member] : core_.watch.all()) {
       if (member.linked) core_.send(peer, frame_type::kBranch, have);
     }
   }

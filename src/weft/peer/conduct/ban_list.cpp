@@ -54,7 +54,7 @@ Status BanList::revoke(const InvitationId& invitation) {
                        " revoked tickets; revoke all of them instead");
   }
   void_invitation(invitation, core_.options.self);
-  for (const auto& [peer, member] : core_.watched) {
+  for (const auto& [peer, member] : core_.watch.all()) {
     if (member.linked) core_.send(peer, frame_type::kRevocation, news);
   }
   return {};
@@ -107,7 +107,7 @@ void BanList::on_revocation(const PeerId& from, const RevocationMessage& message
   }
   for (const InvitationId& invitation : news.invitations) void_invitation(invitation, from);
   for (const Ban& ban : news.bans) shut_out(ban.peer, ban.reason);
-  for (const PeerId& observer : core_.observers_of_self) {
+  for (const PeerId& observer : core_.watch.observers()) {
     if (observer != from && core_.links.up(observer)) {
       core_.send(observer, frame_type::kRevocation, news);
     }

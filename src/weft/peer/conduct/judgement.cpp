@@ -17,8 +17,8 @@ constexpr Duration kRetellGapMax = std::chrono::seconds(60);
 // Its promises and acceptances count on: without them a small group may lack a quorum to put it
 // out.
 bool Judgement::ignores(const PeerId& from, std::uint8_t type) const {
-  const auto found = core_.watched.find(from);
-  if (found == core_.watched.end() || !found->second.gone) return false;
+  const auto found = core_.watch.all().find(from);
+  if (found == core_.watch.all().end() || !found->second.gone) return false;
   if (found->second.gone->cause != DepartureCause::kExpelled) return false;
   switch (type) {
     case frame_type::kSuspicion:
@@ -60,7 +60,7 @@ void Judgement::accuse(const PeerId& peer, Offence offence, const std::string& e
   if (!state_.accusations.add(peer, core_.options.self, {offence, evidence})) return;
   report(peer, core_.options.self, offence, evidence, true);
   const AccusationMessage message{peer, offence, evidence};
-  for (const auto& [other, member] : core_.watched) {
+  for (const auto& [other, member] : core_.watch.all()) {
     if (member.linked && other != peer) core_.send(other, frame_type::kAccusation, message);
   }
   state_.retell_gap = kRetellGap;
@@ -69,16 +69,15 @@ void Judgement::accuse(const PeerId& peer, Offence offence, const std::string& e
 }
 
 void Judgement::judge(const PeerId& peer) {
-  const auto found = core_.watched.find(peer);
+  const auto found = core_.watch.all().find(peer);
   const Member* member = core_.view.find(peer);
-  if (found == core_.watched.end() || member == nullptr ||
+  if (found == core_.watch.all().end() || member == nullptr ||
       !state_.accusations.convicts(core_.view, peer))
     return;
-  std::optional<Departure>& gone = found->second.gone;
+  const std::optional<Departure>& gone = found->second.gone;
   if (gone && gone->cause == DepartureCause::kExpelled) return;
-  gone = Departure{peer, member->incarnation, DepartureCause::kExpelled,
-                   state_.accusations.verdict(core_.view, peer)};
-  core_.own_news = core_.stirred = true;
+  core_.watch.put_out(peer, Departure{peer, member->incarnation, DepartureCause::kExpelled,
+                                      state_.accusations.verdict(core_.view, peer)});
 }
 
 void Judgement::hurry_retelling() {
@@ -96,7 +95,7 @@ void Judgement::retell_accusations() {
   }
   state_.retell_gap = std::min(2 * state_.retell_gap, kRetellGapMax);
   state_.retell_at = core_.now + state_.retell_gap;
-  for (const auto& [other, member] : core_.watched) {
+  for (const auto& [other, member] : core_.watch.all()) {
     if (!member.linked) continue;
     for (const AccusationMessage& message : own) {
       if (message.accused != other) core_.send(other, frame_type::kAccusation, message);
@@ -153,8 +152,8 @@ void Judgement::take_verdicts(const ViewNoticeMessage& next, const ViewChange& c
   for (const Member& member : change.joined) {
     const auto is_it = [&](const PeerId& peer) { return peer == member.id; };
     const bool near =
-        std::any_of(core_.observed.begin(), core_.observed.end(), is_it) ||
-        std::any_of(core_.observers_of_self.begin(), core_.observers_of_self.end(), is_it);
+        std::any_of(core_.watch.observed().begin(), core_.watch.observed().end(), is_it) ||
+        std::any_of(core_.watch.observers().begin(), core_.watch.observers().end(), is_it);
     if (near && core_.links.up(member.id)) core_.bans.tell_revocations(member.id);
   }
 }

@@ -57,18 +57,18 @@ void NewcomerList::on_recipe_request(const PeerId& from, const RecipeRequestMess
 std::optional<JoinRefusedMessage> NewcomerList::refuse_now(const JoinRequestMessage& request) {
   const PeerId& peer = request.joiner.id;
   if (core_.state == MembershipState::kIsolated) {
-    core_.mark_restarted(peer, request.joiner.incarnation);
+    core_.watch.mark_restarted(peer, request.joiner.incarnation);
     return JoinRefusedMessage{
         RefusalCode::kNoQuorum, 0,
-        "the asked member has no quorum at present: " + std::to_string(core_.reachable()) + " of " +
-            std::to_string(core_.view.size()) + " members are here, " +
+        "the asked member has no quorum at present: " + std::to_string(core_.watch.reachable()) +
+            " of " + std::to_string(core_.view.size()) + " members are here, " +
             std::to_string(core_.view.quorum()) + " are needed"};
   }
   if (const Member* member = core_.view.find(peer)) {
     if (request.joiner.incarnation <= member->incarnation) {
       return try_again("a process with this identity is a member already");
     }
-    core_.mark_restarted(peer, request.joiner.incarnation);
+    core_.watch.mark_restarted(peer, request.joiner.incarnation);
     return try_again("the members are agreeing that the earlier process is gone");
   }
   if (core_.view.members.size() + state_.joiners.size() >= kMembersMax) {
@@ -170,7 +170,7 @@ void NewcomerList::on_joiner(const PeerId& from, const JoinerMessage& message) {
 }
 
 void NewcomerList::tell_joiner(const Joiner& joiner, bool present) {
-  for (const auto& [peer, member] : core_.watched) {
+  for (const auto& [peer, member] : core_.watch.all()) {
     if (member.linked) core_.send(peer, frame_type::kJoiner, JoinerMessage{joiner.member, present});
   }
 }

@@ -78,13 +78,13 @@ Status Membership::Core::dispatch(const PeerId& from, const FrameView& frame) {
   if (judgement.ignores(from, frame.type)) return {};
   switch (frame.type) {
     case frame_type::kHeartbeat:
-      return deliver(*this, from, frame, &Core::on_heartbeat);
+      return deliver(watch, from, frame, &MemberWatch::on_heartbeat);
     case frame_type::kSuspicion:
-      return deliver(*this, from, frame, &Core::on_suspicion);
+      return deliver(watch, from, frame, &MemberWatch::on_suspicion);
     case frame_type::kOutside:
-      return deliver(*this, from, frame, &Core::on_outside);
+      return deliver(watch, from, frame, &MemberWatch::on_outside);
     case frame_type::kLeaving:
-      return deliver(*this, from, frame, &Core::on_leaving);
+      return deliver(watch, from, frame, &MemberWatch::on_leaving);
     case frame_type::kViewNotice:
       return deliver(evidence, from, frame, &ViewEvidence::on_notice);
     case frame_type::kRemoved:
@@ -173,7 +173,7 @@ bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
   }
   // Whoever is ahead answers an old heartbeat with its view.
   if (theirs > view.id) {
-    send_heartbeat(from);
+    watch.send_heartbeat(from);
   } else {
     tell_current(from);
   }
@@ -204,7 +204,7 @@ void Membership::Core::tell_current(const PeerId& to) {
 void Membership::Core::on_timer() {
   stirred = stirred || !calm;
   if (now >= beat_at) beat();
-  if (active()) watch_links();
+  if (active()) watch.watch_links();
   if (active() && evidence.waits()) {
     evidence.ask_members();
     evidence.weigh_claims();
@@ -219,7 +219,7 @@ void Membership::Core::settle() {
   if (stirred) links.tell_trusts();
   if (!active() || (!stirred && now < propose_at)) return;
   stirred = false;
-  if (leaving && all_others_gone()) {
+  if (leaving && watch.all_others_gone()) {
     finish_leave();
     return;
   }
@@ -238,8 +238,8 @@ TimePoint Membership::Core::next_deadline() const {
   }
   if (!active()) return soonest;
   soonest = std::min({soonest, propose_at, leave_ends});
-  if (all_linked()) return soonest;
-  for (const auto& [peer, member] : watched) {
+  if (watch.all_linked()) return soonest;
+  for (const auto& [peer, member] : watch.all()) {
     if (member.linked) continue;
     soonest = std::min(soonest, member.dial_at);
     if (!member.own) soonest = std::min(soonest, member.unlinked_since + member.patience);

@@ -31,13 +31,13 @@ void Membership::caught_up(Round round, TimePoint now) {
 
 void Membership::suspect(const PeerId& peer, const std::string& reason, TimePoint now) {
   core_->now = now;
-  core_->set_suspicion(peer, SuspicionKind::kCollective, reason);
+  core_->watch.set_suspicion(peer, SuspicionKind::kCollective, reason);
   core_->settle();
 }
 
 void Membership::overdue(const PeerId& peer, const std::string& reason, TimePoint now) {
   core_->now = now;
-  core_->set_suspicion(peer, SuspicionKind::kComputing, reason);
+  core_->watch.set_suspicion(peer, SuspicionKind::kComputing, reason);
   core_->settle();
 }
 
@@ -146,8 +146,9 @@ PeerRole Membership::role(const PeerId& peer) const { return core_->role(peer); 
 
 std::vector<MemberHealth> Membership::health(TimePoint now) const {
   std::vector<MemberHealth> all;
-  for (const auto& [peer, member] : core_->watched) {
-    all.push_back({peer, member.linked, core_->reporters(member) > 0 || member.gone.has_value(),
+  for (const auto& [peer, member] : core_->watch.all()) {
+    all.push_back({peer, member.linked,
+                   core_->watch.reporters(member) > 0 || member.gone.has_value(),
                    member.detector.silent_for(now)});
   }
   return all;

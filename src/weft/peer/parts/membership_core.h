@@ -3,6 +3,7 @@
 // What a part knows is its own; the others reach it by its methods. What is left here is this
 // peer's place in its view and the agreement on the next one (MembershipCoreState).
 //
+//   watch                           who is alive, and who is to go
 //   links, keys                     what each link may do; who has the run's key
 //   joining, newcomers, ending      the way in, from both sides; the end of the run
 //   judgement, bans                 misconduct, accusations, expulsion, void invitations
@@ -35,6 +36,7 @@
 #include "weft/peer/parts/key_holders.h"
 #include "weft/peer/parts/link_table.h"
 #include "weft/peer/parts/meetings.h"
+#include "weft/peer/parts/member_watch.h"
 #include "weft/peer/parts/membership_parts.h"
 #include "weft/peer/parts/newcomer_list.h"
 #include "weft/peer/parts/past_voter.h"
@@ -61,18 +63,12 @@ struct MembershipCoreState {
   // How `view` came about, for whoever is behind.
   ViewNoticeMessage notice;
 
-  std::map<PeerId, Watched> watched;
-  // How many of them have no link.
-  int unlinked = 0;
-
   // Something happened from which settle() may draw consequences.
   bool stirred = false;
   // Nobody is missing, suspected or on the way in: time alone changes nothing.
   bool calm = false;
   std::uint64_t beats = 0;
   TimePoint beat_at = kNever;
-  std::vector<PeerId> observers_of_self;
-  std::vector<PeerId> observed;
 
   std::optional<Agreement> agreement;
   bool frozen = false;
@@ -89,10 +85,10 @@ struct MembershipCoreState {
   bool leaving = false;
   TimePoint leave_ends = kNever;
 
-  WEFT_FIELDS((state, view, watched, agreement, frozen, trouble_since, own_news, must_change,
-               propose_at, leaving),
-              (options, sink, rng, now, notice, unlinked, stirred, calm, beats, beat_at,
-               observers_of_self, observed, frozen_since, ballots, leave_ends))
+  WEFT_FIELDS((state, view, agreement, frozen, trouble_since, own_news, must_change, propose_at,
+               leaving),
+              (options, sink, rng, now, notice, stirred, calm, beats, beat_at, frozen_since,
+               ballots, leave_ends))
 };
 
 struct Membership::Core : MembershipCoreState {
@@ -125,37 +121,14 @@ struct Membership::Core : MembershipCoreState {
   TimePoint next_deadline() const;
   bool merges() const { return options.on_split == SplitPolicy::kMerge; }
   // Of a peer in a view that may be large.
-  bool is_other_member(const PeerId& peer) const { return watched.count(peer) != 0; }
+  bool is_other_member(const PeerId& peer) const { return watch.all().count(peer) != 0; }
 
   // --- membership/membership_watch.cpp
   void on_link_up(const LinkInfo& link);
   void on_link_down(const PeerId& peer, const Status& why);
   void heard(const PeerId& from);
   void beat();
-  void send_heartbeat(const PeerId& to);
-  void watch_members();
-  void watch_links();
-  void set_suspicion(const PeerId& peer, SuspicionKind kind, const std::string& reason);
-  void withdraw_suspicion(const PeerId& peer);
-  void tell_suspicions();
-  void tell_suspicion(const PeerId& suspect, int listeners, bool withdrawn);
-  void on_heartbeat(const PeerId& from, const HeartbeatMessage& message);
-  void on_suspicion(const PeerId& from, const SuspicionMessage& message);
-  void on_outside(const PeerId& from, const OutsideMessage& message);
-  void on_leaving(const PeerId& from, const LeavingMessage& message);
-  void mark_restarted(const PeerId& peer, std::uint64_t incarnation);
-  int reporters(const Watched& member) const;
-  bool owes_only(const Watched& member) const;
-  bool watches_alone() const;
-  std::vector<Departure> departures() const;
-  void add_bad_links(std::vector<Departure>& out) const;
-  int reachable() const;
-  bool all_linked() const { return unlinked == 0; }
-  void count_unlinked();
-  void set_linked(Watched& member, bool linked);
-  bool flapping(const Watched& member) const;
   bool is_calm() const;
-  void choose_observers();
 
   // --- ballot/membership_change.cpp
   bool may_go_alone() const;
@@ -177,16 +150,11 @@ struct Membership::Core : MembershipCoreState {
   void install(const ViewNoticeMessage& next);
   ViewChange change_to(const ViewNoticeMessage& next) const;
 
-  void rebuild_watch(const View& previous, const std::set<PeerId>& returned);
-
   void be_removed(const std::string& reason);
 
   void leave();
   void tell_leaving();
   void finish_leave();
-  bool all_others_gone() const;
-
-  void greet_restarted();
 
   // --- ballot/membership_proposal.cpp
   std::optional<Refusal> refusal(const PeerId& by, const ViewValue& value) const;
@@ -209,14 +177,15 @@ struct Membership::Core : MembershipCoreState {
 
   // All parts, in one order.
   auto parts() {
-    return std::tie(links, keys, bans, evidence, joining, newcomers, ending, judgement, former,
-                    quorum, branching, meetings, past, records);
+    return std::tie(watch, links, keys, bans, evidence, joining, newcomers, ending, judgement,
+                    former, quorum, branching, meetings, past, records);
   }
   auto parts() const {
-    return std::tie(links, keys, bans, evidence, joining, newcomers, ending, judgement, former,
-                    quorum, branching, meetings, past, records);
+    return std::tie(watch, links, keys, bans, evidence, joining, newcomers, ending, judgement,
+                    former, quorum, branching, meetings, past, records);
   }
 
+  MemberWatch watch{*this};
   LinkTable links{*this, options.strangers};
   KeyHolders keys{*this};
   BanList bans{*this};

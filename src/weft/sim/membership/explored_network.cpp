@@ -146,7 +146,7 @@ std::vector<Action> ExploredNetwork::actions(const ExploredWorld& world) const {
         out.push_back({Kind::kTold, a, b});
       }
       if (world.suspicions_left > 0 && other.alive && core.active() &&
-          core.watched.count(other.id) != 0 && !core.watched.at(other.id).own) {
+          core.watch.all().count(other.id) != 0 && !core.watch.all().at(other.id).own) {
         out.push_back({Kind::kSuspect, a, b});
       }
     }

@@ -132,8 +132,8 @@ bool ExploredNetwork::Impl::is_void(int from, int to, const QueuedFrame& frame) 
   if (frame.view != known || !core.agreement) return false;
   if (frame.type == frame_type::kSuspicion) {
     // Two voices are enough, and nobody takes one back here.
-    const auto found = core.watched.find(frame.suspect);
-    return found != core.watched.end() && core.reporters(found->second) >= 2;
+    const auto found = core.watch.all().find(frame.suspect);
+    return found != core.watch.all().end() && core.watch.reporters(found->second) >= 2;
   }
   if (frame.type == frame_type::kPromise) return !core.agreement->awaits_promise(frame.ballot);
   return frame.type == frame_type::kAccepted && !core.agreement->awaits_acceptance(frame.ballot);

@@ -196,7 +196,7 @@ void ScaleWorld::beat_the_played() {
   for (const auto& peer : real_) {
     const Membership::Core& core = peer->membership.core();
     const HeartbeatMessage beat{core.view.id, 1, beats_, {}};
-    for (const PeerId& from : core.observed) {
+    for (const PeerId& from : core.watch.observed()) {
       if (real_peer(from) != nullptr || index_.at(from) == killed_) continue;
       queue_.push_back({from, core.options.self, {frame_type::kHeartbeat, beat.encode(), {}}});
     }
