@@ -177,7 +177,7 @@ class BenchRank final : public TransportHandler, private AllReduceSink {
   Status failure_;
   int links_ = 0;
   bool finished_ = false;
-  // Of the coming repetition.
+  // Arrivals of the coming repetition.
   int arrived_ = 0;
   int go_ = -1;
   double own_seconds_ = 0;

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// Of one member in the first exchange, its length included.
+// Size of one member's part in the first exchange, its length included.
 static constexpr std::size_t kSlotBytes = 256;
 static constexpr std::size_t kInSlot = kSlotBytes - sizeof(std::uint32_t);
 

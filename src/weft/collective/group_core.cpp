@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// Of one member: calls that it may be ahead of this one.
+// How many calls one member may be ahead of this one.
 static constexpr std::size_t kEarlyFramesMax = 512;
 
 // One call: its core, and how ranks of the core and of the view belong together.
@@ -427,7 +427,7 @@ Status GroupCore::on_segment(Rank from, const FrameView& frame) {
 }
 
 void GroupCore::keep_early(const PeerId& from, GroupReadyMessage message) {
-  // Of a call that is not begun here nothing can have come from here.
+  // Nothing can have been sent from here for a call that is not begun here.
   if (!message.received.empty()) return;
   if (!early_.contains(from) && early_.size() >= kMembersMax) return;
   std::vector<Early>& kept = early_[from];

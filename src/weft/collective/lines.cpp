@@ -279,7 +279,7 @@ LineMatrix Lines::matrix() const {
   return matrix;
 }
 
-// Of the ring order[0] -> order[1] -> ...; all rates are known.
+// The summary of the ring order[0] -> order[1] -> ...; all rates are known.
 static LineSummary summary_of(const LineMatrix& lines, std::span<const int> order) {
   double slowest = std::numeric_limits<double>::max();
   double delay = 0;

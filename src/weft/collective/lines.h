@@ -105,7 +105,7 @@ class Lines {
   std::optional<BetterRing> take_better();
   // The members in the order last given by take_better(), if there is one; newcomers last.
   std::vector<Member> arrange(std::vector<Member> members) const;
-  // Of a ring of these members; as the view has it where too little is known.
+  // The summary of a ring of these members; that of the view if too little is known.
   LineSummary summary(const std::vector<Member>& members) const;
 
   // --- Queries.

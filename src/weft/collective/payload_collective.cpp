@@ -110,7 +110,7 @@ MutableByteSpan PayloadCollective::body_destination(Rank from, ByteSpan head,
 
 Status PayloadCollective::on_frame(Rank from, const FrameView& frame) {
   WEFT_TRY(check(from, frame.head, frame.body.size()));
-  // Of the same size as before where the body was written to its place: it does not move.
+  // If the body was written to its place, it has the same size as before and does not move.
   const MutableByteSpan place = place_of(from, frame.body.size());
   if (place.data() != frame.body.data()) {
     std::memcpy(place.data(), frame.body.data(), frame.body.size());

@@ -54,7 +54,7 @@ struct OnePlace {
   }
 
   Encoders encoders;
-  // Of all members, each once.
+  // The bytes of all members, each counted once.
   std::size_t body_bytes = 0;
 };
 

@@ -230,7 +230,7 @@ MutableByteSpan SnapshotFetch::place_of(std::uint32_t index) {
 
 Status SnapshotFetch::on_block(const PeerId& from, const BlockHead& head, ByteSpan body,
                                TimePoint now) {
-  // Late, of a target that is given up. Of this one it is taken from whoever sends it.
+  // A late block of an abandoned target. Blocks of the present one are accepted from any sender.
   if (phase_ != Phase::kBlocks || head.root != target_.root || !sources_.contains(from)) return {};
   if (!head.proves(target_, body)) {
     return corrupt("block " + std::to_string(head.index) + " of the snapshot of round " +

@@ -78,8 +78,8 @@ class StateFetch {
 
   // --- Events.
   Status on_frame(const PeerId& from, const FrameView& frame, TimePoint now);
-  // Tells the sender that a block or a result has come. Of each one that comes, even if nothing is
-  // fetched any more: the sender has only so much under way.
+  // Acknowledges a block or a result to its sender. It is called for each one that arrives, even if
+  // nothing is fetched any more: the sender limits the bytes in flight.
   void acknowledge(const PeerId& from, const FrameView& frame);
   void on_link_down(const PeerId& peer, TimePoint now);
   void on_timer(TimePoint now);

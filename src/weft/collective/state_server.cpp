@@ -102,7 +102,7 @@ TimePoint StateServer::next_deadline(TimePoint now) const {
   return first;
 }
 
-// Of the frame that the request asks for next; 0 for none that has a body, or not yet.
+// The size of the frame that the request needs next; 0 for one without a body, or not yet known.
 std::size_t StateServer::next_bytes(const Request& request) const {
   if (request.is_block) {
     const Snapshot* const snapshot = find(request.root);

@@ -125,7 +125,7 @@ Bytes reports_of_members(std::size_t members, std::size_t bytes) {
   return reports.encode();
 }
 
-// Of one piece, of several, of as many as fill pieces to the last byte, and none.
+// Reports fill one piece, several, several exactly to the last byte, and none.
 TEST(StateTransfer, AResultComesWithItsReports) {
   const std::size_t sizes[][2] = {{3, 90}, {40, kReportBytesMax}, {1, 0}, {16, 4092}, {0, 0}};
   std::uint64_t round = 1;

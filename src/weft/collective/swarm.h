@@ -71,7 +71,7 @@ struct SwarmOptions {
   std::string transport = "tls";
   // Given to joiners; its hash is membership.recipe_hash.
   std::string recipe_text;
-  // Of a round at most; a peer that asks for more is refused.
+  // Maximum elements of a round; a peer that requests more is refused.
   std::int64_t vector_elements_max = swarm_defaults::kVectorElementsMax;
   std::size_t segment_bytes = swarm_defaults::kSegmentBytes;
   // The unit that is split over the members; smaller starts earlier, larger has fewer frames.
@@ -112,7 +112,8 @@ struct SwarmOptions {
   // For a founder that resumes: it waits for `start_members`, and the newest state that any of them
   // holds is where the run goes on.
   bool gather_states = false;
-  // Of a joiner whose trainer holds a state already, as from a checkpoint: after this round.
+  // For a joiner whose trainer holds a state already, as from a checkpoint: the round of that
+  // state.
   Round held_round;
   // The run that this state, or the one that a founder resumes from, is of; zeros: not known.
   RunId held_run{};
@@ -209,8 +210,8 @@ class Swarm {
   Result<std::string> join_code(const Ticket& ticket);
   // Makes a ticket void at all members. Any thread, as expel().
   Status revoke(const InvitationId& invitation);
-  // This member's voice for putting `peer` out: it goes once more than half of the others say so.
-  // In words, how far that is.
+  // Votes to expel `peer`: it is expelled once more than half of the other members have voted.
+  // Returns a text about the votes so far.
   Result<std::string> expel(const PeerId& peer, const std::string& reason);
   Result<SwarmStatus> status();
   // What this member's codec has dropped, for a checkpoint. As status().

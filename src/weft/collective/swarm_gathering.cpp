@@ -2,8 +2,8 @@
 // back with, before it begins its first round. Whoever comes later takes the group's.
 //
 // A state counts if its holder proves, by the record of the run before (peer/voter_record.h), that
-// it was a member of it, and says which run its state is of. Of states of one run the later round
-// is newer; a run is newer than the one that it went on from. How long is waited, and for whom,
+// it was a member of it, and says which run its state is of. Among states of one run the later
+// round is newer; a run is newer than the one that it continued. How long is waited, and for whom,
 // follows from the newest last view that anyone remembers: a member of that one holds the newest
 // state.
 #include <algorithm>

@@ -128,7 +128,7 @@ class SwarmStateTest : public ::testing::Test {
   std::size_t extra = 0;
   std::uint64_t line = 0;
   Duration compute = milliseconds(4);
-  // Of the members that are added from now on.
+  // The pause of the members that are added from now on.
   Duration pause{};
   std::uint64_t starts = 0;
   std::vector<std::unique_ptr<SwarmPeer>> peers;

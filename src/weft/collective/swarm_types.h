@@ -39,15 +39,14 @@ struct Turn {
   std::vector<PeerId> peers;
   // Likewise: how often the member's share of a batch is halved.
   std::vector<std::uint8_t> halvings;
-  // Of kSnapshot: what comes before the state (StateHistory), which publish_state() of a Swarm
-  // adds.
+  // For kSnapshot: the prefix of the state (StateHistory), which publish_state() of a Swarm adds.
   SharedBytes state;
-  // Of `state` in the mean, in [0, 1].
+  // Weight of `state` in the mean, in [0, 1].
   double weight = 0;
   // Valid until the next call to next().
   std::span<const float> reduced;
-  // Of kApply: what the members of the round reported, by their ranks in it, which need not be
-  // those of today; empty where rounds have no reports.
+  // For kApply: the reports of the round's members, by their ranks in it, which need not be the
+  // present ones; empty if rounds have no reports.
   std::vector<Bytes> reports;
 };
 
@@ -58,7 +57,7 @@ using StateReader = std::function<Bytes()>;
 struct StandIn {
   // From when the first member has begun the round; zero: the round waits.
   Duration deadline{};
-  // Of a round like this one; to others it does not apply.
+  // Elements of rounds like this one; it does not apply to others.
   std::int64_t elements = 0;
   // What is reported beside the zeros, where rounds have reports. Used as long as the view stays;
   // after that the report is empty.
@@ -100,7 +99,7 @@ enum class SwarmEventKind : std::uint8_t {
   kLate,           // round: others did not wait for this member's part
   kStalled,        // peer = who is owed to, seconds
   kWaiting,        // round, peers = who is waited for, seconds, limit_seconds
-  kOverdue,        // the same, of a member that will be put out soon
+  kOverdue,        // the same, for a member that will be removed soon
   kAwaited,        // round, peers = who waits for this member, seconds, limit_seconds
   kWaitOver,       // round, peers, seconds: after kWaiting or kOverdue
   kMisconduct,     // peer, peers = who says so, text = what was seen
@@ -184,7 +183,7 @@ struct SwarmStatus {
   double waits_seconds = 0;
   double waits_limit_seconds = 0;
   std::vector<PeerId> awaited_by;
-  // Of the last applied round.
+  // The state hash of the last applied round.
   Hash128 state_hash{};
 };
 

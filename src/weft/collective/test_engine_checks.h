@@ -95,8 +95,7 @@ class EngineChecks {
     return {};
   }
 
-  // Of every length from 0 on, among them one that is as long as it may be; by rank, at all
-  // members.
+  // A report of a length from 0 on, including the maximum; by rank, the same at all members.
   Bytes report_of(int rank, std::size_t bytes_max) const {
     const std::size_t length = rank == size_ - 1 ? bytes_max : 37 * static_cast<std::size_t>(rank);
     Bytes report(std::min(length, bytes_max));

@@ -171,7 +171,7 @@ class SwarmPeer final : public TransportHandler {
   bool leaving = false;
   // How next() ended, if it did.
   Status failure;
-  // Of a round that ended neither committed nor aborted.
+  // The failure of a round that ended neither committed nor aborted.
   Status outcome_failure;
   std::vector<SwarmEvent> events;
   std::vector<Status> downs;

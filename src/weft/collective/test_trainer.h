@@ -42,7 +42,7 @@ class TestTrainer {
   virtual std::vector<float> shard(int rank, int members) const {
     return items(kGlobalBatch * rank / members, kGlobalBatch * (rank + 1) / members);
   }
-  // Of the items [begin, end) of the global batch.
+  // The items [begin, end) of the global batch.
   std::vector<float> items(int begin, int end) const {
     std::vector<float> sums(state_.size());
     for (int item = begin; item < end; ++item) {

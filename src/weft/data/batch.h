@@ -1,7 +1,7 @@
 // Batch: the input and labels of one training step, and the conversion of pixels to floats.
 //
 // Where it stands: Dataset -> make_batch() -> BatchLoader -> train step.
-// Threads: values; the arrays of a batch belong to whoever received it.
+// Threads: values; the arrays of a batch belong to its receiver.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // AddressBook: the members of a run as one peer knows them, without any agreement.
 //
-// Each peer merges what others tell it (member_record.h); what changed is told on to its
-// neighbours, and only to them. Books of peers that hear of each other become equal; until then
-// they differ, and whoever uses them must bear that.
+// Each peer merges the records that others send (member_record.h); it passes changes on to its
+// neighbours, and only to them. Books of connected peers become equal; until then they differ, and
+// code that uses them must allow for that.
 //
 // Bounds: at most `records_max` records of at most kMemberRecordBytesMax bytes. A member whose
 // presence is older than `expiry_rounds` counts as gone, and its record is forgotten after as many

@@ -1,10 +1,10 @@
 // GossipCore: one member of a loose exchange; averages parameters with its neighbours, round by
 // round, and agrees with nobody about anything.
 //
-// In round r a member sends its parameters x_i to its neighbours, takes theirs, and goes on from
-// the mean x_i := sum_j W_ij x_j. There are no views and no commits: whoever has not sent in time
-// is left out of this member's mean, its weight falls to the own parameters, and nobody else need
-// know. Members come and go by their records in the address book alone.
+// In round r a member sends its parameters x_i to its neighbours, receives theirs, and continues
+// from the mean x_i := sum_j W_ij x_j. There are no views and no commits: a neighbour that has not
+// sent in time is left out of this member's mean, its weight goes to the member's own parameters,
+// and no other member need know. Members come and go by their records in the address book alone.
 //
 //   caller                 core
 //   begin(x)         ->    sends x to the neighbours: the round is open
@@ -23,8 +23,8 @@
 // behind jumps to the round of its neighbours (their lower median, so that one liar cannot move
 // it).
 //
-// Memory: what was sent last, and at most kVectorsPerPeerMax vectors of a bounded number of peers,
-// all shared with whoever sent them where that is in this process.
+// Memory: the vector sent last, and at most kVectorsPerPeerMax vectors of a bounded number of
+// peers, all shared with their senders if those are in this process.
 //
 // IMPLEMENTATION: Lian et al., "Can decentralized algorithms outperform centralized algorithms? A
 // case study for decentralized parallel stochastic gradient descent" (D-PSGD), NeurIPS 2017,
@@ -173,9 +173,9 @@ class GossipCore {
   // Those exchanged with in the round that is open, or was last, as far as their links held.
   const std::set<PeerId>& neighbours() const { return sent_to_; }
 
-  // Of the whole state but times.
+  // Hash of the whole state except times.
   Hash128 fingerprint() const;
-  // Of all events and actions so far, in their order, with their times.
+  // Hash of all events and actions so far, in order, with their times.
   const Hash128& event_hash() const { return event_hash_; }
 
  private:

@@ -98,7 +98,7 @@ class GossipMember::Impl final : private TransportHandler {
   std::unique_ptr<GossipCore> core_ WEFT_GUARDED_BY(loop_.thread());
   std::unique_ptr<MemberGate> gate_ WEFT_GUARDED_BY(loop_.thread());
   std::set<PeerId> linked_ WEFT_GUARDED_BY(loop_.thread());
-  // Of the core: a dial that fails is its business, a stranger's link is not.
+  // Dials of the core: it handles their failures, but not links of strangers.
   std::set<PeerId> dialled_ WEFT_GUARDED_BY(loop_.thread());
   std::optional<TimePoint> redial_at_ WEFT_GUARDED_BY(loop_.thread());
   TimePoint give_up_at_ WEFT_GUARDED_BY(loop_.thread());

@@ -1,8 +1,7 @@
 // GossipMember: a GossipCore over sockets: one loop thread, and a box between it and the caller.
 //
-// A founder makes the run's key; whoever has a ticket is let in by any member of it (MemberGate).
-// Links are TLS, both ends know each other's key. What a peer does wrong ends its link and is in
-// the log.
+// A founder makes the run's key; any of its members admits a peer with a ticket (MemberGate). Links
+// are TLS, both ends know each other's key. What a peer does wrong ends its link and is in the log.
 //
 // Where it stands: train's GossipExchange drives it. Threads: begin(), wait_turn(), finish() and
 // leave() on one thread, the caller's; the rest on any. Fails: as each says; waits have limits.

@@ -4,9 +4,9 @@
 //                                and the header), with the 64 digits of this value taken as '0'
 //   metadata "xxh3_128/NAME"  -> XXH3-128, hexadecimal, of the values of the tensor NAME
 //
-// Other readers of the format treat both as texts and load the file like any other. They are no
-// signature: whoever alters a file on purpose can write new ones. Threads: pure functions. Fails:
-// kCorrupt "NAME: expected the digest X, got Y".
+// Other readers of the format treat both as texts and load the file like any other. They are not a
+// signature: somebody who alters a file on purpose can write new ones. Threads: pure functions.
+// Fails: kCorrupt "NAME: expected the digest X, got Y".
 #pragma once
 
 #include <span>

@@ -25,8 +25,8 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // The role of whoever runs the loop: it guards what the handlers use. A handler begins with
-  // thread().assert_here().
+  // The role of the thread that runs the loop: it guards the state that the handlers use. A handler
+  // begins with thread().assert_here().
   const ThreadRole& thread() const WEFT_RETURN_CAPABILITY(thread_) { return thread_; }
 
   // Runs handlers until stop() is called.

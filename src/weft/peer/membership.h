@@ -26,9 +26,9 @@
 // promises of the deciding quorum). A round may be committed only when all members, this one
 // included, have said that they are done with it, and after on_freeze() nobody says so for the old
 // view: therefore every round that anyone committed is at or below the base, and every member of
-// the quorum holds its result. Whoever is done after the freeze has not said so and may not commit
-// by the others' word; and a result that was held in one view counts in the next one only, since
-// after missed views the round may have been run again.
+// the quorum holds its result. A member that is done after the freeze has not sent `Done` and may
+// not commit by the others' messages; and a result that was held in one view counts in the next one
+// only, since after missed views the round may have been run again.
 //
 // A restarted member. Its process has lost its rounds, so it takes no part in a view that it was in
 // before: it asks in as a new life, with a higher incarnation. What it had promised and accepted it
@@ -157,7 +157,7 @@ struct IsolatedReport {
   std::string text;
 };
 
-// What a peer did, as `by` saw it; or that `by` accuses it, which is a voice for putting it out.
+// What a peer did, as `by` saw it; or that `by` accuses it, which is a vote to expel it.
 struct Misconduct {
   PeerId peer;
   PeerId by;
@@ -197,11 +197,11 @@ class MembershipSink {
 
   // Puts `record` (VoterRecord::encode) in place of the one before. With `durable` it must outlast
   // the machine's power before this returns. False: the old one is still there, or may be; then
-  // nothing that it does not tell of may be said. Where nothing at all is kept: true.
+  // nothing that it lacks may be sent. True if nothing is kept at all.
   virtual bool keep_record(ByteSpan /*record*/, bool /*durable*/) { return true; }
   virtual bool keeps_records() const { return false; }
 
-  // The members of a view that this peer proposes, in the order in which they shall form the ring.
+  // The members of a view that this peer proposes, in the order of the ring.
   virtual std::vector<Member> arrange(std::vector<Member> members) const { return members; }
   // And what is known of the lines between them; `members` in that order.
   virtual LineSummary lines_of(const std::vector<Member>& /*members*/) const { return {}; }
@@ -304,7 +304,7 @@ class Membership {
   void admit(TimePoint now);
   // In a view that yields: the manifest of the state after its base round, once it can be fetched.
   void offer_state(const Hash256& snapshot, TimePoint now);
-  // The snapshot that on_merge_offer() told of is here.
+  // The snapshot of on_merge_offer() has arrived.
   void merge_ready(const Hash256& snapshot, TimePoint now);
   // This peer's state is none that a member of the view can have: out of it, as if the others had
   // gone on without it. Ends in on_removed().
@@ -319,8 +319,8 @@ class Membership {
   // Makes an invitation (or kAllInvitations) void at all members, for good. Who came in by it
   // stays; members that are away then need a new one.
   Status revoke(const InvitationId& invitation, TimePoint now);
-  // This member's voice for putting `peer` out; it goes, and stays out, once more than half of the
-  // others have said so. What is still needed, in words.
+  // Votes to expel `peer`; it is expelled for good once more than half of the others have voted.
+  // Returns a text about what is still needed.
   Result<std::string> expel(const PeerId& peer, const std::string& reason, TimePoint now);
   // From the collective: what `peer` sent over its authenticated link cannot be meant honestly.
   void blame(const PeerId& peer, Offence offence, const std::string& evidence, TimePoint now);

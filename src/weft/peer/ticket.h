@@ -1,8 +1,8 @@
 // Ticket: the line one pastes to let another machine join a run: weft2-... in base32.
 //
 // It names the run, its recipe by a hash, a few members with their keys and addresses, and carries
-// an invitation: an id, an expiry and a secret derived from the run's invitation key. Whoever holds
-// the line may join until it expires; the secret itself never crosses the network (see
+// an invitation: an id, an expiry and a secret derived from the run's invitation key. Anybody who
+// has the ticket may join until it expires; the secret itself never crosses the network (see
 // wire/join_message.h). The checksum catches a line that was cut or mistyped; a ticket altered on
 // purpose fails at the member, whose proof covers every field that matters.
 //

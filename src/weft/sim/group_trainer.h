@@ -56,7 +56,7 @@ class GroupTrainer {
   // What every member begins with.
   const MemberState& first_state() const { return first_; }
 
-  // Of a kTrain turn. The shared state stays as it is.
+  // For a kTrain turn. The shared state does not change.
   Result<RoundPart> compute(MemberState& member, const Turn& turn);
   // turn.reduced and turn.reports are what the round came to.
   Result<StepReport> apply(MemberState& member, const Turn& turn);

@@ -37,7 +37,7 @@ class LocalTrainer final : public TestTrainer {
  private:
   SystemClock clock_;
   std::unique_ptr<Trainer> trainer_;
-  // Of the latest shard(), and of the round that is applied next.
+  // The report of the latest shard(), and that of the round that is applied next.
   mutable Bytes reported_;
   std::vector<Bytes> heard_;
 };

@@ -25,8 +25,8 @@ struct Spread {
   std::vector<double> values{0};
   bool drawn = false;  // between values[0] and values[1]
 
-  // Of peer `index`. The same for the same seed and `what`, which keeps one flag's draws apart from
-  // another's.
+  // The value of peer `index`. It is the same for the same seed and `what`, which keeps one flag's
+  // draws apart from another's.
   double at(std::size_t index, std::uint64_t seed, std::uint64_t what) const;
 };
 

@@ -25,7 +25,8 @@ namespace weft::sim {
 
 class SwarmMember;
 
-// What a world hears of its members, as it happens; it may crash them from here, and not delete.
+// The events of members that a world receives as they happen; it may crash members from here, but
+// not delete them.
 class MemberWatch {
  public:
   virtual ~MemberWatch() = default;
@@ -80,7 +81,7 @@ class SwarmMember final : public VirtualPeer {
   MemberState state_;
   // The last that was applied here, the evaluation at the end included.
   Round done_;
-  // Of the begun round; the core borrows its values until the outcome.
+  // The part for the begun round; the core borrows its values until the outcome.
   std::unique_ptr<RoundPart> part_;
   Turn turn_;
   std::uint64_t tries_ = 0;

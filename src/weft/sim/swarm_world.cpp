@@ -364,7 +364,7 @@ void SwarmWorld::leave_one() {
 }
 
 void SwarmWorld::fault() {
-  // Of the newest view a majority, and never fewer than three, must remain; the peers that were
+  // A majority of the newest view, and never fewer than three, must remain; the peers that were
   // taken away have to be out of the view before the next is.
   const auto newest = views_.find(report_.views);
   std::size_t there = 0;

@@ -64,7 +64,7 @@ struct SwarmReport {
   std::uint64_t joins = 0;
   int finished = 0;
   int gave_up = 0;
-  // Members that were put out while they computed.
+  // Members that were removed while they computed.
   std::uint64_t overdue = 0;
   // Parts of rounds that came too late.
   std::uint64_t late = 0;

@@ -45,7 +45,7 @@ struct WorldOptions {
   std::vector<WorldCrash> crashes;
   // Each one more peer, at that time.
   std::vector<Spread> joins;
-  // Of virtual time, in which no round is applied anywhere: the run is given up.
+  // Virtual time without any applied round after which the run is abandoned.
   Duration patience = std::chrono::hours(6);
 };
 
@@ -61,7 +61,7 @@ struct WorldRound {
 
 struct WorldEvents {
   std::function<void(const WorldRound& round)> on_round = nullptr;
-  // What the peer of the lowest number that runs is told of the group.
+  // Receives the group's events at the running peer with the lowest number.
   std::function<void(const SwarmMember& member, const SwarmEvent& event)> on_event = nullptr;
   // A crash, a newcomer, a peer that goes on no more.
   std::function<void(const std::string& text)> on_news = nullptr;

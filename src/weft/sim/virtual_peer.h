@@ -4,7 +4,7 @@
 // asks for, and the machine's one alarm is set anew. Any core without threads, sockets and clocks
 // of its own fits behind it: one whose members agree on rounds, one whose peers gossip.
 //
-// Threads: one owner, whoever drives the SimNetwork.
+// Threads: one owner, the driver of the SimNetwork.
 #pragma once
 
 #include <functional>

@@ -85,7 +85,7 @@ class Trainer {
   const Validation& validation() const { return validation_; }
   // Reads the test set, once; the evaluation does it otherwise.
   Status prepare_evaluation();
-  // `progress` hears of every measurement within rounds from now on, on the training thread.
+  // `progress` is called for every measurement within rounds from now on, on the training thread.
   void watch_measurements(EvaluationProgress progress) { progress_ = std::move(progress); }
 
   // The state that all members share, as io/checkpoint.h writes it; equal states give equal bytes.
@@ -121,7 +121,7 @@ class Trainer {
   LocalSteps* local_steps() { return local_ ? &*local_ : nullptr; }
   // Names of the arena's states that all members share.
   std::vector<std::string> shared_states() const;
-  // Of another member that this Trainer plays from now on.
+  // Sets the results of another member that this Trainer simulates from now on.
   void set_validation(const Validation& seen) { validation_ = seen; }
 
  private:

@@ -6,7 +6,7 @@
 //                                           \-> unknown        as if committed
 //
 // A round that was encoded here and whose end is not known, because views were missed or this
-// member was put out, may have been committed by the others. Its residual then counts as
+// member was removed, may have been committed by the others. Its residual then counts as
 // delivered: what a payload carried may be lost, once, and is never applied twice. A residual from
 // a checkpoint is used only if the first round is the one that follows it; else the rounds between
 // have had it already, from the process that died.

@@ -38,7 +38,7 @@ class LineMeter {
   };
 
   Burst burst_;
-  // Of the latest bursts, the oldest first.
+  // Rates of the latest bursts, the oldest first.
   std::vector<double> bursts_;
   TimePoint window_began_;
   std::size_t window_bytes_ = 0;

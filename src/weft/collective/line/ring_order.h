@@ -33,7 +33,7 @@ class LineMatrix {
   int size() const { return size_; }
   LineFacts& at(int from, int to) { return lines_[place(from, to)]; }
   const LineFacts& at(int from, int to) const { return lines_[place(from, to)]; }
-  // Of all lines, those whose rate is known; 1 for a single member.
+  // The share of links whose rate is known; 1 for a single member.
   double known_share() const;
   // What is not known is taken from the other direction, else from the median of what is known.
   LineMatrix filled() const;

@@ -4,7 +4,7 @@
 
 namespace weft {
 
-// Of a gap that is foreseen; the rest is for what was foreseen wrongly.
+// The used share of an expected gap; the rest is for wrong estimates.
 static constexpr double kGapUsed = 0.9;
 // What a newcomer gets of each round's sums where they are overdue, so that it comes nearer.
 static constexpr double kFollow = 1.25;
@@ -118,8 +118,8 @@ bool StateThrottle::may_send(StateKind kind, std::size_t bytes, TimePoint now) c
   return saved(now) >= price(size);
 }
 
-// Of a piece among a round's data. What one member is late makes the ring late, and members do it
-// one after the other.
+// The price of a piece among a round's data. A delay of one member delays the ring, and the
+// members' delays add up.
 double StateThrottle::price(double bytes) const {
   return std::min(seconds_for(bytes * members_), to_seconds(options_.saved_max));
 }

@@ -9,7 +9,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::size_t kBlock = std::size_t{64} << 10;
-// Of the line: a block takes 5 ms.
+// The rate of the network: a block takes 5 ms.
 constexpr double kRate = kBlock / 0.005;
 
 class StateThrottleTest : public ::testing::Test {

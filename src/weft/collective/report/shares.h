@@ -6,8 +6,8 @@
 // another result.
 //
 // A new split is taken where it would shorten the round by more than kGainPercent, and not before
-// every member has measured itself with the share that it has. Whoever was never heard of counts as
-// one of mean speed, which gives it the share of an equal split; a member that comes back begins
+// every member has measured itself with the share that it has. A member without any report counts
+// as one of mean speed, which gives it the share of an equal split; a member that comes back begins
 // with what it was before. The state is part of what a newcomer gets: encode().
 //
 // Where it stands: train's step -> Shares. Threads: values, one owner.
@@ -69,7 +69,7 @@ std::vector<std::int64_t> halved_shares(std::int64_t batch, std::span<const std:
 class Shares {
  public:
   static constexpr std::int64_t kGainPercent = 15;
-  // Members that are remembered; those heard of last.
+  // Members that are remembered; those that reported last.
   static constexpr std::size_t kKnownMax = 512;
 
   // The reports of a committed round, by rank. REQUIRES: called for every round, in order.

@@ -101,7 +101,7 @@ class Reach {
     std::array<std::shared_ptr<Knock>, 2> knocks;
     TimePoint ends;
   };
-  // A punched connection that arrived before this side was told of the other one.
+  // A punched connection that arrived before this side received the introduction.
   struct Early {
     Socket socket;
     PrefaceMessage preface;

@@ -1,9 +1,9 @@
 // Whose word is believed that the run has gone on in a later view.
 //
 // The view that follows this one right away is believed of any member of this one if this peer has
-// accepted that value, or would (membership_proposal.cpp). Of anything else, and of being out of a
-// later view, two members of this view must speak, or one where no other can be asked; what the
-// second of them says is believed, so that one alone can make up no number.
+// accepted that value, or would (membership_proposal.cpp). Anything else, and a removal from a
+// later view, must be reported by two members of this view, or by one if no other can be asked; the
+// second report is believed, so that no single member can invent a number.
 // Anybody else's word is a hint: the members are asked, by a heartbeat, which whoever is ahead
 // answers with its view.
 //

@@ -10,7 +10,7 @@ namespace {
 
 // Between two requests of a joiner to be admitted, to the same member.
 constexpr Duration kAdmissionGap = std::chrono::milliseconds(1500);
-// Of many members that cannot be reached.
+// How many of the unreachable members are named.
 constexpr std::size_t kUnreachedNamed = 4;
 // What a newcomer waits for is told when it changes, at most once in the first, and again after the
 // second.

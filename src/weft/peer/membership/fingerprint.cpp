@@ -58,7 +58,7 @@ void Fingerprint::add(const Revocations& value) {
 
 void Fingerprint::add(const Accusations& value) { each(value.pairs()); }
 
-// Of its options only the life may change, and the key.
+// Among its options only the incarnation and the key may change.
 void Membership::Core::fingerprint(Fingerprint& out) const {
   out.add(static_cast<const MembershipCoreState&>(*this));
   out.add(options.incarnation);

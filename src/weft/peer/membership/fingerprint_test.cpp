@@ -162,7 +162,7 @@ class FingerprintTest : public testing::Test {
   void vary(TimePoint& value, const std::string& what) {
     vary_by(value, what, [](TimePoint& it) { it = it == kNever ? TimePoint{} : kNever; });
   }
-  // Of an optional one counts that it is there, which was seen already.
+  // For an optional one only its presence counts, which was checked already.
   void vary(LinkInfo& /*value*/, const std::string& /*what*/) {}
 
   template <class T, class Change>

@@ -176,7 +176,7 @@ Ticket Membership::ticket(std::int64_t now_unix_s, Duration valid_for,
   if (core_->active() && !core_->options.endpoints.empty()) {
     ticket.members.push_back({core_->options.self, core_->options.endpoints});
   }
-  // Of a branch that was absorbed the members of the other one are to be asked.
+  // In an absorbed branch the members of the other one must be asked.
   for (const PeerAddress& member : core_->former.refuge()) {
     if (ticket.members.size() < most && member.id != core_->options.self) {
       ticket.members.push_back(member);

@@ -54,7 +54,7 @@ class BanList : public MembershipPart {
     std::map<PeerId, SparedBan> spared;
     // Those that were out already when this peer made its last promise.
     std::set<PeerId> banned_at_promise;
-    // How many bans each linked member was told of.
+    // How many bans each linked member has been sent.
     std::map<PeerId, std::size_t> bans_told;
 
     WEFT_FIELDS((revocations, spared, banned_at_promise, bans_told), ())

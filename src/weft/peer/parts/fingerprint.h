@@ -1,7 +1,7 @@
 // Fingerprint: what tells two memberships apart, for those who explore every order of events.
 //
-// Each part writes what it knows, by the lists of its fields (fields.h). Of a point in time counts
-// whether it is set, not when it is; texts, clocks and jitter are in no list.
+// Each part writes its state, by the lists of its fields (fields.h). For a point in time only
+// counts whether it is set, not its value; texts, clocks and jitter are in no list.
 //
 // Threads: one owner. Fails: never.
 #pragma once

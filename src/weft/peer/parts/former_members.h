@@ -29,7 +29,7 @@ class FormerMembers : public MembershipPart {
   // The members of a later view or of another branch, which this peer is to ask from now on.
   void set_refuge(std::vector<PeerAddress> members) { state_.refuge = std::move(members); }
   void clear_refuge() { state_.refuge.clear(); }
-  // It was put out of the run for good.
+  // It was expelled from the run.
   void shut_out(const PeerId& peer);
 
   bool has_met(const PeerId& peer) const;

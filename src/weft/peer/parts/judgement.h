@@ -1,4 +1,4 @@
-// Judgement: what peers did, which members accuse whom, and who is put out for it.
+// Judgement: what peers did, which members accuse whom, and who is expelled for it.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -25,7 +25,7 @@ class Judgement : public MembershipPart {
   // With the next heartbeat this member's accusations are told again, if there are any.
   void hurry_retelling();
 
-  // What a member says that is about to be put out, as far as it is about others.
+  // Whether messages about others are ignored because their sender is about to be expelled.
   bool ignores(const PeerId& from, std::uint8_t type) const;
   void blame(const PeerId& peer, Offence offence, const std::string& evidence);
   void retell_accusations();

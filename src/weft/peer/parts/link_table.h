@@ -58,7 +58,7 @@ class LinkTable : public MembershipPart {
 
     std::map<PeerId, LinkInfo> links;
     Strangers strangers;
-    // What the sink was told of each link.
+    // The trust of each link that was reported to the sink.
     std::map<PeerId, LinkTrust> trusts;
     // Whose links are being closed.
     std::set<PeerId> turned_away;

@@ -165,8 +165,8 @@ struct JoinAttempt {
   std::optional<PeerId> sponsor;
   View known;
   std::optional<Round> caught_up;
-  // Since when a member of `known` has no link, whether the sink was told of it, and what the
-  // last dial of each came to.
+  // Since when a member of `known` has no link, whether that was reported to the sink, and the
+  // result of the last dial of each.
   std::optional<TimePoint> unreached_since;
   bool unreached_told = false;
   std::map<PeerId, std::string> dial_failures;
@@ -235,7 +235,7 @@ struct Meeting {
   StandingMessage standing;
   TimePoint since;
   TimePoint heard;
-  // The sink was told of the snapshot, and has it; so do these members.
+  // The snapshot was reported to the sink, and it has it; so do these members.
   bool offered = false;
   bool ready = false;
   std::set<PeerId> holders;

@@ -67,7 +67,7 @@ struct ExploredNetwork::Impl {
   std::vector<std::shared_ptr<const QueuedFrame>>& queue(int from, int to) const {
     return world->queues[at(from * count() + to)];
   }
-  // Of peer `i`, a copy that no other world shares.
+  // The membership of peer `i`, a copy that no other world shares.
   Membership& own(int i) {
     if (!mine[at(i)]) {
       mine[at(i)] = peer(i).membership->copy();

@@ -22,7 +22,7 @@
 namespace weft {
 
 struct ExploreOptions {
-  // Of the view from which all begins.
+  // Members of the first view.
   int members = 3;
   // Peers that are let in and may say at any time that they have caught up.
   int joiners = 0;
@@ -52,7 +52,7 @@ struct Action {
     kCaughtUp,  // joiner a says so
     kResult,    // a has the result of its next round
     kFetch,     // a takes over what is committed up to its view's base
-    kTold,      // a hears from b that its view is old
+    kTold,      // a learns by b that its view is old
     kKilled,
     kSuspect,  // a comes to suspect b
     kLeave,
@@ -72,7 +72,7 @@ struct ModelRounds {
   bool told = false;
   bool frozen = false;
   bool member = false;
-  // Of the peers that said that they are done with round applied + 1 in this view: bits.
+  // Bits of the peers that have sent `Done` for round applied + 1 in this view.
   std::uint32_t done = 0;
 
   RoundStatus status() const { return {result ? applied.next() : applied, {}}; }

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// Of the branch with what it has absorbed: each such history has its own results.
+// The name of the branch with what it has absorbed: each such history has its own results.
 Hash128 name_of(const Lineage& lineage) {
   Writer out;
   out.raw(lineage.branch());

@@ -18,7 +18,7 @@ struct Traffic {
 };
 
 struct ScaleResult {
-  // Of one real member that is not the first of the ring: a minute in which nothing happens.
+  // Traffic of one real member that is not the first of the ring, in a minute without events.
   Traffic quiet;
   // One change of the view, because a member was killed: of the member that proposes it, and of the
   // one with the most traffic among the others.

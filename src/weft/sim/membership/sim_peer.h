@@ -103,7 +103,7 @@ class SimPeer final : public TestPeer {
   void on_removed(const Status& why) override {
     say(world_, id, "removed: " + why.message());
     ++incarnation_;
-    // Its own ticket names whoever absorbed its branch; else somebody hands it a newer one.
+    // Its own ticket names the members that absorbed its branch; otherwise it gets a newer one.
     if (world_.options.merge) own_ticket = ticket();
     rounds_.forget();
     join_at = net.now() + std::chrono::milliseconds(700);

@@ -1,9 +1,9 @@
 // ToyRounds: rounds with the commit rule of the real ones and a token instead of gradients.
 //
 // A round is a token that runs round the ring twice: the first lap mixes every member's part into
-// one number, the second hands it out. Whoever has it is done and says so to all; whoever has
-// heard that from all commits. A member that lacks committed rounds asks others for their state.
-// Threads: one owner.
+// one number, the second distributes it. A member that has it is done and notifies all; a member
+// that has received that from all commits. A member that lacks committed rounds asks others for
+// their state. Threads: one owner.
 #pragma once
 
 #include <cstdint>
@@ -115,14 +115,14 @@ class ToyRounds {
   ToyState state_;
   // The result of round applied_ + 1, had but not committed.
   std::optional<std::uint64_t> result_;
-  // Whether the others have been told of it: only then may it be committed in this view.
+  // Whether the others have been notified: only then may it be committed in this view.
   bool told_ = false;
   // What the others have said; and how many of them are done with round applied_ + 1.
   std::map<PeerId, Round> done_;
   int done_count_ = 0;
   std::optional<Token> held_;
   std::optional<Token> sent_;
-  // Of a view that is not installed here yet.
+  // The token of a view that is not installed here yet.
   std::optional<std::pair<ViewId, Token>> early_;
   std::uint32_t hops_seen_ = 0;
   TimePoint begin_at_ = TimePoint::max();

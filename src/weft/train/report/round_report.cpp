@@ -18,7 +18,7 @@ constexpr double kCountMax = 9007199254740992.0;  // 2^53: up to here counts are
 constexpr double ValueErrors::*kErrorSums[] = {&ValueErrors::absolute, &ValueErrors::squared,
                                                &ValueErrors::values, &ValueErrors::value_squares};
 
-// Of what is not a number there is one form only.
+// All values that are not numbers are written in one form.
 void write_number(Writer& out, double value) {
   if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
   out.u64(std::bit_cast<std::uint64_t>(value));
