@@ -11,11 +11,11 @@
 namespace weft {
 namespace {
 
-// Of two peers that lost their link one dials at once and the other a little later.
+// If two peers lose their link, one dials at once and the other a little later.
 constexpr Duration kDialStagger = std::chrono::milliseconds(100);
-// A suspicion is told again after this, then after twice as long, and so on.
+// A suspicion is sent again after this, then after twice as long, and so on.
 constexpr Duration kTellGap = std::chrono::seconds(1);
-// So many members hear of a suspicion at once, all of them when it is told again.
+// How many members receive a suspicion at first; all of them when it is sent again.
 constexpr int kFirstListeners = 8;
 // A link that came back is remembered for about so long, and this often is more than bad luck.
 constexpr Duration kFlapsFade = std::chrono::seconds(60);
@@ -311,7 +311,7 @@ void MemberWatch::rebuild_watch(const View& previous, const std::set<PeerId>& re
     if (old != nullptr && old->incarnation == member.incarnation && found != before.end()) {
       Watched kept = std::move(found->second);
       kept.reports.clear();
-      // Of fewer or more members its accusers may be no majority; take_verdicts() counts again.
+      // In a smaller or larger view its accusers may not be a majority; take_verdicts() counts again.
       if (kept.gone && kept.gone->cause == DepartureCause::kExpelled) kept.gone.reset();
       if (kept.owes()) kept.own.reset();
       if (kept.own) {

@@ -120,7 +120,7 @@ struct Membership::Core : MembershipCoreState {
   void settle();
   TimePoint next_deadline() const;
   bool merges() const { return options.on_split == SplitPolicy::kMerge; }
-  // Of a peer in a view that may be large.
+  // Looks the peer up without a search through a view that may be large.
   bool is_other_member(const PeerId& peer) const { return watch.all().count(peer) != 0; }
 
   // --- membership/membership_watch.cpp

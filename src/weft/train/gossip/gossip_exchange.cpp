@@ -39,6 +39,7 @@ class GossipExchange final : public Exchange {
 
   Status begin(std::int64_t elements) override {
     own_.assign(static_cast<std::size_t>(elements), 0.0F);
+    report_.clear();
     mixes_ = elements == options_.elements;
     return {};
   }
@@ -47,12 +48,17 @@ class GossipExchange final : public Exchange {
     // The parameters come whole, and leave before their gradient is computed.
     if (mixes_ && values.size() == own_.size()) begun_ = member_->begin(own_);
   }
-  Result<std::span<const float>> finish() override {
+  // There is no commit, so no other member gets it: a round has this member's report alone.
+  Status report(Bytes report) override {
+    report_ = std::move(report);
+    return {};
+  }
+  Result<RoundResult> finish() override {
     if (mixes_) {
       WEFT_TRY(begun_);
       WEFT_TRY(member_->finish(own_).status());
     }
-    return std::span<const float>(own_);
+    return RoundResult{own_, std::span<const Bytes>(&report_, 1)};
   }
   void applied(Round round, const StateHash& hash) override {
     applied_ = round;
@@ -89,6 +95,7 @@ class GossipExchange final : public Exchange {
   Hash128 hash_{};
   std::vector<float> fetched_;
   std::vector<float> own_;
+  Bytes report_;
   bool mixes_ = false;
   Status begun_;
 };

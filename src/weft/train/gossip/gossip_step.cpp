@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "weft/train/report/round_report.h"
+
 namespace weft {
 namespace {
 
@@ -59,11 +61,12 @@ Result<StepReport> gossip_step(const StepParts& parts, const Turn& turn, Exchang
   const ShardWork work = {parts, static_cast<std::uint64_t>(own_step), shard,
                           1.0 / static_cast<double>(batch.labels.size())};
   arena.zero_gradients();
-  RoundMetrics own = compute_shard(work, batch, [](ParameterId) {});
+  RoundReport own = compute_shard(work, batch, [](ParameterId) {});
   if (parts.validation != nullptr) own.validation = *parts.validation;
   const TimePoint computed = parts.clock.now();
-  own.compute_seconds = {to_seconds(computed - begun)};
-  WEFT_TRY_ASSIGN(const std::span<const float> mixed, exchange.finish());
+  own.compute_seconds = to_seconds(computed - begun);
+  WEFT_TRY(exchange.report(own.encode()));
+  WEFT_TRY_ASSIGN(const RoundResult result, exchange.finish());
   const TimePoint exchanged = parts.clock.now();
 
   const std::span<float> values = arena.parameters();
@@ -71,13 +74,13 @@ Result<StepReport> gossip_step(const StepParts& parts, const Turn& turn, Exchang
   for (const auto& [first, end] : buffer_ranges(arena.layout())) {
     for (std::size_t i = first; i < end; ++i) moved.emplace_back(i, values[i] - before[i]);
   }
-  std::copy(mixed.begin(), mixed.end(), values.begin());
+  std::copy(result.sums.begin(), result.sums.end(), values.begin());
   for (const auto& [place, change] : moved) values[place] += change;
 
   StepReport report;
   parts.optimizer.set_steps(step);
   report.skipped = !update_parameters(parts, step, std::as_const(arena).gradients());
-  report.metrics = own;
+  report.metrics = fold_reports(result.reports);
   report.own_finite = std::isfinite(own.loss);
   report.learning_rate = parts.optimizer.learning_rate();
   report.share = shard.size();
