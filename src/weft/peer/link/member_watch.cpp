@@ -311,7 +311,8 @@ void MemberWatch::rebuild_watch(const View& previous, const std::set<PeerId>& re
     if (old != nullptr && old->incarnation == member.incarnation && found != before.end()) {
       Watched kept = std::move(found->second);
       kept.reports.clear();
-      // In a smaller or larger view its accusers may not be a majority; take_verdicts() counts again.
+      // In a smaller or larger view its accusers may not be a majority; take_verdicts() counts
+      // again.
       if (kept.gone && kept.gone->cause == DepartureCause::kExpelled) kept.gone.reset();
       if (kept.owes()) kept.own.reset();
       if (kept.own) {
