@@ -15,6 +15,8 @@ namespace weft::residual_file_test {
 namespace {
 
 const std::vector<float> kValues = {1.5F, -0.0F, std::numeric_limits<float>::denorm_min(), 3e38F};
+// Nothing here outlives the test.
+const WriteFileOptions kQuick = {.durable = false};
 
 struct ResidualFile : testing::Test {
   TestFolder folder;
@@ -47,13 +49,13 @@ TEST_F(ResidualFile, AnotherCodecOrDamageIsRefused) {
   EXPECT_EQ(read_residual_file(path, codec, 3).status().code(), Code::kCorrupt) << "too long";
   const Bytes good = *read_file(path, 1000);
   for (std::size_t length = 0; length < good.size(); ++length) {
-    ASSERT_TRUE(write_file_atomically(path, ByteSpan(good).first(length)).ok());
+    ASSERT_TRUE(write_file_atomically(path, ByteSpan(good).first(length), kQuick).ok());
     EXPECT_EQ(read_residual_file(path, codec, 4).status().code(), Code::kCorrupt) << length;
   }
   for (std::size_t at = 0; at < good.size(); ++at) {
     Bytes bad = good;
     bad[at] ^= 0x10U;
-    ASSERT_TRUE(write_file_atomically(path, bad).ok());
+    ASSERT_TRUE(write_file_atomically(path, ByteSpan(bad), kQuick).ok());
     EXPECT_EQ(read_residual_file(path, codec, 4).status().code(), Code::kCorrupt) << at;
   }
 }
