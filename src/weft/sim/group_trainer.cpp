@@ -17,6 +17,11 @@ constexpr std::size_t kAppliedKept = 4;
 // What members decide by the time that computing takes needs clocks of their own, which one Trainer
 // for all does not have.
 Status check_simulated(const Recipe& recipe) {
+  if (recipe.group.exchange != "exact") {
+    return invalid_argument(
+        fmt::format("group.exchange: only exact rounds are simulated; expected exact, got {}",
+                    recipe.group.exchange));
+  }
   if (recipe.group.shares == "speed") {
     return invalid_argument("group.shares: a simulated group has equal shares; expected equal");
   }

@@ -140,6 +140,10 @@ TEST(GroupTrainer, SaysWhatItCannotPlay) {
     change(recipe);
     return GroupTrainer::make(recipe, {}, clock).status().message();
   };
+  EXPECT_TRUE(message([](Recipe& r) {
+                r.local.steps = 1;
+                r.group.exchange = "gossip";
+              }).starts_with("group.exchange: only exact"));
   EXPECT_TRUE(message([](Recipe& r) { r.group.shares = "speed"; }).starts_with("group.shares: "));
   EXPECT_TRUE(message([](Recipe& r) { r.group.wait = "deadline"; }).starts_with("group.wait: "));
   EXPECT_TRUE(message([](Recipe& r) { r.local.overlap = true; }).starts_with("local.overlap: "));
