@@ -21,7 +21,7 @@
 namespace weft::device_step_test {
 namespace {
 
-constexpr std::int64_t kBatch = 3;
+constexpr std::int64_t kBatch = 2;
 
 struct Example {
   Array inputs;
@@ -63,7 +63,7 @@ Outcome trained_on(Device device, const ModelDef& def, const ModelOptions& optio
   const auto optimizer =
       *make_optimizer({.name = "sgd", .learning_rate = 0.05, .momentum = 0.9}, arena);
   Outcome outcome;
-  for (std::uint64_t step = 0; step < 3; ++step) {
+  for (std::uint64_t step = 0; step < 2; ++step) {
     const Example example = example_of(def.input, options, step);
     model->set_step_context({.seed = 5, .step = step, .first_row = 0});
     Tensor logits = model->forward(Tensor(example.inputs.to(device)));
