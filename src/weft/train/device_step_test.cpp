@@ -97,17 +97,14 @@ TEST_P(DeviceStep, TrainsToTheBitsOfTheCpu) {
                           .layers = 2,
                           .embedding_width = 16,
                           .heads = 2};
-  for (const bool dropout : {false, true}) {
-    SCOPED_TRACE(dropout ? "with dropout" : "without dropout");
-    options.dropout = dropout;
-    const TestDevice test;
-    const Outcome here = trained_on(Device::cpu(), *GetParam(), options);
-    const Outcome there = trained_on(test.device(), *GetParam(), options);
-    EXPECT_EQ(there.losses, here.losses);
-    EXPECT_EQ(there.hits, here.hits);
-    EXPECT_TRUE(same_bits(there.parameters, here.parameters));
-    EXPECT_TRUE(same_bits(there.momentum, here.momentum));
-  }
+  options.dropout = true;
+  const TestDevice test;
+  const Outcome here = trained_on(Device::cpu(), *GetParam(), options);
+  const Outcome there = trained_on(test.device(), *GetParam(), options);
+  EXPECT_EQ(there.losses, here.losses);
+  EXPECT_EQ(there.hits, here.hits);
+  EXPECT_TRUE(same_bits(there.parameters, here.parameters));
+  EXPECT_TRUE(same_bits(there.momentum, here.momentum));
 }
 
 std::vector<const ModelDef*> small_models() {
