@@ -25,15 +25,27 @@ std::vector<PeerId> DialPlan::take_due(TimePoint now) {
 
 void DialPlan::link_up(const PeerId& peer) {
   doubted_.erase(peer);
-  if (const auto found = wanted_.find(peer); found != wanted_.end()) found->second.linked = true;
+  if (const auto found = wanted_.find(peer); found != wanted_.end()) {
+    found->second.linked = true;
+    found->second.failures = 0;
+  }
 }
 
 void DialPlan::link_down(const PeerId& peer, TimePoint now) {
   const auto found = wanted_.find(peer);
   if (found == wanted_.end()) return;
   // A link that broke is dialled once more at once; a dial that failed waits for its turn.
-  if (found->second.linked) found->second.next = now;
+  if (found->second.linked) {
+    found->second.next = now;
+  } else {
+    ++found->second.failures;
+  }
   found->second.linked = false;
+}
+
+bool DialPlan::failed_again(const PeerId& peer) const {
+  const auto found = wanted_.find(peer);
+  return found != wanted_.end() && found->second.failures > 1;
 }
 
 bool DialPlan::doubt(const PeerId& peer, TimePoint now) {
@@ -56,7 +68,8 @@ std::optional<TimePoint> DialPlan::next_deadline() const {
 
 void DialPlan::write_fingerprint(Writer& out) const {
   out.u64(wanted_.size());
-  for (const auto& [peer, wanted] : wanted_) out.peer(peer).u8(wanted.linked ? 1 : 0);
+  for (const auto& [peer, wanted] : wanted_)
+    out.peer(peer).u8(wanted.linked ? 1 : 0).u8(wanted.failures > 0 ? 1 : 0);
   out.u64(doubted_.size());
   for (const auto& [peer, until] : doubted_) out.peer(peer);
 }

@@ -1,8 +1,8 @@
 // DialPlan: whom to dial when, and whom to take for gone because nobody answers there.
 //
 // A peer that is wanted and not linked is dialled, again after `interval`. One that does not answer
-// is *doubted* for `doubt_for`: the topology is computed without it, so that a ring closes around
-// it long before its record expires. A link from it ends the doubt.
+// twice is *doubted* for `doubt_for`: the topology is computed without it, so that a ring closes
+// around it long before its record expires. A link from it ends the doubt.
 //
 // Where it stands: GossipCore owns one. Threads: one owner.
 #pragma once
@@ -28,6 +28,8 @@ class DialPlan {
 
   void link_up(const PeerId& peer);
   void link_down(const PeerId& peer, TimePoint now);
+  // After link_down(): whether dials have failed more than once since the last link.
+  bool failed_again(const PeerId& peer) const;
   // Takes `peer` for gone; true if it was not doubted before.
   bool doubt(const PeerId& peer, TimePoint now);
   bool is_doubted(const PeerId& peer) const { return doubted_.contains(peer); }
@@ -40,6 +42,7 @@ class DialPlan {
  private:
   struct Wanted {
     bool linked = false;
+    int failures = 0;
     TimePoint next{};
   };
   const Duration interval_;

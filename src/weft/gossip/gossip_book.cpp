@@ -95,13 +95,12 @@ void GossipCore::dial_due(TimePoint now) {
   }
 }
 
-void GossipCore::end_idle_links() {
+void GossipCore::end_idle_links(TimePoint now) {
   std::vector<PeerId> idle;
   for (const auto& [peer, link] : links_) {
     const bool wanted =
         dials_.is_doubted(peer) || std::binary_search(topology_.begin(), topology_.end(), peer);
-    const Round since = std::max(link.used, link.asked_for);
-    if (!wanted && round_.value() > since.value() + options_.idle_rounds) idle.push_back(peer);
+    if (!wanted && link.used + options_.idle_for < now) idle.push_back(peer);
   }
   for (const PeerId& peer : idle) {
     act(GossipClose{peer, unavailable("gossip: no neighbour any more")});

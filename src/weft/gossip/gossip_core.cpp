@@ -85,7 +85,7 @@ std::vector<GossipAction> GossipCore::take_actions() { return std::exchange(acti
 void GossipCore::link_up(const PeerId& peer, TimePoint now) {
   note_event(kLinkUp, peer, {}, now);
   Link link;
-  link.used = round_;
+  link.used = now;
   links_.insert_or_assign(peer, link);
   // A doubt may have ended, which is to be seen in the topology.
   topology_due_ = topology_due_ || dials_.is_doubted(peer);
@@ -103,7 +103,7 @@ void GossipCore::link_down(const PeerId& peer, TimePoint now) {
   inbox_.drop_all_but(peer, open ? round_ : Round());
   // What was on its way in either direction is lost.
   if (open && inbox_.find(peer, round_) == nullptr) sent_to_.erase(peer);
-  if (!was_linked && dials_.doubt(peer, now)) topology_due_ = true;
+  if (!was_linked && dials_.failed_again(peer) && dials_.doubt(peer, now)) topology_due_ = true;
   if (phase_ == GossipPhase::kFetching && asked_ == peer) ask_for_parameters(now);
   if (phase_ == GossipPhase::kOver) return;
   refresh_topology(now);
@@ -128,7 +128,7 @@ void GossipCore::receive(const PeerId& from, std::uint8_t type, ByteSpan head, S
       status = on_absent(from, link->second, head, now);
       break;
     case frame_type::kGossipParametersRequest:
-      status = on_request(from, head);
+      status = on_request(from, head, now);
       break;
     default:
       status = corrupt(fmt::format("gossip: expected a frame of gossip, got type {:#x}", type));
@@ -198,19 +198,19 @@ Status GossipCore::begin(SharedBytes parameters, TimePoint now) {
   topology_due_ = true;  // who is live depends on the round
   refresh_topology(now);
   dial_due(now);
-  choose_neighbours();
+  choose_neighbours(now);
   tell_absence(before);
   for (const PeerId& peer : sent_to_) {
     const bool own = std::binary_search(topology_.begin(), topology_.end(), peer);
     send_parameters(
         peer, {round_, static_cast<std::uint32_t>(degree_), own, false, options_.elements, 0});
   }
-  end_idle_links();
+  end_idle_links(now);
   tell_book(now);
   return {};
 }
 
-void GossipCore::choose_neighbours() {
+void GossipCore::choose_neighbours(TimePoint now) {
   sent_to_.clear();
   for (const PeerId& peer : topology_) {
     if (links_.contains(peer)) sent_to_.insert(peer);
@@ -222,7 +222,7 @@ void GossipCore::choose_neighbours() {
   }
   degree_ = sent_to_.size();
   for (const PeerId& peer : sent_to_) {
-    links_.at(peer).used = std::max(links_.at(peer).used, round_);
+    links_.at(peer).used = now;
   }
 }
 
@@ -279,7 +279,7 @@ GossipMix GossipCore::finish(std::span<float> mixed, TimePoint now) {
   }
   const Round next = next_round();
   counts_.jumps += next.value() - round_.value() - 1;
-  move_to(next);
+  round_ = next;
   inbox_.drop_before(round_);
   phase_ = GossipPhase::kIdle;
   return mix;
@@ -299,7 +299,7 @@ Hash128 GossipCore::fingerprint() const {
   inbox_.write_fingerprint(out);
   for (const auto& [peer, link] : links_) {
     out.peer(peer).u64(link.told).round(link.newest).round(link.absent).round(link.asked_for);
-    out.round(link.used).round(link.passed_over).round(link.waited_from);
+    out.round(link.passed_over).round(link.waited_from);
     out.u32(static_cast<std::uint32_t>(link.missed)).round(link.answered.value_or(Round()));
   }
   for (const PeerId& peer : topology_) out.peer(peer);

@@ -81,8 +81,9 @@ struct GossipOptions {
   Duration book_interval = std::chrono::milliseconds(50);
   // A linked neighbour that misses so many deadlines in a row is taken for gone until it is heard.
   int missed_max = 3;
-  // A link that no topology asks for ends after so many rounds.
-  std::uint64_t idle_rounds = 8;
+  // A link that no topology asks for ends after so long: a newcomer's first one lasts at least
+  // until its parameters have come and its neighbours know of it.
+  Duration idle_for = std::chrono::seconds(60);
   // `run`, `last_round` are taken from above.
   AddressBookOptions book{};
 };
@@ -180,12 +181,12 @@ class GossipCore {
 
  private:
   struct Link {
-    std::uint64_t told = 0;  // version of the book
-    Round newest;            // of its vectors, complete or not
-    Round absent;            // it sends none for rounds up to this
-    Round asked_for;         // the last round in which its topology had the edge
-    Round used;              // the last round in which it was a neighbour, or may stay without
-    Round passed_over;       // a vector of this round came on an earlier link already
+    std::uint64_t told = 0;         // version of the book
+    Round newest;                   // of its vectors, complete or not
+    Round absent;                   // it sends none for rounds up to this
+    Round asked_for;                // the last round in which its topology had the edge
+    TimePoint used;                 // when it was last a neighbour, or asked for parameters
+    Round passed_over;              // a vector of this round came on an earlier link already
     std::optional<Round> answered;  // the round of the parameters it was given as a newcomer
     Round waited_from;              // it missed deadlines: nobody waits for it in earlier rounds
     int missed = 0;                 // deadlines in a row
@@ -204,10 +205,10 @@ class GossipCore {
   void tell_book_to(const PeerId& peer, Link& link);
   void refresh_topology(TimePoint now);
   void dial_due(TimePoint now);
-  void end_idle_links();
+  void end_idle_links(TimePoint now);
 
   // Rounds.
-  void choose_neighbours();
+  void choose_neighbours(TimePoint now);
   void tell_absence(Round before);
 
   // gossip_frames.cpp
@@ -215,7 +216,7 @@ class GossipCore {
   Status on_parameters(const PeerId& from, Link& link, ByteSpan head, SharedBytes body,
                        TimePoint now);
   Status on_absent(const PeerId& from, Link& link, ByteSpan head, TimePoint now);
-  Status on_request(const PeerId& from, ByteSpan head);
+  Status on_request(const PeerId& from, ByteSpan head, TimePoint now);
   Status take_newcomer_piece(const PeerId& from, const GossipParametersHead& head, SharedBytes body,
                              TimePoint now);
   void send_parameters(const PeerId& to, const GossipParametersHead& head);
@@ -225,7 +226,6 @@ class GossipCore {
   void start_if_gathered(TimePoint now);
   bool has_answered(const PeerId& peer) const;
   Round next_round() const;
-  void move_to(Round round);
   void settle_missing(TimePoint now, GossipMix& mix);
 
   const GossipOptions options_;

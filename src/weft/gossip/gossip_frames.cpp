@@ -9,9 +9,6 @@
 
 namespace weft {
 
-// A newcomer's link may stay idle for so many times idle_rounds: it takes the parameters first.
-static constexpr std::uint64_t kNewcomerPatience = 8;
-
 void GossipCore::send_parameters(const PeerId& to, const GossipParametersHead& head) {
   GossipParametersHead piece = head;
   std::size_t begin = 0;
@@ -73,7 +70,7 @@ Status GossipCore::take_newcomer_piece(const PeerId& from, const GossipParameter
   WEFT_TRY(fetched_->add(head, std::move(body)));
   fetch_until_ = now + options_.fetch_timeout;
   if (!fetched_->complete()) return {};
-  move_to(std::min(head.round.next(), options_.last_round));
+  round_ = std::min(head.round.next(), options_.last_round);
   latest_round_ = head.round;
   const bool over = head.round >= options_.last_round;
   phase_ = over ? GossipPhase::kOver : GossipPhase::kIdle;
@@ -98,10 +95,10 @@ Status GossipCore::on_absent(const PeerId& from, Link& link, ByteSpan head, Time
   return {};
 }
 
-Status GossipCore::on_request(const PeerId& from, ByteSpan head) {
+Status GossipCore::on_request(const PeerId& from, ByteSpan head, TimePoint now) {
   WEFT_TRY(GossipParametersRequestMessage::decode(head).status());
   Link& link = links_.at(from);
-  link.used = Round(round_.value() + kNewcomerPatience * options_.idle_rounds);
+  link.used = now;
   if (phase_ == GossipPhase::kFetching) return {};
   if (latest_.empty()) {
     send(from, Lane::kBulk, frame_type::kGossipAbsent, GossipAbsentMessage{Round()}.encode());

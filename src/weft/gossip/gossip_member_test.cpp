@@ -29,7 +29,7 @@ GossipMemberOptions member_options(std::size_t start_members) {
   options.gossip.elements = kTestElements;
   options.gossip.start_members = start_members;
   options.gossip.topology = {TopologyKind::kRandomRegular, 4, 1};
-  options.gossip.deadline = milliseconds(300);
+  options.gossip.deadline = seconds(2);
   options.recipe_text = "a recipe";
   options.recipe_hash = Hash256{1, 2};
   options.layout_hash = Hash256{3};

@@ -86,13 +86,6 @@ void GossipCore::settle_missing(TimePoint now, GossipMix& mix) {
   }
 }
 
-// Rounds that were left out are no time in which a link was idle.
-void GossipCore::move_to(Round round) {
-  const std::uint64_t left_out = round.value() - round_.value() - 1;
-  for (auto& [peer, link] : links_) link.used = Round(link.used.value() + left_out);
-  round_ = round;
-}
-
 Round GossipCore::next_round() const {
   std::vector<Round> newest;
   for (const PeerId& peer : sent_to_) {

@@ -171,10 +171,15 @@ Status MemberGate::on_join_request(Link& link, ByteSpan head, std::int64_t now_u
 
 Status MemberGate::on_member_proof(Link& link, ByteSpan head) {
   WEFT_TRY_ASSIGN(const MemberProofMessage message, MemberProofMessage::decode(head));
-  // Without the key it says nothing; the welcome will.
-  if (!options_.key || link.proved) return {};
+  if (link.proved) return {};
+  if (options_.key) return check_member_proof(link, message.hmac);
+  link.proof = message.hmac;
+  return {};
+}
+
+Status MemberGate::check_member_proof(Link& link, const Hash256& hmac) {
   const ProofLink proof{link.info.peer, options_.self, link.info.exporter};
-  if (!equal_constant_time(message.hmac, member_proof(*options_.key, options_.run, proof))) {
+  if (!equal_constant_time(hmac, member_proof(*options_.key, options_.run, proof))) {
     return corrupt("gossip: expected a proof of the run's key, got another");
   }
   prove(link, {});
@@ -192,9 +197,15 @@ Status MemberGate::on_welcome(Link& link, ByteSpan head) {
     // Only members of the ticket were asked, and a link proves who the other end is.
     prove(link, {});
     const PeerId sponsor = link.info.peer;
+    std::vector<std::pair<PeerId, Status>> liars;
     for (auto& [peer, other] : links_) {
-      if (peer != sponsor) show(other);
+      if (peer == sponsor) continue;
+      show(other);
+      if (!other.proof) continue;
+      const Status checked = check_member_proof(other, *other.proof);
+      if (!checked.ok()) liars.emplace_back(peer, checked);
     }
+    for (const auto& [peer, why] : liars) close(peer, why);
     return {};
   }
   link.welcome = true;

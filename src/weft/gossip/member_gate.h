@@ -79,6 +79,7 @@ class MemberGate {
     bool proved = false;   // the other end has
     bool welcome = false;  // the other end says that this one has
     bool told_recipe = false;
+    std::optional<Hash256> proof{};  // it came before this end had the key to check it
     bool reported = false;
   };
   RunFacts facts() const;
@@ -90,6 +91,7 @@ class MemberGate {
   Status on_recipe_request(Link& link, ByteSpan head, std::int64_t now_unix_s);
   Status on_join_request(Link& link, ByteSpan head, std::int64_t now_unix_s);
   Status on_member_proof(Link& link, ByteSpan head);
+  Status check_member_proof(Link& link, const Hash256& hmac);
   Status on_welcome(Link& link, ByteSpan head);
   Status on_refused(Link& link, ByteSpan head);
 
