@@ -47,33 +47,36 @@ bool puts_out(const Departure& departure) { return departure.cause == DepartureC
 
 }  // namespace
 
-std::optional<Refusal> Membership::Core::refusal(const PeerId& by, const ViewValue& value) const {
-  if (const Status status = check_successor(view, value, merges()); !status.ok()) {
+std::optional<Refusal> Balloting::refusal(const PeerId& by, const ViewValue& value) const {
+  if (const Status status = check_successor(core_.view, value, core_.merges()); !status.ok()) {
     return Refusal{Refusal::Kind::kImpossible, status.message()};
   }
   const Round committed = committed_here();
-  const bool waited = frozen && now - frozen_since >= options.quorum_timeout / 2;
+  const bool waited =
+      state_.frozen && core_.now - state_.frozen_since >= core_.options.quorum_timeout / 2;
   if (value.base_round.next() < committed || (value.base_round < committed && !waited)) {
     return unlikely("it begins below what is committed here");
   }
   if (value.base_round > committed.next()) return unlikely("it begins above what can be done");
   for (const Departure& departure : value.departures) {
     const bool self_leaves =
-        departure.id == options.self && departure.cause == DepartureCause::kLeft;
-    if (self_leaves && !leaving) return unlikely("this member did not ask to leave");
+        departure.id == core_.options.self && departure.cause == DepartureCause::kLeft;
+    if (self_leaves && !core_.leaving) return unlikely("this member did not ask to leave");
   }
   if (auto why = refuse_expulsions(by, value)) return why;
   // Not for ever: a value that others have accepted may be decided already, and without this vote
   // there may be no quorum. Its object is then put out again.
-  if (bans.admits_banned(value) && now - frozen_since < options.quorum_timeout) {
+  if (core_.bans.admits_banned(value) &&
+      core_.now - state_.frozen_since < core_.options.quorum_timeout) {
     return Refusal{Refusal::Kind::kBanned, "it lets in whom the members have put out"};
   }
   return std::nullopt;
 }
 
-std::optional<Refusal> Membership::Core::refuse_expulsions(const PeerId& by,
-                                                           const ViewValue& value) const {
-  const bool waited = frozen && now - frozen_since >= options.quorum_timeout / 2;
+std::optional<Refusal> Balloting::refuse_expulsions(const PeerId& by,
+                                                    const ViewValue& value) const {
+  const bool waited =
+      state_.frozen && core_.now - state_.frozen_since >= core_.options.quorum_timeout / 2;
   for (const Departure& departure : value.departures) {
     if (!puts_out(departure) || is_convicted(departure.id)) continue;
     if (waited && may_be_convicted(departure.id, by)) continue;
@@ -82,56 +85,57 @@ std::optional<Refusal> Membership::Core::refuse_expulsions(const PeerId& by,
   return std::nullopt;
 }
 
-bool Membership::Core::is_convicted(const PeerId& peer) const {
-  return judgement.accusations().convicts(view, peer);
+bool Balloting::is_convicted(const PeerId& peer) const {
+  return core_.judgement.accusations().convicts(core_.view, peer);
 }
 
 // Whether enough others may have accused it, as far as this member can know; `by` says so.
-bool Membership::Core::may_be_convicted(const PeerId& peer, const PeerId& by) const {
-  int voices = judgement.accusations().accuses(options.self, peer) ? 1 : 0;
-  for (const auto& [other, member] : watch.all()) {
+bool Balloting::may_be_convicted(const PeerId& peer, const PeerId& by) const {
+  int voices = core_.judgement.accusations().accuses(core_.options.self, peer) ? 1 : 0;
+  for (const auto& [other, member] : core_.watch.all()) {
     if (other == peer) continue;
     const bool may_have = other == by || !member.reachable() || member.gone;
-    if (may_have || judgement.accusations().accuses(other, peer)) ++voices;
+    if (may_have || core_.judgement.accusations().accuses(other, peer)) ++voices;
   }
-  return 2 * voices > view.size() - 1;
+  return 2 * voices > core_.view.size() - 1;
 }
 
 // Its own proposal a member has checked when it was made. The proposer of an unlikely value gets no
 // answer: a refusal would end its ballot, which others may complete that have heard more.
-bool Membership::Core::refuses(const PeerId& from, const AcceptMessage& message) {
-  if (from == options.self) return false;
+bool Balloting::refuses(const PeerId& from, const AcceptMessage& message) {
+  if (from == core_.options.self) return false;
   const std::optional<Refusal> why = refusal(from, message.value);
   if (!why) return false;
   switch (why->kind) {
     case Refusal::Kind::kImpossible:
-      judgement.blame(from, Offence::kMalformed, "proposes a view that cannot be: " + why->why);
+      core_.judgement.blame(from, Offence::kMalformed,
+                            "proposes a view that cannot be: " + why->why);
       break;
     case Refusal::Kind::kUnlikely:
       break;
     case Refusal::Kind::kBanned:
-      bans.tell_revocations(from);
-      send(from, frame_type::kRejected,
-           RejectedMessage{view.id, message.ballot, agreement->promised()});
+      core_.bans.tell_revocations(from);
+      core_.send(from, frame_type::kRejected,
+                 RejectedMessage{core_.view.id, message.ballot, state_.agreement->promised()});
       break;
   }
   return true;
 }
 
-bool Membership::Core::is_incredible(const PromiseMessage& message) const {
+bool Balloting::is_incredible(const PromiseMessage& message) const {
   // Who has yet to fetch the state of the base round tells of less.
-  const Round done = std::max(view.base_round, message.status.done);
+  const Round done = std::max(core_.view.base_round, message.status.done);
   if (done < committed_here()) return true;
   if (!message.accepted) return false;
-  const std::optional<AcceptedValue>& own = agreement->accepted();
+  const std::optional<AcceptedValue>& own = state_.agreement->accepted();
   if (own && own->value == message.accepted->value) return false;
-  return refusal(options.self, message.accepted->value).has_value();
+  return refusal(core_.options.self, message.accepted->value).has_value();
 }
 
-bool Membership::Core::believes_next(const PeerId& from, const ViewNoticeMessage& message) const {
-  if (message.previous != view.id || !is_other_member(from)) return false;
+bool Balloting::believes_next(const PeerId& from, const ViewNoticeMessage& message) const {
+  if (message.previous != core_.view.id || !core_.is_other_member(from)) return false;
   // A branch begins with the word of each that is in it.
-  if (message.value.lineage.branch() != view.lineage.branch()) return true;
+  if (message.value.lineage.branch() != core_.view.lineage.branch()) return true;
   return is_accepted_value(message) || !refusal(from, message.value);
 }
 

@@ -136,7 +136,7 @@ TEST_P(ProposalTest, DoesNotSayThatAMemberLeaves) {
   const std::size_t views = peer(1).views.size();
   const PeerId victim = peer(1).id;
   propose([&](ViewValue& value) { remove(value, victim, DepartureCause::kLeft); }, false);
-  EXPECT_FALSE(peer(1).membership->core().agreement->accepted().has_value());
+  EXPECT_FALSE(peer(1).membership->core().balloting.agreement()->accepted().has_value());
   EXPECT_EQ(peer(1).views.size(), views);
 }
 
@@ -175,8 +175,8 @@ TEST_P(ProposalTest, WhatNoMemberCanSayIsRefusedAndBlamed) {
         peer(0).membership->core().judgement.conduct().score(peer(liar()).id, net.now());
     propose(lie, false);
     const auto& core = peer(0).membership->core();
-    EXPECT_FALSE(core.agreement->accepted().has_value() &&
-                 core.agreement->accepted()->ballot.proposer == peer(liar()).id);
+    EXPECT_FALSE(core.balloting.agreement()->accepted().has_value() &&
+                 core.balloting.agreement()->accepted()->ballot.proposer == peer(liar()).id);
     EXPECT_GT(core.judgement.conduct().score(peer(liar()).id, net.now()), before);
     if (core.judgement.conduct().bad(peer(liar()).id, net.now())) break;
   }
@@ -197,13 +197,14 @@ TEST_P(ProposalTest, NorIsItTakenOverFromAPromise) {
   if (peers.size() == 3) net.block(peer(1).id, peer(0).id);
   peer(0).membership->reorder(net.now());
   run(milliseconds(20));
-  ASSERT_TRUE(core.agreement->proposing());
-  PromiseMessage promise{peer(0).view().id, core.agreement->promised(), {Round(8), {}}, {}};
+  ASSERT_TRUE(core.balloting.agreement()->proposing());
+  PromiseMessage promise{
+      peer(0).view().id, core.balloting.agreement()->promised(), {Round(8), {}}, {}};
   promise.accepted = AcceptedValue{Ballot{99, peer(liar()).id}, lie};
   say(0, frame_type::kPromise, promise);
   run(milliseconds(20));
-  if (core.agreement && core.agreement->accepted()) {
-    EXPECT_NE(core.agreement->accepted()->value, lie);
+  if (core.balloting.agreement() && core.balloting.agreement()->accepted()) {
+    EXPECT_NE(core.balloting.agreement()->accepted()->value, lie);
   }
   net.unblock_all();
   run(seconds(20));
@@ -253,8 +254,8 @@ TEST_F(ProposalTest, AVerdictOutlivesAnAccuser) {
     ASSERT_TRUE(peer(by).expel(peer(5).id, "it lies about its data").ok());
   }
   run(milliseconds(200));
-  ASSERT_TRUE(peer(2).membership->core().is_convicted(peer(5).id));
-  ASSERT_FALSE(peer(3).membership->core().is_convicted(peer(5).id));
+  ASSERT_TRUE(peer(2).membership->core().balloting.is_convicted(peer(5).id));
+  ASSERT_FALSE(peer(3).membership->core().balloting.is_convicted(peer(5).id));
   net.crash(peer(0).id, SimCrash::kKilled);
   net.unblock_all();
   run(seconds(20));

@@ -9,8 +9,8 @@ void QuorumWatch::on_view() { state_.unreachable_since.reset(); }
 
 void QuorumWatch::check_quorum() {
   if (core_.ending.ended()) return;
-  const bool can = core_.may_go_alone() || core_.watch.reachable() >= core_.view.quorum();
-  const bool stuck = core_.frozen && core_.now - core_.frozen_since >= core_.options.quorum_timeout;
+  const bool can = core_.balloting.may_go_alone() || core_.watch.reachable() >= core_.view.quorum();
+  const bool stuck = core_.balloting.stuck(core_.options.quorum_timeout);
   if (can && !stuck) {
     state_.unreachable_since.reset();
     return;
@@ -30,11 +30,13 @@ void QuorumWatch::isolate() {
   }
   report.needed = std::max(0, core_.view.quorum() - core_.watch.reachable());
   report.text = isolation_text(report);
-  core_.freeze();
-  core_.must_change = true;
+  core_.balloting.freeze();
+  core_.balloting.demand_change();
   core_.state = MembershipState::kIsolated;
   state_.isolated_since = core_.now;
-  if (core_.propose_at == kNever) core_.propose_at = core_.now + core_.options.takeover_timeout;
+  if (core_.balloting.propose_at() == kNever) {
+    core_.balloting.propose_by(core_.now + core_.options.takeover_timeout);
+  }
   // A branch would take them along.
   if (!core_.merges()) core_.newcomers.send_joiners_away();
   core_.sink.on_isolated(report);

@@ -22,9 +22,10 @@ VoterRecord RecordKeeper::record() const {
   for (const auto& [peer, member] : core_.former.all()) {
     if (out.former.size() < kMembersMax) out.former.push_back(member);
   }
-  if (core_.agreement && core_.active() && !core_.branching.retired()) {
-    out.vote = VoteOnRecord{core_.options.incarnation, core_.notice, core_.agreement->promised(),
-                            core_.agreement->accepted()};
+  if (core_.balloting.agreement() && core_.active() && !core_.branching.retired()) {
+    out.vote = VoteOnRecord{core_.options.incarnation, core_.notice,
+                            core_.balloting.agreement()->promised(),
+                            core_.balloting.agreement()->accepted()};
   } else if (core_.past.life()) {
     out.vote = VoteOnRecord{core_.past.life()->incarnation, core_.past.life()->notice,
                             core_.past.life()->agreement.promised(),

@@ -65,8 +65,8 @@ void ViewEvidence::on_notice(const PeerId& from, const ViewNoticeMessage& messag
     return;
   }
   if (!core_.active() || message.view <= core_.view.id || !concerns_us(message, included)) return;
-  if (from == core_.options.self || core_.believes_next(from, message) ||
-      (core_.has_accepted(from) && core_.is_accepted_value(message))) {
+  if (from == core_.options.self || core_.balloting.believes_next(from, message) ||
+      (core_.balloting.has_accepted(from) && core_.balloting.is_accepted_value(message))) {
     take_notice(message);
   } else if (core_.is_other_member(from)) {
     claim_view(from, {message.view, core_.now, message, {}});
@@ -91,7 +91,7 @@ void ViewEvidence::take_notice(const ViewNoticeMessage& message) {
   const bool same_branch = value.lineage.branch() == core_.view.lineage.branch();
   if (includes_us(message)) {
     // It was lied to, or the others were; its state is none that a member of that view can have.
-    if (same_branch && value.base_round < core_.committed_here()) {
+    if (same_branch && value.base_round < core_.balloting.committed_here()) {
       core_.be_removed("a view begins below what is committed here");
       return;
     }
@@ -150,7 +150,7 @@ void ViewEvidence::weigh_claims() {
 bool ViewEvidence::claims_refused(const ViewClaim& claim) const {
   if (!claim.notice || claim.notice->previous != core_.view.id) return false;
   const PeerId& by = state_.claims.begin()->first;
-  return !core_.believes_next(by, *claim.notice);
+  return !core_.balloting.believes_next(by, *claim.notice);
 }
 
 // No member of this view says that there is a later one.

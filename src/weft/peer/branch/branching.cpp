@@ -113,7 +113,7 @@ void Branching::on_branch(const PeerId& from, const BranchMessage& message) {
   }
   if (message.step == BranchStep::kHave) {
     core_.meetings.note_holder(from, message.snapshot);
-    if (core_.meetings.wants_merge()) core_.own_news = core_.stirred = true;
+    if (core_.meetings.wants_merge()) core_.balloting.hurry();
     return;
   }
   if (message.step == BranchStep::kFormer) {
@@ -191,7 +191,7 @@ void Branching::found_branch() {
   value.lineage.points.push_back({branch_name(core_.options.run, core_.view.id, core_.options.self,
                                               core_.options.incarnation, a.number),
                                   core_.view.id, core_.sink.samples_after(value.base_round)});
-  core_.decide(value);
+  core_.balloting.decide(value);
 }
 
 // What a new view means for this peer's branch; `view` is installed already.

@@ -152,7 +152,7 @@ void Meetings::meet(const PeerId& from, const StandingMessage& message) {
     }
     core_.sink.on_merge_offer({branch, view_of(message.current), *message.snapshot});
   }
-  if (wants_merge()) core_.own_news = core_.stirred = true;
+  if (wants_merge()) core_.balloting.hurry();
 }
 
 // This peer's branch has no future of its own: its members join the other one.
@@ -284,7 +284,7 @@ void Meetings::branch_beat() {
     it = old ? state_.meetings.erase(it) : std::next(it);
   }
   if (resumes()) state_.yield_again_at = core_.now + kUndecided;
-  if (!core_.frozen && wants_merge()) core_.own_news = true;
+  if (!core_.balloting.frozen() && wants_merge()) core_.balloting.note_own_news();
 }
 
 void Meetings::offer_state(const Hash256& snapshot) {
@@ -298,7 +298,7 @@ void Meetings::merge_ready(const Hash256& snapshot) {
     if (meeting.standing.snapshot == snapshot) meeting.ready = true;
   }
   tell_have();
-  if (wants_merge()) core_.own_news = core_.stirred = true;
+  if (wants_merge()) core_.balloting.hurry();
 }
 
 // To fellow members: which offered states are here.

@@ -16,7 +16,7 @@ int MemberWatch::reporters(const Watched& member) const {
 // own word does not suspect the other, so that it may vote for going.
 bool MemberWatch::owes_only(const Watched& member) const {
   return core_.view.size() == 2 && member.reachable() && !member.computes() &&
-         !core_.may_go_alone();
+         !core_.balloting.may_go_alone();
 }
 
 // Whether all others within reach are restarted members, which watch nobody.

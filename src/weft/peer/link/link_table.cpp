@@ -86,7 +86,7 @@ bool LinkTable::is_candidate(const PeerId& peer) const {
 LinkTrust LinkTable::trust_of(const PeerId& peer) const {
   if (core_.role(peer) != PeerRole::kStranger || is_candidate(peer)) return LinkTrust::kProved;
   if (core_.bans.revocations().ban_reason(peer) != nullptr) return LinkTrust::kStranger;
-  const bool was_member = core_.former.has_met(peer) || core_.has_accepted(peer) ||
+  const bool was_member = core_.former.has_met(peer) || core_.balloting.has_accepted(peer) ||
                           (!core_.active() && core_.view.contains(peer));
   const bool proof = core_.keys.key_shown().count(peer) != 0 || state_.strangers.has_ticket(peer);
   return was_member || proof ? LinkTrust::kKnown : LinkTrust::kStranger;
@@ -97,7 +97,7 @@ bool LinkTable::keeps_link(const PeerId& peer) const {
   if (core_.role(peer) != PeerRole::kStranger || is_candidate(peer)) return true;
   if (!core_.active()) return core_.view.contains(peer);
   if (core_.state == MembershipState::kIsolated &&
-      (core_.former.all().count(peer) != 0 || core_.has_accepted(peer))) {
+      (core_.former.all().count(peer) != 0 || core_.balloting.has_accepted(peer))) {
     return true;
   }
   return core_.merges() && core_.former.has_met(peer);

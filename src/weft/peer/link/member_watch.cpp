@@ -84,7 +84,7 @@ void MemberWatch::put_out(const PeerId& peer, Departure departure) {
   const auto found = state_.watched.find(peer);
   if (found == state_.watched.end()) return;
   found->second.gone = std::move(departure);
-  core_.own_news = core_.stirred = true;
+  core_.balloting.hurry();
 }
 
 void MemberWatch::fingerprint(Fingerprint& out) const { out.add(state_); }
@@ -171,7 +171,7 @@ void MemberWatch::withdraw_suspicion(const PeerId& peer) {
 // propose the change; when a whole group is cut off, everybody telling everybody would be n^3
 // frames.
 void MemberWatch::tell_suspicions() {
-  if (core_.frozen || core_.calm) return;
+  if (core_.balloting.frozen() || core_.calm) return;
   for (auto& [peer, member] : state_.watched) {
     if (!member.own || core_.now < member.own->tell_at) continue;
     OwnSuspicion& own = *member.own;
@@ -265,7 +265,7 @@ void MemberWatch::mark_restarted(const PeerId& peer, std::uint64_t incarnation) 
   }
   found->second.gone = Departure{peer, member->incarnation, DepartureCause::kRestarted,
                                  "its process was started again"};
-  core_.own_news = core_.stirred = true;
+  core_.balloting.hurry();
 }
 
 // Each member is watched by the members at a few fixed distances along the ring; the distances
@@ -321,7 +321,7 @@ void MemberWatch::rebuild_watch(const View& previous, const std::set<PeerId>& re
         kept.own->told_others = false;
       }
       if (kept.restarted()) {
-        core_.own_news = true;
+        core_.balloting.note_own_news();
         // Where it votes now is for it to say.
         kept.votes_on = false;
       }

@@ -106,15 +106,15 @@ Status Membership::Core::dispatch(const PeerId& from, const FrameView& frame) {
 Status Membership::Core::dispatch_agreement(const PeerId& from, const FrameView& frame) {
   switch (frame.type) {
     case frame_type::kPrepare:
-      return deliver(*this, from, frame, &Core::on_prepare);
+      return deliver(balloting, from, frame, &Balloting::on_prepare);
     case frame_type::kPromise:
-      return deliver(*this, from, frame, &Core::on_promise);
+      return deliver(balloting, from, frame, &Balloting::on_promise);
     case frame_type::kAccept:
-      return deliver(*this, from, frame, &Core::on_accept);
+      return deliver(balloting, from, frame, &Balloting::on_accept);
     case frame_type::kAccepted:
-      return deliver(*this, from, frame, &Core::on_accepted);
+      return deliver(balloting, from, frame, &Balloting::on_accepted);
     case frame_type::kRejected:
-      return deliver(*this, from, frame, &Core::on_rejected);
+      return deliver(balloting, from, frame, &Balloting::on_rejected);
     default:
       return corrupt("membership frame: unknown type " + std::to_string(frame.type));
   }
@@ -163,7 +163,7 @@ bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
     return false;
   }
   // One that this peer has accepted may be a member by now, and ahead.
-  if (newcomers.joiners().count(from) != 0 && !has_accepted(from)) {
+  if (newcomers.joiners().count(from) != 0 && !balloting.has_accepted(from)) {
     tell_current(from);
     return false;
   }
@@ -217,7 +217,7 @@ void Membership::Core::on_timer() {
 // Draws the consequences of whatever just happened.
 void Membership::Core::settle() {
   if (stirred) links.tell_trusts();
-  if (!active() || (!stirred && now < propose_at)) return;
+  if (!active() || (!stirred && now < balloting.propose_at())) return;
   stirred = false;
   if (leaving && watch.all_others_gone()) {
     finish_leave();
@@ -225,8 +225,8 @@ void Membership::Core::settle() {
   }
   quorum.check_quorum();
   branching.branch_when_due();
-  schedule_proposal();
-  propose_when_due();
+  balloting.schedule_proposal();
+  balloting.propose_when_due();
   calm = is_calm();
 }
 
@@ -237,7 +237,7 @@ TimePoint Membership::Core::next_deadline() const {
                         joining.attempt()->ends});
   }
   if (!active()) return soonest;
-  soonest = std::min({soonest, propose_at, leave_ends});
+  soonest = std::min({soonest, balloting.propose_at(), leave_ends});
   if (watch.all_linked()) return soonest;
   for (const auto& [peer, member] : watch.all()) {
     if (member.linked) continue;

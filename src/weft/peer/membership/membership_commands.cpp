@@ -47,8 +47,11 @@ void Membership::set_share_halvings(std::uint8_t halvings) {
 
 void Membership::reorder(TimePoint now) {
   core_->now = now;
-  if (core_->state != MembershipState::kMember || core_->frozen || core_->view.yields_to) return;
-  core_->must_change = core_->stirred = true;
+  if (core_->state != MembershipState::kMember || core_->balloting.frozen() ||
+      core_->view.yields_to)
+    return;
+  core_->balloting.demand_change();
+  core_->stirred = true;
   core_->settle();
 }
 
@@ -140,7 +143,7 @@ MembershipState Membership::state() const { return core_->state; }
 
 const View& Membership::view() const { return core_->view; }
 
-bool Membership::frozen() const { return core_->frozen; }
+bool Membership::frozen() const { return core_->balloting.frozen(); }
 
 PeerRole Membership::role(const PeerId& peer) const { return core_->role(peer); }
 

@@ -25,7 +25,7 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
     if (state == MembershipState::kIsolated) {
       // Let further links come up before somebody proposes.
       const Duration wait = from_seconds(to_seconds(options.takeover_timeout) * rng.uniform());
-      propose_at = std::min(propose_at, now + wait);
+      balloting.propose_by(now + wait);
     }
     return;
   }
@@ -40,7 +40,7 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
   } else if (merges() && active() && former.has_met(peer)) {
     meetings.tell_standing(peer);
   } else if (state == MembershipState::kIsolated &&
-             (former.all().count(peer) != 0 || has_accepted(peer))) {
+             (former.all().count(peer) != 0 || balloting.has_accepted(peer))) {
     // It may be a member, of a view that this peer has not heard of: then its answer says so.
     keys.show_key(peer);
     watch.send_heartbeat(peer);
@@ -99,9 +99,9 @@ void Membership::Core::beat() {
 }
 
 bool Membership::Core::is_calm() const {
-  if (!watch.all_linked() || frozen || leaving || must_change || propose_at != kNever ||
-      state == MembershipState::kIsolated || !newcomers.joiners().empty() ||
-      !meetings.all().empty() || view.yields_to) {
+  if (!watch.all_linked() || balloting.frozen() || leaving || balloting.must_change() ||
+      balloting.propose_at() != kNever || state == MembershipState::kIsolated ||
+      !newcomers.joiners().empty() || !meetings.all().empty() || view.yields_to) {
     return false;
   }
   return std::all_of(watch.all().begin(), watch.all().end(), [](const auto& entry) {

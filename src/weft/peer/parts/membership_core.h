@@ -1,9 +1,10 @@
 // Membership::Core: the parts of one peer's membership, and the events that go between them.
 //
 // What a part knows is its own; the others reach it by its methods. What is left here is this
-// peer's place in its view and the agreement on the next one (MembershipCoreState).
+// peer's place in its view, and the time (MembershipCoreState).
 //
 //   watch                           who is alive, and who is to go
+//   balloting                       the agreement on the next view
 //   links, keys                     what each link may do; who has the run's key
 //   joining, newcomers, ending      the way in, from both sides; the end of the run
 //   judgement, bans                 misconduct, accusations, expulsion, void invitations
@@ -27,6 +28,7 @@
 
 #include "weft/base/status.h"
 #include "weft/peer/membership.h"
+#include "weft/peer/parts/balloting.h"
 #include "weft/peer/parts/ban_list.h"
 #include "weft/peer/parts/branching.h"
 #include "weft/peer/parts/fields.h"
@@ -48,7 +50,7 @@
 
 namespace weft {
 
-// What no part owns: this peer's place in its view, and the agreement on the next one.
+// What no part owns: this peer's place in its view, and the time.
 struct MembershipCoreState {
   MembershipCoreState(MembershipOptions given, MembershipSink& outlet, Rng random)
       : options(std::move(given)), sink(outlet), rng(random) {}
@@ -70,25 +72,11 @@ struct MembershipCoreState {
   std::uint64_t beats = 0;
   TimePoint beat_at = kNever;
 
-  std::optional<Agreement> agreement;
-  bool frozen = false;
-  TimePoint frozen_since{};
-  // The first sign that the view must change.
-  std::optional<TimePoint> trouble_since;
-  // The evidence here may be known to no one else, so this peer proposes without waiting its turn.
-  bool own_news = false;
-  // The view must change even if nobody comes or goes: it was isolated, or the ring is reordered.
-  bool must_change = false;
-  TimePoint propose_at = kNever;
-  int ballots = 0;
-
   bool leaving = false;
   TimePoint leave_ends = kNever;
 
-  WEFT_FIELDS((state, view, agreement, frozen, trouble_since, own_news, must_change, propose_at,
-               leaving),
-              (options, sink, rng, now, notice, stirred, calm, beats, beat_at, frozen_since,
-               ballots, leave_ends))
+  WEFT_FIELDS((state, view, leaving),
+              (options, sink, rng, now, notice, stirred, calm, beats, beat_at, leave_ends))
 };
 
 struct Membership::Core : MembershipCoreState {
@@ -130,23 +118,8 @@ struct Membership::Core : MembershipCoreState {
   void beat();
   bool is_calm() const;
 
-  // --- ballot/membership_change.cpp
-  bool may_go_alone() const;
-  bool wants_change() const;
-  int position(const PeerId& tried = {}) const;
-  bool more_to_come() const;
-  void schedule_proposal();
-  void propose_when_due();
-  void start_ballot();
-  ViewValue fresh_value(Round base) const;
-  void freeze();
-  void on_prepare(const PeerId& from, const PrepareMessage& message);
-  void on_promise(const PeerId& from, const PromiseMessage& message);
-  void on_accept(const PeerId& from, const AcceptMessage& message);
-  void on_accepted(const PeerId& from, const AcceptedMessage& message);
-  void on_rejected(const PeerId& from, const RejectedMessage& message);
+  // --- membership/membership_views.cpp
 
-  void decide(const ViewValue& value);
   void install(const ViewNoticeMessage& next);
   ViewChange change_to(const ViewNoticeMessage& next) const;
 
@@ -156,36 +129,18 @@ struct Membership::Core : MembershipCoreState {
   void tell_leaving();
   void finish_leave();
 
-  // --- ballot/membership_proposal.cpp
-  std::optional<Refusal> refusal(const PeerId& by, const ViewValue& value) const;
-  std::optional<Refusal> refuse_expulsions(const PeerId& by, const ViewValue& value) const;
-  bool may_be_convicted(const PeerId& peer, const PeerId& by) const;
-  bool is_convicted(const PeerId& peer) const;
-
-  // Whether this member, or the voter that it was, gives `from` no vote for what it proposes.
-  bool refuses(const PeerId& from, const AcceptMessage& message);
-
-  // Whether a promise tells of what no correct member can have accepted or be done with.
-  bool is_incredible(const PromiseMessage& message) const;
-  // Whether the view that follows is believed of one member's word.
-  bool believes_next(const PeerId& from, const ViewNoticeMessage& message) const;
-  Round committed_here() const { return std::max(view.base_round, sink.committed_round()); }
-
-  bool has_accepted(const PeerId& peer) const;
-
-  bool is_accepted_value(const ViewNoticeMessage& message) const;
-
   // All parts, in one order.
   auto parts() {
-    return std::tie(watch, links, keys, bans, evidence, joining, newcomers, ending, judgement,
-                    former, quorum, branching, meetings, past, records);
+    return std::tie(watch, balloting, links, keys, bans, evidence, joining, newcomers, ending,
+                    judgement, former, quorum, branching, meetings, past, records);
   }
   auto parts() const {
-    return std::tie(watch, links, keys, bans, evidence, joining, newcomers, ending, judgement,
-                    former, quorum, branching, meetings, past, records);
+    return std::tie(watch, balloting, links, keys, bans, evidence, joining, newcomers, ending,
+                    judgement, former, quorum, branching, meetings, past, records);
   }
 
   MemberWatch watch{*this};
+  Balloting balloting{*this};
   LinkTable links{*this, options.strangers};
   KeyHolders keys{*this};
   BanList bans{*this};

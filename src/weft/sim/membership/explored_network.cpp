@@ -151,7 +151,7 @@ std::vector<Action> ExploredNetwork::actions(const ExploredWorld& world) const {
       }
     }
     const ModelRounds& rounds = peer.rounds;
-    if (core.active() && core.propose_at != kNever && peer.ballots_left > 0 &&
+    if (core.active() && core.balloting.propose_at() != kNever && peer.ballots_left > 0 &&
         world.ballots_left > 0) {
       out.push_back({Kind::kTimer, a, a});
     }

@@ -129,14 +129,16 @@ bool ExploredNetwork::Impl::is_void(int from, int to, const QueuedFrame& frame) 
     return !sender.alive ||
            (sender.membership->core().active() && sender.membership->view().id >= known);
   }
-  if (frame.view != known || !core.agreement) return false;
+  if (frame.view != known || !core.balloting.agreement()) return false;
   if (frame.type == frame_type::kSuspicion) {
     // Two voices are enough, and nobody takes one back here.
     const auto found = core.watch.all().find(frame.suspect);
     return found != core.watch.all().end() && core.watch.reporters(found->second) >= 2;
   }
-  if (frame.type == frame_type::kPromise) return !core.agreement->awaits_promise(frame.ballot);
-  return frame.type == frame_type::kAccepted && !core.agreement->awaits_acceptance(frame.ballot);
+  if (frame.type == frame_type::kPromise)
+    return !core.balloting.agreement()->awaits_promise(frame.ballot);
+  return frame.type == frame_type::kAccepted &&
+         !core.balloting.agreement()->awaits_acceptance(frame.ballot);
 }
 
 void ExploredNetwork::Impl::drop_void() const {
@@ -181,11 +183,13 @@ void ExploredNetwork::Impl::hear_all(int who) {
 void ExploredNetwork::Impl::fire(int who) {
   --peer(who).ballots_left;
   --world->ballots_left;
-  const int before = peer(who).membership->core().ballots;
+  const int before = peer(who).membership->core().balloting.ballots();
   for (int i = 0; i < 1000; ++i) {
     const Membership::Core& core = peer(who).membership->core();
-    if (core.propose_at == kNever || core.ballots != before || !core.active()) return;
-    peer(who).now = std::max(peer(who).now, core.propose_at);
+    if (core.balloting.propose_at() == kNever || core.balloting.ballots() != before ||
+        !core.active())
+      return;
+    peer(who).now = std::max(peer(who).now, core.balloting.propose_at());
     hear_all(who);
     own(who).on_timer(peer(who).now);
   }
