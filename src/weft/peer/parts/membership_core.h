@@ -62,7 +62,7 @@ struct MembershipCoreState {
 
   MembershipState state = MembershipState::kOutside;
   View view;
-  // How `view` came about, for whoever is behind.
+  // The notice of `view`, for peers that are behind.
   ViewNoticeMessage notice;
 
   // Something happened from which settle() may draw consequences.
@@ -100,7 +100,7 @@ struct Membership::Core : MembershipCoreState {
     sink.send(to, Frame{type, message.encode(), {}});
   }
   // Whether a message about `theirs` is about the current view and from one of its members;
-  // otherwise tells whoever is behind.
+  // otherwise informs a sender that is behind.
   bool is_current(const PeerId& from, const ViewId& theirs);
 
   void tell_current(const PeerId& to);
