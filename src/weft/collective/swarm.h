@@ -187,8 +187,8 @@ class Swarm {
   bool round_ended(Duration limit);
   // Waits for the round to commit. The sums stay valid until the next call to next().
   Result<std::span<const float>> finish();
-  // Of the round whose sums finish() has given: what its members reported, by rank, in the same
-  // bytes at all members. What is in them is their senders' word. Valid as the sums are.
+  // The reports of the members in the round whose sums finish() has returned, by rank, in the same
+  // bytes at all members. Their contents are unchecked claims. Valid as long as the sums.
   std::span<const Bytes> reports() const;
   // The state after `round` is in place; compared with the other members'.
   void applied(Round round, const StateHash& hash);

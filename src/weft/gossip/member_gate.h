@@ -38,7 +38,7 @@ struct MemberGateOptions {
   // The run's key, or else a ticket that leads to it.
   std::optional<Hash256> key{};
   std::optional<Ticket> ticket{};
-  // Of this process; it is sent with the endpoints to the member that is asked for admission.
+  // That of this process; it is sent with the endpoints to the member that is asked for admission.
   std::uint64_t incarnation = 1;
   std::vector<std::string> endpoints{};
   std::size_t strangers_max = 64;

@@ -12,19 +12,19 @@
 // each promise and acceptance was on disk before it was sent (voter_record.h). It proposes nothing,
 // and its promises carry kHoldsNothing: its rounds' results were lost with the process. This is
 // safe for the following reasons.
-//   * One next view. Paxos asks of an acceptor that it keeps its word, not that it lives on. A
-//     record that is behind what was said would break that; one that is ahead only refuses more.
+//   * One next view. Paxos requires of an acceptor that it keeps its promises, not that its process
+//     keeps running. A record that lacks something that was sent would break that; one that has
+//     more only refuses more.
 //   * The base round covers every committed round. A round of this view is committed when all of
-//     its members have said that they are done with it, and none says so after its promise. So
-//     *each* promise that tells of a done round tells of one at or above all that are committed or
-//     ever will be, and the least over any of them is such a round; those that tell of none need
-//     not be counted. The proposer's own promise tells, for who proposes has not been restarted,
-//     and without one that tells there is no quorum. The restarted member itself says Done in this
-//     view never again.
-//   * The base round's result is at hand: whoever told of it, or of a later one, has it. With fewer
-//     that tell, fewer have it; the others fetch it from these.
-//   * A value that an earlier ballot may have decided is taken over with its own base round, which
-//     was the least over promises that told, and those members are frozen still, or restarted.
+//     its members have sent Done for it, and none sends it after its promise. So *each* promise
+//     that states a done round states one at or above all that are committed or ever will be, and
+//     so is the smallest of them; promises without one need not be counted. The proposer's own
+//     promise always states one, because a proposer has not been restarted, and without such a
+//     promise there is no quorum. The restarted member never sends Done in this view again.
+//   * The base round's result is available: a member that stated it, or a later one, has it. If
+//     fewer members state one, fewer have it; the others fetch it from these.
+//   * A value that an earlier ballot may have decided is adopted with its own base round, which was
+//     the smallest one in its promises, and those members are still frozen, or restarted.
 //
 // Threads: one owner.
 // Fails: never; messages of strangers or of other ballots change nothing.

@@ -17,16 +17,16 @@
 //
 //   run, secret  Their second halves are hashes of the first (peer/second_half.h). The run id is a
 //                key of discovery and rendezvous, the secret that of the proofs: 2^128 guesses
-//                each. A founder that looks for two recipes with one run id would need 2^64, and
-//                gains nothing: what binds the recipe is the next field.
+//                each. A founder that searches two recipes with one run id would need 2^64, and
+//                gains nothing: the next field binds the recipe.
 //   recipe       16 bytes of a hash over the recipe's own hash, the run and the invitation, whose
-//                id is drawn when the ticket is made. Whoever wants to give its holder another
-//                recipe needs a second preimage, 2^128; a pair of recipes that was prepared
-//                beforehand, as 2^64 would suffice for without the id, fits no ticket to come.
-//   invitation   8 drawn bytes tell invitations apart; to guess one lets nobody in.
+//                id is drawn when the ticket is made. To give its holder another recipe one needs
+//                a second preimage, 2^128; a pair of recipes that was prepared beforehand (2^64
+//                without the id) matches no later ticket.
+//   invitation   8 drawn bytes distinguish invitations; a guessed one admits nobody.
 //   expiry       seconds since 1970 up to the year 2106; the secret is a function of it.
-//   peer         stays whole: who stands in for a member must have its key.
-//   checksum     against slips only, one in 16 million of which it lets through.
+//   peer         is complete, so that nobody without a member's key can replace it.
+//   checksum     is against typing errors only, and misses one in 16 million.
 // Threads: values.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Invariants: what must hold in every simulated run, whatever fails.
 //
 //   1. No two different views have one number.
-//   2. Each view was accepted by a quorum of the one before. Of two members that is both, or the
+//   2. Each view was accepted by a quorum of the one before. For two members that is both, or the
 //      tie-breaker alone, or either if the other is leaving.
 //   3. No two members commit different results for one round.
 //   4. What a member has committed never lies beyond the base round of a view that it installs.
