@@ -11,9 +11,10 @@ int MemberWatch::reporters(const Watched& member) const {
   return static_cast<int>(member.reports.size()) + (member.own ? 1 : 0);
 }
 
-// Of two members, the other one lives and only owes the collective something. Its vote would be
-// needed, and it would vote itself out; the tie-breaker alone may say so. One that computes by its
-// own word does not suspect the other, so that it may vote for going.
+// In a view of two, the other member is alive and only owes the collective something. Its vote
+// would be needed, and it would vote to remove itself; only the tie-breaker may propose that. A
+// member that reports that it computes does not suspect the other, so that it may vote for its own
+// removal.
 bool MemberWatch::owes_only(const Watched& member) const {
   return core_.view.size() == 2 && member.reachable() && !member.computes() &&
          !core_.balloting.may_go_alone();
