@@ -55,7 +55,7 @@ Round Balloting::committed_here() const {
 
 void Balloting::fingerprint(Fingerprint& out) const { out.add(state_); }
 
-// Of a view of two one member may go on without the other's vote: the tie-breaker, whose own vote
+// In a view of two, one member may go on without the other's vote: the tie-breaker, whose own vote
 // is then part of every quorum; the other one only if the tie-breaker is leaving, which gave up
 // that right when it said so; either with lone_survivor.
 bool Balloting::may_go_alone() const {

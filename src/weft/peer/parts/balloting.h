@@ -80,7 +80,7 @@ class Balloting : public MembershipPart {
   bool may_be_convicted(const PeerId& peer, const PeerId& by) const;
   // Whether this member, or the voter that it was, gives `from` no vote for what it proposes.
   bool refuses(const PeerId& from, const AcceptMessage& message);
-  // Whether a promise tells of what no correct member can have accepted or be done with.
+  // Whether a promise states what no correct member can have accepted or be done with.
   bool is_incredible(const PromiseMessage& message) const;
 
   struct State {
