@@ -68,7 +68,7 @@ double int8_loss(const CodecInput& /*input*/, std::span<const float> values) {
 
 extern const CodecDef f32_codec = {
     .name = "f32",
-    .summary = "The values as they are.",
+    .summary = "The unchanged values.",
     .hop = WirePrecision::kF32,
     .bytes_max = precision_bytes<WirePrecision::kF32>,
     .encode = encode_precision<WirePrecision::kF32>,

@@ -123,7 +123,7 @@ double topk_loss(const CodecInput& input, std::span<const float> values) {
 
 extern const CodecDef topk_codec = {
     .name = "topk",
-    .summary = "The largest share of the values, with their places (Stich et al. 2018).",
+    .summary = "The largest share of the values, with their positions (Stich et al. 2018).",
     .options = kTopkOptions,
     .feedback = true,
     .bytes_max = topk_bytes_max,
