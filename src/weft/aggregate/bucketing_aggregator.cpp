@@ -15,7 +15,7 @@ constexpr Option kBucketingOptions[] = {
      .min = 1,
      .max = kAggregatorMembersMax,
      .whole = true,
-     .help = "Of how many updates each mean is; the last may be of fewer."},
+     .help = "The number of updates in each mean; the last may have fewer."},
 };
 
 int bucketing_rows(const RuleInput& input) {

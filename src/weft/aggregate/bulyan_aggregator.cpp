@@ -38,7 +38,7 @@ float bulyan_column(const RuleInput& input, std::span<float> values) {
 extern const AggregatorDef bulyan_aggregator = {
     .name = "bulyan",
     .summary =
-        "Of n - 2 f updates that krum picks, the mean of the n - 4 f values of each coordinate "
+        "From n - 2 f updates that krum picks, the mean of the n - 4 f values of each coordinate "
         "nearest to the median (El Mhamdi et al. 2018).",
     .least = [](int liars) { return 4 * liars + 3; },
     .least_text = "4 f + 3",

@@ -22,7 +22,7 @@ constexpr Option kMultiKrumOptions[] = {
     {.name = "keep",
      .max = kAggregatorMembersMax,
      .whole = true,
-     .help = "Of how many updates with the best scores the mean is taken; 0: n - f - 2."},
+     .help = "The number of updates with the best scores whose mean is taken; 0: n - f - 2."},
 };
 
 int krum_least(int liars) { return 2 * liars + 3; }

@@ -80,6 +80,19 @@ RoundOutcome failed_outcome(Round round, Status why) {
   return outcome;
 }
 
+Status RoundCore::can_aggregate() const {
+  const AllReduceOptions& options = options_.all_reduce;
+  if (options.aggregator.is_mean()) return {};
+  return options.aggregator.check(view_.size(), options.aggregate_round.liars);
+}
+
+// The same at all members. Whoever is in the view can compute it before the round begins.
+static std::uint64_t aggregate_seed(const CollectiveId& id) {
+  std::uint64_t seed = 0;
+  for (std::size_t i = 0; i < sizeof seed; ++i) seed = seed << 8U | id.view.hash[i];
+  return seed + id.round.value();
+}
+
 void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint now) {
   WEFT_CHECK(!attempt_);
   outcome_.reset();
@@ -99,6 +112,10 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
     return;
   }
   AllReduceOptions options = options_.all_reduce;
+  if (const Status enough = can_aggregate(); !enough.ok()) {
+    outcome_ = failed_outcome(id.round, aborted(enough.message()));
+    return;
+  }
   options.id = id;
   options.rank = self_;
   options.size = view_.size();
@@ -106,12 +123,14 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
   options.start_open = false;
   const bool is_large =
       elements > static_cast<std::int64_t>(options.direct_bytes_max / sizeof(float));
-  if (!hosts_.empty() && is_large && options.algorithm == Algorithm::kAuto) {
+  const bool adds = options.aggregator.is_mean();
+  if (!hosts_.empty() && is_large && adds && options.algorithm == Algorithm::kAuto) {
     options.algorithm = Algorithm::kHierarchical;
     options.hosts = hosts_;
   }
   options.residual = std::move(errors);
   options.encoder = codec_.begin(id.round);
+  options.aggregate_round.seed = aggregate_seed(id);
   attempt_.emplace(Attempt{});
   attempt_->id = id;
   attempt_->begun = now;

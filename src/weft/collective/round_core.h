@@ -161,6 +161,9 @@ class RoundCore final : private AllReduceSink {
   RoundStatus status(const RoundStatus& held) const;
   Round committed() const { return committed_; }
   bool open() const { return attempt_.has_value(); }
+  // Whether the view has as many members as the rule takes in place of the sum; kInvalidArgument
+  // says how many that are.
+  Status can_aggregate() const;
   // A round is open whose result is not whole yet.
   bool moving() const { return attempt_ && !attempt_->done; }
   // A member of this view has begun `round`.

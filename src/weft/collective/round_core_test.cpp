@@ -91,6 +91,30 @@ class RoundCoreTest : public testing::Test {
   RoundCore core_;
 };
 
+// A view that is too small for the rule runs no rounds, and nothing is sent.
+TEST(AggregatingRoundCore, TakesNoRoundOfTooFewMembers) {
+  Recorder sink;
+  RoundCoreOptions options;
+  options.self = peer_id(1);
+  options.all_reduce.aggregator = *Aggregator::parse("trimmed_mean");
+  options.all_reduce.aggregate_round.liars = 1;
+  RoundCore core(options, sink);
+  const View small = make_view(5, {1, 2}, 0);
+  ASSERT_TRUE(core.on_view(small, TimePoint()).ok());
+  EXPECT_EQ(core.can_aggregate().message(),
+            "trimmed_mean takes 2 f + 1 = 3 members against 1 liars, got 2");
+  core.begin({small.id, Round(1)}, 4, TimePoint());
+  const std::optional<RoundOutcome> outcome = core.take_outcome();
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->status.code(), Code::kAborted);
+  EXPECT_TRUE(sink.sent.empty());
+  const View enough = make_view(6, {1, 2, 3}, 0);
+  ASSERT_TRUE(core.on_view(enough, TimePoint()).ok());
+  EXPECT_TRUE(core.can_aggregate().ok());
+  core.begin({enough.id, Round(1)}, 4, TimePoint());
+  EXPECT_TRUE(core.open());
+}
+
 TEST_F(RoundCoreTest, CommitsWhenAllAreDone) {
   begin(1);
   EXPECT_EQ(sink_.count(frame_type::kReady), 1);

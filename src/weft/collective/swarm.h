@@ -40,6 +40,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/aggregate/aggregator.h"
 #include "weft/base/bytes.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
@@ -81,6 +82,10 @@ struct SwarmOptions {
   // How the vector travels. With less than f32 each member keeps what its roundings drop and adds
   // it in the next round.
   WirePrecision wire = WirePrecision::kF32;
+  // What takes the place of the sum, against so many liars; the rounds of a view that is too small
+  // for it wait for more members. The mean: the vector is summed.
+  Aggregator aggregator;
+  int liars = 0;
   // Each member reports on its part of each round, in bytes beside the vector: report().
   bool reports = false;
   // Where it is not exact: members gather their encoded inputs instead of sending sums, and `wire`

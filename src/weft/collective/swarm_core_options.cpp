@@ -55,6 +55,8 @@ SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::stri
   core.rounds.all_reduce.bucket_bytes = options.bucket_bytes;
   core.rounds.all_reduce.direct_bytes_max = options.direct_bytes_max;
   core.rounds.all_reduce.precision = options.wire;
+  core.rounds.all_reduce.aggregator = options.aggregator;
+  core.rounds.all_reduce.aggregate_round.liars = options.liars;
   core.rounds.reports = options.reports;
   core.rounds.codec = options.codec;
   core.rounds.residual = options.residual;

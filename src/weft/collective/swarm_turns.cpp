@@ -76,7 +76,9 @@ std::optional<Result<Turn>> SwarmCore::decide() {
   if (view().yields_to) return std::nullopt;
   const bool frozen = membership_.frozen() || membership_.state() != MembershipState::kMember;
   // An open round is one that this member was too late for.
-  if (frozen || rounds_.open() || !may_start()) return std::nullopt;
+  if (frozen || rounds_.open() || !may_start() || !rounds_.can_aggregate().ok()) {
+    return std::nullopt;
+  }
   return make_turn(TurnKind::kTrain, trainer_round_.next());
 }
 

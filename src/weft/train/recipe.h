@@ -161,6 +161,11 @@ struct Recipe {
     std::int64_t deadline_ms = 2000;
     std::int64_t expiry_rounds = 64;
   } gossip;
+  // What becomes of the members' gradients; see aggregate/aggregator.h.
+  struct Aggregate {
+    std::string rule = "mean";
+    std::int64_t liars = 0;
+  } aggregate;
   struct Local {
     std::int64_t steps = 1;
     std::string outer = "nesterov";
@@ -210,6 +215,13 @@ Result<std::vector<RecipeSetting>> settings_of_environment(
     std::span<const std::pair<std::string, std::string>> variables);
 
 OuterOptions outer_options(const Recipe::Local& local);
+
+// aggregate.rule names another rule than the mean. REQUIRES: check_recipe().
+bool aggregates(const Recipe& recipe);
+// What cannot go together with such a rule, by one table; part of check_recipe().
+Status check_aggregate(const Recipe& recipe);
+// Markdown table of the rules and their options, as the rules declare them.
+std::string aggregator_table();
 
 // Rules between keys, such as suspicion_timeout_ms against heartbeat_interval_ms.
 Status check_recipe(const Recipe& recipe);

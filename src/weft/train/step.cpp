@@ -84,6 +84,10 @@ std::span<const float> mean_of_arrived(const StepParts& parts, std::span<const f
   return own;
 }
 
+void multiply(std::span<float> values, double factor) {
+  for (float& value : values) value = static_cast<float>(static_cast<double>(value) * factor);
+}
+
 }  // namespace
 
 RoundReport compute_shard(const ShardWork& work, const Batch& batch,
@@ -163,8 +167,12 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange
     const std::int64_t labels = global_batch * (batch.labels.size() / shard.size());
     const ShardWork work = {parts, static_cast<std::uint64_t>(step), shard,
                             1.0 / static_cast<double>(labels)};
-    own = compute_shard(work, batch, [&](ParameterId id) { vector.add(id); });
-    statistics.hand_over(static_cast<double>(shard.size()) / static_cast<double>(global_batch));
+    const double part = static_cast<double>(shard.size()) / static_cast<double>(global_batch);
+    own = compute_shard(work, batch, [&](ParameterId id) {
+      if (parts.aggregates) multiply(parts.arena.gradient(id).flat<float>(), 1 / part);
+      vector.add(id);
+    });
+    statistics.hand_over(parts.aggregates ? 1.0 : part);
     for (const int entry : statistics.entries()) vector.add(ParameterId(entry));
   }
   if (parts.validation != nullptr) own.validation = *parts.validation;
@@ -196,7 +204,9 @@ StepReport apply_step(const StepParts& parts, const Turn& turn, const RoundResul
   const auto step = static_cast<std::int64_t>(turn.round.value()) - 1;
   StepReport report;
   report.metrics = fold_reports(result.reports);
-  const double weight = report.metrics.samples / static_cast<double>(parts.loader.batch_size());
+  const auto batch = static_cast<double>(parts.loader.batch_size());
+  if (parts.aggregates) report.metrics.loss = median_loss(result.reports, batch);
+  const double weight = parts.aggregates ? 1.0 : report.metrics.samples / batch;
   const std::span<const float> mean = mean_of_arrived(parts, result.sums, weight, report.metrics);
   if (weight > 0) {
     report.skipped = !update_parameters(parts, step, mean);

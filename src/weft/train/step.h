@@ -50,6 +50,9 @@ struct StepParts {
   // Borrowed; this member's part of a measurement on the test set that the round takes along. Null:
   // there is none.
   const ValidationSums* validation = nullptr;
+  // A round makes one update of the members' own means, by a rule, and not the sum of their parts
+  // of one mean. Nothing that a single member reports decides about the state then.
+  bool aggregates = false;
 };
 
 struct StepReport {

@@ -160,7 +160,9 @@ StepParts Trainer::parts() {
           precision_dtype(recipe_.run.precision),
           loss_scale_ ? &*loss_scale_ : nullptr,
           captured_.get(),
-          part_ ? &*part_ : nullptr};
+          part_ ? &*part_ : nullptr,
+          nullptr,
+          aggregates(recipe_)};
 }
 
 ShardRange Trainer::shard(const Turn& turn) const {

@@ -301,6 +301,10 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   if (const Result<Codec> codec = Codec::parse(group.wire); codec.ok()) {
     set_codec(*codec, options);
   }
+  if (const auto rule = Aggregator::parse(recipe.aggregate.rule); rule.ok()) {
+    options.aggregator = *rule;
+  }
+  options.liars = static_cast<int>(recipe.aggregate.liars);
   options.measured_ring = group.ring == "measured";
   options.by_host = group.hosts == "together";
   options.reports = true;

@@ -118,6 +118,12 @@ Status found_group(MemberSession& session, const RunRequest& request, std::int64
 // What rank `rank` of an engine needs; rank 0 prints and saves, the others write below its folder.
 Status prepare_member(MemberSession& session, const RunRequest& request, int rank, int size) {
   WEFT_TRY_ASSIGN(const Recipe recipe, recipe_of(request));
+  if (aggregates(recipe)) {
+    return invalid_argument(fmt::format(
+        "--engine: an engine adds up, and the recipe has aggregate.rule = \"{}\"; leave --engine "
+        "out, or set aggregate.rule = \"mean\"",
+        recipe.aggregate.rule));
+  }
   const std::string stem = std::filesystem::path(request.recipe_path).stem().string();
   const std::string shared = request.out.empty() ? "weft-runs/" + stem : request.out;
   const std::string own = rank == 0 ? shared : shared + "/rank-" + std::to_string(rank);

@@ -9,6 +9,12 @@ constexpr double kAny = 9.0e15;  // every whole number up to here is exact in a 
 #define WEFT_SLOT(member) [](Recipe& recipe) -> RecipeSlot { return &recipe.member; }
 
 constexpr RecipeKey kKeys[] = {
+    {"aggregate.liars", WEFT_SLOT(aggregate.liars), 0, 127, "",
+     "With another aggregate.rule than mean: how many members may send false gradients; the rule "
+     "holds against so many. Rounds wait until there are as many members as it takes."},
+    {"aggregate.rule", WEFT_SLOT(aggregate.rule), 0, 512, "",
+     "How the members' gradients become one: mean, or a rule of the table below, or several in a "
+     "row, such as \"nnm trimmed_mean\" or \"multi_krum:keep=5\"."},
     {"checkpoint.every_steps", WEFT_SLOT(checkpoint.every_steps), 0, kAny, "",
      "Number of steps between two checkpoints; 0 writes only one at the end."},
     {"checkpoint.keep", WEFT_SLOT(checkpoint.keep), 1, 1000, "",

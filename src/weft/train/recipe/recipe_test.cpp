@@ -254,6 +254,41 @@ TEST(Recipe, RulesBetweenKeys) {
   EXPECT_FALSE(check_recipe(recipe).ok());
 }
 
+// Each setting that a rule cannot go together with is refused in words that name it and the remedy.
+TEST(Recipe, ARuleInPlaceOfTheMeanExcludesWhatHidesSingleUpdates) {
+  Recipe robust;
+  robust.aggregate = {"nnm trimmed_mean", 2};
+  robust.group.hosts = "apart";
+  robust.group.start_members = 5;
+  ASSERT_TRUE(check_recipe(robust).ok()) << check_recipe(robust).message();
+  const auto fault_with = [&](auto&& change) {
+    Recipe changed = robust;
+    change(changed);
+    return std::string(check_recipe(changed).message());
+  };
+  EXPECT_EQ(
+      fault_with([](Recipe& r) { r.group.hosts = "together"; }),
+      "group.hosts: \"together\" cannot go with aggregate.rule = \"nnm trimmed_mean\": a host "
+      "that sums its members' updates hides them; set group.hosts = \"apart\"");
+  EXPECT_THAT(fault_with([](Recipe& r) { r.group.wire = "int8"; }), HasSubstr("group.wire"));
+  EXPECT_THAT(fault_with([](Recipe& r) { r.group.shares = "speed"; }), HasSubstr("group.shares"));
+  EXPECT_THAT(fault_with([](Recipe& r) { r.group.wait = "deadline"; }), HasSubstr("group.wait"));
+  EXPECT_THAT(fault_with([](Recipe& r) { r.local.steps = 4; }), HasSubstr("local.steps"));
+  EXPECT_THAT(fault_with([](Recipe& r) { r.group.audit = true; }), HasSubstr("group.audit"));
+  EXPECT_THAT(fault_with([](Recipe& r) {
+                r.group.on_split = "merge";
+                r.group.on_quorum_lost = "wait";
+              }),
+              HasSubstr("set group.on_split = \"pause\""));
+  EXPECT_THAT(fault_with([](Recipe& r) { r.group.start_members = 4; }),
+              HasSubstr("nnm takes 2 f + 1 = 5 members against 2 liars, got 4"));
+  EXPECT_THAT(fault_with([](Recipe& r) { r.run.global_batch = 4; }), HasSubstr("got 4; raise it"));
+  EXPECT_THAT(fault_with([](Recipe& r) { r.aggregate.rule = "mean"; }),
+              HasSubstr("aggregate.liars: expected 0"));
+  EXPECT_THAT(fault_with([](Recipe& r) { r.aggregate.rule = "medain"; }),
+              HasSubstr("aggregate.rule: expected one of mean, "));
+}
+
 TEST(Recipe, OnlyLengthGroupAndCheckpointsMayChangeOnResume) {
   const Recipe base;
   Recipe other;
@@ -303,6 +338,7 @@ TEST(Recipe, DocumentedTableIsTheRealOne) {
   std::ifstream file(std::string(WEFT_SOURCE_DIR) + "/docs/recipe.md");
   std::ostringstream page;
   page << file.rdbuf();
+  EXPECT_THAT(page.str(), HasSubstr(aggregator_table())) << "write the output of `weft recipe`";
   EXPECT_THAT(page.str(), HasSubstr(recipe_key_table()))
       << "write the output of `weft recipe` into docs/recipe.md";
 }

@@ -1,5 +1,6 @@
 #include "weft/train/report/round_report.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -131,6 +132,20 @@ RoundMetrics fold_reports(std::span<const Bytes> reports) {
     sum.members.back() = report->member.value_or(MemberReport());
   }
   return sum;
+}
+
+double median_loss(std::span<const Bytes> reports, double batch) {
+  std::vector<double> losses;
+  for (const Bytes& bytes : reports) {
+    const Result<RoundReport> report = RoundReport::decode(bytes);
+    if (!report.ok() || report->samples <= 0) continue;
+    const double mean = report->loss * batch / report->samples;
+    losses.push_back(std::isnan(mean) ? std::numeric_limits<double>::infinity() : mean);
+  }
+  if (losses.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const auto middle = losses.begin() + static_cast<std::ptrdiff_t>((losses.size() - 1) / 2);
+  std::ranges::nth_element(losses, middle);
+  return *middle;
 }
 
 }  // namespace weft

@@ -87,4 +87,9 @@ struct RoundMetrics : ComputedSums {
 };
 RoundMetrics fold_reports(std::span<const Bytes> reports);
 
+// The lower median of the members' mean losses, each over its own samples of a batch of `batch`:
+// less than half of the members cannot move it beyond what the others say. What is no number counts
+// as infinite. NaN where nobody has computed anything.
+double median_loss(std::span<const Bytes> reports, double batch);
+
 }  // namespace weft

@@ -123,6 +123,23 @@ TEST(RoundReport, MoreMembersThanAVectorHadPlacesForAreNoMatter) {
 }
 
 // Whatever a member sends, the others go on, and what it says of itself counts for nothing.
+// Two of five say what they like, and the median stays between what the others say.
+TEST(RoundReport, AFewLiarsCannotMoveTheMedianLoss) {
+  const auto said = [](double mean, double samples) {
+    RoundReport report;
+    report.samples = samples;
+    report.loss = mean * samples / 100;  // of a batch of 100
+    return report.encode();
+  };
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<Bytes> reports = {said(2.0, 20), said(none, 20), said(2.5, 10), said(3.0, 30),
+                                      said(1e9, 20)};
+  EXPECT_DOUBLE_EQ(median_loss(reports, 100), 3.0);
+  EXPECT_DOUBLE_EQ(
+      median_loss(std::vector<Bytes>{said(2.0, 20), said(-1e9, 20), said(4.0, 20)}, 100), 2.0);
+  EXPECT_TRUE(std::isnan(median_loss(std::vector<Bytes>{said(2.0, 0), Bytes{1, 2}}, 100)));
+}
+
 TEST(RoundReport, GarbageIsTakenForNothing) {
   Rng rng(5, 1);
   for (int trial = 0; trial < 2000; ++trial) {

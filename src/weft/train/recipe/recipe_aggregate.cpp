@@ -1,0 +1,104 @@
+// What recipes say of rules in place of the mean.
+#include <cstdint>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "weft/aggregate/aggregator_def.h"
+#include "weft/train/recipe.h"
+
+namespace weft {
+namespace {
+
+// A setting that a rule cannot go together with.
+struct Excluded {
+  const char* key;
+  bool (*holds)(const Recipe& recipe);
+  const char* remedy;
+  const char* why;
+};
+
+constexpr Excluded kExcluded[] = {
+    {"group.exchange", [](const Recipe& r) { return r.group.exchange != "exact"; },
+     "set group.exchange = \"exact\"", "neighbours see each other's states, not all updates"},
+    {"group.wire", [](const Recipe& r) { return r.group.wire != "f32"; },
+     "set group.wire = \"f32\"", "roundings of single updates are not made up for"},
+    {"group.hosts", [](const Recipe& r) { return r.group.hosts != "apart"; },
+     "set group.hosts = \"apart\"", "a host that sums its members' updates hides them"},
+    {"group.shares", [](const Recipe& r) { return r.group.shares != "equal"; },
+     "set group.shares = \"equal\"", "each update counts as much as any other"},
+    {"group.wait", [](const Recipe& r) { return r.group.wait != "all"; },
+     "set group.wait = \"all\"", "the zeros of late members would count as updates"},
+    {"group.on_split", [](const Recipe& r) { return r.group.on_split != "pause"; },
+     "set group.on_split = \"pause\"", "branches are averaged, whoever trained them"},
+    {"group.audit", [](const Recipe& r) { return r.group.audit; }, "set group.audit = false",
+     "an audit compares sums"},
+    {"local.steps", [](const Recipe& r) { return r.local.steps > 1; }, "set local.steps = 1",
+     "what local steps have moved is summed"},
+};
+
+const RecipeKey* key_named(std::string_view name) {
+  for (const RecipeKey& key : recipe_keys()) {
+    if (key.name == name) return &key;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool aggregates(const Recipe& recipe) {
+  const Result<Aggregator> rule = Aggregator::parse(recipe.aggregate.rule);
+  return rule.ok() && !rule->is_mean();
+}
+
+Status check_aggregate(const Recipe& recipe) {
+  const Result<Aggregator> rule = Aggregator::parse(recipe.aggregate.rule);
+  if (!rule.ok()) return rule.status().with_context("aggregate.rule");
+  const std::string text = rule->text();
+  if (rule->is_mean()) {
+    if (recipe.aggregate.liars == 0) return {};
+    return invalid_argument(
+        fmt::format("aggregate.liars: expected 0 with aggregate.rule = \"mean\", which one liar "
+                    "moves wherever it likes, got {}; set aggregate.rule, such as \"nnm "
+                    "trimmed_mean\"",
+                    recipe.aggregate.liars));
+  }
+  for (const Excluded& each : kExcluded) {
+    if (!each.holds(recipe)) continue;
+    return invalid_argument(fmt::format("{}: {} cannot go with aggregate.rule = \"{}\": {}; {}",
+                                        each.key, recipe_value(recipe, *key_named(each.key)), text,
+                                        each.why, each.remedy));
+  }
+  const auto liars = static_cast<int>(recipe.aggregate.liars);
+  const auto members = static_cast<int>(recipe.group.start_members);
+  const Status enough = rule->check(members, liars);
+  if (!enough.ok()) {
+    return invalid_argument(fmt::format(
+        "group.start_members: {}; set group.start_members to that, or aggregate.liars to less",
+        enough.message()));
+  }
+  if (recipe.run.global_batch < members) {
+    return invalid_argument(fmt::format(
+        "run.global_batch: expected a sample for each of {} members with aggregate.rule = \"{}\", "
+        "got {}; raise it",
+        members, text, recipe.run.global_batch));
+  }
+  return {};
+}
+
+std::string aggregator_table() {
+  std::string out = "| rule | members, against f liars | options | |\n|---|---|---|---|\n";
+  for (const AggregatorDef* def : aggregators()) {
+    std::string options;
+    for (const Option& option : def->options) {
+      if (!options.empty()) options += "<br>";
+      options += fmt::format("`{}` = {} ({}{} to {}): {}", option.name, option.fallback,
+                             option.whole ? "whole, " : "", option.min, option.max, option.help);
+    }
+    out +=
+        fmt::format("| `{}` | {} | {} | {} |\n", def->name, def->least_text, options, def->summary);
+  }
+  return out;
+}
+
+}  // namespace weft
