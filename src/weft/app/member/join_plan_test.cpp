@@ -31,7 +31,7 @@ TEST(JoinPlan, SaysWhatTheRunTakesOfTheMachine) {
                              HasSubstr("data     /data/words.txt, 256 samples"),
                              HasSubstr("memory   about 124 MB"), HasSubstr("8000 MB are free"),
                              HasSubstr("time     400 rounds in all, 200 s at least"),
-                             HasSubstr("network  listens on *:0 (any free port), answers who"),
+                             HasSubstr("network  listens on *:0 (any free port), answers searches"),
                              HasSubstr("; up to 8.0 MB a round each way"),
                              HasSubstr("files    weft-runs/joined\n")));
   EXPECT_THAT(text, testing::Not(HasSubstr("not enough")));

@@ -11,6 +11,7 @@
 #include "weft/collective/member_options.h"
 #include "weft/collective/swarm.h"
 #include "weft/data/text_file.h"
+#include "weft/gossip/gossip_core.h"
 #include "weft/nn/zoo.h"
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
@@ -78,6 +79,17 @@ void add_group(Values& all) {
   });
 }
 
+void add_gossip(Values& all) {
+  const GossipOptions gossip;
+  const bool is_ring = gossip.topology.kind == TopologyKind::kRing;
+  all.insert({
+      {"gossip.deadline_ms", ms(gossip.deadline)},
+      {"gossip.degree", number(gossip.topology.degree)},
+      {"gossip.expiry_rounds", number(gossip.book.expiry_rounds)},
+      {"gossip.topology", is_ring ? "ring" : "random_regular"},
+  });
+}
+
 void add_learning(Values& all) {
   const OptimizerOptions optimizer;
   const ScheduleOptions schedule;
@@ -131,6 +143,7 @@ const std::map<std::string_view, std::string_view>& own_defaults() {
       {"group.allow", "names nobody"},
       {"group.audit", "what a run writes down"},
       {"group.discovery", "a program is found on the network only where it asks for that"},
+      {"group.exchange", "the swarm and gossip are two classes of the library"},
       {"group.on_quorum_lost", "a program decides itself when it gives up; a run ends with a code"},
       {"group.rendezvous", "names no table"},
       {"group.ticket_valid_h", "a program says it with each ticket"},
@@ -150,8 +163,10 @@ const std::map<std::string_view, std::string_view>& own_defaults() {
 TEST(RecipeDefaults, AreThoseOfTheLibrary) {
   Values library;
   add_group(library);
+  add_gossip(library);
   add_learning(library);
-  const std::set<std::string_view> shared = {"group", "local", "model", "optimizer", "schedule"};
+  const std::set<std::string_view> shared = {"gossip", "group",     "local",
+                                             "model",  "optimizer", "schedule"};
   std::size_t met = 0;
   for (const RecipeKey& key : recipe_keys()) {
     SCOPED_TRACE(key.name);
