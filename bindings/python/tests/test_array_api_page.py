@@ -90,8 +90,8 @@ class Page(unittest.TestCase):
 
     def test_its_sums_are_right(self):
         words = collections.Counter(word for _, word, _ in self.rows)
-        self.assertIn(f"Of {len(self.rows)} names {words['yes']} are there, {words['partly']} "
-                      f"partly, {words['no']} not", PAGE.read_text().replace("\n", " "))
+        self.assertIn(f"The standard has {len(self.rows)} names: {words['yes']} are supported, "
+                      f"{words['partly']} partly, {words['no']} not.", PAGE.read_text().replace("\n", " "))
 
 
 if __name__ == "__main__":

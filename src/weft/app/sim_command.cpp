@@ -74,6 +74,7 @@ Result<Recipe> simulated_recipe(const SimRequest& request) {
   RunRequest run;
   run.recipe_path = request.recipe_path;
   run.settings = request.settings;
+  run.peers = request.peers;
   WEFT_TRY_ASSIGN(Recipe recipe, recipe_of(run));
   if (request.rounds) {
     run.steps = *request.rounds * recipe.local.steps;

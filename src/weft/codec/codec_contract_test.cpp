@@ -197,9 +197,11 @@ TEST(CodecContract, UnknownNamesAndOptionsAreToldWithTheRemedy) {
     EXPECT_EQ(codec.status().code(), Code::kInvalidArgument) << text;
     return std::string(codec.status().message());
   };
+  std::vector<std::string_view> names;
+  for (const CodecDef* def : codecs()) names.push_back(def->name);
   EXPECT_EQ(refusal("topkk"),
-            "codec: expected one of bf16, ef_sign, f16, f32, int8, sign, topk, got \"topkk\"; did "
-            "you mean \"topk\"?");
+            fmt::format("codec: expected one of {}, got \"topkk\"; did you mean \"topk\"?",
+                        fmt::join(names, ", ")));
   EXPECT_EQ(refusal("topk:rate=1"), "topk: expected ratio=NUMBER, got \"rate=1\"");
   EXPECT_EQ(refusal("topk:ratio=2"), "topk: ratio: expected a number from 1e-06 to 1, got \"2\"");
   EXPECT_EQ(refusal("bf16:ratio=1"), "bf16: expected no option, got \"ratio=1\"");

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/aggregate/aggregator_def.h"
+#include "weft/aggregate/aggregator.h"
 #include "weft/train/recipe.h"
 
 namespace weft {
@@ -84,21 +84,6 @@ Status check_aggregate(const Recipe& recipe) {
         members, text, recipe.run.global_batch));
   }
   return {};
-}
-
-std::string aggregator_table() {
-  std::string out = "| rule | members, against f liars | options | |\n|---|---|---|---|\n";
-  for (const AggregatorDef* def : aggregators()) {
-    std::string options;
-    for (const Option& option : def->options) {
-      if (!options.empty()) options += "<br>";
-      options += fmt::format("`{}` = {} ({}{} to {}): {}", option.name, option.fallback,
-                             option.whole ? "whole, " : "", option.min, option.max, option.help);
-    }
-    out +=
-        fmt::format("| `{}` | {} | {} | {} |\n", def->name, def->least_text, options, def->summary);
-  }
-  return out;
 }
 
 }  // namespace weft

@@ -168,7 +168,7 @@ constexpr RecipeKey kKeys[] = {
      "group.quorum_timeout_s, before they go on by themselves."},
     {"group.staleness_max", WEFT_SLOT(group.staleness_max), 1, 1000, "",
      "With group.late = \"carry\": gradients that are older than this many rounds are dropped."},
-    {"group.start_members", WEFT_SLOT(group.start_members), 1, 64, "",
+    {"group.start_members", WEFT_SLOT(group.start_members), 1, 4096, "",
      "The first round begins when the group has this many members; later ones do not wait."},
     {"group.start_timeout_s", WEFT_SLOT(group.start_timeout_s), 0, 86400, "",
      "If no further newcomer arrives for this long, the first round begins with the present "

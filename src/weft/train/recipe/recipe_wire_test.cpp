@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,14 +56,8 @@ TEST(RecipeWire, ThePageHasEveryCodecAndOption) {
   std::ifstream file(std::string(WEFT_SOURCE_DIR) + "/docs/codecs.md");
   std::ostringstream page;
   page << file.rdbuf();
-  for (const CodecDef* def : codecs()) {
-    EXPECT_THAT(page.str(), HasSubstr(fmt::format("| `{}` | {} |", def->name, def->summary)));
-    for (const Option& option : def->options) {
-      EXPECT_THAT(page.str(),
-                  HasSubstr(fmt::format("| `{}:{}` | {} | {} to {} | {} |", def->name, option.name,
-                                        option.fallback, option.min, option.max, option.help)));
-    }
-  }
+  EXPECT_THAT(page.str(), HasSubstr(codec_table()))
+      << "write the output of `weft recipe` into docs/codecs.md";
 }
 
 class DroppingExchange final : public Exchange {

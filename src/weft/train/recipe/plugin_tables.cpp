@@ -1,0 +1,45 @@
+// The tables that `weft recipe` prints of codecs and robust rules.
+#include <span>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "weft/aggregate/aggregator_def.h"
+#include "weft/codec/codec_def.h"
+#include "weft/train/recipe.h"
+
+namespace weft {
+namespace {
+
+std::string options_text(std::span<const Option> options) {
+  std::string text;
+  for (const Option& option : options) {
+    if (!text.empty()) text += "<br>";
+    text += fmt::format("`{}` = {} ({}{} to {}): {}", option.name, option.fallback,
+                        option.whole ? "whole, " : "", option.min, option.max, option.help);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string aggregator_table() {
+  std::string out = "| rule | members, against f liars | options | |\n|---|---|---|---|\n";
+  for (const AggregatorDef* def : aggregators()) {
+    out += fmt::format("| `{}` | {} | {} | {} |\n", def->name, def->least_text,
+                       options_text(def->options), def->summary);
+  }
+  return out;
+}
+
+std::string codec_table() {
+  std::string out = "| codec | encodes | options | |\n|---|---|---|---|\n";
+  for (const CodecDef* def : codecs()) {
+    out += fmt::format("| `{}` | {} | {} | {} |\n", def->name,
+                       def->hop ? "each hop" : "each member's input", options_text(def->options),
+                       def->summary);
+  }
+  return out;
+}
+
+}  // namespace weft
