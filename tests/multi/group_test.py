@@ -52,7 +52,8 @@ def values_that_travel_short_give_equal_states_near_those_of_f32():
 
 
 def encoded_gradients_give_equal_states_in_fewer_bytes():
-    """A member dies and another joins meanwhile."""
+    """A member dies and another joins meanwhile. The bytes include the newcomer's state and control
+    frames; payload_collective_test has those of payloads alone, exactly."""
     sent = {}
     for wire in ("f32", "topk:ratio=0.05", "ef_sign"):
         with Group() as group:
@@ -63,7 +64,7 @@ def encoded_gradients_give_equal_states_in_fewer_bytes():
             summaries = finish_all([*peers[:2], late], 150)
             same_hashes(summaries)
             sent[wire] = summaries[1]["bytes_sent"]
-    for wire, least in (("topk:ratio=0.05", 3), ("ef_sign", 8)):
+    for wire, least in (("topk:ratio=0.05", 3), ("ef_sign", 4)):
         ratio = sent["f32"] / sent[wire]
         expect(ratio > least, f"{wire}: expected {least} times fewer bytes, got {ratio:.1f}")
     return "bytes sent: " + ", ".join(f"{wire} {count}" for wire, count in sent.items())
