@@ -121,6 +121,14 @@ def what_export_wrote_is_told_with_its_bytes():
         expect(written == wanted, f"{written}, expected {wanted}")
 
 
+def a_simulation_ends_with_its_result():
+    lines = answered("sim", RECIPE, "--peers", "2", "--rounds", "2")
+    has({"event_hash": TEXT, "state_hash": TEXT, "finished": WHOLE, "bytes_sent": WHOLE,
+         "virtual_seconds": NUMBER, "test_accuracy": NUMBER}, lines[-1], "sim")
+    rounds = [line for line in lines if line["kind"] == "round"]
+    expect(len(rounds) == 2, f"expected 2 rounds, got {rounds}")
+
+
 def keys_of_a_recipe_have_defaults_of_their_types():
     kinds = {"text": TEXT, "boolean": FLAG, "integer": WHOLE, "number": NUMBER}
     keys = answered("recipe")
@@ -201,6 +209,7 @@ TESTS = {test.__name__: test for test in (
     each_command_answers_with_what_a_script_asks_for,
     predictions_have_class_names_and_probabilities,
     what_export_wrote_is_told_with_its_bytes,
+    a_simulation_ends_with_its_result,
     keys_of_a_recipe_have_defaults_of_their_types,
     a_peer_at_work_answers_with_objects,
     a_server_says_where_it_listens,

@@ -75,5 +75,6 @@ std::vector<FrameKind> membership_kinds();
 std::vector<FrameKind> joining_kinds();
 std::vector<FrameKind> collective_kinds();
 std::vector<FrameKind> state_kinds();
+std::vector<FrameKind> gossip_kinds();
 
 }  // namespace weft::hostile

@@ -22,7 +22,7 @@ CollectiveId open_round(const Facts& facts, Rng& rng) {
 SegmentHead segment_head(const Facts& facts, Rng& rng) {
   SegmentHead head;
   head.id = open_round(facts, rng);
-  head.op = static_cast<CollectiveOp>(rng.below(4));
+  head.op = static_cast<CollectiveOp>(rng.below(6));
   head.form = static_cast<std::uint8_t>(rng.below(4));
   head.elements = facts.elements;
   head.segment = static_cast<std::uint32_t>(rng.below(4));

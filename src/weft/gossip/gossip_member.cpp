@@ -287,8 +287,8 @@ void GossipMember::Impl::settle() {
     for (const GossipAction& action : actions) take(action);
     again = !actions.empty();
   }
-  if (!gate_->refused().ok()) {
-    box_.with([&](Box& box) { box.fatal = gate_->refused(); });
+  if (const Status refused = gate_->refused(); !refused.ok()) {
+    box_.with([&](Box& box) { box.fatal = refused; });
   }
   hand_over();
   arm_timer();
@@ -341,15 +341,17 @@ void GossipMember::Impl::hand_over() {
     mix = core_->finish(mixed, loop_.now());
   }
   // Between begin() and its mix the caller has the word.
-  if (core_->phase() == GossipPhase::kOpen) return;
+  const GossipPhase phase = core_->phase();
+  const Round round = core_->round();
+  if (phase == GossipPhase::kOpen) return;
   box_.with([&](Box& box) {
     if (!fetched.empty()) box.fetched = std::move(fetched);
     if (mix) {
       box.mix = mix;
       box.mixed = std::move(mixed);
     }
-    box.phase = core_->phase();
-    box.round = core_->round();
+    box.phase = phase;
+    box.round = round;
   });
   // A mix may have brought actions of its own.
   for (const GossipAction& action : core_->take_actions()) take(action);

@@ -11,6 +11,7 @@
 #include "weft/peer/membership.h"
 #include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
+#include "weft/peer/parts/membership_parts.h"
 #include "weft/wire/admission_message.h"
 #include "weft/wire/membership_message.h"
 
