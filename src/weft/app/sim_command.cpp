@@ -14,7 +14,7 @@
 #include "weft/app/terminal/slow_notice.h"
 #include "weft/app/terminal/terminal.h"
 #include "weft/base/parallel.h"
-#include "weft/sim/training_world.h"
+#include "weft/sim/world.h"
 #include "weft/train/event_log.h"
 #include "weft/train/run_events.h"
 #include "weft/train/swarm_events.h"
@@ -88,9 +88,9 @@ Status check_memory(const SimRequest& request, std::int64_t elements) {
   const double memory =
       static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   const int peers = request.peers + static_cast<int>(request.joins.size());
-  const double needed = sim::TrainingWorld::bytes_needed(peers, elements);
+  const double needed = sim::World::bytes_needed(peers, elements);
   if (needed <= memory) return {};
-  const auto fitting = static_cast<int>(memory / sim::TrainingWorld::bytes_needed(1, elements));
+  const auto fitting = static_cast<int>(memory / sim::World::bytes_needed(1, elements));
   return invalid_argument(fmt::format(
       "--peers: {} peers of this model need about {}, and this machine has {}; expected "
       "at most {}",
@@ -102,11 +102,11 @@ class SimReport {
  public:
   SimReport(const SimRequest& request, EventLog& log) : request_(request), log_(log) {}
 
-  void on_round(const sim::TrainingWorld& world, const sim::WorldRound& round) {
+  void on_round(const sim::World& world, const sim::WorldRound& round) {
     const Trainer& trainer = world.trainer();
     const RoundMetrics& sums = round.report.metrics;
     virtual_seconds_ = to_seconds(round.now);
-    if (trainer.is_evaluation(round.turn.round)) {
+    if (trainer.is_evaluation(round.round)) {
       test_ = sums;
       log_.append(evaluation_event(trainer, sums));
       return;
@@ -115,24 +115,24 @@ class SimReport {
     const double took = to_seconds(round.took);
     const auto rounds = trainer.training_rounds().value();
     Event event("round");
-    event.with("round", round.turn.round.value())
+    event.with("round", round.round.value())
         .with("rounds", rounds)
         .with("step", trainer.steps_done())
         .with("steps", trainer.recipe().run.steps)
         .with("loss", sums.loss)
         .with("accuracy", sums.accuracy())
-        .with("members", round.turn.members)
+        .with("members", round.members)
         .with("learning_rate", round.report.learning_rate)
         .with("round_seconds", took)
         .with("samples_per_second", took > 0 ? sums.samples / took : 0.0)
         .with("bytes_sent", round.bytes_sent)
-        .with("state", to_hex(round.member.state().shared->hash.total))
+        .with("state", to_hex(round.state))
         .with("virtual_seconds", virtual_seconds_);
     // A person waits for the end in the time of this machine.
     if (!request_.json) {
       const double each =
-          to_seconds(clock_.now() - begun_) / static_cast<double>(round.turn.round.value());
-      event.with("eta_s", each * static_cast<double>(rounds - round.turn.round.value()));
+          to_seconds(clock_.now() - begun_) / static_cast<double>(round.round.value());
+      event.with("eta_s", each * static_cast<double>(rounds - round.round.value()));
     }
     log_.append(std::move(event));
     if (round.report.measured_step) log_.append(validation_event(trainer, round.report));
@@ -141,11 +141,16 @@ class SimReport {
     group_.hear(event);
     if (std::optional<Event> told = event_of(event, group_)) log_.append(*std::move(told));
   }
-  void note(const sim::TrainingWorld& world, const std::string& text) {
+  void note(const sim::World& world, const std::string& text) {
     const double now = to_seconds(world.clock().now().time_since_epoch());
     log_.append(Event("note").with("text", fmt::format("at {:.3f} s: {}", now, text)));
   }
-  void end(const sim::WorldResult& result) {
+  void end(const sim::World& world, const sim::WorldResult& result) {
+    if (result.mean_model) {
+      test_.emplace();
+      static_cast<ComputedSums&>(*test_) = *result.mean_model;
+      log_.append(evaluation_event(world.trainer(), *test_));
+    }
     Event event("simulated");
     event.with("peers", request_.peers)
         .with("seed", request_.seed)
@@ -188,13 +193,13 @@ std::string result_text(const SimRequest& request, const sim::WorldResult& resul
       request.seed, result.event_hash);
 }
 
-Result<std::unique_ptr<sim::TrainingWorld>> make_world(const SimRequest& request,
-                                                       const sim::WorldEvents& events) {
+Result<std::unique_ptr<sim::World>> make_world(const SimRequest& request,
+                                               const sim::WorldEvents& events) {
   WEFT_TRY_ASSIGN(const Recipe recipe, simulated_recipe(request));
   WEFT_TRY_ASSIGN(const sim::WorldOptions options, world_options(request));
   const SlowNotice notice("reading " + recipe.data.name + " and making the model");
   const auto review = [&](const TrainerPlan& plan) { return check_memory(request, plan.elements); };
-  return sim::TrainingWorld::make(recipe, data_places(request.data), options, events, review);
+  return sim::make_world(recipe, data_places(request.data), options, events, review);
 }
 
 }  // namespace
@@ -203,14 +208,12 @@ ExitCode sim_command(const SimRequest& request) {
   set_thread_count(request.threads.value_or(threads_for(1)));
   const SystemClock clock;
   Terminal terminal = Terminal::to_standard_output(output_mode(request.json), clock);
-  std::unique_ptr<sim::TrainingWorld> world;
+  std::unique_ptr<sim::World> world;
   std::unique_ptr<EventLog> log;
   std::optional<SimReport> shown;
   sim::WorldEvents events;
   events.on_round = [&](const sim::WorldRound& round) { shown->on_round(*world, round); };
-  events.on_event = [&](const auto& /*member*/, const SwarmEvent& event) {
-    shown->on_event(event);
-  };
+  events.on_event = [&](const SwarmEvent& event) { shown->on_event(event); };
   events.on_news = [&](const std::string& text) { shown->note(*world, text); };
   events.stop_asked = interrupted;
   auto made = make_world(request, events);
@@ -224,7 +227,7 @@ ExitCode sim_command(const SimRequest& request) {
   shown.emplace(request, *log);
   end_politely_if_interrupted("the simulation ends (once more: at once)");
   const sim::WorldResult result = world->run();
-  shown->end(result);
+  shown->end(*world, result);
   terminal.finish();
   terminal.say(result_text(request, result));
   terminal.close(kOutputLimit);

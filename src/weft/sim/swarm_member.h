@@ -57,8 +57,8 @@ class SwarmMember final : public VirtualPeer {
   const MemberState& state() const { return state_; }
   Round rounds_done() const { return done_; }
   // It has the state after the last round, and so have the others.
-  bool finished() const { return finished_; }
-  const Status& failure() const { return failure_; }
+  bool finished() const override { return finished_; }
+  const Status& failure() const override { return failure_; }
 
  private:
   TransportHandler& handler() override { return *core_; }

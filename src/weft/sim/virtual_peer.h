@@ -39,6 +39,10 @@ class VirtualPeer : public TransportHandler {
     network_.crash(id_, how);
   }
   const SimTransport& transport() const { return transport_; }
+  // It came to the end of the run.
+  virtual bool finished() const = 0;
+  // Why it goes on no more; ok while it does.
+  virtual const Status& failure() const = 0;
 
   // --- TransportHandler.
   void on_link_up(const LinkInfo& link) final {

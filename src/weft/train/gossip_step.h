@@ -18,11 +18,28 @@
 // mixed parameters, as Assran et al. do. Memory beside the model: one vector to mix into.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "weft/base/status.h"
 #include "weft/train/exchange.h"
 #include "weft/train/step.h"
 
 namespace weft {
+
+// The step of `self` in round 1: members begin at places of the order of samples that are far
+// apart.
+std::int64_t gossip_first_step(const PeerId& self);
+
+// What member `self` computes in the round of step `step`, from 0, with the parameters in the
+// arena. Leaves its gradients there; forward passes may change the arena's buffers.
+Result<RoundReport> gossip_gradient(const StepParts& parts, const PeerId& self, std::int64_t step);
+
+// The optimizer's step `step` from `mixed`, the mean of the neighbours' parameters. `before` are
+// the arena's parameters before gossip_gradient(). False if gradients were not finite in f16; then
+// only the mean has been taken over.
+bool apply_gossip(const StepParts& parts, std::int64_t step, std::span<const float> gradients,
+                  std::span<const float> before, std::span<const float> mixed);
 
 // Takes this member's step `turn.round`. `turn.state`, where there is one, is the f32 parameters of
 // another member to begin from (a newcomer's).

@@ -17,11 +17,6 @@ namespace {
 constexpr std::int64_t kPlaces = 1 << 16;
 constexpr std::int64_t kPlaceSteps = 1 << 20;
 
-std::int64_t first_step(const Turn& turn) {
-  if (turn.peers.empty()) return 0;
-  return static_cast<std::int64_t>(std::hash<PeerId>()(turn.peers.front()) % kPlaces) * kPlaceSteps;
-}
-
 Status begin_from(ParameterArena& arena, const SharedBytes& state) {
   const std::span<float> parameters = arena.parameters();
   if (state.size() != parameters.size_bytes()) {
@@ -45,23 +40,44 @@ std::vector<std::pair<std::size_t, std::size_t>> buffer_ranges(const Layout& lay
 
 }  // namespace
 
+std::int64_t gossip_first_step(const PeerId& self) {
+  return static_cast<std::int64_t>(std::hash<PeerId>()(self) % kPlaces) * kPlaceSteps;
+}
+
+Result<RoundReport> gossip_gradient(const StepParts& parts, const PeerId& self, std::int64_t step) {
+  const std::int64_t own_step = gossip_first_step(self) + step;
+  const ShardRange shard = {0, parts.loader.batch_size()};
+  WEFT_TRY_ASSIGN(const Batch batch, parts.loader.get(own_step, shard));
+  const ShardWork work = {parts, static_cast<std::uint64_t>(own_step), shard,
+                          1.0 / static_cast<double>(batch.labels.size())};
+  parts.arena.zero_gradients();
+  return compute_shard(work, batch, [](ParameterId) {});
+}
+
+bool apply_gossip(const StepParts& parts, std::int64_t step, std::span<const float> gradients,
+                  std::span<const float> before, std::span<const float> mixed) {
+  const std::span<float> values = parts.arena.parameters();
+  std::vector<std::pair<std::size_t, float>> moved;  // of the buffers, by forward
+  for (const auto& [first, end] : buffer_ranges(parts.arena.layout())) {
+    for (std::size_t i = first; i < end; ++i) moved.emplace_back(i, values[i] - before[i]);
+  }
+  std::copy(mixed.begin(), mixed.end(), values.begin());
+  for (const auto& [place, change] : moved) values[place] += change;
+  parts.optimizer.set_steps(step);
+  return update_parameters(parts, step, gradients);
+}
+
 Result<StepReport> gossip_step(const StepParts& parts, const Turn& turn, Exchange& exchange) {
   const TimePoint begun = parts.clock.now();
   ParameterArena& arena = parts.arena;
   if (!turn.state.empty()) WEFT_TRY(begin_from(arena, turn.state));
   const auto step = static_cast<std::int64_t>(turn.round.value()) - 1;
-  const std::int64_t own_step = first_step(turn) + step;
-  const ShardRange shard = {0, parts.loader.batch_size()};
-  WEFT_TRY_ASSIGN(const Batch batch, parts.loader.get(own_step, shard));
 
   const std::span<const float> parameters = std::as_const(arena).parameters();
   WEFT_TRY(exchange.begin(arena.layout().num_elements()));
   exchange.contribute(0, parameters);
   const std::vector<float> before(parameters.begin(), parameters.end());
-  const ShardWork work = {parts, static_cast<std::uint64_t>(own_step), shard,
-                          1.0 / static_cast<double>(batch.labels.size())};
-  arena.zero_gradients();
-  RoundReport own = compute_shard(work, batch, [](ParameterId) {});
+  WEFT_TRY_ASSIGN(RoundReport own, gossip_gradient(parts, exchange.self(), step));
   if (parts.validation != nullptr) own.validation = *parts.validation;
   const TimePoint computed = parts.clock.now();
   own.compute_seconds = to_seconds(computed - begun);
@@ -69,21 +85,13 @@ Result<StepReport> gossip_step(const StepParts& parts, const Turn& turn, Exchang
   WEFT_TRY_ASSIGN(const RoundResult result, exchange.finish());
   const TimePoint exchanged = parts.clock.now();
 
-  const std::span<float> values = arena.parameters();
-  std::vector<std::pair<std::size_t, float>> moved;  // of the buffers, by forward
-  for (const auto& [first, end] : buffer_ranges(arena.layout())) {
-    for (std::size_t i = first; i < end; ++i) moved.emplace_back(i, values[i] - before[i]);
-  }
-  std::copy(result.sums.begin(), result.sums.end(), values.begin());
-  for (const auto& [place, change] : moved) values[place] += change;
-
   StepReport report;
-  parts.optimizer.set_steps(step);
-  report.skipped = !update_parameters(parts, step, std::as_const(arena).gradients());
+  report.skipped =
+      !apply_gossip(parts, step, std::as_const(arena).gradients(), before, result.sums);
   report.metrics = fold_reports(result.reports);
   report.own_finite = std::isfinite(own.loss);
   report.learning_rate = parts.optimizer.learning_rate();
-  report.share = shard.size();
+  report.share = parts.loader.batch_size();
   report.exchange_seconds = to_seconds(exchanged - computed);
   report.compute_seconds = to_seconds(parts.clock.now() - begun) - report.exchange_seconds;
   return report;

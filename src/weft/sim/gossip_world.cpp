@@ -1,0 +1,133 @@
+#include "weft/sim/gossip_world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "weft/base/hash.h"
+#include "weft/train/wiring.h"
+
+namespace weft::sim {
+namespace {
+
+Hash128 hash_of(const std::vector<float>& values) {
+  return xxh3_128(as_bytes(std::span<const float>(values)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<World>> GossipWorld::make(const Recipe& recipe, const DataPlaces& places,
+                                                 const WorldOptions& options,
+                                                 const WorldEvents& events,
+                                                 const Trainer::Review& review) {
+  Recipe own = recipe;
+  own.group.start_members = options.peers;
+  std::unique_ptr<GossipWorld> world(new GossipWorld(options, events));
+  WEFT_TRY_ASSIGN(world->trainer_, GossipTrainer::make(own, places, world->clock(), review));
+  world->gossip_ = gossip_options(own, world->trainer().layout(), {}).gossip;
+  world->gossip_.run = make_run_id(recipe_hash(own), world->seeded_hash("run", 0));
+  return std::unique_ptr<World>(std::move(world));
+}
+
+void GossipWorld::add_member(bool newcomer) {
+  const std::size_t index = size();
+  const std::vector<std::size_t> there = running();
+  GossipPeerSettings settings;
+  settings.gossip = gossip_;
+  settings.gossip.signer = repeated_signer(seeded_hash("peer", index));
+  settings.gossip.newcomer = newcomer;
+  settings.samples_per_second = speed_of(index);
+  settings.on_round = [this, index](const GossipMix& mix, const RoundReport& report) {
+    on_round(index, mix, report);
+  };
+  auto peer = std::make_unique<GossipPeer>(network(), std::move(settings), *trainer_);
+  members_.push_back(peer.get());
+  add(std::move(peer));
+  std::vector<PeerAddress> others;
+  if (!there.empty()) others.push_back(members_[there[rng().below(there.size())]]->address());
+  members_.back()->start(others);
+}
+
+void GossipWorld::start() {
+  for (int i = 0; i < options().peers; ++i) add_member(false);
+}
+
+void GossipWorld::join_late() {
+  if (running().empty()) return;
+  say(fmt::format("peer {} joins", size()));
+  add_member(true);
+}
+
+bool GossipWorld::ended() const {
+  const std::vector<std::size_t> there = running();
+  return std::ranges::all_of(there,
+                             [this](std::size_t index) { return members_[index]->finished(); });
+}
+
+void GossipWorld::on_round(std::size_t index, const GossipMix& mix, const RoundReport& report) {
+  Sums& sums = rounds_[mix.round];
+  sums.report.loss += report.loss * report.samples;
+  sums.report.correct += report.correct;
+  sums.report.samples += report.samples;
+  sums.report.labels += report.labels;
+  ++sums.members;
+  const Hash128 state = hash_of(members_[index]->parameters());
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    sums.states[i] = static_cast<std::uint8_t>(sums.states[i] ^ state[i]);
+  }
+  on_applied(mix.round, state);
+  show_complete_rounds();
+}
+
+void GossipWorld::show_complete_rounds() {
+  const std::vector<std::size_t> there = running();
+  // A newcomer begins with a later round than the others' newest.
+  const auto first_peers = static_cast<std::size_t>(options().peers);
+  while (!rounds_.empty()) {
+    const Round first = rounds_.begin()->first;
+    const bool complete = std::ranges::all_of(there, [&](std::size_t index) {
+      const GossipPeer& peer = *members_[index];
+      const bool comes = index >= first_peers && peer.rounds_done() == Round();
+      return comes || peer.rounds_done() >= first;
+    });
+    if (!complete) return;
+    const Sums sums = std::move(rounds_.extract(rounds_.begin()).mapped());
+    StepReport report;
+    report.metrics.loss = sums.report.samples > 0 ? sums.report.loss / sums.report.samples : 0;
+    report.metrics.correct = sums.report.correct;
+    report.metrics.samples = sums.report.samples;
+    report.metrics.labels = sums.report.labels;
+    show(first, sums.members, report, sums.states);
+  }
+}
+
+std::vector<float> GossipWorld::mean_parameters() const {
+  std::vector<double> sum(static_cast<std::size_t>(gossip_.elements), 0.0);
+  double count = 0;
+  for (const GossipPeer* const member : members_) {
+    if (!member->finished()) continue;
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += member->parameters()[i];
+    count += 1;
+  }
+  std::vector<float> mean(sum.size());
+  std::ranges::transform(sum, mean.begin(),
+                         [&](double value) { return static_cast<float>(value / count); });
+  return mean;
+}
+
+void GossipWorld::fill(WorldResult& result) {
+  if (result.finished == 0) return;
+  Bytes all;
+  for (const GossipPeer* const member : members_) {
+    if (!member->finished()) continue;
+    const Hash256 hash = sha256(as_bytes(std::span<const float>(member->parameters())));
+    all.insert(all.end(), hash.begin(), hash.end());
+  }
+  result.state_hash = to_hex(sha256(all));
+  if (!trainer().recipe().run.evaluate) return;
+  const Result<RoundReport> measured = trainer_->evaluate(mean_parameters());
+  if (measured.ok()) result.mean_model = *measured;
+}
+
+}  // namespace weft::sim

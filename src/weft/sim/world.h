@@ -1,0 +1,165 @@
+// World: a whole run of many peers in virtual time, in one thread and from one seed.
+//
+// What peers compute is real and what they send are the real frames of the real cores; only time,
+// machines and links are made up: a machine's speed in samples a second, and its line
+// (virtual_lines.h). Machines crash and join when the options say so.
+//
+// Bytes are those of frames with their heads, as `weft status` counts them of real links, without
+// what TLS, TCP and IP add.
+//
+// Where it stands: `weft sim` and tests -> here; TrainingWorld and GossipWorld are the two kinds.
+// Threads: one owner. Fails: make_world() as Trainer::make(); run() says in its result what kept
+// peers from the end.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/base/rng.h"
+#include "weft/base/status.h"
+#include "weft/net/sim_network.h"
+#include "weft/sim/spread.h"
+#include "weft/sim/virtual_lines.h"
+#include "weft/sim/virtual_peer.h"
+#include "weft/train/recipe.h"
+#include "weft/train/trainer.h"
+
+namespace weft::sim {
+
+struct WorldCrash {
+  // From 0; nothing: one is drawn of those that run then.
+  std::optional<std::size_t> peer;
+  Spread at_seconds;
+};
+
+struct WorldOptions {
+  int peers = 1;
+  std::uint64_t seed = 1;
+  Spread samples_per_second{{1000}, false};
+  LineOptions lines{};
+  std::vector<WorldCrash> crashes;
+  // Each one more peer, at that time.
+  std::vector<Spread> joins;
+  // Virtual time without any applied round after which the run is abandoned.
+  Duration patience = std::chrono::hours(6);
+};
+
+// How far the run is: when the first peer has applied a round of a group that agrees, and when the
+// last running peer has, where each goes on by itself.
+struct WorldRound {
+  Round round;
+  int members = 0;
+  const StepReport& report;
+  // Of the state after the round; of all peers' states where each has its own.
+  Hash128 state{};
+  Duration now{};                // virtual, since the beginning
+  Duration took{};               // since the round before
+  std::uint64_t bytes_sent = 0;  // by all peers, since the beginning
+};
+
+struct WorldEvents {
+  std::function<void(const WorldRound& round)> on_round = nullptr;
+  // Receives the group's events at the running peer with the lowest number.
+  std::function<void(const SwarmEvent& event)> on_event = nullptr;
+  // A crash, a newcomer, a peer that goes on no more.
+  std::function<void(const std::string& text)> on_news = nullptr;
+  // Asked now and then: true ends the run.
+  std::function<bool()> stop_asked = nullptr;
+};
+
+struct WorldResult {
+  bool stopped = false;  // as stop_asked() wanted
+  // Why the run did not come to its end, or what peers disagree in; empty: it did.
+  std::string fault;
+  int finished = 0;
+  int crashed = 0;
+  int failed = 0;
+  Round rounds;
+  double seconds = 0;  // virtual
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t events = 0;
+  // Over every event and the state after each round; the same for the same recipe, options and
+  // seed, whatever the number of threads and the build.
+  std::uint64_t event_hash = 0;
+  // SHA-256 of the final state, as summary.json of a run has it; empty where nobody came to it.
+  std::string state_hash;
+  // Of gossip: the mean of all peers' parameters on the test set, where the recipe evaluates.
+  std::optional<RoundReport> mean_model;
+};
+
+class World {
+ public:
+  virtual ~World() = default;
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  WorldResult run();
+
+  virtual const Trainer& trainer() const = 0;
+  const Clock& clock() const { return network_.clock(); }
+  // Bytes that a run of `peers` needs at least, for a model of so many elements.
+  static double bytes_needed(int peers, std::int64_t elements);
+
+ protected:
+  World(WorldOptions options, WorldEvents events);
+
+  // The peers of the beginning, and one more.
+  virtual void start() = 0;
+  virtual void join_late() = 0;
+  virtual bool ended() const = 0;
+  // What this kind knows of the end: rounds, the state.
+  virtual void fill(WorldResult& result) = 0;
+
+  // Its machine has just started. Returns its number, from 0.
+  std::size_t add(std::unique_ptr<VirtualPeer> peer);
+  std::size_t size() const { return peers_.size(); }
+  const VirtualPeer& peer(std::size_t index) const { return *peers_[index]; }
+  std::vector<std::size_t> running() const;
+  double speed_of(std::size_t index) const;
+  // Draws that repeat with the seed: what a peer, a run or a key is called.
+  Hash256 seeded_hash(const char* what, std::size_t number) const;
+
+  // A round is over: the patience begins anew.
+  void on_applied(Round round, const Hash128& state);
+  void show(Round round, int members, const StepReport& report, const Hash128& state);
+  void say(const std::string& text) const;
+  void set_fault(std::string fault);
+
+  SimNetwork& network() { return network_; }
+  Rng& rng() { return rng_; }
+  const WorldOptions& options() const { return options_; }
+  const WorldEvents& events() const { return events_; }
+
+ private:
+  void schedule_faults();
+  void crash_one(std::optional<std::size_t> wanted);
+  void look_for_failures();
+  std::uint64_t bytes_sent() const;
+  WorldResult result();
+
+  const WorldOptions options_;
+  const WorldEvents events_;
+  SimNetwork network_;
+  VirtualLines lines_;
+  Rng rng_;
+  std::vector<std::unique_ptr<VirtualPeer>> peers_;
+  std::vector<bool> told_;  // that it runs no more
+  int crashed_ = 0;
+  Round newest_;
+  TimePoint newest_at_;
+  TimePoint shown_at_;
+  std::uint64_t state_hashes_ = 0;
+  std::string fault_;
+};
+
+// The kind that the recipe's group.exchange names.
+Result<std::unique_ptr<World>> make_world(const Recipe& recipe, const DataPlaces& places,
+                                          const WorldOptions& options, const WorldEvents& events,
+                                          const Trainer::Review& review = {});
+
+}  // namespace weft::sim
