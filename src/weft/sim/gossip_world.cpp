@@ -11,7 +11,7 @@
 namespace weft::sim {
 namespace {
 
-Hash128 hash_of(const std::vector<float>& values) {
+Hash128 parameters_hash(const std::vector<float>& values) {
   return xxh3_128(as_bytes(std::span<const float>(values)));
 }
 
@@ -72,7 +72,7 @@ void GossipWorld::on_round(std::size_t index, const GossipMix& mix, const RoundR
   sums.report.samples += report.samples;
   sums.report.labels += report.labels;
   ++sums.members;
-  const Hash128 state = hash_of(members_[index]->parameters());
+  const Hash128 state = parameters_hash(members_[index]->parameters());
   for (std::size_t i = 0; i < state.size(); ++i) {
     sums.states[i] = static_cast<std::uint8_t>(sums.states[i] ^ state[i]);
   }

@@ -54,7 +54,7 @@ struct WorldRound {
   Round round;
   int members = 0;
   const StepReport& report;
-  // Of the state after the round; of all peers' states where each has its own.
+  // The hash of the state after the round, or of all peers' states if each has its own.
   Hash128 state{};
   Duration now{};                // virtual, since the beginning
   Duration took{};               // since the round before
@@ -88,7 +88,7 @@ struct WorldResult {
   std::uint64_t event_hash = 0;
   // SHA-256 of the final state, as summary.json of a run has it; empty where nobody came to it.
   std::string state_hash;
-  // Of gossip: the mean of all peers' parameters on the test set, where the recipe evaluates.
+  // In gossip: how the mean of all peers' parameters does on the test set, if the recipe evaluates.
   std::optional<RoundReport> mean_model;
 };
 
