@@ -53,7 +53,7 @@ LONG_TESTS = ("collective", "python/package", "op", "train", "net")
 SIMULATED_PROGRAMS = re.compile(r"^sim(/|$)")
 # Cases that a sanitizer leaves out, by preset and program. The largest simulations, and trainings
 # of many steps, add minutes under AddressSanitizer and no code that smaller ones do not have. In
-# collective and peer, ThreadSanitizer leaves out what runs in one thread of virtual time; in data,
+# collective, gossip and peer, ThreadSanitizer leaves out what runs in one thread of virtual time; in data,
 # what counts in one thread; in net, the case whose threads are OpenDHT's, a library that is not
 # instrumented.
 LEFT_OUT_CASES = {
@@ -61,12 +61,16 @@ LEFT_OUT_CASES = {
     ("asan", "nn"): "Training.EveryModelOfTheZooLowersTheLossOnAFewImages",
     ("asan", "collective"): "JoinTest.*:SwarmSplit.ANewcomer*:SwarmSplit.Whatever*:"
                             "SwarmStateTest.RoundsThatFill*:SwarmLinesTest.IsMuchFaster*",
+    ("asan", "gossip"): "GossipChurn.AThird*:GossipChurn.GoesOn*",
     ("tsan", "data"): "MarkovText.*:GaussianImages.*",
     ("tsan", "net"): "Rendezvous.NodesOfOpenDhtOnThisMachineCarryARecord",
     ("tsan", "peer"): "Agreement.DuelsNeverDecideTwice",
     ("tsan", "collective"): "Ways/*:Seeds/*:Precisions/*:SwarmCore.*:StateTransfer.*:ResumeTest.*:"
                             "SwarmStateTest.*:SwarmConductTest.*:SwarmLinesTest.*:UnequalSwarm.*:"
-                            "SwarmSplit.*:JoinTest.*:StateServing.*",
+                            "SwarmSplit.*:JoinTest.*:StateServing.*:PartsOfARound/*:SwarmCodec.*:"
+                            "SwarmReports.*",
+    ("tsan", "gossip"): "GossipChurn.*:GossipAveraging.*:GossipDpsgd.*:GossipCore.*:Topology.*:"
+                        "AddressBook.*",
 }
 
 

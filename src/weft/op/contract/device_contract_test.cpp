@@ -41,8 +41,11 @@ Swept swept(const OpSample& sample, const std::vector<Array>& inputs, bool creat
   options.gradient = weights.to(output.dtype()).to(output.device());
   options.create_graph = create_graph;
   backward(output, GradientSink(), options);
-  for (const Tensor& leaf : leaves) {
-    if (leaf.requires_grad()) result.gradients.push_back(leaf.grad());
+  for (Tensor& leaf : leaves) {
+    if (!leaf.requires_grad()) continue;
+    result.gradients.push_back(leaf.grad());
+    // With create_graph a leaf's gradient keeps the graph that keeps the leaf.
+    leaf.zero_grad();
   }
   return result;
 }
