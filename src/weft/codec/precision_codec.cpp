@@ -9,38 +9,38 @@
 namespace weft {
 namespace {
 
-template <WirePrecision precision>
+template <WirePrecision Precision>
 std::size_t precision_bytes(const CodecInput& /*input*/, std::size_t elements) {
-  return encoded_bytes(precision, elements);
+  return encoded_bytes(Precision, elements);
 }
 
-template <WirePrecision precision>
+template <WirePrecision Precision>
 void encode_precision(const CodecInput& /*input*/, std::span<const float> values, Bytes& out) {
   const std::size_t begin = out.size();
-  out.resize(begin + encoded_bytes(precision, values.size()));
-  encode(precision, values, MutableByteSpan(out).subspan(begin));
+  out.resize(begin + encoded_bytes(Precision, values.size()));
+  encode(Precision, values, MutableByteSpan(out).subspan(begin));
 }
 
-template <WirePrecision precision>
+template <WirePrecision Precision>
 Status decode_precision(const CodecInput& /*input*/, ByteSpan bytes, std::span<float> out) {
-  const std::size_t expected = encoded_bytes(precision, out.size());
+  const std::size_t expected = encoded_bytes(Precision, out.size());
   if (bytes.size() != expected) {
-    return corrupt(fmt::format("{}: expected {} bytes for {} values, got {}", to_string(precision),
+    return corrupt(fmt::format("{}: expected {} bytes for {} values, got {}", to_string(Precision),
                                expected, out.size(), bytes.size()));
   }
-  decode(precision, bytes, out);
+  decode(Precision, bytes, out);
   return {};
 }
 
-// Half a unit of the last of `bits` bits of the mantissa, at least half a unit of the smallest
+// Half a unit of the last of `Bits` bits of the mantissa, at least half a unit of the smallest
 // exponent; beyond the largest value, what is cut off.
-template <int bits, int exponent_min, int exponent_max>
+template <int Bits, int ExponentMin, int ExponentMax>
 double rounding_loss(const CodecInput& /*input*/, std::span<const float> values) {
-  const double largest = std::ldexp(2 - std::ldexp(1.0, 1 - bits), exponent_max);
+  const double largest = std::ldexp(2 - std::ldexp(1.0, 1 - Bits), ExponentMax);
   double loss = 0;
   for (const float value : values) {
     const double size = std::abs(static_cast<double>(value));
-    const double step = std::max(std::ldexp(size, -bits), std::ldexp(0.5, exponent_min + 1 - bits));
+    const double step = std::max(std::ldexp(size, -Bits), std::ldexp(0.5, ExponentMin + 1 - Bits));
     loss += std::pow(std::max(step, size - largest), 2);
   }
   return loss;

@@ -32,14 +32,14 @@ constexpr std::size_t kSignBlock = 512;
 std::size_t bytes_of_bits(std::size_t bits) { return (bits + 7) / 8; }
 std::size_t blocks_of(std::size_t elements) { return (elements + kSignBlock - 1) / kSignBlock; }
 // The bytes of scale, flags and signs.
-template <bool scaled>
+template <bool Scaled>
 std::size_t sign_fixed_bytes(std::size_t elements) {
   const std::size_t flags = bytes_of_bits(blocks_of(elements));
-  return 1 + (scaled ? sizeof(float) : 0) + flags + bytes_of_bits(elements);
+  return 1 + (Scaled ? sizeof(float) : 0) + flags + bytes_of_bits(elements);
 }
-template <bool scaled>
+template <bool Scaled>
 std::size_t sign_bytes_max(const CodecInput& /*input*/, std::size_t elements) {
-  return elements == 0 ? 0 : sign_fixed_bytes<scaled>(elements) + bytes_of_bits(elements);
+  return elements == 0 ? 0 : sign_fixed_bytes<Scaled>(elements) + bytes_of_bits(elements);
 }
 
 bool bit_at(ByteSpan bits, std::size_t at) { return (bits[at / 8] >> (at % 8) & 1U) != 0; }
@@ -53,13 +53,13 @@ double sum_of_magnitudes(std::span<const float> values) {
   return sum;
 }
 
-template <bool scaled>
+template <bool Scaled>
 void sign_encode(const CodecInput& /*input*/, std::span<const float> values, Bytes& out) {
   if (values.empty()) return;
   const double sum = sum_of_magnitudes(values);
   out.push_back(!std::isfinite(sum) ? kNotFinite : (sum > 0 ? kBits : kZeros));
   if (out.back() != kBits) return;
-  if constexpr (scaled) {
+  if constexpr (Scaled) {
     const auto scale = static_cast<float>(sum / static_cast<double>(values.size()));
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&scale);
     out.insert(out.end(), bytes, bytes + sizeof scale);
@@ -91,11 +91,11 @@ void clear_zeros(ByteSpan zeros, std::span<float> block) {
   }
 }
 
-template <bool scaled>
+template <bool Scaled>
 Status sign_decode(const CodecInput& /*input*/, ByteSpan bytes, std::span<float> out) {
   if (out.empty()) return bytes.empty() ? Status() : corrupt("sign: expected no bytes");
   const std::uint8_t what = bytes.empty() ? kNotFinite + 1 : bytes[0];
-  const std::size_t least = what == kBits ? sign_fixed_bytes<scaled>(out.size()) : 1;
+  const std::size_t least = what == kBits ? sign_fixed_bytes<Scaled>(out.size()) : 1;
   if (what > kNotFinite || bytes.size() < least || (what != kBits && bytes.size() > 1)) {
     return corrupt(fmt::format("sign: expected {} bytes or more of kind 0 to 2, got {} of kind {}",
                                least, bytes.size(), what));
@@ -105,7 +105,7 @@ Status sign_decode(const CodecInput& /*input*/, ByteSpan bytes, std::span<float>
     std::ranges::fill(out, size);
     return {};
   }
-  if constexpr (scaled) {
+  if constexpr (Scaled) {
     std::memcpy(&size, bytes.data() + 1, sizeof size);
     if (!std::isfinite(size) || size < 0) return corrupt("sign: expected a scale of 0 or more");
   }
@@ -128,15 +128,15 @@ Status sign_decode(const CodecInput& /*input*/, ByteSpan bytes, std::span<float>
 }
 
 // At each value but zeros the magnitude less the mean magnitude, which is rounded once, or less 1.
-template <bool scaled>
+template <bool Scaled>
 double sign_loss(const CodecInput& /*input*/, std::span<const float> values) {
   const double sum = sum_of_magnitudes(values);
   if (sum == 0) return 0;
-  const double size = scaled ? sum / static_cast<double>(values.size()) : 1.0;
+  const double size = Scaled ? sum / static_cast<double>(values.size()) : 1.0;
   double loss = 0;
   for (const float value : values) {
     if (value == 0) continue;
-    const double rounding = scaled ? size * 1e-7 + 1e-45 : 0.0;
+    const double rounding = Scaled ? size * 1e-7 + 1e-45 : 0.0;
     const double error = std::abs(std::abs(static_cast<double>(value)) - size) + rounding;
     loss += error * error;
   }
