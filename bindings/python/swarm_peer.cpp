@@ -11,8 +11,8 @@
 
 #include "status_error.h"
 #include "weft/base/time.h"
-#include "weft/collective/member_start.h"
 #include "weft/collective/report/weighted_part.h"
+#include "weft/collective/swarm/member_start.h"
 
 namespace weft::python {
 

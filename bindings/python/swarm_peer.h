@@ -18,7 +18,7 @@
 #include <pybind11/pybind11.h>
 
 #include "array_bytes.h"
-#include "weft/collective/swarm.h"
+#include "weft/collective/swarm/swarm.h"
 
 namespace weft::python {
 

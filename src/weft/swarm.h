@@ -4,5 +4,5 @@
 // other headers are installed only where one of these includes them.
 #pragma once
 
-#include "weft/collective/member_options.h"
+#include "weft/collective/swarm/member_options.h"
 #include "weft/swarm/swarm_trainer.h"

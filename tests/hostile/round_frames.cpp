@@ -5,7 +5,7 @@
 #include "weft/wire/collective_message.h"
 #include "weft/wire/frame_type.h"
 #include "weft/wire/group_message.h"
-#include "weft/wire/line_message.h"
+#include "weft/wire/link_rate_message.h"
 
 namespace weft::hostile {
 namespace {
@@ -117,19 +117,19 @@ Bytes group_done(const Facts& facts, Rng& rng) {
 }
 
 Bytes line_report(const Facts& facts, Rng& rng) {
-  LineReportMessage message;
+  LinkReportMessage message;
   message.view = facts.current.view;
-  const std::uint32_t rows = facts.entries == 1 ? 2 : std::min(facts.entries, kLineRowsMax);
+  const std::uint32_t rows = facts.entries == 1 ? 2 : std::min(facts.entries, kLinkRowsMax);
   for (std::uint32_t i = 0; i < rows; ++i) {
-    LineRow row;
+    LinkRow row;
     row.reporter = static_cast<std::uint16_t>(i);
     row.sequence = rng.next_u64();
     row.age_s = static_cast<std::uint16_t>(rng.below(100));
-    LineEntry entry;
+    LinkEntry entry;
     entry.from = static_cast<std::uint16_t>(i + 1);
-    entry.rate = LineCode(static_cast<std::uint16_t>(rng.next_u32()));
-    entry.delay = LineCode(static_cast<std::uint16_t>(rng.next_u32()));
-    row.lines = {entry};
+    entry.rate = LinkCode(static_cast<std::uint16_t>(rng.next_u32()));
+    entry.delay = LinkCode(static_cast<std::uint16_t>(rng.next_u32()));
+    row.links = {entry};
     message.rows.push_back(std::move(row));
   }
   return message.encode();
@@ -243,7 +243,7 @@ std::vector<FrameKind> collective_kinds() {
       {kGroupSegment, "kGroupSegment", Lane::kBulk, group_segment, kSegmentBytes},
       {kGroupReady, "kGroupReady", Lane::kControl, group_ready},
       {kGroupDone, "kGroupDone", Lane::kControl, group_done},
-      {kLineReport, "kLineReport", Lane::kControl, line_report},
+      {kLinkReport, "kLinkReport", Lane::kControl, line_report},
       {kProbe, "kProbe", Lane::kBulk, probe, kProbeBodyBytesMax},
   };
 }

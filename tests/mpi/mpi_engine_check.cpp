@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "weft/collective/mpi_engine.h"
-#include "weft/collective/test_engine_checks.h"
+#include "weft/collective/engine/mpi_engine.h"
+#include "weft/collective/engine/test_engine_checks.h"
 
 int main() {
   auto engine = weft::make_mpi_engine();

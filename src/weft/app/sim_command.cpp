@@ -50,10 +50,10 @@ Result<sim::WorldOptions> world_options(const SimRequest& request) {
   options.seed = request.seed;
   WEFT_TRY_ASSIGN(options.samples_per_second,
                   sim::parse_spread("--speed", request.speed, {kSpeedLeast, kSpeedMost}));
-  WEFT_TRY_ASSIGN(options.lines.megabits, sim::parse_spread("--mbit", request.megabits, {0, 1e6}));
-  WEFT_TRY_ASSIGN(options.lines.latency_ms,
+  WEFT_TRY_ASSIGN(options.links.megabits, sim::parse_spread("--mbit", request.megabits, {0, 1e6}));
+  WEFT_TRY_ASSIGN(options.links.latency_ms,
                   sim::parse_spread("--ms", request.latency_ms, {0, kLatencyMost}));
-  WEFT_TRY_ASSIGN(options.lines.loss, sim::parse_spread("--loss", request.loss, {0, 0.5}));
+  WEFT_TRY_ASSIGN(options.links.loss, sim::parse_spread("--loss", request.loss, {0, 0.5}));
   for (const std::string& text : request.crashes) {
     WEFT_TRY_ASSIGN(sim::WorldCrash crash, parse_crash(text));
     const auto all = static_cast<std::size_t>(request.peers) + request.joins.size();

@@ -13,7 +13,7 @@
 #include "weft/base/parallel.h"
 #include "weft/base/printable.h"
 #include "weft/base/version.h"
-#include "weft/collective/bench_all_reduce.h"
+#include "weft/collective/engine/bench_all_reduce.h"
 #include "weft/data/catalog.h"
 #include "weft/train/bench_train.h"
 #include "weft/train/evaluate_checkpoint.h"

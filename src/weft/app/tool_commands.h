@@ -8,7 +8,7 @@
 
 #include "weft/app/terminal/environment.h"
 #include "weft/app/terminal/exit_code.h"
-#include "weft/collective/bench_all_reduce.h"
+#include "weft/collective/engine/bench_all_reduce.h"
 
 namespace weft {
 

@@ -10,7 +10,7 @@
 #include "weft/base/hash.h"
 #include "weft/base/log.h"
 #include "weft/base/thread.h"
-#include "weft/collective/swarm.h"
+#include "weft/collective/swarm/swarm.h"
 #include "weft/peer/ticket.h"
 #include "weft/train/event_log.h"
 #include "weft/train/run_loop.h"

@@ -204,7 +204,7 @@ class MembershipSink {
   // The members of a view that this peer proposes, in the order of the ring.
   virtual std::vector<Member> arrange(std::vector<Member> members) const { return members; }
   // And what is known of the lines between them; `members` in that order.
-  virtual LineSummary lines_of(const std::vector<Member>& /*members*/) const { return {}; }
+  virtual LinkSummary links_of(const std::vector<Member>& /*members*/) const { return {}; }
   // Whether a view may be proposed now only because newcomers are ready; if not, admit() says when.
   virtual bool may_admit() const { return true; }
   // Asked when a promise is made, after on_freeze().

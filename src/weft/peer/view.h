@@ -29,7 +29,7 @@ struct View {
   // Set where the members average another branch's state into theirs before the first round.
   std::optional<MergeDirective> merge{};
   // What the members know about their links; they choose their algorithm by it.
-  LineSummary lines{};
+  LinkSummary links{};
 
   int size() const { return static_cast<int>(members.size()); }
   bool contains(const PeerId& peer) const { return rank_of(peer).value() >= 0; }

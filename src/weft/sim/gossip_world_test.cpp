@@ -31,8 +31,8 @@ WorldOptions unequal_world() {
   WorldOptions options;
   options.peers = 12;
   options.samples_per_second = {{200, 2000}, true};
-  options.lines.megabits = {{10, 100}, false};
-  options.lines.latency_ms = {{2, 40}, true};
+  options.links.megabits = {{10, 100}, false};
+  options.links.latency_ms = {{2, 40}, true};
   options.crashes = {{std::nullopt, {{3}, false}}, {std::nullopt, {{4}, false}}};
   options.joins = {{{3.5}, false}};
   return options;

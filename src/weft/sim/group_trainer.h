@@ -18,7 +18,7 @@
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
-#include "weft/collective/swarm_types.h"
+#include "weft/collective/core/swarm_types.h"
 #include "weft/train/trainer.h"
 
 namespace weft::sim {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "weft/base/status.h"
-#include "weft/collective/test_trainer.h"
+#include "weft/collective/scenario/test_trainer.h"
 #include "weft/train/trainer.h"
 
 namespace weft::sim {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "weft/base/status.h"
-#include "weft/collective/swarm_core.h"
+#include "weft/collective/core/swarm_core.h"
 #include "weft/peer/ticket.h"
 #include "weft/sim/group_trainer.h"
 #include "weft/sim/virtual_peer.h"

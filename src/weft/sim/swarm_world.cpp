@@ -38,7 +38,7 @@ SwarmCoreOptions SwarmWorld::core_options() const {
   options.rounds.all_reduce.direct_bytes_max = 4 * 1024;
   options.rounds.all_reduce.queue_bytes_max = 512 * 1024;
   // Every second run on lines with delays, where butterflies win.
-  if (options_.seed % 2 == 0) options.rounds.all_reduce.line = LineProfile{};
+  if (options_.seed % 2 == 0) options.rounds.all_reduce.link = LinkProfile{};
   if (options_.local_steps > 0) {
     constexpr WirePrecision kWires[] = {WirePrecision::kF32, WirePrecision::kInt8,
                                         WirePrecision::kBf16};

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "weft/base/rng.h"
-#include "weft/collective/test_swarm_peer.h"
+#include "weft/collective/scenario/test_swarm_peer.h"
 #include "weft/net/sim_network.h"
 #include "weft/train/recipe.h"
 

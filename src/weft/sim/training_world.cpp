@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/hash.h"
-#include "weft/collective/swarm_core_options.h"
+#include "weft/collective/swarm/swarm_core_options.h"
 #include "weft/train/wiring.h"
 
 namespace weft::sim {

@@ -14,8 +14,8 @@ WorldOptions unequal_world() {
   WorldOptions options;
   options.peers = 5;
   options.samples_per_second = {{200, 2000}, true};
-  options.lines.megabits = {{10, 100}, false};
-  options.lines.latency_ms = {{2, 40}, true};
+  options.links.megabits = {{10, 100}, false};
+  options.links.latency_ms = {{2, 40}, true};
   options.crashes = {{std::nullopt, {{6}, false}}};
   options.joins = {{{6.5}, false}};
   return options;
@@ -95,8 +95,8 @@ TEST(TrainingWorld, LinesAndSpeedsChangeTimesAndNoState) {
   fast.peers = 3;
   WorldOptions slow = fast;
   slow.samples_per_second = {{100, 50}, false};
-  slow.lines.megabits = {{5}, false};
-  slow.lines.latency_ms = {{30}, false};
+  slow.links.megabits = {{5}, false};
+  slow.links.latency_ms = {{30}, false};
   const WorldResult a = run_world(recipe, fast);
   const WorldResult b = run_world(recipe, slow);
   EXPECT_EQ(a.state_hash, b.state_hash);
@@ -109,11 +109,11 @@ TEST(TrainingWorld, LinesAndSpeedsChangeTimesAndNoState) {
 TEST(TrainingWorld, LossCostsTime) {
   WorldOptions options;
   options.peers = 2;
-  options.lines.latency_ms = {{50}, false};
+  options.links.latency_ms = {{50}, false};
   Recipe recipe = long_recipe();
   recipe.model.hidden_units = 128;
   const WorldResult clean = run_world(recipe, options);
-  options.lines.loss = {{0.02}, false};
+  options.links.loss = {{0.02}, false};
   const WorldResult lossy = run_world(recipe, options);
   EXPECT_EQ(clean.state_hash, lossy.state_hash);
   EXPECT_GT(lossy.seconds, 1.2 * clean.seconds);

@@ -29,8 +29,8 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
 World::World(WorldOptions options, WorldEvents events)
     : options_(std::move(options)),
       events_(std::move(events)),
-      network_(line_network_options(options_.seed)),
-      lines_(network_, options_.lines, options_.seed),
+      network_(link_network_options(options_.seed)),
+      lines_(network_, options_.links, options_.seed),
       rng_(options_.seed, 0x5157),
       newest_at_(network_.now()),
       shown_at_(network_.now()) {}

@@ -2,7 +2,7 @@
 //
 // What peers compute is real and what they send are the real frames of the real cores; only time,
 // machines and links are made up: a machine's speed in samples a second, and its line
-// (virtual_lines.h). Machines crash and join when the options say so.
+// (virtual_links.h). Machines crash and join when the options say so.
 //
 // Bytes are those of frames with their heads, as `weft status` counts them of real links, without
 // what TLS, TCP and IP add.
@@ -23,7 +23,7 @@
 #include "weft/base/status.h"
 #include "weft/net/sim_network.h"
 #include "weft/sim/spread.h"
-#include "weft/sim/virtual_lines.h"
+#include "weft/sim/virtual_links.h"
 #include "weft/sim/virtual_peer.h"
 #include "weft/train/recipe.h"
 #include "weft/train/trainer.h"
@@ -40,7 +40,7 @@ struct WorldOptions {
   int peers = 1;
   std::uint64_t seed = 1;
   Spread samples_per_second{{1000}, false};
-  LineOptions lines{};
+  LinkOptions links{};
   std::vector<WorldCrash> crashes;
   // Each one more peer, at that time.
   std::vector<Spread> joins;
@@ -145,7 +145,7 @@ class World {
   const WorldOptions options_;
   const WorldEvents events_;
   SimNetwork network_;
-  VirtualLines lines_;
+  VirtualLinks lines_;
   Rng rng_;
   std::vector<std::unique_ptr<VirtualPeer>> peers_;
   std::vector<bool> told_;  // that it runs no more

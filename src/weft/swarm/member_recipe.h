@@ -20,7 +20,7 @@
 #include <string_view>
 
 #include "weft/base/status.h"
-#include "weft/collective/member_options.h"
+#include "weft/collective/swarm/member_options.h"
 
 namespace weft {
 

@@ -19,7 +19,7 @@
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/report/weighted_part.h"
-#include "weft/collective/swarm.h"
+#include "weft/collective/swarm/swarm.h"
 #include "weft/optim/optimizer.h"
 #include "weft/swarm/running_statistics.h"
 #include "weft/swarm/swarm_trainer.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "weft/base/thread.h"
-#include "weft/collective/member_start.h"
+#include "weft/collective/swarm/member_start.h"
 #include "weft/swarm/member_recipe.h"
 #include "weft/swarm/member_rounds.h"
 

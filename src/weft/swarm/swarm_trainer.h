@@ -35,7 +35,7 @@
 
 #include "weft/array/arena/parameter_arena.h"
 #include "weft/base/status.h"
-#include "weft/collective/member_options.h"
+#include "weft/collective/swarm/member_options.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {

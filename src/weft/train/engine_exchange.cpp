@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/collective/gather_bytes.h"
+#include "weft/collective/engine/gather_bytes.h"
 #include "weft/wire/collective_message.h"
 
 namespace weft {

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "weft/collective/engine.h"
+#include "weft/collective/engine/engine.h"
 #include "weft/train/exchange.h"
 
 namespace weft {

@@ -22,7 +22,7 @@
 #include "weft/base/hash.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
-#include "weft/collective/swarm_defaults.h"
+#include "weft/collective/reduce/swarm_defaults.h"
 #include "weft/peer/membership_defaults.h"
 #include "weft/train/outer_step.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/collective/swarm_types.h"
+#include "weft/collective/core/swarm_types.h"
 #include "weft/train/event.h"
 
 namespace weft {

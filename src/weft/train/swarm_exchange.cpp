@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "weft/collective/swarm.h"
+#include "weft/collective/swarm/swarm.h"
 #include "weft/train/exchange.h"
 
 namespace weft {

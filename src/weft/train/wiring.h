@@ -10,7 +10,7 @@
 #include <string>
 
 #include "weft/base/status.h"
-#include "weft/collective/swarm.h"
+#include "weft/collective/swarm/swarm.h"
 #include "weft/data/batch_loader.h"
 #include "weft/data/catalog.h"
 #include "weft/data/dataset.h"

@@ -75,8 +75,8 @@ inline constexpr std::uint8_t kGroupSegment = 0x36;
 inline constexpr std::uint8_t kGroupReady = 0x37;
 inline constexpr std::uint8_t kGroupDone = 0x38;
 inline constexpr std::uint8_t kLastGroupType = 0x3f;
-// Rates and delays between members (wire/line_message.h).
-inline constexpr std::uint8_t kLineReport = 0x40;
+// Rates and delays between members (wire/link_rate_message.h).
+inline constexpr std::uint8_t kLinkReport = 0x40;
 inline constexpr std::uint8_t kProbe = 0x41;
 // What members report of a round beside its sums (wire/collective_message.h).
 inline constexpr std::uint8_t kReport = 0x42;

@@ -6,8 +6,8 @@
 //   absorbed   = branch 32, until u64
 //   merge      = branch 32, view, round u64, snapshot 32, samples u64, own samples u64
 //   value      = base round u64, count u32 x member, count u32 x departure, count u32 x point,
-//                count u32 x absorbed, yields u8 [, branch 32], merges u8 [, merge], lines
-//   lines      = the summary of line_code.h, 6
+//                count u32 x absorbed, yields u8 [, branch 32], merges u8 [, merge], links
+//   links      = the summary of link_code.h, 6
 //   ballot     = counter u64, proposer 32
 //   heartbeat  = view, incarnation u64, sequence u64, done round u64
 //   suspicion  = view, who 32, withdrawn u8, reason text
@@ -35,7 +35,7 @@
 #include "weft/base/hash.h"
 #include "weft/base/status.h"
 #include "weft/wire/ids.h"
-#include "weft/wire/line_code.h"
+#include "weft/wire/link_code.h"
 
 namespace weft {
 
@@ -132,7 +132,7 @@ struct ViewValue {
   // its state.
   std::optional<Hash256> yields_to{};
   std::optional<MergeDirective> merge{};
-  LineSummary lines{};
+  LinkSummary links{};
   friend bool operator==(const ViewValue&, const ViewValue&) = default;
 };
 

@@ -45,7 +45,7 @@ struct Finding {
   std::string remedy;
 };
 
-// Lines for people; remedies are below their steps.
+// LinkRates for people; remedies are below their steps.
 std::string finding_text(const Finding& finding);
 // "2 steps failed: ..." or "nothing is in the way".
 std::string findings_summary(const std::vector<Finding>& findings);

@@ -10,7 +10,7 @@
 #include "weft/app/doctor/doctor_checks.h"
 #include "weft/app/terminal/environment.h"
 #include "weft/base/printable.h"
-#include "weft/collective/swarm.h"
+#include "weft/collective/swarm/swarm.h"
 #include "weft/net/discovery_probe.h"
 #include "weft/net/discovery_socket.h"
 #include "weft/net/port_map.h"

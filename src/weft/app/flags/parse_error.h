@@ -13,7 +13,7 @@ class ParseError;
 
 namespace weft {
 
-// Lines that begin with "weft: ". `arguments` are those of the process without its name.
+// LinkRates that begin with "weft: ". `arguments` are those of the process without its name.
 std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error,
                              std::span<const std::string> arguments);
 

@@ -36,7 +36,7 @@ class ChildProcess {
   pid_t pid() const { return pid_; }
   // To wait on for something to read; -1 once the child has closed it.
   int output() const { return output_; }
-  // The events that have arrived; does not wait. Lines that are no events are left out.
+  // The events that have arrived; does not wait. LinkRates that are no events are left out.
   std::vector<Event> take_events();
   // True once the process has ended; then exit_code() is set, 128 + the signal if one ended it.
   bool has_ended();

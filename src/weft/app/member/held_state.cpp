@@ -8,7 +8,7 @@
 
 #include "weft/app/terminal/interrupt.h"
 #include "weft/collective/codec/residual_file.h"
-#include "weft/collective/record_file.h"
+#include "weft/collective/swarm/record_file.h"
 #include "weft/net/event_loop.h"
 #include "weft/train/checkpoint_run.h"
 #include "weft/train/checkpoints.h"

@@ -10,7 +10,7 @@
 #include "weft/app/member/resume.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
-#include "weft/collective/swarm.h"
+#include "weft/collective/swarm/swarm.h"
 #include "weft/net/identity.h"
 #include "weft/peer/ticket.h"
 #include "weft/peer/voter_record.h"

@@ -17,7 +17,7 @@
 #include "weft/app/terminal/terminal.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
-#include "weft/collective/swarm.h"
+#include "weft/collective/swarm/swarm.h"
 #include "weft/train/event_log.h"
 #include "weft/train/exchange.h"
 #include "weft/train/tensorboard_events.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "weft/net/link/tcp_line.h"
+#include "weft/net/link/tcp_link.h"
 #include "weft/wire/frame_type.h"
 
 namespace weft {

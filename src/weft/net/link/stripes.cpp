@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "weft/base/log.h"
-#include "weft/net/link/tcp_line.h"
+#include "weft/net/link/tcp_link.h"
 #include "weft/wire/frame_type.h"
 
 namespace weft {
@@ -16,13 +16,13 @@ constexpr Duration kStripeTimeout = std::chrono::seconds(3);
 constexpr Duration kStripePauseMax = std::chrono::minutes(1);
 constexpr std::size_t kAcceptedMax = 256;
 
-LineSample sample_of(const BulkLane& lane, TimePoint now) {
-  LineSample sample;
+LinkSample sample_of(const BulkLane& lane, TimePoint now) {
+  LinkSample sample;
   sample.now = now;
   sample.connections = lane.in_use();
   sample.rtt_seconds = std::numeric_limits<double>::infinity();
   for (std::size_t number = 0; number < lane.in_use(); ++number) {
-    const TcpLine line = read_tcp_line(lane.socket(number));
+    const TcpLink line = read_tcp_link(lane.socket(number));
     sample.rtt_seconds = std::min(sample.rtt_seconds, line.rtt_seconds);
     sample.busy_seconds += line.busy_seconds;
     sample.window_limited_seconds += line.window_limited_seconds;
@@ -80,7 +80,7 @@ void Stripes::on_link_down(const PeerId& peer) {
 
 void Stripes::set_timer() {
   context_.loop.cancel(timer_);
-  timer_ = context_.loop.call_at(context_.loop.now() + LineGauge::kInterval,
+  timer_ = context_.loop.call_at(context_.loop.now() + LinkGauge::kInterval,
                                  [this, alive = std::weak_ptr(alive_)] {
                                    if (!alive.expired()) measure();
                                  });
@@ -92,7 +92,7 @@ void Stripes::measure() {
   for (auto& [peer, line] : lines_) {
     Link* link = find_link_(peer);
     if (link == nullptr || link->bulk().has_shortcut()) continue;
-    const LineSample sample = sample_of(link->bulk(), context_.loop.now());
+    const LinkSample sample = sample_of(link->bulk(), context_.loop.now());
     if (context_.options.connections == 0) {
       const std::size_t wanted = line.gauge.wanted(sample, kBulkConnectionsMax);
       if (wanted > line.wanted) want(*link, line, wanted);

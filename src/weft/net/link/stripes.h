@@ -1,7 +1,7 @@
 // Stripes: further connections for the bulk lanes of links over paths with a high bandwidth-delay
 // product (bulk_lane.h).
 //
-// Each side measures what it sends (line_gauge.h), or has a configured number. The side that
+// Each side measures what it sends (link_gauge.h), or has a configured number. The side that
 // dialled the link opens the connections, one after the other, to the address of its bulk
 // connection; the other side asks for them over the control lane. Each connection is like the first
 // two: the same key proved, a hello with the link's id and the connection's number. The dialler
@@ -22,8 +22,8 @@
 
 #include "weft/base/status.h"
 #include "weft/net/link/knock.h"
-#include "weft/net/link/line_gauge.h"
 #include "weft/net/link/link.h"
+#include "weft/net/link/link_gauge.h"
 #include "weft/wire/link_message.h"
 
 namespace weft {
@@ -45,7 +45,7 @@ class Stripes final : public ConnectionOwner {
 
  private:
   struct Line {
-    LineGauge gauge;
+    LinkGauge gauge;
     std::size_t wanted = 1;
     TimePoint not_before{};
     // The pause after the next failure; the other side may learn only in a moment who this one is.

@@ -308,13 +308,13 @@ TimePoint SimNetwork::Impl::enqueue(const std::shared_ptr<SimLink>& link, int en
   entry->starts = lane == Lane::kBulk ? std::max(now(), direction.busy_until) : now();
   if (lane == Lane::kControl) return entry->starts + std::max(takes, Duration(1));
   const TimePoint through =
-      lines ? through_lines(link->ends[e], link->ends[1 - e], bytes, entry->starts) : TimePoint();
+      lines ? through_links(link->ends[e], link->ends[1 - e], bytes, entry->starts) : TimePoint();
   direction.busy_until = std::max(entry->starts + std::max(takes, Duration(1)), through);
   direction.bulk.push_back(entry);
   return direction.busy_until;
 }
 
-TimePoint SimNetwork::Impl::through_lines(std::uint32_t from, std::uint32_t to, std::size_t bytes,
+TimePoint SimNetwork::Impl::through_links(std::uint32_t from, std::uint32_t to, std::size_t bytes,
                                           TimePoint starts) {
   const auto pass = [&](std::uint64_t line, TimePoint& until) {
     if (line == 0) return starts;

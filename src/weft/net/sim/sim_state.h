@@ -158,7 +158,7 @@ struct SimNetwork::Impl {
     return found == rates.end() ? options.bytes_per_second : found->second;
   }
   // When the network connections of both machines have passed on a frame that begins at `starts`.
-  TimePoint through_lines(std::uint32_t from, std::uint32_t to, std::size_t bytes,
+  TimePoint through_links(std::uint32_t from, std::uint32_t to, std::size_t bytes,
                           TimePoint starts);
   void set_blocked(std::uint32_t from, std::uint32_t to, bool value);
   void block_direction(const std::shared_ptr<SimLink>& link, int from_end, const SimPair& leg,

@@ -174,7 +174,7 @@ ViewValue Balloting::fresh_value(Round base) const {
     value.members = std::move(arranged);
   }
   core_.meetings.add_merge(value);
-  value.lines = core_.sink.lines_of(value.members);
+  value.links = core_.sink.links_of(value.members);
   return value;
 }
 

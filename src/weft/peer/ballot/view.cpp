@@ -24,7 +24,7 @@ const Member* View::find(const PeerId& peer) const {
 View view_of(const ViewNoticeMessage& notice) {
   const ViewValue& value = notice.value;
   return View{notice.view,     value.members, value.base_round, value.lineage,
-              value.yields_to, value.merge,   value.lines};
+              value.yields_to, value.merge,   value.links};
 }
 
 ViewId next_view_id(const RunId& run, const ViewId& previous, const ViewValue& value) {

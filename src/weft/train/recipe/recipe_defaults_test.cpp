@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/collective/member_options.h"
-#include "weft/collective/swarm.h"
+#include "weft/collective/swarm/member_options.h"
+#include "weft/collective/swarm/swarm.h"
 #include "weft/data/text_file.h"
 #include "weft/gossip/gossip_core.h"
 #include "weft/nn/zoo.h"

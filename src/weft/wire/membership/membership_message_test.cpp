@@ -29,7 +29,7 @@ ViewValue value() {
   out.lineage.absorbed = {{{8}, 9600}};
   out.yields_to = Hash256{9};
   out.merge = MergeDirective{{8}, view(5), Round(40), {10}, 3200, 6400};
-  out.lines = {LineCode(7), LineCode(8), LineCode(9)};
+  out.links = {LinkCode(7), LinkCode(8), LinkCode(9)};
   return out;
 }
 

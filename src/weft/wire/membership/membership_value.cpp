@@ -121,7 +121,7 @@ void write_view_value(Writer& out, const ViewValue& value) {
   if (value.yields_to) out.raw(*value.yields_to);
   out.u8(value.merge ? 1 : 0);
   if (value.merge) write_merge(out, *value.merge);
-  write_line_summary(out, value.lines);
+  write_link_summary(out, value.links);
 }
 
 ViewValue read_view_value(Reader& in) {
@@ -140,7 +140,7 @@ ViewValue read_view_value(Reader& in) {
   value.lineage = read_lineage(in);
   if (in.boolean("value.yields")) value.yields_to = in.raw<32>("value.yields_to");
   if (in.boolean("value.merges")) value.merge = read_merge(in);
-  value.lines = read_line_summary(in);
+  value.links = read_link_summary(in);
   return value;
 }
 

@@ -1,0 +1,291 @@
+// RoundCore: the rounds of one view: all-reduce, Done from all, commit; or abort and run again.
+//
+// With `reports` each member also says what it has to report of its part, in bytes that are opaque
+// here. A result is then the sums and the reports of all members: a member that says Done, or
+// states in a promise that it holds the round, holds both, and the hash covers both. So one rule
+// decides about both, and all members that ever apply a round have the same reports of it.
+//
+//   begin -> Ready to all -> data -> complete -> Done to all -> Done from all -> committed
+//                 \-> a new view: committed if its base reaches the round, else aborted
+//
+// Data and reports are sent to a member only after its Ready for this view and round, so no frame
+// can arrive before its place exists, and a link that broke is given them again. A member commits a
+// round when every member of the view has said Done, or when anyone shows that he has committed it
+// (a Ready or Done of the next round). Between on_freeze() and on_view() no Done is sent; see
+// peer/membership.h for why survivors then agree. Inputs are never written to: an aborted round can
+// be run again from them.
+//
+// Where it stands: SwarmCore owns one. Threads: one owner; no I/O, no clock.
+// Fails: on_frame gives kCorrupt for what a correct member would not send: end that link.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/collective/codec/round_codec.h"
+#include "weft/collective/reduce/all_reduce.h"
+#include "weft/collective/reduce/swarm_defaults.h"
+#include "weft/collective/state/result_log.h"
+#include "weft/collective/state/state_server.h"
+#include "weft/peer/view.h"
+#include "weft/wire/collective_message.h"
+
+namespace weft {
+
+struct RoundCoreOptions {
+  PeerId self;
+  // `id`, `rank`, `size`, `start_open`, `residual` and `encoder` are set for each round.
+  AllReduceOptions all_reduce;
+  // Where members share hosts, large vectors are summed in each host first, and one member of each
+  // speaks to the other hosts.
+  bool by_host = swarm_defaults::kByHost;
+  // Each member reports on its part of a round: report() is to follow begin(). The same at all.
+  bool reports = false;
+  // Where it is not exact, members gather encoded inputs (payload_collective.h). The same at all.
+  Codec codec;
+  // What this member's codec had dropped, from a checkpoint.
+  ResidualState residual;
+  // A member that owes data and gives no answer for so long is reported.
+  Duration stall_timeout = swarm_defaults::kStallTimeout;
+  // Nothing of an open round has moved for so long: all members are asked where they stand, and
+  // again each time as much later; see waiting().
+  Duration wait_interval = std::chrono::seconds(2);
+};
+
+// How a begun round ended here.
+struct RoundOutcome {
+  Round round;
+  // ok: committed. kAborted: run it again in the new view. Else: it cannot go on at all.
+  Status status;
+  Hash128 hash{};
+  std::shared_ptr<FloatBuffer> values;
+  // All members' reports, as RoundReports encodes them; empty where rounds have none.
+  SharedBytes reports;
+  // Since begin().
+  Duration took{};
+};
+// The log's entry for a committed round.
+ResultLog::Entry log_entry(RoundOutcome outcome);
+// By rank. REQUIRES: empty, or of a result, which was found to decode when it came.
+std::vector<Bytes> reports_of(const SharedBytes& reports);
+// A round that never began.
+RoundOutcome failed_outcome(Round round, Status why);
+
+enum class StallKind : std::uint8_t {
+  kStuck,    // it has nothing to wait for, and yet its data does not come: renew the link
+  kSilent,   // no answer at all
+  kDiffers,  // its result is another one
+};
+
+struct Stall {
+  PeerId peer;
+  StallKind kind{};
+  Round round;
+  Duration waited{};
+};
+
+// An open round to which this member has given everything, and that does not move.
+struct RoundWait {
+  Round round;
+  std::int64_t elements = 0;
+  // Since the last piece of data, the last Done, or this member's own last input.
+  Duration waited{};
+  // Members that have said since then that they still compute their input.
+  std::vector<PeerId> computing;
+  // If there are none: whose data this member lacks.
+  std::vector<PeerId> owing;
+};
+
+// Members that have all they need but this one's input.
+struct RoundAwaited {
+  Round round;
+  std::vector<PeerId> by;
+};
+
+class RoundCore final : private AllReduceSink {
+ public:
+  // Borrows `sink`, which must outlive this.
+  RoundCore(const RoundCoreOptions& options, StateSink& sink)
+      : options_(options), sink_(sink), codec_(options.codec) {
+    codec_.restore(options.residual);
+  }
+
+  // --- Views. REQUIRES: `view` contains this member.
+  void on_freeze() { frozen_ = true; }
+  // kInternal if a round is committed here that `view` says is not.
+  Status on_view(const View& view, TimePoint now);
+  // No member any more: the open round is aborted.
+  void leave_view(TimePoint now);
+
+  // --- The training side. At most one round is open. An outcome follows in any case.
+  void begin(const CollectiveId& id, std::int64_t elements, TimePoint now);
+  // Borrows `values` until the outcome; ignored if the round has ended meanwhile.
+  void contribute(std::int64_t offset, std::span<const float> values, TimePoint now);
+  // What this member reports of the open round, once, at most kReportBytesMax bytes: the round is
+  // not over without. Ignored if it has ended meanwhile.
+  void report(Bytes report, TimePoint now);
+  // Ends the open round, if there is one, with `why`: its inputs are used no more.
+  void cancel(const Status& why, TimePoint now);
+  // Ends it for the training side, which need not wait for members that may never come back. A
+  // whole result stays held: the view that follows decides about it. REQUIRES: frozen.
+  void release(const Status& why, TimePoint now);
+  std::optional<RoundOutcome> take_outcome();
+  // After on_view(): the result held since release(), if the view says that it is committed.
+  std::optional<RoundOutcome> take_adopted() { return std::exchange(adopted_, {}); }
+
+  // --- Events of members of the view; of others they are ignored.
+  void on_link_up(const PeerId& peer);
+  void on_link_down(const PeerId& peer);
+  // kSegment, kReady, kDone, kProgress, kReport.
+  Status on_frame(const PeerId& from, const FrameView& frame, TimePoint now);
+  MutableByteSpan body_destination(const PeerId& from, ByteSpan head, std::size_t body_bytes);
+  void on_writable(const PeerId& peer);
+  void on_timer(TimePoint now);
+  TimePoint next_deadline() const;
+  // The rounds begin anew after `round`: nobody has begun one yet. REQUIRES: none is open.
+  void restart_at(Round round) { committed_ = round; }
+  // Somebody has applied `round`, so it is committed.
+  void learn_committed(Round round, TimePoint now);
+
+  // --- Queries.
+  // What a promise says: the highest round whose result is held, given that `held` is.
+  RoundStatus status(const RoundStatus& held) const;
+  Round committed() const { return committed_; }
+  bool open() const { return attempt_.has_value(); }
+  // Whether the view has as many members as the rule takes in place of the sum; kInvalidArgument
+  // says how many that are.
+  Status can_aggregate() const;
+  // A round is open whose result is not whole yet.
+  bool moving() const { return attempt_ && !attempt_->done; }
+  // A member of this view has begun `round`.
+  bool begun_elsewhere(Round round) const { return elements_elsewhere(round).has_value(); }
+  // And with so many elements.
+  std::optional<std::uint64_t> elements_elsewhere(Round round) const;
+  // What this member's codec has dropped; for checkpoints.
+  ResidualState residual_state() const { return codec_.state(); }
+  std::vector<Stall> take_stalls();
+  // Once nothing has moved for `wait_interval`.
+  std::optional<RoundWait> waiting(TimePoint now) const;
+  // Who has asked lately why this member's input does not come.
+  std::optional<RoundAwaited> awaited(TimePoint now) const;
+
+ private:
+  // What is known of a member in this view.
+  struct Peer {
+    std::optional<ReadyMessage> ready;
+    Round done;
+    Hash128 done_hash{};
+  };
+  struct Attempt {
+    CollectiveId id;
+    std::shared_ptr<AllReduce> core;
+    // By rank; empty where rounds have none.
+    std::vector<std::optional<Bytes>> reports;
+    bool done = false;
+    // Done was said. A round that completes after the freeze is not announced, and so not
+    // committed by what others say: the promise has told that this member was not done with it.
+    bool announced = false;
+    Hash128 hash{};
+    // Once it is done: all reports, encoded.
+    SharedBytes all_reports;
+    TimePoint begun;
+    // The last time that anything moved, or that the one who owes was found to live.
+    TimePoint progress;
+    // Whom a Progress was asked of since then.
+    std::optional<PeerId> asked;
+    // The last time that anything moved.
+    TimePoint moved;
+    // When all members are asked where they stand, unless something moves, and which of them have
+    // said since then that they compute.
+    TimePoint ask_at;
+    std::set<PeerId> computing;
+  };
+
+  void send(Rank to, Frame frame) override;
+  std::size_t queued_bytes(Rank to) const override;
+
+  void keep_early(const PeerId& from, const ReadyMessage& message);
+  Status on_ready(Rank from, const ReadyMessage& message, TimePoint now);
+  Status on_done(Rank from, const DoneMessage& message, TimePoint now);
+  Status on_progress(Rank from, const ProgressMessage& message, TimePoint now);
+  Status on_segment(Rank from, const FrameView& frame, TimePoint now);
+  Status on_report(Rank from, ReportMessage message, TimePoint now);
+  // kCorrupt, or ok where the sender could not know better: of what is not of the open round.
+  Status check_not_open(const CollectiveId& id, std::string_view what) const;
+  void answer_progress(Rank from, const ProgressMessage& query, TimePoint now);
+  void note_movement(TimePoint now);
+  void ask_all(TimePoint now);
+  Status resume(Rank to);
+  Status differs(const Status& status, TimePoint now);
+  void send_ready(Rank to);
+  void send_done(Rank to);
+  void send_report(Rank to);
+  void send_control(Rank to, std::uint8_t type, Bytes head);
+  // After anything that may have completed the round.
+  void settle(TimePoint now);
+  bool all_done();
+  // This member has given all its input: values and report.
+  bool input_given() const;
+  // The first member whose report is not here; -1: none.
+  Rank unreported() const;
+  void seal_result();
+  RoundOutcome result_of_attempt() const;
+  void end_attempt(Status status, TimePoint now);
+  std::shared_ptr<FloatBuffer> take_buffer(std::int64_t elements);
+  // What roundings have dropped so far, for a vector of this length; null where nothing is rounded.
+  std::shared_ptr<FloatBuffer> residual(std::int64_t elements);
+  PeerId owes() const;
+
+  Rank rank_of(const PeerId& peer) const { return view_.rank_of(peer); }
+  Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank.value())]; }
+  const PeerId& id_of(Rank rank) const {
+    return view_.members[static_cast<std::size_t>(rank.value())].id;
+  }
+
+  const RoundCoreOptions options_;
+  StateSink& sink_;
+  View view_;
+  Rank self_;
+  // See hosts_of(); empty also where that is not wanted.
+  std::vector<int> hosts_;
+  // Members of this host may read the result buffers where they lie.
+  bool shares_host_ = false;
+  bool frozen_ = false;
+  Round committed_;
+  // The last round of this view to which this member gave all its input and that has ended here,
+  // perhaps without its result: the others may be done with it all the same.
+  Round given_;
+  std::vector<Peer> peers_;
+  // Ready messages for a view that we have not installed yet, one per peer; used once we do.
+  std::map<PeerId, ReadyMessage> early_;
+  std::optional<Attempt> attempt_;
+  // The last Done that this member sent in this view, for links that come back.
+  std::optional<DoneMessage> last_done_;
+  std::optional<RoundOutcome> outcome_;
+  // A whole result whose round was released, and the same once a view has committed it.
+  std::optional<RoundOutcome> held_;
+  std::optional<RoundOutcome> adopted_;
+  std::vector<Stall> stalls_;
+  // Who asked for this member's input, last when, and of which round.
+  std::map<PeerId, TimePoint> awaited_by_;
+  Round awaited_round_;
+  // Whose body is being written to which round's buffer: kept until the frame or the link ends.
+  std::map<PeerId, std::shared_ptr<AllReduce>> receiving_;
+  RoundCodec codec_;
+  // See residual(). A round that is run again meets a new view, which begins without: what was
+  // dropped in the last round before a change of view is lost, once.
+  std::shared_ptr<FloatBuffer> residual_;
+  // Result buffers for reuse; one is free when nobody else holds it.
+  std::vector<std::shared_ptr<FloatBuffer>> buffers_;
+};
+
+}  // namespace weft

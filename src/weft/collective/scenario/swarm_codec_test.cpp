@@ -1,0 +1,179 @@
+// Error feedback in whole swarms whose members are killed: what the survivors hold, state and
+// residuals, is what one place computes in sequence, to the last bit.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "weft/collective/scenario/test_swarm_peer.h"
+
+namespace weft::swarm_codec_test {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::size_t kElements = 1000;
+
+// The part that a member took in a round, as of its last attempt.
+struct Part {
+  int rank = 0;
+  int members = 0;
+};
+// By round and peer. Without joiners the number of members names the view.
+using Parts = std::map<std::uint64_t, std::map<std::size_t, Part>>;
+
+class LoggedTrainer final : public TestTrainer {
+ public:
+  LoggedTrainer(Parts& parts, std::size_t peer)
+      : TestTrainer(kElements), parts_(parts), peer_(peer) {}
+  std::vector<float> shard(int rank, int members) const override {
+    parts_[round() + 1][peer_] = {rank, members};
+    return TestTrainer::shard(rank, members);
+  }
+
+ private:
+  Parts& parts_;
+  std::size_t peer_;
+};
+
+struct World {
+  World(std::uint64_t seed, std::string_view text, std::uint64_t last_round)
+      : net(SimNetworkOptions{.seed = seed}),
+        options(swarm_options(last_round)),
+        codec(*Codec::parse(text)) {
+    options.rounds.codec = codec;
+  }
+
+  void start(std::size_t members) {
+    options.start_members = static_cast<int>(members);
+    for (std::size_t i = 0; i < members; ++i) {
+      SwarmPeer::Settings settings;
+      settings.id = swarm_peer_id(static_cast<std::uint32_t>(i));
+      settings.seed = i + 77;
+      settings.elements = kElements;
+      settings.make_trainer = [this, i] { return std::make_unique<LoggedTrainer>(parts, i); };
+      peers.push_back(std::make_unique<SwarmPeer>(net, options, std::move(settings)));
+      if (i == 0) {
+        peers[0]->found();
+      } else {
+        peers[i]->join(peers[0]->ticket());
+      }
+    }
+  }
+  template <class Done>
+  bool run(Done&& done) {
+    const TimePoint end = net.now() + seconds(120);
+    while (!done()) {
+      if (net.now() > end || !net.step()) return done();
+    }
+    return true;
+  }
+  bool run_to_end() {
+    return run([&] {
+      return std::ranges::all_of(peers, [&](const auto& peer) {
+        return !*peer->alive || peer->round() == options.last_round;
+      });
+    });
+  }
+
+  SimNetwork net;
+  SwarmCoreOptions options;
+  Codec codec;
+  Parts parts;
+  std::vector<std::unique_ptr<SwarmPeer>> peers;
+};
+
+// All rounds once, without a network: the members that the log names, their encoders, and the
+// trainer's own arithmetic. Values are whole numbers, so sums are exact in any order.
+struct Sequence {
+  explicit Sequence(const World& world) {
+    TestTrainer trainer(kElements);
+    for (std::size_t i = 0; i < world.peers.size(); ++i) encoders.emplace_back(world.codec);
+    for (const auto& [round, parts] : world.parts) {
+      // Views shrink, so the last one is the one that committed.
+      int members = static_cast<int>(world.peers.size());
+      for (const auto& [peer, part] : parts) members = std::min(members, part.members);
+      std::vector<float> sum(kElements);
+      int taken = 0;
+      for (const auto& [peer, part] : parts) {
+        if (part.members != members) continue;
+        ++taken;
+        const std::uint64_t seed = round << 16U | static_cast<std::uint64_t>(part.rank);
+        const Bytes payload = encoders[peer].encode(trainer.shard(part.rank, members), seed);
+        encoders[peer].commit();
+        std::vector<float> decoded(kElements);
+        EXPECT_TRUE(world.codec.decode(payload, decoded).ok());
+        for (std::size_t i = 0; i < kElements; ++i) sum[i] += decoded[i];
+      }
+      EXPECT_EQ(taken, members) << "round " << round;
+      trainer.apply(sum);
+    }
+    state = trainer.state();
+  }
+  std::vector<ErrorFeedback> encoders;
+  std::vector<float> state;
+};
+
+void expect_sequence(const World& world) {
+  const Sequence want(world);
+  for (std::size_t i = 0; i < world.peers.size(); ++i) {
+    const SwarmPeer& peer = *world.peers[i];
+    if (!*peer.alive) continue;
+    SCOPED_TRACE(peer.describe());
+    EXPECT_TRUE(peer.failure.ok());
+    EXPECT_EQ(peer.round(), world.options.last_round);
+    EXPECT_EQ(peer.trainer.state(), want.state);
+    const ResidualValues residual = peer.core->residual_state().residual;
+    ASSERT_EQ(residual != nullptr, want.encoders[i].residual() != nullptr);
+    if (!residual) continue;
+    EXPECT_EQ(*residual, *want.encoders[i].residual());
+    EXPECT_EQ(peer.core->residual_state().round, world.options.last_round);
+  }
+}
+
+TEST(SwarmCodec, ASwarmWithTopKComputesWhatASequenceDoes) {
+  World world(1, "topk:ratio=0.05", 12);
+  world.start(4);
+  ASSERT_TRUE(world.run_to_end());
+  expect_sequence(world);
+  const ResidualValues residual = world.peers[0]->core->residual_state().residual;
+  EXPECT_TRUE(std::ranges::any_of(*residual, [](float value) { return value != 0; }));
+}
+
+// Members die at 50 random moments, up to three a run.
+TEST(SwarmCodec, NoKillLosesAResidualOrAppliesItTwice) {
+  int kills = 0;
+  std::size_t reruns = 0;
+  for (std::uint64_t seed = 1; kills < 50; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    ASSERT_LT(seed, 60U);
+    World world(seed, "topk:ratio=0.05", 10);
+    world.start(7);
+    ASSERT_TRUE(world.run([&] { return world.peers[0]->round() >= Round(1); }));
+    Rng rng(seed);
+    for (int kill = 0; kill < 3; ++kill) {
+      world.net.run_until(world.net.now() +
+                          microseconds(static_cast<std::int64_t>(rng.below(60'000))));
+      const std::size_t which = rng.below(world.peers.size());
+      SwarmPeer& victim = *world.peers[which];
+      if (!*victim.alive || victim.round() == world.options.last_round) continue;
+      victim.crash(rng.below(2) == 0 ? SimCrash::kKilled : SimCrash::kPowerLoss);
+      ++kills;
+    }
+    ASSERT_TRUE(world.run_to_end());
+    expect_sequence(world);
+    for (const auto& [round, parts] : world.parts) {
+      for (const auto& [peer, part] : parts) reruns += part.members < 7 ? 1U : 0U;
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(reruns, 0U);
+}
+
+}  // namespace
+}  // namespace weft::swarm_codec_test

@@ -1,0 +1,350 @@
+// SwarmPeer: one simulated machine that trains a TestTrainer, for the tests of this folder and for
+// weft/sim.
+//
+// Threads: one owner.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/collective/core/swarm_core.h"
+#include "weft/collective/scenario/test_trainer.h"
+#include "weft/net/sim_network.h"
+
+namespace weft {
+
+inline PeerId swarm_peer_id(std::uint32_t number) {
+  return {sha256(as_bytes("swarm peer " + std::to_string(number)))};
+}
+
+inline SwarmCoreOptions swarm_options(std::uint64_t last_round) {
+  SwarmCoreOptions options;
+  MembershipOptions& membership = options.membership;
+  membership.run = sha256(as_bytes(std::string_view("run")));
+  membership.recipe_hash = sha256(as_bytes(std::string_view("recipe")));
+  membership.layout_hash = sha256(as_bytes(std::string_view("layout")));
+  membership.invitation_key = sha256(as_bytes(std::string_view("key")));
+  membership.recipe_text = "recipe";
+  membership.quorum_timeout = std::chrono::seconds(5);
+  options.rounds.all_reduce.segment_bytes = 1024;
+  options.rounds.all_reduce.bucket_bytes = 8192;
+  options.rounds.all_reduce.direct_bytes_max = 256;
+  options.rounds.by_host = false;
+  // A line without delays: what is not small goes round the ring.
+  options.rounds.all_reduce.link = {0, 1e9, 0};
+  options.last_round = Round(last_round);
+  return options;
+}
+
+class SwarmPeer final : public TransportHandler {
+ public:
+  struct Settings {
+    PeerId id;
+    std::size_t elements = 3000;
+    std::uint64_t incarnation = 1;
+    std::uint64_t seed = 77;
+    // Told beside the real one.
+    std::vector<std::string> more_endpoints = {};
+    // From a turn to the first half of the input, and from there to the second.
+    std::function<Duration()> compute = [] { return std::chrono::milliseconds(2); };
+    // Before a round is begun, the state being lent already; not before one that is begun again.
+    Duration pause{};
+    // Called after each change, if given: with an event, with the state after a round, after all.
+    std::function<void(const SwarmEvent& event)> on_event = nullptr;
+    std::function<void(const TestTrainer& trainer)> on_state = nullptr;
+    std::function<void()> on_pumped = nullptr;
+    // Another trainer than the one of whole numbers.
+    std::function<std::unique_ptr<TestTrainer>()> make_trainer = nullptr;
+    // Asked first in a turn. With it the input is handed over as a whole, after one compute(), and
+    // no outcome is looked at before that, as by a thread that computes.
+    std::function<StandIn(const Turn& turn)> stand_in = nullptr;
+  };
+
+  SwarmPeer(SimNetwork& network, SwarmCoreOptions options, Settings settings)
+      : net(network),
+        set(std::move(settings)),
+        id(set.id),
+        with_reports(options.rounds.reports),
+        transport(network.start(id)),
+        own_trainer(set.make_trainer ? set.make_trainer()
+                                     : std::make_unique<TestTrainer>(set.elements)),
+        trainer(*own_trainer) {
+    options.membership.self = id;
+    options.membership.incarnation = set.incarnation;
+    options.membership.endpoints = transport.endpoints();
+    for (const std::string& more : set.more_endpoints) {
+      options.membership.endpoints.push_back(more);
+    }
+    options.rounds.self = id;
+    transport.set_handler(*this);
+    core = std::make_unique<SwarmCore>(std::move(options), transport, net.clock(), Rng(set.seed));
+    net.set_alarm_body(id, [this] {
+      core->on_timer();
+      pump();
+    });
+  }
+  ~SwarmPeer() override { *alive = false; }
+  SwarmPeer(const SwarmPeer&) = delete;
+  SwarmPeer& operator=(const SwarmPeer&) = delete;
+
+  void found() {
+    core->found();
+    core->request_turn();
+    pump();
+  }
+  void join(const Ticket& ticket) {
+    core->join(ticket);
+    core->request_turn();
+    pump();
+  }
+  void leave() {
+    leaving = true;
+    core->leave();
+    pump();
+  }
+  Ticket ticket() { return core->ticket(std::chrono::hours(1)); }
+  void crash(SimCrash how) {
+    *alive = false;
+    net.crash(id, how);
+  }
+  Round round() const { return Round(trainer.round()); }
+  bool saw(SwarmEventKind kind) const {
+    for (const SwarmEvent& event : events) {
+      if (event.kind == kind) return true;
+    }
+    return false;
+  }
+  // Whether the training side waits in a round.
+  bool in_round() const { return input != nullptr; }
+  bool saw_failed_outcome() const { return !outcome_failure.ok(); }
+  std::string text_of(SwarmEventKind kind) const {
+    for (const SwarmEvent& event : events) {
+      if (event.kind == kind) return event.text;
+    }
+    return {};
+  }
+  std::string describe() const {
+    return id.short_name() + " " + std::string(to_string(core->state())) + ", view " +
+           std::to_string(core->view().id.number.value()) + " of " +
+           std::to_string(core->view().size()) + ", after round " +
+           std::to_string(trainer.round()) + ", committed " +
+           std::to_string(core->committed().value()) + (finished ? ", finished" : "") +
+           (leaving ? ", leaving" : "") + (failure.ok() ? "" : ", " + failure.to_string());
+  }
+
+  // --- TransportHandler.
+  void on_link_up(const LinkInfo& link) override {
+    core->on_link_up(link);
+    pump();
+  }
+  void on_link_down(const PeerId& peer, const Status& why) override {
+    downs.push_back(why);
+    core->on_link_down(peer, why);
+    pump();
+  }
+  void on_frame(const PeerId& from, Lane lane, const FrameView& frame) override {
+    core->on_frame(from, lane, frame);
+    pump();
+  }
+  void on_writable(const PeerId& peer, Lane lane) override {
+    core->on_writable(peer, lane);
+    pump();
+  }
+  MutableByteSpan body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
+                                   std::size_t body_bytes) override {
+    return core->body_destination(from, type, head, body_bytes);
+  }
+
+  SimNetwork& net;
+  Settings set;
+  PeerId id;
+  const bool with_reports;
+  SimTransport& transport;
+  std::unique_ptr<SwarmCore> core;
+  std::unique_ptr<TestTrainer> own_trainer;
+  TestTrainer& trainer;
+  bool finished = false;
+  bool leaving = false;
+  // How next() ended, if it did.
+  Status failure;
+  // The failure of a round that ended neither committed nor aborted.
+  Status outcome_failure;
+  std::vector<SwarmEvent> events;
+  std::vector<Status> downs;
+  std::vector<int> members_of_turns;
+  // The rounds after which other branches' states were averaged in, and with what weight.
+  std::vector<std::pair<std::uint64_t, double>> merges;
+  // The round of the first turn to train.
+  std::uint64_t first_trained = 0;
+  // What the members of the last applied round reported.
+  std::vector<Bytes> reports;
+  std::uint64_t applied_last = UINT64_MAX;  // none
+  // Results that came as a turn and not out of an own round.
+  int applied = 0;
+  // Set by a test: changes the state before it is hashed.
+  std::uint64_t spoil_at_round = 0;
+  std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+
+ private:
+  // Does what the core asks for, until it asks for nothing.
+  void pump() {
+    for (int turns = 0; turns < 64; ++turns) {
+      take_events();
+      if (auto outcome = core->take_outcome()) waiting = std::move(outcome);
+      if (waiting && !computing) take(*std::exchange(waiting, std::nullopt));
+      std::optional<Result<Turn>> turn = core->take_turn();
+      if (!turn) {
+        const auto order = core->take_snapshot_order();
+        if (!order) break;
+        core->publish_state(order->round, trainer.serialise());
+        continue;
+      }
+      if (!turn->ok()) {
+        failure = turn->status();
+        break;
+      }
+      take(**turn);
+    }
+    take_events();
+    if (set.on_pumped) set.on_pumped();
+    if (*alive) net.set_alarm(id, core->next_deadline());
+  }
+
+  void take_events() {
+    for (SwarmEvent& event : core->take_events()) {
+      if (set.on_event) set.on_event(event);
+      events.push_back(std::move(event));
+    }
+  }
+
+  void after(Duration delay, std::function<void()> body) {
+    net.call_at(net.now() + delay, [here = alive, body = std::move(body)] {
+      if (*here) body();
+    });
+  }
+
+  void take(const Turn& turn) {
+    switch (turn.kind) {
+      case TurnKind::kLoadState:
+        if (const Status loaded = trainer.load(turn.state.span()); !loaded.ok()) failure = loaded;
+        if (set.on_state) set.on_state(trainer);
+        return core->request_turn();
+      case TurnKind::kSnapshot:
+        core->publish_state(turn.round, trainer.serialise());
+        return core->request_turn();
+      case TurnKind::kMerge:
+        merges.push_back({turn.round.value(), turn.weight});
+        if (const Status done = trainer.merge(turn.state.span(), turn.weight); !done.ok()) {
+          failure = done;
+        }
+        if (set.on_state) set.on_state(trainer);
+        return core->request_turn();
+      case TurnKind::kApply:
+        ++applied;
+        reports = turn.reports;
+        apply(turn.round, turn.reduced);
+        return core->request_turn();
+      case TurnKind::kTrain:
+        return train(turn);
+      case TurnKind::kFinished:
+        finished = true;
+        leaving = true;
+        core->leave();
+        return;
+      case TurnKind::kWait:
+        return;
+    }
+  }
+
+  void train(const Turn& turn) {
+    members_of_turns.push_back(turn.members);
+    if (first_trained == 0) first_trained = turn.round.value();
+    WEFT_CHECK(turn.round.value() == trainer.round() + 1);
+    StandIn given = set.stand_in ? set.stand_in(turn) : StandIn();
+    // Only as long as the round is open are the inputs alive: a later use of them shows in ASan.
+    input = std::make_unique<std::vector<float>>(trainer.shard(turn.rank.value(), turn.members));
+    input->resize(set.elements);
+    report = trainer.report(turn.rank.value(), turn.members);
+    core->lend_state(true);
+    if (set.stand_in) core->stand_in(turn.view, turn.round, std::move(given));
+    const bool again = std::exchange(begun_last, turn.round) == turn.round;
+    if (again || set.pause == Duration()) return begin(turn.view, turn.round);
+    after(set.pause, [this, view = turn.view, round = turn.round] {
+      begin(view, round);
+      pump();
+    });
+  }
+
+  void begin(const ViewId& view, Round round) {
+    core->begin(view, round, static_cast<std::int64_t>(set.elements));
+    if (set.stand_in) {
+      compute_whole();
+    } else {
+      contribute_later(2);
+    }
+  }
+
+  void compute_whole() {
+    computing = true;
+    after(set.compute(), [this] {
+      computing = false;
+      core->contribute(0, *input);
+      if (with_reports) core->report(report);
+      pump();
+    });
+  }
+
+  void contribute_later(int parts) {
+    const std::uint64_t mine = ++attempts;
+    after(set.compute(), [this, parts, mine] {
+      if (!input || attempts != mine) return;
+      const std::size_t half = set.elements / 2;
+      const std::span<const float> values(*input);
+      if (parts == 2) {
+        core->contribute(static_cast<std::int64_t>(half), values.subspan(half));
+        contribute_later(1);
+        // Before the last values, or after them.
+        if (with_reports && half % 2 == 0) core->report(report);
+      } else {
+        core->contribute(0, values.first(half));
+        if (with_reports && half % 2 != 0) core->report(report);
+      }
+      pump();
+    });
+  }
+
+  void take(const RoundOutcome& outcome) {
+    input.reset();
+    ++attempts;
+    const bool again = outcome.status.ok() || outcome.status.code() == Code::kAborted;
+    if (outcome.status.ok()) {
+      reports = reports_of(outcome.reports);
+      apply(outcome.round, std::as_const(*outcome.values).span());
+    }
+    if (!again) outcome_failure = outcome.status;
+    if (!leaving && again) core->request_turn();
+  }
+
+  void apply(Round next, std::span<const float> sums) {
+    WEFT_CHECK(next.value() == trainer.round() + 1);
+    trainer.hear(reports);
+    applied_last = next.value();
+    trainer.apply(sums.first(trainer.elements()));
+    if (spoil_at_round == next.value()) trainer.spoil_last();
+    if (set.on_state) set.on_state(trainer);
+    core->applied(next, trainer.hash());
+  }
+
+  std::unique_ptr<std::vector<float>> input;
+  Bytes report;
+  Round begun_last;
+  bool computing = false;
+  std::optional<RoundOutcome> waiting;
+  std::uint64_t attempts = 0;
+};
+
+}  // namespace weft

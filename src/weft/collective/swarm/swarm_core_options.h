@@ -1,0 +1,27 @@
+// What a Swarm's options mean to its SwarmCore and its transport.
+//
+// Threads: core_options() is pure, but for the incarnation, which is the time; make_transport() is
+// for the thread that starts the loop. Fails: only make_transport(); what a recipe may say is
+// checked before.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/collective/core/swarm_core.h"
+#include "weft/collective/swarm/swarm.h"
+#include "weft/net/event_loop.h"
+#include "weft/net/transport.h"
+
+namespace weft {
+
+// kInvalidArgument where a field is set that the swarm fills in: it would not count.
+Status check_filled_in(const SwarmOptions& options);
+// `endpoints`: where this peer listens; the first few are told.
+SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::string> endpoints);
+// Listens; borrows `loop`. Fails: kInvalidArgument for what is written in the options, kUnavailable
+// where the system refuses.
+Result<std::unique_ptr<Transport>> make_transport(EventLoop& loop, const SwarmOptions& options);
+
+}  // namespace weft
