@@ -44,19 +44,44 @@ void Agreement::write_state(Writer& out) const {
   for (const PeerId& peer : acceptances_) out.peer(peer);
 }
 
-void Fingerprint::add(const Departure& value) {
-  out_.peer(value.id).u64(value.incarnation).u8(static_cast<std::uint8_t>(value.cause));
+void write_fingerprint(Fingerprint& out, const Member& value) {
+  out.add(value.id);
+  out.add(value.incarnation);
 }
 
-void Fingerprint::add(const Revocations& value) {
+void write_fingerprint(Fingerprint& out, const PeerAddress& value) { out.add(value.id); }
+
+void write_fingerprint(Fingerprint& out, const Departure& value) {
+  out.add(value.id);
+  out.add(value.incarnation);
+  out.out().u8(static_cast<std::uint8_t>(value.cause));
+}
+
+void write_fingerprint(Fingerprint& out, const View& value) { out.add(value.id); }
+
+void write_fingerprint(Fingerprint& out, const StandingMessage& value) {
+  out.add(xxh3_128(value.encode()));
+}
+
+void write_fingerprint(Fingerprint& out, const EarlierRun& value) {
+  out.add(value.run);
+  out.add(std::uint64_t{value.generation});
+}
+
+void write_fingerprint(Fingerprint& out, const Revocations& value) {
   const RevocationMessage all = value.message();
-  out_.u64(all.renewals).raw(all.key);
-  each(all.invitations);
-  out_.u64(all.bans.size());
-  for (const Ban& ban : all.bans) out_.peer(ban.peer);
+  out.add(all.renewals);
+  out.add(all.key);
+  out.add(all.invitations);
+  out.add(all.bans.size());
+  for (const Ban& ban : all.bans) out.add(ban.peer);
 }
 
-void Fingerprint::add(const Accusations& value) { each(value.pairs()); }
+void write_fingerprint(Fingerprint& out, const Accusations& value) { out.add(value.pairs()); }
+
+void write_fingerprint(Fingerprint& out, const Agreement& value) { value.write_state(out.out()); }
+
+void write_fingerprint(Fingerprint& /*out*/, const LinkInfo& /*value*/) {}
 
 // Among its options only the incarnation and the key may change.
 void Membership::Core::fingerprint(Fingerprint& out) const {

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "weft/base/fields.h"
 #include "weft/peer/agreement.h"
-#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/parts/membership_parts.h"
 #include "weft/wire/membership_message.h"

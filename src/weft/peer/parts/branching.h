@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "weft/peer/parts/fields.h"
+#include "weft/base/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/parts/membership_parts.h"
 #include "weft/wire/branch_message.h"

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/fields.h"
 #include "weft/peer/membership.h"
-#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/ticket.h"
 

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string>
 
+#include "weft/base/fields.h"
 #include "weft/base/status.h"
 #include "weft/peer/conduct.h"
 #include "weft/peer/membership.h"
-#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/parts/membership_parts.h"
 #include "weft/wire/admission_message.h"

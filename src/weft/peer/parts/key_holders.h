@@ -9,9 +9,9 @@
 #include <optional>
 #include <set>
 
+#include "weft/base/fields.h"
 #include "weft/base/status.h"
 #include "weft/peer/admission.h"
-#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/revocations.h"
 #include "weft/wire/join_message.h"

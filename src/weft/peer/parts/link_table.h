@@ -10,10 +10,10 @@
 #include <set>
 #include <string>
 
+#include "weft/base/fields.h"
 #include "weft/base/status.h"
 #include "weft/net/transport.h"
 #include "weft/peer/admission.h"
-#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/wire/frame_type.h"
 

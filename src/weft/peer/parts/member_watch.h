@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/fields.h"
 #include "weft/base/status.h"
-#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/parts/membership_parts.h"
 

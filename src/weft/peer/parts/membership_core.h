@@ -26,12 +26,12 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/fields.h"
 #include "weft/base/status.h"
 #include "weft/peer/membership.h"
 #include "weft/peer/parts/balloting.h"
 #include "weft/peer/parts/ban_list.h"
 #include "weft/peer/parts/branching.h"
-#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/former_members.h"
 #include "weft/peer/parts/joining.h"
 #include "weft/peer/parts/judgement.h"

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/fields.h"
 #include "weft/base/status.h"
 #include "weft/peer/admission.h"
 #include "weft/peer/agreement.h"
 #include "weft/peer/failure_detector.h"
 #include "weft/peer/membership.h"
-#include "weft/peer/parts/fields.h"
 #include "weft/peer/ticket.h"
 #include "weft/wire/branch_message.h"
 #include "weft/wire/membership_message.h"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "weft/base/fields.h"
 #include "weft/peer/membership.h"
-#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 
 namespace weft {

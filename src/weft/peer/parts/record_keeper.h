@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "weft/base/fields.h"
 #include "weft/peer/membership.h"
-#include "weft/peer/parts/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/voter_record.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "weft/peer/parts/fields.h"
+#include "weft/base/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/parts/membership_parts.h"
 #include "weft/wire/admission_message.h"

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "weft/peer/parts/fields.h"
+#include "weft/base/fields.h"
 #include "weft/peer/parts/membership_part.h"
 #include "weft/peer/parts/membership_parts.h"
 #include "weft/wire/membership_message.h"
