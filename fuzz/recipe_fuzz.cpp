@@ -3,7 +3,7 @@
 
 #include "weft/base/bytes.h"
 #include "weft/base/check.h"
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const weft::Result<weft::Recipe> recipe =

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "weft/base/time.h"
-#include "weft/train/recipe.h"
-#include "weft/train/trainer.h"
+#include "weft/train/recipe/recipe.h"
+#include "weft/train/run/trainer.h"
 #include "weft/wire/collective_message.h"
 #include "weft/wire/frame_type.h"
 #include "weft/wire/join_message.h"

@@ -14,7 +14,7 @@
 #include "weft/app/terminal/terminal.h"
 #include "weft/base/log.h"
 #include "weft/base/parallel.h"
-#include "weft/train/checkpoints.h"
+#include "weft/train/run/checkpoints.h"
 
 namespace weft {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "weft/app/terminal/environment.h"
 #include "weft/app/terminal/exit_code.h"
-#include "weft/train/export_checkpoint.h"
-#include "weft/train/predict.h"
+#include "weft/train/model/export_checkpoint.h"
+#include "weft/train/model/predict.h"
 
 namespace CLI {
 class App;

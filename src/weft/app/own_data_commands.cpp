@@ -19,8 +19,9 @@
 #include "weft/data/look/look.h"
 #include "weft/data/safe_text.h"
 #include "weft/data/text_file.h"
-#include "weft/train/event.h"
-#include "weft/train/new_recipe.h"
+#include "weft/train/event/event.h"
+#include "weft/train/recipe/new_recipe.h"
+#include "weft/train/run/try_recipe.h"
 
 namespace weft {
 namespace {

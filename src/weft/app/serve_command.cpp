@@ -11,7 +11,7 @@
 #include "weft/app/terminal/standard_output.h"
 #include "weft/http/request_source.h"
 #include "weft/serve/model_server.h"
-#include "weft/train/event.h"
+#include "weft/train/event/event.h"
 
 namespace weft {
 namespace {

@@ -15,9 +15,9 @@
 #include "weft/app/terminal/terminal.h"
 #include "weft/base/parallel.h"
 #include "weft/sim/world.h"
-#include "weft/train/event_log.h"
-#include "weft/train/run_events.h"
-#include "weft/train/swarm_events.h"
+#include "weft/train/event/event_log.h"
+#include "weft/train/event/swarm_events.h"
+#include "weft/train/run/run_events.h"
 
 namespace weft {
 namespace {

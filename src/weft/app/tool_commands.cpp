@@ -16,9 +16,9 @@
 #include "weft/collective/engine/bench_all_reduce.h"
 #include "weft/data/catalog.h"
 #include "weft/train/bench_train.h"
-#include "weft/train/evaluate_checkpoint.h"
-#include "weft/train/event.h"
-#include "weft/train/recipe.h"
+#include "weft/train/event/event.h"
+#include "weft/train/model/evaluate_checkpoint.h"
+#include "weft/train/recipe/recipe.h"
 
 namespace weft {
 namespace {

@@ -12,10 +12,10 @@
 #include "weft/base/thread.h"
 #include "weft/collective/swarm/swarm.h"
 #include "weft/peer/ticket.h"
-#include "weft/train/event_log.h"
-#include "weft/train/run_loop.h"
-#include "weft/train/trainer.h"
-#include "weft/train/wiring.h"
+#include "weft/train/event/event_log.h"
+#include "weft/train/run/run_loop.h"
+#include "weft/train/run/trainer.h"
+#include "weft/train/run/wiring.h"
 
 namespace weft::robust_training_test {
 namespace {

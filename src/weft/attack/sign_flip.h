@@ -9,7 +9,7 @@
 
 #include <memory>
 
-#include "weft/train/exchange.h"
+#include "weft/train/exchange/exchange.h"
 
 namespace weft {
 

@@ -1,10 +1,9 @@
 // Facts about leaves and hooks for other code: for optimizers, which leaves a backward has reached;
 // for captured steps, whether there is host code that a replay would not run.
 //
-// Where it stands: Module::bind() -> move_leaf(), mark_gradients(); train/captured_step.h uses the
-// rest.
-// Threads: as the leaves; counts are those of the calling thread.
-// Fails: std::invalid_argument if mark_gradients gets a tensor that is not a leaf with a gradient.
+// Where it stands: Module::bind() -> move_leaf(), mark_gradients(); train/capture/captured_step.h
+// uses the rest. Threads: as the leaves; counts are those of the calling thread. Fails:
+// std::invalid_argument if mark_gradients gets a tensor that is not a leaf with a gradient.
 #pragma once
 
 #include <cstdint>

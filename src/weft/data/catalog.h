@@ -22,7 +22,7 @@ namespace weft {
 struct DataPlaces {
   std::string data_dir;  // WEFT_DATA_DIR
   std::string home;      // HOME
-  // The path that a person gave in place of the recipe's paths; train/data_files.h reads it.
+  // The path that a person gave in place of the recipe's paths; train/data/data_files.h reads it.
   std::string data = {};
   // A folder in place of data.path, or the base of a relative one; it also serves as data_dir.
   std::string folder = {};

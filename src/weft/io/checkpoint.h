@@ -39,10 +39,11 @@ struct CheckpointInfo {
   std::string recipe = {};     // canonical text
   std::string optimizer = {};  // "sgd"
   std::int64_t optimizer_steps = 0;
-  std::string shares = {};      // how members split a batch; empty: equally
-  std::string validation = {};  // what was measured so far (train/validation.h); empty: nothing
+  std::string shares = {};  // how members split a batch; empty: equally
+  std::string validation =
+      {};  // what was measured so far (train/recipe/validation.h); empty: nothing
   CardTexts card = {};
-  std::string data_mark = {};  // of the training data (train/data_mark.h); empty: not compared
+  std::string data_mark = {};  // of the training data (train/data/data_mark.h); empty: not compared
   // False for a file of an older release, in which an altered byte goes unnoticed.
   bool has_digests = true;
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/train/gossip_step.h"
+#include "weft/train/step/gossip_step.h"
 
 namespace weft::sim {
 namespace {

@@ -1,7 +1,7 @@
 // GossipTrainer: one Trainer that plays peers that each have parameters of their own.
 //
-// The two halves of gossip_step() (train/gossip_step.h), with a peer's parameters and optimizer
-// state put into the Trainer before and taken out after each.
+// The two halves of gossip_step() (train/step/gossip_step.h), with a peer's parameters and
+// optimizer state put into the Trainer before and taken out after each.
 //
 // Where it stands: GossipPeer -> here -> Trainer. Memory: for each peer its parameters, gradients
 // and optimizer state; the model, its data and its recorded steps once. Threads: one owner.
@@ -16,7 +16,7 @@
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
-#include "weft/train/trainer.h"
+#include "weft/train/run/trainer.h"
 
 namespace weft::sim {
 

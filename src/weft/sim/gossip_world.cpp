@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/hash.h"
-#include "weft/train/wiring.h"
+#include "weft/train/run/wiring.h"
 
 namespace weft::sim {
 namespace {

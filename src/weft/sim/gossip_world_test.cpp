@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/parallel.h"
-#include "weft/train/gossip_step.h"
-#include "weft/train/test_recipe.h"
+#include "weft/train/recipe/test_recipe.h"
+#include "weft/train/step/gossip_step.h"
 
 namespace weft::sim::gossip_world_test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/train/collecting_exchange.h"
+#include "weft/train/exchange/collecting_exchange.h"
 
 namespace weft::sim {
 namespace {

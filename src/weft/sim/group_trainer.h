@@ -19,7 +19,7 @@
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/core/swarm_types.h"
-#include "weft/train/trainer.h"
+#include "weft/train/run/trainer.h"
 
 namespace weft::sim {
 

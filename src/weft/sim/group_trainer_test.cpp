@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "weft/net/sim_network.h"
-#include "weft/train/collecting_exchange.h"
-#include "weft/train/test_recipe.h"
+#include "weft/train/exchange/collecting_exchange.h"
+#include "weft/train/recipe/test_recipe.h"
 
 namespace weft::sim::group_trainer_test {
 namespace {

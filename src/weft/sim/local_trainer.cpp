@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "weft/base/check.h"
-#include "weft/train/collecting_exchange.h"
+#include "weft/train/exchange/collecting_exchange.h"
 #include "weft/train/report/round_report.h"
 
 namespace weft::sim {

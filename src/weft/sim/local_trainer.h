@@ -11,7 +11,7 @@
 
 #include "weft/base/status.h"
 #include "weft/collective/scenario/test_trainer.h"
-#include "weft/train/trainer.h"
+#include "weft/train/run/trainer.h"
 
 namespace weft::sim {
 

@@ -19,7 +19,7 @@
 #include "weft/base/rng.h"
 #include "weft/collective/scenario/test_swarm_peer.h"
 #include "weft/net/sim_network.h"
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 
 namespace weft::sim {
 

@@ -7,7 +7,7 @@
 
 #include "weft/base/hash.h"
 #include "weft/collective/swarm/swarm_core_options.h"
-#include "weft/train/wiring.h"
+#include "weft/train/run/wiring.h"
 
 namespace weft::sim {
 namespace {

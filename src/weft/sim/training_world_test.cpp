@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/parallel.h"
-#include "weft/train/test_recipe.h"
+#include "weft/train/recipe/test_recipe.h"
 
 namespace weft::sim::training_world_test {
 namespace {

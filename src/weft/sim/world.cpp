@@ -9,7 +9,7 @@
 #include "weft/base/hash.h"
 #include "weft/sim/gossip_world.h"
 #include "weft/sim/training_world.h"
-#include "weft/train/gossip_exchange.h"
+#include "weft/train/run/gossip_run.h"
 
 namespace weft::sim {
 namespace {

@@ -25,8 +25,8 @@
 #include "weft/sim/spread.h"
 #include "weft/sim/virtual_links.h"
 #include "weft/sim/virtual_peer.h"
-#include "weft/train/recipe.h"
-#include "weft/train/trainer.h"
+#include "weft/train/recipe/recipe.h"
+#include "weft/train/run/trainer.h"
 
 namespace weft::sim {
 

@@ -18,8 +18,8 @@
 #include "weft/op/loss.h"
 #include "weft/op/shape.h"
 #include "weft/optim/optimizer.h"
-#include "weft/train/captured_step.h"
-#include "weft/train/precision.h"
+#include "weft/train/capture/captured_step.h"
+#include "weft/train/update/precision.h"
 
 namespace weft {
 namespace {

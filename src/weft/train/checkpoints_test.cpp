@@ -1,4 +1,4 @@
-#include "weft/train/checkpoints.h"
+#include "weft/train/run/checkpoints.h"
 
 #include <filesystem>
 #include <fstream>
@@ -10,8 +10,8 @@
 
 #include "weft/base/file.h"
 #include "weft/io/checkpoint.h"
-#include "weft/train/checkpoint_model.h"
-#include "weft/train/test_recipe.h"
+#include "weft/train/model/checkpoint_model.h"
+#include "weft/train/recipe/test_recipe.h"
 
 namespace weft::checkpoints_test {
 namespace {

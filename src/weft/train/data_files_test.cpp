@@ -1,4 +1,4 @@
-#include "weft/train/data_files.h"
+#include "weft/train/data/data_files.h"
 
 #include <filesystem>
 
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/testing/test_folder.h"
-#include "weft/train/wiring.h"
+#include "weft/train/run/wiring.h"
 
 namespace weft::data_files_test {
 namespace {

@@ -1,11 +1,11 @@
-#include "weft/train/data_mark.h"
+#include "weft/train/data/data_mark.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "weft/base/testing/test_folder.h"
-#include "weft/train/test_recipe.h"
-#include "weft/train/trainer.h"
+#include "weft/train/recipe/test_recipe.h"
+#include "weft/train/run/trainer.h"
 
 namespace weft::data_mark_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "weft/train/local_step.h"
+#include "weft/train/step/local_step.h"
 
 #include <cmath>
 #include <memory>
@@ -7,9 +7,9 @@
 
 #include "weft/base/hash.h"
 #include "weft/io/checkpoint.h"
-#include "weft/train/collecting_exchange.h"
-#include "weft/train/trainer.h"
-#include "weft/train/wiring.h"
+#include "weft/train/exchange/collecting_exchange.h"
+#include "weft/train/run/trainer.h"
+#include "weft/train/run/wiring.h"
 
 namespace weft::local_step_test {
 namespace {

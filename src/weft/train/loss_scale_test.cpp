@@ -1,4 +1,4 @@
-#include "weft/train/loss_scale.h"
+#include "weft/train/update/loss_scale.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,9 +11,9 @@
 #include "weft/nn/zoo.h"
 #include "weft/op/arithmetic.h"
 #include "weft/op/reduce.h"
-#include "weft/train/precision.h"
-#include "weft/train/scripted_exchange.h"
-#include "weft/train/trainer.h"
+#include "weft/train/exchange/scripted_exchange.h"
+#include "weft/train/run/trainer.h"
+#include "weft/train/update/precision.h"
 
 namespace weft::loss_scale_test {
 namespace {

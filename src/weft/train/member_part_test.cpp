@@ -1,5 +1,5 @@
 // Groups of unequal members, played in one process with a clock of their own.
-#include "weft/train/member_part.h"
+#include "weft/train/step/member_part.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/train/collecting_exchange.h"
-#include "weft/train/test_recipe.h"
-#include "weft/train/trainer.h"
+#include "weft/train/exchange/collecting_exchange.h"
+#include "weft/train/recipe/test_recipe.h"
+#include "weft/train/run/trainer.h"
 
 namespace weft::member_part_test {
 namespace {
@@ -207,7 +207,7 @@ TEST(MemberPart, ANewcomerTakesTheSharesWithTheState) {
   group.add();
   ASSERT_TRUE(group.trainers[2]->adopt(group.trainers[0]->encode("run")).ok());
   EXPECT_EQ(group.trainers[2]->hash().total, group.trainers[0]->hash().total);
-  // Of mean speed as long as nothing is known of it: a third of the batch.
+  // As long as nothing is known of its speed, it counts as mean: a third of the batch.
   EXPECT_EQ(group.split()[2], 8);
   for (int round = 0; round < 12; ++round) group.run_round();
   EXPECT_EQ(group.split(), (std::vector<std::int64_t>{11, 2, 11}));

@@ -9,9 +9,9 @@
 
 #include "weft/base/rng.h"
 #include "weft/data/npy.h"
-#include "weft/train/scripted_exchange.h"
-#include "weft/train/trainer.h"
-#include "weft/train/wiring.h"
+#include "weft/train/exchange/scripted_exchange.h"
+#include "weft/train/run/trainer.h"
+#include "weft/train/run/wiring.h"
 
 namespace weft::rows_test {
 namespace {

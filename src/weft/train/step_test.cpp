@@ -1,4 +1,4 @@
-#include "weft/train/step.h"
+#include "weft/train/step/step.h"
 
 #include <cmath>
 #include <fstream>
@@ -7,10 +7,10 @@
 
 #include "weft/array/test_device.h"
 #include "weft/base/parallel.h"
-#include "weft/train/collecting_exchange.h"
-#include "weft/train/test_recipe.h"
-#include "weft/train/trainer.h"
-#include "weft/train/wiring.h"
+#include "weft/train/exchange/collecting_exchange.h"
+#include "weft/train/recipe/test_recipe.h"
+#include "weft/train/run/trainer.h"
+#include "weft/train/run/wiring.h"
 
 namespace weft::step_test {
 namespace {

@@ -17,9 +17,9 @@
 #include "weft/app/terminal/terminal.h"
 #include "weft/base/file.h"
 #include "weft/base/hash.h"
-#include "weft/train/event_log.h"
-#include "weft/train/local_step.h"
-#include "weft/train/recipe.h"
+#include "weft/train/event/event_log.h"
+#include "weft/train/recipe/recipe.h"
+#include "weft/train/step/local_step.h"
 
 namespace weft {
 namespace {

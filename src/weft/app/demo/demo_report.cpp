@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/bytes.h"
-#include "weft/train/swarm_events.h"
+#include "weft/train/event/swarm_events.h"
 
 namespace weft {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/train/event.h"
+#include "weft/train/event/event.h"
 
 namespace weft {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/train/summary.h"
+#include "weft/train/run/summary.h"
 
 namespace weft::demo_report_test {
 namespace {

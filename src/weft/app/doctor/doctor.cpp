@@ -16,7 +16,7 @@
 #include "weft/app/terminal/standard_output.h"
 #include "weft/base/version.h"
 #include "weft/net/rendezvous_opendht.h"
-#include "weft/train/event.h"
+#include "weft/train/event/event.h"
 
 namespace weft {
 namespace {

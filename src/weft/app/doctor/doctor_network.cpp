@@ -16,7 +16,7 @@
 #include "weft/net/port_map.h"
 #include "weft/net/rendezvous_opendht.h"
 #include "weft/net/tls_transport.h"
-#include "weft/train/wiring.h"
+#include "weft/train/run/wiring.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/nearest_name.h"
-#include "weft/train/recipe_aliases.h"
+#include "weft/train/recipe/recipe_aliases.h"
 
 namespace weft {
 namespace {

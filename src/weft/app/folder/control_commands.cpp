@@ -17,7 +17,7 @@
 #include "weft/net/identity.h"
 #include "weft/peer/revocations.h"
 #include "weft/peer/ticket.h"
-#include "weft/train/event.h"
+#include "weft/train/event/event.h"
 
 namespace weft {
 namespace {

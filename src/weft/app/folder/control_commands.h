@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "weft/app/terminal/exit_code.h"
-#include "weft/train/exchange.h"
+#include "weft/train/exchange/exchange.h"
 
 namespace weft {
 

@@ -14,7 +14,7 @@
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
-#include "weft/train/event.h"
+#include "weft/train/event/event.h"
 
 namespace weft {
 

@@ -10,8 +10,8 @@
 #include "weft/collective/codec/residual_file.h"
 #include "weft/collective/swarm/record_file.h"
 #include "weft/net/event_loop.h"
-#include "weft/train/checkpoint_run.h"
-#include "weft/train/checkpoints.h"
+#include "weft/train/run/checkpoint_run.h"
+#include "weft/train/run/checkpoints.h"
 
 namespace weft {
 namespace {

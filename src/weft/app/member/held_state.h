@@ -14,8 +14,8 @@
 #include "weft/net/identity.h"
 #include "weft/peer/ticket.h"
 #include "weft/peer/voter_record.h"
-#include "weft/train/event_log.h"
-#include "weft/train/trainer.h"
+#include "weft/train/event/event_log.h"
+#include "weft/train/run/trainer.h"
 
 namespace weft {
 

@@ -11,9 +11,9 @@
 #include "weft/app/folder/find_run.h"
 #include "weft/app/member/peer_command.h"
 #include "weft/base/status.h"
-#include "weft/train/data_files.h"
-#include "weft/train/recipe.h"
-#include "weft/train/trainer.h"
+#include "weft/train/data/data_files.h"
+#include "weft/train/recipe/recipe.h"
+#include "weft/train/run/trainer.h"
 
 namespace weft {
 

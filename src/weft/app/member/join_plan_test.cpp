@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/train/test_recipe.h"
+#include "weft/train/recipe/test_recipe.h"
 
 namespace weft::join_plan_test {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "weft/app/terminal/exit_code.h"
 #include "weft/app/terminal/interrupt.h"
-#include "weft/train/data_files.h"
+#include "weft/train/data/data_files.h"
 
 namespace weft {
 namespace {

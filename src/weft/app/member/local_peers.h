@@ -14,8 +14,8 @@
 #include "weft/app/member/child_process.h"
 #include "weft/app/terminal/environment.h"
 #include "weft/base/status.h"
-#include "weft/train/event_log.h"
-#include "weft/train/recipe.h"
+#include "weft/train/event/event_log.h"
+#include "weft/train/recipe/recipe.h"
 
 namespace weft {
 

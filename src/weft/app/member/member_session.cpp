@@ -12,8 +12,8 @@
 #include "weft/app/terminal/standard_output.h"
 #include "weft/base/parallel.h"
 #include "weft/net/rendezvous_opendht.h"
-#include "weft/train/audit_exchange.h"
-#include "weft/train/run_loop.h"
+#include "weft/train/exchange/audit_exchange.h"
+#include "weft/train/run/run_loop.h"
 
 namespace weft {
 namespace {

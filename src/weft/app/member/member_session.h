@@ -18,11 +18,11 @@
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/swarm/swarm.h"
-#include "weft/train/event_log.h"
-#include "weft/train/exchange.h"
-#include "weft/train/tensorboard_events.h"
-#include "weft/train/trainer.h"
-#include "weft/train/wiring.h"
+#include "weft/train/event/event_log.h"
+#include "weft/train/event/tensorboard_events.h"
+#include "weft/train/exchange/exchange.h"
+#include "weft/train/run/trainer.h"
+#include "weft/train/run/wiring.h"
 
 namespace weft {
 

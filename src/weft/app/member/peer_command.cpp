@@ -27,9 +27,9 @@
 #include "weft/collective/engine/mpi_engine.h"
 #include "weft/collective/swarm/swarm.h"
 #include "weft/net/rendezvous_opendht.h"
-#include "weft/train/engine_exchange.h"
-#include "weft/train/gossip_exchange.h"
-#include "weft/train/wiring.h"
+#include "weft/train/exchange/engine_exchange.h"
+#include "weft/train/run/gossip_run.h"
+#include "weft/train/run/wiring.h"
 
 namespace weft {
 namespace {

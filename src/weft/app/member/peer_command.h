@@ -13,7 +13,7 @@
 #include "weft/app/terminal/exit_code.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 
 namespace weft {
 

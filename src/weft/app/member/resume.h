@@ -1,6 +1,6 @@
 // Resume: the checkpoint from which a peer continues, also if the newest one is damaged.
 //
-// Where it stands: peer_command -> here -> train/checkpoints.h. Threads: the main thread.
+// Where it stands: peer_command -> here -> train/run/checkpoints.h. Threads: the main thread.
 // Fails: kCorrupt names the damaged file, what is wrong with it, and both ways to go on.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "weft/app/folder/find_run.h"
 #include "weft/app/folder/out_folder.h"
 #include "weft/base/status.h"
-#include "weft/train/checkpoints.h"
+#include "weft/train/run/checkpoints.h"
 
 namespace weft {
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "weft/base/file.h"
-#include "weft/train/test_recipe.h"
+#include "weft/train/recipe/test_recipe.h"
 
 namespace weft::resume_test {
 namespace {

@@ -9,9 +9,9 @@
 #include "weft/app/terminal/exit_code.h"
 #include "weft/app/terminal/terminal.h"
 #include "weft/base/status.h"
-#include "weft/train/event_log.h"
-#include "weft/train/run_loop.h"
-#include "weft/train/tensorboard_events.h"
+#include "weft/train/event/event_log.h"
+#include "weft/train/event/tensorboard_events.h"
+#include "weft/train/run/run_loop.h"
 
 namespace weft {
 

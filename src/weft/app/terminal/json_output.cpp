@@ -11,8 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "weft/train/event.h"
-#include "weft/train/recipe.h"
+#include "weft/train/event/event.h"
+#include "weft/train/recipe/recipe.h"
 
 namespace weft {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "weft/data/catalog.h"
-#include "weft/train/evaluate_checkpoint.h"
-#include "weft/train/export_checkpoint.h"
-#include "weft/train/predict.h"
+#include "weft/train/model/evaluate_checkpoint.h"
+#include "weft/train/model/export_checkpoint.h"
+#include "weft/train/model/predict.h"
 
 namespace weft {
 

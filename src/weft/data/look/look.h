@@ -2,10 +2,10 @@
 // kind, the number of samples, classes, sizes and columns, what is odd about them, and a few
 // samples.
 //
-// Where it stands: `weft data look` prints it; train/new_recipe.h makes a recipe from it. It reads
-// files of any origin: work and memory are bounded, and every text in it is a safe_text(). Threads:
-// pure; reads files. Fails: kUnavailable if nothing can be read, kInvalidArgument if no reader
-// accepts the data (says what it could be), kCorrupt if a file cannot be parsed.
+// Where it stands: `weft data look` prints it; train/recipe/new_recipe.h makes a recipe from it. It
+// reads files of any origin: work and memory are bounded, and every text in it is a safe_text().
+// Threads: pure; reads files. Fails: kUnavailable if nothing can be read, kInvalidArgument if no
+// reader accepts the data (says what it could be), kCorrupt if a file cannot be parsed.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 #include "weft/op/shape.h"
 #include "weft/serve/model/model_thread.h"
 #include "weft/serve/model/test_checkpoint.h"
-#include "weft/train/wiring.h"
+#include "weft/train/run/wiring.h"
 
 namespace weft::model_test {
 namespace {

@@ -20,7 +20,7 @@
 #include "weft/nn/language_model.h"
 #include "weft/serve/json/completion_json.h"
 #include "weft/serve/json/predict_json.h"
-#include "weft/train/checkpoint_model.h"
+#include "weft/train/model/checkpoint_model.h"
 
 namespace weft {
 

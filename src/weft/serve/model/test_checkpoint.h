@@ -10,8 +10,8 @@
 #include "weft/base/testing/test_folder.h"
 #include "weft/base/time.h"
 #include "weft/serve/model/served_model.h"
-#include "weft/train/checkpoints.h"
-#include "weft/train/trainer.h"
+#include "weft/train/run/checkpoints.h"
+#include "weft/train/run/trainer.h"
 
 namespace weft {
 

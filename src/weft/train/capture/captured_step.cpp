@@ -1,4 +1,4 @@
-#include "weft/train/captured_step.h"
+#include "weft/train/capture/captured_step.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 // Whole training steps, captured and eager: equal bits of loss, gradients, buffers and parameters
 // over several steps, for every model of the zoo.
-#include "weft/train/captured_step.h"
+#include "weft/train/capture/captured_step.h"
 
 #include <cstring>
 #include <string_view>
@@ -15,7 +15,7 @@
 #include "weft/nn/zoo.h"
 #include "weft/op/ops.h"
 #include "weft/optim/optimizer.h"
-#include "weft/train/test_model_data.h"
+#include "weft/train/capture/test_model_data.h"
 
 namespace weft::captured_step_test {
 namespace {

@@ -14,7 +14,7 @@
 #include "weft/op/ops.h"
 #include "weft/op/random.h"
 #include "weft/optim/optimizer.h"
-#include "weft/train/captured_step.h"
+#include "weft/train/capture/captured_step.h"
 
 namespace weft::eager_fallback_test {
 namespace {

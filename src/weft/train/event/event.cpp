@@ -1,4 +1,4 @@
-#include "weft/train/event.h"
+#include "weft/train/event/event.h"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/train/event.h"
+#include "weft/train/event/event.h"
 
 namespace weft {
 namespace {

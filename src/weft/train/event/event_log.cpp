@@ -1,4 +1,4 @@
-#include "weft/train/event_log.h"
+#include "weft/train/event/event_log.h"
 
 #include <optional>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "weft/train/event.h"
+#include "weft/train/event/event.h"
 
 #include <algorithm>
 #include <fstream>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "weft/base/thread.h"
-#include "weft/train/event_log.h"
+#include "weft/train/event/event_log.h"
 
 namespace weft::event_test {
 namespace {

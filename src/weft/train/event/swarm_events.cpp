@@ -1,4 +1,4 @@
-#include "weft/train/swarm_events.h"
+#include "weft/train/event/swarm_events.h"
 
 #include <array>
 

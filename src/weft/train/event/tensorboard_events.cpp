@@ -1,4 +1,4 @@
-#include "weft/train/tensorboard_events.h"
+#include "weft/train/event/tensorboard_events.h"
 
 #include <cmath>
 

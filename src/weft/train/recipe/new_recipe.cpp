@@ -1,4 +1,4 @@
-#include "weft/train/new_recipe.h"
+#include "weft/train/recipe/new_recipe.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 #include "weft/base/nearest_name.h"
 #include "weft/data/safe_text.h"
-#include "weft/train/recipe_data.h"
+#include "weft/train/recipe/recipe_data.h"
 
 namespace weft {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "weft/aggregate/aggregator_def.h"
 #include "weft/codec/codec_def.h"
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 
 namespace weft {
 namespace {

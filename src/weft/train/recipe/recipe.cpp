@@ -1,4 +1,4 @@
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_WINDOWS_COMPAT 0
@@ -25,10 +25,10 @@
 #include "weft/base/utf8.h"
 #include "weft/codec/codec.h"
 #include "weft/peer/admission.h"
-#include "weft/train/recipe_aliases.h"
-#include "weft/train/recipe_data.h"
-#include "weft/train/recipe_text.h"
-#include "weft/train/validation.h"
+#include "weft/train/recipe/recipe_aliases.h"
+#include "weft/train/recipe/recipe_data.h"
+#include "weft/train/recipe/recipe_text.h"
+#include "weft/train/recipe/validation.h"
 
 namespace weft {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "weft/aggregate/aggregator.h"
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 
 namespace weft {
 namespace {

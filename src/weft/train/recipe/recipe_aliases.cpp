@@ -1,11 +1,11 @@
-#include "weft/train/recipe_aliases.h"
+#include "weft/train/recipe/recipe_aliases.h"
 
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "weft/base/nearest_name.h"
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 
 namespace weft {
 namespace {

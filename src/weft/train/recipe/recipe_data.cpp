@@ -1,4 +1,4 @@
-#include "weft/train/recipe_data.h"
+#include "weft/train/recipe/recipe_data.h"
 
 #include <algorithm>
 #include <vector>

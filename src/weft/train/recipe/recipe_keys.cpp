@@ -1,5 +1,5 @@
 // The one table of recipe keys, sorted by name; see recipe.h.
-#include "weft/train/recipe.h"
+#include "weft/train/recipe/recipe.h"
 
 namespace weft {
 namespace {

@@ -1,4 +1,4 @@
-#include "weft/train/recipe_text.h"
+#include "weft/train/recipe/recipe_text.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,30 @@
+// GossipExchange: a run's turns where members average with neighbours and agree on nothing.
+//
+// Each round of the gossip is a kTrain turn of a group of one: contribute() the parameters, and
+// finish() gives the neighbours' mean. What follows the last step is this member's own: it measures
+// its own model on the whole test set. Other members appear in status() alone.
+//
+// Where it stands: as SwarmExchange, behind Exchange. Threads: the training thread; status(),
+// ticket() and take_events() on any. Fails: as GossipMember.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "weft/gossip/gossip_member.h"
+#include "weft/train/exchange/exchange.h"
+
+namespace weft {
+
+struct GossipExchangeOptions {
+  std::int64_t elements = 0;  // of the parameters
+  Round training_rounds;
+  // That of the evaluation, or the same.
+  Round last_round;
+};
+
+// Takes the member.
+std::unique_ptr<Exchange> make_gossip_exchange(std::unique_ptr<GossipMember> member,
+                                               const GossipExchangeOptions& options);
+
+}  // namespace weft

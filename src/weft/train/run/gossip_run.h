@@ -1,0 +1,33 @@
+// Starts a member of a run with group.exchange = "gossip" and its exchange.
+//
+// Where it stands: run and join commands -> here -> GossipMember, GossipExchange. Threads: any.
+// Fails: as GossipMember::start().
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "weft/base/status.h"
+#include "weft/peer/ticket.h"
+#include "weft/train/exchange/exchange.h"
+#include "weft/train/recipe/recipe.h"
+#include "weft/train/run/trainer.h"
+#include "weft/train/run/wiring.h"
+
+namespace weft {
+
+// Whether members average with neighbours.
+bool gossips(const Recipe& recipe);
+// kInvalidArgument where the run is to be resumed: it lives as long as one member does.
+Status check_gossip_start(bool resume);
+
+struct GossipRun {
+  std::string run_id;
+  std::unique_ptr<Exchange> exchange;
+};
+// Founds the run of the trainer's recipe, or joins that of the ticket.
+Result<GossipRun> start_gossip_run(const Trainer& trainer, const PeerSettings& settings,
+                                   const std::optional<Ticket>& ticket);
+
+}  // namespace weft
