@@ -18,7 +18,7 @@
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
-#include "weft/collective/core/swarm_types.h"
+#include "weft/collective/parts/swarm_types.h"
 #include "weft/train/run/trainer.h"
 
 namespace weft::sim {

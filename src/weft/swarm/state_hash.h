@@ -10,7 +10,7 @@
 #include <string>
 
 #include "weft/array/arena/parameter_arena.h"
-#include "weft/collective/core/swarm_types.h"
+#include "weft/collective/parts/swarm_types.h"
 #include "weft/optim/optimizer.h"
 
 namespace weft {

@@ -1,5 +1,5 @@
 // Members that compute too long: the others say so, go on, and take them back.
-#include "weft/collective/core/swarm_waits.h"
+#include "weft/collective/parts/round_waits.h"
 
 #include <algorithm>
 #include <chrono>

@@ -9,7 +9,7 @@
 
 #include "weft/base/thread.h"
 #include "weft/base/time.h"
-#include "weft/collective/core/swarm_types.h"
+#include "weft/collective/parts/swarm_types.h"
 #include "weft/collective/state/state_snapshot.h"
 
 namespace weft {

@@ -46,7 +46,7 @@
 #include "weft/base/time.h"
 #include "weft/codec/wire_precision.h"
 #include "weft/collective/codec/round_codec.h"
-#include "weft/collective/core/swarm_types.h"
+#include "weft/collective/parts/swarm_types.h"
 #include "weft/collective/engine/group_core.h"
 #include "weft/collective/reduce/swarm_defaults.h"
 #include "weft/collective/swarm/swarm_presence.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "weft/collective/core/event_box.h"
+#include "weft/collective/parts/event_box.h"
 #include "weft/collective/swarm/swarm_driver.h"
 
 namespace weft {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/collective/core/swarm_types.h"
+#include "weft/collective/parts/swarm_types.h"
 #include "weft/train/event/event.h"
 
 namespace weft {

@@ -15,7 +15,7 @@
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/codec/round_codec.h"
-#include "weft/collective/core/swarm_types.h"
+#include "weft/collective/parts/swarm_types.h"
 #include "weft/peer/ticket.h"
 
 namespace weft {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/collective/core/swarm_types.h"
+#include "weft/collective/parts/swarm_types.h"
 #include "weft/peer/view.h"
 #include "weft/wire/collective_message.h"
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "weft/collective/core/swarm_types.h"
+#include "weft/collective/parts/swarm_types.h"
 
 namespace weft {
 

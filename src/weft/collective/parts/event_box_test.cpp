@@ -1,4 +1,4 @@
-#include "weft/collective/core/event_box.h"
+#include "weft/collective/parts/event_box.h"
 
 #include <gtest/gtest.h>
 

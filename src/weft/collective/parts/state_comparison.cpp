@@ -1,4 +1,4 @@
-#include "weft/collective/core/state_comparison.h"
+#include "weft/collective/parts/state_comparison.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,0 +1,77 @@
+#include "weft/collective/parts/link_reports.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "weft/collective/parts/swarm_fingerprint.h"
+#include "weft/collective/parts/swarm_parts.h"
+
+namespace weft {
+
+// So many refused connections a second are told one by one, the rest as a number.
+static constexpr std::uint64_t kRefusalsASecond = 5;
+
+void LinkReports::on_proved(const PeerId& peer) {
+  const auto untold = state_.untold.find(peer);
+  if (untold == state_.untold.end()) return;
+  const LinkInfo link = std::move(untold->second);
+  state_.untold.erase(untold);
+  SwarmEvent& up = core_.news.tell(SwarmEventKind::kLinkUp, link.why);
+  up.peer = link.peer;
+  up.link = {std::string(to_string(link.path)), link.via, link.remote_endpoint, link.inbound};
+}
+
+bool LinkReports::may_tell_refusal() {
+  const TimePoint now = core_.now();
+  if (now >= state_.refusals_since + std::chrono::seconds(1)) {
+    if (state_.refusals > kRefusalsASecond) {
+      core_.news.tell(
+          SwarmEventKind::kLinkRefused,
+          fmt::format("{} more connections were refused", state_.refusals - kRefusalsASecond));
+    }
+    state_.refusals_since = now;
+    state_.refusals = 0;
+  }
+  return ++state_.refusals <= kRefusalsASecond;
+}
+
+void LinkReports::on_refused(const std::string& remote_endpoint, const Status& why) {
+  if (!may_tell_refusal()) return;
+  core_.news.tell(SwarmEventKind::kLinkRefused,
+                  fmt::format("connection from {} refused: {}", remote_endpoint, why.message()));
+}
+
+void LinkReports::on_refused(const PeerId& peer, const Status& why) {
+  if (!may_tell_refusal()) return;
+  core_.news.tell(SwarmEventKind::kJoinRefused, why.message()).peer = peer;
+}
+
+void LinkReports::count_round(const RoundOutcome& outcome) {
+  RoundLoad load{core_.options.rounds.all_reduce,
+                 static_cast<std::int64_t>(outcome.values->span().size())};
+  load.way.size = core_.view().size();
+  core_.link_rates.on_committed(outcome.round, load, core_.now());
+}
+
+void LinkReports::settle_ring() {
+  const Membership& membership = core_.membership;
+  const bool quiet = membership.state() == MembershipState::kMember && !membership.frozen();
+  if (!quiet || core_.rounds.open()) return;
+  const std::optional<BetterRing> better = core_.link_rates.take_better();
+  if (!better) return;
+  SwarmEvent& told = core_.news.tell(
+      SwarmEventKind::kRingProposed,
+      fmt::format("another order of the ring is proposed: by the links' measured rates a round, by "
+                  "{}, then takes {:.3f} s instead of {:.3f} s by {}",
+                  to_string(better->way_then), better->seconds_then, better->seconds_now,
+                  to_string(better->way_now)));
+  told.round = core_.rounds.committed();
+  told.seconds = better->seconds_now - better->seconds_then;
+  told.peers = better->order;
+  core_.membership.reorder(core_.now());
+}
+
+void LinkReports::fingerprint(Fingerprint& out) const { out.add(state_); }
+
+}  // namespace weft

@@ -1,0 +1,69 @@
+// OpenRound: a round from its beginning by the training side, or in its place, to its outcome.
+//
+// Threads: as SwarmCore. Fails: as each method says.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "weft/base/bytes.h"
+#include "weft/base/fields.h"
+#include "weft/base/status.h"
+#include "weft/collective/parts/swarm_core_part.h"
+#include "weft/collective/round/round_core.h"
+#include "weft/collective/state/result_log.h"
+#include "weft/wire/collective_message.h"
+
+namespace weft {
+
+class OpenRound : public SwarmCorePart {
+ public:
+  using SwarmCorePart::SwarmCorePart;
+
+  // --- The training side.
+  // Its outcome says what is wrong, also with the arguments; false where nothing else happens.
+  bool begin(const ViewId& view, Round round, std::int64_t elements);
+  void contribute(std::int64_t offset, std::span<const float> values);
+  void report(Bytes report);
+  std::optional<RoundOutcome> take_outcome() { return std::exchange(state_.outcome, {}); }
+  // It asks for another turn: an outcome that it has not waited for is of no use to it.
+  void on_request() { state_.early.reset(); }
+
+  // --- For its input's stand-in (late_rounds.h).
+  // A round of so many elements is open, and the training side has given none of its input.
+  bool waits_for_input(std::int64_t elements) const;
+  // From now on the training side's input is not taken; opens the round where nobody has. False
+  // where it cannot be opened.
+  bool take_over(const CollectiveId& id, std::int64_t elements);
+
+  // What has become of it.
+  void settle();
+  // A result for those who catch up.
+  void keep_result(ResultLog::Entry result);
+
+  void fingerprint(Fingerprint& out) const;
+
+ private:
+  friend struct SwarmStateAccess;
+
+  struct State {
+    std::int64_t elements = 0;
+    // The open round takes the training side's input, and has some of it.
+    bool takes_input = false;
+    bool has_input = false;
+    // The open round was opened here in place of the training side, which has begun it since.
+    std::optional<CollectiveId> opened;
+    bool awaited = false;
+    // How such a round ended, for a training side that holds its turn and has not begun it.
+    std::optional<std::pair<CollectiveId, RoundOutcome>> early;
+    std::optional<RoundOutcome> outcome;
+
+    WEFT_FIELDS((elements, takes_input, has_input, opened, awaited, early, outcome), ())
+  };
+
+  State state_;
+};
+
+}  // namespace weft

@@ -1,0 +1,45 @@
+// OwnSlowness: the others wait for this member's input: what its people are told, and how much less
+// it does once it was removed for that.
+//
+// Threads: as SwarmCore. Fails: never.
+#pragma once
+
+#include "weft/base/fields.h"
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/collective/parts/swarm_core_part.h"
+#include "weft/collective/parts/swarm_types.h"
+#include "weft/wire/ids.h"
+
+namespace weft {
+
+class OwnSlowness : public SwarmCorePart {
+ public:
+  using SwarmCorePart::SwarmCorePart;
+
+  void settle();
+  // A member that is removed because the others wait for its part comes back with less to do.
+  void on_removed(const Status& why);
+  void add_to(SwarmStatus& status) const;
+
+  void fingerprint(Fingerprint& out) const;
+
+ private:
+  friend struct SwarmStateAccess;
+
+  struct State {
+    // In which round the others wait, since when, and what was reported.
+    Round round{};
+    TimePoint since{};
+    bool warned = false;
+    TimePoint told_at = TimePoint::min();
+    // How often this member was removed while the others waited for its part.
+    int halvings = 0;
+
+    WEFT_FIELDS((round, warned, halvings), (since, told_at))
+  };
+
+  State state_;
+};
+
+}  // namespace weft

@@ -1,0 +1,88 @@
+// StateGiving: the state that this member gives to newcomers and other branches: when a snapshot is
+// made of it, which one that is, and who takes it.
+//
+// Threads: as SwarmCore. Fails: as each method says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+
+#include "weft/base/bytes.h"
+#include "weft/base/fields.h"
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/collective/parts/swarm_core_part.h"
+#include "weft/collective/parts/swarm_types.h"
+#include "weft/collective/state/state_snapshot.h"
+#include "weft/net/transport.h"
+#include "weft/peer/membership.h"
+
+namespace weft {
+
+class StateGiving : public SwarmCorePart {
+ public:
+  using SwarmCorePart::SwarmCorePart;
+
+  // --- The training side. The second hashes all of it, and puts the history in front.
+  void publish(StateSnapshot snapshot);
+  void publish(Round round, Bytes state);
+  // What was ordered is not made: the state was not lent any more.
+  void miss();
+
+  // --- Snapshots.
+  // Somebody asks for one, and none is being made.
+  bool wanted() const;
+  // One of the state as it stands is to be made.
+  bool wants_own() const;
+  Turn order(Round round);
+  // The round of the latest that was made or ordered.
+  const std::optional<Round>& published() const { return state_.published; }
+  // Its name, once it is here.
+  const std::optional<Hash256>& root() const { return state_.root; }
+  // The first round whose result a newcomer needs that takes what is here or being made; `latest`
+  // where there is nothing.
+  Round first_needed(Round latest) const;
+  // They are of another branch, or of before a merge.
+  void forget();
+  // Once nobody takes them any more.
+  void drop_unused();
+
+  // --- Who takes it.
+  const std::set<PeerId>& joiners() const { return state_.joiners; }
+  void on_joiner(const Member& joiner);
+  void on_joiner_gone(const PeerId& joiner, const Status& why);
+  void on_admitted(const PeerId& joiner) { state_.joiners.erase(joiner); }
+  // A request for state. kCorrupt: as StateServer.
+  Status on_request(const PeerId& from, const FrameView& frame);
+
+  // --- What this member's line has left for them.
+  void note_sent(std::uint8_t type, std::size_t bytes);
+  void note_received(std::uint8_t type, std::size_t bytes);
+  void settle();
+  TimePoint deadline() const;
+
+  void fingerprint(Fingerprint& out) const;
+
+ private:
+  friend struct SwarmStateAccess;
+
+  // False for one of before a merge, or of another branch, that was under way meanwhile.
+  bool keep(const StateSnapshot& snapshot);
+
+  struct State {
+    std::set<PeerId> joiners;
+    std::optional<Round> published;
+    // The one after `published`.
+    std::optional<Hash256> root;
+    // That one is being made.
+    bool publishing = false;
+
+    WEFT_FIELDS((joiners, published, root, publishing), ())
+  };
+
+  State state_;
+};
+
+}  // namespace weft
