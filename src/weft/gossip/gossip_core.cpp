@@ -80,9 +80,13 @@ void GossipCore::send(const PeerId& to, Lane lane, std::uint8_t type, Bytes head
   act(GossipSend{to, lane, {type, std::move(head), std::move(body)}});
 }
 
-std::vector<GossipAction> GossipCore::take_actions() { return std::exchange(actions_, {}); }
+std::vector<GossipAction> GossipCore::take_actions() {
+  owner_.assert_here();
+  return std::exchange(actions_, {});
+}
 
 void GossipCore::link_up(const PeerId& peer, TimePoint now) {
+  owner_.assert_here();
   note_event(kLinkUp, peer, {}, now);
   Link link;
   link.used = now;
@@ -96,6 +100,7 @@ void GossipCore::link_up(const PeerId& peer, TimePoint now) {
 }
 
 void GossipCore::link_down(const PeerId& peer, TimePoint now) {
+  owner_.assert_here();
   note_event(kLinkDown, peer, {}, now);
   const bool was_linked = links_.erase(peer) > 0;
   dials_.link_down(peer, now);
@@ -112,6 +117,7 @@ void GossipCore::link_down(const PeerId& peer, TimePoint now) {
 
 void GossipCore::receive(const PeerId& from, std::uint8_t type, ByteSpan head, SharedBytes body,
                          TimePoint now) {
+  owner_.assert_here();
   note_event(kFrame, from, head, now);
   note_event(type, from, body.span(), now);
   const auto link = links_.find(from);
@@ -149,6 +155,7 @@ void GossipCore::refuse(const PeerId& from, const Status& why, TimePoint now) {
 }
 
 void GossipCore::tick(TimePoint now) {
+  owner_.assert_here();
   note_event(kTick, {}, {}, now);
   if (tell_at_ && *tell_at_ <= now) tell_book(now);
   if (deadline_ && *deadline_ <= now) {
@@ -164,6 +171,7 @@ void GossipCore::tick(TimePoint now) {
 }
 
 std::optional<TimePoint> GossipCore::next_deadline() const {
+  owner_.assert_here();
   std::optional<TimePoint> first;
   const auto take = [&](std::optional<TimePoint> when) {
     if (when) first = first ? std::min(*first, *when) : *when;
@@ -178,6 +186,7 @@ std::optional<TimePoint> GossipCore::next_deadline() const {
 }
 
 Status GossipCore::begin(SharedBytes parameters, TimePoint now) {
+  owner_.assert_here();
   WEFT_CHECK(phase_ == GossipPhase::kIdle);
   WEFT_CHECK(parameters.size() == options_.elements * sizeof(float));
   if (!all_finite(parameters.span())) {
@@ -235,12 +244,14 @@ void GossipCore::tell_absence(Round before) {
 }
 
 void GossipCore::await(TimePoint now) {
+  owner_.assert_here();
   WEFT_CHECK(phase_ == GossipPhase::kOpen);
   note_event(kAwait, {}, {}, now);
   if (!deadline_passed_ && !deadline_) deadline_ = now + options_.deadline;
 }
 
 GossipMix GossipCore::finish(std::span<float> mixed, TimePoint now) {
+  owner_.assert_here();
   WEFT_CHECK(phase_ == GossipPhase::kOpen && mixed.size() == options_.elements);
   note_event(kFinish, {}, {}, now);
   GossipMix mix;
@@ -286,6 +297,7 @@ GossipMix GossipCore::finish(std::span<float> mixed, TimePoint now) {
 }
 
 void GossipCore::leave(TimePoint now) {
+  owner_.assert_here();
   phase_ = GossipPhase::kOver;
   deadline_.reset();
   if (published_) publish_standing(true, now);
@@ -293,6 +305,7 @@ void GossipCore::leave(TimePoint now) {
 }
 
 Hash128 GossipCore::fingerprint() const {
+  owner_.assert_here();
   Writer out;
   book_.write_fingerprint(out);
   dials_.write_fingerprint(out);

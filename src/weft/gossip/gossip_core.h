@@ -45,6 +45,7 @@
 
 #include "weft/base/bytes.h"
 #include "weft/base/hash.h"
+#include "weft/base/owner_thread.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/gossip/address_book.h"
@@ -260,6 +261,7 @@ class GossipCore {
   GossipCounts counts_;
   std::vector<GossipAction> actions_;
   Hash128 event_hash_{};
+  OwnerThread owner_;
 };
 
 }  // namespace weft

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/base/thread.h"
 #include "weft/gossip/test_gossip_network.h"
 #include "weft/wire/frame_type.h"
 
@@ -253,6 +254,20 @@ TEST(GossipCore, AFloodOfRoundsTakesNoMoreMemoryThanStated) {
     ASSERT_LE(network.member(1).core->vectors_held(), 2 * kVectorsPerPeerMax);
   }
 }
+
+#ifdef WEFT_DEBUG_CHECKS
+TEST(GossipCore, BelongsToTheThreadThatEntersItFirst) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto enter_twice = [] {
+    TestGossipNetwork network(of_members(1), {});
+    gather(network, 1);
+    GossipCore& core = *network.member(0).core;
+    core.tick(TimePoint{});
+    Thread([&] { core.tick(TimePoint{}); }).join();
+  };
+  EXPECT_DEATH(enter_twice(), "is_owner");
+}
+#endif
 
 }  // namespace
 }  // namespace weft::gossip_core_test

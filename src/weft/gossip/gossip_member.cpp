@@ -138,7 +138,8 @@ Status GossipMember::Impl::start() {
   core_ = std::make_unique<GossipCore>(gossip, loop_.now());
   give_up_at_ = loop_.now() + options_.join_timeout;
   if (options_.ticket) redial_at_ = loop_.now();
-  on_timer();
+  // Built here, entered by the loop thread alone.
+  loop_.post([this]() WEFT_REQUIRES(loop_.thread()) { on_timer(); });
   thread_ = Thread([this] { loop_.run(); });
   return {};
 }

@@ -50,6 +50,7 @@ void GossipCore::start_if_gathered(TimePoint now) {
 }
 
 std::optional<ReceivedVector> GossipCore::take_fetched() {
+  owner_.assert_here();
   if (phase_ == GossipPhase::kFetching || !fetched_ || !fetched_->complete()) return std::nullopt;
   return std::exchange(fetched_, std::nullopt);
 }
@@ -63,6 +64,7 @@ bool GossipCore::has_answered(const PeerId& peer) const {
 }
 
 bool GossipCore::ready() const {
+  owner_.assert_here();
   WEFT_CHECK(phase_ == GossipPhase::kOpen);
   return deadline_passed_ || std::all_of(sent_to_.begin(), sent_to_.end(),
                                          [&](const PeerId& peer) { return has_answered(peer); });

@@ -50,6 +50,7 @@
 #include <vector>
 
 #include "weft/base/hash.h"
+#include "weft/base/owner_thread.h"
 #include "weft/base/rng.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
@@ -374,7 +375,7 @@ class Membership {
  private:
   explicit Membership(std::unique_ptr<Core> core);
 
-  std::unique_ptr<Core> core_;
+  OnOwnerThread<Core> core_;
 };
 
 // True for the frame types that on_frame() takes.

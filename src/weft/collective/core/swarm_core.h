@@ -12,8 +12,8 @@
 // The training side stands after `trainer_round()`; it applies committed rounds only, one after
 // the other, so its state is always a prefix of the run's history.
 //
-// Threads: one owner. Fails: what peers send wrongly ends their link; what ends this peer's part
-// is the Status that take_turn() gives from then on.
+// Threads: one owner (base/owner_thread.h). Fails: what peers send wrongly ends their link; what
+// ends this peer's part is the Status that take_turn() gives from then on.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/owner_thread.h"
 #include "weft/base/rng.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
@@ -128,7 +129,7 @@ class SwarmCore final : public TransportHandler {
   SwarmParts& parts() { return *parts_; }
 
  private:
-  std::unique_ptr<SwarmParts> parts_;
+  OnOwnerThread<SwarmParts> parts_;
 };
 
 }  // namespace weft

@@ -5,56 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "weft/collective/engine/open_group_call.h"
 #include "weft/collective/reduce/collective_form.h"
 
 namespace weft {
 
 // How many calls one member may be ahead of this one.
 static constexpr std::size_t kEarlyFramesMax = 512;
-
-// One call: its core, and how ranks of the core and of the view belong together.
-class GroupCore::Open final : public CollectiveSink {
- public:
-  Open(GroupCore& group, std::uint64_t call_number, Key call_key, const GroupCall& call)
-      : owner(group),
-        number(call_number),
-        key(call_key),
-        priority(call.priority),
-        deadline(call.deadline) {}
-
-  void send(Rank to, Frame frame) override {
-    Writer head;
-    head.u8(static_cast<std::uint8_t>(key.row.scope)).u16(key.row.channel).raw(frame.head);
-    frame.type = frame_type::kGroupSegment;
-    frame.head = head.take();
-    owner.enqueue(members[static_cast<std::size_t>(to.value())], priority, std::move(frame));
-  }
-  std::size_t queued_bytes(Rank to) const override {
-    return owner.queued(members[static_cast<std::size_t>(to.value())], priority);
-  }
-  // Rank(-1) for who has no part.
-  Rank local(Rank member) const {
-    const auto found = std::ranges::find(members, member);
-    return found == members.end() ? Rank(-1) : Rank(static_cast<int>(found - members.begin()));
-  }
-  bool all_done() const {
-    return std::ranges::all_of(done, [](bool each) { return each; });
-  }
-
-  GroupCore& owner;
-  const std::uint64_t number;
-  const Key key;
-  const Priority priority;
-  const TimePoint deadline;
-  std::uint8_t form = 0;
-  // By rank of the core: the rank in the view; whether it has said Ready over this link; Done.
-  std::vector<Rank> members;
-  std::vector<bool> ready;
-  std::vector<bool> done;
-  std::unique_ptr<Collective> core;
-  // The outcome was given.
-  bool ended = false;
-};
 
 GroupCore::GroupCore(GroupCoreOptions options, StateSink& sink)
     : options_(std::move(options)), sink_(sink) {}
@@ -64,6 +21,7 @@ GroupCore::~GroupCore() = default;
 // --- Views.
 
 void GroupCore::on_view(const View& view) {
+  owner_.assert_here();
   leave_view();
   view_ = view;
   self_ = view.rank_of(options_.self);
@@ -77,6 +35,7 @@ void GroupCore::on_view(const View& view) {
 }
 
 void GroupCore::leave_view() {
+  owner_.assert_here();
   std::vector<Key> keys;
   for (const auto& [key, call] : open_) keys.push_back(key);
   for (const Key& key : keys) end(key, aborted("the view has changed"));
@@ -135,6 +94,7 @@ Status GroupCore::check_call(const GroupCall& call) const {
 }
 
 std::uint64_t GroupCore::begin(const ViewId& view, GroupCall call, TimePoint now) {
+  owner_.assert_here();
   const std::uint64_t number = ++calls_;
   Status refused;
   if (view_.members.empty() || view != view_.id) refused = aborted("group: the view has changed");
@@ -202,7 +162,10 @@ void GroupCore::take_early(Open& call) {
   }
 }
 
-std::vector<GroupOutcome> GroupCore::take_outcomes() { return std::exchange(outcomes_, {}); }
+std::vector<GroupOutcome> GroupCore::take_outcomes() {
+  owner_.assert_here();
+  return std::exchange(outcomes_, {});
+}
 
 void GroupCore::end(const Key& key, Status status) {
   const auto found = open_.find(key);
@@ -231,6 +194,7 @@ void GroupCore::settle(const Key& key) {
 }
 
 void GroupCore::on_timer(TimePoint now) {
+  owner_.assert_here();
   std::vector<Key> late;
   for (const auto& [key, call] : open_) {
     if (!call->ended && call->deadline <= now) late.push_back(key);
@@ -247,6 +211,7 @@ void GroupCore::on_timer(TimePoint now) {
 }
 
 TimePoint GroupCore::next_deadline() const {
+  owner_.assert_here();
   TimePoint next = TimePoint::max();
   for (const auto& [key, call] : open_) {
     if (!call->ended) next = std::min(next, call->deadline);
@@ -319,6 +284,7 @@ void GroupCore::pump(Rank to) {
 }
 
 void GroupCore::on_writable(const PeerId& peer) {
+  owner_.assert_here();
   const Rank rank = view_.rank_of(peer);
   if (rank.value() < 0) return;
   pump(rank);
@@ -334,6 +300,7 @@ void GroupCore::on_writable(const PeerId& peer) {
 // --- Events.
 
 void GroupCore::on_link_up(const PeerId& peer) {
+  owner_.assert_here();
   const Rank rank = view_.rank_of(peer);
   if (rank.value() < 0 || rank == self_) return;
   for (const auto& [key, call] : open_) {
@@ -344,6 +311,7 @@ void GroupCore::on_link_up(const PeerId& peer) {
 }
 
 void GroupCore::on_link_down(const PeerId& peer) {
+  owner_.assert_here();
   receiving_.erase(peer);
   early_.erase(peer);
   const Rank rank = view_.rank_of(peer);
@@ -359,6 +327,7 @@ void GroupCore::on_link_down(const PeerId& peer) {
 
 MutableByteSpan GroupCore::body_destination(const PeerId& from, ByteSpan head_bytes,
                                             std::size_t body_bytes) {
+  owner_.assert_here();
   const Rank rank = view_.rank_of(from);
   if (rank.value() < 0 || rank == self_) return {};
   const Result<GroupSegmentHead> head = GroupSegmentHead::decode(head_bytes);
@@ -375,6 +344,7 @@ MutableByteSpan GroupCore::body_destination(const PeerId& from, ByteSpan head_by
 }
 
 Status GroupCore::on_frame(const PeerId& from, const FrameView& frame) {
+  owner_.assert_here();
   const Rank rank = view_.rank_of(from);
   switch (frame.type) {
     case frame_type::kGroupSegment:

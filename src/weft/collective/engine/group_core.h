@@ -23,6 +23,7 @@
 #include <span>
 #include <vector>
 
+#include "weft/base/owner_thread.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/reduce/collective.h"
@@ -164,6 +165,7 @@ class GroupCore {
   // Whose body is being written to which call's buffer: kept until the frame or the link ends.
   std::map<PeerId, std::shared_ptr<Open>> receiving_;
   std::vector<GroupOutcome> outcomes_;
+  OwnerThread owner_;
 };
 
 }  // namespace weft

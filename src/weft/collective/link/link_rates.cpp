@@ -28,6 +28,7 @@ static bool apart(LinkCode a, LinkCode b) {
 // --- Views.
 
 void LinkRates::on_view(const View& view, TimePoint now) {
+  owner_.assert_here();
   const View before = std::exchange(view_, view);
   std::vector<Row> old = std::exchange(rows_, {});
   rank_ = view.rank_of(options_.self).value();
@@ -81,6 +82,7 @@ void LinkRates::on_view(const View& view, TimePoint now) {
 }
 
 void LinkRates::leave_view() {
+  owner_.assert_here();
   view_ = View();
   rows_.clear();
   peers_.clear();
@@ -103,6 +105,7 @@ void LinkRates::greet(const View& before, TimePoint now) {
 // --- What members tell.
 
 Status LinkRates::on_frame(const PeerId& from, const FrameView& frame, TimePoint now) {
+  owner_.assert_here();
   if (frame.type == frame_type::kLinkReport) {
     WEFT_TRY_ASSIGN(const LinkReportMessage report, LinkReportMessage::decode(frame.head));
     return on_report(from, report, now);
@@ -134,6 +137,7 @@ Status LinkRates::on_report(const PeerId& from, const LinkReportMessage& report,
 }
 
 void LinkRates::on_traffic(const PeerId& from, std::size_t bytes, TimePoint now) {
+  owner_.assert_here();
   if (!active()) return;
   if (const auto peer = peers_.find(from); peer != peers_.end()) {
     peer->second.meter.on_traffic(bytes, now);
@@ -141,6 +145,7 @@ void LinkRates::on_traffic(const PeerId& from, std::size_t bytes, TimePoint now)
 }
 
 void LinkRates::on_committed(Round round, const RoundLoad& load, TimePoint now) {
+  owner_.assert_here();
   committed_ = std::max(committed_, round);
   load_ = load;
   if (ordered_ == Round()) ordered_ = compared_ = committed_;
@@ -150,6 +155,7 @@ void LinkRates::on_committed(Round round, const RoundLoad& load, TimePoint now) 
 // --- The beat.
 
 void LinkRates::on_timer(TimePoint now) {
+  owner_.assert_here();
   if (!active() || rows_.empty() || now < beat_at_) return;
   beat_at_ = now + options_.beat;
   ++beats_;
@@ -295,6 +301,7 @@ static LinkSummary summary_of(const LinkMatrix& links, std::span<const int> orde
 }
 
 LinkSummary LinkRates::summary(const std::vector<Member>& members) const {
+  owner_.assert_here();
   std::vector<int> ranks;
   for (const Member& member : members) {
     const Rank rank = view_.rank_of(member.id);
@@ -356,9 +363,13 @@ void LinkRates::compare() {
   proposal_ = std::move(better);
 }
 
-std::optional<BetterRing> LinkRates::take_better() { return std::exchange(proposal_, {}); }
+std::optional<BetterRing> LinkRates::take_better() {
+  owner_.assert_here();
+  return std::exchange(proposal_, {});
+}
 
 std::vector<Member> LinkRates::arrange(std::vector<Member> members) const {
+  owner_.assert_here();
   const auto place = [&](const Member& member) {
     return std::find(proposed_.begin(), proposed_.end(), member.id) - proposed_.begin();
   };

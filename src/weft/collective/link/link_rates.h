@@ -25,6 +25,7 @@
 #include <optional>
 #include <vector>
 
+#include "weft/base/owner_thread.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/link/link_meter.h"
@@ -167,6 +168,7 @@ class LinkRates {
   int better_ = 0;
   std::optional<BetterRing> proposal_;
   std::vector<PeerId> proposed_;
+  OwnerThread owner_;
 };
 
 }  // namespace weft

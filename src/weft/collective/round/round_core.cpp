@@ -15,6 +15,7 @@ static constexpr std::size_t kBuffersKept = 96;
 static constexpr std::size_t kEarlyMembersMax = kMembersMax;
 
 Status RoundCore::on_view(const View& view, TimePoint now) {
+  owner_.assert_here();
   // After views that were missed here the round may have been run again, with another result.
   const bool follows = view.id.number == view_.id.number.next();
   codec_.on_view(follows, view.base_round);
@@ -60,6 +61,7 @@ Status RoundCore::on_view(const View& view, TimePoint now) {
 }
 
 void RoundCore::leave_view(TimePoint now) {
+  owner_.assert_here();
   cancel(aborted("this peer is no member of the view"), now);
   codec_.on_leave();
   view_ = {};
@@ -94,6 +96,7 @@ static std::uint64_t aggregate_seed(const CollectiveId& id) {
 }
 
 void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint now) {
+  owner_.assert_here();
   WEFT_CHECK(!attempt_);
   outcome_.reset();
   if (frozen_ || peers_.empty() || id.view != view_.id || id.round != committed_.next()) {
@@ -181,6 +184,7 @@ std::shared_ptr<FloatBuffer> RoundCore::take_buffer(std::int64_t elements) {
 }
 
 void RoundCore::contribute(std::int64_t offset, std::span<const float> values, TimePoint now) {
+  owner_.assert_here();
   if (!attempt_) return;
   note_movement(now);
   attempt_->core->contribute(offset, values);
@@ -189,10 +193,12 @@ void RoundCore::contribute(std::int64_t offset, std::span<const float> values, T
 }
 
 void RoundCore::cancel(const Status& why, TimePoint now) {
+  owner_.assert_here();
   if (attempt_) end_attempt(why, now);
 }
 
 void RoundCore::release(const Status& why, TimePoint now) {
+  owner_.assert_here();
   WEFT_CHECK(frozen_);
   if (!attempt_) return;
   if (attempt_->done) held_ = result_of_attempt();
@@ -201,7 +207,10 @@ void RoundCore::release(const Status& why, TimePoint now) {
   if (held_) outcome_->took = {};
 }
 
-std::optional<RoundOutcome> RoundCore::take_outcome() { return std::exchange(outcome_, {}); }
+std::optional<RoundOutcome> RoundCore::take_outcome() {
+  owner_.assert_here();
+  return std::exchange(outcome_, {});
+}
 
 RoundOutcome RoundCore::result_of_attempt() const {
   return {.round = attempt_->id.round,
@@ -259,6 +268,7 @@ bool RoundCore::all_done() {
 }
 
 void RoundCore::learn_committed(Round round, TimePoint now) {
+  owner_.assert_here();
   if (!attempt_ || !attempt_->announced || attempt_->id.round > round) return;
   committed_ = attempt_->id.round;
   end_attempt({}, now);
@@ -291,6 +301,7 @@ void RoundCore::send_done(Rank to) { send_control(to, frame_type::kDone, last_do
 // --- Events.
 
 void RoundCore::on_link_up(const PeerId& peer_id) {
+  owner_.assert_here();
   const Rank rank = rank_of(peer_id);
   if (rank.value() < 0 || rank == self_) return;
   if (last_done_ && !frozen_) send_done(rank);
@@ -298,6 +309,7 @@ void RoundCore::on_link_up(const PeerId& peer_id) {
 }
 
 void RoundCore::on_link_down(const PeerId& peer_id) {
+  owner_.assert_here();
   receiving_.erase(peer_id);
   early_.erase(peer_id);
   const Rank rank = rank_of(peer_id);
@@ -307,12 +319,14 @@ void RoundCore::on_link_down(const PeerId& peer_id) {
 }
 
 void RoundCore::on_writable(const PeerId& peer_id) {
+  owner_.assert_here();
   const Rank rank = rank_of(peer_id);
   if (attempt_ && rank.value() >= 0) attempt_->core->on_writable(rank);
 }
 
 MutableByteSpan RoundCore::body_destination(const PeerId& from, ByteSpan head,
                                             std::size_t body_bytes) {
+  owner_.assert_here();
   const Rank rank = rank_of(from);
   if (!attempt_ || rank.value() < 0) return {};
   const Result<SegmentHead> segment = SegmentHead::decode(head);
@@ -323,6 +337,7 @@ MutableByteSpan RoundCore::body_destination(const PeerId& from, ByteSpan head,
 }
 
 Status RoundCore::on_frame(const PeerId& from, const FrameView& frame, TimePoint now) {
+  owner_.assert_here();
   const Rank rank = rank_of(from);
   if (rank.value() < 0 || rank == self_) {
     // A member of the next view may speak before we have heard of that view.
@@ -453,6 +468,7 @@ Status RoundCore::on_done(Rank from, const DoneMessage& message, TimePoint now) 
 // --- Queries.
 
 RoundStatus RoundCore::status(const RoundStatus& held) const {
+  owner_.assert_here();
   if (attempt_ && attempt_->done) return {attempt_->id.round, attempt_->hash};
   if (held_) return {held_->round, held_->hash};
   // What was said in this view stands, even if the round was given up here since.
@@ -463,6 +479,7 @@ RoundStatus RoundCore::status(const RoundStatus& held) const {
 }
 
 std::optional<std::uint64_t> RoundCore::elements_elsewhere(Round round) const {
+  owner_.assert_here();
   for (const Peer& each : peers_) {
     if (each.ready && each.ready->id == CollectiveId{view_.id, round}) return each.ready->elements;
   }

@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/owner_thread.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/codec/round_codec.h"
@@ -286,6 +287,7 @@ class RoundCore final : private AllReduceSink {
   std::shared_ptr<FloatBuffer> residual_;
   // Result buffers for reuse; one is free when nobody else holds it.
   std::vector<std::shared_ptr<FloatBuffer>> buffers_;
+  OwnerThread owner_;
 };
 
 }  // namespace weft

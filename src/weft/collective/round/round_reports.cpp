@@ -21,6 +21,7 @@ ResultLog::Entry log_entry(RoundOutcome outcome) {
 }
 
 void RoundCore::report(Bytes report, TimePoint now) {
+  owner_.assert_here();
   WEFT_CHECK(options_.reports && report.size() <= kReportBytesMax);
   if (!attempt_) return;
   std::optional<Bytes>& own = attempt_->reports[static_cast<std::size_t>(self_.value())];

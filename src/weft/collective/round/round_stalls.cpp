@@ -30,6 +30,7 @@ void RoundCore::note_movement(TimePoint now) {
 }
 
 TimePoint RoundCore::next_deadline() const {
+  owner_.assert_here();
   if (!attempt_ || frozen_ || !input_given()) return TimePoint::max();
   const TimePoint stalls =
       attempt_->progress + (attempt_->asked ? options_.stall_timeout : options_.stall_timeout / 2);
@@ -37,6 +38,7 @@ TimePoint RoundCore::next_deadline() const {
 }
 
 void RoundCore::on_timer(TimePoint now) {
+  owner_.assert_here();
   if (next_deadline() > now) return;
   if (attempt_->ask_at <= now) ask_all(now);
   const Duration limit = attempt_->asked ? options_.stall_timeout : options_.stall_timeout / 2;
@@ -108,9 +110,13 @@ void RoundCore::answer_progress(Rank from, const ProgressMessage& query, TimePoi
   send_control(from, frame_type::kProgress, answer.encode());
 }
 
-std::vector<Stall> RoundCore::take_stalls() { return std::exchange(stalls_, {}); }
+std::vector<Stall> RoundCore::take_stalls() {
+  owner_.assert_here();
+  return std::exchange(stalls_, {});
+}
 
 std::optional<RoundWait> RoundCore::waiting(TimePoint now) const {
+  owner_.assert_here();
   if (!attempt_ || frozen_ || !input_given()) return std::nullopt;
   const Duration waited = now - attempt_->moved;
   if (waited < options_.wait_interval) return std::nullopt;
@@ -126,6 +132,7 @@ std::optional<RoundWait> RoundCore::waiting(TimePoint now) const {
 }
 
 std::optional<RoundAwaited> RoundCore::awaited(TimePoint now) const {
+  owner_.assert_here();
   RoundAwaited awaited;
   awaited.round = awaited_round_;
   for (const auto& [peer, asked] : awaited_by_) {

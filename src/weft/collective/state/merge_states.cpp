@@ -22,6 +22,7 @@ MergeStates::MergeStates(const StateFetchOptions& options, StateSink& sink)
     : fetch_(without_keep(options), sink) {}
 
 void MergeStates::offer(const MergeOffer& offer, TimePoint now) {
+  owner_.assert_here();
   const auto same = [&](const auto& known) { return known.root == offer.snapshot; };
   if (std::ranges::any_of(held_, same)) {
     ready_.push_back(offer.snapshot);
@@ -54,20 +55,24 @@ void MergeStates::begin(TimePoint now) {
 }
 
 std::vector<PeerId> MergeStates::wanted_sources() const {
+  owner_.assert_here();
   return offers_.empty() ? std::vector<PeerId>() : offers_.front().members;
 }
 
 void MergeStates::set_sources(const std::vector<PeerId>& sources, TimePoint now) {
+  owner_.assert_here();
   if (sources == sources_) return;
   sources_ = sources;
   fetch_.set_sources(sources_, now);
 }
 
 bool MergeStates::is_source(const PeerId& peer) const {
+  owner_.assert_here();
   return std::ranges::find(sources_, peer) != sources_.end();
 }
 
 void MergeStates::clear() {
+  owner_.assert_here();
   fetch_.stop();
   offers_.clear();
   held_.clear();
@@ -76,6 +81,7 @@ void MergeStates::clear() {
 }
 
 Status MergeStates::on_frame(const PeerId& from, const FrameView& frame, TimePoint now) {
+  owner_.assert_here();
   switch (frame.type) {
     case frame_type::kStateOffer: {
       WEFT_TRY_ASSIGN(const StateOfferMessage offer, StateOfferMessage::decode(frame.head));
@@ -101,6 +107,7 @@ Status MergeStates::on_frame(const PeerId& from, const FrameView& frame, TimePoi
 }
 
 void MergeStates::on_link_down(const PeerId& peer, TimePoint now) {
+  owner_.assert_here();
   if (std::erase(sources_, peer) > 0) fetch_.remove_source(peer, now);
 }
 
@@ -115,6 +122,7 @@ void MergeStates::take_when_ready(TimePoint now) {
 }
 
 void MergeStates::on_timer(TimePoint now) {
+  owner_.assert_here();
   if (offers_.empty()) return;
   fetch_.on_timer(now);
   take_when_ready(now);
@@ -128,13 +136,18 @@ void MergeStates::on_timer(TimePoint now) {
 }
 
 TimePoint MergeStates::next_deadline() const {
+  owner_.assert_here();
   if (offers_.empty()) return TimePoint::max();
   return std::min(fetch_.next_deadline(), moved_ + (offers_.size() == 1 ? kGiveUp : kTurn));
 }
 
-std::vector<Hash256> MergeStates::take_ready() { return std::exchange(ready_, {}); }
+std::vector<Hash256> MergeStates::take_ready() {
+  owner_.assert_here();
+  return std::exchange(ready_, {});
+}
 
 std::optional<SharedBytes> MergeStates::take(const Hash256& root) {
+  owner_.assert_here();
   const auto found =
       std::ranges::find_if(held_, [&](const Held& held) { return held.root == root; });
   if (found == held_.end()) return std::nullopt;

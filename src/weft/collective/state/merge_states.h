@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "weft/base/owner_thread.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/state/snapshot_fetch.h"
@@ -69,6 +70,7 @@ class MergeStates {
   std::vector<PeerId> sources_;
   TimePoint begun_;
   TimePoint moved_;
+  OwnerThread owner_;
 };
 
 }  // namespace weft

@@ -21,6 +21,7 @@
 #include <optional>
 #include <vector>
 
+#include "weft/base/owner_thread.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/reduce/swarm_defaults.h"
@@ -99,7 +100,7 @@ class StateFetch {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  OnOwnerThread<Impl> impl_;
 };
 
 }  // namespace weft

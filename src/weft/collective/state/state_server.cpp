@@ -43,6 +43,7 @@ static SharedBytes result_piece(const ResultLog::Entry& entry, const ResultHead&
 }
 
 void StateServer::publish(StateSnapshot snapshot, TimePoint now) {
+  owner_.assert_here();
   snapshots_.push_back({std::move(snapshot), now});
   while (snapshots_.size() > kSnapshotsKept) snapshots_.pop_front();
   wanted_ = false;
@@ -50,22 +51,26 @@ void StateServer::publish(StateSnapshot snapshot, TimePoint now) {
 }
 
 std::optional<Round> StateServer::newest_snapshot() const {
+  owner_.assert_here();
   if (snapshots_.empty()) return std::nullopt;
   return snapshots_.back().of.name.round;
 }
 
 std::optional<Round> StateServer::oldest_snapshot() const {
+  owner_.assert_here();
   if (snapshots_.empty()) return std::nullopt;
   return snapshots_.front().of.name.round;
 }
 
 void StateServer::forget_unused(TimePoint now) {
+  owner_.assert_here();
   std::erase_if(snapshots_, [&](const Snapshot& snapshot) {
     return now >= snapshot.used + options_.keep_unused;
   });
 }
 
 TimePoint StateServer::unused_at() const {
+  owner_.assert_here();
   TimePoint first = TimePoint::max();
   for (const Snapshot& snapshot : snapshots_) {
     first = std::min(first, snapshot.used + options_.keep_unused);
@@ -74,6 +79,7 @@ TimePoint StateServer::unused_at() const {
 }
 
 void StateServer::pump_all(TimePoint now) {
+  owner_.assert_here();
   for (auto& [peer, waiting] : waiting_) give_up_lost(waiting, now);
   const auto from = waiting_.upper_bound(PeerId(served_));
   for (auto it = from; it != waiting_.end(); ++it) pump(it->first, it->second, now);
@@ -81,11 +87,13 @@ void StateServer::pump_all(TimePoint now) {
 }
 
 bool StateServer::waiting() const {
+  owner_.assert_here();
   return std::any_of(waiting_.begin(), waiting_.end(),
                      [](const auto& each) { return !each.second.requests.empty(); });
 }
 
 TimePoint StateServer::next_deadline(TimePoint now) const {
+  owner_.assert_here();
   TimePoint first = TimePoint::max();
   for (const auto& [peer, waiting] : waiting_) {
     if (waiting.requests.empty()) continue;
@@ -136,6 +144,7 @@ bool StateServer::may_serve(const Waiting& waiting, const Request& request, Time
 
 Status StateServer::on_frame(const PeerId& from, const FrameView& frame, bool urgent,
                              TimePoint now) {
+  owner_.assert_here();
   switch (frame.type) {
     case frame_type::kStateQuery: {
       WEFT_TRY_ASSIGN(const StateQueryMessage query, StateQueryMessage::decode(frame.head));
@@ -207,6 +216,7 @@ void StateServer::give_up_lost(Waiting& waiting, TimePoint now) {
 }
 
 void StateServer::on_link_down(const PeerId& peer) {
+  owner_.assert_here();
   unanswered_.erase(peer);
   const auto found = waiting_.find(peer);
   if (found == waiting_.end()) return;
@@ -269,6 +279,7 @@ Status StateServer::enqueue(const PeerId& from, const Request& request, bool urg
 }
 
 void StateServer::hurry(const PeerId& peer, TimePoint now) {
+  owner_.assert_here();
   const auto found = waiting_.find(peer);
   if (found == waiting_.end()) return;
   found->second.urgent = true;
@@ -276,6 +287,7 @@ void StateServer::hurry(const PeerId& peer, TimePoint now) {
 }
 
 void StateServer::on_writable(const PeerId& peer, TimePoint now) {
+  owner_.assert_here();
   if (const auto found = waiting_.find(peer); found != waiting_.end()) {
     pump(peer, found->second, now);
   }

@@ -19,6 +19,7 @@
 #include <map>
 #include <optional>
 
+#include "weft/base/owner_thread.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/link/state_throttle.h"
@@ -157,6 +158,7 @@ class StateServer {
   PeerId served_;
   bool wanted_ = false;
   bool held_ = false;
+  OwnerThread owner_;
 };
 
 }  // namespace weft

@@ -38,7 +38,15 @@ Status Swarm::Impl::start(const Ticket* ticket) {
   }
   core.records = record_file_.get();
   core_ = std::make_unique<SwarmCore>(std::move(core), *transport_, loop_.clock(), random_rng());
-  if (ticket != nullptr) {
+  // Built here, entered by the loop thread alone.
+  submit([this, with = ticket == nullptr ? std::nullopt : std::optional(*ticket)]()
+             WEFT_REQUIRES(loop_.thread()) { begin_part(with); });
+  thread_ = Thread([this] { loop_.run(); });
+  return {};
+}
+
+void Swarm::Impl::begin_part(const std::optional<Ticket>& ticket) {
+  if (ticket) {
     core_->join(*ticket);
   } else {
     core_->found();
@@ -46,9 +54,6 @@ Status Swarm::Impl::start(const Ticket* ticket) {
   PresenceOptions presence = options_.presence;
   presence.run = options_.membership.run;
   presence_ = make_presence(loop_, *transport_, *core_, options_.identity, std::move(presence));
-  deliver();
-  thread_ = Thread([this] { loop_.run(); });
-  return {};
 }
 
 // --- The training thread.

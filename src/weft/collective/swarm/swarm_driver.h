@@ -112,6 +112,8 @@ class Swarm::Impl final : private TransportHandler {
   bool wait(Duration limit, Ready&& ready);
 
   // --- The loop thread. The transport calls the handler's functions there.
+  // Founds the run, or joins it by the ticket.
+  void begin_part(const std::optional<Ticket>& ticket) WEFT_REQUIRES(loop_.thread());
   void run_commands() WEFT_REQUIRES(loop_.thread());
   void deliver() WEFT_REQUIRES(loop_.thread());
   void read_lent_state(const Turn& order) WEFT_REQUIRES(loop_.thread());
