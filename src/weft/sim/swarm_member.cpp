@@ -16,7 +16,6 @@ SwarmMember::SwarmMember(SimNetwork& network, SwarmCoreOptions options,
   options.membership.self = settings_.id;
   options.membership.incarnation = settings_.incarnation;
   options.membership.endpoints = transport().endpoints();
-  options.rounds.self = settings_.id;
   core_ = std::make_unique<SwarmCore>(std::move(options), own_transport(), network.clock(),
                                       Rng(settings_.seed));
 }

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "weft/base/check.h"
 #include "weft/peer/parts/fingerprint.h"
 #include "weft/wire/frame_type.h"
 
@@ -23,16 +24,27 @@ GroupCoreOptions group_options(const RoundCoreOptions& rounds) {
   return options;
 }
 
-LinkRatesOptions link_options(const SwarmCoreOptions& options) {
-  LinkRatesOptions links = options.links;
-  links.self = options.membership.self;
-  return links;
+// Sets `field` to what another one says already.
+template <class T>
+void fill_in(T& field, const T& untouched, const T& said) {
+  WEFT_CHECK(field == untouched || field == said);
+  field = said;
+}
+
+SwarmCoreOptions filled_in(SwarmCoreOptions options) {
+  const SwarmCoreOptions untouched;
+  const PeerId& self = options.membership.self;
+  fill_in(options.rounds.self, untouched.rounds.self, self);
+  fill_in(options.links.self, untouched.links.self, self);
+  fill_in(options.fetch.elements_max, untouched.fetch.elements_max,
+          static_cast<std::uint64_t>(options.vector_elements_max));
+  return options;
 }
 
 }  // namespace
 
 SwarmParts::SwarmParts(SwarmCoreOptions given, Transport& lines, const Clock& time, Rng random)
-    : options(std::move(given)),
+    : options(filled_in(std::move(given))),
       transport(lines),
       clock(time),
       rng(random),
@@ -41,7 +53,7 @@ SwarmParts::SwarmParts(SwarmCoreOptions given, Transport& lines, const Clock& ti
       fetch(options.fetch, outlet),
       rounds(options.rounds, outlet),
       group_calls(group_options(options.rounds), outlet),
-      link_rates(link_options(options), outlet),
+      link_rates(options.links, outlet),
       comparison(options.membership.self),
       membership(options.membership, membership_news, Rng(rng.next_u64())),
       waits(*this, RoundTimes(options.compute_timeout, options.compute_timeout_first)),

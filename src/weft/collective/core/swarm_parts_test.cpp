@@ -29,6 +29,25 @@ RoundOutcome aborted_after(Round round, Duration took) {
   return outcome;
 }
 
+TEST(SwarmParts, WhatIsSaidOnceReachesAllThatAskForIt) {
+  SwarmCoreOptions options;
+  options.vector_elements_max = 10;
+  LoneSwarmParts swarm(options);
+  EXPECT_EQ(swarm.parts.options.rounds.self, LoneSwarmParts::self());
+  EXPECT_EQ(swarm.parts.options.links.self, LoneSwarmParts::self());
+  EXPECT_EQ(swarm.parts.options.fetch.elements_max, 10U);
+}
+
+TEST(SwarmParts, ASettingThatIsFilledInMayNotSayOtherwise) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  SwarmCoreOptions options;
+  options.rounds.self = LoneSwarmParts::other();
+  EXPECT_DEATH(LoneSwarmParts{options}, "field == said");
+  options.rounds.self = LoneSwarmParts::self();
+  const LoneSwarmParts swarm(options);
+  EXPECT_EQ(swarm.parts.self(), LoneSwarmParts::self());
+}
+
 TEST(SwarmNews, CountsWhatARoundThatIsRunAgainHasCost) {
   LoneSwarmParts swarm;
   swarm.found();

@@ -21,7 +21,6 @@ struct LoneSwarmParts {
   static SwarmCoreOptions with_self(SwarmCoreOptions options) {
     options.membership.self = self();
     options.membership.incarnation = 1;
-    options.rounds.self = self();
     return options;
   }
   void found() {

@@ -15,11 +15,13 @@
 
 namespace weft {
 
+// What the options of several parts have in common is said once, here: the swarm fills in
+// rounds.self and links.self from membership.self, and fetch.elements_max from
+// vector_elements_max. A driver that has set one of them to something else has a bug (WEFT_CHECK).
 struct SwarmCoreOptions {
   MembershipOptions membership;
   RoundCoreOptions rounds;
   StateFetchOptions fetch;
-  // `self` is set.
   LinkRatesOptions links;
   std::uint64_t result_log_bytes_max = swarm_defaults::kResultLogBytesMax;
   std::int64_t vector_elements_max = swarm_defaults::kVectorElementsMax;

@@ -79,7 +79,6 @@ class SwarmPeer final : public TransportHandler {
     for (const std::string& more : set.more_endpoints) {
       options.membership.endpoints.push_back(more);
     }
-    options.rounds.self = id;
     transport.set_handler(*this);
     core = std::make_unique<SwarmCore>(std::move(options), transport, net.clock(), Rng(set.seed));
     net.set_alarm_body(id, [this] {

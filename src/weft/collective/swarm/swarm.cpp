@@ -250,7 +250,7 @@ Swarm::Swarm(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Swarm::~Swarm() = default;
 
 Result<std::unique_ptr<Swarm>> Swarm::found(SwarmOptions options) {
-  WEFT_TRY(check_filled_in(options));
+  WEFT_TRY(check_settings(options, nullptr));
   MembershipOptions& membership = options.membership;
   if (membership.invitation_key == Hash256{}) random_bytes(membership.invitation_key);
   if (membership.run == RunId{}) {
@@ -272,7 +272,7 @@ Result<std::unique_ptr<Swarm>> Swarm::found(SwarmOptions options) {
 
 Result<std::unique_ptr<Swarm>> Swarm::join(SwarmOptions options, const Ticket& ticket) {
   WEFT_TRY(check_expiry(ticket, SystemClock().unix_time_s()));
-  WEFT_TRY(check_filled_in(options));
+  WEFT_TRY(check_settings(options, &ticket));
   options.membership.run = ticket.run;
   auto impl = std::make_unique<Impl>(std::move(options));
   WEFT_TRY(impl->start(&ticket));

@@ -46,8 +46,8 @@
 #include "weft/base/time.h"
 #include "weft/codec/wire_precision.h"
 #include "weft/collective/codec/round_codec.h"
-#include "weft/collective/parts/swarm_types.h"
 #include "weft/collective/engine/group_core.h"
+#include "weft/collective/parts/swarm_types.h"
 #include "weft/collective/reduce/swarm_defaults.h"
 #include "weft/collective/swarm/swarm_presence.h"
 #include "weft/net/identity.h"
@@ -58,8 +58,8 @@ namespace weft {
 
 struct SwarmOptions {
   // The swarm fills in self, incarnation, endpoints, recipe_text and founded_at, from what stands
-  // below and the time; where one of them is set, found() and join() fail. A joiner's run is its
-  // ticket's.
+  // below and the time. A joiner's run is its ticket's. Where one of them is set to something else,
+  // or a setting of these options would not count, found() and join() fail with kInvalidArgument.
   MembershipOptions membership;
   PeerIdentity identity = PeerIdentity::generate();
   // "HOST:PORT"; host *: all addresses; port 0: the system chooses.

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-Status check_filled_in(const SwarmOptions& options) {
+static Status check_filled_in(const SwarmOptions& options) {
   const MembershipOptions& membership = options.membership;
   const MembershipOptions untouched;
   const struct {
@@ -34,6 +34,32 @@ Status check_filled_in(const SwarmOptions& options) {
   return {};
 }
 
+Status check_settings(const SwarmOptions& options, const Ticket* ticket) {
+  WEFT_TRY(check_filled_in(options));
+  const bool joins = ticket != nullptr;
+  const RunId& run = options.membership.run;
+  const struct {
+    bool is_lost;
+    const char* name;
+    const char* why;
+  } settings[] = {
+      {joins && run != RunId{} && run != ticket->run, "membership.run",
+       "the ticket is of another run"},
+      {joins && options.resume_round > Round(), "resume_round", "a joiner's state is held_round's"},
+      {joins && options.gather_states, "gather_states", "a joiner takes the group's state"},
+      {!joins && options.held_round > Round(), "held_round", "a founder's state is resume_round's"},
+      {options.wire != WirePrecision::kF32 && !options.codec.is_exact(), "wire",
+       "members gather what the codec makes"},
+      {options.liars != 0 && options.aggregator.is_mean(), "liars",
+       "the mean withstands none; set an aggregator"},
+  };
+  for (const auto& setting : settings) {
+    if (!setting.is_lost) continue;
+    return invalid_argument(fmt::format("{}: it would not count: {}", setting.name, setting.why));
+  }
+  return {};
+}
+
 void set_codec(const Codec& codec, SwarmOptions& options) {
   options.wire = codec.hop_precision().value_or(WirePrecision::kF32);
   options.codec = codec.hop_precision() ? Codec() : codec;
@@ -50,7 +76,6 @@ SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::stri
   }
   core.membership.recipe_text = options.recipe_text;
   core.membership.founded_at = options.resume_round;
-  core.rounds.self = options.identity.id();
   core.rounds.all_reduce.segment_bytes = options.segment_bytes;
   core.rounds.all_reduce.bucket_bytes = options.bucket_bytes;
   core.rounds.all_reduce.direct_bytes_max = options.direct_bytes_max;
@@ -65,7 +90,6 @@ SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::stri
   core.rounds.stall_timeout = options.stall_timeout;
   core.compute_timeout = options.compute_timeout;
   core.compute_timeout_first = options.compute_timeout_first;
-  core.fetch.elements_max = static_cast<std::uint64_t>(options.vector_elements_max);
   core.result_log_bytes_max = options.result_log_bytes_max;
   core.vector_elements_max = options.vector_elements_max;
   core.last_round = options.last_round;

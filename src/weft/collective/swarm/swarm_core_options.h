@@ -16,8 +16,9 @@
 
 namespace weft {
 
-// kInvalidArgument where a field is set that the swarm fills in: it would not count.
-Status check_filled_in(const SwarmOptions& options);
+// kInvalidArgument where a field is set that the swarm fills in, or that would not count for
+// another reason. `ticket`: of a joiner; null for a founder.
+Status check_settings(const SwarmOptions& options, const Ticket* ticket);
 // `endpoints`: where this peer listens; the first few are told.
 SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::string> endpoints);
 // Listens; borrows `loop`. Fails: kInvalidArgument for what is written in the options, kUnavailable
