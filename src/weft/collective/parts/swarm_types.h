@@ -165,6 +165,9 @@ struct SwarmStatus {
   std::string state;
   ViewId view;
   std::vector<PeerStatus> members;
+  // Where members do not agree on each other: how many this one knows to be there, itself included.
+  // `members` need not have all of them then. 0: it has.
+  std::uint64_t known_members = 0;
   Round committed;
   Round applied;
   std::uint64_t view_changes = 0;

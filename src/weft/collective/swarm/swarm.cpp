@@ -10,6 +10,7 @@
 
 #include "weft/collective/swarm/swarm_core_options.h"
 #include "weft/collective/swarm/swarm_driver.h"
+#include "weft/collective/swarm/swarm_presence.h"
 
 namespace weft {
 

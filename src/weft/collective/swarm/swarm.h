@@ -49,9 +49,9 @@
 #include "weft/collective/engine/group_core.h"
 #include "weft/collective/parts/swarm_types.h"
 #include "weft/collective/reduce/swarm_defaults.h"
-#include "weft/collective/swarm/swarm_presence.h"
 #include "weft/net/identity.h"
 #include "weft/peer/membership.h"
+#include "weft/peer/presence.h"
 #include "weft/peer/ticket.h"
 
 namespace weft {

@@ -142,7 +142,7 @@ class Swarm::Impl final : private TransportHandler {
   std::unique_ptr<BackgroundKeep> state_keep_ WEFT_GUARDED_BY(loop_.thread());
   std::unique_ptr<RecordFile> record_file_ WEFT_GUARDED_BY(loop_.thread());
   std::unique_ptr<SwarmCore> core_ WEFT_GUARDED_BY(loop_.thread());
-  std::unique_ptr<SwarmPresence> presence_ WEFT_GUARDED_BY(loop_.thread());
+  std::unique_ptr<RunPresence> presence_ WEFT_GUARDED_BY(loop_.thread());
   TimePoint timer_at_ WEFT_GUARDED_BY(loop_.thread()) = TimePoint::max();
   TimerId timer_ WEFT_GUARDED_BY(loop_.thread());
   bool ended_ WEFT_GUARDED_BY(loop_.thread()) = false;

@@ -1,6 +1,7 @@
-#include "weft/collective/swarm/swarm_presence.h"
+#include "weft/peer/presence.h"
 
 #include <memory>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -8,7 +9,7 @@
 #include "weft/base/thread.h"
 #include "weft/net/rendezvous_memory.h"
 
-namespace weft::swarm_presence_test {
+namespace weft::presence_test {
 namespace {
 
 constexpr Duration kLimit = std::chrono::seconds(30);
@@ -46,14 +47,15 @@ struct Peer {
 
   void start(PresenceOptions options) {
     options.run = run();
-    SwarmPresence::Callbacks callbacks;
+    RunPresence::Callbacks callbacks;
     callbacks.facts = [this] {
       PresenceFacts facts;
       facts.is_member = true;
       facts.is_isolated = isolated;
-      facts.view = &view;
+      facts.members = static_cast<std::uint32_t>(members.size());
       return facts;
     };
+    callbacks.knows = [this](const PeerId& peer) { return members.contains(peer); };
     callbacks.invitation = [this] {
       ++invitations;
       OpenInvitation invitation;
@@ -61,20 +63,18 @@ struct Peer {
       invitation.expiry_unix_s = SystemClock().unix_time_s() + 3600;
       return invitation;
     };
-    presence = std::make_unique<SwarmPresence>(loop, transport, identity, std::move(options),
-                                               std::move(callbacks));
+    presence = std::make_unique<RunPresence>(loop, transport, identity, std::move(options),
+                                             std::move(callbacks));
   }
 
   PeerIdentity identity = PeerIdentity::generate();
   EventLoop loop;
   DialledTransport transport;
-  View view;
+  std::set<PeerId> members;
   bool isolated = false;
   int invitations = 0;
-  std::unique_ptr<SwarmPresence> presence;
+  std::unique_ptr<RunPresence> presence;
 };
-
-Member member_of(const Peer& peer) { return Member{peer.identity.id(), 1, {"192.0.2.9:1"}}; }
 
 PresenceOptions with_table(const std::shared_ptr<RendezvousStore>& store) {
   PresenceOptions options;
@@ -84,11 +84,11 @@ PresenceOptions with_table(const std::shared_ptr<RendezvousStore>& store) {
   return options;
 }
 
-TEST(SwarmPresence, AnIsolatedMemberDialsTheAddressesThatOthersHaveLeft) {
+TEST(RunPresence, AnIsolatedMemberDialsTheAddressesThatOthersHaveLeft) {
   const auto store = std::make_shared<RendezvousStore>();
   Peer other;
   Peer alone;
-  alone.view.members = {member_of(alone), member_of(other)};
+  alone.members = {alone.identity.id(), other.identity.id()};
   alone.isolated = true;
   // One that knows the run and is no member of it: a former member, say.
   store->with([&](auto& values) {
@@ -110,7 +110,7 @@ TEST(SwarmPresence, AnIsolatedMemberDialsTheAddressesThatOthersHaveLeft) {
   EXPECT_TRUE(other.transport.dialled.empty());
 }
 
-TEST(SwarmPresence, UnderOtherAddressesTheTableIsEnteredAnew) {
+TEST(RunPresence, UnderOtherAddressesTheTableIsEnteredAnew) {
   Peer peer;
   int opened = 0;
   PresenceOptions options = with_table(std::make_shared<RendezvousStore>());
@@ -126,7 +126,7 @@ TEST(SwarmPresence, UnderOtherAddressesTheTableIsEnteredAnew) {
   EXPECT_EQ(opened, 2);
 }
 
-TEST(SwarmPresence, ATableThatCannotBeOpenedIsLeftOut) {
+TEST(RunPresence, ATableThatCannotBeOpenedIsLeftOut) {
   Peer peer;
   PresenceOptions options;
   options.make_table = [](EventLoop&) -> Result<std::unique_ptr<RendezvousTable>> {
@@ -147,9 +147,9 @@ DiscoveryPlace free_place(const PeerIdentity& identity) {
   return place;
 }
 
-TEST(SwarmPresence, AnOpenRunIsFoundWithAnInvitation) {
+TEST(RunPresence, AnOpenRunIsFoundWithAnInvitation) {
   Peer peer;
-  peer.view.members = {member_of(peer)};
+  peer.members = {peer.identity.id()};
   const DiscoveryPlace place = free_place(peer.identity);
   if (place.port == 0) GTEST_SKIP() << "this machine has no multicast";
   PresenceOptions options;
@@ -174,10 +174,10 @@ TEST(SwarmPresence, AnOpenRunIsFoundWithAnInvitation) {
   EXPECT_EQ(peer.invitations, 1);
 }
 
-TEST(SwarmPresence, IsolatedMembersFindEachOtherOnTheLocalNetwork) {
+TEST(RunPresence, IsolatedMembersFindEachOtherOnTheLocalNetwork) {
   Peer one;
   Peer other;
-  one.view.members = other.view.members = {member_of(one), member_of(other)};
+  one.members = other.members = {one.identity.id(), other.identity.id()};
   one.isolated = other.isolated = true;
   PresenceOptions options;
   options.on_lan = true;
@@ -197,4 +197,4 @@ TEST(SwarmPresence, IsolatedMembersFindEachOtherOnTheLocalNetwork) {
 }
 
 }  // namespace
-}  // namespace weft::swarm_presence_test
+}  // namespace weft::presence_test
