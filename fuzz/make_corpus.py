@@ -246,7 +246,7 @@ SEEDS = {
     "gossip": {
         "book": several([HASH + u64(7) + u8(1) + several([text("10.0.0.1:7420")]) + HASH * 2
                          + u64(41) + HASH * 2]),
-        "parameters": u64(9) + u32(4) + u8(1) + u8(0) + u64(1 << 20) + u32(3),
+        "parameters": u64(9) + u32(4) + u8(1) + u8(0) + u64(1 << 20) + u32(3) + u8(0),
         "absent": u64(9),
         "parameters_request": u64(2),
         "welcome": HASH,

@@ -75,6 +75,12 @@ Status GossipCore::on_book(const PeerId& from, ByteSpan head, TimePoint now) {
   return {};
 }
 
+std::size_t GossipCore::members_undoubted() const {
+  std::vector<PeerId> members = book_.live(round_);
+  std::erase_if(members, [&](const PeerId& peer) { return dials_.is_doubted(peer); });
+  return members.size();
+}
+
 void GossipCore::refresh_topology(TimePoint /*now*/) {
   if (!topology_due_) return;
   topology_due_ = false;

@@ -40,6 +40,13 @@ GossipCore::GossipCore(GossipOptions options, TimePoint now)
   own_.standing.counter = options_.incarnation;
   own_.standing.endpoints = options_.endpoints;
   start_until_ = now + options_.start_timeout;
+  round_ = options_.first_round;
+  latest_ = options_.first_parameters;
+  if (!latest_.empty()) latest_round_ = Round(round_.value() - 1);
+  if (round_ > options_.last_round) {
+    phase_ = GossipPhase::kOver;
+    return;
+  }
   if (options_.newcomer) {
     phase_ = GossipPhase::kFetching;
     fetch_until_ = now + options_.fetch_timeout;
@@ -181,7 +188,7 @@ std::optional<TimePoint> GossipCore::next_deadline() const {
   if (phase_ == GossipPhase::kOver) return first;
   take(dials_.next_deadline());
   if (phase_ == GossipPhase::kFetching) take(fetch_until_);
-  if (phase_ == GossipPhase::kGathering) take(start_until_);
+  if (phase_ == GossipPhase::kGathering) take(begin_by_ ? *begin_by_ : start_until_);
   return first;
 }
 
@@ -257,6 +264,7 @@ GossipMix GossipCore::finish(std::span<float> mixed, TimePoint now) {
   GossipMix mix;
   mix.round = round_;
   mix.degree = degree_;
+  mix.members = members_undoubted();
   struct Part {
     const ReceivedVector* vector;
     float weight;
@@ -321,7 +329,7 @@ Hash128 GossipCore::fingerprint() const {
   out.u8(static_cast<std::uint8_t>(phase_)).round(round_).round(latest_round_);
   out.raw(xxh3_128(latest_.span())).u64(own_.standing.counter).round(own_.presence.round);
   out.u8(topology_due_ ? 1 : 0).u8(published_ ? 1 : 0).u8(deadline_passed_ ? 1 : 0);
-  out.u8(deadline_ ? 1 : 0).u8(tell_at_ ? 1 : 0).u8(fetched_ ? 1 : 0);
+  out.u8(deadline_ ? 1 : 0).u8(begin_by_ ? 1 : 0).u8(tell_at_ ? 1 : 0).u8(fetched_ ? 1 : 0);
   out.peer(asked_).u64(attempts_);
   for (const PeerId& peer : asked_before_) out.peer(peer);
   return xxh3_128(out.written());

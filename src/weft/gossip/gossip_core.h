@@ -13,6 +13,11 @@
 //   ready()                all have answered, or the deadline has passed
 //   finish(out)      ->    out = sum_j W_ij x_j; the next round may begin
 //
+// The first round. Members gather until `start_members` are in each one's book and all neighbours
+// have links; so all begin with one topology, and as long as nobody misses a deadline the rounds
+// have the same bits as any other run of the same members. One that sees others begin waits for
+// what it lacks at most the deadline.
+//
 // What holds. W has rows that sum to 1, always. It is symmetric, so the members' mean stays what it
 // was, in each round in which no vector was late: both ends know both degrees (Metropolis weights),
 // and an edge that only one end believes in is used by neither in that round. The end that lacks it
@@ -65,6 +70,10 @@ struct GossipOptions {
   std::uint64_t incarnation = 1;
   std::vector<std::string> endpoints{};
   std::uint64_t elements = 1;
+  // A run that goes on from a state that was kept begins later than with round 1; its founder gives
+  // newcomers `first_parameters`.
+  Round first_round = Round(1);
+  SharedBytes first_parameters{};
   Round last_round = Round(~std::uint64_t{0} >> 1U);
   TopologyOptions topology{};
   // How long a round waits for neighbours once the own part is done.
@@ -114,6 +123,7 @@ enum class GossipPhase : std::uint8_t {
 // What became of one round.
 struct GossipMix {
   Round round;
+  std::size_t members = 1;  // in the book and not doubted, this one included
   std::size_t degree = 0;   // neighbours that were sent to
   std::size_t mixed = 0;    // whose parameters are in the mean
   std::size_t missing = 0;  // that had not sent at the deadline
@@ -172,6 +182,8 @@ class GossipCore {
   std::size_t vectors_held() const { return inbox_.vectors(); }
   // Members that count as there, this one included.
   std::size_t members() const { return book_.live(round_).size(); }
+  // Those among them that this one has no reason to take for gone.
+  std::size_t members_undoubted() const;
   // Those exchanged with in the round that is open, or was last, as far as their links held.
   const std::set<PeerId>& neighbours() const { return sent_to_; }
 
@@ -256,6 +268,8 @@ class GossipCore {
   TimePoint fetch_until_{};
   std::optional<ReceivedVector> fetched_;
   TimePoint start_until_{};
+  // Others have begun: the first round waits no longer than this for what is missing.
+  std::optional<TimePoint> begin_by_{};
   std::optional<TimePoint> tell_at_;
 
   GossipCounts counts_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -47,6 +49,55 @@ TEST(GossipCore, TwoMembersMeetInTheMiddle) {
   gather(network, 2);
   ASSERT_TRUE(network.run_rounds(Round(1), minutes(1)));
   for (std::size_t i : {0U, 1U}) EXPECT_EQ(network.member(i).values[0], 0.5F);
+}
+
+// So that runs of the same members have the same bits.
+TEST(GossipCore, AllBeginWithOneTopology) {
+  constexpr std::size_t kMembers = 16;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    TestGossipOptions options = of_members(kMembers);
+    options.seed = seed;
+    TestGossipNetwork network(options, {});
+    gather(network, kMembers);
+    std::vector<PeerId> all;
+    for (std::size_t i = 0; i < kMembers; ++i) all.push_back(network.id(i));
+    ASSERT_TRUE(network.run_rounds(Round(1), minutes(1)));
+    for (std::size_t i = 0; i < kMembers; ++i) {
+      const GossipMix& mix = network.member(i).mixes.at(0);
+      EXPECT_EQ(mix.round, Round(1));
+      EXPECT_EQ(mix.members, kMembers);
+      EXPECT_EQ(mix.mixed, neighbours_of(network.id(i), all, options.gossip.topology).size())
+          << "member " << i << " of seed " << seed;
+    }
+  }
+}
+
+// A run whose members have all ended goes on from what one of them has kept.
+TEST(GossipCore, AFounderThatGoesOnGivesItsParametersToAllBeforeTheFirstRound) {
+  TestGossipOptions options = of_members(3, 2);
+  TestGossipNetwork network(options, {});
+  const std::vector<float> kept = {1, 2, 3, 4};
+  const auto shared = std::make_shared<const std::vector<float>>(kept);
+  network.add(kept, false, {}, [&](GossipOptions& own) {
+    own.first_round = Round(41);
+    own.first_parameters = SharedBytes(shared, as_bytes(std::span<const float>(*shared)));
+  });
+  for (int i = 0; i < 2; ++i) network.add(std::vector<float>(4, 99.0F), true, {0});
+  ASSERT_TRUE(network.run_rounds(Round(45), minutes(1)));
+  for (std::size_t i = 0; i < 3; ++i) {
+    const TestGossipNetwork::Member& member = network.member(i);
+    EXPECT_EQ(member.mixes.at(0).round, Round(41));
+    EXPECT_EQ(member.mixes.at(0).mixed, 2U) << "member " << i << " began before the others";
+    for (std::size_t k = 0; k < 4; ++k) EXPECT_FLOAT_EQ(member.values[k], kept[k]);
+  }
+}
+
+TEST(GossipCore, ARunThatIsOverAtItsStartHasNoRound) {
+  TestGossipOptions options = of_members(1);
+  options.gossip.last_round = Round(40);
+  TestGossipNetwork network(options, {});
+  network.add({1, 2, 3, 4}, false, {}, [](GossipOptions& own) { own.first_round = Round(41); });
+  EXPECT_EQ(network.member(0).core->phase(), GossipPhase::kOver);
 }
 
 // A vector of several pieces is as one.

@@ -72,9 +72,13 @@ Status GossipCore::take_newcomer_piece(const PeerId& from, const GossipParameter
   if (!fetched_->complete()) return {};
   round_ = std::min(head.round.next(), options_.last_round);
   latest_round_ = head.round;
-  const bool over = head.round >= options_.last_round;
-  phase_ = over ? GossipPhase::kOver : GossipPhase::kIdle;
-  if (!over) publish_standing(false, now);
+  if (head.round >= options_.last_round) {
+    phase_ = GossipPhase::kOver;
+    return {};
+  }
+  phase_ = head.gathering ? GossipPhase::kGathering : GossipPhase::kIdle;
+  publish_standing(false, now);
+  start_if_gathered(now);
   return {};
 }
 
@@ -107,7 +111,8 @@ Status GossipCore::on_request(const PeerId& from, ByteSpan head, TimePoint now) 
   // Once a round: a request costs its sender nothing.
   if (link.answered == latest_round_) return {};
   link.answered = latest_round_;
-  send_parameters(from, {latest_round_, 0, false, true, options_.elements, 0});
+  send_parameters(from, {latest_round_, 0, false, true, options_.elements, 0,
+                         phase_ == GossipPhase::kGathering});
   return {};
 }
 

@@ -8,8 +8,10 @@
 
 #include "weft/base/log.h"
 #include "weft/base/thread.h"
+#include "weft/gossip/gossip_presence.h"
 #include "weft/gossip/member_gate.h"
 #include "weft/net/event_loop.h"
+#include "weft/net/join_code.h"
 #include "weft/net/tls_transport.h"
 
 namespace weft {
@@ -20,16 +22,6 @@ constexpr Duration kRedial = std::chrono::seconds(1);
 constexpr Duration kLastWords = std::chrono::milliseconds(500);
 // finish() waits so much longer than the deadline, in case the loop thread is starved.
 constexpr Duration kStarved = std::chrono::seconds(60);
-
-std::vector<std::string> record_endpoints(const std::vector<std::string>& endpoints) {
-  std::vector<std::string> kept;
-  for (const std::string& endpoint : endpoints) {
-    if (kept.size() < kRecordEndpointsMax && endpoint.size() <= kRecordEndpointBytesMax) {
-      kept.push_back(endpoint);
-    }
-  }
-  return kept;
-}
 
 }  // namespace
 
@@ -53,6 +45,7 @@ class GossipMember::Impl final : private TransportHandler {
 
   // --- Any thread.
   Result<Ticket> ticket(Duration valid_for);
+  Result<std::string> join_code(const Ticket& ticket);
   Result<GossipStatus> status();
   const PeerId& self() const { return options_.identity.id(); }
 
@@ -69,6 +62,9 @@ class GossipMember::Impl final : private TransportHandler {
 
   // Runs `work` on the loop thread and hands over what follows from it.
   void submit(std::function<void()> work);
+  GossipFacts facts() const WEFT_REQUIRES(loop_.thread()) {
+    return {*core_, *gate_, *transport_, clock_};
+  }
   template <class Answer>
   Result<Answer> ask(std::function<Result<Answer>()> question);
 
@@ -97,6 +93,7 @@ class GossipMember::Impl final : private TransportHandler {
   std::unique_ptr<Transport> transport_ WEFT_GUARDED_BY(loop_.thread());
   std::unique_ptr<GossipCore> core_ WEFT_GUARDED_BY(loop_.thread());
   std::unique_ptr<MemberGate> gate_ WEFT_GUARDED_BY(loop_.thread());
+  std::unique_ptr<RunPresence> presence_ WEFT_GUARDED_BY(loop_.thread());
   std::set<PeerId> linked_ WEFT_GUARDED_BY(loop_.thread());
   // Dials of the core: it handles their failures, but not links of strangers.
   std::set<PeerId> dialled_ WEFT_GUARDED_BY(loop_.thread());
@@ -136,6 +133,9 @@ Status GossipMember::Impl::start() {
   if (!options_.ticket) random_bytes(gate.key.emplace());
   gate_ = std::make_unique<MemberGate>(std::move(gate));
   core_ = std::make_unique<GossipCore>(gossip, loop_.now());
+  PresenceOptions presence = options_.presence;
+  presence.run = gossip.run;
+  presence_ = make_presence(loop_, *transport_, facts(), options_.identity, std::move(presence));
   give_up_at_ = loop_.now() + options_.join_timeout;
   if (options_.ticket) redial_at_ = loop_.now();
   // Built here, entered by the loop thread alone.
@@ -234,26 +234,22 @@ Status GossipMember::Impl::leave(Duration limit) {
 }
 
 Result<Ticket> GossipMember::Impl::ticket(Duration valid_for) {
-  return ask<Ticket>([this, valid_for]() WEFT_REQUIRES(loop_.thread()) -> Result<Ticket> {
-    if (!gate_->key()) return unavailable("ticket: this peer has not been let in yet");
-    Ticket ticket;
-    ticket.run = options_.gossip.run;
-    std::array<std::uint8_t, 8> drawn{};
-    random_bytes(drawn);
-    ticket.invitation = make_invitation_id(drawn);
-    ticket.recipe = recipe_check(ticket.run, ticket.invitation, options_.recipe_hash);
-    ticket.expiry_unix_s = clock_.unix_time_s() + static_cast<std::int64_t>(to_seconds(valid_for));
-    ticket.secret =
-        invitation_secret(*gate_->key(), ticket.run, ticket.invitation, ticket.expiry_unix_s);
-    ticket.members.push_back({self(), record_endpoints(transport_->endpoints())});
-    for (const PeerId& peer : linked_) {
-      const PeerAddress address = core_->book().address(peer);
-      if (!address.endpoints.empty() && ticket.members.size() < 3) {
-        ticket.members.push_back(address);
-      }
-    }
-    return ticket;
+  return ask<Ticket>([this, valid_for]() WEFT_REQUIRES(loop_.thread()) {
+    return gossip_ticket(facts(), valid_for);
   });
+}
+
+Result<std::string> GossipMember::Impl::join_code(const Ticket& ticket) {
+  // Not on the loop thread, which others wait for.
+  const IssuedJoinCode code = issue_join_code(options_.identity.public_key());
+  return ask<std::string>([this, code, ticket]()
+                              WEFT_REQUIRES(loop_.thread()) -> Result<std::string> {
+                                if (!gossip_ticket_stands(facts(), ticket)) {
+                                  return invalid_argument("code: the ticket is void");
+                                }
+                                WEFT_TRY(presence_->offer(code, ticket));
+                                return format_join_code(code.code);
+                              });
 }
 
 Result<GossipStatus> GossipMember::Impl::status() {
@@ -261,6 +257,7 @@ Result<GossipStatus> GossipMember::Impl::status() {
     GossipStatus status;
     status.phase = core_->phase();
     status.round = core_->round();
+    status.members = core_->members_undoubted();
     status.counts = core_->counts();
     const TransportStats total = transport_->total_stats();
     status.bytes_sent = total.bytes_sent;
@@ -269,7 +266,7 @@ Result<GossipStatus> GossipMember::Impl::status() {
       if (peer == self()) continue;
       const TransportStats of_peer = transport_->stats(peer);
       status.others.push_back({peer, linked_.contains(peer), core_->neighbours().contains(peer),
-                               of_peer.bytes_sent, of_peer.bytes_received});
+                               of_peer.rtt_seconds, of_peer.bytes_sent, of_peer.bytes_received});
     }
     return status;
   });
@@ -460,6 +457,9 @@ Result<GossipMix> GossipMember::finish(std::span<float> mixed) { return impl_->f
 void GossipMember::publish(std::span<const float> parameters) { impl_->publish(parameters); }
 Status GossipMember::leave(Duration limit) { return impl_->leave(limit); }
 Result<Ticket> GossipMember::ticket(Duration valid_for) { return impl_->ticket(valid_for); }
+Result<std::string> GossipMember::join_code(const Ticket& ticket) {
+  return impl_->join_code(ticket);
+}
 Result<GossipStatus> GossipMember::status() { return impl_->status(); }
 
 }  // namespace weft

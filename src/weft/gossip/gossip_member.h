@@ -20,6 +20,7 @@
 #include "weft/gossip/gossip_core.h"
 #include "weft/net/identity.h"
 #include "weft/peer/admission.h"
+#include "weft/peer/presence.h"
 #include "weft/peer/ticket.h"
 
 namespace weft {
@@ -36,6 +37,8 @@ struct GossipMemberOptions {
   Hash256 layout_hash{};
   InviteMode invite = InviteMode::kTicket;
   std::set<PeerId> allowed{};
+  // `run` is taken from gossip.run.
+  PresenceOptions presence{};
   // None: this one founds the run.
   std::optional<Ticket> ticket{};
   // Without a link to a member for so long a newcomer gives up.
@@ -54,6 +57,7 @@ struct GossipPeerStatus {
   PeerId id;
   bool linked = false;
   bool neighbour = false;
+  double rtt_seconds = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
 };
@@ -61,6 +65,8 @@ struct GossipPeerStatus {
 struct GossipStatus {
   GossipPhase phase = GossipPhase::kGathering;
   Round round;
+  // Those that this one has no reason to take for gone, itself included.
+  std::size_t members = 1;
   // By id, this one left out; those that count as there.
   std::vector<GossipPeerStatus> others{};
   GossipCounts counts{};
@@ -92,6 +98,8 @@ class GossipMember {
 
   // A newcomer has the run's key once it is let in: kUnavailable before.
   Result<Ticket> ticket(Duration valid_for);
+  // A code by which peers of this network get that ticket from this member.
+  Result<std::string> join_code(const Ticket& ticket);
   Result<GossipStatus> status();
 
  private:

@@ -46,7 +46,8 @@ void GossipCore::start_if_gathered(TimePoint now) {
     return entry.second.newest != Round();
   });
   const bool enough = members() >= options_.start_members && linked;
-  if (enough || others_began || now >= start_until_) phase_ = GossipPhase::kIdle;
+  if (others_began && !begin_by_) begin_by_ = std::min(start_until_, now + options_.deadline);
+  if (enough || now >= begin_by_.value_or(start_until_)) phase_ = GossipPhase::kIdle;
 }
 
 std::optional<ReceivedVector> GossipCore::take_fetched() {

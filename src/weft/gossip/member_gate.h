@@ -68,6 +68,7 @@ class MemberGate {
   std::vector<PeerId> take_admitted();
   bool admitted(const PeerId& peer) const;
   const std::optional<Hash256>& key() const { return options_.key; }
+  const MemberGateOptions& options() const { return options_; }
   // Why no member lets this newcomer in, for good; ok: nobody has said so.
   const Status& refused() const { return refused_; }
 

@@ -81,14 +81,16 @@ class TestGossipNetwork {
   TestGossipNetwork(TestGossipOptions options, Update update)
       : options_(std::move(options)), update_(std::move(update)), rng_(options_.seed) {}
 
-  // Where newcomers dial at first: any members that run.
-  std::size_t add(std::vector<float> values, bool newcomer, const std::vector<std::size_t>& dial) {
+  // Where newcomers dial at first: any members that run. `change` is this member's alone.
+  std::size_t add(std::vector<float> values, bool newcomer, const std::vector<std::size_t>& dial,
+                  const std::function<void(GossipOptions& own)>& change = {}) {
     GossipOptions own = options_.gossip;
     own.signer = test_signer(options_.seed * 1'000'003 + members_.size());
     own.elements = values.size();
     own.newcomer = newcomer;
     own.endpoints = {"sim:" + std::to_string(members_.size())};
     own.book.check = check_test_signature;
+    if (change) change(own);
     Member member;
     member.core = std::make_unique<GossipCore>(std::move(own), now_);
     member.values = std::move(values);

@@ -289,6 +289,29 @@ TEST(Recipe, ARuleInPlaceOfTheMeanExcludesWhatHidesSingleUpdates) {
               HasSubstr("aggregate.rule: expected one of mean, "));
 }
 
+// What a loose exchange has no use for is not passed over in silence.
+TEST(Recipe, GossipRefusesByNameWhatOnlyMembersThatAgreeCanDo) {
+  const auto refused = [](const char* lines) {
+    const Result<Recipe> recipe =
+        parse_recipe("[group]\nexchange = \"gossip\"\n" + std::string(lines), "r.toml");
+    return std::string(recipe.ok() ? check_recipe(*recipe).message() : recipe.status().message());
+  };
+  EXPECT_EQ(refused(""), "");
+  EXPECT_EQ(refused("[gossip]\ntopology = \"ring\"\ndeadline_ms = 500\n"), "");
+  for (const auto& [lines, key] : std::vector<std::pair<const char*, const char*>>{
+           {"[gossip]\ndegree = 3\n", "gossip.degree"},
+           {"[local]\nsteps = 4\n", "local.steps"},
+           {"audit = true\n", "group.audit"},
+           {"wait = \"deadline\"\n", "group.wait"},
+           {"shares = \"speed\"\n", "group.shares"},
+           {"wire = \"int8\"\n", "group.wire"},
+           {"on_split = \"merge\"\non_quorum_lost = \"wait\"\n", "group.on_split"},
+           {"[aggregate]\nrule = \"median\"\n", "aggregate.rule"}}) {
+    EXPECT_THAT(refused(lines), HasSubstr(std::string(key) + ": expected ")) << lines;
+    EXPECT_THAT(refused(lines), HasSubstr("group.exchange = \"gossip\"")) << lines;
+  }
+}
+
 TEST(Recipe, OnlyLengthGroupAndCheckpointsMayChangeOnResume) {
   const Recipe base;
   Recipe other;

@@ -4,7 +4,8 @@
 //   record             = key 32, standing, presence
 //   standing           = counter u64, left u8, count u32 x endpoint text, signature 64
 //   presence           = round u64, signature 64
-//   parameters         = round u64, degree u32, topology u8, newcomer u8, elements u64, piece u32
+//   parameters         = round u64, degree u32, topology u8, newcomer u8, elements u64, piece u32,
+//                        gathering u8;
 //                        body: the values of that piece, f32 little-endian
 //   absent             = round u64
 //   parameters_request = attempt u64
@@ -82,6 +83,8 @@ struct GossipParametersHead {
   // The length of the whole vector.
   std::uint64_t elements = 0;
   std::uint32_t piece = 0;
+  // With `newcomer`: the first round still waits for members, and so does the receiver.
+  bool gathering = false;
 
   std::uint64_t pieces() const {
     return (elements + kGossipPieceElements - 1) / kGossipPieceElements;

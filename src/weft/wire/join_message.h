@@ -26,7 +26,7 @@
 
 namespace weft {
 
-inline constexpr std::uint16_t kJoinVersion = 3;
+inline constexpr std::uint16_t kJoinVersion = 4;
 inline constexpr std::size_t kRecipeBytesMax = 128 * 1024;
 inline constexpr std::size_t kRefusalBytesMax = 400;
 

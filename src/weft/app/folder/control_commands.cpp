@@ -130,6 +130,7 @@ Result<std::string> answer_status(Exchange& exchange, const ControlContext& cont
   return success({{"run_id", context.run_id},
                   {"state", status.state},
                   {"view", status.view.number.value()},
+                  {"known_members", status.known_members},
                   {"round", status.committed.value()},
                   {"waits_for", names_of(status.waits_for)},
                   {"waits_s", status.waits_seconds},
@@ -155,6 +156,10 @@ Result<std::string> answer_ticket(Exchange& exchange, const ControlContext& cont
                  {"invitation", to_hex(ticket->invitation)},
                  {"valid_s", valid_s},
                  {"expires_unix_s", ticket->expiry_unix_s}};
+  // Members that agree on nothing cannot agree that it is void.
+  if (const Result<SwarmStatus> status = exchange.status(); status.ok()) {
+    fields["revocable"] = status->known_members == 0;
+  }
   const Json code = request.value("code", Json(false));
   if (!code.is_boolean()) return invalid_argument("control: code: expected true or false");
   if (code.get<bool>()) {
@@ -243,9 +248,13 @@ std::string newest_round(const std::string& out) {
 }
 
 std::string status_text(const Json& answer, const std::string& out) {
-  std::string text =
-      fmt::format("{}: view {}, round {}", answer.value("state", std::string()),
-                  answer.value("view", std::uint64_t{0}), answer.value("round", std::uint64_t{0}));
+  // Members that agree on nothing have no view.
+  const auto known = answer.value("known_members", std::uint64_t{0});
+  const std::string group = known > 0
+                                ? counted(static_cast<std::int64_t>(known), "member") + " known"
+                                : fmt::format("view {}", answer.value("view", std::uint64_t{0}));
+  std::string text = fmt::format("{}: {}, round {}", answer.value("state", std::string()), group,
+                                 answer.value("round", std::uint64_t{0}));
   text += newest_round(out);
   for (const Json& member : answer.value("members", Json::array())) {
     std::string about = fmt::format("{:.1f} ms away", member.value("rtt_ms", 0.0));
@@ -256,6 +265,8 @@ std::string status_text(const Json& answer, const std::string& out) {
     }
     text += fmt::format("\n  {}  {}", member.value("peer", std::string()), about);
   }
+  const std::uint64_t listed = answer.value("members", Json::array()).size();
+  if (known > listed) text += fmt::format("\n  and {} more", known - listed);
   if (const std::string names = names_in(answer, "waits_for"); !names.empty()) {
     text += fmt::format("\nwaits for {} for {:.1f} s, at most {:.0f} s", names,
                         answer.value("waits_s", 0.0), answer.value("waits_limit_s", 0.0));
@@ -293,8 +304,11 @@ ExitCode ticket_command(const ControlRequest& request) {
     const std::int64_t valid_s = fields.value("valid_s", std::int64_t{0});
     const std::string valid =
         valid_s < 3600 ? counted(valid_s, "second") : fmt::format("{:.1f} h", to_hours(valid_s));
-    write_error(fmt::format("weft: valid for {}; to revoke it: weft revoke {} {}\n", valid,
-                            request.out, fields.value("invitation", std::string())));
+    const std::string revoke = fields.value("revocable", true)
+                                   ? fmt::format("to revoke it: weft revoke {} {}", request.out,
+                                                 fields.value("invitation", std::string()))
+                                   : std::string("it cannot be revoked");
+    write_error(fmt::format("weft: valid for {}; {}\n", valid, revoke));
   }
   return code;
 }

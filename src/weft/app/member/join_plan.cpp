@@ -9,6 +9,7 @@
 
 #include "weft/app/doctor/doctor_facts.h"
 #include "weft/net/tls_transport.h"
+#include "weft/train/run/gossip_run.h"
 
 namespace weft {
 namespace {
@@ -19,6 +20,12 @@ constexpr std::uint64_t kValuesAParameter = 6;
 
 std::uint64_t state_bytes(const JoinPlan& plan) {
   return static_cast<std::uint64_t>(plan.size.elements) * sizeof(float);
+}
+
+// In a gossip; 0: the members sum with all.
+std::uint64_t neighbours(const Recipe& recipe) {
+  if (!gossips(recipe)) return 0;
+  return recipe.gossip.topology == "ring" ? 2 : static_cast<std::uint64_t>(recipe.gossip.degree);
 }
 
 std::string megabytes(std::uint64_t bytes) {
@@ -69,13 +76,17 @@ std::string network_line(const JoinPlan& plan) {
   if (group.discovery == "lan") {
     text += fmt::format(", answers searches for runs on this {}", alone ? "machine" : "network");
   }
-  return fmt::format("{}; up to {} a round each way", text, megabytes(2 * state_bytes(plan)));
+  // A sum goes out in parts and comes back whole; a neighbour gets all of the model.
+  const std::uint64_t vectors = gossips(plan.recipe) ? neighbours(plan.recipe) : 2;
+  return fmt::format("{}; up to {} a round each way", text, megabytes(vectors * state_bytes(plan)));
 }
 
 }  // namespace
 
 std::uint64_t memory_estimate(const JoinPlan& plan) {
   const std::uint64_t state = state_bytes(plan);
+  // No log of results there, but up to two models of each neighbour.
+  if (gossips(plan.recipe)) return (kValuesAParameter + 2 * neighbours(plan.recipe)) * state;
   const Round rounds = round_after(plan.recipe.run.steps, plan.recipe.local.steps);
   const auto log_max = static_cast<std::uint64_t>(plan.recipe.group.result_log_bytes);
   // Results are kept until there are too many bytes of them; a count that overflows is no matter.
@@ -89,11 +100,11 @@ std::uint64_t memory_estimate(const JoinPlan& plan) {
 std::string plan_text(const JoinPlan& plan) {
   return fmt::format(
       "what this run will use on this machine:\n  run      {}: {} with {} values, {} samples per "
-      "step among all members\n  data     {}\n  memory   {}\n  time     {}\n  network  {}\n  "
+      "step {}\n  data     {}\n  memory   {}\n  time     {}\n  network  {}\n  "
       "files    {}\n",
       plan.recipe.run.name, plan.recipe.model.name, plan.size.elements,
-      plan.recipe.run.global_batch, data_line(plan), memory_line(plan), time_line(plan),
-      network_line(plan), plan.out);
+      plan.recipe.run.global_batch, gossips(plan.recipe) ? "at each member" : "among all members",
+      data_line(plan), memory_line(plan), time_line(plan), network_line(plan), plan.out);
 }
 
 Status review_join(const Recipe& recipe, const TrainerPlan& size, const JoinRequest& request,

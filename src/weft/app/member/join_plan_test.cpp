@@ -51,6 +51,17 @@ TEST(JoinPlan, SaysWhereTheMemoryWouldNotDo) {
   EXPECT_EQ(memory_estimate(plan), 6U * 4'000'000 + 2U * 4'000'000);
 }
 
+// Each neighbour gets a whole model and each member computes a whole batch.
+TEST(JoinPlan, SaysWhatGossipTakes) {
+  JoinPlan plan = sample_plan();
+  plan.recipe.group.exchange = "gossip";
+  EXPECT_THAT(plan_text(plan), testing::AllOf(HasSubstr("samples per step at each member"),
+                                              HasSubstr("; up to 16 MB a round each way")));
+  EXPECT_EQ(memory_estimate(plan), 14U * 4'000'000);
+  plan.recipe.gossip.topology = "ring";
+  EXPECT_THAT(plan_text(plan), HasSubstr("; up to 8.0 MB a round each way"));
+}
+
 TEST(JoinPlan, OnlyAYesIsAYes) {
   const auto answer = [](std::optional<std::string> line) {
     return agree_to_plan(sample_plan(), [line](const std::string&) { return line; });

@@ -83,7 +83,8 @@ Status begin_gossip(MemberSession& session, const PeerSettings& settings,
                     const std::optional<Ticket>& ticket) {
   WEFT_TRY_ASSIGN(GossipRun run, start_gossip_run(*session.trainer, settings, ticket));
   session.run_id = std::move(run.run_id);
-  session.role = ticket ? "joiner" : "founder";
+  const bool resumed = !ticket && session.trainer->rounds_done() > Round();
+  session.role = ticket ? "joiner" : resumed ? "resumed" : "founder";
   session.exchange = std::move(run.exchange);
   return {};
 }
@@ -92,7 +93,6 @@ Status found_group(MemberSession& session, const RunRequest& request, std::int64
   const Trainer& trainer = *session.trainer;
   WEFT_TRY_ASSIGN(const PeerSettings settings, peer_settings(session, request));
   if (gossips(trainer.recipe())) {
-    WEFT_TRY(check_gossip_start(request.resume));
     return begin_gossip(session, settings, std::nullopt);
   }
   SwarmOptions options = swarm_options(trainer.recipe(), trainer.layout(), settings);

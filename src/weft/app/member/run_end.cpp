@@ -7,6 +7,7 @@
 #include "weft/app/member/peer_command.h"
 #include "weft/app/member/resume.h"
 #include "weft/base/file.h"
+#include "weft/base/printable.h"
 
 namespace weft {
 namespace {
@@ -74,6 +75,14 @@ void say_summary(Terminal& terminal, const Summary& summary, const OutFolder& ou
                            to_string(summary.end), summary.steps, summary.steps == 1 ? "" : "s",
                            summary.seconds, work, static_cast<double>(summary.bytes_sent) / 1e6,
                            summary.state_hash.substr(0, 16)));
+  if (summary.mixing) {
+    terminal.say(
+        fmt::format("gossip: {} known in the last round, {:.2g} % apart from the mean with {}; "
+                    "each member has a "
+                    "model of its own, and this is this peer's",
+                    counted(summary.mixing->members, "member"), 100.0 * summary.mixing->distance,
+                    counted(summary.mixing->neighbours, "neighbour")));
+  }
   if (is_ruined(summary)) terminal.say(ruin_text(summary, out));
   if (summary.best_step > 0) {
     const std::string best = out.checkpoints_path() + "/best.safetensors";

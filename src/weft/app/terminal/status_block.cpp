@@ -17,8 +17,17 @@ std::string bar(std::int64_t done, std::int64_t all) {
          std::string(static_cast<std::size_t>(kBarCells - cells), '.') + "]";
 }
 
-std::string peers_text(std::int64_t members) {
-  return members == 1 ? "1 peer" : fmt::format("{} peers", members);
+// With gossip also what became of the round: 200 peers, mixed with 3 of 4 neighbours, 0.12 % apart.
+std::string peers_text(const Event& round) {
+  const std::int64_t members = round.integer("members");
+  std::string text = members == 1 ? "1 peer" : fmt::format("{} peers", members);
+  if (round.find("neighbours") == nullptr || members == 1) return text;
+  const std::int64_t all = round.integer("neighbours");
+  const std::int64_t mixed = round.integer("mixed");
+  text += fmt::format(", mixed with {}{} neighbour{}",
+                      mixed == all ? "" : fmt::format("{} of ", mixed), all, all == 1 ? "" : "s");
+  if (mixed > 0) text += fmt::format(", {:.2g} % apart", 100.0 * round.number("distance"));
+  return text;
 }
 
 // What a person wants to know of how well it learns: texts are measured in bits a character.
@@ -49,9 +58,8 @@ std::string clipped(const std::string& line, std::size_t width) {
 
 std::string round_line(const Event& round) {
   return fmt::format("round {}/{}  {}  {}  {:.0f} samples/s  ETA {}", round.integer("round"),
-                     round.integer("rounds"), learned_text(round),
-                     peers_text(round.integer("members")), round.number("samples_per_second"),
-                     duration_text(round.number("eta_s")));
+                     round.integer("rounds"), learned_text(round), peers_text(round),
+                     round.number("samples_per_second"), duration_text(round.number("eta_s")));
 }
 
 std::string measuring_line(const Event& measuring) {
@@ -89,7 +97,7 @@ std::vector<std::string> StatusBlock::lines(std::size_t width) const {
                   bar(round_.integer("round"), round_.integer("rounds")), learned_text(round_)));
   lines.push_back(
       fmt::format("{}  {:.0f} samples/s  ETA {}  compute {:.0f} %, wait {:.0f} %, send {:.0f} %",
-                  peers_text(round_.integer("members")), round_.number("samples_per_second"),
+                  peers_text(round_), round_.number("samples_per_second"),
                   duration_text(round_.number("eta_s")), 100.0 * round_.number("compute_share"),
                   100.0 * round_.number("wait_share"), 100.0 * round_.number("send_share")));
   for (std::size_t i = 0; i < peers_.size(); ++i) {

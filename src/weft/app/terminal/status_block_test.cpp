@@ -15,13 +15,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Event round_event(int round) {
+Event round_event(int round, int members = 4) {
   return Event("round")
       .with("round", round)
       .with("rounds", 400)
       .with("loss", 0.51234)
       .with("accuracy", 0.8125)
-      .with("members", 4)
+      .with("members", members)
       .with("samples_per_second", 3210.4)
       .with("eta_s", 75.2)
       .with("compute_share", 0.7)
@@ -62,6 +62,19 @@ TEST(StatusBlock, TextsOfTimesAndLines) {
   EXPECT_EQ(clipped("aé", 3), "aé");
   EXPECT_EQ(round_line(round_event(7)),
             "round 7/400  loss 0.5123  accuracy 81.2 %  4 peers  3210 samples/s  ETA 1:15");
+}
+
+// Members that average with neighbours have no group of one.
+TEST(StatusBlock, SaysWithWhomARoundOfGossipWasMixed) {
+  const auto line = [](int mixed) {
+    return round_line(
+        round_event(7, 200).with("neighbours", 4).with("mixed", mixed).with("distance", 0.00123));
+  };
+  EXPECT_EQ(line(4),
+            "round 7/400  loss 0.5123  accuracy 81.2 %  200 peers, mixed with 4 neighbours, 0.12 % "
+            "apart  3210 samples/s  ETA 1:15");
+  EXPECT_THAT(line(3), HasSubstr("200 peers, mixed with 3 of 4 neighbours, 0.12 % apart"));
+  EXPECT_THAT(line(0), HasSubstr("200 peers, mixed with 0 of 4 neighbours  "));
 }
 
 TEST(Terminal, PlainWritesRoundsAndNewsWithoutColour) {

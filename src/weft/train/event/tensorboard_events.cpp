@@ -19,6 +19,8 @@ constexpr Scalar kScalars[] = {
     {"round", "round_seconds", "speed/round_seconds"},
     {"round", "compute_share", "speed/compute_share"},
     {"round", "members", "group/members"},
+    {"round", "mixed", "group/mixed_neighbours"},
+    {"round", "distance", "group/distance"},
     {"validation", "loss", "test/loss"},
     {"validation", "accuracy", "test/accuracy"},
     {"validation", "bits_per_character", "test/bits_per_character"},

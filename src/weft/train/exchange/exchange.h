@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,11 +23,22 @@ namespace weft {
 
 class Swarm;
 
-// What a round came to. Both are valid until the next call of next().
+// With whom a member that agrees with nobody has averaged in a round.
+struct Mixing {
+  std::int64_t members = 1;     // that it knows to be there, itself included
+  std::int64_t neighbours = 0;  // that it has sent its parameters to
+  std::int64_t mixed = 0;       // whose parameters came in time
+  // From its own parameters to the mean with theirs, over the norm of its own.
+  double distance = 0;
+};
+
+// What a round came to. Spans are valid until the next call of next().
 struct RoundResult {
   std::span<const float> sums;
   // The reports of the members that were in the round, by rank; see train/report/round_report.h.
   std::span<const Bytes> reports;
+  // Where members average with neighbours; its distance is not known here.
+  std::optional<Mixing> mixing{};
 };
 
 class Exchange {

@@ -1,19 +1,29 @@
 #include "weft/train/exchange/gossip_exchange.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
+
+#include "weft/base/thread.h"
 
 namespace weft {
 namespace {
 
 // A request to stop is looked at so often.
 constexpr Duration kTurnWait = std::chrono::milliseconds(200);
+// Members that status() lists besides this one, those with links first.
+constexpr std::size_t kListedMax = 31;
+// A wait for the first round is told after a second, and then every 10 s if more have come.
+constexpr int kTurnsBeforeNews = 5;
+constexpr int kTurnsBetweenNews = 50;
 
 class GossipExchange final : public Exchange {
  public:
   GossipExchange(std::unique_ptr<GossipMember> member, const GossipExchangeOptions& options)
-      : options_(options), member_(std::move(member)) {}
+      : options_(options), member_(std::move(member)), applied_(options.applied) {}
 
   Result<Turn> next() override {
     Turn turn;
@@ -28,6 +38,7 @@ class GossipExchange final : public Exchange {
           "join: the run has reached its last round; there is nothing to take part "
           "in any more");
     }
+    if (given.phase == GossipPhase::kGathering) tell_waiting();
     if (given.phase != GossipPhase::kIdle) return Turn{};
     turn.kind = TurnKind::kTrain;
     if (!fetched_.empty()) {
@@ -54,11 +65,15 @@ class GossipExchange final : public Exchange {
     return {};
   }
   Result<RoundResult> finish() override {
-    if (mixes_) {
-      WEFT_TRY(begun_);
-      WEFT_TRY(member_->finish(own_).status());
-    }
-    return RoundResult{own_, std::span<const Bytes>(&report_, 1)};
+    RoundResult result{own_, std::span<const Bytes>(&report_, 1)};
+    if (!mixes_) return result;
+    WEFT_TRY(begun_);
+    WEFT_TRY_ASSIGN(const GossipMix mix, member_->finish(own_));
+    Mixing& mixing = result.mixing.emplace();
+    mixing.members = static_cast<std::int64_t>(mix.members);
+    mixing.neighbours = static_cast<std::int64_t>(mix.degree);
+    mixing.mixed = static_cast<std::int64_t>(mix.mixed);
+    return result;
   }
   void applied(Round round, const StateHash& hash) override {
     applied_ = round;
@@ -70,14 +85,24 @@ class GossipExchange final : public Exchange {
     WEFT_TRY_ASSIGN(const Ticket ticket, member_->ticket(valid_for));
     return format_ticket(ticket);
   }
-  Result<std::string> join_code(const std::string& /*ticket*/) override {
-    return unavailable("code: a run with group.exchange = \"gossip\" gives none; use the ticket");
+  Result<std::string> join_code(const std::string& ticket) override {
+    WEFT_TRY_ASSIGN(const Ticket parsed, parse_ticket(ticket));
+    return member_->join_code(parsed);
+  }
+  Status revoke(const InvitationId& /*invitation*/) override {
+    return unavailable(
+        "revoke: members of a run with group.exchange = \"gossip\" agree on nothing, and so not on "
+        "void tickets; give out tickets that end soon (weft ticket OUT --valid-h HOURS)");
   }
   Result<std::string> expel(const PeerId& /*peer*/, const std::string& /*reason*/) override {
-    return unavailable("expel: members of a run with group.exchange = \"gossip\" agree on nothing");
+    return unavailable(
+        "expel: members of a run with group.exchange = \"gossip\" agree on nothing, and so not on "
+        "who may stay; with group.exchange = \"exact\" they vote");
   }
   Result<SwarmStatus> status() override;
-  std::vector<SwarmEvent> take_events() override { return {}; }
+  std::vector<SwarmEvent> take_events() override {
+    return events_.with([](auto& events) { return std::exchange(events, {}); });
+  }
   const PeerId& self() const override { return member_->self(); }
 
  private:
@@ -89,6 +114,20 @@ class GossipExchange final : public Exchange {
     return turn;
   }
 
+  // So that a founder that waits alone is not silent.
+  void tell_waiting() {
+    if (++waits_ % kTurnsBetweenNews != kTurnsBeforeNews) return;
+    const Result<GossipStatus> status = member_->status();
+    if (!status.ok() || std::exchange(here_, status->members) == status->members) return;
+    SwarmEvent event;
+    event.kind = SwarmEventKind::kStartWaiting;
+    event.text = fmt::format(
+        "the first round waits for members: {} of {} (group.start_members) are here; others join "
+        "with the ticket",
+        status->members, options_.start_members);
+    events_.with([&](auto& events) { events.push_back(std::move(event)); });
+  }
+
   const GossipExchangeOptions options_;
   std::unique_ptr<GossipMember> member_;
   Round applied_;
@@ -98,6 +137,9 @@ class GossipExchange final : public Exchange {
   Bytes report_;
   bool mixes_ = false;
   Status begun_;
+  int waits_ = 0;  // turns in which the first round could not begin
+  std::size_t here_ = 0;
+  Guarded<std::vector<SwarmEvent>> events_;
 };
 
 Result<SwarmStatus> GossipExchange::status() {
@@ -107,6 +149,7 @@ Result<SwarmStatus> GossipExchange::status() {
   status.state = in ? "member" : gossip.phase == GossipPhase::kOver ? "left" : "joining";
   status.committed = status.applied = applied_;
   status.state_hash = hash_;
+  status.known_members = gossip.members;
   status.rounds_late = gossip.counts.jumps;
   status.bytes_sent = gossip.bytes_sent;
   status.bytes_received = gossip.bytes_received;
@@ -114,12 +157,17 @@ Result<SwarmStatus> GossipExchange::status() {
   own.id = self();
   own.self = true;
   status.members.push_back(own);
-  // In a loose exchange places have no meaning: they only tell the lines of a list apart.
-  for (const GossipPeerStatus& other : gossip.others) {
+  // In a loose exchange places have no meaning: they only tell the lines of a list apart. A book of
+  // thousands is no list for people.
+  std::vector<GossipPeerStatus> listed = gossip.others;
+  std::ranges::stable_partition(listed, &GossipPeerStatus::linked);
+  if (listed.size() > kListedMax) listed.resize(kListedMax);
+  for (const GossipPeerStatus& other : listed) {
     PeerStatus peer;
     peer.id = other.id;
     peer.rank = Rank(static_cast<std::int32_t>(status.members.size()));
     peer.linked = other.linked;
+    peer.rtt_seconds = other.rtt_seconds;
     peer.bytes_sent = other.bytes_sent;
     peer.bytes_received = other.bytes_received;
     status.members.push_back(peer);

@@ -21,6 +21,10 @@ struct GossipExchangeOptions {
   Round training_rounds;
   // That of the evaluation, or the same.
   Round last_round;
+  // The last one in the state that the run goes on from.
+  Round applied{};
+  // As the recipe has it, for people.
+  std::int64_t start_members = 1;
 };
 
 // Takes the member.

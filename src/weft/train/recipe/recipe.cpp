@@ -366,6 +366,10 @@ static Status check_gossip(const Recipe& recipe) {
   if (group.wait != "all") return refuse("group.wait", "\"all\"", group.wait);
   if (group.shares != "equal") return refuse("group.shares", "\"equal\"", group.shares);
   if (group.wire != "f32") return refuse("group.wire", "\"f32\"", group.wire);
+  if (group.on_split != "pause") return refuse("group.on_split", "\"pause\"", group.on_split);
+  if (recipe.aggregate.rule != "mean") {
+    return refuse("aggregate.rule", "\"mean\"", recipe.aggregate.rule);
+  }
   return {};
 }
 

@@ -19,15 +19,14 @@ namespace weft {
 
 // Whether members average with neighbours.
 bool gossips(const Recipe& recipe);
-// kInvalidArgument where the run is to be resumed: it lives as long as one member does.
-Status check_gossip_start(bool resume);
 
 struct GossipRun {
   std::string run_id;
   std::unique_ptr<Exchange> exchange;
 };
-// Founds the run of the trainer's recipe, or joins that of the ticket.
-Result<GossipRun> start_gossip_run(const Trainer& trainer, const PeerSettings& settings,
+// Founds a run of the trainer's recipe, or joins that of the ticket. A run that is founded goes on
+// from the trainer's state: newcomers are given its parameters, and the first round follows it.
+Result<GossipRun> start_gossip_run(Trainer& trainer, const PeerSettings& settings,
                                    const std::optional<Ticket>& ticket);
 
 }  // namespace weft

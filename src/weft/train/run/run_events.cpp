@@ -30,6 +30,20 @@ std::optional<Event> MeasuringNews::hear(std::int64_t done, std::int64_t all, Ti
       .with("seconds", to_seconds(now - since_));
 }
 
+void add_mixing(Event& event, const Mixing& mixing) {
+  event.with("neighbours", mixing.neighbours)
+      .with("mixed", mixing.mixed)
+      .with("distance", mixing.distance);
+}
+
+void add_mixing(Summary& summary, const Mixing& mixing) {
+  MixingSummary& sum = summary.mixing ? *summary.mixing : summary.mixing.emplace();
+  sum.members = mixing.members;
+  sum.neighbours = mixing.neighbours;
+  sum.distance = mixing.distance;
+  sum.missed += mixing.neighbours - mixing.mixed;
+}
+
 Event evaluation_event(const Trainer& trainer, const ComputedSums& sums) {
   Event event("evaluation");
   event.with("samples", static_cast<std::int64_t>(sums.samples))

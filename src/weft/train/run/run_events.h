@@ -9,11 +9,15 @@
 #include "weft/base/time.h"
 #include "weft/train/event/event.h"
 #include "weft/train/recipe/recipe.h"
+#include "weft/train/run/summary.h"
 #include "weft/train/run/trainer.h"
 #include "weft/train/step/step.h"
 
 namespace weft {
 
+// What a round of a member that averages with neighbours says of them, and its summary.
+void add_mixing(Event& event, const Mixing& mixing);
+void add_mixing(Summary& summary, const Mixing& mixing);
 // "evaluation": the sums of the round after the last step.
 Event evaluation_event(const Trainer& trainer, const ComputedSums& sums);
 // "validation": what round `report` belongs to has measured. REQUIRES: report.measured_step.

@@ -234,6 +234,7 @@ Status RunLoop::after_round(const Turn& turn, const StepReport& report) {
   timing.samples = static_cast<std::int64_t>(report.metrics.samples);
   meter_.add(timing);
   note_loss(report);
+  if (report.mixing) add_mixing(summary_, *report.mixing);
   tell_not_finite(turn, report);
   tell_round(turn, report, hash);
   tell_eager_steps();
@@ -286,7 +287,7 @@ void RunLoop::tell_round(const Turn& turn, const StepReport& report, const State
   if (const auto bits = trainer_.bits_per_character(sums.loss)) {
     event.with("bits_per_character", *bits);
   }
-  event.with("members", turn.members)
+  event.with("members", report.mixing ? report.mixing->members : turn.members)
       .with("rank", turn.rank.value())
       .with("share", report.share)
       .with("learning_rate", report.learning_rate)
@@ -299,6 +300,7 @@ void RunLoop::tell_round(const Turn& turn, const StepReport& report, const State
       .with("bytes_sent", bytes_sent_)
       .with("bytes_received", bytes_received_)
       .with("state", to_hex(hash.total));
+  if (report.mixing) add_mixing(event, *report.mixing);
   log_.append(std::move(event));
 }
 
@@ -484,6 +486,7 @@ RunResult RunLoop::ended(RunEnd end, const Status& status) {
   summary_.rounds = static_cast<std::int64_t>(trainer_.rounds_done().value());
   summary_.state_hash = trainer_.digest();
   summary_.view_changes = group.view_changes;
+  if (summary_.mixing) summary_.mixing->rounds_left_out = group.rounds_late;
   summary_.rounds_rerun = group.rounds_rerun;
   summary_.seconds_lost = group.seconds_lost;
   summary_.bytes_sent = group.bytes_sent;

@@ -66,6 +66,13 @@ Event summary_event(const Summary& summary) {
   if (summary.best_step > 0) {
     event.with("best_step", summary.best_step).with("best_loss", summary.best_loss);
   }
+  if (summary.mixing) {
+    event.with("members", summary.mixing->members)
+        .with("neighbours", summary.mixing->neighbours)
+        .with("distance", summary.mixing->distance)
+        .with("missed", summary.mixing->missed)
+        .with("rounds_left_out", summary.mixing->rounds_left_out);
+  }
   event.with("status", std::string(to_string(summary.end)));
   return event;
 }

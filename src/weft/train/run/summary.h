@@ -24,6 +24,15 @@ enum class RunEnd : std::uint8_t {
 };
 std::string_view to_string(RunEnd end);
 
+// What a member that averages with neighbours adds; the first three are those of its last round.
+struct MixingSummary {
+  std::int64_t members = 1;
+  std::int64_t neighbours = 0;
+  double distance = 0;
+  std::int64_t missed = 0;            // parameters that did not come in time, over all rounds
+  std::uint64_t rounds_left_out = 0;  // to catch up with the others
+};
+
 struct Summary {
   std::string run_id;
   std::string peer_id;
@@ -48,6 +57,7 @@ struct Summary {
   // With periodic evaluation: where the loss on the test set was smallest; 0: nowhere.
   std::int64_t best_step = 0;
   double best_loss = 0;
+  std::optional<MixingSummary> mixing;
   // It was in a round itself; not one of those that come at the end and take the final state.
   bool took_part = false;
   RunEnd end = RunEnd::kFinished;

@@ -34,6 +34,19 @@ TEST(Summary, FileHasTheDocumentedFields) {
   ::unlink(path.c_str());
 }
 
+TEST(Summary, SaysWithWhomAGossipingMemberMixed) {
+  Summary summary;
+  EXPECT_EQ(summary_event(summary).find("neighbours"), nullptr);
+  summary.mixing.emplace(MixingSummary{200, 4, 0.01, 3, 2});
+  const Event event = summary_event(summary);
+  EXPECT_TRUE(is_documented(event));
+  EXPECT_EQ(event.integer("members"), 200);
+  EXPECT_EQ(event.integer("neighbours"), 4);
+  EXPECT_EQ(event.number("distance"), 0.01);
+  EXPECT_EQ(event.integer("missed"), 3);
+  EXPECT_EQ(event.integer("rounds_left_out"), 2);
+}
+
 TEST(RoundMeter, SplitsTimeIntoComputingWaitingAndSending) {
   RoundMeter meter;
   EXPECT_EQ(meter.samples_per_second(), 0.0);

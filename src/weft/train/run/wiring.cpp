@@ -352,6 +352,7 @@ GossipMemberOptions gossip_options(const Recipe& recipe, const Layout& layout,
   options.recipe_text = canonical_text(recipe);
   options.recipe_hash = recipe_hash(recipe);
   options.layout_hash = layout.hash();
+  options.presence = presence_options(recipe, settings);
   if (const auto invite = parse_invite_mode(group.invite); invite.ok()) options.invite = *invite;
   if (const auto allowed = parse_allow_list(group.allow); allowed.ok()) options.allowed = *allowed;
   GossipOptions& gossip = options.gossip;

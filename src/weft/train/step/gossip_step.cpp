@@ -67,6 +67,17 @@ bool apply_gossip(const StepParts& parts, std::int64_t step, std::span<const flo
   return update_parameters(parts, step, gradients);
 }
 
+static double relative_distance(std::span<const float> from, std::span<const float> to) {
+  double moved = 0;
+  double norm = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const double difference = static_cast<double>(from[i]) - static_cast<double>(to[i]);
+    moved += difference * difference;
+    norm += static_cast<double>(from[i]) * static_cast<double>(from[i]);
+  }
+  return norm > 0 ? std::sqrt(moved / norm) : 0.0;
+}
+
 Result<StepReport> gossip_step(const StepParts& parts, const Turn& turn, Exchange& exchange) {
   const TimePoint begun = parts.clock.now();
   ParameterArena& arena = parts.arena;
@@ -86,6 +97,8 @@ Result<StepReport> gossip_step(const StepParts& parts, const Turn& turn, Exchang
   const TimePoint exchanged = parts.clock.now();
 
   StepReport report;
+  report.mixing = result.mixing;
+  if (report.mixing) report.mixing->distance = relative_distance(before, result.sums);
   report.skipped =
       !apply_gossip(parts, step, std::as_const(arena).gradients(), before, result.sums);
   report.metrics = fold_reports(result.reports);

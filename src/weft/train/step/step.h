@@ -69,6 +69,8 @@ struct StepReport {
   std::int64_t share = 0;       // samples of the batch that were this member's to compute
   double compute_seconds = 0;   // own
   double exchange_seconds = 0;  // inside finish()
+  // Where members average with neighbours.
+  std::optional<Mixing> mixing{};
 };
 
 // Computes this member's shard of round `turn.round`, exchanges it and updates the state.

@@ -60,7 +60,7 @@ std::size_t GossipParametersHead::piece_bytes() const {
 Bytes GossipParametersHead::encode() const {
   Writer out;
   out.round(round).u32(degree).u8(topology ? 1 : 0).u8(newcomer ? 1 : 0);
-  out.u64(elements).u32(piece);
+  out.u64(elements).u32(piece).u8(gathering ? 1 : 0);
   return out.take();
 }
 
@@ -73,6 +73,7 @@ Result<GossipParametersHead> GossipParametersHead::decode(ByteSpan bytes) {
   head.newcomer = in.boolean("newcomer");
   head.elements = in.u64("elements");
   head.piece = in.u32("piece");
+  head.gathering = in.boolean("gathering");
   if (head.degree > kGossipDegreeMax) in.fail("degree", "is too large");
   if (head.elements == 0 || head.elements > kGossipElementsMax) {
     in.fail("elements", "are none or too many");

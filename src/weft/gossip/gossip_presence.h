@@ -1,0 +1,39 @@
+// What a gossiping member gives to others who want to take part: tickets, and its presence on the
+// local network and in the rendezvous.
+//
+// Where it stands: GossipMember asks it. Threads: the loop's.
+// Fails: gossip_ticket() with kUnavailable where this peer has not been let in.
+#pragma once
+
+#include <memory>
+
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/gossip/gossip_core.h"
+#include "weft/gossip/member_gate.h"
+#include "weft/net/event_loop.h"
+#include "weft/peer/presence.h"
+#include "weft/peer/ticket.h"
+
+namespace weft {
+
+// All borrowed.
+struct GossipFacts {
+  const GossipCore& core;
+  const MemberGate& gate;
+  const Transport& transport;
+  const Clock& clock;
+};
+
+// With this peer and up to two others that it has links to.
+Result<Ticket> gossip_ticket(const GossipFacts& facts, Duration valid_for);
+// Whether members still take it.
+bool gossip_ticket_stands(const GossipFacts& facts, const Ticket& ticket);
+// What `facts` refers to, `loop` and `transport` must outlive it.
+std::unique_ptr<RunPresence> make_presence(EventLoop& loop, Transport& transport,
+                                           const GossipFacts& facts, const PeerIdentity& identity,
+                                           PresenceOptions options);
+// The addresses that have room in a record.
+std::vector<std::string> record_endpoints(const std::vector<std::string>& endpoints);
+
+}  // namespace weft
