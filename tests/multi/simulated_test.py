@@ -60,6 +60,33 @@ def local_steps_have_the_state_of_sockets():
     return same_state_on_sockets({"local.steps": 6, "optimizer.name": '"adam"'})
 
 
+def gossip_has_the_states_of_sockets():
+    """Six members with pinned ids, so with the same neighbours and samples. All begin with one
+    topology, and nobody misses a deadline: rounds have no other freedom."""
+    settings = {"run.steps": 40, "run.evaluate": "false", "group.exchange": '"gossip"',
+                "gossip.degree": 2, "gossip.deadline_ms": 60000, "optimizer.name": '"adam"'}
+    count = 6
+    with Group() as group:
+        outs = [str(group.path / f"peer{number}") for number in range(count)]
+        ids = []
+        for out in outs:
+            code, text, errors = run_weft("id", out)
+            expect(code == 0, errors)
+            ids.append(text.strip())
+        identities = [word for out in outs for word in ("--identity", out)]
+        result = simulate("--peers", str(count), *identities, *flags(settings))[-1]
+        summaries = [peer.finish(60) for peer in group.start(count, settings)]
+    expect(result["peer_ids"] == ids, f"expected the peers {ids}, got {result['peer_ids']}")
+    simulated = dict(zip(result["peer_ids"], result["peer_states"]))
+    expect(len(set(simulated.values())) == count, f"expected {count} states: {simulated}")
+    for summary in summaries:
+        expect(summary["missed"] == 0 and summary["rounds_left_out"] == 0, f"{summary}")
+        expect(summary["state_hash"] == simulated[summary["peer_id"]],
+               f"peer {summary['peer_id'][:8]}: {summary['state_hash'][:16]} on sockets, "
+               f"{simulated[summary['peer_id']][:16]} simulated")
+    return f"{count} states, the first one {summaries[0]['state_hash'][:16]}"
+
+
 def the_events_do_not_depend_on_threads():
     runs = [simulate(*WORLD, "--threads", threads, *flags({"run.steps": 60}))
             for threads in ("1", "2")]
@@ -80,6 +107,7 @@ def what_cannot_be_simulated_is_said():
             (["--crash", "7@1"], 2, "--crash: expected a peer from 0 to 3, got 7"),
             (["--ms", "fast"], 2, "--ms: expected a number from 0 to 60000"),
             (["--set", 'group.wait="deadline"'], 2, "group.wait: simulated rounds wait"),
+            (["--identity", "nowhere"], 2, "`weft id nowhere` makes it"),
             (["--lanes", "2"], 2, "unknown flag --lanes")):
         got, _, errors = run_weft("sim", RECIPE, *arguments)
         expect(got == code and words in errors,
@@ -90,6 +118,7 @@ TESTS = {test.__name__: test for test in (
     synchronous_rounds_have_the_state_of_sockets,
     large_vectors_have_the_state_of_sockets,
     local_steps_have_the_state_of_sockets,
+    gossip_has_the_states_of_sockets,
     the_events_do_not_depend_on_threads,
     what_cannot_be_simulated_is_said,
 )}

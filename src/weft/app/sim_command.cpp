@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,7 +14,9 @@
 #include "weft/app/terminal/interrupt.h"
 #include "weft/app/terminal/slow_notice.h"
 #include "weft/app/terminal/terminal.h"
+#include "weft/base/file.h"
 #include "weft/base/parallel.h"
+#include "weft/net/identity.h"
 #include "weft/sim/world.h"
 #include "weft/train/event/event_log.h"
 #include "weft/train/event/swarm_events.h"
@@ -44,6 +47,24 @@ Result<sim::WorldCrash> parse_crash(const std::string& text) {
   return crash;
 }
 
+Result<std::vector<PublicKey>> keys_of(const SimRequest& request) {
+  if (request.identities.size() > static_cast<std::size_t>(request.peers)) {
+    return invalid_argument(fmt::format("--identity: expected at most {}, one a peer, got {}",
+                                        request.peers, request.identities.size()));
+  }
+  std::vector<PublicKey> keys;
+  for (const std::string& out : request.identities) {
+    const std::string path = out + "/identity";
+    if (!is_file(path)) {
+      return invalid_argument(
+          fmt::format("--identity: {}: no such file; `weft id {}` makes it", path, out));
+    }
+    WEFT_TRY_ASSIGN(const PeerIdentity identity, PeerIdentity::load_or_create(path));
+    keys.push_back(identity.public_key());
+  }
+  return keys;
+}
+
 Result<sim::WorldOptions> world_options(const SimRequest& request) {
   sim::WorldOptions options;
   options.peers = request.peers;
@@ -67,6 +88,7 @@ Result<sim::WorldOptions> world_options(const SimRequest& request) {
     WEFT_TRY_ASSIGN(sim::Spread at, sim::parse_spread("--join", text, {0, kSecondsMost}));
     options.joins.push_back(std::move(at));
   }
+  WEFT_TRY_ASSIGN(options.keys, keys_of(request));
   return options;
 }
 
@@ -165,6 +187,17 @@ class SimReport {
         .with("event_hash", fmt::format("{:016x}", result.event_hash))
         .with("state_hash", result.state_hash)
         .with("fault", result.fault);
+    if (result.distance) {
+      std::vector<std::string> ids;
+      std::vector<std::string> states;
+      for (const sim::WorldResult::Member& member : result.members) {
+        ids.push_back(member.id.to_string());
+        states.push_back(member.state);
+      }
+      event.with("peer_ids", std::move(ids))
+          .with("peer_states", std::move(states))
+          .with("distance", *result.distance);
+    }
     if (test_) {
       event.with("test_loss", test_->loss).with("test_accuracy", test_->accuracy());
     }
@@ -183,13 +216,16 @@ class SimReport {
 };
 
 std::string result_text(const SimRequest& request, const sim::WorldResult& result) {
+  const std::string apart =
+      result.distance ? fmt::format("; {:.2g} % apart from their mean", 100.0 * *result.distance)
+                      : std::string();
   return fmt::format(
       "{} rounds by {} peers in {:.3f} virtual seconds, {} sent; {} finished, {} crashed, {} gave "
-      "up\n"
+      "up{}\n"
       "state {}\nevents {} of seed {}, hash {:016x}",
       result.rounds.value(), request.peers, result.seconds,
       bytes_text(static_cast<double>(result.bytes_sent)), result.finished, result.crashed,
-      result.failed, result.state_hash.empty() ? "none" : result.state_hash, result.events,
+      result.failed, apart, result.state_hash.empty() ? "none" : result.state_hash, result.events,
       request.seed, result.event_hash);
 }
 

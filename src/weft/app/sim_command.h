@@ -28,8 +28,9 @@ struct SimRequest {
   std::string megabits = "1000";
   std::string latency_ms = "1";
   std::string loss = "0";
-  std::vector<std::string> crashes;  // PEER@SECONDS
-  std::vector<std::string> joins;    // SECONDS
+  std::vector<std::string> crashes;     // PEER@SECONDS
+  std::vector<std::string> joins;       // SECONDS
+  std::vector<std::string> identities;  // OUT of the first peers
   std::optional<int> threads;
   bool json = false;
   std::vector<std::string> settings;

@@ -50,6 +50,11 @@ CLI::App* add_sim(CLI::App& app, SimRequest& request) {
                   "repeated.")
       ->option_text("SECONDS")
       ->allow_extra_args(false);
+  sim->add_option("--identity", request.identities,
+                  "Gossip: a peer, the first one first, has the id that `weft id OUT` prints, and "
+                  "with it the neighbours and the samples of that peer; may be repeated.")
+      ->option_text("OUT")
+      ->allow_extra_args(false);
   sim->add_option("--threads", request.threads, "Compute threads; without it, one for each core.")
       ->check(whole_number(1, kThreadsMax));
   sim->add_flag("--json", request.json,

@@ -23,8 +23,7 @@ SharedBytes bytes_of(const std::shared_ptr<const std::vector<float>>& values) {
 
 }  // namespace
 
-RecordSigner repeated_signer(const Hash256& secret) {
-  const PublicKey key = sha256(secret);
+RecordSigner repeated_signer(const PublicKey& key) {
   return {key, [key](ByteSpan message) { return repeated_signature(key, message); }};
 }
 

@@ -32,8 +32,8 @@ struct GossipPeerSettings {
   std::function<void(const GossipMix& mix, const RoundReport& report)> on_round;
 };
 
-// A key and signatures that repeat with `secret`; they keep nobody out.
-RecordSigner repeated_signer(const Hash256& secret);
+// Signatures that repeat with `key`; they keep nobody out.
+RecordSigner repeated_signer(const PublicKey& key);
 
 class GossipPeer final : public VirtualPeer {
  public:
@@ -47,6 +47,8 @@ class GossipPeer final : public VirtualPeer {
 
   const GossipCore& core() const { return *core_; }
   const std::vector<float>& parameters() const { return *state_.parameters; }
+  // SHA-256 of parameters and optimizer state, as a real member's summary has it.
+  std::string digest() { return trainer_.digest(state_); }
   Round rounds_done() const { return done_; }
   bool finished() const override { return core_->phase() == GossipPhase::kOver; }
   const Status& failure() const override { return failure_; }

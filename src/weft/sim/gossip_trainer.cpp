@@ -79,6 +79,11 @@ void GossipTrainer::update(GossipState& state, Round round, std::span<const floa
   take_out(state);
 }
 
+std::string GossipTrainer::digest(const GossipState& state) {
+  put_in(*state.parameters, state);
+  return trainer_->digest();
+}
+
 Result<RoundReport> GossipTrainer::evaluate(std::span<const float> parameters) {
   std::ranges::copy(parameters, trainer_->arena().parameters().begin());
   return trainer_->evaluate_alone();

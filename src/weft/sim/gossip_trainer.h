@@ -43,6 +43,8 @@ class GossipTrainer {
   Result<RoundReport> compute(GossipState& state, const PeerId& self, Round round);
   // Goes on from the neighbours' mean by these gradients.
   void update(GossipState& state, Round round, std::span<const float> mixed);
+  // Trainer::digest() of a peer.
+  std::string digest(const GossipState& state);
   // On the test set.
   Result<RoundReport> evaluate(std::span<const float> parameters);
 

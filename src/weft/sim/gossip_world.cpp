@@ -1,6 +1,9 @@
 #include "weft/sim/gossip_world.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,7 +38,9 @@ void GossipWorld::add_member(bool newcomer) {
   const std::vector<std::size_t> there = running();
   GossipPeerSettings settings;
   settings.gossip = gossip_;
-  settings.gossip.signer = repeated_signer(seeded_hash("peer", index));
+  const std::vector<PublicKey>& keys = options().keys;
+  settings.gossip.signer =
+      repeated_signer(index < keys.size() ? keys[index] : sha256(seeded_hash("peer", index)));
   settings.gossip.newcomer = newcomer;
   settings.samples_per_second = speed_of(index);
   settings.on_round = [this, index](const GossipMix& mix, const RoundReport& report) {
@@ -116,17 +121,35 @@ std::vector<float> GossipWorld::mean_parameters() const {
   return mean;
 }
 
-void GossipWorld::fill(WorldResult& result) {
-  if (result.finished == 0) return;
-  Bytes all;
+double GossipWorld::distance_from(const std::vector<float>& mean) const {
+  double moved = 0;
+  double norm = 0;
+  double count = 0;
   for (const GossipPeer* const member : members_) {
     if (!member->finished()) continue;
-    const Hash256 hash = sha256(as_bytes(std::span<const float>(member->parameters())));
-    all.insert(all.end(), hash.begin(), hash.end());
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      const double difference = static_cast<double>(member->parameters()[i]) - mean[i];
+      moved += difference * difference;
+    }
+    count += 1;
   }
-  result.state_hash = to_hex(sha256(all));
+  for (const float value : mean) norm += static_cast<double>(value) * value;
+  return norm > 0 ? std::sqrt(moved / count / norm) : 0.0;
+}
+
+void GossipWorld::fill(WorldResult& result) {
+  if (result.finished == 0) return;
+  std::string all;
+  for (GossipPeer* const member : members_) {
+    if (!member->finished()) continue;
+    result.members.push_back({member->id(), member->digest()});
+    all += result.members.back().state;
+  }
+  result.state_hash = to_hex(sha256(as_bytes(std::string_view(all))));
+  const std::vector<float> mean = mean_parameters();
+  result.distance = distance_from(mean);
   if (!trainer().recipe().run.evaluate) return;
-  const Result<RoundReport> measured = trainer_->evaluate(mean_parameters());
+  const Result<RoundReport> measured = trainer_->evaluate(mean);
   if (measured.ok()) result.mean_model = *measured;
 }
 

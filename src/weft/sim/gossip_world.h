@@ -2,7 +2,7 @@
 //
 // The peers of the beginning come at once, each dials one that came before it, and the first round
 // waits for all of them; one that joins later fetches parameters first. A round is shown when the
-// last running peer has done it. The result's state hash is over the parameters of all peers that
+// last running peer has done it. The result's state hash is over the states of all peers that
 // finished, by number; its accuracy is of the mean of their parameters.
 //
 // Where it stands: make_world() -> here -> GossipPeer, SimNetwork. Threads: one owner.
@@ -49,6 +49,8 @@ class GossipWorld final : public World {
   void on_round(std::size_t index, const GossipMix& mix, const RoundReport& report);
   void show_complete_rounds();
   std::vector<float> mean_parameters() const;
+  // Root mean square over the finished peers, over the norm of `mean`.
+  double distance_from(const std::vector<float>& mean) const;
 
   std::unique_ptr<GossipTrainer> trainer_;
   GossipOptions gossip_;

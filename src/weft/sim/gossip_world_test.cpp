@@ -127,6 +127,28 @@ TEST(GossipWorld, BytesAreThoseOfTwoNeighbours) {
   EXPECT_LE(static_cast<double>(result.bytes_sent), 1.25 * least);
 }
 
+TEST(GossipWorld, PeersHaveTheIdsOfTheGivenKeys) {
+  WorldOptions options;
+  options.peers = 3;
+  options.keys = {PublicKey{1}, PublicKey{2}};
+  const auto world = world_of(gossip_recipe(2), options);
+  const WorldResult result = world->run();
+  ASSERT_EQ(result.members.size(), 3U);
+  EXPECT_EQ(result.members[0].id, peer_id_of(PublicKey{1}));
+  EXPECT_EQ(result.members[1].id, peer_id_of(PublicKey{2}));
+  EXPECT_NE(result.members[0].state, result.members[1].state);
+  ASSERT_TRUE(result.distance.has_value());
+  EXPECT_GT(*result.distance, 0.0);
+  EXPECT_LT(*result.distance, 0.5);
+
+  // The state of members that agree does not depend on ids: nothing could be pinned by them.
+  Recipe exact = gossip_recipe(2);
+  exact.group.exchange = "exact";
+  const auto refused = make_world(exact, {}, options, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find("--identity"), std::string::npos);
+}
+
 TEST(GossipWorld, LocalStepsAreRefusedByName) {
   Recipe recipe = gossip_recipe(20);
   recipe.local.steps = 4;

@@ -22,6 +22,11 @@ Result<std::unique_ptr<World>> TrainingWorld::make(const Recipe& recipe, const D
                                                    const WorldOptions& options,
                                                    const WorldEvents& events,
                                                    const Trainer::Review& review) {
+  if (!options.keys.empty()) {
+    return invalid_argument(
+        "--identity: the state of members that agree does not depend on their ids; expected "
+        "group.exchange = \"gossip\"");
+  }
   Recipe own = recipe;
   own.group.start_members = options.peers;
   std::unique_ptr<TrainingWorld> world(new TrainingWorld(options, events));

@@ -21,6 +21,7 @@
 
 #include "weft/base/rng.h"
 #include "weft/base/status.h"
+#include "weft/net/identity.h"
 #include "weft/net/sim_network.h"
 #include "weft/sim/spread.h"
 #include "weft/sim/virtual_links.h"
@@ -44,6 +45,8 @@ struct WorldOptions {
   std::vector<WorldCrash> crashes;
   // Each one more peer, at that time.
   std::vector<Spread> joins;
+  // Public keys by which the first peers are called; the others' are drawn. For peers that gossip.
+  std::vector<PublicKey> keys;
   // Virtual time without any applied round after which the run is abandoned.
   Duration patience = std::chrono::hours(6);
 };
@@ -88,6 +91,14 @@ struct WorldResult {
   std::uint64_t event_hash = 0;
   // SHA-256 of the final state, as summary.json of a run has it; empty where nobody came to it.
   std::string state_hash;
+  // In gossip: who came to the end, with the SHA-256 of its own state. `state_hash` is over these.
+  struct Member {
+    PeerId id;
+    std::string state;
+  };
+  std::vector<Member> members;
+  // In gossip: of the members' parameters from their mean, root mean square, over its norm.
+  std::optional<double> distance;
   // In gossip: how the mean of all peers' parameters does on the test set, if the recipe evaluates.
   std::optional<RoundReport> mean_model;
 };
