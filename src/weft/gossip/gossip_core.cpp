@@ -293,6 +293,7 @@ GossipMix GossipCore::finish(std::span<float> mixed, TimePoint now) {
   deadline_passed_ = false;
   if (round_ >= options_.last_round) {
     phase_ = GossipPhase::kOver;
+    part();
     inbox_.drop_before(round_.next());
     return mix;
   }

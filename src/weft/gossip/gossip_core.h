@@ -172,6 +172,9 @@ class GossipCore {
   GossipMix finish(std::span<float> mixed, TimePoint now);
   // What others get who ask for parameters from now on, after the last round.
   void publish(SharedBytes parameters) { latest_ = std::move(parameters); }
+  // After the last round: those that were mixed in it have finished it, too, or have no link any
+  // more. Until then a link that ends may take with it what they wait for.
+  bool parted() const;
   // Tells all that this member has left.
   void leave(TimePoint now);
 
@@ -221,6 +224,7 @@ class GossipCore {
   void end_idle_links(TimePoint now);
 
   // Rounds.
+  void part();
   void choose_neighbours(TimePoint now);
   void tell_absence(Round before);
 
@@ -256,6 +260,7 @@ class GossipCore {
   GossipPhase phase_ = GossipPhase::kGathering;
   Round round_ = Round(1);
   std::set<PeerId> sent_to_;
+  std::vector<PeerId> mixed_last_;  // in the last round
   std::size_t degree_ = 0;  // as it was told to the neighbours of the open round
   SharedBytes latest_;
   Round latest_round_;

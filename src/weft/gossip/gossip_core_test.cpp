@@ -92,6 +92,35 @@ TEST(GossipCore, AFounderThatGoesOnGivesItsParametersToAllBeforeTheFirstRound) {
   }
 }
 
+// Whoever finishes first may not end its links yet: its parameters may still be on their way.
+TEST(GossipCore, ALinkIsNeededUntilBothEndsHaveFinishedTheLastRound) {
+  TestGossipOptions options = of_members(2);
+  options.gossip.last_round = Round(3);
+  TestGossipNetwork network(options, {});
+  gather(network, 2);
+  network.stall(1, seconds(1));
+  const auto over = [&](std::size_t i) {
+    return network.member(i).core->phase() == GossipPhase::kOver;
+  };
+  bool waited = false;
+  ASSERT_TRUE(network.run_until(
+      [&] {
+        if (over(0) != over(1)) waited = waited || !network.member(over(0) ? 0 : 1).core->parted();
+        return over(0) && over(1);
+      },
+      minutes(1)));
+  EXPECT_TRUE(waited);
+  EXPECT_TRUE(network.run_until(
+      [&] { return network.member(0).core->parted() && network.member(1).core->parted(); },
+      seconds(1)));
+  // One that is gone is not waited for.
+  TestGossipNetwork other(options, {});
+  gather(other, 2);
+  ASSERT_TRUE(other.run_rounds(Round(3), minutes(1)));
+  other.member(0).core->link_down(other.id(1), other.now());
+  EXPECT_TRUE(other.member(0).core->parted());
+}
+
 TEST(GossipCore, ARunThatIsOverAtItsStartHasNoRound) {
   TestGossipOptions options = of_members(1);
   options.gossip.last_round = Round(40);

@@ -20,6 +20,8 @@ namespace {
 constexpr Duration kAnswerWait = std::chrono::seconds(2);
 constexpr Duration kRedial = std::chrono::seconds(1);
 constexpr Duration kLastWords = std::chrono::milliseconds(500);
+// For neighbours that finish the last round later: a link that ends may lose what they wait for.
+constexpr Duration kPartingMax = std::chrono::seconds(5);
 // finish() waits so much longer than the deadline, in case the loop thread is starved.
 constexpr Duration kStarved = std::chrono::seconds(60);
 
@@ -57,6 +59,7 @@ class GossipMember::Impl final : private TransportHandler {
     std::optional<GossipMix> mix;
     std::vector<float> mixed;
     Status fatal;
+    bool parted = true;
     bool closed = false;
   };
 
@@ -223,6 +226,9 @@ void GossipMember::Impl::publish(std::span<const float> parameters) {
 
 Status GossipMember::Impl::leave(Duration limit) {
   if (std::exchange(left_, true)) return {};
+  const Duration parting = std::min<Duration>(options_.gossip.deadline, kPartingMax);
+  box_.wait_until(clock_.now() + parting,
+                  [](const Box& box) { return box.parted || !box.fatal.ok(); });
   submit([this]() WEFT_REQUIRES(loop_.thread()) {
     core_->leave(loop_.now());
     ending_ = true;
@@ -350,6 +356,7 @@ void GossipMember::Impl::hand_over() {
     }
     box.phase = phase;
     box.round = round;
+    box.parted = core_->parted();
   });
   // A mix may have brought actions of its own.
   for (const GossipAction& action : core_->take_actions()) take(action);

@@ -89,6 +89,22 @@ void GossipCore::settle_missing(TimePoint now, GossipMix& mix) {
   }
 }
 
+// "Absent" after the own parameters of the last round says that nothing is waited for any more.
+void GossipCore::part() {
+  for (const PeerId& peer : sent_to_) {
+    if (inbox_.find(peer, round_) != nullptr) mixed_last_.push_back(peer);
+    if (!links_.contains(peer)) continue;
+    send(peer, Lane::kBulk, frame_type::kGossipAbsent, GossipAbsentMessage{round_}.encode());
+  }
+}
+
+bool GossipCore::parted() const {
+  return std::all_of(mixed_last_.begin(), mixed_last_.end(), [&](const PeerId& peer) {
+    const auto link = links_.find(peer);
+    return link == links_.end() || link->second.absent >= options_.last_round;
+  });
+}
+
 Round GossipCore::next_round() const {
   std::vector<Round> newest;
   for (const PeerId& peer : sent_to_) {
