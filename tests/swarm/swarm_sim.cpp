@@ -92,9 +92,10 @@ int run(const Arguments& arguments) {
   SwarmReport sum;
   for (std::uint64_t seed = arguments.first; seed <= arguments.last; ++seed) {
     SwarmReport report = run_seed(arguments.world, seed);
-    if (seed == arguments.first && report.fault.empty() &&
-        run_seed(arguments.world, seed).trace_hash != report.trace_hash) {
-      report.fault = "the seed does not repeat itself";
+    if (seed == arguments.first && report.fault.empty()) {
+      const SwarmReport again = run_seed(arguments.world, seed);
+      if (again.trace_hash != report.trace_hash) report.fault = "the seed does not repeat itself";
+      if (again.state_hash != report.state_hash) report.fault = "the seed ends in another state";
     }
     ++(report.fault.empty() ? passed : failed);
     std::printf("seed %llu: trace %016llx\n", static_cast<unsigned long long>(seed),

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "weft/sim/local_trainer.h"
+#include "weft/wire/fingerprint.h"
 
 namespace weft::sim {
 
@@ -458,10 +459,13 @@ SwarmReport SwarmWorld::run() {
     }
     fail("no progress" + who);
   }
+  Fingerprint held;
   for (const auto& peer : peers_) {
     report_.finished += peer->finished ? 1 : 0;
     report_.late += peer->core->status().rounds_late;
+    held.add(peer->core->fingerprint());
   }
+  report_.state_hash = held.finish();
   if (report_.fault.empty() && report_.finished < least_finished()) {
     fail("only " + std::to_string(report_.finished) + " peers finished, " +
          std::to_string(report_.gave_up) + " gave up");

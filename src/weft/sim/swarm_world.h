@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/hash.h"
 #include "weft/base/rng.h"
 #include "weft/collective/scenario/test_swarm_peer.h"
 #include "weft/net/sim_network.h"
@@ -58,6 +59,8 @@ struct SwarmReport {
   // Empty if all held.
   std::string fault;
   std::uint64_t trace_hash = 0;
+  // What the cores of all peers hold in the end (SwarmCore::fingerprint()).
+  Hash128 state_hash{};
   std::uint64_t events = 0;
   std::uint64_t views = 0;
   std::uint64_t reruns = 0;

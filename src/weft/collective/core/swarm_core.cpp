@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "weft/collective/parts/swarm_parts.h"
+#include "weft/wire/fingerprint.h"
 #include "weft/wire/frame_type.h"
 
 namespace weft {
@@ -208,5 +209,11 @@ bool SwarmCore::stands(const Ticket& ticket) const {
 const Hash256& SwarmCore::recipe_hash() const { return parts_->options.membership.recipe_hash; }
 
 VoterRecord SwarmCore::record() const { return parts_->membership.record(); }
+
+Hash128 SwarmCore::fingerprint() const {
+  Fingerprint out;
+  parts_->fingerprint(out);
+  return out.finish();
+}
 
 }  // namespace weft

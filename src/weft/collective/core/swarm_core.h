@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/hash.h"
 #include "weft/base/owner_thread.h"
 #include "weft/base/rng.h"
 #include "weft/base/status.h"
@@ -125,8 +126,8 @@ class SwarmCore final : public TransportHandler {
   const Hash256& recipe_hash() const;
   // What is kept of the memberships, for the process that comes after this one.
   VoterRecord record() const;
-  // For tests of the parts by themselves.
-  SwarmParts& parts() { return *parts_; }
+  // What its parts hold, clocks and texts left out: the same after the same events.
+  Hash128 fingerprint() const;
 
  private:
   OnOwnerThread<SwarmParts> parts_;

@@ -211,7 +211,7 @@ void SwarmParts::settle() {
   giving.drop_unused();
 }
 
-void SwarmParts::fingerprint(Fingerprint& out) {
+void SwarmParts::fingerprint(Fingerprint& out) const {
   std::apply([&out](const auto&... part) { (part.fingerprint(out), ...); }, parts());
 }
 

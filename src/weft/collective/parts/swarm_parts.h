@@ -85,7 +85,11 @@ struct SwarmParts {
     return std::tie(trainer, round, late, waits, slowness, complaints, giving, taking, branches,
                     gathering, adoption, offer, start, way, ending, news, links);
   }
-  void fingerprint(Fingerprint& out);
+  auto parts() const {
+    return std::tie(trainer, round, late, waits, slowness, complaints, giving, taking, branches,
+                    gathering, adoption, offer, start, way, ending, news, links);
+  }
+  void fingerprint(Fingerprint& out) const;
 
   const SwarmCoreOptions options;
   Transport& transport;
