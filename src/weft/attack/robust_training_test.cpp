@@ -13,6 +13,7 @@
 #include "weft/collective/swarm/swarm.h"
 #include "weft/peer/ticket.h"
 #include "weft/train/event/event_log.h"
+#include "weft/train/exchange/swarm_exchange.h"
 #include "weft/train/run/run_loop.h"
 #include "weft/train/run/trainer.h"
 #include "weft/train/run/wiring.h"
@@ -44,7 +45,9 @@ Recipe recipe_with(const std::string& rule) {
 
 struct Member {
   std::unique_ptr<Trainer> trainer;
-  std::unique_ptr<Exchange> exchange;
+  std::unique_ptr<GroupExchange> group;
+  // What a liar has in between; null where members are honest.
+  std::unique_ptr<RoundExchange> lies;
   RunResult result;
 };
 
@@ -56,7 +59,9 @@ void take_part(Member& member, bool founder) {
   options.started = clock.now();
   options.founder = founder;
   options.stop_asked = [] { return false; };
-  member.result = RunLoop(*member.trainer, *member.exchange, **log, nullptr, clock, options).run();
+  RoundExchange& rounds = member.lies ? *member.lies : *member.group;
+  member.result =
+      RunLoop(*member.trainer, {rounds, *member.group}, **log, nullptr, clock, options).run();
 }
 
 SwarmOptions options_of(const Recipe& recipe, const Trainer& trainer) {
@@ -81,8 +86,8 @@ double train(const std::string& rule, int liars) {
       random_bytes(nonce);
       options.membership.run = make_run_id(recipe_hash(recipe), nonce);
       random_bytes(options.membership.invitation_key);
-      member.exchange = make_swarm_exchange(std::move(Swarm::found(std::move(options))).value());
-      ticket = member.exchange->ticket(std::chrono::hours(1)).value();
+      member.group = make_swarm_exchange(std::move(Swarm::found(std::move(options))).value());
+      ticket = member.group->ticket(std::chrono::hours(1)).value();
     } else {
       const Ticket parsed = parse_ticket(ticket).value();
       options.membership.run = parsed.run;
@@ -91,9 +96,9 @@ double train(const std::string& rule, int liars) {
         ADD_FAILURE() << joined.status().message();
         return -1;
       }
-      member.exchange = make_swarm_exchange(std::move(joined).value());
+      member.group = make_swarm_exchange(std::move(joined).value());
     }
-    if (i >= kPeers - liars) member.exchange = make_sign_flip(std::move(member.exchange), kFactor);
+    if (i >= kPeers - liars) member.lies = make_sign_flip(*member.group, kFactor);
   }
   {
     std::vector<Thread> threads;

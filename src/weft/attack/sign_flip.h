@@ -4,15 +4,16 @@
 // true. For tests and simulations; nothing that is installed contains it. After the sign-flipping
 // attack of Li et al., "RSA: Byzantine-robust stochastic aggregation methods", AAAI 2019.
 //
-// Where it stands: RunLoop -> this -> the real Exchange. Threads and failures: of that one.
+// Where it stands: RunLoop -> this -> the real RoundExchange. Threads and failures: of that one.
 #pragma once
 
 #include <memory>
 
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/round_exchange.h"
 
 namespace weft {
 
-std::unique_ptr<Exchange> make_sign_flip(std::unique_ptr<Exchange> inner, float factor);
+// Borrows `inner`, which must outlive what is returned.
+std::unique_ptr<RoundExchange> make_sign_flip(RoundExchange& inner, float factor);
 
 }  // namespace weft

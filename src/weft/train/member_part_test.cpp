@@ -25,7 +25,7 @@ class ManualClock final : public Clock {
 
 // Collects what a member gives, and what is to stand in for it; then, once there are sums, gives
 // them. Computing takes `seconds` from begin() on.
-class MemberExchange final : public Exchange {
+class MemberExchange final : public RoundExchange {
  public:
   explicit MemberExchange(ManualClock& clock) : clock_(clock) {}
 
@@ -33,7 +33,10 @@ class MemberExchange final : public Exchange {
     clock_.at += from_seconds(seconds);
     return collector.begin(elements);
   }
-  void stand_in(const StandIn& given) override { stand_in_given = given; }
+  Status stand_in(const StandIn& given) override {
+    stand_in_given = given;
+    return {};
+  }
   void contribute(std::int64_t offset, std::span<const float> values) override {
     collector.contribute(offset, values);
   }
@@ -44,12 +47,8 @@ class MemberExchange final : public Exchange {
   }
   Result<Turn> next() override { return Turn(); }
   void applied(Round /*round*/, const StateHash& /*hash*/) override {}
-  void publish_state(Round /*round*/, Bytes /*state*/) override {}
-  Status leave(Duration /*limit*/) override { return {}; }
-  Result<std::string> ticket(Duration /*valid_for*/) override { return std::string(); }
-  Result<SwarmStatus> status() override { return SwarmStatus(); }
-  std::vector<SwarmEvent> take_events() override { return {}; }
-  const PeerId& self() const override { return self_; }
+  StateLender* state_lender() override { return nullptr; }
+  Result<ResidualState> residual_state() override { return ResidualState{}; }
   // The vector that stands in for a late member.
   std::vector<float> late_vector() const {
     const StandIn& given = stand_in_given;
@@ -70,7 +69,6 @@ class MemberExchange final : public Exchange {
 
  private:
   ManualClock& clock_;
-  PeerId self_;
 };
 
 Recipe sixty_steps() {

@@ -12,6 +12,7 @@
 #include "weft/base/testing/test_folder.h"
 #include "weft/codec/codec_def.h"
 #include "weft/collective/codec/residual_file.h"
+#include "weft/train/exchange/scripted_exchange.h"
 #include "weft/train/run/checkpoints.h"
 #include "weft/train/run/wiring.h"
 
@@ -60,26 +61,12 @@ TEST(RecipeWire, ThePageHasEveryCodecAndOption) {
       << "write the output of `weft recipe` into docs/codecs.md";
 }
 
-class DroppingExchange final : public Exchange {
+class DroppingExchange final : public ScriptedExchange {
  public:
-  Result<Turn> next() override { return Turn(); }
-  Status begin(std::int64_t /*elements*/) override { return {}; }
-  void contribute(std::int64_t /*offset*/, std::span<const float> /*values*/) override {}
-  Status report(Bytes /*report*/) override { return {}; }
-  Result<RoundResult> finish() override { return aborted("no round"); }
-  void applied(Round /*round*/, const StateHash& /*hash*/) override {}
-  void publish_state(Round /*round*/, Bytes /*state*/) override {}
-  Status leave(Duration /*limit*/) override { return {}; }
-  Result<std::string> ticket(Duration /*valid_for*/) override { return std::string(); }
-  Result<SwarmStatus> status() override { return SwarmStatus(); }
+  DroppingExchange() : ScriptedExchange(Round(1)) {}
   Result<ResidualState> residual_state() override { return state; }
-  std::vector<SwarmEvent> take_events() override { return {}; }
-  const PeerId& self() const override { return self_; }
 
   ResidualState state;
-
- private:
-  PeerId self_;
 };
 
 TEST(RecipeWire, TheResidualStandsBesideTheCheckpoint) {

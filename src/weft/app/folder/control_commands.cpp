@@ -116,8 +116,8 @@ Json names_of(const std::vector<PeerId>& peers) {
   return names;
 }
 
-Result<std::string> answer_status(Exchange& exchange, const ControlContext& context) {
-  WEFT_TRY_ASSIGN(const SwarmStatus status, exchange.status());
+Result<std::string> answer_status(GroupAdministration& group, const ControlContext& context) {
+  WEFT_TRY_ASSIGN(const SwarmStatus status, group.status());
   Json members = Json::array();
   for (const PeerStatus& member : status.members) {
     members.push_back({{"peer", member.id.short_name()},
@@ -139,7 +139,7 @@ Result<std::string> answer_status(Exchange& exchange, const ControlContext& cont
                   {"members", std::move(members)}});
 }
 
-Result<std::string> answer_ticket(Exchange& exchange, const ControlContext& context,
+Result<std::string> answer_ticket(GroupAdministration& group, const ControlContext& context,
                                   const Json& request) {
   std::int64_t valid_s = context.ticket_valid_s;
   if (const auto found = request.find("valid_s"); found != request.end()) {
@@ -149,7 +149,7 @@ Result<std::string> answer_ticket(Exchange& exchange, const ControlContext& cont
   if (valid_s < 1 || valid_s > kValidMaxS) {
     return invalid_argument(fmt::format("control: valid_s: expected 1 to {}", kValidMaxS));
   }
-  WEFT_TRY_ASSIGN(const std::string line, exchange.ticket(std::chrono::seconds(valid_s)));
+  WEFT_TRY_ASSIGN(const std::string line, group.ticket(std::chrono::seconds(valid_s)));
   const Result<Ticket> ticket = parse_ticket(line);
   if (!ticket.ok()) return unavailable("this peer has no ticket at present");
   Json fields = {{"ticket", line},
@@ -157,44 +157,44 @@ Result<std::string> answer_ticket(Exchange& exchange, const ControlContext& cont
                  {"valid_s", valid_s},
                  {"expires_unix_s", ticket->expiry_unix_s}};
   // Members that agree on nothing cannot agree that it is void.
-  if (const Result<SwarmStatus> status = exchange.status(); status.ok()) {
+  if (const Result<SwarmStatus> status = group.status(); status.ok()) {
     fields["revocable"] = status->known_members == 0;
   }
   const Json code = request.value("code", Json(false));
   if (!code.is_boolean()) return invalid_argument("control: code: expected true or false");
   if (code.get<bool>()) {
-    WEFT_TRY_ASSIGN(fields["code"], exchange.join_code(line));
+    WEFT_TRY_ASSIGN(fields["code"], group.join_code(line));
   }
   return success(std::move(fields));
 }
 
-Result<std::string> answer_revoke(Exchange& exchange, const Json& request) {
+Result<std::string> answer_revoke(GroupAdministration& group, const Json& request) {
   WEFT_TRY_ASSIGN(const std::string text, text_field(request, "invitation", kTicketTextMax));
   WEFT_TRY_ASSIGN(const InvitationId invitation, invitation_of(text));
-  WEFT_TRY(exchange.revoke(invitation));
+  WEFT_TRY(group.revoke(invitation));
   const bool all = invitation == kAllInvitations;
   return success({{"invitation", all ? std::string("all") : to_hex(invitation)},
                   {"remains", all ? kRemainsOfAll : kRemainsOfOne}});
 }
 
-Result<std::string> answer_expel(Exchange& exchange, const Json& request) {
+Result<std::string> answer_expel(GroupAdministration& group, const Json& request) {
   WEFT_TRY_ASSIGN(const std::string text, text_field(request, "peer", 64));
   WEFT_TRY_ASSIGN(const std::string reason, text_field(request, "reason", kReasonMax));
-  WEFT_TRY_ASSIGN(const SwarmStatus status, exchange.status());
+  WEFT_TRY_ASSIGN(const SwarmStatus status, group.status());
   WEFT_TRY_ASSIGN(const PeerId peer, member_named(status, text));
-  WEFT_TRY_ASSIGN(const std::string outcome, exchange.expel(peer, reason));
+  WEFT_TRY_ASSIGN(const std::string outcome, group.expel(peer, reason));
   return success({{"peer", peer.short_name()}, {"text", outcome}});
 }
 
-Result<std::string> answer_request(Exchange& exchange, const ControlContext& context,
+Result<std::string> answer_request(GroupAdministration& group, const ControlContext& context,
                                    std::string_view line) {
   const Json request = Json::parse(line, nullptr, false);
   if (!request.is_object()) return invalid_argument("control: expected a JSON object");
   WEFT_TRY_ASSIGN(const std::string command, text_field(request, "command", 32));
-  if (command == "status") return answer_status(exchange, context);
-  if (command == "ticket") return answer_ticket(exchange, context, request);
-  if (command == "revoke") return answer_revoke(exchange, request);
-  if (command == "expel") return answer_expel(exchange, request);
+  if (command == "status") return answer_status(group, context);
+  if (command == "ticket") return answer_ticket(group, context, request);
+  if (command == "revoke") return answer_revoke(group, request);
+  if (command == "expel") return answer_expel(group, request);
   return invalid_argument("control: expected the command status, ticket, revoke or expel");
 }
 
@@ -279,9 +279,9 @@ std::string status_text(const Json& answer, const std::string& out) {
 
 }  // namespace
 
-std::string answer_control(Exchange& exchange, const ControlContext& context,
+std::string answer_control(GroupAdministration& group, const ControlContext& context,
                            std::string_view request) {
-  const Result<std::string> answer = answer_request(exchange, context, request);
+  const Result<std::string> answer = answer_request(group, context, request);
   return answer.ok() ? *answer : failure_text(answer.status());
 }
 

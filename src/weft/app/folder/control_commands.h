@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "weft/app/terminal/exit_code.h"
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/group_administration.h"
 
 namespace weft {
 
@@ -27,7 +27,7 @@ struct ControlContext {
   std::int64_t ticket_valid_s = 24 * 3600;
 };
 
-std::string answer_control(Exchange& exchange, const ControlContext& context,
+std::string answer_control(GroupAdministration& group, const ControlContext& context,
                            std::string_view request);
 
 struct ControlRequest {

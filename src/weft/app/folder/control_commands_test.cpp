@@ -24,15 +24,8 @@ std::string text_of(const json& object, const char* field) {
 }
 
 // A group of three that writes down what it is asked.
-class FakeExchange final : public Exchange {
+class FakeGroup final : public GroupAdministration {
  public:
-  Result<Turn> next() override { return Turn(); }
-  Status begin(std::int64_t /*elements*/) override { return {}; }
-  void contribute(std::int64_t /*offset*/, std::span<const float> /*values*/) override {}
-  Status report(Bytes /*report*/) override { return {}; }
-  Result<RoundResult> finish() override { return aborted("fake"); }
-  void applied(Round /*round*/, const StateHash& /*hash*/) override {}
-  void publish_state(Round /*round*/, Bytes /*state*/) override {}
   Status leave(Duration /*limit*/) override { return {}; }
   Result<std::string> ticket(Duration valid_for) override {
     Ticket made;
@@ -85,7 +78,7 @@ class FakeExchange final : public Exchange {
 class ControlCommandsTest : public ::testing::Test {
  protected:
   json ask(const std::string& line) {
-    return json::parse(answer_control(exchange, {"run", 3600}, line));
+    return json::parse(answer_control(group, {"run", 3600}, line));
   }
   std::string refusal(const std::string& line) {
     const json answer = ask(line);
@@ -93,7 +86,7 @@ class ControlCommandsTest : public ::testing::Test {
     return answer.value("error", "");
   }
 
-  FakeExchange exchange;
+  FakeGroup group;
 };
 
 TEST_F(ControlCommandsTest, StatusNamesTheMembers) {
@@ -107,12 +100,12 @@ TEST_F(ControlCommandsTest, StatusNamesTheMembers) {
 
 TEST_F(ControlCommandsTest, StatusNamesWhomTheRoundWaitsForAndSaysWhereItKnowsNothing) {
   EXPECT_TRUE(ask(R"({"command":"status"})").at("waits_for").empty());
-  exchange.waits_for = {peer(18)};
+  group.waits_for = {peer(18)};
   const json answer = ask(R"({"command":"status"})");
   ASSERT_EQ(answer.at("waits_for").size(), 1U);
   EXPECT_EQ(answer.at("waits_for").at(0).get<std::string>(), peer(18).short_name());
   EXPECT_EQ(answer.at("waits_s").get<double>(), 12.5);
-  exchange.answers = false;
+  group.answers = false;
   EXPECT_THAT(refusal(R"({"command":"status"})"), HasSubstr("no answer"));
 }
 
@@ -131,10 +124,10 @@ TEST_F(ControlCommandsTest, TicketsTellTheirIdAndTime) {
 TEST_F(ControlCommandsTest, ACodeIsMadeWhereItIsAskedForOnly) {
   EXPECT_FALSE(ask(R"({"command":"ticket"})").contains("code"));
   EXPECT_FALSE(ask(R"({"command":"ticket","code":false})").contains("code"));
-  EXPECT_TRUE(exchange.coded.empty());
+  EXPECT_TRUE(group.coded.empty());
   const json answer = ask(R"({"command":"ticket","code":true})");
   EXPECT_EQ(text_of(answer, "code"), "k7q2m4-xd9fhj-2wpz8y");
-  EXPECT_EQ(text_of(answer, "ticket"), exchange.coded);
+  EXPECT_EQ(text_of(answer, "ticket"), group.coded);
   EXPECT_THAT(refusal(R"({"command":"ticket","code":1})"), HasSubstr("code: expected"));
 }
 
@@ -142,29 +135,29 @@ TEST_F(ControlCommandsTest, RevokesByIdOrByTheTicketItself) {
   EXPECT_TRUE(ask(R"({"command":"revoke","invitation":"000102030405060708090a0b0c0d0e0f"})")
                   .at("ok")
                   .get<bool>());
-  const std::string ticket = exchange.ticket(std::chrono::seconds(5)).value();
+  const std::string ticket = group.ticket(std::chrono::seconds(5)).value();
   const json whole = ask(json{{"command", "revoke"}, {"invitation", ticket}}.dump());
   EXPECT_EQ(text_of(whole, "invitation"), "ab000000000000000000000000000000");
   EXPECT_EQ(text_of(ask(R"({"command":"revoke","invitation":"all"})"), "invitation"), "all");
-  ASSERT_EQ(exchange.revoked.size(), 3U);
-  EXPECT_EQ(exchange.revoked[2], kAllInvitations);
-  EXPECT_EQ(exchange.revoked[0][15], 15);
-  EXPECT_EQ(exchange.revoked[1], InvitationId{0xab});
+  ASSERT_EQ(group.revoked.size(), 3U);
+  EXPECT_EQ(group.revoked[2], kAllInvitations);
+  EXPECT_EQ(group.revoked[0][15], 15);
+  EXPECT_EQ(group.revoked[1], InvitationId{0xab});
   for (const char* bad : {R"({"command":"revoke"})", R"({"command":"revoke","invitation":"12"})",
                           R"({"command":"revoke","invitation":"weft2-aaaa"})",
                           R"({"command":"revoke","invitation":7})"}) {
     refusal(bad);
   }
-  EXPECT_EQ(exchange.revoked.size(), 3U);
+  EXPECT_EQ(group.revoked.size(), 3U);
 }
 
 TEST_F(ControlCommandsTest, ExpelsTheOneMemberThatIsMeant) {
   const std::string name = peer(2).short_name();
   const json told = ask(json{{"command", "expel"}, {"peer", name}, {"reason", "it lies"}}.dump());
   EXPECT_EQ(text_of(told, "text"), "1 of 2 others");
-  ASSERT_EQ(exchange.expelled.size(), 1U);
-  EXPECT_EQ(exchange.expelled[0].first, peer(2));
-  EXPECT_EQ(exchange.expelled[0].second, "it lies");
+  ASSERT_EQ(group.expelled.size(), 1U);
+  EXPECT_EQ(group.expelled[0].first, peer(2));
+  EXPECT_EQ(group.expelled[0].second, "it lies");
   // "1" begins the id of one member only, 18 = 0x12; "0" those of two.
   EXPECT_TRUE(ask(R"({"command":"expel","peer":"12","reason":""})").at("ok").get<bool>());
   EXPECT_THAT(refusal(R"({"command":"expel","peer":"0","reason":""})"), HasSubstr("several"));

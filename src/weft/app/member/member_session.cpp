@@ -25,8 +25,8 @@ void tell_started(MemberSession& session) {
   const Recipe& recipe = session.trainer->recipe();
   session.log->append(Event("started")
                           .with("run_id", session.run_id)
-                          .with("peer_id", session.exchange->self().to_string())
-                          .with("peer", session.exchange->self().short_name())
+                          .with("peer_id", session.group->self().to_string())
+                          .with("peer", session.group->self().short_name())
                           .with("role", session.role)
                           .with("model", recipe.model.name)
                           .with("parameters", session.trainer->layout().num_parameters())
@@ -43,8 +43,8 @@ std::unique_ptr<ControlSocket> open_control(MemberSession& session) {
   context.run_id = session.run_id;
   context.ticket_valid_s = session.trainer->recipe().group.ticket_valid_h * 3600;
   Result<std::unique_ptr<ControlSocket>> opened = ControlSocket::open(
-      session.out->path(), [&exchange = *session.exchange, context](const std::string& request) {
-        return answer_control(exchange, context, request);
+      session.out->path(), [&group = *session.group, context](const std::string& request) {
+        return answer_control(group, context, request);
       });
   if (opened.ok()) return std::move(opened).value();
   session.log->append(Event("note").with("text", opened.status().message()));
@@ -89,7 +89,7 @@ ExitCode take_part(MemberSession& session, bool founder) {
   end_politely_if_interrupted(kPoliteEnd);
   tell_started(session);
   if (session.trainer->recipe().group.audit) {
-    session.exchange = make_audit_exchange(std::move(session.exchange), *session.log);
+    session.audit = make_audit_exchange(*session.group, *session.log);
   }
   Checkpoints checkpoints(session.out->checkpoints_path(),
                           session.trainer->recipe().checkpoint.keep, session.run_id);
@@ -101,11 +101,13 @@ ExitCode take_part(MemberSession& session, bool founder) {
   // With an engine of fixed members there is nothing to tell.
   options.tell_interval = kTellInterval;
   std::unique_ptr<ControlSocket> control = open_control(session);
-  RunLoop loop(*session.trainer, *session.exchange, *session.log,
+  RoundExchange& rounds = session.audit ? *session.audit : *session.group;
+  RunLoop loop(*session.trainer, {rounds, *session.group}, *session.log,
                session.saves_checkpoints ? &checkpoints : nullptr, session.clock, options);
   const RunResult result = loop.run();
   control.reset();
-  session.exchange.reset();
+  session.audit.reset();
+  session.group.reset();
   Status written = write_summary(session.out->summary_path(), result.summary);
   session.log->append(summary_event(result.summary));
   session.terminal->finish();
@@ -119,13 +121,13 @@ ExitCode take_part(MemberSession& session, bool founder) {
 
 Status tell_ticket(MemberSession& session, std::string& ticket) {
   const std::int64_t valid_h = session.trainer->recipe().group.ticket_valid_h;
-  WEFT_TRY_ASSIGN(ticket, session.exchange->ticket(std::chrono::hours(valid_h)));
+  WEFT_TRY_ASSIGN(ticket, session.group->ticket(std::chrono::hours(valid_h)));
   Event event = Event("ticket")
                     .with("ticket", ticket)
                     .with("run_id", session.run_id)
                     .with("valid_h", valid_h);
   // A peer on the same network can join by the short code; the run goes on without one.
-  const Result<std::string> code = session.exchange->join_code(ticket);
+  const Result<std::string> code = session.group->join_code(ticket);
   if (code.ok()) event.with("code", *code);
   session.log->append(std::move(event));
   return {};

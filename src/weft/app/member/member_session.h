@@ -20,7 +20,7 @@
 #include "weft/collective/swarm/swarm.h"
 #include "weft/train/event/event_log.h"
 #include "weft/train/event/tensorboard_events.h"
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/group_exchange.h"
 #include "weft/train/run/trainer.h"
 #include "weft/train/run/wiring.h"
 
@@ -55,7 +55,9 @@ struct MemberSession {
   std::unique_ptr<TensorboardEvents> tensorboard;  // or none
   std::unique_ptr<EventLog> log;
   std::unique_ptr<Trainer> trainer;
-  std::unique_ptr<Exchange> exchange;
+  std::unique_ptr<GroupExchange> group;
+  // The rounds of `group` as they are logged; null where the recipe asks for no audit.
+  std::unique_ptr<RoundExchange> audit;
   std::unique_ptr<LocalPeers> local_peers;
   // Where a join failed: what was learned of the run.
   RunNews news;

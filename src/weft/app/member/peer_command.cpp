@@ -28,6 +28,7 @@
 #include "weft/collective/swarm/swarm.h"
 #include "weft/net/rendezvous_opendht.h"
 #include "weft/train/exchange/engine_exchange.h"
+#include "weft/train/exchange/swarm_exchange.h"
 #include "weft/train/run/gossip_run.h"
 #include "weft/train/run/wiring.h"
 
@@ -85,7 +86,7 @@ Status begin_gossip(MemberSession& session, const PeerSettings& settings,
   session.run_id = std::move(run.run_id);
   const bool resumed = !ticket && session.trainer->rounds_done() > Round();
   session.role = ticket ? "joiner" : resumed ? "resumed" : "founder";
-  session.exchange = std::move(run.exchange);
+  session.group = std::move(run.exchange);
   return {};
 }
 
@@ -111,7 +112,7 @@ Status found_group(MemberSession& session, const RunRequest& request, std::int64
   session.run_id = to_hex(options.membership.run);
   session.role = step > 0 ? "resumed" : "founder";
   WEFT_TRY_ASSIGN(auto swarm, Swarm::found(std::move(options)));
-  session.exchange = make_swarm_exchange(std::move(swarm));
+  session.group = make_swarm_exchange(std::move(swarm));
   return {};
 }
 
@@ -123,6 +124,12 @@ Status prepare_member(MemberSession& session, const RunRequest& request, int ran
         "--engine: an engine adds up, and the recipe has aggregate.rule = \"{}\"; leave --engine "
         "out, or set aggregate.rule = \"mean\"",
         recipe.aggregate.rule));
+  }
+  if (recipe.group.wait != "all") {
+    return invalid_argument(fmt::format(
+        "--engine: members of an engine wait for each other, and the recipe has group.wait = "
+        "\"{}\"; leave --engine out, or set group.wait = \"all\"",
+        recipe.group.wait));
   }
   const std::string stem = std::filesystem::path(request.recipe_path).stem().string();
   const std::string shared = request.out.empty() ? "weft-runs/" + stem : request.out;
@@ -174,7 +181,7 @@ Status prepare_engine_run(MemberSession& session, const RunRequest& request) {
   std::memcpy(nonce.data(), shared.data(), sizeof nonce);
   session.run_id = to_hex(make_run_id(recipe_hash(session.trainer->recipe()), nonce));
   session.role = fmt::format("rank {} of {}", engine->rank(), engine->size());
-  session.exchange = make_engine_exchange(std::move(engine), options);
+  session.group = make_engine_exchange(std::move(engine), options);
   return {};
 }
 
@@ -324,7 +331,7 @@ Status prepare_join(MemberSession& session, const JoinRequest& request) {
   session.run_id = to_hex(ticket.run);
   session.role = "joiner";
   WEFT_TRY_ASSIGN(auto swarm, Swarm::join(std::move(options), ticket));
-  session.exchange = make_swarm_exchange(std::move(swarm));
+  session.group = make_swarm_exchange(std::move(swarm));
   return {};
 }
 

@@ -1,6 +1,7 @@
 // swarm_events: the group's reports as events of the log.
 //
-// Where it stands: Exchange::take_events() -> run loop -> here -> EventLog. Threads: pure.
+// Where it stands: GroupAdministration::take_events() -> run loop -> here -> EventLog. Threads:
+// pure.
 #pragma once
 
 #include <optional>

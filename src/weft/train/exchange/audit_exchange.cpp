@@ -30,13 +30,12 @@ std::string text_of(std::span<const double> numbers) {
   return fmt::format("{:.17g}", fmt::join(numbers, " "));
 }
 
-class AuditExchange final : public Exchange {
+class AuditExchange final : public RoundExchange {
  public:
-  AuditExchange(std::unique_ptr<Exchange> inner, EventLog& log)
-      : inner_(std::move(inner)), log_(log) {}
+  AuditExchange(RoundExchange& inner, EventLog& log) : inner_(inner), log_(log) {}
 
   Result<Turn> next() override {
-    Result<Turn> turn = inner_->next();
+    Result<Turn> turn = inner_.next();
     if (!turn.ok()) return turn;
     turn_ = *turn;
     turn_.state = {};
@@ -48,39 +47,28 @@ class AuditExchange final : public Exchange {
     input_.assign(static_cast<std::size_t>(elements), 0.0F);
     missing_ = elements;
     report_.reset();
-    return inner_->begin(elements);
+    return inner_.begin(elements);
   }
   void contribute(std::int64_t offset, std::span<const float> values) override {
     std::copy(values.begin(), values.end(), input_.begin() + offset);
     missing_ -= static_cast<std::int64_t>(values.size());
     tell_input();
-    inner_->contribute(offset, values);
+    inner_.contribute(offset, values);
   }
   Status report(Bytes report) override {
     report_ = report;
     tell_input();
-    return inner_->report(std::move(report));
+    return inner_.report(std::move(report));
   }
   Result<RoundResult> finish() override {
-    Result<RoundResult> result = inner_->finish();
+    Result<RoundResult> result = inner_.finish();
     if (result.ok()) tell_sum(*result, false);
     return result;
   }
-  void applied(Round round, const StateHash& hash) override { inner_->applied(round, hash); }
-  void publish_state(Round round, Bytes state) override {
-    inner_->publish_state(round, std::move(state));
-  }
-  void lend_state(const StateReader& read) override { inner_->lend_state(read); }
-  Status leave(Duration limit) override { return inner_->leave(limit); }
-  Result<std::string> ticket(Duration valid_for) override { return inner_->ticket(valid_for); }
-  Status revoke(const InvitationId& invitation) override { return inner_->revoke(invitation); }
-  Result<std::string> expel(const PeerId& peer, const std::string& reason) override {
-    return inner_->expel(peer, reason);
-  }
-  Result<SwarmStatus> status() override { return inner_->status(); }
-  Result<ResidualState> residual_state() override { return inner_->residual_state(); }
-  std::vector<SwarmEvent> take_events() override { return inner_->take_events(); }
-  const PeerId& self() const override { return inner_->self(); }
+  Status stand_in(const StandIn& stand_in) override { return inner_.stand_in(stand_in); }
+  void applied(Round round, const StateHash& hash) override { inner_.applied(round, hash); }
+  StateLender* state_lender() override { return inner_.state_lender(); }
+  Result<ResidualState> residual_state() override { return inner_.residual_state(); }
 
  private:
   Event event_about(std::string_view kind, std::span<const float> vector,
@@ -111,7 +99,7 @@ class AuditExchange final : public Exchange {
     log_.append(std::move(event));
   }
 
-  std::unique_ptr<Exchange> inner_;
+  RoundExchange& inner_;
   EventLog& log_;
   Turn turn_;
   std::vector<float> input_;
@@ -145,8 +133,8 @@ VectorDigest digest_of(std::span<const float> vector) {
   return digest;
 }
 
-std::unique_ptr<Exchange> make_audit_exchange(std::unique_ptr<Exchange> inner, EventLog& log) {
-  return std::make_unique<AuditExchange>(std::move(inner), log);
+std::unique_ptr<RoundExchange> make_audit_exchange(RoundExchange& inner, EventLog& log) {
+  return std::make_unique<AuditExchange>(inner, log);
 }
 
 }  // namespace weft

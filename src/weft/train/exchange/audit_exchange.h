@@ -1,7 +1,7 @@
-// AuditExchange: an Exchange that writes into the event log what this member put into each round
-// and what came out, so that a checker can tell from the logs of all members whether every sum is
-// the sum of what exactly its members gave. The recipe key group.audit turns it on; tests/chaos is
-// the checker.
+// AuditExchange: a RoundExchange that writes into the event log what this member put into each
+// round and what came out, so that a checker can tell from the logs of all members whether every
+// sum is the sum of what exactly its members gave. The recipe key group.audit turns it on;
+// tests/chaos is the checker.
 //
 // A vector is told by a digest: its hash, a few of its values and a few
 // projections on fixed pseudo-random signs, beside the samples that the reports count. Digests are
@@ -10,8 +10,8 @@
 // over. A member that is killed at any moment has therefore either logged what the others may have
 // summed, or has not given all of it.
 //
-// Where it stands: run loop -> AuditExchange -> SwarmExchange. Threads: as Exchange; the log has
-// the same owner. Costs a copy of the vector and two passes over it a round.
+// Where it stands: run loop -> AuditExchange -> SwarmExchange. Threads: as RoundExchange; the log
+// has the same owner. Costs a copy of the vector and two passes over it a round.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 #include "weft/base/hash.h"
 #include "weft/train/event/event_log.h"
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/round_exchange.h"
 
 namespace weft {
 
@@ -38,7 +38,7 @@ struct VectorDigest {
 };
 VectorDigest digest_of(std::span<const float> vector);
 
-// Borrows `log`, which must outlive what is returned.
-std::unique_ptr<Exchange> make_audit_exchange(std::unique_ptr<Exchange> inner, EventLog& log);
+// Borrows both, which must outlive what is returned.
+std::unique_ptr<RoundExchange> make_audit_exchange(RoundExchange& inner, EventLog& log);
 
 }  // namespace weft

@@ -71,9 +71,7 @@ class AuditExchangeTest : public testing::Test {
     log_ = std::move(EventLog::open("", clock_, [&](const Event& event) {
              told_.push_back(event);
            })).value();
-    auto scripted = std::make_unique<ScriptedExchange>(Round(3));
-    script_ = scripted.get();
-    audit_ = make_audit_exchange(std::move(scripted), *log_);
+    audit_ = make_audit_exchange(script_, *log_);
   }
   std::vector<std::string> kinds() const {
     std::vector<std::string> kinds;
@@ -83,8 +81,8 @@ class AuditExchangeTest : public testing::Test {
 
   SystemClock clock_;
   std::unique_ptr<EventLog> log_;
-  std::unique_ptr<Exchange> audit_;
-  ScriptedExchange* script_ = nullptr;
+  ScriptedExchange script_{Round(3)};
+  std::unique_ptr<RoundExchange> audit_;
   std::vector<Event> told_;
 };
 
@@ -113,7 +111,7 @@ TEST_F(AuditExchangeTest, TheInputIsToldWithItsLastPieceAndTheSumWhenItIsThere) 
 }
 
 TEST_F(AuditExchangeTest, AnAbortedRoundHasNoSumAndItsRerunBeginsAnew) {
-  script_->abort_next(Round(1), 1);
+  script_.abort_next(Round(1), 1);
   const std::vector<float> vector = {1, 2};
   for (int attempt = 0; attempt < 2; ++attempt) {
     ASSERT_TRUE(audit_->next().ok());
@@ -126,12 +124,18 @@ TEST_F(AuditExchangeTest, AnAbortedRoundHasNoSumAndItsRerunBeginsAnew) {
 }
 
 TEST_F(AuditExchangeTest, ASumThatIsOnlyAppliedIsToldAsSuch) {
-  script_->give_result(Round(1), {5, 6}, {report_of(4), report_of(3)});
+  script_.give_result(Round(1), {5, 6}, {report_of(4), report_of(3)});
   ASSERT_TRUE(audit_->next().ok());
   ASSERT_THAT(kinds(), ElementsAre("audit_sum"));
   EXPECT_TRUE(told_[0].flag("caught_up"));
   EXPECT_EQ(told_[0].integer("elements"), 2);
   EXPECT_EQ(told_[0].number("samples"), 7);
+}
+
+TEST_F(AuditExchangeTest, WhatIsNotLoggedReachesTheExchangeBehindIt) {
+  EXPECT_EQ(audit_->state_lender(), script_.state_lender());
+  audit_->applied(Round(2), {});
+  EXPECT_EQ(script_.rounds_applied(), 2U);
 }
 
 }  // namespace

@@ -5,14 +5,16 @@
 // each as a turn of kind kApply.
 #pragma once
 
-#include <string>
+#include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/round_exchange.h"
 
 namespace weft {
 
-class CollectingExchange final : public Exchange {
+class CollectingExchange final : public RoundExchange {
  public:
   Status begin(std::int64_t elements) override {
     values_.assign(static_cast<std::size_t>(elements), 0.0F);
@@ -41,15 +43,12 @@ class CollectingExchange final : public Exchange {
 
   Result<Turn> next() override { return Turn(); }
   void applied(Round /*round*/, const StateHash& /*hash*/) override {}
-  void publish_state(Round /*round*/, Bytes /*state*/) override {}
-  Status leave(Duration /*limit*/) override { return {}; }
-  Result<std::string> ticket(Duration /*valid_for*/) override { return std::string(); }
-  Result<SwarmStatus> status() override { return SwarmStatus(); }
-  std::vector<SwarmEvent> take_events() override { return {}; }
-  const PeerId& self() const override { return self_; }
+  // What is given is collected, however long it took.
+  Status stand_in(const StandIn& /*stand_in*/) override { return {}; }
+  StateLender* state_lender() override { return nullptr; }
+  Result<ResidualState> residual_state() override { return ResidualState{}; }
 
  private:
-  PeerId self_;
   Bytes reported_;
   std::vector<float> values_;
   std::vector<int> filled_;

@@ -28,7 +28,7 @@ struct Stand {
 static_assert(sizeof(Stand) % sizeof(float) == 0);
 constexpr std::size_t kStandFloats = sizeof(Stand) / sizeof(float);
 
-class EngineExchange final : public Exchange {
+class EngineExchange final : public GroupExchange {
  public:
   EngineExchange(std::unique_ptr<Engine> engine, const EngineExchangeOptions& options)
       : options_(options), engine_(std::move(engine)), applied_(options.resume_round) {}
@@ -54,6 +54,9 @@ class EngineExchange final : public Exchange {
     turn.kind = TurnKind::kTrain;
     turn.round = applied_.next();
     return turn;
+  }
+  Status stand_in(const StandIn& /*stand_in*/) override {
+    return unavailable("group.wait: expected \"all\": members of an engine wait for each other");
   }
   Status begin(std::int64_t elements) override {
     report_.reset();
@@ -85,13 +88,19 @@ class EngineExchange final : public Exchange {
     applied_ = round;
     hash_ = hash.total;
   }
-  void publish_state(Round /*round*/, Bytes /*state*/) override {}
+  StateLender* state_lender() override { return nullptr; }
+  Result<ResidualState> residual_state() override { return ResidualState{}; }
   Status leave(Duration /*limit*/) override {
     // The others hear of it where they would have begun the next round.
     const Status told = compare(true);
     return told.code() == Code::kUnavailable ? Status() : told;
   }
-  Result<std::string> ticket(Duration /*valid_for*/) override { return std::string(); }
+  Result<std::string> ticket(Duration /*valid_for*/) override { return fixed("ticket"); }
+  Result<std::string> join_code(const std::string& /*ticket*/) override { return fixed("code"); }
+  Status revoke(const InvitationId& /*invitation*/) override { return fixed("revoke"); }
+  Result<std::string> expel(const PeerId& /*peer*/, const std::string& /*reason*/) override {
+    return fixed("expel");
+  }
   Result<SwarmStatus> status() override {
     SwarmStatus status;
     status.state = "member";
@@ -112,6 +121,9 @@ class EngineExchange final : public Exchange {
   const PeerId& self() const override { return options_.self; }
 
  private:
+  static Status fixed(const char* asked) {
+    return unavailable(fmt::format("{}: the members of this run are fixed", asked));
+  }
   CallOptions call(std::uint16_t channel) const {
     CallOptions call;
     call.channel = channel;
@@ -164,8 +176,8 @@ Status EngineExchange::compare(bool leaves) {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_engine_exchange(std::unique_ptr<Engine> engine,
-                                               const EngineExchangeOptions& options) {
+std::unique_ptr<GroupExchange> make_engine_exchange(std::unique_ptr<Engine> engine,
+                                                    const EngineExchangeOptions& options) {
   return std::make_unique<EngineExchange>(std::move(engine), options);
 }
 

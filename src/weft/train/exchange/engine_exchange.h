@@ -6,7 +6,7 @@
 // round, and all stop together. No peer can join, and a lost member ends the job: its engine
 // reports it.
 //
-// Where it stands: as SwarmExchange, behind Exchange. Threads: the training thread.
+// Where it stands: as SwarmExchange, behind GroupExchange. Threads: the training thread.
 // Fails: next() with kCorrupt if states differ, kUnavailable if a member was asked to stop or is
 // lost.
 #pragma once
@@ -15,7 +15,7 @@
 #include <memory>
 
 #include "weft/collective/engine/engine.h"
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/group_exchange.h"
 
 namespace weft {
 
@@ -29,7 +29,7 @@ struct EngineExchangeOptions {
 };
 
 // Takes the engine, settled.
-std::unique_ptr<Exchange> make_engine_exchange(std::unique_ptr<Engine> engine,
-                                               const EngineExchangeOptions& options);
+std::unique_ptr<GroupExchange> make_engine_exchange(std::unique_ptr<Engine> engine,
+                                                    const EngineExchangeOptions& options);
 
 }  // namespace weft

@@ -64,7 +64,7 @@ struct Pair {
     exchange = make_engine_exchange(std::move(made), options);
   }
   PairEngine* engine;
-  std::unique_ptr<Exchange> exchange;
+  std::unique_ptr<GroupExchange> exchange;
 };
 
 TEST(EngineExchange, TrainsEveryRoundAndFinishes) {
@@ -105,6 +105,20 @@ TEST(EngineExchange, AReportThatIsTooLongEndsTheRun) {
     std::memcpy(slot.data(), &long_one, sizeof long_one);
   };
   EXPECT_EQ(pair.exchange->finish().status().code(), Code::kCorrupt);
+}
+
+TEST(EngineExchange, WhatFixedMembersCannotDoIsRefusedWithTheReason) {
+  Pair pair;
+  EXPECT_EQ(pair.exchange->stand_in({}).code(), Code::kUnavailable);
+  EXPECT_EQ(pair.exchange->state_lender(), nullptr);
+  const Status refusals[] = {pair.exchange->ticket(std::chrono::hours(1)).status(),
+                             pair.exchange->join_code("weft2-any").status(),
+                             pair.exchange->revoke(InvitationId{}),
+                             pair.exchange->expel(PeerId{}, "it lies").status()};
+  for (const Status& refusal : refusals) {
+    EXPECT_EQ(refusal.code(), Code::kUnavailable);
+    EXPECT_THAT(refusal.message(), testing::HasSubstr("the members of this run are fixed"));
+  }
 }
 
 TEST(EngineExchange, StatesThatDifferEndTheRun) {

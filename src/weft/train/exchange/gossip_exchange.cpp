@@ -20,7 +20,7 @@ constexpr std::size_t kListedMax = 31;
 constexpr int kTurnsBeforeNews = 5;
 constexpr int kTurnsBetweenNews = 50;
 
-class GossipExchange final : public Exchange {
+class GossipExchange final : public GroupExchange {
  public:
   GossipExchange(std::unique_ptr<GossipMember> member, const GossipExchangeOptions& options)
       : options_(options), member_(std::move(member)), applied_(options.applied) {}
@@ -48,6 +48,9 @@ class GossipExchange final : public Exchange {
     return turn;
   }
 
+  Status stand_in(const StandIn& /*stand_in*/) override {
+    return unavailable("group.wait: expected \"all\": gossip waits for nobody");
+  }
   Status begin(std::int64_t elements) override {
     own_.assign(static_cast<std::size_t>(elements), 0.0F);
     report_.clear();
@@ -79,7 +82,9 @@ class GossipExchange final : public Exchange {
     applied_ = round;
     hash_ = hash.total;
   }
-  void publish_state(Round /*round*/, Bytes /*state*/) override {}
+  // Newcomers get the parameters from the members that they know.
+  StateLender* state_lender() override { return nullptr; }
+  Result<ResidualState> residual_state() override { return ResidualState{}; }
   Status leave(Duration limit) override { return member_->leave(limit); }
   Result<std::string> ticket(Duration valid_for) override {
     WEFT_TRY_ASSIGN(const Ticket ticket, member_->ticket(valid_for));
@@ -177,8 +182,8 @@ Result<SwarmStatus> GossipExchange::status() {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_gossip_exchange(std::unique_ptr<GossipMember> member,
-                                               const GossipExchangeOptions& options) {
+std::unique_ptr<GroupExchange> make_gossip_exchange(std::unique_ptr<GossipMember> member,
+                                                    const GossipExchangeOptions& options) {
   return std::make_unique<GossipExchange>(std::move(member), options);
 }
 

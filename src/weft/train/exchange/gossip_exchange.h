@@ -4,7 +4,7 @@
 // finish() gives the neighbours' mean. What follows the last step is this member's own: it measures
 // its own model on the whole test set. Other members appear in status() alone.
 //
-// Where it stands: as SwarmExchange, behind Exchange. Threads: the training thread; status(),
+// Where it stands: as SwarmExchange, behind GroupExchange. Threads: the training thread; status(),
 // ticket() and take_events() on any. Fails: as GossipMember.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "weft/gossip/gossip_member.h"
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/group_exchange.h"
 
 namespace weft {
 
@@ -28,7 +28,7 @@ struct GossipExchangeOptions {
 };
 
 // Takes the member.
-std::unique_ptr<Exchange> make_gossip_exchange(std::unique_ptr<GossipMember> member,
-                                               const GossipExchangeOptions& options);
+std::unique_ptr<GroupExchange> make_gossip_exchange(std::unique_ptr<GossipMember> member,
+                                                    const GossipExchangeOptions& options);
 
 }  // namespace weft

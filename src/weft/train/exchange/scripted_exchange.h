@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/group_exchange.h"
 
 namespace weft {
 
-class ScriptedExchange final : public Exchange {
+class ScriptedExchange : public GroupExchange, public StateLender {
  public:
   explicit ScriptedExchange(Round last_round) : last_round_(last_round) {}
 
@@ -59,7 +59,7 @@ class ScriptedExchange final : public Exchange {
   bool has_loan() const { return lent_ != nullptr; }
   bool left() const { return left_; }
 
-  // --- Exchange.
+  // --- RoundExchange.
   Result<Turn> next() override {
     if (!turns_.empty()) {
       Turn turn = turns_.front();
@@ -101,17 +101,31 @@ class ScriptedExchange final : public Exchange {
     return RoundResult{sums_, reports_[open_.value()]};
   }
   void applied(Round round, const StateHash& /*hash*/) override { applied_ = round; }
+  // Alone: whenever it comes, it is in time.
+  Status stand_in(const StandIn& /*stand_in*/) override { return {}; }
+  Result<ResidualState> residual_state() override { return ResidualState{}; }
+  StateLender* state_lender() override { return this; }
   void publish_state(Round /*round*/, Bytes state) override { snapshot_ = std::move(state); }
   void lend_state(const StateReader& read) override {
     lent_ = read;
     if (lent_) ++loans_;
   }
+  // --- GroupAdministration.
   Status leave(Duration /*limit*/) override {
     left_ = true;
     return {};
   }
   Result<std::string> ticket(Duration /*valid_for*/) override {
     return std::string("weft2-scripted");
+  }
+  Result<std::string> join_code(const std::string& /*ticket*/) override {
+    return unavailable("code: scripted");
+  }
+  Status revoke(const InvitationId& /*invitation*/) override {
+    return unavailable("revoke: scripted");
+  }
+  Result<std::string> expel(const PeerId& /*peer*/, const std::string& /*reason*/) override {
+    return unavailable("expel: scripted");
   }
   Result<SwarmStatus> status() override { return SwarmStatus(); }
   std::vector<SwarmEvent> take_events() override {

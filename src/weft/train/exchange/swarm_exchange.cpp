@@ -1,17 +1,19 @@
-#include <utility>
+#include "weft/train/exchange/swarm_exchange.h"
 
-#include "weft/collective/swarm/swarm.h"
-#include "weft/train/exchange/exchange.h"
+#include <utility>
 
 namespace weft {
 namespace {
 
-class SwarmExchange final : public Exchange {
+class SwarmExchange final : public GroupExchange, public StateLender {
  public:
   explicit SwarmExchange(std::unique_ptr<Swarm> swarm) : swarm_(std::move(swarm)) {}
 
   Result<Turn> next() override { return swarm_->next(); }
-  void stand_in(const StandIn& stand_in) override { swarm_->stand_in(stand_in); }
+  Status stand_in(const StandIn& stand_in) override {
+    swarm_->stand_in(stand_in);
+    return {};
+  }
   Status begin(std::int64_t elements) override { return swarm_->begin(elements); }
   void contribute(std::int64_t offset, std::span<const float> values) override {
     swarm_->contribute(offset, values);
@@ -22,6 +24,7 @@ class SwarmExchange final : public Exchange {
     return RoundResult{sums, swarm_->reports()};
   }
   void applied(Round round, const StateHash& hash) override { swarm_->applied(round, hash); }
+  StateLender* state_lender() override { return this; }
   void publish_state(Round round, Bytes state) override {
     swarm_->publish_state(round, std::move(state));
   }
@@ -50,7 +53,7 @@ class SwarmExchange final : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_swarm_exchange(std::unique_ptr<Swarm> swarm) {
+std::unique_ptr<GroupExchange> make_swarm_exchange(std::unique_ptr<Swarm> swarm) {
   return std::make_unique<SwarmExchange>(std::move(swarm));
 }
 

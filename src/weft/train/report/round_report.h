@@ -17,7 +17,7 @@
 // decode() refuses what no member would write, and fold_reports() takes that for an empty report,
 // at all members alike.
 //
-// Where it stands: the step fills in its own, Exchange carries it, fold_reports() makes
+// Where it stands: the step fills in its own, RoundExchange carries it, fold_reports() makes
 // RoundMetrics. Threads: values. Fails: decode() with kCorrupt.
 #pragma once
 

@@ -107,7 +107,7 @@ Result<std::optional<SavedCheckpoint>> Checkpoints::load_newest(Trainer& trainer
   return std::optional<SavedCheckpoint>(found);
 }
 
-Status Checkpoints::save_residual(const Recipe& recipe, Exchange& exchange) const {
+Status Checkpoints::save_residual(const Recipe& recipe, RoundExchange& exchange) const {
   WEFT_TRY_ASSIGN(const Codec codec, Codec::parse(recipe.group.wire));
   if (codec.hop_precision()) return {};
   WEFT_TRY_ASSIGN(const ResidualState state, exchange.residual_state());

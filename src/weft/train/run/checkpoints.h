@@ -13,7 +13,7 @@
 
 #include "weft/base/status.h"
 #include "weft/io/checkpoint.h"
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/round_exchange.h"
 #include "weft/train/run/trainer.h"
 
 namespace weft {
@@ -45,7 +45,7 @@ class Checkpoints {
   // state.
   std::string residual_path() const { return folder_ + "/residual"; }
   // Does nothing where the recipe's codec stands per hop.
-  Status save_residual(const Recipe& recipe, Exchange& exchange) const;
+  Status save_residual(const Recipe& recipe, RoundExchange& exchange) const;
   // Loads the newest into `trainer`, to train on. Nothing if there is none; `bytes` stays 0. Fails
   // also with kCorrupt where a value is no finite number, which no training mends.
   Result<std::optional<SavedCheckpoint>> load_newest(Trainer& trainer) const;

@@ -10,7 +10,7 @@
 
 #include "weft/base/status.h"
 #include "weft/peer/ticket.h"
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/group_exchange.h"
 #include "weft/train/recipe/recipe.h"
 #include "weft/train/run/trainer.h"
 #include "weft/train/run/wiring.h"
@@ -22,7 +22,7 @@ bool gossips(const Recipe& recipe);
 
 struct GossipRun {
   std::string run_id;
-  std::unique_ptr<Exchange> exchange;
+  std::unique_ptr<GroupExchange> exchange;
 };
 // Founds a run of the trainer's recipe, or joins that of the ticket. A run that is founded goes on
 // from the trainer's state: newcomers are given its parameters, and the first round follows it.

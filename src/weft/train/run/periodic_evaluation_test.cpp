@@ -44,7 +44,7 @@ class PeriodicEvaluation : public testing::Test {
     options.started = clock_.now();
     options.stop_asked = [] { return false; };
     Checkpoints checkpoints(folder_, 100, "r");
-    RunLoop loop(*trainer_, *exchange_, *log, &checkpoints, clock_, options);
+    RunLoop loop(*trainer_, {*exchange_, *exchange_}, *log, &checkpoints, clock_, options);
     return loop.run();
   }
   std::vector<Event> measured() const {

@@ -22,26 +22,13 @@ constexpr Duration kPeersInterval = std::chrono::seconds(1);
 constexpr Duration kBytesInterval = std::chrono::milliseconds(200);
 constexpr Duration kLeaveLimit = std::chrono::seconds(5);
 
-std::string action_for(RunEnd end, const Status& status, const Status& checkpoint) {
-  if (end == RunEnd::kMissed) {
-    return "nothing is left to take part in: ask a member for its last checkpoint";
-  }
-  if (end == RunEnd::kQuorumLost && !checkpoint.ok()) {
-    return "the state is in no checkpoint; make room, then start again with --resume";
-  }
-  if (end == RunEnd::kQuorumLost) {
-    return "the state is kept in a checkpoint: start again with --resume, and let the others join";
-  }
-  if (status.code() == Code::kCorrupt) return "join again with a ticket of a member to go on";
-  return "join again with a ticket of a member, or start again with --resume";
-}
-
 }  // namespace
 
-RunLoop::RunLoop(Trainer& trainer, Exchange& exchange, EventLog& log, Checkpoints* checkpoints,
+RunLoop::RunLoop(Trainer& trainer, const RunGroup& sides, EventLog& log, Checkpoints* checkpoints,
                  const Clock& clock, RunLoopOptions options)
     : trainer_(trainer),
-      exchange_(exchange),
+      exchange_(sides.rounds),
+      administration_(sides.administration),
       log_(log),
       checkpoints_(checkpoints),
       clock_(clock),
@@ -49,9 +36,9 @@ RunLoop::RunLoop(Trainer& trainer, Exchange& exchange, EventLog& log, Checkpoint
       recipe_(trainer.recipe()),
       holds_state_(options_.founder) {
   summary_.run_id = options_.run_id;
-  summary_.peer_id = exchange_.self().to_string();
+  summary_.peer_id = administration_.self().to_string();
   summary_.final_loss = std::numeric_limits<double>::quiet_NaN();
-  group_.with([this](GroupNews& group) { group.self = exchange_.self(); });
+  group_.with([this](GroupNews& group) { group.self = administration_.self(); });
 }
 
 // Tells what the group reports until it goes.
@@ -129,7 +116,7 @@ Result<RunLoop::Step> RunLoop::take(const Turn& turn) {
       WEFT_TRY(load(turn));
       break;
     case TurnKind::kSnapshot:
-      exchange_.publish_state(turn.round, trainer_.encode(options_.run_id));
+      WEFT_TRY(publish(turn));
       break;
     case TurnKind::kMerge:
       merge(turn);
@@ -151,10 +138,10 @@ Status RunLoop::train(const Turn& turn) {
   holds_state_ = true;
   tell_first_step();
   if (!trainer_.is_evaluation(turn.round)) {
-    exchange_.lend_state([this] { return trainer_.encode(options_.run_id); });
+    lend_state([this] { return trainer_.encode(options_.run_id); });
   }
   const Result<StepReport> report = run_round(turn);
-  exchange_.lend_state(nullptr);
+  lend_state(nullptr);
   if (!report.ok()) return report.status();
   hear_measurement(turn, *report);
   return after_round(turn, *report);
@@ -172,8 +159,20 @@ Result<StepReport> RunLoop::run_round(const Turn& turn) {
     if (pause_until(pace_until_)) return aborted("asked to stop");
     pace_until_ = clock_.now() + from_seconds(recipe_.run.round_seconds_min);
   }
-  if (!trainer_.rests_in_rounds()) exchange_.lend_state(nullptr);
+  if (!trainer_.rests_in_rounds()) lend_state(nullptr);
   return trainer_.run_round(turn, exchange_);
+}
+
+void RunLoop::lend_state(const StateReader& read) {
+  if (StateLender* const lender = exchange_.state_lender()) lender->lend_state(read);
+}
+
+Status RunLoop::publish(const Turn& turn) {
+  StateLender* const lender = exchange_.state_lender();
+  if (lender == nullptr)
+    return internal_error("snapshot: asked for by an exchange that lends none");
+  lender->publish_state(turn.round, trainer_.encode(options_.run_id));
+  return {};
 }
 
 Status RunLoop::load(const Turn& turn) {
@@ -253,7 +252,7 @@ void RunLoop::tell_first_step() {
   log_.append(Event("first_step").with("seconds", seconds_since_start()));
   if (options_.founder) return;
   const Result<std::string> ticket =
-      exchange_.ticket(std::chrono::hours(recipe_.group.ticket_valid_h));
+      administration_.ticket(std::chrono::hours(recipe_.group.ticket_valid_h));
   if (!ticket.ok()) {
     log_.append(Event("note").with("text", "no ticket: " + ticket.status().message()));
     return;
@@ -268,7 +267,7 @@ void RunLoop::tell_round(const Turn& turn, const StepReport& report, const State
   const TimePoint now = clock_.now();
   if (bytes_seen_at_ == TimePoint() || now - bytes_seen_at_ >= kBytesInterval) {
     bytes_seen_at_ = now;
-    if (const Result<SwarmStatus> status = exchange_.status(); status.ok()) {
+    if (const Result<SwarmStatus> status = administration_.status(); status.ok()) {
       bytes_sent_ = status->bytes_sent;
       bytes_received_ = status->bytes_received;
     }
@@ -319,7 +318,7 @@ void RunLoop::tell_evaluation(const StepReport& report) {
 
 void RunLoop::tell_swarm_events() {
   group_.with([this](GroupNews& group) {
-    const std::vector<SwarmEvent> events = exchange_.take_events();
+    const std::vector<SwarmEvent> events = administration_.take_events();
     for (const SwarmEvent& event : events) group.hear(event);
     for (const SwarmEvent& event : events) {
       if (event.kind == SwarmEventKind::kQuorumLost) quorum_lost_ = true;
@@ -400,7 +399,7 @@ void RunLoop::tell_peers(const std::vector<double>& compute_seconds) {
   const TimePoint now = clock_.now();
   if (peers_told_ != TimePoint::min() && now - peers_told_ < kPeersInterval) return;
   peers_told_ = now;
-  const Result<SwarmStatus> status = exchange_.status();
+  const Result<SwarmStatus> status = administration_.status();
   if (status.ok()) log_.append(peers_event(*status, compute_seconds));
 }
 
@@ -443,7 +442,7 @@ void RunLoop::tell_interrupted() {
 }
 
 void RunLoop::leave() {
-  if (const Status status = exchange_.leave(kLeaveLimit); !status.ok()) {
+  if (const Status status = administration_.leave(kLeaveLimit); !status.ok()) {
     log(LogLevel::kInfo, "leave: {}", status.message());
   }
   tell_swarm_events();
@@ -476,9 +475,9 @@ RunResult RunLoop::ended(RunEnd end, const Status& status) {
   if (!status.ok()) {
     log_.append(Event("failed")
                     .with("reason", status.message())
-                    .with("action", action_for(end, status, saved)));
+                    .with("action", action_after(end, status, saved)));
   }
-  const Result<SwarmStatus> asked = exchange_.status();
+  const Result<SwarmStatus> asked = administration_.status();
   const SwarmStatus group = asked.ok() ? *asked : SwarmStatus();
   summary_.end = end;
   summary_.took_part = trained_;

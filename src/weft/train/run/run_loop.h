@@ -1,11 +1,13 @@
 // RunLoop: takes part in a run from its first turn to its end.
 //
-// Asks the Exchange for the next turn, lets the Trainer perform it, writes events and checkpoints,
-// and leaves the run when asked to. One loop serves founder, joiner and resumed peers alike.
+// Asks the RoundExchange for the next turn, lets the Trainer perform it, writes events and
+// checkpoints, and leaves the run when asked to. One loop serves founder, joiner and resumed peers
+// alike.
 //
-// Where it stands: app -> RunLoop -> Trainer and Exchange. See docs/ARCHITECTURE.md, "The step".
-// Threads: the training thread; another one also logs the group's reports, so that they are logged
-// at once while this one computes or waits. Fails: never throws; errors are in RunResult::status.
+// Where it stands: app -> RunLoop -> Trainer and RoundExchange, GroupAdministration. See
+// docs/ARCHITECTURE.md, "The step". Threads: the training thread; another one also logs the group's
+// reports, so that they are logged at once while this one computes or waits. Fails: never throws;
+// errors are in RunResult::status.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,8 @@
 #include "weft/base/time.h"
 #include "weft/train/event/event_log.h"
 #include "weft/train/event/swarm_events.h"
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/group_administration.h"
+#include "weft/train/exchange/round_exchange.h"
 #include "weft/train/run/checkpoints.h"
 #include "weft/train/run/round_meter.h"
 #include "weft/train/run/run_events.h"
@@ -33,11 +36,17 @@ struct RunLoopOptions {
   // True once a person asked this peer to leave; checked between rounds.
   std::function<bool()> stop_asked;
   // The interval at which the group's reports are logged while the training thread is busy; zero:
-  // only between turns. REQUIRES if not zero: take_events() of the Exchange may be called by any
+  // only between turns. REQUIRES if not zero: take_events() of the group may be called by any
   // thread.
   Duration tell_interval{};
   // A founder holds the first state and has shown its ticket; others get both from members.
   bool founder = true;
+};
+
+// A member's group by its two sides, which may be one object.
+struct RunGroup {
+  RoundExchange& rounds;
+  GroupAdministration& administration;
 };
 
 struct RunResult {
@@ -52,7 +61,7 @@ struct RunResult {
 class RunLoop {
  public:
   // Borrows everything, which must outlive this. `checkpoints` may be null: none are written.
-  RunLoop(Trainer& trainer, Exchange& exchange, EventLog& log, Checkpoints* checkpoints,
+  RunLoop(Trainer& trainer, const RunGroup& group, EventLog& log, Checkpoints* checkpoints,
           const Clock& clock, RunLoopOptions options);
 
   RunResult run();
@@ -67,6 +76,9 @@ class RunLoop {
   Result<Step> take(const Turn& turn);
   Status train(const Turn& turn);
   Status load(const Turn& turn);
+  Status publish(const Turn& turn);
+  // Nothing where nobody takes the state from here.
+  void lend_state(const StateReader& read);
   void merge(const Turn& turn);
   Status apply(const Turn& turn);
   // Newcomers get the state while this member pauses, and while it computes where nothing of the
@@ -102,7 +114,8 @@ class RunLoop {
   double seconds_since_start() const;
 
   Trainer& trainer_;
-  Exchange& exchange_;
+  RoundExchange& exchange_;
+  GroupAdministration& administration_;
   EventLog& log_;
   Checkpoints* checkpoints_;
   const Clock& clock_;

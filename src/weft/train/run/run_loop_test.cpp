@@ -35,7 +35,7 @@ class RunLoopTest : public testing::Test {
     options.started = clock_.now();
     options.founder = founder;
     options.stop_asked = [&] { return exchange_->rounds_applied() >= stop_after_; };
-    RunLoop loop(*trainer_, *exchange_, **log, checkpoints, clock_, options);
+    RunLoop loop(*trainer_, {*exchange_, *exchange_}, **log, checkpoints, clock_, options);
     return loop.run();
   }
 
@@ -90,7 +90,7 @@ TEST_F(RunLoopTest, ALongMeasurementIsToldWhileItLasts) {
   auto log = EventLog::open("", clock_, [&](const Event& event) { told_.push_back(event); });
   RunLoopOptions options;
   options.stop_asked = [] { return false; };
-  RunLoop loop(*trainer_, *exchange_, **log, nullptr, slow, options);
+  RunLoop loop(*trainer_, {*exchange_, *exchange_}, **log, nullptr, slow, options);
   const RunResult result = loop.run();
   ASSERT_TRUE(result.status.ok()) << result.status.message();
   const Event* const measuring = told("measuring");

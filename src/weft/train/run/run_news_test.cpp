@@ -28,16 +28,10 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 
 // Its first round ends once somebody has told that it waits.
-class WaitingExchange final : public Exchange {
+class WaitingExchange final : public ScriptedExchange {
  public:
-  explicit WaitingExchange(Round last_round) : inner_(last_round) {}
+  using ScriptedExchange::ScriptedExchange;
 
-  Result<Turn> next() override { return inner_.next(); }
-  Status begin(std::int64_t elements) override { return inner_.begin(elements); }
-  void contribute(std::int64_t offset, std::span<const float> values) override {
-    inner_.contribute(offset, values);
-  }
-  Status report(Bytes report) override { return inner_.report(std::move(report)); }
   Result<RoundResult> finish() override {
     if (!waited_) {
       waited_ = true;
@@ -49,25 +43,17 @@ class WaitingExchange final : public Exchange {
       events_.with([&](auto& events) { events.push_back(wait); });
       told_in_time = told.wait_until(SystemClock().now() + seconds(30), [](bool is) { return is; });
     }
-    return inner_.finish();
+    return ScriptedExchange::finish();
   }
-  void applied(Round round, const StateHash& hash) override { inner_.applied(round, hash); }
-  void publish_state(Round round, Bytes state) override {
-    inner_.publish_state(round, std::move(state));
-  }
-  Status leave(Duration limit) override { return inner_.leave(limit); }
-  Result<std::string> ticket(Duration valid_for) override { return inner_.ticket(valid_for); }
   Result<SwarmStatus> status() override { return timed_out("the network thread is busy"); }
   std::vector<SwarmEvent> take_events() override {
     return events_.with([](auto& events) { return std::exchange(events, {}); });
   }
-  const PeerId& self() const override { return inner_.self(); }
 
   Guarded<bool> told{false};
   bool told_in_time = false;
 
  private:
-  ScriptedExchange inner_;
   Guarded<std::vector<SwarmEvent>> events_;
   bool waited_ = false;
 };
@@ -92,7 +78,7 @@ TEST(RunNews, AWaitIsToldWhileTheTrainingThreadSitsInIt) {
                    }).value();
   RunLoopOptions options = loop_options(clock);
   options.tell_interval = milliseconds(20);
-  RunLoop loop(*trainer, exchange, *log, nullptr, clock, options);
+  RunLoop loop(*trainer, {exchange, exchange}, *log, nullptr, clock, options);
   const RunResult result = loop.run();
   EXPECT_TRUE(exchange.told_in_time);
   EXPECT_EQ(result.summary.end, RunEnd::kFinished) << "without its status as well";
@@ -120,7 +106,7 @@ TEST_P(RuinedRun, TheLossIsToldOnceAndTheLastGoodCheckpointStays) {
       EventLog::open("", clock, [&](const Event& event) { heard.push_back(event); }).value();
   const std::string folder = testing::TempDir() + "weft_ruined_" + std::to_string(::getpid());
   Checkpoints checkpoints(folder, recipe.checkpoint.keep, "r");
-  RunLoop loop(*trainer, exchange, *log, &checkpoints, clock, loop_options(clock));
+  RunLoop loop(*trainer, {exchange, exchange}, *log, &checkpoints, clock, loop_options(clock));
   const RunResult result = loop.run();
   const bool stops = GetParam().end == RunEnd::kStopped;
   EXPECT_EQ(result.summary.end, GetParam().end);
@@ -170,7 +156,7 @@ TEST(RunNews, AMemberThatOnlyAppliedTheRoundStopsToo) {
   std::vector<Event> heard;
   const auto log =
       EventLog::open("", clock, [&](const Event& event) { heard.push_back(event); }).value();
-  RunLoop loop(*trainer, exchange, *log, nullptr, clock, loop_options(clock));
+  RunLoop loop(*trainer, {exchange, exchange}, *log, nullptr, clock, loop_options(clock));
   const RunResult result = loop.run();
   EXPECT_EQ(result.summary.end, RunEnd::kStopped);
   EXPECT_EQ(result.summary.not_finite_round, 1);
@@ -195,7 +181,7 @@ TEST(RunNews, ACheckpointThatCannotBeWrittenIsSaidOnceAndTriedAgain) {
                      if (about) heard.push_back(event.kind);
                    }).value();
   Checkpoints checkpoints(folder, recipe.checkpoint.keep, "r");
-  RunLoop loop(*trainer, exchange, *log, &checkpoints, clock, loop_options(clock));
+  RunLoop loop(*trainer, {exchange, exchange}, *log, &checkpoints, clock, loop_options(clock));
   const RunResult result = loop.run();
   EXPECT_TRUE(result.checkpoint.ok()) << "the last state is on the disk";
   ASSERT_GE(heard.size(), 2U);

@@ -27,6 +27,20 @@ std::string_view to_string(RunEnd end) {
   return "failed";
 }
 
+std::string action_after(RunEnd end, const Status& status, const Status& checkpoint) {
+  if (end == RunEnd::kMissed) {
+    return "nothing is left to take part in: ask a member for its last checkpoint";
+  }
+  if (end == RunEnd::kQuorumLost && !checkpoint.ok()) {
+    return "the state is in no checkpoint; make room, then start again with --resume";
+  }
+  if (end == RunEnd::kQuorumLost) {
+    return "the state is kept in a checkpoint: start again with --resume, and let the others join";
+  }
+  if (status.code() == Code::kCorrupt) return "join again with a ticket of a member to go on";
+  return "join again with a ticket of a member, or start again with --resume";
+}
+
 std::string test_text(const Summary& summary) {
   if (summary.test_bits_per_character.has_value()) {
     return fmt::format(", test {:.4f} bits a character", *summary.test_bits_per_character);

@@ -23,6 +23,9 @@ enum class RunEnd : std::uint8_t {
   kFailed,      // removed, refused, or the state differed
 };
 std::string_view to_string(RunEnd end);
+// What a person can do where a run ended for the reason `status`; `checkpoint`: whether its last
+// state could be saved.
+std::string action_after(RunEnd end, const Status& status, const Status& checkpoint);
 
 // What a member that averages with neighbours adds; the first three are those of its last round.
 struct MixingSummary {

@@ -185,14 +185,14 @@ void Trainer::hear_validation(std::int64_t step, StepReport& report) {
   report.best = validation_.hear(step, report.metrics.validation.loss);
 }
 
-Result<StepReport> Trainer::run_round(const Turn& turn, Exchange& exchange) {
+Result<StepReport> Trainer::run_round(const Turn& turn, RoundExchange& exchange) {
   if (is_evaluation(turn.round)) return evaluate(turn, exchange);
   WEFT_TRY_ASSIGN(StepReport report, train(turn, exchange));
   if (measures(turn.round)) hear_validation(steps_before(turn.round), report);
   return report;
 }
 
-Result<StepReport> Trainer::train(const Turn& turn, Exchange& exchange) {
+Result<StepReport> Trainer::train(const Turn& turn, RoundExchange& exchange) {
   StepParts work = parts();
   ValidationSums own;
   if (measures(turn.round)) {
@@ -261,7 +261,7 @@ Result<RoundReport> Trainer::evaluate_alone(const EvaluationWatch& watch) {
   return measure({0, test_->size}, watch);
 }
 
-Result<StepReport> Trainer::evaluate(const Turn& turn, Exchange& exchange) {
+Result<StepReport> Trainer::evaluate(const Turn& turn, RoundExchange& exchange) {
   WEFT_TRY(prepare_evaluation());
   const TimePoint begun = clock_.now();
   WEFT_TRY(exchange.begin(kEvaluationElements));

@@ -1,6 +1,6 @@
 // Trainer: one peer's model, data and optimizer, and what it can do with them in a round.
 //
-// Where it stands: recipe -> Trainer; the run loop calls it for each turn of the Exchange.
+// Where it stands: recipe -> Trainer; the run loop calls it for each turn of the RoundExchange.
 // Threads: the training thread. Fails: make() as wiring.h; a round with kAborted where the view
 // changed, which leaves the state as it was.
 #pragma once
@@ -74,7 +74,7 @@ class Trainer {
   // This member's samples of the batch in round `turn.round`, which is the next.
   ShardRange shard(const Turn& turn) const;
   // Computes this member's part of the round and applies the sums.
-  Result<StepReport> run_round(const Turn& turn, Exchange& exchange);
+  Result<StepReport> run_round(const Turn& turn, RoundExchange& exchange);
   // Applies the sums of a round that others computed: turn.reduced.
   Result<StepReport> apply_round(const Turn& turn);
 
@@ -137,8 +137,8 @@ class Trainer {
   Status open_test_data();
 
   Result<CheckpointInfo> check_optimizer(ByteSpan state) const;
-  Result<StepReport> train(const Turn& turn, Exchange& exchange);
-  Result<StepReport> evaluate(const Turn& turn, Exchange& exchange);
+  Result<StepReport> train(const Turn& turn, RoundExchange& exchange);
+  Result<StepReport> evaluate(const Turn& turn, RoundExchange& exchange);
   Result<ValidationSums> measure_share(const Turn& turn);
   // A committed round has brought a measurement of the state that it began with.
   void hear_validation(std::int64_t step, StepReport& report);

@@ -4,14 +4,14 @@
 
 #include <fmt/format.h>
 
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/round_exchange.h"
 #include "weft/train/run/trainer.h"
 
 namespace weft {
 namespace {
 
 // The only member: a sum is what it contributed, and the reports are its own.
-class LoneExchange final : public Exchange {
+class LoneExchange final : public RoundExchange {
  public:
   Result<Turn> next() override {
     Turn turn;
@@ -34,16 +34,13 @@ class LoneExchange final : public Exchange {
   }
   Result<RoundResult> finish() override { return RoundResult{sums_, reports_}; }
   void applied(Round round, const StateHash& /*hash*/) override { applied_ = round; }
-  void publish_state(Round /*round*/, Bytes /*state*/) override {}
-  Status leave(Duration /*limit*/) override { return {}; }
-  Result<std::string> ticket(Duration /*valid_for*/) override { return std::string(); }
-  Result<SwarmStatus> status() override { return SwarmStatus(); }
-  std::vector<SwarmEvent> take_events() override { return {}; }
-  const PeerId& self() const override { return self_; }
+  // Nobody else could be waited for.
+  Status stand_in(const StandIn& /*stand_in*/) override { return {}; }
+  StateLender* state_lender() override { return nullptr; }
+  Result<ResidualState> residual_state() override { return ResidualState{}; }
 
  private:
   Round applied_;
-  PeerId self_;
   std::vector<float> sums_;
   std::vector<Bytes> reports_;
 };

@@ -78,7 +78,8 @@ static double relative_distance(std::span<const float> from, std::span<const flo
   return norm > 0 ? std::sqrt(moved / norm) : 0.0;
 }
 
-Result<StepReport> gossip_step(const StepParts& parts, const Turn& turn, Exchange& exchange) {
+Result<StepReport> gossip_step(const StepParts& parts, const Turn& turn, RoundExchange& exchange) {
+  if (turn.peers.size() != 1) return internal_error("gossip: expected a turn of a group of one");
   const TimePoint begun = parts.clock.now();
   ParameterArena& arena = parts.arena;
   if (!turn.state.empty()) WEFT_TRY(begin_from(arena, turn.state));
@@ -88,7 +89,7 @@ Result<StepReport> gossip_step(const StepParts& parts, const Turn& turn, Exchang
   WEFT_TRY(exchange.begin(arena.layout().num_elements()));
   exchange.contribute(0, parameters);
   const std::vector<float> before(parameters.begin(), parameters.end());
-  WEFT_TRY_ASSIGN(RoundReport own, gossip_gradient(parts, exchange.self(), step));
+  WEFT_TRY_ASSIGN(RoundReport own, gossip_gradient(parts, turn.peers.front(), step));
   if (parts.validation != nullptr) own.validation = *parts.validation;
   const TimePoint computed = parts.clock.now();
   own.compute_seconds = to_seconds(computed - begun);

@@ -22,7 +22,7 @@
 #include <span>
 
 #include "weft/base/status.h"
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/round_exchange.h"
 #include "weft/train/step/step.h"
 
 namespace weft {
@@ -41,8 +41,8 @@ Result<RoundReport> gossip_gradient(const StepParts& parts, const PeerId& self, 
 bool apply_gossip(const StepParts& parts, std::int64_t step, std::span<const float> gradients,
                   std::span<const float> before, std::span<const float> mixed);
 
-// Takes this member's step `turn.round`. `turn.state`, where there is one, is the f32 parameters of
-// another member to begin from (a newcomer's).
-Result<StepReport> gossip_step(const StepParts& parts, const Turn& turn, Exchange& exchange);
+// Takes this member's step `turn.round`. `turn.peers` names this member alone. `turn.state`, where
+// there is one, is the f32 parameters of another member to begin from (a newcomer's).
+Result<StepReport> gossip_step(const StepParts& parts, const Turn& turn, RoundExchange& exchange);
 
 }  // namespace weft

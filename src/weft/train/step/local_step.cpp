@@ -123,11 +123,12 @@ Status LocalSteps::ensure_phase(const StepParts& parts, const Turn& turn, Round 
   return {};
 }
 
-Result<StepReport> LocalSteps::run(const StepParts& parts, const Turn& turn, Exchange& exchange) {
+Result<StepReport> LocalSteps::run(const StepParts& parts, const Turn& turn,
+                                   RoundExchange& exchange) {
   const TimePoint begun = parts.clock.now();
   const std::int64_t elements = arena_.layout().num_elements();
   const ShardRange shard = shard_for(parts.part, turn, parts.loader.batch_size());
-  if (parts.part != nullptr) parts.part->begin(turn, shard, elements, exchange);
+  if (parts.part != nullptr) WEFT_TRY(parts.part->begin(turn, shard, elements, exchange));
   WEFT_TRY(exchange.begin(elements));
   WEFT_TRY(ensure_phase(parts, turn, turn.round));
   in_step_ = false;

@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "weft/array/arena/parameter_arena.h"
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/round_exchange.h"
 #include "weft/train/report/round_report.h"
 #include "weft/train/step/step.h"
 #include "weft/train/update/outer_step.h"
@@ -64,7 +64,7 @@ class LocalSteps {
 
   // Takes this member's part in round `turn.round` and applies the mean. Learning rates are those
   // of the steps, which the schedule counts as usual.
-  Result<StepReport> run(const StepParts& parts, const Turn& turn, Exchange& exchange);
+  Result<StepReport> run(const StepParts& parts, const Turn& turn, RoundExchange& exchange);
   // Applies what a round came to, whether this member took part in it or not.
   StepReport apply(const StepParts& parts, const Turn& turn, const RoundResult& result);
   // The parameters came from other members: own phases led from others.

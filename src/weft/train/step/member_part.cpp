@@ -56,8 +56,8 @@ Duration MemberPart::deadline() const {
   return from_seconds(std::max(kDeadlineSecondsMin, options_.deadline_factor * median_seconds_));
 }
 
-void MemberPart::begin(const Turn& turn, ShardRange shard, std::int64_t elements,
-                       Exchange& exchange) {
+Status MemberPart::begin(const Turn& turn, ShardRange shard, std::int64_t elements,
+                         RoundExchange& exchange) {
   turn_ = turn;
   turn_.reduced = {};
   name_ = name_of(turn, static_cast<std::size_t>(turn.rank.value()));
@@ -66,7 +66,7 @@ void MemberPart::begin(const Turn& turn, ShardRange shard, std::int64_t elements
                                            static_cast<std::uint64_t>(options_.staleness_max)) {
     carried_.reset();
   }
-  if (options_.waits) return;
+  if (options_.waits) return {};
   StandIn given;
   given.deadline = deadline();
   given.elements = elements;
@@ -79,7 +79,7 @@ void MemberPart::begin(const Turn& turn, ShardRange shard, std::int64_t elements
     given.carried = carried_->gradients;
     given.carried_report = carried.encode();
   }
-  exchange.stand_in(std::move(given));
+  return exchange.stand_in(given);
 }
 
 MemberReport MemberPart::computed(double seconds, std::int64_t share) {

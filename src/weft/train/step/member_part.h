@@ -22,7 +22,7 @@
 #include "weft/base/time.h"
 #include "weft/collective/report/shares.h"
 #include "weft/data/sampler.h"
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/round_exchange.h"
 #include "weft/train/recipe/recipe.h"
 #include "weft/train/report/round_report.h"
 
@@ -50,8 +50,9 @@ class MemberPart {
   ShardRange shard(const Turn& turn, std::int64_t samples) const;
 
   // --- A round, in this order.
-  // Before Exchange::begin(): names what stands in for `elements` gradients and the report.
-  void begin(const Turn& turn, ShardRange shard, std::int64_t elements, Exchange& exchange);
+  // Before RoundExchange::begin(): names what stands in for `elements` gradients and the report.
+  // Fails: as RoundExchange::stand_in().
+  Status begin(const Turn& turn, ShardRange shard, std::int64_t elements, RoundExchange& exchange);
   // A round's `share` of samples took so long. What the member reports of itself then.
   MemberReport computed(double seconds, std::int64_t share);
   // What to hand over: `gradients`, with those that are carried added to a copy of them. Adds what

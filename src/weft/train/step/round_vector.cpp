@@ -5,7 +5,7 @@
 
 namespace weft {
 
-RoundVector::RoundVector(ParameterArena& arena, Exchange& exchange, bool whole)
+RoundVector::RoundVector(ParameterArena& arena, RoundExchange& exchange, bool whole)
     : arena_(arena),
       exchange_(exchange),
       whole_(whole),

@@ -3,7 +3,7 @@
 //
 // Every element is contributed exactly once. What a member has to say beside it is its RoundReport.
 //
-// Where it stands: autograd's sink -> RoundVector -> Exchange. Threads: the training thread.
+// Where it stands: autograd's sink -> RoundVector -> RoundExchange. Threads: the training thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "weft/array/arena/parameter_arena.h"
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/round_exchange.h"
 #include "weft/train/report/round_report.h"
 
 namespace weft {
@@ -22,14 +22,14 @@ inline constexpr std::int64_t kEvaluationElements = 1;
 class RoundVector {
  public:
   // Borrows both, which must outlive this. With `whole` nothing is handed over before add_whole().
-  RoundVector(ParameterArena& arena, Exchange& exchange, bool whole = false);
+  RoundVector(ParameterArena& arena, RoundExchange& exchange, bool whole = false);
 
   std::int64_t elements() const { return gradient_elements_; }
   // Opens the round: nothing is contributed yet.
   Status begin();
   // The gradient of parameter `id` stands in the arena, complete.
   void add(ParameterId id);
-  // Contributes what no add() has (as zeros), and reports. Fails: as Exchange::report().
+  // Contributes what no add() has (as zeros), and reports. Fails: as RoundExchange::report().
   Status add_rest(const RoundReport& own);
   // Completes the arena's gradients, as add_rest() does, and hands over nothing.
   std::span<const float> complete();
@@ -42,7 +42,7 @@ class RoundVector {
   void contribute(int index);
 
   ParameterArena& arena_;
-  Exchange& exchange_;
+  RoundExchange& exchange_;
   const bool whole_;
   const std::int64_t gradient_elements_;
   std::vector<bool> contributed_;

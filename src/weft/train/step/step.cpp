@@ -149,7 +149,7 @@ Tensor summed_loss(const Tensor& outputs, const Array& labels, double scale,
   return cross_entropy(outputs, labels, options);
 }
 
-Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange& exchange) {
+Result<StepReport> train_step(const StepParts& parts, const Turn& turn, RoundExchange& exchange) {
   const TimePoint begun = parts.clock.now();
   const auto step = static_cast<std::int64_t>(turn.round.value()) - 1;
   const std::int64_t global_batch = parts.loader.batch_size();
@@ -158,7 +158,7 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange
   const bool whole = parts.part != nullptr && !parts.part->options().waits;
   RoundVector vector(parts.arena, exchange, whole);
   if (parts.part != nullptr) {
-    parts.part->begin(turn, shard, parts.arena.layout().num_elements(), exchange);
+    WEFT_TRY(parts.part->begin(turn, shard, parts.arena.layout().num_elements(), exchange));
   }
   WEFT_TRY(vector.begin());
   RunningStatistics statistics(parts.arena);

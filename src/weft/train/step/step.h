@@ -17,7 +17,7 @@
 #include "weft/nn/module.h"
 #include "weft/optim/optimizer.h"
 #include "weft/optim/schedule.h"
-#include "weft/train/exchange/exchange.h"
+#include "weft/train/exchange/round_exchange.h"
 #include "weft/train/report/round_report.h"
 
 namespace weft {
@@ -74,7 +74,7 @@ struct StepReport {
 };
 
 // Computes this member's shard of round `turn.round`, exchanges it and updates the state.
-Result<StepReport> train_step(const StepParts& parts, const Turn& turn, Exchange& exchange);
+Result<StepReport> train_step(const StepParts& parts, const Turn& turn, RoundExchange& exchange);
 
 // Updates the state with what a round came to, whether this member computed or not.
 StepReport apply_step(const StepParts& parts, const Turn& turn, const RoundResult& result);
