@@ -58,7 +58,7 @@ void add_group(Values& all) {
       {"group.invite", membership.invite == InviteMode::kTicket ? "ticket" : "another"},
       {"group.join_stall_s", to_seconds(membership.join_stall_timeout)},
       {"group.joins_at_once", number(membership.joins_at_once)},
-      {"group.late", part.carry ? "carry" : "drop"},
+      {"group.late", part.gate.text()},
       {"group.linger_s", to_seconds(swarm.linger)},
       {"group.lone_survivor", number(membership.lone_survivor)},
       {"group.merge_timeout_s", to_seconds(membership.merge_timeout)},

@@ -61,6 +61,14 @@ TEST(RecipeWire, ThePageHasEveryCodecAndOption) {
       << "write the output of `weft recipe` into docs/codecs.md";
 }
 
+TEST(RecipeWire, ThePageOfCollectivesHasEveryGateAndOption) {
+  std::ifstream file(std::string(WEFT_SOURCE_DIR) + "/docs/collective.md");
+  std::ostringstream page;
+  page << file.rdbuf();
+  EXPECT_THAT(page.str(), HasSubstr(gate_table()))
+      << "write the output of `weft recipe` into docs/collective.md";
+}
+
 class DroppingExchange final : public ScriptedExchange {
  public:
   DroppingExchange() : ScriptedExchange(Round(1)) {}

@@ -1,4 +1,4 @@
-// The tables that `weft recipe` prints of codecs and robust rules.
+// The tables that `weft recipe` prints of codecs, gates and robust rules.
 #include <span>
 #include <string>
 
@@ -6,6 +6,7 @@
 
 #include "weft/aggregate/aggregator_def.h"
 #include "weft/codec/codec_def.h"
+#include "weft/gate/gate_def.h"
 #include "weft/train/recipe/recipe.h"
 
 namespace weft {
@@ -28,6 +29,14 @@ std::string aggregator_table() {
   for (const AggregatorDef* def : aggregators()) {
     out += fmt::format("| `{}` | {} | {} | {} |\n", def->name, def->least_text,
                        options_text(def->options), def->summary);
+  }
+  return out;
+}
+
+std::string gate_table() {
+  std::string out = "| gate | options | |\n|---|---|---|\n";
+  for (const GateDef* def : gates()) {
+    out += fmt::format("| `{}` | {} | {} |\n", def->name, options_text(def->options), def->summary);
   }
   return out;
 }

@@ -24,6 +24,7 @@
 #include "weft/base/printable.h"
 #include "weft/base/utf8.h"
 #include "weft/codec/codec.h"
+#include "weft/gate/gate.h"
 #include "weft/peer/admission.h"
 #include "weft/train/recipe/recipe_aliases.h"
 #include "weft/train/recipe/recipe_data.h"
@@ -318,9 +319,11 @@ static Status check_wait(const Recipe& recipe) {
         "group.audit: expected group.wait = \"all\", got \"deadline\"; what stands in for a late "
         "member is not in its log");
   }
-  if (group.late == "carry" && recipe.local.steps > 1) {
-    return invalid_argument(
-        "group.late: expected \"drop\" with local.steps above 1, got \"carry\"");
+  const Result<Gate> gate = Gate::parse(group.late);
+  if (!gate.ok()) return gate.status().with_context("group.late");
+  if (gate->keeps() && recipe.local.steps > 1) {
+    return invalid_argument(fmt::format(
+        "group.late: expected \"drop\" with local.steps above 1, got \"{}\"", gate->text()));
   }
   return {};
 }

@@ -222,8 +222,9 @@ bool aggregates(const Recipe& recipe);
 Status check_aggregate(const Recipe& recipe);
 // Markdown table of the rules and their options, as the rules declare them.
 std::string aggregator_table();
-// The codecs that group.wire may name, in the same form.
+// The codecs that group.wire may name, and the gates of group.late, in the same form.
 std::string codec_table();
+std::string gate_table();
 
 // Rules between keys, such as suspicion_timeout_ms against heartbeat_interval_ms.
 Status check_recipe(const Recipe& recipe);

@@ -128,9 +128,11 @@ constexpr RecipeKey kKeys[] = {
      "loses its turn; it resumes when it has its turn again."},
     {"group.joins_at_once", WEFT_SLOT(group.joins_at_once), 1, 64, "",
      "How many newcomers may take the state at the same time."},
-    {"group.late", WEFT_SLOT(group.late), 0, 0, "drop|carry",
-     "Gradients that were too late for their round are dropped, or added with their samples to a "
-     "later one."},
+    {"group.late", WEFT_SLOT(group.late), 0, 0, "",
+     "With group.wait = \"deadline\": what becomes of gradients that were too late for their "
+     "round: "
+     "drop, or a gate by which they count in a later one, with its options, such as carry or "
+     "\"polynomial:exponent=1\"; docs/collective.md lists them."},
     {"group.linger_s", WEFT_SLOT(group.linger_s), 0, 10, "",
      "After the last round: how long members serve the final state to newcomers. They end as soon "
      "as no newcomer is left."},
@@ -167,7 +169,8 @@ constexpr RecipeKey kKeys[] = {
      "With group.on_split = \"merge\": how long members wait for the others, after "
      "group.quorum_timeout_s, before they go on by themselves."},
     {"group.staleness_max", WEFT_SLOT(group.staleness_max), 1, 1000, "",
-     "With group.late = \"carry\": gradients that are older than this many rounds are dropped."},
+     "With another group.late than drop: gradients that are older than this many rounds are "
+     "dropped."},
     {"group.start_members", WEFT_SLOT(group.start_members), 1, 4096, "",
      "The first round begins when the group has this many members; later ones do not wait."},
     {"group.start_timeout_s", WEFT_SLOT(group.start_timeout_s), 0, 86400, "",

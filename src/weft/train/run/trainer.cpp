@@ -99,7 +99,7 @@ Result<std::unique_ptr<Trainer>> Trainer::assemble(const Recipe& recipe, const M
   if (recipe.run.precision == "f16") {
     trainer->loss_scale_.emplace(trainer->arena_, recipe.run.loss_scale);
   }
-  if (const auto part = part_options(recipe.group)) trainer->part_.emplace(*part);
+  if (const auto part = part_options(recipe)) trainer->part_.emplace(*part);
   if (recipe.local.steps > 1) trainer->local_.emplace(trainer->arena_, local_options(recipe));
   WEFT_TRY(trainer->check_wire());
   freeze(optimizer.groups, *trainer->model_);

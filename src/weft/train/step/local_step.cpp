@@ -128,7 +128,7 @@ Result<StepReport> LocalSteps::run(const StepParts& parts, const Turn& turn,
   const TimePoint begun = parts.clock.now();
   const std::int64_t elements = arena_.layout().num_elements();
   const ShardRange shard = shard_for(parts.part, turn, parts.loader.batch_size());
-  if (parts.part != nullptr) WEFT_TRY(parts.part->begin(turn, shard, elements, exchange));
+  if (parts.part != nullptr) WEFT_TRY(parts.part->begin(turn, shard, arena_, exchange));
   WEFT_TRY(exchange.begin(elements));
   WEFT_TRY(ensure_phase(parts, turn, turn.round));
   in_step_ = false;

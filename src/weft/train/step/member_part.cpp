@@ -19,14 +19,17 @@ std::uint32_t name_of(const Turn& turn, std::size_t rank) {
 
 }  // namespace
 
-std::optional<PartOptions> part_options(const Recipe::Group& group) {
+std::optional<PartOptions> part_options(const Recipe& recipe) {
+  const Recipe::Group& group = recipe.group;
   PartOptions options;
   options.by_speed = group.shares == "speed";
   options.waits = group.wait != "deadline";
   options.deadline = from_milliseconds(group.deadline_ms);
   options.deadline_factor = group.deadline_factor;
-  options.carry = group.late == "carry";
+  // The recipe was checked, so the text is a gate's.
+  if (const Result<Gate> gate = Gate::parse(group.late); gate.ok()) options.gate = *gate;
   options.staleness_max = group.staleness_max;
+  options.batch = recipe.run.global_batch;
   if (!options.by_speed && options.waits) return std::nullopt;
   return options;
 }
@@ -56,27 +59,67 @@ Duration MemberPart::deadline() const {
   return from_seconds(std::max(kDeadlineSecondsMin, options_.deadline_factor * median_seconds_));
 }
 
-Status MemberPart::begin(const Turn& turn, ShardRange shard, std::int64_t elements,
+std::optional<MemberPart::Admitted> MemberPart::admit(const ParameterArena& arena) {
+  if (!carried_) return std::nullopt;
+  const auto staleness = static_cast<std::int64_t>(turn_.round.value() - carried_->round.value());
+  if (staleness < 1 || staleness > options_.staleness_max) {
+    carried_.reset();
+    return std::nullopt;
+  }
+  const double weight = options_.gate.weight(
+      {.staleness = staleness, .round = static_cast<std::int64_t>(carried_->round.value())});
+  // Older ones will not count either.
+  if (!(weight > 0)) {
+    carried_.reset();
+    return std::nullopt;
+  }
+  Admitted admitted = {carried_->gradients, carried_->report};
+  if (weight == 1 && !options_.gate.corrects()) return admitted;
+  changed_ = carried_->gradients;
+  correct(arena);
+  const auto factor = static_cast<float>(weight);
+  for (float& value : changed_) value *= factor;
+  admitted.gradients = changed_;
+  for (double* sum : {&admitted.report.loss, &admitted.report.correct, &admitted.report.samples,
+                      &admitted.report.labels}) {
+    *sum *= static_cast<double>(factor);
+  }
+  return admitted;
+}
+
+// Running statistics stand in the same vector, and are no gradients.
+void MemberPart::correct(const ParameterArena& arena) {
+  if (!options_.gate.corrects()) return;
+  const double part = carried_->report.samples / static_cast<double>(options_.batch);
+  if (!(part > 0)) return;
+  for (const LayoutEntry& entry : arena.layout().entries()) {
+    if (entry.kind == ParameterKind::kBuffer) continue;
+    const auto offset = static_cast<std::size_t>(entry.offset);
+    const auto size = static_cast<std::size_t>(entry.shape.num_elements());
+    const MovedParameters moved = {std::span(carried_->parameters).subspan(offset, size),
+                                   arena.parameters().subspan(offset, size), part};
+    options_.gate.correct(moved, std::span(changed_).subspan(offset, size));
+  }
+}
+
+Status MemberPart::begin(const Turn& turn, ShardRange shard, const ParameterArena& arena,
                          RoundExchange& exchange) {
   turn_ = turn;
   turn_.reduced = {};
   name_ = name_of(turn, static_cast<std::size_t>(turn.rank.value()));
   share_ = shard.size();
-  if (carried_ && turn.round.value() > carried_->round.value() +
-                                           static_cast<std::uint64_t>(options_.staleness_max)) {
-    carried_.reset();
-  }
+  admitted_ = admit(arena);
   if (options_.waits) return {};
   StandIn given;
   given.deadline = deadline();
-  given.elements = elements;
+  given.elements = arena.layout().num_elements();
   RoundReport nothing;
   nothing.member = report(Attendance::kLate);
   given.report = nothing.encode();
-  if (carried_) {
-    RoundReport carried = carried_->report;
+  if (admitted_) {
+    RoundReport carried = admitted_->report;
     carried.member = report(Attendance::kCarried);
-    given.carried = carried_->gradients;
+    given.carried = admitted_->gradients;
     given.carried_report = carried.encode();
   }
   return exchange.stand_in(given);
@@ -89,19 +132,20 @@ MemberReport MemberPart::computed(double seconds, std::int64_t share) {
 
 std::span<const float> MemberPart::with_carried(std::span<const float> gradients,
                                                 RoundReport& own) {
-  if (!carried_) return gradients;
+  if (!admitted_) return gradients;
   merged_.assign(gradients.begin(), gradients.end());
-  for (std::size_t i = 0; i < merged_.size(); ++i) merged_[i] += carried_->gradients[i];
-  own.loss += carried_->report.loss;
-  own.correct += carried_->report.correct;
-  own.samples += carried_->report.samples;
-  own.labels += carried_->report.labels;
+  for (std::size_t i = 0; i < merged_.size(); ++i) merged_[i] += admitted_->gradients[i];
+  own.loss += admitted_->report.loss;
+  own.correct += admitted_->report.correct;
+  own.samples += admitted_->report.samples;
+  own.labels += admitted_->report.labels;
   return merged_;
 }
 
-void MemberPart::ended(const RoundResult& result, std::span<const float> gradients,
+void MemberPart::ended(const RoundResult& result, const ParameterArena& arena,
                        const RoundReport& own) {
   if (options_.waits) return;
+  admitted_.reset();
   const RoundMetrics sums = fold_reports(result.reports);
   const auto rank = static_cast<std::size_t>(turn_.rank.value());
   const bool told = rank < sums.members.size() && sums.members[rank].name == name_;
@@ -109,10 +153,14 @@ void MemberPart::ended(const RoundResult& result, std::span<const float> gradien
     carried_.reset();
     return;
   }
-  if (!options_.carry) return;
+  if (!options_.gate.keeps()) return;
   // What was carried has been used, or is older than this.
   if (!carried_) carried_.emplace();
-  carried_->gradients.assign(gradients.begin(), gradients.end());
+  const auto copy = [](std::span<const float> from, std::vector<float>& to) {
+    to.assign(from.begin(), from.end());
+  };
+  copy(arena.gradients(), carried_->gradients);
+  if (options_.gate.corrects()) copy(arena.parameters(), carried_->parameters);
   carried_->report = own;
   carried_->report.compute_seconds = 0;
   carried_->round = turn_.round;
@@ -132,6 +180,7 @@ void MemberPart::hear(const RoundMetrics& metrics) {
 Status MemberPart::adopt(std::string_view text) {
   WEFT_TRY_ASSIGN(shares_, Shares::decode(text));
   carried_.reset();
+  admitted_.reset();
   return {};
 }
 

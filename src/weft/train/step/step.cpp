@@ -158,7 +158,7 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, RoundExc
   const bool whole = parts.part != nullptr && !parts.part->options().waits;
   RoundVector vector(parts.arena, exchange, whole);
   if (parts.part != nullptr) {
-    WEFT_TRY(parts.part->begin(turn, shard, parts.arena.layout().num_elements(), exchange));
+    WEFT_TRY(parts.part->begin(turn, shard, parts.arena, exchange));
   }
   WEFT_TRY(vector.begin());
   RunningStatistics statistics(parts.arena);
@@ -190,7 +190,7 @@ Result<StepReport> train_step(const StepParts& parts, const Turn& turn, RoundExc
   }
   WEFT_TRY_ASSIGN(const RoundResult result, vector.finish());
   const TimePoint exchanged = parts.clock.now();
-  if (whole) parts.part->ended(result, std::as_const(parts.arena).gradients(), own);
+  if (whole) parts.part->ended(result, parts.arena, own);
 
   StepReport report = apply_step(parts, turn, result);
   report.own_finite = std::isfinite(own.loss);
