@@ -1,6 +1,6 @@
 // GossipTrainer: one Trainer that plays peers that each have parameters of their own.
 //
-// The two halves of gossip_step() (train/step/gossip_step.h), with a peer's parameters and
+// The two halves of GossipStep (train/step/gossip_step.h), with a peer's parameters and
 // optimizer state put into the Trainer before and taken out after each.
 //
 // Where it stands: GossipPeer -> here -> Trainer. Memory: for each peer its parameters, gradients

@@ -9,7 +9,7 @@
 #include "weft/base/hash.h"
 #include "weft/sim/gossip_world.h"
 #include "weft/sim/training_world.h"
-#include "weft/train/run/gossip_run.h"
+#include "weft/train/recipe/recipe.h"
 
 namespace weft::sim {
 namespace {

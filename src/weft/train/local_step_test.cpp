@@ -150,7 +150,7 @@ TEST(LocalSteps, OnePlainStepOfSgdIsDataParallel) {
         add(all, {collector.values(), {collector.reported()}});
       }
       const StepReport report =
-          steps.apply(local->parts(), turn_of(round, 0, size), {all.sums, all.reports});
+          steps.apply(local->parts(), turn_of(round, 0, size), {all.sums, all.reports}).value();
       EXPECT_NEAR(report.metrics.loss, group.reports.front().metrics.loss, 1e-5);
       EXPECT_EQ(report.metrics.correct, group.reports.front().metrics.correct);
       EXPECT_EQ(report.learning_rate, group.reports.front().learning_rate);

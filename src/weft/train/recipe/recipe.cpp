@@ -353,9 +353,11 @@ static Status check_wire(const Recipe::Group& group) {
   return {};
 }
 
+bool gossips(const Recipe& recipe) { return recipe.group.exchange == "gossip"; }
+
 // What a loose exchange has no use for, or breaks.
 static Status check_gossip(const Recipe& recipe) {
-  if (recipe.group.exchange != "gossip") return {};
+  if (!gossips(recipe)) return {};
   const auto refuse = [](const char* key, const char* expected, const std::string& got) {
     return invalid_argument(fmt::format("{}: expected {} with group.exchange = \"gossip\", got {}",
                                         key, expected, got));

@@ -216,6 +216,9 @@ Result<std::vector<RecipeSetting>> settings_of_environment(
 
 OuterOptions outer_options(const Recipe::Local& local);
 
+// Whether members average with neighbours.
+bool gossips(const Recipe& recipe);
+
 // aggregate.rule names another rule than the mean. REQUIRES: check_recipe().
 bool aggregates(const Recipe& recipe);
 // What cannot go together with such a rule, by one table; part of check_recipe().

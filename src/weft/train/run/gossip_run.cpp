@@ -9,8 +9,6 @@
 
 namespace weft {
 
-bool gossips(const Recipe& recipe) { return recipe.group.exchange == "gossip"; }
-
 Result<GossipRun> start_gossip_run(Trainer& trainer, const PeerSettings& settings,
                                    const std::optional<Ticket>& ticket) {
   const Recipe& recipe = trainer.recipe();

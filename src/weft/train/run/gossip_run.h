@@ -17,9 +17,6 @@
 
 namespace weft {
 
-// Whether members average with neighbours.
-bool gossips(const Recipe& recipe);
-
 struct GossipRun {
   std::string run_id;
   std::unique_ptr<GroupExchange> exchange;

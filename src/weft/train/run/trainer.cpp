@@ -15,7 +15,6 @@
 #include "weft/train/data/data_mark.h"
 #include "weft/train/recipe/recipe_data.h"
 #include "weft/train/run/wiring.h"
-#include "weft/train/step/gossip_step.h"
 #include "weft/train/step/round_vector.h"
 #include "weft/train/update/precision.h"
 
@@ -100,7 +99,7 @@ Result<std::unique_ptr<Trainer>> Trainer::assemble(const Recipe& recipe, const M
     trainer->loss_scale_.emplace(trainer->arena_, recipe.run.loss_scale);
   }
   if (const auto part = part_options(recipe)) trainer->part_.emplace(*part);
-  if (recipe.local.steps > 1) trainer->local_.emplace(trainer->arena_, local_options(recipe));
+  trainer->step_ = make_round_step(recipe, trainer->arena_);
   WEFT_TRY(trainer->check_wire());
   freeze(optimizer.groups, *trainer->model_);
   if (recipe.run.capture) {
@@ -200,10 +199,7 @@ Result<StepReport> Trainer::train(const Turn& turn, RoundExchange& exchange) {
     work.validation = &own;
   }
   const std::int64_t steps = steps_done();
-  Result<StepReport> report = guarded("step", [&] {
-    if (recipe_.group.exchange == "gossip") return gossip_step(work, turn, exchange);
-    return local_ ? local_->run(work, turn, exchange) : train_step(work, turn, exchange);
-  });
+  Result<StepReport> report = guarded("step", [&] { return step_->run(work, turn, exchange); });
   // What failed in the midst of the update is no state to keep.
   if (!report.ok() && steps_done() != steps) return internal_error(report.status().message());
   return report;
@@ -226,8 +222,7 @@ Result<StepReport> Trainer::apply_round(const Turn& turn) {
   }
   WEFT_TRY(check_sums(static_cast<std::size_t>(layout().num_elements()), turn.reduced.size()));
   const RoundResult result = {turn.reduced, turn.reports};
-  StepReport report =
-      local_ ? local_->apply(parts(), turn, result) : apply_step(parts(), turn, result);
+  WEFT_TRY_ASSIGN(StepReport report, step_->apply(parts(), turn, result));
   if (measures(turn.round)) hear_validation(steps_before(turn.round), report);
   return report;
 }
@@ -290,14 +285,12 @@ Bytes Trainer::encode(const std::string& run_id) const {
 
 bool Trainer::rests_in_rounds() const {
   const std::vector<LayoutEntry>& entries = layout().entries();
-  return !local_ && std::ranges::none_of(entries, [](const LayoutEntry& entry) {
-    return entry.kind == ParameterKind::kBuffer;
-  });
+  return step_->rests() && std::ranges::none_of(entries, [](const LayoutEntry& entry) {
+           return entry.kind == ParameterKind::kBuffer;
+         });
 }
 
-std::vector<std::string> Trainer::shared_states() const {
-  return local_ ? local_->shared_states() : arena_.state_names();
-}
+std::vector<std::string> Trainer::shared_states() const { return step_->shared_states(); }
 
 CheckpointInfo Trainer::checkpoint_info(const std::string& run_id) const {
   return {run_id,
@@ -337,7 +330,7 @@ Status Trainer::adopt(ByteSpan state) {
   if (part_) WEFT_TRY(part_->adopt(info.shares));
   validation_ = seen;
   optimizer_->set_steps(info.optimizer_steps);
-  if (local_) local_->adopted();
+  step_->adopted();
   return {};
 }
 
@@ -356,7 +349,7 @@ Status Trainer::merge(ByteSpan state, double weight) {
   for (std::size_t i = 0; i < own.size(); ++i) own[i] += part * (theirs[i] - own[i]);
   // Gradients that are kept for later were computed with other parameters.
   if (part_) WEFT_TRY(part_->adopt(part_->encode()));
-  if (local_) local_->restarted();
+  step_->restarted();
   return {};
 }
 

@@ -27,6 +27,7 @@
 #include "weft/train/step/evaluate.h"
 #include "weft/train/step/local_step.h"
 #include "weft/train/step/member_part.h"
+#include "weft/train/step/round_step.h"
 #include "weft/train/step/step.h"
 #include "weft/train/update/loss_scale.h"
 
@@ -117,8 +118,8 @@ class Trainer {
   ParameterArena& arena() { return arena_; }
   Optimizer& optimizer() { return *optimizer_; }
   Module& model() { return *model_; }
-  // Null where each step is exchanged.
-  LocalSteps* local_steps() { return local_ ? &*local_ : nullptr; }
+  // For the simulator, which takes out what is a member's own; null where each step is exchanged.
+  LocalSteps* local_steps() { return dynamic_cast<LocalSteps*>(step_.get()); }
   // Names of the arena's states that all members share.
   std::vector<std::string> shared_states() const;
   // Sets the results of another member that this Trainer simulates from now on.
@@ -156,7 +157,7 @@ class Trainer {
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<LossScale> loss_scale_;  // precision f16
   std::optional<MemberPart> part_;       // nothing: equal shares, and rounds wait for all
-  std::optional<LocalSteps> local_;      // nothing: an exchange in every step
+  std::unique_ptr<RoundStep> step_;
   std::unique_ptr<BatchLoader> loader_;
   std::int64_t train_samples_ = 0;
   DataDescription described_;  // the training data

@@ -17,6 +17,8 @@
 #include "weft/train/data/data_files.h"
 #include "weft/train/data/rows_data.h"
 #include "weft/train/recipe/recipe_data.h"
+#include "weft/train/step/gossip_step.h"
+#include "weft/train/step/train_step.h"
 
 namespace weft {
 
@@ -257,6 +259,12 @@ LocalOptions local_options(const Recipe& recipe) {
   options.outer = outer_options(recipe.local);
   options.overlap = recipe.local.overlap;
   return options;
+}
+
+std::unique_ptr<RoundStep> make_round_step(const Recipe& recipe, ParameterArena& arena) {
+  if (gossips(recipe)) return std::make_unique<GossipStep>(arena);
+  if (recipe.local.steps > 1) return std::make_unique<LocalSteps>(arena, local_options(recipe));
+  return std::make_unique<TrainStep>(arena);
 }
 
 Round last_round(const Recipe& recipe) {

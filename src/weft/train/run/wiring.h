@@ -20,6 +20,7 @@
 #include "weft/optim/schedule.h"
 #include "weft/train/recipe/recipe.h"
 #include "weft/train/step/local_step.h"
+#include "weft/train/step/round_step.h"
 
 namespace weft {
 
@@ -40,6 +41,9 @@ Result<BatchLoaderOptions> loader_options(const Recipe& recipe, const Dataset& d
 
 // REQUIRES: recipe.local.steps > 1.
 LocalOptions local_options(const Recipe& recipe);
+// What members do in a round, of the siblings that RoundStep has. Borrows `arena`, which must
+// outlive it; local steps add their state to it.
+std::unique_ptr<RoundStep> make_round_step(const Recipe& recipe, ParameterArena& arena);
 
 // Rounds of a run: those that train, local.steps steps each, and the evaluation if there is one.
 Round last_round(const Recipe& recipe);

@@ -78,7 +78,8 @@ static double relative_distance(std::span<const float> from, std::span<const flo
   return norm > 0 ? std::sqrt(moved / norm) : 0.0;
 }
 
-Result<StepReport> gossip_step(const StepParts& parts, const Turn& turn, RoundExchange& exchange) {
+Result<StepReport> GossipStep::run(const StepParts& parts, const Turn& turn,
+                                   RoundExchange& exchange) {
   if (turn.peers.size() != 1) return internal_error("gossip: expected a turn of a group of one");
   const TimePoint begun = parts.clock.now();
   ParameterArena& arena = parts.arena;
@@ -109,6 +110,11 @@ Result<StepReport> gossip_step(const StepParts& parts, const Turn& turn, RoundEx
   report.exchange_seconds = to_seconds(exchanged - computed);
   report.compute_seconds = to_seconds(parts.clock.now() - begun) - report.exchange_seconds;
   return report;
+}
+
+Result<StepReport> GossipStep::apply(const StepParts& /*parts*/, const Turn& /*turn*/,
+                                     const RoundResult& /*result*/) {
+  return internal_error("gossip: a round of others was given to apply");
 }
 
 }  // namespace weft

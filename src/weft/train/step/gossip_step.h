@@ -10,7 +10,7 @@
 // The learning rate is that of the round, which all members count alike; one that was left behind
 // and jumps leaves steps out.
 //
-// Where it stands: Trainer, in the place of train_step. Threads: the training thread.
+// Where it stands: GossipStep is a RoundStep. Threads: the training thread.
 // Fails: kInvalidArgument where parameters are no numbers any more, and as the exchange does; the
 // state is then that before the step, or the neighbours' mean.
 // IMPLEMENTATION: Lian et al., "Can decentralized algorithms outperform centralized algorithms?",
@@ -20,9 +20,13 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
+#include "weft/array/arena/parameter_arena.h"
 #include "weft/base/status.h"
 #include "weft/train/exchange/round_exchange.h"
+#include "weft/train/step/round_step.h"
 #include "weft/train/step/step.h"
 
 namespace weft {
@@ -41,8 +45,26 @@ Result<RoundReport> gossip_gradient(const StepParts& parts, const PeerId& self, 
 bool apply_gossip(const StepParts& parts, std::int64_t step, std::span<const float> gradients,
                   std::span<const float> before, std::span<const float> mixed);
 
-// Takes this member's step `turn.round`. `turn.peers` names this member alone. `turn.state`, where
-// there is one, is the f32 parameters of another member to begin from (a newcomer's).
-Result<StepReport> gossip_step(const StepParts& parts, const Turn& turn, RoundExchange& exchange);
+class GossipStep final : public RoundStep {
+ public:
+  // Borrows `arena`, which must outlive this.
+  explicit GossipStep(const ParameterArena& arena) : arena_(arena) {}
+
+  // Takes this member's step `turn.round`. `turn.peers` names this member alone. `turn.state`,
+  // where there is one, is the f32 parameters of another member to begin from (a newcomer's).
+  Result<StepReport> run(const StepParts& parts, const Turn& turn,
+                         RoundExchange& exchange) override;
+  // kInternal: no other member's round is this one's.
+  Result<StepReport> apply(const StepParts& parts, const Turn& turn,
+                           const RoundResult& result) override;
+  void adopted() override {}
+  void restarted() override {}
+  std::vector<std::string> shared_states() const override { return arena_.state_names(); }
+  // A newcomer's turn begins with other parameters.
+  bool rests() const override { return false; }
+
+ private:
+  const ParameterArena& arena_;
+};
 
 }  // namespace weft

@@ -143,7 +143,7 @@ Result<StepReport> LocalSteps::run(const StepParts& parts, const Turn& turn,
   const TimePoint exchanged = parts.clock.now();
 
   const bool own_finite = std::isfinite(phase.own.loss);
-  StepReport report = apply(parts, turn, result);
+  WEFT_TRY_ASSIGN(StepReport report, apply(parts, turn, result));
   report.own_finite = own_finite;
   report.share = shard.size();
   report.exchange_seconds = to_seconds(exchanged - computed);
@@ -151,7 +151,8 @@ Result<StepReport> LocalSteps::run(const StepParts& parts, const Turn& turn,
   return report;
 }
 
-StepReport LocalSteps::apply(const StepParts& parts, const Turn& turn, const RoundResult& result) {
+Result<StepReport> LocalSteps::apply(const StepParts& parts, const Turn& turn,
+                                     const RoundResult& result) {
   const StepRange range = steps_of(turn.round);
   StepReport report;
   report.metrics = fold_reports(result.reports);

@@ -15,7 +15,7 @@
 // for its first round: it contributes nothing (weight 0) and computes the next, so that nobody
 // waits.
 //
-// Where it stands: Trainer, in the place of train_step. IMPLEMENTATION: Stich, "Local SGD converges
+// Where it stands: a RoundStep. IMPLEMENTATION: Stich, "Local SGD converges
 // fast and communicates little", ICLR 2019; Douillard et al., "DiLoCo", 2023; the overlapped form:
 // Keiblinger et al., "Prime Collective Communications Library", 2025, asynchronous DiLoCo. Memory
 // beside the model: twice the parameters, thrice when overlapped, and the outer momentum.
@@ -32,6 +32,7 @@
 #include "weft/array/arena/parameter_arena.h"
 #include "weft/train/exchange/round_exchange.h"
 #include "weft/train/report/round_report.h"
+#include "weft/train/step/round_step.h"
 #include "weft/train/step/step.h"
 #include "weft/train/update/outer_step.h"
 
@@ -57,23 +58,27 @@ struct LocalOptions {
   bool overlap = false;
 };
 
-class LocalSteps {
+class LocalSteps final : public RoundStep {
  public:
   // Borrows `arena`, which must outlive this. Adds the outer step's state to it.
   LocalSteps(ParameterArena& arena, const LocalOptions& options);
 
   // Takes this member's part in round `turn.round` and applies the mean. Learning rates are those
   // of the steps, which the schedule counts as usual.
-  Result<StepReport> run(const StepParts& parts, const Turn& turn, RoundExchange& exchange);
+  Result<StepReport> run(const StepParts& parts, const Turn& turn,
+                         RoundExchange& exchange) override;
   // Applies what a round came to, whether this member took part in it or not.
-  StepReport apply(const StepParts& parts, const Turn& turn, const RoundResult& result);
+  Result<StepReport> apply(const StepParts& parts, const Turn& turn,
+                           const RoundResult& result) override;
   // The parameters came from other members: own phases led from others.
-  void adopted();
+  void adopted() override;
   // All members have moved the parameters alike, and begin anew from there.
-  void restarted();
+  void restarted() override;
 
   // The states of the arena that are equal at all members.
-  std::vector<std::string> shared_states() const { return outer_.state_names(); }
+  std::vector<std::string> shared_states() const override { return outer_.state_names(); }
+  // Inner steps move the parameters.
+  bool rests() const override { return false; }
 
   // What one member has done for a round.
   struct Phase {
