@@ -65,7 +65,7 @@ HEAVY = re.compile(r"^(?:asio|nlohmann|CLI|toml\+\+|spdlog|oneapi|openssl|opendh
 SOURCES_ONLY = re.compile(r"^fmt/")
 # What a header of ours must include itself, where it uses that; whoever cleans a folder takes it off.
 STATUS = re.compile(r"\b(?:Status\b|Result<|WEFT_TRY(?:_ASSIGN)?\s*\()")
-STATUS_THROUGH_OTHERS = ("collective", "train")
+STATUS_THROUGH_OTHERS = ("collective",)
 # A string that holds the keys of JSON, in a source of a folder that has nlohmann-json for that.
 JSON_TEXT = re.compile(r'\{\{?\\"\w+\\":|\\":(?:\{|\[|\\")|R"\w*\([^)]*"\w+":')
 UNFINISHED = re.compile(r"\b(to" r"do|fix" r"me|x" r"xx|ha" r"ck|for n" r"ow|not impl" r"emented|"

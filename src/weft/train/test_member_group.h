@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/base/status.h"
 #include "weft/train/exchange/collecting_exchange.h"
 #include "weft/train/exchange/round_exchange.h"
 #include "weft/train/recipe/test_recipe.h"

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "weft/base/status.h"
 #include "weft/data/dataset.h"
 #include "weft/train/recipe/recipe.h"
 

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "weft/base/background_writer.h"
+#include "weft/base/status.h"
 #include "weft/base/thread.h"
 #include "weft/io/tensorboard.h"
 #include "weft/train/event/event.h"

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/train/exchange/round_exchange.h"
 
 namespace weft {

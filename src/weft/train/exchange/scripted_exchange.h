@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/train/exchange/group_exchange.h"
 
 namespace weft {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "weft/base/status.h"
 #include "weft/data/catalog.h"
 #include "weft/data/dataset.h"
 #include "weft/io/model_file.h"

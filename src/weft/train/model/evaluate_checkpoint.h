@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/data/catalog.h"
 #include "weft/train/report/round_report.h"

@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "weft/base/status.h"
 #include "weft/data/catalog.h"
 
 namespace weft {

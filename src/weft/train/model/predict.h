@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "weft/array/array.h"
+#include "weft/base/status.h"
 #include "weft/data/catalog.h"
 
 namespace weft {

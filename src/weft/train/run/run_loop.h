@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/base/thread.h"
 #include "weft/base/time.h"
 #include "weft/train/event/event_log.h"
@@ -61,7 +62,7 @@ struct RunResult {
 class RunLoop {
  public:
   // Borrows everything, which must outlive this. `checkpoints` may be null: none are written.
-  RunLoop(Trainer& trainer, const RunGroup& group, EventLog& log, Checkpoints* checkpoints,
+  RunLoop(Trainer& trainer, const RunGroup& sides, EventLog& log, Checkpoints* checkpoints,
           const Clock& clock, RunLoopOptions options);
 
   RunResult run();

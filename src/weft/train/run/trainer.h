@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weft/array/arena/parameter_arena.h"
+#include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/data/batch_loader.h"
 #include "weft/data/catalog.h"

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "weft/array/arena/parameter_arena.h"
+#include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/collective/report/shares.h"
 #include "weft/data/sampler.h"

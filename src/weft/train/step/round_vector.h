@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weft/array/arena/parameter_arena.h"
+#include "weft/base/status.h"
 #include "weft/train/exchange/round_exchange.h"
 #include "weft/train/report/round_report.h"
 

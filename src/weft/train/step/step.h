@@ -12,6 +12,7 @@
 #include <span>
 
 #include "weft/array/arena/parameter_arena.h"
+#include "weft/base/status.h"
 #include "weft/base/time.h"
 #include "weft/data/batch_loader.h"
 #include "weft/nn/module.h"

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "weft/array/arena/parameter_arena.h"
+#include "weft/base/status.h"
 #include "weft/train/step/round_step.h"
 
 namespace weft {
