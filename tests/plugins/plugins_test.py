@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A codec and a robust rule, each added as one file, are in the program without another edit.
+"""A codec, a robust rule and a gate, each added as one file, are in the program without another edit.
 
 usage: plugins_test.py [NAME ...]
 """
@@ -31,22 +31,23 @@ def simulated(*settings):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def the_pages_of_recipes_have_both():
+def the_pages_of_recipes_have_them():
     page = run(EXTENDED, "recipe").stdout
     for name, summary in (("f24", "The upper three bytes of each value."),
-                          ("winsorized_mean", "moved inwards")):
+                          ("winsorized_mean", "moved inwards"),
+                          ("linear", "count 1 - s / rounds")):
         expect(name in page and summary in page, f"weft recipe does not show {name}")
     expect("f24" not in run(WEFT, "recipe").stdout, "the plain program knows f24, too")
-    return "weft recipe shows the codec and the rule"
+    return "weft recipe shows the codec, the rule and the gate"
 
 
-def the_program_without_them_refuses_both():
-    for setting in ("group.wire=f24", "aggregate.rule=winsorized_mean"):
+def the_program_without_them_refuses_them():
+    for setting in ("group.wire=f24", "aggregate.rule=winsorized_mean", "group.late=linear"):
         done = run(WEFT, "sim", RECIPE, f"--set={setting}")
         name = setting.partition("=")[2]
         expect(done.returncode == 2 and name in done.stderr,
                f"{setting}: {done.returncode}: {done.stderr}")
-    return "two refusals"
+    return "three refusals"
 
 
 def a_recipe_trains_by_the_codec():
@@ -65,8 +66,18 @@ def a_recipe_trains_by_the_rule():
     return f"loss {result['loss']:.4f}"
 
 
+def a_recipe_takes_the_gate_with_its_option():
+    done = run(EXTENDED, "sim", RECIPE, "--peers", "4", "--rounds", "5", "--json",
+               "--set=group.late=linear:rounds=4")
+    expect(done.returncode == 0, f"weft sim: {done.returncode}: {done.stderr}")
+    done = run(EXTENDED, "sim", RECIPE, "--set=group.late=linear:rounds=1")
+    expect(done.returncode == 2 and "group.late" in done.stderr,
+           f"rounds=1: {done.returncode}: {done.stderr}")
+    return "linear:rounds=4 is taken, linear:rounds=1 refused"
+
+
 def each_is_one_short_file():
-    expect(len(FILES) == 2, f"expected two files, got {FILES}")
+    expect(len(FILES) == 3, f"expected three files, got {FILES}")
     for path in FILES:
         lines = len(path.read_text().splitlines())
         expect(lines < LINES_MAX, f"{path.name} has {lines} lines")
@@ -75,5 +86,6 @@ def each_is_one_short_file():
 
 if __name__ == "__main__":
     sys.exit(main({test.__name__: test for test in (
-        the_pages_of_recipes_have_both, the_program_without_them_refuses_both,
-        a_recipe_trains_by_the_codec, a_recipe_trains_by_the_rule, each_is_one_short_file)}))
+        the_pages_of_recipes_have_them, the_program_without_them_refuses_them,
+        a_recipe_trains_by_the_codec, a_recipe_trains_by_the_rule,
+        a_recipe_takes_the_gate_with_its_option, each_is_one_short_file)}))
