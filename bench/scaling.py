@@ -65,6 +65,21 @@ def print_table(rows):
         print(f"{unit}: " + "; ".join(laws))
 
 
+def print_proposer(rows):
+    """What the proposer of a change of one member sends: with each doubling of the members twice as much."""
+    print("| members | one notice with all members, bytes | the proposer sends, KiB | for each member, bytes | "
+          "times the size before | each other member receives, KiB |")
+    print("|---|---|---|---|---|---|")
+    before = None
+    for row in rows:
+        sent = row["change_proposer"]["bytes_sent"]
+        times = f"{sent / before['change_proposer']['bytes_sent']:.2f} for " \
+                f"{row['members'] / before['members']:.0f} times the members" if before else ""
+        print(f"| {row['members']} | {row['notice_bytes']} | {sent / 1024:.1f} | {sent / row['members']:.0f} | "
+              f"{times} | {row['change_other']['bytes_received'] / 1024:.1f} |")
+        before = row
+
+
 def panel(rows, unit, top):
     """One plot with both axes logarithmic."""
     sizes = [row["members"] for row in rows]
@@ -122,6 +137,8 @@ def main():
     options = arguments()
     rows = measure(options.program, options.members)
     print_table(rows)
+    print()
+    print_proposer(rows)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     if options.svg:

@@ -61,7 +61,12 @@ VALUE = (u64(41) + several([member(1, "10.0.0.1:7420", "[::1]:7420"), member(2)]
          + several([HASH + u64(9600)]) + u8(1) + HASH
          + u8(1) + HASH + view(5) + u64(40) + HASH + u64(3200) + u64(6400)
          + u16(27000) + u16(26000) + u16(14000))
-PROOF = u16(1) + HASH + HASH[:16] + u64(1900000000) + HASH
+DIFFERENCE = (u64(41) + several([u16(0), u16(2)]) + several([member(1, "10.0.0.1:7420", "[::1]:7420")])
+              + several([u8(1), u8(0)]) + several([DEPARTURE]) + u8(1)
+              + several([HASH + view(2) + u64(6400)]) + several([HASH + u64(9600)]) + u8(1) + HASH
+              + u8(1) + HASH + view(5) + u64(40) + HASH + u64(3200) + u64(6400)
+              + u16(27000) + u16(26000) + u16(14000) + HASH)
+PROOF = u16(4) + HASH + HASH[:16] + u64(1900000000) + HASH
 ROUND = view(3) + u64(12)
 ANSWER = (u32(0x64666577) + u16(2) + u8(2) + HASH[:16] + HASH + HASH + u64(1900000000) + u32(5)
           + text("digits (cnn)") + several([text("192.0.2.1:7420")]))
@@ -160,16 +165,19 @@ SEEDS = {
     "membership": {
         "heartbeat": view(3) + u64(5) + u64(900) + u64(12),
         "suspicion": view(3) + peer(2) + u8(1) + text("no heartbeat for 2.0 s"),
-        "prepare": view(3) + BALLOT,
-        "promise": view(3) + BALLOT + u64(12) + HASH[:16] + u8(1) + BALLOT + VALUE,
-        "accept": view(3) + BALLOT + VALUE,
+        "prepare": view(3) + BALLOT + HASH[:16],
+        "promise": view(3) + BALLOT + u64(12) + HASH[:16] + u8(1) + BALLOT + u8(1) + VALUE,
+        "accept": view(3) + BALLOT + u8(1) + VALUE,
         "accepted": view(3) + BALLOT,
         "rejected": view(3) + BALLOT + BALLOT,
-        "notice": view(3) + view(4) + VALUE + u8(1) + u64(2) + HASH,
+        "notice": view(3) + view(4) + u8(1) + VALUE + u8(1) + u64(2) + HASH,
         "removed": view(3) + u64(5) + text("restarted"),
         "outside": u64(5) + u8(1) + view(3),
         "leaving": view(3),
         "joiner": member(4, "192.0.2.1:1") + u8(1),
+        "promise_brief": view(3) + BALLOT + u64(12) + HASH[:16] + u8(1) + BALLOT + u8(0) + DIFFERENCE,
+        "accept_brief": view(3) + BALLOT + u8(0) + DIFFERENCE,
+        "notice_brief": view(3) + view(4) + u8(0) + DIFFERENCE + u8(0),
     },
     "branch": {
         "branch": view(4) + u64(2) + u8(0) + u64(0) + HASH + several([member(1), member(2)]),
@@ -348,7 +356,10 @@ def main():
     for name, seeds in SEEDS.items():
         folder = CORPUS / name
         folder.mkdir(parents=True, exist_ok=True)
-        for place, (seed, encoded) in enumerate(seeds.items()):
+        # A second form of a message is NAME_brief.
+        places = [seed for seed in seeds if not seed.endswith("_brief")]
+        for seed, encoded in seeds.items():
+            place = places.index(seed.removesuffix("_brief"))
             head = bytes([place]) if name in CHOSEN_BY_FIRST_BYTE else b""
             (folder / seed).write_bytes(head + encoded)
 

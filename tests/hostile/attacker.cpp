@@ -13,6 +13,7 @@
 #include "weft/wire/collective_message.h"
 #include "weft/wire/frame_type.h"
 #include "weft/wire/join_message.h"
+#include "weft/wire/value_difference.h"
 
 namespace weft::hostile {
 namespace {
@@ -81,7 +82,15 @@ void Attacker::absorb(const HeardFrame& frame) {
   Facts& now = knowledge_.now;
   knowledge_.recording.add(frame.type, frame.head, frame.body);
   if (frame.type == frame_type::kViewNotice) {
-    if (const auto notice = ViewNoticeMessage::decode(frame.head); notice.ok()) {
+    if (auto notice = ViewNoticeMessage::decode(frame.head); notice.ok()) {
+      if (notice->difference) {
+        if (now.current.view != notice->previous) return;
+        auto value = apply_difference(*notice->difference, now.current.value.members,
+                                      now.current.value.lineage);
+        if (!value.ok()) return;
+        notice->value = std::move(value).value();
+        notice->difference.reset();
+      }
       learn_view(*notice);
     }
   } else if (frame.type == frame_type::kJoinAccepted) {

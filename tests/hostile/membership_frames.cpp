@@ -1,11 +1,13 @@
 // Frames of membership: watching, agreement, branches, admission.
 #include <algorithm>
+#include <optional>
 
 #include "frame_makers.h"
 #include "weft/peer/view.h"
 #include "weft/wire/admission_message.h"
 #include "weft/wire/branch_message.h"
 #include "weft/wire/frame_type.h"
+#include "weft/wire/value_difference.h"
 
 namespace weft::hostile {
 namespace {
@@ -54,6 +56,20 @@ ViewNoticeMessage next_notice(const Facts& facts, Rng& rng) {
   return notice;
 }
 
+// Half of them, with a good hash or with any.
+std::optional<ValueDifference> perhaps_difference(const Facts& facts, const ViewValue& value,
+                                                  Rng& rng) {
+  if (rng.chance(0.5)) return std::nullopt;
+  const ViewValue& held = facts.current.value;
+  ValueDifference difference = difference_of(held.members, held.lineage, value);
+  difference.next = next_view_id(facts.ticket.run, facts.current.view, value).hash;
+  if (facts.spares_others) return difference;
+  if (rng.chance(0.2)) difference.next = random_array<Hash256>(rng);
+  if (rng.chance(0.2)) difference.going.push_back(static_cast<std::uint16_t>(rng.below(300)));
+  if (rng.chance(0.2)) difference.order.push_back(static_cast<std::uint16_t>(rng.below(300)));
+  return difference;
+}
+
 Bytes heartbeat(const Facts& facts, Rng& rng) {
   HeartbeatMessage message;
   message.view = facts.current.view;
@@ -87,6 +103,7 @@ Bytes promise(const Facts& facts, Rng& rng) {
   message.status.result_hash = facts.result_hash;
   if (rng.chance(0.5)) {
     message.accepted = AcceptedValue{next_ballot(facts, rng), next_value(facts, rng)};
+    message.difference = perhaps_difference(facts, message.accepted->value, rng);
   }
   return message.encode();
 }
@@ -96,6 +113,7 @@ Bytes accept(const Facts& facts, Rng& rng) {
   message.view = facts.current.view;
   message.ballot = next_ballot(facts, rng);
   message.value = next_value(facts, rng);
+  message.difference = perhaps_difference(facts, message.value, rng);
   return message.encode();
 }
 
@@ -117,6 +135,9 @@ Bytes rejected(const Facts& facts, Rng& rng) {
 Bytes view_notice(const Facts& facts, Rng& rng) {
   ViewNoticeMessage notice = rng.chance(0.5) ? next_notice(facts, rng) : facts.current;
   if (rng.chance(0.5)) notice.key = RunKey{rng.below(4), random_array<Hash256>(rng)};
+  if (notice.previous == facts.current.view) {
+    notice.difference = perhaps_difference(facts, notice.value, rng);
+  }
   return notice.encode();
 }
 

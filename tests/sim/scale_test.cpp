@@ -23,5 +23,18 @@ TEST(Scale, AChangeCostsOneMemberTheViewAndTheOthersAFewMessages) {
   EXPECT_LE(result.other.messages_sent, 32U);
 }
 
+// Each message of a change has one length in any view, so a member more is as many bytes more.
+TEST(Scale, TheBytesOfAChangeGrowWithTheMembersAndNotWithTheirSquare) {
+  const ScaleResult few = measure_scale(64, 8);
+  const ScaleResult many = measure_scale(256, 8);
+  ASSERT_TRUE(few.changed);
+  ASSERT_TRUE(many.changed);
+  EXPECT_LE(2 * many.proposer.bytes_sent, 9 * few.proposer.bytes_sent) << "at most 4.5 times";
+  EXPECT_LE(many.proposer.bytes_sent, 700U * 256);
+  EXPECT_LE(many.proposer.bytes_received, 300U * 256);
+  EXPECT_LE(many.other.bytes_sent + many.other.bytes_received, 4U * 1024);
+  EXPECT_LE(many.other.bytes_received, few.other.bytes_received + 256);
+}
+
 }  // namespace
 }  // namespace weft::scale_test

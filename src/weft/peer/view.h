@@ -13,6 +13,8 @@
 #include "weft/base/time.h"
 #include "weft/wire/ids.h"
 #include "weft/wire/membership_message.h"
+#include "weft/wire/value_difference.h"
+#include "weft/wire/view_value.h"
 
 namespace weft {
 
@@ -48,6 +50,12 @@ View view_of(const ViewNoticeMessage& notice);
 // The id of the view that follows `previous` with this value: number + 1, and a hash over the
 // run, `previous` and the value.
 ViewId next_view_id(const RunId& run, const ViewId& previous, const ViewValue& value);
+
+// `value` as what it changes in `view`, which it follows.
+ValueDifference difference_to(const RunId& run, const View& view, const ViewValue& value);
+// The value again. kCorrupt where it fits no successor of `view`, or is not the one that was meant.
+Result<ViewValue> value_after(const RunId& run, const View& view,
+                              const ValueDifference& difference);
 
 // A view of two may shrink to one only if the survivor is this member: the one whose id hashes
 // lowest with the run id. REQUIRES: two members.

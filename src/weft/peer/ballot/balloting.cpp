@@ -148,7 +148,8 @@ void Balloting::start_ballot() {
     return;
   ++state_.ballots;
   freeze();
-  const PrepareMessage message = state_.agreement->start(alone ? 1 : core_.view.quorum());
+  PrepareMessage message = state_.agreement->start(alone ? 1 : core_.view.quorum());
+  message.bans = core_.bans.digest();
   const ViewId asked = core_.view.id;
   for (const auto& [peer, member] : core_.watch.all()) {
     if (member.linked) core_.send(peer, frame_type::kPrepare, message);
@@ -194,7 +195,7 @@ void Balloting::on_prepare(const PeerId& from, const PrepareMessage& message) {
   if (!core_.is_current(from, message.view) || core_.branching.retired()) return;
   freeze();
   // Before the promise: a value that is made of it leaves out whoever is out of the run.
-  core_.bans.tell_bans(from);
+  core_.bans.tell_bans(from, message.bans);
   const auto answer = state_.agreement->on_prepare(message, core_.sink.round_status());
   if (const auto* rejected = std::get_if<RejectedMessage>(&answer)) {
     core_.send(from, frame_type::kRejected, *rejected);
@@ -209,7 +210,14 @@ void Balloting::on_prepare(const PeerId& from, const PrepareMessage& message) {
   // Should this proposer fail, another one takes over.
   state_.propose_at =
       core_.now + scaled(core_.options.takeover_timeout, 1 + position(from) + core_.rng.uniform());
-  core_.send(from, frame_type::kPromise, promise);
+  send_promise(from, core_.view, promise);
+}
+
+void Balloting::send_promise(const PeerId& to, const View& view, PromiseMessage promise) {
+  if (promise.accepted) {
+    promise.difference = difference_to(core_.options.run, view, promise.accepted->value);
+  }
+  core_.send(to, frame_type::kPromise, promise);
 }
 
 void Balloting::on_promise(const PeerId& from, const PromiseMessage& message) {
@@ -218,8 +226,10 @@ void Balloting::on_promise(const PeerId& from, const PromiseMessage& message) {
   if (!state_.agreement->on_promise(from, message)) return;
   const AcceptMessage accept =
       state_.agreement->propose(fresh_value(state_.agreement->fresh_base()));
+  AcceptMessage brief{accept.view, accept.ballot, {}};
+  brief.difference = difference_to(core_.options.run, core_.view, accept.value);
   for (const auto& [peer, member] : core_.watch.all()) {
-    if (member.linked) core_.send(peer, frame_type::kAccept, accept);
+    if (member.linked) core_.send(peer, frame_type::kAccept, brief);
   }
   on_accept(core_.options.self, accept);
 }
@@ -254,23 +264,30 @@ void Balloting::on_rejected(const PeerId& from, const RejectedMessage& message) 
       core_.now + scaled(core_.options.takeover_timeout, back_off * (1 + core_.rng.uniform()));
 }
 
+// Those that were in the view get what changes. Newcomers get the whole: one of many may not know
+// the view before, and their entry is not to wait for a question. So does a process that was
+// started again, which may hold an earlier view.
 void Balloting::decide(const ViewValue& value) {
   const ViewNoticeMessage next{core_.view.id, next_view_id(core_.options.run, core_.view.id, value),
                                value};
   const View before = core_.view;
   ViewNoticeMessage keyed = next;
   if (core_.keys.has_key()) keyed.key = core_.keys.run_key();
+  ViewNoticeMessage brief{next.previous, next.view, {}};
+  brief.difference = difference_to(core_.options.run, before, value);
   for (const Member& member : value.members) {
     const Member* known = before.find(member.id);
     const bool stays = known != nullptr && known->incarnation == member.incarnation;
     if (member.id != core_.options.self)
-      core_.send(member.id, frame_type::kViewNotice, stays ? next : keyed);
+      core_.send(member.id, frame_type::kViewNotice, stays ? brief : keyed);
   }
   for (const Member& member : before.members) {
     const bool stays = std::any_of(value.members.begin(), value.members.end(),
                                    [&](const Member& m) { return m.id == member.id; });
-    if (!stays && member.id != core_.options.self)
-      core_.send(member.id, frame_type::kViewNotice, next);
+    if (stays || member.id == core_.options.self) continue;
+    const auto seen = core_.watch.all().find(member.id);
+    const bool same_life = seen != core_.watch.all().end() && !seen->second.restarted();
+    core_.send(member.id, frame_type::kViewNotice, same_life ? brief : next);
   }
   core_.evidence.on_notice(core_.options.self, next);
 }

@@ -1,5 +1,8 @@
 // Whose word is believed: of later views, of removals, of bans; and what the run's key gives.
+#include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,14 +17,35 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
+// Keeps what it is told of views.
+class ListeningPeer : public TestPeer {
+ public:
+  using TestPeer::TestPeer;
+  void on_frame(const PeerId& from, Lane lane, const FrameView& frame) override {
+    if (frame.type == frame_type::kViewNotice) {
+      if (auto notice = ViewNoticeMessage::decode(frame.head); notice.ok()) {
+        notices.push_back(std::move(notice).value());
+      }
+    } else if (frame.type == frame_type::kHeartbeat) {
+      if (const auto beat = HeartbeatMessage::decode(frame.head); beat.ok()) {
+        views_named.push_back(beat->view);
+      }
+    }
+    TestPeer::on_frame(from, lane, frame);
+  }
+  std::vector<ViewNoticeMessage> notices;
+  std::vector<ViewId> views_named;
+};
+
 class EvidenceTest : public ::testing::Test {
  protected:
   TestPeer& add(std::uint32_t number, bool keyed = true) {
     MembershipOptions options = test_membership(test_peer_id(number));
     if (!keyed) options.invitation_key = {};
-    peers.push_back(std::make_unique<TestPeer>(net, std::move(options), 7));
+    peers.push_back(std::make_unique<ListeningPeer>(net, std::move(options), 7));
     return *peers.back();
   }
+  ListeningPeer& listener(std::size_t i) { return dynamic_cast<ListeningPeer&>(peer(i)); }
   void form(std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) add(i);
     peer(0).found();
@@ -80,6 +104,10 @@ class EvidenceTest : public ::testing::Test {
     for (const ViewId& view : {absurd(), ViewId{before.id}}) {
       say(who, to, frame_type::kViewNotice, made_up(view, {victim, self}));
       say(who, to, frame_type::kViewNotice, made_up(view, {self}));
+      ViewNoticeMessage brief = made_up(view, {victim, self});
+      brief.difference = difference_to(test_membership({}).run, before, brief.value);
+      brief.difference->next = brief.view.hash;
+      say(who, to, frame_type::kViewNotice, brief);
     }
     say(who, to, frame_type::kRemoved, RemovedMessage{absurd(), 1, "says one"});
   }
@@ -388,6 +416,59 @@ TEST_F(EvidenceTest, AViewThatWasMissedLeavesReasonsUnknown) {
     EXPECT_THAT(to_string(left), HasSubstr("failed (reason not known here (views were missed))"));
   }
   EXPECT_EQ(peer(3).changes.back().left.size(), 2U);
+}
+
+// --- Views that travel as differences.
+
+TEST_F(EvidenceTest, WhoIsBehindGetsADifferenceOnlyFromTheViewThatItNames) {
+  form(4);
+  ListeningPeer& asker = listener(3);
+  const ViewId before = peer(0).views[peer(0).views.size() - 2].id;
+  ASSERT_EQ(before.number.next(), peer(0).view().id.number);
+  const auto ask = [&](const ViewId& in) {
+    asker.notices.clear();
+    say(3, 0, frame_type::kHeartbeat, HeartbeatMessage{in, 1, 1, {}});
+    EXPECT_EQ(asker.notices.size(), 1U);
+    return asker.notices.empty() ? ViewNoticeMessage{} : asker.notices.back();
+  };
+  const ViewNoticeMessage brief = ask(before);
+  EXPECT_EQ(brief.previous, before);
+  ASSERT_TRUE(brief.difference.has_value());
+  const Result<ViewValue> value = value_after(
+      test_membership({}).run, peer(0).views[peer(0).views.size() - 2], *brief.difference);
+  ASSERT_TRUE(value.ok());
+  EXPECT_EQ(value->members, peer(0).view().members);
+  ViewId older = before;
+  older.number = ViewNumber(1);
+  const ViewNoticeMessage whole = ask(older);
+  EXPECT_FALSE(whole.difference.has_value());
+  EXPECT_EQ(whole.value.members, peer(0).view().members);
+  ViewId other = before;
+  other.hash[0] ^= 1U;
+  EXPECT_FALSE(ask(other).difference.has_value());
+}
+
+TEST_F(EvidenceTest, WhoGetsADifferenceFromAViewThatItDoesNotHoldAsks) {
+  form(4);
+  ListeningPeer& teller = listener(0);
+  ViewNoticeMessage later = made_up(absurd(), {*peer(0).view().find(peer(0).id)});
+  later.difference.emplace();
+  const auto tell = [&](const ViewNoticeMessage& notice) {
+    teller.views_named.clear();
+    (void)peer(0).transport.send(peer(3).id, Lane::kControl,
+                                 {frame_type::kViewNotice, notice.encode(), {}});
+    run(milliseconds(10));
+  };
+  // Between two heartbeats.
+  run(milliseconds(5));
+  tell(later);
+  ASSERT_EQ(teller.views_named.size(), 1U);
+  EXPECT_EQ(teller.views_named.back(), peer(3).view().id);
+  later.view.number = peer(3).view().id.number;
+  later.view.hash = {};
+  tell(later);
+  EXPECT_TRUE(teller.views_named.empty()) << "it is not behind";
+  expect_undisturbed(4, 4);
 }
 
 TEST_F(EvidenceTest, ATwinIsNamedOnBothSidesOnceAMinute) {

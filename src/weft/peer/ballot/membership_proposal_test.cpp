@@ -15,7 +15,13 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-class ProposalTest : public ::testing::TestWithParam<std::size_t> {
+// A group of so many, in which values travel whole or as differences from the view.
+struct Group {
+  std::size_t count = 0;
+  bool brief = false;
+};
+
+class ProposalTest : public ::testing::TestWithParam<Group> {
  protected:
   void form(std::size_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -33,7 +39,12 @@ class ProposalTest : public ::testing::TestWithParam<std::size_t> {
       each->committed = Round(7);
     }
   }
+  void form_group() {
+    brief = GetParam().brief;
+    form(GetParam().count);
+  }
   TestPeer& peer(std::size_t i) { return *peers[i]; }
+  static RunId run_id() { return test_membership({}).run; }
   std::size_t liar() const { return peers.size() - 1; }
   void run(Duration duration) { net.run_until(net.now() + duration); }
 
@@ -66,10 +77,13 @@ class ProposalTest : public ::testing::TestWithParam<std::size_t> {
       lie(value);
       const Ballot ballot{counter, peer(liar()).id};
       say(i, frame_type::kPrepare, PrepareMessage{view, ballot});
-      say(i, frame_type::kAccept, AcceptMessage{view, ballot, value});
+      AcceptMessage accept{view, ballot, value};
+      if (brief) accept.difference = difference_to(run_id(), peer(i).view(), value);
+      say(i, frame_type::kAccept, accept);
       if (!claims) continue;
       ViewNoticeMessage notice{view, {}, value};
-      notice.view = next_view_id(test_membership({}).run, view, value);
+      notice.view = next_view_id(run_id(), view, value);
+      notice.difference = accept.difference;
       say(i, frame_type::kViewNotice, notice);
     }
     run(milliseconds(200));
@@ -103,14 +117,18 @@ class ProposalTest : public ::testing::TestWithParam<std::size_t> {
   }
 
   std::uint64_t counter = 100;
+  // Parameters are those of TEST_P only.
+  bool brief = false;
   SimNetwork net{SimNetworkOptions{}};
   std::vector<std::unique_ptr<TestPeer>> peers;
 };
 
-INSTANTIATE_TEST_SUITE_P(Groups, ProposalTest, ::testing::Values(3U, 5U));
+INSTANTIATE_TEST_SUITE_P(Groups, ProposalTest,
+                         ::testing::Values(Group{3, false}, Group{5, false}, Group{3, true},
+                                           Group{5, true}));
 
 TEST_P(ProposalTest, PutsNobodyOutOfTheRun) {
-  form(GetParam());
+  form_group();
   const PeerId victim = peer(1).id;
   insist([&](ViewValue& value) { remove(value, victim, DepartureCause::kExpelled); });
   expect_undisturbed();
@@ -118,7 +136,7 @@ TEST_P(ProposalTest, PutsNobodyOutOfTheRun) {
 }
 
 TEST_P(ProposalTest, BeginsNotBelowWhatIsCommitted) {
-  form(GetParam());
+  form_group();
   // One round below may be what others were made to accept; not at once, though.
   propose([](ViewValue& value) { value.base_round = Round(6); });
   insist([](ViewValue& value) { value.base_round = Round(5); });
@@ -126,13 +144,13 @@ TEST_P(ProposalTest, BeginsNotBelowWhatIsCommitted) {
 }
 
 TEST_P(ProposalTest, BeginsNotWhereNobodyIs) {
-  form(GetParam());
+  form_group();
   insist([](ViewValue& value) { value.base_round = Round(1'000'000); });
   expect_undisturbed();
 }
 
 TEST_P(ProposalTest, DoesNotSayThatAMemberLeaves) {
-  form(GetParam());
+  form_group();
   const std::size_t views = peer(1).views.size();
   const PeerId victim = peer(1).id;
   propose([&](ViewValue& value) { remove(value, victim, DepartureCause::kLeft); }, false);
@@ -141,7 +159,7 @@ TEST_P(ProposalTest, DoesNotSayThatAMemberLeaves) {
 }
 
 TEST_P(ProposalTest, WhatNoMemberCanSayIsRefusedAndBlamed) {
-  form(GetParam());
+  form_group();
   const PeerId victim = peer(1).id;
   const Member other = *peer(0).view().find(peer(0).id);
   const std::vector<std::function<void(ViewValue&)>> lies = {
@@ -186,7 +204,7 @@ TEST_P(ProposalTest, WhatNoMemberCanSayIsRefusedAndBlamed) {
 
 // A correct proposer would have to take over what a promise tells of.
 TEST_P(ProposalTest, NorIsItTakenOverFromAPromise) {
-  form(GetParam());
+  form_group();
   const PeerId victim = peer(1).id;
   ViewValue lie = same(0);
   remove(lie, victim, DepartureCause::kExpelled);
@@ -201,6 +219,7 @@ TEST_P(ProposalTest, NorIsItTakenOverFromAPromise) {
   PromiseMessage promise{
       peer(0).view().id, core.balloting.agreement()->promised(), {Round(8), {}}, {}};
   promise.accepted = AcceptedValue{Ballot{99, peer(liar()).id}, lie};
+  if (GetParam().brief) promise.difference = difference_to(run_id(), peer(0).view(), lie);
   say(0, frame_type::kPromise, promise);
   run(milliseconds(20));
   if (core.balloting.agreement() && core.balloting.agreement()->accepted()) {
@@ -213,7 +232,7 @@ TEST_P(ProposalTest, NorIsItTakenOverFromAPromise) {
 
 // Nor does one make it begin below what it has committed itself.
 TEST_P(ProposalTest, APromiseBelowWhatIsCommittedDoesNotCount) {
-  form(GetParam());
+  form_group();
   peer(liar()).status.done = Round(3);
   for (std::size_t i = 1; i + 2 < peers.size(); ++i) net.block(peer(i).id, peer(0).id);
   if (peers.size() == 3) net.block(peer(1).id, peer(0).id);
@@ -223,6 +242,77 @@ TEST_P(ProposalTest, APromiseBelowWhatIsCommittedDoesNotCount) {
   run(seconds(20));
   expect_undisturbed();
   EXPECT_GE(peer(0).view().base_round, Round(7));
+}
+
+// --- Differences that are none.
+
+// It is put together, compared with the hash that it names, and never voted for.
+TEST_P(ProposalTest, ADifferenceThatDoesNotGiveItsHashEndsTheLink) {
+  form_group();
+  ++counter;
+  const ViewId view = peer(0).view().id;
+  const Ballot ballot{counter, peer(liar()).id};
+  const double before =
+      peer(0).membership->core().judgement.conduct().score(peer(liar()).id, net.now());
+  AcceptMessage accept{view, ballot, {}};
+  accept.difference = difference_to(run_id(), peer(0).view(), same(0));
+  accept.difference->next[3] ^= 1U;
+  say(0, frame_type::kPrepare, PrepareMessage{view, ballot});
+  say(0, frame_type::kAccept, accept);
+  run(milliseconds(20));
+  const auto& core = peer(0).membership->core();
+  EXPECT_FALSE(core.balloting.agreement()->accepted().has_value());
+  EXPECT_GT(core.judgement.conduct().score(peer(liar()).id, net.now()), before);
+  ASSERT_FALSE(peer(0).closed.empty());
+  EXPECT_THAT(peer(0).closed.back().message(), HasSubstr("difference.next"));
+  run(seconds(8));
+  expect_undisturbed();
+}
+
+TEST_P(ProposalTest, NorDoesOneThatFitsNoViewOfTheseMembers) {
+  form_group();
+  ViewNoticeMessage notice{peer(0).view().id, {}, {}};
+  notice.view = {peer(0).view().id.number.next(), {1}};
+  notice.difference.emplace();
+  notice.difference->going = {200};
+  say(0, frame_type::kViewNotice, notice);
+  run(milliseconds(20));
+  ASSERT_FALSE(peer(0).closed.empty());
+  EXPECT_THAT(peer(0).closed.back().message(), HasSubstr("difference.going"));
+  run(seconds(8));
+  expect_undisturbed();
+}
+
+// What it changes is in a view that nobody is in: it is asked for, and no word of any view.
+TEST_P(ProposalTest, ADifferenceFromAnUnknownViewChangesNothing) {
+  form_group();
+  for (const bool later : {false, true}) {
+    View unknown = peer(0).view();
+    unknown.id.number = ViewNumber(later ? 1'000'000 : unknown.id.number.value());
+    unknown.id.hash[0] ^= 1U;
+    ViewNoticeMessage notice{unknown.id, {}, {}};
+    notice.view = next_view_id(run_id(), unknown.id, same(0));
+    notice.difference = difference_to(run_id(), unknown, same(0));
+    AcceptMessage accept{unknown.id, {++counter, peer(liar()).id}, {}};
+    accept.difference = notice.difference;
+    PromiseMessage promise{unknown.id, accept.ballot, {Round(7), {}}, {}, notice.difference};
+    promise.accepted.emplace();
+    for (std::size_t i = 0; i < liar(); ++i) {
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        say(i, frame_type::kViewNotice, notice);
+        say(i, frame_type::kAccept, accept);
+        say(i, frame_type::kPromise, promise);
+      }
+    }
+    run(seconds(2));
+    for (std::size_t i = 0; i < liar(); ++i) {
+      const auto& core = peer(i).membership->core();
+      EXPECT_FALSE(core.evidence.waits()) << i;
+      EXPECT_FALSE(core.balloting.agreement()->accepted().has_value()) << i;
+      EXPECT_TRUE(peer(i).closed.empty()) << i;
+    }
+  }
+  expect_undisturbed();
 }
 
 // --- What correct members propose still comes about.

@@ -55,7 +55,7 @@ void PastVoter::vote_as_past(const PeerId& from, const PrepareMessage& message) 
   if (const auto* rejected = std::get_if<RejectedMessage>(&answer)) {
     core_.send(from, frame_type::kRejected, *rejected);
   } else if (core_.records.keep_record(true)) {
-    core_.send(from, frame_type::kPromise, std::get<PromiseMessage>(answer));
+    core_.balloting.send_promise(from, state_.past->view, std::get<PromiseMessage>(answer));
   }
 }
 

@@ -34,6 +34,21 @@ ViewId next_view_id(const RunId& run, const ViewId& previous, const ViewValue& v
   return {previous.number.next(), sha256(out.written())};
 }
 
+ValueDifference difference_to(const RunId& run, const View& view, const ViewValue& value) {
+  ValueDifference difference = difference_of(view.members, view.lineage, value);
+  difference.next = next_view_id(run, view.id, value).hash;
+  return difference;
+}
+
+Result<ViewValue> value_after(const RunId& run, const View& view,
+                              const ValueDifference& difference) {
+  WEFT_TRY_ASSIGN(ViewValue value, apply_difference(difference, view.members, view.lineage));
+  if (next_view_id(run, view.id, value).hash != difference.next) {
+    return corrupt("difference.next: the view's hash does not match what was put together");
+  }
+  return value;
+}
+
 const PeerId& tie_breaker(const RunId& run, const View& view) {
   WEFT_CHECK(view.size() == 2);
   const auto key = [&run](const PeerId& id) {

@@ -48,7 +48,20 @@ bool ViewEvidence::concerns_us(const ViewNoticeMessage& message, bool included) 
          theirs.points.back().from == core_.view.id;
 }
 
+// It tells of a change in a view that this peer does not hold. Whoever sent it answers with the
+// whole view to one that is in another view, and all rules are about that.
+void ViewEvidence::ask_for_whole(const PeerId& from, const ViewId& view) {
+  if (core_.state == MembershipState::kSyncing) {
+    if (may_tell_newcomer(from)) core_.watch.send_heartbeat(from);
+  } else if (core_.active()) {
+    if (view > core_.view.id) core_.watch.send_heartbeat(from);
+  } else if (core_.past.life() && view > core_.past.life()->view.id) {
+    core_.past.say_outside(from);
+  }
+}
+
 void ViewEvidence::on_notice(const PeerId& from, const ViewNoticeMessage& message) {
+  if (message.difference) return ask_for_whole(from, message.view);
   if (core_.past.life()) core_.past.follow_as_past(from, message);
   if (next_view_id(core_.options.run, message.previous, message.value) != message.view) {
     core_.sink.close(from, corrupt("view notice: the view's hash does not match its members"));

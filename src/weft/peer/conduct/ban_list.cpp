@@ -4,6 +4,7 @@
 
 #include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
+#include "weft/wire/codec.h"
 
 namespace weft {
 namespace {
@@ -72,14 +73,22 @@ void BanList::tell_revocations(const PeerId& to) {
   core_.send(to, frame_type::kRevocation, all);
 }
 
-// To a proposer, unless it has been told.
-void BanList::tell_bans(const PeerId& to) {
+Hash128 BanList::digest() const {
+  Writer out;
+  // In the order of their ids.
+  for (const Ban& ban : state_.revocations.message().bans) out.peer(ban.peer);
+  return out.written().empty() ? Hash128{} : xxh3_128(out.written());
+}
+
+// To a proposer, unless it knows the same or has been told.
+void BanList::tell_bans(const PeerId& to, const Hash128& theirs) {
   state_.banned_at_promise.clear();
   const std::vector<Ban> bans = state_.revocations.message().bans;
   for (const Ban& ban : bans) state_.banned_at_promise.insert(ban.peer);
   const auto told = state_.bans_told.find(to);
   const std::size_t known = told == state_.bans_told.end() ? 0 : told->second;
-  if (to != core_.options.self && bans.size() > known) tell_revocations(to);
+  if (to == core_.options.self || bans.size() <= known) return;
+  if (theirs != digest()) tell_revocations(to);
 }
 
 // News go on to a few others: with each member doing so they reach all, whoever lost its link.

@@ -219,8 +219,9 @@ void NewcomerList::forgive() {
 
 void NewcomerList::on_view(const Lineage& before) {
   for (auto& [peer, joiner] : state_.joiners) {
+    // It knows the view before from its sponsor, or asks.
     if (joiner.sponsor == core_.options.self)
-      core_.send(peer, frame_type::kViewNotice, core_.notice);
+      core_.send_notice(peer, core_.notice, core_.notice.previous);
     // It has to take another state first.
     if (before != core_.view.lineage) joiner.ready = false;
   }

@@ -236,7 +236,8 @@ void MemberWatch::on_outside(const PeerId& from, const OutsideMessage& message) 
     if (found != state_.watched.end() && found->second.restarted()) {
       core_.stirred = true;
       found->second.votes_on = message.votes_in == core_.view.id;
-      if (message.votes_in && *message.votes_in < core_.view.id) core_.tell_current(from);
+      if (message.votes_in && *message.votes_in < core_.view.id)
+        core_.tell_current(from, message.votes_in);
     }
   } else {
     // Admitted, and the news got lost.

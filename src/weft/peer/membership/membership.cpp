@@ -17,6 +17,33 @@ Status deliver(Part& part, const PeerId& from, const FrameView& frame,
   return {};
 }
 
+const ViewId& followed_view(const ViewNoticeMessage& notice) { return notice.previous; }
+template <class Message>
+const ViewId& followed_view(const Message& message) {
+  return message.view;
+}
+ViewValue& carried_value(PromiseMessage& promise) { return promise.accepted->value; }
+template <class Message>
+ViewValue& carried_value(Message& message) {
+  return message.value;
+}
+
+// As deliver(), for a message with a value. Where that is a difference from a view that is not held
+// here it stays one: a promise or an accept message then is about no view of this peer's.
+template <class Part, class Message>
+Status deliver_value(const Membership::Core& core, Part& part, const PeerId& from,
+                     const FrameView& frame, void (Part::*handler)(const PeerId&, const Message&)) {
+  WEFT_TRY_ASSIGN(Message message, Message::decode(frame.head));
+  const View* const held = message.difference ? core.held_view(followed_view(message)) : nullptr;
+  if (held != nullptr) {
+    WEFT_TRY_ASSIGN(carried_value(message),
+                    value_after(core.options.run, *held, *message.difference));
+    message.difference.reset();
+  }
+  (part.*handler)(from, message);
+  return {};
+}
+
 }  // namespace
 
 std::string_view to_string(MembershipState state) {
@@ -86,7 +113,7 @@ Status Membership::Core::dispatch(const PeerId& from, const FrameView& frame) {
     case frame_type::kLeaving:
       return deliver(watch, from, frame, &MemberWatch::on_leaving);
     case frame_type::kViewNotice:
-      return deliver(evidence, from, frame, &ViewEvidence::on_notice);
+      return deliver_value(*this, evidence, from, frame, &ViewEvidence::on_notice);
     case frame_type::kRemoved:
       return deliver(evidence, from, frame, &ViewEvidence::on_removed);
     case frame_type::kAccusation:
@@ -108,9 +135,9 @@ Status Membership::Core::dispatch_agreement(const PeerId& from, const FrameView&
     case frame_type::kPrepare:
       return deliver(balloting, from, frame, &Balloting::on_prepare);
     case frame_type::kPromise:
-      return deliver(balloting, from, frame, &Balloting::on_promise);
+      return deliver_value(*this, balloting, from, frame, &Balloting::on_promise);
     case frame_type::kAccept:
-      return deliver(balloting, from, frame, &Balloting::on_accept);
+      return deliver_value(*this, balloting, from, frame, &Balloting::on_accept);
     case frame_type::kAccepted:
       return deliver(balloting, from, frame, &Balloting::on_accepted);
     case frame_type::kRejected:
@@ -164,7 +191,7 @@ bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
   }
   // One that this peer has accepted may be a member by now, and ahead.
   if (newcomers.joiners().count(from) != 0 && !balloting.has_accepted(from)) {
-    tell_current(from);
+    tell_current(from, theirs);
     return false;
   }
   if (branching.of_other_branch(theirs)) {
@@ -175,20 +202,32 @@ bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
   if (theirs > view.id) {
     watch.send_heartbeat(from);
   } else {
-    tell_current(from);
+    tell_current(from, theirs);
   }
   return false;
 }
 
-// Who is behind.
-void Membership::Core::tell_current(const PeerId& to) {
+const View* Membership::Core::held_view(const ViewId& id) const {
+  if (view.id == id) return &view;
+  if (past.life() && past.life()->view.id == id) return &past.life()->view;
+  if (joining.attempt() && joining.attempt()->known.id == id) return &joining.attempt()->known;
+  return nullptr;
+}
+
+void Membership::Core::send_notice(const PeerId& to, ViewNoticeMessage told,
+                                   const std::optional<ViewId>& theirs) {
+  if (step && theirs == told.previous) told.difference = step;
+  send(to, frame_type::kViewNotice, told);
+}
+
+void Membership::Core::tell_current(const PeerId& to, const std::optional<ViewId>& theirs) {
   // Who is behind may have missed a verdict as well.
   if (view.contains(to)) bans.tell_revocations(to);
   keys.show_key(to);
   // Where there may be branches, who is out must know of which.
   const bool branch = merges() && (former.has_met(to) || keys.key_shown().count(to) != 0);
   if (view.contains(to) || newcomers.joiners().count(to) != 0 || branch) {
-    send(to, frame_type::kViewNotice, keys.notice_for(to));
+    send_notice(to, keys.notice_for(to), theirs);
     return;
   }
   if (!links.may_tell_outsider(to)) return;

@@ -40,6 +40,11 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   const View previous = view;
   const bool was_isolated = state == MembershipState::kIsolated;
   const bool was_outside = !active();
+  // The view before is another one where views were missed.
+  step.reset();
+  if (view.id == next.previous && !view.members.empty()) {
+    step = difference_to(options.run, view, next.value);
+  }
   notice = next;
   notice.key.reset();
   if (next.key) keys.learn_key(*next.key);

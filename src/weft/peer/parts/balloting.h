@@ -58,6 +58,8 @@ class Balloting : public MembershipPart {
   void on_accepted(const PeerId& from, const AcceptedMessage& message);
   void on_rejected(const PeerId& from, const RejectedMessage& message);
   void decide(const ViewValue& value);
+  // About the view that follows `view`.
+  void send_promise(const PeerId& to, const View& view, PromiseMessage promise);
   bool has_accepted(const PeerId& peer) const;
   bool is_accepted_value(const ViewNoticeMessage& message) const;
   bool is_convicted(const PeerId& peer) const;

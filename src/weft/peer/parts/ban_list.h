@@ -10,6 +10,7 @@
 #include <string>
 
 #include "weft/base/fields.h"
+#include "weft/base/hash.h"
 #include "weft/base/status.h"
 #include "weft/peer/membership.h"
 #include "weft/peer/parts/membership_part.h"
@@ -39,7 +40,10 @@ class BanList : public MembershipPart {
   void on_revocation(const PeerId& from, const RevocationMessage& message);
   void shut_out(const PeerId& peer, const std::string& reason);
   void apply_spared_bans(const ViewChange& change);
-  void tell_bans(const PeerId& to);
+  // To a proposer, which knows bans of this digest, before the promise to it.
+  void tell_bans(const PeerId& to, const Hash128& theirs);
+  // The digest of those who are out of the run; zeros for nobody.
+  Hash128 digest() const;
   bool admits_banned(const ViewValue& value) const;
 
   void fingerprint(Fingerprint& out) const;

@@ -62,8 +62,10 @@ struct MembershipCoreState {
 
   MembershipState state = MembershipState::kOutside;
   View view;
-  // The notice of `view`, for peers that are behind.
+  // The notice of `view`, for peers that are behind; and what it changed in the view before, for
+  // those that are there, if this peer was.
   ViewNoticeMessage notice;
+  std::optional<ValueDifference> step;
 
   // Something happened from which settle() may draw consequences.
   bool stirred = false;
@@ -76,7 +78,7 @@ struct MembershipCoreState {
   TimePoint leave_ends = kNever;
 
   WEFT_FIELDS((state, view, leaving),
-              (options, sink, rng, now, notice, stirred, calm, beats, beat_at, leave_ends))
+              (options, sink, rng, now, notice, step, stirred, calm, beats, beat_at, leave_ends))
 };
 
 struct Membership::Core : MembershipCoreState {
@@ -103,7 +105,11 @@ struct Membership::Core : MembershipCoreState {
   // otherwise informs a sender that is behind.
   bool is_current(const PeerId& from, const ViewId& theirs);
 
-  void tell_current(const PeerId& to);
+  // The view to a peer that is behind, perhaps in the view `theirs`.
+  void tell_current(const PeerId& to, const std::optional<ViewId>& theirs = std::nullopt);
+  void send_notice(const PeerId& to, ViewNoticeMessage told, const std::optional<ViewId>& theirs);
+  // The view of this name, if this peer is, was or is to be in it; null otherwise.
+  const View* held_view(const ViewId& id) const;
   void on_timer();
   void settle();
   TimePoint next_deadline() const;

@@ -36,6 +36,7 @@ class ViewEvidence : public MembershipPart {
   friend struct StateAccess;
 
   bool may_tell_newcomer(const PeerId& from) const;
+  void ask_for_whole(const PeerId& from, const ViewId& view);
   bool concerns_us(const ViewNoticeMessage& message, bool included) const;
   bool includes_us(const ViewNoticeMessage& message) const;
   void take_notice(const ViewNoticeMessage& message);

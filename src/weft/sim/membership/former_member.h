@@ -53,6 +53,10 @@ class FormerMember {
     if (heard_.view.number.value() == 0 || rng_.chance(0.2)) heard_ = made_up;
     switch (rng_.below(7)) {
       case 0:
+        // As what it changes, in the victim's view or in one that nobody holds.
+        made_up.difference = difference_to(test_membership({}).run, known, made_up.value);
+        made_up.difference->next = made_up.view.hash;
+        return say(victim, frame_type::kViewNotice, made_up);
       case 1:
         return say(victim, frame_type::kViewNotice, made_up);
       case 2:

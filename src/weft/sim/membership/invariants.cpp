@@ -36,7 +36,11 @@ void Invariants::on_sent(const PeerId& from, const PeerId& /*to*/, const Frame& 
     const Result<AcceptMessage> message = AcceptMessage::decode(frame.head);
     if (!message.ok()) return fail("an accept message that does not decode");
     const auto [found, fresh] = proposals_.try_emplace({message->view, message->ballot});
-    if (fresh) found->second = next_view_id(run_, message->view, message->value);
+    if (fresh) {
+      found->second = message->difference
+                          ? ViewId{message->view.number.next(), message->difference->next}
+                          : next_view_id(run_, message->view, message->value);
+    }
     // The proposer accepts its own value right after.
     if (acceptors_[found->second].insert(from).second) note(1, from, found->second.hash);
   } else if (frame.type == frame_type::kAccepted) {

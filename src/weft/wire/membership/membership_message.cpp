@@ -18,6 +18,24 @@ Ballot read_ballot(Reader& in, std::string_view field) {
   return ballot;
 }
 
+void write_carried(Writer& out, const ViewValue& value,
+                   const std::optional<ValueDifference>& difference) {
+  out.u8(difference ? 0 : 1);
+  if (difference) {
+    write_difference(out, *difference);
+  } else {
+    write_view_value(out, value);
+  }
+}
+
+void read_carried(Reader& in, ViewValue& value, std::optional<ValueDifference>& difference) {
+  if (in.boolean("whole")) {
+    value = read_view_value(in);
+  } else {
+    difference = read_difference(in);
+  }
+}
+
 }  // namespace
 
 Bytes HeartbeatMessage::encode() const {
@@ -59,6 +77,7 @@ Bytes PrepareMessage::encode() const {
   Writer out;
   out.view(view);
   write_ballot(out, ballot);
+  out.raw(bans);
   return out.take();
 }
 
@@ -67,6 +86,7 @@ Result<PrepareMessage> PrepareMessage::decode(ByteSpan bytes) {
   PrepareMessage message;
   message.view = in.view("view");
   message.ballot = read_ballot(in, "ballot");
+  message.bans = in.raw<16>("bans");
   WEFT_TRY(in.finish());
   return message;
 }
@@ -78,7 +98,7 @@ Bytes PromiseMessage::encode() const {
   out.round(status.done).raw(status.result_hash).u8(accepted.has_value() ? 1 : 0);
   if (accepted.has_value()) {
     write_ballot(out, accepted->ballot);
-    write_view_value(out, accepted->value);
+    write_carried(out, accepted->value, difference);
   }
   return out.take();
 }
@@ -93,7 +113,7 @@ Result<PromiseMessage> PromiseMessage::decode(ByteSpan bytes) {
   if (in.boolean("has_accepted")) {
     AcceptedValue& accepted = message.accepted.emplace();
     accepted.ballot = read_ballot(in, "accepted.ballot");
-    accepted.value = read_view_value(in);
+    read_carried(in, accepted.value, message.difference);
   }
   WEFT_TRY(in.finish());
   return message;
@@ -103,7 +123,7 @@ Bytes AcceptMessage::encode() const {
   Writer out;
   out.view(view);
   write_ballot(out, ballot);
-  write_view_value(out, value);
+  write_carried(out, value, difference);
   return out.take();
 }
 
@@ -112,7 +132,7 @@ Result<AcceptMessage> AcceptMessage::decode(ByteSpan bytes) {
   AcceptMessage message;
   message.view = in.view("view");
   message.ballot = read_ballot(in, "ballot");
-  message.value = read_view_value(in);
+  read_carried(in, message.value, message.difference);
   WEFT_TRY(in.finish());
   return message;
 }
@@ -154,7 +174,7 @@ Result<RejectedMessage> RejectedMessage::decode(ByteSpan bytes) {
 Bytes ViewNoticeMessage::encode() const {
   Writer out;
   out.view(previous).view(view);
-  write_view_value(out, value);
+  write_carried(out, value, difference);
   out.u8(key ? 1 : 0);
   if (key) out.u64(key->renewals).raw(key->key);
   return out.take();
@@ -165,7 +185,7 @@ Result<ViewNoticeMessage> ViewNoticeMessage::decode(ByteSpan bytes) {
   ViewNoticeMessage message;
   message.previous = in.view("previous");
   message.view = in.view("view");
-  message.value = read_view_value(in);
+  read_carried(in, message.value, message.difference);
   const std::uint8_t keyed = in.u8("keyed");
   if (keyed > 1) in.fail("keyed", "expected 0 or 1");
   if (keyed == 1) {

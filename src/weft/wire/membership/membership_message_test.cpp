@@ -4,6 +4,7 @@
 
 #include "weft/wire/codec.h"
 #include "weft/wire/core/message_checks.h"
+#include "weft/wire/value_difference.h"
 
 namespace weft::membership_message_test {
 namespace {
@@ -33,6 +34,14 @@ ViewValue value() {
   return out;
 }
 
+ValueDifference difference() {
+  ValueDifference out =
+      difference_of({{peer(1), 7, {}}, {peer(2), 8, {}}, {peer(3), 9, {}}}, {}, value());
+  out.order = {1, 0};
+  out.next = {6};
+  return out;
+}
+
 Status decode_value(const ViewValue& value) {
   return AcceptMessage::decode(AcceptMessage{view(1), {}, value}.encode()).status();
 }
@@ -40,15 +49,19 @@ Status decode_value(const ViewValue& value) {
 TEST(MembershipMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   check_message(HeartbeatMessage{view(3), 5, 900, Round(12)});
   check_message(SuspicionMessage{view(3), peer(2), true, "no heartbeat for 2.0 s"});
-  check_message(PrepareMessage{view(3), {4, peer(1)}});
+  check_message(PrepareMessage{view(3), {4, peer(1)}, {5, 6}});
   check_message(PromiseMessage{view(3), {4, peer(1)}, {Round(12), {1, 2}}, {}});
   check_message(PromiseMessage{
       view(3), {4, peer(1)}, {Round(12), {1, 2}}, AcceptedValue{{3, peer(2)}, value()}});
   check_message(AcceptMessage{view(3), {4, peer(1)}, value()});
+  check_message(AcceptMessage{view(3), {4, peer(1)}, {}, difference()});
+  check_message(PromiseMessage{
+      view(3), {4, peer(1)}, {Round(12), {1, 2}}, AcceptedValue{{3, peer(2)}, {}}, difference()});
   check_message(AcceptedMessage{view(3), {4, peer(1)}});
   check_message(RejectedMessage{view(3), {4, peer(1)}, {5, peer(2)}});
   check_message(ViewNoticeMessage{view(3), view(4), value()});
   check_message(ViewNoticeMessage{view(3), view(4), value(), RunKey{2, {7}}});
+  check_message(ViewNoticeMessage{view(3), view(4), {}, RunKey{2, {7}}, difference()});
   check_message(RemovedMessage{view(3), 5, "restarted"});
   check_message(OutsideMessage{5, std::nullopt});
   check_message(OutsideMessage{5, ViewId{ViewNumber(7), Hash256{1}}});
@@ -76,7 +89,9 @@ TEST(MembershipMessage, RefusesAMembershipWithoutMembersOrWithOneTwice) {
 }
 
 TEST(MembershipMessage, RefusesEachFieldBeyondItsBound) {
-  const auto head = [] { return Writer().view(view(1)).u64(1).peer(peer(1)).round(Round(0)); };
+  const auto head = [] {
+    return Writer().view(view(1)).u64(1).peer(peer(1)).u8(1).round(Round(0));
+  };
   EXPECT_EQ(AcceptMessage::decode(head().u32(kViewMembersMax + 1).take()).status().message(),
             "accept.value.members: expected at most 4096 entries, got 4097");
   const Bytes endpoints = head().u32(1).peer(peer(1)).u64(1).u32(kEndpointsMax + 1).take();

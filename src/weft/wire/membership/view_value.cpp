@@ -1,9 +1,11 @@
-// The parts that membership messages share: members, departures and what is agreed on.
+#include "weft/wire/view_value.h"
+
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "weft/base/check.h"
 #include "weft/wire/codec.h"
-#include "weft/wire/membership_message.h"
 #include "weft/wire/printable.h"
 
 namespace weft {
@@ -29,36 +31,6 @@ Departure read_departure(Reader& in) {
   }
   departure.reason = read_printable(in, "departure.reason", kReasonBytesMax);
   return departure;
-}
-
-void write_lineage(Writer& out, const Lineage& lineage) {
-  WEFT_CHECK(lineage.points.size() <= kBranchPointsMax && lineage.absorbed.size() <= kAbsorbedMax);
-  out.u32(static_cast<std::uint32_t>(lineage.points.size()));
-  for (const BranchPoint& point : lineage.points) {
-    out.raw(point.branch).view(point.from).u64(point.samples);
-  }
-  out.u32(static_cast<std::uint32_t>(lineage.absorbed.size()));
-  for (const AbsorbedBranch& absorbed : lineage.absorbed) {
-    out.raw(absorbed.branch).u64(absorbed.until);
-  }
-}
-
-Lineage read_lineage(Reader& in) {
-  Lineage lineage;
-  const std::uint32_t points = in.count("lineage.points", kBranchPointsMax);
-  for (std::uint32_t i = 0; i < points && !in.failed(); ++i) {
-    BranchPoint& point = lineage.points.emplace_back();
-    point.branch = in.raw<32>("point.branch");
-    point.from = in.view("point.from");
-    point.samples = in.u64("point.samples");
-  }
-  const std::uint32_t absorbed = in.count("lineage.absorbed", kAbsorbedMax);
-  for (std::uint32_t i = 0; i < absorbed && !in.failed(); ++i) {
-    AbsorbedBranch& one = lineage.absorbed.emplace_back();
-    one.branch = in.raw<32>("absorbed.branch");
-    one.until = in.u64("absorbed.until");
-  }
-  return lineage;
 }
 
 void write_merge(Writer& out, const MergeDirective& merge) {
@@ -110,18 +82,72 @@ Member read_member(Reader& in) {
   return member;
 }
 
+void write_departures(Writer& out, const std::vector<Departure>& departures) {
+  WEFT_CHECK(departures.size() <= kViewMembersMax);
+  out.u32(static_cast<std::uint32_t>(departures.size()));
+  for (const Departure& departure : departures) write_departure(out, departure);
+}
+
+std::vector<Departure> read_departures(Reader& in) {
+  std::vector<Departure> out;
+  const std::uint32_t count = in.count("value.departures", kViewMembersMax);
+  for (std::uint32_t i = 0; i < count && !in.failed(); ++i) out.push_back(read_departure(in));
+  return out;
+}
+
+void write_lineage(Writer& out, const Lineage& lineage) {
+  WEFT_CHECK(lineage.points.size() <= kBranchPointsMax && lineage.absorbed.size() <= kAbsorbedMax);
+  out.u32(static_cast<std::uint32_t>(lineage.points.size()));
+  for (const BranchPoint& point : lineage.points) {
+    out.raw(point.branch).view(point.from).u64(point.samples);
+  }
+  out.u32(static_cast<std::uint32_t>(lineage.absorbed.size()));
+  for (const AbsorbedBranch& absorbed : lineage.absorbed) {
+    out.raw(absorbed.branch).u64(absorbed.until);
+  }
+}
+
+Lineage read_lineage(Reader& in) {
+  Lineage lineage;
+  const std::uint32_t points = in.count("lineage.points", kBranchPointsMax);
+  for (std::uint32_t i = 0; i < points && !in.failed(); ++i) {
+    BranchPoint& point = lineage.points.emplace_back();
+    point.branch = in.raw<32>("point.branch");
+    point.from = in.view("point.from");
+    point.samples = in.u64("point.samples");
+  }
+  const std::uint32_t absorbed = in.count("lineage.absorbed", kAbsorbedMax);
+  for (std::uint32_t i = 0; i < absorbed && !in.failed(); ++i) {
+    AbsorbedBranch& one = lineage.absorbed.emplace_back();
+    one.branch = in.raw<32>("absorbed.branch");
+    one.until = in.u64("absorbed.until");
+  }
+  return lineage;
+}
+
+void write_value_end(Writer& out, const std::optional<Hash256>& yields_to,
+                     const std::optional<MergeDirective>& merge, const LinkSummary& links) {
+  out.u8(yields_to ? 1 : 0);
+  if (yields_to) out.raw(*yields_to);
+  out.u8(merge ? 1 : 0);
+  if (merge) write_merge(out, *merge);
+  write_link_summary(out, links);
+}
+
+void read_value_end(Reader& in, std::optional<Hash256>& yields_to,
+                    std::optional<MergeDirective>& merge, LinkSummary& links) {
+  if (in.boolean("value.yields")) yields_to = in.raw<32>("value.yields_to");
+  if (in.boolean("value.merges")) merge = read_merge(in);
+  links = read_link_summary(in);
+}
+
 void write_view_value(Writer& out, const ViewValue& value) {
-  WEFT_CHECK(value.members.size() <= kViewMembersMax && value.departures.size() <= kViewMembersMax);
+  WEFT_CHECK(value.members.size() <= kViewMembersMax);
   out.round(value.base_round).u32(static_cast<std::uint32_t>(value.members.size()));
   for (const Member& member : value.members) write_member(out, member);
-  out.u32(static_cast<std::uint32_t>(value.departures.size()));
-  for (const Departure& departure : value.departures) write_departure(out, departure);
+  write_departures(out, value.departures);
   write_lineage(out, value.lineage);
-  out.u8(value.yields_to ? 1 : 0);
-  if (value.yields_to) out.raw(*value.yields_to);
-  out.u8(value.merge ? 1 : 0);
-  if (value.merge) write_merge(out, *value.merge);
-  write_link_summary(out, value.links);
+  write_value_end(out, value.yields_to, value.merge, value.links);
 }
 
 ViewValue read_view_value(Reader& in) {
@@ -133,14 +159,9 @@ ViewValue read_view_value(Reader& in) {
     value.members.push_back(read_member(in));
   }
   if (has_duplicates(value.members)) in.fail("value.members", "expected no peer twice");
-  const std::uint32_t departures = in.count("value.departures", kViewMembersMax);
-  for (std::uint32_t i = 0; i < departures && !in.failed(); ++i) {
-    value.departures.push_back(read_departure(in));
-  }
+  value.departures = read_departures(in);
   value.lineage = read_lineage(in);
-  if (in.boolean("value.yields")) value.yields_to = in.raw<32>("value.yields_to");
-  if (in.boolean("value.merges")) value.merge = read_merge(in);
-  value.links = read_link_summary(in);
+  read_value_end(in, value.yields_to, value.merge, value.links);
   return value;
 }
 
