@@ -30,7 +30,7 @@ TEST(Scale, TheBytesOfAChangeGrowWithTheMembersAndNotWithTheirSquare) {
   ASSERT_TRUE(few.changed);
   ASSERT_TRUE(many.changed);
   EXPECT_LE(2 * many.proposer.bytes_sent, 9 * few.proposer.bytes_sent) << "at most 4.5 times";
-  EXPECT_LE(many.proposer.bytes_sent, 700U * 256);
+  EXPECT_LE(many.proposer.bytes_sent, 768U * 256);
   EXPECT_LE(many.proposer.bytes_received, 300U * 256);
   EXPECT_LE(many.other.bytes_sent + many.other.bytes_received, 4U * 1024);
   EXPECT_LE(many.other.bytes_received, few.other.bytes_received + 256);
