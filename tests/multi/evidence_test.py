@@ -92,7 +92,7 @@ def notice(run, previous, *peers):
     text = b"weft view"
     hashed = hashlib.sha256(struct.pack("<I", len(text)) + text + run + previous + said).digest()
     (number,) = struct.unpack_from("<Q", previous)
-    return previous + view(number + 1, hashed) + said + b"\0"
+    return previous + view(number + 1, hashed) + b"\1" + said + b"\0"
 
 
 def removed(of, reason=b"the others went on without it"):

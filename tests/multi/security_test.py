@@ -261,7 +261,7 @@ def oversized_views():
             value = struct.pack("<QI", 0, count) + members + struct.pack("<I", 0)
             # All of it is more than a stranger may say at once; its beginning is none.
             with contextlib.suppress(OSError):  # it may end before all is sent
-                link.send(frame(0x17, view + view + (value if count == 257 else value[:2000])))
+                link.send(frame(0x17, view + view + b"\1" + (value if count == 257 else value[:2000])))
             expect(link.ended(), f"a view of {count} members did not end the link")
             link.close()
         expect(run.members() == 2, "a stranger's view was believed")
