@@ -52,3 +52,17 @@ def sources(build):
                 found.setdefault(one, Source(one, target[1] if target else "",
                                              kept_flags(entry["command"]), batched))
     return list(found.values())
+
+
+def batches(given, size):
+    """Lists of Sources: those that the build batches, with others of their target and flags, `size`
+    at most; each of the others alone. All of a target compile as one in every way to divide them
+    (tools/compile_sources.py)."""
+    found = {}
+    for source in given:
+        key = (source.target, source.flags) if source.batched else source.path
+        of_key = found.setdefault(key, [[]])
+        if len(of_key[-1]) >= size:
+            of_key.append([])
+        of_key[-1].append(source)
+    return [batch for of_key in found.values() for batch in of_key]

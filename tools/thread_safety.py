@@ -31,18 +31,6 @@ def find_clang():
     return next((name for name in CLANGS if shutil.which(name)), None)
 
 
-def make_batches(sources, size):
-    """Lists of sources: those that the build batches, with others of their target and flags."""
-    batches = {}
-    for source in sources:
-        key = (source.target, source.flags) if source.batched else source.path
-        of_key = batches.setdefault(key, [[]])
-        if len(of_key[-1]) >= size:
-            of_key.append([])
-        of_key[-1].append(source)
-    return [batch for of_key in batches.values() for batch in of_key]
-
-
 def findings(clang, batch):
     """What clang says against sources that have the same flags, "" if nothing."""
     text = "".join(f'#include "{source.path}"\n' for source in batch)
@@ -76,7 +64,7 @@ def main(arguments):
     sources = wanted(compile_flags.sources(options.build),
                      {path.resolve() for path in options.files})
     # The longest first, so that no core waits for it in the end.
-    batches = sorted(make_batches(sources, options.batch), key=len, reverse=True)
+    batches = sorted(compile_flags.batches(sources, options.batch), key=len, reverse=True)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         said = [text for text in pool.map(lambda batch: findings(clang, batch), batches) if text]
     # A header's fault is found by every batch that includes it.

@@ -48,6 +48,7 @@ BANNED = [
     ("exit", r"(?<![\w.>])(?:std::|::)?(?:_|quick_)?exit\s*\(|\babort\s*\(\s*\)\s*;",
      ("base", "app", PROGRAMS), "a Status, or WEFT_CHECK"),
     ("new", r"\bnew\b", (), "std::make_unique"),
+    ("typedef", r"\btypedef\b", (), "using"),
     ("delete", r"(?<!= )(?<!=)(?<!operator )\bdelete\b(?! this)", (), "an owner"),
     ("thread", r"\bstd::(?:mutex|recursive_mutex|shared_mutex|timed_mutex|atomic\w*|j?thread|"
                r"condition_variable\w*|async|future|promise|counting_semaphore|latch|barrier|"

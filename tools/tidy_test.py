@@ -252,7 +252,7 @@ class Words(Tree):
                 ("void f() { usleep(1); }", "sleep"), ("auto a = std::getenv(\"A\");", "getenv"),
                 ("void f() { exit(1); }", "exit"), ("void f() { std::_Exit(1); exit(0); }", "exit"),
                 ("int* a = new int;", "new"), ("f(new Node());", "new"),
-                ("void f() { delete a; }", "delete"), ("std::mutex a;", "thread"),
+                ("typedef int a;", "typedef"), ("void f() { delete a; }", "delete"), ("std::mutex a;", "thread"),
                 ("std::atomic<int> a;", "thread"), ("std::thread a;", "thread")]:
             with self.subTest(line=line):
                 self.expect_line(line, f": {word}: not here")

@@ -214,14 +214,14 @@ class ThreadSafety(unittest.TestCase):
                       self.said(HELD=""))
 
 
-class ThreadSafetyBatches(unittest.TestCase):
+class Batches(unittest.TestCase):
     def test_hold_sources_of_one_target_and_single_ones_alone(self):
         def source(name, target, batched):
             return compile_flags.Source(pathlib.Path(name), target, ("-DA",), batched)
         sources = [source("a.cpp", "x", True), source("b.cpp", "x", False),
                    source("c.cpp", "x", True), source("d.cpp", "y", True),
                    source("e.cpp", "x", True)]
-        batches = thread_safety.make_batches(sources, 2)
+        batches = compile_flags.batches(sources, 2)
         self.assertEqual([[str(one.path) for one in batch] for batch in batches],
                          [["a.cpp", "c.cpp"], ["e.cpp"], ["b.cpp"], ["d.cpp"]])
 

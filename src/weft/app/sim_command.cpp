@@ -170,7 +170,7 @@ class SimReport {
   void end(const sim::World& world, const sim::WorldResult& result) {
     if (result.mean_model) {
       test_.emplace();
-      static_cast<ComputedSums&>(*test_) = *result.mean_model;
+      static_cast<ComputedSums&>(*test_) = static_cast<const ComputedSums&>(*result.mean_model);
       log_.append(evaluation_event(world.trainer(), *test_));
     }
     Event event("simulated");

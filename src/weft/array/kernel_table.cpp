@@ -16,6 +16,7 @@ namespace {
 using Key = std::pair<Device::Kind, std::string_view>;
 
 Guarded<std::map<Key, DeviceKernel>>& rows_by_key() {
+  // Never destroyed: arrays may outlive it. NOLINTNEXTLINE(*-avoid-non-const-global-variables)
   static auto& rows = *new Guarded<std::map<Key, DeviceKernel>>();
   return rows;
 }
@@ -63,7 +64,8 @@ DeviceKernel find_kernel(std::string_view name, Device::Kind device) {
 }
 
 HostOperands::HostOperands(const KernelCall& call, const HostStorage& host_storage) {
-  const auto count = static_cast<std::size_t>(call.in.size() + call.out.size());
+  const auto count =
+      static_cast<std::size_t>(call.in.size()) + static_cast<std::size_t>(call.out.size());
   std::map<const Storage*, std::shared_ptr<Storage>> known;
   arrays_.reserve(count);
   const auto add = [&](const Array& array) {

@@ -102,6 +102,7 @@ double train(const std::string& rule, int liars) {
   }
   {
     std::vector<Thread> threads;
+    threads.reserve(members.size());
     for (Member& member : members) {
       threads.emplace_back(
           [&member, founder = &member == members.data()] { take_part(member, founder); });

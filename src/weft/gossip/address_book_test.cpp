@@ -69,6 +69,7 @@ TEST(AddressBook, HoldsTheSameInWhateverOrderAndHoweverOftenRecordsCome) {
   Rng rng(6);
   for (int i = 0; i < 50; ++i) {
     std::vector<MemberRecord> records;
+    records.reserve(40);
     for (int k = 0; k < 40; ++k) records.push_back(random_record(rng, 6));
     AddressBook one(test_options());
     AddressBook other(test_options());

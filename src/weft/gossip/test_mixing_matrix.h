@@ -30,6 +30,7 @@ class MixingMatrix {
     std::map<PeerId, std::size_t> place;
     for (std::size_t i = 0; i < ids.size(); ++i) place[ids[i]] = i;
     std::vector<std::vector<PeerId>> neighbours;
+    neighbours.reserve(ids.size());
     for (const PeerId& id : ids) neighbours.push_back(neighbours_of(id, ids, options));
     for (std::size_t i = 0; i < ids.size(); ++i) {
       rows_[i][i] = 1;

@@ -38,6 +38,9 @@ std::string unchunked(std::string body) {
 }
 
 class ServerTest : public testing::Test {
+ public:
+  ~ServerTest() override { stop(); }
+
  protected:
   static ServeOptions quick() {
     ServeOptions options;
@@ -60,7 +63,6 @@ class ServerTest : public testing::Test {
     stop_.store(true);
     thread_.join();
   }
-  ~ServerTest() override { stop(); }
 
   std::uint16_t port() const { return server_->port(); }
   std::string ask(const std::string& request) {
@@ -100,6 +102,7 @@ TEST_F(ServerTest, TheAnswerIsWhatTheModelGives) {
   serve(kImageRecipe);
   const json answer = json::parse(body_of(ask(post_request("/v1/predict", row_of_pixels(3)))));
   std::vector<float> pixels;
+  pixels.reserve(784);
   for (int i = 0; i < 784; ++i) pixels.push_back(static_cast<float>((3 + i * 7) % 256));
   const auto model = load_served(checkpoint_->path);
   const auto wanted = model->predict(*model->prepare({1, pixels, ""}));

@@ -97,7 +97,7 @@ void GossipWorld::show_complete_rounds() {
       return comes || peer.rounds_done() >= first;
     });
     if (!complete) return;
-    const Sums sums = std::move(rounds_.extract(rounds_.begin()).mapped());
+    const Sums sums = rounds_.extract(rounds_.begin()).mapped();
     StepReport report;
     report.metrics.loss = sums.report.samples > 0 ? sums.report.loss / sums.report.samples : 0;
     report.metrics.correct = sums.report.correct;

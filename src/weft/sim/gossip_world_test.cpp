@@ -54,6 +54,7 @@ TEST(GossipWorld, ThreePeersOfARingTakeTheStepsOfDPsgd) {
   const auto& gossip = dynamic_cast<const GossipWorld&>(*world);
   const SystemClock clock;
   std::vector<std::unique_ptr<Trainer>> alone;
+  alone.reserve(kPeers);
   for (int i = 0; i < kPeers; ++i) {
     alone.push_back(std::move(Trainer::make(recipe, {}, clock)).value());
   }

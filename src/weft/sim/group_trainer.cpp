@@ -169,7 +169,7 @@ Bytes GroupTrainer::encode(const MemberState& member, const std::string& run_id)
 Status GroupTrainer::adopt(MemberState& member, ByteSpan state) {
   put_in(member);
   put_in_own(member);
-  const Status taken = trainer_->adopt(state);
+  Status taken = trainer_->adopt(state);
   if (taken.ok()) member.shared = take_out();
   take_out_own(member);
   return taken;
@@ -178,7 +178,7 @@ Status GroupTrainer::adopt(MemberState& member, ByteSpan state) {
 Status GroupTrainer::merge(MemberState& member, ByteSpan state, double weight) {
   put_in(member);
   put_in_own(member);
-  const Status merged = trainer_->merge(state, weight);
+  Status merged = trainer_->merge(state, weight);
   if (merged.ok()) member.shared = take_out();
   take_out_own(member);
   return merged;

@@ -35,6 +35,7 @@ std::vector<float> sum_of(const std::vector<std::vector<float>>& parts) {
 std::vector<Hash128> with_own_trainers(const Recipe& recipe) {
   const SystemClock clock;
   std::vector<std::unique_ptr<Trainer>> trainers;
+  trainers.reserve(kMembers);
   for (int i = 0; i < kMembers; ++i) {
     trainers.push_back(std::move(Trainer::make(recipe, {}, clock)).value());
   }

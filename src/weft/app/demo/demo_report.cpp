@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -23,7 +24,7 @@ double number(const DemoPeer& peer, std::string_view name) {
 
 // What was not measured is null in JSON, and an event has no field then.
 std::string measured(const DemoPeer& peer, std::string_view name, std::string text) {
-  return peer.summary->find(name) == nullptr ? "-" : text;
+  return peer.summary->find(name) == nullptr ? "-" : std::move(text);
 }
 
 // The name that events and the status block give the peer of this id in hexadecimal digits.

@@ -90,7 +90,7 @@ std::string choices_of(const std::string& taken) {
 std::string value_name(const CLI::Option& option) {
   if (!option.get_option_text().empty()) return option.get_option_text();
   const auto [type, taken] = type_of(option);
-  if (const std::string choices = choices_of(taken); !choices.empty()) return choices;
+  if (std::string choices = choices_of(taken); !choices.empty()) return choices;
   const bool counts = type == "INT" || type == "UINT" || type == "FLOAT";
   return counts ? "N" : type;
 }

@@ -57,6 +57,7 @@ std::string missing_text(const CLI::App& at, const std::string& text) {
     return argument_name(text.substr(0, end)) + " is missing";
   }
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const CLI::App* command : commands) names.push_back(command->get_name());
   return fmt::format("expected a command: {}", fmt::join(names, ", "));
 }
@@ -71,7 +72,7 @@ std::string repeated_text(const std::string& text) {
 }
 
 std::string reason(const CLI::App& at, const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   const std::string kind = error.get_name();
   if (kind == "ValidationError") return choice_text(text);
   if (kind == "ConversionError") return conversion_text(text);

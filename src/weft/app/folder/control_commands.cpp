@@ -48,7 +48,7 @@ std::string failure_text(const Status& status) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-std::string success(Json fields) {
+std::string success(const Json& fields) {
   Json json = {{"ok", true}};
   json.update(fields);
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -165,7 +165,7 @@ Result<std::string> answer_ticket(GroupAdministration& group, const ControlConte
   if (code.get<bool>()) {
     WEFT_TRY_ASSIGN(fields["code"], group.join_code(line));
   }
-  return success(std::move(fields));
+  return success(fields);
 }
 
 Result<std::string> answer_revoke(GroupAdministration& group, const Json& request) {

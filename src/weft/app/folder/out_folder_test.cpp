@@ -83,12 +83,15 @@ TEST(OutFolder, WhatAKilledProcessWasWritingIsRemoved) {
   const std::vector<std::string> left = {"/summary.json", "/membership.record",
                                          "/checkpoints/checkpoint-5.safetensors",
                                          "/checkpoints/best.safetensors.candidate"};
-  for (const std::string& name : left) std::ofstream(folder + name + mark) << "half";
+  const auto path = [&](const std::string& name) {
+    return fmt::format("{}{}{}", folder, name, mark);
+  };
+  for (const std::string& name : left) std::ofstream(path(name)) << "half";
   const std::string foreign = folder + "/checkpoints/notes" + mark;
   std::ofstream(foreign) << "of somebody else";
   ASSERT_TRUE(OutFolder::open(folder).ok());
   for (const std::string& name : left) {
-    EXPECT_FALSE(std::filesystem::exists(folder + name + mark)) << name;
+    EXPECT_FALSE(std::filesystem::exists(path(name))) << name;
   }
   EXPECT_TRUE(std::filesystem::exists(foreign));
   std::filesystem::remove_all(folder);

@@ -63,7 +63,7 @@ TEST(JoinPlan, SaysWhatGossipTakes) {
 }
 
 TEST(JoinPlan, OnlyAYesIsAYes) {
-  const auto answer = [](std::optional<std::string> line) {
+  const auto answer = [](const std::optional<std::string>& line) {
     return agree_to_plan(sample_plan(), [line](const std::string&) { return line; });
   };
   EXPECT_TRUE(answer("y").ok());

@@ -22,6 +22,7 @@ volatile std::sig_atomic_t asked = 0;
 Atomic<const char*> polite_words = nullptr;
 static_assert(Atomic<const char*>::is_always_lock_free);
 
+// Whether the terminal's last line has no end. NOLINTNEXTLINE(*-avoid-non-const-global-variables)
 Atomic<bool> open_line = false;
 static_assert(Atomic<bool>::is_always_lock_free);
 

@@ -32,7 +32,7 @@ std::string peers_text(const Event& round) {
 
 // What a person wants to know of how well it learns: texts are measured in bits a character.
 std::string learned_text(const Event& round) {
-  const std::string loss = "loss " + loss_text(round.number("loss"));
+  std::string loss = "loss " + loss_text(round.number("loss"));
   if (round.find("bits_per_character") != nullptr) {
     return fmt::format("{}  {:.3f} bits/character", loss, round.number("bits_per_character"));
   }

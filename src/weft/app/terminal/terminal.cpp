@@ -57,7 +57,7 @@ void log_event(const Event& event) {
   if (!shown) log(LogLevel::kInfo, "{} {}", event.kind, fields_to_json(event));
 }
 
-std::string for_standard_output(std::string text) {
+std::string for_standard_output(const std::string& text) {
   return ::isatty(STDOUT_FILENO) == 1 ? printable_lines(text) : text;
 }
 

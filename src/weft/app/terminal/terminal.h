@@ -38,7 +38,7 @@ OutputMode output_mode(bool json);
 
 // Text from a model or from others' files: unchanged for a file or program, and without terminal
 // control characters for a person (base/printable.h).
-std::string for_standard_output(std::string text);
+std::string for_standard_output(const std::string& text);
 
 class Terminal {
  public:

@@ -122,7 +122,8 @@ constexpr To convert_value(From value) {
     return value != From{0};
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // The first float above the range, exactly: 2^7, 2^8, 2^31 or 2^63.
-    constexpr From kEnd = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * From{2};
+    constexpr auto kHalf = std::numeric_limits<To>::max() / 2 + 1;
+    constexpr From kEnd = static_cast<From>(kHalf) * From{2};
     constexpr From kLow = static_cast<From>(std::numeric_limits<To>::min());
     if (value >= kEnd) return std::numeric_limits<To>::max();
     if (value <= kLow) return std::numeric_limits<To>::min();

@@ -79,6 +79,7 @@ struct FreeLists {
 
 // Never destroyed: arrays in static storage may outlive any other order.
 Guarded<FreeLists>& pool() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static auto& lists = *new Guarded<FreeLists>();
   return lists;
 }
@@ -125,6 +126,7 @@ bool give(int size_class, void* block) {
 // Held while notes are read or written: threads may write parts of one storage.
 struct Gate {};
 Guarded<Gate>& notes_gate() {
+  // Never destroyed, as the pool. NOLINTNEXTLINE(*-avoid-non-const-global-variables)
   static auto& gate = *new Guarded<Gate>();
   return gate;
 }

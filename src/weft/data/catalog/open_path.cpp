@@ -46,6 +46,7 @@ void mix_rows(Dataset& dataset) {
   if (dataset.targets.defined()) dataset.targets = rows_in_order(dataset.targets, order);
   if (dataset.labels.empty()) return;
   std::vector<std::int64_t> labels;
+  labels.reserve(order.size());
   for (const std::size_t row : order) {
     labels.push_back(dataset.label(static_cast<std::int64_t>(row)));
   }

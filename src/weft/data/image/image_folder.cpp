@@ -99,6 +99,7 @@ Hash128 name_hash(const fs::path& file) {
 // In the order of a hash of their names, which neighbours do not share.
 void order_by_hash(std::vector<fs::path>& files) {
   std::vector<std::pair<Hash128, fs::path>> hashed;
+  hashed.reserve(files.size());
   for (fs::path& file : files) hashed.emplace_back(name_hash(file), std::move(file));
   std::sort(hashed.begin(), hashed.end());
   for (std::size_t i = 0; i < files.size(); ++i) files[i] = std::move(hashed[i].second);

@@ -193,8 +193,8 @@ TEST_F(OddData, FilesThatNoClassTakesAreNamed) {
 }
 
 TEST_F(OddData, TheWidthOfTokensIsSeen) {
-  std::vector<std::int32_t> tokens;
-  for (int i = 0; i < 3000; ++i) tokens.push_back(i * 7919 % 5000);
+  std::vector<std::int32_t> tokens(3000);
+  for (int i = 0; i < 3000; ++i) tokens[static_cast<std::size_t>(i)] = i * 7919 % 5000;
   for (const int width : {2, 4}) {
     put_tokens("t.bin", tokens, width);
     const Result<DataLook> look = look_at_data(path("t.bin"));

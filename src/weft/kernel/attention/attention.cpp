@@ -113,8 +113,8 @@ void attention_dropout(const DropoutStream& stream, std::int64_t row, std::int64
   dropout_row(stream, row, key, count, out);
 }
 
-AttentionResult attention_forward(const Array& q, const Array& k, const Array& v, const Array& mask,
-                                  const Array& stream, const AttentionRun& run) {
+AttentionResult attention_forward(const AttentionInputs& inputs, const AttentionRun& run) {
+  const auto& [q, k, v, mask, stream] = inputs;
   AttentionResult result = empty_result(q.shape(), q);
   launch("attention", {&q, &k, &v, &mask, &stream}, {&result.output, &result.log_sums},
          [run](LaunchArrays in, LaunchArrays out) {
@@ -123,10 +123,9 @@ AttentionResult attention_forward(const Array& q, const Array& k, const Array& v
   return result;
 }
 
-AttentionGradient attention_backward(const Array& q, const Array& k, const Array& v,
-                                     const Array& mask, const Array& stream,
-                                     const AttentionRun& run, const AttentionResult& result,
-                                     const Array& dy) {
+AttentionGradient attention_backward(const AttentionInputs& inputs, const AttentionRun& run,
+                                     const AttentionResult& result, const Array& dy) {
+  const auto& [q, k, v, mask, stream] = inputs;
   AttentionGradient gradient{Array::empty(q.shape(), q.dtype(), q.device()),
                              Array::empty(k.shape(), q.dtype(), q.device()),
                              Array::empty(v.shape(), q.dtype(), q.device())};

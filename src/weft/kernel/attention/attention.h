@@ -32,11 +32,19 @@ struct AttentionResult {
   Array log_sums;  // [B, heads, queries]; infinity where a query reads no key, whose output is 0
 };
 
-// `mask`: undefined or [B, heads, queries, keys] of any strides; kBool (true: may be read) or of
-// q's type (added to the scaled scores). `stream`: of kernel/random/dropout.h where run.dropout >
-// 0; query i of head h of item b has row (first row + b) * heads * queries + h * queries + i.
-AttentionResult attention_forward(const Array& q, const Array& k, const Array& v, const Array& mask,
-                                  const Array& stream, const AttentionRun& run);
+// What queries are answered from. `mask`: undefined or [B, heads, queries, keys] of any strides;
+// kBool (true: may be read) or of q's type (added to the scaled scores). `stream`: of
+// kernel/random/dropout.h where run.dropout > 0; query i of head h of item b has row (first row +
+// b) * heads * queries + h * queries + i.
+struct AttentionInputs {
+  Array q;
+  Array k;
+  Array v;
+  Array mask;
+  Array stream;
+};
+
+AttentionResult attention_forward(const AttentionInputs& inputs, const AttentionRun& run);
 
 struct AttentionGradient {
   Array q;  // [B, queries, heads, D] contiguous; k and v likewise
@@ -45,10 +53,8 @@ struct AttentionGradient {
 };
 
 // `dy` has the shape of the output, any strides but 1 on the last axis.
-AttentionGradient attention_backward(const Array& q, const Array& k, const Array& v,
-                                     const Array& mask, const Array& stream,
-                                     const AttentionRun& run, const AttentionResult& result,
-                                     const Array& dy);
+AttentionGradient attention_backward(const AttentionInputs& inputs, const AttentionRun& run,
+                                     const AttentionResult& result, const Array& dy);
 
 // Heads of queries, then of keys, then of values side by side: [B, tokens, (heads + 2 kv_heads) D].
 struct PackedHeads {

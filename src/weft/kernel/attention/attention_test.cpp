@@ -48,8 +48,9 @@ struct All {
 
 All both_passes(const Inputs& in, const Array& mask, const Array& stream, const AttentionRun& run) {
   All all;
-  all.result = attention_forward(in.q, in.k, in.v, mask, stream, run);
-  all.gradient = attention_backward(in.q, in.k, in.v, mask, stream, run, all.result, in.dy);
+  const AttentionInputs inputs{in.q, in.k, in.v, mask, stream};
+  all.result = attention_forward(inputs, run);
+  all.gradient = attention_backward(inputs, run, all.result, in.dy);
   return all;
 }
 

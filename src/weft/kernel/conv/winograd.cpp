@@ -300,18 +300,23 @@ void transform_gradients(const Backward& work, const Group& group, bool with_sum
       });
 }
 
+// The first `panels` panels of matrices that are multiplied.
+struct Factor {
+  const Matrices& matrices;
+  std::int64_t panels;
+};
+
 // sums[p][input panel of the chunk * out_panels + out panel][input][output] (+)= the products.
-void multiply_transposed(const Matrices& in, std::int64_t in_panels, const Matrices& gradients,
-                         std::int64_t out_panels, std::int64_t tiles, bool accumulate,
-                         const Matrices& sums) {
-  parallel_for(kWinogradPositions * in_panels, 1, [&](std::int64_t begin, std::int64_t end) {
+void multiply_transposed(const Factor& in, const Factor& gradients, std::int64_t tiles,
+                         bool accumulate, const Matrices& sums) {
+  parallel_for(kWinogradPositions * in.panels, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t position = i / in_panels;
-      const std::int64_t panel = i % in_panels;
-      for (std::int64_t o = 0; o < out_panels; ++o) {
-        winograd_loops().multiply_transposed({in.at(position, panel), 0, gradients.at(position, o),
-                                              sums.at(position, panel * out_panels + o), tiles, 0,
-                                              accumulate});
+      const std::int64_t position = i / in.panels;
+      const std::int64_t panel = i % in.panels;
+      for (std::int64_t o = 0; o < gradients.panels; ++o) {
+        winograd_loops().multiply_transposed(
+            {in.matrices.at(position, panel), 0, gradients.matrices.at(position, o),
+             sums.at(position, panel * gradients.panels + o), tiles, 0, accumulate});
       }
     }
   });
@@ -370,7 +375,7 @@ void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeig
       }
       if (wants_weight) {
         transform_inputs(plan, group, work.x, first, panels, tiles);
-        multiply_transposed(tiles, panels, gradients, plan.out_panels, count, i > 0, sums);
+        multiply_transposed({tiles, panels}, {gradients, plan.out_panels}, count, i > 0, sums);
       }
       if (!wants_data) continue;
       multiply(gradients, plan.out_panels, weights, panels, count, tiles);

@@ -36,18 +36,17 @@ inline Vec all(float value) { return _mm256_set1_ps(value); }
 inline Vec fma(float a, const Vec& b, const Vec& c) { return _mm256_fmadd_ps(all(a), b, c); }
 
 // Six values of one line, each with the six transformed ones.
-inline void input_line(const Vec& d0, const Vec& d1, const Vec& d2, const Vec& d3, const Vec& d4,
-                       const Vec& d5, Vec (&t)[6]) {
-  const Vec even = fma(-2.0F, d2, d4);
-  const Vec odd = fma(kH, d3, all(-kS) * d1);
-  const Vec even2 = fma(-0.5F, d2, d4);
-  const Vec odd2 = fma(kS, d3, all(-kH) * d1);
-  t[0] = fma(-2.5F, d2, d0 + d4);
+inline void input_line(const Vec (&d)[6], Vec (&t)[6]) {
+  const Vec even = fma(-2.0F, d[2], d[4]);
+  const Vec odd = fma(kH, d[3], all(-kS) * d[1]);
+  const Vec even2 = fma(-0.5F, d[2], d[4]);
+  const Vec odd2 = fma(kS, d[3], all(-kH) * d[1]);
+  t[0] = fma(-2.5F, d[2], d[0] + d[4]);
   t[1] = even + odd;
   t[2] = even - odd;
   t[3] = even2 + odd2;
   t[4] = even2 - odd2;
-  t[5] = fma(-2.5F, d3, d1 + d5);
+  t[5] = fma(-2.5F, d[3], d[1] + d[5]);
 }
 
 inline void output_line(const Vec (&m)[6], Vec (&y)[4]) {
@@ -174,15 +173,15 @@ void input(const WinogradImage& x, std::int64_t panel, const WinogradTiles& tile
         read<6>(x, block_of(x, block), row - tiles.padding_top, column - tiles.padding_left, d);
         Vec lines[6][6];
         for (int j = 0; j < 6; ++j) {
+          const Vec line[6] = {d[0][j], d[1][j], d[2][j], d[3][j], d[4][j], d[5][j]};
           Vec t[6];
-          input_line(d[0][j], d[1][j], d[2][j], d[3][j], d[4][j], d[5][j], t);
+          input_line(line, t);
           for (int i = 0; i < 6; ++i) lines[i][j] = t[i];
         }
         float* to = out.data + at;
         for (int i = 0; i < 6; ++i) {
           Vec t[6];
-          input_line(lines[i][0], lines[i][1], lines[i][2], lines[i][3], lines[i][4], lines[i][5],
-                     t);
+          input_line(lines[i], t);
           for (int j = 0; j < 6; ++j) store(to + j * out.step, t[j]);
           to += 6 * out.step;
         }

@@ -62,22 +62,30 @@ void multiply_matrix(const GemmSize& size, const MatrixView<const Float16>& a,
   multiply_half(size, a, b, out, accumulate);
 }
 
+// What integers are summed in: they wrap around, so negative ones are extended first.
+template <class T>
+auto as_summand(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+  } else {
+    return value;
+  }
+}
+
 // f64 and integers, which wrap around.
 template <class T>
 void multiply_matrix(const GemmSize& size, const MatrixView<const T>& a,
                      const MatrixView<const T>& b, T* out, bool accumulate) {
-  using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
   const std::int64_t grain = 1 + 16384 / std::max<std::int64_t>(1, size.n * size.k);
   parallel_for(size.m, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       T* const row = out + i * size.n;
       if (!accumulate) std::fill_n(row, size.n, T{});
       for (std::int64_t k = 0; k < size.k; ++k) {
-        const auto x = static_cast<Sum>(a.data[i * a.row_step + k * a.column_step]);
+        const auto x = as_summand(a.data[i * a.row_step + k * a.column_step]);
         const T* const from = b.data + k * b.row_step;
         for (std::int64_t j = 0; j < size.n; ++j) {
-          row[j] = static_cast<T>(static_cast<Sum>(row[j]) +
-                                  x * static_cast<Sum>(from[j * b.column_step]));
+          row[j] = static_cast<T>(as_summand(row[j]) + x * as_summand(from[j * b.column_step]));
         }
       }
     }

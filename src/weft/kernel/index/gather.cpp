@@ -275,6 +275,8 @@ void add_rows_into(const char* name, Array& out, const Array& index, const Array
 Array row_numbers(const char* name, const Shape& sizes, std::span<const Array> indexes) {
   std::vector<Array> dense;
   std::vector<const Array*> inputs;
+  dense.reserve(indexes.size());
+  inputs.reserve(indexes.size());
   for (const Array& index : indexes) dense.push_back(index.contiguous());
   for (const Array& index : dense) inputs.push_back(&index);
   Array y = Array::empty(dense[0].shape(), DType::kI64, dense[0].device());

@@ -228,10 +228,10 @@ void blend(StepInput<Value> a, double first, StepInput<Value> b, double second,
            StepOutput<Value> out) {
   WEFT_CHECK(a.size() == out.size() && b.size() == out.size());
   const OptimizerLoops<Value>& loops = optimizer_loops<Value>();
-  parallel_for(count_of(out), kMatrixGrain, [&](std::int64_t begin, std::int64_t end) {
-    loops.blend(a.data(), static_cast<Value>(first), b.data(), static_cast<Value>(second),
-                out.data(), begin, end);
-  });
+  const BlendPass<Value> pass{a.data(), static_cast<Value>(first), b.data(),
+                              static_cast<Value>(second), out.data()};
+  parallel_for(count_of(out), kMatrixGrain,
+               [&](std::int64_t begin, std::int64_t end) { loops.blend(pass, begin, end); });
 }
 
 #define WEFT_STEPS_OF(Value)                                                                     \

@@ -117,6 +117,16 @@ struct ProductPass {
   Value scale_c;
 };
 
+// out = first * a + second * b; out may be a or b.
+template <class Value>
+struct BlendPass {
+  const Value* a;
+  Value first;
+  const Value* b;
+  Value second;
+  Value* out;
+};
+
 template <class Value>
 struct OptimizerLoops {
   void (*sgd)(const SgdPass<Value>& pass, std::int64_t begin, std::int64_t end);
@@ -126,9 +136,7 @@ struct OptimizerLoops {
   void (*rms_prop)(const RmsPropPass<Value>& pass, std::int64_t begin, std::int64_t end);
   void (*adadelta)(const AdadeltaPass<Value>& pass, std::int64_t begin, std::int64_t end);
   void (*lion)(const LionPass<Value>& pass, std::int64_t begin, std::int64_t end);
-  // out = first * a + second * b; out may be a or b.
-  void (*blend)(const Value* a, Value first, const Value* b, Value second, Value* out,
-                std::int64_t begin, std::int64_t end);
+  void (*blend)(const BlendPass<Value>& pass, std::int64_t begin, std::int64_t end);
   // Sum of x[i]^2 over [begin, end), eight partial sums side by side.
   double (*sum_of_squares)(const Value* x, std::int64_t begin, std::int64_t end);
   // sums[j] += the squares of column j over rows [0, rows), for j in [begin, end), in f64.

@@ -21,12 +21,14 @@ RunId run(std::uint8_t number) {
 
 // Members of one machine, on a loop of their own.
 class DiscoverySocket : public testing::Test {
- protected:
-  DiscoverySocket() { place_.port = 0; }
+ public:
   ~DiscoverySocket() override {
     loop_.stop();
     thread_.join();
   }
+
+ protected:
+  DiscoverySocket() { place_.port = 0; }
 
   // Before start(). False where the machine has no multicast.
   bool add_member(std::uint8_t number, DiscoveryAudience audience = DiscoveryAudience::kNetwork,

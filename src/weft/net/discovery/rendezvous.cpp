@@ -49,7 +49,7 @@ Result<RendezvousRecord> open_rendezvous_record(const RunId& run, ByteSpan seale
 // --- When to write and look.
 
 Rendezvous::Rendezvous(RendezvousOptions options, PeerIdentity identity, Rng rng)
-    : options_(std::move(options)), identity_(std::move(identity)), rng_(rng) {}
+    : options_(options), identity_(std::move(identity)), rng_(rng) {}
 
 void Rendezvous::set_endpoints(std::vector<std::string> endpoints, TimePoint now) {
   if (endpoints == endpoints_) return;
@@ -127,6 +127,7 @@ std::vector<PeerAddress> Rendezvous::known(std::int64_t unix_time_s) const {
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<PeerAddress> out;
+  out.reserve(found.size());
   for (auto& [time, address] : found) out.push_back(std::move(address));
   return out;
 }

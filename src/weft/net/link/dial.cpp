@@ -217,7 +217,7 @@ Dial::TryPtr Dial::begin(Target target, Lane lane) {
     target.deadline = now + context_.options.handshake_timeout;
     target.pause = kPauseMin;
   }
-  const auto attempt = std::make_shared<Try>();
+  auto attempt = std::make_shared<Try>();
   attempt->target = std::move(target);
   attempt->lane = lane;
   const bool punched = ways_[attempt->target.way].punch_addresses.has_value();

@@ -165,6 +165,13 @@ class InPlaceHandler final : public RecordingHandler {
 };
 
 class ShmBodies : public ::testing::Test {
+ public:
+  ~ShmBodies() override {
+    for (auto& transport : transports_) transport.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
  protected:
   ShmBodies() {
     std::string pattern = (std::filesystem::temp_directory_path() / "weft-shm-XXXXXX").string();
@@ -179,11 +186,6 @@ class ShmBodies : public ::testing::Test {
     }
     transports_[0]->connect({transports_[1]->self(), transports_[1]->endpoints()});
     WEFT_CHECK(run_until([&] { return !handlers_[0].ups.empty() && !handlers_[1].ups.empty(); }));
-  }
-  ~ShmBodies() override {
-    for (auto& transport : transports_) transport.reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
   }
   bool run_until(const std::function<bool()>& done) {
     return loop_.run_until(done, std::chrono::seconds(20));

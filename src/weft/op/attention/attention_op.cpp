@@ -48,11 +48,7 @@ Array by_token(const Array& array) {
 }
 
 struct AttentionSaved {
-  Array q;
-  Array k;
-  Array v;
-  Array mask;
-  Array stream;
+  AttentionInputs in;
   AttentionRun run;
   AttentionResult result;
 };
@@ -92,16 +88,16 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
     const auto wide = [](const Tensor& x) { return cast(x, DType::kF32); };
     return cast(attention(wide(q), wide(k), wide(v), wider), q.dtype());
   }
-  AttentionSaved saved{
-      by_token(q.array()), by_token(k.array()), by_token(v.array()), {}, {}, {}, {}};
+  AttentionSaved saved;
+  saved.in = {by_token(q.array()), by_token(k.array()), by_token(v.array()), {}, {}};
   if (options.mask.defined()) {
-    saved.mask = options.mask.strided().expand({q.dim(0), q.dim(1), q.dim(2), k.dim(2)});
+    saved.in.mask = options.mask.strided().expand({q.dim(0), q.dim(1), q.dim(2), k.dim(2)});
   }
   saved.run = attention_run("attention", options, q.dim(3));
-  saved.stream = attention_stream(options, q.device());
-  saved.result = attention_forward(saved.q, saved.k, saved.v, saved.mask, saved.stream, saved.run);
+  saved.in.stream = attention_stream(options, q.device());
+  saved.result = attention_forward(saved.in, saved.run);
   Array y = saved.result.output.transpose(1, 2);
-  const Composition compose = attention_composition(saved.mask, saved.stream, saved.run);
+  const Composition compose = attention_composition(saved.in.mask, saved.in.stream, saved.run);
   if (op_tracing()) {
     trace_attributes("attention", {{"causal", {options.causal ? 1.0 : 0.0}},
                                    {"causal_offset", {static_cast<double>(options.causal_offset)}},
@@ -113,14 +109,13 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
       "attention", std::move(y), {&q, &k, &v},
       [saved](const Array& dy, const InputGradients& dx) {
         const AttentionGradient gradient =
-            attention_backward(saved.q, saved.k, saved.v, saved.mask, saved.stream, saved.run,
-                               saved.result, by_token(dy));
+            attention_backward(saved.in, saved.run, saved.result, by_token(dy));
         if (dx.needs(0)) dx.add(0, gradient.q.transpose(1, 2));
         if (dx.needs(1)) dx.add(1, gradient.k.transpose(1, 2));
         if (dx.needs(2)) dx.add(2, gradient.v.transpose(1, 2));
       },
-      [compose, q = saved.q, k = saved.k, v = saved.v](const Tensor& dy,
-                                                       const TensorGradients& dx) {
+      [compose, q = saved.in.q, k = saved.in.k, v = saved.in.v](const Tensor& dy,
+                                                                const TensorGradients& dx) {
         const Array values[] = {q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)};
         add_composed_gradients(compose, values, dy, dx);
       });

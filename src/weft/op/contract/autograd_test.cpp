@@ -116,7 +116,7 @@ TEST(Backward, GoesThroughAGradientPenalty) {
   const TensorFunction penalised = [](std::span<const Tensor> in) {
     const Tensor score = sum(tanh(linear(in[0], in[1], in[2])));
     // Not for in[0] alone: the leaf of a difference is moved by the caller.
-    const Tensor x = in[0];
+    const Tensor x = in[0];  // NOLINT(performance-unnecessary-copy-initialization)
     const Tensor slope = grad(score, x, {.create_graph = true});
     return score + sum(pow(sqrt(sum(slope * slope, {1})) - 1.0, 2.0));
   };
@@ -124,6 +124,7 @@ TEST(Backward, GoesThroughAGradientPenalty) {
   const std::vector<Array> inputs = {sample_values({3, 4}, 1), sample_values({5, 4}, 2),
                                      sample_values({5}, 3)};
   std::vector<Tensor> leaves;
+  leaves.reserve(inputs.size());
   for (const Array& input : inputs) leaves.emplace_back(input, true);
   backward(penalised(leaves));
   constexpr double kStep = 1e-6;
@@ -247,7 +248,7 @@ struct ScaledCube {
 struct MyExp {
   static constexpr const char* kName = "my_exp";
   static Tensor forward(FunctionContext& context, const Tensor& x) {
-    const Tensor y = exp(x);
+    Tensor y = exp(x);
     context.save(y);
     return y;
   }

@@ -29,6 +29,7 @@ struct Swept {
 
 Swept swept(const OpSample& sample, const std::vector<Array>& inputs, bool create_graph) {
   std::vector<Tensor> leaves;
+  leaves.reserve(inputs.size());
   for (const Array& x : inputs) leaves.emplace_back(x, x.defined() && is_floating(x.dtype()));
   const Tensor output = sample.apply(leaves);
   Swept result{output.array(), {}};

@@ -401,6 +401,7 @@ TEST_P(OpContract, TakesAnyMemoryOrderInEveryType) {
       const Sweep want = sweep(sample, inputs);
       for (const Relayout relayout : {transposed, every_second, reversed}) {
         std::vector<Array> moved;
+        moved.reserve(inputs.size());
         for (const Array& x : inputs) moved.push_back(x.defined() ? relayout(x) : x);
         expect_same_sweep(sweep(sample, moved), want, tolerance);
       }

@@ -87,9 +87,9 @@ TEST(OpTables, WhateverRecordsItselfIsRunByASample) {
 
 TEST(OpTables, ExceptionsAreOperationsOfTheTable) {
   for (const auto& [name, reason] : without_second_gradient()) {
-    EXPECT_TRUE(std::any_of(op_table().begin(), op_table().end(), [&](const OpDef* op) {
-      return name == op->name;
-    })) << name;
+    EXPECT_TRUE(std::any_of(op_table().begin(), op_table().end(),
+                            [&excepted = name](const OpDef* op) { return excepted == op->name; }))
+        << name;
   }
 }
 

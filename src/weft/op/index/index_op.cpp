@@ -39,6 +39,7 @@ struct Selection {
 // The axes of a result whose first `moved` axes belong at `place`.
 std::vector<int> placed_axes(int ndim, int moved, int place) {
   std::vector<int> axes;
+  axes.reserve(static_cast<std::size_t>(ndim));
   for (int i = 0; i < place; ++i) axes.push_back(moved + i);
   for (int i = 0; i < moved; ++i) axes.push_back(i);
   for (int i = moved + place; i < ndim; ++i) axes.push_back(i);
@@ -63,6 +64,7 @@ std::vector<Array> mask_positions(const char* op, const Tensor& x, int axis, con
   launch_host_read(op);
   const Array found = nonzero(mask);
   std::vector<Array> positions;
+  positions.reserve(static_cast<std::size_t>(mask.ndim()));
   for (int i = 0; i < mask.ndim(); ++i) positions.push_back(found.select(1, i).contiguous());
   return positions;
 }
@@ -138,7 +140,7 @@ Tensor index(const Tensor& x, const AdvancedIndex& at) {
   const Selection selection = select("index", x, at);
   const Array rows = selection.rows.reshape({selection.rows.size()});
   const Shape shape = moved_shape(selection);
-  const Tensor moved = reshape(index_select(flat_rows(x, selection), 0, rows), shape);
+  Tensor moved = reshape(index_select(flat_rows(x, selection), 0, rows), shape);
   if (selection.place == 0) return moved;
   return permute(moved, placed_axes(shape.size(), selection.rows.ndim(), selection.place));
 }

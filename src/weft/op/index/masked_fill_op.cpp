@@ -7,7 +7,7 @@
 namespace weft {
 
 Tensor masked_fill(const Tensor& x, const IndexOperand& where, double value) {
-  const Array mask = where.mask("masked_fill");
+  const Array& mask = where.mask("masked_fill");
   if (!(broadcast_shapes(x.shape(), mask.shape()) == x.shape())) {
     throw_operand("masked_fill", "a mask that broadcasts to " + to_string(x.shape()),
                   to_string(mask.shape()));

@@ -75,8 +75,10 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const std::vector<int>& axes_
   for (const int axis : of_a) shape.push_back(a.dim(axis));
   for (const int axis : of_b) shape.push_back(b.dim(axis));
   std::vector<int> order_a = of_a;
+  order_a.reserve(of_a.size() + axes_a.size());
   for (const int axis : axes_a) order_a.push_back(normalize_axis("tensordot", axis, a.ndim()));
   std::vector<int> order_b;
+  order_b.reserve(axes_b.size());
   for (const int axis : axes_b) order_b.push_back(normalize_axis("tensordot", axis, b.ndim()));
   const Tensor left = reshape(permute(a, order_a), {length(a, of_a), inner});
   const Tensor right = reshape(permute(b, joined(order_b, of_b)), {inner, length(b, of_b)});

@@ -145,7 +145,7 @@ Tensor soft_cross_entropy(const Tensor& logits, const Tensor& probabilities, Red
     throw_operand("soft_cross_entropy", "probabilities of shape " + to_string(logits.shape()),
                   to_string(probabilities.shape()));
   }
-  const Tensor rows = neg(sum(log_softmax(logits, -1) * probabilities, {-1}));
+  Tensor rows = neg(sum(log_softmax(logits, -1) * probabilities, {-1}));
   if (reduction == Reduction::kNone) return rows;
   return reduction == Reduction::kMean ? mean(rows) : sum(rows);
 }

@@ -45,7 +45,7 @@ Tensor ctc_loss(const Tensor& log_probabilities, const IndexOperand& targets,
   check_shapes(log_probabilities, input, options.blank);
   const CtcRows rows =
       ctc_rows(input, {options.blank, options.zero_infinity}, recording({&log_probabilities}));
-  const Tensor losses =
+  Tensor losses =
       record("ctc_loss", rows.losses.to(dtype), {&log_probabilities},
              [posteriors = rows.posteriors, dtype](const Array& dy, const InputGradients& dx) {
                const Array factor = unary(UnaryOp::kNeg, dy.strided().to(posteriors.dtype()));

@@ -66,7 +66,7 @@ Tensor nll_loss(const Tensor& log_probabilities, const IndexOperand& targets,
   const Tensor picked =
       squeeze(gather(log_probabilities, axis, rows.classes.unsqueeze(axis)), axis);
   const Tensor weights(rows.weights.to(log_probabilities.dtype()));
-  const Tensor losses = -(picked * weights);
+  Tensor losses = -(picked * weights);
   if (options.reduction == Reduction::kNone) return losses;
   if (options.reduction == Reduction::kSum) return sum(losses);
   const Tensor total = sum(weights);

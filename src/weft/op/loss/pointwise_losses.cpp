@@ -60,7 +60,7 @@ std::vector<OpSample> pointwise_loss_samples(
                     {sample_values(x, 601, low, high), sample_values(target, 602, low, high)},
                     [=](std::span<const Tensor> in) { return op(in[0], in[1], reduction); },
                     [=](std::span<const Array> in) {
-                      const Array each = map_values(in[0], in[1], reference);
+                      Array each = map_values(in[0], in[1], reference);
                       if (reduction == Reduction::kNone) return each;
                       double total = 0;
                       for (const double value : each.flat<double>()) total += value;

@@ -103,8 +103,8 @@ Fault take_prompt(const std::string& key, const json& given, Draft& draft) {
     if (prompt.type() != given[0].type()) {
       return expected(key, "either texts alone or arrays of tokens alone", prompt);
     }
-    const Fault fault = prompt.is_string() ? take_text(prompt.get_ref<const std::string&>(), draft)
-                                           : take_tokens(prompt, draft);
+    Fault fault = prompt.is_string() ? take_text(prompt.get_ref<const std::string&>(), draft)
+                                     : take_tokens(prompt, draft);
     if (fault) return fault;
   }
   return {};

@@ -21,7 +21,7 @@ std::span<const float> last_logits(const Array& logits, std::int64_t row) {
 }  // namespace
 
 void TextGenerator::add(JobId id, CompletionRequest request,
-                        std::shared_ptr<Atomic<bool>> cancelled) {
+                        const std::shared_ptr<Atomic<bool>>& cancelled) {
   const auto shared = std::make_shared<const CompletionRequest>(std::move(request));
   for (std::int64_t choice = 0; choice < shared->choices(); ++choice) {
     const Rng rng(shared->seed.value_or(id.value()), static_cast<std::uint64_t>(choice));

@@ -33,7 +33,7 @@ class TextGenerator {
 
   // All choices of the request. REQUIRES: its prompts have a token and fit the model. Without a
   // seed the job's id is one.
-  void add(JobId id, CompletionRequest request, std::shared_ptr<Atomic<bool>> cancelled);
+  void add(JobId id, CompletionRequest request, const std::shared_ptr<Atomic<bool>>& cancelled);
   // Texts that go on or wait.
   std::size_t active() const { return texts_.size(); }
   // One token for each text; texts that ended or were cancelled are left out from then on. A

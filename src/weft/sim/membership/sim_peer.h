@@ -45,7 +45,7 @@ inline void say(const SimWorld& world, const PeerId& peer, const std::string& te
 
 class SimPeer final : public TestPeer {
  public:
-  SimPeer(SimWorld& world, MembershipOptions options)
+  SimPeer(SimWorld& world, const MembershipOptions& options)
       : TestPeer(world.net, options, world.options.seed + options.incarnation),
         world_(world),
         incarnation_(options.incarnation),

@@ -98,7 +98,7 @@ class ModelAlone : public ::testing::Test {
     return results->front();
   }
 
-  const SystemClock clock_;
+  const SystemClock clock_{};
   std::filesystem::path folder_;
 };
 

@@ -298,8 +298,8 @@ Result<std::vector<RecipeSetting>> settings_of_environment(
     const std::size_t section_end = name.find('_', 5);
     const bool looks_like_key =
         name != "WEFT_DATA_DIR" && section_end != std::string::npos &&
-        std::any_of(names.begin(), names.end(), [&](const std::string& known) {
-          return known.compare(0, section_end + 1, name, 0, section_end + 1) == 0;
+        std::any_of(names.begin(), names.end(), [&, &given = name](const std::string& known) {
+          return known.compare(0, section_end + 1, given, 0, section_end + 1) == 0;
         });
     if (!looks_like_key) continue;
     const std::optional<RecipeAlias> alias = recipe_alias(name.substr(section_end + 1));
