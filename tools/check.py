@@ -2,11 +2,13 @@
 """Builds Weft and runs every check; what ./test calls. The last line is "N passed, N failed".
 
 Stages, in this order: layout (tools/tidy.py, its own test and tools/public_headers.py), format,
-release (every ctest of the release build), headers, batches and alone (sources compiled otherwise
-than the build does, see tools/compile_sources.py), thread-safety (clang's analysis, see
-tools/thread_safety.py), asan and tsan (the ctests labelled fast, built with sanitizers),
-clang-tidy. By --stage only: odr (a link in which g++ finds names that two sources define
-differently).
+release (every ctest of the release build), headers and alone (headers and sources compiled with
+their own includes only: a part of them, see tools/compile_sources.py), asan and tsan (the ctests
+labelled fast, built with sanitizers), clang-tidy (all of src/weft, see tools/clang_tidy.py), which
+compiles the sources of each folder as one and analyses threads, too. Where there is no
+clang-tidy-14, the stages batches (tools/compile_sources.py together) and thread-safety
+(tools/thread_safety.py) do that; else they run by --stage only, as does odr (a link in which g++
+finds names that two sources define differently).
 --quick is for people at work: layout, format, and the unit tests of the folders that changed.
 A line is printed for each program: its name, cases passed and failed, seconds; at the end the ten
 that took longest. A program that ran
@@ -22,6 +24,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree
 
@@ -32,9 +35,6 @@ COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
 FUZZED = re.compile(r"^(\d+) seeds and (\d+) mutations\b.*none broke it", re.MULTILINE)
 OUTPUT_LINES_SHOWN = 60
 SLOWEST_SHOWN = 10
-# The folders whose every file is clean; `make clang-tidy` looks at all of them.
-CLANG_TIDY_FOLDERS = ("base", "wire", "aggregate", "autograd", "optim", "codec", "graph", "http",
-                      "io", "nn", "peer", "swarm")
 SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
@@ -193,29 +193,31 @@ def compile_targets(tally, preset, *targets):
 
 
 class BuildAhead:
-    """Builds a preset with what processor time the tests of another leave: those that wait for each
-    other leave half. The kernel gives an idle process nothing that any other wants."""
+    """Builds presets, one after the other, with what processor time tests leave: those that wait for
+    each other leave most. The kernel gives an idle process nothing that any other wants."""
 
-    def __init__(self, tally, preset):
-        self.tally, self.preset = tally, preset
-        self.started, self.process = False, None
+    def __init__(self, tally, presets):
+        self.tally, self.presets = tally, presets
+        self.finished = {}  # {preset: an event} once started
 
     def start(self):
-        if self.started:
+        if self.finished:
             return
-        self.started = True
-        if not configure(self.tally, self.preset):
-            return
-        print(f"building {self.preset} beside the tests that follow ...", flush=True)
-        idle = ["chrt", "--idle", "0"] if shutil.which("chrt") else ["nice", "-n", "19"]
-        self.process = subprocess.Popen(
-            [*idle, "tools/build.sh", f"build/{self.preset}", "all"], cwd=ROOT,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        ready = [preset for preset in self.presets if configure(self.tally, preset)]
+        self.finished = {preset: threading.Event() for preset in ready}
+        print(f"building {', '.join(ready)} beside the tests that follow ...", flush=True)
+        threading.Thread(target=self.build, daemon=True).start()
 
-    def finish(self):
+    def build(self):
+        idle = ["chrt", "--idle", "0"] if shutil.which("chrt") else ["nice", "-n", "19"]
+        for preset, done in self.finished.items():
+            run([*idle, "tools/build.sh", f"build/{preset}", "all"])
+            done.set()
+
+    def finish(self, preset):
         """Waits for it; a build that failed fails again, with its words, when it is asked for."""
-        if self.process is not None:
-            self.process.wait()
+        if preset in self.finished:
+            self.finished[preset].wait()
 
 
 def build(tally, preset):
@@ -382,9 +384,11 @@ def parse(arguments):
     parser.add_argument("--stage", action="append", choices=list(STAGES),
                         help="only this stage; may be given several times")
     parser.add_argument("--alone-minutes", type=float, default=1.0,
-                        help="compiling sources alone stops after so many minutes (default 1)")
-    parser.add_argument("--tidy-minutes", type=float, default=5.0,
-                        help="clang-tidy stops after so many minutes (default 5)")
+                        help="compiling sources alone stops after so many minutes (default 1), "
+                             "headers after half of that")
+    parser.add_argument("--tidy-minutes", type=float, default=2.0,
+                        help="clang-tidy follows the paths through functions for so many minutes "
+                             "(default 2); the rest of it is done for every source")
     return parser.parse_args(arguments)
 
 
@@ -396,9 +400,10 @@ def stage_layout(tally, _options):
 
 
 def stage_release(tally, options):
-    """The release build and its tests, and where ASan's follows, its build beside the last of them."""
+    """The release build and its tests, and where those with sanitizers follow, their builds beside
+    the last of them."""
     whole = not (options.only or options.fast or options.stage)
-    options.ahead = BuildAhead(tally, "asan") if whole else None
+    options.ahead = BuildAhead(tally, ["asan", "tsan"]) if whole else None
     run_preset(tally, "release", options.only, {"fast"} if options.fast else None, options.ahead)
 
 
@@ -409,10 +414,10 @@ def stage_thread_safety(tally, _options):
     tally.command("thread-safety", ["python3", "tools/thread_safety.py"])
 
 
-def stage_asan(tally, options):
+def stage_sanitizer(tally, options, preset):
     if options.ahead is not None:
-        options.ahead.finish()
-    run_preset(tally, "asan", options.only, {"fast"})
+        options.ahead.finish(preset)
+    run_preset(tally, preset, options.only, {"fast"})
 
 
 def stage_odr(tally, _options):
@@ -431,10 +436,8 @@ def stage_clang_tidy(tally, options):
     if shutil.which("clang-tidy-14") is None:
         tally.skip("clang-tidy", "clang-tidy-14 is not installed")
         return
-    files = [str(path) for folder in CLANG_TIDY_FOLDERS
-             for path in sorted((ROOT / "src" / "weft" / folder).rglob("*.cpp"))]
     tally.command("clang-tidy", ["python3", "tools/clang_tidy.py", "--minutes",
-                                 str(options.tidy_minutes), *files])
+                                 str(options.tidy_minutes), "src/weft"])
 
 
 STAGES = {
@@ -442,7 +445,8 @@ STAGES = {
     "format": lambda tally, options: check_format(tally),
     "release": stage_release,
     "headers": lambda tally, options: tally.command(
-        "headers compile alone", ["python3", "tools/tidy.py", "--headers"]),
+        "headers compile alone", ["python3", "tools/tidy.py", "--headers", "--minutes",
+                                  str(options.alone_minutes / 2)]),
     "batches": lambda tally, options: tally.command(
         "sources compile in any batch", ["python3", "tools/compile_sources.py", "together"]),
     "alone": lambda tally, options: tally.command(
@@ -450,18 +454,21 @@ STAGES = {
                                   str(options.alone_minutes)]),
     "thread-safety": stage_thread_safety,
     "odr": stage_odr,
-    "asan": stage_asan,
-    "tsan": lambda tally, options: run_preset(tally, "tsan", options.only, {"fast"}),
+    "asan": lambda tally, options: stage_sanitizer(tally, options, "asan"),
+    "tsan": lambda tally, options: stage_sanitizer(tally, options, "tsan"),
     "clang-tidy": stage_clang_tidy,
 }
 # Six minutes from nothing: by --stage only.
 BY_HAND = {"odr"}
+# What clang-tidy's stage does in passing.
+IN_CLANG_TIDY = {"batches", "thread-safety"}
 
 
 def main(arguments):
     options = parse(arguments)
     options.ahead = None  # what builds ASan's tree beside the release tests
-    stages = options.stage or [name for name in STAGES if name not in BY_HAND]
+    left_out = BY_HAND | (IN_CLANG_TIDY if shutil.which("clang-tidy-14") else set())
+    stages = options.stage or [name for name in STAGES if name not in left_out]
     if not options.stage and options.only:
         stages = ["release"]
     elif not options.stage and options.fast:
@@ -478,8 +485,8 @@ def main(arguments):
     if options.quick:
         run_quick(tally, options)
     print(f"what took longest:\n{tally.slowest()}")
-    left_out = f"; stages skipped: {', '.join(tally.skipped)}" if tally.skipped else ""
-    print(f"{time.monotonic() - start:.0f} s in all{left_out}")
+    skipped = f"; stages skipped: {', '.join(tally.skipped)}" if tally.skipped else ""
+    print(f"{time.monotonic() - start:.0f} s in all{skipped}")
     print(f"{tally.passed} passed, {tally.failed} failed")
     return 1 if tally.failed or tally.passed == 0 else 0
 

@@ -2,7 +2,7 @@
 """Runs clang-tidy over the sources in two passes; the second may stop at a time limit.
 
 usage: tools/clang_tidy.py [--minutes M] [--nodes N] [--build DIR] [--jobs N]
-                           [--pass rules|paths] [FILE ...]
+                           [--pass rules|paths] [FILE or FOLDER ...]
   rules   every check of .clang-tidy but clang-analyzer-*, over all files: the sources of a target
           as one, so that those that do not compile together are found, too; with the analysis of
           threads (src/weft/base/thread_safety.h)
@@ -67,7 +67,8 @@ def run_clang_tidy(batch, flags, words):
     source = batch_source(batch) if len(batch) > 1 else batch[0]
     if len(batch) > 1:
         checks += ",-bugprone-suspicious-include"
-    ran = subprocess.run(["clang-tidy-14", "--quiet", f"--checks={checks}", str(source), "--",
+    ran = subprocess.run(["clang-tidy-14", "--quiet", f"--config-file={CONFIGURATION}",
+                          f"--checks={checks}", str(source), "--",
                           *(flag for flag in flags if flag != "-Werror"), *EXTRA, *config], cwd=ROOT, text=True, stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL, check=False)
     return ran.returncode, ran.stdout.strip()
@@ -149,11 +150,13 @@ def main(arguments):
         return 1
     known = {source.path: source for source in compile_flags.sources(options.build)
              if source.path.suffix == ".cpp"}
-    files = [path.resolve() for path in options.files] or sorted(known)
-    unknown = [path for path in files if path not in known]
+    files = {path for given in options.files for path in known
+             if path.is_relative_to(given.resolve())} or set(known)
+    unknown = [given for given in options.files
+               if not any(path.is_relative_to(given.resolve()) for path in known)]
     for path in unknown:
-        print(f"{path}: the build does not compile it")
-    sources = [source for path, source in known.items() if path in set(files)]
+        print(f"{path}: the build compiles nothing of it")
+    sources = [source for path, source in known.items() if path in files]
     all_passed, all_failed = 0, len(unknown)
     for name in options.passes or ("rules", "paths"):
         began = time.monotonic()

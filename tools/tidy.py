@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Holds the layout rules of this repository that no compiler checks; prints FILE:LINE: what.
 
-usage: tools/tidy.py [--root DIR] [--headers]
+usage: tools/tidy.py [--root DIR] [--headers [--minutes M]]
   --headers   instead compile alone every header of src/ that is not the first include of its own
               source: those compile_sources.py compiles alone; and all headers of all folders in one
-              source, where one name for two things shows (needs the build's packages)
+              source, where one name for two things shows (needs the build's packages). After M
+              minutes the others are left: those that changed come first, then an order drawn from
+              the commit
 
 The rules: the arrows of layers.txt, in sources and in CMake; includes by full path; headers that
 begin with a comment and then `#pragma once`; no word of BANNED outside its folders; sizes of files,
@@ -22,11 +24,13 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 import folder_sizes
 from layers import Layers, place_of
 import prose_rules
 import test_rules
+import turns
 
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
@@ -64,9 +68,8 @@ HEAVY = re.compile(r"^(?:asio|nlohmann|CLI|toml\+\+|spdlog|oneapi|openssl|opendh
                    r"^(?:asio\.hpp|mpi\.h|nccl\.h|regex|iostream|ranges)$")
 # Half a second each: a header of ours that includes one may be included by sources only.
 SOURCES_ONLY = re.compile(r"^fmt/")
-# What a header of ours must include itself, where it uses that; whoever cleans a folder takes it off.
+# What a header of ours must include itself, where it uses that.
 STATUS = re.compile(r"\b(?:Status\b|Result<|WEFT_TRY(?:_ASSIGN)?\s*\()")
-STATUS_THROUGH_OTHERS = ("collective",)
 # A string that holds the keys of JSON, in a source of a folder that has nlohmann-json for that.
 JSON_TEXT = re.compile(r'\{\{?\\"\w+\\":|\\":(?:\{|\[|\\")|R"\w*\([^)]*"\w+":')
 UNFINISHED = re.compile(r"\b(to" r"do|fix" r"me|x" r"xx|ha" r"ck|for n" r"ow|not impl" r"emented|"
@@ -203,8 +206,8 @@ class File:
             self.fault(1, "#pragma once must follow the opening comment")
         status = "weft/base/status.h"
         uses = STATUS.search(strip_comments_and_strings(self.text))
-        if (self.folder and self.folder not in STATUS_THROUGH_OTHERS and uses
-                and f'"{status}"' not in self.text and self.name.name != "status.h"):
+        if (self.folder and uses and f'"{status}"' not in self.text
+                and self.name.name != "status.h"):
             line = self.text.count("\n", 0, uses.start()) + 1
             self.fault(line, f"{uses.group().rstrip('<( ')}: include \"{status}\" here")
 
@@ -419,13 +422,19 @@ def compile_together(root, headers):
     return [f"src: the headers of all folders do not compile together: {why}"] if why else []
 
 
-def check_headers(root):
+def check_headers(root, minutes=60.0):
     headers = [path for path in tracked_files(root)
                if path.suffix == ".h" and path.is_relative_to(root / "src")]
+    own = [[header] for header in headers if not leads_own_source(root, header)]
+    deadline = time.monotonic() + 60 * minutes
+
+    def work(batch):
+        return compile_alone(root, batch[0]) if time.monotonic() < deadline else None
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         together = pool.submit(compile_together, root, headers)
-        alone = list(pool.map(lambda header: [] if leads_own_source(root, header)
-                              else compile_alone(root, header), headers))
+        alone = [faults for faults in pool.map(work, turns.by_turn(own)) if faults is not None]
+        if len(alone) < len(own):
+            print(f"time is over: {len(alone)} of {len(own)} headers were compiled alone")
         return [together.result(), *alone]
 
 
@@ -434,9 +443,10 @@ def main(arguments):
     here = pathlib.Path(__file__).resolve().parent.parent
     parser.add_argument("--root", type=pathlib.Path, default=here)
     parser.add_argument("--headers", action="store_true")
+    parser.add_argument("--minutes", type=float, default=60.0)
     options = parser.parse_args(arguments)
     root = options.root.resolve()
-    results = (check_headers(root) if options.headers
+    results = (check_headers(root, options.minutes) if options.headers
                else check_layout(root, folder_sizes.LARGER))
     for fault in (fault for faults in results for fault in faults):
         print(fault)

@@ -432,6 +432,15 @@ class Headers(Tree):
         self.assertIn("src/weft/b/other.h:1: not self-contained", found[1])
         self.assertIn("do not compile together", found[2])
 
+    def test_where_time_is_over_the_headers_are_still_compiled_together(self):
+        self.write("src/weft/b/other.h", "// Thing.\n#pragma once\nstd::string thing();\n")
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            found = [fault for faults in tidy.check_headers(self.root, 0) for fault in faults]
+        self.assertIn("0 of 2 headers were compiled alone", out.getvalue())
+        self.assertEqual(len(found), 1)
+        self.assertIn("do not compile together", found[0])
+
     def test_two_classes_of_one_name_that_no_source_brings_together(self):
         self.write("src/weft/a/key.h", "// A key.\n#pragma once\nstruct Identity { int key; };\n")
         self.write("src/weft/b/layer.h", "// A layer.\n#pragma once\nclass Identity {};\n")

@@ -4,6 +4,7 @@ import contextlib
 import io
 import pathlib
 import re
+import shutil
 import sys
 import tempfile
 import unittest
@@ -11,6 +12,7 @@ import unittest.mock
 
 import build_time
 import check
+import clang_tidy
 import compile_flags
 import layers
 import public_headers
@@ -212,6 +214,50 @@ class ThreadSafety(unittest.TestCase):
     def test_a_lambda_for_any_thread_that_reaches_into_the_state_of_one(self):
         self.assertIn("writing variable 'frames_' requires holding role 'loop_thread_'",
                       self.said(HELD=""))
+
+
+@unittest.skipIf(shutil.which("clang-tidy-14") is None, "clang-tidy-14 is not installed")
+class ClangTidy(unittest.TestCase):
+    """What clang-tidy finds in two sources that it reads as one."""
+    FLAGS = (f"-I{clang_tidy.ROOT / 'src'}", "-std=c++20")
+    NULL = "namespace weft {\nint f(int* p, bool b) {\n  int* q = nullptr;\n" \
+           "  if (b) q = p;\n  return *q;\n}\n}  // namespace weft\n"
+    UNLOCKED = '#include "weft/base/thread.h"\nnamespace weft {\nstruct Box {\n  Mutex mutex;\n' \
+               "  int value WEFT_GUARDED_BY(mutex) = 0;\n};\n" \
+               "int g(Box& box) { return box.value; }\n}  // namespace weft\n"
+    CLEAN = "namespace weft {\nint h() { return 1; }\n}  // namespace weft\n"
+
+    def said(self, name, *texts):
+        """What a pass says of sources with these texts, in their order; "" of clean ones."""
+        clang_tidy.CLEAN.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as directory:
+            folder = pathlib.Path(directory) / "src" / "weft" / "x"
+            folder.mkdir(parents=True)
+            paths = [folder / f"{number}.cpp" for number in range(len(texts))]
+            for path, text in zip(paths, texts):
+                path.write_text(text)
+            result = clang_tidy.look_at(paths, self.FLAGS, clang_tidy.pass_words(name, 20000))
+            return [result[path] for path in paths]
+
+    def test_paths_are_followed_through_the_sources_of_a_batch(self):
+        clean, found = self.said("paths", self.CLEAN, self.NULL)
+        self.assertEqual(clean, "")
+        self.assertIn("core.NullDereference", found)
+
+    def test_the_rules_see_what_is_read_without_its_lock(self):
+        found, clean = self.said("rules", self.UNLOCKED, self.CLEAN)
+        self.assertIn("clang-diagnostic-thread-safety", found)
+        self.assertEqual(clean, "")
+
+    def test_the_rules_see_reserved_names(self):
+        reserved = self.CLEAN.replace("h()", "_H()")
+        self.assertIn("reserved", self.said("rules", reserved, self.CLEAN)[0])
+
+    def test_two_sources_with_one_name_for_two_things(self):
+        own = "namespace weft {\nnamespace {\nint own() { return 1; }\n}  // namespace\n" \
+              "int NAME() { return own(); }\n}  // namespace weft\n"
+        found = self.said("rules", own.replace("NAME", "a"), own.replace("NAME", "b"))
+        self.assertIn("does not compile with others of its target", found[0])
 
 
 class Batches(unittest.TestCase):

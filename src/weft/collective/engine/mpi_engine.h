@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "weft/base/status.h"
 #include "weft/collective/engine/engine.h"
 
 namespace weft {

@@ -15,6 +15,7 @@
 
 #include "weft/base/hash.h"
 #include "weft/base/rng.h"
+#include "weft/base/status.h"
 #include "weft/collective/engine/engine.h"
 #include "weft/collective/engine/gather_bytes.h"
 #include "weft/wire/collective_message.h"

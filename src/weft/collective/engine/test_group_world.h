@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/collective/engine/group_core.h"
 #include "weft/net/sim_network.h"
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "weft/base/status.h"
 #include "weft/collective/reduce/collective.h"
 
 namespace weft {

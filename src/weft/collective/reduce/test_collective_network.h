@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/rng.h"
+#include "weft/base/status.h"
 #include "weft/collective/reduce/collective.h"
 
 namespace weft {

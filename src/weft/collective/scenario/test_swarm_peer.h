@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/collective/core/swarm_core.h"
 #include "weft/collective/scenario/test_trainer.h"
 #include "weft/net/sim_network.h"

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/rng.h"
+#include "weft/base/status.h"
 #include "weft/collective/state/result_log.h"
 #include "weft/collective/state/state_fetch.h"
 #include "weft/collective/state/state_server.h"

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "weft/base/hash.h"
+#include "weft/base/status.h"
 #include "weft/collective/swarm/member_options.h"
 #include "weft/collective/swarm/swarm.h"
 

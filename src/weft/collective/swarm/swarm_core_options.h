@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/collective/core/swarm_core.h"
 #include "weft/collective/swarm/swarm.h"
 #include "weft/net/event_loop.h"

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/base/thread.h"
 #include "weft/base/thread_role.h"
 #include "weft/collective/core/swarm_core.h"

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "weft/aggregate/aggregator.h"
+#include "weft/base/status.h"
 #include "weft/collective/reduce/segment_store.h"
 
 namespace weft {

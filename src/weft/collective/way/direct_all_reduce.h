@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/collective/reduce/collective.h"
 #include "weft/collective/reduce/input_pieces.h"
 

@@ -16,6 +16,7 @@
 #include <memory>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/collective/reduce/collective.h"
 
 namespace weft {

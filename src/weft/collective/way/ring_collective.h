@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/collective/reduce/segment_store.h"
 
 namespace weft {

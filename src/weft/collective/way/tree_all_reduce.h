@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "weft/base/status.h"
 #include "weft/collective/reduce/collective.h"
 #include "weft/collective/reduce/input_pieces.h"
 
