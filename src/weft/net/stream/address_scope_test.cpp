@@ -44,6 +44,8 @@ TEST(AddressScope, EachRangeIsWhatItIsInEveryCoat) {
            {"100.64.0.1", kShared},
            {"100.127.255.255", kShared},
            {"100.128.0.1", kWorld},
+          {"100.63.255.255", kWorld},
+          {"100.192.0.1", kWorld},
            {"203.0.113.7", kWorld},
            {"::ffff:203.0.113.7", kWorld},
            {"2001:db8::1", kWorld},
