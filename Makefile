@@ -26,10 +26,11 @@ tidy:
 	python3 tools/tidy.py
 
 clang-tidy:
-	python3 tools/clang_tidy.py
+	python3 tools/clang_tidy.py --nodes 225000
 
 alone:
 	python3 tools/compile_sources.py alone
+	python3 tools/tidy.py --headers
 
 odr:
 	./test --stage odr

@@ -315,7 +315,8 @@ Status BenchRank::repeat(int repetition) {
 }
 
 Status BenchRank::check_result() {
-  const auto sum_of_ranks = static_cast<float>(options_.peers * (options_.peers + 1) / 2);
+  const auto twice_the_sum = options_.peers * (options_.peers + 1);
+  const float sum_of_ranks = 0.5F * static_cast<float>(twice_the_sum);
   const std::span<const float> result = std::as_const(*core_->result()).span();
   // Sums of whole numbers are exact; rounded at each hop they are near.
   const float allowed = options_.wire == "f32" ? 0.0F : 0.05F * kValues * sum_of_ranks;

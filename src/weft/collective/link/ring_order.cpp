@@ -241,6 +241,7 @@ std::vector<std::vector<int>> clusters_of(const LinkMatrix& links, const RingLoa
 std::vector<int> order_clusters(const LinkMatrix& links, const RingLoad& load) {
   std::vector<std::vector<int>> clusters = clusters_of(links, load);
   std::vector<int> seeds;
+  seeds.reserve(clusters.size());
   for (const auto& cluster : clusters) seeds.push_back(cluster[0]);
   std::vector<int> order;
   for (const int index : Search(links.part(seeds), load).best()) {

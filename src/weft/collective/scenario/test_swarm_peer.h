@@ -119,7 +119,7 @@ class SwarmPeer final : public TransportHandler {
     return false;
   }
   // Whether the training side waits in a round.
-  bool in_round() const { return input != nullptr; }
+  bool in_round() const { return input_ != nullptr; }
   bool saw_failed_outcome() const { return !outcome_failure.ok(); }
   std::string text_of(SwarmEventKind kind) const {
     for (const SwarmEvent& event : events) {
@@ -194,8 +194,8 @@ class SwarmPeer final : public TransportHandler {
   void pump() {
     for (int turns = 0; turns < 64; ++turns) {
       take_events();
-      if (auto outcome = core->take_outcome()) waiting = std::move(outcome);
-      if (waiting && !computing) take(*std::exchange(waiting, std::nullopt));
+      if (auto outcome = core->take_outcome()) waiting_ = std::move(outcome);
+      if (waiting_ && !computing_) take(*std::exchange(waiting_, std::nullopt));
       std::optional<Result<Turn>> turn = core->take_turn();
       if (!turn) {
         const auto order = core->take_snapshot_order();
@@ -266,12 +266,12 @@ class SwarmPeer final : public TransportHandler {
     WEFT_CHECK(turn.round.value() == trainer.round() + 1);
     StandIn given = set.stand_in ? set.stand_in(turn) : StandIn();
     // Only as long as the round is open are the inputs alive: a later use of them shows in ASan.
-    input = std::make_unique<std::vector<float>>(trainer.shard(turn.rank.value(), turn.members));
-    input->resize(set.elements);
-    report = trainer.report(turn.rank.value(), turn.members);
+    input_ = std::make_unique<std::vector<float>>(trainer.shard(turn.rank.value(), turn.members));
+    input_->resize(set.elements);
+    report_ = trainer.report(turn.rank.value(), turn.members);
     core->lend_state(true);
     if (set.stand_in) core->stand_in(turn.view, turn.round, std::move(given));
-    const bool again = std::exchange(begun_last, turn.round) == turn.round;
+    const bool again = std::exchange(begun_last_, turn.round) == turn.round;
     if (again || set.pause == Duration()) return begin(turn.view, turn.round);
     after(set.pause, [this, view = turn.view, round = turn.round] {
       begin(view, round);
@@ -289,37 +289,37 @@ class SwarmPeer final : public TransportHandler {
   }
 
   void compute_whole() {
-    computing = true;
+    computing_ = true;
     after(set.compute(), [this] {
-      computing = false;
-      core->contribute(0, *input);
-      if (with_reports) core->report(report);
+      computing_ = false;
+      core->contribute(0, *input_);
+      if (with_reports) core->report(report_);
       pump();
     });
   }
 
   void contribute_later(int parts) {
-    const std::uint64_t mine = ++attempts;
+    const std::uint64_t mine = ++attempts_;
     after(set.compute(), [this, parts, mine] {
-      if (!input || attempts != mine) return;
+      if (!input_ || attempts_ != mine) return;
       const std::size_t half = set.elements / 2;
-      const std::span<const float> values(*input);
+      const std::span<const float> values(*input_);
       if (parts == 2) {
         core->contribute(static_cast<std::int64_t>(half), values.subspan(half));
         contribute_later(1);
         // Before the last values, or after them.
-        if (with_reports && half % 2 == 0) core->report(report);
+        if (with_reports && half % 2 == 0) core->report(report_);
       } else {
         core->contribute(0, values.first(half));
-        if (with_reports && half % 2 != 0) core->report(report);
+        if (with_reports && half % 2 != 0) core->report(report_);
       }
       pump();
     });
   }
 
   void take(const RoundOutcome& outcome) {
-    input.reset();
-    ++attempts;
+    input_.reset();
+    ++attempts_;
     const bool again = outcome.status.ok() || outcome.status.code() == Code::kAborted;
     if (outcome.status.ok()) {
       reports = reports_of(outcome.reports);
@@ -339,12 +339,12 @@ class SwarmPeer final : public TransportHandler {
     core->applied(next, trainer.hash());
   }
 
-  std::unique_ptr<std::vector<float>> input;
-  Bytes report;
-  Round begun_last;
-  bool computing = false;
-  std::optional<RoundOutcome> waiting;
-  std::uint64_t attempts = 0;
+  std::unique_ptr<std::vector<float>> input_;
+  Bytes report_;
+  Round begun_last_;
+  bool computing_ = false;
+  std::optional<RoundOutcome> waiting_;
+  std::uint64_t attempts_ = 0;
 };
 
 }  // namespace weft

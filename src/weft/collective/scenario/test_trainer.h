@@ -80,7 +80,7 @@ class TestTrainer {
   // The mean of this state and of what serialise() gave elsewhere, with that weight.
   virtual Status merge(ByteSpan in, double weight) {
     TestTrainer other(0);
-    if (const Status loaded = other.load(in); !loaded.ok()) return loaded;
+    if (Status loaded = other.load(in); !loaded.ok()) return loaded;
     if (other.elements() != elements()) return corrupt("state: another length");
     const auto part = static_cast<float>(weight);
     for (std::size_t i = 0; i < state_.size(); ++i) {

@@ -24,7 +24,7 @@ StateFetch::StateFetch(StateFetchOptions options, StateSink& sink)
     : impl_(std::make_unique<Impl>(options, sink)) {}
 StateFetch::~StateFetch() = default;
 
-void StateFetch::set_sources(std::vector<PeerId> sources, TimePoint now) {
+void StateFetch::set_sources(const std::vector<PeerId>& sources, TimePoint now) {
   impl_->snapshot.set_sources(sources, now);
   impl_->results.set_sources(sources, now);
 }

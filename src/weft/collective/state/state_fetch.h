@@ -70,7 +70,7 @@ class StateFetch {
 
   // --- What to fetch.
   // The peers that may be asked, all linked; call again when that changes.
-  void set_sources(std::vector<PeerId> sources, TimePoint now);
+  void set_sources(const std::vector<PeerId>& sources, TimePoint now);
   // Begins with a snapshot; once it is taken, the rounds after it follow by themselves.
   void fetch_snapshot(TimePoint now);
   // Fetches the results of `first` and all after it, in order, until stop().

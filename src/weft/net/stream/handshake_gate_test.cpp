@@ -1,8 +1,13 @@
 #include "weft/net/handshake_gate.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace weft::handshake_gate_test {
 namespace {
@@ -54,6 +59,20 @@ TEST(HandshakeGate, AllAddressesTogetherAreBounded) {
   EXPECT_EQ(in, 20);
   EXPECT_EQ(gate.refusal("a", start), "too many connections from this address");
   EXPECT_EQ(admitted(gate, "h", 3, start + seconds(1)), 2);
+}
+
+TEST(HandshakeGate, AnAddressIsRememberedUntilItCountsAsRarelySeenAgain) {
+  const TimePoint start{seconds(100)};
+  HandshakeLimits limits = small();
+  limits.addresses_max = 2;
+  HandshakeGate gate(limits, start);
+  EXPECT_EQ(admitted(gate, "a", 4, start), 4);
+  EXPECT_EQ(admitted(gate, "b", 4, start), 4);
+  // Two seconds later each may connect as often as before; four tries come back in twenty.
+  EXPECT_EQ(gate.refusal("c", start + seconds(3)), "");
+  EXPECT_EQ(gate.addresses(), 2U);
+  EXPECT_EQ(gate.refusal("d", start + seconds(30)), "");
+  EXPECT_EQ(gate.addresses(), 1U);
 }
 
 // Each of so many addresses asks so often a second.
@@ -167,6 +186,42 @@ TEST(HandshakeGate, RemembersABoundedNumberOfAddresses) {
 TEST(HandshakeGate, WhatHasNoAddressIsNotBounded) {
   HandshakeGate gate(small(), {});
   EXPECT_EQ(admitted(gate, "", 1000, {}), 1000);
+}
+
+// What origin_of() says of a connection over IPv4 to a socket for both families; no value where the
+// machine has no IPv6.
+std::optional<std::string> origin_through_both_families() {
+  const int listener = ::socket(AF_INET6, SOCK_STREAM, 0);
+  if (listener < 0) return std::nullopt;
+  const int off = 0;
+  sockaddr_in6 any = {};
+  any.sin6_family = AF_INET6;
+  any.sin6_addr = in6addr_any;
+  socklen_t size = sizeof any;
+  if (::setsockopt(listener, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0 ||
+      ::bind(listener, reinterpret_cast<const sockaddr*>(&any), sizeof any) != 0 ||
+      ::listen(listener, 1) != 0 ||
+      ::getsockname(listener, reinterpret_cast<sockaddr*>(&any), &size) != 0) {
+    ::close(listener);
+    return std::nullopt;
+  }
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = any.sin6_port;
+  const int dialled = ::socket(AF_INET, SOCK_STREAM, 0);
+  EXPECT_EQ(::connect(dialled, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  const int accepted = ::accept(listener, nullptr, nullptr);
+  std::string origin = origin_of(accepted);
+  for (const int each : {accepted, dialled, listener}) ::close(each);
+  return origin;
+}
+
+// Else all of IPv4 would be one network of 64 bits, with one allowance.
+TEST(HandshakeGate, AnIpv4AddressCountsAsItselfOnASocketForBothFamilies) {
+  const std::optional<std::string> origin = origin_through_both_families();
+  if (!origin) GTEST_SKIP() << "no IPv6";
+  EXPECT_EQ(*origin, std::string({127, 0, 0, 1}));
 }
 
 }  // namespace
