@@ -34,6 +34,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
 FUZZED = re.compile(r"^(\d+) seeds and (\d+) mutations\b.*none broke it", re.MULTILINE)
 OUTPUT_LINES_SHOWN = 60
+# Folders of src/weft that clang-tidy's stage does not look at: whoever has cleaned one takes it out.
+NOT_YET_CLEAN = ("collective", "train")
 SLOWEST_SHOWN = 10
 SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
@@ -436,8 +438,10 @@ def stage_clang_tidy(tally, options):
     if shutil.which("clang-tidy-14") is None:
         tally.skip("clang-tidy", "clang-tidy-14 is not installed")
         return
+    folders = [str(path) for path in sorted((ROOT / "src" / "weft").iterdir())
+               if path.is_dir() and path.name not in NOT_YET_CLEAN]
     tally.command("clang-tidy", ["python3", "tools/clang_tidy.py", "--minutes",
-                                 str(options.tidy_minutes), "src/weft"])
+                                 str(options.tidy_minutes), *folders])
 
 
 STAGES = {

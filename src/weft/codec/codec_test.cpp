@@ -64,6 +64,22 @@ TEST(TopkCodec, KeepsTheLargestAndOfEqualsTheFirst) {
   EXPECT_EQ(decoded("topk:ratio=1", {0.1F, -0.2F}), (Vector{0.1F, -0.2F}));
 }
 
+TEST(TopkCodec, AFractionOfAPlaceCountsAsOne) {
+  // 0.3 of 4 is 1.2.
+  EXPECT_EQ(decoded("topk:ratio=0.3", {1, -4, 3, 2}), (Vector{0, -4, 3, 0}));
+}
+
+// Seven bits a byte: none of 32 bits has six. What has must not be shifted further and further.
+TEST(TopkCodec, RefusesAPlaceOfMoreThanFiveBytes) {
+  const Codec codec = *Codec::parse("topk:ratio=0.5");
+  Vector out(4);
+  const Bytes five = {1, 0, 0, 0, 0x80, 0x80, 0x80, 0x80, 0, 0, 0, 0x80, 0x3f};
+  EXPECT_TRUE(codec.decode(five, out).ok());
+  EXPECT_EQ(out, (Vector{1, 0, 0, 0}));
+  const Bytes six = {1, 0, 0, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 0, 0, 0x80, 0x3f};
+  EXPECT_EQ(codec.decode(six, out).code(), Code::kCorrupt);
+}
+
 TEST(TopkCodec, ABytesLayoutByHand) {
   const Codec codec = *Codec::parse("topk:ratio=0.01");
   Vector values(301);

@@ -18,6 +18,7 @@ static constexpr int kMajorityFactor = 3;
 
 std::string names_of_peers(const std::vector<PeerId>& peers) {
   std::vector<std::string> names;
+  names.reserve(peers.size());
   for (const PeerId& peer : peers) names.push_back(peer.short_name());
   return fmt::format("peer{} {}", peers.size() == 1 ? "" : "s", fmt::join(names, ", "));
 }
@@ -107,7 +108,7 @@ void RoundWaits::measure_round(const RoundOutcome& outcome) {
 }
 
 std::string RoundWaits::owed_text() const {
-  const std::string text = "the round did not end in time";
+  std::string text = "the round did not end in time";
   const std::optional<RoundWait> wait = core_.rounds.waiting(core_.now());
   if (!wait || waited_for(*wait).empty()) return text;
   return fmt::format("{}; {}: {}", text, names_of_peers(waited_for(*wait)),

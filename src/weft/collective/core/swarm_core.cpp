@@ -98,7 +98,7 @@ void SwarmCore::leave() {
 }
 
 Status SwarmCore::revoke(const InvitationId& invitation) {
-  const Status status = parts_->membership.revoke(invitation, parts_->now());
+  Status status = parts_->membership.revoke(invitation, parts_->now());
   parts_->settle();
   return status;
 }

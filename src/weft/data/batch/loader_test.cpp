@@ -86,6 +86,10 @@ TEST(Dataset, OfPartsThatDoNotFitIsRefused) {
   EXPECT_THAT(refusal(rows), testing::HasSubstr("[4, columns], got f32 [2, 3]"));
   rows.rows = Array::zeros({4, 3});
   EXPECT_THAT(refusal(rows), testing::HasSubstr("4 bytes of labels"));
+  rows.classes = 256;
+  EXPECT_THAT(refusal(rows), testing::HasSubstr("4 bytes of labels"));
+  rows.classes = 257;
+  EXPECT_THAT(refusal(rows), testing::HasSubstr("8 bytes of labels"));
   rows.targets = Array::zeros({4, 1});
   rows.mean = rows.deviation = {1, 1, 1};
   EXPECT_TRUE(make_batch(rows, 0, 2, {}).ok());
