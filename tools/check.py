@@ -4,9 +4,9 @@
 Stages, in this order: layout (tools/tidy.py, its own test and tools/public_headers.py), format,
 release (every ctest of the release build), headers and alone (headers and sources compiled with
 their own includes only: a part of them, see tools/compile_sources.py), asan and tsan (the ctests
-labelled fast, built with sanitizers), clang-tidy (all of src/weft, see tools/clang_tidy.py), which
-compiles the sources of each folder as one and analyses threads, too. Where there is no
-clang-tidy-14, the stages batches (tools/compile_sources.py together) and thread-safety
+labelled fast, built with sanitizers), clang-tidy (see tools/clang_tidy.py), which compiles the
+sources of each folder as one and analyses threads, too. Where there is no clang-tidy-14, and while
+it leaves folders out, the stages batches (tools/compile_sources.py together) and thread-safety
 (tools/thread_safety.py) do that; else they run by --stage only, as does odr (a link in which g++
 finds names that two sources define differently).
 --quick is for people at work: layout, format, and the unit tests of the folders that changed.
@@ -388,9 +388,9 @@ def parse(arguments):
     parser.add_argument("--alone-minutes", type=float, default=1.0,
                         help="compiling sources alone stops after so many minutes (default 1), "
                              "headers after half of that")
-    parser.add_argument("--tidy-minutes", type=float, default=2.0,
-                        help="clang-tidy follows the paths through functions for so many minutes "
-                             "(default 2); the rest of it is done for every source")
+    parser.add_argument("--tidy-minutes", type=float, default=0.0,
+                        help="clang-tidy also follows the paths through functions, for so many "
+                             "minutes (default 0: by `make clang-tidy` only)")
     return parser.parse_args(arguments)
 
 
@@ -440,8 +440,9 @@ def stage_clang_tidy(tally, options):
         return
     folders = [str(path) for path in sorted((ROOT / "src" / "weft").iterdir())
                if path.is_dir() and path.name not in NOT_YET_CLEAN]
-    tally.command("clang-tidy", ["python3", "tools/clang_tidy.py", "--minutes",
-                                 str(options.tidy_minutes), *folders])
+    passes = (["--minutes", str(options.tidy_minutes)] if options.tidy_minutes
+              else ["--pass", "rules"])
+    tally.command("clang-tidy", ["python3", "tools/clang_tidy.py", *passes, *folders])
 
 
 STAGES = {
@@ -464,14 +465,15 @@ STAGES = {
 }
 # Six minutes from nothing: by --stage only.
 BY_HAND = {"odr"}
-# What clang-tidy's stage does in passing.
+# What clang-tidy's stage does in passing, once it looks at every folder.
 IN_CLANG_TIDY = {"batches", "thread-safety"}
 
 
 def main(arguments):
     options = parse(arguments)
     options.ahead = None  # what builds ASan's tree beside the release tests
-    left_out = BY_HAND | (IN_CLANG_TIDY if shutil.which("clang-tidy-14") else set())
+    covered = shutil.which("clang-tidy-14") and not NOT_YET_CLEAN
+    left_out = BY_HAND | (IN_CLANG_TIDY if covered else set())
     stages = options.stage or [name for name in STAGES if name not in left_out]
     if not options.stage and options.only:
         stages = ["release"]
