@@ -68,6 +68,7 @@ DIFFERENCE = (u64(41) + several([u16(0), u16(2)]) + several([member(1, "10.0.0.1
               + u16(27000) + u16(26000) + u16(14000) + HASH)
 PROOF = u16(4) + HASH + HASH[:16] + u64(1900000000) + HASH
 ROUND = view(3) + u64(12)
+STATEMENT = u8(2) + u32(1) + u32(2) + u32(3) + HASH * 4
 ANSWER = (u32(0x64666577) + u16(2) + u8(2) + HASH[:16] + HASH + HASH + u64(1900000000) + u32(5)
           + text("digits (cnn)") + several([text("192.0.2.1:7420")]))
 
@@ -216,6 +217,13 @@ SEEDS = {
         "report": ROUND + text("loss"),
         "reports": several([text("loss"), text("")]),
     },
+    "verify": {
+        "statement": STATEMENT,
+        "commitment": STATEMENT + HASH + several([HASH, HASH]),
+        "table": STATEMENT + text("distances"),
+        "echo": HASH + several([STATEMENT]),
+        "statements": several([STATEMENT, STATEMENT]),
+    },
     "group": {
         "group_segment": u8(0) + u16(5) + ROUND + u8(1) + u8(0x60) + u64(1 << 20) + u32(3),
         "group_ready": (view(3) + u8(1) + u16(5) + u64(11) + u8(0x23) + u64(1 << 20)
@@ -347,9 +355,8 @@ SEEDS = {
                      b'name = """adam"""\n'),
     },
 }
-CHOSEN_BY_FIRST_BYTE = ("link", "membership", "branch", "join", "reach", "admission", "collective", "group",
-                        "line",
-                        "state", "gossip", "discovery")
+CHOSEN_BY_FIRST_BYTE = ("link", "membership", "branch", "join", "reach", "admission", "collective",
+                        "verify", "group", "line", "state", "gossip", "discovery")
 
 
 def main():

@@ -45,6 +45,13 @@ enum class CollectiveOp : std::uint8_t {
   // Robust aggregation: the distances that an owner has computed, f64 each; `segment` is 0.
   kDistances = 4,
   kPayload = 5,  // a piece of the sender's encoded input; `segment` counts them
+  // Verified rounds; the bodies are those of wire/verify_message.h.
+  kCommitment = 6,
+  kStatements = 7,
+  kEcho = 8,
+  kInputRequest = 9,  // the receiver's input for the chunk of rank `segment`, once more; no body
+  // Anyone's input, which its receiver checks; `segment` + count of segments x the contributor.
+  kInput = 10,
 };
 
 // The head of a frame of data.

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -58,6 +59,8 @@ enum class Algorithm : std::uint8_t {
   kHierarchical = 5,
   // Encoded inputs, from each to each; wherever the options have an encoder, and never else.
   kPayload = 6,
+  // A butterfly whose owners are checked; wherever a rule is to be verified, and never else.
+  kVerified = 7,
 };
 std::string_view to_string(Algorithm algorithm);
 // kInvalidArgument for another word.
@@ -107,6 +110,24 @@ class FloatBuffer {
   std::size_t size_;
 };
 
+class Signer;  // collective/verify/signer.h
+
+// How the owners of chunks are checked; see collective/verify/verified_butterfly.h.
+struct Verification {
+  // How many members repeat each chunk; 0: owners are trusted.
+  int verifiers = 0;
+  std::shared_ptr<const Signer> signer;
+  // By rank.
+  std::vector<PeerId> members;
+};
+
+// A member was found to break the rules of an exchange.
+struct Finding {
+  Rank member;
+  // What it did, for people.
+  std::string text;
+};
+
 struct CollectiveOptions {
   CollectiveId id;
   CollectiveKind kind = CollectiveKind::kAllReduce;
@@ -150,6 +171,8 @@ struct CollectiveOptions {
   // same at all members. REQUIRES: aggregator.check() of as many members.
   Aggregator aggregator;
   AggregateRound aggregate_round;
+  // All-reduce with such a rule: values travel as f32.
+  Verification verification;
 };
 
 class Collective {
@@ -186,6 +209,9 @@ class Collective {
   // The buffer that holds the result once complete().
   virtual std::shared_ptr<FloatBuffer> result() const = 0;
   virtual std::int64_t elements() const = 0;
+  // What was found since the last call. The exchange may be complete all the same, or never will
+  // be: then those members have to leave the view.
+  virtual std::vector<Finding> take_findings() { return {}; }
 };
 
 // The algorithm that is used: `options.algorithm`, or for kAuto the cheapest by the profile of the

@@ -8,6 +8,7 @@
 #include "weft/aggregate/aggregator_def.h"
 #include "weft/collective/reduce/segment_plan.h"
 #include "weft/collective/reduce/test_collective_network.h"
+#include "weft/collective/verify/test_verified_network.h"
 
 namespace weft::butterfly_aggregate_test {
 namespace {
@@ -72,6 +73,57 @@ TEST(ButterflyAggregate, EveryRuleGivesTheBitsThatOnePlaceWouldGive) {
       network.run();
       expect_aggregated(options, network);
     }
+  }
+}
+
+TEST(ButterflyAggregate, EveryRuleGivesTheSameBitsWhereOwnersAreChecked) {
+  std::vector<std::string> rules = {"nnm trimmed_mean", "bucketing nnm median"};
+  for (const AggregatorDef* def : aggregators()) rules.emplace_back(def->name);
+  std::uint64_t seed = 30;
+  for (const std::string& rule : rules) {
+    for (const int verifiers : {1, 3, 200}) {
+      const CollectiveOptions options = verified(aggregating(7, rule), verifiers);
+      TestCollectiveNetwork network(options, 3500, ++seed, {}, {}, make_signing);
+      network.run();
+      expect_aggregated(options, network);
+      for (int rank = 0; rank < options.size; ++rank) {
+        EXPECT_TRUE(network.core(rank).take_findings().empty()) << rule;
+        EXPECT_TRUE(network.core(rank).sent_all()) << rule;
+      }
+    }
+  }
+}
+
+TEST(ButterflyAggregate, MembersThatOwnNoChunkGetTheCheckedResultAllTheSame) {
+  for (const std::int64_t elements : {1, 2, 3, 17, 40}) {
+    const CollectiveOptions options = verified(aggregating(5, "krum"), 1);
+    TestCollectiveNetwork network(options, elements, 21, {}, {}, make_signing);
+    network.run();
+    expect_aggregated(options, network);
+  }
+}
+
+TEST(ButterflyAggregate, LinksBreakAndComeBackWhileOwnersAreChecked) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const CollectiveOptions options =
+        verified(aggregating(5, seed % 2 == 0 ? "median" : "nnm trimmed_mean"),
+                 1 + static_cast<int>(seed % 3));
+    TestCollectiveNetwork network(options, 3000, seed, {}, {}, make_signing);
+    for (int fault = 0; fault < 16; ++fault) {
+      for (std::uint64_t steps = network.below(60); steps > 0; --steps) network.step();
+      const auto a = static_cast<int>(network.below(5));
+      const int b = (a + 1 + static_cast<int>(network.below(4))) % 5;
+      network.break_link(a, b);
+      for (std::uint64_t steps = network.below(20); steps > 0; --steps) network.step();
+      network.restore_link(a, b);
+    }
+    network.run();
+    expect_aggregated(options, network);
+    for (int rank = 0; rank < options.size; ++rank) {
+      EXPECT_TRUE(network.core(rank).take_findings().empty());
+    }
+    if (testing::Test::HasFatalFailure()) return;
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "weft/collective/link/link_meter.h"
 #include "weft/collective/reduce/collective_form.h"
+#include "weft/collective/verify/verified_butterfly.h"
 #include "weft/collective/way/butterfly_collective.h"
 #include "weft/collective/way/direct_all_reduce.h"
 #include "weft/collective/way/hierarchical_all_reduce.h"
@@ -52,6 +53,8 @@ std::string_view to_string(Algorithm algorithm) {
       return "hierarchical";
     case Algorithm::kPayload:
       return "payloads";
+    case Algorithm::kVerified:
+      return "verified butterfly";
     case Algorithm::kRing:
       break;
   }
@@ -75,7 +78,7 @@ static std::string describe(std::uint8_t form) {
 
 std::uint8_t form_of(const CollectiveOptions& options, Algorithm algorithm) {
   const bool rounds = algorithm != Algorithm::kDirect && algorithm != Algorithm::kTree &&
-                      algorithm != Algorithm::kPayload;
+                      algorithm != Algorithm::kPayload && algorithm != Algorithm::kVerified;
   const auto precision = static_cast<unsigned>(rounds ? options.precision : WirePrecision::kF32);
   return static_cast<std::uint8_t>(static_cast<unsigned>(options.kind) |
                                    static_cast<unsigned>(algorithm) << 3U | precision << 6U);
@@ -141,7 +144,12 @@ Algorithm choose_algorithm(const CollectiveOptions& options, std::int64_t elemen
       options.kind == CollectiveKind::kAllReduce || options.kind == CollectiveKind::kBarrier;
   const bool whole_fits = sums && options.aggregator.is_mean() && bytes <= kFrameBodyBytesMax;
   if (options.encoder) return Algorithm::kPayload;
-  if (!options.aggregator.is_mean()) return Algorithm::kButterfly;
+  if (!options.aggregator.is_mean()) {
+    // Alone, or without values, there is nothing to check.
+    const bool verified = options.verification.verifiers > 0 && options.size > 1 && elements > 0 &&
+                          options.kind == CollectiveKind::kAllReduce;
+    return verified ? Algorithm::kVerified : Algorithm::kButterfly;
+  }
   if (options.size == 1) return Algorithm::kRing;
   const Costs costs = costs_of(options, elements);
   const Algorithm whole = costs.tree < costs.direct ? Algorithm::kTree : Algorithm::kDirect;
@@ -157,6 +165,7 @@ Algorithm choose_algorithm(const CollectiveOptions& options, std::int64_t elemen
       // Without segments nobody would wait for anybody.
       return sums && elements == 0 ? whole : options.algorithm;
     case Algorithm::kPayload:
+    case Algorithm::kVerified:
     case Algorithm::kAuto:
       break;
   }
@@ -201,6 +210,8 @@ std::unique_ptr<Collective> make_collective(const CollectiveOptions& options, st
       return std::make_unique<ButterflyCollective>(options, elements, sink, std::move(buffer));
     case Algorithm::kPayload:
       return std::make_unique<PayloadCollective>(options, elements, sink, std::move(buffer));
+    case Algorithm::kVerified:
+      return std::make_unique<VerifiedButterfly>(options, elements, sink, std::move(buffer));
     case Algorithm::kAuto:
     case Algorithm::kRing:
       break;

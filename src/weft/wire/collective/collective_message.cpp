@@ -23,7 +23,7 @@ Result<SegmentHead> SegmentHead::decode(ByteSpan bytes) {
   SegmentHead head;
   head.id = read_id(in);
   const std::uint8_t op = in.u8("op");
-  if (op > static_cast<std::uint8_t>(CollectiveOp::kPayload)) in.fail("op", "expected 0 to 5");
+  if (op > static_cast<std::uint8_t>(CollectiveOp::kInput)) in.fail("op", "expected 0 to 10");
   head.op = static_cast<CollectiveOp>(op);
   head.form = in.u8("form");
   head.elements = in.u64("elements");

@@ -48,7 +48,7 @@ TEST(CollectiveMessage, KeepsEveryFieldOfASegmentHead) {
 }
 
 TEST(CollectiveMessage, RefusesEachFieldBeyondItsBound) {
-  EXPECT_EQ(SegmentHead::decode(head().u8(6).u8(0).u64(0).u32(0).take()).status().code(),
+  EXPECT_EQ(SegmentHead::decode(head().u8(11).u8(0).u64(0).u32(0).take()).status().code(),
             Code::kCorrupt);
   EXPECT_EQ(
       ReadyMessage::decode(head().u64(1).u32(kReceivedMapBytesMax + 1).take()).status().code(),
