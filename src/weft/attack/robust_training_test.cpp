@@ -1,11 +1,16 @@
-// Seven peers on sockets train one model, and two of them send their gradients the other way round.
+// Seven peers on sockets train one model, and two of them lie: they send their gradients the other
+// way round, or falsify what they make of the others'. Prints a table: setting, accuracy, cost.
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/attack/lying_owner.h"
 #include "weft/attack/sign_flip.h"
 #include "weft/base/hash.h"
 #include "weft/base/log.h"
@@ -25,13 +30,25 @@ constexpr int kPeers = 7;
 constexpr int kLiars = 2;
 // So that two liars outweigh five others in a mean.
 constexpr float kFactor = 4;
+constexpr int kSteps = 80;
+constexpr Round kFalsifiesFrom = Round(20);
 
-Recipe recipe_with(const std::string& rule) {
+struct Setting {
+  std::string rule;
+  // The last members send false gradients.
+  int sign_flippers = 0;
+  // The one before them lies about the chunk that it owns.
+  std::optional<OwnerLie> owner_lie = std::nullopt;
+  int verifiers = 1;
+};
+
+Recipe recipe_with(const Setting& setting) {
+  const std::string& rule = setting.rule;
   Recipe recipe;
   recipe.model.name = "mlp";
   recipe.model.hidden_units = 32;
   recipe.data.name = "synthetic";
-  recipe.run.steps = 80;
+  recipe.run.steps = kSteps;
   recipe.run.global_batch = 20 * kPeers;
   recipe.run.on_not_finite = "go_on";
   recipe.group.discovery = "off";
@@ -40,6 +57,7 @@ Recipe recipe_with(const std::string& rule) {
   recipe.group.start_timeout_s = 60;
   recipe.aggregate.rule = rule;
   recipe.aggregate.liars = rule == "mean" ? 0 : kLiars;
+  recipe.aggregate.verifiers = setting.verifiers;
   return recipe;
 }
 
@@ -49,12 +67,17 @@ struct Member {
   // What a liar has in between; null where members are honest.
   std::unique_ptr<RoundExchange> lies;
   RunResult result;
+  // What its log says of members that were expelled.
+  std::vector<std::string> expelled;
 };
 
 // Its summary is in `member` when the run is over.
 void take_part(Member& member, bool founder) {
   const SystemClock clock;
-  auto log = EventLog::open("", clock, {});
+  auto log = EventLog::open("", clock, [&member](const Event& event) {
+    const std::string text = describe(event);
+    if (text.find("was expelled") != std::string::npos) member.expelled.push_back(text);
+  });
   RunLoopOptions options;
   options.started = clock.now();
   options.founder = founder;
@@ -70,10 +93,20 @@ SwarmOptions options_of(const Recipe& recipe, const Trainer& trainer) {
   return swarm_options(recipe, trainer.layout(), settings);
 }
 
-// The accuracy of the model that all members hold at the end; negative where it went wrong.
-double train(const std::string& rule, int liars) {
-  const Recipe recipe = recipe_with(rule);
+struct Outcome {
+  // The test accuracy of the model that all honest members hold; negative where it went wrong.
+  double accuracy = -1;
+  // What the first member's log says of members that were expelled.
+  std::vector<std::string> expelled;
+  // What the first member needed for each step.
+  double megabytes_sent = 0;
+  double milliseconds = 0;
+};
+
+Outcome train(const Setting& setting) {
+  const Recipe recipe = recipe_with(setting);
   EXPECT_TRUE(check_recipe(recipe).ok()) << check_recipe(recipe).message();
+  const int falsifier = setting.owner_lie ? kPeers - setting.sign_flippers - 1 : -1;
   const SystemClock clock;
   std::vector<Member> members(kPeers);
   std::string ticket;
@@ -81,6 +114,7 @@ double train(const std::string& rule, int liars) {
     Member& member = members[static_cast<std::size_t>(i)];
     member.trainer = std::move(Trainer::make(recipe, {}, clock)).value();
     SwarmOptions options = options_of(recipe, *member.trainer);
+    if (i == falsifier) options.make_core = make_lying_owner({*setting.owner_lie, kFalsifiesFrom});
     if (i == 0) {
       Hash256 nonce{};
       random_bytes(nonce);
@@ -94,11 +128,13 @@ double train(const std::string& rule, int liars) {
       auto joined = Swarm::join(std::move(options), parsed);
       if (!joined.ok()) {
         ADD_FAILURE() << joined.status().message();
-        return -1;
+        return {};
       }
       member.group = make_swarm_exchange(std::move(joined).value());
     }
-    if (i >= kPeers - liars) member.lies = make_sign_flip(*member.group, kFactor);
+    if (i >= kPeers - setting.sign_flippers) {
+      member.lies = make_sign_flip(*member.group, kFactor);
+    }
   }
   {
     std::vector<Thread> threads;
@@ -109,23 +145,53 @@ double train(const std::string& rule, int liars) {
     }
   }
   std::set<std::string> hashes;
-  for (const Member& member : members) {
+  for (int i = 0; i < kPeers; ++i) {
+    const Member& member = members[static_cast<std::size_t>(i)];
+    if (i == falsifier) {
+      EXPECT_FALSE(member.result.status.ok()) << "it is out before the end";
+      continue;
+    }
     EXPECT_TRUE(member.result.status.ok()) << member.result.status.message();
+    EXPECT_THAT(member.expelled, testing::SizeIs(setting.owner_lie ? 1 : 0));
     hashes.insert(member.result.summary.state_hash);
   }
   EXPECT_EQ(hashes.size(), 1U) << "one model";
-  const double accuracy = members[0].result.summary.test_accuracy.value_or(-1);
-  log(LogLevel::kInfo, "{}, {} of {} lie: test accuracy {:.2f} %", rule, liars, kPeers,
-      100 * accuracy);
-  return accuracy;
+  const Summary& summary = members[0].result.summary;
+  return {summary.test_accuracy.value_or(-1), members[0].expelled,
+          static_cast<double>(summary.bytes_sent) / 1e6 / kSteps, summary.seconds * 1e3 / kSteps};
+}
+
+// Prints a line of the table as well.
+Outcome told(const std::string& name, const Setting& setting) {
+  const Outcome outcome = train(setting);
+  write_error(fmt::format("| {} | {} | {} | {:.2f} % | {:.3f} | {:.1f} |\n", setting.rule,
+                          setting.verifiers, name, 100 * outcome.accuracy, outcome.megabytes_sent,
+                          outcome.milliseconds));
+  for (const std::string& text : outcome.expelled) write_error("    " + text + "\n");
+  return outcome;
 }
 
 TEST(RobustTraining, ARuleHoldsAgainstWhatBreaksTheMean) {
-  const double clean = train("mean", 0);
+  write_error("| rule | verifiers | members | test accuracy | MB/step | ms/step |\n");
+  const std::string rule = "nnm trimmed_mean";
+  const double clean = told("honest", {"mean"}).accuracy;
   EXPECT_GT(clean, 0.6);
-  EXPECT_GT(train("nnm trimmed_mean", 0), clean - 0.02);
-  EXPECT_GT(train("nnm trimmed_mean", kLiars), clean - 0.02);
-  EXPECT_LT(train("mean", kLiars), clean - 0.2);
+  EXPECT_GT(told("honest", {rule, 0, {}, 0}).accuracy, clean - 0.02);
+  EXPECT_GT(told("honest", {rule}).accuracy, clean - 0.02);
+  EXPECT_GT(told("send gradients times -4", {rule, kLiars}).accuracy, clean - 0.02);
+  EXPECT_LT(told("send gradients times -4", {"mean", kLiars}).accuracy, clean - 0.2);
+}
+
+TEST(RobustTraining, AnOwnerThatFalsifiesItsChunkIsExpelledWithItsReason) {
+  const std::string rule = "nnm trimmed_mean";
+  const double clean = told("honest", {"mean"}).accuracy;
+  for (const OwnerLie lie : {OwnerLie::kAddsConstant, OwnerLie::kFlipsBit}) {
+    const std::string name = lie == OwnerLie::kAddsConstant ? "adds 1000" : "flips a bit";
+    const Outcome outcome = told("one gradients times -4, one " + name, {rule, kLiars - 1, lie});
+    EXPECT_GT(outcome.accuracy, clean - 0.02);
+    EXPECT_THAT(outcome.expelled,
+                testing::ElementsAre(testing::HasSubstr("falsified its chunk of round 20")));
+  }
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ enum class Offence : std::uint8_t {
   kRefusedProof = 3,    // a ticket or a proof that nobody in this run issued
   kFlood = 4,           // more frames than a stranger may send
   kByHand = 5,          // a person at this member wants it out
+  kFalsified = 6,       // lied in a verified round, as this member has found out by itself
 };
 std::string_view to_string(Offence offence);
 

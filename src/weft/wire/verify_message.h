@@ -31,11 +31,11 @@ inline constexpr std::size_t kDistanceTableBytesMax =
     (kVerifiedMembersMax + 1) * kVerifiedMembersMax / 2 * sizeof(double);
 
 enum class StatementKind : std::uint8_t {
-  // Of a member about itself, one of each kind in a round; `chunk` and `contributor` are 0.
+  // What a member says of itself, one of each kind in a round; `chunk` and `contributor` are 0.
   kCommitment = 0,  // the hash of its commitment
   kTable = 1,       // the hash of its chunk's distances
   kResult = 2,      // the hash of its finished chunk
-  // Of a member about the chunk of rank `chunk`; `contributor` and the digest are 0.
+  // What it says of the chunk of rank `chunk`; `contributor` and the digest are 0.
   kRight = 3,  // it has repeated the chunk
   kFalse = 4,  // it has, and another one comes out
   // The input of rank `contributor` for the chunk of rank `chunk` is not the one that was committed
@@ -64,7 +64,7 @@ struct Statement {
 // Sent to all before any data: the hash of each part of the input, by owner.
 struct CommitmentMessage {
   Statement statement;
-  // Of the nonce that the echo reveals.
+  // The hash of the nonce that the echo reveals.
   Hash256 nonce_hash{};
   std::vector<Hash256> inputs;
 

@@ -21,7 +21,13 @@ void Complaints::close(const PeerId& peer, Status why) {
 }
 
 void Complaints::settle_stalls() {
-  for (const Stall& stall : core_.rounds.take_stalls()) tell_stall(stall);
+  for (const Stall& stall : core_.rounds.take_stalls()) {
+    if (stall.kind == StallKind::kLies) {
+      core_.membership.blame(stall.peer, Offence::kFalsified, stall.text, core_.now());
+    } else {
+      tell_stall(stall);
+    }
+  }
 }
 
 void Complaints::tell_stall(const Stall& stall) {
@@ -40,6 +46,8 @@ void Complaints::tell_stall(const Stall& stall) {
       stalled.text = fmt::format("round {}: peer {} gave no answer for {:.1f} s",
                                  stall.round.value(), name, stalled.seconds);
       suspect(stall.peer, stalled.text);
+      break;
+    case StallKind::kLies:
       break;
     case StallKind::kDiffers:
       stalled.text =

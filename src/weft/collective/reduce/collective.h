@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -230,6 +231,11 @@ double predicted_seconds(const CollectiveOptions& options, std::int64_t elements
 
 // `link` with the figures in a view about its links; unchanged without such figures.
 LinkProfile profile_of(const LinkSummary& links, LinkProfile link);
+
+// make_collective(), or what a test puts in its place.
+using CollectiveMaker = std::function<std::unique_ptr<Collective>(
+    const CollectiveOptions& options, std::int64_t elements, CollectiveSink& sink,
+    std::shared_ptr<FloatBuffer> buffer)>;
 
 // `elements`: of the whole vector; for reduce-scatter and all-gather a multiple of `size`.
 // `buffer` (of `elements` floats; null: a new one) becomes the result; in a reduce-scatter's result

@@ -138,7 +138,10 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
   attempt_->id = id;
   attempt_->begun = now;
   note_movement(now);
-  attempt_->core = make_all_reduce(options, elements, *this, std::move(sums));
+  for (const Member& member : view_.members) options.verification.members.push_back(member.id);
+  attempt_->core = options_.make_core
+                       ? options_.make_core(options, elements, *this, std::move(sums))
+                       : make_all_reduce(options, elements, *this, std::move(sums));
   if (options_.reports) attempt_->reports.resize(view_.members.size());
   for (int i = 0; i < view_.size(); ++i) {
     const Rank rank(i);
@@ -234,8 +237,16 @@ void RoundCore::end_attempt(Status status, TimePoint now) {
   attempt_.reset();
 }
 
+void RoundCore::collect_findings() {
+  for (Finding& finding : attempt_->core->take_findings()) {
+    stalls_.push_back(
+        {id_of(finding.member), StallKind::kLies, attempt_->id.round, {}, std::move(finding.text)});
+  }
+}
+
 void RoundCore::settle(TimePoint now) {
   if (!attempt_) return;
+  collect_findings();
   if (!attempt_->done && attempt_->core->complete() && unreported().value() < 0) {
     seal_result();
     if (!frozen_) {

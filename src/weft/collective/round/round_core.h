@@ -25,6 +25,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -55,6 +56,8 @@ struct RoundCoreOptions {
   Codec codec;
   // What this member's codec had dropped, from a checkpoint.
   ResidualState residual;
+  // Empty: make_collective().
+  CollectiveMaker make_core;
   // A member that owes data and gives no answer for so long is reported.
   Duration stall_timeout = swarm_defaults::kStallTimeout;
   // Nothing of an open round has moved for so long: all members are asked where they stand, and
@@ -85,6 +88,7 @@ enum class StallKind : std::uint8_t {
   kStuck,    // it has nothing to wait for, and yet its data does not come: renew the link
   kSilent,   // no answer at all
   kDiffers,  // its result is another one
+  kLies,     // it was found to break the rules of the exchange; `text` says how
 };
 
 struct Stall {
@@ -92,6 +96,7 @@ struct Stall {
   StallKind kind{};
   Round round;
   Duration waited{};
+  std::string text = {};
 };
 
 // An open round to which this member has given everything, and that does not move.
@@ -233,6 +238,7 @@ class RoundCore final : private AllReduceSink {
   void send_control(Rank to, std::uint8_t type, Bytes head);
   // After anything that may have completed the round.
   void settle(TimePoint now);
+  void collect_findings();
   bool all_done();
   // This member has given all its input: values and report.
   bool input_given() const;

@@ -48,6 +48,7 @@
 #include "weft/collective/codec/round_codec.h"
 #include "weft/collective/engine/group_core.h"
 #include "weft/collective/parts/swarm_types.h"
+#include "weft/collective/reduce/collective.h"
 #include "weft/collective/reduce/swarm_defaults.h"
 #include "weft/net/identity.h"
 #include "weft/peer/membership.h"
@@ -86,6 +87,11 @@ struct SwarmOptions {
   // for it wait for more members. The mean: the vector is summed.
   Aggregator aggregator;
   int liars = 0;
+  // How many members repeat what each owner makes with such a rule, before it counts; 0: owners are
+  // trusted. See collective/verify/verified_butterfly.h.
+  int verifiers = 0;
+  // In tests: makes the cores of rounds. Empty: make_collective().
+  CollectiveMaker make_core;
   // Each member reports on its part of each round, in bytes beside the vector: report().
   bool reports = false;
   // Where it is not exact: members gather their encoded inputs instead of sending sums, and `wire`

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/time.h"
+#include "weft/collective/verify/signer.h"
 #include "weft/net/tls_transport.h"
 #include "weft/wire/membership_message.h"
 
@@ -52,6 +53,10 @@ Status check_settings(const SwarmOptions& options, const Ticket* ticket) {
        "members gather what the codec makes"},
       {options.liars != 0 && options.aggregator.is_mean(), "liars",
        "the mean withstands none; set an aggregator"},
+      {options.verifiers != 0 && options.aggregator.is_mean(), "verifiers",
+       "a sum has no chunks that one member makes of all inputs; set an aggregator"},
+      {options.verifiers != 0 && options.wire != WirePrecision::kF32, "wire",
+       "what verifiers repeat travels as f32"},
   };
   for (const auto& setting : settings) {
     if (!setting.is_lost) continue;
@@ -82,6 +87,11 @@ SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::stri
   core.rounds.all_reduce.precision = options.wire;
   core.rounds.all_reduce.aggregator = options.aggregator;
   core.rounds.all_reduce.aggregate_round.liars = options.liars;
+  core.rounds.all_reduce.verification.verifiers = options.verifiers;
+  if (options.verifiers > 0) {
+    core.rounds.all_reduce.verification.signer = make_signer(options.identity);
+  }
+  core.rounds.make_core = options.make_core;
   core.rounds.reports = options.reports;
   core.rounds.codec = options.codec;
   core.rounds.residual = options.residual;

@@ -1,8 +1,8 @@
 // ChunkInputs: inputs of chunks as they come in, each checked against its contributor's commitment.
 //
 // An input may come from its contributor or from anyone else who has it: one that has the committed
-// hash is right whoever sent it. What different members send is put together apart, so that none
-// can spoil what another one sends.
+// hash is right, wherever it comes from. What different members send is put together apart, so that
+// none can spoil what another one sends.
 //
 // Where it stands: VerifiedButterfly owns one. Threads: one owner. Fails: never.
 #pragma once

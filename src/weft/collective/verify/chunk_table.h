@@ -25,7 +25,7 @@ class ChunkTable {
     return static_cast<std::size_t>(segments_[index].elements) * sizeof(float);
   }
   int members() const { return static_cast<int>(chunks_.size()); }
-  // Of that member's chunk, in order; empty where it owns none.
+  // The segments of that member's chunk, in order; empty where it owns none.
   std::span<const std::uint32_t> segments_of(Rank owner) const { return chunk(owner).segments; }
   std::size_t elements_of(Rank owner) const { return chunk(owner).elements; }
   bool owns(Rank owner) const { return chunk(owner).elements > 0; }

@@ -33,9 +33,9 @@ class StatementBook {
   // Only this member can know it before it is told, and it is the same each time.
   Hash256 nonce() const;
 
-  // Of a member of the round, with its signature.
+  // It is of a member of the round, and has its signature.
   bool valid(const Statement& statement) const;
-  // Of the once kinds: keeps the first of each member. Gives the first one where this one
+  // Keeps the first of each member and once kind. Gives that first one where this one
   // contradicts it. REQUIRES: valid().
   std::optional<Statement> keep(const Statement& statement);
   const std::optional<Statement>& first(StatementKind kind, Rank by) const;

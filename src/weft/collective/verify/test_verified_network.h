@@ -1,4 +1,4 @@
-// What tests of verified collectives need beside a TestCollectiveNetwork: names and signers.
+// What tests of verified collectives need beside a CollectiveNetwork: names and signers.
 //
 // Threads: one owner. For tests.
 #pragma once
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "weft/base/hash.h"
-#include "weft/collective/reduce/test_collective_network.h"
+#include "weft/collective/reduce/test_core_network.h"
 #include "weft/collective/verify/test_signer.h"
 
 namespace weft {

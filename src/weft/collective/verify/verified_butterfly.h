@@ -9,7 +9,7 @@
 //
 // It is complete once all echoes agree and each chunk was repeated with the same bits by those that
 // were drawn for it, so a falsified chunk is never handed on unless all of them lie as well. Nobody
-// knows who is drawn before all results are signed; whoever signs two results, tables or
+// knows who is drawn before all results are signed; a member that signs two results, tables or
 // commitments is convicted by the two.
 //
 // Each lie can be checked by everybody: "chunk C is false" makes all members fetch the inputs of C,

@@ -28,6 +28,7 @@ double weight_of(Offence offence) {
     case Offence::kFlood:
       return 10.0;
     case Offence::kByHand:
+    case Offence::kFalsified:
       return kConductLimit;
   }
   return 0.0;

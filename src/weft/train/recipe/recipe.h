@@ -165,6 +165,7 @@ struct Recipe {
   struct Aggregate {
     std::string rule = "mean";
     std::int64_t liars = 0;
+    std::int64_t verifiers = 1;
   } aggregate;
   struct Local {
     std::int64_t steps = 1;

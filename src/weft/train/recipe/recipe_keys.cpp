@@ -15,6 +15,11 @@ constexpr RecipeKey kKeys[] = {
     {"aggregate.rule", WEFT_SLOT(aggregate.rule), 0, 512, "",
      "How the members' gradients become one: mean, or a rule of the table below, or several in a "
      "row, such as \"nnm trimmed_mean\" or \"multi_krum:keep=5\"."},
+    {"aggregate.verifiers", WEFT_SLOT(aggregate.verifiers), 0, 255, "",
+     "With another aggregate.rule than mean: how many members, drawn anew in each round, repeat "
+     "what "
+     "each member has made of its part of the gradients, before it counts; 0: members are trusted "
+     "with that."},
     {"checkpoint.every_steps", WEFT_SLOT(checkpoint.every_steps), 0, kAny, "",
      "Number of steps between two checkpoints; 0 writes only one at the end."},
     {"checkpoint.keep", WEFT_SLOT(checkpoint.keep), 1, 1000, "",

@@ -19,6 +19,8 @@ std::string_view to_string(Offence offence) {
       return "too many frames";
     case Offence::kByHand:
       return "a person's wish";
+    case Offence::kFalsified:
+      return "falsified data";
   }
   return "unknown";
 }
@@ -36,8 +38,8 @@ Result<AccusationMessage> AccusationMessage::decode(ByteSpan bytes) {
   AccusationMessage message;
   message.accused = in.peer("accused");
   const std::uint8_t offence = in.u8("offence");
-  if (offence > static_cast<std::uint8_t>(Offence::kByHand)) {
-    in.fail("offence", "expected 0 to 5");
+  if (offence > static_cast<std::uint8_t>(Offence::kFalsified)) {
+    in.fail("offence", "expected 0 to 6");
   } else {
     message.offence = static_cast<Offence>(offence);
   }
