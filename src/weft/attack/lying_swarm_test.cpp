@@ -10,7 +10,7 @@
 
 #include "weft/attack/lying_owner.h"
 #include "weft/collective/scenario/test_swarm_peer.h"
-#include "weft/collective/verify/test_signer.h"
+#include "weft/collective/verify/sim_signer.h"
 
 namespace weft::lying_swarm_test {
 namespace {
@@ -55,7 +55,7 @@ class LyingSwarm : public ::testing::Test {
       settings.compute = [] { return milliseconds(20); };
       settings.make_trainer = [] { return std::make_unique<SameTrainer>(kElements); };
       options.rounds.all_reduce.verification.verifiers = verifiers;
-      options.rounds.all_reduce.verification.signer = make_test_signer(settings.id);
+      options.rounds.all_reduce.verification.signer = make_sim_signer(settings.id);
       if (i >= honest()) {
         options.rounds.make_core = make_lying_owner({lies[i - honest()], Round(kFromRound)});
       }

@@ -7,6 +7,7 @@
 
 #include "weft/base/hash.h"
 #include "weft/collective/swarm/swarm_core_options.h"
+#include "weft/collective/verify/sim_signer.h"
 #include "weft/train/run/wiring.h"
 
 namespace weft::sim {
@@ -53,7 +54,10 @@ SwarmMember& TrainingWorld::add_member() {
   settings.incarnation = static_cast<std::uint64_t>(network().now().time_since_epoch().count()) + 1;
   settings.samples_per_second = speed_of(index);
   MemberWatch& watch = *this;
-  auto member = std::make_unique<SwarmMember>(network(), core_options_, std::move(settings),
+  SwarmCoreOptions options = core_options_;
+  // Its name comes from the seed, not from a key.
+  options.rounds.all_reduce.verification.signer = make_sim_signer(settings.id);
+  auto member = std::make_unique<SwarmMember>(network(), std::move(options), std::move(settings),
                                               *trainer_, watch);
   members_.push_back(member.get());
   add(std::move(member));

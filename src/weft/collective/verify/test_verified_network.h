@@ -8,7 +8,7 @@
 
 #include "weft/base/hash.h"
 #include "weft/collective/reduce/test_core_network.h"
-#include "weft/collective/verify/test_signer.h"
+#include "weft/collective/verify/sim_signer.h"
 
 namespace weft {
 
@@ -26,7 +26,7 @@ inline CollectiveOptions verified(CollectiveOptions options, int verifiers) {
 }
 
 inline CollectiveOptions signing(CollectiveOptions options) {
-  options.verification.signer = make_test_signer(verified_peer_id(options.rank.value()));
+  options.verification.signer = make_sim_signer(verified_peer_id(options.rank.value()));
   return options;
 }
 

@@ -1,6 +1,7 @@
-// TestSigner: signatures of simulated peers, which have names but no keys.
+// SimSigner: signatures of simulated peers, which have names but no keys.
 //
-// The same at every run, unlike those of fresh keys. For tests.
+// They are the same at every run, unlike those of fresh keys, and anybody who knows a name can
+// forge them: for the simulator and tests only.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +12,9 @@
 
 namespace weft {
 
-class TestSigner final : public Signer {
+class SimSigner final : public Signer {
  public:
-  explicit TestSigner(const PeerId& self) : self_(self) {}
+  explicit SimSigner(const PeerId& self) : self_(self) {}
   PublicKey public_key() const override { return self_.bytes; }
   Signature sign(ByteSpan message) const override { return signature_of(self_, message); }
   bool valid(const PeerId& peer, const PublicKey& key, ByteSpan message,
@@ -31,8 +32,8 @@ class TestSigner final : public Signer {
   PeerId self_;
 };
 
-inline std::shared_ptr<const Signer> make_test_signer(const PeerId& self) {
-  return std::make_shared<TestSigner>(self);
+inline std::shared_ptr<const Signer> make_sim_signer(const PeerId& self) {
+  return std::make_shared<SimSigner>(self);
 }
 
 }  // namespace weft
