@@ -221,6 +221,7 @@ class VerifiedButterfly : public Collective {
   std::set<std::pair<int, int>> wanted_inputs_;
   std::set<std::pair<int, int>> false_inputs_;
   std::vector<Statement> complaints_;
+  std::set<std::pair<StatementKind, std::uint32_t>> contradicted_;
   // Somebody's lie is proved to all: this exchange cannot end.
   bool void_ = false;
   bool complete_ = false;

@@ -162,6 +162,8 @@ void VerifiedButterfly::contradict(const Statement& first, const Statement& seco
   static constexpr const char* kNames[] = {"commitments to", "distances of", "results of"};
   const Rank by(static_cast<int>(first.by));
   void_ = true;
+  // One proof is enough, however many statements it signs.
+  if (!contradicted_.insert({first.kind, first.by}).second) return;
   find(by, fmt::format("signed two different {} round {}",
                        kNames[static_cast<std::size_t>(first.kind)], options_.id.round.value()));
   spread({first, second});

@@ -103,6 +103,26 @@ TEST(ButterflyAggregate, MembersThatOwnNoChunkGetTheCheckedResultAllTheSame) {
   }
 }
 
+// One more verifier fetches all inputs of each chunk but its own; the rest is short.
+TEST(ButterflyAggregate, EachVerifierCostsTheBytesOfItsInputs) {
+  constexpr std::int64_t kLong = 200'000;
+  constexpr std::size_t kInputs = 6 * kLong * sizeof(float);
+  constexpr std::size_t kShort = 200'000;
+  std::vector<std::size_t> bytes;
+  for (const int verifiers : {0, 1, 2}) {
+    CollectiveOptions options = verified(aggregating(7, "nnm trimmed_mean"), verifiers);
+    options.segment_bytes = 16'384;
+    options.bucket_bytes = 262'144;
+    TestCollectiveNetwork network(options, kLong, 3, {}, {}, make_signing);
+    network.run();
+    bytes.push_back(network.body_bytes_sent());
+  }
+  EXPECT_GE(bytes[1], bytes[0] + kInputs);
+  EXPECT_LE(bytes[1], bytes[0] + kInputs + kShort);
+  EXPECT_GE(bytes[2], bytes[1] + kInputs);
+  EXPECT_LE(bytes[2], bytes[1] + kInputs + kShort);
+}
+
 TEST(ButterflyAggregate, LinksBreakAndComeBackWhileOwnersAreChecked) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
