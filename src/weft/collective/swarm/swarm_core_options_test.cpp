@@ -81,6 +81,13 @@ TEST(SwarmCoreOptions, ASettingThatWouldNotCountIsRefused) {
          options.codec = topk;
        }},
       {"liars", true, true, [](SwarmOptions& options) { options.liars = 1; }},
+      {"verifiers", true, true, [](SwarmOptions& options) { options.verifiers = 1; }},
+      {"wire", true, true,
+       [](SwarmOptions& options) {
+         options.aggregator = *Aggregator::parse("median");
+         options.verifiers = 1;
+         options.wire = WirePrecision::kBf16;
+       }},
   };
   Ticket ticket;
   ticket.run = RunId{4};
@@ -131,6 +138,19 @@ std::vector<Setting> settings_of_rounds() {
        [](Core core) { return !core.rounds.all_reduce.aggregator.is_mean(); }},
       {"liars", [](SwarmOptions& it) { it.liars = 2; },
        [](Core core) { return core.rounds.all_reduce.aggregate_round.liars == 2; }},
+      {"verifiers", [](SwarmOptions& it) { it.verifiers = 2; },
+       [](Core core) {
+         const Verification& verification = core.rounds.all_reduce.verification;
+         return verification.verifiers == 2 && verification.signer != nullptr;
+       }},
+      {"make_core",
+       [](SwarmOptions& it) {
+         it.make_core = [](const CollectiveOptions& options, std::int64_t elements,
+                           CollectiveSink& sink, std::shared_ptr<FloatBuffer> buffer) {
+           return make_collective(options, elements, sink, std::move(buffer));
+         };
+       },
+       [](Core core) { return core.rounds.make_core != nullptr; }},
       {"reports", [](SwarmOptions& it) { it.reports = true; },
        [](Core core) { return core.rounds.reports; }},
       {"codec", [](SwarmOptions& it) { it.codec = *Codec::parse("topk"); },
@@ -185,11 +205,11 @@ TEST(SwarmCoreOptions, EachSettingReachesTheCore) {
   const SwarmOptions untouched;
   const auto& [membership, identity, listen, advertise, map_port, transport, recipe_text,
                vector_elements_max, segment_bytes, bucket_bytes, direct_bytes_max, wire, aggregator,
-               liars, reports, codec, residual, measured_ring, by_host, result_log_bytes_max,
-               last_round, stall_timeout, next_limit, compute_timeout, compute_timeout_first,
-               finish_limit, resume_round, gather_states, held_round, held_run, record_file,
-               state_file, start_members, start_timeout, linger, samples_a_round,
-               exit_on_quorum_lost, presence] = untouched;
+               liars, verifiers, make_core, reports, codec, residual, measured_ring, by_host,
+               result_log_bytes_max, last_round, stall_timeout, next_limit, compute_timeout,
+               compute_timeout_first, finish_limit, resume_round, gather_states, held_round,
+               held_run, record_file, state_file, start_members, start_timeout, linger,
+               samples_a_round, exit_on_quorum_lost, presence] = untouched;
   EXPECT_EQ(&membership, &untouched.membership);
   std::vector<Setting> settings = settings_of_rounds();
   for (const Setting& setting : settings_of_the_run()) settings.push_back(setting);
@@ -201,7 +221,7 @@ TEST(SwarmCoreOptions, EachSettingReachesTheCore) {
   }
   // identity is membership.self, below; the driver alone has: listen, advertise, map_port,
   // transport, next_limit, finish_limit, record_file, state_file, presence.
-  EXPECT_EQ(settings.size() + 10, 38U);
+  EXPECT_EQ(settings.size() + 10, 40U);
 }
 
 TEST(SwarmCoreOptions, TheIncarnationIsTheTimeAndTheRestIsWhatWasGiven) {

@@ -313,7 +313,7 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
     options.aggregator = *rule;
   }
   options.liars = static_cast<int>(recipe.aggregate.liars);
-  options.verifiers = static_cast<int>(recipe.aggregate.verifiers);
+  if (aggregates(recipe)) options.verifiers = static_cast<int>(recipe.aggregate.verifiers);
   options.measured_ring = group.ring == "measured";
   options.by_host = group.hosts == "together";
   options.reports = true;
