@@ -208,8 +208,11 @@ SEEDS = {
         "member_proof": HASH,
     },
     "collective": {
-        "segment": ROUND + u8(1) + u8(0x60) + u64(1 << 20) + u32(3),
-        "ready": ROUND + u64(1 << 20) + several([b"\0", b"\1", b"\2"]),
+        "segment": ROUND + u8(2) + u8(1) + u8(0x60) + u64(1 << 20) + u32(3),
+        "delivery": ROUND + u8(15) + u8(6) + u8(0x18) + u64(1 << 20) + u32(3),
+        "ready": ROUND + u8(1) + HASH[:16] + u64(1 << 20) + several([b"\0", b"\1", b"\2"]),
+        "ready_two": (ROUND + u8(2) + HASH[:16] + u64(1 << 20) + several([])
+                      + HASH[16:] + u64(12) + several([b"\2"])),
         "done": ROUND + HASH[:16],
         "finished": u64(400),
         "state_hash": ROUND + HASH[:16] + several([HASH[:16], HASH[16:]]),
@@ -225,7 +228,7 @@ SEEDS = {
         "statements": several([STATEMENT, STATEMENT]),
     },
     "group": {
-        "group_segment": u8(0) + u16(5) + ROUND + u8(1) + u8(0x60) + u64(1 << 20) + u32(3),
+        "group_segment": u8(0) + u16(5) + ROUND + u8(0) + u8(1) + u8(0x60) + u64(1 << 20) + u32(3),
         "group_ready": (view(3) + u8(1) + u16(5) + u64(11) + u8(0x23) + u64(1 << 20)
                         + several([b"\0", b"\1", b"\2"])),
         "group_done": view(3) + u8(2) + u16(5) + u64(11),

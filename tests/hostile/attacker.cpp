@@ -110,7 +110,8 @@ void Attacker::absorb(const HeardFrame& frame) {
     }
   } else if (frame.type == frame_type::kReady) {
     if (const auto ready = ReadyMessage::decode(frame.head); ready.ok()) {
-      now.elements = ready->elements;
+      now.elements = ready->exchanges.front().elements;
+      now.team = ready->exchanges.front().team;
     }
   } else if (frame.type == frame_type::kStateOffer) {
     const auto offer = StateOfferMessage::decode(frame.head);

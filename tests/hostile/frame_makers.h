@@ -14,6 +14,7 @@
 
 #include "weft/base/rng.h"
 #include "weft/peer/ticket.h"
+#include "weft/wire/collective_message.h"
 #include "weft/wire/membership_message.h"
 #include "weft/wire/state_message.h"
 
@@ -38,6 +39,8 @@ struct Facts {
   std::string recipe;
   // How many elements a round's vector has.
   std::uint64_t elements = 1000;
+  // The team of its first exchange.
+  TeamId team{};
   // Where something listens that nobody has a reason to call.
   std::string trap = "127.0.0.1:9";
   // Members believe each other's proposals: who is one proposes no view without another.

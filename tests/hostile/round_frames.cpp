@@ -21,8 +21,9 @@ CollectiveId open_round(const Facts& facts, Rng& rng) {
 
 SegmentHead segment_head(const Facts& facts, Rng& rng) {
   SegmentHead head;
-  head.id = open_round(facts, rng);
-  head.op = static_cast<CollectiveOp>(rng.below(6));
+  const CollectiveId round = open_round(facts, rng);
+  head.id = {round.view, round.round, 0};
+  head.op = static_cast<CollectiveOp>(rng.below(7));
   head.form = static_cast<std::uint8_t>(rng.below(4));
   head.elements = facts.elements;
   head.segment = static_cast<std::uint32_t>(rng.below(4));
@@ -35,13 +36,21 @@ Bytes received_map(const Facts& facts, Rng& rng) {
   return map;
 }
 
-Bytes segment(const Facts& facts, Rng& rng) { return segment_head(facts, rng).encode(); }
+Bytes segment(const Facts& facts, Rng& rng) {
+  SegmentHead head = segment_head(facts, rng);
+  if (rng.chance(0.3)) head.id.exchange = static_cast<std::uint8_t>(rng.below(kExchangesMax));
+  return head.encode();
+}
 
 Bytes ready(const Facts& facts, Rng& rng) {
   ReadyMessage message;
   message.id = open_round(facts, rng);
-  message.elements = facts.elements;
-  message.received = received_map(facts, rng);
+  // One in two is of the team that the victim expects.
+  const TeamId team = rng.chance(0.5) ? facts.team : random_array<TeamId>(rng);
+  message.exchanges.resize(rng.chance(0.8) ? 1 : 1 + rng.below(kExchangesMax));
+  for (ReadyMessage::Exchange& each : message.exchanges) {
+    each = {team, facts.elements, received_map(facts, rng)};
+  }
   return message.encode();
 }
 

@@ -158,7 +158,7 @@ TEST(LyingOwner, AVerifierThatSaysNothingIsWaitedForByName) {
 // The nonces decide; each of the others is drawn as often as any.
 TEST(LyingOwner, VerifiersAreDrawnEvenlyAndNeverTheOwner) {
   constexpr int kDraws = 6000;
-  const CollectiveId id{ViewId{ViewNumber(3), {}}, Round(7)};
+  const ExchangeId id{ViewId{ViewNumber(3), {}}, Round(7)};
   std::vector<std::vector<int>> drawn(kMembers, std::vector<int>(kMembers));
   for (int draw = 0; draw < kDraws; ++draw) {
     std::vector<Hash256> nonces(kMembers);

@@ -81,14 +81,14 @@ TEST(RecipeWire, TheResidualStandsBesideTheCheckpoint) {
   TestFolder folder;
   const Checkpoints checkpoints(folder.path(""), 1, "");
   DroppingExchange exchange;
-  exchange.state = {Round(7), std::make_shared<const std::vector<float>>(5, 0.25F)};
+  exchange.state = {Round(7), {std::make_shared<const std::vector<float>>(5, 0.25F)}};
   const Recipe recipe = recipe_with("topk");
   ASSERT_TRUE(checkpoints.save_residual(recipe, exchange).ok());
   const Result<ResidualState> read =
       read_residual_file(checkpoints.residual_path(), *Codec::parse("topk"), 5);
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->round, Round(7));
-  EXPECT_EQ(*read->residual, *exchange.state.residual);
+  EXPECT_EQ(*read->of(0), *exchange.state.of(0));
   ASSERT_TRUE(checkpoints.save_residual(recipe_with("int8"), exchange).ok());
   EXPECT_TRUE(read_residual_file(checkpoints.residual_path(), *Codec::parse("topk"), 5).ok())
       << "what stands per hop is not written";

@@ -1,9 +1,12 @@
 // Collective messages: what the members of one view send each other about a round.
 //
 //   id           := view:ViewId round:u64
-//   segment      := id op:u8 form:u8 elements:u64 segment:u32        (frame kSegment, lane bulk;
-//                   body = the segment's values, in the form's precision)
-//   ready        := id elements:u64 received:bytes           (kReady, control)
+//   exchange_id  := id exchange:u8
+//   segment      := exchange_id op:u8 form:u8 elements:u64 segment:u32
+//                   (frame kSegment, lane bulk; body = the segment's values, in the form's
+//                   precision)
+//   ready        := id count:u8 count x (team:16 bytes elements:u64 received:bytes)
+//                   (kReady, control; count is 1 to kExchangesMax)
 //   done         := id result_hash:16 bytes                  (kDone, control)
 //   finished     := round:u64                                (kFinished, control)
 //   state_hash   := id total:16 bytes count:u32 count x 16 bytes   (kStateHash, control)
@@ -30,12 +33,29 @@ inline constexpr std::uint32_t kTensorHashesMax = 8192;
 inline constexpr std::size_t kReportBytesMax = 4096;
 inline constexpr std::uint32_t kReportsMax = 4096;  // members of a round
 
-// Names one all-reduce: every member runs it at most once in one view.
+// A round has at most so many exchanges.
+inline constexpr std::size_t kExchangesMax = 16;
+// The limit for the length of one exchange's vector that a message may state.
+inline constexpr std::uint64_t kExchangeElementsMax = std::uint64_t{1} << 48;
+
+// Names one round: every member runs it at most once in one view.
 struct CollectiveId {
   ViewId view;
   Round round;
   friend bool operator==(const CollectiveId&, const CollectiveId&) = default;
 };
+
+// Names one exchange of a round, by its place among the exchanges of that round.
+struct ExchangeId {
+  ViewId view;
+  Round round;
+  std::uint8_t exchange = 0;
+  CollectiveId of_round() const { return {view, round}; }
+  friend bool operator==(const ExchangeId&, const ExchangeId&) = default;
+};
+
+// Names a team (collective/team/team.h): a hash over its view, its purpose and its members.
+using TeamId = Hash128;
 
 enum class CollectiveOp : std::uint8_t {
   kReduce = 0,  // a partial sum, or an input, on its way to the chunk's owner
@@ -52,11 +72,13 @@ enum class CollectiveOp : std::uint8_t {
   kInputRequest = 9,  // the receiver's input for the chunk of rank `segment`, once more; no body
   // Anyone's input, which its receiver checks; `segment` + count of segments x the contributor.
   kInput = 10,
+  // A part of the finished result, as f32, for a member outside of the team.
+  kDelivery = 11,
 };
 
 // The head of a frame of data.
 struct SegmentHead {
-  CollectiveId id;
+  ExchangeId id;
   CollectiveOp op{};
   // What is exchanged, along which links and in which precision; it is the same at all members.
   std::uint8_t form = 0;
@@ -69,18 +91,26 @@ struct SegmentHead {
 
 // "I take data of this round now, and already have this much": sent to all members when a view
 // begins, and to a member whose link came back. `received` has one byte for each segment: 0
-// nothing, 1 the partial sum, 2 the finished sum; an empty map means nothing at all.
+// nothing, 1 the partial sum, 2 the finished sum; an empty map means nothing at all. All maps
+// together have at most kReceivedMapBytesMax bytes.
 struct ReadyMessage {
+  struct Exchange {
+    TeamId team{};
+    std::uint64_t elements = 0;  // at most kExchangeElementsMax
+    Bytes received;
+  };
   CollectiveId id;
-  std::uint64_t elements = 0;
-  Bytes received;
+  std::vector<Exchange> exchanges;
+
+  // All exchanges together.
+  std::uint64_t elements() const;
 
   Bytes encode() const;
   static Result<ReadyMessage> decode(ByteSpan bytes);
 };
 
 // Reads the field `received`, which a group's messages have as well.
-Bytes read_received_map(class Reader& in);
+Bytes read_received_map(class Reader& in, std::size_t bytes_max = kReceivedMapBytesMax);
 
 // "I hold the whole result."
 struct DoneMessage {

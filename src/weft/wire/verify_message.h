@@ -55,7 +55,7 @@ struct Statement {
   std::array<std::uint8_t, 64> signature{};
 
   // What is signed.
-  Bytes signed_bytes(const CollectiveId& id) const;
+  Bytes signed_bytes(const ExchangeId& id) const;
   Bytes encode() const;
   static Result<Statement> decode(ByteSpan bytes);
   friend bool operator==(const Statement&, const Statement&) = default;

@@ -4,34 +4,80 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "weft/base/check.h"
 #include "weft/base/file.h"
 #include "weft/base/hash.h"
+#include "weft/wire/collective_message.h"
 
 namespace weft {
 
 namespace {
 
-constexpr std::string_view kResidualMagic = "weft residual 1\n";
-constexpr std::size_t kResidualHeadBytes = kResidualMagic.size() + 4 + 8 + 8 + 16;
+constexpr std::string_view kResidualMagic = "weft residual 2\n";
+// Before the lengths.
+constexpr std::size_t kResidualFixedBytes = kResidualMagic.size() + 4 + 8 + 4;
 
-Bytes residual_head(std::uint32_t codec, std::uint64_t round, std::span<const float> values) {
-  Bytes head(kResidualMagic.begin(), kResidualMagic.end());
-  const auto append = [&](const auto& value) {
-    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&value);
-    head.insert(head.end(), bytes, bytes + sizeof value);
-  };
-  append(codec);
-  append(round);
-  append(static_cast<std::uint64_t>(values.size()));
-  Bytes hashed = head;
+std::size_t head_bytes(std::size_t exchanges) {
+  return kResidualFixedBytes + exchanges * sizeof(std::uint64_t) + sizeof(Hash128);
+}
+
+template <class T>
+void append(Bytes& out, const T& value) {
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&value);
+  out.insert(out.end(), bytes, bytes + sizeof value);
+}
+
+template <class T>
+T value_at(const Bytes& bytes, std::size_t offset) {
+  T value{};
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+struct ResidualHead {
+  std::uint32_t codec = 0;
+  std::uint64_t round = 0;
+  std::vector<std::uint64_t> lengths;
+};
+
+Bytes encode_head(const ResidualHead& head, std::span<const float> values) {
+  Bytes out(kResidualMagic.begin(), kResidualMagic.end());
+  append(out, head.codec);
+  append(out, head.round);
+  append(out, static_cast<std::uint32_t>(head.lengths.size()));
+  for (const std::uint64_t length : head.lengths) append(out, length);
+  Bytes hashed = out;
   const Hash128 hash_of_values = xxh3_128(as_bytes(values));
   hashed.insert(hashed.end(), hash_of_values.begin(), hash_of_values.end());
-  append(xxh3_128(hashed));
+  append(out, xxh3_128(hashed));
+  return out;
+}
+
+// Unchecked but for what is needed to read it.
+std::optional<ResidualHead> decode_head(const Bytes& bytes, std::uint64_t elements_max) {
+  if (bytes.size() < kResidualFixedBytes) return std::nullopt;
+  ResidualHead head;
+  head.codec = value_at<std::uint32_t>(bytes, kResidualMagic.size());
+  head.round = value_at<std::uint64_t>(bytes, kResidualMagic.size() + 4);
+  const auto count = value_at<std::uint32_t>(bytes, kResidualMagic.size() + 12);
+  if (count == 0 || count > kExchangesMax || bytes.size() < head_bytes(count)) return std::nullopt;
+  std::uint64_t left = elements_max;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto length = value_at<std::uint64_t>(bytes, kResidualFixedBytes + 8 * i);
+    if (length > left) return std::nullopt;
+    left -= length;
+    head.lengths.push_back(length);
+  }
+  if (bytes.size() != head_bytes(count) + (elements_max - left) * sizeof(float)) {
+    return std::nullopt;
+  }
   return head;
 }
 
@@ -39,15 +85,23 @@ Bytes residual_head(std::uint32_t codec, std::uint64_t round, std::span<const fl
 
 Status write_residual_file(const std::string& path, const Codec& codec,
                            const ResidualState& state) {
-  if (!state.residual) {
+  if (state.empty()) {
     std::error_code error;
     std::filesystem::remove(path, error);
     if (!error) return {};
     return unavailable(fmt::format("{}: cannot be removed ({})", path, error.message()));
   }
-  const std::span<const float> values = *state.residual;
-  const Bytes head = residual_head(codec.id(), state.round.value(), values);
-  const std::array<ByteSpan, 2> parts = {ByteSpan(head), as_bytes(values)};
+  WEFT_CHECK(state.residuals.size() <= kExchangesMax);
+  ResidualHead head{codec.id(), state.round.value(), {}};
+  std::vector<float> joined;
+  for (const ResidualValues& each : state.residuals) {
+    head.lengths.push_back(each ? each->size() : 0);
+    if (state.residuals.size() > 1 && each) joined.insert(joined.end(), each->begin(), each->end());
+  }
+  const std::span<const float> values =
+      state.residuals.size() == 1 ? std::span<const float>(*state.residuals.front()) : joined;
+  const Bytes front = encode_head(head, values);
+  const std::array<ByteSpan, 2> parts = {ByteSpan(front), as_bytes(values)};
   return write_file_atomically(path, parts);
 }
 
@@ -55,7 +109,7 @@ Result<ResidualState> read_residual_file(const std::string& path, const Codec& c
                                          std::uint64_t elements_max) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return ResidualState{};
-  const std::size_t bytes_max = kResidualHeadBytes + elements_max * sizeof(float);
+  const std::size_t bytes_max = head_bytes(kExchangesMax) + elements_max * sizeof(float);
   WEFT_TRY_ASSIGN(const Bytes bytes, read_file(path, bytes_max));
   const auto damaged = [&] {
     return corrupt(
@@ -63,26 +117,30 @@ Result<ResidualState> read_residual_file(const std::string& path, const Codec& c
                     "begins without",
                     path));
   };
-  if (bytes.size() < kResidualHeadBytes || (bytes.size() - kResidualHeadBytes) % sizeof(float)) {
-    return damaged();
-  }
-  std::vector<float> values((bytes.size() - kResidualHeadBytes) / sizeof(float));
+  const std::optional<ResidualHead> head = decode_head(bytes, elements_max);
+  if (!head) return damaged();
+  const std::size_t begin = head_bytes(head->lengths.size());
+  std::vector<float> values((bytes.size() - begin) / sizeof(float));
   if (!values.empty()) {
-    std::memcpy(values.data(), bytes.data() + kResidualHeadBytes, values.size() * sizeof(float));
+    std::memcpy(values.data(), bytes.data() + begin, values.size() * sizeof(float));
   }
-  std::uint32_t id = 0;
-  std::uint64_t round = 0;
-  std::memcpy(&id, bytes.data() + kResidualMagic.size(), sizeof id);
-  std::memcpy(&round, bytes.data() + kResidualMagic.size() + sizeof id, sizeof round);
-  const Bytes head = residual_head(id, round, values);
-  if (!std::equal(head.begin(), head.end(), bytes.begin())) return damaged();
-  if (id != codec.id()) {
+  const Bytes expected = encode_head(*head, values);
+  if (!std::equal(expected.begin(), expected.end(), bytes.begin())) return damaged();
+  if (head->codec != codec.id()) {
     return invalid_argument(
         fmt::format("{}: is of another codec than {}; remove it: the next "
                     "round begins without",
                     path, codec.text()));
   }
-  return ResidualState{Round(round), std::make_shared<const std::vector<float>>(std::move(values))};
+  ResidualState state{Round(head->round), {}};
+  auto from = values.begin();
+  for (const std::uint64_t length : head->lengths) {
+    const auto to = from + static_cast<std::ptrdiff_t>(length);
+    state.residuals.push_back(length == 0 ? nullptr
+                                          : std::make_shared<const std::vector<float>>(from, to));
+    from = to;
+  }
+  return state;
 }
 
 }  // namespace weft

@@ -1,8 +1,10 @@
 // ResidualFile: what a member's codec has dropped, kept beside a checkpoint.
 //
-//   file := "weft residual 1\n" codec:u32 round:u64 elements:u64 hash:16 bytes elements x f32
+//   file := "weft residual 2\n" codec:u32 round:u64 count:u32 count x elements:u64 hash:16 bytes
+//           all values, f32
 //
-// Little-endian; the hash is XXH3-128 of what stands before it and of XXH3-128 of the values. The
+// One vector for each exchange of a round, of no elements where nothing was dropped. Little-endian;
+// the hash is XXH3-128 of what stands before it and of XXH3-128 of the values. The
 // state of a run is one of all members, the residual one member's own, so it is no part of the
 // checkpoint. It belongs to one round: beside a checkpoint of another round it is of no use, which
 // RoundCodec finds.
@@ -19,10 +21,10 @@
 
 namespace weft {
 
-// Replaces the file, so that a crash leaves the old or the new one; removes it where the residual
-// is null.
+// Replaces the file, so that a crash leaves the old or the new one; removes it where there is no
+// residual. REQUIRES: at most kExchangesMax of them.
 Status write_residual_file(const std::string& path, const Codec& codec, const ResidualState& state);
-// A state without residual where there is no file.
+// A state without residual where there is no file. `elements_max`: of all exchanges together.
 Result<ResidualState> read_residual_file(const std::string& path, const Codec& codec,
                                          std::uint64_t elements_max);
 

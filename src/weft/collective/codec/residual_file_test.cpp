@@ -22,7 +22,7 @@ struct ResidualFile : testing::Test {
   TestFolder folder;
   std::string path = folder.path("residual");
   Codec codec = *Codec::parse("topk:ratio=0.25");
-  ResidualState state = {Round(12), std::make_shared<const std::vector<float>>(kValues)};
+  ResidualState state = {Round(12), {std::make_shared<const std::vector<float>>(kValues)}};
 };
 
 TEST_F(ResidualFile, ComesBackToTheLastBit) {
@@ -30,16 +30,29 @@ TEST_F(ResidualFile, ComesBackToTheLastBit) {
   const Result<ResidualState> read = read_residual_file(path, codec, 4);
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(read->round, Round(12));
-  ASSERT_EQ(read->residual->size(), kValues.size());
-  EXPECT_EQ(std::memcmp(read->residual->data(), kValues.data(), 16), 0);
+  ASSERT_EQ(read->of(0)->size(), kValues.size());
+  EXPECT_EQ(std::memcmp(read->of(0)->data(), kValues.data(), 16), 0);
+}
+
+TEST_F(ResidualFile, KeepsEachExchangeApart) {
+  const auto other = std::make_shared<const std::vector<float>>(std::vector<float>{7, 8});
+  state.residuals = {other, nullptr, state.residuals.front()};
+  ASSERT_TRUE(write_residual_file(path, codec, state).ok());
+  const Result<ResidualState> read = read_residual_file(path, codec, 6);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  ASSERT_EQ(read->residuals.size(), 3U);
+  EXPECT_EQ(*read->of(0), *other);
+  EXPECT_EQ(read->of(1), nullptr);
+  EXPECT_EQ(std::memcmp(read->of(2)->data(), kValues.data(), 16), 0);
+  EXPECT_EQ(read_residual_file(path, codec, 5).status().code(), Code::kCorrupt) << "too long";
 }
 
 TEST_F(ResidualFile, WithoutAResidualThereIsNoFile) {
-  EXPECT_EQ(read_residual_file(path, codec, 4)->residual, nullptr);
+  EXPECT_EQ(read_residual_file(path, codec, 4)->of(0), nullptr);
   ASSERT_TRUE(write_residual_file(path, codec, state).ok());
-  ASSERT_TRUE(write_residual_file(path, codec, {Round(13), nullptr}).ok());
+  ASSERT_TRUE(write_residual_file(path, codec, {Round(13), {nullptr}}).ok());
   EXPECT_FALSE(std::filesystem::exists(path));
-  EXPECT_TRUE(write_residual_file(path, codec, {Round(13), nullptr}).ok());
+  EXPECT_TRUE(write_residual_file(path, codec, {Round(13), {nullptr}}).ok());
 }
 
 TEST_F(ResidualFile, AnotherCodecOrDamageIsRefused) {

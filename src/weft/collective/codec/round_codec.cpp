@@ -1,26 +1,32 @@
 #include "weft/collective/codec/round_codec.h"
 
+#include <algorithm>
+
 #include "weft/base/log.h"
 
 namespace weft {
 
-RoundCodec::RoundCodec(const Codec& codec) : codec_(codec) {
-  if (!codec.is_exact()) encoder_ = std::make_shared<ErrorFeedback>(codec);
+bool ResidualState::empty() const {
+  return std::ranges::all_of(residuals, [](const ResidualValues& each) { return !each; });
 }
 
 void RoundCodec::restore(ResidualState state) {
-  if (!encoder_ || !codec_.has_feedback()) return;
-  encoder_->restore(std::move(state.residual));
+  if (codec_.is_exact() || !codec_.has_feedback()) return;
+  encoders_.clear();
+  for (ResidualValues& residual : state.residuals) {
+    encoders_.push_back(std::make_shared<ErrorFeedback>(codec_));
+    encoders_.back()->restore(std::move(residual));
+  }
   after_ = state.round;
   restored_ = true;
 }
 
-std::shared_ptr<ErrorFeedback> RoundCodec::begin(Round round) {
-  if (!encoder_) return nullptr;
-  if (encoder_->pending()) {
+void RoundCodec::begin(Round round, std::size_t exchanges) {
+  if (codec_.is_exact()) return;
+  if (open_) {
     // The same round once more without a view between: the first attempt was given up here.
-    if (round <= begun_) {
-      encoder_->rollback();
+    if (round <= *open_) {
+      rollback();
     } else {
       settle();
     }
@@ -28,30 +34,49 @@ std::shared_ptr<ErrorFeedback> RoundCodec::begin(Round round) {
   if (std::exchange(restored_, false) && round != after_.next()) {
     log(LogLevel::kInfo, "codec {}: the residual of round {} is dropped, the run is at round {}",
         codec_.text(), after_.value(), round.value());
-    encoder_->restore(nullptr);
+    encoders_.clear();
   }
-  begun_ = round;
-  return encoder_;
+  while (encoders_.size() < exchanges) {
+    encoders_.push_back(std::make_shared<ErrorFeedback>(codec_));
+  }
+  open_ = round;
+}
+
+std::shared_ptr<ErrorFeedback> RoundCodec::encoder(std::size_t exchange) const {
+  return exchange < encoders_.size() ? encoders_[exchange] : nullptr;
 }
 
 void RoundCodec::committed() {
-  if (!encoder_ || !encoder_->pending()) return;
-  encoder_->commit();
-  after_ = begun_;
+  if (!open_) return;
+  for (const auto& encoder : encoders_) encoder->commit();
+  after_ = *std::exchange(open_, std::nullopt);
+}
+
+void RoundCodec::settle() {
+  const bool sent =
+      std::ranges::any_of(encoders_, [](const auto& encoder) { return encoder->pending(); });
+  if (sent) committed();
+  open_.reset();
+}
+
+void RoundCodec::rollback() {
+  for (const auto& encoder : encoders_) encoder->rollback();
+  open_.reset();
 }
 
 void RoundCodec::on_view(bool follows, Round base) {
-  if (!encoder_ || !encoder_->pending()) return;
-  if (follows && base < begun_) {
-    encoder_->rollback();
+  if (!open_) return;
+  if (follows && base < *open_) {
+    rollback();
   } else {
     settle();
   }
 }
 
 ResidualState RoundCodec::state() const {
-  if (!encoder_) return {};
-  return {after_, encoder_->residual()};
+  ResidualState state{after_, {}};
+  for (const auto& encoder : encoders_) state.residuals.push_back(encoder->residual());
+  return state;
 }
 
 }  // namespace weft

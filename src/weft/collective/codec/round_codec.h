@@ -1,11 +1,14 @@
-// RoundCodec: a member's encoder over the rounds of a run, and what becomes of its residual.
+// RoundCodec: a member's encoders over the rounds of a run, and what becomes of their residuals.
 //
-//   begin -> the round's collective encodes -> committed       the residual is what was not sent
-//                                           \-> view follows   committed if the view's base reaches
-//                                                              the round, else as before the round
-//                                           \-> unknown        as if committed
+//   begin -> the round's exchanges encode -> committed     the residual is what was not sent
+//                                         \-> view follows   committed if the view's base reaches
+//                                                            the round, else as before the round
+//                                         \-> unknown        as if committed
 //
-// A round that was encoded here and whose end is not known, because views were missed or this
+// Each exchange of a round has an encoder of its own, by its place in the round; one rule decides
+// about all of them, as about the round. An exchange in whose team this member is not leaves the
+// encoder alone: its residual waits for the next round in which this member gives to it.
+// A round that was begun here and whose end is not known, because views were missed or this
 // member was removed, may have been committed by the others. Its residual then counts as
 // delivered: what a payload carried may be lost, once, and is never applied twice. A residual from
 // a checkpoint is used only if the first round is the one that follows it; else the rounds between
@@ -14,31 +17,41 @@
 // Where it stands: RoundCore owns one. Threads: one owner.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "weft/codec/error_feedback.h"
 #include "weft/wire/ids.h"
 
 namespace weft {
 
-// After the last committed round whose payload this member encoded, or as it was restored.
+// After the last committed round that this member took part in, or as it was restored.
 struct ResidualState {
   Round round;
-  // Null: zeros.
-  ResidualValues residual;
+  // By exchange; null: zeros.
+  std::vector<ResidualValues> residuals;
+
+  // Null where there is none.
+  ResidualValues of(std::size_t exchange) const {
+    return exchange < residuals.size() ? residuals[exchange] : nullptr;
+  }
+  bool empty() const;
 };
 
 class RoundCodec {
  public:
   // `codec` stands per member; one that is exact does nothing.
-  explicit RoundCodec(const Codec& codec);
+  explicit RoundCodec(const Codec& codec) : codec_(codec) {}
 
   // Before the first round.
   void restore(ResidualState state);
-  // For the collective of `round`; null where values travel as they are.
-  std::shared_ptr<ErrorFeedback> begin(Round round);
+  // A round of so many exchanges.
+  void begin(Round round, std::size_t exchanges);
+  // For an exchange of the round that was begun last; null where values travel as they are.
+  std::shared_ptr<ErrorFeedback> encoder(std::size_t exchange) const;
   // The round that was begun last is committed.
   void committed();
   // A view: the next after the one of the round, or a later one, and the last round that is
@@ -52,14 +65,16 @@ class RoundCodec {
 
  private:
   // What is still open counts as delivered.
-  void settle() { committed(); }
+  void settle();
+  void rollback();
 
   const Codec codec_;
-  // Null where the codec is exact.
-  std::shared_ptr<ErrorFeedback> encoder_;
-  Round begun_;
+  // By exchange; as many as any round has had.
+  std::vector<std::shared_ptr<ErrorFeedback>> encoders_;
+  // Begun, and its end is not known.
+  std::optional<Round> open_;
   Round after_;
-  // What stands in encoder_ came from a checkpoint, and no round has begun since.
+  // What stands in encoders_ came from a checkpoint, and no round has begun since.
   bool restored_ = false;
 };
 

@@ -28,11 +28,11 @@ bool LateRounds::may_stand_in() const {
   const Round next = core_.rounds.committed().next();
   if (core_.rounds.open()) return core_.round.waits_for_input(state_.given.elements);
   // Only a round like those that the training side has seen: not an evaluation.
-  const auto elements = static_cast<std::uint64_t>(state_.given.elements);
-  if (core_.rounds.elements_elsewhere(next) != elements) return false;
+  if (!core_.rounds.begun_alike(next, state_.given.elements)) return false;
   // The results that the training side has yet to apply must have room, or nobody could help it.
   const std::uint64_t lag = next.value() - core_.trainer.round().value();
-  return lag <= 2 || lag * elements * sizeof(float) <= core_.options.result_log_bytes_max;
+  return lag <= 2 || lag * static_cast<std::uint64_t>(state_.given.elements) * sizeof(float) <=
+                         core_.options.result_log_bytes_max;
 }
 
 void LateRounds::settle() {

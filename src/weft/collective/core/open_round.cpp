@@ -1,6 +1,7 @@
 #include "weft/collective/parts/open_round.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,11 +12,9 @@ namespace weft {
 
 // --- The training side.
 
-bool OpenRound::begin(const ViewId& view, Round round, std::int64_t elements) {
-  const std::int64_t most = core_.options.vector_elements_max;
-  if (elements < 0 || elements > most) {
-    state_.outcome = failed_outcome(
-        round, invalid_argument(fmt::format("round of {} elements: at most {}", elements, most)));
+bool OpenRound::begin(const ViewId& view, Round round, const RoundPlan& plan) {
+  if (Status possible = plan.check(core_.options.vector_elements_max); !possible.ok()) {
+    state_.outcome = failed_outcome(round, std::move(possible));
     return false;
   }
   const CollectiveId id{view, round};
@@ -28,20 +27,20 @@ bool OpenRound::begin(const ViewId& view, Round round, std::int64_t elements) {
     state_.outcome = failed_outcome(
         round, aborted(fmt::format("round {}: the view has changed", round.value())));
   } else {
-    core_.rounds.begin(id, elements, core_.now());
+    core_.rounds.begin(id, plan, core_.now());
     state_.takes_input = core_.rounds.open();
     state_.has_input = false;
-    state_.elements = elements;
   }
   return true;
 }
 
-void OpenRound::contribute(std::int64_t offset, std::span<const float> values) {
+void OpenRound::contribute(std::size_t exchange, std::int64_t offset,
+                           std::span<const float> values) {
   // What comes now was computed: the next rounds may count on the training side again.
   core_.late.on_trainer();
   if (!state_.takes_input) return;
   state_.has_input = true;
-  core_.rounds.contribute(offset, values, core_.now());
+  core_.rounds.contribute(exchange, offset, values, core_.now());
 }
 
 void OpenRound::report(Bytes report) {
@@ -53,7 +52,7 @@ void OpenRound::report(Bytes report) {
 // --- Its input's stand-in.
 
 bool OpenRound::waits_for_input(std::int64_t elements) const {
-  return state_.takes_input && !state_.has_input && state_.elements == elements;
+  return state_.takes_input && !state_.has_input && core_.rounds.plan() == RoundPlan(elements);
 }
 
 bool OpenRound::take_over(const CollectiveId& id, std::int64_t elements) {

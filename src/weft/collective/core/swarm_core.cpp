@@ -38,13 +38,14 @@ void SwarmCore::request_turn() {
   parts_->settle();
 }
 
-void SwarmCore::begin(const ViewId& view, Round round, std::int64_t elements) {
-  if (!parts_->round.begin(view, round, elements)) return;
+void SwarmCore::begin(const ViewId& view, Round round, const RoundPlan& plan) {
+  if (!parts_->round.begin(view, round, plan)) return;
   parts_->settle();
 }
 
-void SwarmCore::contribute(std::int64_t offset, std::span<const float> values) {
-  parts_->round.contribute(offset, values);
+void SwarmCore::contribute(std::size_t exchange, std::int64_t offset,
+                           std::span<const float> values) {
+  parts_->round.contribute(exchange, offset, values);
   parts_->settle();
 }
 

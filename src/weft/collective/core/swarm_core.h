@@ -16,6 +16,7 @@
 // ends this peer's part is the Status that take_turn() gives from then on.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,6 +36,7 @@
 #include "weft/collective/parts/swarm_types.h"
 #include "weft/collective/round/round_core.h"
 #include "weft/collective/state/state_snapshot.h"
+#include "weft/collective/team/round_plan.h"
 #include "weft/net/transport.h"
 #include "weft/peer/membership.h"
 
@@ -55,9 +57,14 @@ class SwarmCore final : public TransportHandler {
   // The training side is done with the last turn and wants the next.
   void request_turn();
   // Opens the round of a kTrain turn; take_outcome() gives its end in any case.
-  void begin(const ViewId& view, Round round, std::int64_t elements);
-  // Borrows `values` until the outcome.
-  void contribute(std::int64_t offset, std::span<const float> values);
+  void begin(const ViewId& view, Round round, const RoundPlan& plan);
+  // For one exchange of the round, in whose team this member is. Borrows `values` until the
+  // outcome.
+  void contribute(std::size_t exchange, std::int64_t offset, std::span<const float> values);
+  // For rounds of one exchange.
+  void contribute(std::int64_t offset, std::span<const float> values) {
+    contribute(0, offset, values);
+  }
   // What this member reports of the round that it has begun, at most kReportBytesMax bytes. Only
   // where rounds have reports, and then always, after begin().
   void report(Bytes report);

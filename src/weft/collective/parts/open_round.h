@@ -3,6 +3,7 @@
 // Threads: as SwarmCore. Fails: as each method says.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 #include "weft/collective/parts/swarm_core_part.h"
 #include "weft/collective/round/round_core.h"
 #include "weft/collective/state/result_log.h"
+#include "weft/collective/team/round_plan.h"
 #include "weft/wire/collective_message.h"
 
 namespace weft {
@@ -24,15 +26,16 @@ class OpenRound : public SwarmCorePart {
 
   // --- The training side.
   // Its outcome says what is wrong, also with the arguments; false where nothing else happens.
-  bool begin(const ViewId& view, Round round, std::int64_t elements);
-  void contribute(std::int64_t offset, std::span<const float> values);
+  bool begin(const ViewId& view, Round round, const RoundPlan& plan);
+  void contribute(std::size_t exchange, std::int64_t offset, std::span<const float> values);
   void report(Bytes report);
   std::optional<RoundOutcome> take_outcome() { return std::exchange(state_.outcome, {}); }
   // It asks for another turn: an outcome that it has not waited for is of no use to it.
   void on_request() { state_.early.reset(); }
 
   // --- For its input's stand-in (late_rounds.h).
-  // A round of so many elements is open, and the training side has given none of its input.
+  // The open round is one of so many elements, of all members, and the training side has given none
+  // of its input. REQUIRES: a round is open.
   bool waits_for_input(std::int64_t elements) const;
   // From now on the training side's input is not taken; opens the round where nobody has. False
   // where it cannot be opened.
@@ -49,7 +52,6 @@ class OpenRound : public SwarmCorePart {
   friend struct SwarmStateAccess;
 
   struct State {
-    std::int64_t elements = 0;
     // The open round takes the training side's input, and has some of it.
     bool takes_input = false;
     bool has_input = false;
@@ -60,7 +62,7 @@ class OpenRound : public SwarmCorePart {
     std::optional<std::pair<CollectiveId, RoundOutcome>> early;
     std::optional<RoundOutcome> outcome;
 
-    WEFT_FIELDS((elements, takes_input, has_input, opened, awaited, early, outcome), ())
+    WEFT_FIELDS((takes_input, has_input, opened, awaited, early, outcome), ())
   };
 
   State state_;

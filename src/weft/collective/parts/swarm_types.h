@@ -43,7 +43,8 @@ struct Turn {
   SharedBytes state;
   // Weight of `state` in the mean, in [0, 1].
   double weight = 0;
-  // Valid until the next call to next().
+  // The results of the round's exchanges, one after the other (RoundPlan::result()). Valid until
+  // the next call to next().
   std::span<const float> reduced;
   // For kApply: the reports of the round's members, by their ranks in it, which need not be the
   // present ones; empty if rounds have no reports.
@@ -57,7 +58,8 @@ using StateReader = std::function<Bytes()>;
 struct StandIn {
   // From when the first member has begun the round; zero: the round waits.
   Duration deadline{};
-  // Elements of rounds like this one; it does not apply to others.
+  // Elements of rounds like this one, with one exchange of all members; it does not apply to
+  // others.
   std::int64_t elements = 0;
   // What is reported beside the zeros, where rounds have reports. Used as long as the view stays;
   // after that the report is empty.

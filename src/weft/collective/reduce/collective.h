@@ -97,6 +97,8 @@ class FloatBuffer {
   // kShareable: members on this machine may read it in place, if the transport supports it.
   enum class Kind : std::uint8_t { kPrivate, kShareable };
   explicit FloatBuffer(std::int64_t elements, Kind kind = Kind::kPrivate);
+  // Elements [offset, offset + elements) of `whole`, which it keeps alive. REQUIRES: within it.
+  FloatBuffer(std::shared_ptr<FloatBuffer> whole, std::int64_t offset, std::int64_t elements);
   std::span<float> span() { return {values_, size_}; }
   std::span<const float> span() const { return {values_, size_}; }
 
@@ -104,9 +106,10 @@ class FloatBuffer {
   struct Free {
     void operator()(float* values) const;
   };
-  // The values, unless they are in `shared_`.
+  // The values, unless they are in `shared_` or in `whole_`.
   std::unique_ptr<float[], Free> own_;
   std::shared_ptr<SharedMemory> shared_;
+  std::shared_ptr<FloatBuffer> whole_;
   float* values_ = nullptr;
   std::size_t size_;
 };
@@ -130,10 +133,12 @@ struct Finding {
 };
 
 struct CollectiveOptions {
-  CollectiveId id;
+  ExchangeId id;
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Rank rank;
   int size = 1;
+  // All-reduce: the ranks from `size` on, so many, give no input and get the result.
+  int receivers = 0;
   // The root of a broadcast or a reduce.
   Rank root;
   // kHierarchical: by rank, a number for the host; the same at all members.
@@ -181,7 +186,8 @@ class Collective {
   virtual ~Collective() = default;
 
   // Elements [offset, offset + values.size()) of this member's input; each exactly once, in any
-  // order. Borrows `values` until complete() or the end of this. REQUIRES: within the vector.
+  // order. Borrows `values` until complete() or the end of this. REQUIRES: within the vector; this
+  // rank is no receiver.
   virtual void contribute(std::int64_t offset, std::span<const float> values) = 0;
   // A frame kSegment with this id from the member of rank `from`.
   virtual Status on_frame(Rank from, const FrameView& frame) = 0;

@@ -1,8 +1,10 @@
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include <sys/mman.h>
 
+#include "weft/base/check.h"
 #include "weft/collective/reduce/collective.h"
 
 namespace weft {
@@ -42,6 +44,14 @@ FloatBuffer::FloatBuffer(std::int64_t elements, Kind kind)
   if (huge) static_cast<void>(::madvise(memory, rounded, MADV_HUGEPAGE));
   own_.reset(static_cast<float*>(memory));
   values_ = own_.get();
+}
+
+FloatBuffer::FloatBuffer(std::shared_ptr<FloatBuffer> whole, std::int64_t offset,
+                         std::int64_t elements)
+    : whole_(std::move(whole)), size_(static_cast<std::size_t>(elements)) {
+  const auto available = static_cast<std::int64_t>(whole_->size_);
+  WEFT_CHECK(offset >= 0 && elements >= 0 && offset <= available && elements <= available - offset);
+  values_ = whole_->values_ + offset;
 }
 
 void FloatBuffer::Free::operator()(float* values) const { std::free(values); }

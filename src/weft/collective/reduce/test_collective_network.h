@@ -55,7 +55,7 @@ class TestCollectiveNetwork final : public CollectiveNetwork {
       return static_cast<double>(input(static_cast<int>(i / index(elements() / size())))[i]);
     }
     double sum = 0;
-    for (int rank = 0; rank < size(); ++rank) sum += static_cast<double>(input(rank)[i]);
+    for (int rank = 0; rank < options().size; ++rank) sum += static_cast<double>(input(rank)[i]);
     return sum;
   }
 

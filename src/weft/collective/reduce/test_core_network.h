@@ -1,6 +1,6 @@
-// CollectiveNetwork: n cores of one collective in one thread, joined by queues whose order between
-// links is drawn from a seed. For tests, which see faults in failed(); TestCollectiveNetwork is the
-// one that GoogleTest knows.
+// CollectiveNetwork: the cores of one collective and its receivers in one thread, joined by queues
+// whose order between links is drawn from a seed. For tests, which see faults in failed();
+// TestCollectiveNetwork is the one that GoogleTest knows.
 //
 // Threads: one owner.
 #pragma once
@@ -32,8 +32,12 @@ class CollectiveNetwork {
                     std::vector<std::shared_ptr<FloatBuffer>> residuals = {},
                     const std::vector<std::shared_ptr<ErrorFeedback>>& encoders = {},
                     const Maker& maker = {})
-      : options_(options), size_(options.size), elements_(elements), rng_(seed) {
+      : options_(options),
+        size_(options.size + options.receivers),
+        elements_(elements),
+        rng_(seed) {
     queues_.resize(index(size_ * size_));
+    sent_.resize(index(size_ * size_));
     for (int rank = 0; rank < size_; ++rank) {
       options.rank = Rank(rank);
       if (!residuals.empty()) options.residual = residuals[index(rank)];
@@ -63,6 +67,8 @@ class CollectiveNetwork {
       return {elements_ / size_ * rank, elements_ / size_ * (rank + 1)};
     }
     if (options_.kind == CollectiveKind::kBroadcast && Rank(rank) != options_.root) return {0, 0};
+    // Receivers give none.
+    if (rank >= options_.size) return {0, 0};
     return {0, elements_};
   }
   // Which elements of the result mean anything.
@@ -113,6 +119,8 @@ class CollectiveNetwork {
   std::uint64_t below(std::uint64_t bound) { return rng_.below(bound); }
   std::size_t frames_sent() const { return frames_sent_; }
   std::size_t body_bytes_sent() const { return body_bytes_sent_; }
+  // From rank to rank.
+  std::size_t body_bytes_sent(int from, int to) const { return sent_[index(from * size_ + to)]; }
 
  protected:
   // A core has refused what a correct one sent, or worse.
@@ -144,6 +152,7 @@ class CollectiveNetwork {
       ++network.frames_sent_;
       const ByteSpan body = frame.body.span();
       network.body_bytes_sent_ += body.size();
+      network.sent_[index(self * network.size_ + to.value())] += body.size();
       network.queue(self, to.value())
           .push_back({frame.type, std::move(frame.head), Bytes(body.begin(), body.end())});
     }
@@ -198,6 +207,7 @@ class CollectiveNetwork {
   Rng rng_;
   std::size_t frames_sent_ = 0;
   std::size_t body_bytes_sent_ = 0;
+  std::vector<std::size_t> sent_;
   std::vector<std::deque<Message>> queues_;
   std::vector<std::unique_ptr<Sink>> sinks_;
   std::vector<std::vector<float>> inputs_;

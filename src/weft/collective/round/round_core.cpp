@@ -1,29 +1,28 @@
 #include "weft/collective/round/round_core.h"
 
 #include <algorithm>
-#include <new>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "weft/base/exception_status.h"
-#include "weft/collective/link/hosts.h"
+#include "weft/base/check.h"
+#include "weft/wire/frame_type.h"
 
 namespace weft {
 
-static constexpr std::size_t kBuffersKept = 96;
 static constexpr std::size_t kEarlyMembersMax = kMembersMax;
 
 Status RoundCore::on_view(const View& view, TimePoint now) {
   owner_.assert_here();
   // After views that were missed here the round may have been run again, with another result.
   const bool follows = view.id.number == view_.id.number.next();
-  codec_.on_view(follows, view.base_round);
+  factory_.codec().on_view(follows, view.base_round);
   if (held_ && follows && view.base_round >= held_->round) adopted_ = std::move(held_);
   held_.reset();
   if (attempt_) {
-    const Round round = attempt_->id.round;
-    if (attempt_->done && follows && view.base_round >= round) {
+    const Round round = attempt_->round->id().round;
+    if (attempt_->round->sealed() && follows && view.base_round >= round) {
       committed_ = round;
       end_attempt({}, now);
     } else {
@@ -33,14 +32,8 @@ Status RoundCore::on_view(const View& view, TimePoint now) {
     }
   }
   view_ = view;
-  hosts_.clear();
-  if (options_.by_host) hosts_ = hosts_of(view);
-  residual_.reset();
   self_ = view.rank_of(options_.self);
-  if (const bool shares = shares_host(view, self_); shares != shares_host_) {
-    shares_host_ = shares;
-    buffers_.clear();
-  }
+  factory_.on_view(view, self_);
   frozen_ = false;
   given_ = Round();
   awaited_by_.clear();
@@ -63,9 +56,9 @@ Status RoundCore::on_view(const View& view, TimePoint now) {
 void RoundCore::leave_view(TimePoint now) {
   owner_.assert_here();
   cancel(aborted("this peer is no member of the view"), now);
-  codec_.on_leave();
+  factory_.codec().on_leave();
+  factory_.on_leave();
   view_ = {};
-  residual_.reset();
   peers_.clear();
   held_.reset();
   last_done_.reset();
@@ -82,20 +75,7 @@ RoundOutcome failed_outcome(Round round, Status why) {
   return outcome;
 }
 
-Status RoundCore::can_aggregate() const {
-  const AllReduceOptions& options = options_.all_reduce;
-  if (options.aggregator.is_mean()) return {};
-  return options.aggregator.check(view_.size(), options.aggregate_round.liars);
-}
-
-// The same at all members. Whoever is in the view can compute it before the round begins.
-static std::uint64_t aggregate_seed(const CollectiveId& id) {
-  std::uint64_t seed = 0;
-  for (std::size_t i = 0; i < sizeof seed; ++i) seed = seed << 8U | id.view.hash[i];
-  return seed + id.round.value();
-}
-
-void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint now) {
+void RoundCore::begin(const CollectiveId& id, const RoundPlan& plan, TimePoint now) {
   owner_.assert_here();
   WEFT_CHECK(!attempt_);
   outcome_.reset();
@@ -104,45 +84,16 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
         id.round, aborted(fmt::format("round {}: the view has changed", id.round.value())));
     return;
   }
-  std::shared_ptr<FloatBuffer> errors;
-  std::shared_ptr<FloatBuffer> sums;
-  try {
-    errors = residual(elements);
-    sums = take_buffer(elements);
-  } catch (const std::bad_alloc& fault) {
-    outcome_ = failed_outcome(id.round,
-                              exception_status(fmt::format("round {}", id.round.value()), fault));
+  if (plan.check(std::numeric_limits<std::int64_t>::max()).ok()) plan_ = plan;
+  Result<std::shared_ptr<RoundAttempt>> opened = factory_.open(id, plan, *this);
+  if (!opened.ok()) {
+    outcome_ = failed_outcome(id.round, opened.status());
     return;
   }
-  AllReduceOptions options = options_.all_reduce;
-  if (const Status enough = can_aggregate(); !enough.ok()) {
-    outcome_ = failed_outcome(id.round, aborted(enough.message()));
-    return;
-  }
-  options.id = id;
-  options.rank = self_;
-  options.size = view_.size();
-  options.link = profile_of(view_.links, options.link);
-  options.start_open = false;
-  const bool is_large =
-      elements > static_cast<std::int64_t>(options.direct_bytes_max / sizeof(float));
-  const bool adds = options.aggregator.is_mean();
-  if (!hosts_.empty() && is_large && adds && options.algorithm == Algorithm::kAuto) {
-    options.algorithm = Algorithm::kHierarchical;
-    options.hosts = hosts_;
-  }
-  options.residual = std::move(errors);
-  options.encoder = codec_.begin(id.round);
-  options.aggregate_round.seed = aggregate_seed(id);
   attempt_.emplace(Attempt{});
-  attempt_->id = id;
+  attempt_->round = *std::move(opened);
   attempt_->begun = now;
   note_movement(now);
-  for (const Member& member : view_.members) options.verification.members.push_back(member.id);
-  attempt_->core = options_.make_core
-                       ? options_.make_core(options, elements, *this, std::move(sums))
-                       : make_all_reduce(options, elements, *this, std::move(sums));
-  if (options_.reports) attempt_->reports.resize(view_.members.size());
   for (int i = 0; i < view_.size(); ++i) {
     const Rank rank(i);
     if (rank == self_) continue;
@@ -159,39 +110,13 @@ void RoundCore::begin(const CollectiveId& id, std::int64_t elements, TimePoint n
   settle(now);
 }
 
-std::shared_ptr<FloatBuffer> RoundCore::residual(std::int64_t elements) {
-  const bool rounds = options_.all_reduce.precision != WirePrecision::kF32 && view_.size() > 1;
-  if (!rounds || elements == 0) return nullptr;
-  if (!residual_ || static_cast<std::int64_t>(residual_->span().size()) != elements) {
-    residual_ = std::make_shared<FloatBuffer>(elements);
-    std::ranges::fill(residual_->span(), 0.0F);
-  }
-  return residual_;
-}
-
-std::shared_ptr<FloatBuffer> RoundCore::take_buffer(std::int64_t elements) {
-  const auto size = static_cast<std::size_t>(elements);
-  for (auto it = buffers_.begin(); it != buffers_.end(); ++it) {
-    if (it->use_count() > 1 || (*it)->span().size() != size) continue;
-    std::shared_ptr<FloatBuffer> buffer = *it;
-    // The one that rests longest is taken first: frames may still read the last ones.
-    buffers_.erase(it);
-    buffers_.push_back(buffer);
-    return buffer;
-  }
-  auto buffer = std::make_shared<FloatBuffer>(
-      elements, shares_host_ ? FloatBuffer::Kind::kShareable : FloatBuffer::Kind::kPrivate);
-  if (buffers_.size() >= kBuffersKept) buffers_.erase(buffers_.begin());
-  buffers_.push_back(buffer);
-  return buffer;
-}
-
-void RoundCore::contribute(std::int64_t offset, std::span<const float> values, TimePoint now) {
+void RoundCore::contribute(std::size_t exchange, std::int64_t offset, std::span<const float> values,
+                           TimePoint now) {
   owner_.assert_here();
   if (!attempt_) return;
   note_movement(now);
-  attempt_->core->contribute(offset, values);
-  if (input_given()) awaited_by_.clear();
+  attempt_->round->contribute(exchange, offset, values);
+  if (attempt_->round->input_given()) awaited_by_.clear();
   settle(now);
 }
 
@@ -204,7 +129,7 @@ void RoundCore::release(const Status& why, TimePoint now) {
   owner_.assert_here();
   WEFT_CHECK(frozen_);
   if (!attempt_) return;
-  if (attempt_->done) held_ = result_of_attempt();
+  if (attempt_->round->sealed()) held_ = attempt_->round->outcome();
   end_attempt(why, now);
   // Whether it is run again is not known yet.
   if (held_) outcome_->took = {};
@@ -215,21 +140,13 @@ std::optional<RoundOutcome> RoundCore::take_outcome() {
   return std::exchange(outcome_, {});
 }
 
-RoundOutcome RoundCore::result_of_attempt() const {
-  return {.round = attempt_->id.round,
-          .status = {},
-          .hash = attempt_->hash,
-          .values = attempt_->core->result(),
-          .reports = attempt_->all_reports,
-          .took = {}};
-}
-
 void RoundCore::end_attempt(Status status, TimePoint now) {
-  if (input_given()) given_ = attempt_->id.round;
-  RoundOutcome outcome = failed_outcome(attempt_->id.round, {});
+  const RoundAttempt& round = *attempt_->round;
+  if (round.input_given()) given_ = round.id().round;
+  RoundOutcome outcome = failed_outcome(round.id().round, {});
   if (status.ok()) {
-    codec_.committed();
-    outcome = result_of_attempt();
+    factory_.codec().committed();
+    outcome = round.outcome();
   }
   outcome.took = now - attempt_->begun;
   outcome.status = std::move(status);
@@ -238,38 +155,44 @@ void RoundCore::end_attempt(Status status, TimePoint now) {
 }
 
 void RoundCore::collect_findings() {
-  for (Finding& finding : attempt_->core->take_findings()) {
-    stalls_.push_back(
-        {id_of(finding.member), StallKind::kLies, attempt_->id.round, {}, std::move(finding.text)});
+  for (Finding& finding : attempt_->round->take_findings()) {
+    stalls_.push_back({id_of(finding.member),
+                       StallKind::kLies,
+                       attempt_->round->id().round,
+                       {},
+                       std::move(finding.text)});
   }
 }
 
 void RoundCore::settle(TimePoint now) {
   if (!attempt_) return;
   collect_findings();
-  if (!attempt_->done && attempt_->core->complete() && unreported().value() < 0) {
-    seal_result();
-    if (!frozen_) {
-      attempt_->announced = true;
-      last_done_ = DoneMessage{attempt_->id, attempt_->hash};
-      for (int rank = 0; rank < view_.size(); ++rank) {
-        if (Rank(rank) != self_) send_done(Rank(rank));
-      }
-    }
+  RoundAttempt& round = *attempt_->round;
+  if (!round.sealed() && round.complete()) {
+    round.seal();
+    if (!frozen_) announce();
   }
   if (attempt_->announced && all_done()) {
-    committed_ = attempt_->id.round;
+    committed_ = round.id().round;
     end_attempt({}, now);
   }
 }
 
+void RoundCore::announce() {
+  attempt_->announced = true;
+  last_done_ = DoneMessage{attempt_->round->id(), attempt_->round->hash()};
+  for (int rank = 0; rank < view_.size(); ++rank) {
+    if (Rank(rank) != self_) send_done(Rank(rank));
+  }
+}
+
 bool RoundCore::all_done() {
-  const Round round = attempt_->id.round;
+  const Round round = attempt_->round->id().round;
   for (int rank = 0; rank < view_.size(); ++rank) {
     Peer& each = peer(Rank(rank));
     if (Rank(rank) == self_) continue;
     if (each.done < round) return false;
-    if (each.done == round && each.done_hash != attempt_->hash) {
+    if (each.done == round && each.done_hash != attempt_->round->hash()) {
       each.done = Round();
       stalls_.push_back({id_of(Rank(rank)), StallKind::kDiffers, round, {}});
       return false;
@@ -280,8 +203,8 @@ bool RoundCore::all_done() {
 
 void RoundCore::learn_committed(Round round, TimePoint now) {
   owner_.assert_here();
-  if (!attempt_ || !attempt_->announced || attempt_->id.round > round) return;
-  committed_ = attempt_->id.round;
+  if (!attempt_ || !attempt_->announced || attempt_->round->id().round > round) return;
+  committed_ = attempt_->round->id().round;
   end_attempt({}, now);
 }
 
@@ -296,15 +219,7 @@ void RoundCore::send_control(Rank to, std::uint8_t type, Bytes head) {
 }
 
 void RoundCore::send_ready(Rank to) {
-  ReadyMessage message;
-  message.id = attempt_->id;
-  message.elements = static_cast<std::uint64_t>(attempt_->core->elements());
-  message.received = attempt_->core->received_map(to);
-  // All zeros says no more than nothing does, and this is the common case.
-  if (std::ranges::all_of(message.received, [](std::uint8_t has) { return has == 0; })) {
-    message.received.clear();
-  }
-  send_control(to, frame_type::kReady, message.encode());
+  send_control(to, frame_type::kReady, attempt_->round->ready_for(to).encode());
 }
 
 void RoundCore::send_done(Rank to) { send_control(to, frame_type::kDone, last_done_->encode()); }
@@ -326,24 +241,22 @@ void RoundCore::on_link_down(const PeerId& peer_id) {
   const Rank rank = rank_of(peer_id);
   if (rank.value() < 0 || rank == self_) return;
   peer(rank).ready.reset();
-  if (attempt_) attempt_->core->on_link_down(rank);
+  if (attempt_) attempt_->round->on_link_down(rank);
 }
 
 void RoundCore::on_writable(const PeerId& peer_id) {
   owner_.assert_here();
   const Rank rank = rank_of(peer_id);
-  if (attempt_ && rank.value() >= 0) attempt_->core->on_writable(rank);
+  if (attempt_ && rank.value() >= 0 && rank != self_) attempt_->round->on_writable(rank);
 }
 
 MutableByteSpan RoundCore::body_destination(const PeerId& from, ByteSpan head,
                                             std::size_t body_bytes) {
   owner_.assert_here();
   const Rank rank = rank_of(from);
-  if (!attempt_ || rank.value() < 0) return {};
-  const Result<SegmentHead> segment = SegmentHead::decode(head);
-  if (!segment.ok() || segment->id != attempt_->id) return {};
-  const MutableByteSpan place = attempt_->core->body_destination(rank, head, body_bytes);
-  if (!place.empty()) receiving_[from] = attempt_->core;
+  if (!attempt_ || rank.value() < 0 || rank == self_) return {};
+  const MutableByteSpan place = attempt_->round->body_destination(rank, head, body_bytes);
+  if (!place.empty()) receiving_[from] = attempt_->round;
   return place;
 }
 
@@ -382,16 +295,11 @@ Status RoundCore::on_frame(const PeerId& from, const FrameView& frame, TimePoint
 }
 
 Status RoundCore::on_segment(Rank from, const FrameView& frame, TimePoint now) {
-  const std::shared_ptr<AllReduce> receiving = [&]() -> std::shared_ptr<AllReduce> {
-    const auto found = receiving_.find(id_of(from));
-    if (found == receiving_.end()) return nullptr;
-    std::shared_ptr<AllReduce> core = std::move(found->second);
-    receiving_.erase(found);
-    return core;
-  }();
+  const auto receiving = receiving_.extract(id_of(from));
   WEFT_TRY_ASSIGN(const SegmentHead head, SegmentHead::decode(frame.head));
-  if (!attempt_ || head.id != attempt_->id) return check_not_open(head.id, "data");
-  const Status status = attempt_->core->on_frame(from, frame);
+  const CollectiveId id = head.id.of_round();
+  if (!attempt_ || id != attempt_->round->id()) return check_not_open(id, "data");
+  const Status status = attempt_->round->on_frame(from, head.id.exchange, frame);
   if (!status.ok()) return differs(status, now);
   note_movement(now);
   settle(now);
@@ -407,7 +315,9 @@ Status RoundCore::check_not_open(const CollectiveId& id, std::string_view what) 
 
 void RoundCore::keep_early(const PeerId& from, const ReadyMessage& message) {
   // We cannot have sent anything yet in a view that we do not know.
-  if (message.id.view.number <= view_.id.number || !message.received.empty()) return;
+  const bool claims = std::ranges::any_of(
+      message.exchanges, [](const auto& exchange) { return !exchange.received.empty(); });
+  if (message.id.view.number <= view_.id.number || claims) return;
   if (early_.size() < kEarlyMembersMax || early_.contains(from)) early_[from] = message;
 }
 
@@ -445,27 +355,21 @@ Status RoundCore::differs(const Status& status, TimePoint now) {
 
 // Sends to a member that is ready what it has not got.
 Status RoundCore::resume(Rank to) {
-  const std::optional<ReadyMessage>& ready = peer(to).ready;
-  if (!ready || ready->id != attempt_->id) return {};
-  const auto elements = static_cast<std::uint64_t>(attempt_->core->elements());
-  if (ready->elements != elements) {
-    return invalid_argument(
-        fmt::format("round {}: the vector of peer {} has {} elements, this member's has {}",
-                    attempt_->id.round.value(), id_of(to).short_name(), ready->elements, elements));
-  }
-  if (!attempt_->reports.empty() &&
-      attempt_->reports[static_cast<std::size_t>(self_.value())].has_value()) {
-    send_report(to);
-  }
-  return attempt_->core->resume(to, ready->received);
+  RoundAttempt& round = *attempt_->round;
+  const ReadyMessage* const ready = ready_of(to, round.id());
+  if (ready == nullptr) return {};
+  WEFT_TRY(round.check_same(*ready, id_of(to).short_name()));
+  if (round.own_report()) send_report(to);
+  return round.resume(to, *ready);
 }
 
 Status RoundCore::on_done(Rank from, const DoneMessage& message, TimePoint now) {
   if (message.id.view != view_.id || message.id.round < peer(from).done) return {};
   const Round round = message.id.round;
   // Nobody can be done with a round to which this member has not given all its input.
-  const bool possible = round <= committed_ || round <= given_ ||
-                        (attempt_ && round == attempt_->id.round && input_given());
+  const bool possible =
+      round <= committed_ || round <= given_ ||
+      (attempt_ && round == attempt_->round->id().round && attempt_->round->input_given());
   if (!possible) {
     return corrupt(fmt::format("done with round {} that cannot be", round.value()));
   }
@@ -480,7 +384,9 @@ Status RoundCore::on_done(Rank from, const DoneMessage& message, TimePoint now) 
 
 RoundStatus RoundCore::status(const RoundStatus& held) const {
   owner_.assert_here();
-  if (attempt_ && attempt_->done) return {attempt_->id.round, attempt_->hash};
+  if (attempt_ && attempt_->round->sealed()) {
+    return {attempt_->round->id().round, attempt_->round->hash()};
+  }
   if (held_) return {held_->round, held_->hash};
   // What was said in this view stands, even if the round was given up here since.
   if (last_done_ && last_done_->id.round > held.done) {
@@ -489,12 +395,38 @@ RoundStatus RoundCore::status(const RoundStatus& held) const {
   return held;
 }
 
+const ReadyMessage* RoundCore::ready_of(Rank from, const CollectiveId& id) const {
+  const std::optional<ReadyMessage>& ready = peers_[static_cast<std::size_t>(from.value())].ready;
+  return ready && ready->id == id ? &*ready : nullptr;
+}
+
 std::optional<std::uint64_t> RoundCore::elements_elsewhere(Round round) const {
   owner_.assert_here();
-  for (const Peer& each : peers_) {
-    if (each.ready && each.ready->id == CollectiveId{view_.id, round}) return each.ready->elements;
+  for (int i = 0; i < view_.size(); ++i) {
+    if (const auto* const ready = ready_of(Rank(i), {view_.id, round})) return ready->elements();
   }
   return std::nullopt;
+}
+
+bool RoundCore::begun_alike(Round round, const RoundPlan& plan) const {
+  owner_.assert_here();
+  const auto same = [&](const ReadyMessage& ready) {
+    if (ready.exchanges.size() != plan.exchanges.size()) return false;
+    for (std::size_t i = 0; i < plan.exchanges.size(); ++i) {
+      const ExchangePlan& each = plan.exchanges[i];
+      const Result<Team> team = factory_.team(each);
+      if (!team.ok() || team->id() != ready.exchanges[i].team ||
+          static_cast<std::uint64_t>(each.elements) != ready.exchanges[i].elements) {
+        return false;
+      }
+    }
+    return true;
+  };
+  for (int i = 0; i < view_.size(); ++i) {
+    const auto* const ready = ready_of(Rank(i), {view_.id, round});
+    if (ready != nullptr) return same(*ready);
+  }
+  return false;
 }
 
 }  // namespace weft

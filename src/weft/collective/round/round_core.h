@@ -1,5 +1,8 @@
-// RoundCore: the rounds of one view: all-reduce, Done from all, commit; or abort and run again.
+// RoundCore: the rounds of one view: exchanges, Done from all, commit; or abort and run again.
 //
+// A round has one exchange or several, each in a team of the view (team/round_plan.h), and one
+// commit by the whole view: a member is done with the round when all of its exchanges are complete
+// here, so that a round commits with all of them or with none.
 // With `reports` each member also says what it has to report of its part, in bytes that are opaque
 // here. A result is then the sums and the reports of all members: a member that says Done, or
 // states in a promise that it holds the round, holds both, and the hash covers both. So one rule
@@ -19,6 +22,7 @@
 // Fails: on_frame gives kCorrupt for what a correct member would not send: end that link.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,97 +37,21 @@
 #include "weft/base/owner_thread.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
-#include "weft/collective/codec/round_codec.h"
-#include "weft/collective/reduce/all_reduce.h"
-#include "weft/collective/reduce/swarm_defaults.h"
-#include "weft/collective/state/result_log.h"
+#include "weft/collective/round/round_attempt.h"
+#include "weft/collective/round/round_factory.h"
+#include "weft/collective/round/round_types.h"
 #include "weft/collective/state/state_server.h"
+#include "weft/collective/team/round_plan.h"
 #include "weft/peer/view.h"
 #include "weft/wire/collective_message.h"
 
 namespace weft {
 
-struct RoundCoreOptions {
-  PeerId self;
-  // `id`, `rank`, `size`, `start_open`, `residual` and `encoder` are set for each round.
-  AllReduceOptions all_reduce;
-  // Where members share hosts, large vectors are summed in each host first, and one member of each
-  // speaks to the other hosts.
-  bool by_host = swarm_defaults::kByHost;
-  // Each member reports on its part of a round: report() is to follow begin(). The same at all.
-  bool reports = false;
-  // Where it is not exact, members gather encoded inputs (payload_collective.h). The same at all.
-  Codec codec;
-  // What this member's codec had dropped, from a checkpoint.
-  ResidualState residual;
-  // Empty: make_collective().
-  CollectiveMaker make_core;
-  // A member that owes data and gives no answer for so long is reported.
-  Duration stall_timeout = swarm_defaults::kStallTimeout;
-  // Nothing of an open round has moved for so long: all members are asked where they stand, and
-  // again each time as much later; see waiting().
-  Duration wait_interval = std::chrono::seconds(2);
-};
-
-// How a begun round ended here.
-struct RoundOutcome {
-  Round round;
-  // ok: committed. kAborted: run it again in the new view. Else: it cannot go on at all.
-  Status status;
-  Hash128 hash{};
-  std::shared_ptr<FloatBuffer> values;
-  // All members' reports, as RoundReports encodes them; empty where rounds have none.
-  SharedBytes reports;
-  // Since begin().
-  Duration took{};
-};
-// The log's entry for a committed round.
-ResultLog::Entry log_entry(RoundOutcome outcome);
-// By rank. REQUIRES: empty, or of a result, which was found to decode when it came.
-std::vector<Bytes> reports_of(const SharedBytes& reports);
-// A round that never began.
-RoundOutcome failed_outcome(Round round, Status why);
-
-enum class StallKind : std::uint8_t {
-  kStuck,    // it has nothing to wait for, and yet its data does not come: renew the link
-  kSilent,   // no answer at all
-  kDiffers,  // its result is another one
-  kLies,     // it was found to break the rules of the exchange; `text` says how
-};
-
-struct Stall {
-  PeerId peer;
-  StallKind kind{};
-  Round round;
-  Duration waited{};
-  std::string text = {};
-};
-
-// An open round to which this member has given everything, and that does not move.
-struct RoundWait {
-  Round round;
-  std::int64_t elements = 0;
-  // Since the last piece of data, the last Done, or this member's own last input.
-  Duration waited{};
-  // Members that have said since then that they still compute their input.
-  std::vector<PeerId> computing;
-  // If there are none: whose data this member lacks.
-  std::vector<PeerId> owing;
-};
-
-// Members that have all they need but this one's input.
-struct RoundAwaited {
-  Round round;
-  std::vector<PeerId> by;
-};
-
 class RoundCore final : private AllReduceSink {
  public:
   // Borrows `sink`, which must outlive this.
   RoundCore(const RoundCoreOptions& options, StateSink& sink)
-      : options_(options), sink_(sink), codec_(options.codec) {
-    codec_.restore(options.residual);
-  }
+      : options_(options), sink_(sink), factory_(options_) {}
 
   // --- Views. REQUIRES: `view` contains this member.
   void on_freeze() { frozen_ = true; }
@@ -133,9 +61,17 @@ class RoundCore final : private AllReduceSink {
   void leave_view(TimePoint now);
 
   // --- The training side. At most one round is open. An outcome follows in any case.
-  void begin(const CollectiveId& id, std::int64_t elements, TimePoint now);
-  // Borrows `values` until the outcome; ignored if the round has ended meanwhile.
-  void contribute(std::int64_t offset, std::span<const float> values, TimePoint now);
+  // Where rounds have no reports, each member is to be in the team of some exchange.
+  void begin(const CollectiveId& id, const RoundPlan& plan, TimePoint now);
+  // Elements [offset, offset + values.size()) of this member's input of one exchange. Borrows
+  // `values` until the outcome; ignored if the round has ended meanwhile. REQUIRES: this member is
+  // in the exchange's team.
+  void contribute(std::size_t exchange, std::int64_t offset, std::span<const float> values,
+                  TimePoint now);
+  // For rounds of one exchange.
+  void contribute(std::int64_t offset, std::span<const float> values, TimePoint now) {
+    contribute(0, offset, values, now);
+  }
   // What this member reports of the open round, once, at most kReportBytesMax bytes: the round is
   // not over without. Ignored if it has ended meanwhile.
   void report(Bytes report, TimePoint now);
@@ -167,17 +103,21 @@ class RoundCore final : private AllReduceSink {
   RoundStatus status(const RoundStatus& held) const;
   Round committed() const { return committed_; }
   bool open() const { return attempt_.has_value(); }
-  // Whether the view has as many members as the rule takes in place of the sum; kInvalidArgument
-  // says how many that are.
-  Status can_aggregate() const;
+  // Whether the view has as many members, in the teams of the round that was begun last, as the
+  // rule takes in place of the sum; kInvalidArgument says how many that are.
+  Status can_aggregate() const { return factory_.can_aggregate(plan_); }
   // A round is open whose result is not whole yet.
-  bool moving() const { return attempt_ && !attempt_->done; }
+  bool moving() const { return attempt_ && !attempt_->round->sealed(); }
+  // The exchanges of the open round. REQUIRES: open().
+  const RoundPlan& plan() const { return attempt_->round->plan(); }
   // A member of this view has begun `round`.
   bool begun_elsewhere(Round round) const { return elements_elsewhere(round).has_value(); }
-  // And with so many elements.
+  // And with so many elements, in all of its exchanges.
   std::optional<std::uint64_t> elements_elsewhere(Round round) const;
-  // What this member's codec has dropped; for checkpoints.
-  ResidualState residual_state() const { return codec_.state(); }
+  // Likewise, with these exchanges.
+  bool begun_alike(Round round, const RoundPlan& plan) const;
+  // What this member's encoders have dropped; for checkpoints.
+  ResidualState residual_state() const { return factory_.codec().state(); }
   std::vector<Stall> take_stalls();
   // Once nothing has moved for `wait_interval`.
   std::optional<RoundWait> waiting(TimePoint now) const;
@@ -192,17 +132,10 @@ class RoundCore final : private AllReduceSink {
     Hash128 done_hash{};
   };
   struct Attempt {
-    CollectiveId id;
-    std::shared_ptr<AllReduce> core;
-    // By rank; empty where rounds have none.
-    std::vector<std::optional<Bytes>> reports;
-    bool done = false;
+    std::shared_ptr<RoundAttempt> round;
     // Done was said. A round that completes after the freeze is not announced, and so not
     // committed by what others say: the promise has told that this member was not done with it.
     bool announced = false;
-    Hash128 hash{};
-    // Once it is done: all reports, encoded.
-    SharedBytes all_reports;
     TimePoint begun;
     // The last time that anything moved, or that the one who owes was found to live.
     TimePoint progress;
@@ -240,16 +173,10 @@ class RoundCore final : private AllReduceSink {
   void settle(TimePoint now);
   void collect_findings();
   bool all_done();
-  // This member has given all its input: values and report.
-  bool input_given() const;
-  // The first member whose report is not here; -1: none.
-  Rank unreported() const;
-  void seal_result();
-  RoundOutcome result_of_attempt() const;
+  void announce();
   void end_attempt(Status status, TimePoint now);
-  std::shared_ptr<FloatBuffer> take_buffer(std::int64_t elements);
-  // What roundings have dropped so far, for a vector of this length; null where nothing is rounded.
-  std::shared_ptr<FloatBuffer> residual(std::int64_t elements);
+  // Its Ready, if it is of this round.
+  const ReadyMessage* ready_of(Rank from, const CollectiveId& id) const;
   PeerId owes() const;
 
   Rank rank_of(const PeerId& peer) const { return view_.rank_of(peer); }
@@ -262,10 +189,6 @@ class RoundCore final : private AllReduceSink {
   StateSink& sink_;
   View view_;
   Rank self_;
-  // See hosts_of(); empty also where that is not wanted.
-  std::vector<int> hosts_;
-  // Members of this host may read the result buffers where they lie.
-  bool shares_host_ = false;
   bool frozen_ = false;
   Round committed_;
   // The last round of this view to which this member gave all its input and that has ended here,
@@ -274,6 +197,9 @@ class RoundCore final : private AllReduceSink {
   std::vector<Peer> peers_;
   // Ready messages for a view that we have not installed yet, one per peer; used once we do.
   std::map<PeerId, ReadyMessage> early_;
+  RoundFactory factory_;
+  // The exchanges of the round that was begun last.
+  RoundPlan plan_ = 0;
   std::optional<Attempt> attempt_;
   // The last Done that this member sent in this view, for links that come back.
   std::optional<DoneMessage> last_done_;
@@ -286,13 +212,7 @@ class RoundCore final : private AllReduceSink {
   std::map<PeerId, TimePoint> awaited_by_;
   Round awaited_round_;
   // Whose body is being written to which round's buffer: kept until the frame or the link ends.
-  std::map<PeerId, std::shared_ptr<AllReduce>> receiving_;
-  RoundCodec codec_;
-  // See residual(). A round that is run again meets a new view, which begins without: what was
-  // dropped in the last round before a change of view is lost, once.
-  std::shared_ptr<FloatBuffer> residual_;
-  // Result buffers for reuse; one is free when nobody else holds it.
-  std::vector<std::shared_ptr<FloatBuffer>> buffers_;
+  std::map<PeerId, std::shared_ptr<RoundAttempt>> receiving_;
   OwnerThread owner_;
 };
 

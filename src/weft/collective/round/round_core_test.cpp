@@ -34,6 +34,12 @@ View make_view(std::uint64_t number, std::vector<std::uint8_t> members, std::uin
   return view;
 }
 
+// A round with one exchange, of all members of the view.
+ReadyMessage ready_message(const CollectiveId& id, std::uint64_t elements, int members) {
+  return {id, {{Team::derive(id.view, members, "all")->id(), elements, {}}}};
+}
+ExchangeId exchange_id(const CollectiveId& id) { return {id.view, id.round, 0}; }
+
 struct Recorder final : StateSink {
   struct Sent {
     PeerId to;
@@ -66,11 +72,11 @@ class RoundCoreTest : public testing::Test {
     return core_.on_frame(peer_id(2), {type, head, as_bytes(std::span<const float>(body))}, now_);
   }
   Status ready(std::uint64_t round, std::uint64_t elements = 4) {
-    return give(frame_type::kReady, ReadyMessage{id(round), elements, {}}.encode());
+    return give(frame_type::kReady, ready_message(id(round), elements, 2).encode());
   }
   Status data(std::uint64_t round) {
     const std::uint8_t form = form_of({}, Algorithm::kDirect);
-    const SegmentHead head{id(round), CollectiveOp::kDirect, form, 4, 0};
+    const SegmentHead head{exchange_id(id(round)), CollectiveOp::kDirect, form, 4, 0};
     return give(frame_type::kSegment, head.encode(), theirs_);
   }
   Status done(std::uint64_t round) {
@@ -221,7 +227,7 @@ TEST_F(RoundCoreTest, CommittedAboveTheNewBaseIsAnError) {
 
 TEST_F(RoundCoreTest, ReadyOfAViewNotYetKnownIsKept) {
   const View next = make_view(6, {1, 3}, 0);
-  const ReadyMessage message{{next.id, Round(1)}, 4, {}};
+  const ReadyMessage message = ready_message({next.id, Round(1)}, 4, 2);
   ASSERT_TRUE(core_.on_frame(peer_id(3), {frame_type::kReady, message.encode(), {}}, now_).ok());
   ASSERT_TRUE(core_.on_view(next, now_).ok());
   EXPECT_TRUE(core_.begun_elsewhere(Round(1)));
@@ -285,10 +291,10 @@ TEST_F(RoundCoreTest, OfThreeNoneEndsTheRoundOfTheOthersByAnotherLengthOrWay) {
   const CollectiveId round{three.id, Round(1)};
   core_.begin(round, 4, now_);
   core_.contribute(0, mine_, now_);
-  EXPECT_EQ(give(frame_type::kReady, ReadyMessage{round, 5, {}}.encode()).code(), Code::kCorrupt);
-  ASSERT_TRUE(give(frame_type::kReady, ReadyMessage{round, 4, {}}.encode()).ok());
+  EXPECT_EQ(give(frame_type::kReady, ready_message(round, 5, 3).encode()).code(), Code::kCorrupt);
+  ASSERT_TRUE(give(frame_type::kReady, ready_message(round, 4, 3).encode()).ok());
   const std::uint8_t ring = form_of({}, Algorithm::kRing);
-  const SegmentHead head{round, CollectiveOp::kReduce, ring, 4, 0};
+  const SegmentHead head{exchange_id(round), CollectiveOp::kReduce, ring, 4, 0};
   EXPECT_EQ(give(frame_type::kSegment, head.encode(), theirs_).code(), Code::kCorrupt);
   EXPECT_TRUE(core_.open());
 }
@@ -297,7 +303,7 @@ TEST_F(RoundCoreTest, OfThreeAnotherLengthSaidBeforeTheRoundIsReported) {
   const View three = make_view(6, {1, 2, 3}, 0);
   ASSERT_TRUE(core_.on_view(three, now_).ok());
   const CollectiveId round{three.id, Round(1)};
-  ASSERT_TRUE(give(frame_type::kReady, ReadyMessage{round, 5, {}}.encode()).ok());
+  ASSERT_TRUE(give(frame_type::kReady, ready_message(round, 5, 3).encode()).ok());
   core_.begin(round, 4, now_);
   const std::vector<Stall> stalls = core_.take_stalls();
   ASSERT_EQ(stalls.size(), 1U);

@@ -31,6 +31,12 @@ View make_view(std::uint64_t number, std::vector<std::uint8_t> members, std::uin
   return view;
 }
 
+// A round with one exchange, of all members of the view.
+ReadyMessage ready_message(const CollectiveId& id, std::uint64_t elements, int members) {
+  return {id, {{Team::derive(id.view, members, "all")->id(), elements, {}}}};
+}
+ExchangeId exchange_id(const CollectiveId& id) { return {id.view, id.round, 0}; }
+
 struct Recorder final : StateSink {
   struct Sent {
     PeerId to;
@@ -67,11 +73,11 @@ class ReportedRoundTest : public testing::Test {
                               now_);
   }
   Status hear_ready(std::uint64_t round) {
-    return hear(frame_type::kReady, ReadyMessage{id(round), 4, {}}.encode());
+    return hear(frame_type::kReady, ready_message(id(round), 4, 2).encode());
   }
   Status hear_data(std::uint64_t round) {
     const std::uint8_t form = form_of({}, Algorithm::kDirect);
-    const SegmentHead head{id(round), CollectiveOp::kDirect, form, 4, 0};
+    const SegmentHead head{exchange_id(id(round)), CollectiveOp::kDirect, form, 4, 0};
     return hear(frame_type::kSegment, head.encode(), theirs_);
   }
   Status hear_report(std::uint64_t round, const Bytes& report) {

@@ -10,12 +10,12 @@ namespace weft {
 static constexpr int kAwaitedIntervals = 3;
 
 PeerId RoundCore::owes() const {
-  if (!attempt_->done) {
-    const Rank rank = attempt_->core->complete() ? unreported() : Rank(attempt_->core->waits_for());
+  if (!attempt_->round->sealed()) {
+    const Rank rank = attempt_->round->waits_for();
     return rank == self_ ? PeerId{} : id_of(rank);
   }
   for (std::size_t i = 0; i < peers_.size(); ++i) {
-    if (view_.members[i].id != options_.self && peers_[i].done < attempt_->id.round) {
+    if (view_.members[i].id != options_.self && peers_[i].done < attempt_->round->id().round) {
       return view_.members[i].id;
     }
   }
@@ -31,7 +31,7 @@ void RoundCore::note_movement(TimePoint now) {
 
 TimePoint RoundCore::next_deadline() const {
   owner_.assert_here();
-  if (!attempt_ || frozen_ || !input_given()) return TimePoint::max();
+  if (!attempt_ || frozen_ || !attempt_->round->input_given()) return TimePoint::max();
   const TimePoint stalls =
       attempt_->progress + (attempt_->asked ? options_.stall_timeout : options_.stall_timeout / 2);
   return std::min(stalls, attempt_->ask_at);
@@ -50,10 +50,11 @@ void RoundCore::on_timer(TimePoint now) {
   } else if (!attempt_->asked) {
     attempt_->asked = peer_id;
     send_ready(rank);
-    send_control(rank, frame_type::kProgress, ProgressMessage{attempt_->id, true, {}, {}}.encode());
+    send_control(rank, frame_type::kProgress,
+                 ProgressMessage{attempt_->round->id(), true, {}, {}}.encode());
   } else {
-    stalls_.push_back(
-        {*attempt_->asked, StallKind::kSilent, attempt_->id.round, now - attempt_->progress});
+    stalls_.push_back({*attempt_->asked, StallKind::kSilent, attempt_->round->id().round,
+                       now - attempt_->progress});
     attempt_->progress = now;
     attempt_->asked.reset();
   }
@@ -64,8 +65,9 @@ void RoundCore::ask_all(TimePoint now) {
   attempt_->ask_at = now + options_.wait_interval;
   for (int i = 0; i < view_.size(); ++i) {
     const Rank rank(i);
-    if (rank == self_ || peer(rank).done >= attempt_->id.round) continue;
-    send_control(rank, frame_type::kProgress, ProgressMessage{attempt_->id, true, {}, {}}.encode());
+    if (rank == self_ || peer(rank).done >= attempt_->round->id().round) continue;
+    send_control(rank, frame_type::kProgress,
+                 ProgressMessage{attempt_->round->id(), true, {}, {}}.encode());
   }
 }
 
@@ -75,7 +77,7 @@ Status RoundCore::on_progress(Rank from, const ProgressMessage& message, TimePoi
     answer_progress(from, message, now);
     return {};
   }
-  if (!attempt_ || message.id != attempt_->id) return {};
+  if (!attempt_ || message.id != attempt_->round->id()) return {};
   if (message.contributed) {
     attempt_->computing.erase(id_of(from));
   } else {
@@ -96,8 +98,8 @@ void RoundCore::answer_progress(Rank from, const ProgressMessage& query, TimePoi
   if (last_done_ && last_done_->id == query.id && !frozen_) send_done(from);
   ProgressMessage answer;
   answer.id = query.id;
-  if (attempt_ && attempt_->id == query.id) {
-    answer.contributed = input_given();
+  if (attempt_ && attempt_->round->id() == query.id) {
+    answer.contributed = attempt_->round->input_given();
     if (answer.contributed) answer.waits_for = owes();
   } else {
     answer.contributed = query.id.round <= committed_;
@@ -117,12 +119,12 @@ std::vector<Stall> RoundCore::take_stalls() {
 
 std::optional<RoundWait> RoundCore::waiting(TimePoint now) const {
   owner_.assert_here();
-  if (!attempt_ || frozen_ || !input_given()) return std::nullopt;
+  if (!attempt_ || frozen_ || !attempt_->round->input_given()) return std::nullopt;
   const Duration waited = now - attempt_->moved;
   if (waited < options_.wait_interval) return std::nullopt;
   RoundWait wait;
-  wait.round = attempt_->id.round;
-  wait.elements = attempt_->core->elements();
+  wait.round = attempt_->round->id().round;
+  wait.elements = attempt_->round->elements();
   wait.waited = waited;
   wait.computing.assign(attempt_->computing.begin(), attempt_->computing.end());
   if (wait.computing.empty()) {

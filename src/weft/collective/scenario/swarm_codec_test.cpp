@@ -128,7 +128,7 @@ void expect_sequence(const World& world) {
     EXPECT_TRUE(peer.failure.ok());
     EXPECT_EQ(peer.round(), world.options.last_round);
     EXPECT_EQ(peer.trainer.state(), want.state);
-    const ResidualValues residual = peer.core->residual_state().residual;
+    const ResidualValues residual = peer.core->residual_state().of(0);
     ASSERT_EQ(residual != nullptr, want.encoders[i].residual() != nullptr);
     if (!residual) continue;
     EXPECT_EQ(*residual, *want.encoders[i].residual());
@@ -141,7 +141,7 @@ TEST(SwarmCodec, ASwarmWithTopKComputesWhatASequenceDoes) {
   world.start(4);
   ASSERT_TRUE(world.run_to_end());
   expect_sequence(world);
-  const ResidualValues residual = world.peers[0]->core->residual_state().residual;
+  const ResidualValues residual = world.peers[0]->core->residual_state().of(0);
   EXPECT_TRUE(std::ranges::any_of(*residual, [](float value) { return value != 0; }));
 }
 

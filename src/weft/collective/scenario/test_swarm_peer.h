@@ -4,6 +4,7 @@
 // Threads: one owner.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "weft/base/status.h"
 #include "weft/collective/core/swarm_core.h"
 #include "weft/collective/scenario/test_trainer.h"
+#include "weft/collective/team/round_plan.h"
 #include "weft/net/sim_network.h"
 
 namespace weft {
@@ -60,6 +62,10 @@ class SwarmPeer final : public TransportHandler {
     std::function<void()> on_pumped = nullptr;
     // Another trainer than the one of whole numbers.
     std::function<std::unique_ptr<TestTrainer>()> make_trainer = nullptr;
+    // What a round exchanges, of `elements` in all; empty: one vector of all members.
+    RoundPlan plan = {};
+    // Called first in a turn to train, if given.
+    std::function<void(const Turn& turn)> on_train = nullptr;
     // Asked first in a turn. With it the input is handed over as a whole, after one compute(), and
     // no outcome is looked at before that, as by a thread that computes.
     std::function<StandIn(const Turn& turn)> stand_in = nullptr;
@@ -263,6 +269,7 @@ class SwarmPeer final : public TransportHandler {
   void train(const Turn& turn) {
     members_of_turns.push_back(turn.members);
     if (first_trained == 0) first_trained = turn.round.value();
+    if (set.on_train) set.on_train(turn);
     WEFT_CHECK(turn.round.value() == trainer.round() + 1);
     StandIn given = set.stand_in ? set.stand_in(turn) : StandIn();
     // Only as long as the round is open are the inputs alive: a later use of them shows in ASan.
@@ -271,6 +278,11 @@ class SwarmPeer final : public TransportHandler {
     report_ = trainer.report(turn.rank.value(), turn.members);
     core->lend_state(true);
     if (set.stand_in) core->stand_in(turn.view, turn.round, std::move(given));
+    teams_.clear();
+    for (const ExchangePlan& each : plan().exchanges) {
+      teams_.push_back(*Team::derive(turn.view, turn.members, each.purpose));
+    }
+    rank_ = turn.rank;
     const bool again = std::exchange(begun_last_, turn.round) == turn.round;
     if (again || set.pause == Duration()) return begin(turn.view, turn.round);
     after(set.pause, [this, view = turn.view, round = turn.round] {
@@ -279,8 +291,26 @@ class SwarmPeer final : public TransportHandler {
     });
   }
 
+  RoundPlan plan() const {
+    return set.plan.exchanges.empty() ? RoundPlan(static_cast<std::int64_t>(set.elements))
+                                      : set.plan;
+  }
+
+  // Elements [begin, end) of the input, as far as this peer is in the teams of their exchanges.
+  void give(std::size_t begin, std::size_t end) {
+    for (std::size_t i = 0; i < teams_.size(); ++i) {
+      const auto first = static_cast<std::size_t>(plan().offset(i));
+      const std::size_t last = first + static_cast<std::size_t>(plan().exchanges[i].elements);
+      const std::size_t from = std::max(begin, first);
+      const std::size_t to = std::min(end, last);
+      if (from >= to || !teams_[i].contains(rank_)) continue;
+      core->contribute(i, static_cast<std::int64_t>(from - first),
+                       std::span<const float>(*input_).subspan(from, to - from));
+    }
+  }
+
   void begin(const ViewId& view, Round round) {
-    core->begin(view, round, static_cast<std::int64_t>(set.elements));
+    core->begin(view, round, plan());
     if (set.stand_in) {
       compute_whole();
     } else {
@@ -303,14 +333,13 @@ class SwarmPeer final : public TransportHandler {
     after(set.compute(), [this, parts, mine] {
       if (!input_ || attempts_ != mine) return;
       const std::size_t half = set.elements / 2;
-      const std::span<const float> values(*input_);
       if (parts == 2) {
-        core->contribute(static_cast<std::int64_t>(half), values.subspan(half));
+        give(half, set.elements);
         contribute_later(1);
         // Before the last values, or after them.
         if (with_reports && half % 2 == 0) core->report(report_);
       } else {
-        core->contribute(0, values.first(half));
+        give(0, half);
         if (with_reports && half % 2 != 0) core->report(report_);
       }
       pump();
@@ -341,6 +370,8 @@ class SwarmPeer final : public TransportHandler {
 
   std::unique_ptr<std::vector<float>> input_;
   Bytes report_;
+  std::vector<Team> teams_;
+  Rank rank_;
   Round begun_last_;
   bool computing_ = false;
   std::optional<RoundOutcome> waiting_;

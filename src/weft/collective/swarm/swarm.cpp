@@ -103,7 +103,7 @@ void Swarm::Impl::stand_in(StandIn stand_in) {
              });
 }
 
-Status Swarm::Impl::begin(std::int64_t elements) {
+Status Swarm::Impl::begin(const RoundPlan& plan) {
   training_.assert_here();
   if (begun_ || given_.kind != TurnKind::kTrain) {
     return invalid_argument("begin: there is no new turn to train");
@@ -111,15 +111,16 @@ Status Swarm::Impl::begin(std::int64_t elements) {
   begun_ = true;
   reported_ = false;
   box_.with([](Box& box) { box.outcome.reset(); });
-  submit([this, view = given_.view, round = given_.round, elements]()
-             WEFT_REQUIRES(loop_.thread()) { core_->begin(view, round, elements); });
+  submit([this, view = given_.view, round = given_.round, plan]()
+             WEFT_REQUIRES(loop_.thread()) { core_->begin(view, round, plan); });
   given_ = {};
   return {};
 }
 
-void Swarm::Impl::contribute(std::int64_t offset, std::span<const float> values) {
-  submit([this, offset, values]()
-             WEFT_REQUIRES(loop_.thread()) { core_->contribute(offset, values); });
+void Swarm::Impl::contribute(std::size_t exchange, std::int64_t offset,
+                             std::span<const float> values) {
+  submit([this, exchange, offset, values]()
+             WEFT_REQUIRES(loop_.thread()) { core_->contribute(exchange, offset, values); });
 }
 
 Status Swarm::Impl::report(Bytes report) {
@@ -282,9 +283,9 @@ Result<std::unique_ptr<Swarm>> Swarm::join(SwarmOptions options, const Ticket& t
 
 Result<Turn> Swarm::next() { return impl_->next(); }
 void Swarm::stand_in(StandIn stand_in) { impl_->stand_in(std::move(stand_in)); }
-Status Swarm::begin(std::int64_t elements) { return impl_->begin(elements); }
-void Swarm::contribute(std::int64_t offset, std::span<const float> values) {
-  impl_->contribute(offset, values);
+Status Swarm::begin(const RoundPlan& plan) { return impl_->begin(plan); }
+void Swarm::contribute(std::size_t exchange, std::int64_t offset, std::span<const float> values) {
+  impl_->contribute(exchange, offset, values);
 }
 Status Swarm::report(Bytes report) { return impl_->report(std::move(report)); }
 std::span<const Bytes> Swarm::reports() const { return impl_->reports(); }

@@ -22,8 +22,10 @@
 //   }
 //
 // The vector of a round has the same number of elements at every member; every element must be
-// contributed once. Values are summed in an order fixed by the ring, so all members get the same
-// bits; inputs are never written to. See docs/ARCHITECTURE.md, "Threads".
+// contributed once. A round may have several vectors, each of another team of the members: begin it
+// with a RoundPlan, and name the exchange with each contribution. Values are summed in an order
+// fixed by the ring, so all members get the same bits; inputs are never written to. See
+// docs/ARCHITECTURE.md, "Threads".
 //
 // Threads: one owner (the training thread) calls everything but status(), take_events() and
 // ticket(), which any thread may call. A loop thread of its own does the network.
@@ -32,6 +34,7 @@
 // finish() with kAborted: the view changed; call next() again.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -50,6 +53,7 @@
 #include "weft/collective/parts/swarm_types.h"
 #include "weft/collective/reduce/collective.h"
 #include "weft/collective/reduce/swarm_defaults.h"
+#include "weft/collective/team/round_plan.h"
 #include "weft/net/identity.h"
 #include "weft/peer/membership.h"
 #include "weft/peer/presence.h"
@@ -186,17 +190,25 @@ class Swarm {
   // What this member gives to the round of the last kTrain turn and to later ones if its own input
   // comes too late; call it before begin(). Rounds wait for all members otherwise.
   void stand_in(StandIn stand_in);
-  // Opens the round of the last kTrain turn. `elements` <= vector_elements_max.
-  Status begin(std::int64_t elements);
-  // Elements [offset, offset + size) are ready. Borrows `values` until finish() returns.
-  void contribute(std::int64_t offset, std::span<const float> values);
+  // Opens the round of the last kTrain turn: a number of elements, or several exchanges, of at most
+  // vector_elements_max elements together. The plan is the same at all members.
+  Status begin(const RoundPlan& plan);
+  // Elements [offset, offset + size) of this member's input of an exchange are ready. Borrows
+  // `values` until finish() returns. REQUIRES: this member is in the exchange's team, which
+  // Team::derive() gives for the turn's view.
+  void contribute(std::size_t exchange, std::int64_t offset, std::span<const float> values);
+  // For rounds of one exchange.
+  void contribute(std::int64_t offset, std::span<const float> values) {
+    contribute(0, offset, values);
+  }
   // What this member says of its part of the begun round, at most kReportBytesMax bytes. Where
   // rounds have reports each has one of every member, once, and is not over before; else not to be
   // called.
   Status report(Bytes report);
   // Waits for the end of the begun round, at most `limit`: true where finish() answers at once.
   bool round_ended(Duration limit);
-  // Waits for the round to commit. The sums stay valid until the next call to next().
+  // Waits for the round to commit, with all of its exchanges. The sums, of one exchange after the
+  // other, stay valid until the next call to next(); RoundPlan::result() finds those of one.
   Result<std::span<const float>> finish();
   // The reports of the members in the round whose sums finish() has returned, by rank, in the same
   // bytes at all members. Their contents are unchecked claims. Valid as long as the sums.

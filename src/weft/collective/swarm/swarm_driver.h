@@ -54,8 +54,8 @@ class Swarm::Impl final : private TransportHandler {
   // at a time; so nothing here looks which one it is.
   Result<Turn> next();
   void stand_in(StandIn stand_in);
-  Status begin(std::int64_t elements);
-  void contribute(std::int64_t offset, std::span<const float> values);
+  Status begin(const RoundPlan& plan);
+  void contribute(std::size_t exchange, std::int64_t offset, std::span<const float> values);
   Status report(Bytes report);
   bool round_ended(Duration limit);
   Result<std::span<const float>> finish();

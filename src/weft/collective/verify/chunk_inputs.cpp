@@ -8,10 +8,10 @@
 
 namespace weft {
 
-static Bytes purpose_of(const CollectiveId& id, const PeerId& contributor, Rank chunk) {
+static Bytes purpose_of(const ExchangeId& id, const PeerId& contributor, Rank chunk) {
   static constexpr std::string_view kPurpose = "weft input 1";
   Writer out;
-  out.text(kPurpose).view(id.view).round(id.round).peer(contributor);
+  out.text(kPurpose).view(id.view).round(id.round).u8(id.exchange).peer(contributor);
   out.u32(static_cast<std::uint32_t>(chunk.value()));
   return out.take();
 }

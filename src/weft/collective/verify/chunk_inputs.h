@@ -37,7 +37,7 @@ class ChunkInputs {
   };
 
   // Borrows `table`, which must outlive this.
-  ChunkInputs(const ChunkTable& table, const CollectiveId& id, std::vector<PeerId> members)
+  ChunkInputs(const ChunkTable& table, const ExchangeId& id, std::vector<PeerId> members)
       : table_(table), id_(id), members_(std::move(members)), committed_(members_.size()) {}
 
   // What a member commits to for its part of `chunk`. It binds the round and the member, so that
@@ -84,7 +84,7 @@ class ChunkInputs {
   Hash256 digest_of(Rank contributor, Rank chunk, std::span<const float> values) const;
 
   const ChunkTable& table_;
-  const CollectiveId id_;
+  const ExchangeId id_;
   const std::vector<PeerId> members_;
   std::vector<std::optional<std::vector<Hash256>>> committed_;
   std::map<Key, std::shared_ptr<FloatBuffer>> inputs_;

@@ -9,11 +9,11 @@
 
 namespace weft {
 
-static Bytes named(std::string_view purpose, const CollectiveId& id) {
-  return Writer().text(purpose).view(id.view).round(id.round).take();
+static Bytes named(std::string_view purpose, const ExchangeId& id) {
+  return Writer().text(purpose).view(id.view).round(id.round).u8(id.exchange).take();
 }
 
-StatementBook::StatementBook(const CollectiveId& id, Rank self, Verification verification)
+StatementBook::StatementBook(const ExchangeId& id, Rank self, Verification verification)
     : id_(id), self_(self), verification_(std::move(verification)) {
   for (auto& kind : kept_) kind.resize(verification_.members.size());
 }
@@ -68,7 +68,7 @@ const std::optional<Statement>& StatementBook::first(StatementKind kind, Rank by
   return kept_[index(kind)][static_cast<std::size_t>(by.value())];
 }
 
-std::vector<std::vector<Rank>> draw_verifiers(const CollectiveId& id,
+std::vector<std::vector<Rank>> draw_verifiers(const ExchangeId& id,
                                               const std::vector<Hash256>& nonces, int count) {
   Sha256 hash;
   hash.update(named("weft verifiers 1", id));

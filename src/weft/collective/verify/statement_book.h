@@ -25,7 +25,7 @@ inline bool is_once(StatementKind kind) { return kind <= StatementKind::kResult;
 
 class StatementBook {
  public:
-  StatementBook(const CollectiveId& id, Rank self, Verification verification);
+  StatementBook(const ExchangeId& id, Rank self, Verification verification);
 
   // This member's, signed.
   Statement make(StatementKind kind, Hash256 digest) const;
@@ -43,7 +43,7 @@ class StatementBook {
  private:
   static std::size_t index(StatementKind kind) { return static_cast<std::size_t>(kind); }
 
-  const CollectiveId id_;
+  const ExchangeId id_;
   const Rank self_;
   const Verification verification_;
   std::array<std::vector<std::optional<Statement>>, kOnceKinds.size()> kept_;
@@ -51,7 +51,7 @@ class StatementBook {
 
 // Who repeats each chunk, by owner: `count` members, never the owner. All nonces decide, each of
 // which its member has committed to before it knew anything, and told after all chunks were signed.
-std::vector<std::vector<Rank>> draw_verifiers(const CollectiveId& id,
+std::vector<std::vector<Rank>> draw_verifiers(const ExchangeId& id,
                                               const std::vector<Hash256>& nonces, int count);
 
 }  // namespace weft

@@ -9,6 +9,7 @@
 #include "weft/collective/reduce/collective_form.h"
 #include "weft/collective/verify/verified_butterfly.h"
 #include "weft/collective/way/butterfly_collective.h"
+#include "weft/collective/way/delivery_collective.h"
 #include "weft/collective/way/direct_all_reduce.h"
 #include "weft/collective/way/hierarchical_all_reduce.h"
 #include "weft/collective/way/payload_collective.h"
@@ -199,6 +200,9 @@ std::unique_ptr<Collective> make_collective(const CollectiveOptions& options, st
                                             CollectiveSink& sink,
                                             std::shared_ptr<FloatBuffer> buffer) {
   WEFT_CHECK(elements >= 0 && options.size > 0);
+  if (options.receivers > 0 && !options.encoder) {
+    return std::make_unique<DeliveryCollective>(options, elements, sink, std::move(buffer));
+  }
   switch (choose_algorithm(options, elements)) {
     case Algorithm::kDirect:
       return std::make_unique<DirectAllReduce>(options, elements, sink, std::move(buffer));

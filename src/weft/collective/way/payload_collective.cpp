@@ -29,11 +29,11 @@ PayloadCollective::PayloadCollective(const CollectiveOptions& options, std::int6
       result_(buffer ? std::move(buffer) : std::make_shared<FloatBuffer>(elements)),
       input_(elements),
       scratch_(static_cast<std::size_t>(elements)),
-      peers_(static_cast<std::size_t>(options.size)) {
+      peers_(static_cast<std::size_t>(ranks())) {
   WEFT_CHECK(options.kind == CollectiveKind::kAllReduce);
   std::ranges::fill(result_->span(), 0.0F);
   for (Peer& each : peers_) each.open = options.start_open;
-  if (elements == 0) contribute(0, {});
+  if (elements == 0 && !receives()) contribute(0, {});
 }
 
 std::uint32_t PayloadCollective::segments_of(std::size_t body_bytes) const {
@@ -43,6 +43,7 @@ std::uint32_t PayloadCollective::segments_of(std::size_t body_bytes) const {
 // --- The own input.
 
 void PayloadCollective::contribute(std::int64_t offset, std::span<const float> values) {
+  WEFT_CHECK(!receives());
   input_.add(offset, values);
   if (!input_.whole() || contributed()) return;
   encode_input();
@@ -53,9 +54,10 @@ void PayloadCollective::contribute(std::int64_t offset, std::span<const float> v
 void PayloadCollective::encode_input() {
   if (elements_ > 0) input_.copy(0, scratch_);
   ErrorFeedback& encoder = *options_.encoder;
-  // Different at each member, so that what they draw does not err alike.
-  const std::uint64_t seed =
-      options_.id.round.value() << 16U | static_cast<std::uint64_t>(options_.rank.value());
+  // Different at each member and in each exchange, so that what they draw does not err alike.
+  const std::uint64_t seed = options_.id.round.value() << 16U |
+                             static_cast<std::uint64_t>(options_.id.exchange) << 12U |
+                             static_cast<std::uint64_t>(options_.rank.value());
   const Bytes payload = encoder.encode(scratch_, seed);
   Bytes body;
   body.reserve(kPayloadHeadBytes + payload.size());
@@ -181,8 +183,8 @@ void PayloadCollective::pump(Rank to) {
 
 void PayloadCollective::pump_all() {
   // Each begins with its successor, so that nobody is overrun.
-  for (int step = 1; step < options_.size; ++step) {
-    pump(Rank((options_.rank.value() + step) % options_.size));
+  for (int step = 1; step < ranks(); ++step) {
+    pump(Rank((options_.rank.value() + step) % ranks()));
   }
 }
 
@@ -206,15 +208,16 @@ Status PayloadCollective::resume(Rank to, ByteSpan received) {
 }
 
 Bytes PayloadCollective::received_map(Rank from) const {
-  if (from == options_.rank) return {};
+  if (from == options_.rank || from.value() >= options_.size) return {};
   Bytes map(map_size());
   std::fill_n(map.begin(), peer(from).received, std::uint8_t{2});
   return map;
 }
 
 bool PayloadCollective::sent_all() const {
+  if (receives()) return true;
   if (own_.empty()) return false;
-  for (int rank = 0; rank < options_.size; ++rank) {
+  for (int rank = 0; rank < ranks(); ++rank) {
     const Peer& each = peer(Rank(rank));
     const bool sent = each.open && each.next == segments_of(own_.size());
     if (Rank(rank) != options_.rank && !sent) return false;

@@ -8,7 +8,8 @@
 //
 //   head + payload, at most Codec::bytes_max                                   (codec/payload.h)
 //
-// so a member sends (n-1) times that, whatever the line. The length is the sender's word: the first
+// so a member sends (n-1) times that, whatever the line. Receivers (CollectiveOptions) get all
+// payloads, too, and send none. The length is the sender's word: the first
 // segment tells it, and it is checked before anything that long is allocated. A payload that does
 // not decode is its sender's fault, found when its last segment comes.
 //
@@ -45,7 +46,7 @@ class PayloadCollective final : public Collective {
   Status resume(Rank to, ByteSpan received) override;
   Bytes received_map(Rank from) const override;
   std::size_t map_size() const override { return segments_max_; }
-  bool contributed() const override { return !own_.empty(); }
+  bool contributed() const override { return receives() || !own_.empty(); }
   bool complete() const override { return folded_ == options_.size; }
   bool sent_all() const override;
   Rank waits_for() const override;
@@ -72,6 +73,8 @@ class PayloadCollective final : public Collective {
 
   Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank.value())]; }
   const Peer& peer(Rank rank) const { return peers_[static_cast<std::size_t>(rank.value())]; }
+  bool receives() const { return options_.rank.value() >= options_.size; }
+  int ranks() const { return options_.size + options_.receivers; }
   std::uint32_t segments_of(std::size_t body_bytes) const;
   Status check(Rank from, ByteSpan head, std::size_t body_bytes) const;
   // Where the segment that is next from there lies. REQUIRES: check() of so many bytes.

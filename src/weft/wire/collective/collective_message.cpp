@@ -1,5 +1,7 @@
 #include "weft/wire/collective_message.h"
 
+#include <utility>
+
 namespace weft {
 
 static void write_id(Writer& out, const CollectiveId& id) { out.view(id.view).round(id.round); }
@@ -13,17 +15,19 @@ static CollectiveId read_id(Reader& in) {
 
 Bytes SegmentHead::encode() const {
   Writer out;
-  write_id(out, id);
-  out.u8(static_cast<std::uint8_t>(op)).u8(form).u64(elements).u32(segment);
+  write_id(out, id.of_round());
+  out.u8(id.exchange).u8(static_cast<std::uint8_t>(op)).u8(form).u64(elements).u32(segment);
   return out.take();
 }
 
 Result<SegmentHead> SegmentHead::decode(ByteSpan bytes) {
   Reader in("segment head", bytes);
   SegmentHead head;
-  head.id = read_id(in);
+  const CollectiveId id = read_id(in);
+  head.id = {id.view, id.round, in.u8("exchange")};
+  if (head.id.exchange >= kExchangesMax) in.fail("exchange", "expected 0 to 15");
   const std::uint8_t op = in.u8("op");
-  if (op > static_cast<std::uint8_t>(CollectiveOp::kInput)) in.fail("op", "expected 0 to 10");
+  if (op > static_cast<std::uint8_t>(CollectiveOp::kDelivery)) in.fail("op", "expected 0 to 11");
   head.op = static_cast<CollectiveOp>(op);
   head.form = in.u8("form");
   head.elements = in.u64("elements");
@@ -32,18 +36,27 @@ Result<SegmentHead> SegmentHead::decode(ByteSpan bytes) {
   return head;
 }
 
-Bytes read_received_map(Reader& in) {
-  const ByteSpan received = in.bytes("received", kReceivedMapBytesMax);
+Bytes read_received_map(Reader& in, std::size_t bytes_max) {
+  const ByteSpan received = in.bytes("received", bytes_max);
   for (const std::uint8_t state : received) {
     if (state > 2) in.fail("received", "expected 0 to 2");
   }
   return {received.begin(), received.end()};
 }
 
+std::uint64_t ReadyMessage::elements() const {
+  std::uint64_t sum = 0;
+  for (const Exchange& each : exchanges) sum += each.elements;
+  return sum;
+}
+
 Bytes ReadyMessage::encode() const {
   Writer out;
   write_id(out, id);
-  out.u64(elements).bytes(received);
+  out.u8(static_cast<std::uint8_t>(exchanges.size()));
+  for (const Exchange& each : exchanges) {
+    out.raw(each.team).u64(each.elements).bytes(each.received);
+  }
   return out.take();
 }
 
@@ -51,8 +64,18 @@ Result<ReadyMessage> ReadyMessage::decode(ByteSpan bytes) {
   Reader in("ready", bytes);
   ReadyMessage message;
   message.id = read_id(in);
-  message.elements = in.u64("elements");
-  message.received = read_received_map(in);
+  const std::size_t count = in.u8("exchanges");
+  if (count == 0 || count > kExchangesMax) in.fail("exchanges", "expected 1 to 16");
+  std::size_t map_bytes_left = kReceivedMapBytesMax;
+  for (std::size_t i = 0; i < count && !in.failed(); ++i) {
+    Exchange each;
+    each.team = in.raw<16>("team");
+    each.elements = in.u64("elements");
+    if (each.elements > kExchangeElementsMax) in.fail("elements", "expected at most 2^48");
+    each.received = read_received_map(in, map_bytes_left);
+    map_bytes_left -= each.received.size();
+    message.exchanges.push_back(std::move(each));
+  }
   WEFT_TRY(in.finish());
   return message;
 }

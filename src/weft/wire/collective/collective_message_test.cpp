@@ -16,6 +16,8 @@ CollectiveId id() {
   return out;
 }
 
+ExchangeId exchange() { return {id().view, id().round, 2}; }
+
 Writer head() {
   Writer out;
   out.view(id().view).round(id().round);
@@ -25,8 +27,9 @@ Writer head() {
 TEST(CollectiveMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
   PeerId peer;
   peer.bytes.fill(5);
-  check_message(SegmentHead{id(), CollectiveOp::kGather, 0x60, 1 << 20, 3});
-  check_message(ReadyMessage{id(), 1 << 20, {0, 1, 2}});
+  check_message(SegmentHead{exchange(), CollectiveOp::kGather, 0x60, 1 << 20, 3});
+  check_message(ReadyMessage{id(), {{{6}, 1 << 20, {0, 1, 2}}}});
+  check_message(ReadyMessage{id(), {{{6}, 1, {}}, {{7}, 2, {1}}}});
   check_message(DoneMessage{id(), {1, 2}});
   check_message(FinishedMessage{Round(400)});
   check_message(StateHashMessage{id(), {1}, {{2}, {3}}});
@@ -37,10 +40,10 @@ TEST(CollectiveMessage, EachOneSurvivesARoundTripAndNothingElseDecodes) {
 }
 
 TEST(CollectiveMessage, KeepsEveryFieldOfASegmentHead) {
-  const Result<SegmentHead> got =
-      SegmentHead::decode(SegmentHead{id(), CollectiveOp::kGather, 0x60, 1 << 20, 3}.encode());
+  const Result<SegmentHead> got = SegmentHead::decode(
+      SegmentHead{exchange(), CollectiveOp::kGather, 0x60, 1 << 20, 3}.encode());
   ASSERT_TRUE(got.ok());
-  EXPECT_EQ(got->id, id());
+  EXPECT_EQ(got->id, exchange());
   EXPECT_EQ(got->op, CollectiveOp::kGather);
   EXPECT_EQ(got->form, 0x60);
   EXPECT_EQ(got->elements, std::uint64_t{1} << 20U);
@@ -48,13 +51,28 @@ TEST(CollectiveMessage, KeepsEveryFieldOfASegmentHead) {
 }
 
 TEST(CollectiveMessage, RefusesEachFieldBeyondItsBound) {
-  EXPECT_EQ(SegmentHead::decode(head().u8(11).u8(0).u64(0).u32(0).take()).status().code(),
+  EXPECT_TRUE(SegmentHead::decode(head().u8(15).u8(11).u8(0).u64(0).u32(0).take()).ok());
+  EXPECT_EQ(SegmentHead::decode(head().u8(0).u8(12).u8(0).u64(0).u32(0).take()).status().code(),
             Code::kCorrupt);
-  EXPECT_EQ(
-      ReadyMessage::decode(head().u64(1).u32(kReceivedMapBytesMax + 1).take()).status().code(),
-      Code::kCorrupt);
-  EXPECT_EQ(ReadyMessage::decode(head().u64(1).u32(1).u8(3).take()).status().code(),
+  EXPECT_EQ(SegmentHead::decode(head().u8(16).u8(6).u8(0).u64(0).u32(0).take()).status().code(),
             Code::kCorrupt);
+  const auto ready = [](std::uint8_t count) { return head().u8(count).raw(TeamId{}); };
+  const auto code = [](Writer made) { return ReadyMessage::decode(made.take()).status().code(); };
+  EXPECT_TRUE(ReadyMessage::decode(ready(1).u64(1).u32(0).take()).ok());
+  EXPECT_EQ(code(ready(1).u64(1).u32(kReceivedMapBytesMax + 1)), Code::kCorrupt);
+  EXPECT_EQ(code(ready(1).u64(1).u32(1).u8(3)), Code::kCorrupt);
+  EXPECT_EQ(code(ready(1).u64(kExchangeElementsMax + 1).u32(0)), Code::kCorrupt);
+  EXPECT_EQ(code(ready(2).u64(1).u32(0)), Code::kCorrupt);
+  EXPECT_EQ(code(head().u8(0)), Code::kCorrupt);
+  const auto two_maps = [&](std::size_t bytes) {
+    return ready(2).u64(1).bytes(Bytes(100)).raw(TeamId{}).u64(1).bytes(Bytes(bytes));
+  };
+  EXPECT_TRUE(ReadyMessage::decode(two_maps(kReceivedMapBytesMax - 100).take()).ok());
+  EXPECT_EQ(code(two_maps(kReceivedMapBytesMax - 99)), Code::kCorrupt) << "together";
+  Writer many = head();
+  many.u8(kExchangesMax + 1);
+  for (std::size_t i = 0; i <= kExchangesMax; ++i) many.raw(TeamId{}).u64(1).u32(0);
+  EXPECT_EQ(code(many), Code::kCorrupt);
   EXPECT_EQ(StateHashMessage::decode(head().raw(Hash128{}).u32(kTensorHashesMax + 1).take())
                 .status()
                 .code(),

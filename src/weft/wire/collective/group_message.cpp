@@ -36,6 +36,7 @@ Result<GroupSegmentHead> GroupSegmentHead::decode(ByteSpan bytes) {
   head.channel = in.u16("channel");
   WEFT_TRY(in.finish());
   WEFT_TRY_ASSIGN(head.segment, SegmentHead::decode(bytes.subspan(kPrefixBytes)));
+  if (head.segment.id.exchange != 0) return corrupt("group segment: expected exchange 0");
   return head;
 }
 

@@ -35,6 +35,11 @@ TEST(GroupMessage, RefusesEachFieldBeyondItsBound) {
       GroupReadyMessage::decode(GroupReadyMessage{call(), 0, 1, {3}}.encode()).status().code(),
       Code::kCorrupt);
   EXPECT_EQ(GroupSegmentHead::decode({}).status().code(), Code::kCorrupt);
+  const SegmentHead of_a_round{{call().view, Round(11), 1}, CollectiveOp::kGather, 0, 9, 3};
+  EXPECT_EQ(GroupSegmentHead::decode(GroupSegmentHead{GroupScope::kAll, 5, of_a_round}.encode())
+                .status()
+                .code(),
+            Code::kCorrupt);
 }
 
 }  // namespace

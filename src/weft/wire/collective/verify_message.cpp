@@ -42,10 +42,10 @@ static std::vector<Statement> read_several(Reader& in) {
   return statements;
 }
 
-Bytes Statement::signed_bytes(const CollectiveId& id) const {
+Bytes Statement::signed_bytes(const ExchangeId& id) const {
   static constexpr std::string_view kPurpose = "weft verified round 1";
   Writer out;
-  out.text(kPurpose).view(id.view).round(id.round);
+  out.text(kPurpose).view(id.view).round(id.round).u8(id.exchange);
   out.u8(static_cast<std::uint8_t>(kind)).u32(by).u32(chunk).u32(contributor).raw(digest);
   return out.take();
 }

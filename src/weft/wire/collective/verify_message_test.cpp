@@ -42,7 +42,7 @@ TEST(VerifyMessage, RefusesWhatIsBeyondItsBound) {
 }
 
 TEST(VerifyMessage, SignedBytesDifferInEachFieldAndInTheRound) {
-  const CollectiveId id{ViewId{ViewNumber(3), {}}, Round(7)};
+  const ExchangeId id{ViewId{ViewNumber(3), {}}, Round(7)};
   const Statement one = statement(StatementKind::kResult);
   const Bytes bytes = one.signed_bytes(id);
   Statement other = one;

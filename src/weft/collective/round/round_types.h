@@ -1,0 +1,100 @@
+// The values that a RoundCore takes and gives: its options, how rounds end, what they wait for.
+//
+// Threads: values; reports_of() and the makers of values: any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/base/bytes.h"
+#include "weft/base/hash.h"
+#include "weft/base/status.h"
+#include "weft/base/time.h"
+#include "weft/collective/codec/round_codec.h"
+#include "weft/collective/reduce/all_reduce.h"
+#include "weft/collective/reduce/swarm_defaults.h"
+#include "weft/collective/state/result_log.h"
+#include "weft/wire/ids.h"
+
+namespace weft {
+
+struct RoundCoreOptions {
+  PeerId self;
+  // What identifies an exchange and its team, `start_open`, `residual` and `encoder` are set for
+  // each exchange.
+  AllReduceOptions all_reduce;
+  // Where members share hosts, large vectors are summed in each host first, and one member of each
+  // speaks to the other hosts.
+  bool by_host = swarm_defaults::kByHost;
+  // Each member reports on its part of a round: report() is to follow begin(). The same at all.
+  bool reports = false;
+  // Where it is not exact, members gather encoded inputs (payload_collective.h). The same at all.
+  Codec codec;
+  // What this member's encoders had dropped, from a checkpoint.
+  ResidualState residual;
+  // Empty: make_collective().
+  CollectiveMaker make_core;
+  // A member that owes data and gives no answer for so long is reported.
+  Duration stall_timeout = swarm_defaults::kStallTimeout;
+  // Nothing of an open round has moved for so long: all members are asked where they stand, and
+  // again each time as much later; see waiting().
+  Duration wait_interval = std::chrono::seconds(2);
+};
+
+// How a begun round ended here.
+struct RoundOutcome {
+  Round round;
+  // ok: committed. kAborted: run it again in the new view. Else: it cannot go on at all.
+  Status status;
+  Hash128 hash{};
+  // The results of all exchanges, one after the other.
+  std::shared_ptr<FloatBuffer> values;
+  // All members' reports, as RoundReports encodes them; empty where rounds have none.
+  SharedBytes reports;
+  // Since begin().
+  Duration took{};
+};
+// The log's entry for a committed round.
+ResultLog::Entry log_entry(RoundOutcome outcome);
+// By rank. REQUIRES: empty, or of a result, which was found to decode when it came.
+std::vector<Bytes> reports_of(const SharedBytes& reports);
+// A round that never began.
+RoundOutcome failed_outcome(Round round, Status why);
+
+enum class StallKind : std::uint8_t {
+  kStuck,    // it has nothing to wait for, and yet its data does not come: renew the link
+  kSilent,   // no answer at all
+  kDiffers,  // its result is another one
+  kLies,     // it was found to break the rules of the exchange; `text` says how
+};
+
+struct Stall {
+  PeerId peer;
+  StallKind kind{};
+  Round round;
+  Duration waited{};
+  std::string text = {};
+};
+
+// An open round to which this member has given everything, and that does not move.
+struct RoundWait {
+  Round round;
+  // All exchanges together.
+  std::int64_t elements = 0;
+  // Since the last piece of data, the last Done, or this member's own last input.
+  Duration waited{};
+  // Members that have said since then that they still compute their input.
+  std::vector<PeerId> computing;
+  // If there are none: whose data this member lacks.
+  std::vector<PeerId> owing;
+};
+
+// Members that have all they need but this one's input.
+struct RoundAwaited {
+  Round round;
+  std::vector<PeerId> by;
+};
+
+}  // namespace weft
