@@ -99,6 +99,7 @@ void GossipCore::part() {
 }
 
 bool GossipCore::parted() const {
+  owner_.assert_here();
   return std::all_of(mixed_last_.begin(), mixed_last_.end(), [&](const PeerId& peer) {
     const auto link = links_.find(peer);
     return link == links_.end() || link->second.absent >= options_.last_round;
