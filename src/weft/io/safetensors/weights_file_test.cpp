@@ -79,8 +79,10 @@ TEST(WeightsFile, ReadsFilesOfBaseModels) {
   const Bytes bytes = weights_bytes(*model, format).value();
   const SafetensorsView view = parse_safetensors(bytes).value();
   const std::vector<float> mask(4, 1.0F);
+  const ByteSpan mask_bytes = as_bytes(std::span<const float>(mask));
   std::vector<SafetensorsTensor> tensors = {
-      {"h.0.attn.bias", DType::kF32, {1, 1, 2, 2}, as_bytes(std::span<const float>(mask))}};
+      {"h.0.attn.bias", DType::kF32, {1, 1, 2, 2}, mask_bytes},
+      {"h.0.attn.masked_bias", DType::kF32, {}, mask_bytes.first(sizeof(float))}};
   for (const SafetensorsEntry& entry : view.entries) {
     if (entry.name == "lm_head.weight") continue;
     tensors.push_back({entry.name.substr(std::string_view("transformer.").size()), DType::kF32,

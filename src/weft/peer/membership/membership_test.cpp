@@ -255,6 +255,21 @@ TEST_F(MembershipTest, MinorityWaitsAndIsToldThatItWasRemoved) {
   EXPECT_EQ(peer(0).state(), MembershipState::kMember);
 }
 
+TEST_F(MembershipTest, EachOutageHasTheWholeTimeOutForItself) {
+  form(4);
+  for (int outage = 0; outage < 3; ++outage) {
+    net.partition({{peer(0).id, peer(1).id}, {peer(2).id, peer(3).id}});
+    run(seconds(3));
+    net.unblock_all();
+    run(seconds(8));
+  }
+  for (auto& p : peers) {
+    EXPECT_EQ(p->state(), MembershipState::kMember);
+    EXPECT_FALSE(p->isolated.has_value());
+    EXPECT_EQ(p->view().size(), 4);
+  }
+}
+
 TEST_F(MembershipTest, HalvesWaitAndGoOnTogetherWhenHealed) {
   form(4);
   net.partition({{peer(0).id, peer(1).id}, {peer(2).id, peer(3).id}});
