@@ -261,7 +261,7 @@ class GossipCore {
   Round round_ = Round(1);
   std::set<PeerId> sent_to_;
   std::vector<PeerId> mixed_last_;  // in the last round
-  std::size_t degree_ = 0;  // as it was told to the neighbours of the open round
+  std::size_t degree_ = 0;          // as it was told to the neighbours of the open round
   SharedBytes latest_;
   Round latest_round_;
   std::optional<TimePoint> deadline_;  // of the open round, once await() was called

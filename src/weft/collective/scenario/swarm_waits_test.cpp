@@ -1,6 +1,4 @@
 // Members that compute too long: the others say so, go on, and take them back.
-#include "weft/collective/parts/round_waits.h"
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -10,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/collective/parts/round_waits.h"
 #include "weft/collective/scenario/test_swarm_peer.h"
 
 namespace weft::swarm_waits_test {
