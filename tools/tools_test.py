@@ -63,6 +63,22 @@ class Quick(unittest.TestCase):
                                   "docs/nn": "docs_snippets"})
 
 
+class BuildsAhead(unittest.TestCase):
+    def test_come_one_after_the_other_and_each_is_waited_for(self):
+        ran = []
+        with unittest.mock.patch.object(check, "configure", lambda _, preset: preset != "odd"), \
+                unittest.mock.patch.object(check, "run", lambda words: ran.append(words[-2])), \
+                contextlib.redirect_stdout(io.StringIO()):
+            ahead = check.BuildAhead(None, ["asan", "odd", "tsan"])
+            ahead.finish("asan")  # not begun: whoever asks for it builds it
+            self.assertEqual(ran, [])
+            ahead.start()
+            ahead.start()
+            for preset in ("tsan", "odd", "asan"):
+                ahead.finish(preset)
+        self.assertEqual(ran, ["build/asan", "build/tsan"])
+
+
 class ThreadSafetyFolders(unittest.TestCase):
     def test_take_the_sources_of_their_parts_too(self):
         here = thread_safety.ROOT / "src" / "weft"
