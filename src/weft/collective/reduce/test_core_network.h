@@ -15,6 +15,7 @@
 
 #include "weft/base/check.h"
 #include "weft/base/rng.h"
+#include "weft/base/status.h"
 #include "weft/collective/reduce/collective.h"
 
 namespace weft {

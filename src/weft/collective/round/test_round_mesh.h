@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/rng.h"
+#include "weft/base/status.h"
 #include "weft/collective/round/round_core.h"
 #include "weft/wire/frame_type.h"
 

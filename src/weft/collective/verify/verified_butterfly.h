@@ -44,6 +44,7 @@
 #include <vector>
 
 #include "weft/aggregate/aggregator.h"
+#include "weft/base/status.h"
 #include "weft/collective/reduce/collective.h"
 #include "weft/collective/verify/chunk_inputs.h"
 #include "weft/collective/verify/chunk_table.h"
