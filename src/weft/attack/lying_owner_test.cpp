@@ -51,7 +51,7 @@ Outcome run(const std::string& rule, OwnerLie lie, int liar, std::uint64_t seed)
     if (rank == liar) continue;
     Collective& core = network.core(rank);
     std::string texts;
-    for (const Finding& finding : core.take_findings()) {
+    for (const ExchangeFinding& finding : core.take_findings()) {
       if (finding.member == Rank(liar)) {
         texts += finding.text + "; ";
       } else {

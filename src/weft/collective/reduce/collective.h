@@ -126,7 +126,7 @@ struct Verification {
 };
 
 // A member was found to break the rules of an exchange.
-struct Finding {
+struct ExchangeFinding {
   Rank member;
   // What it did, for people.
   std::string text;
@@ -218,7 +218,7 @@ class Collective {
   virtual std::int64_t elements() const = 0;
   // What was found since the last call. The exchange may be complete all the same, or never will
   // be: then those members have to leave the view.
-  virtual std::vector<Finding> take_findings() { return {}; }
+  virtual std::vector<ExchangeFinding> take_findings() { return {}; }
 };
 
 // The algorithm that is used: `options.algorithm`, or for kAuto the cheapest by the profile of the

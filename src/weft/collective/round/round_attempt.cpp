@@ -132,10 +132,11 @@ void RoundAttempt::on_link_down(Rank to) {
 
 // --- The result.
 
-std::vector<Finding> RoundAttempt::take_findings() {
-  std::vector<Finding> findings;
+std::vector<ExchangeFinding> RoundAttempt::take_findings() {
+  std::vector<ExchangeFinding> findings;
   for (const auto& exchange : exchanges_) {
-    for (Finding& finding : exchange->take_findings()) findings.push_back(std::move(finding));
+    for (ExchangeFinding& finding : exchange->take_findings())
+      findings.push_back(std::move(finding));
   }
   return findings;
 }

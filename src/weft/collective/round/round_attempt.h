@@ -71,7 +71,7 @@ class RoundAttempt {
 
   // --- The result.
   // Members that were found to break the rules of an exchange, since the last call.
-  std::vector<Finding> take_findings();
+  std::vector<ExchangeFinding> take_findings();
   bool complete() const { return exchanges_complete() && unreported().value() < 0; }
   // Whose data or report is missing; this rank: nobody else's.
   Rank waits_for() const;

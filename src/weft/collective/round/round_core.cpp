@@ -155,7 +155,7 @@ void RoundCore::end_attempt(Status status, TimePoint now) {
 }
 
 void RoundCore::collect_findings() {
-  for (Finding& finding : attempt_->round->take_findings()) {
+  for (ExchangeFinding& finding : attempt_->round->take_findings()) {
     stalls_.push_back({id_of(finding.member),
                        StallKind::kLies,
                        attempt_->round->id().round,

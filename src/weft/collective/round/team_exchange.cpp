@@ -39,9 +39,9 @@ MutableByteSpan TeamExchange::body_destination(Rank from, ByteSpan head, std::si
   return collective_->body_destination(local(from), head, body_bytes);
 }
 
-std::vector<Finding> TeamExchange::take_findings() {
-  std::vector<Finding> findings = collective_->take_findings();
-  for (Finding& finding : findings) finding.member = member(finding.member);
+std::vector<ExchangeFinding> TeamExchange::take_findings() {
+  std::vector<ExchangeFinding> findings = collective_->take_findings();
+  for (ExchangeFinding& finding : findings) finding.member = member(finding.member);
   return findings;
 }
 

@@ -49,7 +49,7 @@ class TeamExchange final : private CollectiveSink {
   bool complete() const { return collective_->complete(); }
   Rank waits_for() const { return member(collective_->waits_for()); }
   // See collective.h.
-  std::vector<Finding> take_findings();
+  std::vector<ExchangeFinding> take_findings();
 
  private:
   void send(Rank to, Frame frame) override { members_.send(member(to), std::move(frame)); }

@@ -16,8 +16,8 @@
 // which the commitments fix, and repeat it; then they know by themselves whether its owner lied or
 // the accuser. "The input of member I is not what it committed to" makes all fetch that input;
 // those who get the right one hand it on to the member that lacks it. What a member does to a
-// single other one only that one can know (Finding); the swarm expels a member of which most have
-// found something.
+// single other one only that one can know (ExchangeFinding); the swarm expels a member of which
+// most have found something.
 //
 // IMPLEMENTATION: commitments before data, and random members that repeat an owner's work, after
 // E. Gorbunov, A. Borzunov, M. Diskin, M. Ryabinin, "Secure distributed training at scale", ICML
@@ -73,7 +73,7 @@ class VerifiedButterfly : public Collective {
   Rank waits_for() const override;
   std::shared_ptr<FloatBuffer> result() const override { return result_; }
   std::int64_t elements() const override { return elements_; }
-  std::vector<Finding> take_findings() override { return std::exchange(findings_, {}); }
+  std::vector<ExchangeFinding> take_findings() override { return std::exchange(findings_, {}); }
 
   // Who repeats each chunk, by owner; empty before it is drawn.
   const std::vector<std::vector<Rank>>& verifiers() const { return verifiers_; }
@@ -226,7 +226,7 @@ class VerifiedButterfly : public Collective {
   // Somebody's lie is proved to all: this exchange cannot end.
   bool void_ = false;
   bool complete_ = false;
-  std::vector<Finding> findings_;
+  std::vector<ExchangeFinding> findings_;
   std::set<std::pair<int, std::string>> found_;
 };
 

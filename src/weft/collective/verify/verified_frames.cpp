@@ -78,6 +78,7 @@ Status VerifiedButterfly::take_frame(Rank from, const SegmentHead& head, ByteSpa
     case CollectiveOp::kDirect:
     case CollectiveOp::kTree:
     case CollectiveOp::kPayload:
+    case CollectiveOp::kDelivery:
       break;
   }
   return corrupt(fmt::format("verified butterfly: operation {}", static_cast<int>(head.op)));

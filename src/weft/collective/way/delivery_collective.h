@@ -44,8 +44,8 @@ class DeliveryCollective final : public Collective {
   Rank waits_for() const override;
   std::shared_ptr<FloatBuffer> result() const override { return result_; }
   std::int64_t elements() const override { return elements_; }
-  std::vector<Finding> take_findings() override {
-    return team_ ? team_->take_findings() : std::vector<Finding>{};
+  std::vector<ExchangeFinding> take_findings() override {
+    return team_ ? team_->take_findings() : std::vector<ExchangeFinding>{};
   }
 
  private:
