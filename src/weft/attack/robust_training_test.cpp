@@ -75,8 +75,8 @@ struct Member {
 void take_part(Member& member, bool founder) {
   const SystemClock clock;
   auto log = EventLog::open("", clock, [&member](const Event& event) {
-    const std::string text = describe(event);
-    if (text.find("was expelled") != std::string::npos) member.expelled.push_back(text);
+    if (event.text("reason").find("accuse it") == std::string::npos) return;
+    if (event.kind == "peer_left") member.expelled.push_back(describe(event));
   });
   RunLoopOptions options;
   options.started = clock.now();
