@@ -39,9 +39,9 @@ TEST(AdmissionMessage, KeepsEveryField) {
 }
 
 TEST(AdmissionMessage, RefusesEachFieldBeyondItsBound) {
-  const Bytes offence = Writer().peer(peer(1)).u8(6).text("").take();
+  const Bytes offence = Writer().peer(peer(1)).u8(7).text("").take();
   EXPECT_EQ(AccusationMessage::decode(offence).status().message(),
-            "accusation.offence: expected 0 to 5");
+            "accusation.offence: expected 0 to 6");
   const Bytes many = Writer().u64(0).raw(Hash256{}).u32(kRevokedMax + 1).take();
   EXPECT_EQ(RevocationMessage::decode(many).status().message(),
             "revocation.invitations: expected at most 1024 entries, got 1025");
