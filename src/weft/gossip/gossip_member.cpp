@@ -347,6 +347,7 @@ void GossipMember::Impl::hand_over() {
   // Between begin() and its mix the caller has the word.
   const GossipPhase phase = core_->phase();
   const Round round = core_->round();
+  const bool parted = core_->parted();
   if (phase == GossipPhase::kOpen) return;
   box_.with([&](Box& box) {
     if (!fetched.empty()) box.fetched = std::move(fetched);
@@ -356,7 +357,7 @@ void GossipMember::Impl::hand_over() {
     }
     box.phase = phase;
     box.round = round;
-    box.parted = core_->parted();
+    box.parted = parted;
   });
   // A mix may have brought actions of its own.
   for (const GossipAction& action : core_->take_actions()) take(action);
