@@ -89,7 +89,8 @@ class EngineChecks {
     std::vector<float> all(own.size() * static_cast<std::size_t>(size_));
     WEFT_TRY(engine_.all_gather(own, all, options())->wait(kLimit));
     for (std::size_t i = 0; i < all.size(); i += own.size()) {
-      if (std::memcmp(all.data() + i, own.data(), sizeof own) != 0) {
+      if (!std::ranges::equal(as_bytes(std::span<const float>(all).subspan(i, own.size())),
+                              as_bytes(std::span<const float>(own)))) {
         return internal_error(fmt::format("rank {} holds other bits", i / own.size()));
       }
     }

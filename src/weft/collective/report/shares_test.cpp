@@ -209,6 +209,7 @@ TEST(Shares, TravelAsText) {
   Rng rng(5, 1);
   for (int round = 0; round < 40; ++round) {
     std::vector<MemberReport> reports;
+    reports.reserve(40);
     for (int i = 0; i < 40; ++i) {
       reports.push_back(report(1 + static_cast<std::uint32_t>(rng.below(2000)), rng.uniform(),
                                static_cast<std::int64_t>(rng.below(100)), rng.chance(0.5)));

@@ -25,7 +25,7 @@ PeerId peer_id(std::uint8_t number) {
   return id;
 }
 
-View make_view(std::uint64_t number, std::vector<std::uint8_t> members, std::uint64_t base) {
+View make_view(std::uint64_t number, const std::vector<std::uint8_t>& members, std::uint64_t base) {
   View view;
   view.id.number = ViewNumber(number);
   view.id.hash[0] = static_cast<std::uint8_t>(number);

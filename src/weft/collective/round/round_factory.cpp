@@ -131,8 +131,8 @@ std::unique_ptr<TeamExchange> RoundFactory::make_exchange(const ExchangeId& id, 
     options.verification.members.push_back(
         view_.members[static_cast<std::size_t>(member.value())].id);
   }
-  return std::make_unique<TeamExchange>(std::move(team), self_, std::move(options), elements,
-                                        members, std::move(result), options_.make_core);
+  return std::make_unique<TeamExchange>(std::move(team), self_, std::move(options), members,
+                                        std::move(result), options_.make_core);
 }
 
 // --- What outlives a round.

@@ -5,9 +5,8 @@
 
 namespace weft {
 
-TeamExchange::TeamExchange(Team team, Rank self, AllReduceOptions options, std::int64_t elements,
-                           CollectiveSink& members, std::shared_ptr<FloatBuffer> result,
-                           const CollectiveMaker& make_core)
+TeamExchange::TeamExchange(Team team, Rank self, AllReduceOptions options, CollectiveSink& members,
+                           std::shared_ptr<FloatBuffer> result, const CollectiveMaker& make_core)
     : team_(std::move(team)),
       gives_(team_.contains(self)),
       members_(members),
@@ -19,6 +18,7 @@ TeamExchange::TeamExchange(Team team, Rank self, AllReduceOptions options, std::
   for (std::size_t i = 0; i < order_.size(); ++i) {
     locals_[static_cast<std::size_t>(order_[i].value())] = Rank(static_cast<std::int32_t>(i));
   }
+  const auto elements = static_cast<std::int64_t>(result->span().size());
   options.rank = local(self);
   options.size = team_.size();
   options.receivers = team_.view_size() - team_.size();

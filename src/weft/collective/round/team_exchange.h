@@ -25,11 +25,11 @@ namespace weft {
 class TeamExchange final : private CollectiveSink {
  public:
   // `options` are those of the exchange but for its ranks, which the team has. `members` sends to
-  // ranks of the view; it is borrowed and must outlive this. The result is written to `result`.
+  // ranks of the view; it is borrowed and must outlive this. The result is written to `result`,
+  // whose size is that of the vector.
   // `make_core` empty: make_collective().
-  TeamExchange(Team team, Rank self, AllReduceOptions options, std::int64_t elements,
-               CollectiveSink& members, std::shared_ptr<FloatBuffer> result,
-               const CollectiveMaker& make_core = {});
+  TeamExchange(Team team, Rank self, AllReduceOptions options, CollectiveSink& members,
+               std::shared_ptr<FloatBuffer> result, const CollectiveMaker& make_core = {});
 
   // All ranks are the view's.
   const Team& team() const { return team_; }

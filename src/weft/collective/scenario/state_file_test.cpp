@@ -16,7 +16,7 @@ namespace weft::state_file_test {
 namespace {
 
 class StateFileTest : public ::testing::Test {
- protected:
+ public:
   StateFileTest()
       : path_(std::filesystem::temp_directory_path() /
               ("weft-state-file-" + std::to_string(::getpid()))) {}

@@ -21,7 +21,7 @@ constexpr std::size_t kElements = 32 * 1024;
 constexpr double kRoundSeconds = 2.0 * (kMembers - 1) / kMembers * kElements * 4 / kRate;
 
 class SwarmLinksTest : public ::testing::Test {
- protected:
+ public:
   void start(bool measured, std::uint64_t seed, Duration delay = microseconds(100)) {
     SimNetworkOptions network;
     network.delay_min = delay;

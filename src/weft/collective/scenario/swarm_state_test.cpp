@@ -45,7 +45,7 @@ class HeavyTrainer final : public TestTrainer {
 };
 
 class SwarmStateTest : public ::testing::Test {
- protected:
+ public:
   ~SwarmStateTest() override {
     for (auto& peer : peers) {
       if (*peer->alive) peer->crash(SimCrash::kKilled);

@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 
 class RecordFileTest : public ::testing::Test {
- protected:
+ public:
   RecordFileTest()
       : folder_(std::filesystem::temp_directory_path() /
                 ("weft-record-file-" + std::to_string(::getpid()))) {

@@ -91,7 +91,7 @@ TEST(Team, MapsItsRanksToThoseOfTheViewAndBack) {
 }
 
 TEST(Team, RefusesWhatIsNoneOfTheView) {
-  const auto code = [](std::vector<int> members, std::string_view purpose = "p") {
+  const auto code = [](const std::vector<int>& members, std::string_view purpose = "p") {
     return Team::make(view_id(1), 3, purpose, as_ranks(members)).status().code();
   };
   EXPECT_EQ(code({0, 2}), Code::kOk);
@@ -115,7 +115,8 @@ TEST(Team, RefusesPurposesThatMeanNothing) {
 }
 
 TEST(Team, ItsIdCoversTheViewThePurposeAndTheMembers) {
-  const auto id = [](std::uint64_t view, std::string_view purpose, std::vector<int> members) {
+  const auto id = [](std::uint64_t view, std::string_view purpose,
+                     const std::vector<int>& members) {
     return Team::make(view_id(view), 5, purpose, as_ranks(members))->id();
   };
   const TeamId one = id(1, "p", {0, 1});

@@ -48,6 +48,7 @@ bool ChunkInputs::has_all(Rank chunk) const {
 
 std::vector<std::span<const float>> ChunkInputs::all(Rank chunk) const {
   std::vector<std::span<const float>> inputs;
+  inputs.reserve(static_cast<std::size_t>(table_.members()));
   for (int rank = 0; rank < table_.members(); ++rank) {
     inputs.push_back(std::as_const(*inputs_.at({chunk.value(), rank})).span());
   }

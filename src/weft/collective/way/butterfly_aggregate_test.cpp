@@ -32,6 +32,7 @@ std::vector<float> aggregated_at_one_place(const CollectiveOptions& options,
     for (const Segment& segment : plan_collective(options, elements)) {
       if (segment.owner != Rank(owner)) continue;
       std::vector<std::span<const float>> piece;
+      piece.reserve(inputs.size());
       for (const std::span<const float> input : inputs) {
         piece.push_back(input.subspan(static_cast<std::size_t>(segment.offset),
                                       static_cast<std::size_t>(segment.elements)));
@@ -48,6 +49,7 @@ std::vector<float> aggregated_at_one_place(const CollectiveOptions& options,
 
 void expect_aggregated(const CollectiveOptions& options, TestCollectiveNetwork& network) {
   std::vector<std::span<const float>> inputs;
+  inputs.reserve(static_cast<std::size_t>(options.size));
   for (int rank = 0; rank < options.size; ++rank) inputs.emplace_back(network.input(rank));
   const std::vector<float> expected = aggregated_at_one_place(options, inputs);
   for (int rank = 0; rank < options.size; ++rank) {

@@ -107,6 +107,7 @@ TEST(DeliveryCollective, ReceiversDecodeThePayloadsThemselves) {
     constexpr int kReceivers = 2;
     constexpr std::size_t kElements = 3000;
     std::vector<std::shared_ptr<ErrorFeedback>> encoders;
+    encoders.reserve(kTeam + kReceivers);
     for (int rank = 0; rank < kTeam + kReceivers; ++rank) {
       encoders.push_back(std::make_shared<ErrorFeedback>(*Codec::parse("topk:ratio=0.1")));
     }

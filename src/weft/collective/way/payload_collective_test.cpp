@@ -60,6 +60,7 @@ struct OnePlace {
 
 std::vector<std::vector<float>> inputs_of(const TestCollectiveNetwork& network, int members) {
   std::vector<std::vector<float>> inputs;
+  inputs.reserve(static_cast<std::size_t>(members));
   for (int rank = 0; rank < members; ++rank) inputs.push_back(network.input(rank));
   return inputs;
 }

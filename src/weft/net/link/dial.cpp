@@ -251,7 +251,7 @@ void Dial::on_knocked(const TryPtr& attempt, Result<Socket> socket) {
 // `heard`: the other side's preface has been read.
 void Dial::take_socket(const TryPtr& which, Socket socket, bool heard) {
   const std::shared_ptr<Dial> self = shared_from_this();
-  const TryPtr attempt = which;
+  const TryPtr attempt = which;  // NOLINT(performance-unnecessary-copy-initialization): keeps it
   const Status prepared = context_.medium.prepare(socket.get());
   if (!prepared.ok()) return fail(attempt, prepared);
   attempt->timer =
@@ -336,7 +336,7 @@ void Dial::record(const std::string& name, const Status& why) {
 
 void Dial::fail(const TryPtr& which, const Status& why) {
   // A copy: `which` may be the very place that is cleared here.
-  const TryPtr attempt = which;
+  const TryPtr attempt = which;  // NOLINT(performance-unnecessary-copy-initialization): keeps it
   if (finished_ || attempt->over) return;
   const bool was_ready = attempt->ready;
   const bool connected = attempt->connection != nullptr;
@@ -383,7 +383,7 @@ void Dial::on_ready(Connection& connection) {
 }
 
 void Dial::greet(const TryPtr& which) {
-  const TryPtr attempt = which;
+  const TryPtr attempt = which;  // NOLINT(performance-unnecessary-copy-initialization): keeps it
   if (attempt->lane == Lane::kControl) {
     if (RAND_bytes(link_.data(), static_cast<int>(link_.size())) != 1) {
       return finish(internal_error("no random numbers"));
