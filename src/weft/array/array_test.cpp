@@ -320,6 +320,7 @@ TEST(Storage, the_pool_keeps_no_more_than_was_in_use) {
   constexpr std::size_t kBlock = std::size_t{8} << 20;
   Storage::trim_pool();
   std::vector<std::shared_ptr<Storage>> blocks;
+  blocks.reserve(40);
   for (int i = 0; i < 40; ++i) blocks.push_back(Storage::allocate(kBlock));
   blocks.clear();
   EXPECT_GT(Storage::pooled_bytes(), Storage::kPoolBytesMax);
@@ -361,6 +362,7 @@ TEST(Array, at_reads_one_element_of_any_order) {
 
 TEST(Storage, threads_share_the_pool) {
   std::vector<Thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([t] {
       Rng rng(static_cast<std::uint64_t>(t));

@@ -153,6 +153,7 @@ TEST(Half, rows_give_the_bits_of_single_values) {
   }
 }
 
+// NOLINTNEXTLINE(readability-function-size): the macros of assertions count as nesting.
 TEST(Convert, arrays_of_any_two_types_convert_as_single_values_do) {
   const std::vector<double> values = {0.0, 1.0, -1.0, 2.5, -7.75, 100.0, 300.0, -300.0, 3e9, 1e20};
   for (const DType from : kAll) {

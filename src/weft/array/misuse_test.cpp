@@ -38,6 +38,7 @@ TEST(ArrayMisuse, AnUndefinedArrayIsRefused) {
   Array undefined;
   Array full = Array::zeros({2});
   const Array kept = std::move(full);
+  // NOLINTNEXTLINE(bugprone-use-after-move): what an array does then is under test.
   for (Array* array : {&undefined, &full}) {
     const auto said = AllOf(HasSubstr("undefined"), HasSubstr("moved from"));
     EXPECT_THAT(refusal([&] { array->to_vector<float>(); }), said);

@@ -163,7 +163,7 @@ Outcome train(const Setting& setting) {
 
 // Prints a line of the table as well.
 Outcome told(const std::string& name, const Setting& setting) {
-  const Outcome outcome = train(setting);
+  Outcome outcome = train(setting);
   write_error(fmt::format("| {} | {} | {} | {:.2f} % | {:.3f} | {:.1f} |\n", setting.rule,
                           setting.verifiers, name, 100 * outcome.accuracy, outcome.megabytes_sent,
                           outcome.milliseconds));
