@@ -50,7 +50,8 @@ void Joining::join_timer() {
   if (core_.state == MembershipState::kSyncing) watch_reach();
 }
 
-void Joining::fail_join(const Status& why) {
+// NOLINTNEXTLINE(performance-unnecessary-value-param): `why` may be part of the attempt that ends.
+void Joining::fail_join(Status why) {
   state_.attempt.reset();
   core_.state = MembershipState::kOutside;
   core_.beat_at = kNever;

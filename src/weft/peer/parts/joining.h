@@ -42,7 +42,7 @@ class Joining : public MembershipPart {
   void ask_others();
   void send_request();
   void join_timer();
-  void fail_join(const Status& why);
+  void fail_join(Status why);
   void dial_known();
   void admit_again();
   void know_view(const ViewNoticeMessage& notice);
