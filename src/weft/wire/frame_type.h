@@ -5,6 +5,7 @@
 //   0x30-0x4f  collectives
 //   0x50-0x6f  state transfer
 //   0x70-0x7f  gossip
+//   0x80-0x8f  parked links: used inside net, never shown above it
 #pragma once
 
 #include <cstdint>
@@ -102,5 +103,14 @@ inline constexpr std::uint8_t kGossipAbsent = 0x72;
 inline constexpr std::uint8_t kGossipParametersRequest = 0x73;
 inline constexpr std::uint8_t kGossipWelcome = 0x74;
 inline constexpr std::uint8_t kLastGossipType = 0x7f;
+
+// Parked links (wire/parking_message.h).
+inline constexpr std::uint8_t kParkAsk = 0x80;
+inline constexpr std::uint8_t kParkAnswer = 0x81;
+inline constexpr std::uint8_t kParkDone = 0x82;
+inline constexpr std::uint8_t kParkResume = 0x83;
+inline constexpr std::uint8_t kRouted = 0x84;
+inline constexpr std::uint8_t kFirstParkingType = 0x80;
+inline constexpr std::uint8_t kLastParkingType = 0x8f;
 
 }  // namespace weft::frame_type
