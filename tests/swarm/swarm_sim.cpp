@@ -1,10 +1,11 @@
 // swarm_sim: runs whole swarms in the simulator over many seeds; see swarm_world.h.
 //
 //   swarm_sim [--peers N] [--seeds A..B | --seed S] [--rounds N] [--local STEPS [--overlap]]
-//             [--late] [--records] [--stuck] [--verbose]
+//             [--late] [--records] [--stuck] [--mesh N] [--verbose]
 //
 // Prints the hash of each seed's events and the seeds that fail, and runs the first seed twice: the
 // same seed must repeat itself.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +25,7 @@ struct Arguments {
 [[noreturn]] void usage(const std::string& fault) {
   std::fprintf(stderr,
                "%s\nusage: swarm_sim [--peers N] [--seeds A..B | --seed S] [--rounds N] "
-               "[--local STEPS [--overlap]] [--late] [--records] [--stuck] [--verbose]\n",
+               "[--local STEPS [--overlap]] [--late] [--records] [--stuck] [--mesh N] [--verbose]\n",
                fault.c_str());
   std::exit(2);
 }
@@ -67,6 +68,8 @@ Arguments parse(int argc, char** argv) {
       out.world.peers = static_cast<int>(number(value));
     } else if (name == "--rounds") {
       out.world.rounds = number(value);
+    } else if (name == "--mesh") {
+      out.world.mesh_members = static_cast<int>(number(value));
     } else if (name == "--local") {
       out.world.local_steps = static_cast<std::int64_t>(number(value));
     } else if (name == "--seed") {
@@ -112,6 +115,8 @@ int run(const Arguments& arguments) {
     sum.accuracy += report.accuracy;
     sum.late += report.late;
     sum.overdue += report.overdue;
+    sum.parked_max = std::max(sum.parked_max, report.parked_max);
+    sum.connected_max = std::max(sum.connected_max, report.connected_max);
   }
   std::printf("%s views, %s reruns, %s joins, %s events, %d peers finished, %d gave up\n",
               std::to_string(sum.views).c_str(), std::to_string(sum.reruns).c_str(),
@@ -119,6 +124,10 @@ int run(const Arguments& arguments) {
               sum.gave_up);
   if (arguments.world.late) {
     std::printf("%s parts of rounds came too late\n", std::to_string(sum.late).c_str());
+  }
+  if (arguments.world.mesh_members > 0) {
+    std::printf("at most %s parked links and %s connected peers at one member\n",
+                std::to_string(sum.parked_max).c_str(), std::to_string(sum.connected_max).c_str());
   }
   if (arguments.world.stuck) {
     std::printf("%s times a member was put out while it computed\n",

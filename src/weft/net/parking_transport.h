@@ -60,6 +60,8 @@ struct ParkingOptions {
 
 // For people and benches.
 struct ParkingStats {
+  // Peers with connections, and links without.
+  std::size_t connected = 0;
   std::size_t parked = 0;
   std::uint64_t packets_forwarded = 0;
   std::uint64_t packets_dropped = 0;
@@ -74,7 +76,7 @@ class ParkingTransport final : public Transport, public TransportHandler {
 
   // The members among which links may be parked, in an order that is the same at all of them;
   // empty: none are, and those that are parked are opened. `distances` as MeshRing's.
-  void set_ring(std::vector<PeerAddress> members, const std::set<int>& distances);
+  void set_ring(std::vector<PeerAddress> members, const std::vector<int>& distances);
   // All parked links are down, and their ends are not informed: this peer is in no ring any more.
   void drop_parked(const Status& why);
   void on_timer();

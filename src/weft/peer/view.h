@@ -65,6 +65,10 @@ const PeerId& tie_breaker(const RunId& run, const View& view);
 std::vector<Member> next_members(const View& current, const std::vector<Departure>& departures,
                                  std::vector<Member> newcomers);
 
+// Each member is watched by the members at these distances after it in the ring: `observers` of
+// them, or all others in a smaller view. They follow from the view's hash, so all members agree.
+std::vector<int> observer_distances(const View& view, int observers);
+
 // Whether a correct member of `current` may propose this value; kCorrupt has the reason against it.
 // The check needs only the two: each member stays unchanged or departs, nobody else departs, the
 // base round does not decrease, and the branch stays the same; `merges` is set by the run's recipe.

@@ -50,6 +50,7 @@ SwarmCoreOptions SwarmWorld::core_options() const {
   options.start_members = options_.peers;
   options.start_timeout = seconds(15);
   if (options_.stuck) options.compute_timeout = seconds(5);
+  if (options_.mesh_members > 0) options.rounds.all_reduce.mesh_members = options_.mesh_members;
   return options;
 }
 
@@ -92,6 +93,9 @@ void SwarmWorld::check_reports(const SwarmPeer& peer) {
 void SwarmWorld::on_state(const SwarmPeer& peer) {
   const std::uint64_t round = peer.trainer.round();
   check_reports(peer);
+  const ParkingStats links = peer.core->parking();
+  report_.parked_max = std::max(report_.parked_max, links.parked);
+  report_.connected_max = std::max(report_.connected_max, links.connected);
   if (options_.local_steps > 0 || options_.late) {
     const Hash128 hash = peer.trainer.hash().total;
     if (reached_.try_emplace(round, hash).first->second == hash) return;

@@ -41,6 +41,8 @@ struct SwarmWorldOptions {
   bool records = false;
   // Now and then a member computes much longer than it is waited for.
   bool stuck = false;
+  // A view of more members has no connections between all of them; 0: the default.
+  int mesh_members = 0;
   bool verbose = false;
 };
 
@@ -71,6 +73,9 @@ struct SwarmReport {
   std::uint64_t overdue = 0;
   // Parts of rounds that came too late.
   std::uint64_t late = 0;
+  // The most parked links and connections that a peer has had after a round.
+  std::size_t parked_max = 0;
+  std::size_t connected_max = 0;
   // With local steps: of the last state, on the test set.
   double accuracy = 0;
 };

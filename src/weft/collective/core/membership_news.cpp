@@ -74,6 +74,7 @@ void MembershipNews::on_freeze() {
 void MembershipNews::on_view(const View& view, const ViewChange& change) {
   core_.news.on_view();
   core_.way.on_view();
+  core_.follow_ring(view);
   core_.taking.ask_again();
   core_.branches.follow_lineage(view, change);
   Status status = core_.rounds.on_view(view, core_.now());
@@ -149,6 +150,7 @@ void MembershipNews::on_removed(const Status& why) {
   core_.rounds.leave_view(core_.now());
   core_.group_calls.leave_view();
   core_.link_rates.leave_view();
+  core_.transport.drop_parked(why);
   core_.branches.leave();
   core_.news.on_removed();
   core_.way.on_removed(why);

@@ -4,7 +4,6 @@
 
 #include "weft/collective/parts/swarm_parts.h"
 #include "weft/wire/fingerprint.h"
-#include "weft/wire/frame_type.h"
 
 namespace weft {
 
@@ -113,47 +112,36 @@ Result<std::string> SwarmCore::expel(const PeerId& peer, const std::string& reas
 // --- Events.
 
 void SwarmCore::on_link_up(const LinkInfo& link) {
-  parts_->on_link_up(link);
+  parts_->transport.on_link_up(link);
   parts_->settle();
 }
 
 void SwarmCore::on_link_down(const PeerId& peer, const Status& why) {
-  parts_->on_link_down(peer, why);
+  parts_->transport.on_link_down(peer, why);
   parts_->settle();
 }
 
 void SwarmCore::on_frame(const PeerId& from, Lane lane, const FrameView& frame) {
-  parts_->on_frame(from, lane, frame);
+  parts_->transport.on_frame(from, lane, frame);
   parts_->settle();
 }
 
 void SwarmCore::on_writable(const PeerId& peer, Lane lane) {
-  if (lane != Lane::kBulk) return;
-  parts_->rounds.on_writable(peer);
-  parts_->group_calls.on_writable(peer);
-  parts_->server.on_writable(peer, parts_->now());
+  parts_->transport.on_writable(peer, lane);
 }
 
 void SwarmCore::on_refused(const std::string& remote_endpoint, const Status& why) {
-  parts_->links.on_refused(remote_endpoint, why);
+  parts_->transport.on_refused(remote_endpoint, why);
 }
 
 void SwarmCore::on_twin(const PeerId& peer, const std::string& remote_endpoint) {
-  parts_->membership.on_twin(peer, remote_endpoint, parts_->now());
+  parts_->transport.on_twin(peer, remote_endpoint);
   parts_->settle();
 }
 
 MutableByteSpan SwarmCore::body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
                                             std::size_t body_bytes) {
-  if (type == frame_type::kSegment) {
-    return parts_->rounds.body_destination(from, head, body_bytes);
-  }
-  if (type == frame_type::kGroupSegment) {
-    return parts_->group_calls.body_destination(from, head, body_bytes);
-  }
-  // Blocks and results may be asked of another member while they are under way from a slow one, so
-  // that no place is any one sender's: they are copied once they are whole.
-  return {};
+  return parts_->transport.body_destination(from, type, head, body_bytes);
 }
 
 void SwarmCore::on_timer() {
@@ -190,6 +178,8 @@ Round SwarmCore::committed() const { return parts_->rounds.committed(); }
 const View& SwarmCore::view() const { return parts_->view(); }
 
 const LinkRates& SwarmCore::link_rates() const { return parts_->link_rates; }
+
+ParkingStats SwarmCore::parking() const { return parts_->transport.parking_stats(); }
 
 MembershipState SwarmCore::state() const { return parts_->membership.state(); }
 

@@ -37,6 +37,7 @@
 #include "weft/collective/round/round_core.h"
 #include "weft/collective/state/state_snapshot.h"
 #include "weft/collective/team/round_plan.h"
+#include "weft/net/parking_transport.h"
 #include "weft/net/transport.h"
 #include "weft/peer/membership.h"
 
@@ -119,6 +120,7 @@ class SwarmCore final : public TransportHandler {
   Round committed() const;
   const View& view() const;
   const LinkRates& link_rates() const;
+  ParkingStats parking() const;
   MembershipState state() const;
   // Those that this peer may have a link with: members, and newcomers that it knows of.
   std::set<PeerId> partners() const;

@@ -19,6 +19,7 @@ GroupCoreOptions group_options(const RoundCoreOptions& rounds) {
   options.collective.segment_bytes = rounds.all_reduce.segment_bytes;
   options.collective.bucket_bytes = rounds.all_reduce.bucket_bytes;
   options.collective.direct_bytes_max = rounds.all_reduce.direct_bytes_max;
+  options.collective.mesh_members = rounds.all_reduce.mesh_members;
   options.collective.queue_bytes_max = rounds.all_reduce.queue_bytes_max;
   options.collective.link = rounds.all_reduce.link;
   return options;
@@ -31,11 +32,27 @@ void fill_in(T& field, const T& untouched, const T& said) {
   field = said;
 }
 
+ParkingOptions parking_options(const MembershipOptions& membership) {
+  ParkingOptions options;
+  // A member that is silent for less is not suspected either.
+  options.session.lost_after = std::max(options.session.lost_after, membership.suspicion_timeout);
+  return options;
+}
+
+// Numbers of its own, so that what else is drawn does not depend on it.
+Rng parking_rng(const SwarmCoreOptions& options) {
+  std::uint64_t seed = options.membership.incarnation;
+  for (const std::uint8_t byte : options.membership.self.bytes) seed = seed * 257 + byte;
+  return Rng(seed, 0x70);
+}
+
 SwarmCoreOptions filled_in(SwarmCoreOptions options) {
   const SwarmCoreOptions untouched;
   const PeerId& self = options.membership.self;
   fill_in(options.rounds.self, untouched.rounds.self, self);
   fill_in(options.links.self, untouched.links.self, self);
+  fill_in(options.links.mesh_members, untouched.links.mesh_members,
+          options.rounds.all_reduce.mesh_members);
   fill_in(options.fetch.elements_max, untouched.fetch.elements_max,
           static_cast<std::uint64_t>(options.vector_elements_max));
   return options;
@@ -45,7 +62,7 @@ SwarmCoreOptions filled_in(SwarmCoreOptions options) {
 
 SwarmParts::SwarmParts(SwarmCoreOptions given, Transport& lines, const Clock& time, Rng random)
     : options(filled_in(std::move(given))),
-      transport(lines),
+      transport(parking_options(options.membership), lines, time, parking_rng(options)),
       clock(time),
       rng(random),
       log(options.result_log_bytes_max),
@@ -58,7 +75,9 @@ SwarmParts::SwarmParts(SwarmCoreOptions given, Transport& lines, const Clock& ti
       membership(options.membership, membership_news, Rng(rng.next_u64())),
       waits(*this, RoundTimes(options.compute_timeout, options.compute_timeout_first)),
       branches(*this, options.fetch, outlet),
-      start(*this, options.start_members) {}
+      start(*this, options.start_members) {
+  transport.set_handler(*this);
+}
 
 std::set<PeerId> SwarmParts::partners() const {
   std::set<PeerId> out = giving.joiners();
@@ -102,7 +121,16 @@ Ticket SwarmParts::ticket(Duration valid_for) {
   return membership.ticket(clock.unix_time_s(), valid_for, make_invitation_id(drawn));
 }
 
-// --- Events of the transport.
+void SwarmParts::follow_ring(const View& installed) {
+  if (installed.size() <= options.rounds.all_reduce.mesh_members) {
+    return transport.set_ring({}, {});
+  }
+  std::vector<PeerAddress> ring;
+  for (const Member& member : installed.members) ring.push_back({member.id, member.endpoints});
+  transport.set_ring(std::move(ring), observer_distances(installed, options.membership.observers));
+}
+
+// --- Events of the links.
 
 void SwarmParts::on_link_up(const LinkInfo& link) {
   links.on_link_up(link);
@@ -137,6 +165,32 @@ void SwarmParts::on_frame(const PeerId& from, Lane lane, const FrameView& frame)
   membership.blame(from, state ? Offence::kWrongHash : Offence::kMalformed, status.message(),
                    now());
   complaints.close(from, status);
+}
+
+void SwarmParts::on_writable(const PeerId& peer, Lane lane) {
+  if (lane != Lane::kBulk) return;
+  rounds.on_writable(peer);
+  group_calls.on_writable(peer);
+  server.on_writable(peer, now());
+}
+
+void SwarmParts::on_refused(const std::string& remote_endpoint, const Status& why) {
+  links.on_refused(remote_endpoint, why);
+}
+
+void SwarmParts::on_twin(const PeerId& peer, const std::string& remote_endpoint) {
+  membership.on_twin(peer, remote_endpoint, now());
+}
+
+MutableByteSpan SwarmParts::body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
+                                             std::size_t body_bytes) {
+  if (type == frame_type::kSegment) return rounds.body_destination(from, head, body_bytes);
+  if (type == frame_type::kGroupSegment) {
+    return group_calls.body_destination(from, head, body_bytes);
+  }
+  // Blocks and results may be asked of another member while they are under way from a slow one, so
+  // that no place is any one sender's: they are copied once they are whole.
+  return {};
 }
 
 Status SwarmParts::on_collective_frame(const PeerId& from, const FrameView& frame) {
@@ -176,6 +230,7 @@ Status SwarmParts::on_state_frame(const PeerId& from, const FrameView& frame) {
 }
 
 void SwarmParts::on_timer() {
+  transport.on_timer();
   membership.on_timer(now());
   rounds.on_timer(now());
   group_calls.on_timer(now());
@@ -185,10 +240,10 @@ void SwarmParts::on_timer() {
 }
 
 TimePoint SwarmParts::next_deadline() const {
-  return std::min({membership.next_deadline(), rounds.next_deadline(), group_calls.next_deadline(),
-                   fetch.next_deadline(), link_rates.next_deadline(), branches.deadline(),
-                   taking.deadline(), late.due(), giving.deadline(), gathering.deadline(),
-                   start.deadline(), ending.deadline()});
+  return std::min({transport.next_deadline(), membership.next_deadline(), rounds.next_deadline(),
+                   group_calls.next_deadline(), fetch.next_deadline(), link_rates.next_deadline(),
+                   branches.deadline(), taking.deadline(), late.due(), giving.deadline(),
+                   gathering.deadline(), start.deadline(), ending.deadline()});
 }
 
 // --- What an event has caused.

@@ -42,6 +42,8 @@ struct LinkRatesOptions {
   PeerId self;
   // False: nothing is measured and nothing is reordered.
   bool enabled = swarm_defaults::kMeasuredRing;
+  // Nor in a view of more members, which have no connections with each other.
+  int mesh_members = swarm_defaults::kMeshMembers;
   Duration beat = std::chrono::seconds(1);
   // A burst; the first of them are free, all further ones such a share of what is sent.
   std::size_t probe_bytes = 128 * 1024;
@@ -131,7 +133,10 @@ class LinkRates {
     TimePoint probed;
   };
 
-  bool active() const { return options_.enabled && view_.size() >= kMembersLeast; }
+  bool active() const {
+    return options_.enabled && view_.size() >= kMembersLeast &&
+           view_.size() <= options_.mesh_members;
+  }
   Status on_report(const PeerId& from, const LinkReportMessage& report, TimePoint now);
   void measure(TimePoint now);
   void gossip(TimePoint now);

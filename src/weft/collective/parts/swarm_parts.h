@@ -48,20 +48,26 @@
 #include "weft/collective/state/result_log.h"
 #include "weft/collective/state/state_fetch.h"
 #include "weft/collective/state/state_server.h"
+#include "weft/net/parking_transport.h"
 #include "weft/net/transport.h"
 #include "weft/peer/membership.h"
 
 namespace weft {
 
-struct SwarmParts {
+struct SwarmParts final : TransportHandler {
   SwarmParts(SwarmCoreOptions given, Transport& lines, const Clock& time, Rng random);
   SwarmParts(const SwarmParts&) = delete;
   SwarmParts& operator=(const SwarmParts&) = delete;
 
-  // --- What happens (core/swarm_parts.cpp).
-  void on_link_up(const LinkInfo& link);
-  void on_link_down(const PeerId& peer, const Status& why);
-  void on_frame(const PeerId& from, Lane lane, const FrameView& frame);
+  // --- What happens (core/swarm_parts.cpp): events of links, whether or not they are parked.
+  void on_link_up(const LinkInfo& link) override;
+  void on_link_down(const PeerId& peer, const Status& why) override;
+  void on_frame(const PeerId& from, Lane lane, const FrameView& frame) override;
+  void on_writable(const PeerId& peer, Lane lane) override;
+  void on_refused(const std::string& remote_endpoint, const Status& why) override;
+  void on_twin(const PeerId& peer, const std::string& remote_endpoint) override;
+  MutableByteSpan body_destination(const PeerId& from, std::uint8_t type, ByteSpan head,
+                                   std::size_t body_bytes) override;
   void on_timer();
   TimePoint next_deadline() const;
   // After any event: what it has caused, part by part in one order.
@@ -77,6 +83,8 @@ struct SwarmParts {
   const View& group() const { return is_member() ? view() : way.sync_view(); }
   // Those that this peer may have a link with: members, and newcomers that it knows of.
   std::set<PeerId> partners() const;
+  // Which members of a new view keep connections with each other.
+  void follow_ring(const View& installed);
   SwarmStatus status() const;
   Ticket ticket(Duration valid_for);
 
@@ -92,7 +100,7 @@ struct SwarmParts {
   void fingerprint(Fingerprint& out) const;
 
   const SwarmCoreOptions options;
-  Transport& transport;
+  ParkingTransport transport;
   const Clock& clock;
   Rng rng;
 

@@ -152,6 +152,8 @@ struct CollectiveOptions {
   std::size_t bucket_bytes = swarm_defaults::kBucketBytes;
   // kAuto: vectors of at most this many bytes are exchanged directly, or by a tree.
   std::size_t direct_bytes_max = swarm_defaults::kDirectBytesMax;
+  // kAuto: among more members only ways are chosen that need few connections: a tree, the ring.
+  int mesh_members = swarm_defaults::kMeshMembers;
   // Nothing more is sent to a member for which this many bytes are queued. It must exceed the
   // transport's low-water mark, otherwise on_writable is never called.
   std::size_t queue_bytes_max = 1024 * 1024;

@@ -17,6 +17,8 @@ inline constexpr std::size_t kSegmentBytes = std::size_t{256} << 10;
 inline constexpr std::size_t kDirectBytesMax = std::size_t{32} << 10;
 inline constexpr std::uint64_t kResultLogBytesMax = std::uint64_t{256} << 20;
 inline constexpr std::int64_t kVectorElementsMax = std::int64_t{1} << 28;
+// A view of more members has no connections between all of them (net/parking_transport.h).
+inline constexpr int kMeshMembers = 32;
 inline constexpr bool kByHost = true;
 inline constexpr bool kMeasuredRing = true;
 inline constexpr int kStartMembers = 1;

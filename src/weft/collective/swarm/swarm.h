@@ -105,6 +105,9 @@ struct SwarmOptions {
   ResidualState residual;
   // The members agree on a better order of the ring where their lines are unequal; lines.h.
   bool measured_ring = swarm_defaults::kMeasuredRing;
+  // In a view of more members each keeps connections to a few others only, and control frames
+  // between the rest are forwarded (net/parking_transport.h). The same at all members.
+  int mesh_members = swarm_defaults::kMeshMembers;
   // Members of one host sum among themselves before one of them speaks to the other hosts.
   bool by_host = swarm_defaults::kByHost;
   // Results of past rounds kept for members that catch up; the last two are always kept.

@@ -96,6 +96,7 @@ SwarmCoreOptions core_options(const SwarmOptions& options, std::vector<std::stri
   core.rounds.codec = options.codec;
   core.rounds.residual = options.residual;
   core.links.enabled = options.measured_ring;
+  core.rounds.all_reduce.mesh_members = options.mesh_members;
   core.rounds.by_host = options.by_host;
   core.rounds.stall_timeout = options.stall_timeout;
   core.compute_timeout = options.compute_timeout;

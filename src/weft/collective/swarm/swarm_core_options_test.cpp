@@ -159,6 +159,8 @@ std::vector<Setting> settings_of_rounds() {
        [](Core core) { return core.rounds.residual.round == Round(7); }},
       {"measured_ring", [](SwarmOptions& it) { it.measured_ring = !it.measured_ring; },
        [](Core core) { return core.links.enabled != swarm_defaults::kMeasuredRing; }},
+      {"mesh_members", [](SwarmOptions& it) { it.mesh_members = 77; },
+       [](Core core) { return core.rounds.all_reduce.mesh_members == 77; }},
       {"by_host", [](SwarmOptions& it) { it.by_host = !it.by_host; },
        [](Core core) { return core.rounds.by_host != swarm_defaults::kByHost; }},
   };
@@ -205,7 +207,7 @@ TEST(SwarmCoreOptions, EachSettingReachesTheCore) {
   const SwarmOptions untouched;
   const auto& [membership, identity, listen, advertise, map_port, transport, recipe_text,
                vector_elements_max, segment_bytes, bucket_bytes, direct_bytes_max, wire, aggregator,
-               liars, verifiers, make_core, reports, codec, residual, measured_ring, by_host,
+               liars, verifiers, make_core, reports, codec, residual, measured_ring, mesh_members, by_host,
                result_log_bytes_max, last_round, stall_timeout, next_limit, compute_timeout,
                compute_timeout_first, finish_limit, resume_round, gather_states, held_round,
                held_run, record_file, state_file, start_members, start_timeout, linger,
@@ -221,7 +223,7 @@ TEST(SwarmCoreOptions, EachSettingReachesTheCore) {
   }
   // identity is membership.self, below; the driver alone has: listen, advertise, map_port,
   // transport, next_limit, finish_limit, record_file, state_file, presence.
-  EXPECT_EQ(settings.size() + 10, 40U);
+  EXPECT_EQ(settings.size() + 10, 41U);
 }
 
 TEST(SwarmCoreOptions, TheIncarnationIsTheTimeAndTheRestIsWhatWasGiven) {

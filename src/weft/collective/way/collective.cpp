@@ -153,7 +153,11 @@ Algorithm choose_algorithm(const CollectiveOptions& options, std::int64_t elemen
   }
   if (options.size == 1) return Algorithm::kRing;
   const Costs costs = costs_of(options, elements);
-  const Algorithm whole = costs.tree < costs.direct ? Algorithm::kTree : Algorithm::kDirect;
+  // A tree's partners are a power of two apart, and a ring's are neighbours: so are the members
+  // that keep connections in a large view.
+  const bool sparse = options.size > options.mesh_members;
+  const Algorithm whole =
+      sparse || costs.tree < costs.direct ? Algorithm::kTree : Algorithm::kDirect;
   switch (options.algorithm) {
     case Algorithm::kDirect:
     case Algorithm::kTree:
@@ -171,7 +175,7 @@ Algorithm choose_algorithm(const CollectiveOptions& options, std::int64_t elemen
       break;
   }
   if (whole_fits && bytes <= options.direct_bytes_max) return whole;
-  return costs.butterfly < costs.ring ? Algorithm::kButterfly : Algorithm::kRing;
+  return !sparse && costs.butterfly < costs.ring ? Algorithm::kButterfly : Algorithm::kRing;
 }
 
 double predicted_seconds(const CollectiveOptions& options, std::int64_t elements,

@@ -8,7 +8,7 @@
 namespace weft {
 
 MeshRing::MeshRing(const PeerId& self, std::vector<PeerAddress> members,
-                   const std::set<int>& distances)
+                   const std::vector<int>& distances)
     : members_(std::move(members)) {
   for (int place = 0; place < size(); ++place) {
     places_.emplace(members_[static_cast<std::size_t>(place)].id, place);

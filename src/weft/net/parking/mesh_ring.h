@@ -25,7 +25,7 @@ class MeshRing {
   MeshRing() = default;
   // `distances` in [1, members.size()), beside the powers of two. REQUIRES: `self` is a member, and
   // no member comes twice.
-  MeshRing(const PeerId& self, std::vector<PeerAddress> members, const std::set<int>& distances);
+  MeshRing(const PeerId& self, std::vector<PeerAddress> members, const std::vector<int>& distances);
 
   bool empty() const { return members_.empty(); }
   const std::vector<PeerAddress>& members() const { return members_; }

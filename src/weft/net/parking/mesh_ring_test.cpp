@@ -22,7 +22,8 @@ std::vector<PeerAddress> members(int count) {
 TEST(MeshRing, BothEndsOfALinkAgreeThatTheyAreNeighbours) {
   for (const int count : {1, 2, 3, 5, 33, 64, 100, 257}) {
     std::vector<MeshRing> rings;
-    for (int i = 0; i < count; ++i) rings.emplace_back(peer(i), members(count), std::set<int>{3});
+    for (int i = 0; i < count; ++i)
+      rings.emplace_back(peer(i), members(count), std::vector<int>{3});
     for (int a = 0; a < count; ++a) {
       for (int b = 0; b < count; ++b) {
         EXPECT_EQ(rings[static_cast<std::size_t>(a)].is_neighbour(peer(b)),
@@ -52,7 +53,7 @@ TEST(MeshRing, EachHopIsNearerToTheTarget) {
   std::vector<MeshRing> rings;
   std::vector<std::set<PeerId>> linked(kCount);
   for (int i = 0; i < kCount; ++i) {
-    rings.emplace_back(peer(i), members(kCount), std::set<int>{});
+    rings.emplace_back(peer(i), members(kCount), std::vector<int>{});
     for (int j = 0; j < kCount; ++j) {
       if (rings.back().is_neighbour(peer(j))) linked[static_cast<std::size_t>(i)].insert(peer(j));
     }

@@ -30,7 +30,8 @@ ParkingTransport::~ParkingTransport() = default;
 
 // --- The ring.
 
-void ParkingTransport::set_ring(std::vector<PeerAddress> members, const std::set<int>& distances) {
+void ParkingTransport::set_ring(std::vector<PeerAddress> members,
+                                const std::vector<int>& distances) {
   if (members.empty() && ring_.empty()) return;
   if (!ring_.empty()) {
     former_ring_ = std::move(ring_);
@@ -140,6 +141,7 @@ TransportStats ParkingTransport::stats(const PeerId& peer) const {
 
 ParkingStats ParkingTransport::parking_stats() const {
   ParkingStats out = stats_;
+  out.connected = connected_.size();
   out.parked = static_cast<std::size_t>(std::count_if(
       links_.begin(), links_.end(), [](const auto& entry) { return entry.second->parked(); }));
   return out;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "weft/base/check.h"
+#include "weft/base/rng.h"
 #include "weft/wire/codec.h"
 
 namespace weft {
@@ -123,6 +124,20 @@ std::string to_string(const Departure& departure) {
   }
   if (!departure.reason.empty()) text += " (" + departure.reason + ")";
   return text;
+}
+
+std::vector<int> observer_distances(const View& view, int observers) {
+  std::uint64_t seed = 0;
+  for (std::size_t i = 0; i < sizeof seed; ++i) seed = seed << 8U | view.id.hash[i];
+  std::vector<int> distances;
+  for (int distance = 1; distance < view.size(); ++distance) distances.push_back(distance);
+  Rng pick(seed);
+  const auto wanted = static_cast<std::size_t>(std::max(1, observers));
+  while (distances.size() > wanted) {
+    const auto drop = static_cast<std::ptrdiff_t>(pick.below(distances.size()));
+    distances.erase(distances.begin() + drop);
+  }
+  return distances;
 }
 
 }  // namespace weft

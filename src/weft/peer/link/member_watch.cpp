@@ -276,17 +276,7 @@ void MemberWatch::choose_observers() {
   state_.observed.clear();
   const int n = core_.view.size();
   const int rank = core_.view.rank_of(core_.options.self).value();
-  std::uint64_t seed = 0;
-  for (std::size_t i = 0; i < sizeof seed; ++i) seed = seed << 8U | core_.view.id.hash[i];
-  std::vector<int> distances;
-  for (int distance = 1; distance < n; ++distance) distances.push_back(distance);
-  Rng pick(seed);
-  const auto wanted = static_cast<std::size_t>(std::max(1, core_.options.observers));
-  while (distances.size() > wanted) {
-    const auto drop = static_cast<std::ptrdiff_t>(pick.below(distances.size()));
-    distances.erase(distances.begin() + drop);
-  }
-  for (const int distance : distances) {
+  for (const int distance : observer_distances(core_.view, core_.options.observers)) {
     const auto at = [&](int r) { return core_.view.members[static_cast<std::size_t>(r % n)].id; };
     state_.observers_of_self.push_back(at(rank + distance));
     state_.observed.push_back(at(rank + n - distance));
