@@ -163,6 +163,15 @@ SEEDS = {
         "connections": u8(4),
         "alive": u8(1),
     },
+    "parking": {
+        "park_ask": HASH[:16],
+        "park_answer": u8(1),
+        "park_done": b"",
+        "park_resume": HASH[:16],
+        "routed": peer(1) + peer(2) + u8(3) + text("sealed"),
+        "parked_packet": u8(0) + u64(7) + u64(5) + text("payload"),
+        "parked_frame": u8(0x31) + text("head") + text("body"),
+    },
     "membership": {
         "heartbeat": view(3) + u64(5) + u64(900) + u64(12),
         "suspicion": view(3) + peer(2) + u8(1) + text("no heartbeat for 2.0 s"),
@@ -358,7 +367,7 @@ SEEDS = {
                      b'name = """adam"""\n'),
     },
 }
-CHOSEN_BY_FIRST_BYTE = ("link", "membership", "branch", "join", "reach", "admission", "collective",
+CHOSEN_BY_FIRST_BYTE = ("link", "parking", "membership", "branch", "join", "reach", "admission", "collective",
                         "verify", "group", "line", "state", "gossip", "discovery")
 
 

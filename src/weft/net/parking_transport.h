@@ -42,6 +42,8 @@
 namespace weft {
 
 struct ParkingOptions {
+  // Nothing is parked among at most so many members.
+  std::size_t mesh_members = 32;
   ParkedSessionOptions session;
   // A link that no neighbour needs, without bulk frames for so long, is asked to be parked.
   Duration idle_before = std::chrono::seconds(3);
@@ -74,8 +76,9 @@ class ParkingTransport final : public Transport, public TransportHandler {
   ParkingTransport(ParkingOptions options, Transport& inner, const Clock& clock, Rng rng);
   ~ParkingTransport() override;
 
-  // The members among which links may be parked, in an order that is the same at all of them;
-  // empty: none are, and those that are parked are opened. `distances` as MeshRing's.
+  // The members, in an order that is the same at all of them: links among them may be parked, and
+  // parked links with others end after a while. `distances` as MeshRing's. REQUIRES: this peer is
+  // one of them.
   void set_ring(std::vector<PeerAddress> members, const std::vector<int>& distances);
   // All parked links are down, and their ends are not informed: this peer is in no ring any more.
   void drop_parked(const Status& why);
@@ -125,6 +128,8 @@ class ParkingTransport final : public Transport, public TransportHandler {
   void end_session(Link& link);
   // Whether the link has to have connections of its own.
   bool wants_connections(const Link& link) const;
+  // Whether the link may be a parked one to the other end.
+  bool may_be_parked_at(const PeerId& peer) const;
   void probe(Link& link);
   void hang_up(Link& link);
   void close_connections(Link& link);

@@ -62,6 +62,7 @@ void add_group(Values& all) {
       {"group.linger_s", to_seconds(swarm.linger)},
       {"group.lone_survivor", number(membership.lone_survivor)},
       {"group.merge_timeout_s", to_seconds(membership.merge_timeout)},
+      {"group.mesh_members", number(swarm.mesh_members)},
       {"group.on_split", membership.on_split == SplitPolicy::kPause ? "pause" : "merge"},
       {"group.quorum_timeout_s", to_seconds(membership.quorum_timeout)},
       {"group.result_log_bytes", number(swarm.result_log_bytes_max)},

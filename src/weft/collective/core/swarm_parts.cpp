@@ -32,10 +32,11 @@ void fill_in(T& field, const T& untouched, const T& said) {
   field = said;
 }
 
-ParkingOptions parking_options(const MembershipOptions& membership) {
+ParkingOptions parking_options(const SwarmCoreOptions& swarm) {
   ParkingOptions options;
+  options.mesh_members = static_cast<std::size_t>(swarm.rounds.all_reduce.mesh_members);
   // A member that is silent for less is not suspected either.
-  options.session.lost_after = std::max(options.session.lost_after, membership.suspicion_timeout);
+  options.session.lost_after = std::max(options.session.lost_after, swarm.membership.suspicion_timeout);
   return options;
 }
 
@@ -62,7 +63,7 @@ SwarmCoreOptions filled_in(SwarmCoreOptions options) {
 
 SwarmParts::SwarmParts(SwarmCoreOptions given, Transport& lines, const Clock& time, Rng random)
     : options(filled_in(std::move(given))),
-      transport(parking_options(options.membership), lines, time, parking_rng(options)),
+      transport(parking_options(options), lines, time, parking_rng(options)),
       clock(time),
       rng(random),
       log(options.result_log_bytes_max),
@@ -122,9 +123,6 @@ Ticket SwarmParts::ticket(Duration valid_for) {
 }
 
 void SwarmParts::follow_ring(const View& installed) {
-  if (installed.size() <= options.rounds.all_reduce.mesh_members) {
-    return transport.set_ring({}, {});
-  }
   std::vector<PeerAddress> ring;
   for (const Member& member : installed.members) ring.push_back({member.id, member.endpoints});
   transport.set_ring(std::move(ring), observer_distances(installed, options.membership.observers));

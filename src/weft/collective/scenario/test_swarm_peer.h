@@ -17,6 +17,8 @@
 #include "weft/collective/scenario/test_trainer.h"
 #include "weft/collective/team/round_plan.h"
 #include "weft/net/sim_network.h"
+#include "weft/wire/frame_type.h"
+#include "weft/wire/parking_message.h"
 
 namespace weft {
 
@@ -69,6 +71,8 @@ class SwarmPeer final : public TransportHandler {
     // Asked first in a turn. With it the input is handed over as a whole, after one compute(), and
     // no outcome is looked at before that, as by a thread that computes.
     std::function<StandIn(const Turn& turn)> stand_in = nullptr;
+    // It forwards nothing for others (net/parking_transport.h).
+    bool drops_packets = false;
   };
 
   SwarmPeer(SimNetwork& network, SwarmCoreOptions options, Settings settings)
@@ -153,6 +157,10 @@ class SwarmPeer final : public TransportHandler {
     pump();
   }
   void on_frame(const PeerId& from, Lane lane, const FrameView& frame) override {
+    if (set.drops_packets && frame.type == frame_type::kRouted) {
+      const Result<RoutedMessage> packet = RoutedMessage::decode(frame.head);
+      if (packet.ok() && packet->target != id) return;
+    }
     core->on_frame(from, lane, frame);
     pump();
   }

@@ -8,8 +8,8 @@
 namespace weft {
 
 MeshRing::MeshRing(const PeerId& self, std::vector<PeerAddress> members,
-                   const std::vector<int>& distances)
-    : members_(std::move(members)) {
+                   const std::vector<int>& distances, std::size_t mesh_members)
+    : members_(std::move(members)), sparse_(members_.size() > mesh_members) {
   for (int place = 0; place < size(); ++place) {
     places_.emplace(members_[static_cast<std::size_t>(place)].id, place);
   }
@@ -29,6 +29,7 @@ const PeerAddress* MeshRing::find(const PeerId& peer) const {
 bool MeshRing::is_neighbour(const PeerId& peer) const {
   const auto found = places_.find(peer);
   if (found == places_.end() || found->second == place_) return false;
+  if (!sparse_) return true;
   const int ahead = (found->second - place_ + size()) % size();
   return distances_.contains(ahead) || distances_.contains(size() - ahead);
 }

@@ -23,11 +23,13 @@ class MeshRing {
  public:
   // Without members: nobody is a neighbour, and there is no way.
   MeshRing() = default;
-  // `distances` in [1, members.size()), beside the powers of two. REQUIRES: `self` is a member, and
-  // no member comes twice.
-  MeshRing(const PeerId& self, std::vector<PeerAddress> members, const std::vector<int>& distances);
+  // `distances` in [1, members.size()), beside the powers of two. Up to `mesh_members` members are
+  // all neighbours. REQUIRES: `self` is a member, and no member comes twice.
+  MeshRing(const PeerId& self, std::vector<PeerAddress> members, const std::vector<int>& distances,
+           std::size_t mesh_members);
 
-  bool empty() const { return members_.empty(); }
+  // Whether there are members that are no neighbours.
+  bool sparse() const { return sparse_; }
   const std::vector<PeerAddress>& members() const { return members_; }
   // Null for a peer that is no member.
   const PeerAddress* find(const PeerId& peer) const;
@@ -50,6 +52,7 @@ class MeshRing {
   // One way round or the other.
   std::set<int> distances_;
   int place_ = 0;
+  bool sparse_ = false;
 };
 
 }  // namespace weft

@@ -23,7 +23,7 @@ TEST(MeshRing, BothEndsOfALinkAgreeThatTheyAreNeighbours) {
   for (const int count : {1, 2, 3, 5, 33, 64, 100, 257}) {
     std::vector<MeshRing> rings;
     for (int i = 0; i < count; ++i)
-      rings.emplace_back(peer(i), members(count), std::vector<int>{3});
+      rings.emplace_back(peer(i), members(count), std::vector<int>{3}, 0);
     for (int a = 0; a < count; ++a) {
       for (int b = 0; b < count; ++b) {
         EXPECT_EQ(rings[static_cast<std::size_t>(a)].is_neighbour(peer(b)),
@@ -37,7 +37,7 @@ TEST(MeshRing, BothEndsOfALinkAgreeThatTheyAreNeighbours) {
 }
 
 TEST(MeshRing, NeighboursAreAtTheDistancesOfPowersOfTwoAndThoseNamed) {
-  const MeshRing ring(peer(10), members(40), {7});
+  const MeshRing ring(peer(10), members(40), {7}, 39);
   for (const int at : {11, 12, 14, 18, 26, 2, 9, 8, 6, 34, 17, 3, 10 + 40 - 32}) {
     EXPECT_TRUE(ring.is_neighbour(peer(at % 40))) << at;
   }
@@ -53,7 +53,7 @@ TEST(MeshRing, EachHopIsNearerToTheTarget) {
   std::vector<MeshRing> rings;
   std::vector<std::set<PeerId>> linked(kCount);
   for (int i = 0; i < kCount; ++i) {
-    rings.emplace_back(peer(i), members(kCount), std::vector<int>{});
+    rings.emplace_back(peer(i), members(kCount), std::vector<int>{}, 32);
     for (int j = 0; j < kCount; ++j) {
       if (rings.back().is_neighbour(peer(j))) linked[static_cast<std::size_t>(i)].insert(peer(j));
     }
@@ -76,12 +76,15 @@ TEST(MeshRing, EachHopIsNearerToTheTarget) {
 }
 
 TEST(MeshRing, ThereIsNoWayToAStrangerNorThroughOne) {
-  const MeshRing ring(peer(0), members(10), {});
+  const MeshRing ring(peer(0), members(10), {}, 0);
   EXPECT_TRUE(ring.toward(peer(50), {peer(1), peer(2)}).empty());
   EXPECT_EQ(ring.toward(peer(3), {peer(2), peer(50), peer(9)}), std::vector<PeerId>{peer(2)});
   EXPECT_EQ(ring.toward(peer(3), {peer(2), peer(3)}), (std::vector<PeerId>{peer(3), peer(2)}));
   const MeshRing none;
-  EXPECT_TRUE(none.empty());
+  EXPECT_FALSE(none.sparse());
+  const MeshRing mesh(peer(0), members(10), {}, 10);
+  EXPECT_FALSE(mesh.sparse());
+  EXPECT_EQ(mesh.neighbours(), 9);
   EXPECT_FALSE(none.is_neighbour(peer(1)));
   EXPECT_TRUE(none.toward(peer(1), {peer(1)}).empty());
 }

@@ -16,7 +16,11 @@ constexpr Duration kWayProved = std::chrono::minutes(2);
 }  // namespace
 
 bool ParkingTransport::wants_connections(const Link& link) const {
-  return ring_.empty() || ring_.is_neighbour(link.peer) || !link.held.empty();
+  return ring_.is_neighbour(link.peer) || !link.held.empty();
+}
+
+bool ParkingTransport::may_be_parked_at(const PeerId& peer) const {
+  return ring_.contains(peer) && (ring_.sparse() || now() < former_until_);
 }
 
 // --- Parking.
@@ -24,7 +28,7 @@ bool ParkingTransport::wants_connections(const Link& link) const {
 // The end with the smaller id asks.
 void ParkingTransport::consider_parking(Link& link) {
   link.park_at = TimePoint::max();
-  if (ring_.empty() || !ring_.contains(link.peer) || ring_.is_neighbour(link.peer)) return;
+  if (!ring_.sparse() || !ring_.contains(link.peer) || ring_.is_neighbour(link.peer)) return;
   if (!link.up || !link.connected || link.session || link.asked || self() > link.peer) return;
   const TimePoint idle_at = link.bulk_at + options_.idle_before;
   if (now() < idle_at || inner_.queued_bytes(link.peer, Lane::kBulk) > 0) {
@@ -161,7 +165,7 @@ Status ParkingTransport::on_resume(Link& link, const FrameView& frame) {
   if (!link.awaits_first) {
     // The other end continues a link that is unknown here. It learns so by the first frame from
     // here, which is this one where the ring has not made it send one already.
-    if (resume.name != ParkName() && !ring_.contains(link.peer)) {
+    if (resume.name != ParkName() && !may_be_parked_at(link.peer)) {
       send_own(link.peer, Lane::kControl, frame_type::kParkResume, ParkResumeMessage().encode());
     }
     return {};

@@ -32,15 +32,15 @@ ParkingTransport::~ParkingTransport() = default;
 
 void ParkingTransport::set_ring(std::vector<PeerAddress> members,
                                 const std::vector<int>& distances) {
-  if (members.empty() && ring_.empty()) return;
-  if (!ring_.empty()) {
+  if (ring_.sparse()) {
     former_ring_ = std::move(ring_);
     former_until_ = now() + options_.former_ring_kept;
   }
-  ring_ = members.empty() ? MeshRing() : MeshRing(self(), std::move(members), distances);
+  ring_ = MeshRing(self(), std::move(members), distances, options_.mesh_members);
+  if (!ring_.sparse() && now() >= former_until_) return;
   for (const auto& [peer, link] : links_) {
     if (link->session && wants_connections(*link)) open_again(*link);
-    if (link->connected && link->park_at == TimePoint::max()) {
+    if (link->connected && ring_.sparse() && link->park_at == TimePoint::max()) {
       link->park_at = now() + pause_before_asking(*link);
     }
     pump(*link);
@@ -242,7 +242,7 @@ void ParkingTransport::on_link_up(const LinkInfo& info) {
   link.bulk_at = now();
   link.dial_at = TimePoint::max();
   link.dial_gap = {};
-  link.park_at = ring_.empty() ? TimePoint::max() : now() + pause_before_asking(link);
+  link.park_at = ring_.sparse() ? now() + pause_before_asking(link) : TimePoint::max();
   if (link.session) {
     // Whether the other end continues it as well, its first frame says.
     inner_.set_trust(peer, link.trust);
@@ -252,7 +252,7 @@ void ParkingTransport::on_link_up(const LinkInfo& info) {
              ParkResumeMessage{link.session->name()}.encode());
   } else {
     link.trust = handler_->first_trust(info);
-    if (ring_.contains(peer)) {
+    if (may_be_parked_at(peer)) {
       send_own(peer, Lane::kControl, frame_type::kParkResume, ParkResumeMessage().encode());
     }
     announce_up(peer);
@@ -387,7 +387,7 @@ void ParkingTransport::on_time(const PeerId& peer) {
   if (link->session && link->session->lost(now())) {
     return fail_session(peer, timed_out("no answer through other members"));
   }
-  if (link->session && !ring_.empty() && !ring_.contains(peer) && now() >= former_until_) {
+  if (link->session && !ring_.contains(peer) && now() >= former_until_) {
     return fail_session(peer, unavailable("it is no member of the view any more"));
   }
   if (link->awaits_first && now() >= link->first_limit) return begin_anew(peer);
@@ -411,8 +411,8 @@ TimePoint ParkingTransport::due_of(const Link& link) const {
   if (link.session) {
     due = std::min(due, link.session->deadline());
     if (link.probe_until != TimePoint::max()) due = std::min(due, link.probe_at);
-    if (!ring_.empty() && !ring_.contains(link.peer)) due = std::min(due, former_until_);
-  } else if (link.connected && !ring_.empty() && !link.asked) {
+    if (!ring_.contains(link.peer)) due = std::min(due, former_until_);
+  } else if (link.connected && ring_.sparse() && !link.asked) {
     due = std::min(due, link.park_at);
   }
   return std::max(due, now());

@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kMembers = 24;
+constexpr int kFew = 8;
 
 // Everybody sends one frame to everybody.
 std::uint64_t send_to_all(ParkingWorld& world, Lane lane = Lane::kControl) {
@@ -57,7 +58,7 @@ TEST(ParkingTransport, MembersKeepConnectionsToTheirNeighboursAndLinksToAll) {
   const MeshRing ring = [&] {
     std::vector<PeerAddress> members;
     for (const PeerId& id : world.ids) members.push_back({id, {}});
-    return MeshRing(world.ids[0], members, {});
+    return MeshRing(world.ids[0], members, {}, 0);
   }();
   // The distances 1, 2, 4, 8, 16 of 24, either way; 16 one way is 8 the other.
   EXPECT_EQ(ring.neighbours(), 8);
@@ -192,12 +193,25 @@ TEST(ParkingTransport, ANewRingOpensAndClosesWhatItMust) {
     EXPECT_EQ(world.connections(i), 8U);
     for (const PeerId& other : world.ids) EXPECT_EQ(world[i].downs(other), 0);
   }
-  // No ring any more, as in a view that has become small.
-  world.set_ring_of_all({});
-  world.run_for(seconds(5));
-  for (int i = 0; i < world.size(); ++i) {
-    EXPECT_EQ(world.connections(i), kMembers - 1U);
-    for (const PeerId& other : world.ids) EXPECT_EQ(world[i].downs(other), 0);
+  world.expect_no_faults();
+}
+
+TEST(ParkingTransport, AGroupThatHasBecomeSmallIsAMeshAgain) {
+  ParkingWorld world(kMembers);
+  world.park_all();
+  for (int i = 0; i < world.size(); ++i) world[i].redials = false;
+  std::vector<PeerId> rest(world.ids.begin(), world.ids.begin() + kFew);
+  for (int i = 0; i < kFew; ++i) world[i].set_ring(rest);
+  world.run_for(seconds(10));
+  for (int i = 0; i < kFew; ++i) {
+    for (int other = 0; other < kFew; ++other) {
+      if (i == other) continue;
+      const PeerId id = world.ids[static_cast<std::size_t>(other)];
+      EXPECT_EQ(world[i].transport.connected().count(id), 1U);
+      EXPECT_EQ(world[i].downs(id), 0);
+    }
+    // Parked links with those that went have ended, and connections with them are the owner's.
+    EXPECT_EQ(world[i].transport.parking_stats().parked, 0U);
   }
   world.expect_no_faults();
 }

@@ -186,6 +186,7 @@ class ParkingWorld {
   explicit ParkingWorld(int count, std::uint64_t seed = 1, SimNetworkOptions network = {})
       : seed_(seed), net(with_seed(network, seed)) {
     for (int i = 0; i < count; ++i) {
+      options.mesh_members = 8;
       ids.push_back({sha256(as_bytes("parking peer " + std::to_string(i)))});
       start(i);
     }

@@ -129,6 +129,7 @@ struct Recipe {
     double merge_timeout_s = to_seconds(membership_defaults::kMergeTimeout);
     double unreached_timeout_s = to_seconds(membership_defaults::kUnreachedTimeout);
     double linger_s = to_seconds(swarm_defaults::kLinger);
+    std::int64_t mesh_members = swarm_defaults::kMeshMembers;
     std::int64_t joins_at_once = membership_defaults::kJoinsAtOnce;
     double join_stall_s = to_seconds(membership_defaults::kJoinStallTimeout);
     std::int64_t start_members = swarm_defaults::kStartMembers;

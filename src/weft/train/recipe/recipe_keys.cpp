@@ -147,6 +147,9 @@ constexpr RecipeKey kKeys[] = {
     {"group.merge_timeout_s", WEFT_SLOT(group.merge_timeout_s), 1, 86400, "",
      "With group.on_split = \"merge\": how long a side that has stopped waits for the other one to "
      "take its state, before it goes on alone. The state must be transferred in that time."},
+    {"group.mesh_members", WEFT_SLOT(group.mesh_members), 3, 4096, "",
+     "Up to this many members all have connections with each other. In a larger group each keeps "
+     "them to a few, and what others send to it is forwarded; docs/membership.md describes it."},
     {"group.on_quorum_lost", WEFT_SLOT(group.on_quorum_lost), 0, 0, "wait|exit",
      "What a member does when half of the group or more is gone for group.quorum_timeout_s: "
      "keep the state and wait for them, or save a checkpoint and exit."},

@@ -316,6 +316,7 @@ SwarmOptions swarm_options(const Recipe& recipe, const Layout& layout,
   if (aggregates(recipe)) options.verifiers = static_cast<int>(recipe.aggregate.verifiers);
   options.measured_ring = group.ring == "measured";
   options.by_host = group.hosts == "together";
+  options.mesh_members = static_cast<int>(group.mesh_members);
   options.reports = true;
   options.compute_timeout = from_seconds(group.compute_timeout_s);
   // Nothing is known of the first rounds but how many steps they have.
