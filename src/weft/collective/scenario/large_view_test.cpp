@@ -130,7 +130,9 @@ TEST_F(LargeView, AViewThatBecomesSmallIsAMeshAgain) {
   ASSERT_EQ(peers_[0]->core->view().size(), kMembers - 2);
   for (const auto& peer : peers_) {
     if (peer->leaving) continue;
-    EXPECT_EQ(peer->core->parking().connected, kMembers - 3U);
+    // A neighbour of those that left may still be connected with them.
+    EXPECT_GE(peer->core->parking().connected, kMembers - 3U);
+    EXPECT_EQ(peer->core->parking().parked, 0U);
   }
   expect_end();
 }
