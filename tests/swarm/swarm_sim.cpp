@@ -23,10 +23,11 @@ struct Arguments {
 };
 
 [[noreturn]] void usage(const std::string& fault) {
-  std::fprintf(stderr,
-               "%s\nusage: swarm_sim [--peers N] [--seeds A..B | --seed S] [--rounds N] "
-               "[--local STEPS [--overlap]] [--late] [--records] [--stuck] [--mesh N] [--verbose]\n",
-               fault.c_str());
+  std::fprintf(
+      stderr,
+      "%s\nusage: swarm_sim [--peers N] [--seeds A..B | --seed S] [--rounds N] "
+      "[--local STEPS [--overlap]] [--late] [--records] [--stuck] [--mesh N] [--verbose]\n",
+      fault.c_str());
   std::exit(2);
 }
 

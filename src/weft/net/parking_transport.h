@@ -35,26 +35,42 @@
 #include "weft/base/rng.h"
 #include "weft/base/status.h"
 #include "weft/base/time.h"
-#include "weft/net/parking/mesh_ring.h"
-#include "weft/net/parking/parked_session.h"
 #include "weft/net/transport.h"
+#include "weft/wire/parking_message.h"
 
 namespace weft {
+
+class MeshRing;
+struct ParkedArrival;
+struct SealedPacket;
+
+struct ParkedSessionOptions {
+  // Without anything to send for so long, a beat is sent.
+  Duration beat_interval = std::chrono::seconds(2);
+  // An arrival that nothing is sent after is acknowledged by a packet of its own.
+  Duration acknowledge_after = std::chrono::milliseconds(50);
+  // Before the round trip is known; then three times that, and no less than this half.
+  Duration resend_after = std::chrono::milliseconds(400);
+  // Something was sent, and nothing was acknowledged for so long: the other end is lost.
+  Duration lost_after = std::chrono::seconds(3);
+  std::size_t queue_bytes_max = 1024 * 1024;
+  std::size_t packets_under_way_max = 64;
+};
 
 struct ParkingOptions {
   // Nothing is parked among at most so many members.
   std::size_t mesh_members = 32;
   ParkedSessionOptions session;
-  // A link that no neighbour needs, without bulk frames for so long, is asked to be parked.
+  // A link with no neighbour that has carried no bulk frame for so long is to be parked.
   Duration idle_before = std::chrono::seconds(3);
   // Asked again after a refusal; a way that failed doubles it, up to the second.
   Duration retry_after = std::chrono::seconds(5);
   Duration retry_after_max = std::chrono::minutes(10);
   // For a probe to come back, and for the first frame of a link that may continue a parked one.
   Duration answer_limit = std::chrono::seconds(2);
-  // Of frames for others in the queue of one link.
+  // Frames for others are dropped when the queue of a link is longer.
   std::size_t forward_queue_bytes_max = 256 * 1024;
-  // Of frames that wait until a parked link is open.
+  // At most so much waits until a parked link is open.
   std::size_t held_bytes_max = 64 * 1024 * 1024;
   // Members of the ring before are forwarded to for so long.
   Duration former_ring_kept = std::chrono::seconds(5);
@@ -71,8 +87,8 @@ struct ParkingStats {
 
 class ParkingTransport final : public Transport, public TransportHandler {
  public:
-  // Borrows `inner` and `clock`, which must outlive this. Whoever is the handler of `inner` calls
-  // the methods of TransportHandler below.
+  // Borrows `inner` and `clock`, which must outlive this. The handler of `inner` hands its calls on
+  // to the methods of TransportHandler below.
   ParkingTransport(ParkingOptions options, Transport& inner, const Clock& clock, Rng rng);
   ~ParkingTransport() override;
 
@@ -178,9 +194,9 @@ class ParkingTransport final : public Transport, public TransportHandler {
   Rng rng_;
   TransportHandler* handler_ = nullptr;
 
-  MeshRing ring_;
+  std::unique_ptr<MeshRing> ring_;
   // The one before, until then.
-  MeshRing former_ring_;
+  std::unique_ptr<MeshRing> former_ring_;
   TimePoint former_until_{};
 
   std::map<PeerId, std::unique_ptr<Link>> links_;

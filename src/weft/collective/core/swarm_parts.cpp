@@ -36,7 +36,8 @@ ParkingOptions parking_options(const SwarmCoreOptions& swarm) {
   ParkingOptions options;
   options.mesh_members = static_cast<std::size_t>(swarm.rounds.all_reduce.mesh_members);
   // A member that is silent for less is not suspected either.
-  options.session.lost_after = std::max(options.session.lost_after, swarm.membership.suspicion_timeout);
+  options.session.lost_after =
+      std::max(options.session.lost_after, swarm.membership.suspicion_timeout);
   return options;
 }
 

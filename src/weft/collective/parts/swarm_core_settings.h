@@ -17,7 +17,8 @@ namespace weft {
 
 // What the options of several parts have in common is said once, here: the swarm fills in
 // rounds.self and links.self from membership.self, links.mesh_members from rounds.all_reduce, and
-// fetch.elements_max from vector_elements_max. A driver that has set one of them to something else has a bug (WEFT_CHECK).
+// fetch.elements_max from vector_elements_max. A driver that has set one of them to something else
+// has a bug (WEFT_CHECK).
 struct SwarmCoreOptions {
   MembershipOptions membership;
   RoundCoreOptions rounds;

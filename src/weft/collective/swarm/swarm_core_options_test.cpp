@@ -207,10 +207,10 @@ TEST(SwarmCoreOptions, EachSettingReachesTheCore) {
   const SwarmOptions untouched;
   const auto& [membership, identity, listen, advertise, map_port, transport, recipe_text,
                vector_elements_max, segment_bytes, bucket_bytes, direct_bytes_max, wire, aggregator,
-               liars, verifiers, make_core, reports, codec, residual, measured_ring, mesh_members, by_host,
-               result_log_bytes_max, last_round, stall_timeout, next_limit, compute_timeout,
-               compute_timeout_first, finish_limit, resume_round, gather_states, held_round,
-               held_run, record_file, state_file, start_members, start_timeout, linger,
+               liars, verifiers, make_core, reports, codec, residual, measured_ring, mesh_members,
+               by_host, result_log_bytes_max, last_round, stall_timeout, next_limit,
+               compute_timeout, compute_timeout_first, finish_limit, resume_round, gather_states,
+               held_round, held_run, record_file, state_file, start_members, start_timeout, linger,
                samples_a_round, exit_on_quorum_lost, presence] = untouched;
   EXPECT_EQ(&membership, &untouched.membership);
   std::vector<Setting> settings = settings_of_rounds();

@@ -20,22 +20,10 @@
 #include "weft/base/bytes.h"
 #include "weft/base/hash.h"
 #include "weft/base/time.h"
+#include "weft/net/parking_transport.h"
 #include "weft/wire/parking_message.h"
 
 namespace weft {
-
-struct ParkedSessionOptions {
-  // Without anything to send for so long, a beat is sent.
-  Duration beat_interval = std::chrono::seconds(2);
-  // An arrival that nothing is sent after is acknowledged by a packet of its own.
-  Duration acknowledge_after = std::chrono::milliseconds(50);
-  // Before the round trip is known; then three times that, and no less than this half.
-  Duration resend_after = std::chrono::milliseconds(400);
-  // Something was sent, and nothing was acknowledged for so long: the other end is lost.
-  Duration lost_after = std::chrono::seconds(3);
-  std::size_t queue_bytes_max = 1024 * 1024;
-  std::size_t packets_under_way_max = 64;
-};
 
 // A sealed packet to be sent to the other end.
 struct SealedPacket {

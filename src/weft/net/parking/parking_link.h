@@ -16,6 +16,9 @@
 #include <optional>
 #include <utility>
 
+#include "weft/base/status.h"
+#include "weft/net/parking/mesh_ring.h"
+#include "weft/net/parking/parked_session.h"
 #include "weft/net/parking_transport.h"
 
 namespace weft {
@@ -32,7 +35,7 @@ struct ParkingTransport::Link {
   bool up = false;
   std::optional<Status> down_later;
   LinkTrust trust = LinkTrust::kStranger;
-  // Of the present connections, or the last ones.
+  // The present connections', or the last ones'.
   LinkInfo info;
   bool connected = false;
   // The latest bulk frame, either way.

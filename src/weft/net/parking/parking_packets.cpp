@@ -13,12 +13,12 @@ void ParkingTransport::send_own(const PeerId& to, Lane lane, std::uint8_t type, 
 }
 
 bool ParkingTransport::forwards_for(const PeerId& peer) const {
-  return ring_.contains(peer) || (now() < former_until_ && former_ring_.contains(peer));
+  return ring_->contains(peer) || (now() < former_until_ && former_ring_->contains(peer));
 }
 
 std::vector<PeerId> ParkingTransport::ways(const PeerId& target) const {
-  const bool former = !ring_.contains(target) && now() < former_until_;
-  std::vector<PeerId> out = (former ? former_ring_ : ring_).toward(target, connected_);
+  const bool former = !ring_->contains(target) && now() < former_until_;
+  std::vector<PeerId> out = (former ? *former_ring_ : *ring_).toward(target, connected_);
   std::erase_if(out, [this](const PeerId& peer) { return !find(peer)->direct(); });
   return out;
 }

@@ -16,11 +16,11 @@ constexpr Duration kWayProved = std::chrono::minutes(2);
 }  // namespace
 
 bool ParkingTransport::wants_connections(const Link& link) const {
-  return ring_.is_neighbour(link.peer) || !link.held.empty();
+  return ring_->is_neighbour(link.peer) || !link.held.empty();
 }
 
 bool ParkingTransport::may_be_parked_at(const PeerId& peer) const {
-  return ring_.contains(peer) && (ring_.sparse() || now() < former_until_);
+  return ring_->contains(peer) && (ring_->sparse() || now() < former_until_);
 }
 
 // --- Parking.
@@ -28,7 +28,7 @@ bool ParkingTransport::may_be_parked_at(const PeerId& peer) const {
 // The end with the smaller id asks.
 void ParkingTransport::consider_parking(Link& link) {
   link.park_at = TimePoint::max();
-  if (!ring_.sparse() || !ring_.contains(link.peer) || ring_.is_neighbour(link.peer)) return;
+  if (!ring_->sparse() || !ring_->contains(link.peer) || ring_->is_neighbour(link.peer)) return;
   if (!link.up || !link.connected || link.session || link.asked || self() > link.peer) return;
   const TimePoint idle_at = link.bulk_at + options_.idle_before;
   if (now() < idle_at || inner_.queued_bytes(link.peer, Lane::kBulk) > 0) {
@@ -48,7 +48,7 @@ Status ParkingTransport::on_ask(Link& link, const FrameView& frame) {
   const bool idle = now() >= link.bulk_at + options_.idle_before / 2 &&
                     inner_.queued_bytes(link.peer, Lane::kBulk) == 0;
   const bool agreed = idle && link.up && !link.down_later && now() >= link.refuse_until &&
-                      ring_.contains(link.peer) && !ring_.is_neighbour(link.peer);
+                      ring_->contains(link.peer) && !ring_->is_neighbour(link.peer);
   send_own(link.peer, Lane::kControl, frame_type::kParkAnswer, ParkAnswerMessage{agreed}.encode());
   if (!agreed) return {};
   link.drained = false;

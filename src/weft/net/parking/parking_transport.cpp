@@ -24,7 +24,12 @@ constexpr Duration kDialLimit = std::chrono::seconds(10);
 
 ParkingTransport::ParkingTransport(ParkingOptions options, Transport& inner, const Clock& clock,
                                    Rng rng)
-    : options_(options), inner_(inner), clock_(clock), rng_(rng) {}
+    : options_(options),
+      inner_(inner),
+      clock_(clock),
+      rng_(rng),
+      ring_(std::make_unique<MeshRing>()),
+      former_ring_(std::make_unique<MeshRing>()) {}
 
 ParkingTransport::~ParkingTransport() = default;
 
@@ -32,15 +37,15 @@ ParkingTransport::~ParkingTransport() = default;
 
 void ParkingTransport::set_ring(std::vector<PeerAddress> members,
                                 const std::vector<int>& distances) {
-  if (ring_.sparse()) {
+  if (ring_->sparse()) {
     former_ring_ = std::move(ring_);
     former_until_ = now() + options_.former_ring_kept;
   }
-  ring_ = MeshRing(self(), std::move(members), distances, options_.mesh_members);
-  if (!ring_.sparse() && now() >= former_until_) return;
+  ring_ = std::make_unique<MeshRing>(self(), std::move(members), distances, options_.mesh_members);
+  if (!ring_->sparse() && now() >= former_until_) return;
   for (const auto& [peer, link] : links_) {
     if (link->session && wants_connections(*link)) open_again(*link);
-    if (link->connected && ring_.sparse() && link->park_at == TimePoint::max()) {
+    if (link->connected && ring_->sparse() && link->park_at == TimePoint::max()) {
       link->park_at = now() + pause_before_asking(*link);
     }
     pump(*link);
@@ -242,7 +247,7 @@ void ParkingTransport::on_link_up(const LinkInfo& info) {
   link.bulk_at = now();
   link.dial_at = TimePoint::max();
   link.dial_gap = {};
-  link.park_at = ring_.sparse() ? now() + pause_before_asking(link) : TimePoint::max();
+  link.park_at = ring_->sparse() ? now() + pause_before_asking(link) : TimePoint::max();
   if (link.session) {
     // Whether the other end continues it as well, its first frame says.
     inner_.set_trust(peer, link.trust);
@@ -387,15 +392,15 @@ void ParkingTransport::on_time(const PeerId& peer) {
   if (link->session && link->session->lost(now())) {
     return fail_session(peer, timed_out("no answer through other members"));
   }
-  if (link->session && !ring_.contains(peer) && now() >= former_until_) {
+  if (link->session && !ring_->contains(peer) && now() >= former_until_) {
     return fail_session(peer, unavailable("it is no member of the view any more"));
   }
   if (link->awaits_first && now() >= link->first_limit) return begin_anew(peer);
   if (link->probe_until != TimePoint::max()) probe(*link);
   if (now() >= link->dial_at) {
     link->dial_at = now() + kDialLimit;
-    const PeerAddress* address = ring_.find(peer);
-    if (address == nullptr) address = former_ring_.find(peer);
+    const PeerAddress* address = ring_->find(peer);
+    if (address == nullptr) address = former_ring_->find(peer);
     if (address != nullptr && !link->connected) inner_.connect(*address);
   }
   if (now() >= link->park_at) consider_parking(*link);
@@ -411,8 +416,8 @@ TimePoint ParkingTransport::due_of(const Link& link) const {
   if (link.session) {
     due = std::min(due, link.session->deadline());
     if (link.probe_until != TimePoint::max()) due = std::min(due, link.probe_at);
-    if (!ring_.contains(link.peer)) due = std::min(due, former_until_);
-  } else if (link.connected && ring_.sparse() && !link.asked) {
+    if (!ring_->contains(link.peer)) due = std::min(due, former_until_);
+  } else if (link.connected && ring_->sparse() && !link.asked) {
     due = std::min(due, link.park_at);
   }
   return std::max(due, now());
@@ -431,7 +436,7 @@ void ParkingTransport::settle(const PeerId& peer) {
   pump(*link);
   set_due(*link, due_of(*link));
   const bool used = link->up || link->connected || link->session || link->down_later;
-  if (used || ring_.contains(peer)) return;
+  if (used || ring_->contains(peer)) return;
   set_due(*link, TimePoint::max());
   links_.erase(peer);
 }

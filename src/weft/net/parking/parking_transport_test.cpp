@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/net/parking/mesh_ring.h"
 #include "weft/net/parking/test_parking_world.h"
 
 namespace weft::parking_transport_test {

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/base/status.h"
 #include "weft/net/parking_transport.h"
 #include "weft/net/sim_network.h"
 #include "weft/wire/codec.h"
