@@ -147,7 +147,7 @@ class Includes(Tree):
 class FolderSizes(Tree):
     def fill(self, folder, files):
         for number in range(files):
-            self.write(f"src/weft/{folder}/page{number}.html", "")
+            self.write(f"{folder}/page{number}.html", "")
 
     def expect_more(self, more, part):
         found = [fault for faults in tidy.check_layout(self.root, more) for fault in faults]
@@ -156,21 +156,27 @@ class FolderSizes(Tree):
 
     def test_a_folder_and_a_part_with_too_many_files(self):
         there = 4  # of b in setUp()
-        self.fill("b", folder_sizes.FILES_MAX - there)
+        self.fill("src/weft/b", folder_sizes.FILES_MAX - there)
         self.assertEqual(self.faults(), [])
         self.write("src/weft/b/x_test.cpp", "int x;\n")
         self.expect("src/weft/b:1: 31 files, limit 30")
         (self.root / "src/weft/b/x_test.cpp").unlink()
-        self.fill("b/deep", folder_sizes.FILES_MAX + 1)
+        self.fill("src/weft/b/deep", folder_sizes.FILES_MAX + 1)
         self.expect("src/weft/b/deep:1: 31 files, limit 30")
 
+    def test_a_folder_of_the_bindings(self):
+        self.fill("bindings/python/tests", folder_sizes.FILES_MAX)
+        self.assertEqual(self.faults(), [])
+        self.write("bindings/python/tests/one.json", "{}")
+        self.expect("bindings/python/tests:1: 31 files, limit 30: give it parts (subfolders)")
+
     def test_what_is_larger_may_only_shrink(self):
-        self.fill("a", 40 - 2)
-        self.assertEqual([f for faults in tidy.check_layout(self.root, {"a": 40}) for f in faults],
+        self.fill("src/weft/a", 40 - 2)
+        self.assertEqual([f for faults in tidy.check_layout(self.root, {"src/weft/a": 40}) for f in faults],
                          [])
-        self.expect_more({"a": 39}, "src/weft/a:1: 40 files, limit 39")
-        self.expect_more({"a": 41}, "src/weft/a:1: 40 files: lower its number from 41")
-        self.expect_more({"a": 40, "b": 50}, "src/weft/b:1: 4 files: take it out")
+        self.expect_more({"src/weft/a": 39}, "src/weft/a:1: 40 files, limit 39")
+        self.expect_more({"src/weft/a": 41}, "src/weft/a:1: 40 files: lower its number from 41")
+        self.expect_more({"src/weft/a": 40, "src/weft/b": 50}, "src/weft/b:1: 4 files: take it out")
 
 
 if __name__ == "__main__":
