@@ -16,9 +16,6 @@ no case, a folder without a test program and a build that fails count as failure
 clang-format-14, clang++ or clang-tidy-14 cannot be had, its stage is skipped, and a line says so.
 """
 import argparse
-import concurrent.futures
-import json
-import os
 import pathlib
 import re
 import shutil
@@ -26,114 +23,18 @@ import subprocess
 import sys
 import threading
 import time
-import xml.etree.ElementTree
 
 import thread_safety
+from ctest_runs import ctests, run_ctests
+from tally import ROOT, Tally, run
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
-FUZZED = re.compile(r"^(\d+) seeds and (\d+) mutations\b.*none broke it", re.MULTILINE)
-OUTPUT_LINES_SHOWN = 60
 # Folders of src/weft that clang-tidy's stage does not look at: whoever has cleaned one takes it out.
 NOT_YET_CLEAN = ("collective", "train")
-SLOWEST_SHOWN = 10
-SANITIZER_OPTIONS = {
-    "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
-    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
-}
-
-
-# Programs for people, which count nothing: exit code 1 says that what they computed is wrong.
-EXAMPLES = re.compile(r"^examples/")
 # Where threads of ours meet. Elsewhere there are OpenMP's only, whose barriers ThreadSanitizer does
 # not know: its build computes with one thread.
 THREADED_FOLDERS = "base;array;aggregate;data;wire;net;peer;codec;collective;gossip"
-# Begun first, so that no core waits for them in the end.
-LONG_TESTS = ("collective", "python/package", "op", "train", "net")
 # What runs in one thread of its own virtual time: ThreadSanitizer finds nothing there, slowly.
 SIMULATED_PROGRAMS = re.compile(r"^sim(/|$)")
-# Cases that a sanitizer leaves out, by preset and program. The largest simulations, and trainings
-# of many steps, add minutes under AddressSanitizer and no code that smaller ones do not have. In
-# collective, gossip and peer, ThreadSanitizer leaves out what runs in one thread of virtual time; in data,
-# what counts in one thread; in net, the case whose threads are OpenDHT's, a library that is not
-# instrumented.
-LEFT_OUT_CASES = {
-    ("asan", "sim"): "Simulation.SixtyFourPeers",
-    ("asan", "nn"): "Training.EveryModelOfTheZooLowersTheLossOnAFewImages",
-    ("asan", "collective"): "JoinTest.*:SwarmSplit.ANewcomer*:SwarmSplit.Whatever*:"
-                            "SwarmStateTest.RoundsThatFill*:SwarmLinksTest.IsMuchFaster*",
-    ("asan", "gossip"): "GossipChurn.AThird*:GossipChurn.GoesOn*",
-    ("tsan", "data"): "MarkovText.*:GaussianImages.*",
-    ("tsan", "net"): "Rendezvous.NodesOfOpenDhtOnThisMachineCarryARecord",
-    ("tsan", "peer"): "Agreement.DuelsNeverDecideTwice",
-    ("tsan", "collective"): "Ways/*:Seeds/*:Precisions/*:SwarmCore.*:StateTransfer.*:ResumeTest.*:"
-                            "SwarmStateTest.*:SwarmConductTest.*:SwarmLinksTest.*:UnequalSwarm.*:"
-                            "SwarmSplit.*:JoinTest.*:StateServing.*:PartsOfARound/*:SwarmCodec.*:"
-                            "SwarmReports.*",
-    ("tsan", "gossip"): "GossipChurn.*:GossipAveraging.*:GossipDpsgd.*:GossipCore.*:Topology.*:"
-                        "AddressBook.*",
-}
-
-
-class Tally:
-    """Counts cases and prints a line for each program."""
-
-    def __init__(self):
-        self.passed = 0
-        self.failed = 0
-        self.skipped = []
-        self.parts = []
-
-    def took(self, name, seconds):
-        """Notes what a part of the run took, for slowest()."""
-        self.parts.append((seconds, name))
-
-    def slowest(self):
-        """The parts that took longest, a line each. Some of them ran side by side."""
-        longest = sorted(self.parts, reverse=True)[:SLOWEST_SHOWN]
-        return "\n".join(f"     {seconds:7.1f} s  {name}" for seconds, name in longest)
-
-    def skip(self, name, why):
-        self.skipped.append(name)
-        print(f"skip {name:<32} {why}", flush=True)
-
-    def add(self, name, passed, failed, seconds, output=""):
-        self.passed += passed
-        self.failed += failed
-        self.took(name, seconds)
-        word = "FAIL" if failed else "ok  "
-        print(f"{word} {name:<32} {passed:5d} passed {failed:3d} failed {seconds:7.1f} s")
-        if failed and output:
-            lines = output.strip().splitlines()
-            if len(lines) > OUTPUT_LINES_SHOWN:
-                print(f"     ({len(lines) - OUTPUT_LINES_SHOWN} earlier lines left out)")
-            print("\n".join("     " + line for line in lines[-OUTPUT_LINES_SHOWN:]))
-        sys.stdout.flush()
-
-    def command(self, name, command):
-        """Runs a command that ends with "N passed, N failed"; its failing counts at least one."""
-        start = time.monotonic()
-        ran = run(command)
-        passed, failed = last_counts(ran.stdout)
-        if (ran.returncode != 0 or passed == 0) and failed == 0:
-            failed = 1
-        self.add(name, passed, failed, time.monotonic() - start, ran.stdout)
-
-
-def run(command, environment=None):
-    """Runs a command with standard error in its output; a missing program is exit code 127."""
-    try:
-        return subprocess.run(command, cwd=ROOT, text=True, errors="replace", check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
-    except FileNotFoundError as missing:
-        return subprocess.CompletedProcess(command, 127, stdout=str(missing))
-
-
-def last_counts(output):
-    found = COUNTS.findall(output)
-    return (int(found[-1][0]), int(found[-1][1])) if found else (0, 0)
 
 
 def sources():
@@ -231,80 +132,6 @@ def build(tally, preset):
         tally.command("no source takes most of the build", [
             "python3", "tools/build_time.py", "--check", "--since", str(began)])
     return True
-
-
-def ctests(preset):
-    """{name: labels} of the tests that a built preset has."""
-    listing = run(["ctest", "--test-dir", f"build/{preset}", "--show-only=json-v1"])
-    tests = json.loads(listing.stdout[listing.stdout.index("{"):])["tests"]
-    properties = {test["name"]: {p["name"]: p["value"] for p in test.get("properties", [])}
-                  for test in tests}
-    return {name: set(values.get("LABELS", [])) for name, values in properties.items()}
-
-
-def count_cases(report, output):
-    """(passed, failed, skipped) of one program, from its GoogleTest report or its last line."""
-    if report.exists():
-        root = xml.etree.ElementTree.parse(report).getroot()
-        total, failed = int(root.get("tests", 0)), int(root.get("failures", 0))
-        skipped = sum(1 for case in root.iter("testcase")
-                      if case.get("result") == "skipped" or case.get("status") == "notrun")
-        return total - failed - skipped, failed + int(root.get("errors", 0)), skipped
-    fuzzed = FUZZED.search(output)
-    if fuzzed:
-        return int(int(fuzzed.group(1)) + int(fuzzed.group(2)) > 0), 0, 0
-    return (*last_counts(output), 0)
-
-
-def failures(report):
-    """What the failed cases of a GoogleTest report say, a line or more each."""
-    if not report.exists():
-        return ""
-    root = xml.etree.ElementTree.parse(report).getroot()
-    return "".join(f"{case.get('classname')}.{case.get('name')}: {failure.get('message')}\n"
-                   for case in root.iter("testcase") for failure in case.iter("failure"))
-
-
-def run_ctest(tally, preset, name):
-    start = time.monotonic()
-    report = ROOT / "build" / preset / "reports" / (name.replace("/", "_") + ".xml")
-    report.unlink(missing_ok=True)
-    # Threads that wait for work must not spin: several programs share the cores here.
-    environment = {"GTEST_OUTPUT": f"xml:{report}", "OMP_WAIT_POLICY": "passive"}
-    if preset in ("asan", "tsan"):
-        environment.update(SANITIZER_OPTIONS)
-    if (preset, name) in LEFT_OUT_CASES:
-        environment["GTEST_FILTER"] = "-" + LEFT_OUT_CASES[preset, name]
-    ran = run(["ctest", "--test-dir", f"build/{preset}", "-R", f"^{re.escape(name)}$", "-V"],
-              environment)
-    try:
-        passed, failed, skipped = count_cases(report, re.sub(r"(?m)^\d+: ", "", ran.stdout))
-        output = ran.stdout + failures(report)
-    except xml.etree.ElementTree.ParseError:
-        passed, failed, skipped, output = 0, 1, 0, ran.stdout
-    if "***Skipped" in ran.stdout:
-        skipped = 1
-    if EXAMPLES.match(name) and ran.returncode == 0:
-        passed = 1
-    if failed == 0 and (ran.returncode != 0 or passed + skipped == 0):
-        failed = 1
-    note = f" ({skipped} skipped)" if skipped else ""
-    tally.add(f"{preset}: {name}{note}", passed, failed, time.monotonic() - start, output)
-
-
-def run_ctests(tally, preset, tests, chosen, ahead=None):
-    """Runs the chosen ones of {name: labels}: the fast ones side by side, then those labelled
-    quiet, each with the machine for itself, then the others one by one while `ahead` builds."""
-    (ROOT / "build" / preset / "reports").mkdir(exist_ok=True)
-    together = [name for name in chosen if "fast" in tests[name] and "serial" not in tests[name]]
-    together.sort(key=lambda name: name not in LONG_TESTS)
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        list(pool.map(lambda name: run_ctest(tally, preset, name), together))
-    alone = [name for name in chosen if name not in together]
-    for name in sorted(alone, key=lambda name: "quiet" not in tests[name]):
-        if ahead is not None and "quiet" not in tests[name]:
-            ahead.start()
-        run_ctest(tally, preset, name)
 
 
 def run_preset(tally, preset, only, labels=None, ahead=None):

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-import serve_test
+import served_models
 
 SKIPPED = 77
 SCRIPT = pathlib.Path(__file__).with_name("openai_client.cjs")
@@ -44,11 +44,11 @@ def main():
         folder = pathlib.Path(name)
         words = folder / "text.txt"
         words.write_text("one two three four five six seven eight. " * 200)
-        recipe = serve_test.TEXT.format(path=words).replace(
+        recipe = served_models.TEXT.format(path=words).replace(
             'name = "text"\nsteps', 'name = "a small text of Jürgen"\nsteps')
-        text = serve_test.train(folder, "text", recipe)
-        images = serve_test.train(folder, "images", serve_test.IMAGES)
-        with serve_test.Server(text) as first, serve_test.Server(images) as second:
+        text = served_models.train(folder, "text", recipe)
+        images = served_models.train(folder, "images", served_models.IMAGES)
+        with served_models.Server(text) as first, served_models.Server(images) as second:
             urls = [f"http://{server.host}:{server.port}" for server in (first, second)]
             return subprocess.run(["node", str(SCRIPT), *urls], env=environment, timeout=300,
                                   check=False).returncode

@@ -5,247 +5,19 @@ usage: serve_test.py [NAME ...]
 Trains two small models first. Python 3 standard library only.
 """
 import asyncio
-import contextlib
-import http.client
 import json
-import os
 import pathlib
-import random
 import re
-import resource
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-WEFT = os.environ.get("WEFT_PROGRAM", str(ROOT / "build/release/weft"))
-CLIENTS = 1000
-REQUESTS_A_CLIENT = 4
-BODY_MAX = 100000
-
-IMAGES = """
-[model]
-name = "mlp"
-hidden_units = 32
-[data]
-name = "synthetic"
-synthetic_samples = 512
-[optimizer]
-learning_rate = 0.05
-[run]
-name = "images"
-steps = 30
-global_batch = 64
-evaluate = false
-[checkpoint]
-every_steps = 30
-[group]
-discovery = "off"
-"""
-TEXT = """
-[model]
-name = "char_gpt"
-layers = 2
-embedding_width = 32
-heads = 2
-[data]
-name = "text"
-path = "{path}"
-tokenizer = "byte"
-context = 256
-[optimizer]
-name = "adamw"
-learning_rate = 0.003
-[run]
-name = "text"
-steps = 20
-global_batch = 4
-evaluate = false
-[checkpoint]
-every_steps = 20
-[group]
-discovery = "off"
-"""
-
-
-ROWS = """
-[model]
-name = "mlp"
-[data]
-name = "rows"
-path = "{path}"
-classify = false
-[run]
-name = "flats"
-steps = 20
-global_batch = 32
-evaluate = false
-[group]
-discovery = "off"
-"""
-
-JSON = {"Content-Type": "application/json"}
-
-
-class Failure(AssertionError):
-    """A claim that did not hold, with what was seen instead."""
-
-
-def expect(condition, text):
-    if not condition:
-        raise Failure(text)
-
-
-def train(folder, name, recipe):
-    path = folder / f"{name}.toml"
-    path.write_text(recipe, encoding="utf-8")
-    out = folder / name
-    ran = subprocess.run([WEFT, "run", str(path), "--out", str(out), "--listen", "127.0.0.1:0"],
-                         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
-                         check=False)
-    expect(ran.returncode == 0, f"weft run: {ran.returncode}: {ran.stderr[-1000:]}")
-    return str(max((out / "checkpoints").glob("*.safetensors")))
-
-
-class Server:
-    """`weft serve` of a checkpoint at a free port; use as a context manager."""
-
-    def __init__(self, checkpoint, *arguments):
-        self.process = subprocess.Popen(
-            [WEFT, "serve", checkpoint, "--port", "0", *arguments], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        found = re.match(r"listening on http://([\d.]+):(\d+) ", line)
-        expect(found, f"expected a line \"listening on ...\", got {line!r}")
-        self.host, self.port = found[1], int(found[2])
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, value, trace):
-        with contextlib.suppress(ProcessLookupError):
-            self.process.kill()
-        self.process.communicate()
-
-    def connection(self):
-        return http.client.HTTPConnection(self.host, self.port, timeout=60)
-
-    def ask(self, method, path, body=None, connection=None):
-        """Status and the body, from JSON where it is some."""
-        link = connection or self.connection()
-        link.request(method, path, json.dumps(body) if isinstance(body, dict) else body, JSON)
-        answer = link.getresponse()
-        text = answer.read().decode()
-        if connection is None:
-            link.close()
-        kind = answer.getheader("Content-Type")
-        return answer.status, json.loads(text) if kind == "application/json" else text
-
-    def terminate(self, seconds=40):
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            return self.process.wait(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            raise Failure(f"the server did not end in {seconds} s behind SIGTERM") from None
-
-
-def row(number):
-    return [(number * 31 + i * 7) % 256 for i in range(784)]
-
-
-def requests_of(draw, client):
-    """[(bytes, status, which row)]: good and bad ones; the connection lives through all of them."""
-    made = []
-    for _ in range(REQUESTS_A_CLIENT):
-        number = draw.randrange(50)
-        kind = draw.randrange(7)
-        status, which, body, head = 200, None, "", "POST /v1/predict HTTP/1.1"
-        if kind <= 2:
-            which, body = number, json.dumps({"inputs": [row(number)]})
-        elif kind == 3:
-            status, body = 400, "{\"inputs\": [[1, 2"
-        elif kind == 4:
-            status, body = 400, json.dumps({"inputs": [row(number)[:-1]]})
-        elif kind == 5:
-            status, head = 404, f"GET /nothing/{client} HTTP/1.1"
-        else:
-            status, head = 405, "PUT /v1/predict HTTP/1.1"
-        text = (f"{head}\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                f"Content-Length: {len(body)}\r\n\r\n{body}")
-        made.append((text.encode(), status, which))
-    return made
-
-
-async def read_answer(reader):
-    head = (await reader.readuntil(b"\r\n\r\n")).decode()
-    length = int(re.search(r"^Content-Length: (\d+)", head, re.M)[1])
-    return int(head.split()[1]), json.loads(await reader.readexactly(length))
-
-
-class Gate:
-    """Opens once so many have come."""
-
-    def __init__(self, count):
-        self.missing = count
-        self.open = asyncio.Event()
-
-    async def come(self):
-        self.missing -= 1
-        if self.missing == 0:
-            self.open.set()
-        await self.open.wait()
-
-
-async def client_of(server, client, gate, wanted):
-    """Whether each request was answered as it should be; some send all of them at once."""
-    draw = random.Random(client)
-    reader, writer = await asyncio.open_connection(server.host, server.port)
-    await gate.come()
-    requests = requests_of(draw, client)
-    piped = draw.random() < 0.3
-    if piped:
-        writer.write(b"".join(request for request, _, _ in requests))
-    for request, status, which in requests:
-        if not piped:
-            writer.write(request)
-        got, body = await read_answer(reader)
-        expect(got == status, f"client {client}: expected {status}, got {got}: {body}")
-        if which is not None:
-            expect(all(abs(a - b) < 1e-3 for a, b in zip(body["outputs"][0], wanted[which])),
-                   f"client {client}: outputs of another row")
-        else:
-            expect(body["error"]["type"] == "invalid_request_error", f"client {client}: {body}")
-    writer.close()
-    return len(requests)
-
-
-async def all_clients(server, wanted):
-    gate = Gate(CLIENTS)
-    tasks = [asyncio.create_task(client_of(server, i, gate, wanted)) for i in range(CLIENTS)]
-    return sum(await asyncio.wait_for(asyncio.gather(*tasks), timeout=120))
-
-
-def a_thousand_clients_are_all_answered(models):
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < CLIENTS + 200:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, CLIENTS + 200), hard))
-    with Server(models["images"], "--body-max", str(BODY_MAX), "--batch-max", "64") as server:
-        wanted = [server.ask("POST", "/v1/predict", {"inputs": [row(i)]})[1]["outputs"][0]
-                  for i in range(50)]
-        answered = asyncio.run(all_clients(server, wanted))
-        expect(answered == CLIENTS * REQUESTS_A_CLIENT, f"answered {answered}")
-        metrics = server.ask("GET", "/metrics")[1]
-        told = sum(int(n) for n in re.findall(r"^weft_serve_requests_total\{.*\} (\d+)$", metrics,
-                                              re.M))
-        expect(told == answered + 50, f"expected {answered + 50} in the metrics, got {told}")
-        batches = int(re.search(r"^weft_serve_batch_rows_count (\d+)$", metrics, re.M)[1])
-        rows = int(re.search(r"^weft_serve_rows_total (\d+)$", metrics, re.M)[1])
-        expect(batches < rows, f"{rows} rows in {batches} batches: none were joined")
+from serve_clients import (BODY_MAX, a_thousand_clients_are_all_answered,
+                           clients_that_leave_at_any_moment_cost_nothing)
+from served_models import IMAGES, JSON, ROOT, ROWS, TEXT, WEFT, Server, expect, row, train
 
 
 def a_body_above_the_limit_and_nonsense(models):
@@ -321,44 +93,6 @@ def texts_are_the_same_beside_others(models):
         expect(all(text == alone for text in texts[::2]), "a text changed beside others")
 
 
-def leave(server, draw, request):
-    """Sends a part of some requests, perhaps reads a little, and goes, perhaps with a reset."""
-    with socket.create_connection((server.host, server.port), timeout=20) as link:
-        if draw.random() < 0.5:
-            link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        whole = request * draw.randrange(1, 4)
-        with contextlib.suppress(OSError):
-            link.sendall(whole[:draw.randrange(1, len(whole) + 1)])
-            if draw.random() < 0.5:
-                link.settimeout(0.02)
-                link.recv(draw.randrange(1, 500))
-
-
-def gauge(server, name):
-    return int(re.search(rf"^{name} (\d+)$", server.ask("GET", "/metrics")[1], re.M)[1])
-
-
-def clients_that_leave_at_any_moment_cost_nothing(models):
-    draw = random.Random(1)
-    for name, path, content in (
-            ("images", "/v1/predict", {"inputs": [row(1), row(2)]}),
-            ("text", "/v1/completions", {"prompt": "a", "max_tokens": 200, "stream": True})):
-        body = json.dumps(content)
-        request = (f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                   f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
-        with Server(models[name]) as server:
-            for _ in range(200):
-                leave(server, draw, request)
-            deadline = time.monotonic() + 20
-            while gauge(server, "weft_serve_connections") > 1 or gauge(
-                    server, "weft_serve_jobs_waiting") > 0:
-                expect(time.monotonic() < deadline, "connections or jobs of clients that left")
-                time.sleep(0.05)  # tidy: allow sleep: another process is asked how it stands
-            content.pop("stream", None)
-            expect(server.ask("POST", path, content)[0] == 200, "no answer behind them")
-            expect(server.terminate() == 0, "expected exit code 0")
-
-
 def the_requests_of_the_page_are_answered_as_it_says(models):
     page = (ROOT / "docs/serving.md").read_text(encoding="utf-8")
     asked = r"^curl (?:-N )?http://127.0.0.1:8080(/\S+) --json '(.*)'\n((?:.+\n)*?)(?=\n|```)"
@@ -416,7 +150,7 @@ def the_page_asks_the_server_and_shows_texts_as_texts(models):
         expect(ran.returncode == 0, f"{ran.stdout}{ran.stderr}")
 
 
-def columns_are_told_with_their_words(models):
+def columns_are_named_with_their_words(models):
     with Server(models["rows"]) as server:
         told = server.ask("GET", "/v1/models")[1]["data"][0]
         expect(told["targets"] == ["rent"], f"expected what was learned, got {told}")
@@ -468,7 +202,7 @@ def sigterm_finishes_what_has_begun(models):
         expect(server.terminate() == 0, "expected exit code 0")
 
 
-def what_cannot_be_served_is_told(models):
+def what_cannot_be_served_is_reported(models):
     def refused(code, text, *arguments):
         ran = subprocess.run([WEFT, "serve", *arguments], stdin=subprocess.DEVNULL, text=True,
                              capture_output=True, timeout=60, check=False)
@@ -487,9 +221,9 @@ TESTS = (a_thousand_clients_are_all_answered, a_body_above_the_limit_and_nonsens
          clients_that_leave_at_any_moment_cost_nothing,
          the_requests_of_the_page_are_answered_as_it_says,
          what_a_browser_sends_for_other_sites_is_refused,
-         the_page_asks_the_server_and_shows_texts_as_texts, columns_are_told_with_their_words, ctrl_c_is_answered_in_words_at_once,
-         sigterm_finishes_what_has_begun,
-         what_cannot_be_served_is_told)
+         the_page_asks_the_server_and_shows_texts_as_texts, columns_are_named_with_their_words,
+         ctrl_c_is_answered_in_words_at_once, sigterm_finishes_what_has_begun,
+         what_cannot_be_served_is_reported)
 
 
 def main(names):

@@ -89,13 +89,7 @@ std::unique_ptr<RunPresence> make_presence(EventLoop& loop, Transport& transport
     if (!fresh.ok()) return std::nullopt;
     Ticket now = ticket;
     now.members = fresh->members;
-    std::string line = format_ticket(now);
-    // Its answer has a bound. The first member is this peer.
-    while (line.size() > kCodeTicketBytesMax && now.members.size() > 1) {
-      now.members.pop_back();
-      line = format_ticket(now);
-    }
-    return line;
+    return format_code_ticket(std::move(now));
   };
   return std::make_unique<RunPresence>(loop, transport, identity, std::move(options),
                                        std::move(callbacks));

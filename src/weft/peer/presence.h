@@ -50,6 +50,10 @@ struct PresenceFacts {
   std::uint32_t members = 1;
 };
 
+// The text of `ticket` without the last of its members where it would not fit into the answer to a
+// query by code. The first member stays.
+std::string format_code_ticket(Ticket ticket);
+
 class RunPresence {
  public:
   // `facts` and, for an open run, `invitation` are called about once a second; the latter may

@@ -117,6 +117,20 @@ class CollectiveNetwork {
     check(core(b).resume(Rank(a), core(a).received_map(Rank(b))));
   }
 
+  // `times` times: breaks a link drawn from the seed, after fewer than `steps_max` steps, and
+  // restores it a few steps later.
+  void break_links(int times, std::uint64_t steps_max) {
+    const auto bound = static_cast<std::uint64_t>(size_);
+    for (int fault = 0; fault < times; ++fault) {
+      for (std::uint64_t steps = below(steps_max); steps > 0; --steps) step();
+      const auto a = static_cast<int>(below(bound));
+      const int b = (a + 1 + static_cast<int>(below(bound - 1))) % size_;
+      break_link(a, b);
+      for (std::uint64_t steps = below(20); steps > 0; --steps) step();
+      restore_link(a, b);
+    }
+  }
+
   std::uint64_t below(std::uint64_t bound) { return rng_.below(bound); }
   std::size_t frames_sent() const { return frames_sent_; }
   std::size_t body_bytes_sent() const { return body_bytes_sent_; }

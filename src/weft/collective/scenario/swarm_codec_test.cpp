@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/collective/scenario/test_swarm_peer.h"
+#include "weft/collective/scenario/test_swarm.h"
 
 namespace weft::swarm_codec_test {
 namespace {
@@ -41,37 +41,19 @@ class LoggedTrainer final : public TestTrainer {
   std::size_t peer_;
 };
 
-struct World {
+struct World final : TestSwarm {
   World(std::uint64_t seed, std::string_view text, std::uint64_t last_round)
-      : net(SimNetworkOptions{.seed = seed}),
-        options(swarm_options(last_round)),
-        codec(*Codec::parse(text)) {
+      : TestSwarm(seed, last_round), codec(*Codec::parse(text)) {
+    elements = kElements;
     options.rounds.codec = codec;
   }
 
-  void start(std::size_t members) {
-    options.start_members = static_cast<int>(members);
-    for (std::size_t i = 0; i < members; ++i) {
-      SwarmPeer::Settings settings;
-      settings.id = swarm_peer_id(static_cast<std::uint32_t>(i));
-      settings.seed = i + 77;
-      settings.elements = kElements;
-      settings.make_trainer = [this, i] { return std::make_unique<LoggedTrainer>(parts, i); };
-      peers.push_back(std::make_unique<SwarmPeer>(net, options, std::move(settings)));
-      if (i == 0) {
-        peers[0]->found();
-      } else {
-        peers[i]->join(peers[0]->ticket());
-      }
-    }
-  }
-  template <class Done>
-  bool run(Done&& done) {
-    const TimePoint end = net.now() + seconds(120);
-    while (!done()) {
-      if (net.now() > end || !net.step()) return done();
-    }
-    return true;
+  SwarmPeer::Settings settings_of(std::uint32_t number) override {
+    SwarmPeer::Settings settings = TestSwarm::settings_of(number);
+    settings.make_trainer = [this, number] {
+      return std::make_unique<LoggedTrainer>(parts, number);
+    };
+    return settings;
   }
   bool run_to_end() {
     return run([&] {
@@ -81,11 +63,8 @@ struct World {
     });
   }
 
-  SimNetwork net;
-  SwarmCoreOptions options;
   Codec codec;
   Parts parts;
-  std::vector<std::unique_ptr<SwarmPeer>> peers;
 };
 
 // All rounds once, without a network: the members that the log names, their encoders, and the

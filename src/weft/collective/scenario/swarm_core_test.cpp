@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/collective/scenario/test_swarm_peer.h"
+#include "weft/collective/scenario/test_swarm.h"
 #include "weft/wire/frame_type.h"
 
 namespace weft::swarm_core_test {
@@ -18,68 +19,15 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-struct World {
-  explicit World(std::uint64_t seed, std::uint64_t last_round)
-      : net(SimNetworkOptions{.seed = seed}), options(swarm_options(last_round)) {}
-
-  SwarmPeer& add(std::uint32_t number, std::uint64_t incarnation = 1) {
-    SwarmPeer::Settings settings;
-    settings.id = swarm_peer_id(number);
-    settings.seed = number + 77;
-    settings.elements = elements;
-    settings.compute = [time = compute] { return time; };
+class World : public TestSwarm {
+ public:
+  using TestSwarm::TestSwarm;
+  // Another process of the member `number`.
+  SwarmPeer& add_again(std::uint32_t number, std::uint64_t incarnation) {
+    SwarmPeer::Settings settings = settings_of(number);
     settings.incarnation = incarnation;
-    return *peers.emplace_back(std::make_unique<SwarmPeer>(net, options, std::move(settings)));
+    return start_peer(std::move(settings));
   }
-  // Founds with peer 0; the others join at once.
-  void start(int members) {
-    options.start_members = members;
-    add(0).found();
-    for (int i = 1; i < members; ++i) {
-      add(static_cast<std::uint32_t>(i)).join(peers[0]->ticket());
-    }
-  }
-  template <class Done>
-  bool run(Done&& done, Duration limit = seconds(120)) {
-    const TimePoint end = net.now() + limit;
-    while (!done()) {
-      if (net.now() > end || !net.step()) return done();
-    }
-    return true;
-  }
-  bool run_to_round(std::size_t peer, std::uint64_t round) {
-    const bool there = run([&] { return peers[peer]->round().value() >= round; });
-    if (!there) describe();
-    return there;
-  }
-  void describe() {
-    for (const auto& peer : peers) ADD_FAILURE() << peer->describe();
-  }
-  void for_time(Duration time) { net.run_until(net.now() + time); }
-  // All peers whose machine runs reach the end with the one right state.
-  void expect_end() {
-    const bool all = run([&] {
-      return std::ranges::all_of(peers, [](const auto& peer) {
-        return !*peer->alive || peer->finished || !peer->failure.ok();
-      });
-    });
-    if (!all) describe();
-    const TestTrainer& want = trained(elements, options.last_round.value());
-    for (const auto& peer : peers) {
-      if (!*peer->alive) continue;
-      SCOPED_TRACE(peer->describe());
-      EXPECT_TRUE(peer->failure.ok());
-      EXPECT_TRUE(peer->finished);
-      EXPECT_EQ(peer->round(), options.last_round);
-      EXPECT_EQ(peer->trainer.state(), want.state());
-    }
-  }
-
-  SimNetwork net;
-  SwarmCoreOptions options;
-  std::size_t elements = 3000;
-  Duration compute = milliseconds(2);
-  std::vector<std::unique_ptr<SwarmPeer>> peers;
 };
 
 TEST(SwarmCore, OneTrainsAlone) {
@@ -426,7 +374,7 @@ TEST(SwarmCore, RestartsUnderItsOldIdentity) {
   ASSERT_TRUE(world.run_to_round(0, 5));
   world.peers[0]->crash(SimCrash::kKilled);
   world.for_time(milliseconds(50));
-  world.add(0, 2).join(world.peers[1]->ticket());
+  world.add_again(0, 2).join(world.peers[1]->ticket());
   world.expect_end();
   EXPECT_FALSE(world.peers[3]->members_of_turns.empty());
 }

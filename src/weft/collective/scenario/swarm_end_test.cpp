@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/collective/scenario/test_swarm_peer.h"
+#include "weft/collective/scenario/test_swarm.h"
 
 namespace weft::swarm_end_test {
 namespace {
@@ -20,33 +20,18 @@ using testing::HasSubstr;
 constexpr Duration kLongest = seconds(15);
 
 // A swarm whose processes end as real ones do: links are closed in order, then nobody listens.
-struct EndWorld {
-  EndWorld(std::uint64_t seed, std::uint64_t last_round, SimNetworkOptions network = {})
-      : net(with_seed(network, seed)), options(swarm_options(last_round)) {}
+struct EndWorld final : TestSwarm {
+  EndWorld(std::uint64_t seed, std::uint64_t last_round, const SimNetworkOptions& network = {})
+      : TestSwarm(with_seed(network, seed), last_round) {}
 
   static SimNetworkOptions with_seed(SimNetworkOptions network, std::uint64_t seed) {
     network.seed = seed;
     return network;
   }
 
-  SwarmPeer& add(std::uint32_t number) {
-    SwarmPeer::Settings settings;
-    settings.id = swarm_peer_id(number);
-    settings.seed = number + 77;
-    settings.elements = elements;
-    settings.compute = [time = compute] { return time; };
-    SwarmPeer& peer =
-        *peers.emplace_back(std::make_unique<SwarmPeer>(net, options, std::move(settings)));
+  void on_started(SwarmPeer& peer) override {
     peer.set.on_pumped = [this, &peer] { watch(peer); };
     begun[peer.id] = net.now();
-    return peer;
-  }
-  void start(int members) {
-    options.start_members = members;
-    add(0).found();
-    for (int i = 1; i < members; ++i) {
-      add(static_cast<std::uint32_t>(i)).join(peers[0]->ticket());
-    }
   }
   void watch(SwarmPeer& peer) {
     const bool over = (peer.leaving && peer.core->left()) || !peer.failure.ok();
@@ -61,17 +46,6 @@ struct EndWorld {
       if (*peer.alive) peer.crash(SimCrash::kKilled);
     });
   }
-  template <class Done>
-  bool run(Done&& done, Duration limit = seconds(120)) {
-    const TimePoint end = net.now() + limit;
-    while (!done()) {
-      if (net.now() > end || !net.step()) return done();
-    }
-    return true;
-  }
-  bool run_to_round(std::size_t peer, std::uint64_t round) {
-    return run([&] { return peers[peer]->round().value() >= round; });
-  }
   bool all_ended() const {
     return std::ranges::all_of(
         peers, [&](const auto& peer) { return !*peer->alive || ended.contains(peer->id); });
@@ -85,11 +59,6 @@ struct EndWorld {
     return ended.at(peer.id) - std::max(begun.at(peer.id), over_at);
   }
 
-  SimNetwork net;
-  SwarmCoreOptions options;
-  std::size_t elements = 3000;
-  Duration compute = milliseconds(2);
-  std::vector<std::unique_ptr<SwarmPeer>> peers;
   std::map<PeerId, TimePoint> begun;
   std::map<PeerId, TimePoint> ended;
   TimePoint over_at{};

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/collective/scenario/test_swarm_peer.h"
+#include "weft/collective/scenario/test_swarm.h"
 #include "weft/wire/frame_type.h"
 
 namespace weft::swarm_reports_test {
@@ -16,59 +16,24 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-struct World {
-  World(std::uint64_t seed, std::uint64_t last_round)
-      : net(SimNetworkOptions{.seed = seed}), options(swarm_options(last_round)) {
+// Members with an odd number of elements report before their last values, others after them.
+struct World final : TestSwarm {
+  World(std::uint64_t seed, std::uint64_t last_round) : TestSwarm(seed, last_round) {
     options.rounds.reports = true;
   }
 
-  SwarmPeer& add(std::uint32_t number) {
-    SwarmPeer::Settings settings;
-    settings.id = swarm_peer_id(number);
-    settings.seed = number + 77;
-    // Odd numbers report before their last values, even ones after them.
-    settings.elements = elements;
-    settings.compute = [time = compute] { return time; };
-    SwarmPeer& peer =
-        *peers.emplace_back(std::make_unique<SwarmPeer>(net, options, std::move(settings)));
-    peer.set.on_state = [this, &peer](const TestTrainer& trainer) { hear(peer, trainer); };
-    return peer;
+  void on_started(SwarmPeer& peer) override {
+    peer.set.on_state = [this, &peer](const TestTrainer& trainer) { take(peer, trainer); };
   }
-  void start(int members) {
-    options.start_members = members;
-    add(0).found();
-    for (int i = 1; i < members; ++i) {
-      add(static_cast<std::uint32_t>(i)).join(peers[0]->ticket());
-    }
-  }
-  bool run_to_round(std::size_t peer, std::uint64_t round) {
-    const TimePoint end = net.now() + seconds(120);
-    while (peers[peer]->round().value() < round && net.now() < end && net.step()) {
-    }
-    return peers[peer]->round().value() >= round;
-  }
-  void for_time(Duration time) { net.run_until(net.now() + time); }
-  // All that run reach the end with the right state.
-  void expect_end() {
-    const auto over = [&] {
-      return std::ranges::all_of(peers, [](const auto& peer) {
-        return !*peer->alive || peer->finished || !peer->failure.ok();
-      });
-    };
-    const TimePoint end = net.now() + seconds(120);
-    while (!over() && net.now() < end && net.step()) {
-    }
-    for (const auto& peer : peers) {
-      if (!*peer->alive) continue;
-      EXPECT_TRUE(peer->finished) << peer->describe();
-      EXPECT_EQ(peer->trainer.state(), trained(elements, options.last_round.value()).state());
-    }
+  // All that run reach the end with the right state, and no report is missing or wrong.
+  void expect_end_and_reports() {
+    expect_end();
     EXPECT_EQ(differing, 0);
     EXPECT_EQ(broken, 0);
     EXPECT_EQ(reported.size(), options.last_round.value()) << "none is missing";
   }
   // A round as one peer has learned of it.
-  void hear(const SwarmPeer& peer, const TestTrainer& trainer) {
+  void take(const SwarmPeer& peer, const TestTrainer& trainer) {
     const std::uint64_t round = trainer.round();
     if (peer.applied_last != round) return;  // the state came as a whole
     ++heard[peer.id];
@@ -83,11 +48,6 @@ struct World {
     }
   }
 
-  SimNetwork net;
-  SwarmCoreOptions options;
-  std::size_t elements = 3000;
-  Duration compute = milliseconds(2);
-  std::vector<std::unique_ptr<SwarmPeer>> peers;
   std::map<std::uint64_t, std::vector<Bytes>> reported;
   std::map<PeerId, int> heard;
   int differing = 0;
@@ -100,7 +60,7 @@ TEST(SwarmReports, EachMemberHasThoseOfAllByRank) {
       World world(2, 20);
       world.elements = elements;
       world.start(members);
-      world.expect_end();
+      world.expect_end_and_reports();
       for (const auto& [round, reports] : world.reported) {
         EXPECT_EQ(reports.size(), static_cast<std::size_t>(members));
       }
@@ -120,7 +80,7 @@ TEST(SwarmReports, ADeathAtAnyMomentLeavesTheSameReportsAtAllThatLive) {
     world.for_time(std::chrono::microseconds(rng.below(20000)));
     const std::size_t victim = rng.below(static_cast<std::uint64_t>(members));
     world.peers[victim]->crash(rng.chance(0.5) ? SimCrash::kKilled : SimCrash::kPowerLoss);
-    world.expect_end();
+    world.expect_end_and_reports();
   }
 }
 
@@ -137,7 +97,7 @@ TEST(SwarmReports, LinksThatBreakCostNoReport) {
       const std::size_t a = rng.below(3);
       world.net.break_link(world.peers[a]->id, world.peers[(a + 1) % 3]->id);
     }
-    world.expect_end();
+    world.expect_end_and_reports();
     for (const auto& peer : world.peers) EXPECT_FALSE(peer->saw(SwarmEventKind::kPeerLeft));
   }
 }
@@ -152,7 +112,7 @@ TEST(SwarmReports, ANewcomerFetchesThoseOfRoundsInWhichItWasNot) {
     ASSERT_TRUE(world.run_to_round(0, 20));
     SwarmPeer& joiner = world.add(2);
     joiner.join(world.peers[1]->ticket());
-    world.expect_end();
+    world.expect_end_and_reports();
     EXPECT_GT(joiner.applied, 0) << "it fetched results";
     EXPECT_FALSE(joiner.members_of_turns.empty()) << "it took part";
   }
@@ -172,7 +132,7 @@ TEST(SwarmReports, AMemberThatWasCutOffCatchesUpWithThem) {
     world.net.partition({{world.peers[2]->id}, {world.peers[0]->id, world.peers[1]->id}});
     world.for_time(milliseconds(200 + static_cast<std::int64_t>(rng.below(6000))));
     world.net.unblock_all();
-    world.expect_end();
+    world.expect_end_and_reports();
   }
 }
 
@@ -244,7 +204,7 @@ TEST(SwarmReports, OneThatIsTooLongEndsTheLinkOfItsSender) {
   ASSERT_GT(downs.size(), before);
   EXPECT_TRUE(std::ranges::any_of(
       downs, [](const Status& why) { return why.message().find("report") != std::string::npos; }));
-  world.expect_end();
+  world.expect_end_and_reports();
 }
 
 }  // namespace

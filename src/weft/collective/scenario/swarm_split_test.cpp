@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/collective/core/swarm_core.h"
-#include "weft/collective/scenario/test_swarm_peer.h"
+#include "weft/collective/scenario/test_swarm.h"
 
 namespace weft::swarm_split_test {
 namespace {
@@ -14,9 +14,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-struct SplitWorld {
+struct SplitWorld final : TestSwarm {
   SplitWorld(std::uint64_t seed, std::uint64_t last_round, SplitPolicy policy)
-      : net(SimNetworkOptions{.seed = seed}), options(swarm_options(last_round)), rng(seed) {
+      : TestSwarm(seed, last_round), rng(seed) {
+    elements = 700;
+    compute = milliseconds(25);
     options.membership.quorum_timeout = seconds(1);
     options.membership.on_split = policy;
     options.membership.split_after = seconds(1);
@@ -25,20 +27,6 @@ struct SplitWorld {
     options.samples_a_round = TestTrainer::kGlobalBatch;
   }
 
-  SwarmPeer& add() {
-    const auto number = static_cast<std::uint32_t>(peers.size());
-    SwarmPeer::Settings settings;
-    settings.id = swarm_peer_id(number);
-    settings.seed = number + 77;
-    settings.elements = elements;
-    settings.compute = [] { return milliseconds(25); };
-    return *peers.emplace_back(std::make_unique<SwarmPeer>(net, options, std::move(settings)));
-  }
-  void start(int members) {
-    options.start_members = members;
-    add().found();
-    for (int i = 1; i < members; ++i) add().join(peers[0]->ticket());
-  }
   void cut(std::size_t first_side) {
     std::vector<std::vector<PeerId>> sides(2);
     for (std::size_t i = 0; i < peers.size(); ++i) {
@@ -48,16 +36,9 @@ struct SplitWorld {
   }
   template <class Done>
   bool run(Done&& done, Duration limit = seconds(120)) {
-    const TimePoint end = net.now() + limit;
-    while (!done()) {
-      if (net.now() > end || !net.step()) break;
-    }
-    if (done()) return true;
-    for (const auto& peer : peers) ADD_FAILURE() << peer->describe();
-    return false;
-  }
-  bool reaches(std::size_t peer, std::uint64_t round) {
-    return run([&] { return peers[peer]->round().value() >= round; });
+    const bool there = TestSwarm::run(std::forward<Done>(done), limit);
+    if (!there) describe();
+    return there;
   }
   bool one_view() const {
     const View& view = peers[0]->core->view();
@@ -89,23 +70,19 @@ struct SplitWorld {
     return *found;
   }
 
-  SimNetwork net;
-  SwarmCoreOptions options;
-  std::size_t elements = 700;
   Rng rng;
-  std::vector<std::unique_ptr<SwarmPeer>> peers;
 };
 
 TEST(SwarmSplit, BothSidesTrainOnAndBecomeTheMeanOfBothBySamples) {
   SplitWorld world(1, 500, SplitPolicy::kMerge);
   world.start(5);
-  ASSERT_TRUE(world.reaches(0, 40));
+  ASSERT_TRUE(world.run_to_round(0, 40));
   world.cut(3);
   ASSERT_TRUE(world.run([&] { return world.peers[3]->saw(SwarmEventKind::kSplit); }));
   const std::uint64_t parted =
       SplitWorld::last_of(*world.peers[3], SwarmEventKind::kSplit).round.value();
-  ASSERT_TRUE(world.reaches(3, parted + 60));
-  ASSERT_TRUE(world.reaches(4, parted + 60));
+  ASSERT_TRUE(world.run_to_round(3, parted + 60));
+  ASSERT_TRUE(world.run_to_round(4, parted + 60));
   EXPECT_GT(world.peers[0]->round().value(), parted + 60) << "the majority did not wait";
   EXPECT_EQ(world.peers[0]->core->view().size(), 3);
   EXPECT_EQ(world.peers[4]->core->view().size(), 2);
@@ -147,11 +124,11 @@ TEST(SwarmSplit, BothSidesTrainOnAndBecomeTheMeanOfBothBySamples) {
 TEST(SwarmSplit, TheSmallerSideWaitsAndComesBackWhereTheRunPauses) {
   SplitWorld world(2, 400, SplitPolicy::kPause);
   world.start(5);
-  ASSERT_TRUE(world.reaches(0, 40));
+  ASSERT_TRUE(world.run_to_round(0, 40));
   world.cut(3);
   ASSERT_TRUE(world.run([&] { return world.peers[3]->saw(SwarmEventKind::kQuorumLost); }));
   const Round stood = world.peers[3]->round();
-  ASSERT_TRUE(world.reaches(0, 200));
+  ASSERT_TRUE(world.run_to_round(0, 200));
   EXPECT_EQ(world.peers[3]->round(), stood);
   EXPECT_EQ(world.peers[4]->round(), stood);
   world.net.unblock_all();
@@ -167,13 +144,13 @@ TEST(SwarmSplit, ANewcomerMeanwhileEndsWithTheStateOfTheOthers) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     SplitWorld world(seed, 500, SplitPolicy::kMerge);
     world.start(4);
-    ASSERT_TRUE(world.reaches(0, 20));
+    ASSERT_TRUE(world.run_to_round(0, 20));
     world.cut(2);
     ASSERT_TRUE(world.run([&] {
       return world.peers[0]->saw(SwarmEventKind::kSplit) &&
              world.peers[2]->saw(SwarmEventKind::kSplit);
     })) << "without a majority either side is a branch";
-    ASSERT_TRUE(world.reaches(0, 60));
+    ASSERT_TRUE(world.run_to_round(0, 60));
     world.net.unblock_all();
     ASSERT_TRUE(world.run([&] {
       return world.peers[0]->saw(SwarmEventKind::kYielding) ||
@@ -197,7 +174,7 @@ TEST(SwarmSplit, WhateverTheCutsAllEndInOneViewWithOneState) {
     world.elements = 60;
     const int members = 3 + static_cast<int>(world.rng.below(4));
     world.start(members);
-    ASSERT_TRUE(world.reaches(0, 5));
+    ASSERT_TRUE(world.run_to_round(0, 5));
     for (int i = 0; i < 3; ++i) {
       std::vector<std::vector<PeerId>> sides(2 + world.rng.below(2));
       for (const auto& peer : world.peers) {

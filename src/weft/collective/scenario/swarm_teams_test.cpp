@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/collective/scenario/test_swarm_peer.h"
+#include "weft/collective/scenario/test_swarm.h"
 #include "weft/collective/team/team.h"
 
 namespace weft::swarm_teams_test {
@@ -52,42 +52,24 @@ struct Part {
 // By round and peer.
 using Parts = std::map<std::uint64_t, std::map<std::size_t, Part>>;
 
-struct World {
+struct World final : TestSwarm {
   World(std::uint64_t seed, std::string_view text, std::uint64_t last_round)
-      : net(SimNetworkOptions{.seed = seed}),
-        options(swarm_options(last_round)),
-        codec(*Codec::parse(text)) {
+      : TestSwarm(seed, last_round), codec(*Codec::parse(text)) {
+    elements = kElements;
+    run_limit = seconds(240);
     options.rounds.codec = codec;
     options.rounds.reports = true;
   }
 
-  SwarmPeer& add() {
-    const std::size_t number = peers.size();
-    SwarmPeer::Settings settings;
-    settings.id = swarm_peer_id(static_cast<std::uint32_t>(number));
-    settings.seed = number + 77;
-    settings.elements = kElements;
+  SwarmPeer::Settings settings_of(std::uint32_t number) override {
+    SwarmPeer::Settings settings = TestSwarm::settings_of(number);
     settings.plan = kTwoTeams;
     settings.make_trainer = [] { return std::make_unique<TeamTrainer>(); };
     settings.on_train = [this, number](const Turn& turn) {
       parts[turn.round.value()][number] = {turn.view.number.value(), turn.rank.value(),
                                            turn.members};
     };
-    peers.push_back(std::make_unique<SwarmPeer>(net, options, std::move(settings)));
-    return *peers.back();
-  }
-  void start(int members) {
-    options.start_members = members;
-    add().found();
-    for (int i = 1; i < members; ++i) add().join(peers[0]->ticket());
-  }
-  template <class Done>
-  bool run(Done&& done) {
-    const TimePoint end = net.now() + seconds(240);
-    while (!done()) {
-      if (net.now() > end || !net.step()) return done();
-    }
-    return true;
+    return settings;
   }
   // A newcomer that came too late for any round of this run.
   bool missed(const SwarmPeer& peer) const { return peer.first_trained == 0 && !peer.failure.ok(); }
@@ -111,11 +93,8 @@ struct World {
     return candidates.empty() ? nullptr : candidates[rng.below(candidates.size())];
   }
 
-  SimNetwork net;
-  SwarmCoreOptions options;
   Codec codec;
   Parts parts;
-  std::vector<std::unique_ptr<SwarmPeer>> peers;
 };
 
 // All rounds once, without a network: the members that the log names, an encoder for each of them

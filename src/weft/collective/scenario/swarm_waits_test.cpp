@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/collective/parts/round_waits.h"
-#include "weft/collective/scenario/test_swarm_peer.h"
+#include "weft/collective/scenario/test_swarm.h"
 
 namespace weft::swarm_waits_test {
 namespace {
@@ -23,42 +23,23 @@ using testing::HasSubstr;
 constexpr Duration kForEver = hours(100000);
 
 // Peers whose computing takes as long as told and cannot be interrupted, as that of a thread.
-struct World {
-  explicit World(std::uint64_t last_round)
-      : net(SimNetworkOptions{.seed = 5}), options(swarm_options(last_round)) {}
+struct World final : TestSwarm {
+  explicit World(std::uint64_t last_round) : TestSwarm(5, last_round) { run_limit = minutes(60); }
 
   void start(std::size_t members) {
-    options.start_members = static_cast<int>(members);
     takes.assign(members, usual);
     hang_at.assign(members, 0);
-    for (std::size_t i = 0; i < members; ++i) {
-      SwarmPeer::Settings settings;
-      settings.id = swarm_peer_id(static_cast<std::uint32_t>(i));
-      settings.seed = i + 77;
-      settings.stand_in = [this, i](const Turn& turn) {
-        if (turn.round.value() == hang_at[i]) takes[i] = kForEver;
-        return StandIn();
-      };
-      // Once as told, then as usual again.
-      settings.compute = [this, i] { return std::exchange(takes[i], usual); };
-      peers.push_back(std::make_unique<SwarmPeer>(net, options, std::move(settings)));
-      if (i == 0) {
-        peers[0]->found();
-      } else {
-        peers[i]->join(peers[0]->ticket());
-      }
-    }
+    TestSwarm::start(static_cast<int>(members));
   }
-  template <class Done>
-  bool run(Done&& done, Duration limit = minutes(60)) {
-    const TimePoint end = net.now() + limit;
-    while (!done()) {
-      if (net.now() > end || !net.step()) return done();
-    }
-    return true;
-  }
-  bool run_to_round(std::size_t peer, std::uint64_t round) {
-    return run([&] { return peers[peer]->round().value() >= round; });
+  SwarmPeer::Settings settings_of(std::uint32_t number) override {
+    SwarmPeer::Settings settings = TestSwarm::settings_of(number);
+    settings.stand_in = [this, number](const Turn& turn) {
+      if (turn.round.value() == hang_at[number]) takes[number] = kForEver;
+      return StandIn();
+    };
+    // Once as `takes` has it, then as usual again.
+    settings.compute = [this, number] { return std::exchange(takes[number], usual); };
+    return settings;
   }
   // The first `count` peers come to the end.
   bool run_to_end(std::size_t count) {
@@ -81,13 +62,10 @@ struct World {
               trained(peers[peer]->trainer.elements(), options.last_round.value()).state());
   }
 
-  SimNetwork net;
-  SwarmCoreOptions options;
   Duration usual = milliseconds(10);
   std::vector<Duration> takes;
   // The round in which a peer begins to compute for ever; 0: none.
   std::vector<std::uint64_t> hang_at;
-  std::vector<std::unique_ptr<SwarmPeer>> peers;
 };
 
 TEST(SwarmWaits, OneThatComputesForEverIsNamedAtOnceAndTheOthersGoOn) {

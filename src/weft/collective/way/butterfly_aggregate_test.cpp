@@ -132,14 +132,7 @@ TEST(ButterflyAggregate, LinksBreakAndComeBackWhileOwnersAreChecked) {
         verified(aggregating(5, seed % 2 == 0 ? "median" : "nnm trimmed_mean"),
                  1 + static_cast<int>(seed % 3));
     TestCollectiveNetwork network(options, 3000, seed, {}, {}, make_signing);
-    for (int fault = 0; fault < 16; ++fault) {
-      for (std::uint64_t steps = network.below(60); steps > 0; --steps) network.step();
-      const auto a = static_cast<int>(network.below(5));
-      const int b = (a + 1 + static_cast<int>(network.below(4))) % 5;
-      network.break_link(a, b);
-      for (std::uint64_t steps = network.below(20); steps > 0; --steps) network.step();
-      network.restore_link(a, b);
-    }
+    network.break_links(16, 60);
     network.run();
     expect_aggregated(options, network);
     for (int rank = 0; rank < options.size; ++rank) {
@@ -163,14 +156,7 @@ TEST(ButterflyAggregate, LinksBreakAndComeBackAtAnyMoment) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const CollectiveOptions options = aggregating(5, "nnm trimmed_mean");
     TestCollectiveNetwork network(options, 3000, seed);
-    for (int fault = 0; fault < 12; ++fault) {
-      for (std::uint64_t steps = network.below(40); steps > 0; --steps) network.step();
-      const auto a = static_cast<int>(network.below(5));
-      const int b = (a + 1 + static_cast<int>(network.below(4))) % 5;
-      network.break_link(a, b);
-      for (std::uint64_t steps = network.below(20); steps > 0; --steps) network.step();
-      network.restore_link(a, b);
-    }
+    network.break_links(12, 40);
     network.run();
     expect_aggregated(options, network);
     if (testing::Test::HasFatalFailure()) return;

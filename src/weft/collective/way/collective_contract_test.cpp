@@ -134,15 +134,7 @@ TEST_P(CollectiveContract, LinksBreakAndComeBackAtAnyMoment) {
       for (std::uint64_t seed = 1; seed <= 25; ++seed) {
         SCOPED_TRACE(testing::Message() << members << " members, " << wanted << ", seed " << seed);
         TestCollectiveNetwork network(options(members), elements(wanted, members), seed);
-        const auto bound = static_cast<std::uint64_t>(members);
-        for (int fault = 0; fault < 4; ++fault) {
-          for (std::uint64_t steps = network.below(60); steps > 0; --steps) network.step();
-          const int a = static_cast<int>(network.below(bound));
-          const int b = (a + 1 + static_cast<int>(network.below(bound - 1))) % members;
-          network.break_link(a, b);
-          for (std::uint64_t steps = network.below(20); steps > 0; --steps) network.step();
-          network.restore_link(a, b);
-        }
+        network.break_links(4, 60);
         network.run();
         network.expect_results(tolerance(GetParam(), members));
         if (HasFatalFailure()) return;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weft/base/log.h"
+#include "weft/wire/discovery_message.h"
 
 namespace weft {
 namespace {
@@ -25,6 +26,15 @@ Rng unpredictable_rng() {
 }
 
 }  // namespace
+
+std::string format_code_ticket(Ticket ticket) {
+  std::string text = format_ticket(ticket);
+  while (text.size() > kCodeTicketBytesMax && ticket.members.size() > 1) {
+    ticket.members.pop_back();
+    text = format_ticket(ticket);
+  }
+  return text;
+}
 
 RunPresence::RunPresence(EventLoop& loop, Transport& transport, const PeerIdentity& identity,
                          PresenceOptions options, Callbacks callbacks)

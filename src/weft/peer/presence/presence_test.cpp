@@ -8,6 +8,7 @@
 
 #include "weft/base/thread.h"
 #include "weft/net/rendezvous_memory.h"
+#include "weft/wire/discovery_message.h"
 
 namespace weft::presence_test {
 namespace {
@@ -194,6 +195,25 @@ TEST(RunPresence, IsolatedMembersFindEachOtherOnTheLocalNetwork) {
   ASSERT_TRUE(dialled(one) && dialled(other));
   EXPECT_EQ(one.transport.dialled[0].id, other.identity.id());
   EXPECT_EQ(other.transport.dialled[0].id, one.identity.id());
+}
+
+TEST(FormatCodeTicket, TheLastMembersAreLeftOutOfAnAnswerThatIsTooLong) {
+  Ticket ticket;
+  ticket.run = run();
+  const auto member = [](std::size_t number) {
+    PeerId id;
+    id.bytes[0] = static_cast<std::uint8_t>(number);
+    return PeerAddress{id, {"192.0.2.1:7420", "[2001:db8::1]:7420"}};
+  };
+  ticket.members.push_back(member(0));
+  EXPECT_EQ(format_code_ticket(ticket), format_ticket(ticket));
+  while (format_ticket(ticket).size() <= kCodeTicketBytesMax) {
+    ticket.members.push_back(member(ticket.members.size()));
+  }
+  const auto read = parse_ticket(format_code_ticket(ticket));
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->members.size(), ticket.members.size() - 1);
+  EXPECT_EQ(read->members.front().id, ticket.members.front().id);
 }
 
 }  // namespace

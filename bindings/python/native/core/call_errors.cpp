@@ -1,0 +1,64 @@
+#include "core/call_errors.h"
+
+namespace weft::python {
+namespace {
+
+namespace py = pybind11;
+
+// What pybind11 gives all its functions as their body; set before the first call of explained().
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+constinit PyCFunctionWithKeywords dispatcher = nullptr;
+
+// The better text for the TypeError that is set, or none, where the error is another one.
+py::object explanation(PyObject* text, PyObject* arguments, PyObject* keywords) {
+  try {
+    const py::object given =
+        keywords != nullptr ? py::reinterpret_borrow<py::object>(keywords) : py::object(py::dict());
+    return py::module_::import("weft._call_errors")
+        .attr("explain")(py::str(py::handle(text)), py::handle(arguments), given);
+  } catch (const py::error_already_set&) {
+    return py::none();  // the old text will do
+  }
+}
+
+PyObject* explained(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  PyObject* const result = dispatcher(self, arguments, keywords);
+  if (result != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return result;
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  const py::object text = explanation(value, arguments, keywords);
+  if (text.is_none()) {
+    PyErr_Restore(type, value, trace);
+    return nullptr;
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  PyErr_SetObject(PyExc_TypeError, text.ptr());
+  return nullptr;
+}
+
+}  // namespace
+
+void explain_calls(py::handle scope) {
+  const py::object names = scope.attr("__dict__");
+  for (const py::handle name : py::list(names)) {
+    PyObject* function = py::object(names[name]).ptr();  // which the scope keeps
+    if (PyInstanceMethod_Check(function)) function = PyInstanceMethod_GET_FUNCTION(function);
+    if (PyCFunction_Check(function) == 0) continue;
+    PyObject* const self = PyCFunction_GET_SELF(function);
+    if (self == nullptr || PyCapsule_CheckExact(self) == 0) continue;  // none of pybind11's
+    PyMethodDef* const def = reinterpret_cast<PyCFunctionObject*>(function)->m_ml;
+    if ((def->ml_flags & METH_KEYWORDS) == 0) continue;
+    const auto body =
+        reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(def->ml_meth));
+    if (body == explained) continue;
+    dispatcher = body;
+    def->ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(explained));
+  }
+}
+
+}  // namespace weft::python

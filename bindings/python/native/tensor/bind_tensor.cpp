@@ -1,0 +1,193 @@
+// The properties and methods of weft.Tensor that have to do with gradients, memory and types.
+#include "array/casters.h"
+#include "core/errors.h"
+#include "core/gil.h"
+#include "core/module.h"
+#include "weft/array/print.h"
+#include "weft/autograd/backward.h"
+#include "weft/op/arithmetic.h"
+
+namespace weft::python {
+namespace {
+
+namespace py = pybind11;
+
+template <class Function, class... Extra>
+void tensor_method(const py::object& type, const char* name, const Function& function,
+                   const Extra&... extra) {
+  type.attr(name) = py::cpp_function(function, py::name(name), py::is_method(type), extra...);
+}
+
+template <class Get>
+void property(const py::object& type, const char* name, const Get& get, const char* documentation) {
+  const py::handle make(reinterpret_cast<PyObject*>(&PyProperty_Type));
+  type.attr(name) =
+      make(py::cpp_function(get, py::is_method(type)), py::none(), py::none(), documentation);
+}
+template <class Get, class Set>
+void property(const py::object& type, const char* name, const Get& get, const Set& set,
+              const char* documentation) {
+  const py::handle make(reinterpret_cast<PyObject*>(&PyProperty_Type));
+  type.attr(name) = make(py::cpp_function(get, py::is_method(type)),
+                         py::cpp_function(set, py::is_method(type)), py::none(), documentation);
+}
+
+std::string represent_tensor(const Tensor& x) {
+  std::string text = "tensor(" + to_string(x.array().strided());
+  if (x.dtype() != DType::kF32 && x.dtype() != DType::kI64 && x.dtype() != DType::kBool) {
+    text += std::string(", dtype=weft.") + dtype_name(x.dtype());
+  }
+  if (x.requires_grad()) text += x.is_leaf() ? ", requires_grad=True" : ", with history";
+  return text + ")";
+}
+
+py::object item(const Tensor& x) {
+  if (x.dtype() == DType::kBool) return py::bool_(x.item() != 0.0);
+  if (is_floating(x.dtype())) return py::float_(x.item());
+  return py::int_(x.array().item_int());
+}
+
+// Nested lists; the axes from `axis` on.
+py::object as_list(const Array& x) {
+  if (x.ndim() == 0) return item(Tensor(x));
+  py::list list;
+  for (std::int64_t i = 0; i < x.dim(0); ++i) list.append(as_list(x.select(0, i)));
+  return list;
+}
+
+void set_requires_grad(const py::handle& self, bool on) {
+  Tensor& x = required_tensor(self);
+  if (x.requires_grad() == on) return;
+  if (!x.is_leaf()) {
+    throw std::invalid_argument("[requires_grad] only a leaf can be changed: take .detach()");
+  }
+  x = Tensor(x.array(), on);
+}
+
+void set_grad(const py::handle& self, const std::optional<Tensor>& gradient) {
+  Tensor& x = required_tensor(self);
+  if (gradient) {
+    x.set_grad_storage(gradient->array().contiguous());
+    return;
+  }
+  x.zero_grad();
+  // A gradient that was given is only zeroed: a leaf of its own takes its place.
+  if (x.requires_grad() && x.is_leaf() && x.grad().defined()) x = Tensor(x.array(), true);
+}
+
+void set_data(const py::handle& self, const Tensor& data) {
+  Tensor& x = required_tensor(self);
+  if (!x.is_leaf()) throw std::invalid_argument("[data] expected a leaf");
+  x = Tensor(data.array(), x.requires_grad());
+}
+
+void run_backward(const Tensor& x, const std::optional<Tensor>& gradient, bool retain_graph,
+                  bool create_graph) {
+  BackwardOptions options;
+  if (gradient) options.gradient = gradient->array();
+  options.keep_graph = retain_graph || create_graph;
+  options.create_graph = create_graph;
+  const Tensor output = x;
+  const py::gil_scoped_release released;
+  backward(output, GradientSink(), options);
+}
+
+void bind_gradients(const py::object& type) {
+  property(
+      type, "requires_grad", [](const Tensor& x) { return x.requires_grad(); }, set_requires_grad,
+      "Whether operations on this record a history.");
+  property(
+      type, "is_leaf", [](const Tensor& x) { return x.is_leaf(); },
+      "Whether this was made by the caller and not by an operation.");
+  property(
+      type, "grad", [](const Tensor& x) { return x.grad_tensor(); }, set_grad,
+      "What backward() has added up here; None if nothing.");
+  property(type, "data", of_viewed([](const Tensor& x) { return Tensor(x.array()); }), set_data,
+           "The same memory without history.");
+  tensor_method(type, "detach", of_viewed([](const Tensor& x) { return x.detach(); }),
+                "The same memory without history.");
+  tensor_method(
+      type, "retain_grad", [](const py::handle& self) { required_tensor(self).retain_grad(); },
+      "Keeps the gradient of an operation's output in .grad, too.");
+  tensor_method(type, "backward", run_backward, py::arg("gradient") = py::none(),
+                py::arg("retain_graph") = false, py::arg("create_graph") = false,
+                "Adds the gradients of this to the .grad of the leaves it was made of.");
+  tensor_method(
+      type, "requires_grad_",
+      [](const py::object& self, bool on) {
+        set_requires_grad(self, on);
+        return self;
+      },
+      py::arg("requires_grad") = true, "Sets requires_grad and returns the tensor.");
+  tensor_method(
+      type, "_assign",
+      [](const py::handle& self, const Tensor& other) { required_tensor(self) = other; },
+      py::arg("other").none(false));
+}
+
+void bind_facts(const py::object& type) {
+  property(
+      type, "shape", [](const Tensor& x) { return x.shape(); }, "Elements along each axis.");
+  property(
+      type, "ndim", [](const Tensor& x) { return x.ndim(); }, "How many axes there are.");
+  property(
+      type, "dtype", [](const Tensor& x) { return x.dtype(); }, "The type of the elements.");
+  tensor_method(
+      type, "numel", [](const Tensor& x) { return x.size(); }, "How many elements there are.");
+  tensor_method(
+      type, "dim", [](const Tensor& x) { return x.ndim(); }, "How many axes there are.");
+  tensor_method(
+      type, "size",
+      [](const Tensor& x, std::optional<int> dim) -> py::object {
+        if (dim) return py::int_(x.dim(*dim));
+        return py::cast(x.shape());
+      },
+      py::arg("dim") = py::none(), "The shape, or the length of one axis.");
+  tensor_method(
+      type, "stride", [](const Tensor& x) { return Shape(x.array().strided().strides()); },
+      "Elements from one index of each axis to the next.");
+  tensor_method(
+      type, "is_contiguous", [](const Tensor& x) { return x.array().is_contiguous(); },
+      "Whether the elements lie row by row without gaps.");
+  tensor_method(
+      type, "element_size", [](const Tensor& x) { return size_of(x.dtype()); },
+      "Bytes of one element.");
+  tensor_method(type, "data_ptr", of_viewed([](const Tensor& x) {
+                  return reinterpret_cast<std::uintptr_t>(x.array().raw_data());
+                }),
+                "The address of the first element.");
+  tensor_method(
+      type, "is_floating_point", [](const Tensor& x) { return is_floating(x.dtype()); },
+      "Whether the elements hold fractions.");
+  tensor_method(type, "item", item, "The only element as a number of Python.");
+  tensor_method(
+      type, "tolist", [](const Tensor& x) { return as_list(x.array().strided()); },
+      "Nested lists of numbers.");
+  tensor_method(type, "__repr__", represent_tensor);
+}
+
+}  // namespace
+
+void bind_tensor(py::module_& module) {
+  const py::object type = module.attr("Tensor");
+  bind_gradients(type);
+  bind_facts(type);
+  tensor_method(type, "contiguous", view_of([](const Tensor& x) {
+                  if (x.array().is_contiguous()) return x;
+                  if (!x.requires_grad() || !grad_enabled()) return Tensor(x.array().contiguous());
+                  return add(x, 0.0);  // contiguous as all results, with its history
+                }),
+                "Itself if its elements lie row by row, else a copy.");
+  tensor_method(
+      type, "clone",
+      [](const Tensor& x) {
+        const bool plain = !x.requires_grad() || !grad_enabled();
+        return plain ? Tensor(x.array().clone()) : mul(x, 1.0);
+      },
+      "A copy, through which gradients pass.");
+  tensor_method(type, "_cast",
+                of_viewed([](const Tensor& x, DType dtype) { return cast(x, dtype); }));
+  tensor_method(type, "_strided", of_viewed([](const Tensor& x) { return Tensor(x.array()); }));
+}
+
+}  // namespace weft::python

@@ -1,0 +1,127 @@
+#include "tensor/tensor_object.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/errors.h"
+#include "structmember.h"
+#include "weft/autograd/in_place_history.h"
+
+namespace weft::python {
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): lives as long as the process.
+constinit PyTypeObject* tensor_type_object = nullptr;
+
+PyObject* make(PyTypeObject* of, Tensor tensor) {
+  PyObject* const object = of->tp_alloc(of, 0);
+  if (object == nullptr) return nullptr;
+  std::construct_at(&tensor_of(object), std::move(tensor));
+  return object;
+}
+
+// Tensor(data, requires_grad=False): a leaf that shares the values of a Tensor. For derived classes
+// such as nn.Parameter; weft.tensor() makes Tensors of anything else.
+PyObject* construct(PyTypeObject* of, PyObject* arguments, PyObject* keywords) {
+  static const char* names[] = {"data", "requires_grad", nullptr};
+  PyObject* data = nullptr;
+  int requires_grad = 0;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O!|p:Tensor", const_cast<char**>(names),
+                                  tensor_type(), &data, &requires_grad) == 0) {
+    return nullptr;
+  }
+  return guarded([&] { return make(of, Tensor(tensor_of(data).array(), requires_grad != 0)); });
+}
+
+// Its views keep a base, so `self` has none any more.
+void forget_view(TensorObject* self) {
+  const std::unique_ptr<std::vector<TensorObject*>> views(std::exchange(self->views, nullptr));
+  if (self->base == nullptr) return;
+  std::erase(*self->base->views, self);
+  Py_DECREF(reinterpret_cast<PyObject*>(self->base));
+}
+
+void deallocate(PyObject* self) {
+  PyTypeObject* const of = Py_TYPE(self);
+  if (reinterpret_cast<TensorObject*>(self)->weak_references != nullptr) {
+    PyObject_ClearWeakRefs(self);
+  }
+  std::destroy_at(&tensor_of(self));
+  forget_view(reinterpret_cast<TensorObject*>(self));
+  of->tp_free(self);
+  Py_DECREF(of);
+}
+
+// By identity: comparison with == gives a Tensor.
+Py_hash_t hash(PyObject* self) { return PyBaseObject_Type.tp_hash(self); }
+
+void append(std::vector<PyType_Slot>& all, const PyType_Slot* slots) {
+  for (; slots->slot != 0; ++slots) all.push_back(*slots);
+}
+
+// The methods of several tables as one. Python keeps the table, so it lives on.
+PyMethodDef* all_methods() {
+  static std::vector<PyMethodDef> all;
+  for (PyMethodDef* table : {unary_methods(), in_place_methods()}) {
+    for (; table->ml_name != nullptr; ++table) all.push_back(*table);
+  }
+  all.push_back({nullptr, nullptr, 0, nullptr});
+  return all.data();
+}
+
+}  // namespace
+
+PyTypeObject* tensor_type() { return tensor_type_object; }
+
+PyTypeObject* make_tensor_type() {
+  static PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET,
+                                   offsetof(TensorObject, weak_references), READONLY, nullptr},
+                                  {nullptr, 0, 0, 0, nullptr}};
+  std::vector<PyType_Slot> slots = {
+      {Py_tp_new, reinterpret_cast<void*>(construct)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+      {Py_tp_hash, reinterpret_cast<void*>(hash)},
+      {Py_tp_members, members},
+      {Py_tp_methods, all_methods()},
+      {Py_tp_doc, const_cast<char*>("An n-dimensional array with a history of how it was made.")}};
+  append(slots, number_slots());
+  append(slots, index_slots());
+  append(slots, buffer_slots());
+  slots.push_back({0, nullptr});
+  PyType_Spec spec = {"weft.Tensor", sizeof(TensorObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots.data()};
+  tensor_type_object = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return tensor_type_object;
+}
+
+PyObject* noted_view(PyObject* view, PyObject* of) {
+  if (view == nullptr || !grad_enabled() || tensor_of(view).requires_grad()) return view;
+  if (tensor_of(view).array().storage() != tensor_of(of).array().storage()) return view;
+  auto* const object = reinterpret_cast<TensorObject*>(view);
+  auto* base = reinterpret_cast<TensorObject*>(of);
+  if (base->base != nullptr) base = base->base;
+  if (base->views == nullptr) {
+    base->views = std::make_unique<std::vector<TensorObject*>>().release();
+  }
+  base->views->push_back(object);
+  object->base = base;
+  Py_INCREF(reinterpret_cast<PyObject*>(base));
+  return view;
+}
+
+void share_with_views(PyObject* object) {
+  auto* base = reinterpret_cast<TensorObject*>(object);
+  if (base->base != nullptr) base = base->base;
+  if (base->views == nullptr || base->views->empty()) return;
+  std::vector<const Tensor*> members = {&base->value};
+  for (const TensorObject* view : *base->views) members.push_back(&view->value);
+  share_history(members);
+}
+
+PyObject* wrap(Tensor tensor) {
+  if (!tensor.defined()) Py_RETURN_NONE;
+  return make(tensor_type_object, std::move(tensor));
+}
+
+}  // namespace weft::python

@@ -1,0 +1,102 @@
+// Functions of one Tensor, as x.exp() and as weft.exp(x), without a dispatcher in between.
+#include <array>
+
+#include "core/errors.h"
+#include "core/gil.h"
+#include "tensor/tensor_object.h"
+#include "weft/op/activation.h"
+#include "weft/op/arithmetic.h"
+#include "weft/op/compare.h"
+
+namespace weft::python {
+namespace {
+
+using Function = Tensor (*)(const Tensor&);
+
+template <Function kFunction>
+PyObject* apply(const Tensor& x) {
+  return wrap(released(
+      x.size(), [](const Tensor& operand) { return kFunction(operand); }, x));
+}
+
+template <Function kFunction>
+PyObject* unary_method(PyObject* self, PyObject*) {
+  return guarded([&] { return apply<kFunction>(tensor_of(self)); });
+}
+
+template <Function kFunction>
+PyObject* function(PyObject*, PyObject* argument) {
+  return guarded([&] {
+    if (!is_tensor(argument)) {
+      throw TypeProblem(std::string("expected a weft.Tensor, got ") + Py_TYPE(argument)->tp_name);
+    }
+    return apply<kFunction>(tensor_of(argument));
+  });
+}
+
+struct Unary {
+  const char* name;
+  PyCFunction method;
+  PyCFunction function;
+  const char* documentation;
+};
+
+template <Function kFunction>
+constexpr Unary unary(const char* name, const char* documentation) {
+  return {name, unary_method<kFunction>, function<kFunction>, documentation};
+}
+
+constexpr std::array kUnary = {
+    unary<abs>("abs", "|x|; the gradient at 0 is 0."),
+    unary<ceil>("ceil", "The next whole number up."),
+    unary<cos>("cos", "The cosine."),
+    unary<erf>("erf", "The error function."),
+    unary<exp>("exp", "e^x."),
+    unary<exp2>("exp2", "2^x."),
+    unary<expm1>("expm1", "e^x - 1, accurate near 0."),
+    unary<floor>("floor", "The next whole number down."),
+    unary<isfinite>("isfinite", "bool: neither infinite nor NaN."),
+    unary<isinf>("isinf", "bool: infinite."),
+    unary<isnan>("isnan", "bool: NaN."),
+    unary<log>("log", "The natural logarithm."),
+    unary<log1p>("log1p", "log(1 + x), accurate near 0."),
+    unary<log2>("log2", "The logarithm to base 2."),
+    unary<logical_not>("logical_not", "bool: whether x is 0."),
+    unary<neg>("neg", "-x."),
+    unary<reciprocal>("reciprocal", "1 / x."),
+    unary<relu>("relu", "max(x, 0)."),
+    unary<round>("round", "The nearest whole number, ties to even."),
+    unary<rsqrt>("rsqrt", "1 / sqrt(x)."),
+    unary<sigmoid>("sigmoid", "1 / (1 + e^-x)."),
+    unary<sign>("sign", "-1, 0 or 1."),
+    unary<sin>("sin", "The sine."),
+    unary<sqrt>("sqrt", "The square root."),
+    unary<square>("square", "x^2."),
+    unary<tanh>("tanh", "The hyperbolic tangent."),
+    unary<trunc>("trunc", "The whole number next to it towards 0."),
+    // Functions of torch.nn.functional, which the package exposes there.
+    unary<log_sigmoid>("logsigmoid", "log(sigmoid(x)), finite for any x."),
+    unary<mish>("mish", "x tanh(softplus(x))."),
+    unary<silu>("silu", "x sigmoid(x)."),
+    unary<softsign>("softsign", "x / (1 + |x|)."),
+};
+
+}  // namespace
+
+PyMethodDef* unary_methods() {
+  static std::array<PyMethodDef, kUnary.size() + 1> methods = {};
+  for (std::size_t i = 0; i < kUnary.size(); ++i) {
+    methods[i] = {kUnary[i].name, kUnary[i].method, METH_NOARGS, kUnary[i].documentation};
+  }
+  return methods.data();
+}
+
+PyMethodDef* unary_functions() {
+  static std::array<PyMethodDef, kUnary.size() + 1> functions = {};
+  for (std::size_t i = 0; i < kUnary.size(); ++i) {
+    functions[i] = {kUnary[i].name, kUnary[i].function, METH_O, kUnary[i].documentation};
+  }
+  return functions.data();
+}
+
+}  // namespace weft::python
