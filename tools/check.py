@@ -4,8 +4,8 @@
 Stages, in this order: layout (tools/tidy.py, its own test and tools/public_headers.py), format,
 release (every ctest of the release build), headers and alone (headers and sources compiled with
 their own includes only: a part of them, see tools/compile_sources.py), asan and tsan (the ctests
-labelled fast, built with sanitizers), clang-tidy (see tools/clang_tidy.py), which compiles the
-sources of each folder as one and analyses threads, too. Where there is no clang-tidy-14, and while
+labelled fast, built with sanitizers; which of them: tools/sanitizer_slices.py), clang-tidy (see
+tools/clang_tidy.py), which compiles the sources of each folder as one and analyses threads, too. Where there is no clang-tidy-14, and while
 it leaves folders out, the stages batches (tools/compile_sources.py together) and thread-safety
 (tools/thread_safety.py) do that; else they run by --stage only, as does odr (a link in which g++
 finds names that two sources define differently).
@@ -28,6 +28,7 @@ import threading
 import time
 import xml.etree.ElementTree
 
+import sanitizer_slices
 import thread_safety
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -37,43 +38,10 @@ OUTPUT_LINES_SHOWN = 60
 # Folders of src/weft that clang-tidy's stage does not look at: whoever has cleaned one takes it out.
 NOT_YET_CLEAN = ("collective", "train")
 SLOWEST_SHOWN = 10
-SANITIZER_OPTIONS = {
-    "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
-    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
-}
-
-
 # Programs for people, which count nothing: exit code 1 says that what they computed is wrong.
 EXAMPLES = re.compile(r"^examples/")
-# Where threads of ours meet. Elsewhere there are OpenMP's only, whose barriers ThreadSanitizer does
-# not know: its build computes with one thread.
-THREADED_FOLDERS = "base;array;aggregate;data;wire;net;peer;codec;collective;gossip"
 # Begun first, so that no core waits for them in the end.
 LONG_TESTS = ("collective", "python/package", "op", "train", "net")
-# What runs in one thread of its own virtual time: ThreadSanitizer finds nothing there, slowly.
-SIMULATED_PROGRAMS = re.compile(r"^sim(/|$)")
-# Cases that a sanitizer leaves out, by preset and program. The largest simulations, and trainings
-# of many steps, add minutes under AddressSanitizer and no code that smaller ones do not have. In
-# collective, gossip and peer, ThreadSanitizer leaves out what runs in one thread of virtual time; in data,
-# what counts in one thread; in net, the case whose threads are OpenDHT's, a library that is not
-# instrumented.
-LEFT_OUT_CASES = {
-    ("asan", "sim"): "Simulation.SixtyFourPeers",
-    ("asan", "nn"): "Training.EveryModelOfTheZooLowersTheLossOnAFewImages",
-    ("asan", "collective"): "JoinTest.*:SwarmSplit.ANewcomer*:SwarmSplit.Whatever*:"
-                            "SwarmStateTest.RoundsThatFill*:SwarmLinksTest.IsMuchFaster*",
-    ("asan", "gossip"): "GossipChurn.AThird*:GossipChurn.GoesOn*",
-    ("tsan", "data"): "MarkovText.*:GaussianImages.*",
-    ("tsan", "net"): "Rendezvous.NodesOfOpenDhtOnThisMachineCarryARecord",
-    ("tsan", "peer"): "Agreement.DuelsNeverDecideTwice",
-    ("tsan", "collective"): "Ways/*:Seeds/*:Precisions/*:SwarmCore.*:StateTransfer.*:ResumeTest.*:"
-                            "SwarmStateTest.*:SwarmConductTest.*:SwarmLinksTest.*:UnequalSwarm.*:"
-                            "SwarmSplit.*:JoinTest.*:StateServing.*:PartsOfARound/*:SwarmCodec.*:"
-                            "SwarmReports.*",
-    ("tsan", "gossip"): "GossipChurn.*:GossipAveraging.*:GossipDpsgd.*:GossipCore.*:Topology.*:"
-                        "AddressBook.*",
-}
 
 
 class Tally:
@@ -166,12 +134,11 @@ def python_option(preset):
 
 def configure(tally, preset):
     """Configures a preset with its tests; False, and a failure, if that failed."""
-    folders = THREADED_FOLDERS if preset == "tsan" else ""
     python = python_option(preset)
     if python == ["-DWEFT_PYTHON=OFF"]:
         tally.skip("python/package", "NumPy or pybind11 of /usr/bin/python3 is not installed")
-    ran = run(["cmake", "--preset", preset, "-DWEFT_TESTS=ON", f"-DWEFT_FOLDERS={folders}",
-               *python])
+    ran = run(["cmake", "--preset", preset, "-DWEFT_TESTS=ON",
+               *sanitizer_slices.cmake_options(preset), *python])
     if ran.returncode != 0:
         tally.add(f"{preset}: configure", 0, 1, 0, ran.stdout)
     return ran.returncode == 0
@@ -270,11 +237,8 @@ def run_ctest(tally, preset, name):
     report = ROOT / "build" / preset / "reports" / (name.replace("/", "_") + ".xml")
     report.unlink(missing_ok=True)
     # Threads that wait for work must not spin: several programs share the cores here.
-    environment = {"GTEST_OUTPUT": f"xml:{report}", "OMP_WAIT_POLICY": "passive"}
-    if preset in ("asan", "tsan"):
-        environment.update(SANITIZER_OPTIONS)
-    if (preset, name) in LEFT_OUT_CASES:
-        environment["GTEST_FILTER"] = "-" + LEFT_OUT_CASES[preset, name]
+    environment = {"GTEST_OUTPUT": f"xml:{report}", "OMP_WAIT_POLICY": "passive",
+                   **sanitizer_slices.environment(preset, name)}
     ran = run(["ctest", "--test-dir", f"build/{preset}", "-R", f"^{re.escape(name)}$", "-V"],
               environment)
     try:
@@ -313,8 +277,7 @@ def run_preset(tally, preset, only, labels=None, ahead=None):
         return
     tests = ctests(preset)
     chosen = [name for name in tests if (not only or only in name)
-              and (not labels or tests[name] & labels)
-              and not (preset == "tsan" and SIMULATED_PROGRAMS.match(name))]
+              and (not labels or tests[name] & labels)]
     if not chosen:
         tally.add(f"{preset}: no test", 0, 1, 0, "expected at least one test of that name")
     run_ctests(tally, preset, tests, chosen, ahead)

@@ -16,6 +16,7 @@ import clang_tidy
 import compile_flags
 import layers
 import public_headers
+import sanitizer_slices
 import thread_safety
 
 
@@ -77,6 +78,45 @@ class BuildsAhead(unittest.TestCase):
             for preset in ("tsan", "odd", "asan"):
                 ahead.finish(preset)
         self.assertEqual(ran, ["build/asan", "build/tsan"])
+
+
+class SanitizerSlices(unittest.TestCase):
+    def test_thread_sanitizer_builds_the_tests_that_can_start_threads(self):
+        tests = sanitizer_slices.threaded_tests()
+        for name in ("base/file/background_writer_test.cpp",  # includes thread.h itself
+                     "collective/swarm/lent_state_test.cpp",  # by a header
+                     "collective/engine/bench_all_reduce_test.cpp",  # by the source of its header
+                     "net/transport/hostile_test.cpp", "gossip/gossip_member_test.cpp",
+                     "net/transport/transport_contract_test.cpp"):
+            self.assertIn(f"src/weft/{name}", tests)
+        for name in ("collective/scenario/swarm_core_test.cpp", "peer/membership/membership_test.cpp",
+                     "gossip/gossip_churn_test.cpp", "wire/membership/join_message_test.cpp"):
+            self.assertTrue((check.ROOT / "src" / "weft" / name).exists())
+            self.assertNotIn(f"src/weft/{name}", tests)
+
+    def test_every_test_that_names_a_thread_is_among_them(self):
+        tests = set(sanitizer_slices.threaded_tests())
+        thread = re.compile(r"\bThread\b[ ({]|std::vector<Thread>|\bEventLoop\b|\bparallel_for\b")
+        for folder in sanitizer_slices.THREADED_FOLDERS:
+            for path in (check.ROOT / "src" / "weft" / folder).rglob("*_test.cpp"):
+                if thread.search(path.read_text()):
+                    self.assertIn(path.relative_to(check.ROOT).as_posix(), tests)
+
+    def test_what_a_program_gets(self):
+        self.assertEqual(sanitizer_slices.environment("release", "gossip"), {})
+        found = sanitizer_slices.environment("asan", "gossip")
+        self.assertIn("GossipChurn.AThird*", found["GTEST_FILTER"])
+        self.assertRegex(found["WEFT_SEED_SLICE"], r"^\d+:[0-9a-f]{40}$")
+        self.assertIn("TSAN_OPTIONS", sanitizer_slices.environment("tsan", "wire"))
+
+    def test_a_case_that_is_left_out_exists(self):
+        for (_, program), cases in sanitizer_slices.LEFT_OUT_CASES.items():
+            texts = "".join(path.read_text() for path in sorted(
+                [*(check.ROOT / "src" / "weft" / program).rglob("*_test.cpp"),
+                 *(check.ROOT / "tests" / program).rglob("*_test.cpp")]))
+            for case in cases.split(":"):
+                suite, name = (part.split("/") for part in case.split("."))
+                self.assertRegex(texts, rf"TEST(_F|_P)?\({suite[-1]}, {name[0].rstrip('*')}", case)
 
 
 class ThreadSafetyFolders(unittest.TestCase):
