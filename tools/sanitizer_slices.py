@@ -31,9 +31,9 @@ THREAD_HEADERS = ("weft/base/thread.h", "weft/base/parallel.h", "weft/net/event_
 # Its worlds, which have threads, are made where its cases are instantiated.
 MORE_THREADED_TESTS = ("src/weft/net/transport/transport_contract_test.cpp",)
 # By preset and program. The largest simulations, and trainings of many steps, add minutes under
-# AddressSanitizer and no code that smaller ones do not have. Of what ThreadSanitizer builds, it
-# leaves out what counts in one thread, and the case whose threads are OpenDHT's, a library that is
-# not instrumented.
+# AddressSanitizer and no code that smaller ones do not have. ThreadSanitizer leaves out the cases
+# of its test files that count in one thread, and the one whose threads are OpenDHT's, a library
+# that is not instrumented.
 LEFT_OUT_CASES = {
     ("asan", "sim"): "Simulation.SixtyFourPeers",
     ("asan", "nn"): "Training.EveryModelOfTheZooLowersTheLossOnAFewImages",

@@ -89,7 +89,7 @@ class MixingMatrix {
     double weight = 0;
   };
   std::vector<std::vector<double>> rows_;
-  // Of each row what is not 0: a few of hundreds.
+  // The entries that are not 0 by row: a few of hundreds.
   std::vector<std::vector<Entry>> entries_;
 };
 

@@ -102,7 +102,8 @@ struct SimMachine {
 struct SimEvent {
   SimTurn turn;
   std::function<void()> body;
-  // Of this life of a machine: dropped if it has crashed by then, kept while it is paused.
+  // The machine that it belongs to, in this life of it, if any: the event is dropped if the machine
+  // has crashed by then, and kept while it is paused.
   std::uint32_t machine = SimLink::kNobody;
   std::uint64_t life = 0;
 };
