@@ -5,8 +5,9 @@ Stages, in this order: layout (tools/tidy.py, its own test and tools/public_head
 release (every ctest of the release build), headers and alone (headers and sources compiled with
 their own includes only: a part of them, see tools/compile_sources.py), asan and tsan (the ctests
 labelled fast, built with sanitizers; which of them: tools/sanitizer_slices.py), clang-tidy (see
-tools/clang_tidy.py), which compiles the sources of each folder as one and analyses threads, too. Where there is no clang-tidy-14, and while
-it leaves folders out, the stages batches (tools/compile_sources.py together) and thread-safety
+tools/clang_tidy.py: the folders that changed, and others until its minutes are over), which
+compiles the sources of each folder as one and analyses threads, too. Where it does not look at all
+of them, the stages batches (tools/compile_sources.py together) and thread-safety
 (tools/thread_safety.py) do that; else they run by --stage only, as does odr (a link in which g++
 finds names that two sources define differently).
 --quick is for people at work: layout, format, and the unit tests of the folders that changed.
@@ -41,7 +42,7 @@ SLOWEST_SHOWN = 10
 # Programs for people, which count nothing: exit code 1 says that what they computed is wrong.
 EXAMPLES = re.compile(r"^examples/")
 # Begun first, so that no core waits for them in the end.
-LONG_TESTS = ("collective", "python/package", "op", "train", "net")
+LONG_TESTS = ("collective", "python/package", "op", "train", "net", "attack", "sim/memberships")
 
 
 class Tally:
@@ -351,6 +352,9 @@ def parse(arguments):
     parser.add_argument("--alone-minutes", type=float, default=1.0,
                         help="compiling sources alone stops after so many minutes (default 1), "
                              "headers after half of that")
+    parser.add_argument("--rules-minutes", type=float, default=2.0,
+                        help="clang-tidy begins with no further target after so many minutes, but "
+                             "for those with changed files (default 2; 0: looks at all)")
     parser.add_argument("--tidy-minutes", type=float, default=0.0,
                         help="clang-tidy also follows the paths through functions, for so many "
                              "minutes (default 0: by `make clang-tidy` only)")
@@ -405,6 +409,7 @@ def stage_clang_tidy(tally, options):
                if path.is_dir() and path.name not in NOT_YET_CLEAN]
     passes = (["--minutes", str(options.tidy_minutes)] if options.tidy_minutes
               else ["--pass", "rules"])
+    passes += ["--rules-minutes", str(options.rules_minutes)]
     tally.command("clang-tidy", ["python3", "tools/clang_tidy.py", *passes, *folders])
 
 
@@ -428,14 +433,15 @@ STAGES = {
 }
 # Six minutes from nothing: by --stage only.
 BY_HAND = {"odr"}
-# What clang-tidy's stage does in passing, once it looks at every folder.
+# What clang-tidy's stage does in passing where it looks at every folder.
 IN_CLANG_TIDY = {"batches", "thread-safety"}
 
 
 def main(arguments):
     options = parse(arguments)
     options.ahead = None  # what builds ASan's tree beside the release tests
-    covered = shutil.which("clang-tidy-14") and not NOT_YET_CLEAN
+    covered = (shutil.which("clang-tidy-14") and not NOT_YET_CLEAN
+               and options.rules_minutes == 0)
     left_out = BY_HAND | (IN_CLANG_TIDY if covered else set())
     stages = options.stage or [name for name in STAGES if name not in left_out]
     if not options.stage and options.only:
