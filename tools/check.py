@@ -4,10 +4,11 @@
 Stages, in this order: layout (tools/tidy.py, its own test and tools/public_headers.py), format,
 release (every ctest of the release build), headers, batches and alone (headers and sources compiled
 with their own includes only: a part of them; and the sources of a target as one, see
-tools/compile_sources.py), asan and tsan (the ctests labelled fast, built with sanitizers),
-clang-tidy (all of src/weft, see tools/clang_tidy.py), which analyses threads, too. Where there is
-no clang-tidy-14, the stage thread-safety (tools/thread_safety.py) does that; else it runs by --stage
-only, as does odr (a link in which g++ finds names that two sources define differently).
+tools/compile_sources.py), asan and tsan (the ctests labelled fast, built with sanitizers; which of
+them: tools/sanitizer_slices.py), clang-tidy (see tools/clang_tidy.py: the folders that changed, and
+others until its minutes are over), which analyses threads, too. Where it does not look at all
+folders, the stage thread-safety (tools/thread_safety.py) does that; else it runs by --stage only,
+as does odr (a link in which g++ finds names that two sources define differently).
 --quick is for people at work: layout, format, and the unit tests of the folders that changed.
 A line is printed for each program: its name, cases passed and failed, seconds; at the end the ten
 that took longest. A program that ran
@@ -23,15 +24,11 @@ import sys
 import threading
 import time
 
+import sanitizer_slices
 import thread_safety
 from ctest_runs import ctests, run_ctests
 from tally import ROOT, Tally, run
 
-# Where threads of ours meet. Elsewhere there are OpenMP's only, whose barriers ThreadSanitizer does
-# not know: its build computes with one thread.
-THREADED_FOLDERS = "base;array;aggregate;data;wire;net;peer;codec;collective;gossip"
-# What runs in one thread of its own virtual time: ThreadSanitizer finds nothing there, slowly.
-SIMULATED_PROGRAMS = re.compile(r"^sim(/|$)")
 
 
 def sources():
@@ -64,12 +61,11 @@ def python_option(preset):
 
 def configure(tally, preset):
     """Configures a preset with its tests; False, and a failure, if that failed."""
-    folders = THREADED_FOLDERS if preset == "tsan" else ""
     python = python_option(preset)
     if python == ["-DWEFT_PYTHON=OFF"]:
         tally.skip("python/package", "NumPy or pybind11 of /usr/bin/python3 is not installed")
-    ran = run(["cmake", "--preset", preset, "-DWEFT_TESTS=ON", f"-DWEFT_FOLDERS={folders}",
-               *python])
+    ran = run(["cmake", "--preset", preset, "-DWEFT_TESTS=ON",
+               *sanitizer_slices.cmake_options(preset), *python])
     if ran.returncode != 0:
         tally.add(f"{preset}: configure", 0, 1, 0, ran.stdout)
     return ran.returncode == 0
@@ -137,8 +133,7 @@ def run_preset(tally, preset, only, labels=None, ahead=None):
         return
     tests = ctests(preset)
     chosen = [name for name in tests if (not only or only in name)
-              and (not labels or tests[name] & labels)
-              and not (preset == "tsan" and SIMULATED_PROGRAMS.match(name))]
+              and (not labels or tests[name] & labels)]
     if not chosen:
         tally.add(f"{preset}: no test", 0, 1, 0, "expected at least one test of that name")
     run_ctests(tally, preset, tests, chosen, ahead)
@@ -212,6 +207,9 @@ def parse(arguments):
     parser.add_argument("--alone-minutes", type=float, default=1.0,
                         help="compiling sources alone stops after so many minutes (default 1), "
                              "headers after half of that")
+    parser.add_argument("--rules-minutes", type=float, default=2.0,
+                        help="clang-tidy begins with no further target after so many minutes, but "
+                             "for those with changed files (default 2; 0: looks at all)")
     parser.add_argument("--tidy-minutes", type=float, default=0.0,
                         help="clang-tidy also follows the paths through functions, for so many "
                              "minutes (default 0: by `make clang-tidy` only)")
@@ -264,6 +262,7 @@ def stage_clang_tidy(tally, options):
         return
     passes = (["--minutes", str(options.tidy_minutes)] if options.tidy_minutes
               else ["--pass", "rules"])
+    passes += ["--rules-minutes", str(options.rules_minutes)]
     tally.command("clang-tidy", ["python3", "tools/clang_tidy.py", *passes, "src/weft"])
 
 
@@ -287,14 +286,15 @@ STAGES = {
 }
 # Six minutes from nothing: by --stage only.
 BY_HAND = {"odr"}
-# What clang-tidy's stage does in passing.
+# What clang-tidy's stage does in passing where it looks at every folder.
 IN_CLANG_TIDY = {"thread-safety"}
 
 
 def main(arguments):
     options = parse(arguments)
     options.ahead = None  # what builds ASan's tree beside the release tests
-    left_out = BY_HAND | (IN_CLANG_TIDY if shutil.which("clang-tidy-14") else set())
+    covered = shutil.which("clang-tidy-14") and options.rules_minutes == 0
+    left_out = BY_HAND | (IN_CLANG_TIDY if covered else set())
     stages = options.stage or [name for name in STAGES if name not in left_out]
     if not options.stage and options.only:
         stages = ["release"]

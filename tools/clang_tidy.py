@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over the sources in two passes; the second may stop at a time limit.
 
-usage: tools/clang_tidy.py [--minutes M] [--nodes N] [--build DIR] [--jobs N]
+usage: tools/clang_tidy.py [--rules-minutes M] [--minutes M] [--nodes N] [--build DIR] [--jobs N]
                            [--pass rules|paths] [FILE or FOLDER ...]
-  rules   every check of .clang-tidy but clang-analyzer-*, over all files: the sources of a target
-          as one, so that those that do not compile together are found, too; with the analysis of
-          threads (src/weft/base/thread_safety.h)
-  paths   clang-analyzer-*, which follows the paths through each function: N nodes of them at most,
-          and M minutes. Files changed since the last commit come first, then the others in an order
-          drawn from the commit: where time runs out, each commit looks at another part.
+  rules   every check of .clang-tidy but clang-analyzer-*: the sources of a target as one, so that
+          those that do not compile together are found, too; with the analysis of threads
+          (src/weft/base/thread_safety.h)
+  paths   clang-analyzer-*, which follows the paths through each function: N nodes of them at most
+Either may have an end. Files changed since the last commit, or in it, come first, then the others
+in an order drawn from the commit: where time runs out, each commit looks at another part. The rules
+look at the folders that have changed files whatever the time.
 Sources that the build compiles in batches are read together here, too, so that clang-tidy goes
 through the standard library once for many. A file whose text, headers and configuration are
 those of an earlier clean run is not run again (build/clang-tidy-clean remembers them).
@@ -108,7 +109,7 @@ def size_of(batch):
 def run_pass(name, sources, options):
     """(passed, failed, left) files of one pass."""
     words = pass_words(name, options.nodes)
-    minutes = options.minutes if name == "paths" else 0
+    minutes = options.minutes if name == "paths" else options.rules_minutes
     CLEAN.mkdir(parents=True, exist_ok=True)
     flags = {source.path: source.flags for source in sources}
     unseen = [source for source in sources if not mark(source.path, words).exists()]
@@ -117,10 +118,14 @@ def run_pass(name, sources, options):
     # Where all are run, the longest come first, so that no core waits for one in the end.
     batches = turns.by_turn(batches) if minutes else sorted(batches, key=size_of, reverse=True)
     deadline = time.monotonic() + 60 * minutes if minutes else float("inf")
+    changed = turns.changed_files() if name == "rules" else ()
+    always = {turns.folder_of(path) for path in changed}
     failed, left, seen = 0, 0, set()
 
     def work(batch):
-        return look_at(batch, flags[batch[0]], words) if time.monotonic() < deadline else None
+        if time.monotonic() > deadline and not always & set(map(turns.folder_of, batch)):
+            return None
+        return look_at(batch, flags[batch[0]], words)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for batch, result in zip(batches, pool.map(work, batches)):
             if result is None:
@@ -138,6 +143,8 @@ def run_pass(name, sources, options):
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=0.0, help="of the pass `paths`; 0: no end")
+    parser.add_argument("--rules-minutes", type=float, default=0.0,
+                        help="of the pass `rules`; 0: no end")
     parser.add_argument("--nodes", type=int, default=NODES)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)

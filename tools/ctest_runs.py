@@ -6,39 +6,14 @@ import re
 import time
 import xml.etree.ElementTree
 
+import sanitizer_slices
 from tally import ROOT, last_counts, run
 
 FUZZED = re.compile(r"^(\d+) seeds and (\d+) mutations\b.*none broke it", re.MULTILINE)
-SANITIZER_OPTIONS = {
-    "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
-    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
-}
 # Programs for people, which count nothing: exit code 1 says that what they computed is wrong.
 EXAMPLES = re.compile(r"^examples/")
 # Begun first, so that no core waits for them in the end.
-LONG_TESTS = ("collective", "python/package", "op", "train", "net")
-# Cases that a sanitizer leaves out, by preset and program. The largest simulations, and trainings
-# of many steps, add minutes under AddressSanitizer and no code that smaller ones do not have. In
-# collective, gossip and peer, ThreadSanitizer leaves out what runs in one thread of virtual time; in data,
-# what counts in one thread; in net, the case whose threads are OpenDHT's, a library that is not
-# instrumented.
-LEFT_OUT_CASES = {
-    ("asan", "sim"): "Simulation.SixtyFourPeers",
-    ("asan", "nn"): "Training.EveryModelOfTheZooLowersTheLossOnAFewImages",
-    ("asan", "collective"): "JoinTest.*:SwarmSplit.ANewcomer*:SwarmSplit.Whatever*:"
-                            "SwarmStateTest.RoundsThatFill*:SwarmLinksTest.IsMuchFaster*",
-    ("asan", "gossip"): "GossipChurn.AThird*:GossipChurn.GoesOn*",
-    ("tsan", "data"): "MarkovText.*:GaussianImages.*",
-    ("tsan", "net"): "Rendezvous.NodesOfOpenDhtOnThisMachineCarryARecord",
-    ("tsan", "peer"): "Agreement.DuelsNeverDecideTwice",
-    ("tsan", "collective"): "Ways/*:Seeds/*:Precisions/*:SwarmCore.*:StateTransfer.*:ResumeTest.*:"
-                            "SwarmStateTest.*:SwarmConductTest.*:SwarmLinksTest.*:UnequalSwarm.*:"
-                            "SwarmSplit.*:JoinTest.*:StateServing.*:PartsOfARound/*:SwarmCodec.*:"
-                            "SwarmReports.*",
-    ("tsan", "gossip"): "GossipChurn.*:GossipAveraging.*:GossipDpsgd.*:GossipCore.*:Topology.*:"
-                        "AddressBook.*",
-}
+LONG_TESTS = ("collective", "python/package", "op", "train", "net", "attack", "sim/memberships")
 
 
 def ctests(preset):
@@ -78,11 +53,8 @@ def run_ctest(tally, preset, name):
     report = ROOT / "build" / preset / "reports" / (name.replace("/", "_") + ".xml")
     report.unlink(missing_ok=True)
     # Threads that wait for work must not spin: several programs share the cores here.
-    environment = {"GTEST_OUTPUT": f"xml:{report}", "OMP_WAIT_POLICY": "passive"}
-    if preset in ("asan", "tsan"):
-        environment.update(SANITIZER_OPTIONS)
-    if (preset, name) in LEFT_OUT_CASES:
-        environment["GTEST_FILTER"] = "-" + LEFT_OUT_CASES[preset, name]
+    environment = {"GTEST_OUTPUT": f"xml:{report}", "OMP_WAIT_POLICY": "passive",
+                   **sanitizer_slices.environment(preset, name)}
     ran = run(["ctest", "--test-dir", f"build/{preset}", "-R", f"^{re.escape(name)}$", "-V"],
               environment)
     try:

@@ -17,7 +17,9 @@ import compile_flags
 import compile_sources
 import layers
 import public_headers
+import sanitizer_slices
 import thread_safety
+import turns
 
 
 class BuildTime(unittest.TestCase):
@@ -78,6 +80,46 @@ class BuildsAhead(unittest.TestCase):
             for preset in ("tsan", "odd", "asan"):
                 ahead.finish(preset)
         self.assertEqual(ran, ["build/asan", "build/tsan"])
+
+
+class SanitizerSlices(unittest.TestCase):
+    def test_thread_sanitizer_builds_the_tests_that_can_start_threads(self):
+        tests = sanitizer_slices.threaded_tests()
+        for name in ("base/file/background_writer_test.cpp",  # includes thread.h itself
+                     "collective/swarm/lent_state_test.cpp",  # by a header
+                     "collective/engine/bench_all_reduce_test.cpp",  # by the source of its header
+                     "net/transport/hostile_test.cpp", "gossip/gossip_member_test.cpp",
+                     "net/transport/transport_contract_test.cpp"):
+            self.assertIn(f"src/weft/{name}", tests)
+        for name in ("collective/scenario/swarm_core_test.cpp", "peer/membership/membership_test.cpp",
+                     "gossip/gossip_churn_test.cpp", "wire/membership/join_message_test.cpp"):
+            self.assertTrue((check.ROOT / "src" / "weft" / name).exists())
+            self.assertNotIn(f"src/weft/{name}", tests)
+
+    def test_every_test_that_names_a_thread_is_among_them(self):
+        tests = set(sanitizer_slices.threaded_tests())
+        thread = re.compile(r"\bThread\b[ ({]|std::vector<Thread>|\bEventLoop\b|\bparallel_for\b")
+        for folder in sanitizer_slices.THREADED_FOLDERS:
+            for path in (check.ROOT / "src" / "weft" / folder).rglob("*_test.cpp"):
+                if thread.search(path.read_text()):
+                    self.assertIn(path.relative_to(check.ROOT).as_posix(), tests)
+
+    def test_what_a_program_gets(self):
+        self.assertEqual(sanitizer_slices.environment("release", "gossip"), {})
+        found = sanitizer_slices.environment("asan", "gossip")
+        self.assertIn("GossipChurn.AThird*", found["GTEST_FILTER"])
+        self.assertRegex(found["WEFT_SEED_SLICE"], r"^\d+:[0-9a-f]{40}$")
+        self.assertIn("TSAN_OPTIONS", sanitizer_slices.environment("tsan", "wire"))
+
+    def test_a_case_that_is_left_out_exists(self):
+        for (_, program), cases in sanitizer_slices.LEFT_OUT_CASES.items():
+            folder = program.split("/")[0]
+            texts = "".join(path.read_text() for path in sorted(
+                [*(check.ROOT / "src" / "weft" / folder).rglob("*_test.cpp"),
+                 *(check.ROOT / "tests" / folder).rglob("*_test.cpp")]))
+            for case in cases.split(":"):
+                suite, name = (part.split("/") for part in case.split("."))
+                self.assertRegex(texts, rf"TEST(_F|_P)?\({suite[-1]}, {name[0].rstrip('*')}", case)
 
 
 class ThreadSafetyFolders(unittest.TestCase):
@@ -231,6 +273,50 @@ class ThreadSafety(unittest.TestCase):
     def test_a_lambda_for_any_thread_that_reaches_into_the_state_of_one(self):
         self.assertIn("writing variable 'frames_' requires holding role 'loop_thread_'",
                       self.said(HELD=""))
+
+
+class Turns(unittest.TestCase):
+    def test_changed_files_come_first_and_the_rest_by_the_commit(self):
+        files = [turns.ROOT / "src" / "weft" / "op" / f"{number}.cpp" for number in range(40)]
+        batches = [[path] for path in files]
+        answers = {"diff": "src/weft/op/7.cpp\n", "ls-files": "", "rev-parse": "aaaa"}
+        with unittest.mock.patch.object(turns, "git", lambda *words: answers[words[0]]):
+            first = turns.by_turn(batches)
+            answers["rev-parse"] = "bbbb"
+            second = turns.by_turn(batches)
+        self.assertEqual(first[0], [files[7]])
+        self.assertEqual(second[0], [files[7]])
+        self.assertNotEqual(first, second)
+        self.assertEqual(sorted(first), sorted(second))
+
+    def test_where_nothing_differs_the_last_commit_counts(self):
+        answers = {("diff", "HEAD"): "", ("diff", "HEAD~1"): "tools/turns.py\n"}
+        with unittest.mock.patch.object(
+                turns, "git", lambda *words: answers.get((words[0], words[-1]), "")):
+            self.assertEqual(turns.changed_files(), {turns.ROOT / "tools" / "turns.py"})
+
+    def test_folders_of_files(self):
+        for name, folder in (("src/weft/op/norm/a.cpp", ("src", "weft", "op")),
+                             ("tests/sim/a.cpp", ("tests",))):
+            self.assertEqual(turns.folder_of(turns.ROOT / name), folder)
+
+
+class RulesPass(unittest.TestCase):
+    def test_whose_time_is_over_looks_at_changed_folders_only(self):
+        seen = []
+        sources = [compile_flags.Source(clang_tidy.ROOT / "src" / "weft" / name, name, (), False)
+                   for name in ("op/a.cpp", "net/b.cpp", "nn/c.cpp")]
+        options = unittest.mock.Mock(rules_minutes=1e-9, minutes=0, nodes=1, jobs=1)
+        changed = {clang_tidy.ROOT / "src" / "weft" / "net" / "link" / "other.h"}
+        with unittest.mock.patch.multiple(
+                clang_tidy, mark=lambda *_: pathlib.Path("/nowhere"),
+                look_at=lambda batch, *_: seen.append(batch) or dict.fromkeys(batch, "")), \
+                unittest.mock.patch.object(turns, "changed_files", lambda: changed), \
+                tempfile.TemporaryDirectory() as clean, \
+                unittest.mock.patch.object(clang_tidy, "CLEAN", pathlib.Path(clean)):
+            counts = clang_tidy.run_pass("rules", sources, options)
+        self.assertEqual(seen, [[sources[1].path]])
+        self.assertEqual(counts, (1, 0, 2))
 
 
 @unittest.skipIf(shutil.which("clang-tidy-14") is None, "clang-tidy-14 is not installed")

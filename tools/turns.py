@@ -13,9 +13,23 @@ def git(*words):
                           stderr=subprocess.DEVNULL, check=False).stdout
 
 
+def changed_files():
+    """The files that differ from the last commit or, where none does, that it has changed."""
+    new = git("ls-files", "-o", "--exclude-standard").splitlines()
+    names = git("diff", "--name-only", "HEAD").splitlines() + new
+    names = names or git("diff", "--name-only", "HEAD~1").splitlines()
+    return {ROOT / name for name in names}
+
+
+def folder_of(path):
+    """The folder of src/weft that a file is in, parts and all; elsewhere the folder at the top."""
+    parts = path.relative_to(ROOT).parts
+    return parts[:3] if parts[:2] == ("src", "weft") else parts[:1]
+
+
 def by_turn(batches):
     """Lists of files: those with changed files first, then in an order drawn from the commit."""
-    changed = {ROOT / name for name in git("diff", "--name-only", "HEAD").splitlines()}
+    changed = changed_files()
     commit = git("rev-parse", "HEAD")
 
     def turn(batch):

@@ -39,27 +39,28 @@ Status AddressBook::check_parts(const MemberRecord& record, const MemberRecord* 
 }
 
 Result<bool> AddressBook::merge(const MemberRecord& record, const PeerId& from, Round now) {
-  const PeerId owner = owner_of(record);
-  const auto found = entries_.find(owner);
-  const MemberRecord* const known = found == entries_.end() ? nullptr : &found->second.record;
+  const auto found = by_key_.find(record.key);
+  const MemberRecord* const known =
+      found == by_key_.end() ? nullptr : &found->second->second.record;
   if (known != nullptr && *known == record) return false;
   WEFT_TRY(check_parts(record, known));
   if (known == nullptr) {
     if (is_older(record.presence.round, now, 1)) return false;
     if (entries_.size() >= options_.records_max) forget_expired(now);
     if (entries_.size() >= options_.records_max) return false;
-    entries_.emplace(owner, Entry{record, ++version_, from});
-    by_change_.emplace(version_, owner);
+    const auto entry = entries_.emplace(owner_of(record), Entry{record, ++version_, from}).first;
+    by_key_.emplace(record.key, entry);
+    by_change_.emplace(version_, entry);
     return true;
   }
   MemberRecord joined = merged(*known, record);
   if (joined == *known) return false;
-  Entry& entry = found->second;
+  Entry& entry = found->second->second;
   by_change_.erase(entry.changed);
   // What is partly of another's telling is news for `from`, too.
   const PeerId told_by = joined == record ? from : PeerId{};
   entry = {std::move(joined), ++version_, told_by};
-  by_change_.emplace(version_, owner);
+  by_change_.emplace(version_, found->second);
   return true;
 }
 
@@ -70,6 +71,7 @@ void AddressBook::forget_expired(Round now) {
       continue;
     }
     by_change_.erase(at->second.changed);
+    by_key_.erase(at->second.record.key);
     at = entries_.erase(at);
   }
 }
@@ -78,8 +80,8 @@ std::vector<MemberRecord> AddressBook::changed_since(std::uint64_t version,
                                                      const PeerId& to) const {
   std::vector<MemberRecord> records;
   for (auto at = by_change_.upper_bound(version); at != by_change_.end(); ++at) {
-    const Entry& entry = entries_.at(at->second);
-    if (entry.told_by != to && at->second != to) records.push_back(entry.record);
+    const auto& [peer, entry] = *at->second;
+    if (entry.told_by != to && peer != to) records.push_back(entry.record);
   }
   return records;
 }

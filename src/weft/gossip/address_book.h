@@ -41,6 +41,8 @@ struct AddressBookOptions {
 class AddressBook {
  public:
   explicit AddressBook(AddressBookOptions options) : options_(std::move(options)) {}
+  AddressBook(const AddressBook&) = delete;
+  AddressBook& operator=(const AddressBook&) = delete;
 
   // Takes over what is newer of `record`, which `from` told in round `now`. True if anything
   // changed.
@@ -75,9 +77,13 @@ class AddressBook {
   bool is_older(Round round, Round now, std::uint64_t ages) const;
   Status check_parts(const MemberRecord& record, const MemberRecord* known) const;
 
+  using Entries = std::map<PeerId, Entry>;
+
   const AddressBookOptions options_;
-  std::map<PeerId, Entry> entries_;
-  std::map<std::uint64_t, PeerId> by_change_;
+  Entries entries_;
+  std::map<std::uint64_t, Entries::iterator> by_change_;
+  // By key, whose hash the id is: most records that come are of members that are known.
+  std::map<PublicKey, Entries::iterator> by_key_;
   std::uint64_t version_ = 0;
 };
 

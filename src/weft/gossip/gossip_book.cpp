@@ -57,7 +57,7 @@ Status GossipCore::on_book(const PeerId& from, ByteSpan head, TimePoint now) {
   WEFT_TRY_ASSIGN(const GossipBookMessage message, GossipBookMessage::decode(head));
   bool changed = false;
   for (const MemberRecord& record : message.records) {
-    const bool own = owner_of(record) == self();
+    const bool own = record.key == options_.signer.key;
     if (own && (!published_ || !is_newer(record.standing, own_.standing))) continue;
     if (own) {
       // A word of an earlier life of this identity: this one begins above it.

@@ -32,12 +32,16 @@ class MixingMatrix {
     std::vector<std::vector<PeerId>> neighbours;
     neighbours.reserve(ids.size());
     for (const PeerId& id : ids) neighbours.push_back(neighbours_of(id, ids, options));
+    entries_.resize(ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) {
       rows_[i][i] = 1;
       for (const PeerId& other : neighbours[i]) {
         const std::size_t j = place.at(other);
         rows_[i][j] = metropolis_weight(neighbours[i].size(), neighbours[j].size());
         rows_[i][i] -= rows_[i][j];
+      }
+      for (std::size_t j = 0; j < ids.size(); ++j) {
+        if (rows_[i][j] != 0) entries_[i].push_back({j, rows_[i][j]});
       }
     }
   }
@@ -48,7 +52,7 @@ class MixingMatrix {
   std::vector<double> times(const std::vector<double>& vector) const {
     std::vector<double> out(size());
     for (std::size_t i = 0; i < size(); ++i) {
-      for (std::size_t j = 0; j < size(); ++j) out[i] += rows_[i][j] * vector[j];
+      for (const Entry& entry : entries_[i]) out[i] += entry.weight * vector[entry.column];
     }
     return out;
   }
@@ -80,7 +84,13 @@ class MixingMatrix {
   }
 
  private:
+  struct Entry {
+    std::size_t column = 0;
+    double weight = 0;
+  };
   std::vector<std::vector<double>> rows_;
+  // The entries that are not 0 by row: a few of hundreds.
+  std::vector<std::vector<Entry>> entries_;
 };
 
 }  // namespace weft::testing_gossip

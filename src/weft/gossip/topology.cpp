@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <optional>
+#include <span>
 #include <string>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,8 +16,21 @@ namespace {
 
 constexpr int kDegreeMax = 64;
 
-// Where a member stands on one ring; the id makes places different for certain.
-using RingPlace = std::pair<Hash128, PeerId>;
+// Where a member stands on one ring; the id makes places different for certain. The hash is in two
+// numbers, since places are compared far more often than they are made.
+struct RingPlace {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  PeerId peer{};
+
+  friend auto operator<=>(const RingPlace&, const RingPlace&) = default;
+};
+
+std::uint64_t big_endian(std::span<const std::uint8_t, 8> bytes) {
+  std::uint64_t number = 0;
+  for (const std::uint8_t byte : bytes) number = number << 8U | byte;
+  return number;
+}
 
 RingPlace ring_place(const PeerId& peer, std::uint64_t seed, int ring) {
   // By hand, for it is computed for each member and ring: seed u64, ring u32, id.
@@ -24,7 +38,9 @@ RingPlace ring_place(const PeerId& peer, std::uint64_t seed, int ring) {
   for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::uint8_t>(seed >> (8 * i));
   bytes[8] = static_cast<std::uint8_t>(ring);
   std::copy(peer.bytes.begin(), peer.bytes.end(), bytes.begin() + 12);
-  return {xxh3_128(bytes), peer};
+  const Hash128 hash = xxh3_128(bytes);
+  const std::span<const std::uint8_t, 16> both(hash);
+  return {big_endian(both.first<8>()), big_endian(both.last<8>()), peer};
 }
 
 int rings_of(const TopologyOptions& options) {
@@ -67,8 +83,8 @@ std::vector<PeerId> neighbours_of(const PeerId& self, std::span<const PeerId> me
       if (!highest || place > *highest) highest = place;
     }
     if (!lowest) return {};
-    found.push_back(next.value_or(*lowest).second);
-    found.push_back(before.value_or(*highest).second);
+    found.push_back(next.value_or(*lowest).peer);
+    found.push_back(before.value_or(*highest).peer);
   }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());

@@ -9,9 +9,19 @@
 
 namespace weft {
 
+// OpenSSL looks EVP_sha256() up anew, under its locks, each time that it is used; this is the
+// result.
+static const EVP_MD* sha256_method() {
+  static EVP_MD* const method = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return method;
+}
+
 struct Sha256::Context {
   EVP_MD_CTX* digest = EVP_MD_CTX_new();
-  Context() { WEFT_CHECK(digest && EVP_DigestInit_ex(digest, EVP_sha256(), nullptr) == 1); }
+  Context() {
+    WEFT_CHECK(digest && sha256_method());
+    WEFT_CHECK(EVP_DigestInit_ex2(digest, sha256_method(), nullptr) == 1);
+  }
   ~Context() { EVP_MD_CTX_free(digest); }
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;

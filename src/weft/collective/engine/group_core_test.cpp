@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/rng.h"
+#include "weft/base/testing/test_seeds.h"
 #include "weft/collective/engine/test_group_world.h"
 
 namespace weft::group_core_test {
@@ -129,7 +130,7 @@ void run_program(World& world, const Program& program, std::uint64_t seed,
 }
 
 TEST(GroupCore, ManyCallsOfAllKindsAtOnceOnSeveralChannels) {
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 12)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const int members = 2 + static_cast<int>(seed % 4);
     World world(members, sim(seed));
@@ -140,7 +141,7 @@ TEST(GroupCore, ManyCallsOfAllKindsAtOnceOnSeveralChannels) {
 }
 
 TEST(GroupCore, LinksBreakAndComeBackAndEveryCallEndsWell) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 40)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const int members = 2 + static_cast<int>(seed % 4);
     World world(members, sim(seed));

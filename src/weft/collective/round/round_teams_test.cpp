@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/base/testing/test_seeds.h"
 #include "weft/collective/reduce/collective_form.h"
 #include "weft/collective/round/round_core.h"
 #include "weft/collective/round/test_round_mesh.h"
@@ -217,7 +218,7 @@ class TeamsOfAMesh : public testing::TestWithParam<MeshKind> {
 TEST_P(TeamsOfAMesh, AllMembersGetTheResultsOfAllTeamsOverLinksThatBreak) {
   const Codec codec = *Codec::parse(GetParam().codec);
   const bool exact = GetParam().precision == WirePrecision::kF32;
-  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 25)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     RoundMesh mesh(GetParam(), 5, seed);
     MeshInOnePlace one_place(codec);

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/base/testing/test_seeds.h"
 #include "weft/collective/scenario/test_swarm_peer.h"
 
 namespace weft::hosts_test {
@@ -49,7 +50,7 @@ TEST(Hosts, NothingIsSaidWhereItIsOfNoUse) {
 
 // Six members on two hosts, of which one is killed and one joins: the hierarchy follows the views.
 TEST(Hosts, SwarmsTrainByHostThroughADeathAndAJoin) {
-  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 6)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     SimNetwork net(SimNetworkOptions{.seed = seed});
     SwarmCoreOptions options = swarm_options(120);

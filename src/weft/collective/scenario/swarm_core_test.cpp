@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/base/testing/test_seeds.h"
 #include "weft/collective/scenario/test_swarm.h"
 #include "weft/wire/frame_type.h"
 
@@ -81,7 +82,7 @@ TEST(SwarmCore, JoinsMidRunAndTakesTheStateFromMembers) {
 
 // One dies at any moment of a round, or of the change to the view of three.
 TEST(SwarmCore, SurvivesOneDeathAtAnyMoment) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 60)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     World world(seed, 15);
     world.start(3);
@@ -98,7 +99,7 @@ TEST(SwarmCore, SurvivesOneDeathAtAnyMoment) {
 }
 
 TEST(SwarmCore, SurvivesTwoDeathsOfFive) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 20)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     World world(seed, 15);
     world.start(5);
@@ -113,7 +114,7 @@ TEST(SwarmCore, SurvivesTwoDeathsOfFive) {
 }
 
 TEST(SwarmCore, LinksThatBreakCostNoRoundAndNoMember) {
-  for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 15)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     World world(seed, 30);
     world.elements = 5000;
@@ -143,7 +144,7 @@ TEST(SwarmCore, OneLeavesPolitely) {
 }
 
 TEST(SwarmCore, JoinerDiesAtAnyMoment) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 20)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     World world(seed, 60);
     world.elements = 6000;
@@ -158,7 +159,7 @@ TEST(SwarmCore, JoinerDiesAtAnyMoment) {
 }
 
 TEST(SwarmCore, MemberThatServesTheStateDies) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 20)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     // Where it was the one that let the newcomer in, that must prove its ticket to another one.
     World world(seed, 60);
@@ -274,7 +275,7 @@ TEST(SwarmCore, WrongVectorLengthIsSaidToBothSides) {
 
 // A member that speaks, but never what a member would say.
 TEST(SwarmCore, HostileFramesEndTheLinkAndNothingElse) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 60)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     World world(seed, 60);
     world.start(4);

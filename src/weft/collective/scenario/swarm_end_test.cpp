@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/base/testing/test_seeds.h"
 #include "weft/collective/scenario/test_swarm.h"
 
 namespace weft::swarm_end_test {
@@ -111,11 +112,13 @@ void join_at_the_end(std::uint64_t seed, Ends& ends) {
 
 TEST(SwarmEnd, WhoComesInTheLastMomentsGetsTheFinalStateOrIsTold) {
   Ends ends;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) join_at_the_end(seed, ends);
-  EXPECT_GT(ends.final_state, 90) << ends.told << " told, " << ends.gone << " found nobody";
+  const TestSeeds seeds(1, 60);
+  for (const std::uint64_t seed : seeds) join_at_the_end(seed, ends);
   RecordProperty("final_state", ends.final_state);
   RecordProperty("told", ends.told);
   RecordProperty("found_nobody", ends.gone);
+  if (!seeds.whole()) return;
+  EXPECT_GT(ends.final_state, 90) << ends.told << " told, " << ends.gone << " found nobody";
   EXPECT_GT(ends.gone, 0) << "some come when all have gone";
 }
 
@@ -170,7 +173,7 @@ TEST(SwarmEnd, NobodyIsWaitedForWhereNobodyComes) {
 
 // The last member but one, or all others, are killed while it waits for their Finished.
 TEST(SwarmEnd, AMemberThatHasAllIsFinishedWhoeverDiesThen) {
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 30)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     EndWorld world(seed, 20, {.delay_mean = milliseconds(10)});
     world.start(3);

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/base/testing/test_seeds.h"
 #include "weft/collective/scenario/test_swarm.h"
 #include "weft/wire/frame_type.h"
 
@@ -69,7 +70,7 @@ TEST(SwarmReports, EachMemberHasThoseOfAllByRank) {
 }
 
 TEST(SwarmReports, ADeathAtAnyMomentLeavesTheSameReportsAtAllThatLive) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 100)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     World world(seed, 15);
     world.elements = seed % 2 == 0 ? 3000 : 3002;
@@ -85,7 +86,7 @@ TEST(SwarmReports, ADeathAtAnyMomentLeavesTheSameReportsAtAllThatLive) {
 }
 
 TEST(SwarmReports, LinksThatBreakCostNoReport) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 20)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     World world(seed, 30);
     world.elements = 5000 + 2 * (seed % 2);
@@ -104,7 +105,7 @@ TEST(SwarmReports, LinksThatBreakCostNoReport) {
 
 // What a newcomer has missed it fetches from the others' logs, with its reports.
 TEST(SwarmReports, ANewcomerFetchesThoseOfRoundsInWhichItWasNot) {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 10)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     World world(seed, 120);
     world.elements = 6000;
@@ -120,7 +121,7 @@ TEST(SwarmReports, ANewcomerFetchesThoseOfRoundsInWhichItWasNot) {
 
 // It did not hear how the round ended that the others have committed.
 TEST(SwarmReports, AMemberThatWasCutOffCatchesUpWithThem) {
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 8)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     World world(seed, 800);
     world.compute = milliseconds(20);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/base/testing/test_seeds.h"
 #include "weft/collective/scenario/test_swarm_peer.h"
 
 namespace weft::wire_swarm_test {
@@ -18,7 +19,7 @@ INSTANTIATE_TEST_SUITE_P(Precisions, WireSwarm,
 
 // One is killed, one joins; those who are there at the end hold the same bits after each round.
 TEST_P(WireSwarm, StatesAreEqualThroughADeathAndAJoin) {
-  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 6)) {
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kButterfly}) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << to_string(algorithm));
       SimNetwork net(SimNetworkOptions{.seed = seed});

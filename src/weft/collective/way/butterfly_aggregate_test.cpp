@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/aggregate/aggregator_def.h"
+#include "weft/base/testing/test_seeds.h"
 #include "weft/collective/reduce/segment_plan.h"
 #include "weft/collective/reduce/test_collective_network.h"
 #include "weft/collective/verify/test_verified_network.h"
@@ -126,7 +127,7 @@ TEST(ButterflyAggregate, EachVerifierCostsTheBytesOfItsInputs) {
 }
 
 TEST(ButterflyAggregate, LinksBreakAndComeBackWhileOwnersAreChecked) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 60)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const CollectiveOptions options =
         verified(aggregating(5, seed % 2 == 0 ? "median" : "nnm trimmed_mean"),
@@ -152,7 +153,7 @@ TEST(ButterflyAggregate, MembersThatOwnNoChunkGetTheResultAllTheSame) {
 }
 
 TEST(ButterflyAggregate, LinksBreakAndComeBackAtAnyMoment) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 60)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const CollectiveOptions options = aggregating(5, "nnm trimmed_mean");
     TestCollectiveNetwork network(options, 3000, seed);

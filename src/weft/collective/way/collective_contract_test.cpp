@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/base/testing/test_seeds.h"
 #include "weft/collective/reduce/test_collective_network.h"
 
 namespace weft::collective_contract_test {
@@ -131,7 +132,7 @@ TEST_P(CollectiveContract, OrderOfEventsDoesNotChangeTheBits) {
 TEST_P(CollectiveContract, LinksBreakAndComeBackAtAnyMoment) {
   for (const int members : {2, 3, 6}) {
     for (const std::int64_t wanted : {100, 9001}) {
-      for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+      for (const std::uint64_t seed : TestSeeds(1, 25)) {
         SCOPED_TRACE(testing::Message() << members << " members, " << wanted << ", seed " << seed);
         TestCollectiveNetwork network(options(members), elements(wanted, members), seed);
         network.break_links(4, 60);

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/base/testing/test_seeds.h"
 #include "weft/codec/payload.h"
 #include "weft/collective/reduce/collective_form.h"
 #include "weft/collective/reduce/test_collective_network.h"
@@ -75,7 +76,7 @@ TEST(DeliveryCollective, TheTeamSharesTheWorkOut) {
 }
 
 TEST(DeliveryCollective, LinksBreakAndComeBackAtAnyMoment) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 100)) {
     const Algorithm algorithm = kAlgorithms[seed % std::size(kAlgorithms)];
     SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << to_string(algorithm));
     TestCollectiveNetwork network(team_of(3, 3, algorithm), 3000, seed);

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/base/testing/test_seeds.h"
 #include "weft/codec/codec_def.h"
 #include "weft/codec/payload.h"
 #include "weft/collective/reduce/collective_form.h"
@@ -132,7 +133,7 @@ TEST(PayloadCollective, RerunsApplyResidualsOnce) {
 }
 
 TEST(PayloadCollective, LinksBreakAndComeBackAtAnyMoment) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 60)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const std::string codec = seed % 2 == 0 ? "topk:ratio=0.5" : "f32";
     OnePlace oracle(codec, 5);

@@ -8,28 +8,56 @@ namespace weft {
 
 static constexpr double kDelayMeansMax = 20;
 
-static bool later(const SimEvent& a, const SimEvent& b) {
-  return std::tie(a.when, a.order) > std::tie(b.when, b.order);
-}
+static bool later(const SimEvent& a, const SimEvent& b) { return a.turn > b.turn; }
 
 // --- Events.
 
-void SimNetwork::Impl::at(TimePoint when, std::function<void()> body) {
-  queue.push_back({std::max(when, now()), next_order++, std::move(body)});
+void SimNetwork::Impl::push(SimEvent event) {
+  queue.push_back(std::move(event));
   std::push_heap(queue.begin(), queue.end(), later);
 }
 
+void SimNetwork::Impl::at(TimePoint when, std::function<void()> body) {
+  push({next_turn(when), std::move(body)});
+}
+
 void SimNetwork::Impl::at_machine(std::uint32_t index, TimePoint when, std::function<void()> body) {
-  const std::uint64_t life = machines[index].life;
-  at(when, [this, index, life, body = std::move(body)]() mutable {
-    SimMachine& machine = machines[index];
-    if (!machine.running || machine.life != life) return;
-    if (machine.paused) {
-      machine.held.push_back(std::move(body));
-      return;
-    }
+  push({next_turn(when), std::move(body), index, machines[index].life});
+}
+
+// --- Alarms.
+
+void SimNetwork::Impl::set_alarm(std::uint32_t index, TimePoint when) {
+  SimMachine& machine = machines[index];
+  ++machine.alarm_generation;
+  machine.alarm.reset();
+  if (when == TimePoint::max() || !machine.running) return;
+  machine.alarm = next_turn(when);
+  if (!machine.alarm_event || *machine.alarm < *machine.alarm_event) schedule_alarm(index);
+}
+
+void SimNetwork::Impl::schedule_alarm(std::uint32_t index) {
+  SimMachine& machine = machines[index];
+  machine.alarm_event = machine.alarm;
+  if (!machine.alarm) return;
+  push({*machine.alarm, [this, index, turn = *machine.alarm] { on_alarm(index, turn); }});
+}
+
+void SimNetwork::Impl::on_alarm(std::uint32_t index, const SimTurn& turn) {
+  SimMachine& machine = machines[index];
+  if (machine.alarm_event != turn) return;
+  if (machine.alarm != turn) return schedule_alarm(index);
+  machine.alarm.reset();
+  machine.alarm_event.reset();
+  const auto ring = [this, index, generation = machine.alarm_generation] {
+    SimMachine& due = machines[index];
+    if (due.alarm_generation != generation || !due.alarm_body) return;
+    trace(6, index, 0, 0);
+    const std::function<void()> body = due.alarm_body;  // it may crash this machine
     body();
-  });
+  };
+  if (!machine.paused) return ring();
+  machine.held.emplace_back(ring);
 }
 
 void SimNetwork::Impl::trace(std::uint64_t what, std::uint64_t a, std::uint64_t b,
@@ -86,6 +114,7 @@ void SimNetwork::crash(const PeerId& id, SimCrash how) {
   machine.dialing.clear();
   machine.held.clear();
   machine.alarm_body = nullptr;
+  machine.alarm.reset();
   ++machine.alarm_generation;
   impl_->graveyard.push_back(std::move(machine.transport));
   impl_->trace(5, index, static_cast<std::uint64_t>(how), 0);
@@ -192,16 +221,7 @@ void SimNetwork::set_alarm_body(const PeerId& id, std::function<void()> body) {
 }
 
 void SimNetwork::set_alarm(const PeerId& id, TimePoint when) {
-  const std::uint32_t index = impl_->index_of(id);
-  const std::uint64_t generation = ++impl_->machines[index].alarm_generation;
-  if (when == TimePoint::max()) return;
-  impl_->at_machine(index, when, [impl = impl_.get(), index, generation] {
-    SimMachine& machine = impl->machines[index];
-    if (machine.alarm_generation != generation || !machine.alarm_body) return;
-    impl->trace(6, index, 0, 0);
-    const std::function<void()> body = machine.alarm_body;  // it may crash this machine
-    body();
-  });
+  impl_->set_alarm(impl_->index_of(id), when);
 }
 
 bool SimNetwork::step() {
@@ -209,14 +229,22 @@ bool SimNetwork::step() {
   std::pop_heap(impl_->queue.begin(), impl_->queue.end(), later);
   SimEvent event = std::move(impl_->queue.back());
   impl_->queue.pop_back();
-  impl_->clock.set(event.when);
+  impl_->clock.set(event.turn.when);
   ++impl_->events;
+  if (event.machine != SimLink::kNobody) {
+    SimMachine& machine = impl_->machines[event.machine];
+    if (!machine.running || machine.life != event.life) return true;
+    if (machine.paused) {
+      machine.held.push_back(std::move(event.body));
+      return true;
+    }
+  }
   event.body();
   return true;
 }
 
 void SimNetwork::run_until(TimePoint when) {
-  while (!impl_->queue.empty() && impl_->queue.front().when <= when) step();
+  while (!impl_->queue.empty() && impl_->queue.front().turn.when <= when) step();
   impl_->clock.set(std::max(when, now()));
 }
 

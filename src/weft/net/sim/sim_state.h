@@ -64,6 +64,14 @@ struct SimLink {
   int end_of(std::uint32_t machine) const { return ends[0] == machine ? 0 : 1; }
 };
 
+// When an event is due, and its turn among those that are due then.
+struct SimTurn {
+  TimePoint when;
+  std::uint64_t order = 0;
+
+  friend auto operator<=>(const SimTurn&, const SimTurn&) = default;
+};
+
 struct SimMachine {
   PeerId id;
   std::unique_ptr<SimTransport> transport;
@@ -84,13 +92,20 @@ struct SimMachine {
   std::vector<std::function<void()>> held;
   std::function<void()> alarm_body;
   std::uint64_t alarm_generation = 0;
+  // The alarm as it is set now, and the event in the queue that comes no later. That event makes
+  // way for the alarm if it comes before it, so that an alarm put off time and again has one event.
+  std::optional<SimTurn> alarm;
+  std::optional<SimTurn> alarm_event;
   TransportStats total;
 };
 
 struct SimEvent {
-  TimePoint when;
-  std::uint64_t order = 0;
+  SimTurn turn;
   std::function<void()> body;
+  // The machine that it belongs to, in this life of it, if any: the event is dropped if the machine
+  // has crashed by then, and kept while it is paused.
+  std::uint32_t machine = SimLink::kNobody;
+  std::uint64_t life = 0;
 };
 
 class SimClock final : public Clock {
@@ -113,9 +128,13 @@ struct SimNetwork::Impl {
 
   // --- Events (sim_network.cpp).
   void at(TimePoint when, std::function<void()> body);
-  // Schedules an event of this life of a machine: dropped if it has crashed by then, kept while it
-  // is paused.
+  // Schedules an event of this life of a machine: see SimEvent.
   void at_machine(std::uint32_t index, TimePoint when, std::function<void()> body);
+  SimTurn next_turn(TimePoint when) { return {std::max(when, now()), next_order++}; }
+  void push(SimEvent event);
+  void set_alarm(std::uint32_t index, TimePoint when);
+  void schedule_alarm(std::uint32_t index);
+  void on_alarm(std::uint32_t index, const SimTurn& turn);
   void trace(std::uint64_t what, std::uint64_t a, std::uint64_t b, std::uint64_t c);
   Duration delay(std::uint32_t from, std::uint32_t to);
   TimePoint now() const { return clock.now(); }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/base/testing/test_seeds.h"
 #include "weft/peer/test_peer.h"
 #include "weft/wire/frame_type.h"
 
@@ -323,7 +324,7 @@ TEST_F(MembershipConductTest, AnAllowListAsksForTheKeyAlone) {
 // One liar among 4 to 9 members, with crashes and joins from the seed: the liar goes, nobody else
 // is expelled, and the honest agree.
 TEST(MembershipConductSeeds, OnlyTheLiarIsExpelled) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 40)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rng rng(seed);
     SimNetworkOptions network;

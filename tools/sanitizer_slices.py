@@ -1,0 +1,102 @@
+"""What ./test builds and runs under each sanitizer: less than the release build, which runs all.
+
+Three things are left out, each for its reason:
+  threads   ThreadSanitizer finds something only where threads of ours meet. Its build has only the
+            folders THREADED_FOLDERS and, of their test files, only those that can start a thread
+            (threaded_tests()); all others run in one thread, most of them in virtual time.
+  cases     LEFT_OUT_CASES: single cases that take minutes and no code that smaller ones do not have.
+  seeds     a test that does one thing over many seeds runs SEEDS of them, which the commit draws
+            (src/weft/base/testing/test_seeds.h).
+"""
+import pathlib
+import re
+
+import turns
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIBRARY = ROOT / "src" / "weft"
+INCLUDE = re.compile(r'^\s*#\s*include\s*"(weft/[^"]+)"', re.MULTILINE)
+OPTIONS = {
+    "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+SEEDS = 4
+# Where threads of ours meet. Elsewhere there are OpenMP's only, whose barriers ThreadSanitizer does
+# not know: its build computes with one thread.
+THREADED_FOLDERS = ("base", "array", "aggregate", "data", "wire", "net", "peer", "codec",
+                    "collective", "gossip")
+# What code includes that starts threads or is called from several.
+THREAD_HEADERS = ("weft/base/thread.h", "weft/base/parallel.h", "weft/net/event_loop.h")
+# Its worlds, which have threads, are made where its cases are instantiated.
+MORE_THREADED_TESTS = ("src/weft/net/transport/transport_contract_test.cpp",)
+# By preset and program. The largest simulations, and trainings of many steps, add minutes under
+# AddressSanitizer and no code that smaller ones do not have. ThreadSanitizer leaves out the cases
+# of its test files that count in one thread, and the one whose threads are OpenDHT's, a library
+# that is not instrumented.
+LEFT_OUT_CASES = {
+    ("asan", "sim/memberships"): "Simulation.SixtyFourPeers",
+    ("asan", "nn"): "Training.EveryModelOfTheZooLowersTheLossOnAFewImages",
+    ("asan", "train"): "Models/CapturedZoo.*/resnet18",
+    ("asan", "attack"): "RobustTraining.ARule*",
+    ("asan", "collective"): "JoinTest.*:SwarmSplit.ANewcomer*:SwarmSplit.Whatever*:"
+                            "SwarmStateTest.RoundsThatFill*:SwarmLinksTest.IsMuchFaster*:"
+                            "PartsOfARound/JoinPhaseTest.*/After30Percent:"
+                            "PartsOfARound/JoinPhaseTest.*/After70Percent",
+    ("asan", "gossip"): "GossipChurn.AThird*:GossipChurn.GoesOn*:GossipChurn.TheSameSeed*",
+    ("tsan", "data"): "MarkovText.*:GaussianImages.*",
+    ("tsan", "net"): "Rendezvous.NodesOfOpenDhtOnThisMachineCarryARecord",
+}
+
+
+def included(path):
+    return [ROOT / "src" / name for name in INCLUDE.findall(path.read_text(errors="replace"))]
+
+
+def sources_of(header):
+    """The sources that define what a header of ours declares: those of its folder with its name."""
+    if not header.is_relative_to(LIBRARY):
+        return []
+    folder = LIBRARY / header.relative_to(LIBRARY).parts[0]
+    return sorted(folder.rglob(f"{header.stem}.cpp"))
+
+
+def starts_threads(test):
+    """Whether a test file can: it, a header below it, or a source of a header that it includes
+    itself (of the headers below those it has the declarations only) includes what does."""
+    seen, waiting = set(), [test]
+    for header in included(test):
+        waiting += sources_of(header)
+    while waiting:
+        current = waiting.pop()
+        if current in seen or not current.exists():
+            continue
+        seen.add(current)
+        waiting += included(current)
+    return any(ROOT / "src" / name in seen for name in THREAD_HEADERS)
+
+
+def threaded_tests():
+    """The test files of THREADED_FOLDERS that ThreadSanitizer's build has, relative to the root."""
+    files = [path for folder in THREADED_FOLDERS
+             for path in sorted((LIBRARY / folder).rglob("*_test.cpp"))]
+    names = [path.relative_to(ROOT).as_posix() for path in files if starts_threads(path)]
+    return names + [name for name in MORE_THREADED_TESTS if name not in names]
+
+
+def cmake_options(preset):
+    """What a preset is configured with, so that an earlier choice is undone, too."""
+    folders = ";".join(THREADED_FOLDERS) if preset == "tsan" else ""
+    tests = ";".join(threaded_tests()) if preset == "tsan" else ""
+    return [f"-DWEFT_FOLDERS={folders}", f"-DWEFT_TEST_FILES={tests}"]
+
+
+def environment(preset, program):
+    """What a test program gets under a sanitizer; nothing in other builds."""
+    if preset not in ("asan", "tsan"):
+        return {}
+    slice_of_seeds = f"{SEEDS}:{turns.git('rev-parse', 'HEAD').strip()}"
+    found = {**OPTIONS, "WEFT_SEED_SLICE": slice_of_seeds}
+    if (preset, program) in LEFT_OUT_CASES:
+        found["GTEST_FILTER"] = "-" + LEFT_OUT_CASES[preset, program]
+    return found
