@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/rng.h"
+#include "weft/base/testing/test_seeds.h"
 
 namespace weft::parked_session_test {
 namespace {
@@ -63,7 +64,7 @@ TEST(ParkedSession, WhatIsNotTheOtherEndsIsIgnored) {
 }
 
 TEST(ParkedSession, FramesArriveInOrderAndOnceOverAWayThatLosesRepeatsAndReorders) {
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 30)) {
     Pair pair;
     Rng rng(seed);
     struct Flying {

@@ -1,6 +1,7 @@
 #include "weft/net/parking_transport.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "weft/net/parking/parking_link.h"
 #include "weft/wire/frame_type.h"
@@ -85,9 +86,9 @@ void ParkingTransport::announce_up(const PeerId& peer) {
 
 void ParkingTransport::announce_down(const PeerId& peer, const Status& why) {
   Link* link = find(peer);
-  if (link == nullptr || !link->up) return;
-  link->up = false;
+  if (link == nullptr) return;
   link->down_later.reset();
+  if (!std::exchange(link->up, false)) return;
   handler_->on_link_down(peer, why);
 }
 

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weft/base/testing/test_seeds.h"
 #include "weft/net/parking/mesh_ring.h"
 #include "weft/net/parking/test_parking_world.h"
 
@@ -328,7 +329,7 @@ TEST(ParkingTransport, APartitionEndsTheLinksAcrossIt) {
 // frames in order and once, or it goes down.
 TEST(ParkingTransport, AnythingMayHappenAtAnyMoment) {
   std::size_t parked = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const std::uint64_t seed : TestSeeds(1, 40)) {
     SimNetworkOptions slow;
     slow.delay_mean = milliseconds(20);
     ParkingWorld world(14, seed, slow);
@@ -388,7 +389,7 @@ TEST(ParkingTransport, AnythingMayHappenAtAnyMoment) {
     world.expect_no_faults();
     if (HasFailure()) break;
   }
-  EXPECT_GT(parked, 500U);
+  EXPECT_GT(parked, 100U);
 }
 
 TEST(ParkingTransport, RandomParkingFramesOfAMemberEndItsLinkAtMost) {
