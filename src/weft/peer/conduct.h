@@ -1,4 +1,4 @@
-// Conduct: this peer's scores of others, and who accuses whom.
+// Conduct: this peer's scores of others, and Accusations: which members accuse which.
 //
 // There is one score per peer, from observations here. Each offence has a weight that halves after
 // a while, so that accidents are forgotten and repeated offences add up. Suspicion alone never

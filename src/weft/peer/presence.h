@@ -37,7 +37,7 @@ struct PresenceOptions {
   // The name of the run, for people.
   std::string name;
   DiscoveryInvite invite = DiscoveryInvite::kTicket;
-  // Nothing: no rendezvous.
+  // Empty: this peer uses no rendezvous.
   MakeRendezvousTable make_table;
 };
 

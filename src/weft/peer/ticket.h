@@ -73,7 +73,7 @@ Result<Ticket> parse_ticket(std::string_view text);
 // kInvalidArgument, with how long ago, if the ticket's time is over.
 Status check_expiry(const Ticket& ticket, std::int64_t now_unix_s);
 
-// What a ticket of this run and invitation says of the recipe with this hash.
+// The field that a ticket of this run and invitation has for the recipe with this hash.
 RecipeCheck recipe_check(const RunId& run, const InvitationId& invitation,
                          const Hash256& recipe_hash);
 // Whether the ticket is for the recipe with this hash.

@@ -1,9 +1,9 @@
-// LastRound: the end of a run, which all members and newcomers come to alike.
+// LastRound: the end of a run, at members and newcomers.
 //
-// A member that has applied the last round tells the others Finished and waits for theirs.
-// Newcomers are let in up to then, and get the final state as any other; they are not admitted any
-// more, and say Finished too. Members go when nobody needs them, and tell those whom they leave
-// without a state.
+// A member that has applied the last round sends Finished to the others and waits for theirs.
+// Newcomers are accepted up to then and get the final state; they are not admitted any more, and
+// send Finished too. Members leave when no peer needs them, and notify the newcomers that they
+// leave without a state.
 //
 // Threads: as SwarmCore. Fails: as each method says.
 #pragma once
@@ -28,7 +28,7 @@ class LastRound : public SwarmCorePart {
 
   // The training side has come to the last round.
   bool at_last_round() const;
-  // And its state is the one after it.
+  // Whether the training side's state is the one after the last round.
   bool reached() const;
   // All members are done with the last round, and this one knows it.
   bool committed() const;
@@ -40,7 +40,7 @@ class LastRound : public SwarmCorePart {
   void tell_finished(const PeerId& peer);
   // kCorrupt for the end of another run.
   Status on_frame(const PeerId& from, const FrameView& frame);
-  // What is left to do; nothing: wait. REQUIRES: reached().
+  // The turn that is left to do; empty: wait. REQUIRES: reached().
   std::optional<Turn> turn();
   TimePoint deadline() const;
 

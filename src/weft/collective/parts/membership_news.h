@@ -1,4 +1,4 @@
-// MembershipNews: what the membership asks and says, passed on to the parts of a swarm.
+// MembershipNews: passes the membership's calls on to the parts of a swarm.
 //
 // It has no state of its own.
 // Threads: as SwarmCore. Fails: never.

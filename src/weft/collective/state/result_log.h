@@ -35,9 +35,9 @@ class ResultLog {
 
   // REQUIRES: its round is newest() + 1, or the log is empty.
   void add(Entry entry);
-  // From now on results before `round` are spare. Before the first call all are needed.
+  // From now on results before `round` may be dropped. Before the first call all are needed.
   void need_from(Round round) { needed_from_ = round; }
-  // Null where the round is not here (any more).
+  // Null if the result is not here (any more).
   const Entry* find(Round round) const;
   void clear();
 

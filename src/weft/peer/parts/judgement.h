@@ -1,4 +1,4 @@
-// Judgement: what peers did, which members accuse whom, and who is expelled for it.
+// Judgement: offences of peers, accusations among members, and expulsions that follow from them.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -23,7 +23,7 @@ class Judgement : public MembershipPart {
 
   const Conduct& conduct() const { return state_.conduct; }
   const Accusations& accusations() const { return state_.accusations; }
-  // With the next heartbeat this member's accusations are told again, if there are any.
+  // With the next heartbeat this member repeats its accusations, if there are any.
   void hurry_retelling();
 
   // Whether messages about others are ignored because their sender is about to be expelled.
@@ -50,7 +50,7 @@ class Judgement : public MembershipPart {
   struct State {
     Conduct conduct;
     Accusations accusations;
-    // When to tell this member's accusations again, and after how long once more.
+    // When to repeat this member's accusations, and the interval until the repetition after that.
     TimePoint retell_at = kNever;
     Duration retell_gap{};
 

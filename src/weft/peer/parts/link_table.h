@@ -1,7 +1,7 @@
 // LinkTable: which links this peer has, and what each of them may do.
 //
-// A link is a stranger's until its peer has shown a ticket, or is a member: then little of it is
-// read and less is answered. The links of strangers are counted, and end by themselves.
+// A link is a stranger's until its peer has shown a ticket, or is a member: then this peer reads
+// little from it and answers less. The links of strangers are counted, and end by themselves.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -60,11 +60,11 @@ class LinkTable : public MembershipPart {
     Strangers strangers;
     // The trust of each link that was reported to the sink.
     std::map<PeerId, LinkTrust> trusts;
-    // Whose links are being closed.
+    // The peers whose links are being closed.
     std::set<PeerId> turned_away;
-    // When linked peers that are neither members nor joiners were last told so.
+    // When linked peers that are neither members nor joiners were last notified of that.
     std::map<PeerId, TimePoint> outsiders_told;
-    // When each peer was last said to have two processes.
+    // When it was last reported of each peer that it has two processes.
     std::map<PeerId, TimePoint> twins_told;
 
     WEFT_FIELDS((links, trusts, turned_away), (strangers, outsiders_told, twins_told))

@@ -1,4 +1,4 @@
-// Meetings: becoming one again with other branches of the run.
+// Meetings: how this branch merges with other branches of the run.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -59,7 +59,7 @@ class Meetings : public MembershipPart {
     std::optional<Hash256> offered_snapshot;
     std::optional<Hash256> yielding_to;
     TimePoint yielding_since{};
-    // After a yield in vain.
+    // After a yield that led to nothing: when to yield again.
     TimePoint yield_again_at{};
 
     WEFT_FIELDS((meetings, offered_snapshot, yielding_to), (yielding_since, yield_again_at))

@@ -1,4 +1,4 @@
-// ViewEvidence: whose word is believed that the run has gone on in a later view.
+// ViewEvidence: which reports are believed that the run has gone on in a later view.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -46,11 +46,11 @@ class ViewEvidence : public MembershipPart {
   void hear_of_view(const PeerId& from);
 
   struct State {
-    // What members of this view say of later ones, not believed yet; and the latest such word of
-    // somebody else with the run's key.
+    // Claims of members of this view about later ones, which are not believed yet; and the latest
+    // such hint from another peer with the run's key.
     std::map<PeerId, ViewClaim> claims;
     std::optional<ViewHint> hint;
-    // Not before this the members are asked again whether there is a later view.
+    // When the members may be asked again, at the earliest, whether there is a later view.
     TimePoint ask_members_at{};
 
     WEFT_FIELDS((claims, hint), (ask_members_at))
