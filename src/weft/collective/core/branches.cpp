@@ -77,7 +77,7 @@ void Branches::tell_split(const View& view) {
   SwarmEvent& told = core_.news.tell(
       SwarmEventKind::kSplit,
       fmt::format("{} members go on by themselves after round {}, as branch {} of the run; it "
-                  "becomes one with the others when they meet again",
+                  "merges with the others when they meet again",
                   view.size(), view.base_round.value(), name_of(view.lineage.branch())));
   told.round = view.base_round;
   told.merge.branch = name_of(view.lineage.branch());
@@ -198,7 +198,7 @@ void Branches::on_merged() {
   const double weight = weight_of(said);
   SwarmEvent& told = core_.news.tell(
       SwarmEventKind::kMerged,
-      fmt::format("branch {} is one with this one: its state after round {} was averaged in "
+      fmt::format("branch {} has merged into this one: its state after round {} was averaged in "
                   "with a weight of {:.3f}, for {} samples against {}",
                   name_of(said.branch), said.round.value(), weight, said.samples,
                   said.own_samples));

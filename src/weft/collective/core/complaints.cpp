@@ -38,12 +38,12 @@ void Complaints::tell_stall(const Stall& stall) {
   stalled.seconds = to_seconds(stall.waited);
   switch (stall.kind) {
     case StallKind::kStuck:
-      stalled.text = fmt::format("round {}: the data of peer {} does not come; link renewed",
+      stalled.text = fmt::format("round {}: no data arrives from peer {}; link renewed",
                                  stall.round.value(), name);
       close(stall.peer, timed_out(stalled.text));
       break;
     case StallKind::kSilent:
-      stalled.text = fmt::format("round {}: peer {} gave no answer for {:.1f} s",
+      stalled.text = fmt::format("round {}: peer {} has not answered for {:.1f} s",
                                  stall.round.value(), name, stalled.seconds);
       suspect(stall.peer, stalled.text);
       break;

@@ -111,12 +111,13 @@ void Gathering::tell_awaited(const std::vector<PeerId>& missing) {
   core_.news
       .tell(SwarmEventKind::kStartWaiting,
             missing.empty()
-                ? fmt::format("{} of {} members are here; the others are waited for, at most "
+                ? fmt::format("{} of {} members are here; waiting for the others, at most "
                               "{:.0f} s more",
                               here, core_.start.members(), left)
-                : fmt::format("{} members are here; waits for{}, of the last view, who may hold a "
-                              "newer state, at most {:.0f} s more",
-                              here, names, left))
+                : fmt::format(
+                      "{} members are here; waiting for{}, of the last view, which may hold a "
+                      "newer state, at most {:.0f} s more",
+                      here, names, left))
       .peers = missing;
 }
 

@@ -153,11 +153,11 @@ void LastRound::on_run_gone(const std::optional<Round>& ended_with) {
   const Round last = core_.options.last_round;
   std::string known;
   if (newest > Round()) {
-    known = fmt::format("; when last heard of it was at round {}", newest.value());
+    known = fmt::format("; its last known round is {}", newest.value());
     if (last > Round()) known += fmt::format(" of {}", last.value());
   }
   miss(
-      fmt::format("the run is gone: nobody listens at the addresses of its members any more"
+      fmt::format("the run is gone: no process listens at the addresses of its members any more"
                   "{}. It has ended, or all its members were killed",
                   known));
 }

@@ -129,7 +129,7 @@ void MembershipNews::on_isolated(const IsolatedReport& report) {
     // Nobody is needed any more but for the sums that are not here.
     const bool here =
         core_.ending.at_last_round() || core_.log.find(core_.trainer.round().next()) != nullptr;
-    if (!here) core_.ending.miss("the others are gone before this member had all its sums");
+    if (!here) core_.ending.miss("the others left before this member had all its sums");
     return;
   }
   SwarmEvent& lost = core_.news.tell(SwarmEventKind::kQuorumLost, report.text);

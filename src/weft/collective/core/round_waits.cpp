@@ -51,7 +51,7 @@ void RoundWaits::settle() {
     core_.complaints.overdue(peer, fmt::format("{} {:.0f} s", kOverdueReason, seconds));
   }
   for (const PeerId& peer : wait->owing) {
-    core_.complaints.suspect(peer, fmt::format("no data of it for {:.0f} s", seconds));
+    core_.complaints.suspect(peer, fmt::format("no data from it for {:.0f} s", seconds));
   }
 }
 
@@ -93,7 +93,7 @@ void RoundWaits::end_wait() {
   if (names.empty()) return;
   const double seconds = to_seconds(wait->waited);
   SwarmEvent& over = core_.news.tell(
-      SwarmEventKind::kWaitOver, fmt::format("round {} waits no more for {}: it was {:.1f} s",
+      SwarmEventKind::kWaitOver, fmt::format("round {} no longer waits for {}, after {:.1f} s",
                                              wait->round.value(), names_of_peers(names), seconds));
   over.round = wait->round;
   over.peers = names;

@@ -68,7 +68,7 @@ std::optional<Refusal> Balloting::refusal(const PeerId& by, const ViewValue& val
   // there may be no quorum. Its object is then put out again.
   if (core_.bans.admits_banned(value) &&
       core_.now - state_.frozen_since < core_.options.quorum_timeout) {
-    return Refusal{Refusal::Kind::kBanned, "it lets in whom the members have put out"};
+    return Refusal{Refusal::Kind::kBanned, "it admits a peer that the members have expelled"};
   }
   return std::nullopt;
 }

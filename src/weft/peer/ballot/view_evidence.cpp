@@ -202,7 +202,7 @@ void ViewEvidence::follow_hint() {
   }
   core_.former.set_refuge(std::move(known));
   core_.be_removed(
-      "the run goes on in a later view, of which no member of this peer's last one can tell");
+      "the run goes on in a later view, and no member of this peer's last view reports it");
 }
 
 void ViewEvidence::fingerprint(Fingerprint& out) const { out.add(state_); }

@@ -123,13 +123,13 @@ Result<std::string> Judgement::expel(const PeerId& peer, const std::string& reas
   state_.conduct.note(peer, Offence::kByHand, reason, core_.now);
   accuse(peer, Offence::kByHand, reason.substr(0, kReasonBytesMax));
   const int others = core_.view.size() - 1;
-  const int voices = state_.accusations.count(peer);
+  const int votes = state_.accusations.count(peer);
   if (state_.accusations.convicts(core_.view, peer)) {
-    return "peer " + peer.short_name() + " is put out: " + std::to_string(voices) + " of " +
-           std::to_string(others) + " others say so";
+    return "peer " + peer.short_name() + " is expelled: " + std::to_string(votes) + " of " +
+           std::to_string(others) + " others have voted for it";
   }
-  return std::to_string(voices) + " of " + std::to_string(others) + " others accuse peer " +
-         peer.short_name() + "; it is put out once " + std::to_string(others / 2 + 1) + " do";
+  return std::to_string(votes) + " of " + std::to_string(others) + " others accuse peer " +
+         peer.short_name() + "; it is expelled once " + std::to_string(others / 2 + 1) + " do";
 }
 
 void Judgement::take_verdicts(const ViewNoticeMessage& next, const ViewChange& change) {
@@ -164,7 +164,7 @@ void Judgement::accuse_banned() {
   for (const Member& member : core_.view.members) {
     const std::string* reason = core_.bans.revocations().ban_reason(member.id);
     if (reason == nullptr || member.id == core_.options.self) continue;
-    const std::string evidence = "it was put out before: " + *reason;
+    const std::string evidence = "it was expelled before: " + *reason;
     accuse(member.id, Offence::kByHand, evidence.substr(0, kReasonBytesMax));
   }
 }

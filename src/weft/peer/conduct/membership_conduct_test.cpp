@@ -144,7 +144,7 @@ TEST_F(MembershipConductTest, PeopleExpelByMajority) {
   EXPECT_EQ(peer(0).view().size(), 4);
   const Result<std::string> second = peer(3).expel(peer(2).id, "nor mine");
   ASSERT_TRUE(second.ok());
-  EXPECT_THAT(*second, HasSubstr("is put out"));
+  EXPECT_THAT(*second, HasSubstr("is expelled"));
   run(seconds(2));
   for (const std::size_t i : {0U, 1U, 3U}) EXPECT_EQ(peer(i).view().size(), 3) << i;
   EXPECT_FALSE(peer(0).expel(peer(2).id, "again").ok());

@@ -69,7 +69,7 @@ std::optional<JoinRefusedMessage> NewcomerList::refuse_now(const JoinRequestMess
       return try_again("a process with this identity is a member already");
     }
     core_.watch.mark_restarted(peer, request.joiner.incarnation);
-    return try_again("the members are agreeing that the earlier process is gone");
+    return try_again("the members are agreeing to remove the earlier process");
   }
   if (core_.view.members.size() + state_.joiners.size() >= kMembersMax) {
     return JoinRefusedMessage{RefusalCode::kFull, 0, "the run has as many members as it can"};
@@ -315,7 +315,7 @@ void NewcomerList::joiners_timer() {
       if (core_.view.contains(joiner.sponsor)) {
         joiner.heard = core_.now;
       } else if (core_.now - joiner.heard >= core_.options.join_timeout) {
-        lost.emplace_back(peer, timed_out("the member that let it in is gone"));
+        lost.emplace_back(peer, timed_out("the member that accepted it is lost"));
       }
     } else if (!joiner.linked &&
                core_.now - joiner.unlinked_since >= core_.options.suspicion_timeout) {

@@ -38,7 +38,7 @@ void KeyHolders::learn_key(const RunKey& key) {
 bool KeyHolders::lacks_key(const PeerId& asker) {
   if (has_key()) return false;
   core_.newcomers.refuse(
-      asker, {RefusalCode::kNotMember, 0, "the asked member was not told the run's key yet"});
+      asker, {RefusalCode::kNotMember, 0, "the asked member has not received the run's key yet"});
   return true;
 }
 

@@ -210,11 +210,11 @@ void MemberWatch::on_suspicion(const PeerId& from, const SuspicionMessage& messa
   const auto found = state_.watched.find(message.who);
   if (found == state_.watched.end() || message.who == from) return;
   if (message.withdrawn) {
-    const bool heard_here = found->second.linked && !found->second.own;
-    if (found->second.reports.erase(from) != 0 && heard_here) {
+    const bool alive_here = found->second.linked && !found->second.own;
+    if (found->second.reports.erase(from) != 0 && alive_here) {
       core_.judgement.blame(
           from, Offence::kFalseSuspicion,
-          "took back its suspicion of " + message.who.short_name() + ", which was heard here");
+          "took back its suspicion of " + message.who.short_name() + ", which was alive here");
     }
     return;
   }

@@ -111,7 +111,8 @@ Status RunPresence::offer(const IssuedJoinCode& code, const Ticket& ticket) {
   }
   if (!listener_) {
     return unavailable(
-        "code: nobody can ask this peer on the local network (`weft doctor` says why); pass on the "
+        "code: no peer can query this one on the local network (`weft doctor` says why); pass on "
+        "the "
         "ticket");
   }
   if (offers_.size() == kOfferedCodesMax) offers_.erase(offers_.begin());
@@ -177,7 +178,7 @@ void RunPresence::dial(const std::vector<PeerAddress>& found) {
   for (const PeerAddress& address : found) {
     if (address.id == identity_.id() || transport_.linked(address.id)) continue;
     if (!callbacks_.knows(address.id)) continue;
-    log(LogLevel::kInfo, "dialling {} at {}, as it told", address.id.short_name(),
+    log(LogLevel::kInfo, "dialling {} at {}, which it announced", address.id.short_name(),
         address.endpoints.front());
     transport_.connect(address);
   }
