@@ -73,7 +73,7 @@ class AddressBook {
   struct Entry {
     MemberRecord record;
     std::uint64_t changed = 0;
-    PeerId told_by{};
+    PeerId received_from{};
   };
   // Whether a presence in `round` is older than `ages` times expiry_rounds.
   bool is_older(Round round, Round now, std::uint64_t ages) const;

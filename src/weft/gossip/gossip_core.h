@@ -15,9 +15,9 @@
 //   finish(out)      ->    out = sum_j W_ij x_j; the next round may begin
 //
 // The first round. Members gather until `start_members` are in each one's book and all neighbours
-// have links; so all begin with one topology, and as long as nobody misses a deadline the rounds
-// have the same bits as any other run of the same members. A member that sees others begin waits
-// for what it lacks, at most until the deadline.
+// have links; so all begin with one topology, and as long as none misses a deadline the rounds have
+// the same bits as any other run of the same members. A member that sees others begin waits for
+// what it lacks, at most until the deadline.
 //
 // What holds. W has rows that sum to 1, always. It is symmetric, so the members' mean stays what it
 // was, in each round in which no vector was late: both ends know both degrees (Metropolis weights),
@@ -164,8 +164,8 @@ class GossipCore {
   // The parameters that a newcomer has fetched, once; to be adopted before begin(). Empty for the
   // others.
   std::optional<ReceivedVector> take_fetched();
-  // `parameters`: f32, `elements` of them, not to change while anybody holds them.
-  // REQUIRES: phase() == kIdle. Fails: kInvalidArgument for a value that is not finite.
+  // `parameters`: f32, `elements` of them, not to change while any object holds them. REQUIRES:
+  // phase() == kIdle. Fails: kInvalidArgument for a value that is not finite.
   Status begin(SharedBytes parameters, TimePoint now);
   // The own part of the round is done. REQUIRES: kOpen.
   void await(TimePoint now);
@@ -201,15 +201,15 @@ class GossipCore {
 
  private:
   struct Link {
-    std::uint64_t told = 0;         // version of the book
-    Round newest;                   // of its vectors, complete or not
-    Round absent;                   // it sends none for rounds up to this
-    Round asked_for;                // the last round in which its topology had the edge
-    TimePoint used;                 // when it was last a neighbour, or asked for parameters
-    Round passed_over;              // a vector of this round came on an earlier link already
-    std::optional<Round> answered;  // the round of the parameters it was given as a newcomer
-    Round waited_from;              // it missed deadlines: nobody waits for it in earlier rounds
-    int missed = 0;                 // deadlines in a row
+    std::uint64_t sent_version = 0;  // version of the book that it has
+    Round newest;                    // of its vectors, complete or not
+    Round absent;                    // it sends none for rounds up to this
+    Round asked_for;                 // the last round in which its topology had the edge
+    TimePoint used;                  // when it was last a neighbour, or asked for parameters
+    Round passed_over;               // a vector of this round came on an earlier link already
+    std::optional<Round> answered;   // the round of the parameters it was given as a newcomer
+    Round waited_from;               // it missed deadlines: no wait for it in earlier rounds
+    int missed = 0;                  // deadlines in a row
   };
 
   void note_event(std::uint8_t kind, const PeerId& peer, ByteSpan bytes, TimePoint now);
@@ -221,8 +221,8 @@ class GossipCore {
   void publish_standing(bool left, TimePoint now);
   void renew_presence(TimePoint now);
   void take_own(const MemberRecord& record, TimePoint now);
-  void tell_book(TimePoint now);
-  void tell_book_to(const PeerId& peer, Link& link);
+  void announce_book(TimePoint now);
+  void send_book(const PeerId& peer, Link& link);
   void refresh_topology(TimePoint now);
   void dial_due(TimePoint now);
   void end_idle_links(TimePoint now);
@@ -230,7 +230,7 @@ class GossipCore {
   // Rounds.
   void part();
   void choose_neighbours(TimePoint now);
-  void tell_absence(Round before);
+  void announce_absence(Round before);
 
   // gossip_frames.cpp
   Status on_book(const PeerId& from, ByteSpan head, TimePoint now);
@@ -265,7 +265,7 @@ class GossipCore {
   Round round_ = Round(1);
   std::set<PeerId> sent_to_;
   std::vector<PeerId> mixed_last_;  // in the last round
-  std::size_t degree_ = 0;          // as it was told to the neighbours of the open round
+  std::size_t degree_ = 0;          // as it was sent to the neighbours of the open round
   SharedBytes latest_;
   Round latest_round_;
   std::optional<TimePoint> deadline_;  // of the open round, once await() was called
@@ -279,7 +279,7 @@ class GossipCore {
   TimePoint start_until_{};
   // Others have begun: the first round waits no longer than this for what is missing.
   std::optional<TimePoint> begin_by_{};
-  std::optional<TimePoint> tell_at_;
+  std::optional<TimePoint> announce_at_;
 
   GossipCounts counts_;
   std::vector<GossipAction> actions_;

@@ -81,7 +81,7 @@ class MemberGate {
     bool asked = false;    // this end has sent its ticket
     bool proved = false;   // the other end has
     bool welcome = false;  // the other end has reported that this one has
-    bool told_recipe = false;
+    bool sent_recipe = false;
     std::optional<Hash256> proof{};  // it came before this end had the key to check it
     bool reported = false;
   };
@@ -89,7 +89,7 @@ class MemberGate {
   void show(Link& link);
   void close(const PeerId& peer, const Status& why);
   void refuse(const PeerId& peer, const JoinRefusedMessage& why);
-  void prove(Link& link, const Hash256& told_key);
+  void prove(Link& link, const Hash256& given_key);
   void report_if_admitted(Link& link);
   Status on_recipe_request(Link& link, ByteSpan head, std::int64_t now_unix_s);
   Status on_join_request(Link& link, ByteSpan head, std::int64_t now_unix_s);

@@ -3,7 +3,7 @@
 // A record has two parts, each signed by the owner for one run: its standing (address, here or
 // left) and its presence (the last round in which it was there). Merging takes the greater of each
 // part, so a set of records is a join-semilattice: whatever the order, and however often a record
-// arrives, all who have received the same records hold the same.
+// arrives, all members that have received the same records hold the same.
 //
 // IMPLEMENTATION: de Vos et al., "Decentralized learning made practical with client sampling"
 // (MoDeST), 2023, merges views by per-field maximum in the same way; the signatures are ours: there

@@ -9,7 +9,7 @@
 // nothing to a third peer, so an accusation is a vote, not evidence: a member is expelled when more
 // than half of the others accuse it.
 //
-// Only what arrived over an authenticated link counts: somebody on the network path can break
+// Only what arrived over an authenticated link counts: an attacker on the network path can break
 // records, and must not be able to get members expelled in this way.
 //
 // Threads: values. Fails: never; both are bounded.

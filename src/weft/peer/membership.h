@@ -121,7 +121,7 @@ struct MembershipOptions {
   // rank is removed, because a collective cannot go on without the link.
   Duration bad_link_timeout = std::chrono::seconds(10);
   Duration join_timeout = std::chrono::seconds(30);
-  // A newcomer gives up after this if nobody listens where the members were.
+  // A newcomer stops trying after this if no process listens at the members' addresses.
   Duration deserted_timeout = std::chrono::seconds(5);
   // A newcomer that has the state and still lacks a link with a member gives up after this.
   Duration unreached_timeout = membership_defaults::kUnreachedTimeout;
@@ -155,7 +155,7 @@ struct IsolatedReport {
   std::vector<Member> missing;
   // How many more are needed for a quorum.
   int needed = 0;
-  // For people: who is missing, what is kept, what to do.
+  // For people: which members are missing, what is kept, what to do.
   std::string text;
 };
 
@@ -254,8 +254,8 @@ class MembershipSink {
   // Joiner: a member reports that the run has ended with `round`. The joiner may take the state as
   // long as any member serves it; it is not admitted any more.
   virtual void on_run_over(Round /*round*/) {}
-  // Joiner, given up: the run has ended with that round and nobody gives its state any more. No
-  // round: nobody listens where its members were.
+  // The joiner stops: the run has ended with that round, and no member serves its state any more.
+  // Without a round: no process listens at its members' addresses.
   virtual void on_run_gone(const std::optional<Round>& /*ended_with*/) {}
 
   // With SplitPolicy::kMerge only.
@@ -340,9 +340,9 @@ class Membership {
   // Frames of the types 0x10 to 0x2f.
   void on_frame(const PeerId& from, const FrameView& frame, TimePoint now);
   // Whether a frame of any other type is to be processed; a stranger's is counted and dropped.
-  bool hears(const PeerId& from, const FrameView& frame, TimePoint now);
+  bool admits_frame(const PeerId& from, const FrameView& frame, TimePoint now);
   // Any other frame of a member shows as well that it lives.
-  void heard(const PeerId& from, TimePoint now);
+  void on_sign_of_life(const PeerId& from, TimePoint now);
   void on_timer(TimePoint now);
   // When on_timer() wants to be called next; TimePoint::max() for never.
   TimePoint next_deadline() const;
@@ -363,8 +363,8 @@ class Membership {
 
   // Joiner: its turn to take the state is still to come.
   bool queued() const;
-  // The run is over and this peer has its last state: its record names nobody to wait for any more,
-  // and its vote is over.
+  // The run is over and this peer has its last state: its record names no peer to wait for any
+  // more, and its vote is over.
   void end_record();
   // The record as it would be stored now.
   VoterRecord record() const;

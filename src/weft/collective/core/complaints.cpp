@@ -25,14 +25,14 @@ void Complaints::settle_stalls() {
     if (stall.kind == StallKind::kLies) {
       core_.membership.blame(stall.peer, Offence::kFalsified, stall.text, core_.now());
     } else {
-      tell_stall(stall);
+      report_stall(stall);
     }
   }
 }
 
-void Complaints::tell_stall(const Stall& stall) {
+void Complaints::report_stall(const Stall& stall) {
   const std::string name = stall.peer.short_name();
-  SwarmEvent& stalled = core_.news.tell(SwarmEventKind::kStalled, {});
+  SwarmEvent& stalled = core_.news.report(SwarmEventKind::kStalled, {});
   stalled.peer = stall.peer;
   stalled.round = stall.round;
   stalled.seconds = to_seconds(stall.waited);
@@ -60,10 +60,10 @@ void Complaints::tell_stall(const Stall& stall) {
 
 void Complaints::settle_comparison() {
   for (StateHashOut& out : core_.comparison.take_messages()) {
-    core_.outlet.tell(out.to, frame_type::kStateHash, out.message);
+    core_.outlet.send_message(out.to, frame_type::kStateHash, out.message);
   }
   for (const StateDifference& difference : core_.comparison.take_differences()) {
-    SwarmEvent& mismatch = core_.news.tell(SwarmEventKind::kStateMismatch, difference.text);
+    SwarmEvent& mismatch = core_.news.report(SwarmEventKind::kStateMismatch, difference.text);
     mismatch.peer = difference.peer;
     mismatch.round = difference.round;
     if (difference.peer_is_wrong) {

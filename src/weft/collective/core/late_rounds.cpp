@@ -75,18 +75,19 @@ void LateRounds::enter(const CollectiveId& id) {
   if (core_.options.rounds.reports) {
     core_.rounds.report(lent ? given.carried_report : known ? given.report : Bytes(), now);
   }
-  tell_late(id);
+  report_late(id);
 }
 
-void LateRounds::tell_late(const CollectiveId& id) {
+void LateRounds::report_late(const CollectiveId& id) {
   ++state_.rounds;
   if (state_.rounds > 1 && core_.now() < state_.reported_at + kLateTold) return;
   state_.reported_at = core_.now();
   core_.news
-      .tell(SwarmEventKind::kLate,
-            fmt::format("round {} does not wait for this member, whose part comes after {:.3f} s; "
-                        "so it was in {} rounds so far",
-                        id.round.value(), to_seconds(state_.given.deadline), state_.rounds))
+      .report(
+          SwarmEventKind::kLate,
+          fmt::format("round {} does not wait for this member, whose part comes after {:.3f} s; "
+                      "so it was in {} rounds so far",
+                      id.round.value(), to_seconds(state_.given.deadline), state_.rounds))
       .round = id.round;
 }
 

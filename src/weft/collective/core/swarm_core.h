@@ -115,7 +115,7 @@ class SwarmCore final : public TransportHandler {
   std::vector<GroupOutcome> take_group_outcomes();
 
   // --- Queries.
-  // Left, or nobody is there to take leave of.
+  // Whether this peer has left, or has no member to leave.
   bool left() const;
   Round trainer_round() const;
   Round committed() const;

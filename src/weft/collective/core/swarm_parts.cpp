@@ -136,7 +136,7 @@ void SwarmParts::on_link_up(const LinkInfo& link) {
   membership.on_link_up(link, now());
   rounds.on_link_up(link.peer);
   group_calls.on_link_up(link.peer);
-  if (ending.reached()) ending.tell_finished(link.peer);
+  if (ending.reached()) ending.send_finished(link.peer);
 }
 
 void SwarmParts::on_link_down(const PeerId& peer, const Status& why) {
@@ -151,7 +151,7 @@ void SwarmParts::on_link_down(const PeerId& peer, const Status& why) {
 
 void SwarmParts::on_frame(const PeerId& from, Lane lane, const FrameView& frame) {
   if (is_membership_frame(frame.type)) return membership.on_frame(from, frame, now());
-  if (!membership.hears(from, frame, now())) return;
+  if (!membership.admits_frame(from, frame, now())) return;
   if (lane == Lane::kBulk && frame.type != frame_type::kProbe) {
     link_rates.on_traffic(from, frame.body.size(), now());
   }
@@ -198,7 +198,7 @@ Status SwarmParts::on_collective_frame(const PeerId& from, const FrameView& fram
   const bool ready = frame.type == frame_type::kReady || frame.type == frame_type::kGroupReady;
   const bool served = frame.type == frame_type::kFinished && giving.joiners().contains(from);
   if (!from_member && !ready && !served) return {};
-  membership.heard(from, now());
+  membership.on_sign_of_life(from, now());
   if (frame.type >= frame_type::kGroupSegment && frame.type <= frame_type::kLastGroupType) {
     return group_calls.on_frame(from, frame);
   }

@@ -72,8 +72,8 @@ class Branches : public SwarmCorePart {
   friend struct SwarmStateAccess;
 
   void expect_merge(const View& view);
-  void tell_split(const View& view);
-  void tell_yielding(const View& view);
+  void report_split(const View& view);
+  void report_yielding(const View& view);
   void drop_foreign_state();
   void offer_own_state();
   std::vector<PeerId> linked_sources() const;

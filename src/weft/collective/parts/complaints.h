@@ -40,7 +40,7 @@ class Complaints : public SwarmCorePart {
  private:
   friend struct SwarmStateAccess;
 
-  void tell_stall(const Stall& stall);
+  void report_stall(const Stall& stall);
 
   struct Complaint {
     PeerId peer;

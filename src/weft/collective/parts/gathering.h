@@ -36,7 +36,7 @@ class Gathering : public SwarmCorePart {
   void settle();
   TimePoint deadline() const;
   // Sends a newcomer the origin of the run's state.
-  void tell_taken(const PeerId& joiner);
+  void send_taken(const PeerId& joiner);
 
   // --- For the state that is taken over (adoption.h).
   void forget(const PeerId& holder) { state_.held.erase(holder); }
@@ -49,7 +49,7 @@ class Gathering : public SwarmCorePart {
   friend struct SwarmStateAccess;
 
   std::vector<PeerId> awaited() const;
-  void tell_awaited(const std::vector<PeerId>& missing);
+  void report_awaited(const std::vector<PeerId>& missing);
   void end();
   HeldStateMessage make_taken(std::uint32_t generation) const;
 
@@ -66,9 +66,9 @@ class Gathering : public SwarmCorePart {
     std::uint32_t own_generation = 0;
     std::vector<PastRun> own_history;
     HeldStateMessage taken;
-    TimePoint told_at = TimePoint::max();
+    TimePoint reported_at = TimePoint::max();
 
-    WEFT_FIELDS((open, held, own_generation, own_history, taken), (told_at))
+    WEFT_FIELDS((open, held, own_generation, own_history, taken), (reported_at))
   };
 
   State state_;

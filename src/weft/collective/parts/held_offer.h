@@ -22,7 +22,7 @@ class HeldOffer : public SwarmCorePart {
   Round round() const { return state_.round; }
   // Reports the state to the sponsor, with the view that this peer was last in: its members may
   // hold a newer one.
-  void tell(const PeerId& sponsor);
+  void send_to(const PeerId& sponsor);
   // A frame from a newcomer or from its sponsor. kCorrupt if it does not decode.
   Status on_frame(const PeerId& from, const FrameView& frame);
 

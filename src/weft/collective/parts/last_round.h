@@ -37,7 +37,7 @@ class LastRound : public SwarmCorePart {
 
   // The training side has come further.
   void on_state();
-  void tell_finished(const PeerId& peer);
+  void send_finished(const PeerId& peer);
   // kCorrupt for the end of another run.
   Status on_frame(const PeerId& from, const FrameView& frame);
   // The turn that is left to do; empty: wait. REQUIRES: reached().
@@ -47,7 +47,7 @@ class LastRound : public SwarmCorePart {
   // --- This peer leaves.
   void leave();
   void on_left() { state_.left = true; }
-  // Left, or nobody is there to take leave of.
+  // Whether this peer has left, or has no member to leave.
   bool left() const { return state_.left; }
 
   // --- A newcomer, or a member that lags, is late.
@@ -70,11 +70,11 @@ class LastRound : public SwarmCorePart {
     std::set<PeerId> finished;
     // When this peer had it.
     TimePoint since = TimePoint::max();
-    bool told_lingering = false;
+    bool reported_lingering = false;
     bool leaving = false;
     bool left = false;
 
-    WEFT_FIELDS((finished, since, told_lingering, leaving, left), ())
+    WEFT_FIELDS((finished, since, reported_lingering, leaving, left), ())
   };
 
   State state_;

@@ -46,7 +46,7 @@ class LateRounds : public SwarmCorePart {
 
   bool may_stand_in() const;
   void enter(const CollectiveId& id);
-  void tell_late(const CollectiveId& id);
+  void report_late(const CollectiveId& id);
 
   struct State {
     StandIn given;
@@ -54,7 +54,7 @@ class LateRounds : public SwarmCorePart {
     CollectiveId given_for;
     // Zeros, as many as a round's vector has elements.
     std::shared_ptr<FloatBuffer> zeros;
-    // The next round, since when somebody has begun it, and when this member is late in it.
+    // The next round, when the first member began it, and when this member is late in it.
     CollectiveId next;
     TimePoint since{};
     TimePoint due = TimePoint::max();

@@ -59,7 +59,7 @@ class MembershipNews final : public SwarmCorePart, public MembershipSink {
 
  private:
   void meet(const std::vector<Member>& joined);
-  void tell_view(const View& view, const ViewChange& change);
+  void report_view(const View& view, const ViewChange& change);
 };
 
 }  // namespace weft

@@ -33,11 +33,11 @@ class OwnSlowness : public SwarmCorePart {
     Round round{};
     TimePoint since{};
     bool warned = false;
-    TimePoint told_at = TimePoint::min();
+    TimePoint reported_at = TimePoint::min();
     // How often this member was removed while the others waited for its part.
     int halvings = 0;
 
-    WEFT_FIELDS((round, warned, halvings), (since, told_at))
+    WEFT_FIELDS((round, warned, halvings), (since, reported_at))
   };
 
   State state_;

@@ -47,7 +47,7 @@ class RoundWaits : public SwarmCorePart {
  private:
   friend struct SwarmStateAccess;
 
-  void tell_wait(const RoundWait& wait);
+  void report_wait(const RoundWait& wait);
   void end_wait();
   Duration limit_of(const RoundWait& wait) const;
 

@@ -20,7 +20,7 @@ class SwarmNews : public SwarmCorePart {
   using SwarmCorePart::SwarmCorePart;
 
   // Reports an event, and returns it for the caller to fill in before it reports another one.
-  SwarmEvent& tell(SwarmEventKind kind, std::string text);
+  SwarmEvent& report(SwarmEventKind kind, std::string text);
   std::vector<SwarmEvent> take();
 
   void on_freeze();

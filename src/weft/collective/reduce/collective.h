@@ -161,7 +161,7 @@ struct CollectiveOptions {
   bool start_open = true;
 
   // How values travel in rings and butterflies; directly and by tree they always go as f32. A
-  // partial sum is rounded at each hop, the finished sum once, by its owner, who uses the rounded
+  // partial sum is rounded at each hop, the finished sum once, by its owner, which uses the rounded
   // one as all others do.
   WirePrecision precision = WirePrecision::kF32;
   // The sum of what rounding has dropped so far at this member, for each element; null: it is not

@@ -264,7 +264,7 @@ Status RoundCore::on_frame(const PeerId& from, const FrameView& frame, TimePoint
   owner_.assert_here();
   const Rank rank = rank_of(from);
   if (rank.value() < 0 || rank == self_) {
-    // A member of the next view may speak before we have heard of that view.
+    // A member of the next view may send before that view is known here.
     if (frame.type != frame_type::kReady) return {};
     WEFT_TRY_ASSIGN(const ReadyMessage message, ReadyMessage::decode(frame.head));
     keep_early(from, message);
@@ -345,7 +345,7 @@ Status RoundCore::on_ready(Rank from, const ReadyMessage& message, TimePoint now
 }
 
 // A member whose vector or way differs. All of a view have one recipe and one layout, so among more
-// than two it is that member which misbehaves; two are told in words.
+// than two it is that member which misbehaves; of two, both get the reason.
 Status RoundCore::differs(const Status& status, TimePoint now) {
   if (status.code() != Code::kInvalidArgument) return status;
   if (view_.size() > 2) return corrupt(status.message());

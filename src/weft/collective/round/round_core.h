@@ -93,7 +93,7 @@ class RoundCore final : private AllReduceSink {
   void on_writable(const PeerId& peer);
   void on_timer(TimePoint now);
   TimePoint next_deadline() const;
-  // The rounds begin anew after `round`: nobody has begun one yet. REQUIRES: none is open.
+  // The rounds begin anew after `round`: no member has begun one yet. REQUIRES: none is open.
   void restart_at(Round round) { committed_ = round; }
   // Somebody has applied `round`, so it is committed.
   void learn_committed(Round round, TimePoint now);
@@ -104,7 +104,7 @@ class RoundCore final : private AllReduceSink {
   Round committed() const { return committed_; }
   bool open() const { return attempt_.has_value(); }
   // Whether the view has as many members, in the teams of the round that was begun last, as the
-  // rule takes in place of the sum; kInvalidArgument says how many that are.
+  // rule needs; kInvalidArgument with that number.
   Status can_aggregate() const { return factory_.can_aggregate(plan_); }
   // A round is open whose result is not whole yet.
   bool moving() const { return attempt_ && !attempt_->round->sealed(); }

@@ -71,7 +71,7 @@ class RoundFactory {
   // By exchange; see rounding(). A round that is run again meets a new view, which begins without:
   // what was dropped in the last round before a change of view is lost, once.
   std::vector<std::shared_ptr<FloatBuffer>> roundings_;
-  // Result buffers for reuse; one is free when nobody else holds it.
+  // Result buffers for reuse; one is free when no other owner holds it.
   std::vector<std::shared_ptr<FloatBuffer>> buffers_;
 };
 

@@ -1,7 +1,7 @@
 // ResultLog: the sums and reports of the last committed rounds, kept for members and joiners that
 // catch up.
 //
-// Bounded by bytes: all that somebody needs up to `bytes_max`, and of the others, for members that
+// Bounded by bytes: all that a member needs up to `bytes_max`, and of the others, for members that
 // fell behind, kSpareBytes. The last two results are always kept, because a view's base can be one
 // round above what its slowest member holds.
 // Threads: one owner. The buffers are shared and must not change once they are here.

@@ -41,7 +41,7 @@ struct StateFetchOptions {
   int rounds_ahead = 4;
   // After it the best offer so far is taken even if some sources are silent.
   Duration offer_wait = std::chrono::milliseconds(300);
-  // Between queries while nobody has a snapshot.
+  // Between queries while no member has a snapshot.
   Duration query_interval = std::chrono::milliseconds(200);
   Duration source_timeout = std::chrono::seconds(10);
   // Borrowed; null: nothing outlives the process.

@@ -27,7 +27,7 @@ class RecordFile final : public RecordKeep {
 
  private:
   std::string path_;
-  bool told_ = false;
+  bool warned_ = false;
 };
 
 }  // namespace weft

@@ -163,7 +163,7 @@ void set_codec(const Codec& codec, SwarmOptions& options);
 struct RunNews {
   // The run ended with this round.
   std::optional<Round> ended_with;
-  // Nobody listens at any address of the ticket; `left`: somebody did until just now.
+  // No process listens at any address of the ticket; `left`: one did until just now.
   bool deserted = false;
   bool left = false;
 };

@@ -168,7 +168,7 @@ Status VerifiedButterfly::take_statement(Rank from, const Statement& statement) 
       check_result(by);
       return {};
     case StatementKind::kRight:
-      // Others' word about what somebody said is not needed.
+      // Another member's statement about this one's is not needed.
       if (by == from) state_[statement.chunk].said_right[index(by)] = true;
       return {};
     case StatementKind::kFalse:

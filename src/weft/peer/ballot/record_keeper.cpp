@@ -34,7 +34,7 @@ VoterRecord RecordKeeper::record() const {
   return out;
 }
 
-// True if what is kept tells of all that was promised and accepted, or of nothing.
+// True if the stored record has all that was promised and accepted, or has no vote.
 bool RecordKeeper::keep_record(bool durable) {
   if (!state_.record_begun || !core_.sink.keeps_records()) return true;
   Bytes encoded = record().encode();

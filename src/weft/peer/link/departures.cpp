@@ -1,4 +1,4 @@
-// Who is to go, as far as one member knows.
+// The members that are to be removed, as far as one member knows.
 #include <algorithm>
 
 #include "weft/peer/parts/member_watch.h"
@@ -31,11 +31,12 @@ bool MemberWatch::watches_alone() const {
   return some;
 }
 
-// Who should go, as far as this peer knows. Two reports are needed: with one alone it may be the
-// reporter's own line that is broken. Only where no other member could report, one will do.
+// The members that should be removed, as far as this peer knows. Two reports are needed: with one
+// alone it may be the reporter's own link that is broken. Only where no other member could report,
+// one will do.
 std::vector<Departure> MemberWatch::departures() const {
   std::vector<Departure> out;
-  // Where all others compute there is nobody else to say so.
+  // Where all others compute, no other member can report it.
   const bool others_compute =
       std::all_of(state_.watched.begin(), state_.watched.end(),
                   [](const auto& entry) { return entry.second.computes(); });

@@ -1,4 +1,4 @@
-// Who is alive: heartbeats, suspicions and what is told of them.
+// Which members are alive: heartbeats, suspicions and their announcement.
 #include "weft/peer/parts/member_watch.h"
 
 #include <algorithm>
@@ -17,10 +17,10 @@ constexpr Duration kDialStagger = std::chrono::milliseconds(100);
 constexpr Duration kTellGap = std::chrono::seconds(1);
 // How many members receive a suspicion at first; all of them when it is sent again.
 constexpr int kFirstListeners = 8;
-// A link that came back is remembered for about so long, and this often is more than bad luck.
+// A restored link is remembered for about this long, and this often is more than bad luck.
 constexpr Duration kFlapsFade = std::chrono::seconds(60);
 constexpr double kFlapsPatient = 1.5;
-// Who was put out in error is taken for one whose line comes and goes.
+// A member that was removed in error counts as one with an unstable link.
 constexpr double kFlapsOfReturned = 3;
 
 std::string seconds_text(Duration duration) {
@@ -67,7 +67,7 @@ bool MemberWatch::on_link_down(const PeerId& peer, const Status& why) {
   return true;
 }
 
-bool MemberWatch::heard(const PeerId& peer) {
+bool MemberWatch::on_sign_of_life(const PeerId& peer) {
   const auto found = state_.watched.find(peer);
   if (found == state_.watched.end()) return false;
   found->second.detector.on_sign_of_life(core_.now);
@@ -156,36 +156,36 @@ void MemberWatch::set_suspicion(const PeerId& peer, SuspicionKind kind, const st
   core_.calm = false;
   found->second.own =
       OwnSuspicion{kind, short_reason(reason), core_.now, core_.now, kTellGap, false};
-  tell_suspicions();
+  announce_suspicions();
 }
 
 void MemberWatch::withdraw_suspicion(const PeerId& peer) {
   const auto found = state_.watched.find(peer);
   if (found == state_.watched.end() || !found->second.own) return;
-  if (found->second.own->told_others) tell_suspicion(peer, core_.view.size(), true);
+  if (found->second.own->announced) announce_suspicion(peer, core_.view.size(), true);
   found->second.own.reset();
 }
 
-// Tells the others what this peer suspects, now and then again; not while the view is changing,
-// and not what enough members have said already. The first telling goes to those that would
-// propose the change; when a whole group is cut off, everybody telling everybody would be n^3
-// frames.
-void MemberWatch::tell_suspicions() {
+// Announces to the others which members this peer suspects, now and then again; not while the view
+// is changing, and not a suspicion that enough members have reported already. The first
+// announcement goes to those that would propose the change; when a whole group is cut off,
+// announcements from all to all would be n^3 frames.
+void MemberWatch::announce_suspicions() {
   if (core_.balloting.frozen() || core_.calm) return;
   for (auto& [peer, member] : state_.watched) {
-    if (!member.own || core_.now < member.own->tell_at) continue;
+    if (!member.own || core_.now < member.own->announce_at) continue;
     OwnSuspicion& own = *member.own;
-    own.tell_at = core_.now + own.tell_gap;
-    own.tell_gap *= 2;
+    own.announce_at = core_.now + own.announce_gap;
+    own.announce_gap *= 2;
     if (member.reports.size() >= 3) continue;
-    tell_suspicion(peer, own.told_others ? core_.view.size() : kFirstListeners, false);
-    own.told_others = true;
+    announce_suspicion(peer, own.announced ? core_.view.size() : kFirstListeners, false);
+    own.announced = true;
   }
 }
 
 // To the first `listeners` members, in ring order, that can be reached; a member that only owes the
-// collective something is one of them: it may do so because of the very one that is told of.
-void MemberWatch::tell_suspicion(const PeerId& suspect, int listeners, bool withdrawn) {
+// collective something is one of them: it may do so because of the very member that is suspected.
+void MemberWatch::announce_suspicion(const PeerId& suspect, int listeners, bool withdrawn) {
   const std::string reason = withdrawn ? "" : state_.watched.at(suspect).own->reason;
   for (const Member& member : core_.view.members) {
     if (listeners == 0) return;
@@ -237,7 +237,7 @@ void MemberWatch::on_outside(const PeerId& from, const OutsideMessage& message) 
       core_.stirred = true;
       found->second.votes_on = message.votes_in == core_.view.id;
       if (message.votes_in && *message.votes_in < core_.view.id)
-        core_.tell_current(from, message.votes_in);
+        core_.send_current(from, message.votes_in);
     }
   } else {
     // Admitted, and the news got lost.
@@ -307,9 +307,9 @@ void MemberWatch::rebuild_watch(const View& previous, const std::set<PeerId>& re
       if (kept.gone && kept.gone->cause == DepartureCause::kExpelled) kept.gone.reset();
       if (kept.owes()) kept.own.reset();
       if (kept.own) {
-        kept.own->since = kept.own->tell_at = core_.now;
-        kept.own->tell_gap = core_.options.redial_interval;
-        kept.own->told_others = false;
+        kept.own->since = kept.own->announce_at = core_.now;
+        kept.own->announce_gap = core_.options.redial_interval;
+        kept.own->announced = false;
       }
       if (kept.restarted()) {
         core_.balloting.note_own_news();

@@ -36,8 +36,8 @@ class FormerMembers : public MembershipPart {
   void remember_former(const Member& member);
   void follow_departures(const ViewChange& change);
   void dial_former();
-  void tell_former();
-  void tell_former(const PeerId& to);
+  void announce_former();
+  void announce_former(const PeerId& to);
   void remember_departures(const ViewChange& change);
   std::set<PeerId> returned_members() const;
   void forget_former_members();

@@ -24,12 +24,12 @@ class Judgement : public MembershipPart {
   const Conduct& conduct() const { return state_.conduct; }
   const Accusations& accusations() const { return state_.accusations; }
   // With the next heartbeat this member repeats its accusations, if there are any.
-  void hurry_retelling();
+  void hurry_repetition();
 
   // Whether messages about others are ignored because their sender is about to be expelled.
   bool ignores(const PeerId& from, std::uint8_t type) const;
   void blame(const PeerId& peer, Offence offence, const std::string& evidence);
-  void retell_accusations();
+  void repeat_accusations();
   Result<std::string> expel(const PeerId& peer, const std::string& reason);
   void on_accusation(const PeerId& from, const AccusationMessage& message);
   // After a view was installed.
@@ -51,10 +51,10 @@ class Judgement : public MembershipPart {
     Conduct conduct;
     Accusations accusations;
     // When to repeat this member's accusations, and the interval until the repetition after that.
-    TimePoint retell_at = kNever;
-    Duration retell_gap{};
+    TimePoint repeat_at = kNever;
+    Duration repeat_gap{};
 
-    WEFT_FIELDS((accusations, retell_at), (conduct, retell_gap))
+    WEFT_FIELDS((accusations, repeat_at), (conduct, repeat_gap))
   };
 
   State state_;

@@ -48,9 +48,9 @@ class KeyHolders : public MembershipPart {
     // The peers that have shown the run's key over their present link, and those to which this one
     // has.
     std::set<PeerId> key_shown;
-    std::set<PeerId> key_told;
+    std::set<PeerId> key_shown_to;
 
-    WEFT_FIELDS((key_shown, key_told), ())
+    WEFT_FIELDS((key_shown, key_shown_to), ())
   };
 
   State state_;

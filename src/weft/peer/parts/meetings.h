@@ -27,8 +27,8 @@ class Meetings : public MembershipPart {
   void on_view();
   void clear() { state_.meetings.clear(); }
 
-  void tell_standing(const PeerId& to);
-  void tell_standings();
+  void send_standing(const PeerId& to);
+  void send_standings();
   void on_standing(const PeerId& from, const StandingMessage& message);
   bool in_meeting(const PeerId& peer) const;
   bool wants_merge() const;
@@ -51,7 +51,7 @@ class Meetings : public MembershipPart {
   std::optional<Hash256> absorber() const;
   const Meeting* mergeable() const;
   bool resumes() const;
-  void tell_have();
+  void announce_have();
 
   struct State {
     // By branch.

@@ -33,7 +33,7 @@ class MemberWatch : public MembershipPart {
   // Each is false if `peer` is no other member.
   bool on_link_up(const PeerId& peer);
   bool on_link_down(const PeerId& peer, const Status& why);
-  bool heard(const PeerId& peer);
+  bool on_sign_of_life(const PeerId& peer);
   // This peer's process stood still, so no member counts as silent.
   void forgive();
   // There is evidence, which others may lack, that `peer` must be removed.
@@ -45,7 +45,7 @@ class MemberWatch : public MembershipPart {
   void watch_members();
   void watch_links();
   void set_suspicion(const PeerId& peer, SuspicionKind kind, const std::string& reason);
-  void tell_suspicions();
+  void announce_suspicions();
   void on_heartbeat(const PeerId& from, const HeartbeatMessage& message);
   void on_suspicion(const PeerId& from, const SuspicionMessage& message);
   void on_outside(const PeerId& from, const OutsideMessage& message);
@@ -67,7 +67,7 @@ class MemberWatch : public MembershipPart {
   friend struct StateAccess;
 
   void withdraw_suspicion(const PeerId& peer);
-  void tell_suspicion(const PeerId& suspect, int listeners, bool withdrawn);
+  void announce_suspicion(const PeerId& suspect, int listeners, bool withdrawn);
   void set_linked(Watched& member, bool linked);
   bool flapping(const Watched& member) const;
   bool owes_only(const Watched& member) const;

@@ -106,8 +106,8 @@ struct Membership::Core : MembershipCoreState {
   bool is_current(const PeerId& from, const ViewId& theirs);
 
   // Sends the view to a peer that is behind, perhaps in the view `theirs`.
-  void tell_current(const PeerId& to, const std::optional<ViewId>& theirs = std::nullopt);
-  void send_notice(const PeerId& to, ViewNoticeMessage told, const std::optional<ViewId>& theirs);
+  void send_current(const PeerId& to, const std::optional<ViewId>& theirs = std::nullopt);
+  void send_notice(const PeerId& to, ViewNoticeMessage sent, const std::optional<ViewId>& theirs);
   // The view of this name, if this peer is, was or is to be in it; null otherwise.
   const View* held_view(const ViewId& id) const;
   void on_timer();
@@ -120,7 +120,7 @@ struct Membership::Core : MembershipCoreState {
   // --- membership/membership_watch.cpp
   void on_link_up(const LinkInfo& link);
   void on_link_down(const PeerId& peer, const Status& why);
-  void heard(const PeerId& from);
+  void on_sign_of_life(const PeerId& from);
   void beat();
   bool is_calm() const;
 
@@ -132,7 +132,7 @@ struct Membership::Core : MembershipCoreState {
   void be_removed(const std::string& reason);
 
   void leave();
-  void tell_leaving();
+  void announce_leaving();
   void finish_leave();
 
   // All parts, in one order.

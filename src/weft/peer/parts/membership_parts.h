@@ -36,11 +36,11 @@ struct OwnSuspicion {
   TimePoint since;
   // When to announce it to the others (again), the interval until the next time, and whether it was
   // announced.
-  TimePoint tell_at;
-  Duration tell_gap{};
-  bool told_others = false;
+  TimePoint announce_at;
+  Duration announce_gap{};
+  bool announced = false;
 
-  WEFT_FIELDS((kind, told_others), (reason, since, tell_at, tell_gap))
+  WEFT_FIELDS((kind, announced), (reason, since, announce_at, announce_gap))
 };
 
 struct Report {
@@ -87,7 +87,7 @@ struct Joiner {
   Member member;
   // The member that accepted it and sees its signs of life.
   PeerId sponsor;
-  TimePoint heard;
+  TimePoint seen_at;
   TimePoint unlinked_since;
   bool linked = false;
   // It has asked to be admitted.
@@ -100,7 +100,7 @@ struct Joiner {
   std::uint64_t progress = 0;
 
   WEFT_FIELDS((member, sponsor, linked, ready, invitation),
-              (heard, unlinked_since, since, moved, progress))
+              (seen_at, unlinked_since, since, moved, progress))
 };
 
 // A newcomer that waits for its turn.
@@ -171,12 +171,12 @@ struct JoinAttempt {
   // Since when a member of `known` has no link, whether that was reported to the sink, and the
   // result of the last dial of each.
   std::optional<TimePoint> unreached_since;
-  bool unreached_told = false;
+  bool unreached_reported = false;
   std::map<PeerId, std::string> dial_failures;
   bool queued = false;
   // The last text that was reported about the wait, and when.
   std::string waiting_text;
-  TimePoint waiting_told{};
+  TimePoint waiting_reported_at{};
   // When each member was last asked, over its present link, to admit this peer.
   std::map<PeerId, TimePoint> admission_asked;
   // The run's last round, once a member has reported that it is over; until when its state may
@@ -192,9 +192,9 @@ struct JoinAttempt {
   std::optional<TimePoint> deserted_since;
 
   WEFT_FIELDS((candidates, next, asked, request_sent, sponsor, known, caught_up, unreached_since,
-               unreached_told, queued, over, no_more, unserved_since, deserted, deserted_since),
-              (ticket, attempt_ends, ask_at, ends, last, dial_failures, waiting_text, waiting_told,
-               admission_asked, over_until))
+               unreached_reported, queued, over, no_more, unserved_since, deserted, deserted_since),
+              (ticket, attempt_ends, ask_at, ends, last, dial_failures, waiting_text,
+               waiting_reported_at, admission_asked, over_until))
 };
 
 // A branch that this peer tries to found: all of its members must agree.
@@ -222,30 +222,30 @@ struct ViewClaim {
 // A peer that has the run's key names a later view.
 struct ViewHint {
   PeerId from;
-  TimePoint heard;
+  TimePoint seen_at;
 
-  WEFT_FIELDS((from), (heard))
+  WEFT_FIELDS((from), (seen_at))
 };
 
 // A ban of a peer that is a member here: it may be from a view that is not installed yet.
 struct SparedBan {
   std::string reason;
-  TimePoint heard;
+  TimePoint seen_at;
 
-  WEFT_FIELDS_UNTOLD(reason, heard)
+  WEFT_FIELDS_UNTOLD(reason, seen_at)
 };
 
 // Another branch, as far as it is known here.
 struct Meeting {
   StandingMessage standing;
   TimePoint since;
-  TimePoint heard;
+  TimePoint seen_at;
   // The snapshot was reported to the sink, and it has it; so do these members.
   bool offered = false;
   bool ready = false;
   std::set<PeerId> holders;
 
-  WEFT_FIELDS((standing, offered, ready, holders), (since, heard))
+  WEFT_FIELDS((standing, offered, ready, holders), (since, seen_at))
 };
 
 }  // namespace weft

@@ -33,12 +33,12 @@ class NewcomerList : public MembershipPart {
   // False if `peer` is none of them.
   bool on_link_up(const PeerId& peer);
   void on_link_down(const PeerId& peer);
-  void heard(const PeerId& peer);
+  void on_sign_of_life(const PeerId& peer);
   // This peer's process stood still, so none of them counts as silent.
   void forgive();
   // A view was installed after one with the lineage `before`.
   void on_view(const Lineage& before);
-  // The run is over: nobody is admitted any more.
+  // The run is over: no peer is admitted any more.
   void admit_none();
   // `peer` is a member now. Sends nothing.
   void forget(const PeerId& peer) { state_.joiners.erase(peer); }
@@ -49,7 +49,7 @@ class NewcomerList : public MembershipPart {
   void on_join_request(const PeerId& from, const JoinRequestMessage& message);
   void on_admit_request(const PeerId& from, const AdmitRequestMessage& message);
   void on_joiner(const PeerId& from, const JoinerMessage& message);
-  void retell_joiners();
+  void announce_joiners_again();
   void send_joiners_away();
   void drop_joiner(const PeerId& peer, const Status& why);
   void joiners_timer();
@@ -63,7 +63,7 @@ class NewcomerList : public MembershipPart {
   friend struct StateAccess;
 
   std::optional<JoinRefusedMessage> refuse_now(const JoinRequestMessage& request);
-  void tell_joiner(const Joiner& joiner, bool present);
+  void announce_joiner(const Joiner& joiner, bool present);
   std::optional<JoinRefusedMessage> queue_up(const PeerId& peer);
   bool others_wait() const;
   void take_turns();

@@ -22,7 +22,7 @@ class RunEnding : public MembershipPart {
 
   void run_over(Round round, TimePoint serves_until);
   void stop_serving();
-  void tell_over(const PeerId& peer);
+  void send_over(const PeerId& peer);
   void expect(const PeerId& peer, const InvitationId& invitation);
   void meet_expected(const PeerId& peer, const InvitationId* invitation);
   bool awaits_newcomers() const;

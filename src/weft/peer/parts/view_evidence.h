@@ -35,7 +35,7 @@ class ViewEvidence : public MembershipPart {
  private:
   friend struct StateAccess;
 
-  bool may_tell_newcomer(const PeerId& from) const;
+  bool may_inform_newcomer(const PeerId& from) const;
   void ask_for_whole(const PeerId& from, const ViewId& view);
   bool concerns_us(const ViewNoticeMessage& message, bool included) const;
   bool includes_us(const ViewNoticeMessage& message) const;
@@ -43,7 +43,7 @@ class ViewEvidence : public MembershipPart {
   void claim_view(const PeerId& from, ViewClaim claim);
   // REQUIRES: it is the only one.
   bool claims_refused(const ViewClaim& claim) const;
-  void hear_of_view(const PeerId& from);
+  void on_later_view(const PeerId& from);
 
   struct State {
     // Claims of members of this view about later ones, which are not believed yet; and the latest
