@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// A presence is renewed so often within the time after which it counts for nothing.
+// How often a presence is renewed within the time after which it expires.
 static constexpr std::uint64_t kRenewals = 8;
 
 void GossipCore::publish_standing(bool left, TimePoint now) {

@@ -90,7 +90,8 @@ void GossipCore::settle_missing(TimePoint now, GossipMix& mix) {
   }
 }
 
-// "Absent" after the own parameters of the last round says that nothing is waited for any more.
+// "Absent" after the own parameters of the last round means that this member waits for nothing any
+// more.
 void GossipCore::part() {
   for (const PeerId& peer : sent_to_) {
     if (inbox_.find(peer, round_) != nullptr) mixed_last_.push_back(peer);

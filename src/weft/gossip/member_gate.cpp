@@ -45,7 +45,7 @@ void MemberGate::show(Link& link) {
       options_.ticket &&
       std::any_of(options_.ticket->members.begin(), options_.ticket->members.end(),
                   [&](const PeerAddress& member) { return member.id == peer; });
-  // To anybody else it has nothing to show yet.
+  // It has nothing to show to other peers yet.
   if (!of_ticket) return;
   link.asked = true;
   JoinRequestMessage request;

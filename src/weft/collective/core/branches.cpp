@@ -105,7 +105,7 @@ void Branches::leave() {
   core_.giving.forget();
   state_.offered_in.reset();
   state_.yielding = false;
-  // Where it comes back rounds may have smaller numbers, and other results.
+  // Where it returns, rounds may have smaller numbers, and other results.
   core_.comparison = StateComparison(core_.self());
   core_.log.clear();
   core_.rounds.restart_at(Round());

@@ -126,7 +126,7 @@ void MembershipNews::report_view(const View& view, const ViewChange& change) {
 
 void MembershipNews::on_isolated(const IsolatedReport& report) {
   if (core_.ending.committed()) {
-    // Nobody is needed any more but for the sums that are not here.
+    // The other members are needed only for sums that are not here.
     const bool here =
         core_.ending.at_last_round() || core_.log.find(core_.trainer.round().next()) != nullptr;
     if (!here) core_.ending.miss("the others left before this member had all its sums");

@@ -103,7 +103,7 @@ void StateGiving::on_joiner_gone(const PeerId& joiner, const Status& why) {
 }
 
 Status StateGiving::on_request(const PeerId& from, const FrameView& frame) {
-  // Only ticket holders get it, from members, and members from one that comes back with more.
+  // Only ticket holders get it, from members, and members from one that returns with a newer state.
   Membership& membership = core_.membership;
   const bool to_joiner = core_.is_member() && membership.role(from) != PeerRole::kStranger;
   const bool to_founder =
@@ -113,7 +113,7 @@ Status StateGiving::on_request(const PeerId& from, const FrameView& frame) {
   return core_.server.on_frame(from, frame, core_.view().contains(from), core_.now());
 }
 
-// --- What this member's line has left for others.
+// --- The rate of this member's links that is left for others.
 
 void StateGiving::note_sent(std::uint8_t type, std::size_t bytes) {
   if (is_round_data(type)) core_.server.throttle().on_round_sent(bytes, core_.now());

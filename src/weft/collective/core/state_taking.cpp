@@ -11,7 +11,7 @@
 
 namespace weft {
 
-// A member that lags asks again if nothing has come for so long.
+// A member that lags asks again if nothing has arrived for this long.
 static constexpr Duration kFetchRetry = std::chrono::seconds(1);
 // A state of another branch came: the members may not know the newest view yet.
 static constexpr Duration kFetchAgain = std::chrono::seconds(1);
@@ -57,7 +57,7 @@ void StateTaking::settle() {
     state_.sources = std::move(current);
     core_.fetch.set_sources(state_.sources, core_.now());
   }
-  // A member whose state is gone, or that has nobody to ask, can never do its part.
+  // A member whose state is lost, or that has no member to ask, can never do its part.
   const bool nobody_has_it = member && (!trainer.has_state() || core_.view().size() == 1);
   const bool gone = state_.fetching == Fetching::kResults && core_.fetch.results_gone();
   if (nobody_has_it || gone) {

@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// Segments and line as in rounds; precision is the caller's choice.
+// Segments and link are as in rounds; precision is the caller's choice.
 GroupCoreOptions group_options(const RoundCoreOptions& rounds) {
   GroupCoreOptions options;
   options.self = rounds.self;
@@ -25,7 +25,7 @@ GroupCoreOptions group_options(const RoundCoreOptions& rounds) {
   return options;
 }
 
-// Sets `field` to what another one says already.
+// Sets `field` to the value that another one has already.
 template <class T>
 void fill_in(T& field, const T& untouched, const T& said) {
   WEFT_CHECK(field == untouched || field == said);
@@ -193,7 +193,7 @@ MutableByteSpan SwarmParts::body_destination(const PeerId& from, std::uint8_t ty
 }
 
 Status SwarmParts::on_collective_frame(const PeerId& from, const FrameView& frame) {
-  // A member of a view that this peer does not know yet says Ready perhaps; it may be unknown here.
+  // A member of a view that this peer does not know yet may send Ready; it may be unknown here.
   const bool from_member = is_member() && view().contains(from);
   const bool ready = frame.type == frame_type::kReady || frame.type == frame_type::kGroupReady;
   const bool served = frame.type == frame_type::kFinished && giving.joiners().contains(from);
@@ -221,7 +221,7 @@ Status SwarmParts::on_state_frame(const PeerId& from, const FrameView& frame) {
     case frame_type::kHeldState:
       return offer.on_frame(from, frame);
     default:
-      // Also what comes after it was asked for in vain: who serves waits for the word.
+      // Late answers are acknowledged, too: the member that serves waits for that.
       if (membership.role(from) != PeerRole::kStranger) fetch.acknowledge(from, frame);
       return branches.from_source(from) ? branches.on_frame(from, frame)
                                         : taking.on_frame(from, frame);

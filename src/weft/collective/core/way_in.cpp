@@ -35,7 +35,7 @@ void WayIn::on_removed(const Status& why) {
 
 void WayIn::on_failed(const Status& why) {
   core_.news.report(SwarmEventKind::kJoinRefused, why.message()).peer = core_.self();
-  // A former member tries again: many may want to come back at once.
+  // A former member tries again: many may want to return at once.
   const bool again = state_.rejoins > 0 && state_.rejoins < core_.options.rejoins_max;
   if (again && why.code() != Code::kInvalidArgument) {
     state_.rejoin = true;

@@ -35,13 +35,13 @@ constexpr int kRepetitionsLarge = 9;
 constexpr int kRepetitionsSmall = 300;
 constexpr std::size_t kMeetingFileBytesMax = 4096;
 constexpr Duration kMeetingPause = std::chrono::milliseconds(5);
-// What a line through shared memory is like, for the choice of the way: the other side has to be
-// given a core before it answers.
+// The assumed link through shared memory, for the choice of the way: the other side has to be given
+// a core before it answers.
 constexpr LinkProfile kSharedMemory{20e-6, 4e9, 3e-6};
 // Values that the sums of up to kPeersMax ranks hold exactly.
 constexpr std::int64_t kValues = 997;
 
-// Control frames of this bench: "I am ready, and my last repetition took so long", "go".
+// Control frames of this bench: "I am ready, and my last repetition took this long", "go".
 constexpr std::uint8_t kArrival = 0xe0;
 constexpr std::uint8_t kGo = 0xe1;
 

@@ -37,7 +37,7 @@ void LinkRates::on_view(const View& view, TimePoint now) {
   proposed_.clear();
   better_ = 0;
   if (beat_at_ == TimePoint::max()) beat_at_ = now + options_.beat;
-  // Former ranks, by rank; -1 for newcomers and for those that came back as others.
+  // Former ranks, by rank; -1 for newcomers and for members that returned with another incarnation.
   std::vector<int> former;
   for (const Member& member : view.members) {
     const Member* same = before.find(member.id);
@@ -346,7 +346,7 @@ BetterRing LinkRates::judge(const LinkMatrix& links) const {
 }
 
 void LinkRates::compare() {
-  // What the search costs is due once in so many rounds only, unless it has just found something.
+  // The search runs only once in several rounds, unless it has just found something.
   const std::uint64_t wait = better_ > 0 ? 1 : options_.rounds_between;
   const bool due = committed_.value() >= compared_.value() + wait &&
                    committed_.value() >= ordered_.value() + options_.rounds_between;

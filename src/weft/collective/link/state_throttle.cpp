@@ -20,7 +20,7 @@ static constexpr int kPauseMost = 4;
 // Seconds: a rate that was measured while the link stood still must not shut newcomers out for
 // long.
 static constexpr double kOwedMost = 1;
-// Less than this says nothing about a link.
+// Less than this does not measure a link.
 static constexpr std::size_t kRateBytesMin = std::size_t{16} << 10;
 
 Duration StateThrottle::quiet() const {

@@ -366,7 +366,7 @@ Status RoundCore::resume(Rank to) {
 Status RoundCore::on_done(Rank from, const DoneMessage& message, TimePoint now) {
   if (message.id.view != view_.id || message.id.round < peer(from).done) return {};
   const Round round = message.id.round;
-  // Nobody can be done with a round to which this member has not given all its input.
+  // No member can be done with a round to which this one has not given all its input.
   const bool possible =
       round <= committed_ || round <= given_ ||
       (attempt_ && round == attempt_->round->id().round && attempt_->round->input_given());
@@ -388,7 +388,7 @@ RoundStatus RoundCore::status(const RoundStatus& held) const {
     return {attempt_->round->id().round, attempt_->round->hash()};
   }
   if (held_) return {held_->round, held_->hash};
-  // What was said in this view stands, even if the round was given up here since.
+  // A Done that was sent in this view stands, even if the round was cancelled here since.
   if (last_done_ && last_done_->id.round > held.done) {
     return {last_done_->id.round, last_done_->result_hash};
   }

@@ -178,7 +178,7 @@ class RecipeFetch final : public TransportHandler {
   std::optional<std::string> text_;
   std::optional<SuccessorRun> successor_;
   Status last_fault_;
-  // That the ticket was revoked, as a member said; ok: nobody did.
+  // A member's report that the ticket was revoked; ok if there is none.
   Status revoked_;
 };
 

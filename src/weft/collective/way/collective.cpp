@@ -167,7 +167,7 @@ Algorithm choose_algorithm(const CollectiveOptions& options, std::int64_t elemen
       [[fallthrough]];
     case Algorithm::kButterfly:
     case Algorithm::kRing:
-      // Without segments nobody would wait for anybody.
+      // Without segments no member would wait for another.
       return sums && elements == 0 ? whole : options.algorithm;
     case Algorithm::kPayload:
     case Algorithm::kVerified:

@@ -50,7 +50,7 @@ void RingCollective::add_input(std::uint32_t index, ByteSpan received) {
 // The values are the sum as far as it has come, or the input of a gather.
 void RingCollective::take_sum(std::uint32_t index) {
   const bool last = owns(index) || options_.size == 1;
-  // Nobody else gets the finished part of a reduce-scatter.
+  // No other member gets the finished part of a reduce-scatter.
   if (!last || gathers_) store_.round(index);
   if (last) return take_final(index);
   states_[index] = State::kSummed;

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// The first proposer waits so long for further news, so that two deaths at once are one change.
+// The first proposer waits this long for further news, so that two deaths at once are one change.
 constexpr Duration kGatherDelay = std::chrono::milliseconds(10);
 // Where several may have the same news, each waits up to this before it proposes.
 constexpr Duration kNewsJitter = std::chrono::milliseconds(50);
@@ -64,7 +64,7 @@ bool Balloting::may_go_alone() const {
   if (core_.sink.round_status().done < core_.view.base_round) return false;
   const auto& [peer, other] = *core_.watch.all().begin();
   if (!other.own && !other.gone) return false;
-  // Alone it must have what the view begins with: nobody could give it that.
+  // Alone it must have the state that the view begins with: no other could send it.
   const bool whole = core_.sink.round_status().done >= core_.view.base_round;
   const bool may = core_.options.lone_survivor ||
                    tie_breaker(core_.options.run, core_.view) == core_.options.self;
@@ -168,7 +168,7 @@ ViewValue Balloting::fresh_value(Round base) const {
     value.departures.clear();
     value.members = core_.view.members;
   }
-  // Whatever the sink says, the members are these.
+  // Whatever order the sink gives, the members are these.
   std::vector<Member> arranged = core_.sink.arrange(value.members);
   if (std::is_permutation(arranged.begin(), arranged.end(), value.members.begin(),
                           value.members.end())) {

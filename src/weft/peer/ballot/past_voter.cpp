@@ -10,7 +10,7 @@ namespace {
 bool expels_somebody(const Departure& departure) {
   return departure.cause == DepartureCause::kExpelled;
 }
-// A restarted peer dials the members of its old view once in so many heartbeats.
+// A restarted peer dials the members of its old view once in this many heartbeats.
 constexpr int kBeatsPerOldDial = 4;
 
 }  // namespace

@@ -45,7 +45,8 @@ bool RecordKeeper::keep_record(bool durable) {
   return true;
 }
 
-// Before anything is said: the new life's incarnation is on record, so that it is nobody's again.
+// Before anything is sent, the new incarnation is on record, so that no later process uses it
+// again.
 void RecordKeeper::begin_record() {
   if (!std::exchange(state_.record_begun, true) && core_.options.past) {
     const VoterRecord& old = *core_.options.past;

@@ -20,9 +20,9 @@
 namespace weft {
 namespace {
 
-// The members are not asked more often than once in so many heartbeat intervals.
+// The members are not asked more often than once in this many heartbeat intervals.
 constexpr int kBeatsPerAsking = 4;
-// What was said longer ago, in quorum_timeout, counts no more.
+// Claims older than this, in quorum_timeout, do not count any more.
 constexpr int kClaimLife = 2;
 
 }  // namespace
@@ -168,7 +168,7 @@ bool ViewEvidence::claims_refused(const ViewClaim& claim) const {
   return !core_.balloting.believes_next(by, *claim.notice);
 }
 
-// No member of this view says that there is a later one.
+// No member of this view reports a later one.
 void ViewEvidence::on_later_view(const PeerId& from) {
   ask_members();
   if (core_.keys.key_shown().count(from) == 0) return;

@@ -1,4 +1,4 @@
-// Branches that meet: what they say to each other, which of them yields, and how they become one.
+// Branches that meet: the messages between them, which of them yields, and how they merge.
 //
 // Former members are dialled for ever, one at a time. Linked, the sides exchange their
 // standings. The one that has learned less alone yields: a view change after which its members stop
@@ -17,7 +17,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kMeetingsMax = 8;
-// What was said longer ago is not acted upon.
+// Older messages are not acted upon.
 constexpr Duration kFresh = std::chrono::seconds(5);
 // Two sides that each think to be the larger one, by less than this part, settle it by their names
 // after this time.

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-// A verdict on a member is kept for so long, until the view that it comes from is installed.
+// A ban of a member is kept for this long, until the view that it comes from is installed.
 constexpr Duration kSparedLife = std::chrono::seconds(60);
 
 }  // namespace
@@ -124,7 +124,7 @@ void BanList::on_revocation(const PeerId& from, const RevocationMessage& message
   }
 }
 
-// Whoever is out of the run is nobody's former member or newcomer any more.
+// A banned peer is no former member or newcomer any more.
 void BanList::shut_out(const PeerId& peer, const std::string& reason) {
   core_.former.shut_out(peer);
   core_.newcomers.drop_joiner(peer, unavailable("expelled: " + reason));

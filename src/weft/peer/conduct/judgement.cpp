@@ -46,7 +46,7 @@ void Judgement::blame(const PeerId& peer, Offence offence, const std::string& ev
   consider(peer);
 }
 
-// Whether what was seen here, with what others say, is enough to accuse a member.
+// Whether this peer's observations, with the accusations of others, are enough to accuse a member.
 void Judgement::consider(const PeerId& peer) {
   if (!core_.active() || !core_.is_other_member(peer)) return;
   const double score = state_.conduct.score(peer, core_.now);

@@ -198,7 +198,7 @@ void Joining::on_refused_join(const PeerId& from, const JoinRefusedMessage& mess
     ask_sponsor_again();
     return;
   }
-  // It is cut off from a quorum: as long as that lasts it lets nobody in.
+  // It is cut off from a quorum: as long as that lasts it accepts no newcomer.
   if (message.code == RefusalCode::kNotMember && has_sponsor(from)) {
     ask_others();
     return;

@@ -1,5 +1,5 @@
-// A newcomer that was let in: whom it must reach to be admitted, how long it waits, and how it
-// learns that the run is over.
+// A newcomer that was accepted: which members it must reach to be admitted, how long it waits, and
+// how it learns that the run is over.
 #include <algorithm>
 #include <chrono>
 
@@ -16,7 +16,7 @@ constexpr std::size_t kUnreachedNamed = 4;
 // the second.
 constexpr Duration kWaitReportGap = std::chrono::seconds(1);
 constexpr Duration kWaitRepeatGap = std::chrono::seconds(10);
-// What was sent last may take so long to arrive.
+// How long the last message may take to arrive.
 constexpr Duration kLastWords = std::chrono::seconds(2);
 
 }  // namespace
@@ -92,7 +92,7 @@ std::string Joining::unreached_text(const std::vector<Member>& members) const {
          "member relay that both can reach";
 }
 
-// A member that nobody reaches is soon out of the view. One that only this joiner cannot reach
+// A member that no other reaches is soon out of the view. One that only this joiner cannot reach
 // stays, and the joiner takes the place of another newcomer: so it does not wait for ever.
 void Joining::watch_reach() {
   JoinAttempt& a = *state_.attempt;
@@ -134,7 +134,7 @@ void Joining::admit_again() {
   }
 }
 
-// The joiner: somebody alive says that it is worth the wait.
+// The joiner: a living member reports that it is worth the wait.
 void Joining::wait_on(const std::string& text) {
   JoinAttempt& a = *state_.attempt;
   if (a.ends != kNever) a.ends = core_.now + core_.options.join_timeout;
@@ -204,7 +204,7 @@ void Joining::watch_end() {
   const bool all = std::all_of(a.candidates.begin(), a.candidates.end(), [&](const auto& each) {
     return !core_.links.up(each.id) && a.deserted.count(each.id) != 0;
   });
-  // Whoever was a member waits for the others to come back.
+  // A former member waits for the others to return.
   if (!all || core_.past.life()) {
     a.deserted_since.reset();
   } else if (!a.deserted_since) {

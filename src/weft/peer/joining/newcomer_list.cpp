@@ -133,7 +133,7 @@ void NewcomerList::on_admit_request(const PeerId& from, const AdmitRequestMessag
   found->second.ready = true;
 }
 
-// A member has let somebody in, or given it up.
+// A member has accepted a newcomer, or dropped it.
 void NewcomerList::on_joiner(const PeerId& from, const JoinerMessage& message) {
   if (!core_.active() || !core_.view.contains(from) || core_.view.contains(message.joiner.id))
     return;
@@ -183,7 +183,7 @@ void NewcomerList::announce_joiners_again() {
   }
 }
 
-// Newcomers that this member has let in look for one that can have them admitted.
+// Newcomers that this member has accepted search for one that can have them admitted.
 void NewcomerList::send_joiners_away() {
   for (const auto& [peer, joiner] : state_.joiners) {
     if (joiner.sponsor != core_.options.self) continue;

@@ -20,7 +20,7 @@ bool MemberWatch::owes_only(const Watched& member) const {
          !core_.balloting.may_go_alone();
 }
 
-// Whether all others within reach are restarted members, which watch nobody.
+// Whether all others within reach are restarted members, which watch no member.
 bool MemberWatch::watches_alone() const {
   bool some = false;
   for (const auto& [peer, member] : state_.watched) {
@@ -71,11 +71,11 @@ std::vector<Departure> MemberWatch::departures() const {
   return out;
 }
 
-// Two members that cannot reach each other although everybody else reaches both: the one of
-// higher rank goes, since a collective needs the link.
+// Two members that cannot reach each other although all others reach both: the one of higher rank
+// goes, since a collective needs the link.
 void MemberWatch::add_bad_links(std::vector<Departure>& out) const {
   if (core_.view.size() < 3) return;
-  // What a restarted member does not say is no sign that it reaches both.
+  // That a restarted member reports nothing is no sign that it reaches both.
   const bool restarts = std::any_of(state_.watched.begin(), state_.watched.end(),
                                     [](const auto& entry) { return entry.second.restarted(); });
   if (restarts) return;

@@ -81,7 +81,7 @@ RunFacts KeyHolders::facts() const {
           &core_.bans.revocations()};
 }
 
-// Whoever has a ticket of the run that this one goes on from gets one of this run.
+// The holder of a ticket of the run that this one goes on from gets one of this run.
 std::optional<SuccessorRun> KeyHolders::successor_for(const PeerId& from, const JoinProof& proof) {
   if (!core_.options.past || proof.run == core_.options.run ||
       proof.run != core_.options.past->run) {

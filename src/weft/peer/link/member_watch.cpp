@@ -123,7 +123,7 @@ void MemberWatch::set_linked(Watched& member, bool linked) {
   member.linked = linked;
 }
 
-// Whether its link has come back so often lately that it is likely to come back again.
+// Whether its link was restored so often lately that it is likely to be restored again.
 bool MemberWatch::flapping(const Watched& member) const {
   return member.flaps * std::exp(-to_seconds(core_.now - member.flapped) / to_seconds(kFlapsFade)) >
          kFlapsPatient;
@@ -134,7 +134,7 @@ void MemberWatch::watch_links() {
   for (auto& [peer, member] : state_.watched) {
     if (member.linked) continue;
     if (core_.now >= member.dial_at) {
-      // A line that comes and goes is dialled more often, while it is waited for.
+      // An unstable link is dialled more often while this peer waits for it.
       const bool soon = !member.own && flapping(member);
       member.dial_at =
           core_.now + (soon ? std::min(core_.options.redial_interval, member.patience / 4)
@@ -225,7 +225,7 @@ void MemberWatch::on_suspicion(const PeerId& from, const SuspicionMessage& messa
 }
 
 void MemberWatch::on_outside(const PeerId& from, const OutsideMessage& message) {
-  // A sponsor that is out itself lets nobody in.
+  // A sponsor that is out itself accepts no newcomer.
   if (core_.joining.has_sponsor(from)) core_.joining.ask_others();
   if (!core_.active()) return;
   const Member* member = core_.view.find(from);
@@ -283,7 +283,7 @@ void MemberWatch::choose_observers() {
   }
 }
 
-// Their answers are all that a restarted member says in the old view.
+// Their answers are all that a restarted member sends in the old view.
 void MemberWatch::greet_restarted() {
   for (const auto& [peer, member] : state_.watched) {
     if (member.linked && member.restarted()) send_heartbeat(peer);
@@ -313,7 +313,7 @@ void MemberWatch::rebuild_watch(const View& previous, const std::set<PeerId>& re
       }
       if (kept.restarted()) {
         core_.balloting.note_own_news();
-        // Where it votes now is for it to say.
+        // It must report itself in which view it votes now.
         kept.votes_on = false;
       }
       state_.watched.emplace(member.id, std::move(kept));

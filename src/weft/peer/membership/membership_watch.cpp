@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// A joiner dials the members that it has no link with once in so many heartbeats.
+// A joiner dials the members that it has no link with once in this many heartbeats.
 constexpr int kBeatsPerDial = 4;
 constexpr int kBeatsPerTelling = 8;
 
@@ -23,7 +23,7 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
     if (leaving) send(peer, frame_type::kLeaving, LeavingMessage{view.id});
     bans.send_revocations(peer);
     if (state == MembershipState::kIsolated) {
-      // Let further links come up before somebody proposes.
+      // Further links may come up before a member proposes.
       const Duration wait = from_seconds(to_seconds(options.takeover_timeout) * rng.uniform());
       balloting.propose_by(now + wait);
     }
