@@ -109,15 +109,15 @@ void Gathering::report_awaited(const std::vector<PeerId>& missing) {
   const double left = to_seconds(core_.start.ends() - core_.now());
   const std::size_t here = state_.held.size() + 1;
   core_.news
-      .report(SwarmEventKind::kStartWaiting,
-              missing.empty()
-                  ? fmt::format("{} of {} members are here; waiting for the others, at most "
-                                "{:.0f} s more",
-                                here, core_.start.members(), left)
-                  : fmt::format(
-                        "{} members are here; waiting for{}, of the last view, which may hold a "
-                        "newer state, at most {:.0f} s more",
-                        here, names, left))
+      .report(
+          SwarmEventKind::kStartWaiting,
+          missing.empty()
+              ? fmt::format("{} of {} members are here; waiting for the others, at most "
+                            "{:.0f} s more",
+                            here, core_.start.members(), left)
+              : fmt::format("{} members are here; waits for{}, of the last view, which may hold a "
+                            "newer state, at most {:.0f} s more",
+                            here, names, left))
       .peers = missing;
 }
 
