@@ -57,9 +57,9 @@ Result<bool> AddressBook::merge(const MemberRecord& record, const PeerId& from, 
   if (joined == *known) return false;
   Entry& entry = found->second->second;
   by_change_.erase(entry.changed);
-  // What is partly of another's telling is news for `from`, too.
-  const PeerId told_by = joined == record ? from : PeerId{};
-  entry = {std::move(joined), ++version_, told_by};
+  // A record that came partly from another peer is news for `from`, too.
+  const PeerId received_from = joined == record ? from : PeerId{};
+  entry = {std::move(joined), ++version_, received_from};
   by_change_.emplace(version_, found->second);
   return true;
 }
@@ -81,7 +81,7 @@ std::vector<MemberRecord> AddressBook::changed_since(std::uint64_t version,
   std::vector<MemberRecord> records;
   for (auto at = by_change_.upper_bound(version); at != by_change_.end(); ++at) {
     const auto& [peer, entry] = *at->second;
-    if (entry.told_by != to && peer != to) records.push_back(entry.record);
+    if (entry.received_from != to && peer != to) records.push_back(entry.record);
   }
   return records;
 }

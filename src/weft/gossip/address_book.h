@@ -10,7 +10,7 @@
 // takes no further members: those it has cannot be crowded out by made-up ones.
 //
 // Where it stands: GossipCore owns one; Topology is computed from live(). Threads: one owner.
-// Fails: kCorrupt for a record that its owner did not sign; nothing of it is kept then.
+// Fails: kCorrupt for a record that its owner did not sign; it is not kept then.
 #pragma once
 
 #include <cstdint>
@@ -44,15 +44,17 @@ class AddressBook {
   AddressBook(const AddressBook&) = delete;
   AddressBook& operator=(const AddressBook&) = delete;
 
-  // Takes over what is newer of `record`, which `from` told in round `now`. True if anything
+  // Adopts the parts of `record` that are newer; `from` sent it in round `now`. True if anything
   // changed.
   Result<bool> merge(const MemberRecord& record, const PeerId& from, Round now);
   // Forgets what expired twice over.
   void forget_expired(Round now);
 
-  // Grows with every change; what a neighbour was told last is remembered as such a number.
+  // Grows with every change. The version that was sent to a neighbour last is remembered with its
+  // link.
   std::uint64_t version() const { return version_; }
-  // The records that changed after `version`, the oldest change first, but for what `to` told.
+  // The records that changed after `version`, the oldest change first, except those that came from
+  // `to`.
   std::vector<MemberRecord> changed_since(std::uint64_t version, const PeerId& to) const;
 
   // Members that have not left and were there within expiry_rounds before `now`, by id.
@@ -60,20 +62,20 @@ class AddressBook {
   bool is_live(const PeerId& peer, Round now) const;
   // Or null; valid until the next change.
   const MemberRecord* find(const PeerId& peer) const;
-  // Without endpoints where nothing is known.
+  // Without endpoints if none are known.
   PeerAddress address(const PeerId& peer) const;
   std::size_t size() const { return entries_.size(); }
 
-  // All that tells two books apart.
+  // Everything that distinguishes two books.
   void write_fingerprint(Writer& out) const;
 
  private:
   struct Entry {
     MemberRecord record;
     std::uint64_t changed = 0;
-    PeerId told_by{};
+    PeerId received_from{};
   };
-  // Whether a presence in `round` counts for nothing after `ages` times expiry_rounds.
+  // Whether a presence in `round` is older than `ages` times expiry_rounds.
   bool is_older(Round round, Round now, std::uint64_t ages) const;
   Status check_parts(const MemberRecord& record, const MemberRecord* known) const;
 

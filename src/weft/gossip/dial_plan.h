@@ -1,4 +1,4 @@
-// DialPlan: whom to dial when, and whom to take for gone because nobody answers there.
+// DialPlan: which peers to dial when, and which ones are presumed gone because they do not answer.
 //
 // A peer that is wanted and not linked is dialled, again after `interval`. One that does not answer
 // twice is *doubted* for `doubt_for`: the topology is computed without it, so that a ring closes
@@ -21,16 +21,17 @@ class DialPlan {
  public:
   DialPlan(Duration interval, Duration doubt_for) : interval_(interval), doubt_for_(doubt_for) {}
 
-  // The next of these calls may dial at once what is not linked. Others are forgotten.
+  // Wants links to `peers`, which may be dialled at once where they are not linked; forgets all
+  // others.
   void want(const std::vector<PeerId>& peers);
-  // Which of those to dial now; each is dialled again after the interval at the earliest.
+  // Which of them to dial now; each is dialled again after the interval at the earliest.
   std::vector<PeerId> take_due(TimePoint now);
 
   void link_up(const PeerId& peer);
   void link_down(const PeerId& peer, TimePoint now);
   // After link_down(): whether dials have failed more than once since the last link.
   bool failed_again(const PeerId& peer) const;
-  // Takes `peer` for gone; true if it was not doubted before.
+  // Presumes `peer` gone; true if it was not doubted before.
   bool doubt(const PeerId& peer, TimePoint now);
   bool is_doubted(const PeerId& peer) const { return doubted_.contains(peer); }
   // Ends doubts that are old; true if there was one.

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// A presence is renewed so often within the time after which it counts for nothing.
+// How often a presence is renewed within the time after which it expires.
 static constexpr std::uint64_t kRenewals = 8;
 
 void GossipCore::publish_standing(bool left, TimePoint now) {
@@ -33,18 +33,18 @@ void GossipCore::renew_presence(TimePoint now) {
 void GossipCore::take_own(const MemberRecord& record, TimePoint now) {
   const Result<bool> taken = book_.merge(record, self(), round_);
   WEFT_CHECK(taken.ok());
-  if (!tell_at_) tell_at_ = now + options_.book_interval;
+  if (!announce_at_) announce_at_ = now + options_.book_interval;
   topology_due_ = true;
 }
 
-void GossipCore::tell_book(TimePoint /*now*/) {
-  tell_at_.reset();
-  for (auto& [peer, link] : links_) tell_book_to(peer, link);
+void GossipCore::announce_book(TimePoint /*now*/) {
+  announce_at_.reset();
+  for (auto& [peer, link] : links_) send_book(peer, link);
 }
 
-void GossipCore::tell_book_to(const PeerId& peer, Link& link) {
-  const std::vector<MemberRecord> records = book_.changed_since(link.told, peer);
-  link.told = book_.version();
+void GossipCore::send_book(const PeerId& peer, Link& link) {
+  const std::vector<MemberRecord> records = book_.changed_since(link.sent_version, peer);
+  link.sent_version = book_.version();
   for (std::size_t begin = 0; begin < records.size(); begin += kBookMessageRecordsMax) {
     const std::size_t end = std::min<std::size_t>(records.size(), begin + kBookMessageRecordsMax);
     const GossipBookMessage message{{records.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -60,7 +60,7 @@ Status GossipCore::on_book(const PeerId& from, ByteSpan head, TimePoint now) {
     const bool own = record.key == options_.signer.key;
     if (own && (!published_ || !is_newer(record.standing, own_.standing))) continue;
     if (own) {
-      // A word of an earlier life of this identity: this one begins above it.
+      // A record of an earlier process of this identity: this one's counter begins above it.
       own_.standing.counter = std::max(own_.standing.counter, record.standing.counter);
       if (phase_ != GossipPhase::kOver) publish_standing(false, now);
       continue;
@@ -69,8 +69,8 @@ Status GossipCore::on_book(const PeerId& from, ByteSpan head, TimePoint now) {
     changed = changed || news;
   }
   if (!changed) return {};
-  // With what else comes until then, neighbours are found anew and the others told.
-  if (!tell_at_) tell_at_ = now + options_.book_interval;
+  // Changes are collected until then; then neighbours are computed anew and the others informed.
+  if (!announce_at_) announce_at_ = now + options_.book_interval;
   topology_due_ = true;
   return {};
 }

@@ -101,7 +101,7 @@ void GossipCore::link_up(const PeerId& peer, TimePoint now) {
   // A doubt may have ended, which is to be seen in the topology.
   topology_due_ = topology_due_ || dials_.is_doubted(peer);
   dials_.link_up(peer);
-  tell_book_to(peer, links_.at(peer));
+  send_book(peer, links_.at(peer));
   if (phase_ == GossipPhase::kFetching && asked_ == PeerId{}) ask_for_parameters(now);
   start_if_gathered(now);
 }
@@ -164,7 +164,7 @@ void GossipCore::refuse(const PeerId& from, const Status& why, TimePoint now) {
 void GossipCore::tick(TimePoint now) {
   owner_.assert_here();
   note_event(kTick, {}, {}, now);
-  if (tell_at_ && *tell_at_ <= now) tell_book(now);
+  if (announce_at_ && *announce_at_ <= now) announce_book(now);
   if (deadline_ && *deadline_ <= now) {
     deadline_.reset();
     deadline_passed_ = true;
@@ -183,7 +183,7 @@ std::optional<TimePoint> GossipCore::next_deadline() const {
   const auto take = [&](std::optional<TimePoint> when) {
     if (when) first = first ? std::min(*first, *when) : *when;
   };
-  take(tell_at_);
+  take(announce_at_);
   take(deadline_);
   if (phase_ == GossipPhase::kOver) return first;
   take(dials_.next_deadline());
@@ -211,18 +211,18 @@ Status GossipCore::begin(SharedBytes parameters, TimePoint now) {
   fetched_.reset();
   book_.forget_expired(round_);
   renew_presence(now);
-  topology_due_ = true;  // who is live depends on the round
+  topology_due_ = true;  // which members are live depends on the round
   refresh_topology(now);
   dial_due(now);
   choose_neighbours(now);
-  tell_absence(before);
+  announce_absence(before);
   for (const PeerId& peer : sent_to_) {
     const bool own = std::binary_search(topology_.begin(), topology_.end(), peer);
     send_parameters(
         peer, {round_, static_cast<std::uint32_t>(degree_), own, false, options_.elements, 0});
   }
   end_idle_links(now);
-  tell_book(now);
+  announce_book(now);
   return {};
 }
 
@@ -243,7 +243,7 @@ void GossipCore::choose_neighbours(TimePoint now) {
 }
 
 // Whoever has sent for this round, or for one that was left out, and gets nothing, need not wait.
-void GossipCore::tell_absence(Round before) {
+void GossipCore::announce_absence(Round before) {
   for (const auto& [peer, link] : links_) {
     if (link.newest <= before || sent_to_.contains(peer)) continue;
     send(peer, Lane::kBulk, frame_type::kGossipAbsent, GossipAbsentMessage{round_}.encode());
@@ -310,7 +310,7 @@ void GossipCore::leave(TimePoint now) {
   phase_ = GossipPhase::kOver;
   deadline_.reset();
   if (published_) publish_standing(true, now);
-  tell_book(now);
+  announce_book(now);
 }
 
 Hash128 GossipCore::fingerprint() const {
@@ -320,7 +320,11 @@ Hash128 GossipCore::fingerprint() const {
   dials_.write_fingerprint(out);
   inbox_.write_fingerprint(out);
   for (const auto& [peer, link] : links_) {
-    out.peer(peer).u64(link.told).round(link.newest).round(link.absent).round(link.asked_for);
+    out.peer(peer)
+        .u64(link.sent_version)
+        .round(link.newest)
+        .round(link.absent)
+        .round(link.asked_for);
     out.round(link.passed_over).round(link.waited_from);
     out.u32(static_cast<std::uint32_t>(link.missed)).round(link.answered.value_or(Round()));
   }
@@ -330,7 +334,7 @@ Hash128 GossipCore::fingerprint() const {
   out.u8(static_cast<std::uint8_t>(phase_)).round(round_).round(latest_round_);
   out.raw(xxh3_128(latest_.span())).u64(own_.standing.counter).round(own_.presence.round);
   out.u8(topology_due_ ? 1 : 0).u8(published_ ? 1 : 0).u8(deadline_passed_ ? 1 : 0);
-  out.u8(deadline_ ? 1 : 0).u8(begin_by_ ? 1 : 0).u8(tell_at_ ? 1 : 0).u8(fetched_ ? 1 : 0);
+  out.u8(deadline_ ? 1 : 0).u8(begin_by_ ? 1 : 0).u8(announce_at_ ? 1 : 0).u8(fetched_ ? 1 : 0);
   out.peer(asked_).u64(attempts_);
   for (const PeerId& peer : asked_before_) out.peer(peer);
   return xxh3_128(out.written());

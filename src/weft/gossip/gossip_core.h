@@ -1,10 +1,11 @@
 // GossipCore: one member of a loose exchange; averages parameters with its neighbours, round by
-// round, and agrees with nobody about anything.
+// round, without any agreement.
 //
 // In round r a member sends its parameters x_i to its neighbours, receives theirs, and continues
 // from the mean x_i := sum_j W_ij x_j. There are no views and no commits: a neighbour that has not
 // sent in time is left out of this member's mean, its weight goes to the member's own parameters,
-// and no other member need know. Members come and go by their records in the address book alone.
+// and no other member needs to know of it. Members join and leave by their records in the address
+// book alone.
 //
 //   caller                 core
 //   begin(x)         ->    sends x to the neighbours: the round is open
@@ -14,14 +15,14 @@
 //   finish(out)      ->    out = sum_j W_ij x_j; the next round may begin
 //
 // The first round. Members gather until `start_members` are in each one's book and all neighbours
-// have links; so all begin with one topology, and as long as nobody misses a deadline the rounds
-// have the same bits as any other run of the same members. One that sees others begin waits for
-// what it lacks at most the deadline.
+// have links; so all begin with one topology, and as long as none misses a deadline the rounds have
+// the same bits as any other run of the same members. A member that sees others begin waits for
+// what it lacks, at most until the deadline.
 //
 // What holds. W has rows that sum to 1, always. It is symmetric, so the members' mean stays what it
 // was, in each round in which no vector was late: both ends know both degrees (Metropolis weights),
 // and an edge that only one end believes in is used by neither in that round. The end that lacks it
-// says so with *absent*, and has it from the next round on.
+// answers *absent*, and has the edge from the next round on.
 //
 // A newcomer first asks a linked member for its parameters, adopts them and its round; members that
 // do not wait for a newcomer's start are `gathering` until enough are there. A member that is left
@@ -78,21 +79,23 @@ struct GossipOptions {
   TopologyOptions topology{};
   // How long a round waits for neighbours once the own part is done.
   Duration deadline = std::chrono::seconds(2);
-  // The first round begins when so many are there, or after start_timeout with those that are.
+  // The first round begins when this many members are there, or after start_timeout with those that
+  // are.
   std::size_t start_members = 1;
   Duration start_timeout = std::chrono::minutes(10);
   // The run goes on already: parameters are fetched first.
   bool newcomer = false;
-  // Until another member is asked for parameters.
+  // How long to wait for parameters before another member is asked.
   Duration fetch_timeout = std::chrono::seconds(5);
   Duration dial_interval = std::chrono::seconds(1);
   Duration doubt_for = std::chrono::seconds(20);
-  // News of members is collected for so long before it is told on.
+  // How long changes of members are collected before they are passed on.
   Duration book_interval = std::chrono::milliseconds(50);
-  // A linked neighbour that misses so many deadlines in a row is taken for gone until it is heard.
+  // A linked neighbour that misses this many deadlines in a row is presumed gone until it sends
+  // something.
   int missed_max = 3;
-  // A link that no topology asks for ends after so long: a newcomer's first one lasts at least
-  // until its parameters have come and its neighbours know of it.
+  // How long a link stays that no topology asks for: a newcomer's first one must last until its
+  // parameters have arrived and its neighbours know of it.
   Duration idle_for = std::chrono::seconds(60);
   // `run`, `last_round` are taken from above.
   AddressBookOptions book{};
@@ -158,24 +161,25 @@ class GossipCore {
   GossipPhase phase() const { return phase_; }
   // The round that is open, or else the next.
   Round round() const { return round_; }
-  // What a newcomer fetched, once: to be taken over before begin(). Empty: it begins as all do.
+  // The parameters that a newcomer has fetched, once; to be adopted before begin(). Empty for the
+  // others.
   std::optional<ReceivedVector> take_fetched();
-  // `parameters`: f32, `elements` of them, not to change while anybody holds them.
-  // REQUIRES: phase() == kIdle. Fails: kInvalidArgument for a value that is not finite.
+  // `parameters`: f32, `elements` of them, not to change while any object holds them. REQUIRES:
+  // phase() == kIdle. Fails: kInvalidArgument for a value that is not finite.
   Status begin(SharedBytes parameters, TimePoint now);
   // The own part of the round is done. REQUIRES: kOpen.
   void await(TimePoint now);
   bool awaited() const { return deadline_.has_value() || deadline_passed_; }
   // REQUIRES: kOpen.
   bool ready() const;
-  // REQUIRES: kOpen; `mixed` of `elements`. Who has not answered counts as missing.
+  // REQUIRES: kOpen; `mixed` of `elements`. Neighbours that have not answered count as missing.
   GossipMix finish(std::span<float> mixed, TimePoint now);
-  // What others get who ask for parameters from now on, after the last round.
+  // The parameters that others get when they ask from now on, after the last round.
   void publish(SharedBytes parameters) { latest_ = std::move(parameters); }
-  // After the last round: those that were mixed in it have finished it, too, or have no link any
-  // more. Until then a link that ends may take with it what they wait for.
+  // After the last round: whether the members that were mixed in it have finished it, too, or have
+  // no link any more. Until then a link that ends may lose vectors that they wait for.
   bool parted() const;
-  // Tells all that this member has left.
+  // Announces to all that this member has left.
   void leave(TimePoint now);
 
   const AddressBook& book() const { return book_; }
@@ -185,9 +189,9 @@ class GossipCore {
   std::size_t vectors_held() const { return inbox_.vectors(); }
   // Members that count as there, this one included.
   std::size_t members() const { return book_.live(round_).size(); }
-  // Those among them that this one has no reason to take for gone.
+  // Those among them that this one does not presume gone.
   std::size_t members_undoubted() const;
-  // Those exchanged with in the round that is open, or was last, as far as their links held.
+  // The members exchanged with in the open or else the last round, as far as their links held.
   const std::set<PeerId>& neighbours() const { return sent_to_; }
 
   // Hash of the whole state except times.
@@ -197,15 +201,15 @@ class GossipCore {
 
  private:
   struct Link {
-    std::uint64_t told = 0;         // version of the book
-    Round newest;                   // of its vectors, complete or not
-    Round absent;                   // it sends none for rounds up to this
-    Round asked_for;                // the last round in which its topology had the edge
-    TimePoint used;                 // when it was last a neighbour, or asked for parameters
-    Round passed_over;              // a vector of this round came on an earlier link already
-    std::optional<Round> answered;  // the round of the parameters it was given as a newcomer
-    Round waited_from;              // it missed deadlines: nobody waits for it in earlier rounds
-    int missed = 0;                 // deadlines in a row
+    std::uint64_t sent_version = 0;  // version of the book that it has
+    Round newest;                    // of its vectors, complete or not
+    Round absent;                    // it sends none for rounds up to this
+    Round asked_for;                 // the last round in which its topology had the edge
+    TimePoint used;                  // when it was last a neighbour, or asked for parameters
+    Round passed_over;               // a vector of this round came on an earlier link already
+    std::optional<Round> answered;   // the round of the parameters it was given as a newcomer
+    Round waited_from;               // it missed deadlines: no wait for it in earlier rounds
+    int missed = 0;                  // deadlines in a row
   };
 
   void note_event(std::uint8_t kind, const PeerId& peer, ByteSpan bytes, TimePoint now);
@@ -217,8 +221,8 @@ class GossipCore {
   void publish_standing(bool left, TimePoint now);
   void renew_presence(TimePoint now);
   void take_own(const MemberRecord& record, TimePoint now);
-  void tell_book(TimePoint now);
-  void tell_book_to(const PeerId& peer, Link& link);
+  void announce_book(TimePoint now);
+  void send_book(const PeerId& peer, Link& link);
   void refresh_topology(TimePoint now);
   void dial_due(TimePoint now);
   void end_idle_links(TimePoint now);
@@ -226,7 +230,7 @@ class GossipCore {
   // Rounds.
   void part();
   void choose_neighbours(TimePoint now);
-  void tell_absence(Round before);
+  void announce_absence(Round before);
 
   // gossip_frames.cpp
   Status on_book(const PeerId& from, ByteSpan head, TimePoint now);
@@ -261,7 +265,7 @@ class GossipCore {
   Round round_ = Round(1);
   std::set<PeerId> sent_to_;
   std::vector<PeerId> mixed_last_;  // in the last round
-  std::size_t degree_ = 0;          // as it was told to the neighbours of the open round
+  std::size_t degree_ = 0;          // as it was sent to the neighbours of the open round
   SharedBytes latest_;
   Round latest_round_;
   std::optional<TimePoint> deadline_;  // of the open round, once await() was called
@@ -275,7 +279,7 @@ class GossipCore {
   TimePoint start_until_{};
   // Others have begun: the first round waits no longer than this for what is missing.
   std::optional<TimePoint> begin_by_{};
-  std::optional<TimePoint> tell_at_;
+  std::optional<TimePoint> announce_at_;
 
   GossipCounts counts_;
   std::vector<GossipAction> actions_;

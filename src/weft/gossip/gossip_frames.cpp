@@ -64,7 +64,7 @@ Status GossipCore::on_parameters(const PeerId& from, Link& link, ByteSpan bytes,
 
 Status GossipCore::take_newcomer_piece(const PeerId& from, const GossipParametersHead& head,
                                        SharedBytes body, TimePoint now) {
-  // What comes after another member was asked is nobody's fault.
+  // Parameters that arrive after another member was asked are no fault of the sender.
   if (phase_ != GossipPhase::kFetching || from != asked_) return {};
   if (!fetched_ || fetched_->head().round != head.round) fetched_.emplace(head);
   WEFT_TRY(fetched_->add(head, std::move(body)));

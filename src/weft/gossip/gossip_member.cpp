@@ -344,7 +344,7 @@ void GossipMember::Impl::hand_over() {
     mixed.resize(options_.gossip.elements);
     mix = core_->finish(mixed, loop_.now());
   }
-  // Between begin() and its mix the caller has the word.
+  // Between begin() and its mix it is the caller's turn.
   const GossipPhase phase = core_->phase();
   const Round round = core_->round();
   const bool parted = core_->parted();

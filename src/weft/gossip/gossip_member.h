@@ -39,14 +39,14 @@ struct GossipMemberOptions {
   std::set<PeerId> allowed{};
   // `run` is taken from gossip.run.
   PresenceOptions presence{};
-  // None: this one founds the run.
+  // Empty: this peer founds the run.
   std::optional<Ticket> ticket{};
-  // Without a link to a member for so long a newcomer gives up.
+  // A newcomer without a link to any member for this long stops trying.
   Duration join_timeout = std::chrono::seconds(60);
 };
 
 struct GossipTurn {
-  // kIdle: begin() may be called; kOver; else nothing is to be done yet.
+  // kIdle: begin() may be called. kOver: the run has ended. Else there is nothing to do yet.
   GossipPhase phase = GossipPhase::kGathering;
   Round round;
   // The parameters to begin from, once, where they were fetched.
@@ -65,9 +65,9 @@ struct GossipPeerStatus {
 struct GossipStatus {
   GossipPhase phase = GossipPhase::kGathering;
   Round round;
-  // Those that this one has no reason to take for gone, itself included.
+  // The members that this one does not presume gone, itself included.
   std::size_t members = 1;
-  // By id, this one left out; those that count as there.
+  // The other members that count as there, by id.
   std::vector<GossipPeerStatus> others{};
   GossipCounts counts{};
   std::uint64_t bytes_sent = 0;
@@ -84,19 +84,20 @@ class GossipMember {
   GossipMember& operator=(const GossipMember&) = delete;
 
   const PeerId& self() const;
-  // Waits until there is something to do, at most so long. Fails: kUnavailable where no member can
+  // Waits until there is something to do, at most `limit`. Fails: kUnavailable where no member can
   // be reached to join by, kInvalidArgument where this peer is refused for good.
   Result<GossipTurn> wait_turn(Duration limit);
   // Copies `parameters` and sends them. REQUIRES: wait_turn() gave kIdle.
   Status begin(std::span<const float> parameters);
-  // The own part is done: waits for the neighbours, at most the deadline. `mixed` of `elements`.
+  // The own part is done: waits for the neighbours, at most until the deadline. `mixed` of
+  // `elements`.
   Result<GossipMix> finish(std::span<float> mixed);
-  // After the last round: what a newcomer that asks late is given.
+  // After the last round: the parameters that a late newcomer gets.
   void publish(std::span<const float> parameters);
-  // Tells the others and ends the links.
+  // Announces to the others that this member leaves, and ends the links.
   Status leave(Duration limit);
 
-  // A newcomer has the run's key once it is let in: kUnavailable before.
+  // kUnavailable for a newcomer that has not been let in yet, since it has no key of the run.
   Result<Ticket> ticket(Duration valid_for);
   // A code by which peers of this network get that ticket from this member.
   Result<std::string> join_code(const Ticket& ticket);

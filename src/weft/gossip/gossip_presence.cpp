@@ -20,12 +20,12 @@ bool has_links(const GossipFacts& facts) {
 }
 
 PresenceFacts presence_facts(const GossipFacts& facts) {
-  PresenceFacts told;
-  told.is_member = facts.gate.key().has_value() && facts.core.phase() != GossipPhase::kOver;
+  PresenceFacts known;
+  known.is_member = facts.gate.key().has_value() && facts.core.phase() != GossipPhase::kOver;
   const std::size_t members = facts.core.members();
-  told.members = static_cast<std::uint32_t>(members);
-  told.is_isolated = told.is_member && members > 1 && !has_links(facts);
-  return told;
+  known.members = static_cast<std::uint32_t>(members);
+  known.is_isolated = known.is_member && members > 1 && !has_links(facts);
+  return known;
 }
 
 }  // namespace

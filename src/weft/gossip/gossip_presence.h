@@ -1,4 +1,4 @@
-// What a gossiping member gives to others who want to take part: tickets, and its presence on the
+// Tickets that a gossiping member makes for peers that want to take part, and its presence on the
 // local network and in the rendezvous.
 //
 // Where it stands: GossipMember asks it. Threads: the loop's.
@@ -17,7 +17,7 @@
 
 namespace weft {
 
-// All borrowed.
+// The parts of a member that tickets and presence are made from; all are borrowed.
 struct GossipFacts {
   const GossipCore& core;
   const MemberGate& gate;
@@ -27,13 +27,13 @@ struct GossipFacts {
 
 // With this peer and up to two others that it has links to.
 Result<Ticket> gossip_ticket(const GossipFacts& facts, Duration valid_for);
-// Whether members still take it.
+// Whether members still accept the ticket.
 bool gossip_ticket_stands(const GossipFacts& facts, const Ticket& ticket);
 // What `facts` refers to, `loop` and `transport` must outlive it.
 std::unique_ptr<RunPresence> make_presence(EventLoop& loop, Transport& transport,
                                            const GossipFacts& facts, const PeerIdentity& identity,
                                            PresenceOptions options);
-// The addresses that have room in a record.
+// Those of the addresses that fit into a record.
 std::vector<std::string> record_endpoints(const std::vector<std::string>& endpoints);
 
 }  // namespace weft

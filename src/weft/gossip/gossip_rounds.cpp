@@ -1,4 +1,4 @@
-// GossipCore: who is asked, who is waited for, and which round comes next.
+// GossipCore: which members are asked, which ones a round waits for, and which round is next.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -9,14 +9,15 @@
 
 namespace weft {
 
-// 64 rounds at most without a wait for somebody who is late.
+// At most 64 rounds without a wait for a member that is late.
 static constexpr int kPatienceDoublings = 6;
 
 void GossipCore::ask_for_parameters(TimePoint now) {
   fetch_until_ = now + options_.fetch_timeout;
   fetched_.reset();
   asked_ = {};
-  // Round the ids from the own one, so that newcomers spread over those who have links to them.
+  // Round the ids from the own one, so that newcomers spread over the members that have links to
+  // them.
   const auto pick = [&](auto begin, auto end) {
     for (auto at = begin; at != end && asked_ == PeerId{}; ++at) {
       if (!asked_before_.contains(at->first)) asked_ = at->first;
@@ -83,13 +84,14 @@ void GossipCore::settle_missing(TimePoint now, GossipMix& mix) {
     link->second.waited_from =
         Round(round_.value() + (std::uint64_t{1} << std::min(missed - 1, kPatienceDoublings)));
     if (missed < options_.missed_max) continue;
-    // Its link stays, so that it is heard when it comes back: whether it is alive is for the
-    // transport to find out.
+    // Its link stays, so that its frames arrive when it returns; the transport finds out whether it
+    // is alive.
     if (dials_.doubt(peer, now)) topology_due_ = true;
   }
 }
 
-// "Absent" after the own parameters of the last round says that nothing is waited for any more.
+// "Absent" after the own parameters of the last round means that this member waits for nothing any
+// more.
 void GossipCore::part() {
   for (const PeerId& peer : sent_to_) {
     if (inbox_.find(peer, round_) != nullptr) mixed_last_.push_back(peer);

@@ -56,7 +56,7 @@ class Inbox {
   const ReceivedVector* find(const PeerId& from, Round round) const;
   // Forgets vectors of earlier rounds.
   void drop_before(Round round);
-  // The link ended: what is incomplete stays so, and what is meant for later is of no use.
+  // The link ended: drops all vectors of `from` except a complete one of `complete_round`.
   void drop_all_but(const PeerId& from, Round complete_round);
   void write_fingerprint(Writer& out) const;
   std::size_t vectors() const;

@@ -45,7 +45,7 @@ void MemberGate::show(Link& link) {
       options_.ticket &&
       std::any_of(options_.ticket->members.begin(), options_.ticket->members.end(),
                   [&](const PeerAddress& member) { return member.id == peer; });
-  // To anybody else it has nothing to show yet.
+  // It has nothing to show to other peers yet.
   if (!of_ticket) return;
   link.asked = true;
   JoinRequestMessage request;
@@ -70,14 +70,14 @@ void MemberGate::refuse(const PeerId& peer, const JoinRefusedMessage& why) {
   close(peer, unavailable("gossip: refused: " + why.reason));
 }
 
-void MemberGate::prove(Link& link, const Hash256& told_key) {
+void MemberGate::prove(Link& link, const Hash256& given_key) {
   const PeerId peer = link.info.peer;
   link.proved = true;
   actions_.emplace_back(GateTrust{peer, LinkTrust::kProved});
   actions_.emplace_back(
       GossipSend{peer,
                  Lane::kControl,
-                 {frame_type::kGossipWelcome, GossipWelcomeMessage{told_key}.encode(), {}}});
+                 {frame_type::kGossipWelcome, GossipWelcomeMessage{given_key}.encode(), {}}});
   report_if_admitted(link);
 }
 
@@ -136,7 +136,7 @@ Status MemberGate::on_recipe_request(Link& link, ByteSpan head, std::int64_t now
     refuse(peer, {RefusalCode::kNotMember, 0, "this peer is no member yet"});
     return {};
   }
-  if (std::exchange(link.told_recipe, true)) {
+  if (std::exchange(link.sent_recipe, true)) {
     return unavailable("gossip: the recipe was asked for twice on one link");
   }
   const ProofLink proof{peer, options_.self, link.info.exporter};
@@ -194,7 +194,7 @@ Status MemberGate::on_welcome(Link& link, ByteSpan head) {
     }
     options_.key = message.key;
     link.welcome = true;
-    // Only members of the ticket were asked, and a link proves who the other end is.
+    // Only members of the ticket were asked, and a link proves the identity of the other end.
     prove(link, {});
     const PeerId sponsor = link.info.peer;
     std::vector<std::pair<PeerId, Status>> liars;

@@ -2,13 +2,14 @@
 //
 // Members hold the run's invitation key and prove it to each other on every link (MemberProof). A
 // newcomer proves its ticket (JoinRequest) to a member of that ticket, which gives it the key. Each
-// end says *welcome* when it is content; a link is admitted where both are.
+// end sends *welcome* once it has checked the other's proof; a link is admitted where both have.
 //
-// Bounds: an unproved link says at most what a stranger's may (LinkTrust) within `timeout`; of
-// more than `strangers_max` the new one is closed. Strangers are answered for a recipe once.
+// Bounds: over an unproved link at most a stranger's frames are received (LinkTrust), within
+// `timeout`; with more than `strangers_max` of them the new one is closed. A stranger gets the
+// recipe once.
 //
 // Where it stands: GossipMember asks it before the core. Threads: one owner; no clock inside.
-// Fails: what a peer does wrong ends its link; refused() says why this newcomer is not let in.
+// Fails: a peer's fault ends its link; refused() has the reason why this newcomer is not let in.
 #pragma once
 
 #include <map>
@@ -38,7 +39,8 @@ struct MemberGateOptions {
   // The run's key, or else a ticket that leads to it.
   std::optional<Hash256> key{};
   std::optional<Ticket> ticket{};
-  // That of this process; it is sent with the endpoints to the member that is asked for admission.
+  // The incarnation of this process; it is sent with the endpoints to the member that is asked for
+  // admission.
   std::uint64_t incarnation = 1;
   std::vector<std::string> endpoints{};
   std::size_t strangers_max = 64;
@@ -57,9 +59,9 @@ class MemberGate {
 
   void link_up(const LinkInfo& link, TimePoint now);
   void link_down(const PeerId& peer) { links_.erase(peer); }
-  // True if the frame was for the gate; else it may go to the core if admitted() holds.
+  // True if the frame was for the gate; other frames are for the core if admitted() holds.
   bool receive(const PeerId& from, std::uint8_t type, ByteSpan head, std::int64_t now_unix_s);
-  // Closes links that have proved nothing in time.
+  // Closes the links that were not proved in time.
   void tick(TimePoint now);
   std::optional<TimePoint> next_deadline() const;
 
@@ -69,17 +71,17 @@ class MemberGate {
   bool admitted(const PeerId& peer) const;
   const std::optional<Hash256>& key() const { return options_.key; }
   const MemberGateOptions& options() const { return options_; }
-  // Why no member lets this newcomer in, for good; ok: nobody has said so.
+  // Why members refuse this newcomer permanently; ok as long as none has.
   const Status& refused() const { return refused_; }
 
  private:
   struct Link {
     LinkInfo info;
     TimePoint since;
-    bool asked = false;    // this end came with its ticket
+    bool asked = false;    // this end has sent its ticket
     bool proved = false;   // the other end has
-    bool welcome = false;  // the other end says that this one has
-    bool told_recipe = false;
+    bool welcome = false;  // the other end has reported that this one has
+    bool sent_recipe = false;
     std::optional<Hash256> proof{};  // it came before this end had the key to check it
     bool reported = false;
   };
@@ -87,7 +89,7 @@ class MemberGate {
   void show(Link& link);
   void close(const PeerId& peer, const Status& why);
   void refuse(const PeerId& peer, const JoinRefusedMessage& why);
-  void prove(Link& link, const Hash256& told_key);
+  void prove(Link& link, const Hash256& given_key);
   void report_if_admitted(Link& link);
   Status on_recipe_request(Link& link, ByteSpan head, std::int64_t now_unix_s);
   Status on_join_request(Link& link, ByteSpan head, std::int64_t now_unix_s);

@@ -1,7 +1,8 @@
-// Topology: with whom each of a set of members exchanges, computed by each for itself.
+// Topology: the neighbours with which each of a set of members exchanges, computed by each for
+// itself.
 //
 // Pure functions of the members' ids, a seed and the options, so that members with equal books
-// agree without a word:
+// agree without any message:
 //
 //   ring            members in the order of a hash of their id; each has the one before and after
 //   random_regular  the union of degree/2 such rings, each with a hash of its own

@@ -1,7 +1,7 @@
-// Admission: whom a member admits, and how much of its time strangers get.
+// Admission: which peers a member accepts, and how much of its time strangers get.
 //
-// Every check of a join request in one pure function, and the two bounded sets: strangers, which
-// have only a link, and joiners, which proved a ticket.
+// This has every check of a join request in one pure function, and the bounded set of strangers:
+// peers that have only a link.
 //
 // Threads: one owner.
 // Fails: refusals are values; each has the reason for the person at the other end.
@@ -70,10 +70,10 @@ struct StrangerLimits {
   int frames_max = 8;
   std::size_t bytes_max = 16 * 1024;
   int answers_max = 1;
-  // And one that was a member, but has shown no proof on this link, in each such time.
+  // How many answers a former member that has shown no proof on this link gets in each `known_gap`.
   int known_answers_max = 4;
   Duration known_gap = std::chrono::milliseconds(250);
-  // And how long each may stay, or wait from one request to the next.
+  // How long a stranger may stay, or may wait from one request to the next.
   Duration timeout = std::chrono::seconds(10);
 };
 

@@ -1,4 +1,4 @@
-// Conduct: this peer's scores of others, and who accuses whom.
+// Conduct: this peer's scores of others, and Accusations: which members accuse which.
 //
 // There is one score per peer, from observations here. Each offence has a weight that halves after
 // a while, so that accidents are forgotten and repeated offences add up. Suspicion alone never
@@ -9,7 +9,7 @@
 // nothing to a third peer, so an accusation is a vote, not evidence: a member is expelled when more
 // than half of the others accuse it.
 //
-// Only what arrived over an authenticated link counts: somebody on the network path can break
+// Only what arrived over an authenticated link counts: an attacker on the network path can break
 // records, and must not be able to get members expelled in this way.
 //
 // Threads: values. Fails: never; both are bounded.

@@ -29,13 +29,13 @@ class FailureDetector {
   void be_patient() { longest_ = cap_; }
 
   Duration timeout() const;
-  Duration silent_for(TimePoint now) const { return now - heard_; }
+  Duration silent_for(TimePoint now) const { return now - seen_at_; }
   bool silent(TimePoint now) const { return silent_for(now) > timeout(); }
 
  private:
   Duration interval_;
   Duration cap_;
-  TimePoint heard_;
+  TimePoint seen_at_;
   // Time of the last heartbeat; the gap after a forgiven silence is not counted.
   TimePoint beat_;
   bool beating_ = false;

@@ -1,9 +1,9 @@
-// Membership: agreement among equals on who takes part, without any distinguished member.
+// Membership: agreement among equals on which peers take part, without any distinguished member.
 //
 // Members watch each other (failure_detector.h), agree on each next view by single-decree Paxos
-// among the members of the current one (agreement.h), and let ticket holders in (admission.h).
-// The whole is sans-I/O: frames, link events and timers go in with the time, calls on a
-// MembershipSink come out. The same code runs on real transports and in the simulator.
+// among the members of the current one (agreement.h), and accept ticket holders (admission.h). The
+// whole is sans-I/O: frames, link events and timers go in with the time, calls on a MembershipSink
+// come out. The same code runs on real transports and in the simulator.
 //
 //   Outside -> Joining -> Syncing -> Member <-> Changing -> Left | Removed
 //                                        \-> Isolated -> Member
@@ -18,24 +18,24 @@
 // `suspicion_timeout` (+ one heartbeat interval). The view changes two round trips of the quorum's
 // later, or, if the proposer dies too, `takeover_timeout` (+ jitter) after that for each proposer
 // lost. Without a quorum the state is kIsolated after `quorum_timeout`. A newcomer that cannot
-// reach every member says so after `bad_link_timeout`, and gives up after `unreached_timeout`.
-// Nothing waits without a deadline.
+// reach every member reports so after `bad_link_timeout`, and stops trying after
+// `unreached_timeout`. Nothing waits without a deadline.
 //
-// Round commit and view change agree by one rule. RoundStatus.done of the sink is the highest
-// round whose complete result it holds. The new view's base is max(base, min done over the
-// promises of the deciding quorum). A round may be committed only when all members, this one
-// included, have said that they are done with it, and after on_freeze() nobody says so for the old
-// view: therefore every round that anyone committed is at or below the base, and every member of
-// the quorum holds its result. A member that is done after the freeze has not sent `Done` and may
-// not commit by the others' messages; and a result that was held in one view counts in the next one
-// only, since after missed views the round may have been run again.
+// Round commit and view change agree by one rule. RoundStatus.done of the sink is the highest round
+// whose complete result it holds. The new view's base is max(base, min done over the promises of
+// the deciding quorum). A round may be committed only when all members, this one included, have
+// sent Done for it, and after on_freeze() no member sends Done for the old view: therefore every
+// round that anyone committed is at or below the base, and every member of the quorum holds its
+// result. A member that is done after the freeze has not sent `Done` and may not commit by the
+// others' messages; and a result that was held in one view counts in the next one only, since after
+// missed views the round may have been run again.
 //
 // A restarted member. Its process has lost its rounds, so it takes no part in a view that it was in
-// before: it asks in as a new life, with a higher incarnation. What it had promised and accepted it
-// knows from its record, so it goes on as the voter that it was, and as nothing else, until it is
-// in a view anew; the others put that old life out (DepartureCause::kRestarted) and count its vote
-// meanwhile. Thus members that wait for a quorum go on as soon as enough are back, whatever became
-// of their processes. Why that is sound stands in agreement.h.
+// before: it asks to be admitted again, with a higher incarnation. Its record holds what it had
+// promised and accepted, so until a view admits it, it acts as the voter that it was, and as
+// nothing else; the others remove its old incarnation (DepartureCause::kRestarted) and count its
+// vote meanwhile. Thus members that wait for a quorum go on as soon as enough are back, even if all
+// of their processes were restarted. agreement.h says why this is sound.
 //
 // Threads: none of its own; one owner. The sink's methods must not call back into methods that
 // are not const.
@@ -99,13 +99,13 @@ struct MembershipOptions {
   std::string recipe_text;
   // Founder: 32 random bytes. Joiners get it with the view that admits them; zeros until then.
   Hash256 invitation_key{};
-  // Whom this run lets in; the same at all members, since the recipe says it.
+  // Which peers this run accepts. The recipe sets it, so it is the same at all members.
   InviteMode invite = InviteMode::kTicket;
   std::set<PeerId> allowed;
   // Where the founder resumes: the rounds up to it are part of its state.
   Round founded_at;
-  // What an earlier process of this peer left; of a founder only where it resumes. Its incarnation
-  // is raised above.
+  // The record of an earlier process of this peer; a founder has one only where it resumes a run.
+  // This process's incarnation is raised above the one in it.
   std::optional<VoterRecord> past;
 
   Duration heartbeat_interval = membership_defaults::kHeartbeatInterval;
@@ -121,7 +121,7 @@ struct MembershipOptions {
   // rank is removed, because a collective cannot go on without the link.
   Duration bad_link_timeout = std::chrono::seconds(10);
   Duration join_timeout = std::chrono::seconds(30);
-  // A newcomer gives up after this if nobody listens where the members were.
+  // A newcomer stops trying after this if no process listens at the members' addresses.
   Duration deserted_timeout = std::chrono::seconds(5);
   // A newcomer that has the state and still lacks a link with a member gives up after this.
   Duration unreached_timeout = membership_defaults::kUnreachedTimeout;
@@ -131,14 +131,15 @@ struct MembershipOptions {
   // Peers that have only a link.
   StrangerLimits strangers;
   int joins_at_once = membership_defaults::kJoinsAtOnce;
-  // While others wait for their turn, a newcomer that comes no further for so long loses its own,
-  // and one that has had it for `join_turn` gives it up too. What it has of the state stays.
+  // While others wait for their turn, a newcomer that makes no progress for this long loses its
+  // own, and so does one that has had it for `join_turn`. The newcomer keeps what it has of the
+  // state.
   Duration join_stall_timeout = membership_defaults::kJoinStallTimeout;
   Duration join_turn = std::chrono::minutes(3);
-  // Each member is watched by so many others.
+  // How many others watch each member.
   int observers = 3;
   SplitPolicy on_split = SplitPolicy::kPause;
-  // Isolated for so long, members found a branch.
+  // Members that are isolated for this long found a branch.
   Duration split_after = membership_defaults::kSplitAfter;
   // A branch that has yielded goes on alone if it is not absorbed by then.
   Duration merge_timeout = membership_defaults::kMergeTimeout;
@@ -154,11 +155,12 @@ struct IsolatedReport {
   std::vector<Member> missing;
   // How many more are needed for a quorum.
   int needed = 0;
-  // For people: who is missing, what is kept, what to do.
+  // For people: which members are missing, what is kept, what to do.
   std::string text;
 };
 
-// What a peer did, as `by` saw it; or that `by` accuses it, which is a vote to expel it.
+// An offence of a peer that `by` observed, or an accusation by `by`, which is a vote to expel the
+// peer.
 struct Misconduct {
   PeerId peer;
   PeerId by;
@@ -185,7 +187,7 @@ class MembershipSink {
   virtual void send(const PeerId& to, Frame frame) = 0;
   virtual void connect(const PeerAddress& peer) = 0;
   virtual void close(const PeerId& peer, const Status& why) = 0;
-  // What the peer of a link is from now on; for Transport::set_trust().
+  // How far the peer of a link is trusted from now on; for Transport::set_trust().
   virtual void set_trust(const PeerId& /*peer*/, LinkTrust /*trust*/) {}
   // Seconds since 1970, for the expiry of tickets.
   virtual std::int64_t unix_time_s() const = 0;
@@ -204,9 +206,10 @@ class MembershipSink {
 
   // The members of a view that this peer proposes, in the order of the ring.
   virtual std::vector<Member> arrange(std::vector<Member> members) const { return members; }
-  // And what is known of the lines between them; `members` in that order.
+  // What is known about the links between `members`, which are in that order.
   virtual LinkSummary links_of(const std::vector<Member>& /*members*/) const { return {}; }
-  // Whether a view may be proposed now only because newcomers are ready; if not, admit() says when.
+  // Whether newcomers alone are reason enough to propose a view now; if not, Membership::admit() is
+  // called once they are.
   virtual bool may_admit() const { return true; }
   // Asked when a promise is made, after on_freeze().
   virtual RoundStatus round_status() const = 0;
@@ -226,7 +229,7 @@ class MembershipSink {
   // Member: `joiner` proved a ticket, here or at another member, and may ask for the state.
   virtual void on_joiner(const Member& joiner) = 0;
   virtual void on_joiner_gone(const PeerId& joiner, const Status& why) = 0;
-  // Member: a stranger was refused; the reason has been told to it as well.
+  // Member: a stranger was refused; the reason has been sent to it as well.
   virtual void on_refused(const PeerId& peer, const Status& why) = 0;
   // For the log: the evidence of what peers did, and what follows for tickets.
   virtual void on_misconduct(const Misconduct& /*report*/) {}
@@ -238,20 +241,21 @@ class MembershipSink {
   virtual void on_join_accepted(const View& view, const PeerId& sponsor) = 0;
   // Joiner: the members' view moved on while we sync.
   virtual void on_view_ahead(const View& view) = 0;
-  // Joiner: no link with `members` since it was accepted, for bad_link_timeout; `text` says for
-  // people why, and what to do. Goes on trying, until unreached_timeout.
+  // Joiner: no link with `members` since it was accepted, for bad_link_timeout; `text` has the
+  // reason for people, and what to do. The joiner goes on trying until unreached_timeout.
   virtual void on_unreached(const std::vector<Member>& /*members*/, const std::string& /*text*/) {}
-  // Joiner: it is not its turn yet, or the members wait themselves; in words, now and then.
+  // Joiner: it is not its turn yet, or the members wait themselves. Called now and then, with a
+  // text for people.
   virtual void on_join_waiting(const std::string& /*text*/) {}
   // Joiner: a number that grows whenever it has come further in taking the state.
   virtual std::uint64_t sync_progress() const { return 0; }
   // Joiner: given up.
   virtual void on_join_failed(const Status& why) = 0;
-  // Joiner: a member says that the run has ended with `round`. As long as any still gives the
-  // state, the joiner may take it; it is admitted no more.
+  // Joiner: a member reports that the run has ended with `round`. The joiner may take the state as
+  // long as any member serves it; it is not admitted any more.
   virtual void on_run_over(Round /*round*/) {}
-  // Joiner, given up: the run has ended with that round and nobody gives its state any more. No
-  // round: nobody listens where its members were.
+  // The joiner stops: the run has ended with that round, and no member serves its state any more.
+  // Without a round: no process listens at its members' addresses.
   virtual void on_run_gone(const std::optional<Round>& /*ended_with*/) {}
 
   // With SplitPolicy::kMerge only.
@@ -287,17 +291,17 @@ class Membership {
   void join(const Ticket& ticket, TimePoint now);
   // Joiner: everything up to `round` is applied here; ask for admission (again, if further).
   void caught_up(Round round, TimePoint now);
-  // From the collective: `peer` owes it something for too long.
+  // Called by the collective: `peer` has owed it something for too long.
   void suspect(const PeerId& peer, const std::string& reason, TimePoint now);
-  // The same of one that says itself, within the last seconds, that it still computes: it can vote
-  // for its own going.
+  // The same for a peer that reported within the last seconds that it still computes: it can vote
+  // for its own removal.
   void overdue(const PeerId& peer, const std::string& reason, TimePoint now);
   // For the next join(); see Member::halvings.
   void set_share_halvings(std::uint8_t halvings);
-  // Propose a view even if nobody comes or goes: MembershipSink::arrange() has a better order.
-  // Nothing where a change is under way, or in a view that yields.
+  // Proposes a view even if no member joins or leaves, because MembershipSink::arrange() has a
+  // better order. Does nothing while a change is under way, or in a view that yields.
   void reorder(TimePoint now);
-  // While `on`, newcomers are let in whatever joins_at_once says.
+  // While `on`, newcomers are accepted regardless of joins_at_once.
   void gather(bool on);
   // Which runs the present one goes on from, newest first, itself in front.
   void set_history(const std::vector<PastRun>& history, TimePoint now);
@@ -307,23 +311,25 @@ class Membership {
   void offer_state(const Hash256& snapshot, TimePoint now);
   // The snapshot of on_merge_offer() has arrived.
   void merge_ready(const Hash256& snapshot, TimePoint now);
-  // This peer's state is none that a member of the view can have: out of it, as if the others had
-  // gone on without it. Ends in on_removed().
+  // This peer's state is not one that a member of the view can have: the peer leaves the view as if
+  // the others had gone on without it. Ends in on_removed().
   void drop_out(const std::string& reason, TimePoint now);
   // Ends in on_left(), at the latest after leave_timeout.
   void leave(TimePoint now);
-  // Member: `round` is the run's last, and applied here. From now on newcomers are told so; they
-  // are let in to take the state until `serves_until`, and not admitted. No view is proposed.
+  // Member: `round` is the run's last, and applied here. From now on newcomers are informed of
+  // this; until `serves_until` they are accepted to take the state, but never admitted. No view is
+  // proposed.
   void run_over(Round round, TimePoint serves_until, TimePoint now);
-  // And from now on the state is not given any more: who still lacks it is told.
+  // From now on this member does not serve the state any more; newcomers that still lack it are
+  // informed.
   void stop_serving(TimePoint now);
-  // Makes an invitation (or kAllInvitations) void at all members, for good. Who came in by it
-  // stays; members that are away then need a new one.
+  // Makes an invitation (or kAllInvitations) void at all members, permanently. Peers that joined by
+  // it stay; members that are away at that time need a new one.
   Status revoke(const InvitationId& invitation, TimePoint now);
   // Votes to expel `peer`; it is expelled for good once more than half of the others have voted.
   // Returns a text about what is still needed.
   Result<std::string> expel(const PeerId& peer, const std::string& reason, TimePoint now);
-  // From the collective: what `peer` sent over its authenticated link cannot be meant honestly.
+  // Called by the collective: no honest peer sends what `peer` sent over its authenticated link.
   void blame(const PeerId& peer, Offence offence, const std::string& evidence, TimePoint now);
 
   // --- Events.
@@ -333,10 +339,10 @@ class Membership {
   void on_twin(const PeerId& peer, const std::string& where, TimePoint now);
   // Frames of the types 0x10 to 0x2f.
   void on_frame(const PeerId& from, const FrameView& frame, TimePoint now);
-  // Whether a frame of any other type is to be looked at: a stranger's is counted and dropped.
-  bool hears(const PeerId& from, const FrameView& frame, TimePoint now);
+  // Whether a frame of any other type is to be processed; a stranger's is counted and dropped.
+  bool admits_frame(const PeerId& from, const FrameView& frame, TimePoint now);
   // Any other frame of a member shows as well that it lives.
-  void heard(const PeerId& from, TimePoint now);
+  void on_sign_of_life(const PeerId& from, TimePoint now);
   void on_timer(TimePoint now);
   // When on_timer() wants to be called next; TimePoint::max() for never.
   TimePoint next_deadline() const;
@@ -347,24 +353,24 @@ class Membership {
   const View& view() const;
   bool frozen() const;
   PeerRole role(const PeerId& peer) const;
-  // Whether a peer has lately asked for the recipe, or to be let in, that is not in yet.
+  // Whether a peer that is not a member yet has lately asked for the recipe or to join.
   bool awaits_newcomers(TimePoint now) const;
   std::vector<MemberHealth> health(TimePoint now) const;
   // An invitation by this member, valid from now on. REQUIRES: is or was a member or accepted.
   Ticket ticket(std::int64_t now_unix_s, Duration valid_for, const InvitationId& invitation) const;
-  // Whether this member would still let its holder in: it is neither over nor revoked.
+  // Whether this member would still accept the holder: the ticket is neither expired nor revoked.
   bool stands(const Ticket& ticket, std::int64_t now_unix_s) const;
 
   // Joiner: its turn to take the state is still to come.
   bool queued() const;
-  // The run is over and this peer has its last state: its record names nobody to wait for any more,
-  // and its vote is over.
+  // The run is over and this peer has its last state: its record names no peer to wait for any
+  // more, and its vote is over.
   void end_record();
-  // What would be kept now.
+  // The record as it would be stored now.
   VoterRecord record() const;
 
-  // --- For those who explore all orders of events (weft/sim/membership/explorer.h).
-  // The same membership once more, with the same sink.
+  // --- For exploring all orders of events (weft/sim/membership/explorer.h).
+  // A copy of this membership with the same sink.
   std::unique_ptr<Membership> copy() const;
   // Equal for states that behave alike, clocks and jitter left out.
   Hash128 fingerprint() const;

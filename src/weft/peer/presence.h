@@ -37,7 +37,7 @@ struct PresenceOptions {
   // The name of the run, for people.
   std::string name;
   DiscoveryInvite invite = DiscoveryInvite::kTicket;
-  // Nothing: no rendezvous.
+  // Empty: this peer uses no rendezvous.
   MakeRendezvousTable make_table;
 };
 
@@ -103,7 +103,7 @@ class RunPresence {
   TimePoint ask_at_ WEFT_GUARDED_BY(loop_.thread());
   std::unique_ptr<RendezvousTable> table_ WEFT_GUARDED_BY(loop_.thread());
   // The addresses that this peer had when the table was opened.
-  std::vector<std::string> told_ WEFT_GUARDED_BY(loop_.thread());
+  std::vector<std::string> announced_ WEFT_GUARDED_BY(loop_.thread());
   std::optional<Rendezvous> rendezvous_ WEFT_GUARDED_BY(loop_.thread());
   TimePoint dial_at_ WEFT_GUARDED_BY(loop_.thread());
   TimerId timer_ WEFT_GUARDED_BY(loop_.thread());

@@ -37,7 +37,7 @@ class Revocations {
   // All of it, for a peer that may lack some.
   RevocationMessage message() const;
   // Adopts new entries and returns them. Bans of peers for which `spares` holds are skipped.
-  RevocationMessage learn(const RevocationMessage& told,
+  RevocationMessage learn(const RevocationMessage& received,
                           const std::function<bool(const PeerId&)>& spares);
 
  private:

@@ -101,8 +101,8 @@ class TestPeer : public TransportHandler, public MembershipSink {
   void on_frame(const PeerId& from, Lane /*lane*/, const FrameView& frame) override {
     if (is_membership_frame(frame.type)) {
       membership->on_frame(from, frame, net.now());
-    } else if (membership->hears(from, frame, net.now())) {
-      membership->heard(from, net.now());
+    } else if (membership->admits_frame(from, frame, net.now())) {
+      membership->on_sign_of_life(from, net.now());
       on_other_frame(from, frame);
     }
     pump();

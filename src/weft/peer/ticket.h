@@ -13,7 +13,8 @@
 //   endpoint = kind (bits 0, 1), port as before (bit 2), last of its member (bit 3), [port u16],
 //              then by kind 0: IPv4 4; 1: IPv6 16; 2: host, length u8 and text; 3: 127.0.0.1
 //
-// One member with two IPv4 addresses makes 179 characters. What was left out is no help to anybody:
+// One member with two IPv4 addresses makes 179 characters. What was left out is of no use to an
+// attacker:
 //
 //   run, secret  Their second halves are hashes of the first (peer/second_half.h). The run id is a
 //                key of discovery and rendezvous, the secret that of the proofs: 2^128 guesses
@@ -73,7 +74,7 @@ Result<Ticket> parse_ticket(std::string_view text);
 // kInvalidArgument, with how long ago, if the ticket's time is over.
 Status check_expiry(const Ticket& ticket, std::int64_t now_unix_s);
 
-// What a ticket of this run and invitation says of the recipe with this hash.
+// The field that a ticket of this run and invitation has for the recipe with this hash.
 RecipeCheck recipe_check(const RunId& run, const InvitationId& invitation,
                          const Hash256& recipe_hash);
 // Whether the ticket is for the recipe with this hash.

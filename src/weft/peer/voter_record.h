@@ -72,7 +72,7 @@ struct VoterRecord {
   std::vector<PeerId> members;
   // Members of earlier views that the run has lost, with their addresses; at most kMembersMax.
   std::vector<Member> former;
-  // None where it votes in no view: it has left, or agreed to a branch.
+  // Empty where the peer votes in no view, because it has left or agreed to a branch.
   std::optional<VoteOnRecord> vote;
 
   Bytes encode() const;

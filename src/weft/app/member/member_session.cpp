@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-constexpr Duration kTellInterval = std::chrono::milliseconds(200);
+constexpr Duration kReportInterval = std::chrono::milliseconds(200);
 constexpr Duration kLocalPeersLimit = std::chrono::seconds(30);
 
 void tell_started(MemberSession& session) {
@@ -99,7 +99,7 @@ ExitCode take_part(MemberSession& session, bool founder) {
   options.founder = founder;
   options.stop_asked = interrupted;
   // With an engine of fixed members there is nothing to tell.
-  options.tell_interval = kTellInterval;
+  options.report_interval = kReportInterval;
   std::unique_ptr<ControlSocket> control = open_control(session);
   RoundExchange& rounds = session.audit ? *session.audit : *session.group;
   RunLoop loop(*session.trainer, {rounds, *session.group}, *session.log,

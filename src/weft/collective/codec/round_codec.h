@@ -34,7 +34,7 @@ struct ResidualState {
   // By exchange; null: zeros.
   std::vector<ResidualValues> residuals;
 
-  // Null where there is none.
+  // Null if there is none.
   ResidualValues of(std::size_t exchange) const {
     return exchange < residuals.size() ? residuals[exchange] : nullptr;
   }
@@ -48,7 +48,7 @@ class RoundCodec {
 
   // Before the first round.
   void restore(ResidualState state);
-  // A round of so many exchanges.
+  // Begins a round with this many exchanges.
   void begin(Round round, std::size_t exchanges);
   // For an exchange of the round that was begun last; null where values travel as they are.
   std::shared_ptr<ErrorFeedback> encoder(std::size_t exchange) const;
@@ -64,7 +64,7 @@ class RoundCodec {
   ResidualState state() const;
 
  private:
-  // What is still open counts as delivered.
+  // Exchanges that are still open count as delivered.
   void settle();
   void rollback();
 
@@ -74,7 +74,7 @@ class RoundCodec {
   // Begun, and its end is not known.
   std::optional<Round> open_;
   Round after_;
-  // What stands in encoders_ came from a checkpoint, and no round has begun since.
+  // The encoders' state came from a checkpoint, and no round has begun since.
   bool restored_ = false;
 };
 

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// A joiner whose newer state does not come any further for so long is not waited for.
+// How long to wait for a joiner whose newer state makes no progress.
 static constexpr Duration kHeldTimeout = std::chrono::seconds(30);
 
 void Adoption::begin(const PeerId& holder) {

@@ -52,7 +52,7 @@ void Branches::follow_lineage(const View& view, const ViewChange& change) {
   } else if (own.branch != view.lineage.branch()) {
     own.branch = view.lineage.branch();
     core_.giving.forget();
-    tell_split(view);
+    report_split(view);
   }
   // After views that were missed another merge may have been among them.
   if (view.merge && stayed && !change.caught_up) expect_merge(view);
@@ -62,7 +62,7 @@ void Branches::follow_lineage(const View& view, const ViewChange& change) {
   } else if (stayed && core_.rounds.committed() > view.base_round) {
     state_.foreign = "its state is ahead of the view's";
   }
-  tell_yielding(view);
+  report_yielding(view);
 }
 
 void Branches::expect_merge(const View& view) {
@@ -73,28 +73,28 @@ void Branches::expect_merge(const View& view) {
       {view.base_round, *view.merge, view.lineage.absorbed, without_history(*state)});
 }
 
-void Branches::tell_split(const View& view) {
-  SwarmEvent& told = core_.news.tell(
+void Branches::report_split(const View& view) {
+  SwarmEvent& event = core_.news.report(
       SwarmEventKind::kSplit,
       fmt::format("{} members go on by themselves after round {}, as branch {} of the run; it "
-                  "becomes one with the others when they meet again",
+                  "merges with the others when they meet again",
                   view.size(), view.base_round.value(), name_of(view.lineage.branch())));
-  told.round = view.base_round;
-  told.merge.branch = name_of(view.lineage.branch());
-  for (const Member& member : view.members) told.peers.push_back(member.id);
+  event.round = view.base_round;
+  event.merge.branch = name_of(view.lineage.branch());
+  for (const Member& member : view.members) event.peers.push_back(member.id);
 }
 
-void Branches::tell_yielding(const View& view) {
+void Branches::report_yielding(const View& view) {
   const bool before = std::exchange(state_.yielding, view.yields_to.has_value());
   if (before || !state_.yielding) return;
   const std::string name = name_of(*view.yields_to);
-  SwarmEvent& told = core_.news.tell(
+  SwarmEvent& event = core_.news.report(
       SwarmEventKind::kYielding,
       fmt::format("another branch, {}, has learned more: rounds wait until it has taken the "
                   "state after round {}",
                   name, view.base_round.value()));
-  told.round = view.base_round;
-  told.merge.branch = name;
+  event.round = view.base_round;
+  event.merge.branch = name;
 }
 
 void Branches::leave() {
@@ -105,7 +105,7 @@ void Branches::leave() {
   core_.giving.forget();
   state_.offered_in.reset();
   state_.yielding = false;
-  // Where it comes back rounds may have smaller numbers, and other results.
+  // Where it returns, rounds may have smaller numbers, and other results.
   core_.comparison = StateComparison(core_.self());
   core_.log.clear();
   core_.rounds.restart_at(Round());
@@ -151,7 +151,7 @@ bool Branches::from_source(const PeerId& peer) const {
 }
 
 Status Branches::on_frame(const PeerId& from, const FrameView& frame) {
-  core_.membership.heard(from, core_.now());
+  core_.membership.on_sign_of_life(from, core_.now());
   return merge_states_.on_frame(from, frame, core_.now());
 }
 
@@ -196,14 +196,14 @@ void Branches::on_merged() {
   core_.giving.forget();
   const MergeDirective& said = done.directive;
   const double weight = weight_of(said);
-  SwarmEvent& told = core_.news.tell(
+  SwarmEvent& event = core_.news.report(
       SwarmEventKind::kMerged,
-      fmt::format("branch {} is one with this one: its state after round {} was averaged in "
+      fmt::format("branch {} has merged into this one: its state after round {} was averaged in "
                   "with a weight of {:.3f}, for {} samples against {}",
                   name_of(said.branch), said.round.value(), weight, said.samples,
                   said.own_samples));
-  told.round = done.round;
-  told.merge = {name_of(said.branch), weight, said.samples, said.own_samples};
+  event.round = done.round;
+  event.merge = {name_of(said.branch), weight, said.samples, said.own_samples};
 }
 
 void Branches::fingerprint(Fingerprint& out) const { out.add(state_); }

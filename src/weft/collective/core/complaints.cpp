@@ -25,25 +25,25 @@ void Complaints::settle_stalls() {
     if (stall.kind == StallKind::kLies) {
       core_.membership.blame(stall.peer, Offence::kFalsified, stall.text, core_.now());
     } else {
-      tell_stall(stall);
+      report_stall(stall);
     }
   }
 }
 
-void Complaints::tell_stall(const Stall& stall) {
+void Complaints::report_stall(const Stall& stall) {
   const std::string name = stall.peer.short_name();
-  SwarmEvent& stalled = core_.news.tell(SwarmEventKind::kStalled, {});
+  SwarmEvent& stalled = core_.news.report(SwarmEventKind::kStalled, {});
   stalled.peer = stall.peer;
   stalled.round = stall.round;
   stalled.seconds = to_seconds(stall.waited);
   switch (stall.kind) {
     case StallKind::kStuck:
-      stalled.text = fmt::format("round {}: the data of peer {} does not come; link renewed",
+      stalled.text = fmt::format("round {}: no data arrives from peer {}; link renewed",
                                  stall.round.value(), name);
       close(stall.peer, timed_out(stalled.text));
       break;
     case StallKind::kSilent:
-      stalled.text = fmt::format("round {}: peer {} gave no answer for {:.1f} s",
+      stalled.text = fmt::format("round {}: peer {} has not answered for {:.1f} s",
                                  stall.round.value(), name, stalled.seconds);
       suspect(stall.peer, stalled.text);
       break;
@@ -60,10 +60,10 @@ void Complaints::tell_stall(const Stall& stall) {
 
 void Complaints::settle_comparison() {
   for (StateHashOut& out : core_.comparison.take_messages()) {
-    core_.outlet.tell(out.to, frame_type::kStateHash, out.message);
+    core_.outlet.send_message(out.to, frame_type::kStateHash, out.message);
   }
   for (const StateDifference& difference : core_.comparison.take_differences()) {
-    SwarmEvent& mismatch = core_.news.tell(SwarmEventKind::kStateMismatch, difference.text);
+    SwarmEvent& mismatch = core_.news.report(SwarmEventKind::kStateMismatch, difference.text);
     mismatch.peer = difference.peer;
     mismatch.round = difference.round;
     if (difference.peer_is_wrong) {

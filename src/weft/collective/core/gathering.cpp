@@ -12,9 +12,9 @@
 
 namespace weft {
 
-// For whom is waited is told after the first, and again after the second.
-static constexpr Duration kTellAwaited = std::chrono::seconds(2);
-static constexpr Duration kTellAwaitedAgain = std::chrono::seconds(10);
+// The awaited members are reported after the first, and again after each second one.
+static constexpr Duration kReportAwaited = std::chrono::seconds(2);
+static constexpr Duration kReportAwaitedAgain = std::chrono::seconds(10);
 static constexpr std::size_t kAwaitedNamed = 6;
 
 // The runs from that of the state on, of which the first led to the new one after `round`.
@@ -41,7 +41,7 @@ void Gathering::begin() {
   state_.open = core_.start.members() > 1 || !awaited().empty();
   core_.membership.gather(state_.open);
   core_.server.hold_offers(state_.open);
-  state_.told_at = core_.now() + kTellAwaited;
+  state_.reported_at = core_.now() + kReportAwaited;
   if (!state_.open) end();
 }
 
@@ -61,7 +61,7 @@ void Gathering::on_held_state(const PeerId& from, const HeldStateMessage& held) 
   if (!checked.ok()) {
     // Also whom it remembers does not count.
     if (held.round > core_.trainer.round()) {
-      core_.news.tell(SwarmEventKind::kStartWaiting, checked.status().message()).peer = from;
+      core_.news.report(SwarmEventKind::kStartWaiting, checked.status().message()).peer = from;
     }
     return;
   }
@@ -73,7 +73,7 @@ const HeldStateMessage* Gathering::held_by(const PeerId& peer) const {
   return found == state_.held.end() ? nullptr : &found->second.message;
 }
 
-// Who was in the newest view that anyone here remembers, and has not come yet.
+// The members of the newest view in any record here that have not arrived yet.
 std::vector<PeerId> Gathering::awaited() const {
   std::pair<std::uint32_t, std::uint64_t> newest;
   std::vector<PeerId> members;
@@ -98,9 +98,9 @@ std::vector<PeerId> Gathering::awaited() const {
   return members;
 }
 
-void Gathering::tell_awaited(const std::vector<PeerId>& missing) {
-  if (core_.now() < state_.told_at) return;
-  state_.told_at = core_.now() + kTellAwaitedAgain;
+void Gathering::report_awaited(const std::vector<PeerId>& missing) {
+  if (core_.now() < state_.reported_at) return;
+  state_.reported_at = core_.now() + kReportAwaitedAgain;
   std::string names;
   for (std::size_t i = 0; i < missing.size() && i < kAwaitedNamed; ++i) {
     names += (i == 0 ? " " : ", ") + missing[i].short_name();
@@ -109,14 +109,15 @@ void Gathering::tell_awaited(const std::vector<PeerId>& missing) {
   const double left = to_seconds(core_.start.ends() - core_.now());
   const std::size_t here = state_.held.size() + 1;
   core_.news
-      .tell(SwarmEventKind::kStartWaiting,
-            missing.empty()
-                ? fmt::format("{} of {} members are here; the others are waited for, at most "
-                              "{:.0f} s more",
-                              here, core_.start.members(), left)
-                : fmt::format("{} members are here; waits for{}, of the last view, who may hold a "
-                              "newer state, at most {:.0f} s more",
-                              here, names, left))
+      .report(
+          SwarmEventKind::kStartWaiting,
+          missing.empty()
+              ? fmt::format("{} of {} members are here; waiting for the others, at most "
+                            "{:.0f} s more",
+                            here, core_.start.members(), left)
+              : fmt::format("{} members are here; waits for{}, of the last view, which may hold a "
+                            "newer state, at most {:.0f} s more",
+                            here, names, left))
       .peers = missing;
 }
 
@@ -128,7 +129,7 @@ void Gathering::settle() {
   const std::vector<PeerId> missing = awaited();
   const bool all =
       missing.empty() && state_.held.size() + 1 >= static_cast<std::size_t>(core_.start.members());
-  if (!all && !core_.start.overdue()) return tell_awaited(missing);
+  if (!all && !core_.start.overdue()) return report_awaited(missing);
   const auto rank = [](const auto& held) {
     return std::pair(held.second.claim.generation, held.second.claim.round);
   };
@@ -142,7 +143,7 @@ void Gathering::settle() {
 
 TimePoint Gathering::deadline() const {
   if (core_.adoption.open()) return core_.adoption.until();
-  return state_.open ? std::min(state_.told_at, core_.start.ends()) : TimePoint::max();
+  return state_.open ? std::min(state_.reported_at, core_.start.ends()) : TimePoint::max();
 }
 
 void Gathering::on_adopted(const PeerId& holder, Round round) {
@@ -164,9 +165,9 @@ void Gathering::end() {
   state_.taken = make_taken(generation + 1);
   core_.membership.set_history(state_.taken.history, core_.now());
   for (const PeerId& peer : core_.giving.joiners()) {
-    core_.outlet.tell(peer, frame_type::kHeldState, state_.taken);
+    core_.outlet.send_message(peer, frame_type::kHeldState, state_.taken);
   }
-  // Those who have come begin with the others.
+  // The newcomers that are here begin with the others.
   core_.start.expect(static_cast<int>(state_.held.size()) + 1);
   core_.start.wait_anew();
   state_.held.clear();
@@ -186,9 +187,9 @@ HeldStateMessage Gathering::make_taken(std::uint32_t generation) const {
   return taken;
 }
 
-void Gathering::tell_taken(const PeerId& joiner) {
+void Gathering::send_taken(const PeerId& joiner) {
   if (state_.taken.history.empty()) return;
-  core_.outlet.tell(joiner, frame_type::kHeldState, state_.taken);
+  core_.outlet.send_message(joiner, frame_type::kHeldState, state_.taken);
 }
 
 void Gathering::fingerprint(Fingerprint& out) const { out.add(state_); }

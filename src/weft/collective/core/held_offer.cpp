@@ -10,7 +10,7 @@
 
 namespace weft {
 
-void HeldOffer::tell(const PeerId& sponsor) {
+void HeldOffer::send_to(const PeerId& sponsor) {
   HeldStateMessage claim{state_.round, {}};
   const MembershipOptions& own = core_.options.membership;
   if (const std::optional<VoterRecord>& past = own.past) {
@@ -27,7 +27,7 @@ void HeldOffer::tell(const PeerId& sponsor) {
       run.proof = claim_proof(*key, said, own.self, own.run);
     }
   }
-  core_.outlet.tell(sponsor, frame_type::kHeldState, claim);
+  core_.outlet.send_message(sponsor, frame_type::kHeldState, claim);
 }
 
 Status HeldOffer::on_frame(const PeerId& from, const FrameView& frame) {
@@ -48,7 +48,7 @@ void HeldOffer::on_taken(const HeldStateMessage& taken) {
   });
   const bool has_state = core_.trainer.has_state();
   if (holds() && !has_state && !ours && !taken.history.empty()) {
-    core_.news.tell(
+    core_.news.report(
         SwarmEventKind::kStartWaiting,
         fmt::format("the state after round {} that this peer holds is not of this run's history; "
                     "it takes the group's",

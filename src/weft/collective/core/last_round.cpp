@@ -33,21 +33,21 @@ void LastRound::on_state() {
   if (!reached() || state_.since != TimePoint::max()) return;
   state_.since = core_.now();
   const Round round = core_.trainer.round();
-  for (const PeerId& peer : core_.partners()) tell_finished(peer);
+  for (const PeerId& peer : core_.partners()) send_finished(peer);
   if (core_.is_member()) {
     core_.membership.run_over(round, core_.now() + core_.options.linger, core_.now());
     return;
   }
   core_.news
-      .tell(SwarmEventKind::kRunOver,
-            fmt::format("the run has ended with round {}, and its final state is here",
-                        round.value()))
+      .report(SwarmEventKind::kRunOver,
+              fmt::format("the run has ended with round {}, and its final state is here",
+                          round.value()))
       .round = round;
 }
 
-void LastRound::tell_finished(const PeerId& peer) {
+void LastRound::send_finished(const PeerId& peer) {
   if (!core_.group().contains(peer) || !core_.transport.linked(peer)) return;
-  core_.outlet.tell(peer, frame_type::kFinished, FinishedMessage{core_.trainer.round()});
+  core_.outlet.send_message(peer, frame_type::kFinished, FinishedMessage{core_.trainer.round()});
 }
 
 // From a member, or from a newcomer that has got the final state.
@@ -86,13 +86,13 @@ bool LastRound::holds_on() {
   if (!core_.is_member() || state_.since == TimePoint::max()) return false;
   if (!others_finished()) return true;
   if (core_.now() >= state_.since + linger || !is_needed()) return false;
-  if (!std::exchange(state_.told_lingering, true)) {
+  if (!std::exchange(state_.reported_lingering, true)) {
     const Round round = core_.trainer.round();
     core_.news
-        .tell(SwarmEventKind::kRunOver,
-              fmt::format("the run has ended with round {}; newcomers are given its final state, "
-                          "for at most {:.0f} s",
-                          round.value(), to_seconds(linger)))
+        .report(SwarmEventKind::kRunOver,
+                fmt::format("the run has ended with round {}; newcomers are given its final state, "
+                            "for at most {:.0f} s",
+                            round.value(), to_seconds(linger)))
         .round = round;
   }
   return true;
@@ -135,10 +135,10 @@ void LastRound::leave() {
 void LastRound::on_run_over(Round round) {
   if (reached()) return;
   core_.news
-      .tell(SwarmEventKind::kRunOver,
-            fmt::format("the run has ended with round {}; its final state is taken while members "
-                        "still give it",
-                        round.value()))
+      .report(SwarmEventKind::kRunOver,
+              fmt::format("the run has ended with round {}; its final state is taken while members "
+                          "still give it",
+                          round.value()))
       .round = round;
 }
 
@@ -153,17 +153,17 @@ void LastRound::on_run_gone(const std::optional<Round>& ended_with) {
   const Round last = core_.options.last_round;
   std::string known;
   if (newest > Round()) {
-    known = fmt::format("; when last heard of it was at round {}", newest.value());
+    known = fmt::format("; its last known round is {}", newest.value());
     if (last > Round()) known += fmt::format(" of {}", last.value());
   }
   miss(
-      fmt::format("the run is gone: nobody listens at the addresses of its members any more"
+      fmt::format("the run is gone: no process listens at the addresses of its members any more"
                   "{}. It has ended, or all its members were killed",
                   known));
 }
 
 void LastRound::miss(std::string text) {
-  core_.news.tell(SwarmEventKind::kRunMissed, text).round = core_.options.last_round;
+  core_.news.report(SwarmEventKind::kRunMissed, text).round = core_.options.last_round;
   core_.trainer.fail(unavailable(std::move(text)));
 }
 

@@ -29,7 +29,8 @@ bool LateRounds::may_stand_in() const {
   if (core_.rounds.open()) return core_.round.waits_for_input(state_.given.elements);
   // Only a round like those that the training side has seen: not an evaluation.
   if (!core_.rounds.begun_alike(next, state_.given.elements)) return false;
-  // The results that the training side has yet to apply must have room, or nobody could help it.
+  // There must be room for the results that the training side has yet to apply, since no member
+  // could send them again.
   const std::uint64_t lag = next.value() - core_.trainer.round().value();
   return lag <= 2 || lag * static_cast<std::uint64_t>(state_.given.elements) * sizeof(float) <=
                          core_.options.result_log_bytes_max;
@@ -59,7 +60,7 @@ void LateRounds::enter(const CollectiveId& id) {
     state_.zeros = std::make_shared<FloatBuffer>(given.elements);
     std::ranges::fill(state_.zeros->span(), 0.0F);
   }
-  // Shares may be others in another view, and what is said of them there is not true here.
+  // Shares may differ in another view, so reports on them do not hold here.
   const bool known = state_.given_for.view == id.view;
   const bool lent = state_.given_for == id && !given.carried.empty();
 
@@ -75,18 +76,19 @@ void LateRounds::enter(const CollectiveId& id) {
   if (core_.options.rounds.reports) {
     core_.rounds.report(lent ? given.carried_report : known ? given.report : Bytes(), now);
   }
-  tell_late(id);
+  report_late(id);
 }
 
-void LateRounds::tell_late(const CollectiveId& id) {
+void LateRounds::report_late(const CollectiveId& id) {
   ++state_.rounds;
   if (state_.rounds > 1 && core_.now() < state_.reported_at + kLateTold) return;
   state_.reported_at = core_.now();
   core_.news
-      .tell(SwarmEventKind::kLate,
-            fmt::format("round {} does not wait for this member, whose part comes after {:.3f} s; "
-                        "so it was in {} rounds so far",
-                        id.round.value(), to_seconds(state_.given.deadline), state_.rounds))
+      .report(
+          SwarmEventKind::kLate,
+          fmt::format("round {} does not wait for this member, whose part comes after {:.3f} s; "
+                      "so it was in {} rounds so far",
+                      id.round.value(), to_seconds(state_.given.deadline), state_.rounds))
       .round = id.round;
 }
 

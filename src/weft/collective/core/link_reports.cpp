@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// So many refused connections a second are told one by one, the rest as a number.
+// At most this many refused connections per second are reported one by one; the rest are counted.
 static constexpr std::uint64_t kRefusalsASecond = 5;
 
 void LinkReports::on_proved(const PeerId& peer) {
@@ -17,7 +17,7 @@ void LinkReports::on_proved(const PeerId& peer) {
   if (untold == state_.untold.end()) return;
   const LinkInfo link = std::move(untold->second);
   state_.untold.erase(untold);
-  SwarmEvent& up = core_.news.tell(SwarmEventKind::kLinkUp, link.why);
+  SwarmEvent& up = core_.news.report(SwarmEventKind::kLinkUp, link.why);
   up.peer = link.peer;
   up.link = {std::string(to_string(link.path)), link.via, link.remote_endpoint, link.inbound};
 }
@@ -26,7 +26,7 @@ bool LinkReports::may_tell_refusal() {
   const TimePoint now = core_.now();
   if (now >= state_.refusals_since + std::chrono::seconds(1)) {
     if (state_.refusals > kRefusalsASecond) {
-      core_.news.tell(
+      core_.news.report(
           SwarmEventKind::kLinkRefused,
           fmt::format("{} more connections were refused", state_.refusals - kRefusalsASecond));
     }
@@ -38,13 +38,13 @@ bool LinkReports::may_tell_refusal() {
 
 void LinkReports::on_refused(const std::string& remote_endpoint, const Status& why) {
   if (!may_tell_refusal()) return;
-  core_.news.tell(SwarmEventKind::kLinkRefused,
-                  fmt::format("connection from {} refused: {}", remote_endpoint, why.message()));
+  core_.news.report(SwarmEventKind::kLinkRefused,
+                    fmt::format("connection from {} refused: {}", remote_endpoint, why.message()));
 }
 
 void LinkReports::on_refused(const PeerId& peer, const Status& why) {
   if (!may_tell_refusal()) return;
-  core_.news.tell(SwarmEventKind::kJoinRefused, why.message()).peer = peer;
+  core_.news.report(SwarmEventKind::kJoinRefused, why.message()).peer = peer;
 }
 
 void LinkReports::count_round(const RoundOutcome& outcome) {
@@ -60,15 +60,15 @@ void LinkReports::settle_ring() {
   if (!quiet || core_.rounds.open()) return;
   const std::optional<BetterRing> better = core_.link_rates.take_better();
   if (!better) return;
-  SwarmEvent& told = core_.news.tell(
+  SwarmEvent& event = core_.news.report(
       SwarmEventKind::kRingProposed,
       fmt::format("another order of the ring is proposed: by the links' measured rates a round, by "
                   "{}, then takes {:.3f} s instead of {:.3f} s by {}",
                   to_string(better->way_then), better->seconds_then, better->seconds_now,
                   to_string(better->way_now)));
-  told.round = core_.rounds.committed();
-  told.seconds = better->seconds_now - better->seconds_then;
-  told.peers = better->order;
+  event.round = core_.rounds.committed();
+  event.seconds = better->seconds_now - better->seconds_then;
+  event.peers = better->order;
   core_.membership.reorder(core_.now());
 }
 

@@ -88,7 +88,7 @@ void MembershipNews::on_view(const View& view, const ViewChange& change) {
   core_.complaints.on_view();
   if (!status.ok()) core_.trainer.fail(status);
   meet(change.joined);
-  tell_view(view, change);
+  report_view(view, change);
 }
 
 void MembershipNews::meet(const std::vector<Member>& joined) {
@@ -99,26 +99,26 @@ void MembershipNews::meet(const std::vector<Member>& joined) {
     core_.giving.on_admitted(member.id);
     if (member.id == self) continue;
     core_.server.hurry(member.id, core_.now());
-    if (core_.ending.reached()) core_.ending.tell_finished(member.id);
+    if (core_.ending.reached()) core_.ending.send_finished(member.id);
     // To a newcomer's first view all are new, though most were there before it.
     if (newcomer && core_.way.sync_view().contains(member.id)) continue;
     core_.news
-        .tell(SwarmEventKind::kPeerJoined, fmt::format("peer {} joined", member.id.short_name()))
+        .report(SwarmEventKind::kPeerJoined, fmt::format("peer {} joined", member.id.short_name()))
         .peer = member.id;
   }
-  if (newcomer) core_.news.tell(SwarmEventKind::kPeerJoined, "this peer joined").peer = self;
+  if (newcomer) core_.news.report(SwarmEventKind::kPeerJoined, "this peer joined").peer = self;
 }
 
-void MembershipNews::tell_view(const View& view, const ViewChange& change) {
+void MembershipNews::report_view(const View& view, const ViewChange& change) {
   for (const Departure& departure : change.left) {
-    SwarmEvent& left = core_.news.tell(SwarmEventKind::kPeerLeft, to_string(departure));
+    SwarmEvent& left = core_.news.report(SwarmEventKind::kPeerLeft, to_string(departure));
     left.peer = departure.id;
     left.seconds = to_seconds(change.took);
   }
   SwarmEvent& changed =
-      core_.news.tell(SwarmEventKind::kViewChanged,
-                      fmt::format("view {} with {} members, rounds up to {} are committed",
-                                  view.id.number.value(), view.size(), view.base_round.value()));
+      core_.news.report(SwarmEventKind::kViewChanged,
+                        fmt::format("view {} with {} members, rounds up to {} are committed",
+                                    view.id.number.value(), view.size(), view.base_round.value()));
   changed.round = view.base_round;
   changed.seconds = to_seconds(change.took);
   for (const Member& member : view.members) changed.peers.push_back(member.id);
@@ -126,13 +126,13 @@ void MembershipNews::tell_view(const View& view, const ViewChange& change) {
 
 void MembershipNews::on_isolated(const IsolatedReport& report) {
   if (core_.ending.committed()) {
-    // Nobody is needed any more but for the sums that are not here.
+    // The other members are needed only for sums that are not here.
     const bool here =
         core_.ending.at_last_round() || core_.log.find(core_.trainer.round().next()) != nullptr;
-    if (!here) core_.ending.miss("the others are gone before this member had all its sums");
+    if (!here) core_.ending.miss("the others left before this member had all its sums");
     return;
   }
-  SwarmEvent& lost = core_.news.tell(SwarmEventKind::kQuorumLost, report.text);
+  SwarmEvent& lost = core_.news.report(SwarmEventKind::kQuorumLost, report.text);
   for (const Member& member : report.missing) lost.peers.push_back(member.id);
   core_.rounds.release(aborted("the quorum is lost"), core_.now());
   if (core_.options.exit_on_quorum_lost) core_.trainer.fail(unavailable(report.text));
@@ -140,9 +140,9 @@ void MembershipNews::on_isolated(const IsolatedReport& report) {
 
 void MembershipNews::on_quorum_back() {
   const bool branches = core_.merges() && core_.view().lineage.branch() != core_.branches.branch();
-  core_.news.tell(SwarmEventKind::kQuorumBack, branches
-                                                   ? "the members in reach go on by themselves"
-                                                   : "enough members are back: the run goes on");
+  core_.news.report(SwarmEventKind::kQuorumBack, branches
+                                                     ? "the members in reach go on by themselves"
+                                                     : "enough members are back: the run goes on");
 }
 
 void MembershipNews::on_removed(const Status& why) {
@@ -175,12 +175,12 @@ void MembershipNews::on_join_accepted(const View& view, const PeerId& sponsor) {
 void MembershipNews::on_view_ahead(const View& view) { core_.way.on_accepted(view, {}); }
 
 void MembershipNews::on_join_waiting(const std::string& text) {
-  core_.news.tell(SwarmEventKind::kStartWaiting, "not let in yet: " + text);
+  core_.news.report(SwarmEventKind::kStartWaiting, "not let in yet: " + text);
 }
 
 void MembershipNews::on_unreached(const std::vector<Member>& members, const std::string& text) {
-  SwarmEvent& told = core_.news.tell(SwarmEventKind::kUnreached, "not let in yet: " + text);
-  for (const Member& member : members) told.peers.push_back(member.id);
+  SwarmEvent& event = core_.news.report(SwarmEventKind::kUnreached, "not let in yet: " + text);
+  for (const Member& member : members) event.peers.push_back(member.id);
 }
 
 void MembershipNews::on_join_failed(const Status& why) { core_.way.on_failed(why); }
@@ -198,7 +198,7 @@ void MembershipNews::on_refused(const PeerId& peer, const Status& why) {
 }
 
 void MembershipNews::on_second_process(const PeerId& peer, const std::string& text) {
-  core_.news.tell(SwarmEventKind::kTwin, text).peer = peer;
+  core_.news.report(SwarmEventKind::kTwin, text).peer = peer;
 }
 
 void MembershipNews::on_misconduct(const Misconduct& report) {
@@ -212,16 +212,17 @@ void MembershipNews::on_misconduct(const Misconduct& report) {
                         to_string(report.offence), report.evidence)
           : fmt::format("peer {}: {}, {} (score {:.0f})", name, to_string(report.offence),
                         report.evidence, report.score);
-  SwarmEvent& told = core_.news.tell(SwarmEventKind::kMisconduct, std::move(text));
-  told.peer = report.peer;
-  told.peers = {report.by};
+  SwarmEvent& event = core_.news.report(SwarmEventKind::kMisconduct, std::move(text));
+  event.peer = report.peer;
+  event.peers = {report.by};
 }
 
 void MembershipNews::on_revoked(const InvitationId& invitation, const PeerId& by) {
   const std::string which = invitation == kAllInvitations ? std::string("all tickets made before")
                                                           : "the ticket " + to_hex(invitation);
   core_.news
-      .tell(SwarmEventKind::kRevoked, fmt::format("peer {} has revoked {}", by.short_name(), which))
+      .report(SwarmEventKind::kRevoked,
+              fmt::format("peer {} has revoked {}", by.short_name(), which))
       .peer = by;
 }
 

@@ -7,9 +7,9 @@
 
 namespace weft {
 
-// That the others wait is told to a slow member so often at most.
+// A slow member is warned at most this often that the others wait for it.
 static constexpr Duration kAwaitedGap = std::chrono::minutes(1);
-// A share is halved at most so often.
+// A share is halved at most this often.
 static constexpr int kHalvingsMax = 6;
 
 // What the others do is known by their questions, which come as long as they wait.
@@ -29,20 +29,20 @@ void OwnSlowness::settle() {
   const auto elsewhere = core_.rounds.elements_elsewhere(awaited->round);
   const Duration limit = core_.waits.limit(static_cast<std::int64_t>(elsewhere.value_or(0)));
   const bool warns = waited >= limit / 2 && !state_.warned;
-  const bool first = state_.told_at == TimePoint::min();
-  if (!warns && !first && now - state_.told_at < kAwaitedGap) return;
-  state_.told_at = now;
+  const bool first = state_.reported_at == TimePoint::min();
+  if (!warns && !first && now - state_.reported_at < kAwaitedGap) return;
+  state_.reported_at = now;
   state_.warned = state_.warned || warns;
-  SwarmEvent& told = core_.news.tell(
+  SwarmEvent& event = core_.news.report(
       SwarmEventKind::kAwaited,
       fmt::format("round {}: {} wait{} for this peer's part for {:.0f} s; after {:.0f} s the "
                   "others go on without it, and it comes back with half of its share",
                   awaited->round.value(), names_of_peers(awaited->by),
                   awaited->by.size() == 1 ? "s" : "", to_seconds(waited), to_seconds(limit)));
-  told.round = awaited->round;
-  told.peers = awaited->by;
-  told.seconds = to_seconds(waited);
-  told.limit_seconds = to_seconds(limit);
+  event.round = awaited->round;
+  event.peers = awaited->by;
+  event.seconds = to_seconds(waited);
+  event.limit_seconds = to_seconds(limit);
 }
 
 void OwnSlowness::on_removed(const Status& why) {

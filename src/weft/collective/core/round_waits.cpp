@@ -11,7 +11,7 @@
 
 namespace weft {
 
-// For the answers to the question who computes.
+// For the answers to the question which members compute.
 static constexpr Duration kAnswerTime = std::chrono::milliseconds(250);
 // Where more than half of the members compute, it is this one that is early.
 static constexpr int kMajorityFactor = 3;
@@ -28,7 +28,7 @@ static const std::vector<PeerId>& waited_for(const RoundWait& wait) {
 }
 
 Duration RoundWaits::limit_of(const RoundWait& wait) const {
-  // Where several are overdue, the last change of view may have put out only some of them.
+  // Where several are overdue, the last change of view may have removed only some of them.
   const bool again = std::ranges::any_of(
       wait.computing, [&](const PeerId& peer) { return state_.overdue.contains(peer); });
   if (again) return 2 * core_.options.rounds.wait_interval;
@@ -43,7 +43,7 @@ void RoundWaits::settle() {
   if (!wait) return;
   state_.present = wait;
   if (waited_for(*wait).empty()) return;
-  tell_wait(*wait);
+  report_wait(*wait);
   if (wait->waited < limit_of(*wait) || std::exchange(state_.suspected, true)) return;
   const double seconds = to_seconds(wait->waited);
   for (const PeerId& peer : wait->computing) {
@@ -51,16 +51,16 @@ void RoundWaits::settle() {
     core_.complaints.overdue(peer, fmt::format("{} {:.0f} s", kOverdueReason, seconds));
   }
   for (const PeerId& peer : wait->owing) {
-    core_.complaints.suspect(peer, fmt::format("no data of it for {:.0f} s", seconds));
+    core_.complaints.suspect(peer, fmt::format("no data from it for {:.0f} s", seconds));
   }
 }
 
-void RoundWaits::tell_wait(const RoundWait& wait) {
+void RoundWaits::report_wait(const RoundWait& wait) {
   const std::vector<PeerId>& names = waited_for(wait);
   const double seconds = to_seconds(wait.waited);
   const double limit = to_seconds(limit_of(wait));
-  const auto told = [&](SwarmEventKind kind, std::string text) {
-    SwarmEvent& made = core_.news.tell(kind, std::move(text));
+  const auto report = [&](SwarmEventKind kind, std::string text) {
+    SwarmEvent& made = core_.news.report(kind, std::move(text));
     made.round = wait.round;
     made.peers = names;
     made.seconds = seconds;
@@ -69,19 +69,19 @@ void RoundWaits::tell_wait(const RoundWait& wait) {
     state_.reported_at = wait.waited;
   };
   if (seconds >= limit / 2 && !std::exchange(state_.warned, true)) {
-    return told(SwarmEventKind::kOverdue,
-                fmt::format("round {} waits for {} for {:.0f} s; after {:.0f} s the others go on "
-                            "without",
-                            wait.round.value(), names_of_peers(names), seconds, limit));
+    return report(SwarmEventKind::kOverdue,
+                  fmt::format("round {} waits for {} for {:.0f} s; after {:.0f} s the others go on "
+                              "without",
+                              wait.round.value(), names_of_peers(names), seconds, limit));
   }
   const Duration least =
       std::max(core_.options.rounds.wait_interval + kAnswerTime, 3 * state_.usual / 2);
   const Duration next = state_.reported.empty() ? least : 2 * state_.reported_at;
   if (wait.waited < next) return;
-  told(SwarmEventKind::kWaiting,
-       fmt::format("round {} waits for {} for {:.1f} s: {}", wait.round.value(),
-                   names_of_peers(names), seconds,
-                   wait.computing.empty() ? "no data comes" : "still computing"));
+  report(SwarmEventKind::kWaiting,
+         fmt::format("round {} waits for {} for {:.1f} s: {}", wait.round.value(),
+                     names_of_peers(names), seconds,
+                     wait.computing.empty() ? "no data comes" : "still computing"));
 }
 
 void RoundWaits::end_wait() {
@@ -92,8 +92,8 @@ void RoundWaits::end_wait() {
   state_.longest = std::max(state_.longest, wait->waited);
   if (names.empty()) return;
   const double seconds = to_seconds(wait->waited);
-  SwarmEvent& over = core_.news.tell(
-      SwarmEventKind::kWaitOver, fmt::format("round {} waits no more for {}: it was {:.1f} s",
+  SwarmEvent& over = core_.news.report(
+      SwarmEventKind::kWaitOver, fmt::format("round {} no longer waits for {}, after {:.1f} s",
                                              wait->round.value(), names_of_peers(names), seconds));
   over.round = wait->round;
   over.peers = names;

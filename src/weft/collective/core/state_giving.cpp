@@ -83,37 +83,37 @@ void StateGiving::drop_unused() {
   if (!core_.server.newest_snapshot()) state_.published.reset();
 }
 
-// --- Who takes it.
+// --- Takers.
 
 void StateGiving::on_joiner(const Member& joiner) {
   state_.joiners.insert(joiner.id);
-  core_.gathering.tell_taken(joiner.id);
+  core_.gathering.send_taken(joiner.id);
   core_.news
-      .tell(SwarmEventKind::kJoinerSyncing,
-            fmt::format("peer {} takes the state", joiner.id.short_name()))
+      .report(SwarmEventKind::kJoinerSyncing,
+              fmt::format("peer {} takes the state", joiner.id.short_name()))
       .peer = joiner.id;
 }
 
 void StateGiving::on_joiner_gone(const PeerId& joiner, const Status& why) {
   state_.joiners.erase(joiner);
   core_.news
-      .tell(SwarmEventKind::kLinkRefused,
-            fmt::format("joiner {} is gone: {}", joiner.short_name(), why.message()))
+      .report(SwarmEventKind::kLinkRefused,
+              fmt::format("joiner {} is gone: {}", joiner.short_name(), why.message()))
       .peer = joiner;
 }
 
 Status StateGiving::on_request(const PeerId& from, const FrameView& frame) {
-  // Only ticket holders get it, from members, and members from one that comes back with more.
+  // Only ticket holders get it, from members, and members from one that returns with a newer state.
   Membership& membership = core_.membership;
   const bool to_joiner = core_.is_member() && membership.role(from) != PeerRole::kStranger;
   const bool to_founder =
       !core_.is_member() && core_.offer.holds() && core_.way.sync_view().contains(from);
   if (!to_joiner && !to_founder) return {};
-  membership.heard(from, core_.now());
+  membership.on_sign_of_life(from, core_.now());
   return core_.server.on_frame(from, frame, core_.view().contains(from), core_.now());
 }
 
-// --- What this member's line has left for others.
+// --- The rate of this member's links that is left for others.
 
 void StateGiving::note_sent(std::uint8_t type, std::size_t bytes) {
   if (is_round_data(type)) core_.server.throttle().on_round_sent(bytes, core_.now());

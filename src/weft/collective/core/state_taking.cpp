@@ -11,11 +11,11 @@
 
 namespace weft {
 
-// A member that lags asks again if nothing has come for so long.
+// A member that lags asks again if nothing has arrived for this long.
 static constexpr Duration kFetchRetry = std::chrono::seconds(1);
 // A state of another branch came: the members may not know the newest view yet.
 static constexpr Duration kFetchAgain = std::chrono::seconds(1);
-// A joiner that is told of no newer round for so long takes itself to be up to date.
+// A joiner that learns of no newer round for this long considers itself up to date.
 static constexpr Duration kCaughtUpWait = std::chrono::milliseconds(100);
 
 void StateTaking::begin_wait() { state_.began = core_.now(); }
@@ -57,7 +57,7 @@ void StateTaking::settle() {
     state_.sources = std::move(current);
     core_.fetch.set_sources(state_.sources, core_.now());
   }
-  // A member whose state is gone, or that has nobody to ask, can never do its part.
+  // A member whose state is lost, or that has no member to ask, can never do its part.
   const bool nobody_has_it = member && (!trainer.has_state() || core_.view().size() == 1);
   const bool gone = state_.fetching == Fetching::kResults && core_.fetch.results_gone();
   if (nobody_has_it || gone) {
@@ -148,7 +148,7 @@ void StateTaking::on_loaded() {
   if (core_.fetch.blocks_resumed() > 0) {
     text += fmt::format("; {} of its blocks were here before", core_.fetch.blocks_resumed());
   }
-  SwarmEvent& received = core_.news.tell(SwarmEventKind::kStateReceived, std::move(text));
+  SwarmEvent& received = core_.news.report(SwarmEventKind::kStateReceived, std::move(text));
   received.round = loaded.round;
   received.bytes = core_.fetch.bytes_received();
   received.seconds = to_seconds(core_.now() - state_.began);
@@ -181,7 +181,7 @@ Round StateTaking::newest() const {
 
 Status StateTaking::on_frame(const PeerId& from, const FrameView& frame) {
   if (std::ranges::count(state_.sources, from) == 0) return {};
-  core_.membership.heard(from, core_.now());
+  core_.membership.on_sign_of_life(from, core_.now());
   return core_.fetch.on_frame(from, frame, core_.now());
 }
 

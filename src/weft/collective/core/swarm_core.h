@@ -1,10 +1,10 @@
 // SwarmCore: one peer's part in a run without threads, sockets or clocks of its own.
 //
-// It joins together who is in (peer/membership.h), the rounds (round_core.h), what newcomers and
-// laggards fetch (state_fetch.h) and the comparison of states, and decides what the training side
-// does next. Its driver hands it the transport's events, the timer and the training side's
-// commands, and after each of them takes turn, outcome and events. The same code runs on real
-// transports (swarm_loop.cpp) and in the simulator.
+// It combines the membership (peer/membership.h), the rounds (round_core.h), the transfer of state
+// to newcomers and laggards (state_fetch.h) and the comparison of states, and decides what the
+// training side does next. Its driver hands it the transport's events, the timer and the training
+// side's commands, and after each of them takes turn, outcome and events. The same code runs on
+// real transports (swarm_loop.cpp) and in the simulator.
 //
 // All of its state is in its parts (parts/swarm_parts.h), each behind an interface of its own; here
 // an event or a command goes to the part that it is for, and then all parts settle.
@@ -12,8 +12,8 @@
 // The training side stands after `trainer_round()`; it applies committed rounds only, one after
 // the other, so its state is always a prefix of the run's history.
 //
-// Threads: one owner (base/owner_thread.h). Fails: what peers send wrongly ends their link; what
-// ends this peer's part is the Status that take_turn() gives from then on.
+// Threads: one owner (base/owner_thread.h). Fails: a peer's corrupt frame ends its link; the reason
+// why this peer's part ends is the Status that take_turn() gives from then on.
 #pragma once
 
 #include <cstddef>
@@ -66,14 +66,14 @@ class SwarmCore final : public TransportHandler {
   void contribute(std::int64_t offset, std::span<const float> values) {
     contribute(0, offset, values);
   }
-  // What this member reports of the round that it has begun, at most kReportBytesMax bytes. Only
-  // where rounds have reports, and then always, after begin().
+  // This member's report on the round that it has begun, at most kReportBytesMax bytes. Called only
+  // where rounds have reports, and then for each round, after begin().
   void report(Bytes report);
   // After a kTrain turn: the state may, or may no longer, be serialised although the training
   // side is at work. Ends with the round and with the next request.
   void lend_state(bool lent);
-  // What this member gives where its input comes too late: for the round of the latest kTrain turn
-  // and those after it. See late_rounds.h.
+  // What this member contributes if its input comes too late, to the round of the latest kTrain
+  // turn and to later ones. See late_rounds.h.
   void stand_in(const ViewId& view, Round round, StandIn stand_in);
   // Ends an open round at once: the training side waits no longer.
   void cancel_round(const Status& why);
@@ -82,12 +82,13 @@ class SwarmCore final : public TransportHandler {
   // Where branches merge, the first has the turn's `state` in front; the second puts it there.
   void publish_state(StateSnapshot snapshot);
   void publish_state(Round round, Bytes state);
-  // What take_snapshot_order() asked for is not made: the state was not lent any more.
+  // The snapshot that take_snapshot_order() asked for is not made, because the state is not lent
+  // any more.
   void snapshot_missed();
   // A collective beside the rounds; take_group_outcomes() gives its end under this number.
   std::uint64_t begin_group(const ViewId& view, GroupCall call);
   void leave();
-  // As those of the membership.
+  // As the methods of Membership.
   Status revoke(const InvitationId& invitation);
   Result<std::string> expel(const PeerId& peer, const std::string& reason);
 
@@ -104,7 +105,7 @@ class SwarmCore final : public TransportHandler {
   TimePoint next_deadline() const;
 
   // --- Outcomes; each is given once.
-  // Nothing unless a turn was requested and there is something to do.
+  // Empty unless a turn was requested and there is something to do.
   std::optional<Result<Turn>> take_turn();
   std::optional<RoundOutcome> take_outcome();
   // A kSnapshot turn for the thread that reads the state that is lent: publish_state() or
@@ -114,7 +115,7 @@ class SwarmCore final : public TransportHandler {
   std::vector<GroupOutcome> take_group_outcomes();
 
   // --- Queries.
-  // Left, or nobody is there to take leave of.
+  // Whether this peer has left, or has no member to leave.
   bool left() const;
   Round trainer_round() const;
   Round committed() const;
@@ -124,7 +125,7 @@ class SwarmCore final : public TransportHandler {
   MembershipState state() const;
   // Those that this peer may have a link with: members, and newcomers that it knows of.
   std::set<PeerId> partners() const;
-  // Why an open round does not end, for people: who is owed.
+  // Why an open round does not end, for people: the members whose part is missing.
   std::string owed_text() const;
   // All but the training side's wait_seconds.
   SwarmStatus status() const;
@@ -133,9 +134,9 @@ class SwarmCore final : public TransportHandler {
   Ticket ticket(Duration valid_for);
   bool stands(const Ticket& ticket) const;
   const Hash256& recipe_hash() const;
-  // What is kept of the memberships, for the process that comes after this one.
+  // The record of its memberships that this peer keeps, for its next process.
   VoterRecord record() const;
-  // What its parts hold, clocks and texts left out: the same after the same events.
+  // A hash of the state of all parts without clocks and texts; the same after the same events.
   Hash128 fingerprint() const;
 
  private:

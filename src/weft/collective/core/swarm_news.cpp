@@ -12,7 +12,7 @@ namespace weft {
 
 static constexpr std::size_t kEventsMax = 4096;
 
-SwarmEvent& SwarmNews::tell(SwarmEventKind kind, std::string text) {
+SwarmEvent& SwarmNews::report(SwarmEventKind kind, std::string text) {
   SwarmEvent made;
   made.kind = kind;
   made.view = core_.view().id;
@@ -40,8 +40,8 @@ void SwarmNews::on_aborted(const RoundOutcome& outcome) {
   if (core_.membership.state() == MembershipState::kIsolated) return;
   ++state_.rounds_rerun;
   SwarmEvent& rerun =
-      tell(SwarmEventKind::kRoundRerun,
-           fmt::format("round {} is run again: {:.2f} s lost", outcome.round.value(), seconds));
+      report(SwarmEventKind::kRoundRerun,
+             fmt::format("round {} is run again: {:.2f} s lost", outcome.round.value(), seconds));
   rerun.round = outcome.round;
   rerun.seconds = seconds;
 }

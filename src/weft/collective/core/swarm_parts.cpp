@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// Segments and line as in rounds; precision is the caller's choice.
+// Segments and link are as in rounds; precision is the caller's choice.
 GroupCoreOptions group_options(const RoundCoreOptions& rounds) {
   GroupCoreOptions options;
   options.self = rounds.self;
@@ -25,7 +25,7 @@ GroupCoreOptions group_options(const RoundCoreOptions& rounds) {
   return options;
 }
 
-// Sets `field` to what another one says already.
+// Sets `field` to the value that another one has already.
 template <class T>
 void fill_in(T& field, const T& untouched, const T& said) {
   WEFT_CHECK(field == untouched || field == said);
@@ -136,7 +136,7 @@ void SwarmParts::on_link_up(const LinkInfo& link) {
   membership.on_link_up(link, now());
   rounds.on_link_up(link.peer);
   group_calls.on_link_up(link.peer);
-  if (ending.reached()) ending.tell_finished(link.peer);
+  if (ending.reached()) ending.send_finished(link.peer);
 }
 
 void SwarmParts::on_link_down(const PeerId& peer, const Status& why) {
@@ -151,7 +151,7 @@ void SwarmParts::on_link_down(const PeerId& peer, const Status& why) {
 
 void SwarmParts::on_frame(const PeerId& from, Lane lane, const FrameView& frame) {
   if (is_membership_frame(frame.type)) return membership.on_frame(from, frame, now());
-  if (!membership.hears(from, frame, now())) return;
+  if (!membership.admits_frame(from, frame, now())) return;
   if (lane == Lane::kBulk && frame.type != frame_type::kProbe) {
     link_rates.on_traffic(from, frame.body.size(), now());
   }
@@ -193,12 +193,12 @@ MutableByteSpan SwarmParts::body_destination(const PeerId& from, std::uint8_t ty
 }
 
 Status SwarmParts::on_collective_frame(const PeerId& from, const FrameView& frame) {
-  // A member of a view that this peer does not know yet says Ready perhaps; it may be unknown here.
+  // A member of a view that this peer does not know yet may send Ready; it may be unknown here.
   const bool from_member = is_member() && view().contains(from);
   const bool ready = frame.type == frame_type::kReady || frame.type == frame_type::kGroupReady;
   const bool served = frame.type == frame_type::kFinished && giving.joiners().contains(from);
   if (!from_member && !ready && !served) return {};
-  membership.heard(from, now());
+  membership.on_sign_of_life(from, now());
   if (frame.type >= frame_type::kGroupSegment && frame.type <= frame_type::kLastGroupType) {
     return group_calls.on_frame(from, frame);
   }
@@ -221,7 +221,7 @@ Status SwarmParts::on_state_frame(const PeerId& from, const FrameView& frame) {
     case frame_type::kHeldState:
       return offer.on_frame(from, frame);
     default:
-      // Also what comes after it was asked for in vain: who serves waits for the word.
+      // Late answers are acknowledged, too: the member that serves waits for that.
       if (membership.role(from) != PeerRole::kStranger) fetch.acknowledge(from, frame);
       return branches.from_source(from) ? branches.on_frame(from, frame)
                                         : taking.on_frame(from, frame);

@@ -108,7 +108,7 @@ std::optional<Turn> TrainerSide::take_snapshot_order() {
       !core_.branches.fits(core_.view().lineage)) {
     return std::nullopt;
   }
-  // While sums are on their way a newer state is near, and the lines are taken anyway.
+  // While sums are under way a newer state is near, and the links are busy anyway.
   if (core_.server.throttle().exchanging() || !core_.giving.wants_own()) return std::nullopt;
   return core_.giving.order(state_.round);
 }

@@ -14,7 +14,7 @@ void WayIn::on_accepted(const View& view, const PeerId& sponsor) {
   for (const Member& member : view.members) {
     if (member.id != core_.self()) core_.transport.connect({member.id, member.endpoints});
   }
-  if (sponsor != PeerId()) core_.offer.tell(sponsor);
+  if (sponsor != PeerId()) core_.offer.send_to(sponsor);
 }
 
 void WayIn::on_view() {
@@ -24,7 +24,7 @@ void WayIn::on_view() {
 
 void WayIn::on_removed(const Status& why) {
   state_.removed = true;
-  core_.news.tell(SwarmEventKind::kRemoved, why.message());
+  core_.news.report(SwarmEventKind::kRemoved, why.message());
   if (core_.ending.reached()) return;
   if (state_.rejoins < core_.options.rejoins_max) {
     state_.rejoin = true;
@@ -34,8 +34,8 @@ void WayIn::on_removed(const Status& why) {
 }
 
 void WayIn::on_failed(const Status& why) {
-  core_.news.tell(SwarmEventKind::kJoinRefused, why.message()).peer = core_.self();
-  // A former member tries again: many may want to come back at once.
+  core_.news.report(SwarmEventKind::kJoinRefused, why.message()).peer = core_.self();
+  // A former member tries again: many may want to return at once.
   const bool again = state_.rejoins > 0 && state_.rejoins < core_.options.rejoins_max;
   if (again && why.code() != Code::kInvalidArgument) {
     state_.rejoin = true;
@@ -69,8 +69,8 @@ void WayIn::ask_for_admission() {
   if (state_.admission_asked && *state_.admission_asked >= round) return;
   state_.admission_asked = round;
   core_.news
-      .tell(SwarmEventKind::kCaughtUp,
-            fmt::format("caught up with the group at round {}", round.value()))
+      .report(SwarmEventKind::kCaughtUp,
+              fmt::format("caught up with the group at round {}", round.value()))
       .round = round;
   core_.membership.caught_up(round, core_.now());
 }

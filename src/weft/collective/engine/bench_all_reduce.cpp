@@ -35,13 +35,13 @@ constexpr int kRepetitionsLarge = 9;
 constexpr int kRepetitionsSmall = 300;
 constexpr std::size_t kMeetingFileBytesMax = 4096;
 constexpr Duration kMeetingPause = std::chrono::milliseconds(5);
-// What a line through shared memory is like, for the choice of the way: the other side has to be
-// given a core before it answers.
+// The assumed link through shared memory, for the choice of the way: the other side has to be given
+// a core before it answers.
 constexpr LinkProfile kSharedMemory{20e-6, 4e9, 3e-6};
 // Values that the sums of up to kPeersMax ranks hold exactly.
 constexpr std::int64_t kValues = 997;
 
-// Control frames of this bench: "I am ready, and my last repetition took so long", "go".
+// Control frames of this bench: "I am ready, and my last repetition took this long", "go".
 constexpr std::uint8_t kArrival = 0xe0;
 constexpr std::uint8_t kGo = 0xe1;
 
@@ -115,7 +115,7 @@ class BenchRank final : public TransportHandler, private AllReduceSink {
   LinkTrust first_trust(const LinkInfo& /*link*/) override { return LinkTrust::kProved; }
   void on_link_up(const LinkInfo& /*link*/) override { ++links_; }
   void on_link_down(const PeerId& peer, const Status& why) override {
-    // Once rank 0's last word is here the others leave as they please.
+    // Once rank 0's last message is here, the others leave in any order.
     const Rank rank = rank_of(peer);
     if (finished_ && (rank != Rank(0) || go_ == rounds_)) return;
     fail(why.with_context(fmt::format("rank {}", rank.value())));
@@ -302,7 +302,7 @@ Status BenchRank::wait_for_go(int repetition) {
 }
 
 Status BenchRank::repeat(int repetition) {
-  // Others may hear the word and send before this rank does.
+  // Others may receive the message and send before this rank does.
   open_round(repetition);
   WEFT_TRY(wait_for_go(repetition));
   if (rank_ != 0 && repetition > kWarmUps) seconds_.push_back(longest_seconds_);
@@ -338,7 +338,7 @@ Result<AllReduceBenchResult> BenchRank::run() {
   finished_ = true;
   WEFT_TRY(wait_for_go(rounds_));
   if (rank_ != 0) seconds_.push_back(longest_seconds_);
-  // The last word must reach everybody before this process ends.
+  // The last message must reach all before this process ends.
   const auto sent = [&] {
     for (int rank = 0; rank < options_.peers; ++rank) {
       if (rank != rank_ && transport_->queued_bytes(id_of(rank), Lane::kControl) > 0) return false;

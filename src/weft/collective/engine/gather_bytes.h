@@ -1,11 +1,11 @@
-// gather_bytes(): what every member of an engine has to say, by rank: bytes of unequal lengths.
+// gather_bytes(): gathers the bytes of every member of an engine, of unequal lengths, by rank.
 //
-// What fits into a small slot goes in one all-gather; where somebody has more, a second one
+// Bytes that fit into a small slot go in one all-gather; if a member has more, a second one
 // follows, whose length all know from the first.
 //
 // Where it stands: train's EngineExchange gathers the reports of a round with it. Threads: as
-// Engine. Fails: kInvalidArgument where this member's are more than `bytes_max`, before anybody is
-// asked; kCorrupt, at all alike, where another's are; as the engine's calls.
+// Engine. Fails: kInvalidArgument if this member's bytes are more than `bytes_max`, before anything
+// is sent; kCorrupt at all members if another's are; as the engine's calls.
 #pragma once
 
 #include <cstddef>

@@ -144,7 +144,7 @@ std::uint64_t GroupCore::begin(const ViewId& view, GroupCall call, TimePoint now
   return number;
 }
 
-// Who was ahead of this member has said so.
+// Takes the messages of members that were ahead of this one.
 void GroupCore::take_early(Open& call) {
   for (auto& [peer, messages] : early_) {
     const Rank rank = view_.rank_of(peer);
@@ -352,7 +352,7 @@ Status GroupCore::on_frame(const PeerId& from, const FrameView& frame) {
       return on_segment(rank, frame);
     case frame_type::kGroupReady: {
       WEFT_TRY_ASSIGN(GroupReadyMessage message, GroupReadyMessage::decode(frame.head));
-      // A member of the next view may speak before this one has heard of that view.
+      // A member of the next view may send before that view is known here.
       if (message.call.view.number > view_.id.number) {
         keep_early(from, std::move(message));
         return {};

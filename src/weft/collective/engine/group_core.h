@@ -162,7 +162,8 @@ class GroupCore {
   std::vector<Outbox> outboxes_;
   // Frames of calls that this member has not begun, or of a later view.
   std::map<PeerId, std::vector<Early>> early_;
-  // Whose body is being written to which call's buffer: kept until the frame or the link ends.
+  // By sender, the call to whose buffer its body is being written; kept until the frame or the link
+  // ends.
   std::map<PeerId, std::shared_ptr<Open>> receiving_;
   std::vector<GroupOutcome> outcomes_;
   OwnerThread owner_;

@@ -1,7 +1,7 @@
 // MpiEngine: the Engine of processes that mpirun (or Slurm) has started together.
 //
-// Built where CMake finds MPI; elsewhere make_mpi_engine() says so. MPI is started with the first
-// engine and ended with it: one a process.
+// Built where CMake finds MPI; elsewhere make_mpi_engine() fails. MPI is started with the first
+// engine and ended with it, so a process has one engine.
 //
 // Threads: one owner, the thread that made it. Fails: make_mpi_engine() with kUnavailable where MPI
 // is not built in or cannot start. MPI has no way to take a collective back: a Work that is

@@ -1,9 +1,9 @@
 // NcclEngine: the Engine of processes that have a GPU each, by NVIDIA's NCCL.
 //
-// Built where CMake finds CUDA and NCCL; elsewhere make_nccl_engine() says so. Members meet over
-// another engine (MPI, or a swarm), which tells them NCCL's name for the group. Values come from
-// and go to the host's memory by way of the GPU: this is for groups whose fast links are those of
-// their GPUs.
+// Built where CMake finds CUDA and NCCL; elsewhere make_nccl_engine() fails. Members meet over
+// another engine (MPI, or a swarm), which sends them NCCL's id of the group. Values come from and
+// go to the host's memory by way of the GPU: this is for groups whose fast links are those of their
+// GPUs.
 //
 // Threads: one owner. Fails: make_nccl_engine() with kUnavailable where it is not built in or there
 // is no GPU. A Work that does not end in time aborts the group's communicator: later calls give

@@ -39,7 +39,7 @@ class GroupCore::Open final : public CollectiveSink {
   std::size_t queued_bytes(Rank to) const override {
     return owner.queued(members[static_cast<std::size_t>(to.value())], priority);
   }
-  // Rank(-1) for who has no part.
+  // Rank(-1) for a member that has no part.
   Rank local(Rank member) const {
     const auto found = std::ranges::find(members, member);
     return found == members.end() ? Rank(-1) : Rank(static_cast<int>(found - members.begin()));
@@ -54,7 +54,7 @@ class GroupCore::Open final : public CollectiveSink {
   const Priority priority;
   const TimePoint deadline;
   std::uint8_t form = 0;
-  // By rank of the core: the rank in the view; whether it has said Ready over this link; Done.
+  // By rank of the core: the rank in the view; whether it has sent Ready over this link; Done.
   std::vector<Rank> members;
   std::vector<bool> ready;
   std::vector<bool> done;

@@ -20,7 +20,7 @@ std::vector<int> hosts_of(const View& view) {
   int count = 0;
   for (const Member& member : view.members) {
     const std::set<std::string> addresses = addresses_of(member);
-    // Who tells none may be anywhere.
+    // A member without addresses may be anywhere.
     if (addresses.empty()) {
       hosts.push_back(count++);
       continue;

@@ -5,7 +5,7 @@
 namespace weft {
 
 static constexpr std::size_t kBurstsKept = 3;
-// Shorter times say more about this machine than about the link.
+// Shorter times measure this machine rather than the link.
 static constexpr Duration kBurstLeast = std::chrono::microseconds(100);
 // Long against the pauses of a busy machine, after which much arrives at once.
 static constexpr Duration kWindow = std::chrono::milliseconds(250);

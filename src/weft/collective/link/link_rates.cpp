@@ -13,11 +13,11 @@
 namespace weft {
 
 static constexpr std::uint8_t kProbeFrames = 8;
-// So many bursts to a member come without waiting for probe_interval.
+// This many bursts to a member are sent without waiting for probe_interval.
 static constexpr int kProbesSoon = 3;
-// A rate that differs by a tenth is told; 1024 codes are a factor of two.
+// Rates are logarithmic: 1024 codes are a factor of two. A change of a tenth is announced.
 static constexpr int kCodesApart = 141;
-// So often in a row another order must be better.
+// How often in a row another order must be better.
 static constexpr int kBetterTimes = 2;
 static constexpr double kMicrosecond = 1e-6;
 
@@ -37,7 +37,7 @@ void LinkRates::on_view(const View& view, TimePoint now) {
   proposed_.clear();
   better_ = 0;
   if (beat_at_ == TimePoint::max()) beat_at_ = now + options_.beat;
-  // Former ranks, by rank; -1 for newcomers and for those that came back as others.
+  // Former ranks, by rank; -1 for newcomers and for members that returned with another incarnation.
   std::vector<int> former;
   for (const Member& member : view.members) {
     const Member* same = before.find(member.id);
@@ -102,7 +102,7 @@ void LinkRates::greet(const View& before, TimePoint now) {
   send_rows(next.id, all, now);
 }
 
-// --- What members tell.
+// --- Reports of members.
 
 Status LinkRates::on_frame(const PeerId& from, const FrameView& frame, TimePoint now) {
   owner_.assert_here();
@@ -183,7 +183,7 @@ void LinkRates::measure(TimePoint now) {
     const double delay_s = sink_.rtt_seconds(id) / 2;
     const LinkCode rate = bytes_per_s > 0 ? LinkCode::of(bytes_per_s) : LinkCode();
     const LinkCode delay = delay_s > 0 ? LinkCode::of(delay_s / kMicrosecond) : LinkCode();
-    // Delays tremble; they are told along with rates.
+    // Delays fluctuate too much to be announced on their own; they are sent along with rates.
     if (!apart(rate, link.rate)) continue;
     link.rate = rate;
     link.delay = delay;
@@ -346,7 +346,7 @@ BetterRing LinkRates::judge(const LinkMatrix& links) const {
 }
 
 void LinkRates::compare() {
-  // What the search costs is due once in so many rounds only, unless it has just found something.
+  // The search runs only once in several rounds, unless it has just found something.
   const std::uint64_t wait = better_ > 0 ? 1 : options_.rounds_between;
   const bool due = committed_.value() >= compared_.value() + wait &&
                    committed_.value() >= ordered_.value() + options_.rounds_between;

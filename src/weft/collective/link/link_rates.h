@@ -54,7 +54,7 @@ struct LinkRatesOptions {
   // A new order must make rounds shorter by this factor and by this time, ...
   double gain_min = 1.15;
   Duration saving_min = std::chrono::milliseconds(10);
-  // ... so much of the matrix must be known, and so many rounds lie between two new orders.
+  // ... this share of the matrix must be known, and this many rounds lie between two new orders.
   double known_min = 0.9;
   std::uint64_t rounds_between = 20;
 };
@@ -70,7 +70,8 @@ class LinkRateSink {
   virtual double rtt_seconds(const PeerId& peer) const = 0;
 };
 
-// What rounds exchange. `way` as in any view: its link is what is assumed where nothing is known.
+// The vectors that rounds exchange. `way` is as in any view; its link is assumed where none was
+// measured.
 struct RoundLoad {
   CollectiveOptions way;
   std::int64_t elements = 0;
@@ -121,7 +122,7 @@ class LinkRates {
   struct Row {
     std::uint64_t sequence = 0;
     TimePoint measured;
-    // So many times it is still to be sent.
+    // How many more times the row is to be sent.
     int hot = 0;
     std::vector<LinkEntry> links;
   };

@@ -35,12 +35,13 @@ class LinkMatrix {
   const LinkFacts& at(int from, int to) const { return lines_[place(from, to)]; }
   // The share of links whose rate is known; 1 for a single member.
   double known_share() const;
-  // What is not known is taken from the other direction, else from the median of what is known.
+  // Unknown entries are taken from the other direction, or else from the median of the known ones.
   LinkMatrix filled() const;
-  // What every member sends in all, at least, while each sends to all others alike: its uplink and
-  // downlink are taken to be as fast as its best link. 0 where no rate is known, or of one member.
+  // The total rate that every member reaches at least while each sends to all others alike; uplink
+  // and downlink are assumed to be as fast as the member's best link. 0 if no rate is known, or for
+  // one member.
   double all_to_all_rate() const;
-  // Those of `members` only, in their order.
+  // The entries of `members` only, in their order.
   LinkMatrix part(std::span<const int> members) const;
 
  private:
@@ -53,7 +54,7 @@ class LinkMatrix {
   std::vector<LinkFacts> lines_;
 };
 
-// What one round sends.
+// The traffic of one round.
 struct RingLoad {
   double bytes = 1 << 20;
   double segment_bytes = 256 * 1024;

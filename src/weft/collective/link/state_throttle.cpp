@@ -20,7 +20,7 @@ static constexpr int kPauseMost = 4;
 // Seconds: a rate that was measured while the link stood still must not shut newcomers out for
 // long.
 static constexpr double kOwedMost = 1;
-// Less than this says nothing about a link.
+// Less than this does not measure a link.
 static constexpr std::size_t kRateBytesMin = std::size_t{16} << 10;
 
 Duration StateThrottle::quiet() const {
@@ -149,7 +149,7 @@ TimePoint StateThrottle::next_change(StateKind kind, std::size_t bytes, TimePoin
     return now + std::max(from_seconds(missing), quiet());
   };
   if (link_is_free(now)) return std::min(saved_up(0), std::max(longer_from(), now + Duration(1)));
-  // The link is looked at again and again: nothing tells when its queue is empty.
+  // The link is polled: there is no event when its queue is empty.
   const TimePoint quiet_at = waiting_ ? now + quiet() : moved_ + quiet();
   return std::min(quiet_at, saved_up(price(static_cast<double>(bytes))));
 }

@@ -1,6 +1,6 @@
-// Adoption: the founder takes over the newest state that somebody has come back with.
+// Adoption: the founder adopts the newest state that a newcomer has brought along.
 //
-// Threads: as SwarmCore. Fails: never; a holder that stands still is given up.
+// Threads: as SwarmCore. Fails: never; a holder that stops sending is dropped.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Adoption : public SwarmCorePart {
   // The state is in place.
   void on_loaded(const Hash256& root);
 
-  // Whose state was taken over last, and its name; nothing and zeros: nobody's.
+  // The peer whose state was adopted last, and the state's name; empty and zeros before that.
   const std::optional<PeerId>& taken_from() const { return state_.taken_from; }
   const Hash256& taken_root() const { return state_.taken_root; }
 

@@ -1,4 +1,4 @@
-// Branches: which branch of the run the training side's state is of, and how two become one.
+// Branches: which branch of the run the training side's state belongs to, and how branches merge.
 //
 // Threads: as SwarmCore. Fails: as each method says.
 #pragma once
@@ -29,7 +29,8 @@ class Branches : public SwarmCorePart {
       : SwarmCorePart(core), merge_states_(fetch, sink) {}
 
   // --- Views.
-  // What a view means for this member's state: the branch that it is of, and what is averaged in.
+  // Follows what a view says about this member's state: its branch, and the state to be averaged
+  // in.
   void follow_lineage(const View& view, const ViewChange& change);
   // This peer is out of its view.
   void leave();
@@ -38,9 +39,10 @@ class Branches : public SwarmCorePart {
   void drop_out();
 
   // --- The state.
-  // Whether the training side's is one of that lineage, or, where branches never merge, any.
+  // Whether the training side's state belongs to that lineage; true for any where branches never
+  // merge.
   bool fits(const Lineage& lineage) const;
-  // What stands in front of a snapshot; nothing where branches never merge.
+  // The prefix of a snapshot; empty where branches never merge.
   Bytes history() const;
   const Hash256& branch() const { return state_.history.branch; }
   // The training side has loaded a state with this history.
@@ -70,13 +72,13 @@ class Branches : public SwarmCorePart {
   friend struct SwarmStateAccess;
 
   void expect_merge(const View& view);
-  void tell_split(const View& view);
-  void tell_yielding(const View& view);
+  void report_split(const View& view);
+  void report_yielding(const View& view);
   void drop_foreign_state();
   void offer_own_state();
   std::vector<PeerId> linked_sources() const;
 
-  // A merge that a view says and that the training side has yet to do.
+  // A merge that a view demands and that the training side has not done yet.
   struct Merging {
     Round round;
     MergeDirective directive;
@@ -86,15 +88,15 @@ class Branches : public SwarmCorePart {
     WEFT_FIELDS((round, directive, absorbed), (state))
   };
   struct State {
-    // What stands in front of the training side's state.
+    // The prefix of the training side's state.
     StateHistory history;
-    // The samples beside the rounds that the view says.
+    // The samples that the view adds to those of the rounds.
     std::uint64_t samples_added = 0;
     std::deque<Merging> merging;
     bool in_view = false;
     // The view for whose sake the latest snapshot was offered to another branch.
     std::optional<ViewId> offered_in;
-    // The view yields, and the others were told so.
+    // The view yields, and the event about that was reported.
     bool yielding = false;
     // Why this peer's state is none of its view's.
     std::string foreign;

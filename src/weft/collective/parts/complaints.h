@@ -1,5 +1,5 @@
-// Complaints: what is held against members and links, until the membership may be told: that may
-// not be done from inside the membership's own calls.
+// Complaints: suspicions and offences of members, and faults of links, kept until they can be
+// passed to the membership, which must not be called from inside its own calls.
 //
 // Threads: as SwarmCore. Fails: never.
 #pragma once
@@ -23,7 +23,7 @@ class Complaints : public SwarmCorePart {
 
   // The member owes the round something.
   void suspect(const PeerId& peer, std::string reason);
-  // As that, of a member that says itself that it computes.
+  // As suspect(), for a member that reports that it still computes.
   void overdue(const PeerId& peer, std::string reason);
   // Its link is to end.
   void close(const PeerId& peer, Status why);
@@ -40,7 +40,7 @@ class Complaints : public SwarmCorePart {
  private:
   friend struct SwarmStateAccess;
 
-  void tell_stall(const Stall& stall);
+  void report_stall(const Stall& stall);
 
   struct Complaint {
     PeerId peer;

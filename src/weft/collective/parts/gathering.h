@@ -1,11 +1,11 @@
-// Gathering: after all have died the founder that resumes takes the newest state that anyone comes
-// back with, before it begins its first round. Those who come later take the group's.
+// Gathering: after all members have died, the founder that resumes takes the newest state that any
+// of them brings along, before it begins its first round. Later newcomers take the group's.
 //
 // A state counts if its holder proves, by the record of the run before (peer/voter_record.h), that
-// it was a member of it, and says which run its state is of. Among states of one run the later
-// round is newer; a run is newer than the one that it continued. How long is waited, and for whom,
-// follows from the newest last view that anyone remembers: a member of that one holds the newest
-// state.
+// it was a member of it, and states which run its state belongs to. Among states of one run the
+// later round is newer; a run is newer than the one that it continued. How long the founder waits,
+// and for which peers, follows from the newest last view in any record: a member of that one holds
+// the newest state.
 //
 // Threads: as SwarmCore. Fails: never; a claim that does not hold is reported and does not count.
 #pragma once
@@ -29,14 +29,14 @@ class Gathering : public SwarmCorePart {
   void begin();
   // States are still waited for: no round begins.
   bool open() const { return state_.open; }
-  // A newcomer says what it holds. REQUIRES: open().
+  // A newcomer reports the state that it holds. REQUIRES: open().
   void on_held_state(const PeerId& from, const HeldStateMessage& held);
-  // What a newcomer has come with; null: nothing.
+  // The state that a newcomer reported; null if it has none.
   const HeldStateMessage* held_by(const PeerId& peer) const;
   void settle();
   TimePoint deadline() const;
-  // What the state of the run comes from, for newcomers.
-  void tell_taken(const PeerId& joiner);
+  // Sends a newcomer the origin of the run's state.
+  void send_taken(const PeerId& joiner);
 
   // --- For the state that is taken over (adoption.h).
   void forget(const PeerId& holder) { state_.held.erase(holder); }
@@ -49,7 +49,7 @@ class Gathering : public SwarmCorePart {
   friend struct SwarmStateAccess;
 
   std::vector<PeerId> awaited() const;
-  void tell_awaited(const std::vector<PeerId>& missing);
+  void report_awaited(const std::vector<PeerId>& missing);
   void end();
   HeldStateMessage make_taken(std::uint32_t generation) const;
 
@@ -66,9 +66,9 @@ class Gathering : public SwarmCorePart {
     std::uint32_t own_generation = 0;
     std::vector<PastRun> own_history;
     HeldStateMessage taken;
-    TimePoint told_at = TimePoint::max();
+    TimePoint reported_at = TimePoint::max();
 
-    WEFT_FIELDS((open, held, own_generation, own_history, taken), (told_at))
+    WEFT_FIELDS((open, held, own_generation, own_history, taken), (reported_at))
   };
 
   State state_;

@@ -1,4 +1,4 @@
-// HeldOffer: the state that a newcomer comes back with, which a founder that resumes may take.
+// HeldOffer: the state that a newcomer brings along, which a founder that resumes may adopt.
 //
 // Threads: as SwarmCore. Fails: as each method says.
 #pragma once
@@ -20,9 +20,10 @@ class HeldOffer : public SwarmCorePart {
   void hold(Round round) { state_.round = round; }
   bool holds() const { return state_.round > Round(); }
   Round round() const { return state_.round; }
-  // What this peer was a member of goes along with its state, and who may hold a newer one.
-  void tell(const PeerId& sponsor);
-  // From either side. kCorrupt where it does not decode.
+  // Reports the state to the sponsor, with the view that this peer was last in: its members may
+  // hold a newer one.
+  void send_to(const PeerId& sponsor);
+  // A frame from a newcomer or from its sponsor. kCorrupt if it does not decode.
   Status on_frame(const PeerId& from, const FrameView& frame);
 
   void fingerprint(Fingerprint& out) const;
@@ -30,7 +31,7 @@ class HeldOffer : public SwarmCorePart {
  private:
   friend struct SwarmStateAccess;
 
-  // A member says what the run's state comes from.
+  // A member reports the origin of the run's state.
   void on_taken(const HeldStateMessage& taken);
 
   struct State {

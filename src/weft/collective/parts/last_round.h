@@ -1,9 +1,9 @@
-// LastRound: the end of a run, which all members and newcomers come to alike.
+// LastRound: the end of a run, at members and newcomers.
 //
-// A member that has applied the last round tells the others Finished and waits for theirs.
-// Newcomers are let in up to then, and get the final state as any other; they are not admitted any
-// more, and say Finished too. Members go when nobody needs them, and tell those whom they leave
-// without a state.
+// A member that has applied the last round sends Finished to the others and waits for theirs.
+// Newcomers are accepted up to then and get the final state; they are not admitted any more, and
+// send Finished too. Members leave when no peer needs them, and notify the newcomers that they
+// leave without a state.
 //
 // Threads: as SwarmCore. Fails: as each method says.
 #pragma once
@@ -28,7 +28,7 @@ class LastRound : public SwarmCorePart {
 
   // The training side has come to the last round.
   bool at_last_round() const;
-  // And its state is the one after it.
+  // Whether the training side's state is the one after the last round.
   bool reached() const;
   // All members are done with the last round, and this one knows it.
   bool committed() const;
@@ -37,17 +37,17 @@ class LastRound : public SwarmCorePart {
 
   // The training side has come further.
   void on_state();
-  void tell_finished(const PeerId& peer);
+  void send_finished(const PeerId& peer);
   // kCorrupt for the end of another run.
   Status on_frame(const PeerId& from, const FrameView& frame);
-  // What is left to do; nothing: wait. REQUIRES: reached().
+  // The turn that is left to do; empty: wait. REQUIRES: reached().
   std::optional<Turn> turn();
   TimePoint deadline() const;
 
   // --- This peer leaves.
   void leave();
   void on_left() { state_.left = true; }
-  // Left, or nobody is there to take leave of.
+  // Whether this peer has left, or has no member to leave.
   bool left() const { return state_.left; }
 
   // --- A newcomer, or a member that lags, is late.
@@ -70,11 +70,11 @@ class LastRound : public SwarmCorePart {
     std::set<PeerId> finished;
     // When this peer had it.
     TimePoint since = TimePoint::max();
-    bool told_lingering = false;
+    bool reported_lingering = false;
     bool leaving = false;
     bool left = false;
 
-    WEFT_FIELDS((finished, since, told_lingering, leaving, left), ())
+    WEFT_FIELDS((finished, since, reported_lingering, leaving, left), ())
   };
 
   State state_;

@@ -29,9 +29,9 @@ class LateRounds : public SwarmCorePart {
  public:
   using SwarmCorePart::SwarmCorePart;
 
-  // What is given for the training side, from the turn `given_for` on.
+  // Sets what is given in place of the training side's input, from the turn `given_for` on.
   void stand_in(const CollectiveId& given_for, StandIn given);
-  // Nothing is given any more: this peer leaves.
+  // This peer leaves: nothing stands in for its input any more.
   void stop() { state_.given = {}; }
   // The training side has input or asks for a turn: it computes no more.
   void on_trainer() { state_.absent = false; }
@@ -46,15 +46,15 @@ class LateRounds : public SwarmCorePart {
 
   bool may_stand_in() const;
   void enter(const CollectiveId& id);
-  void tell_late(const CollectiveId& id);
+  void report_late(const CollectiveId& id);
 
   struct State {
     StandIn given;
     // The turn that `given` was made for.
     CollectiveId given_for;
-    // As long as a round's vector.
+    // Zeros, as many as a round's vector has elements.
     std::shared_ptr<FloatBuffer> zeros;
-    // The next round, since when somebody has begun it, and when this member is late in it.
+    // The next round, when the first member began it, and when this member is late in it.
     CollectiveId next;
     TimePoint since{};
     TimePoint due = TimePoint::max();

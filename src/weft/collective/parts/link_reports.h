@@ -31,7 +31,7 @@ class LinkReports : public SwarmCorePart {
   // Strangers must not fill the log: beyond a few a second they are counted only.
   bool may_tell_refusal();
 
-  // A round was committed: what its data says of the lines.
+  // A round was committed: its data measures the links.
   void count_round(const RoundOutcome& outcome);
   // Between rounds, so that none has to be run again.
   void settle_ring();

@@ -1,4 +1,4 @@
-// MembershipNews: what the membership asks and says, passed on to the parts of a swarm.
+// MembershipNews: passes the membership's calls on to the parts of a swarm.
 //
 // It has no state of its own.
 // Threads: as SwarmCore. Fails: never.
@@ -59,7 +59,7 @@ class MembershipNews final : public SwarmCorePart, public MembershipSink {
 
  private:
   void meet(const std::vector<Member>& joined);
-  void tell_view(const View& view, const ViewChange& change);
+  void report_view(const View& view, const ViewChange& change);
 };
 
 }  // namespace weft

@@ -25,7 +25,7 @@ class OpenRound : public SwarmCorePart {
   using SwarmCorePart::SwarmCorePart;
 
   // --- The training side.
-  // Its outcome says what is wrong, also with the arguments; false where nothing else happens.
+  // Errors, also in the arguments, are in the outcome; false where nothing else happens.
   bool begin(const ViewId& view, Round round, const RoundPlan& plan);
   void contribute(std::size_t exchange, std::int64_t offset, std::span<const float> values);
   void report(Bytes report);
@@ -33,17 +33,17 @@ class OpenRound : public SwarmCorePart {
   // It asks for another turn: an outcome that it has not waited for is of no use to it.
   void on_request() { state_.early.reset(); }
 
-  // --- For its input's stand-in (late_rounds.h).
-  // The open round is one of so many elements, of all members, and the training side has given none
-  // of its input. REQUIRES: a round is open.
+  // --- For its input's stand-in (late_rounds.h). Whether the open round has one exchange of this
+  // many elements, of all members, and none of the training side's input yet. REQUIRES: a round is
+  // open.
   bool waits_for_input(std::int64_t elements) const;
-  // From now on the training side's input is not taken; opens the round where nobody has. False
-  // where it cannot be opened.
+  // From now on the training side's input is not used; opens the round unless it is open. False if
+  // it cannot be opened.
   bool take_over(const CollectiveId& id, std::int64_t elements);
 
-  // What has become of it.
+  // Takes the outcome of a round that has ended.
   void settle();
-  // A result for those who catch up.
+  // Keeps a result for members that catch up.
   void keep_result(ResultLog::Entry result);
 
   void fingerprint(Fingerprint& out) const;

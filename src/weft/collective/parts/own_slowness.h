@@ -1,5 +1,5 @@
-// OwnSlowness: the others wait for this member's input: what its people are told, and how much less
-// it does once it was removed for that.
+// OwnSlowness: the others wait for this member's input: the warning for people here, and how its
+// share shrinks after it was removed for that.
 //
 // Threads: as SwarmCore. Fails: never.
 #pragma once
@@ -18,7 +18,8 @@ class OwnSlowness : public SwarmCorePart {
   using SwarmCorePart::SwarmCorePart;
 
   void settle();
-  // A member that is removed because the others wait for its part comes back with less to do.
+  // A member that was removed because the others waited for its part joins again with a smaller
+  // share.
   void on_removed(const Status& why);
   void add_to(SwarmStatus& status) const;
 
@@ -32,11 +33,11 @@ class OwnSlowness : public SwarmCorePart {
     Round round{};
     TimePoint since{};
     bool warned = false;
-    TimePoint told_at = TimePoint::min();
+    TimePoint reported_at = TimePoint::min();
     // How often this member was removed while the others waited for its part.
     int halvings = 0;
 
-    WEFT_FIELDS((round, warned, halvings), (since, told_at))
+    WEFT_FIELDS((round, warned, halvings), (since, reported_at))
   };
 
   State state_;

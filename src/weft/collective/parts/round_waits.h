@@ -36,9 +36,9 @@ class RoundWaits : public SwarmCorePart {
   void settle();
   // A round was committed: how long it took.
   void measure_round(const RoundOutcome& outcome);
-  // How long a round with so many elements may take.
+  // How long a round with this many elements may take.
   Duration limit(std::int64_t elements) const { return state_.times.limit(elements); }
-  // Why an open round does not end, for people: who is owed.
+  // Why an open round does not end, for people: the members whose part is missing.
   std::string owed_text() const;
   void add_to(SwarmStatus& status) const;
 
@@ -47,7 +47,7 @@ class RoundWaits : public SwarmCorePart {
  private:
   friend struct SwarmStateAccess;
 
-  void tell_wait(const RoundWait& wait);
+  void report_wait(const RoundWait& wait);
   void end_wait();
   Duration limit_of(const RoundWait& wait) const;
 

@@ -1,4 +1,4 @@
-// RunStart: when the first round may begin: with so many members, or after a while.
+// RunStart: when the first round may begin: with enough members, or after a while.
 //
 // Threads: as SwarmCore. Fails: never.
 #pragma once

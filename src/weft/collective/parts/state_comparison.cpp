@@ -83,7 +83,7 @@ void StateComparison::report(Round round, const Entry& entry, const PeerId& peer
       !difference.peer_is_wrong && (all_here || std::ranges::any_of(others, [&](const auto& group) {
                                       return 2 * group.second > members;
                                     }));
-  // Not enough is known yet to say who is wrong.
+  // Not enough is known yet to say which one is wrong.
   if (!difference.peer_is_wrong && !difference.self_is_wrong) return;
   difference.text = fmt::format(
       "round {}: the state of peer {} differs from this member's ({}); {} of {} members "

@@ -1,4 +1,5 @@
-// StateComparison: do all members have the same state after each round? If not: who, which tensor?
+// StateComparison: do all members have the same state after each round? If not, which member and
+// tensor differ?
 //
 // After a round every member sends the others the hash of its whole state; if two differ, each
 // sends the other the hashes of all tensors, so that the first that differs can be named. A member

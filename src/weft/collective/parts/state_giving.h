@@ -1,5 +1,5 @@
-// StateGiving: the state that this member gives to newcomers and other branches: when a snapshot is
-// made of it, which one that is, and who takes it.
+// StateGiving: the state that this member serves to newcomers and other branches: when a snapshot
+// of it is made, which one it serves, and which peers take it.
 //
 // Threads: as SwarmCore. Fails: as each method says.
 #pragma once
@@ -25,16 +25,16 @@ class StateGiving : public SwarmCorePart {
  public:
   using SwarmCorePart::SwarmCorePart;
 
-  // --- The training side. The second hashes all of it, and puts the history in front.
+  // --- The training side. The second hashes the whole state, and prefixes the history.
   void publish(StateSnapshot snapshot);
   void publish(Round round, Bytes state);
-  // What was ordered is not made: the state was not lent any more.
+  // The ordered snapshot is not made, because the state is not lent any more.
   void miss();
 
   // --- Snapshots.
-  // Somebody asks for one, and none is being made.
+  // Whether a peer asks for a snapshot, and none is being made.
   bool wanted() const;
-  // One of the state as it stands is to be made.
+  // Whether a snapshot of the present state is to be made.
   bool wants_own() const;
   Turn order(Round round);
   // The round of the latest that was made or ordered.
@@ -44,12 +44,12 @@ class StateGiving : public SwarmCorePart {
   // The first round whose result a newcomer needs that takes what is here or being made; `latest`
   // where there is nothing.
   Round first_needed(Round latest) const;
-  // They are of another branch, or of before a merge.
+  // Forgets the snapshots: they are from another branch, or from before a merge.
   void forget();
-  // Once nobody takes them any more.
+  // Drops the snapshots that no peer takes any more.
   void drop_unused();
 
-  // --- Who takes it.
+  // --- Takers.
   const std::set<PeerId>& joiners() const { return state_.joiners; }
   void on_joiner(const Member& joiner);
   void on_joiner_gone(const PeerId& joiner, const Status& why);
@@ -57,7 +57,7 @@ class StateGiving : public SwarmCorePart {
   // A request for state. kCorrupt: as StateServer.
   Status on_request(const PeerId& from, const FrameView& frame);
 
-  // --- What this member's line has left for them.
+  // --- The rate of this member's links that is left for them.
   void note_sent(std::uint8_t type, std::size_t bytes);
   void note_received(std::uint8_t type, std::size_t bytes);
   void settle();
@@ -68,15 +68,15 @@ class StateGiving : public SwarmCorePart {
  private:
   friend struct SwarmStateAccess;
 
-  // False for one of before a merge, or of another branch, that was under way meanwhile.
+  // False for a snapshot that was being made when a merge or another branch replaced the state.
   bool keep(const StateSnapshot& snapshot);
 
   struct State {
     std::set<PeerId> joiners;
     std::optional<Round> published;
-    // The one after `published`.
+    // The name of the snapshot after round `published`.
     std::optional<Hash256> root;
-    // That one is being made.
+    // The snapshot after round `published` is being made.
     bool publishing = false;
 
     WEFT_FIELDS((joiners, published, root, publishing), ())

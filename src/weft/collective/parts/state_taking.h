@@ -29,11 +29,11 @@ class StateTaking : public SwarmCorePart {
   void take_from(const PeerId& peer);
   void settle();
   void stop();
-  // What is under way is of no use; nobody is told to end it.
+  // The running fetch is of no use; no peer is notified of its end.
   void forget() { state_.fetching = Fetching::kNothing; }
-  // Also what is whole, and not with the training side yet.
+  // Drops the complete snapshot, too, unless the training side has it already.
   void drop_snapshot() { state_.snapshot.reset(); }
-  // Somebody may not have known this peer when it asked.
+  // Asks again, since a peer may not have known this one when it asked.
   void ask_again();
   // Results since the state that the training side holds now may follow.
   void note_results_from_now();
@@ -41,15 +41,15 @@ class StateTaking : public SwarmCorePart {
   // --- The training side.
   // The turn that loads a state, once one is whole.
   std::optional<Turn> load_turn();
-  // That state is in place.
+  // The training side has loaded the state.
   void on_loaded();
   // The next result, for a member that lags.
   std::optional<StateFetch::FetchedResult> take_result(Round round);
 
-  // A state is whole here; the training side has yet to load it.
+  // Whether a complete state is here that the training side has not loaded yet.
   bool holds_snapshot() const { return state_.snapshot.has_value(); }
   std::optional<Round> snapshot_round() const;
-  // It is known how far the group is, or was asked for long enough.
+  // Whether it is known how far the group is, or it was asked for long enough.
   bool knows_newest() const;
   Round newest() const;
 
@@ -68,19 +68,19 @@ class StateTaking : public SwarmCorePart {
   void start();
   bool stalled();
   bool take_snapshot();
-  // Whether a state is of the group's branch; takes its history off.
+  // Whether a state is from the group's branch; removes its prefix, the history.
   bool take_history(StateFetch::Snapshot& fetched);
 
   struct State {
     Fetching fetching = Fetching::kNothing;
     TimePoint retry_at{};
-    // A snapshot that is of another branch is not asked for again before.
+    // When a snapshot that was from another branch may be asked for again.
     TimePoint refetch_at{};
     TimePoint results_since{};
     std::uint64_t seen_bytes = 0;
     std::vector<PeerId> sources;
     std::optional<StateFetch::Snapshot> snapshot;
-    // What stood in front of it.
+    // The prefix of that snapshot.
     StateHistory history;
     TimePoint began{};
 

@@ -1,7 +1,7 @@
 // SwarmCorePart: what the parts of a SwarmCore have in common.
 //
 // Each part owns its state, which no other part reaches but by the methods of its class, and knows
-// the swarm that it belongs to, so that it can ask the others and tell them (swarm_parts.h).
+// the swarm that it belongs to, so that it can call the others (swarm_parts.h).
 //
 // Threads: as SwarmCore. Fails: never.
 #pragma once

@@ -15,8 +15,8 @@
 
 namespace weft {
 
-// What the options of several parts have in common is said once, here: the swarm fills in
-// rounds.self and links.self from membership.self, links.mesh_members from rounds.all_reduce, and
+// Settings that several parts share are stated once, here: the swarm fills in rounds.self and
+// links.self from membership.self, links.mesh_members from rounds.all_reduce, and
 // fetch.elements_max from vector_elements_max. A driver that has set one of them to something else
 // has a bug (WEFT_CHECK).
 struct SwarmCoreOptions {
@@ -37,21 +37,22 @@ struct SwarmCoreOptions {
   RunId held_run{};
   // Where the membership's record is kept; null: nowhere. Borrowed.
   RecordKeep* records = nullptr;
-  // The first round waits for so many members, at most `start_timeout`.
+  // The first round waits for this many members, at most `start_timeout`.
   int start_members = swarm_defaults::kStartMembers;
   Duration start_timeout = swarm_defaults::kStartTimeout;
   bool exit_on_quorum_lost = false;
-  // How long the others are waited for once the last round is applied here.
+  // How long this member waits for the others once it has applied the last round.
   Duration finish_timeout = std::chrono::seconds(5);
-  // And how long newcomers are given the final state, if there are any.
+  // How long the final state is served to newcomers after that, if there are any.
   Duration linger = swarm_defaults::kLinger;
-  // A removed peer asks in again so many times without a round in between.
+  // How often a removed peer joins again without a round in between.
   int rejoins_max = 5;
-  // How long a member that still computes its part of a round is waited for, after which the others
+  // How long the others wait for a member that still computes its part of a round before they
   // suspect it; zero and `compute_timeout_first`: see round_times.h.
   Duration compute_timeout{};
   Duration compute_timeout_first = swarm_defaults::kComputeTimeoutFirst;
-  // What a round adds to the samples that a state has learned from: the weights of branches.
+  // How many samples a round adds to those that a state has learned from; branches are weighted by
+  // them.
   std::uint64_t samples_a_round = 1;
 };
 

@@ -21,7 +21,7 @@ void write_fingerprint(Fingerprint& out, const Status& value);
 void write_fingerprint(Fingerprint& out, const CollectiveId& value);
 // Sums and reports follow from the hash.
 void write_fingerprint(Fingerprint& out, const RoundOutcome& value);
-// Whether it is given, for which rounds, and whether more than zeros are.
+// Writes whether there is a stand-in, for which rounds, and whether it has more than zeros.
 void write_fingerprint(Fingerprint& out, const StandIn& value);
 void write_fingerprint(Fingerprint& out, const RoundWait& value);
 // The state follows from its name.

@@ -19,14 +19,14 @@ class SwarmNews : public SwarmCorePart {
  public:
   using SwarmCorePart::SwarmCorePart;
 
-  // The event, for its maker to fill in before another one is told.
-  SwarmEvent& tell(SwarmEventKind kind, std::string text);
+  // Reports an event, and returns it for the caller to fill in before it reports another one.
+  SwarmEvent& report(SwarmEventKind kind, std::string text);
   std::vector<SwarmEvent> take();
 
   void on_freeze();
   // A view was installed.
   void on_view();
-  // This peer is out of its view: what was lost in waiting for another does not count.
+  // This peer is out of its view: the time that it waited for another view does not count as lost.
   void on_removed() { state_.frozen_at = TimePoint::max(); }
   // A round that was begun ended with kAborted.
   void on_aborted(const RoundOutcome& outcome);

@@ -24,7 +24,7 @@ class SwarmOutlet final : public SwarmCorePart, public StateSink, public LinkRat
   double rtt_seconds(const PeerId& peer) const override;
   // A message on the control lane.
   template <class Message>
-  void tell(const PeerId& to, std::uint8_t type, const Message& message) {
+  void send_message(const PeerId& to, std::uint8_t type, const Message& message) {
     send(to, Lane::kControl, Frame{type, message.encode(), {}});
   }
 };

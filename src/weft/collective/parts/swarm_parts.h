@@ -1,14 +1,14 @@
 // SwarmParts: the parts of one peer's swarm, and the engines that they share.
 //
 // What a part knows is its own; the others reach it by its methods. The engines are cores with
-// private state of their own; each speaks to the others through the parts alone.
+// private state of their own; each calls the others through the parts alone.
 //
 //   trainer, round, late            the training side: its turns, its round, and what stands in
-//   waits, slowness, complaints     who is waited for, and what is held against members
+//   waits, slowness, complaints     waits for members, and what is held against them
 //   giving, taking                  the state: given to newcomers, taken as one or to catch up
 //   branches                        of which branch the state is, and what is averaged in
 //   gathering, adoption, offer      the newest state after all have died
-//   start, way, ending              the first round; who is a member; the last round
+//   start, way, ending              the first round; the membership; the last round
 //   news, links                     what people are shown
 //   membership_news, outlet         from the membership to the parts; from all to the transport
 //
@@ -79,7 +79,7 @@ struct SwarmParts final : TransportHandler {
   const View& view() const { return membership.view(); }
   bool is_member() const { return view().contains(self()) && !way.removed(); }
   bool merges() const { return options.membership.on_split == SplitPolicy::kMerge; }
-  // The view that this peer is in, or that of those who let it in.
+  // The view that this peer is in, or that of the members that accepted it.
   const View& group() const { return is_member() ? view() : way.sync_view(); }
   // Those that this peer may have a link with: members, and newcomers that it knows of.
   std::set<PeerId> partners() const;

@@ -28,7 +28,7 @@ enum class TurnKind : std::uint8_t {
 };
 std::string_view to_string(TurnKind kind);
 
-// What the training thread does next.
+// The next task of the training thread.
 struct Turn {
   TurnKind kind = TurnKind::kWait;
   Round round;
@@ -54,18 +54,19 @@ struct Turn {
 // Serialises the training side's state as it stands after the last applied round.
 using StateReader = std::function<Bytes()>;
 
-// What a member gives to a round in place of its input where that comes too late.
+// What a member contributes to a round in place of its input if that comes too late.
 struct StandIn {
-  // From when the first member has begun the round; zero: the round waits.
+  // Counts from the moment at which the first member has begun the round; zero: the round waits.
   Duration deadline{};
   // Elements of rounds like this one, with one exchange of all members; it does not apply to
   // others.
   std::int64_t elements = 0;
-  // What is reported beside the zeros, where rounds have reports. Used as long as the view stays;
-  // after that the report is empty.
+  // The report that goes with the zeros, where rounds have reports. It is used as long as the view
+  // stays; after that the report is empty.
   Bytes report;
-  // In the round of the latest kTrain turn, in place of the zeros and their report; empty: nothing
-  // is. Borrowed until finish() returns; as long as the vector.
+  // Values and report for the round of the latest kTrain turn, in place of the zeros and theirs;
+  // empty: there are none. Borrowed until finish() returns; as many values as the vector has
+  // elements.
   std::span<const float> carried;
   Bytes carried_report;
 };
@@ -94,18 +95,18 @@ enum class SwarmEventKind : std::uint8_t {
   kJoinRefused,    // peer, text = why (at the member), or this peer's own refusal
   kLinkRefused,    // peer, text = why
   kLinkUp,         // peer, link = how it was reached, text = why that way
-  kStateMismatch,  // round, peer = who differs, text names the tensor
+  kStateMismatch,  // round, peer = the one that differs, text names the tensor
   kJoinerSyncing,  // peer, round = of the snapshot
   kStateReceived,  // at the joiner: round, seconds it took, bytes
   kCaughtUp,       // at the joiner: round
   kLate,           // round: others did not wait for this member's part
-  kStalled,        // peer = who is owed to, seconds
-  kWaiting,        // round, peers = who is waited for, seconds, limit_seconds
+  kStalled,        // peer = the one whose data is missing, seconds
+  kWaiting,        // round, peers = the awaited ones, seconds, limit_seconds
   kOverdue,        // the same, for a member that will be removed soon
-  kAwaited,        // round, peers = who waits for this member, seconds, limit_seconds
+  kAwaited,        // round, peers = those that wait for this member, seconds, limit_seconds
   kWaitOver,       // round, peers, seconds: after kWaiting or kOverdue
-  kMisconduct,     // peer, peers = who says so, text = what was seen
-  kRevoked,        // peer = who revoked a ticket, text = which
+  kMisconduct,     // peer, peers = its accusers, text = the observation
+  kRevoked,        // peer = the member that revoked a ticket, text = which
   kRingProposed,   // round, peers = a better order, seconds = saved each round, text = the reason
   kUnreached,      // at the joiner: peers = members it has no path to, text = why, what to do
   kSplit,          // round: this side goes on as a branch of the run, peers = its members
@@ -115,7 +116,7 @@ enum class SwarmEventKind : std::uint8_t {
   kRemoved,        // this peer is no member any more, text = why
   kRunOver,        // round = the run's last: text = what this peer still does
   kRunMissed,      // the run is over, and its final state is not here: next() fails with the text
-  kStartWaiting,   // text = whom or what this peer waits for before it can take part or begin
+  kStartWaiting,   // text = what this peer waits for before it can take part or begin
 };
 std::string_view to_string(SwarmEventKind kind);
 
@@ -127,8 +128,8 @@ struct LinkNews {
   bool inbound = false;
 };
 
-// A state that was averaged in: of which branch, and the samples that either side had learned from
-// since they parted.
+// A state that was averaged in: its branch, and the samples that either side had learned from since
+// they parted.
 struct MergeNews {
   std::string branch;
   double weight = 0;
@@ -142,7 +143,7 @@ struct SwarmEvent {
   Round round;
   ViewId view;
   double seconds = 0;
-  // For waits: the seconds after which the others go on without whom they wait for.
+  // For waits: the seconds after which the others go on without the members that they wait for.
   double limit_seconds = 0;
   std::uint64_t bytes = 0;
   std::vector<PeerId> peers;
@@ -167,23 +168,23 @@ struct SwarmStatus {
   std::string state;
   ViewId view;
   std::vector<PeerStatus> members;
-  // Where members do not agree on each other: how many this one knows to be there, itself included.
-  // `members` need not have all of them then. 0: it has.
+  // Without agreement on the members: how many this one knows, itself included; `members` need not
+  // have all of them then. 0: `members` has all.
   std::uint64_t known_members = 0;
   Round committed;
   Round applied;
   std::uint64_t view_changes = 0;
   std::uint64_t rounds_rerun = 0;
-  // To which this member came too late.
+  // Rounds for which this member's input was too late.
   std::uint64_t rounds_late = 0;
-  // Begun rounds that were thrown away, and waits for a new view.
+  // Time of begun rounds that were discarded, and of waits for a new view.
   double seconds_lost = 0;
-  // Spent by the training thread inside finish() and next().
+  // Time that the training thread spent inside finish() and next().
   double wait_seconds = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
-  // Members for which the open round has waited for more than 2 s, for how long, and how long it
-  // will at most; and those that wait for this one.
+  // Members for which the open round has waited for more than 2 s, for how long it has, and for how
+  // long it will at most; and the members that wait for this one.
   std::vector<PeerId> waits_for;
   double waits_seconds = 0;
   double waits_limit_seconds = 0;

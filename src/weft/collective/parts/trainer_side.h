@@ -1,7 +1,7 @@
-// TrainerSide: where the training side stands, what it was given to do, and what it does next.
+// TrainerSide: the progress of the training side, the turn that it has, and its next one.
 //
 // It applies committed rounds only, one after the other, so its state is always a prefix of the
-// run's history. What ends this peer's part is given to it as the Status of its next turn.
+// run's history. The reason why this peer's part ends is the Status of its next turn.
 //
 // Threads: as SwarmCore. Fails: as each method says.
 #pragma once
@@ -24,9 +24,10 @@ class TrainerSide : public SwarmCorePart {
 
   // --- The training side.
   void request_turn();
-  // Nothing unless one was requested and there is something to do.
+  // Empty unless a turn was requested and there is something to do.
   std::optional<Result<Turn>> take_turn();
-  // A snapshot for the thread that reads the lent state; nothing where none is wanted or lent.
+  // A snapshot for the thread that reads the lent state; empty where none is wanted or the state is
+  // not lent.
   std::optional<Turn> take_snapshot_order();
   void applied(Round round, StateHash hash);
   void lend(bool lent) { state_.lent = lent; }
@@ -40,9 +41,9 @@ class TrainerSide : public SwarmCorePart {
   const std::optional<CollectiveId>& training() const { return state_.training; }
   const Status& failure() const { return state_.failure; }
 
-  // It holds the state after `round`.
+  // The training side holds the state after `round`.
   void take_state(Round round);
-  // Its state is not the group's.
+  // The training side's state is not the group's.
   void drop_state() { state_.has_state = false; }
   // This peer's part ends with `why`, if it has not ended yet.
   void fail(Status why);
@@ -57,7 +58,7 @@ class TrainerSide : public SwarmCorePart {
 
   std::optional<Result<Turn>> decide();
   std::optional<Turn> apply_turn();
-  // It stands where the group does, and may do its part of what comes next.
+  // Whether the training side has the group's state and may take part in the next round.
   bool may_train() const;
 
   struct State {
@@ -69,7 +70,7 @@ class TrainerSide : public SwarmCorePart {
     std::optional<CollectiveId> training{};
     // The training side has lent its state.
     bool lent = false;
-    // What a kApply turn has lent.
+    // The vector that a kApply turn has lent.
     std::shared_ptr<FloatBuffer> applying{};
     Status failure{};
 

@@ -1,4 +1,4 @@
-// WayIn: whether this peer is a member, and how it becomes one, for the first time and again.
+// WayIn: whether this peer is a member, and how it joins, for the first time and again.
 //
 // Threads: as SwarmCore. Fails: as each method says.
 #pragma once
@@ -20,7 +20,7 @@ class WayIn : public SwarmCorePart {
   void join(const Ticket& ticket);
   // It was removed from the view that is still shown.
   bool removed() const { return state_.removed; }
-  // The view of those who let it in.
+  // The view of the members that accepted this peer.
   const View& sync_view() const { return state_.sync_view; }
 
   void on_accepted(const View& view, const PeerId& sponsor);

@@ -128,7 +128,7 @@ struct Verification {
 // A member was found to break the rules of an exchange.
 struct ExchangeFinding {
   Rank member;
-  // What it did, for people.
+  // What the member did, for people.
   std::string text;
 };
 
@@ -137,7 +137,7 @@ struct CollectiveOptions {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Rank rank;
   int size = 1;
-  // All-reduce: the ranks from `size` on, so many, give no input and get the result.
+  // All-reduce: this many ranks, from `size` on, give no input and get the result.
   int receivers = 0;
   // The root of a broadcast or a reduce.
   Rank root;
@@ -161,11 +161,11 @@ struct CollectiveOptions {
   bool start_open = true;
 
   // How values travel in rings and butterflies; directly and by tree they always go as f32. A
-  // partial sum is rounded at each hop, the finished sum once, by its owner, who uses the rounded
+  // partial sum is rounded at each hop, the finished sum once, by its owner, which uses the rounded
   // one as all others do.
   WirePrecision precision = WirePrecision::kF32;
-  // What this member's roundings have dropped so far, one for each element; null:
-  // it is not kept. Read and written in place.
+  // The sum of what rounding has dropped so far at this member, for each element; null: it is not
+  // kept. Read and written in place.
   std::shared_ptr<FloatBuffer> residual;
   // The beginning of this vector in `residual`.
   std::int64_t residual_offset = 0;
@@ -218,8 +218,8 @@ class Collective {
   // The buffer that holds the result once complete().
   virtual std::shared_ptr<FloatBuffer> result() const = 0;
   virtual std::int64_t elements() const = 0;
-  // What was found since the last call. The exchange may be complete all the same, or never will
-  // be: then those members have to leave the view.
+  // Findings since the last call. The exchange may still complete; if it never does, those members
+  // have to leave the view.
   virtual std::vector<ExchangeFinding> take_findings() { return {}; }
 };
 

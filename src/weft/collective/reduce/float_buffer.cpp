@@ -18,7 +18,7 @@ constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 // Below, the unused rest of the last page would weigh too much.
 constexpr std::size_t kHugeFromBytes = 8 * kHugePageBytes;
 
-// Shorter vectors are copied sooner than told about.
+// To copy a shorter vector takes less time than to announce it.
 constexpr std::size_t kSharedFromBytes = 64 * 1024;
 constexpr std::size_t kPageBytes = 4096;
 

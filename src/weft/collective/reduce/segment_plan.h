@@ -32,8 +32,8 @@ struct SegmentPlanOptions {
 std::vector<Segment> plan_segments(std::int64_t elements, const SegmentPlanOptions& options);
 
 struct CollectiveOptions;
-// As the kind asks: chunks of buckets for an all-reduce, part r for rank r where the parts are the
-// members', everything for the root of a broadcast or reduce.
+// The segments of the kind: chunks of buckets for an all-reduce, part r for rank r where the parts
+// are the members', everything for the root of a broadcast or reduce.
 std::vector<Segment> plan_collective(const CollectiveOptions& options, std::int64_t elements);
 
 }  // namespace weft

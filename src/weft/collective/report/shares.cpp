@@ -155,7 +155,7 @@ void Shares::hear(std::span<const MemberReport> reports) {
     const std::int64_t before = entry.nanoseconds;
     entry = {report.name, nanoseconds_of(report.seconds_per_sample), report.settled, report.share,
              heard_};
-    // One that came back has yet to measure itself: what it was is the better guess.
+    // A member that returned has yet to measure itself: its earlier speed is the better guess.
     if (entry.nanoseconds == 0) entry.nanoseconds = before;
   }
   while (known_.size() > kKnownMax) {

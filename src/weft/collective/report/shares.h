@@ -1,14 +1,13 @@
-// Shares: how a global batch is split over members of unequal speed. Each decides alone, all alike.
+// Shares: how a global batch is split over members of unequal speed. Each computes the same split.
 //
-// In the report of each round a member says who it is, what share it had and how long a sample
-// takes it. The reports of a committed round are the same bytes at all members. What follows from
-// them is arithmetic on whole numbers and on single products of doubles: no processor comes to
-// another result.
+// In the report of each round a member states its name, its share and its time per sample. The
+// reports of a committed round are the same bytes at all members. The split follows by arithmetic
+// on whole numbers and on single products of doubles, so no processor gets another result.
 //
 // A new split is taken where it would shorten the round by more than kGainPercent, and not before
 // every member has measured itself with the share that it has. A member without any report counts
-// as one of mean speed, which gives it the share of an equal split; a member that comes back begins
-// with what it was before. The state is part of what a newcomer gets: encode().
+// as one of mean speed, which gives it the share of an equal split; a member that returns begins
+// with its earlier speed. The state is sent to newcomers, too: encode().
 //
 // Where it stands: train's step -> Shares. Threads: values, one owner.
 #pragma once
@@ -28,15 +27,15 @@ namespace weft {
 
 // Whether a member's input is in the sum of a round.
 enum class Attendance : std::uint8_t {
-  kAbsent,   // nothing was told
+  kAbsent,   // nothing was reported
   kInTime,   // its input is
   kLate,     // zeros stand in its place
   kCarried,  // what it had too late for an earlier round stands in its place
 };
 
-// What one member tells in a round.
+// The report of one member in a round.
 struct MemberReport {
-  // 24 bits of its id; 0: nothing was told.
+  // 24 bits of its id; 0: nothing was reported.
   std::uint32_t name = 0;
   Attendance attendance = Attendance::kAbsent;
   std::int64_t share = 0;         // samples
@@ -48,7 +47,7 @@ struct MemberReport {
   // member := name u32 (24 bits), attendance u8, share u64 (at most kShareMax), compute seconds
   //           f64, seconds per sample f64 (both at least 0), settled u8
   void write(Writer& out) const;
-  // What no member would have written makes `in` fail.
+  // `in` fails on anything that write() does not produce.
   static MemberReport read(Reader& in);
 };
 inline constexpr std::int64_t kShareMax = std::int64_t{1} << 30;
@@ -62,8 +61,8 @@ std::vector<std::int64_t> equal_shares(std::int64_t batch, std::int64_t members)
 // 2^30.
 std::vector<std::int64_t> shares_by_speed(std::int64_t batch, std::span<const std::int64_t> speeds);
 
-// As equal_shares(), of which member r takes half, halvings[r] times, before the batch is filled.
-// Each at most 16.
+// As equal_shares(), with the share of member r halved halvings[r] times before the batch is
+// filled. Each at most 16.
 std::vector<std::int64_t> halved_shares(std::int64_t batch, std::span<const std::uint8_t> halvings);
 
 class Shares {
@@ -74,8 +73,8 @@ class Shares {
 
   // The reports of a committed round, by rank. REQUIRES: called for every round, in order.
   void hear(std::span<const MemberReport> reports);
-  // The shares of a batch of the members with these names, by rank. At most 2^30 samples. A member
-  // with `halvings` counts as so many times slower by half; empty: nobody has any.
+  // The shares of a batch of the members with these names, by rank. At most 2^30 samples. Each of a
+  // member's `halvings` halves its speed; empty: no member has any.
   std::vector<std::int64_t> split(std::span<const std::uint32_t> names, std::int64_t batch,
                                   std::span<const std::uint8_t> halvings = {}) const;
 
@@ -91,7 +90,7 @@ class Shares {
     std::int64_t nanoseconds = 0;  // a sample; 0: not known
     bool settled = false;
     std::int64_t share = 0;
-    std::int64_t heard = 0;  // the round, counted from the first that was heard
+    std::int64_t heard = 0;  // the round, counted from the first that was reported
     friend bool operator==(const Known&, const Known&) = default;
   };
 
@@ -107,7 +106,8 @@ class SpeedMeter {
   // A round with `share` samples took `seconds` of computing. The first with another share, in
   // which memory is planned anew, does not count.
   void add(double seconds, std::int64_t share);
-  // Until some rounds with the latest share are measured: of the one before. 0 at first.
+  // With the share before the latest one until some rounds with the latest are measured. 0 at
+  // first.
   double seconds_per_sample() const { return seconds_per_sample_; }
   bool settled() const { return size_ >= kSettled; }
 

@@ -72,7 +72,7 @@ Result<bool> RoundAttempt::on_report(Rank from, Bytes report) {
   WEFT_CHECK(!reports_.empty());
   std::optional<Bytes>& known = reports_[static_cast<std::size_t>(from.value())];
   if (known) {
-    // A link that came back is told again what may have been lost with it.
+    // A report is sent again over a restored link, since it may have been lost with the old one.
     if (*known == report) return false;
     return corrupt(fmt::format("two reports of round {}", id_.round.value()));
   }

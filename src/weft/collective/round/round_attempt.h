@@ -45,7 +45,7 @@ class RoundAttempt {
   // --- This member's part.
   // REQUIRES: an exchange of the plan in whose team this member is.
   void contribute(std::size_t exchange, std::int64_t offset, std::span<const float> values);
-  // Once.
+  // Sets this member's report, once.
   void report(Bytes report);
   // All of it is here: values and report.
   bool input_given() const;
@@ -60,9 +60,9 @@ class RoundAttempt {
   Result<bool> on_report(Rank from, Bytes report);
 
   // --- Links.
-  // What this member takes, and has already, of what `to` sends.
+  // What this member receives from `to`, and has received already.
   ReadyMessage ready_for(Rank to) const;
-  // Whether the member that sent it runs the same exchanges; `name` stands for it in the text.
+  // Whether the sender of `ready` runs the same exchanges; `name` names it in the text.
   Status check_same(const ReadyMessage& ready, const std::string& name) const;
   // Sends it what it has not got. REQUIRES: check_same().
   Status resume(Rank to, const ReadyMessage& ready);
@@ -73,13 +73,13 @@ class RoundAttempt {
   // Members that were found to break the rules of an exchange, since the last call.
   std::vector<ExchangeFinding> take_findings();
   bool complete() const { return exchanges_complete() && unreported().value() < 0; }
-  // Whose data or report is missing; this rank: nobody else's.
+  // The rank whose data or report is missing; this member's own if no other's is.
   Rank waits_for() const;
   // REQUIRES: complete(), once.
   void seal();
   bool sealed() const { return sealed_; }
   const Hash128& hash() const { return hash_; }
-  // As committed. REQUIRES: sealed().
+  // The outcome of the committed round. REQUIRES: sealed().
   RoundOutcome outcome() const;
 
  private:
@@ -96,7 +96,7 @@ class RoundAttempt {
   std::vector<std::optional<Bytes>> reports_;
   bool sealed_ = false;
   Hash128 hash_{};
-  // Once it is sealed: all reports, encoded.
+  // All reports, encoded, once the round is sealed.
   SharedBytes all_reports_;
 };
 

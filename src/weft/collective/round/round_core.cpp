@@ -264,7 +264,7 @@ Status RoundCore::on_frame(const PeerId& from, const FrameView& frame, TimePoint
   owner_.assert_here();
   const Rank rank = rank_of(from);
   if (rank.value() < 0 || rank == self_) {
-    // A member of the next view may speak before we have heard of that view.
+    // A member of the next view may send before that view is known here.
     if (frame.type != frame_type::kReady) return {};
     WEFT_TRY_ASSIGN(const ReadyMessage message, ReadyMessage::decode(frame.head));
     keep_early(from, message);
@@ -345,7 +345,7 @@ Status RoundCore::on_ready(Rank from, const ReadyMessage& message, TimePoint now
 }
 
 // A member whose vector or way differs. All of a view have one recipe and one layout, so among more
-// than two it is that member which misbehaves; two are told in words.
+// than two it is that member which misbehaves; of two, both get the reason.
 Status RoundCore::differs(const Status& status, TimePoint now) {
   if (status.code() != Code::kInvalidArgument) return status;
   if (view_.size() > 2) return corrupt(status.message());
@@ -366,7 +366,7 @@ Status RoundCore::resume(Rank to) {
 Status RoundCore::on_done(Rank from, const DoneMessage& message, TimePoint now) {
   if (message.id.view != view_.id || message.id.round < peer(from).done) return {};
   const Round round = message.id.round;
-  // Nobody can be done with a round to which this member has not given all its input.
+  // No member can be done with a round to which this one has not given all its input.
   const bool possible =
       round <= committed_ || round <= given_ ||
       (attempt_ && round == attempt_->round->id().round && attempt_->round->input_given());
@@ -388,7 +388,7 @@ RoundStatus RoundCore::status(const RoundStatus& held) const {
     return {attempt_->round->id().round, attempt_->round->hash()};
   }
   if (held_) return {held_->round, held_->hash};
-  // What was said in this view stands, even if the round was given up here since.
+  // A Done that was sent in this view stands, even if the round was cancelled here since.
   if (last_done_ && last_done_->id.round > held.done) {
     return {last_done_->id.round, last_done_->result_hash};
   }

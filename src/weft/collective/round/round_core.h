@@ -2,21 +2,21 @@
 //
 // A round has one exchange or several, each in a team of the view (team/round_plan.h), and one
 // commit by the whole view: a member is done with the round when all of its exchanges are complete
-// here, so that a round commits with all of them or with none.
-// With `reports` each member also says what it has to report of its part, in bytes that are opaque
-// here. A result is then the sums and the reports of all members: a member that says Done, or
-// states in a promise that it holds the round, holds both, and the hash covers both. So one rule
-// decides about both, and all members that ever apply a round have the same reports of it.
+// here, so that a round commits with all of them or with none. With `reports` each member also
+// sends a report on its part, in bytes that are opaque here. A result is then the sums and the
+// reports of all members: a member that sends Done, or states in a promise that it holds the round,
+// holds both, and the hash covers both. So one rule decides about both, and all members that apply
+// a round have the same reports of it.
 //
 //   begin -> Ready to all -> data -> complete -> Done to all -> Done from all -> committed
 //                 \-> a new view: committed if its base reaches the round, else aborted
 //
 // Data and reports are sent to a member only after its Ready for this view and round, so no frame
-// can arrive before its place exists, and a link that broke is given them again. A member commits a
-// round when every member of the view has said Done, or when anyone shows that he has committed it
-// (a Ready or Done of the next round). Between on_freeze() and on_view() no Done is sent; see
-// peer/membership.h for why survivors then agree. Inputs are never written to: an aborted round can
-// be run again from them.
+// can arrive before its place exists, and they are sent again over a link that replaces a broken
+// one. A member commits a round when every member of the view has sent Done, or when any shows that
+// it has committed the round (by a Ready or Done of the next one). Between on_freeze() and
+// on_view() no Done is sent; see peer/membership.h for why survivors then agree. Inputs are never
+// written to: an aborted round can be run again from them.
 //
 // Where it stands: SwarmCore owns one. Threads: one owner; no I/O, no clock.
 // Fails: on_frame gives kCorrupt for what a correct member would not send: end that link.
@@ -55,7 +55,7 @@ class RoundCore final : private AllReduceSink {
 
   // --- Views. REQUIRES: `view` contains this member.
   void on_freeze() { frozen_ = true; }
-  // kInternal if a round is committed here that `view` says is not.
+  // kInternal if a round is committed here that is not committed by `view`.
   Status on_view(const View& view, TimePoint now);
   // No member any more: the open round is aborted.
   void leave_view(TimePoint now);
@@ -72,16 +72,16 @@ class RoundCore final : private AllReduceSink {
   void contribute(std::int64_t offset, std::span<const float> values, TimePoint now) {
     contribute(0, offset, values, now);
   }
-  // What this member reports of the open round, once, at most kReportBytesMax bytes: the round is
-  // not over without. Ignored if it has ended meanwhile.
+  // This member's report on the open round, once, at most kReportBytesMax bytes; the round cannot
+  // end without it. Ignored if the round has ended meanwhile.
   void report(Bytes report, TimePoint now);
   // Ends the open round, if there is one, with `why`: its inputs are used no more.
   void cancel(const Status& why, TimePoint now);
-  // Ends it for the training side, which need not wait for members that may never come back. A
-  // whole result stays held: the view that follows decides about it. REQUIRES: frozen.
+  // Ends it for the training side, which need not wait for members that may never return. A
+  // complete result stays held: the next view decides about it. REQUIRES: frozen.
   void release(const Status& why, TimePoint now);
   std::optional<RoundOutcome> take_outcome();
-  // After on_view(): the result held since release(), if the view says that it is committed.
+  // After on_view(): the result held since release(), if the view commits it.
   std::optional<RoundOutcome> take_adopted() { return std::exchange(adopted_, {}); }
 
   // --- Events of members of the view; of others they are ignored.
@@ -93,18 +93,18 @@ class RoundCore final : private AllReduceSink {
   void on_writable(const PeerId& peer);
   void on_timer(TimePoint now);
   TimePoint next_deadline() const;
-  // The rounds begin anew after `round`: nobody has begun one yet. REQUIRES: none is open.
+  // The rounds begin anew after `round`: no member has begun one yet. REQUIRES: none is open.
   void restart_at(Round round) { committed_ = round; }
   // Somebody has applied `round`, so it is committed.
   void learn_committed(Round round, TimePoint now);
 
   // --- Queries.
-  // What a promise says: the highest round whose result is held, given that `held` is.
+  // The status for a promise: the highest round whose result is held, given that `held` is.
   RoundStatus status(const RoundStatus& held) const;
   Round committed() const { return committed_; }
   bool open() const { return attempt_.has_value(); }
   // Whether the view has as many members, in the teams of the round that was begun last, as the
-  // rule takes in place of the sum; kInvalidArgument says how many that are.
+  // rule needs; kInvalidArgument with that number.
   Status can_aggregate() const { return factory_.can_aggregate(plan_); }
   // A round is open whose result is not whole yet.
   bool moving() const { return attempt_ && !attempt_->round->sealed(); }
@@ -112,20 +112,20 @@ class RoundCore final : private AllReduceSink {
   const RoundPlan& plan() const { return attempt_->round->plan(); }
   // A member of this view has begun `round`.
   bool begun_elsewhere(Round round) const { return elements_elsewhere(round).has_value(); }
-  // And with so many elements, in all of its exchanges.
+  // The number of elements in all exchanges of that round.
   std::optional<std::uint64_t> elements_elsewhere(Round round) const;
   // Likewise, with these exchanges.
   bool begun_alike(Round round, const RoundPlan& plan) const;
-  // What this member's encoders have dropped; for checkpoints.
+  // The residuals of this member's encoders, for checkpoints.
   ResidualState residual_state() const { return factory_.codec().state(); }
   std::vector<Stall> take_stalls();
-  // Once nothing has moved for `wait_interval`.
+  // The wait in the open round, once nothing has arrived for `wait_interval`.
   std::optional<RoundWait> waiting(TimePoint now) const;
-  // Who has asked lately why this member's input does not come.
+  // The members that have asked lately why this member's input does not come.
   std::optional<RoundAwaited> awaited(TimePoint now) const;
 
  private:
-  // What is known of a member in this view.
+  // The state of a member in this view.
   struct Peer {
     std::optional<ReadyMessage> ready;
     Round done;
@@ -133,18 +133,19 @@ class RoundCore final : private AllReduceSink {
   };
   struct Attempt {
     std::shared_ptr<RoundAttempt> round;
-    // Done was said. A round that completes after the freeze is not announced, and so not
-    // committed by what others say: the promise has told that this member was not done with it.
+    // Done was sent. A round that completes after the freeze is not announced, and so the others'
+    // messages do not commit it: this member's promise has stated that it was not done with the
+    // round.
     bool announced = false;
     TimePoint begun;
-    // The last time that anything moved, or that the one who owes was found to live.
+    // The last time that data arrived, or that the member whose data is missing was found alive.
     TimePoint progress;
-    // Whom a Progress was asked of since then.
+    // The member that was asked for its Progress since then.
     std::optional<PeerId> asked;
     // The last time that anything moved.
     TimePoint moved;
-    // When all members are asked where they stand, unless something moves, and which of them have
-    // said since then that they compute.
+    // When all members are asked for their progress, unless data arrives, and which of them have
+    // reported since then that they compute.
     TimePoint ask_at;
     std::set<PeerId> computing;
   };
@@ -201,17 +202,18 @@ class RoundCore final : private AllReduceSink {
   // The exchanges of the round that was begun last.
   RoundPlan plan_ = 0;
   std::optional<Attempt> attempt_;
-  // The last Done that this member sent in this view, for links that come back.
+  // The last Done that this member sent in this view, for links that are restored.
   std::optional<DoneMessage> last_done_;
   std::optional<RoundOutcome> outcome_;
   // A whole result whose round was released, and the same once a view has committed it.
   std::optional<RoundOutcome> held_;
   std::optional<RoundOutcome> adopted_;
   std::vector<Stall> stalls_;
-  // Who asked for this member's input, last when, and of which round.
+  // The members that asked for this member's input, the last time of each, and the round.
   std::map<PeerId, TimePoint> awaited_by_;
   Round awaited_round_;
-  // Whose body is being written to which round's buffer: kept until the frame or the link ends.
+  // By sender, the round to whose buffer its body is being written; kept until the frame or the
+  // link ends.
   std::map<PeerId, std::shared_ptr<RoundAttempt>> receiving_;
   OwnerThread owner_;
 };

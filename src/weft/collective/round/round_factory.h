@@ -1,6 +1,7 @@
-// RoundFactory: makes the exchanges of a round in the present view, and keeps what outlives them.
+// RoundFactory: makes the exchanges of a round in the present view, and keeps the state that
+// outlives them.
 //
-// That is what this member's encoders and roundings have dropped, by exchange, and the buffers of
+// That is, by exchange, the residuals of this member's encoders and roundings, and the buffers of
 // results, which are used again.
 //
 // Where it stands: RoundCore owns one. Threads: one owner.
@@ -33,14 +34,14 @@ class RoundFactory {
 
   // REQUIRES: `self` is a rank of it.
   void on_view(const View& view, Rank self);
-  // What was dropped when sums were rounded is gone.
+  // Forgets the residuals of rounded sums.
   void on_leave() { roundings_.clear(); }
 
   // Borrows `members`, which sends to ranks of the view, as long as the round lives.
   Result<std::shared_ptr<RoundAttempt>> open(const CollectiveId& id, const RoundPlan& plan,
                                              CollectiveSink& members);
-  // Whether the teams of `plan` have as many members as the rule takes in place of the sum;
-  // kInvalidArgument says how many that are.
+  // Whether the teams of `plan` have enough members for the aggregation rule; kInvalidArgument with
+  // the number that it needs.
   Status can_aggregate(const RoundPlan& plan) const;
   // The team of an exchange in the present view. REQUIRES: a plan that check() lets pass.
   Result<Team> team(const ExchangePlan& exchange) const;
@@ -56,7 +57,7 @@ class RoundFactory {
   // By the team's ranks; empty where its members share no hosts, or where that is not wanted.
   std::vector<int> hosts_in(const Team& team) const;
   std::shared_ptr<FloatBuffer> take_buffer(std::int64_t elements);
-  // What roundings have dropped so far, for a vector of this length; null where nothing is rounded.
+  // The residual of roundings for a vector of this length; null where nothing is rounded.
   std::shared_ptr<FloatBuffer> rounding(std::size_t exchange, std::int64_t elements);
 
   const RoundCoreOptions& options_;
@@ -70,7 +71,7 @@ class RoundFactory {
   // By exchange; see rounding(). A round that is run again meets a new view, which begins without:
   // what was dropped in the last round before a change of view is lost, once.
   std::vector<std::shared_ptr<FloatBuffer>> roundings_;
-  // Result buffers for reuse; one is free when nobody else holds it.
+  // Result buffers for reuse; one is free when no other owner holds it.
   std::vector<std::shared_ptr<FloatBuffer>> buffers_;
 };
 

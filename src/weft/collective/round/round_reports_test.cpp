@@ -56,7 +56,7 @@ TEST_F(ReportedRoundTest, NoReportGoesToWhoTakesNoDataYet) {
   core_.on_link_down(round_peer_id(2));
   core_.on_link_up(round_peer_id(2));
   ASSERT_TRUE(give_ready(1).ok());
-  EXPECT_EQ(sink_.count(frame_type::kReport), 2) << "a link that came back is told again";
+  EXPECT_EQ(sink_.count(frame_type::kReport), 2) << "it is sent again over a restored link";
 }
 
 TEST_F(ReportedRoundTest, OtherReportsAreAnotherResult) {

@@ -1,4 +1,5 @@
-// RoundCore: what does not move: who owes data, who still computes, and who waits for this member.
+// RoundCore: stalls: members whose data is missing, that still compute, or that wait for this
+// member.
 #include <algorithm>
 #include <utility>
 
@@ -6,7 +7,7 @@
 
 namespace weft {
 
-// Who asked so long ago waits no more, or has another round.
+// A member that asked longer ago than this does not wait any more, or has another round.
 static constexpr int kAwaitedIntervals = 3;
 
 PeerId RoundCore::owes() const {
@@ -60,7 +61,8 @@ void RoundCore::on_timer(TimePoint now) {
   }
 }
 
-// Whoever is done needs no question. Each question also tells its receiver that it is waited for.
+// Members that are done are not asked. Each question also informs its receiver that this member
+// waits for it.
 void RoundCore::ask_all(TimePoint now) {
   attempt_->ask_at = now + options_.wait_interval;
   for (int i = 0; i < view_.size(); ++i) {

@@ -1,8 +1,8 @@
-// RoundTimes: how long rounds take, and how long a member that still computes is waited for.
+// RoundTimes: how long rounds take, and how long the others wait for a member that still computes.
 //
 // Each member measures for itself, from its own beginning of a round to the round's end, which is
-// as long as the slowest member's; so all come to about the same limit. Rounds are told apart by
-// the length of their vector: an evaluation takes another time than a step.
+// as long as the slowest member's; so all get about the same limit. Rounds are distinguished by the
+// length of their vector: an evaluation takes another time than a step.
 // Threads: a value of SwarmCore.
 #pragma once
 
@@ -22,7 +22,7 @@ class RoundTimes {
   RoundTimes(Duration fixed, Duration unmeasured) : fixed_(fixed), unmeasured_(unmeasured) {}
 
   void add(std::int64_t elements, Duration took);
-  // How long a round with so many elements may take.
+  // How long a round with this many elements may take.
   Duration limit(std::int64_t elements) const;
 
  private:

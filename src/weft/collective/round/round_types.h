@@ -26,20 +26,20 @@ struct RoundCoreOptions {
   // each exchange.
   AllReduceOptions all_reduce;
   // Where members share hosts, large vectors are summed in each host first, and one member of each
-  // speaks to the other hosts.
+  // exchanges with the other hosts.
   bool by_host = swarm_defaults::kByHost;
   // Each member reports on its part of a round: report() is to follow begin(). The same at all.
   bool reports = false;
   // Where it is not exact, members gather encoded inputs (payload_collective.h). The same at all.
   Codec codec;
-  // What this member's encoders had dropped, from a checkpoint.
+  // The residuals of this member's encoders, from a checkpoint.
   ResidualState residual;
   // Empty: make_collective().
   CollectiveMaker make_core;
-  // A member that owes data and gives no answer for so long is reported.
+  // A member that owes data and does not answer for this long is reported.
   Duration stall_timeout = swarm_defaults::kStallTimeout;
-  // Nothing of an open round has moved for so long: all members are asked where they stand, and
-  // again each time as much later; see waiting().
+  // When no data of an open round has arrived for this long, all members are asked for their
+  // progress, and again after each such interval; see waiting().
   Duration wait_interval = std::chrono::seconds(2);
 };
 
@@ -67,7 +67,7 @@ enum class StallKind : std::uint8_t {
   kStuck,    // it has nothing to wait for, and yet its data does not come: renew the link
   kSilent,   // no answer at all
   kDiffers,  // its result is another one
-  kLies,     // it was found to break the rules of the exchange; `text` says how
+  kLies,     // it broke the rules of the exchange; `text` has the details
 };
 
 struct Stall {
@@ -85,7 +85,7 @@ struct RoundWait {
   std::int64_t elements = 0;
   // Since the last piece of data, the last Done, or this member's own last input.
   Duration waited{};
-  // Members that have said since then that they still compute their input.
+  // Members that have reported since then that they still compute their input.
   std::vector<PeerId> computing;
   // If there are none: whose data this member lacks.
   std::vector<PeerId> owing;

@@ -47,7 +47,7 @@ std::vector<ExchangeFinding> TeamExchange::take_findings() {
 
 Bytes TeamExchange::received_map(Rank from) const {
   Bytes map = collective_->received_map(local(from));
-  // All zeros says no more than nothing does, and this is the common case.
+  // All zeros mean the same as an empty map, and this is the common case.
   if (std::ranges::all_of(map, [](std::uint8_t has) { return has == 0; })) map.clear();
   return map;
 }

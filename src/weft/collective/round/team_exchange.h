@@ -2,8 +2,8 @@
 // view's.
 //
 // The collective counts the team's members from 0 and after them, in the order of the view, the
-// members that only receive. A frame from a member that has no part in what it says is found by
-// the collective: kCorrupt.
+// members that only receive. The collective answers kCorrupt to a frame about segments in which its
+// sender has no part.
 //
 // Where it stands: a RoundAttempt owns one for each exchange of its plan. Threads: one owner.
 // Failures: see collective.h.

@@ -30,9 +30,9 @@ class MergeStates {
 
   // Told again by every member of that branch: the same offer counts once.
   void offer(const MergeOffer& offer, TimePoint now);
-  // Whose state is being drawn; empty: none is.
+  // The peers whose state is being fetched; empty: none is.
   std::vector<PeerId> wanted_sources() const;
-  // Those of them that have a link.
+  // Sets those of them that have a link.
   void set_sources(const std::vector<PeerId>& sources, TimePoint now);
   bool is_source(const PeerId& peer) const;
   void clear();

@@ -1,7 +1,7 @@
 // ResultLog: the sums and reports of the last committed rounds, kept for members and joiners that
 // catch up.
 //
-// Bounded by bytes: all that somebody needs up to `bytes_max`, and of the others, for members that
+// Bounded by bytes: all that a member needs up to `bytes_max`, and of the others, for members that
 // fell behind, kSpareBytes. The last two results are always kept, because a view's base can be one
 // round above what its slowest member holds.
 // Threads: one owner. The buffers are shared and must not change once they are here.
@@ -35,9 +35,9 @@ class ResultLog {
 
   // REQUIRES: its round is newest() + 1, or the log is empty.
   void add(Entry entry);
-  // From now on results before `round` are spare. Before the first call all are needed.
+  // From now on results before `round` may be dropped. Before the first call all are needed.
   void need_from(Round round) { needed_from_ = round; }
-  // Null where the round is not here (any more).
+  // Null if the result is not here (any more).
   const Entry* find(Round round) const;
   void clear();
 

@@ -101,7 +101,7 @@ void SnapshotFetch::choose(TimePoint now) {
   std::vector<std::pair<SnapshotName, int>> votes;
   for (const auto& [peer, source] : sources_) {
     if (!source.offered) continue;
-    // What has begun goes on, wherever it still can.
+    // A transfer that has begun goes on, wherever it still can.
     const SnapshotName& offered = *source.offered;
     if (wanted_ && offered == *wanted_) return adopt(*wanted_, now);
     const auto same = std::find_if(votes.begin(), votes.end(),
@@ -122,8 +122,8 @@ void SnapshotFetch::choose(TimePoint now) {
     return std::pair(a.second, a.first.round) > std::pair(b.second, b.first.round);
   };
   std::sort(votes.begin(), votes.end(), better);
-  // Members may be a round apart, and offer one each. One alone can say any round, so the newest is
-  // left out: what comes then is reached by two.
+  // Members may be a round apart, and offer one each. A single member can claim any round, so the
+  // newest is left out: what comes then is reached by two.
   const bool confirmed = votes.front().second > 1 || votes.size() == 1;
   adopt(votes[confirmed ? 0 : 1].first, now);
 }
@@ -174,7 +174,7 @@ void SnapshotFetch::read_kept(TimePoint now) {
 
 void SnapshotFetch::request(TimePoint now) {
   bool provider = false;
-  // A block from each in turn, so that all lines are used.
+  // A block from each in turn, so that all links are used.
   while (request_round(false, now, provider)) {
   }
   while (request_round(true, now, provider)) {

@@ -92,7 +92,7 @@ class SnapshotFetch {
   SnapshotName target_;
   std::shared_ptr<Bytes> buffer_;
   std::vector<Block> blocks_;
-  // Not asked for; the next one last. Some may have come meanwhile.
+  // Blocks not asked for yet; the next one is the last. Some may have arrived meanwhile.
   std::vector<std::uint32_t> open_;
   std::size_t here_ = 0;
   std::uint32_t resumed_ = 0;

@@ -1,14 +1,14 @@
 // StateFetch: the asker's side of state transfer; a joiner uses all of it, a member that lags the
 // results only.
 //
-// Asks every source which snapshot it has, takes the one that most offer (where each offers
-// another, the second newest: one member can say any round), and draws its blocks from all of them
-// at once; each block is checked against the root of the offer's hash tree before it counts. Blocks
-// stay here when sources are lost, the view changes or a fetch begins anew, and with a StateKeep
-// when the process ends; as long as any member has that snapshot, the transfer goes on with what is
-// missing. Then draws the results of the rounds after it, a few ahead. A source that sends anything
-// false is reported by on_frame; one that sends no block for `source_timeout` loses its requests to
-// others.
+// Asks every source which snapshot it has, takes the one that most offer (where each offers another
+// one, the second newest, because one member can claim any round), and fetches its blocks from all
+// of them at once; each block is checked against the root of the offer's hash tree before it
+// counts. Blocks stay here when sources are lost, the view changes or a fetch begins anew, and with
+// a StateKeep when the process ends; as long as any member has that snapshot, the transfer goes on
+// with what is missing. Then it fetches the results of the rounds after it, a few ahead. A source
+// that sends anything false is reported by on_frame; one that sends no block for `source_timeout`
+// loses its requests to others.
 //
 // Where it stands: SwarmCore owns one while it joins or lags.
 // Threads: one owner.
@@ -41,7 +41,7 @@ struct StateFetchOptions {
   int rounds_ahead = 4;
   // After it the best offer so far is taken even if some sources are silent.
   Duration offer_wait = std::chrono::milliseconds(300);
-  // Between queries while nobody has a snapshot.
+  // Between queries while no member has a snapshot.
   Duration query_interval = std::chrono::milliseconds(200);
   Duration source_timeout = std::chrono::seconds(10);
   // Borrowed; null: nothing outlives the process.
@@ -90,7 +90,7 @@ class StateFetch {
   std::optional<Snapshot> take_snapshot(TimePoint now);
   // The next result in order of rounds, if it is here.
   std::optional<FetchedResult> take_result(TimePoint now);
-  // The highest round that any source has said to be committed.
+  // The highest round that any source has reported as committed.
   Round newest_known() const;
   // The rounds wanted are kept by no source any more: fetch_snapshot() anew.
   bool results_gone() const;

@@ -18,7 +18,7 @@ namespace weft {
 
 class StateFile final : public StateKeep {
  public:
-  // Nothing is opened before it is needed; mode 0600.
+  // The file is opened when it is first needed, with mode 0600.
   explicit StateFile(std::string path) : path_(std::move(path)) {}
 
   std::optional<SnapshotName> name() override;

@@ -240,7 +240,7 @@ void StateServer::offer(const PeerId& to, const StateQueryMessage& query, TimePo
   StateOfferMessage message;
   Snapshot* best = nullptr;
   for (Snapshot& snapshot : snapshots_) {
-    // Rounds may be faster than questions: whoever made it necessary must get it.
+    // Rounds may be faster than queries: the peer for which a snapshot was made must get it.
     const bool followed = log_.empty() || snapshot.of.name.round.next() >= log_.oldest();
     const bool fresh = followed && now < snapshot.used + kFreshFor;
     if (!fresh && !usable(snapshot, query)) continue;

@@ -4,7 +4,7 @@
 
 namespace weft {
 
-// More than a second's worth of a fast line, and little beside the state itself.
+// More than a fast link carries in a second, and little compared with the state itself.
 static constexpr std::size_t kWaitingBytesMax = std::size_t{64} << 20;
 
 static TimePoint later() { return SystemClock().now() + std::chrono::minutes(1); }

@@ -1,7 +1,7 @@
 // BackgroundKeep: a StateKeep whose blocks another one writes in a thread of its own, so that a
-// slow disk holds up nobody's heartbeats.
+// slow disk delays no heartbeats.
 //
-// What the disk cannot take in time is not kept: those blocks are fetched again after a restart.
+// Blocks that the disk cannot take in time are not kept, and are fetched again after a restart.
 // Threads: one owner; the other keep belongs to the thread inside while blocks are under way.
 // Fails: as the other keep.
 #pragma once
@@ -38,8 +38,8 @@ class BackgroundKeep final : public StateKeep {
   };
 
   void write_all_blocks();
-  // Until nothing is under way; blocks that wait are written before, or dropped. Then keep_ is the
-  // owner's until it gives the thread another block.
+  // Waits until nothing is being written; blocks that wait are written before, or dropped. Then
+  // keep_ is the owner's until it gives the thread another block.
   void settle(bool drop) WEFT_ASSERT_CAPABILITY(keeping_);
 
   // Held by the thread inside while it writes a block, and else by the owner.

@@ -16,15 +16,15 @@
 
 namespace weft {
 
-// A member that strangers crowd may turn a newcomer away, who then tries again for so long.
+// A member with too many strangers may turn a newcomer away, which then tries again for this long.
 static constexpr Duration kAgainFor = std::chrono::seconds(5);
 static constexpr Duration kPauseMin = std::chrono::milliseconds(100);
 static constexpr Duration kPauseMax = std::chrono::seconds(1);
 
-// Asks one member at a time; done once there is a text, or nobody is left to ask. One whose link
-// breaks is dialled once more: if nobody listens then, its process has just ended. Where links
-// broke twice, all are asked again after a pause, which grows and is drawn, so that newcomers who
-// were turned away together do not come back together.
+// Asks one member at a time; done once there is a text, or no member is left to ask. A member whose
+// link breaks is dialled once more: if no process listens then, it has just ended. Where links
+// broke twice, all are asked again after a random pause, which grows, so that newcomers that were
+// turned away together do not return together.
 class RecipeFetch final : public TransportHandler {
  public:
   RecipeFetch(const Ticket& ticket, Transport& transport, EventLoop& loop)
@@ -178,7 +178,7 @@ class RecipeFetch final : public TransportHandler {
   std::optional<std::string> text_;
   std::optional<SuccessorRun> successor_;
   Status last_fault_;
-  // That the ticket was revoked, as a member said; ok: nobody did.
+  // A member's report that the ticket was revoked; ok if there is none.
   Status revoked_;
 };
 

@@ -88,10 +88,10 @@ bool RecordFile::keep(ByteSpan record, bool durable) {
   const Status written =
       write_file_atomically(path_, parts, WriteFileOptions{.mode = 0600, .durable = durable});
   if (written.ok()) {
-    told_ = false;
+    warned_ = false;
     return true;
   }
-  if (!std::exchange(told_, true)) {
+  if (!std::exchange(warned_, true)) {
     log(LogLevel::kWarning,
         "{}; if this process is started again, its votes of before do not count",
         written.message());

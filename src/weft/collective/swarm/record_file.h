@@ -21,13 +21,13 @@ class RecordFile final : public RecordKeep {
  public:
   explicit RecordFile(std::string path) : path_(std::move(path)) {}
 
-  // Nothing if there is none. The record must be that of `self`, or it is refused.
+  // Empty if there is none. The record must be that of `self`, or it is refused.
   static Result<std::optional<VoterRecord>> load(const std::string& path, const PeerId& self);
   bool keep(ByteSpan record, bool durable) override;
 
  private:
   std::string path_;
-  bool told_ = false;
+  bool warned_ = false;
 };
 
 }  // namespace weft

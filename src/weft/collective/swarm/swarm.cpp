@@ -14,7 +14,7 @@
 
 namespace weft {
 
-// After so long in finish() it is asked whether it lives.
+// After this long in finish() the network thread is asked whether it lives.
 static constexpr Duration kFinishSlice = std::chrono::minutes(1);
 
 static Rng random_rng() {

@@ -87,8 +87,8 @@ struct SwarmOptions {
   // How the vector travels. With less than f32 each member keeps what its roundings drop and adds
   // it in the next round.
   WirePrecision wire = WirePrecision::kF32;
-  // What takes the place of the sum, against so many liars; the rounds of a view that is too small
-  // for it wait for more members. The mean: the vector is summed.
+  // The rule that replaces the sum, against a number of liars; the rounds of a view that is too
+  // small for it wait for more members. With `mean` the vector is summed.
   Aggregator aggregator;
   int liars = 0;
   // How many members repeat what each owner makes with such a rule, before it counts; 0: owners are
@@ -101,19 +101,19 @@ struct SwarmOptions {
   // Where it is not exact: members gather their encoded inputs instead of sending sums, and `wire`
   // does not matter. The same at all members.
   Codec codec;
-  // What this member's codec had dropped when the checkpoint was written that the trainer holds.
+  // The residual of this member's codec at the checkpoint that the trainer has loaded.
   ResidualState residual;
-  // The members agree on a better order of the ring where their lines are unequal; lines.h.
+  // The members agree on a better order of the ring where their links are unequal; link_rates.h.
   bool measured_ring = swarm_defaults::kMeasuredRing;
   // In a view of more members each keeps connections to a few others only, and control frames
   // between the rest are forwarded (net/parking_transport.h). The same at all members.
   int mesh_members = swarm_defaults::kMeshMembers;
-  // Members of one host sum among themselves before one of them speaks to the other hosts.
+  // Members of one host sum among themselves before one of them exchanges with the other hosts.
   bool by_host = swarm_defaults::kByHost;
   // Results of past rounds kept for members that catch up; the last two are always kept.
   std::uint64_t result_log_bytes_max = swarm_defaults::kResultLogBytesMax;
   Round last_round;
-  // No byte of an open round for so long: the member that owes it is suspected.
+  // A member that owes data of an open round and sends no byte for this long is suspected.
   Duration stall_timeout = swarm_defaults::kStallTimeout;
   // next() gives kWait after this.
   Duration next_limit = std::chrono::milliseconds(200);
@@ -122,8 +122,9 @@ struct SwarmOptions {
   // `compute_timeout_first` until three rounds of that length were measured.
   Duration compute_timeout{};
   Duration compute_timeout_first = swarm_defaults::kComputeTimeoutFirst;
-  // Above zero: finish() gives kTimeout after this, which names who is owed. Else it waits for the
-  // end of the round, which comes by itself: see compute_timeout, stall_timeout and the membership.
+  // Above zero: finish() gives kTimeout after this, with the members whose part is missing. Else it
+  // waits for the end of the round, which has limits of its own: see compute_timeout, stall_timeout
+  // and the membership.
   Duration finish_limit{};
   // Where resuming: the state given to the trainer is already after this round.
   Round resume_round;
@@ -141,10 +142,10 @@ struct SwarmOptions {
   // Where a joiner keeps what it has of a state until it is whole, so that it need not begin anew
   // if it is started again. Empty: nowhere.
   std::string state_file;
-  // The first round waits for so many members, at most `start_timeout`.
+  // The first round waits for this many members, at most `start_timeout`.
   int start_members = swarm_defaults::kStartMembers;
   Duration start_timeout = swarm_defaults::kStartTimeout;
-  // Once all have the last round, newcomers are given the final state for at most so long;
+  // Once all have the last round, the final state is served to newcomers for at most this long;
   // next() gives kFinished as soon as none is left.
   Duration linger = swarm_defaults::kLinger;
   // Where branches merge: what a round adds to the samples that a state has learned from.
@@ -158,11 +159,11 @@ struct SwarmOptions {
 // Sets `wire` where the codec can stand per hop, else `codec`.
 void set_codec(const Codec& codec, SwarmOptions& options);
 
-// Why nobody gave the recipe, where that says something of the run.
+// Why no member gave the recipe, where the reason concerns the run.
 struct RunNews {
   // The run ended with this round.
   std::optional<Round> ended_with;
-  // Nobody listens at any address of the ticket; `left`: somebody did until just now.
+  // No process listens at any address of the ticket; `left`: one did until just now.
   bool deserted = false;
   bool left = false;
 };
@@ -184,14 +185,14 @@ class Swarm {
   class Impl;
   // For found() and join().
   explicit Swarm(std::unique_ptr<Impl> impl);
-  // Ends at once, without a word to the others: they see the links go down.
+  // Ends at once and sends nothing: the others see the links go down.
   ~Swarm();
   Swarm(const Swarm&) = delete;
   Swarm& operator=(const Swarm&) = delete;
 
   Result<Turn> next();
-  // What this member gives to the round of the last kTrain turn and to later ones if its own input
-  // comes too late; call it before begin(). Rounds wait for all members otherwise.
+  // What this member contributes to the round of the last kTrain turn and to later ones if its own
+  // input comes too late; call it before begin(). Rounds wait for all members otherwise.
   void stand_in(StandIn stand_in);
   // Opens the round of the last kTrain turn: a number of elements, or several exchanges, of at most
   // vector_elements_max elements together. The plan is the same at all members.
@@ -204,9 +205,9 @@ class Swarm {
   void contribute(std::int64_t offset, std::span<const float> values) {
     contribute(0, offset, values);
   }
-  // What this member says of its part of the begun round, at most kReportBytesMax bytes. Where
-  // rounds have reports each has one of every member, once, and is not over before; else not to be
-  // called.
+  // This member's report on its part of the begun round, at most kReportBytesMax bytes. Where
+  // rounds have reports, each needs one of every member, once, and does not end before; elsewhere
+  // this must not be called.
   Status report(Bytes report);
   // Waits for the end of the begun round, at most `limit`: true where finish() answers at once.
   bool round_ended(Duration limit);
@@ -226,8 +227,8 @@ class Swarm {
   // Tells the others, waits until they have agreed on a view without this peer, at most `limit`.
   Status leave(Duration limit);
 
-  // A line for others to paste; names this member and a few more. As status(): kTimeout where the
-  // network thread gives no answer within 2 s.
+  // A ticket for others to paste; it names this member and a few more. As status(): kTimeout where
+  // the network thread gives no answer within 2 s.
   Result<Ticket> ticket(Duration valid_for);
   // A code (net/join_code.h) by which peers of the local network get `ticket`, which is of this
   // swarm, from this peer while it is a member; void with the ticket. Any thread; takes about 0.1
@@ -240,7 +241,7 @@ class Swarm {
   // Returns a text about the votes so far.
   Result<std::string> expel(const PeerId& peer, const std::string& reason);
   Result<SwarmStatus> status();
-  // What this member's codec has dropped, for a checkpoint. As status().
+  // The residual of this member's codec, for a checkpoint. Fails as status().
   Result<ResidualState> residual_state();
   std::vector<SwarmEvent> take_events();
   const PeerId& self() const;

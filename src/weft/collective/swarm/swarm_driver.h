@@ -5,9 +5,9 @@
 //     next, begin, contribute ... -> commands ->       run_commands, the transport's handler,
 //     timers turns, outcomes, events     <-   box    <-       deliver
 //
-// Threads: each member says whose it is: guarded by the loop's role, by the training thread's, or,
-// in the box, by a lock. A command is made on one thread and runs on the other, so it brings what
-// it needs of the first along; clang rejects one that reaches back.
+// Threads: each member states its owner: it is guarded by the loop's role, by the training
+// thread's, or, in the box, by a lock. A command is made on one thread and runs on the other, so it
+// carries along what it needs from the first; clang rejects one that reaches back.
 // Fails: see swarm.h.
 #pragma once
 
@@ -41,7 +41,7 @@ class Swarm::Impl final : private TransportHandler {
  public:
   explicit Impl(SwarmOptions options) : options_(std::move(options)) {}
   ~Impl() override {
-    // So that what was said last arrives, and the others see an end and no crash.
+    // So that the last frames arrive, and the others see an orderly end.
     if (finished_) static_cast<void>(leave(kLinksCloseLimit));
     loop_.stop();
     thread_.join();
@@ -50,8 +50,8 @@ class Swarm::Impl final : private TransportHandler {
   // Before there is a loop thread.
   Status start(const Ticket* ticket);
 
-  // --- The training thread. It is the caller's, who may go on in another one if no two ever do so
-  // at a time; so nothing here looks which one it is.
+  // --- The training thread. It is the caller's, which may change as long as no two threads call at
+  // a time; so nothing here checks which one it is.
   Result<Turn> next();
   void stand_in(StandIn stand_in);
   Status begin(const RoundPlan& plan);
@@ -71,8 +71,8 @@ class Swarm::Impl final : private TransportHandler {
   // --- Any thread.
   Result<Ticket> ticket(Duration valid_for);
   Result<std::string> join_code(const Ticket& ticket);
-  // What `question` says on the loop thread. Fails: kTimeout. The answer lives as long as either
-  // side: the loop may give it after the wait has ended.
+  // The result of `question` on the loop thread. Fails: kTimeout. The answer lives as long as
+  // either side, because the loop may give it after the wait has ended.
   template <class Answer>
   Result<Answer> ask(std::function<Result<Answer>(SwarmCore&)> question,
                      Duration limit = kAnswerLimit) {

@@ -17,7 +17,7 @@ constexpr Duration kLoopLimit = std::chrono::seconds(5);
 
 struct End {
   bool done = false;
-  // Nobody waits any more, and the output may be gone.
+  // No caller waits any more, and the output may be freed.
   bool abandoned = false;
   Status status;
 };

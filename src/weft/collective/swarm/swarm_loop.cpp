@@ -46,7 +46,7 @@ void Swarm::Impl::read_lent_state(const Turn& order) {
     submit([this, made = std::move(made)]()
                WEFT_REQUIRES(loop_.thread()) { core_->publish_state(made); });
   });
-  // The training thread has taken it back, and the core has yet to hear of that.
+  // The training thread has taken the state back, and the core does not know of that yet.
   if (!lent) core_->snapshot_missed();
 }
 

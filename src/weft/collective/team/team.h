@@ -34,7 +34,7 @@ namespace weft {
 // A position in one team: 0 .. size - 1.
 using TeamRank = Strong<struct TeamRankTag, std::int32_t>;
 
-// The limits for a purpose: its characters, and how many stages or columns it can speak of.
+// The limits of a purpose: its characters, and the number of stages or columns that it may name.
 inline constexpr std::size_t kPurposeBytesMax = 64;
 inline constexpr int kTeamPartsMax = 4096;
 

@@ -1,8 +1,8 @@
-// ChunkInputs: inputs of chunks as they come in, each checked against its contributor's commitment.
+// ChunkInputs: received inputs of chunks, each checked against its contributor's commitment.
 //
-// An input may come from its contributor or from anyone else who has it: one that has the committed
-// hash is right, wherever it comes from. What different members send is put together apart, so that
-// none can spoil what another one sends.
+// An input may come from its contributor or from any other member that has it: one with the
+// committed hash is right, wherever it comes from. The pieces from different members are kept
+// apart, so that none can spoil another's.
 //
 // Where it stands: VerifiedButterfly owns one. Threads: one owner. Fails: never.
 #pragma once
@@ -27,7 +27,7 @@ class ChunkInputs {
  public:
   struct From {
     Rank contributor;
-    // Who sends it.
+    // The member that sends it.
     Rank source;
   };
   enum class Arrival : std::uint8_t {
@@ -40,8 +40,8 @@ class ChunkInputs {
   ChunkInputs(const ChunkTable& table, const ExchangeId& id, std::vector<PeerId> members)
       : table_(table), id_(id), members_(std::move(members)), committed_(members_.size()) {}
 
-  // What a member commits to for its part of `chunk`. It binds the round and the member, so that
-  // nobody can pass off another one's commitment as his own.
+  // The digest that a member commits to for its part of `chunk`. It binds the round and the member,
+  // so that no member can present another one's commitment as its own.
   Hash256 digest(Rank contributor, Rank chunk, std::span<const float> vector) const;
 
   // By owner. The first one stays.

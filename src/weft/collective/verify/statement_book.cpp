@@ -39,7 +39,7 @@ Statement StatementBook::make_about(StatementKind kind, Rank chunk, Rank contrib
   return statement;
 }
 
-// The signature itself is told to nobody.
+// The signature itself is never sent.
 Hash256 StatementBook::nonce() const {
   return sha256(verification_.signer->sign(named("weft nonce 1", id_)));
 }

@@ -30,7 +30,7 @@ class StatementBook {
   // This member's, signed.
   Statement make(StatementKind kind, Hash256 digest) const;
   Statement make_about(StatementKind kind, Rank chunk, Rank contributor = Rank(0)) const;
-  // Only this member can know it before it is told, and it is the same each time.
+  // Only this member can know the nonce before it is sent. It is the same each time.
   Hash256 nonce() const;
 
   // It is of a member of the round, and has its signature.
@@ -49,8 +49,9 @@ class StatementBook {
   std::array<std::vector<std::optional<Statement>>, kOnceKinds.size()> kept_;
 };
 
-// Who repeats each chunk, by owner: `count` members, never the owner. All nonces decide, each of
-// which its member has committed to before it knew anything, and told after all chunks were signed.
+// The members that repeat each chunk, by owner: `count` of them, never the owner. All nonces
+// decide; each member committed to its own before it received anything, and sent it after all
+// chunks were signed.
 std::vector<std::vector<Rank>> draw_verifiers(const ExchangeId& id,
                                               const std::vector<Hash256>& nonces, int count);
 

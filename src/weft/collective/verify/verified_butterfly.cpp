@@ -179,7 +179,7 @@ Status VerifiedButterfly::resume(Rank to, ByteSpan received) {
   return {};
 }
 
-// --- Who is waited for.
+// --- Waits.
 
 Rank VerifiedButterfly::waits_for() const {
   if (complete_) return options_.rank;

@@ -8,16 +8,16 @@
 //   verdicts    to all: a few members for each chunk, drawn from all nonces, have repeated it
 //
 // It is complete once all echoes agree and each chunk was repeated with the same bits by those that
-// were drawn for it, so a falsified chunk is never handed on unless all of them lie as well. Nobody
-// knows who is drawn before all results are signed; a member that signs two results, tables or
-// commitments is convicted by the two.
+// were drawn for it, so a falsified chunk is never handed on unless all of them lie as well. No
+// member knows which ones are drawn before all results are signed; a member that signs two results,
+// tables or commitments is convicted by the two.
 //
-// Each lie can be checked by everybody: "chunk C is false" makes all members fetch the inputs of C,
-// which the commitments fix, and repeat it; then they know by themselves whether its owner lied or
-// the accuser. "The input of member I is not what it committed to" makes all fetch that input;
-// those who get the right one hand it on to the member that lacks it. What a member does to a
-// single other one only that one can know (ExchangeFinding); the swarm expels a member of which
-// most have found something.
+// Every member can check each lie: "chunk C is false" makes all members fetch the inputs of C,
+// which the commitments fix, and repeat it; then each knows whether its owner or the accuser lied.
+// "The input of member I is not what it committed to" makes all fetch that input; those that get
+// the right one send it on to the member that lacks it. What a member does to a single other one,
+// only that one can know (ExchangeFinding); the swarm expels a member about which most others have
+// findings.
 //
 // IMPLEMENTATION: commitments before data, and random members that repeat an owner's work, after
 // E. Gorbunov, A. Borzunov, M. Diskin, M. Ryabinin, "Secure distributed training at scale", ICML
@@ -29,7 +29,7 @@
 // Memory: the vector twice, the inputs of its own chunk, and those of each chunk that it repeats.
 // The exchange begins once all input is given: the commitment needs all of it.
 //
-// Where it stands: make_collective() makes one where CollectiveOptions::verification says so.
+// Where it stands: make_collective() makes one where CollectiveOptions::verification demands it.
 // Threads: one owner. Fails: as a Collective.
 #pragma once
 
@@ -75,7 +75,7 @@ class VerifiedButterfly : public Collective {
   std::int64_t elements() const override { return elements_; }
   std::vector<ExchangeFinding> take_findings() override { return std::exchange(findings_, {}); }
 
-  // Who repeats each chunk, by owner; empty before it is drawn.
+  // The members that repeat each chunk, by owner; empty before they are drawn.
   const std::vector<std::vector<Rank>>& verifiers() const { return verifiers_; }
 
  protected:
@@ -106,7 +106,7 @@ class VerifiedButterfly : public Collective {
     bool wanted = false;
     bool repeated = false;
     bool right = false;
-    // By rank: who has said that it is right, and that it is false.
+    // By rank: whether the member has stated that the chunk is right, and that it is false.
     std::vector<bool> said_right;
     std::vector<bool> said_false;
   };
@@ -205,7 +205,7 @@ class VerifiedButterfly : public Collective {
   std::vector<Chunk> state_;
   std::vector<bool> final_here_;
 
-  // What this member has told all others, once it has.
+  // What this member has sent to all others, once it has.
   Bytes commitment_;
   bool sending_ = false;
   Bytes own_table_;
@@ -213,7 +213,7 @@ class VerifiedButterfly : public Collective {
   Bytes own_result_;
   Bytes own_echo_;
   std::vector<Bytes> own_verdicts_;
-  // What all should know, from anyone, and what of it is known here.
+  // Statements that all members should have, from any sender, and which of them are here.
   std::vector<Bytes> spread_;
   std::set<Bytes> spread_before_;
   std::vector<std::vector<Rank>> verifiers_;

@@ -141,7 +141,7 @@ bool VerifiedButterfly::settled(Rank owner) const {
   const Chunk& each = chunk(owner);
   if (!each.whole || each.wanted) return false;
   return std::ranges::all_of(verifiers_[index(owner)], [&](Rank verifier) {
-    // An accusation that proved false says no more than silence, but it ends the wait.
+    // An accusation that proved false counts like none, but it ends the wait.
     return each.said_right[index(verifier)] ||
            (each.said_false[index(verifier)] && each.repeated && each.right);
   });

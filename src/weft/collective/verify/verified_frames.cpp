@@ -168,7 +168,7 @@ Status VerifiedButterfly::take_statement(Rank from, const Statement& statement) 
       check_result(by);
       return {};
     case StatementKind::kRight:
-      // Others' word about what somebody said is not needed.
+      // Another member's statement about this one's is not needed.
       if (by == from) state_[statement.chunk].said_right[index(by)] = true;
       return {};
     case StatementKind::kFalse:
@@ -210,7 +210,7 @@ Status VerifiedButterfly::take_handed_on(Rank source, std::uint32_t number, Byte
   const ChunkInputs::From whose{contributor, source};
   const bool wanted = wanted_inputs_.contains({chunk_owner.value(), contributor.value()}) &&
                       !inputs_.has(chunk_owner, contributor) && !inputs_.here(whose, segment);
-  // It came from somebody else meanwhile, perhaps.
+  // It may have come from another member meanwhile.
   if (!wanted) return {};
   const MutableByteSpan out = inputs_.place(whose, segment);
   std::memcpy(out.data(), body.data(), body.size());

@@ -130,7 +130,7 @@ void ButterflyCollective::take_final(std::uint32_t index) {
   slots_[index].state = State::kFinal;
   ++finished_;
   if (!gathers_ || !owns(index)) return;
-  // Each owner begins with its successor, so that nobody is overrun.
+  // Each owner begins with its successor, so that no member gets everything at once.
   for (int step = 1; step < options_.size; ++step) {
     enqueue(Rank((options_.rank.value() + step) % options_.size), index, CollectiveOp::kGather);
   }

@@ -88,7 +88,7 @@ class ButterflyCollective final : public Collective {
   // Measures this member's segments in order as far as they are complete; after the last one sends
   // the table.
   void measure();
-  // Once the tables of all owners are here.
+  // Called once the tables of all owners are here.
   void combine_all();
   MutableByteSpan table_of(Rank rank);
   SharedBytes shared_table();

@@ -167,7 +167,7 @@ Algorithm choose_algorithm(const CollectiveOptions& options, std::int64_t elemen
       [[fallthrough]];
     case Algorithm::kButterfly:
     case Algorithm::kRing:
-      // Without segments nobody would wait for anybody.
+      // Without segments no member would wait for another.
       return sums && elements == 0 ? whole : options.algorithm;
     case Algorithm::kPayload:
     case Algorithm::kVerified:
@@ -189,7 +189,7 @@ double predicted_seconds(const CollectiveOptions& options, std::int64_t elements
 LinkProfile profile_of(const LinkSummary& links, LinkProfile link) {
   static constexpr double kMicroseconds = 1e-6;
   if (!links.known()) return link;
-  // Faster links than that are not told apart.
+  // Links faster than that are not distinguished.
   const auto rate_of = [](LinkCode code, double assumed) {
     static const LinkCode fastest = LinkCode::of(kLinkRateMax);
     return code.code() < fastest.code() ? code.value() : std::max(assumed, code.value());

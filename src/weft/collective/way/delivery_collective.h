@@ -49,7 +49,7 @@ class DeliveryCollective final : public Collective {
   }
 
  private:
-  // What a member of the team sends to one receiver.
+  // The data that a member of the team sends to one receiver.
   struct Receiver {
     bool open = false;
     // The next part to look at.

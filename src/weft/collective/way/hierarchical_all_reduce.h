@@ -9,7 +9,7 @@
 //   across  the firsts all-reduce round a ring, in the wire's precision
 //   down    each first hands the sum on to its host
 //
-// All members get the bits of the result of `across`. They agree on who shares a host:
+// All members get the bits of the result of `across`. They agree on which members share a host:
 // CollectiveOptions::hosts. Memory: two vectors besides the result.
 #pragma once
 

@@ -86,7 +86,7 @@ Status PayloadCollective::check(Rank from, ByteSpan head_bytes, std::size_t body
     return corrupt(fmt::format("payload of rank {}: expected segment {}, got {}", from.value(),
                                sender.received, head.segment));
   }
-  // What the head of the payload says is not known before its first segment is here.
+  // The payload's head is not known before its first segment is here.
   const std::size_t done = sender.received * segment_bytes_;
   const std::size_t most = std::min(segment_bytes_, sender.total.value_or(body_bytes_max_) - done);
   const std::size_t least = sender.total ? most : kPayloadHeadBytes;
@@ -182,7 +182,7 @@ void PayloadCollective::pump(Rank to) {
 }
 
 void PayloadCollective::pump_all() {
-  // Each begins with its successor, so that nobody is overrun.
+  // Each begins with its successor, so that no member gets everything at once.
   for (int step = 1; step < ranks(); ++step) {
     pump(Rank((options_.rank.value() + step) % ranks()));
   }

@@ -1,19 +1,19 @@
 // PayloadCollective: each member encodes its whole input once; all gather all payloads, decode and
 // combine them.
 //
-// For codecs whose sums cannot be encoded on the way: top-k, signs. Each member sends its payload
-// to each other member, in segments; everybody decodes the payloads in rank order, so all hold the
-// same bits: those that one place would compute from the payloads. What travels from each member to
-// each other is
+// This is for codecs whose sums cannot be encoded on the way: top-k, signs. Each member sends its
+// payload to each other member, in segments; everybody decodes the payloads in rank order, so all
+// hold the same bits: those that one place would compute from the payloads. What travels from each
+// member to each other is
 //
 //   head + payload, at most Codec::bytes_max                                   (codec/payload.h)
 //
-// so a member sends (n-1) times that, whatever the line. Receivers (CollectiveOptions) get all
-// payloads, too, and send none. The length is the sender's word: the first
-// segment tells it, and it is checked before anything that long is allocated. A payload that does
-// not decode is its sender's fault, found when its last segment comes.
+// so a member sends (n-1) times that, however fast its links are. Receivers (CollectiveOptions) get
+// all payloads, too, and send none. The sender determines the length: the first segment states it,
+// and it is checked before anything that long is allocated. A payload that does not decode is its
+// sender's fault, found when its last segment comes.
 //
-// The encoder is lent: who begins the round commits or rolls back what it keeps (round_codec.h).
+// The encoder is borrowed: the owner of the round commits or rolls back its state (round_codec.h).
 // Memory: the input, the result and one decoded vector, and the payloads of members that came
 // before those of lower ranks.
 // Threads and failures: see collective.h.
@@ -58,7 +58,7 @@ class PayloadCollective final : public Collective {
 
  private:
   struct Peer {
-    // As it comes: one segment, and once its head was read the whole body.
+    // The payload as it arrives: one segment, and the whole body once its head was read.
     Bytes body;
     // Segments of it that are here; the bytes of all of them, once known.
     std::uint32_t received = 0;
@@ -77,7 +77,7 @@ class PayloadCollective final : public Collective {
   int ranks() const { return options_.size + options_.receivers; }
   std::uint32_t segments_of(std::size_t body_bytes) const;
   Status check(Rank from, ByteSpan head, std::size_t body_bytes) const;
-  // Where the segment that is next from there lies. REQUIRES: check() of so many bytes.
+  // The place of the next segment from `from`. REQUIRES: check() of this many bytes.
   MutableByteSpan place_of(Rank from, std::size_t body_bytes);
   Status take_segment(Rank from);
   void encode_input();

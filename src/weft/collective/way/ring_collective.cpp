@@ -50,7 +50,7 @@ void RingCollective::add_input(std::uint32_t index, ByteSpan received) {
 // The values are the sum as far as it has come, or the input of a gather.
 void RingCollective::take_sum(std::uint32_t index) {
   const bool last = owns(index) || options_.size == 1;
-  // Nobody else gets the finished part of a reduce-scatter.
+  // No other member gets the finished part of a reduce-scatter.
   if (!last || gathers_) store_.round(index);
   if (last) return take_final(index);
   states_[index] = State::kSummed;
@@ -163,7 +163,7 @@ Bytes RingCollective::received_map(Rank from) const {
   Bytes map(store_.count());
   for (std::uint32_t index = 0; index < store_.count(); ++index) {
     const State state = states_[index];
-    // What begins here was not received: who has sent nothing yet is told so.
+    // Segments that begin here were not received, and count as missing in the map.
     const bool begun_here = reduces_ ? starts(index) && state != State::kFinal : owns(index);
     if (begun_here || state == State::kEmpty) continue;
     map[index] = state == State::kFinal ? 2 : 1;

@@ -53,11 +53,11 @@ bool Agreement::on_promise(const PeerId& from, const PromiseMessage& message) {
   }
   promises_.insert_or_assign(from, message);
   if (static_cast<int>(promises_.size()) < quorum_) return false;
-  // The base round needs one that tells of its rounds; this member's own may not be kept yet.
-  const bool tells = std::any_of(promises_.begin(), promises_.end(), [](const auto& promise) {
+  // The base round needs a promise that states its rounds; this member's own may not be kept yet.
+  const bool stated = std::any_of(promises_.begin(), promises_.end(), [](const auto& promise) {
     return promise.second.status.done.value() != kHoldsNothing;
   });
-  if (!tells) return false;
+  if (!stated) return false;
   phase_ = Phase::kPromised;
   return true;
 }

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// The first proposer waits so long for further news, so that two deaths at once are one change.
+// The first proposer waits this long for further news, so that two deaths at once are one change.
 constexpr Duration kGatherDelay = std::chrono::milliseconds(10);
 // Where several may have the same news, each waits up to this before it proposes.
 constexpr Duration kNewsJitter = std::chrono::milliseconds(50);
@@ -64,7 +64,7 @@ bool Balloting::may_go_alone() const {
   if (core_.sink.round_status().done < core_.view.base_round) return false;
   const auto& [peer, other] = *core_.watch.all().begin();
   if (!other.own && !other.gone) return false;
-  // Alone it must have what the view begins with: nobody could give it that.
+  // Alone it must have the state that the view begins with: no other could send it.
   const bool whole = core_.sink.round_status().done >= core_.view.base_round;
   const bool may = core_.options.lone_survivor ||
                    tie_breaker(core_.options.run, core_.view) == core_.options.self;
@@ -168,7 +168,7 @@ ViewValue Balloting::fresh_value(Round base) const {
     value.departures.clear();
     value.members = core_.view.members;
   }
-  // Whatever the sink says, the members are these.
+  // Whatever order the sink gives, the members are these.
   std::vector<Member> arranged = core_.sink.arrange(value.members);
   if (std::is_permutation(arranged.begin(), arranged.end(), value.members.begin(),
                           value.members.end())) {
@@ -183,8 +183,8 @@ void Balloting::freeze() {
   if (state_.frozen) return;
   state_.frozen = core_.stirred = true;
   state_.frozen_since = core_.now;
-  // With the next heartbeat: who votes on an expulsion may have missed a voice.
-  core_.judgement.hurry_retelling();
+  // With the next heartbeat: a member that votes on an expulsion may have missed an accusation.
+  core_.judgement.hurry_repetition();
   if (!state_.trouble_since) state_.trouble_since = core_.now;
   if (core_.state == MembershipState::kMember) core_.state = MembershipState::kChanging;
   core_.sink.on_freeze();
@@ -194,8 +194,8 @@ void Balloting::on_prepare(const PeerId& from, const PrepareMessage& message) {
   if (core_.past.is_past_matter(from, message.view)) return core_.past.vote_as_past(from, message);
   if (!core_.is_current(from, message.view) || core_.branching.retired()) return;
   freeze();
-  // Before the promise: a value that is made of it leaves out whoever is out of the run.
-  core_.bans.tell_bans(from, message.bans);
+  // Before the promise: a value that is made from it must leave out the banned peers.
+  core_.bans.send_bans(from, message.bans);
   const auto answer = state_.agreement->on_prepare(message, core_.sink.round_status());
   if (const auto* rejected = std::get_if<RejectedMessage>(&answer)) {
     core_.send(from, frame_type::kRejected, *rejected);
@@ -293,13 +293,14 @@ void Balloting::decide(const ViewValue& value) {
 }
 
 // Whether `peer` is a member in the value that this peer has accepted: it may have become one, and
-// those who told it so may be gone.
+// the members that informed it may be lost.
 bool Balloting::has_accepted(const PeerId& peer) const {
   return state_.agreement && state_.agreement->accepted() &&
          holds(state_.agreement->accepted()->value.members, peer);
 }
 
-// Whether it tells of just what this peer has voted for: then a newcomer in it may say so, too.
+// Whether the notice has the value that this peer has voted for: then even a newcomer's notice is
+// believed.
 bool Balloting::is_accepted_value(const ViewNoticeMessage& message) const {
   return message.previous == core_.view.id && state_.agreement && state_.agreement->accepted() &&
          state_.agreement->accepted()->value == message.value;

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/peer/parts/membership_core.h"
-#include "weft/peer/test_peer.h"
+#include "weft/peer/test_peer_group.h"
 
 namespace weft::membership_evidence_test {
 namespace {
@@ -37,26 +37,18 @@ class ListeningPeer : public TestPeer {
   std::vector<ViewId> views_named;
 };
 
-class EvidenceTest : public ::testing::Test {
+class EvidenceTest : public PeerGroupTest {
  protected:
-  TestPeer& add(std::uint32_t number, bool keyed = true) {
-    MembershipOptions options = test_membership(test_peer_id(number));
-    if (!keyed) options.invitation_key = {};
-    peers.push_back(std::make_unique<ListeningPeer>(net, std::move(options), 7));
+  TestPeer& add_without_key(std::uint32_t number) {
+    MembershipOptions options = options_of(number);
+    options.invitation_key = {};
+    peers.push_back(make_peer(std::move(options)));
     return *peers.back();
   }
-  ListeningPeer& listener(std::size_t i) { return dynamic_cast<ListeningPeer&>(peer(i)); }
-  void form(std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count; ++i) add(i);
-    peer(0).found();
-    for (std::uint32_t i = 1; i < count; ++i) {
-      peer(i).join(peer(0).ticket());
-      run(seconds(1));
-      ASSERT_EQ(peer(i).state(), MembershipState::kMember) << i;
-    }
+  std::unique_ptr<TestPeer> make_peer(MembershipOptions options) override {
+    return std::make_unique<ListeningPeer>(net, std::move(options), 7);
   }
-  TestPeer& peer(std::size_t i) { return *peers[i]; }
-  void run(Duration duration) { net.run_until(net.now() + duration); }
+  ListeningPeer& listener(std::size_t i) { return dynamic_cast<ListeningPeer&>(peer(i)); }
   void cut(std::size_t one, std::size_t other) {
     net.block(peer(one).id, peer(other).id);
     net.block(peer(other).id, peer(one).id);
@@ -122,9 +114,6 @@ class EvidenceTest : public ::testing::Test {
   bool strange(std::size_t at, std::size_t who) {
     return peer(at).membership->core().links.holds_stranger(peer(who).id);
   }
-
-  SimNetwork net{SimNetworkOptions{}};
-  std::vector<std::unique_ptr<TestPeer>> peers;
 };
 
 TEST_F(EvidenceTest, AFormerMemberThrowsNobodyOutAndInstallsNoView) {
@@ -280,7 +269,7 @@ TEST_F(EvidenceTest, AfterARenewedKeyAFormerMemberIsAStranger) {
 
 TEST_F(EvidenceTest, TheRunsKeyComesWithTheViewThatAdmits) {
   form(2);
-  TestPeer& newcomer = add(5, false);
+  TestPeer& newcomer = add_without_key(5);
   newcomer.hold_sync = true;
   newcomer.join(peer(0).ticket(InvitationId{3}));
   run(seconds(2));
@@ -294,7 +283,7 @@ TEST_F(EvidenceTest, TheRunsKeyComesWithTheViewThatAdmits) {
   EXPECT_TRUE(newcomer.membership->core().keys.has_key());
   Ticket minted = newcomer.ticket(InvitationId{8});
   minted.members.resize(1);
-  TestPeer& another = add(6, false);
+  TestPeer& another = add_without_key(6);
   another.join(minted);
   run(seconds(2));
   EXPECT_EQ(another.state(), MembershipState::kMember);
@@ -304,7 +293,7 @@ TEST_F(EvidenceTest, ARenewedKeyReachesNewcomersWithTheirViewOnly) {
   form(2);
   ASSERT_TRUE(peer(0).revoke(kAllInvitations).ok());
   run(seconds(1));
-  TestPeer& newcomer = add(5, false);
+  TestPeer& newcomer = add_without_key(5);
   newcomer.hold_sync = true;
   newcomer.join(peer(1).ticket(InvitationId{3}));
   run(seconds(2));

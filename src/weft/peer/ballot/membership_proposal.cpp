@@ -1,39 +1,39 @@
-// Which proposals of a view get no vote: one lying member must not end others, nor put them out of
-// the run for good.
+// Which proposals of a view a member refuses to vote for: one lying member must not end others, nor
+// get them banned from the run.
 //
 // Paxos asks of a voter only that it keeps its promises. It may refuse any value, and ignore any
 // promise as if it was lost: that never makes two values follow one view. So what is refused here
 // is a matter of progress alone, and must be either what no correct member proposes, or something
 // that may be refused until better evidence comes.
 //
-// The base round. A round is committed here when all members have said that they are done with it,
-// and none says so after its promise (agreement.h). Each promise that tells of a done round is thus
-// at or above it, and so is the least over some of them, whichever ballot of this view asked. It
-// makes no difference that a value was taken over, since its own base was such a least; that a
-// survivor votes alone, since its own promise tells; that a view merges or yields, since its base
-// is found alike; or that a voter is restarted, since it tells of no round and commits none. The
-// first view of a branch goes through no ballot. So no correct base is below what is committed
-// here. Nor is it more than one round above: nobody can be done with a round to which this member
-// has not given its input, and it gives that after it has committed the round before. A correct
-// member can be misled by a promise that tells of less than it has itself done and not committed
-// yet, so nobody is blamed for a base. And one that has not committed the last round yet may have
-// accepted a lie that is one round too low: then all that are needed would wait for ever, so who
-// has committed it gives its vote after half of quorum_timeout, and joins the view that follows
-// anew.
+// The base round. A round is committed here when all members have sent Done for it, and none sends
+// it after its promise (agreement.h). Each promise that states a done round is thus at or above it,
+// and so is the least over some of them, whichever ballot of this view asked. It makes no
+// difference that a value was taken over, since its own base was such a least; that a survivor
+// votes alone, since its own promise states one; that a view merges or yields, since its base is
+// found alike; or that a voter is restarted, since it states no round and commits none. The first
+// view of a branch goes through no ballot. So no correct base is below what is committed here. Nor
+// is it more than one round above: no member can be done with a round to which this member has not
+// given its input, and it gives that after it has committed the round before. A correct member can
+// be misled by a promise that states less than it has itself done and not committed yet, so no
+// member is blamed for a base. And one that has not committed the last round yet may have accepted
+// a lie that is one round too low: then all that are needed would wait for ever, so a member that
+// has committed it votes after half of quorum_timeout, and joins the next view anew.
 //
-// Expulsion. A departure as expelled is a ban for good. In a view of n it takes more than half of
-// the n - 1 others to accuse a member, and each tells all members that it has a link with, again
-// and again while the view changes. A voter that has heard so many agrees at once. One that has not
-// counts as possible accusers whoever it has heard, the proposer, and each that it cannot ask: one
-// out of reach, leaving, or restarted since, which has forgotten whom it accused. If all of those
-// together are too few, the verdict cannot have fallen, and it refuses however often it is asked;
-// if not, it agrees after half of quorum_timeout, since the value may be decided already. Thus with
-// all honest members in reach one liar puts nobody out of a view of three or more; and no true
-// verdict waits for ever, for an accuser is heard or cannot be asked. The accused itself is told by
-// nobody; its vote is needed only where so many are out of reach that the count allows it.
+// Expulsion. A departure as expelled is a permanent ban. In a view of n it takes more than half of
+// the n - 1 others to accuse a member, and each sends its accusation to all members that it has a
+// link with, again and again while the view changes. A voter that has received enough of them
+// agrees at once. One that has not counts as possible accusers those whose accusation it has
+// received, the proposer, and each that it cannot ask: one out of reach, leaving, or restarted
+// since, which has forgotten whom it accused. If all of those together are too few, the verdict
+// cannot have fallen, and it refuses however often it is asked; if not, it agrees after half of
+// quorum_timeout, since the value may be decided already. Thus with all honest members in reach one
+// liar expels no member of a view of three or more; and no true verdict waits for ever, for an
+// accuser's message arrives or the accuser cannot be asked. No member informs the accused itself;
+// its vote is needed only where so many are out of reach that the count allows it.
 //
-// What is believed all the same: who left out a member as failed has its word taken, for a voter
-// often cannot know better. Such a member joins again.
+// A proposer that leaves out a member as failed is believed all the same, for a voter often cannot
+// know better. Such a member joins again.
 #include <algorithm>
 #include <utility>
 
@@ -65,10 +65,10 @@ std::optional<Refusal> Balloting::refusal(const PeerId& by, const ViewValue& val
   }
   if (auto why = refuse_expulsions(by, value)) return why;
   // Not for ever: a value that others have accepted may be decided already, and without this vote
-  // there may be no quorum. Its object is then put out again.
+  // there may be no quorum. The banned peer is then expelled again.
   if (core_.bans.admits_banned(value) &&
       core_.now - state_.frozen_since < core_.options.quorum_timeout) {
-    return Refusal{Refusal::Kind::kBanned, "it lets in whom the members have put out"};
+    return Refusal{Refusal::Kind::kBanned, "it admits a peer that the members have expelled"};
   }
   return std::nullopt;
 }
@@ -91,17 +91,17 @@ bool Balloting::is_convicted(const PeerId& peer) const {
 
 // Whether enough others may have accused it, as far as this member can know; `by` says so.
 bool Balloting::may_be_convicted(const PeerId& peer, const PeerId& by) const {
-  int voices = core_.judgement.accusations().accuses(core_.options.self, peer) ? 1 : 0;
+  int accusers = core_.judgement.accusations().accuses(core_.options.self, peer) ? 1 : 0;
   for (const auto& [other, member] : core_.watch.all()) {
     if (other == peer) continue;
     const bool may_have = other == by || !member.reachable() || member.gone;
-    if (may_have || core_.judgement.accusations().accuses(other, peer)) ++voices;
+    if (may_have || core_.judgement.accusations().accuses(other, peer)) ++accusers;
   }
-  return 2 * voices > core_.view.size() - 1;
+  return 2 * accusers > core_.view.size() - 1;
 }
 
-// Its own proposal a member has checked when it was made. The proposer of an unlikely value gets no
-// answer: a refusal would end its ballot, which others may complete that have heard more.
+// A member has checked its own proposal when it made it. The proposer of an unlikely value gets no
+// answer: a refusal would end its ballot, which others with more evidence may complete.
 bool Balloting::refuses(const PeerId& from, const AcceptMessage& message) {
   if (from == core_.options.self) return false;
   const std::optional<Refusal> why = refusal(from, message.value);
@@ -114,7 +114,7 @@ bool Balloting::refuses(const PeerId& from, const AcceptMessage& message) {
     case Refusal::Kind::kUnlikely:
       break;
     case Refusal::Kind::kBanned:
-      core_.bans.tell_revocations(from);
+      core_.bans.send_revocations(from);
       core_.send(from, frame_type::kRejected,
                  RejectedMessage{core_.view.id, message.ballot, state_.agreement->promised()});
       break;
@@ -123,7 +123,7 @@ bool Balloting::refuses(const PeerId& from, const AcceptMessage& message) {
 }
 
 bool Balloting::is_incredible(const PromiseMessage& message) const {
-  // Who has yet to fetch the state of the base round tells of less.
+  // A member that still fetches the state of the base round states less.
   const Round done = std::max(core_.view.base_round, message.status.done);
   if (done < committed_here()) return true;
   if (!message.accepted) return false;
@@ -134,7 +134,7 @@ bool Balloting::is_incredible(const PromiseMessage& message) const {
 
 bool Balloting::believes_next(const PeerId& from, const ViewNoticeMessage& message) const {
   if (message.previous != core_.view.id || !core_.is_other_member(from)) return false;
-  // A branch begins with the word of each that is in it.
+  // Every member of a branch has agreed to it.
   if (message.value.lineage.branch() != core_.view.lineage.branch()) return true;
   return is_accepted_value(message) || !refusal(from, message.value);
 }

@@ -10,12 +10,12 @@ namespace {
 bool expels_somebody(const Departure& departure) {
   return departure.cause == DepartureCause::kExpelled;
 }
-// A restarted peer dials the members of its old view once in so many heartbeats.
+// A restarted peer dials the members of its old view once in this many heartbeats.
 constexpr int kBeatsPerOldDial = 4;
 
 }  // namespace
 
-// The voter that this process was has forgotten who accused whom, and what was committed.
+// The voter that this process was has forgotten the accusations, and what was committed.
 bool PastVoter::refuses_as_past(const ViewValue& value) {
   if (!check_successor(state_.past->view, value, core_.merges()).ok()) return true;
   if (std::none_of(value.departures.begin(), value.departures.end(), expels_somebody)) return false;

@@ -1,4 +1,4 @@
-// Members that cannot reach a quorum: when that is so, and what people are told.
+// Members that cannot reach a quorum: when that is so, and the text for people.
 #include <algorithm>
 
 #include "weft/peer/parts/fingerprint.h"

@@ -34,7 +34,7 @@ VoterRecord RecordKeeper::record() const {
   return out;
 }
 
-// True if what is kept tells of all that was promised and accepted, or of nothing.
+// True if the stored record has all that was promised and accepted, or has no vote.
 bool RecordKeeper::keep_record(bool durable) {
   if (!state_.record_begun || !core_.sink.keeps_records()) return true;
   Bytes encoded = record().encode();
@@ -45,7 +45,8 @@ bool RecordKeeper::keep_record(bool durable) {
   return true;
 }
 
-// Before anything is said: the new life's incarnation is on record, so that it is nobody's again.
+// Before anything is sent, the new incarnation is on record, so that no later process uses it
+// again.
 void RecordKeeper::begin_record() {
   if (!std::exchange(state_.record_begun, true) && core_.options.past) {
     const VoterRecord& old = *core_.options.past;

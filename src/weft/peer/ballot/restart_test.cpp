@@ -234,7 +234,7 @@ TEST_F(RestartTest, NothingIsPromisedThatCannotBeKept) {
   const ViewId before = peer(0).view().id;
   kill(1);
   run(seconds(3));
-  // Two voices are there, and one of them keeps silent.
+  // Two voters are there, and one of them does not answer.
   EXPECT_EQ(peer(0).view().id, before);
   peer(2).disk_broken = false;
   EXPECT_TRUE(run_until([&] { return peer(0).view().size() == 2; }, seconds(8)));

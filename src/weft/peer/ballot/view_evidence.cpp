@@ -1,16 +1,16 @@
-// Whose word is believed that the run has gone on in a later view.
+// Which reports are believed that the run has gone on in a later view.
 //
 // The view that follows this one right away is believed of any member of this one if this peer has
 // accepted that value, or would (membership_proposal.cpp). Anything else, and a removal from a
 // later view, must be reported by two members of this view, or by one if no other can be asked; the
-// second report is believed, so that no single member can invent a number.
-// Anybody else's word is a hint: the members are asked, by a heartbeat, which whoever is ahead
-// answers with its view.
+// second report is believed, so that no single member can invent a number. A report of any other
+// peer is a hint: this peer asks the members, by a heartbeat, which a member that is ahead answers
+// with its view.
 //
 // All members of this view may be gone while the run lives on in others. A peer that has had no
-// quorum for twice `quorum_timeout`, and is told of a later view by somebody who shows that it has
-// the run's present key, therefore goes and asks to be let in as a newcomer, there and at the
-// members that it knew. It takes nothing over from that word, least of all a view.
+// quorum for twice `quorum_timeout`, and learns of a later view from a peer that shows that it has
+// the run's present key, therefore leaves its view and asks to join as a newcomer, at that peer and
+// at the members that it knew. It adopts nothing from that report, least of all a view.
 #include <algorithm>
 #include <utility>
 
@@ -20,14 +20,14 @@
 namespace weft {
 namespace {
 
-// The members are not asked more often than once in so many heartbeat intervals.
+// The members are not asked more often than once in this many heartbeat intervals.
 constexpr int kBeatsPerAsking = 4;
-// What was said longer ago, in quorum_timeout, counts no more.
+// Claims older than this, in quorum_timeout, do not count any more.
 constexpr int kClaimLife = 2;
 
 }  // namespace
 
-bool ViewEvidence::may_tell_newcomer(const PeerId& from) const {
+bool ViewEvidence::may_inform_newcomer(const PeerId& from) const {
   return core_.joining.attempt() && (core_.joining.attempt()->known.contains(from) ||
                                      core_.joining.attempt()->sponsor == from);
 }
@@ -39,7 +39,8 @@ bool ViewEvidence::includes_us(const ViewNoticeMessage& message) const {
   });
 }
 
-// Other branches are met, not followed, but for one that begins right here, with this peer's word.
+// Other branches are met, not followed, except one that begins right here, with this peer's
+// agreement.
 bool ViewEvidence::concerns_us(const ViewNoticeMessage& message, bool included) const {
   const Lineage& theirs = message.value.lineage;
   if (theirs.branch() == core_.view.lineage.branch()) return true;
@@ -48,11 +49,11 @@ bool ViewEvidence::concerns_us(const ViewNoticeMessage& message, bool included) 
          theirs.points.back().from == core_.view.id;
 }
 
-// It tells of a change in a view that this peer does not hold. Whoever sent it answers with the
-// whole view to one that is in another view, and all rules are about that.
+// The notice is a difference to a view that this peer does not hold. Its sender answers a heartbeat
+// from another view with the whole view, and all rules are about that.
 void ViewEvidence::ask_for_whole(const PeerId& from, const ViewId& view) {
   if (core_.state == MembershipState::kSyncing) {
-    if (may_tell_newcomer(from)) core_.watch.send_heartbeat(from);
+    if (may_inform_newcomer(from)) core_.watch.send_heartbeat(from);
   } else if (core_.active()) {
     if (view > core_.view.id) core_.watch.send_heartbeat(from);
   } else if (core_.past.life() && view > core_.past.life()->view.id) {
@@ -69,7 +70,7 @@ void ViewEvidence::on_notice(const PeerId& from, const ViewNoticeMessage& messag
   }
   const bool included = includes_us(message);
   if (core_.state == MembershipState::kSyncing) {
-    if (!may_tell_newcomer(from)) return;
+    if (!may_inform_newcomer(from)) return;
     if (included) {
       core_.install(message);
     } else {
@@ -84,18 +85,18 @@ void ViewEvidence::on_notice(const PeerId& from, const ViewNoticeMessage& messag
   } else if (core_.is_other_member(from)) {
     claim_view(from, {message.view, core_.now, message, {}});
   } else {
-    hear_of_view(from);
+    on_later_view(from);
   }
 }
 
 void ViewEvidence::on_removed(const PeerId& from, const RemovedMessage& message) {
   if (core_.joining.has_sponsor(from)) core_.joining.ask_sponsor_again();
   if (!core_.active() || message.view <= core_.view.id) return;
-  // Where there may be branches, who is out learns it from a notice, which names its branch.
+  // Where there may be branches, a removed peer learns of it from a notice, which names its branch.
   if (core_.is_other_member(from) && !core_.merges()) {
     claim_view(from, {message.view, core_.now, std::nullopt, message.reason});
   } else {
-    hear_of_view(from);
+    on_later_view(from);
   }
 }
 
@@ -143,7 +144,8 @@ void ViewEvidence::weigh_claims() {
         const Watched& member = entry.second;
         return state_.claims.count(entry.first) == 0 && member.reachable() && !member.gone;
       });
-  // Who keeps the others from agreeing could else have them believe what they do not vote for.
+  // Otherwise a member that keeps the others from agreeing could make them believe what they do not
+  // vote for.
   if (latest.size() == 1 && others &&
       (core_.state != MembershipState::kIsolated || claims_refused(*latest.front()))) {
     return;
@@ -166,8 +168,8 @@ bool ViewEvidence::claims_refused(const ViewClaim& claim) const {
   return !core_.balloting.believes_next(by, *claim.notice);
 }
 
-// No member of this view says that there is a later one.
-void ViewEvidence::hear_of_view(const PeerId& from) {
+// No member of this view reports a later one.
+void ViewEvidence::on_later_view(const PeerId& from) {
   ask_members();
   if (core_.keys.key_shown().count(from) == 0) return;
   state_.hint = ViewHint{from, core_.now};
@@ -184,7 +186,7 @@ void ViewEvidence::ask_members() {
 
 void ViewEvidence::follow_hint() {
   if (!state_.hint || core_.state != MembershipState::kIsolated || core_.leaving) return;
-  if (core_.now - state_.hint->heard >= kClaimLife * core_.options.quorum_timeout) {
+  if (core_.now - state_.hint->seen_at >= kClaimLife * core_.options.quorum_timeout) {
     state_.hint.reset();
     return;
   }
@@ -202,7 +204,7 @@ void ViewEvidence::follow_hint() {
   }
   core_.former.set_refuge(std::move(known));
   core_.be_removed(
-      "the run goes on in a later view, of which no member of this peer's last one can tell");
+      "the run goes on in a later view, and no member of this peer's last view reports it");
 }
 
 void ViewEvidence::fingerprint(Fingerprint& out) const { out.add(state_); }

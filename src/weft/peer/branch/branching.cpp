@@ -1,12 +1,12 @@
-// Branches: going on without a quorum, and becoming one again.
+// Branches: how members without a quorum go on, and how branches merge.
 //
 // Founding. Isolated for `split_after`, the member with the lowest id among those that reach each
-// other proposes a branch of just these. Every one of them must agree, and from its word on it
-// votes no more in the old view (`retired`), though it still follows a view that was decided there.
+// other proposes a branch of just these. Every one of them must agree, and once it has, it does not
+// vote in the old view any more (`retired`), though it still follows a view that was decided there.
 // The branch's base is the last round that any of them has committed: all members of the old view
-// were done with it, so whoever goes on there has it as well. Should the founder be lost after some
-// agreed, they found another branch; a branch's name covers its founder and attempt, so no two
-// views of one branch can have one number.
+// were done with it, so the members that go on there have it as well. Should the founder be lost
+// after some agreed, they found another branch; a branch's name covers its founder and attempt, so
+// no two views of one branch can have one number.
 //
 // Meeting others is membership_meeting.cpp.
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kOwnViewsMax = 256;
-// Who misses so many attempts is left out of the next ones, and forgiven after so many.
+// A peer that misses this many attempts is left out of the next ones, and forgiven after this many.
 constexpr int kMissesMax = 4;
 constexpr std::uint64_t kForgivenRounds = 12;
 Hash256 branch_name(const RunId& run, const ViewId& from, const PeerId& founder,
@@ -104,9 +104,9 @@ void Branching::propose_branch() {
 }
 
 void Branching::on_branch(const PeerId& from, const BranchMessage& message) {
-  // A newcomer hears it from its sponsor.
-  const bool told = message.step == BranchStep::kFormer && core_.joining.has_sponsor(from);
-  if (!told && (!core_.merges() || !core_.is_current(from, message.view))) return;
+  // A newcomer learns it from its sponsor.
+  const bool from_sponsor = message.step == BranchStep::kFormer && core_.joining.has_sponsor(from);
+  if (!from_sponsor && (!core_.merges() || !core_.is_current(from, message.view))) return;
   if (message.step == BranchStep::kPropose) {
     answer_branch(from, message);
     return;

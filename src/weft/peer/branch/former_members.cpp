@@ -1,4 +1,4 @@
-// Who was a member: remembered, dialled for ever, and told to those that come later.
+// Former members: this peer remembers them, dials them, and announces them to later newcomers.
 
 #include "weft/peer/parts/fingerprint.h"
 #include "weft/peer/parts/membership_core.h"
@@ -21,7 +21,7 @@ void FormerMembers::remember_departures(const ViewChange& change) {
   }
 }
 
-// Members that were put out as failed although their processes lived on.
+// Members that were removed as failed although their processes lived on.
 std::set<PeerId> FormerMembers::returned_members() const {
   std::set<PeerId> returned;
   for (const Member& member : core_.view.members) {
@@ -43,13 +43,13 @@ bool FormerMembers::has_met(const PeerId& peer) const {
          (gone != state_.departed.end() && gone->second.cause != DepartureCause::kExpelled);
 }
 
-// The key was renewed: whoever is no member now is a stranger like any other.
+// The key was renewed: a peer that is no member now is a stranger like any other.
 void FormerMembers::forget_former_members() {
   state_.departed.clear();
   state_.former.clear();
   core_.keys.forget_shown();
   core_.evidence.drop_hint();
-  core_.links.tell_trusts();
+  core_.links.report_trusts();
 }
 
 void FormerMembers::shut_out(const PeerId& peer) {
@@ -67,12 +67,14 @@ void FormerMembers::remember_former(const Member& member) {
 void FormerMembers::follow_departures(const ViewChange& change) {
   for (const Departure& departure : change.left) {
     const auto known = state_.addresses.find(departure.id);
-    // Who left or restarted goes on in no branch of its own, but may be back in a later view.
+    // A member that left or restarted goes on in no branch of its own, but may be back in a later
+    // view.
     const bool may_be_met = core_.merges() ? departure.cause == DepartureCause::kFailed
                                            : departure.cause != DepartureCause::kExpelled;
     if (may_be_met && known != state_.addresses.end()) remember_former(known->second);
   }
-  // And who went while this peer was a newcomer; fellow members tell it where there are branches.
+  // Likewise members that left while this peer was a newcomer; where there are branches, the
+  // members announce them.
   if (core_.joining.attempt() && !core_.merges()) {
     for (const Member& member : core_.joining.attempt()->known.members) {
       if (member.id != core_.options.self) remember_former(member);
@@ -96,16 +98,17 @@ void FormerMembers::dial_former() {
   if (!core_.links.up(next->first)) core_.sink.connect({next->first, next->second.endpoints});
 }
 
-// Newcomers do not know whom the run has lost: every member tells one of its fellows at a time.
-void FormerMembers::tell_former() {
+// Newcomers do not know which members the run has lost: every member announces them to one other at
+// a time.
+void FormerMembers::announce_former() {
   if (core_.beats % kBeatsPerFormer != 0 || core_.view.size() < 2) return;
   const auto turn = static_cast<int>(core_.beats / kBeatsPerFormer % 1'000'000);
   const int rank = core_.view.rank_of(core_.options.self).value();
   const int other = (rank + 1 + turn % (core_.view.size() - 1)) % core_.view.size();
-  tell_former(core_.view.members[static_cast<std::size_t>(other)].id);
+  announce_former(core_.view.members[static_cast<std::size_t>(other)].id);
 }
 
-void FormerMembers::tell_former(const PeerId& to) {
+void FormerMembers::announce_former(const PeerId& to) {
   if (state_.former.empty()) return;
   BranchMessage message{core_.view.id, 0, BranchStep::kFormer, {}, {}, {}};
   for (const auto& [peer, member] : state_.former) message.members.push_back(member);

@@ -80,7 +80,7 @@ Lineage absorb(const BranchTotal& absorber, const BranchTotal& other) {
   }
   const auto& all = lineage.absorbed;
   if (all.size() > kAbsorbedMax) {
-    // The oldest are forgotten: should they come back, they count as new.
+    // The oldest are forgotten; if they return, they count as new.
     const auto extra = static_cast<std::ptrdiff_t>(all.size() - kAbsorbedMax);
     lineage.absorbed.erase(lineage.absorbed.begin(), lineage.absorbed.begin() + extra);
   }

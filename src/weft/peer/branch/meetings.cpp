@@ -1,4 +1,4 @@
-// Branches that meet: what they say to each other, which of them yields, and how they become one.
+// Branches that meet: the messages between them, which of them yields, and how they merge.
 //
 // Former members are dialled for ever, one at a time. Linked, the sides exchange their
 // standings. The one that has learned less alone yields: a view change after which its members stop
@@ -17,7 +17,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kMeetingsMax = 8;
-// What was said longer ago is not acted upon.
+// Older messages are not acted upon.
 constexpr Duration kFresh = std::chrono::seconds(5);
 // Two sides that each think to be the larger one, by less than this part, settle it by their names
 // after this time.
@@ -46,7 +46,7 @@ StandingMessage Meetings::standing() const {
   return message;
 }
 
-void Meetings::tell_standing(const PeerId& to) {
+void Meetings::send_standing(const PeerId& to) {
   if (!core_.merges() || !core_.active()) return;
   core_.keys.show_key(to);
   if (core_.state == MembershipState::kIsolated) return;
@@ -54,9 +54,9 @@ void Meetings::tell_standing(const PeerId& to) {
 }
 
 // To those of other branches that have a link with this peer.
-void Meetings::tell_standings() {
+void Meetings::send_standings() {
   for (const auto& [peer, link] : core_.links.all()) {
-    if (!core_.is_other_member(peer) && core_.former.has_met(peer)) tell_standing(peer);
+    if (!core_.is_other_member(peer) && core_.former.has_met(peer)) send_standing(peer);
   }
 }
 
@@ -81,7 +81,7 @@ void Meetings::on_standing(const PeerId& from, const StandingMessage& message) {
     return;
   }
   if (!core_.merges() || !core_.active()) return;
-  // Who was a member once may have lost that right since: the key says whether it has.
+  // A former member may have lost that right since: the key shows whether it has.
   if (!core_.is_other_member(from) &&
       !(core_.former.has_met(from) && core_.keys.key_shown().count(from) != 0))
     return;
@@ -128,7 +128,7 @@ void Meetings::meet(const PeerId& from, const StandingMessage& message) {
             .first;
   } else if (older(message, found->second.standing)) {
     if (message.current.view == found->second.standing.current.view)
-      found->second.heard = core_.now;
+      found->second.seen_at = core_.now;
     return;
   }
   Meeting& meeting = found->second;
@@ -139,7 +139,7 @@ void Meetings::meet(const PeerId& from, const StandingMessage& message) {
     meeting.holders.clear();
   }
   meeting.standing = message;
-  meeting.heard = core_.now;
+  meeting.seen_at = core_.now;
   if ((news || yields_to_us(meeting)) && !core_.is_other_member(from)) {
     for (const auto& [peer, member] : core_.watch.all()) {
       if (member.linked) core_.send(peer, frame_type::kStanding, message);
@@ -192,17 +192,17 @@ bool Meetings::yields_to_us(const Meeting& other) const {
          !has_absorbed(core_.view.lineage, said.current.value.lineage.branch(), said.samples);
 }
 
-// Whether this side should yield. The other one's counter is as of its last word and this one's as
-// of now, so both cannot come to think so but by their names.
+// Whether this side should yield. The other side's counter is as of its last message and this one's
+// as of now, so both sides can decide so only by their names.
 bool Meetings::absorbs_us(const Hash256& branch, const Meeting& other) const {
   const StandingMessage& said = other.standing;
-  if (core_.now - other.heard > kFresh) return false;
+  if (core_.now - other.seen_at > kFresh) return false;
   const Hash256 self = core_.view.lineage.branch();
-  // Who waits for a third one, or for this one, absorbs nobody.
+  // A branch that waits for a third one, or for this one, absorbs none.
   if (said.current.value.yields_to) return false;
   const Divergence apart = divergence(total(), {said.current.value.lineage, said.samples});
   if (apart.second > apart.first) return true;
-  // Nearly equal, and each may have outrun the other's last word.
+  // Nearly equal, and each may have outrun the other's last message.
   const bool close = apart.first - apart.second <= apart.first / kCloseShare;
   const bool undecided = close && core_.now - other.since > kUndecided;
   return branch < self && (apart.second == apart.first || undecided);
@@ -211,9 +211,9 @@ bool Meetings::absorbs_us(const Hash256& branch, const Meeting& other) const {
 std::optional<Hash256> Meetings::absorber() const {
   if (core_.view.yields_to || core_.now < state_.yield_again_at || core_.leaving)
     return std::nullopt;
-  // Who is being given somebody's state takes that first.
+  // A branch that is receiving another one's state takes that first.
   for (const auto& [branch, other] : state_.meetings) {
-    if (yields_to_us(other) && core_.now - other.heard <= kFresh) return std::nullopt;
+    if (yields_to_us(other) && core_.now - other.seen_at <= kFresh) return std::nullopt;
   }
   for (const auto& [branch, other] : state_.meetings) {
     if (absorbs_us(branch, other)) return branch;
@@ -276,11 +276,11 @@ void Meetings::add_merge(ViewValue& value) const {
 
 void Meetings::branch_beat() {
   core_.former.dial_former();
-  core_.former.tell_former();
-  if (core_.beats % kBeatsPerStanding == 0) tell_standings();
-  if (core_.beats % kBeatsPerStanding == 0) tell_have();
+  core_.former.announce_former();
+  if (core_.beats % kBeatsPerStanding == 0) send_standings();
+  if (core_.beats % kBeatsPerStanding == 0) announce_have();
   for (auto it = state_.meetings.begin(); it != state_.meetings.end();) {
-    const bool old = core_.now - it->second.heard > core_.options.merge_timeout;
+    const bool old = core_.now - it->second.seen_at > core_.options.merge_timeout;
     it = old ? state_.meetings.erase(it) : std::next(it);
   }
   if (resumes()) state_.yield_again_at = core_.now + kUndecided;
@@ -290,19 +290,19 @@ void Meetings::branch_beat() {
 void Meetings::offer_state(const Hash256& snapshot) {
   if (!core_.active() || !core_.view.yields_to) return;
   state_.offered_snapshot = snapshot;
-  tell_standings();
+  send_standings();
 }
 
 void Meetings::merge_ready(const Hash256& snapshot) {
   for (auto& [branch, meeting] : state_.meetings) {
     if (meeting.standing.snapshot == snapshot) meeting.ready = true;
   }
-  tell_have();
+  announce_have();
   if (wants_merge()) core_.balloting.hurry();
 }
 
 // To fellow members: which offered states are here.
-void Meetings::tell_have() {
+void Meetings::announce_have() {
   for (const auto& [branch, meeting] : state_.meetings) {
     if (!meeting.ready || !yields_to_us(meeting)) continue;
     const BranchMessage have{

@@ -1,4 +1,4 @@
-// Who is out of the run, and which invitations are void: how members learn of it.
+// Banned peers and void invitations: how members learn of them.
 #include <algorithm>
 #include <chrono>
 
@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-// A verdict on a member is kept for so long, until the view that it comes from is installed.
+// A ban of a member is kept for this long, until the view that it comes from is installed.
 constexpr Duration kSparedLife = std::chrono::seconds(60);
 
 }  // namespace
@@ -21,9 +21,9 @@ bool BanList::admits_banned(const ViewValue& value) const {
   });
 }
 
-RevocationMessage BanList::learn(const RevocationMessage& told,
+RevocationMessage BanList::learn(const RevocationMessage& received,
                                  const std::function<bool(const PeerId&)>& spares) {
-  return state_.revocations.learn(told, spares);
+  return state_.revocations.learn(received, spares);
 }
 
 // Joiners that came by it and are no members yet go.
@@ -61,7 +61,7 @@ Status BanList::revoke(const InvitationId& invitation) {
   return {};
 }
 
-void BanList::tell_revocations(const PeerId& to) {
+void BanList::send_revocations(const PeerId& to) {
   if (!core_.active() || state_.revocations.empty()) return;
   RevocationMessage all = state_.revocations.message();
   // The key comes with the view that admits a newcomer.
@@ -69,7 +69,7 @@ void BanList::tell_revocations(const PeerId& to) {
     all.renewals = 0;
     all.key = {};
   }
-  state_.bans_told[to] = all.bans.size();
+  state_.bans_sent[to] = all.bans.size();
   core_.send(to, frame_type::kRevocation, all);
 }
 
@@ -80,23 +80,24 @@ Hash128 BanList::digest() const {
   return out.written().empty() ? Hash128{} : xxh3_128(out.written());
 }
 
-// To a proposer, unless it knows the same or has been told.
-void BanList::tell_bans(const PeerId& to, const Hash128& theirs) {
+// Sends the bans to a proposer, unless it has the same or was sent them.
+void BanList::send_bans(const PeerId& to, const Hash128& theirs) {
   state_.banned_at_promise.clear();
   const std::vector<Ban> bans = state_.revocations.message().bans;
   for (const Ban& ban : bans) state_.banned_at_promise.insert(ban.peer);
-  const auto told = state_.bans_told.find(to);
-  const std::size_t known = told == state_.bans_told.end() ? 0 : told->second;
+  const auto sent = state_.bans_sent.find(to);
+  const std::size_t known = sent == state_.bans_sent.end() ? 0 : sent->second;
   if (to == core_.options.self || bans.size() <= known) return;
-  if (theirs != digest()) tell_revocations(to);
+  if (theirs != digest()) send_revocations(to);
 }
 
-// News go on to a few others: with each member doing so they reach all, whoever lost its link.
+// Each member passes news on to a few others, so that they reach all, even if some lost their
+// links.
 void BanList::on_revocation(const PeerId& from, const RevocationMessage& message) {
   const bool syncing = core_.state == MembershipState::kSyncing && core_.joining.attempt() &&
                        core_.joining.attempt()->known.contains(from);
   if (!syncing && !(core_.active() && core_.is_other_member(from))) return;
-  // Putting a member out takes more than one word.
+  // To expel a member takes more than one report.
   const auto spares = [this, syncing](const PeerId& peer) {
     return peer == core_.options.self || (!syncing && core_.view.contains(peer));
   };
@@ -123,7 +124,7 @@ void BanList::on_revocation(const PeerId& from, const RevocationMessage& message
   }
 }
 
-// Whoever is out of the run is nobody's former member or newcomer any more.
+// A banned peer is no former member or newcomer any more.
 void BanList::shut_out(const PeerId& peer, const std::string& reason) {
   core_.former.shut_out(peer);
   core_.newcomers.drop_joiner(peer, unavailable("expelled: " + reason));
@@ -140,7 +141,7 @@ void BanList::apply_spared_bans(const ViewChange& change) {
         core_.sink.close(peer, unavailable("expelled: " + it->second.reason));
       }
     }
-    const bool old = core_.now - it->second.heard > kSparedLife;
+    const bool old = core_.now - it->second.seen_at > kSparedLife;
     it = out || old ? state_.spared.erase(it) : std::next(it);
   }
 }

@@ -10,7 +10,7 @@ constexpr Duration kHalfLife = std::chrono::minutes(10);
 constexpr std::size_t kRecordsMax = 1024;
 // Withdrawn suspicions count at most so often: 2 points every 20 s approach 86, below the limit.
 constexpr Duration kSuspicionGap = std::chrono::seconds(20);
-// One member accuses so many others at a time.
+// How many others one member accuses at a time.
 constexpr int kAccusedMax = 16;
 
 }  // namespace

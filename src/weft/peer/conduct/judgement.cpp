@@ -1,4 +1,4 @@
-// What peers did, who accuses whom, and who is put out for it.
+// Offences of peers, accusations among members, and expulsions that follow from them.
 #include <algorithm>
 #include <chrono>
 
@@ -8,9 +8,9 @@
 namespace weft {
 namespace {
 
-// An accusation is told again after this, then after twice as long, up to the second.
-constexpr Duration kRetellGap = std::chrono::seconds(2);
-constexpr Duration kRetellGapMax = std::chrono::seconds(60);
+// An accusation is repeated after this, then after twice as long, up to the second.
+constexpr Duration kRepeatGap = std::chrono::seconds(2);
+constexpr Duration kRepeatGapMax = std::chrono::seconds(60);
 
 }  // namespace
 
@@ -46,7 +46,7 @@ void Judgement::blame(const PeerId& peer, Offence offence, const std::string& ev
   consider(peer);
 }
 
-// Whether what was seen here, with what others say, is enough to accuse a member.
+// Whether this peer's observations, with the accusations of others, are enough to accuse a member.
 void Judgement::consider(const PeerId& peer) {
   if (!core_.active() || !core_.is_other_member(peer)) return;
   const double score = state_.conduct.score(peer, core_.now);
@@ -63,8 +63,8 @@ void Judgement::accuse(const PeerId& peer, Offence offence, const std::string& e
   for (const auto& [other, member] : core_.watch.all()) {
     if (member.linked && other != peer) core_.send(other, frame_type::kAccusation, message);
   }
-  state_.retell_gap = kRetellGap;
-  state_.retell_at = core_.now + state_.retell_gap;
+  state_.repeat_gap = kRepeatGap;
+  state_.repeat_at = core_.now + state_.repeat_gap;
   judge(peer);
 }
 
@@ -80,21 +80,21 @@ void Judgement::judge(const PeerId& peer) {
                                       state_.accusations.verdict(core_.view, peer)});
 }
 
-void Judgement::hurry_retelling() {
-  if (state_.retell_at != kNever) state_.retell_at = core_.now;
+void Judgement::hurry_repetition() {
+  if (state_.repeat_at != kNever) state_.repeat_at = core_.now;
 }
 
-// Somebody may have had no link when it was told, or have come in since. Also while the view
-// changes: whoever votes on an expulsion must have heard the accusers.
-void Judgement::retell_accusations() {
-  if (core_.now < state_.retell_at) return;
+// A member may have had no link when it was sent, or have joined since. This goes on while the view
+// changes: a member that votes on an expulsion must have received the accusations.
+void Judgement::repeat_accusations() {
+  if (core_.now < state_.repeat_at) return;
   const std::vector<AccusationMessage> own = state_.accusations.by(core_.options.self);
   if (own.empty()) {
-    state_.retell_at = kNever;
+    state_.repeat_at = kNever;
     return;
   }
-  state_.retell_gap = std::min(2 * state_.retell_gap, kRetellGapMax);
-  state_.retell_at = core_.now + state_.retell_gap;
+  state_.repeat_gap = std::min(2 * state_.repeat_gap, kRepeatGapMax);
+  state_.repeat_at = core_.now + state_.repeat_gap;
   for (const auto& [other, member] : core_.watch.all()) {
     if (!member.linked) continue;
     for (const AccusationMessage& message : own) {
@@ -123,13 +123,13 @@ Result<std::string> Judgement::expel(const PeerId& peer, const std::string& reas
   state_.conduct.note(peer, Offence::kByHand, reason, core_.now);
   accuse(peer, Offence::kByHand, reason.substr(0, kReasonBytesMax));
   const int others = core_.view.size() - 1;
-  const int voices = state_.accusations.count(peer);
+  const int votes = state_.accusations.count(peer);
   if (state_.accusations.convicts(core_.view, peer)) {
-    return "peer " + peer.short_name() + " is put out: " + std::to_string(voices) + " of " +
-           std::to_string(others) + " others say so";
+    return "peer " + peer.short_name() + " is expelled: " + std::to_string(votes) + " of " +
+           std::to_string(others) + " others have voted for it";
   }
-  return std::to_string(voices) + " of " + std::to_string(others) + " others accuse peer " +
-         peer.short_name() + "; it is put out once " + std::to_string(others / 2 + 1) + " do";
+  return std::to_string(votes) + " of " + std::to_string(others) + " others accuse peer " +
+         peer.short_name() + "; it is expelled once " + std::to_string(others / 2 + 1) + " do";
 }
 
 void Judgement::take_verdicts(const ViewNoticeMessage& next, const ViewChange& change) {
@@ -146,25 +146,25 @@ void Judgement::take_verdicts(const ViewNoticeMessage& next, const ViewChange& c
   accuse_banned();
   for (const PeerId& peer : state_.accusations.accused()) judge(peer);
   if (!change.joined.empty() && !state_.accusations.by(core_.options.self).empty()) {
-    state_.retell_gap = kRetellGap;
-    state_.retell_at = core_.now + state_.retell_gap;
+    state_.repeat_gap = kRepeatGap;
+    state_.repeat_at = core_.now + state_.repeat_gap;
   }
   for (const Member& member : change.joined) {
     const auto is_it = [&](const PeerId& peer) { return peer == member.id; };
     const bool near =
         std::any_of(core_.watch.observed().begin(), core_.watch.observed().end(), is_it) ||
         std::any_of(core_.watch.observers().begin(), core_.watch.observers().end(), is_it);
-    if (near && core_.links.up(member.id)) core_.bans.tell_revocations(member.id);
+    if (near && core_.links.up(member.id)) core_.bans.send_revocations(member.id);
   }
 }
 
-// A branch that did not know of a verdict may have kept its object as a member. One's word puts
-// nobody out, so each that knows of it says so.
+// A branch that did not know of a ban may have kept that peer as a member. One report expels no
+// member, so each member that knows of the ban accuses the peer.
 void Judgement::accuse_banned() {
   for (const Member& member : core_.view.members) {
     const std::string* reason = core_.bans.revocations().ban_reason(member.id);
     if (reason == nullptr || member.id == core_.options.self) continue;
-    const std::string evidence = "it was put out before: " + *reason;
+    const std::string evidence = "it was expelled before: " + *reason;
     accuse(member.id, Offence::kByHand, evidence.substr(0, kReasonBytesMax));
   }
 }

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/testing/test_seeds.h"
-#include "weft/peer/test_peer.h"
+#include "weft/peer/test_peer_group.h"
 #include "weft/wire/frame_type.h"
 
 namespace weft::membership_conduct_test {
@@ -15,26 +15,14 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-class MembershipConductTest : public ::testing::Test {
+class MembershipConductTest : public PeerGroupTest {
  protected:
-  TestPeer& add(std::uint32_t number) {
-    MembershipOptions options = test_membership(test_peer_id(number));
+  MembershipOptions options_of(std::uint32_t number) const override {
+    MembershipOptions options = PeerGroupTest::options_of(number);
     options.invite = invite;
     options.allowed = allowed;
-    peers.push_back(std::make_unique<TestPeer>(net, std::move(options), 7));
-    return *peers.back();
+    return options;
   }
-  void form(std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count; ++i) add(i);
-    peer(0).found();
-    for (std::uint32_t i = 1; i < count; ++i) {
-      peer(i).join(peer(0).ticket());
-      run(seconds(1));
-      ASSERT_EQ(peer(i).state(), MembershipState::kMember) << i;
-    }
-  }
-  TestPeer& peer(std::size_t i) { return *peers[i]; }
-  void run(Duration duration) { net.run_until(net.now() + duration); }
   // A frame that does not decode, `times` times, each over a link of its own.
   void send_garbage(std::size_t from, std::size_t to, int times) {
     for (int i = 0; i < times; ++i) {
@@ -54,8 +42,6 @@ class MembershipConductTest : public ::testing::Test {
 
   InviteMode invite = InviteMode::kTicket;
   std::set<PeerId> allowed;
-  SimNetwork net{SimNetworkOptions{}};
-  std::vector<std::unique_ptr<TestPeer>> peers;
 };
 
 TEST_F(MembershipConductTest, WhoSendsGarbageToMostOfTheOthersIsPutOut) {
@@ -144,7 +130,7 @@ TEST_F(MembershipConductTest, PeopleExpelByMajority) {
   EXPECT_EQ(peer(0).view().size(), 4);
   const Result<std::string> second = peer(3).expel(peer(2).id, "nor mine");
   ASSERT_TRUE(second.ok());
-  EXPECT_THAT(*second, HasSubstr("is put out"));
+  EXPECT_THAT(*second, HasSubstr("is expelled"));
   run(seconds(2));
   for (const std::size_t i : {0U, 1U, 3U}) EXPECT_EQ(peer(i).view().size(), 3) << i;
   EXPECT_FALSE(peer(0).expel(peer(2).id, "again").ok());

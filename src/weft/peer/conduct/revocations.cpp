@@ -33,18 +33,19 @@ RevocationMessage Revocations::message() const {
   return all;
 }
 
-RevocationMessage Revocations::learn(const RevocationMessage& told,
+RevocationMessage Revocations::learn(const RevocationMessage& received,
                                      const std::function<bool(const PeerId&)>& spares) {
   RevocationMessage news;
-  if (std::tie(told.renewals, told.key) > std::tie(renewals_, key_) && told.renewals > 0) {
-    news.renewals = renewals_ = told.renewals;
-    news.key = key_ = told.key;
+  if (std::tie(received.renewals, received.key) > std::tie(renewals_, key_) &&
+      received.renewals > 0) {
+    news.renewals = renewals_ = received.renewals;
+    news.key = key_ = received.key;
     invitations_.clear();
   }
-  for (const InvitationId& invitation : told.invitations) {
+  for (const InvitationId& invitation : received.invitations) {
     if (invitation != kAllInvitations && revoke(invitation)) news.invitations.push_back(invitation);
   }
-  for (const Ban& entry : told.bans) {
+  for (const Ban& entry : received.bans) {
     if (!spares(entry.peer) && ban(entry)) news.bans.push_back(entry);
   }
   return news;

@@ -17,7 +17,8 @@ constexpr Duration kAskAgain = std::chrono::milliseconds(500);
 
 void Joining::join(const Ticket& ticket) {
   WEFT_CHECK(core_.state == MembershipState::kOutside || core_.state == MembershipState::kRemoved);
-  // A member that was removed comes back as a new life, so that no old message speaks of it.
+  // A member that was removed joins again with a new incarnation, so that no old message is about
+  // it.
   if (core_.state == MembershipState::kRemoved) ++core_.options.incarnation;
   core_.records.begin_record();
   core_.state = MembershipState::kJoining;
@@ -188,7 +189,7 @@ void Joining::ask_sponsor_again() {
 
 void Joining::on_refused_join(const PeerId& from, const JoinRefusedMessage& message) {
   if (message.code == RefusalCode::kTwin && core_.active())
-    return core_.links.hear_of_own_twin(from, message.reason);
+    return core_.links.on_own_twin(from, message.reason);
   if (message.code == RefusalCode::kQueued && core_.is_other_member(from))
     core_.newcomers.note_queue_elsewhere();
   if (!state_.attempt) return;
@@ -197,7 +198,7 @@ void Joining::on_refused_join(const PeerId& from, const JoinRefusedMessage& mess
     ask_sponsor_again();
     return;
   }
-  // It is cut off from a quorum: as long as that lasts it lets nobody in.
+  // It is cut off from a quorum: as long as that lasts it accepts no newcomer.
   if (message.code == RefusalCode::kNotMember && has_sponsor(from)) {
     ask_others();
     return;

@@ -1,5 +1,5 @@
-// A newcomer that was let in: whom it must reach to be admitted, how long it waits, and how it
-// learns that the run is over.
+// A newcomer that was accepted: which members it must reach to be admitted, how long it waits, and
+// how it learns that the run is over.
 #include <algorithm>
 #include <chrono>
 
@@ -12,11 +12,11 @@ namespace {
 constexpr Duration kAdmissionGap = std::chrono::milliseconds(1500);
 // How many of the unreachable members are named.
 constexpr std::size_t kUnreachedNamed = 4;
-// What a newcomer waits for is told when it changes, at most once in the first, and again after the
-// second.
-constexpr Duration kWaitToldGap = std::chrono::seconds(1);
-constexpr Duration kWaitToldAgain = std::chrono::seconds(10);
-// What was sent last may take so long to arrive.
+// What a newcomer waits for is reported when it changes, at most once in the first, and again after
+// the second.
+constexpr Duration kWaitReportGap = std::chrono::seconds(1);
+constexpr Duration kWaitRepeatGap = std::chrono::seconds(10);
+// How long the last message may take to arrive.
 constexpr Duration kLastWords = std::chrono::seconds(2);
 
 }  // namespace
@@ -58,7 +58,7 @@ void Joining::fail_join(Status why) {
   core_.sink.on_join_failed(why);
 }
 
-// Whether the joiner has a link with each member: without it, it would be put out again.
+// Whether the joiner has a link with each member: without it, it would be removed again.
 bool Joining::reaches_all() const {
   return std::all_of(state_.attempt->known.members.begin(), state_.attempt->known.members.end(),
                      [&](const Member& member) {
@@ -92,13 +92,13 @@ std::string Joining::unreached_text(const std::vector<Member>& members) const {
          "member relay that both can reach";
 }
 
-// A member that nobody reaches is soon out of the view. One that only this joiner cannot reach
+// A member that no other reaches is soon out of the view. One that only this joiner cannot reach
 // stays, and the joiner takes the place of another newcomer: so it does not wait for ever.
 void Joining::watch_reach() {
   JoinAttempt& a = *state_.attempt;
   if (reaches_all()) {
     a.unreached_since.reset();
-    a.unreached_told = false;
+    a.unreached_reported = false;
     a.dial_failures.clear();
     return;
   }
@@ -106,8 +106,8 @@ void Joining::watch_reach() {
   const Duration waited = core_.now - *a.unreached_since;
   if (a.caught_up && waited >= core_.options.unreached_timeout) {
     fail_join(unavailable("not let in: " + unreached_text(unreached())));
-  } else if (!a.unreached_told && waited >= core_.options.bad_link_timeout) {
-    a.unreached_told = true;
+  } else if (!a.unreached_reported && waited >= core_.options.bad_link_timeout) {
+    a.unreached_reported = true;
     const std::vector<Member> missing = unreached();
     core_.sink.on_unreached(missing, unreached_text(missing));
   }
@@ -126,7 +126,7 @@ void Joining::admit_again() {
   const AdmitRequestMessage request{core_.options.incarnation, *state_.attempt->caught_up};
   for (const Member& member : state_.attempt->known.members) {
     if (!core_.links.up(member.id)) continue;
-    // One that has not heard of this joiner takes it for a stranger, who may not say much.
+    // A member that does not know of this joiner treats it as a stranger, which may not send much.
     const auto [asked, first] = state_.attempt->admission_asked.try_emplace(member.id, core_.now);
     if (!first && core_.now - asked->second < kAdmissionGap) continue;
     asked->second = core_.now;
@@ -134,15 +134,15 @@ void Joining::admit_again() {
   }
 }
 
-// The joiner: somebody alive says that it is worth the wait.
+// The joiner: a living member reports that it is worth the wait.
 void Joining::wait_on(const std::string& text) {
   JoinAttempt& a = *state_.attempt;
   if (a.ends != kNever) a.ends = core_.now + core_.options.join_timeout;
-  const bool told = !a.waiting_text.empty();
-  const Duration since = core_.now - a.waiting_told;
-  if (told && since < (text == a.waiting_text ? kWaitToldAgain : kWaitToldGap)) return;
+  const bool reported = !a.waiting_text.empty();
+  const Duration since = core_.now - a.waiting_reported_at;
+  if (reported && since < (text == a.waiting_text ? kWaitRepeatGap : kWaitReportGap)) return;
   a.waiting_text = text;
-  a.waiting_told = core_.now;
+  a.waiting_reported_at = core_.now;
   core_.sink.on_join_waiting(text);
 }
 
@@ -184,8 +184,8 @@ bool Joining::still_served() const {
   });
 }
 
-// Whoever ends last tells the newcomers that it serves no more. If none does, because it was killed
-// or a link broke, time tells.
+// The member that ends last informs the newcomers that it does not serve them any more. If none
+// does, because it was killed or a link broke, a time limit decides.
 void Joining::watch_end() {
   JoinAttempt& a = *state_.attempt;
   if (a.over) {
@@ -194,9 +194,9 @@ void Joining::watch_end() {
     } else if (!a.unserved_since) {
       a.unserved_since = core_.now;
     }
-    const bool told = a.unserved_since && !a.no_more.empty();
+    const bool reported = a.unserved_since && !a.no_more.empty();
     const bool lost = a.unserved_since && core_.now - *a.unserved_since >= kLastWords;
-    if (told || lost || (a.over_until != TimePoint{} && core_.now >= a.over_until)) {
+    if (reported || lost || (a.over_until != TimePoint{} && core_.now >= a.over_until)) {
       give_up_run(a.over);
     }
     return;
@@ -204,7 +204,7 @@ void Joining::watch_end() {
   const bool all = std::all_of(a.candidates.begin(), a.candidates.end(), [&](const auto& each) {
     return !core_.links.up(each.id) && a.deserted.count(each.id) != 0;
   });
-  // Whoever was a member waits for the others to come back.
+  // A former member waits for the others to return.
   if (!all || core_.past.life()) {
     a.deserted_since.reset();
   } else if (!a.deserted_since) {

@@ -13,10 +13,11 @@ constexpr std::uint32_t kTryAgainMs = 300;
 JoinRefusedMessage try_again(std::string reason) {
   return {RefusalCode::kTryAgain, kTryAgainMs, std::move(reason)};
 }
-// Who waits asks again after this and a little for each one before it, at most after the second.
+// A newcomer that waits asks again after this and a little for each one before it, at most after
+// the second.
 constexpr std::uint32_t kQueueAgainMs = 300;
 constexpr std::uint32_t kQueueAgainMsMax = 2000;
-// Who has not asked for so long waits here no more.
+// A newcomer that has not asked for this long does not wait here any more.
 constexpr Duration kQueueForgotten = std::chrono::seconds(5);
 
 }  // namespace
@@ -69,7 +70,7 @@ std::optional<JoinRefusedMessage> NewcomerList::refuse_now(const JoinRequestMess
       return try_again("a process with this identity is a member already");
     }
     core_.watch.mark_restarted(peer, request.joiner.incarnation);
-    return try_again("the members are agreeing that the earlier process is gone");
+    return try_again("the members are agreeing to remove the earlier process");
   }
   if (core_.view.members.size() + state_.joiners.size() >= kMembersMax) {
     return JoinRefusedMessage{RefusalCode::kFull, 0, "the run has as many members as it can"};
@@ -86,7 +87,7 @@ void NewcomerList::on_join_request(const PeerId& from, const JoinRequestMessage&
   const ProofLink link{from, core_.options.self, core_.links.all().at(from).exporter};
   auto why = refuse_join(core_.keys.facts(), message, link, core_.sink.unix_time_s());
   if (!why) {
-    // Whoever holds a ticket may ask again as often as it is told to.
+    // A ticket's holder may ask again whenever the answer asks it to.
     core_.links.accept_ticket(from);
     if (core_.ending.answer_over(from)) return;
     if (!core_.ending.ended()) why = refuse_now(message);
@@ -101,29 +102,29 @@ void NewcomerList::on_join_request(const PeerId& from, const JoinRequestMessage&
   const Joiner joiner{message.joiner, core_.options.self,       core_.now, core_.now, true,
                       false,          message.proof.invitation, core_.now, core_.now, 0};
   state_.joiners.insert_or_assign(from, joiner);
-  core_.links.tell_trust(from);
-  tell_joiner(joiner, true);
+  core_.links.report_trust(from);
+  announce_joiner(joiner, true);
   core_.send(from, frame_type::kJoinAccepted, JoinAcceptedMessage{core_.notice});
-  core_.bans.tell_revocations(from);
-  core_.former.tell_former(from);
-  core_.ending.tell_over(from);
+  core_.bans.send_revocations(from);
+  core_.former.announce_former(from);
+  core_.ending.send_over(from);
   core_.sink.on_joiner(joiner.member);
 }
 
 void NewcomerList::on_admit_request(const PeerId& from, const AdmitRequestMessage& message) {
   if (!core_.active()) return;
   if (core_.view.contains(from)) {
-    core_.tell_current(from);
+    core_.send_current(from);
     return;
   }
   if (core_.ending.ended()) {
-    core_.ending.tell_over(from);
+    core_.ending.send_over(from);
     return;
   }
   const auto found = state_.joiners.find(from);
   if (found == state_.joiners.end() || found->second.member.incarnation != message.incarnation) {
-    if (!core_.links.may_tell_outsider(from)) return;
-    // Its sponsor's word may still be under way; only the sponsor's refusal counts.
+    if (!core_.links.may_notify_outsider(from)) return;
+    // Its sponsor's message may still be under way; only the sponsor's refusal counts.
     core_.send(from, frame_type::kJoinRefused,
                JoinRefusedMessage{RefusalCode::kUnknownJoiner, 0, "prove the ticket again"});
     return;
@@ -132,7 +133,7 @@ void NewcomerList::on_admit_request(const PeerId& from, const AdmitRequestMessag
   found->second.ready = true;
 }
 
-// A member has let somebody in, or given it up.
+// A member has accepted a newcomer, or dropped it.
 void NewcomerList::on_joiner(const PeerId& from, const JoinerMessage& message) {
   if (!core_.active() || !core_.view.contains(from) || core_.view.contains(message.joiner.id))
     return;
@@ -141,20 +142,20 @@ void NewcomerList::on_joiner(const PeerId& from, const JoinerMessage& message) {
   if (!message.present) {
     if (found == state_.joiners.end() || found->second.sponsor != from) return;
     state_.joiners.erase(found);
-    core_.links.tell_trust(peer);
+    core_.links.report_trust(peer);
     core_.sink.on_joiner_gone(peer, unavailable("its sponsor lost it"));
     return;
   }
   if (found == state_.joiners.end() && state_.joiners.size() >= kMembersMax) return;
   if (core_.bans.revocations().ban_reason(peer) != nullptr) {
     // Its sponsor has missed that.
-    core_.bans.tell_revocations(from);
+    core_.bans.send_revocations(from);
     return;
   }
   const bool linked = core_.links.up(peer);
   if (found != state_.joiners.end() && found->second.sponsor == from &&
       found->second.member.incarnation == message.joiner.incarnation) {
-    return;  // told again
+    return;  // announced again
   }
   // One that has lost its sponsor and found another one is no less ready for that.
   const bool ready = found != state_.joiners.end() && found->second.ready &&
@@ -163,26 +164,26 @@ void NewcomerList::on_joiner(const PeerId& from, const JoinerMessage& message) {
       peer,
       Joiner{
           message.joiner, from, core_.now, core_.now, linked, ready, {}, core_.now, core_.now, 0});
-  core_.links.tell_trust(peer);
+  core_.links.report_trust(peer);
   core_.ending.meet_expected(peer, nullptr);
-  core_.ending.tell_over(peer);
+  core_.ending.send_over(peer);
   core_.sink.on_joiner(message.joiner);
 }
 
-void NewcomerList::tell_joiner(const Joiner& joiner, bool present) {
+void NewcomerList::announce_joiner(const Joiner& joiner, bool present) {
   for (const auto& [peer, member] : core_.watch.all()) {
     if (member.linked) core_.send(peer, frame_type::kJoiner, JoinerMessage{joiner.member, present});
   }
 }
 
-// Whoever became a member after the joiner was let in has not heard of it.
-void NewcomerList::retell_joiners() {
+// Peers that became members after the joiner was accepted do not know of it.
+void NewcomerList::announce_joiners_again() {
   for (const auto& [peer, joiner] : state_.joiners) {
-    if (joiner.sponsor == core_.options.self) tell_joiner(joiner, true);
+    if (joiner.sponsor == core_.options.self) announce_joiner(joiner, true);
   }
 }
 
-// Newcomers that this member has let in look for one that can have them admitted.
+// Newcomers that this member has accepted search for one that can have them admitted.
 void NewcomerList::send_joiners_away() {
   for (const auto& [peer, joiner] : state_.joiners) {
     if (joiner.sponsor != core_.options.self) continue;
@@ -196,8 +197,8 @@ bool NewcomerList::on_link_up(const PeerId& peer) {
   const auto found = state_.joiners.find(peer);
   if (found == state_.joiners.end()) return false;
   found->second.linked = true;
-  found->second.heard = core_.now;
-  core_.ending.tell_over(peer);
+  found->second.seen_at = core_.now;
+  core_.ending.send_over(peer);
   return true;
 }
 
@@ -208,13 +209,13 @@ void NewcomerList::on_link_down(const PeerId& peer) {
   found->second.unlinked_since = core_.now;
 }
 
-void NewcomerList::heard(const PeerId& peer) {
+void NewcomerList::on_sign_of_life(const PeerId& peer) {
   const auto found = state_.joiners.find(peer);
-  if (found != state_.joiners.end()) found->second.heard = core_.now;
+  if (found != state_.joiners.end()) found->second.seen_at = core_.now;
 }
 
 void NewcomerList::forgive() {
-  for (auto& [peer, joiner] : state_.joiners) joiner.heard = core_.now;
+  for (auto& [peer, joiner] : state_.joiners) joiner.seen_at = core_.now;
 }
 
 void NewcomerList::on_view(const Lineage& before) {
@@ -271,8 +272,8 @@ void NewcomerList::note_progress(const PeerId& peer, std::uint64_t progress) {
   found->second.moved = core_.now;
 }
 
-// A newcomer that comes no further, or has had its turn, makes room for one that waits, at the end
-// of whose queue it may go on. Members that let others in are told that somebody waits here.
+// A newcomer that makes no progress, or has had its turn, makes room for one that waits, and may go
+// on at the end of the queue. Members that accept others are informed that a newcomer waits here.
 void NewcomerList::take_turns() {
   if (state_.gathering || !others_wait()) return;
   const bool here = !state_.waiting.empty();
@@ -300,9 +301,9 @@ void NewcomerList::take_turns() {
 void NewcomerList::drop_joiner(const PeerId& peer, const Status& why) {
   const auto found = state_.joiners.find(peer);
   if (found == state_.joiners.end()) return;
-  if (found->second.sponsor == core_.options.self) tell_joiner(found->second, false);
+  if (found->second.sponsor == core_.options.self) announce_joiner(found->second, false);
   state_.joiners.erase(found);
-  core_.links.tell_trust(peer);
+  core_.links.report_trust(peer);
   core_.sink.on_joiner_gone(peer, why);
 }
 
@@ -313,14 +314,14 @@ void NewcomerList::joiners_timer() {
   for (auto& [peer, joiner] : state_.joiners) {
     if (joiner.sponsor != core_.options.self) {
       if (core_.view.contains(joiner.sponsor)) {
-        joiner.heard = core_.now;
-      } else if (core_.now - joiner.heard >= core_.options.join_timeout) {
-        lost.emplace_back(peer, timed_out("the member that let it in is gone"));
+        joiner.seen_at = core_.now;
+      } else if (core_.now - joiner.seen_at >= core_.options.join_timeout) {
+        lost.emplace_back(peer, timed_out("the member that accepted it is lost"));
       }
     } else if (!joiner.linked &&
                core_.now - joiner.unlinked_since >= core_.options.suspicion_timeout) {
       lost.emplace_back(peer, unavailable("its connection broke"));
-    } else if (joiner.linked && core_.now - joiner.heard >= core_.options.join_timeout) {
+    } else if (joiner.linked && core_.now - joiner.seen_at >= core_.options.join_timeout) {
       lost.emplace_back(peer, timed_out("no sign of life"));
     }
   }

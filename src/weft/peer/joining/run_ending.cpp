@@ -9,7 +9,8 @@
 namespace weft {
 namespace {
 
-// Who has proved a ticket is expected for so long: it may have data to read before it joins.
+// A peer that has proved a ticket is expected for this long: it may have data to read before it
+// joins.
 constexpr Duration kExpectedFor = std::chrono::seconds(10);
 constexpr std::size_t kExpectedMax = 64;
 
@@ -19,19 +20,19 @@ void RunEnding::run_over(Round round, TimePoint serves_until) {
   if (state_.ended) return;
   state_.ended = EndedRun{round, serves_until, true};
   core_.newcomers.admit_none();
-  for (const auto& [peer, joiner] : core_.newcomers.joiners()) tell_over(peer);
+  for (const auto& [peer, joiner] : core_.newcomers.joiners()) send_over(peer);
 }
 
 void RunEnding::stop_serving() {
   if (!state_.ended || !std::exchange(state_.ended->serves, false)) return;
-  for (const auto& [peer, joiner] : core_.newcomers.joiners()) tell_over(peer);
+  for (const auto& [peer, joiner] : core_.newcomers.joiners()) send_over(peer);
   for (const ExpectedJoiner& each : state_.expected) {
-    if (core_.newcomers.joiners().count(each.peer) == 0) tell_over(each.peer);
+    if (core_.newcomers.joiners().count(each.peer) == 0) send_over(each.peer);
   }
 }
 
-// To one without a link it is told when that comes up.
-void RunEnding::tell_over(const PeerId& peer) {
+// A newcomer without a link is informed when that comes up.
+void RunEnding::send_over(const PeerId& peer) {
   if (!state_.ended || !core_.links.up(peer)) return;
   RunOverMessage message{state_.ended->round, 0};
   if (state_.ended->serves && core_.now < state_.ended->serves_until) {

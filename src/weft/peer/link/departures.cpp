@@ -1,4 +1,4 @@
-// Who is to go, as far as one member knows.
+// The members that are to be removed, as far as one member knows.
 #include <algorithm>
 
 #include "weft/peer/parts/member_watch.h"
@@ -20,7 +20,7 @@ bool MemberWatch::owes_only(const Watched& member) const {
          !core_.balloting.may_go_alone();
 }
 
-// Whether all others within reach are restarted members, which watch nobody.
+// Whether all others within reach are restarted members, which watch no member.
 bool MemberWatch::watches_alone() const {
   bool some = false;
   for (const auto& [peer, member] : state_.watched) {
@@ -31,11 +31,12 @@ bool MemberWatch::watches_alone() const {
   return some;
 }
 
-// Who should go, as far as this peer knows. Two reports are needed: with one alone it may be the
-// reporter's own line that is broken. Only where no other member could report, one will do.
+// The members that should be removed, as far as this peer knows. Two reports are needed: with one
+// alone it may be the reporter's own link that is broken. Only where no other member could report,
+// one will do.
 std::vector<Departure> MemberWatch::departures() const {
   std::vector<Departure> out;
-  // Where all others compute there is nobody else to say so.
+  // Where all others compute, no other member can report it.
   const bool others_compute =
       std::all_of(state_.watched.begin(), state_.watched.end(),
                   [](const auto& entry) { return entry.second.computes(); });
@@ -70,11 +71,11 @@ std::vector<Departure> MemberWatch::departures() const {
   return out;
 }
 
-// Two members that cannot reach each other although everybody else reaches both: the one of
-// higher rank goes, since a collective needs the link.
+// Two members that cannot reach each other although all others reach both: the one of higher rank
+// goes, since a collective needs the link.
 void MemberWatch::add_bad_links(std::vector<Departure>& out) const {
   if (core_.view.size() < 3) return;
-  // What a restarted member does not say is no sign that it reaches both.
+  // That a restarted member reports nothing is no sign that it reaches both.
   const bool restarts = std::any_of(state_.watched.begin(), state_.watched.end(),
                                     [](const auto& entry) { return entry.second.restarted(); });
   if (restarts) return;

@@ -15,7 +15,7 @@ constexpr int kFading = 500;
 FailureDetector::FailureDetector(Duration interval, Duration cap, TimePoint now)
     : interval_(interval),
       cap_(cap),
-      heard_(now),
+      seen_at_(now),
       beat_(now),
       mean_(interval),
       deviation_(interval / 2) {}
@@ -30,13 +30,13 @@ void FailureDetector::on_heartbeat(TimePoint now) {
   }
   beating_ = true;
   beat_ = now;
-  heard_ = std::max(heard_, now);
+  seen_at_ = std::max(seen_at_, now);
 }
 
-void FailureDetector::on_sign_of_life(TimePoint now) { heard_ = std::max(heard_, now); }
+void FailureDetector::on_sign_of_life(TimePoint now) { seen_at_ = std::max(seen_at_, now); }
 
 void FailureDetector::forgive(TimePoint now) {
-  heard_ = std::max(heard_, now);
+  seen_at_ = std::max(seen_at_, now);
   beating_ = false;
 }
 

@@ -1,4 +1,5 @@
-// The run's key: who has it, who is shown that this peer has it, and tickets of an earlier run.
+// The run's key: which peers have it, to which ones this peer shows that it has it, and tickets of
+// an earlier run.
 #include <algorithm>
 #include <array>
 
@@ -8,12 +9,12 @@
 namespace weft {
 void KeyHolders::on_link_down(const PeerId& peer) {
   state_.key_shown.erase(peer);
-  state_.key_told.erase(peer);
+  state_.key_shown_to.erase(peer);
 }
 
 void KeyHolders::forget_shown() {
   state_.key_shown.clear();
-  state_.key_told.clear();
+  state_.key_shown_to.clear();
 }
 
 bool KeyHolders::has_key() const { return core_.options.invitation_key != Hash256{}; }
@@ -24,36 +25,36 @@ RunKey KeyHolders::run_key() const {
 
 void KeyHolders::learn_key(const RunKey& key) {
   if (key.key == Hash256{}) return;
-  RevocationMessage told;
-  told.renewals = key.renewals;
-  told.key = key.key;
+  RevocationMessage renewed;
+  renewed.renewals = key.renewals;
+  renewed.key = key.key;
   if (key.renewals == 0) {
     if (!has_key()) core_.options.invitation_key = key.key;
-  } else if (core_.bans.learn(told, [](const PeerId&) { return true; }).renewals > 0) {
+  } else if (core_.bans.learn(renewed, [](const PeerId&) { return true; }).renewals > 0) {
     core_.options.invitation_key = core_.bans.revocations().key();
   }
 }
 
-// A member that was not told it can check no proof.
+// A member without the key can check no proof.
 bool KeyHolders::lacks_key(const PeerId& asker) {
   if (has_key()) return false;
   core_.newcomers.refuse(
-      asker, {RefusalCode::kNotMember, 0, "the asked member was not told the run's key yet"});
+      asker, {RefusalCode::kNotMember, 0, "the asked member has not received the run's key yet"});
   return true;
 }
 
 // Members of this view get the key with it.
 ViewNoticeMessage KeyHolders::notice_for(const PeerId& to) const {
-  ViewNoticeMessage told = core_.notice;
-  if (core_.view.contains(to) && has_key()) told.key = run_key();
-  return told;
+  ViewNoticeMessage notice = core_.notice;
+  if (core_.view.contains(to) && has_key()) notice.key = run_key();
+  return notice;
 }
 
 void KeyHolders::show_key(const PeerId& to) {
   const auto link = core_.links.all().find(to);
   if (link == core_.links.all().end() || core_.is_other_member(to) || !has_key() || !core_.active())
     return;
-  if (!state_.key_told.insert(to).second) return;
+  if (!state_.key_shown_to.insert(to).second) return;
   const ProofLink proven{core_.options.self, to, link->second.exporter};
   core_.send(
       to, frame_type::kMemberProof,
@@ -67,10 +68,10 @@ void KeyHolders::on_member_proof(const PeerId& from, const MemberProofMessage& m
     return;
   const ProofLink proven{from, core_.options.self, link->second.exporter};
   const Hash256 wanted = member_proof(core_.options.invitation_key, core_.options.run, proven);
-  // Who was away when the key was renewed is no liar for that.
+  // A peer that was away when the key was renewed is not blamed for that.
   if (!equal_constant_time(wanted, message.hmac)) return;
   state_.key_shown.insert(from);
-  core_.links.tell_trust(from);
+  core_.links.report_trust(from);
 }
 
 RunFacts KeyHolders::facts() const {
@@ -80,7 +81,7 @@ RunFacts KeyHolders::facts() const {
           &core_.bans.revocations()};
 }
 
-// Whoever has a ticket of the run that this one goes on from gets one of this run.
+// The holder of a ticket of the run that this one goes on from gets one of this run.
 std::optional<SuccessorRun> KeyHolders::successor_for(const PeerId& from, const JoinProof& proof) {
   if (!core_.options.past || proof.run == core_.options.run ||
       proof.run != core_.options.past->run) {

@@ -17,26 +17,27 @@ Status crowded(const StrangerLimits& limits) {
 
 }  // namespace
 
-// Whoever is out speaks with each heartbeat; it is answered twice as often at most, however much it
-// says.
-bool LinkTable::may_tell_outsider(const PeerId& peer) {
-  const auto [told, first] = state_.outsiders_told.try_emplace(peer, core_.now);
-  if (!first && core_.now - told->second < core_.options.heartbeat_interval / 2) return false;
-  told->second = core_.now;
+// A removed peer sends with each heartbeat; it is answered twice as often at most, however much it
+// sends.
+bool LinkTable::may_notify_outsider(const PeerId& peer) {
+  const auto [last, first] = state_.outsiders_notified.try_emplace(peer, core_.now);
+  if (!first && core_.now - last->second < core_.options.heartbeat_interval / 2) return false;
+  last->second = core_.now;
   return true;
 }
 
-// Once a minute for each peer: whoever is refused tries again.
-bool LinkTable::may_tell_twin(const PeerId& peer) {
-  const auto told = state_.twins_told.find(peer);
-  if (told != state_.twins_told.end() && core_.now - told->second < kTwinGap) return false;
-  if (told == state_.twins_told.end() && state_.twins_told.size() >= kMembersMax) return false;
-  state_.twins_told.insert_or_assign(peer, core_.now);
+// Once a minute for each peer, since a refused one tries again.
+bool LinkTable::may_report_twin(const PeerId& peer) {
+  const auto last = state_.twins_reported.find(peer);
+  if (last != state_.twins_reported.end() && core_.now - last->second < kTwinGap) return false;
+  if (last == state_.twins_reported.end() && state_.twins_reported.size() >= kMembersMax)
+    return false;
+  state_.twins_reported.insert_or_assign(peer, core_.now);
   return true;
 }
 
 void LinkTable::on_twin(const PeerId& peer, const std::string& where) {
-  if (!core_.active() || !core_.is_other_member(peer) || !may_tell_twin(peer)) return;
+  if (!core_.active() || !core_.is_other_member(peer) || !may_report_twin(peer)) return;
   core_.sink.on_second_process(peer, "another process, at " + where +
                                          ", uses the identity of peer " + peer.short_name() +
                                          ", which lives: it was refused");
@@ -47,8 +48,8 @@ void LinkTable::on_twin(const PeerId& peer, const std::string& where) {
                  "another process, at " + where + ", uses this peer's identity; it was refused"});
 }
 
-void LinkTable::hear_of_own_twin(const PeerId& from, const std::string& reason) {
-  if (!core_.is_other_member(from) || !may_tell_twin(core_.options.self)) return;
+void LinkTable::on_own_twin(const PeerId& from, const std::string& reason) {
+  if (!core_.is_other_member(from) || !may_report_twin(core_.options.self)) return;
   core_.sink.on_second_process(core_.options.self,
                                "peer " + from.short_name() + " says: " + reason);
 }
@@ -62,13 +63,13 @@ void LinkTable::add(const LinkInfo& link) {
   state_.trusts.erase(peer);
   state_.turned_away.erase(peer);
   state_.strangers.remove(peer);
-  tell_trust(peer);
+  report_trust(peer);
 }
 
 void LinkTable::remove(const PeerId& peer) {
   state_.links.erase(peer);
   state_.strangers.remove(peer);
-  state_.outsiders_told.erase(peer);
+  state_.outsiders_notified.erase(peer);
   state_.trusts.erase(peer);
   state_.turned_away.erase(peer);
 }
@@ -121,7 +122,7 @@ void LinkTable::turn_away_expired() {
   }
 }
 
-void LinkTable::tell_trust(const PeerId& peer) {
+void LinkTable::report_trust(const PeerId& peer) {
   const auto link = state_.links.find(peer);
   if (link == state_.links.end() || state_.turned_away.count(peer) != 0) return;
   if (keeps_link(peer)) {
@@ -132,24 +133,25 @@ void LinkTable::tell_trust(const PeerId& peer) {
     }
   }
   const LinkTrust trust = trust_of(peer);
-  const auto [told, first] = state_.trusts.try_emplace(peer, trust);
-  if (!first && told->second == trust) return;
-  told->second = trust;
+  const auto [last, first] = state_.trusts.try_emplace(peer, trust);
+  if (!first && last->second == trust) return;
+  last->second = trust;
   core_.sink.set_trust(peer, trust);
 }
 
-void LinkTable::tell_trusts() {
-  for (const auto& [peer, link] : state_.links) tell_trust(peer);
+void LinkTable::report_trusts() {
+  for (const auto& [peer, link] : state_.links) report_trust(peer);
 }
 
 void LinkTable::accept_ticket(const PeerId& peer) {
   for (const PeerId& gone : state_.strangers.show_ticket(peer, core_.now)) {
     turn_away(gone, unavailable("too many peers wait with a ticket"));
   }
-  tell_trust(peer);
+  report_trust(peer);
 }
 
-// A stranger is heard until it was answered, and from then on if it shows a ticket, or the key.
+// A stranger's frames are received until it was answered, and from then on if they show a ticket or
+// the key.
 bool LinkTable::may_speak(const PeerId& from, const FrameView& frame) {
   if (state_.links.count(from) == 0 || state_.turned_away.count(from) != 0) return false;
   if (!state_.strangers.contains(from) || trust_of(from) != LinkTrust::kStranger) return true;
@@ -162,7 +164,7 @@ bool LinkTable::may_speak(const PeerId& from, const FrameView& frame) {
     turn_away(from, unavailable("no proof of a ticket came, and its question was answered"));
     return false;
   }
-  // A newcomer asks members for the state that have not heard of it yet.
+  // A newcomer asks for the state, also at members that do not know of it yet.
   if (is_membership_frame(frame.type)) {
     core_.judgement.blame(from, Offence::kFlood, "more frames than a stranger may send");
   }
@@ -181,7 +183,7 @@ bool LinkTable::may_answer(const PeerId& to) {
   return false;
 }
 
-// Banned peers get a link and an answer: the ban is told to them, once.
+// Banned peers get a link and, once, an answer with the ban.
 bool LinkTable::shuns(const PeerId& stranger) const {
   return core_.active() && core_.role(stranger) == PeerRole::kStranger &&
          core_.bans.revocations().ban_reason(stranger) == nullptr &&

@@ -1,4 +1,4 @@
-// Who is alive: heartbeats, suspicions and what is told of them.
+// Which members are alive: heartbeats, suspicions and their announcement.
 #include "weft/peer/parts/member_watch.h"
 
 #include <algorithm>
@@ -17,10 +17,10 @@ constexpr Duration kDialStagger = std::chrono::milliseconds(100);
 constexpr Duration kTellGap = std::chrono::seconds(1);
 // How many members receive a suspicion at first; all of them when it is sent again.
 constexpr int kFirstListeners = 8;
-// A link that came back is remembered for about so long, and this often is more than bad luck.
+// A restored link is remembered for about this long, and this often is more than bad luck.
 constexpr Duration kFlapsFade = std::chrono::seconds(60);
 constexpr double kFlapsPatient = 1.5;
-// Who was put out in error is taken for one whose line comes and goes.
+// A member that was removed in error counts as one with an unstable link.
 constexpr double kFlapsOfReturned = 3;
 
 std::string seconds_text(Duration duration) {
@@ -67,7 +67,7 @@ bool MemberWatch::on_link_down(const PeerId& peer, const Status& why) {
   return true;
 }
 
-bool MemberWatch::heard(const PeerId& peer) {
+bool MemberWatch::on_sign_of_life(const PeerId& peer) {
   const auto found = state_.watched.find(peer);
   if (found == state_.watched.end()) return false;
   found->second.detector.on_sign_of_life(core_.now);
@@ -123,7 +123,7 @@ void MemberWatch::set_linked(Watched& member, bool linked) {
   member.linked = linked;
 }
 
-// Whether its link has come back so often lately that it is likely to come back again.
+// Whether its link was restored so often lately that it is likely to be restored again.
 bool MemberWatch::flapping(const Watched& member) const {
   return member.flaps * std::exp(-to_seconds(core_.now - member.flapped) / to_seconds(kFlapsFade)) >
          kFlapsPatient;
@@ -134,7 +134,7 @@ void MemberWatch::watch_links() {
   for (auto& [peer, member] : state_.watched) {
     if (member.linked) continue;
     if (core_.now >= member.dial_at) {
-      // A line that comes and goes is dialled more often, while it is waited for.
+      // An unstable link is dialled more often while this peer waits for it.
       const bool soon = !member.own && flapping(member);
       member.dial_at =
           core_.now + (soon ? std::min(core_.options.redial_interval, member.patience / 4)
@@ -156,36 +156,36 @@ void MemberWatch::set_suspicion(const PeerId& peer, SuspicionKind kind, const st
   core_.calm = false;
   found->second.own =
       OwnSuspicion{kind, short_reason(reason), core_.now, core_.now, kTellGap, false};
-  tell_suspicions();
+  announce_suspicions();
 }
 
 void MemberWatch::withdraw_suspicion(const PeerId& peer) {
   const auto found = state_.watched.find(peer);
   if (found == state_.watched.end() || !found->second.own) return;
-  if (found->second.own->told_others) tell_suspicion(peer, core_.view.size(), true);
+  if (found->second.own->announced) announce_suspicion(peer, core_.view.size(), true);
   found->second.own.reset();
 }
 
-// Tells the others what this peer suspects, now and then again; not while the view is changing,
-// and not what enough members have said already. The first telling goes to those that would
-// propose the change; when a whole group is cut off, everybody telling everybody would be n^3
-// frames.
-void MemberWatch::tell_suspicions() {
+// Announces to the others which members this peer suspects, now and then again; not while the view
+// is changing, and not a suspicion that enough members have reported already. The first
+// announcement goes to those that would propose the change; when a whole group is cut off,
+// announcements from all to all would be n^3 frames.
+void MemberWatch::announce_suspicions() {
   if (core_.balloting.frozen() || core_.calm) return;
   for (auto& [peer, member] : state_.watched) {
-    if (!member.own || core_.now < member.own->tell_at) continue;
+    if (!member.own || core_.now < member.own->announce_at) continue;
     OwnSuspicion& own = *member.own;
-    own.tell_at = core_.now + own.tell_gap;
-    own.tell_gap *= 2;
+    own.announce_at = core_.now + own.announce_gap;
+    own.announce_gap *= 2;
     if (member.reports.size() >= 3) continue;
-    tell_suspicion(peer, own.told_others ? core_.view.size() : kFirstListeners, false);
-    own.told_others = true;
+    announce_suspicion(peer, own.announced ? core_.view.size() : kFirstListeners, false);
+    own.announced = true;
   }
 }
 
 // To the first `listeners` members, in ring order, that can be reached; a member that only owes the
-// collective something is one of them: it may do so because of the very one that is told of.
-void MemberWatch::tell_suspicion(const PeerId& suspect, int listeners, bool withdrawn) {
+// collective something is one of them: it may do so because of the very member that is suspected.
+void MemberWatch::announce_suspicion(const PeerId& suspect, int listeners, bool withdrawn) {
   const std::string reason = withdrawn ? "" : state_.watched.at(suspect).own->reason;
   for (const Member& member : core_.view.members) {
     if (listeners == 0) return;
@@ -210,11 +210,11 @@ void MemberWatch::on_suspicion(const PeerId& from, const SuspicionMessage& messa
   const auto found = state_.watched.find(message.who);
   if (found == state_.watched.end() || message.who == from) return;
   if (message.withdrawn) {
-    const bool heard_here = found->second.linked && !found->second.own;
-    if (found->second.reports.erase(from) != 0 && heard_here) {
+    const bool alive_here = found->second.linked && !found->second.own;
+    if (found->second.reports.erase(from) != 0 && alive_here) {
       core_.judgement.blame(
           from, Offence::kFalseSuspicion,
-          "took back its suspicion of " + message.who.short_name() + ", which was heard here");
+          "took back its suspicion of " + message.who.short_name() + ", which was alive here");
     }
     return;
   }
@@ -225,7 +225,7 @@ void MemberWatch::on_suspicion(const PeerId& from, const SuspicionMessage& messa
 }
 
 void MemberWatch::on_outside(const PeerId& from, const OutsideMessage& message) {
-  // A sponsor that is out itself lets nobody in.
+  // A sponsor that is out itself accepts no newcomer.
   if (core_.joining.has_sponsor(from)) core_.joining.ask_others();
   if (!core_.active()) return;
   const Member* member = core_.view.find(from);
@@ -237,7 +237,7 @@ void MemberWatch::on_outside(const PeerId& from, const OutsideMessage& message) 
       core_.stirred = true;
       found->second.votes_on = message.votes_in == core_.view.id;
       if (message.votes_in && *message.votes_in < core_.view.id)
-        core_.tell_current(from, message.votes_in);
+        core_.send_current(from, message.votes_in);
     }
   } else {
     // Admitted, and the news got lost.
@@ -283,7 +283,7 @@ void MemberWatch::choose_observers() {
   }
 }
 
-// Their answers are all that a restarted member says in the old view.
+// Their answers are all that a restarted member sends in the old view.
 void MemberWatch::greet_restarted() {
   for (const auto& [peer, member] : state_.watched) {
     if (member.linked && member.restarted()) send_heartbeat(peer);
@@ -307,13 +307,13 @@ void MemberWatch::rebuild_watch(const View& previous, const std::set<PeerId>& re
       if (kept.gone && kept.gone->cause == DepartureCause::kExpelled) kept.gone.reset();
       if (kept.owes()) kept.own.reset();
       if (kept.own) {
-        kept.own->since = kept.own->tell_at = core_.now;
-        kept.own->tell_gap = core_.options.redial_interval;
-        kept.own->told_others = false;
+        kept.own->since = kept.own->announce_at = core_.now;
+        kept.own->announce_gap = core_.options.redial_interval;
+        kept.own->announced = false;
       }
       if (kept.restarted()) {
         core_.balloting.note_own_news();
-        // Where it votes now is for it to say.
+        // It must report itself in which view it votes now.
         kept.votes_on = false;
       }
       state_.watched.emplace(member.id, std::move(kept));

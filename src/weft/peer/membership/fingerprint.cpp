@@ -1,4 +1,4 @@
-// What tells two memberships apart, for those who explore every order of events.
+// What distinguishes two memberships, for exploring every order of events.
 #include "weft/peer/parts/fingerprint.h"
 
 #include <memory>

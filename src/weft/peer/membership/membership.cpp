@@ -89,7 +89,7 @@ void Membership::Core::found() {
   WEFT_CHECK(state == MembershipState::kOutside);
   records.begin_record();
   if (options.past) {
-    // Who was put out of the run stays out of those that go on from it.
+    // A peer that was banned from the run stays banned from those that go on from it.
     for (const Ban& ban : options.past->revocations.bans) bans.ban(ban);
   }
   ViewNoticeMessage first;
@@ -176,7 +176,7 @@ Status Membership::Core::dispatch_joining(const PeerId& from, const FrameView& f
 bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
   if (!active()) {
     past.say_outside(from);
-    // Perhaps nobody who lives has seen that view.
+    // Perhaps no living peer has seen that view.
     const bool ahead =
         past.life() && theirs < past.life()->view.id && past.life()->view.contains(from);
     if (ahead) send(from, frame_type::kViewNotice, past.life()->notice);
@@ -191,18 +191,18 @@ bool Membership::Core::is_current(const PeerId& from, const ViewId& theirs) {
   }
   // One that this peer has accepted may be a member by now, and ahead.
   if (newcomers.joiners().count(from) != 0 && !balloting.has_accepted(from)) {
-    tell_current(from, theirs);
+    send_current(from, theirs);
     return false;
   }
   if (branching.of_other_branch(theirs)) {
-    meetings.tell_standing(from);
+    meetings.send_standing(from);
     return false;
   }
   // Whoever is ahead answers an old heartbeat with its view.
   if (theirs > view.id) {
     watch.send_heartbeat(from);
   } else {
-    tell_current(from, theirs);
+    send_current(from, theirs);
   }
   return false;
 }
@@ -214,23 +214,23 @@ const View* Membership::Core::held_view(const ViewId& id) const {
   return nullptr;
 }
 
-void Membership::Core::send_notice(const PeerId& to, ViewNoticeMessage told,
+void Membership::Core::send_notice(const PeerId& to, ViewNoticeMessage sent,
                                    const std::optional<ViewId>& theirs) {
-  if (step && theirs == told.previous) told.difference = step;
-  send(to, frame_type::kViewNotice, told);
+  if (step && theirs == sent.previous) sent.difference = step;
+  send(to, frame_type::kViewNotice, sent);
 }
 
-void Membership::Core::tell_current(const PeerId& to, const std::optional<ViewId>& theirs) {
-  // Who is behind may have missed a verdict as well.
-  if (view.contains(to)) bans.tell_revocations(to);
+void Membership::Core::send_current(const PeerId& to, const std::optional<ViewId>& theirs) {
+  // A peer that is behind may have missed a ban as well.
+  if (view.contains(to)) bans.send_revocations(to);
   keys.show_key(to);
-  // Where there may be branches, who is out must know of which.
+  // Where there may be branches, a removed peer must know which one removed it.
   const bool branch = merges() && (former.has_met(to) || keys.key_shown().count(to) != 0);
   if (view.contains(to) || newcomers.joiners().count(to) != 0 || branch) {
     send_notice(to, keys.notice_for(to), theirs);
     return;
   }
-  if (!links.may_tell_outsider(to)) return;
+  if (!links.may_notify_outsider(to)) return;
   RemovedMessage removed{view.id, 0, "the others went on without it"};
   const auto known = former.departed().find(to);
   if (known != former.departed().end()) {
@@ -255,7 +255,7 @@ void Membership::Core::on_timer() {
 
 // Draws the consequences of whatever just happened.
 void Membership::Core::settle() {
-  if (stirred) links.tell_trusts();
+  if (stirred) links.report_trusts();
   if (!active() || (!stirred && now < balloting.propose_at())) return;
   stirred = false;
   if (leaving && watch.all_others_gone()) {

@@ -118,7 +118,7 @@ void Membership::on_twin(const PeerId& peer, const std::string& where, TimePoint
 void Membership::on_frame(const PeerId& from, const FrameView& frame, TimePoint now) {
   core_->now = now;
   if (!core_->links.may_speak(from, frame)) return;
-  core_->heard(from);
+  core_->on_sign_of_life(from);
   if (const Status status = core_->dispatch(from, frame); !status.ok()) {
     core_->judgement.blame(from, Offence::kMalformed, status.message());
     core_->sink.close(from, status);
@@ -126,9 +126,9 @@ void Membership::on_frame(const PeerId& from, const FrameView& frame, TimePoint 
   core_->settle();
 }
 
-void Membership::heard(const PeerId& from, TimePoint now) {
+void Membership::on_sign_of_life(const PeerId& from, TimePoint now) {
   core_->now = now;
-  core_->heard(from);
+  core_->on_sign_of_life(from);
 }
 
 void Membership::on_timer(TimePoint now) {
@@ -209,7 +209,7 @@ bool Membership::queued() const {
   return core_->joining.attempt() && core_->joining.attempt()->queued;
 }
 
-bool Membership::hears(const PeerId& from, const FrameView& frame, TimePoint now) {
+bool Membership::admits_frame(const PeerId& from, const FrameView& frame, TimePoint now) {
   core_->now = now;
   return core_->links.may_speak(from, frame) && core_->links.trust_of(from) != LinkTrust::kStranger;
 }
@@ -246,16 +246,16 @@ void Membership::end_record() {
 void Membership::set_history(const std::vector<PastRun>& history, TimePoint now) {
   core_->now = now;
   if (history.empty() || history.front().run != core_->options.run) return;
-  std::vector<EarlierRun> told;
-  for (std::size_t i = 1; i < history.size() && told.size() + 1 < kPastRunsMax; ++i) {
+  std::vector<EarlierRun> earlier;
+  for (std::size_t i = 1; i < history.size() && earlier.size() + 1 < kPastRunsMax; ++i) {
     const PastRun& past = history[i];
-    EarlierRun& run = told.emplace_back();
+    EarlierRun& run = earlier.emplace_back();
     run = {past.run, {}, past.generation, past.until};
     for (const EarlierRun& known : core_->records.earlier()) {
       if (known.run == past.run) run.key = known.key;
     }
   }
-  core_->records.set_history(history.front().generation, std::move(told));
+  core_->records.set_history(history.front().generation, std::move(earlier));
   core_->records.keep_record(false);
 }
 

@@ -25,8 +25,8 @@ ViewChange Membership::Core::change_to(const ViewNoticeMessage& next) const {
   for (const Member& member : view.members) {
     if (same(members, member)) continue;
     Departure departure{member.id, member.incarnation, DepartureCause::kFailed, kReasonUnknown};
-    for (const Departure& told : next.value.departures) {
-      if (told.id == member.id) departure = told;
+    for (const Departure& named : next.value.departures) {
+      if (named.id == member.id) departure = named;
     }
     change.left.push_back(departure);
   }
@@ -64,7 +64,7 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   stirred = true;
   // The links of peers that are no members any more last as long as a stranger's, and so do those
   // that came while this peer was none.
-  links.tell_trusts();
+  links.report_trusts();
   watch.choose_observers();
   judgement.take_verdicts(next, change);
   newcomers.on_view(previous.lineage);
@@ -73,9 +73,9 @@ void Membership::Core::install(const ViewNoticeMessage& next) {
   records.keep_record(false);
   if (was_isolated) sink.on_quorum_back();
   sink.on_view(view, change);
-  if (view.merge) meetings.tell_standings();
+  if (view.merge) meetings.send_standings();
   for (const Member& member : change.joined) {
-    if (!was_outside && merges()) former.tell_former(member.id);
+    if (!was_outside && merges()) former.announce_former(member.id);
   }
 }
 
@@ -105,10 +105,10 @@ void Membership::Core::leave() {
     finish_leave();
     return;
   }
-  tell_leaving();
+  announce_leaving();
 }
 
-void Membership::Core::tell_leaving() {
+void Membership::Core::announce_leaving() {
   for (const auto& [peer, member] : watch.all()) {
     if (member.linked) send(peer, frame_type::kLeaving, LeavingMessage{view.id});
   }

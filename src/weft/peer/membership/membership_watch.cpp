@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// A joiner dials the members that it has no link with once in so many heartbeats.
+// A joiner dials the members that it has no link with once in this many heartbeats.
 constexpr int kBeatsPerDial = 4;
 constexpr int kBeatsPerTelling = 8;
 
@@ -18,12 +18,12 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
   joining.on_link_up(peer);
   links.add(link);
   if (watch.on_link_up(peer)) {
-    heard(peer);
+    on_sign_of_life(peer);
     watch.send_heartbeat(peer);
     if (leaving) send(peer, frame_type::kLeaving, LeavingMessage{view.id});
-    bans.tell_revocations(peer);
+    bans.send_revocations(peer);
     if (state == MembershipState::kIsolated) {
-      // Let further links come up before somebody proposes.
+      // Further links may come up before a member proposes.
       const Duration wait = from_seconds(to_seconds(options.takeover_timeout) * rng.uniform());
       balloting.propose_by(now + wait);
     }
@@ -38,10 +38,10 @@ void Membership::Core::on_link_up(const LinkInfo& link) {
   } else if (links.shuns(peer)) {
     links.turn_away(peer, unavailable("refused for what it did before"));
   } else if (merges() && active() && former.has_met(peer)) {
-    meetings.tell_standing(peer);
+    meetings.send_standing(peer);
   } else if (state == MembershipState::kIsolated &&
              (former.all().count(peer) != 0 || balloting.has_accepted(peer))) {
-    // It may be a member, of a view that this peer has not heard of: then its answer says so.
+    // It may be a member of a view that this peer does not know: then its answer shows that.
     keys.show_key(peer);
     watch.send_heartbeat(peer);
   }
@@ -58,8 +58,8 @@ void Membership::Core::on_link_down(const PeerId& peer, const Status& why) {
   joining.go_on_without(peer, why);
 }
 
-void Membership::Core::heard(const PeerId& from) {
-  if (!watch.heard(from)) newcomers.heard(from);
+void Membership::Core::on_sign_of_life(const PeerId& from) {
+  if (!watch.on_sign_of_life(from)) newcomers.on_sign_of_life(from);
 }
 
 // Everything that happens once a heartbeat interval.
@@ -85,9 +85,9 @@ void Membership::Core::beat() {
   watch.greet_restarted();
   watch.watch_members();
   records.keep_record(true);
-  if (leaving) tell_leaving();
-  watch.tell_suspicions();
-  judgement.retell_accusations();
+  if (leaving) announce_leaving();
+  watch.announce_suspicions();
+  judgement.repeat_accusations();
   if (merges()) {
     meetings.branch_beat();
   } else if (state == MembershipState::kIsolated) {
@@ -95,7 +95,7 @@ void Membership::Core::beat() {
     former.dial_former();
   }
   newcomers.joiners_timer();
-  if (beats % kBeatsPerTelling == 0) newcomers.retell_joiners();
+  if (beats % kBeatsPerTelling == 0) newcomers.announce_joiners_again();
 }
 
 bool Membership::Core::is_calm() const {

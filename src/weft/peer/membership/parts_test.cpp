@@ -83,7 +83,7 @@ TEST_F(PartsTest, AMemberAloneWatchesNobody) {
   EXPECT_TRUE(core().watch.all().empty());
   EXPECT_TRUE(core().watch.all_linked());
   EXPECT_EQ(core().watch.reachable(), 1);
-  EXPECT_FALSE(core().watch.heard(other_));
+  EXPECT_FALSE(core().watch.on_sign_of_life(other_));
   EXPECT_FALSE(core().watch.on_link_up(other_));
   EXPECT_TRUE(core().watch.departures().empty());
 }

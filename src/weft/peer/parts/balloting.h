@@ -22,24 +22,24 @@ class Balloting : public MembershipPart {
  public:
   using MembershipPart::MembershipPart;
 
-  // Nothing where this peer is in no view.
+  // Empty where this peer is in no view.
   const std::optional<Agreement>& agreement() const { return state_.agreement; }
   // Whether this member has stopped its rounds for a change of the view.
   bool frozen() const { return state_.frozen; }
-  // Whether it has been so for `limit`.
+  // Whether this member has been frozen for `limit`.
   bool stuck(Duration limit) const;
   TimePoint frozen_since() const { return state_.frozen_since; }
   const std::optional<TimePoint>& trouble_since() const { return state_.trouble_since; }
   bool must_change() const { return state_.must_change; }
   TimePoint propose_at() const { return state_.propose_at; }
   int ballots() const { return state_.ballots; }
-  // There is news of this member's own: it proposes without waiting its turn.
+  // This member has evidence that others may lack: it proposes without waiting for its turn.
   void note_own_news() { state_.own_news = true; }
-  // And at once.
+  // As note_own_news(), and settle() acts on it.
   void hurry();
-  // The view must change even if nobody comes or goes.
+  // The view must change even if no member joins or leaves.
   void demand_change() { state_.must_change = true; }
-  // If something is to be proposed, it is not later than that.
+  // If something is to be proposed, it is proposed by `when` at the latest.
   void propose_by(TimePoint when) { state_.propose_at = std::min(state_.propose_at, when); }
   // The current view was installed just now.
   void on_view();
@@ -63,7 +63,7 @@ class Balloting : public MembershipPart {
   bool has_accepted(const PeerId& peer) const;
   bool is_accepted_value(const ViewNoticeMessage& message) const;
   bool is_convicted(const PeerId& peer) const;
-  // Whether the view that follows is believed of one member's word.
+  // Whether the notice of one member is enough to believe in the view that follows.
   bool believes_next(const PeerId& from, const ViewNoticeMessage& message) const;
   Round committed_here() const;
 
@@ -80,7 +80,7 @@ class Balloting : public MembershipPart {
   std::optional<Refusal> refusal(const PeerId& by, const ViewValue& value) const;
   std::optional<Refusal> refuse_expulsions(const PeerId& by, const ViewValue& value) const;
   bool may_be_convicted(const PeerId& peer, const PeerId& by) const;
-  // Whether this member, or the voter that it was, gives `from` no vote for what it proposes.
+  // Whether this member, or the voter that it was, refuses to vote for what `from` proposes.
   bool refuses(const PeerId& from, const AcceptMessage& message);
   // Whether a promise states what no correct member can have accepted or be done with.
   bool is_incredible(const PromiseMessage& message) const;
@@ -91,10 +91,10 @@ class Balloting : public MembershipPart {
     TimePoint frozen_since{};
     // The first sign that the view must change.
     std::optional<TimePoint> trouble_since;
-    // The evidence here may be known to no one else, so this peer proposes without waiting its
-    // turn.
+    // This peer may be the only one with the evidence, so it proposes without waiting for its turn.
     bool own_news = false;
-    // The view must change even if nobody comes or goes: it was isolated, or the ring is reordered.
+    // The view must change even if no member joins or leaves: it was isolated, or the ring is
+    // reordered.
     bool must_change = false;
     TimePoint propose_at = kNever;
     int ballots = 0;

@@ -1,4 +1,5 @@
-// BanList: who is out of the run for good, which invitations are void, and who was told so.
+// BanList: which peers are banned, which invitations are void, and which members were informed of
+// it.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -26,23 +27,24 @@ class BanList : public MembershipPart {
   using MembershipPart::MembershipPart;
 
   const Revocations& revocations() const { return state_.revocations; }
-  // False if it was known. Tells nobody.
+  // False if the ban was known. Sends nothing.
   bool ban(const Ban& ban) { return state_.revocations.ban(ban); }
-  // Takes over what is new in `told`, but for bans of whom `spares` names; returns the news.
-  RevocationMessage learn(const RevocationMessage& told,
+  // Adopts the new entries of `received` and returns them. Bans of peers for which `spares` holds
+  // are skipped.
+  RevocationMessage learn(const RevocationMessage& received,
                           const std::function<bool(const PeerId&)>& spares);
-  void on_link_down(const PeerId& peer) { state_.bans_told.erase(peer); }
-  // A view was installed: promises for the one before it count no more.
+  void on_link_down(const PeerId& peer) { state_.bans_sent.erase(peer); }
+  // A view was installed: promises for the one before it do not count any more.
   void on_view() { state_.banned_at_promise.clear(); }
 
   Status revoke(const InvitationId& invitation);
-  void tell_revocations(const PeerId& to);
+  void send_revocations(const PeerId& to);
   void on_revocation(const PeerId& from, const RevocationMessage& message);
   void shut_out(const PeerId& peer, const std::string& reason);
   void apply_spared_bans(const ViewChange& change);
-  // To a proposer, which knows bans of this digest, before the promise to it.
-  void tell_bans(const PeerId& to, const Hash128& theirs);
-  // The digest of those who are out of the run; zeros for nobody.
+  // Sends the bans to a proposer whose bans have the digest `theirs`, before the promise to it.
+  void send_bans(const PeerId& to, const Hash128& theirs);
+  // The digest of the banned peers; zeros if there are none.
   Hash128 digest() const;
   bool admits_banned(const ViewValue& value) const;
 
@@ -56,12 +58,12 @@ class BanList : public MembershipPart {
   struct State {
     Revocations revocations;
     std::map<PeerId, SparedBan> spared;
-    // Those that were out already when this peer made its last promise.
+    // The peers that were banned already when this peer made its last promise.
     std::set<PeerId> banned_at_promise;
     // How many bans each linked member has been sent.
-    std::map<PeerId, std::size_t> bans_told;
+    std::map<PeerId, std::size_t> bans_sent;
 
-    WEFT_FIELDS((revocations, spared, banned_at_promise, bans_told), ())
+    WEFT_FIELDS((revocations, spared, banned_at_promise, bans_sent), ())
   };
 
   State state_;

@@ -1,4 +1,4 @@
-// Branching: going on without a quorum: founding a branch of the run.
+// Branching: how members without a quorum go on, by founding a branch of the run.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -50,13 +50,13 @@ class Branching : public MembershipPart {
     std::set<ViewId> own_views;
     // This peer has agreed to a branch, so it votes in the present view no more.
     bool retired = false;
-    // To whom it agreed last, and until when it waits for the outcome.
+    // The peer whose branch this one agreed to last, and until when it waits for the outcome.
     std::optional<PeerId> agreed_with;
     TimePoint agreed_until{};
     std::uint64_t branch_attempts = 0;
     std::optional<BranchAttempt> branching;
     TimePoint branch_again_at{};
-    // How often each refused this peer's last attempts, or did not answer.
+    // How often each peer refused this peer's last attempts, or did not answer.
     std::map<PeerId, int> misses;
 
     WEFT_FIELDS((own_branch, own_views, retired, agreed_with, branch_attempts, branching, misses),

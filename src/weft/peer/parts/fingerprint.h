@@ -23,7 +23,7 @@ void write_fingerprint(Fingerprint& out, const EarlierRun& value);
 void write_fingerprint(Fingerprint& out, const Revocations& value);
 void write_fingerprint(Fingerprint& out, const Accusations& value);
 void write_fingerprint(Fingerprint& out, const Agreement& value);
-// Nothing: whose link it is stands beside it.
+// Writes nothing: the peer of the link is written beside it.
 void write_fingerprint(Fingerprint& out, const LinkInfo& value);
 
 }  // namespace weft

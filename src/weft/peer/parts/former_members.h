@@ -1,7 +1,7 @@
-// FormerMembers: who was a member once, where it may be found, and why it went.
+// FormerMembers: the peers that were members once, their addresses, and why they left.
 //
-// Members that did not leave by their own wish are dialled for ever, one at a time, since the run
-// may live on with them.
+// Members that did not leave of their own accord are dialled as long as this peer runs, one at a
+// time, since the run may live on with them.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -29,15 +29,15 @@ class FormerMembers : public MembershipPart {
   // The members of a later view or of another branch, which this peer is to ask from now on.
   void set_refuge(std::vector<PeerAddress> members) { state_.refuge = std::move(members); }
   void clear_refuge() { state_.refuge.clear(); }
-  // It was expelled from the run.
+  // `peer` was expelled from the run.
   void shut_out(const PeerId& peer);
 
   bool has_met(const PeerId& peer) const;
   void remember_former(const Member& member);
   void follow_departures(const ViewChange& change);
   void dial_former();
-  void tell_former();
-  void tell_former(const PeerId& to);
+  void announce_former();
+  void announce_former(const PeerId& to);
   void remember_departures(const ViewChange& change);
   std::set<PeerId> returned_members() const;
   void forget_former_members();
@@ -48,13 +48,14 @@ class FormerMembers : public MembershipPart {
   friend struct StateAccess;
 
   struct State {
-    // The latest reason for which each former member went.
+    // The latest reason for which each former member left.
     std::map<PeerId, Departure> departed;
-    // Members of earlier views that did not leave by their own wish: dialled for ever.
+    // Members of earlier views that did not leave of their own accord; they are dialled again and
+    // again.
     std::map<PeerId, Member> former;
     std::optional<PeerId> former_dialled;
     TimePoint dial_former_at{};
-    // Where the members of the present view are to be found.
+    // The addresses of the members of the present view.
     std::map<PeerId, Member> addresses;
     // The members of the branch that absorbed this peer's, for its ticket.
     std::vector<PeerAddress> refuge;

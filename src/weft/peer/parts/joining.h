@@ -1,4 +1,5 @@
-// Joining: this peer's own way in: whom it asks, which member let it in, and what it still lacks.
+// Joining: this peer's own attempt to join: which members it asks, which one accepted it, and what
+// it still lacks.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -24,17 +25,17 @@ class Joining : public MembershipPart {
  public:
   using MembershipPart::MembershipPart;
 
-  // Nothing where this peer is not on its way in.
+  // Empty where this peer is not joining.
   const std::optional<JoinAttempt>& attempt() const { return state_.attempt; }
   void end() { state_.attempt.reset(); }
-  // One more that can be asked.
+  // Adds a member that can be asked.
   void add_candidate(PeerAddress member);
   // Everything up to `round` is applied here.
   void caught_up(Round round);
   void on_link_up(const PeerId& peer);
   // `why` is how the link, or the attempt to have one, ended.
   void on_link_down(const PeerId& peer, const Status& why);
-  // And then: another member is asked if `peer` was the one that counts.
+  // Asks another member if `peer` was the one that the attempt depends on.
   void go_on_without(const PeerId& peer, const Status& why);
 
   void join(const Ticket& ticket);
@@ -46,7 +47,7 @@ class Joining : public MembershipPart {
   void dial_known();
   void admit_again();
   void know_view(const ViewNoticeMessage& notice);
-  // Whether `peer` is the member that lets this one in.
+  // Whether `peer` is the member that accepted this one.
   bool has_sponsor(const PeerId& peer) const;
   void ask_sponsor_again();
   void on_accepted_join(const PeerId& from, const JoinAcceptedMessage& message);

@@ -1,4 +1,4 @@
-// Judgement: what peers did, which members accuse whom, and who is expelled for it.
+// Judgement: offences of peers, accusations among members, and expulsions that follow from them.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -23,13 +23,13 @@ class Judgement : public MembershipPart {
 
   const Conduct& conduct() const { return state_.conduct; }
   const Accusations& accusations() const { return state_.accusations; }
-  // With the next heartbeat this member's accusations are told again, if there are any.
-  void hurry_retelling();
+  // With the next heartbeat this member repeats its accusations, if there are any.
+  void hurry_repetition();
 
   // Whether messages about others are ignored because their sender is about to be expelled.
   bool ignores(const PeerId& from, std::uint8_t type) const;
   void blame(const PeerId& peer, Offence offence, const std::string& evidence);
-  void retell_accusations();
+  void repeat_accusations();
   Result<std::string> expel(const PeerId& peer, const std::string& reason);
   void on_accusation(const PeerId& from, const AccusationMessage& message);
   // After a view was installed.
@@ -50,11 +50,11 @@ class Judgement : public MembershipPart {
   struct State {
     Conduct conduct;
     Accusations accusations;
-    // When to tell this member's accusations again, and after how long once more.
-    TimePoint retell_at = kNever;
-    Duration retell_gap{};
+    // When to repeat this member's accusations, and the interval until the repetition after that.
+    TimePoint repeat_at = kNever;
+    Duration repeat_gap{};
 
-    WEFT_FIELDS((accusations, retell_at), (conduct, retell_gap))
+    WEFT_FIELDS((accusations, repeat_at), (conduct, repeat_gap))
   };
 
   State state_;

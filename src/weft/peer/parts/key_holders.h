@@ -1,4 +1,4 @@
-// KeyHolders: the run's key: whether this peer has it, and who else has shown that it does.
+// KeyHolders: the run's key: whether this peer has it, and which others have shown that they do.
 //
 // Members get the key with the view that admits them, and prove with it, over each link, that they
 // are or were members. Tickets and their successors are checked against it.
@@ -24,9 +24,9 @@ class KeyHolders : public MembershipPart {
   using MembershipPart::MembershipPart;
 
   const std::set<PeerId>& key_shown() const { return state_.key_shown; }
-  // The link of `peer` is gone, and with it what was shown over it.
+  // The link of `peer` has ended; what was shown over it does not count any more.
   void on_link_down(const PeerId& peer);
-  // The key was renewed: nobody has shown the new one.
+  // The key was renewed: no peer has shown the new one yet.
   void forget_shown();
 
   bool has_key() const;
@@ -45,11 +45,12 @@ class KeyHolders : public MembershipPart {
   friend struct StateAccess;
 
   struct State {
-    // Over its present link: who has shown the run's key here, and to whom it was shown.
+    // The peers that have shown the run's key over their present link, and those to which this one
+    // has.
     std::set<PeerId> key_shown;
-    std::set<PeerId> key_told;
+    std::set<PeerId> key_shown_to;
 
-    WEFT_FIELDS((key_shown, key_told), ())
+    WEFT_FIELDS((key_shown, key_shown_to), ())
   };
 
   State state_;

@@ -1,7 +1,7 @@
 // LinkTable: which links this peer has, and what each of them may do.
 //
-// A link is a stranger's until its peer has shown a ticket, or is a member: then little of it is
-// read and less is answered. The links of strangers are counted, and end by themselves.
+// A link is a stranger's until its peer has shown a ticket, or is a member: then this peer reads
+// little from it and answers less. The links of strangers are counted, and end by themselves.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -30,16 +30,16 @@ class LinkTable : public MembershipPart {
   void remove(const PeerId& peer);
   // Whether a frame may go to `to`: a stranger is answered once.
 
-  bool may_tell_outsider(const PeerId& peer);
+  bool may_notify_outsider(const PeerId& peer);
   bool may_speak(const PeerId& from, const FrameView& frame);
   LinkTrust trust_of(const PeerId& peer) const;
-  void tell_trust(const PeerId& peer);
-  void tell_trusts();
+  void report_trust(const PeerId& peer);
+  void report_trusts();
   void accept_ticket(const PeerId& peer);
   void turn_away(const PeerId& peer, const Status& why);
   void turn_away_expired();
   void on_twin(const PeerId& peer, const std::string& where);
-  void hear_of_own_twin(const PeerId& from, const std::string& reason);
+  void on_own_twin(const PeerId& from, const std::string& reason);
   bool shuns(const PeerId& stranger) const;
   bool may_answer(const PeerId& to);
 
@@ -51,7 +51,7 @@ class LinkTable : public MembershipPart {
   // Whether the ticket or the view that this peer would join names it.
   bool is_candidate(const PeerId& peer) const;
   bool keeps_link(const PeerId& peer) const;
-  bool may_tell_twin(const PeerId& peer);
+  bool may_report_twin(const PeerId& peer);
 
   struct State {
     explicit State(const StrangerLimits& limits) : strangers(limits) {}
@@ -60,14 +60,14 @@ class LinkTable : public MembershipPart {
     Strangers strangers;
     // The trust of each link that was reported to the sink.
     std::map<PeerId, LinkTrust> trusts;
-    // Whose links are being closed.
+    // The peers whose links are being closed.
     std::set<PeerId> turned_away;
-    // When linked peers that are neither members nor joiners were last told so.
-    std::map<PeerId, TimePoint> outsiders_told;
-    // When each peer was last said to have two processes.
-    std::map<PeerId, TimePoint> twins_told;
+    // When linked peers that are neither members nor joiners were last notified of that.
+    std::map<PeerId, TimePoint> outsiders_notified;
+    // When it was last reported of each peer that it has two processes.
+    std::map<PeerId, TimePoint> twins_reported;
 
-    WEFT_FIELDS((links, trusts, turned_away), (strangers, outsiders_told, twins_told))
+    WEFT_FIELDS((links, trusts, turned_away), (strangers, outsiders_notified, twins_reported))
   };
 
   State state_;

@@ -1,4 +1,4 @@
-// Meetings: becoming one again with other branches of the run.
+// Meetings: how this branch merges with other branches of the run.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -27,8 +27,8 @@ class Meetings : public MembershipPart {
   void on_view();
   void clear() { state_.meetings.clear(); }
 
-  void tell_standing(const PeerId& to);
-  void tell_standings();
+  void send_standing(const PeerId& to);
+  void send_standings();
   void on_standing(const PeerId& from, const StandingMessage& message);
   bool in_meeting(const PeerId& peer) const;
   bool wants_merge() const;
@@ -51,7 +51,7 @@ class Meetings : public MembershipPart {
   std::optional<Hash256> absorber() const;
   const Meeting* mergeable() const;
   bool resumes() const;
-  void tell_have();
+  void announce_have();
 
   struct State {
     // By branch.
@@ -59,7 +59,7 @@ class Meetings : public MembershipPart {
     std::optional<Hash256> offered_snapshot;
     std::optional<Hash256> yielding_to;
     TimePoint yielding_since{};
-    // After a yield in vain.
+    // After a yield that led to nothing: when to yield again.
     TimePoint yield_again_at{};
 
     WEFT_FIELDS((meetings, offered_snapshot, yielding_to), (yielding_since, yield_again_at))

@@ -1,8 +1,9 @@
-// MemberWatch: who of the other members is alive, whom this peer and others suspect, and who is to
-// go.
+// MemberWatch: which of the other members are alive, which ones this peer and others suspect, and
+// which are to be removed.
 //
-// Each member is watched by a few others along the ring. What one of them suspects it tells the
-// others; a member goes when two have said so, or the only one that could.
+// Each member is watched by a few others along the ring. An observer that suspects a member
+// announces it to the others; the member is removed when two observers have reported it, or the
+// only one that could.
 //
 // Threads: as Membership. Fails: never.
 #pragma once
@@ -26,16 +27,16 @@ class MemberWatch : public MembershipPart {
 
   // The other members of the current view.
   const std::map<PeerId, Watched>& all() const { return state_.watched; }
-  // Who watches this peer, and whom it watches.
+  // The members that watch this peer, and those that it watches.
   const std::vector<PeerId>& observers() const { return state_.observers_of_self; }
   const std::vector<PeerId>& observed() const { return state_.observed; }
   // Each is false if `peer` is no other member.
   bool on_link_up(const PeerId& peer);
   bool on_link_down(const PeerId& peer, const Status& why);
-  bool heard(const PeerId& peer);
-  // This peer's process stood still: nobody was silent.
+  bool on_sign_of_life(const PeerId& peer);
+  // This peer's process stood still, so no member counts as silent.
   void forgive();
-  // There is evidence that it must go, which others may lack.
+  // There is evidence, which others may lack, that `peer` must be removed.
   void put_out(const PeerId& peer, Departure departure);
   // This peer is out of its view.
   void clear() { state_.watched.clear(); }
@@ -44,7 +45,7 @@ class MemberWatch : public MembershipPart {
   void watch_members();
   void watch_links();
   void set_suspicion(const PeerId& peer, SuspicionKind kind, const std::string& reason);
-  void tell_suspicions();
+  void announce_suspicions();
   void on_heartbeat(const PeerId& from, const HeartbeatMessage& message);
   void on_suspicion(const PeerId& from, const SuspicionMessage& message);
   void on_outside(const PeerId& from, const OutsideMessage& message);
@@ -66,7 +67,7 @@ class MemberWatch : public MembershipPart {
   friend struct StateAccess;
 
   void withdraw_suspicion(const PeerId& peer);
-  void tell_suspicion(const PeerId& suspect, int listeners, bool withdrawn);
+  void announce_suspicion(const PeerId& suspect, int listeners, bool withdrawn);
   void set_linked(Watched& member, bool linked);
   bool flapping(const Watched& member) const;
   bool owes_only(const Watched& member) const;

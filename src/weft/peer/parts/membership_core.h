@@ -1,15 +1,15 @@
 // Membership::Core: the parts of one peer's membership, and the events that go between them.
 //
-// What a part knows is its own; the others reach it by its methods. What is left here is this
-// peer's place in its view, and the time (MembershipCoreState).
+// Each part owns its state; the others reach it by its methods. This class itself keeps this peer's
+// place in its view, and the time (MembershipCoreState).
 //
-//   watch                           who is alive, and who is to go
+//   watch                           which members are alive, and which are to be removed
 //   balloting                       the agreement on the next view
-//   links, keys                     what each link may do; who has the run's key
-//   joining, newcomers, ending      the way in, from both sides; the end of the run
+//   links, keys                     what each link may do; which peers have the run's key
+//   joining, newcomers, ending      joining, from both sides; the end of the run
 //   judgement, bans                 misconduct, accusations, expulsion, void invitations
-//   evidence, quorum                whose word of a later view is believed; no quorum
-//   branching, meetings, former     going on without a quorum, and becoming one again
+//   evidence, quorum                which reports of a later view are believed; no quorum
+//   branching, meetings, former     branches without a quorum, and how they merge
 //   past, records                   the voter of an earlier process; what is kept on disk
 //
 // Every entry point sets `now` first and ends in settle(), which does nothing unless `stirred`. All
@@ -50,7 +50,7 @@
 
 namespace weft {
 
-// What no part owns: this peer's place in its view, and the time.
+// The state that no part owns: this peer's place in its view, and the time.
 struct MembershipCoreState {
   MembershipCoreState(MembershipOptions given, MembershipSink& outlet, Rng random)
       : options(std::move(given)), sink(outlet), rng(random) {}
@@ -69,7 +69,7 @@ struct MembershipCoreState {
 
   // Something happened from which settle() may draw consequences.
   bool stirred = false;
-  // Nobody is missing, suspected or on the way in: time alone changes nothing.
+  // No member is missing or suspected and no peer is joining: time alone changes nothing.
   bool calm = false;
   std::uint64_t beats = 0;
   TimePoint beat_at = kNever;
@@ -105,9 +105,9 @@ struct Membership::Core : MembershipCoreState {
   // otherwise informs a sender that is behind.
   bool is_current(const PeerId& from, const ViewId& theirs);
 
-  // The view to a peer that is behind, perhaps in the view `theirs`.
-  void tell_current(const PeerId& to, const std::optional<ViewId>& theirs = std::nullopt);
-  void send_notice(const PeerId& to, ViewNoticeMessage told, const std::optional<ViewId>& theirs);
+  // Sends the view to a peer that is behind, perhaps in the view `theirs`.
+  void send_current(const PeerId& to, const std::optional<ViewId>& theirs = std::nullopt);
+  void send_notice(const PeerId& to, ViewNoticeMessage sent, const std::optional<ViewId>& theirs);
   // The view of this name, if this peer is, was or is to be in it; null otherwise.
   const View* held_view(const ViewId& id) const;
   void on_timer();
@@ -120,7 +120,7 @@ struct Membership::Core : MembershipCoreState {
   // --- membership/membership_watch.cpp
   void on_link_up(const LinkInfo& link);
   void on_link_down(const PeerId& peer, const Status& why);
-  void heard(const PeerId& from);
+  void on_sign_of_life(const PeerId& from);
   void beat();
   bool is_calm() const;
 
@@ -132,7 +132,7 @@ struct Membership::Core : MembershipCoreState {
   void be_removed(const std::string& reason);
 
   void leave();
-  void tell_leaving();
+  void announce_leaving();
   void finish_leave();
 
   // All parts, in one order.

@@ -1,8 +1,8 @@
 // MembershipPart: what the parts of a membership have in common.
 //
 // Each part owns its state, which no other part reaches but by the methods of its class, and knows
-// the membership that it belongs to, so that it can ask the others and tell them. A copy of a
-// membership has parts of its own, which are assigned what the parts of the first one hold.
+// the membership that it belongs to, so that it can call the others. A copy of a membership has
+// parts of its own, which are assigned what the parts of the first one hold.
 //
 // Threads: as Membership. Fails: never.
 #pragma once

@@ -1,6 +1,7 @@
-// What a membership remembers of others and of its own attempts: the parts of membership_core.h.
+// Values that a membership keeps about others and about its own attempts, for the parts of
+// membership_core.h.
 //
-// Plain values, each owned by one Membership::Core. Threads: as Membership. Fails: never.
+// Each is owned by one Membership::Core. Threads: as Membership. Fails: never.
 #pragma once
 
 #include <cstdint>
@@ -24,20 +25,22 @@ namespace weft {
 
 inline constexpr TimePoint kNever = TimePoint::max();
 
-// kCollective: it owes the collective something; kComputing: and says itself that it computes it.
+// kCollective: the member owes the collective something; kComputing: so it does, and it reports
+// that it still computes it.
 enum class SuspicionKind : std::uint8_t { kLink, kSilent, kCollective, kComputing };
 
-// What this peer itself has against a member.
+// This peer's own suspicion of a member.
 struct OwnSuspicion {
   SuspicionKind kind = SuspicionKind::kLink;
   std::string reason;
   TimePoint since;
-  // When to tell the others (again), after how long once more, and whether they were told.
-  TimePoint tell_at;
-  Duration tell_gap{};
-  bool told_others = false;
+  // When to announce it to the others (again), the interval until the next time, and whether it was
+  // announced.
+  TimePoint announce_at;
+  Duration announce_gap{};
+  bool announced = false;
 
-  WEFT_FIELDS((kind, told_others), (reason, since, tell_at, tell_gap))
+  WEFT_FIELDS((kind, announced), (reason, since, announce_at, announce_gap))
 };
 
 struct Report {
@@ -58,19 +61,19 @@ struct Watched {
   TimePoint dial_at = kNever;
   Duration patience{};
   bool had_link = false;
-  // How often its link came back lately, fading; a line that does so is given more time.
+  // How often its link was restored lately, fading; such a link gets more time.
   double flaps = 0;
   TimePoint flapped;
   std::optional<OwnSuspicion> own;
-  // By others, by reporter.
+  // The reports of others, by reporter.
   std::map<PeerId, Report> reports;
-  // It said itself that it is leaving, or that its process is a new one.
+  // It has reported that it is leaving, or that its process is a new one.
   std::optional<Departure> gone;
   // Its new process votes as the old one did.
   bool votes_on = false;
 
   bool restarted() const { return gone && gone->cause == DepartureCause::kRestarted; }
-  // Whether it may answer: one that owes the collective something too long may well do so.
+  // Whether it may answer; one that has owed the collective something for too long may well do so.
   bool reachable() const { return linked && (!own || owes()) && (!restarted() || votes_on); }
   bool owes() const { return own && (own->kind == SuspicionKind::kCollective || computes()); }
   bool computes() const { return own && own->kind == SuspicionKind::kComputing; }
@@ -82,22 +85,22 @@ struct Watched {
 // A peer that has proved a ticket and takes the state.
 struct Joiner {
   Member member;
-  // Which member let it in; this one sees its signs of life.
+  // The member that accepted it and sees its signs of life.
   PeerId sponsor;
-  TimePoint heard;
+  TimePoint seen_at;
   TimePoint unlinked_since;
   bool linked = false;
   // It has asked to be admitted.
   bool ready = false;
-  // By which it came; known to its sponsor.
+  // The invitation by which it joined; known to its sponsor.
   InvitationId invitation{};
-  // Since when it is let in, and when it came further last.
+  // When it was accepted, and when it last made progress.
   TimePoint since{};
   TimePoint moved{};
   std::uint64_t progress = 0;
 
   WEFT_FIELDS((member, sponsor, linked, ready, invitation),
-              (heard, unlinked_since, since, moved, progress))
+              (seen_at, unlinked_since, since, moved, progress))
 };
 
 // A newcomer that waits for its turn.
@@ -108,22 +111,22 @@ struct Waiting {
   WEFT_FIELDS_UNTOLD(since, asked)
 };
 
-// This peer's life before its process was started again: a voter of the view that it was in.
+// The voter that this peer was, in the view that it was in, before its process was started again.
 struct PastLife {
   std::uint64_t incarnation = 0;
   ViewNoticeMessage notice;
   View view;
   Agreement agreement;
-  // When it was first asked to vote for what it has forgotten the grounds of.
+  // When it was first asked to vote for a value whose grounds it has forgotten.
   std::optional<TimePoint> doubts_since{};
 
   WEFT_FIELDS((incarnation, view, agreement, doubts_since), (notice))
 };
 
-// Why a proposal gets no vote.
+// Why this peer refuses to vote for a proposal.
 struct Refusal {
   enum class Kind : std::uint8_t {
-    kImpossible,  // no correct member proposes it, whatever it was told
+    kImpossible,  // no correct member proposes it, whatever it has received
     kUnlikely,    // a correct member that was lied to may
     kBanned,      // its proposer may have missed a verdict
   };
@@ -131,7 +134,7 @@ struct Refusal {
   std::string why;
 };
 
-// A peer that has proved a ticket and means to join.
+// A peer that has proved a ticket and intends to join.
 struct ExpectedJoiner {
   PeerId peer;
   InvitationId invitation{};
@@ -161,86 +164,88 @@ struct JoinAttempt {
   TimePoint ask_at = kNever;
   TimePoint ends = kNever;
   Status last;
-  // Once accepted.
+  // Set once this peer is accepted.
   std::optional<PeerId> sponsor;
   View known;
   std::optional<Round> caught_up;
   // Since when a member of `known` has no link, whether that was reported to the sink, and the
   // result of the last dial of each.
   std::optional<TimePoint> unreached_since;
-  bool unreached_told = false;
+  bool unreached_reported = false;
   std::map<PeerId, std::string> dial_failures;
   bool queued = false;
-  // What was said last about the wait, and when.
+  // The last text that was reported about the wait, and when.
   std::string waiting_text;
-  TimePoint waiting_told{};
+  TimePoint waiting_reported_at{};
   // When each member was last asked, over its present link, to admit this peer.
   std::map<PeerId, TimePoint> admission_asked;
-  // The run's last round, once a member has said that it is over; until when its state may come;
-  // which members have said that they give it no more; since when nobody in reach gives it.
+  // The run's last round, once a member has reported that it is over; until when its state may
+  // come; the members that have reported that they do not serve it any more; since when no member
+  // in reach serves it.
   std::optional<Round> over;
   TimePoint over_until{};
   std::set<PeerId> no_more;
   std::optional<TimePoint> unserved_since;
-  // Members at whose addresses nobody listened at the last dial; since when that is so of all.
+  // Members at whose addresses no process listened at the last dial; since when that is true of
+  // all.
   std::set<PeerId> deserted;
   std::optional<TimePoint> deserted_since;
 
   WEFT_FIELDS((candidates, next, asked, request_sent, sponsor, known, caught_up, unreached_since,
-               unreached_told, queued, over, no_more, unserved_since, deserted, deserted_since),
-              (ticket, attempt_ends, ask_at, ends, last, dial_failures, waiting_text, waiting_told,
-               admission_asked, over_until))
+               unreached_reported, queued, over, no_more, unserved_since, deserted, deserted_since),
+              (ticket, attempt_ends, ask_at, ends, last, dial_failures, waiting_text,
+               waiting_reported_at, admission_asked, over_until))
 };
 
-// A branch that this peer tries to found: everybody in it must agree.
+// A branch that this peer tries to found: all of its members must agree.
 struct BranchAttempt {
   std::uint64_t number = 0;
   std::vector<PeerId> members;
-  // Who agrees, and how far it has committed.
+  // The members that agree, and how far each has committed.
   std::map<PeerId, Round> agreed;
   TimePoint ends = kNever;
 
   WEFT_FIELDS((number, members, agreed), (ends))
 };
 
-// What a member says of a later view that this peer has no part in yet.
+// A member's claim that there is a later view, which this peer is not in yet.
 struct ViewClaim {
   ViewId view;
   TimePoint since;
-  // Nothing: this peer is in no later view, for this reason.
+  // Empty: this peer is in no later view, for this reason.
   std::optional<ViewNoticeMessage> notice;
   std::string reason;
 
   WEFT_FIELDS((view), (since, notice, reason))
 };
 
-// Somebody who has the run's key speaks of a later view.
+// A peer that has the run's key names a later view.
 struct ViewHint {
   PeerId from;
-  TimePoint heard;
+  TimePoint seen_at;
 
-  WEFT_FIELDS((from), (heard))
+  WEFT_FIELDS((from), (seen_at))
 };
 
-// A verdict on somebody who is a member here: it may be from a view that is not installed yet.
+// A ban of a peer that is a member here: it may be from a view that is not installed yet.
 struct SparedBan {
   std::string reason;
-  TimePoint heard;
+  TimePoint seen_at;
 
-  WEFT_FIELDS_UNTOLD(reason, heard)
+  WEFT_FIELDS_UNTOLD(reason, seen_at)
 };
 
 // Another branch, as far as it is known here.
 struct Meeting {
   StandingMessage standing;
   TimePoint since;
-  TimePoint heard;
+  TimePoint seen_at;
   // The snapshot was reported to the sink, and it has it; so do these members.
   bool offered = false;
   bool ready = false;
   std::set<PeerId> holders;
 
-  WEFT_FIELDS((standing, offered, ready, holders), (since, heard))
+  WEFT_FIELDS((standing, offered, ready, holders), (since, seen_at))
 };
 
 }  // namespace weft

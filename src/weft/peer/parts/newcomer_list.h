@@ -1,5 +1,5 @@
-// NewcomerList: the peers that members have let in and that take the state, and those that wait for
-// it.
+// NewcomerList: the peers that members have accepted and that take the state, and those that wait
+// for their turn.
 //
 // Only few take the state at a time. Each newcomer has one member as its sponsor, which sees its
 // signs of life; all members know of it, and any of them can propose the view that admits it.
@@ -28,19 +28,19 @@ class NewcomerList : public MembershipPart {
 
   const std::map<PeerId, Joiner>& joiners() const { return state_.joiners; }
   void gather(bool on) { state_.gathering = on; }
-  // Another member says that newcomers wait there.
+  // Another member reports that newcomers wait at it.
   void note_queue_elsewhere();
   // False if `peer` is none of them.
   bool on_link_up(const PeerId& peer);
   void on_link_down(const PeerId& peer);
-  void heard(const PeerId& peer);
-  // This peer's process stood still: none of them was silent.
+  void on_sign_of_life(const PeerId& peer);
+  // This peer's process stood still, so none of them counts as silent.
   void forgive();
   // A view was installed after one with the lineage `before`.
   void on_view(const Lineage& before);
-  // The run is over: nobody is admitted any more.
+  // The run is over: no peer is admitted any more.
   void admit_none();
-  // It is a member now. Tells nobody.
+  // `peer` is a member now. Sends nothing.
   void forget(const PeerId& peer) { state_.joiners.erase(peer); }
   void clear() { state_.joiners.clear(); }
 
@@ -49,7 +49,7 @@ class NewcomerList : public MembershipPart {
   void on_join_request(const PeerId& from, const JoinRequestMessage& message);
   void on_admit_request(const PeerId& from, const AdmitRequestMessage& message);
   void on_joiner(const PeerId& from, const JoinerMessage& message);
-  void retell_joiners();
+  void announce_joiners_again();
   void send_joiners_away();
   void drop_joiner(const PeerId& peer, const Status& why);
   void joiners_timer();
@@ -63,7 +63,7 @@ class NewcomerList : public MembershipPart {
   friend struct StateAccess;
 
   std::optional<JoinRefusedMessage> refuse_now(const JoinRequestMessage& request);
-  void tell_joiner(const Joiner& joiner, bool present);
+  void announce_joiner(const Joiner& joiner, bool present);
   std::optional<JoinRefusedMessage> queue_up(const PeerId& peer);
   bool others_wait() const;
   void take_turns();
@@ -71,7 +71,7 @@ class NewcomerList : public MembershipPart {
   struct State {
     std::map<PeerId, Joiner> joiners;
     std::map<PeerId, Waiting> waiting;
-    // When another member last said that newcomers wait there.
+    // When another member last reported that newcomers wait at it.
     std::optional<TimePoint> others_waited_at;
     bool gathering = false;
 

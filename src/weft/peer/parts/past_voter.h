@@ -1,5 +1,5 @@
-// PastVoter: the voter of an earlier view that a restarted process still is, until it is in a view
-// anew.
+// PastVoter: the voter of an earlier view that a restarted process still is, until a view admits it
+// again.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once

@@ -1,4 +1,4 @@
-// QuorumWatch: whether enough members can be reached, and what people are told if not.
+// QuorumWatch: whether enough members can be reached, and the text for people if not.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once

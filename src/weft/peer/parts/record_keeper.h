@@ -1,4 +1,4 @@
-// RecordKeeper: what a peer keeps of its memberships over the end of its process.
+// RecordKeeper: the record of its memberships that a peer keeps beyond the end of its process.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -21,7 +21,7 @@ class RecordKeeper : public MembershipPart {
   void on_view();
   void set_history(std::uint32_t generation, std::vector<EarlierRun> earlier);
   const std::vector<EarlierRun>& earlier() const { return state_.earlier; }
-  // From now on the record names nobody to wait for, and no vote.
+  // From now on the record names no peer to wait for, and no vote.
   void end() { state_.record_ended = true; }
 
   VoterRecord record() const;

@@ -1,5 +1,5 @@
-// RunEnding: the end of the run, at a member: whom it still serves, and who is told that it is
-// over.
+// RunEnding: the end of the run, at a member: which newcomers it still serves, and which ones it
+// informs that the run is over.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -22,11 +22,11 @@ class RunEnding : public MembershipPart {
 
   void run_over(Round round, TimePoint serves_until);
   void stop_serving();
-  void tell_over(const PeerId& peer);
+  void send_over(const PeerId& peer);
   void expect(const PeerId& peer, const InvitationId& invitation);
   void meet_expected(const PeerId& peer, const InvitationId* invitation);
   bool awaits_newcomers() const;
-  // Answers a joiner's request where the run is over: true if there is nothing more to say.
+  // Answers a joiner's request where the run is over; true if that was the whole answer.
   bool answer_over(const PeerId& from);
 
   void fingerprint(Fingerprint& out) const;

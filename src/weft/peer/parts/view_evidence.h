@@ -1,4 +1,4 @@
-// ViewEvidence: whose word is believed that the run has gone on in a later view.
+// ViewEvidence: which reports are believed that the run has gone on in a later view.
 //
 // Threads: as Membership. Fails: as each method says.
 #pragma once
@@ -35,7 +35,7 @@ class ViewEvidence : public MembershipPart {
  private:
   friend struct StateAccess;
 
-  bool may_tell_newcomer(const PeerId& from) const;
+  bool may_inform_newcomer(const PeerId& from) const;
   void ask_for_whole(const PeerId& from, const ViewId& view);
   bool concerns_us(const ViewNoticeMessage& message, bool included) const;
   bool includes_us(const ViewNoticeMessage& message) const;
@@ -43,14 +43,14 @@ class ViewEvidence : public MembershipPart {
   void claim_view(const PeerId& from, ViewClaim claim);
   // REQUIRES: it is the only one.
   bool claims_refused(const ViewClaim& claim) const;
-  void hear_of_view(const PeerId& from);
+  void on_later_view(const PeerId& from);
 
   struct State {
-    // What members of this view say of later ones, not believed yet; and the latest such word of
-    // somebody else with the run's key.
+    // Claims of members of this view about later ones, which are not believed yet; and the latest
+    // such hint from another peer with the run's key.
     std::map<PeerId, ViewClaim> claims;
     std::optional<ViewHint> hint;
-    // Not before this the members are asked again whether there is a later view.
+    // When the members may be asked again, at the earliest, whether there is a later view.
     TimePoint ask_members_at{};
 
     WEFT_FIELDS((claims, hint), (ask_members_at))

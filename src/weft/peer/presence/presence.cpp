@@ -61,7 +61,7 @@ RunPresence::RunPresence(EventLoop& loop, Transport& transport, const PeerIdenti
 RunPresence::~RunPresence() { loop_.cancel(timer_); }
 
 void RunPresence::open_table() {
-  told_ = transport_.endpoints();
+  announced_ = transport_.endpoints();
   table_.reset();
   auto table = options_.make_table(loop_);
   if (table.ok()) {
@@ -77,7 +77,7 @@ void RunPresence::look_again() {
   if (options_.on_lan && facts.is_isolated && loop_.now() >= ask_at_) ask_lan();
   // Other nodes go on answering a node where they knew it first: under new addresses it is a new
   // one.
-  if (options_.make_table && transport_.endpoints() != told_) open_table();
+  if (options_.make_table && transport_.endpoints() != announced_) open_table();
   if (table_) meet(facts);
   timer_ = loop_.call_at(loop_.now() + kLookEvery,
                          [this]() WEFT_REQUIRES(loop_.thread()) { look_again(); });
@@ -111,7 +111,8 @@ Status RunPresence::offer(const IssuedJoinCode& code, const Ticket& ticket) {
   }
   if (!listener_) {
     return unavailable(
-        "code: nobody can ask this peer on the local network (`weft doctor` says why); pass on the "
+        "code: no peer can query this one on the local network (`weft doctor` says why); pass on "
+        "the "
         "ticket");
   }
   if (offers_.size() == kOfferedCodesMax) offers_.erase(offers_.begin());
@@ -120,7 +121,7 @@ Status RunPresence::offer(const IssuedJoinCode& code, const Ticket& ticket) {
   return {};
 }
 
-// Addresses and members change, tickets end: what is told by codes is made anew each time.
+// Addresses and members change, tickets end: answers to codes are made anew each time.
 void RunPresence::show_codes() {
   std::vector<OfferedCode> codes;
   std::vector<Offer> standing;
@@ -173,11 +174,11 @@ void RunPresence::ask_lan() {
 
 void RunPresence::dial(const std::vector<PeerAddress>& found) {
   if (!callbacks_.facts().is_isolated) return;
-  // Only members are dialled: whoever writes or answers under other names gains nothing here.
+  // Only members are dialled: a peer that writes or answers under other names gains nothing here.
   for (const PeerAddress& address : found) {
     if (address.id == identity_.id() || transport_.linked(address.id)) continue;
     if (!callbacks_.knows(address.id)) continue;
-    log(LogLevel::kInfo, "dialling {} at {}, as it told", address.id.short_name(),
+    log(LogLevel::kInfo, "dialling {} at {}, which it announced", address.id.short_name(),
         address.endpoints.front());
     transport_.connect(address);
   }

@@ -175,7 +175,7 @@ void ExploredNetwork::Impl::lose(int who, int dead) {
 void ExploredNetwork::Impl::hear_all(int who) {
   for (int other = 0; other < count(); ++other) {
     if (other == who || !peer(other).alive || (peer(who).links & peer_bit(other)) == 0) continue;
-    own(who).heard(peer(other).id, peer(who).now);
+    own(who).on_sign_of_life(peer(other).id, peer(who).now);
   }
 }
 

@@ -17,9 +17,6 @@ namespace weft {
 namespace {
 
 constexpr Duration kPausePiece = std::chrono::milliseconds(20);
-constexpr Duration kPeersInterval = std::chrono::seconds(1);
-// Asking for the counters costs a visit to the network thread: not in every round.
-constexpr Duration kBytesInterval = std::chrono::milliseconds(200);
 constexpr Duration kLeaveLimit = std::chrono::seconds(5);
 
 }  // namespace
@@ -41,23 +38,23 @@ RunLoop::RunLoop(Trainer& trainer, const RunGroup& sides, EventLog& log, Checkpo
   group_.with([this](GroupNews& group) { group.self = administration_.self(); });
 }
 
-// Tells what the group reports until it goes.
-class RunLoop::Teller {
+// Logs what the group reports, in a thread of its own, until it is destroyed.
+class RunLoop::ReportLogger {
  public:
-  explicit Teller(RunLoop& loop) {
-    if (loop.options_.tell_interval <= Duration::zero()) return;
+  explicit ReportLogger(RunLoop& loop) {
+    if (loop.options_.report_interval <= Duration::zero()) return;
     thread_ = Thread([this, &loop] {
       const auto is_set = [](bool set) { return set; };
-      while (!ended_.wait_until(loop.clock_.now() + loop.options_.tell_interval, is_set)) {
-        loop.tell_swarm_events();
+      while (!ended_.wait_until(loop.clock_.now() + loop.options_.report_interval, is_set)) {
+        loop.log_swarm_events();
       }
     });
   }
-  ~Teller() {
+  ~ReportLogger() {
     ended_.with([](bool& ended) { ended = true; });
   }
-  Teller(const Teller&) = delete;
-  Teller& operator=(const Teller&) = delete;
+  ReportLogger(const ReportLogger&) = delete;
+  ReportLogger& operator=(const ReportLogger&) = delete;
 
  private:
   Guarded<bool> ended_{false};
@@ -65,7 +62,7 @@ class RunLoop::Teller {
 };
 
 RunResult RunLoop::run() {
-  const Teller teller(*this);
+  const ReportLogger logger(*this);
   trainer_.watch_measurements([this](std::int64_t done, std::int64_t all) {
     if (std::optional<Event> told = measuring_.hear(done, all, clock_.now())) {
       log_.append(*std::move(told));
@@ -79,12 +76,12 @@ RunResult RunLoop::run() {
 RunResult RunLoop::take_turns() {
   for (;;) {
     if (options_.stop_asked()) {
-      tell_interrupted();
+      log_interrupted();
       leave();
       return ended_early(RunEnd::kLeft, {});
     }
     const Result<Step> step = take_next();
-    tell_swarm_events();
+    log_swarm_events();
     if (must_stop()) {
       leave();
       return ended(RunEnd::kStopped, {});
@@ -102,7 +99,7 @@ RunResult RunLoop::take_turns() {
 
 Result<RunLoop::Step> RunLoop::take_next() {
   WEFT_TRY_ASSIGN(const Turn turn, exchange_.next());
-  tell_swarm_events();
+  log_swarm_events();
   if (quorum_lost_ && recipe_.group.on_quorum_lost == "exit") return Step::kGoOn;
   return take(turn);
 }
@@ -110,7 +107,7 @@ Result<RunLoop::Step> RunLoop::take_next() {
 Result<RunLoop::Step> RunLoop::take(const Turn& turn) {
   switch (turn.kind) {
     case TurnKind::kWait:
-      tell_peers({});
+      log_peers({});
       break;
     case TurnKind::kLoadState:
       WEFT_TRY(load(turn));
@@ -136,14 +133,14 @@ Result<RunLoop::Step> RunLoop::take(const Turn& turn) {
 Status RunLoop::train(const Turn& turn) {
   // Loaded, or the group goes on from the state that this peer came back with.
   holds_state_ = true;
-  tell_first_step();
+  log_first_step();
   if (!trainer_.is_evaluation(turn.round)) {
     lend_state([this] { return trainer_.encode(options_.run_id); });
   }
   const Result<StepReport> report = run_round(turn);
   lend_state(nullptr);
   if (!report.ok()) return report.status();
-  hear_measurement(turn, *report);
+  note_measurement(turn, *report);
   return after_round(turn, *report);
 }
 
@@ -197,14 +194,14 @@ void RunLoop::merge(const Turn& turn) {
 Status RunLoop::apply(const Turn& turn) {
   keep_candidate(turn.round);
   WEFT_TRY_ASSIGN(const StepReport report, trainer_.apply_round(turn));
-  hear_measurement(turn, report);
+  note_measurement(turn, report);
   if (trained_) return after_round(turn, report);
   exchange_.applied(turn.round, trainer_.hash());
   if (trainer_.is_evaluation(turn.round)) {
-    tell_evaluation(report);
+    log_evaluation(report);
   } else {
     note_loss(report);
-    tell_not_finite(turn, report);
+    log_not_finite(turn, report);
   }
   return {};
 }
@@ -219,7 +216,7 @@ Status RunLoop::after_round(const Turn& turn, const StepReport& report) {
   exchange_.applied(turn.round, hash);
   const bool first = !std::exchange(trained_, true);
   if (trainer_.is_evaluation(turn.round)) {
-    tell_evaluation(report);
+    log_evaluation(report);
     static_cast<void>(save_checkpoint());  // before newcomers are waited for
     return {};
   }
@@ -234,11 +231,11 @@ Status RunLoop::after_round(const Turn& turn, const StepReport& report) {
   meter_.add(timing);
   note_loss(report);
   if (report.mixing) add_mixing(summary_, *report.mixing);
-  tell_not_finite(turn, report);
-  tell_round(turn, report, hash);
-  tell_eager_steps();
-  tell_swarm_events();
-  tell_peers(computed);
+  log_not_finite(turn, report);
+  log_round(turn, report, hash);
+  log_eager_steps();
+  log_swarm_events();
+  log_peers(computed);
   const std::int64_t every = recipe_.checkpoint.every_steps;
   const bool due = every > 0 && trainer_.steps_done() % every < recipe_.local.steps;
   // One that fails is noted; the run goes on, and the next may succeed.
@@ -247,100 +244,11 @@ Status RunLoop::after_round(const Turn& turn, const StepReport& report) {
   return first ? trainer_.prepare_evaluation() : Status();
 }
 
-void RunLoop::tell_first_step() {
-  if (trained_ || round_in_work_ != Round()) return;
-  log_.append(Event("first_step").with("seconds", seconds_since_start()));
-  if (options_.founder) return;
-  const Result<std::string> ticket =
-      administration_.ticket(std::chrono::hours(recipe_.group.ticket_valid_h));
-  if (!ticket.ok()) {
-    log_.append(Event("note").with("text", "no ticket: " + ticket.status().message()));
-    return;
-  }
-  log_.append(Event("ticket")
-                  .with("ticket", *ticket)
-                  .with("run_id", options_.run_id)
-                  .with("valid_h", recipe_.group.ticket_valid_h));
-}
-
-void RunLoop::tell_round(const Turn& turn, const StepReport& report, const StateHash& hash) {
-  const TimePoint now = clock_.now();
-  if (bytes_seen_at_ == TimePoint() || now - bytes_seen_at_ >= kBytesInterval) {
-    bytes_seen_at_ = now;
-    if (const Result<SwarmStatus> status = administration_.status(); status.ok()) {
-      bytes_sent_ = status->bytes_sent;
-      bytes_received_ = status->bytes_received;
-    }
-  }
-  const RoundShares shares = meter_.shares();
-  const RoundMetrics& sums = report.metrics;
-  const std::uint64_t rounds = trainer_.training_rounds().value();
-  const auto left = static_cast<double>(rounds) - static_cast<double>(turn.round.value());
-  Event event("round");
-  event.with("round", turn.round.value())
-      .with("rounds", rounds)
-      .with("step", trainer_.steps_done())
-      .with("steps", recipe_.run.steps)
-      .with("loss", sums.loss)
-      .with("accuracy", sums.accuracy());
-  if (const auto bits = trainer_.bits_per_character(sums.loss)) {
-    event.with("bits_per_character", *bits);
-  }
-  event.with("members", report.mixing ? report.mixing->members : turn.members)
-      .with("rank", turn.rank.value())
-      .with("share", report.share)
-      .with("learning_rate", report.learning_rate)
-      .with("round_seconds", to_seconds(now - round_begun_))
-      .with("samples_per_second", meter_.samples_per_second())
-      .with("eta_s", left * meter_.seconds_per_round())
-      .with("compute_share", shares.compute)
-      .with("wait_share", shares.wait)
-      .with("send_share", shares.send)
-      .with("bytes_sent", bytes_sent_)
-      .with("bytes_received", bytes_received_)
-      .with("state", to_hex(hash.total));
-  if (report.mixing) add_mixing(event, *report.mixing);
-  log_.append(std::move(event));
-}
-
-void RunLoop::tell_evaluation(const StepReport& report) {
-  evaluated_ = true;
-  const RoundMetrics& sums = report.metrics;
-  if (!std::isnan(sums.accuracy())) summary_.test_accuracy = sums.accuracy();
-  summary_.test_loss = sums.loss;
-  summary_.test_bits_per_character = trainer_.bits_per_character(sums.loss);
-  if (sums.errors.has_value()) {
-    summary_.test_mae = sums.errors->mean_absolute(sums.labels);
-    summary_.test_r2 = sums.errors->r2(sums.labels);
-  }
-  log_.append(evaluation_event(trainer_, sums));
-}
-
-void RunLoop::tell_swarm_events() {
-  group_.with([this](GroupNews& group) {
-    const std::vector<SwarmEvent> events = administration_.take_events();
-    for (const SwarmEvent& event : events) group.hear(event);
-    for (const SwarmEvent& event : events) {
-      if (event.kind == SwarmEventKind::kQuorumLost) quorum_lost_ = true;
-      if (event.kind == SwarmEventKind::kQuorumBack) quorum_lost_ = false;
-      if (event.kind == SwarmEventKind::kRunMissed) missed_ = true;
-      if (std::optional<Event> told = event_of(event, group)) log_.append(*std::move(told));
-    }
-  });
-}
-
 // A round to which nobody gave a sample has no loss.
 void RunLoop::note_loss(const StepReport& report) {
   if (!(report.metrics.samples > 0)) return;
   summary_.final_loss = report.metrics.loss;
   loss_known_ = true;
-}
-
-void RunLoop::tell_not_finite(const Turn& turn, const StepReport& report) {
-  const RoundMetrics& sums = report.metrics;
-  if (summary_.not_finite_round > 0 || std::isfinite(sums.loss) || !(sums.samples > 0)) return;
-  summary_.not_finite_round = static_cast<std::int64_t>(turn.round.value());
-  log_.append(not_finite_event(turn.round, report, recipe_));
 }
 
 bool RunLoop::is_exhausted() const {
@@ -364,7 +272,7 @@ void RunLoop::keep_candidate(Round round) {
   }
 }
 
-void RunLoop::hear_measurement(const Turn& turn, const StepReport& report) {
+void RunLoop::note_measurement(const Turn& turn, const StepReport& report) {
   if (!report.measured_step) return;
   measured_ = true;
   const Validation& seen = trainer_.validation();
@@ -386,23 +294,6 @@ bool RunLoop::is_finite() const {
                      [](float value) { return std::isfinite(value); });
 }
 
-void RunLoop::tell_eager_steps() {
-  if (told_eager_) return;
-  const std::string reason = trainer_.why_eager();
-  if (reason.empty()) return;
-  told_eager_ = true;
-  log_.append(Event("note").with(
-      "text", "run.capture: steps run eagerly, with the same values: " + reason));
-}
-
-void RunLoop::tell_peers(const std::vector<double>& compute_seconds) {
-  const TimePoint now = clock_.now();
-  if (peers_told_ != TimePoint::min() && now - peers_told_ < kPeersInterval) return;
-  peers_told_ = now;
-  const Result<SwarmStatus> status = administration_.status();
-  if (status.ok()) log_.append(peers_event(*status, compute_seconds));
-}
-
 Status RunLoop::save_checkpoint() {
   const std::int64_t step = trainer_.steps_done();
   if (checkpoints_ == nullptr || !holds_state_ || step == 0 || step == saved_step_) return {};
@@ -411,7 +302,7 @@ Status RunLoop::save_checkpoint() {
   const Result<SavedCheckpoint> saved = checkpoints_->save(trainer_);
   if (!saved.ok()) return failed_to_save(saved.status());
   saved_step_ = step;
-  told_unsaved_ = false;
+  unsaved_logged_ = false;
   for (const Status& each : {saved->pruned, checkpoints_->save_residual(recipe_, exchange_)}) {
     if (!each.ok()) log_.append(Event("note").with("text", each.message()));
   }
@@ -423,7 +314,7 @@ Status RunLoop::save_checkpoint() {
 }
 
 Status RunLoop::failed_to_save(const Status& why) {
-  if (std::exchange(told_unsaved_, true)) return why;
+  if (std::exchange(unsaved_logged_, true)) return why;
   const std::int64_t step = trainer_.steps_done();
   log_.append(Event("checkpoint_failed")
                   .with("step", step)
@@ -433,19 +324,11 @@ Status RunLoop::failed_to_save(const Status& why) {
   return why;
 }
 
-void RunLoop::tell_interrupted() {
-  const bool begun = holds_state_ && trainer_.steps_done() > 0;
-  log_.append(Event("interrupted")
-                  .with("action", begun ? "leaving politely and saving the state"
-                                        : "leaving politely; no step was taken, so there is "
-                                          "nothing to save"));
-}
-
 void RunLoop::leave() {
   if (const Status status = administration_.leave(kLeaveLimit); !status.ok()) {
     log(LogLevel::kInfo, "leave: {}", status.message());
   }
-  tell_swarm_events();
+  log_swarm_events();
 }
 
 bool RunLoop::all_steps_done() const {

@@ -39,7 +39,7 @@ struct RunLoopOptions {
   // The interval at which the group's reports are logged while the training thread is busy; zero:
   // only between turns. REQUIRES if not zero: take_events() of the group may be called by any
   // thread.
-  Duration tell_interval{};
+  Duration report_interval{};
   // A founder holds the first state and has shown its ticket; others get both from members.
   bool founder = true;
 };
@@ -69,7 +69,7 @@ class RunLoop {
 
  private:
   enum class Step : std::uint8_t { kGoOn, kEnd };
-  class Teller;
+  class ReportLogger;
 
   RunResult take_turns();
 
@@ -88,27 +88,27 @@ class RunLoop {
   // Waits in small pieces, so that a request to stop is noticed; true if there was one.
   bool pause_until(TimePoint end);
   Status after_round(const Turn& turn, const StepReport& report);
-  void tell_round(const Turn& turn, const StepReport& report, const StateHash& hash);
-  void tell_evaluation(const StepReport& report);
+  void log_round(const Turn& turn, const StepReport& report, const StateHash& hash);
+  void log_evaluation(const StepReport& report);
   // Any thread.
-  void tell_swarm_events();
+  void log_swarm_events();
   // Once a run.
   void note_loss(const StepReport& report);
-  void tell_not_finite(const Turn& turn, const StepReport& report);
+  void log_not_finite(const Turn& turn, const StepReport& report);
   // As all members decide, from the sums of the same round.
   bool must_stop();
   bool is_exhausted() const;
   void keep_candidate(Round round);
-  void hear_measurement(const Turn& turn, const StepReport& report);
+  void note_measurement(const Turn& turn, const StepReport& report);
   bool is_finite() const;
-  void tell_eager_steps();
-  void tell_peers(const std::vector<double>& compute_seconds);
-  void tell_first_step();
+  void log_eager_steps();
+  void log_peers(const std::vector<double>& compute_seconds);
+  void log_first_step();
   // Also ok if there is nothing new to save.
   Status save_checkpoint();
   Status failed_to_save(const Status& why);
   void leave();
-  void tell_interrupted();
+  void log_interrupted();
   bool all_steps_done() const;
   RunResult ended_early(RunEnd end, const Status& status);
   RunResult ended(RunEnd end, const Status& status);
@@ -127,7 +127,7 @@ class RunLoop {
   Round round_in_work_;
   TimePoint round_begun_;  // when round_in_work_ was first given
   TimePoint pace_until_;   // no new round before
-  TimePoint peers_told_ = TimePoint::min();
+  TimePoint peers_logged_ = TimePoint::min();
   MeasuringNews measuring_;
   TimePoint bytes_seen_at_;
   std::uint64_t bytes_sent_ = 0;
@@ -136,9 +136,9 @@ class RunLoop {
   Guarded<GroupNews> group_;
   std::int64_t saved_step_ = -1;
   bool trained_ = false;
-  bool told_eager_ = false;
-  bool measured_ = false;      // this peer knows a measurement on the test set
-  bool told_unsaved_ = false;  // since the last checkpoint that was written
+  bool logged_eager_ = false;
+  bool measured_ = false;        // this peer knows a measurement on the test set
+  bool unsaved_logged_ = false;  // since the last checkpoint that was written
   bool holds_state_ = false;
   // Set by the loop thread as well.
   Atomic<bool> quorum_lost_ = false;

@@ -77,7 +77,7 @@ TEST(RunNews, AWaitIsToldWhileTheTrainingThreadSitsInIt) {
                      if (event.kind == "waiting") exchange.told.with([](bool& is) { is = true; });
                    }).value();
   RunLoopOptions options = loop_options(clock);
-  options.tell_interval = milliseconds(20);
+  options.report_interval = milliseconds(20);
   RunLoop loop(*trainer, {exchange, exchange}, *log, nullptr, clock, options);
   const RunResult result = loop.run();
   EXPECT_TRUE(exchange.told_in_time);
