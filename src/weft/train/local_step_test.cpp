@@ -361,6 +361,7 @@ TEST(LocalSteps, TheMeanIsWeightedByTheSamplesThatArrived) {
   const std::span<const float> shared = group.members.front()->arena().parameters();
   const std::vector<double> start(shared.begin(), shared.end());
   std::vector<Part> parts;
+  parts.reserve(3);
   for (int rank = 0; rank < 3; ++rank) parts.push_back(group.part(1, rank));
   Part all = parts[0];
   add(all, parts[2]);

@@ -117,8 +117,8 @@ TEST_F(NewRecipeTest, IdentifiersAndDatesAreNoInputs) {
 }
 
 TEST_F(NewRecipeTest, TokensAndArraysAreTrainedOn) {
-  std::vector<std::int32_t> tokens;
-  for (int i = 0; i < 3000; ++i) tokens.push_back(i * i % 97);
+  std::vector<std::int32_t> tokens(3000);
+  for (int i = 0; i < 3000; ++i) tokens[i] = i * i % 97;
   for (const char* const name : {"t.bin", "f/train.bin", "f/val.bin"}) {
     fs::create_directories((root_ / name).parent_path());
     ASSERT_TRUE(write_token_file(path(name), tokens, 2).ok());
@@ -134,8 +134,8 @@ TEST_F(NewRecipeTest, TokensAndArraysAreTrainedOn) {
   }
   fs::create_directories(root_ / "xy");
   Rng rng(4);
-  std::vector<float> x;
-  for (int i = 0; i < 200; ++i) x.push_back(static_cast<float>(rng.normal()));
+  std::vector<float> x(200);
+  for (float& value : x) value = static_cast<float>(rng.normal());
   ASSERT_TRUE(write_npy(path("xy/X.npy"), Array::from(x, {100, 2})).ok());
   ASSERT_TRUE(write_npy(path("xy/y.npy"),
                         Array::from(std::vector<float>(x.begin(), x.begin() + 100), {100, 1}))

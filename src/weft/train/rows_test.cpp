@@ -27,7 +27,7 @@ std::string path_of(const std::string& name) {
 
 // Three clouds far apart, in units that differ by a million, with the class in the middle.
 std::string write_classes() {
-  const std::string path = path_of("classes.csv");
+  std::string path = path_of("classes.csv");
   std::ofstream file(path);
   file << "small,kind,large,same\n";
   Rng rng(4, 0);
@@ -44,7 +44,7 @@ std::string write_classes() {
 
 // y = 2 a - 3 b + 1 with noise of a known variance: the best possible loss.
 std::string write_values() {
-  const std::string path = path_of("values.csv");
+  std::string path = path_of("values.csv");
   std::ofstream file(path);
   Rng rng(5, 0);
   for (int row = 0; row < kRows; ++row) {

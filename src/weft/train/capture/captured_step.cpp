@@ -99,7 +99,7 @@ ShardOutput CapturedStep::capture_or_replay(const Array& inputs, const Array& la
   waiting_.clear();
   const std::uint64_t hooks = hooks_registered();
   const std::vector<Array>& results = function_({inputs, labels}, key);
-  const ShardOutput output = {results[0], results[1]};
+  ShardOutput output = {results[0], results[1]};
   ++steps_;
   if (!std::exchange(recording_, false)) return output;
   for (const auto& [id, gradient] : std::exchange(waiting_, {})) {

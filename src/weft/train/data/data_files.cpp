@@ -72,7 +72,7 @@ std::string link_leading_out(const fs::path& root, const fs::path& folder, int d
         at->is_symlink(unknown) ? fs::weakly_canonical(at->path(), unknown) : at->path();
     if (unknown || !is_below(root, target)) return at->path().filename().string();
     if (deep == 0 || !fs::is_directory(target, unknown)) continue;
-    const std::string inner = link_leading_out(root, target, deep - 1);
+    std::string inner = link_leading_out(root, target, deep - 1);
     if (!inner.empty()) return inner;
   }
   return "";

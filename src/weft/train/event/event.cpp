@@ -187,7 +187,7 @@ std::string describe(const Event& event) {
     return text;
   }
   if (event.kind == "ticket") {
-    const std::string line =
+    std::string line =
         fmt::format("others join, on this or another machine, within {} h, with:\n  weft join {}",
                     event.integer("valid_h"), event.text("ticket"));
     const std::string code = event.text("code");

@@ -1,6 +1,7 @@
 #include "weft/train/exchange/gossip_exchange.h"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -165,7 +166,7 @@ Result<SwarmStatus> GossipExchange::status() {
   // In a loose exchange places have no meaning: they only tell the lines of a list apart. A book of
   // thousands is no list for people.
   std::vector<GossipPeerStatus> listed = gossip.others;
-  std::ranges::stable_partition(listed, &GossipPeerStatus::linked);
+  std::stable_partition(listed.begin(), listed.end(), std::mem_fn(&GossipPeerStatus::linked));
   if (listed.size() > kListedMax) listed.resize(kListedMax);
   for (const GossipPeerStatus& other : listed) {
     PeerStatus peer;

@@ -37,7 +37,8 @@ Result<CheckpointEvaluation> evaluate_checkpoint(const std::string& path, const 
   }
   if (!metrics.ok()) return metrics.status();
   found.step = trainer->steps_done();
-  found.metrics = *metrics;
+  const ComputedSums& sums = *metrics;
+  found.metrics = sums;
   found.bits_per_character = trainer->bits_per_character(metrics->loss);
   found.digest = trainer->digest();
   found.class_names = trainer->data().class_names;

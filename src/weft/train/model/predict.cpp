@@ -134,6 +134,7 @@ std::vector<ClassShare> likeliest_of(const DataDescription& data, std::span<cons
                    [&](std::size_t a, std::size_t b) { return shares[a] > shares[b]; });
   order.resize(std::min(order.size(), static_cast<std::size_t>(std::max<std::int64_t>(1, top))));
   std::vector<ClassShare> likeliest;
+  likeliest.reserve(order.size());
   for (const std::size_t index : order) {
     likeliest.push_back({class_name(data, static_cast<std::int64_t>(index)), shares[index]});
   }

@@ -23,7 +23,7 @@ namespace {
 using testing::HasSubstr;
 
 class Predict : public testing::Test {
- protected:
+ public:
   Predict() : folder_(testing::TempDir() + "weft_predict_" + unique_name()) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
@@ -182,8 +182,8 @@ TEST_F(Predict, ExportedModelsRunElsewhere) {
 }
 
 TEST_F(Predict, TokensOfAFileAreFollowedByTheLikeliest) {
-  std::vector<std::int32_t> tokens;
-  for (int i = 0; i < 800; ++i) tokens.push_back(i % 9);
+  std::vector<std::int32_t> tokens(800);
+  for (int i = 0; i < 800; ++i) tokens[i] = i % 9;
   ASSERT_TRUE(write_token_file(path("train.bin"), tokens, 2).ok());
   ASSERT_TRUE(write_token_file(path("val.bin"), tokens, 2).ok());
   for (const std::string& data : {path("train.bin"), folder_}) {

@@ -114,8 +114,7 @@ TEST(RoundReport, FoldedTheyAreAddedUpByRank) {
 }
 
 TEST(RoundReport, MoreMembersThanAVectorHadPlacesForAreNoMatter) {
-  std::vector<Bytes> reports;
-  for (int rank = 0; rank < 1000; ++rank) reports.push_back(full().encode());
+  const std::vector<Bytes> reports(1000, full().encode());
   const RoundMetrics sums = fold_reports(reports);
   EXPECT_EQ(sums.samples, 12000);
   EXPECT_EQ(sums.compute_seconds.size(), 1000U);

@@ -65,7 +65,8 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const Recipe& recipe, const DataP
   WEFT_TRY(check_recipe(recipe));
   WEFT_TRY_ASSIGN(Dataset data, open_recipe_dataset(recipe, Split::kTrain, places));
   WEFT_TRY_ASSIGN(const ModelOptions options, model_options(recipe, data));
-  const ModelCard card = {recipe.model.name, options, data};
+  const DataDescription& description = data;
+  const ModelCard card = {recipe.model.name, options, description};
   const TrainerPlan plan = {.elements = 0, .train_samples = data.size};
   WEFT_TRY_ASSIGN(auto trainer, assemble(recipe, card, places, clock, plan, review));
   WEFT_TRY(trainer->open_training_data(std::move(data)));
