@@ -2,13 +2,12 @@
 """Builds Weft and runs every check; what ./test calls. The last line is "N passed, N failed".
 
 Stages, in this order: layout (tools/tidy.py, its own test and tools/public_headers.py), format,
-release (every ctest of the release build), headers and alone (headers and sources compiled with
-their own includes only: a part of them, see tools/compile_sources.py), asan and tsan (the ctests
-labelled fast, built with sanitizers), clang-tidy (see tools/clang_tidy.py), which compiles the
-sources of each folder as one and analyses threads, too. Where there is no clang-tidy-14, and while
-it leaves folders out, the stages batches (tools/compile_sources.py together) and thread-safety
-(tools/thread_safety.py) do that; else they run by --stage only, as does odr (a link in which g++
-finds names that two sources define differently).
+release (every ctest of the release build), headers, batches and alone (headers and sources compiled
+with their own includes only: a part of them; and the sources of a target as one, see
+tools/compile_sources.py), asan and tsan (the ctests labelled fast, built with sanitizers),
+clang-tidy (all of src/weft, see tools/clang_tidy.py), which analyses threads, too. Where there is
+no clang-tidy-14, the stage thread-safety (tools/thread_safety.py) does that; else it runs by --stage
+only, as does odr (a link in which g++ finds names that two sources define differently).
 --quick is for people at work: layout, format, and the unit tests of the folders that changed.
 A line is printed for each program: its name, cases passed and failed, seconds; at the end the ten
 that took longest. A program that ran
@@ -28,8 +27,6 @@ import thread_safety
 from ctest_runs import ctests, run_ctests
 from tally import ROOT, Tally, run
 
-# Folders of src/weft that clang-tidy's stage does not look at: whoever has cleaned one takes it out.
-NOT_YET_CLEAN = ("collective", "train")
 # Where threads of ours meet. Elsewhere there are OpenMP's only, whose barriers ThreadSanitizer does
 # not know: its build computes with one thread.
 THREADED_FOLDERS = "base;array;aggregate;data;wire;net;peer;codec;collective;gossip"
@@ -265,11 +262,9 @@ def stage_clang_tidy(tally, options):
     if shutil.which("clang-tidy-14") is None:
         tally.skip("clang-tidy", "clang-tidy-14 is not installed")
         return
-    folders = [str(path) for path in sorted((ROOT / "src" / "weft").iterdir())
-               if path.is_dir() and path.name not in NOT_YET_CLEAN]
     passes = (["--minutes", str(options.tidy_minutes)] if options.tidy_minutes
               else ["--pass", "rules"])
-    tally.command("clang-tidy", ["python3", "tools/clang_tidy.py", *passes, *folders])
+    tally.command("clang-tidy", ["python3", "tools/clang_tidy.py", *passes, "src/weft"])
 
 
 STAGES = {
@@ -292,15 +287,14 @@ STAGES = {
 }
 # Six minutes from nothing: by --stage only.
 BY_HAND = {"odr"}
-# What clang-tidy's stage does in passing, once it looks at every folder.
-IN_CLANG_TIDY = {"batches", "thread-safety"}
+# What clang-tidy's stage does in passing.
+IN_CLANG_TIDY = {"thread-safety"}
 
 
 def main(arguments):
     options = parse(arguments)
     options.ahead = None  # what builds ASan's tree beside the release tests
-    covered = shutil.which("clang-tidy-14") and not NOT_YET_CLEAN
-    left_out = BY_HAND | (IN_CLANG_TIDY if covered else set())
+    left_out = BY_HAND | (IN_CLANG_TIDY if shutil.which("clang-tidy-14") else set())
     stages = options.stage or [name for name in STAGES if name not in left_out]
     if not options.stage and options.only:
         stages = ["release"]

@@ -8,11 +8,13 @@ usage: tools/compile_sources.py alone [--minutes M] [--build DIR]
             run out, each commit looks at another part. A source that was compiled before and has
             not changed, nor a header of ours below it, is not compiled again.
   together  all sources of each target's batches as one: whether two of them give one name to
-            different things. If not, every way to divide them into batches compiles.
+            different things. If not, every way to divide them into batches compiles. A target is
+            not compiled again while none of its sources changes, nor a header of ours below them.
 Prints what the compiler says, then "N passed, N failed", a check a source or target.
 """
 import argparse
 import concurrent.futures
+import hashlib
 import itertools
 import os
 import pathlib
@@ -24,6 +26,7 @@ import compile_flags
 import turns
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+TOGETHER = ROOT / "build" / "compiled-together"
 LINES_SHOWN = 12
 
 
@@ -46,9 +49,22 @@ def compile_together(build, jobs):
     groups = [(target, list(group))
               for target, group in itertools.groupby(batched, lambda one: one.target)]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        said = pool.map(lambda group: compile_source(
-            "-", group[1][0].flags, "".join(f'#include "{one.path}"\n' for one in group[1])), groups)
+        said = pool.map(lambda group: compile_as_one(group[1]), groups)
         return [(target, words) for (target, _), words in zip(groups, said)], 0
+
+
+def compile_as_one(group):
+    """What g++ says of sources of one target, "" if they compile as one, now or before."""
+    TOGETHER.mkdir(parents=True, exist_ok=True)
+    flags = hashlib.sha256(repr(group[0].flags).encode()).hexdigest()[:8]
+    mark = TOGETHER / f"{turns.fingerprint_of_all([one.path for one in group])}-{flags}"
+    if mark.exists():
+        return ""
+    said = compile_source("-", group[0].flags,
+                          "".join(f'#include "{one.path}"\n' for one in group))
+    if not said:
+        mark.touch()
+    return said
 
 
 def compile_alone(build, jobs, minutes):

@@ -14,6 +14,7 @@ import build_time
 import check
 import clang_tidy
 import compile_flags
+import compile_sources
 import layers
 import public_headers
 import thread_safety
@@ -286,6 +287,24 @@ class Batches(unittest.TestCase):
         batches = compile_flags.batches(sources, 2)
         self.assertEqual([[str(one.path) for one in batch] for batch in batches],
                          [["a.cpp", "c.cpp"], ["e.cpp"], ["b.cpp"], ["d.cpp"]])
+
+
+class Together(unittest.TestCase):
+    def test_a_target_is_compiled_again_once_a_source_changes(self):
+        with tempfile.TemporaryDirectory() as directory:
+            folder = pathlib.Path(directory)
+            group = [compile_flags.Source(folder / name, "x", ("-std=c++20",), True)
+                     for name in ("a.cpp", "b.cpp")]
+            group[0].path.write_text("namespace {\nint own() { return 1; }\n}\n")
+            group[1].path.write_text("namespace {\nint other() { return 2; }\n}\n")
+            with unittest.mock.patch.object(compile_sources, "TOGETHER", folder / "marks"):
+                self.assertEqual(compile_sources.compile_as_one(group), "")
+                with unittest.mock.patch.object(compile_sources, "compile_source") as compile_source:
+                    self.assertEqual(compile_sources.compile_as_one(group), "")
+                    compile_source.assert_not_called()
+                group[1].path.write_text(group[0].path.read_text())
+                for _ in range(2):  # what does not compile is not remembered
+                    self.assertIn("redefinition of", compile_sources.compile_as_one(group))
 
 
 if __name__ == "__main__":

@@ -26,8 +26,13 @@ def by_turn(batches):
 
 def fingerprint(path, *others):
     """Hash of a source, of all headers of ours below it, and of the files `others`."""
+    return fingerprint_of_all([path], *others)
+
+
+def fingerprint_of_all(paths, *others):
+    """Hash of several sources, of all headers of ours below any, and of the files `others`."""
     digest = hashlib.sha256(b"".join(other.read_bytes() for other in others))
-    seen, waiting = set(), [path]
+    seen, waiting = set(), list(paths)
     while waiting:
         current = waiting.pop()
         if current in seen or not current.exists():
