@@ -15,6 +15,7 @@ PeerId peer(int number) {
 }
 std::vector<PeerAddress> members(int count) {
   std::vector<PeerAddress> out;
+  out.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) out.push_back({peer(i), {"host:" + std::to_string(i)}});
   return out;
 }
@@ -22,6 +23,7 @@ std::vector<PeerAddress> members(int count) {
 TEST(MeshRing, BothEndsOfALinkAgreeThatTheyAreNeighbours) {
   for (const int count : {1, 2, 3, 5, 33, 64, 100, 257}) {
     std::vector<MeshRing> rings;
+    rings.reserve(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i)
       rings.emplace_back(peer(i), members(count), std::vector<int>{3}, 0);
     for (int a = 0; a < count; ++a) {

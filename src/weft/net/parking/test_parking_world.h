@@ -63,6 +63,7 @@ class ParkingPeer final : public TransportHandler {
   }
   void set_ring(const std::vector<PeerId>& members) {
     std::vector<PeerAddress> addresses;
+    addresses.reserve(members.size());
     for (const PeerId& member : members) addresses.push_back({member, {net.endpoint(member)}});
     transport.set_ring(std::move(addresses), {});
     wake();
