@@ -339,6 +339,23 @@ TEST(ChooseAlgorithm, FollowsWhatTheViewSaysOfItsLines) {
   EXPECT_EQ(choice({slow, slow, LinkCode::of(500e3)}, 1 << 20), Algorithm::kButterfly);
 }
 
+// Among so many members there are no connections between most of them.
+TEST(ChooseAlgorithm, InALargeViewOnlyTheTreeAndTheRingAreChosen) {
+  CollectiveOptions options;
+  options.link = {0.1, 10e6, 20e-6};
+  for (const std::int64_t elements : {std::int64_t{0}, std::int64_t{10}, std::int64_t{8 << 10},
+                                      std::int64_t{64 << 10}, std::int64_t{16 << 20}}) {
+    options.size = options.mesh_members;
+    const Algorithm small = choose_algorithm(options, elements);
+    options.size = options.mesh_members + 1;
+    const Algorithm large = choose_algorithm(options, elements);
+    EXPECT_TRUE(large == Algorithm::kTree || large == Algorithm::kRing) << elements;
+    if (elements == 64 << 10) {
+      EXPECT_EQ(small, Algorithm::kButterfly);
+    }
+  }
+}
+
 TEST(ChooseAlgorithm, OnlyButterfliesCanAggregate) {
   CollectiveOptions options;
   options.size = 3;
