@@ -79,5 +79,6 @@ std::vector<FrameKind> joining_kinds();
 std::vector<FrameKind> collective_kinds();
 std::vector<FrameKind> state_kinds();
 std::vector<FrameKind> gossip_kinds();
+std::vector<FrameKind> parking_kinds();
 
 }  // namespace weft::hostile

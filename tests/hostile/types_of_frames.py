@@ -4,7 +4,7 @@ import re
 
 HEADER = pathlib.Path(__file__).resolve().parents[2] / "src/weft/wire/frame_type.h"
 # Ends of ranges, no types.
-RANGE_END = re.compile(r"kLast\w+Type")
+RANGE_END = re.compile(r"k(First|Last)\w+Type")
 
 
 def frame_types():
