@@ -23,6 +23,7 @@ class TestSeeds {
  public:
   // REQUIRES: first <= last.
   TestSeeds(std::uint64_t first, std::uint64_t last)
+      // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment meanwhile.
       : TestSeeds(first, last, std::getenv("WEFT_SEED_SLICE")) {}  // tidy: allow getenv: for tests
 
   TestSeeds(std::uint64_t first, std::uint64_t last, const char* slice) {
