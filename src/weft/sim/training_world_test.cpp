@@ -65,7 +65,7 @@ TEST(TrainingWorld, OnePeerTrainsAsATrainerAlone) {
 
 TEST(TrainingWorld, TheSameSeedHasTheSameEventsWhateverTheThreads) {
   const std::uint64_t hash = expect_same_events([] {
-    const WorldResult result = run_world(long_recipe(), unequal_world());
+    WorldResult result = run_world(long_recipe(), unequal_world());
     EXPECT_EQ(result.crashed, 1);
     EXPECT_EQ(result.finished, 5);
     return result;

@@ -12,7 +12,7 @@ namespace weft {
 // OpenSSL looks EVP_sha256() up anew, under its locks, each time that it is used; this is the
 // result.
 static const EVP_MD* sha256_method() {
-  static EVP_MD* const method = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  static const EVP_MD* const method = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   return method;
 }
 
