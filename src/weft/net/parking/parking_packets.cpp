@@ -4,6 +4,8 @@
 
 #include "weft/net/parking/parking_link.h"
 #include "weft/wire/frame_type.h"
+#include "weft/wire/link_message.h"
+#include "weft/wire/printable.h"
 
 namespace weft {
 
@@ -116,7 +118,7 @@ Status ParkingTransport::on_arrival(Link& link, bool routed, const ParkedArrival
       }
       return {};
     case ParkedKind::kEnd:
-      return aborted(to_text(arrival.payload));
+      return aborted(to_printable(to_text(arrival.payload), kLinkTextBytesMax));
     case ParkedKind::kBeat:
     case ParkedKind::kAcknowledgement:
       break;

@@ -106,10 +106,8 @@ void ParkingTransport::end_session(Link& link) {
   link.asked.reset();
   link.probe_until = link.probe_at = link.dial_at = TimePoint::max();
   link.dial_gap = {};
-  if (!link.connected) {
-    link.held.clear();
-    link.held_bytes = {};
-  }
+  link.held.clear();
+  link.held_bytes = {};
 }
 
 // Asks through the members on the way whether packets pass, both ways.
@@ -186,8 +184,6 @@ void ParkingTransport::begin_anew(const PeerId& peer) {
   link->awaits_first = false;
   link->first_limit = TimePoint::max();
   end_session(*link);
-  link->held.clear();
-  link->held_bytes = {};
   announce_down(peer, aborted("the peer has connected anew"));
   link = find(peer);
   if (link == nullptr || !link->connected) return;
@@ -211,8 +207,6 @@ void ParkingTransport::fail_session(const PeerId& peer, const Status& why) {
   link->failures = worked ? 1 : link->failures + 1;
   link->refuse_until = now() + pause_before_asking(*link);
   end_session(*link);
-  link->held.clear();
-  link->held_bytes = {};
   if (link->connected) inner_.close(peer, why);
   announce_down(peer, why);
 }

@@ -5,6 +5,8 @@
 
 #include "weft/net/parking/parking_link.h"
 #include "weft/wire/frame_type.h"
+#include "weft/wire/link_message.h"
+#include "weft/wire/printable.h"
 
 namespace weft {
 
@@ -129,8 +131,8 @@ void ParkingTransport::close(const PeerId& peer, const Status& why) {
   Link* link = find(peer);
   if (link == nullptr || !link->session) return inner_.close(peer, why);
   if (link->down_later) return;
-  link->session->send(ParkedKind::kEnd,
-                      Bytes(as_bytes(why.message()).begin(), as_bytes(why.message()).end()), now());
+  const std::string text = to_printable(why.message(), kLinkTextBytesMax);
+  link->session->send(ParkedKind::kEnd, Bytes(text.begin(), text.end()), now());
   pump(*link);
   if (link->connected) inner_.close(peer, why);
   end_session(*link);
@@ -402,7 +404,8 @@ void ParkingTransport::on_time(const PeerId& peer) {
     link->dial_at = now() + kDialLimit;
     const PeerAddress* address = ring_->find(peer);
     if (address == nullptr) address = former_ring_->find(peer);
-    if (address != nullptr && !link->connected) inner_.connect(*address);
+    const bool dials = !link->connected && wants_connections(*link);
+    if (address != nullptr && dials) inner_.connect(*address);
   }
   if (now() >= link->park_at) consider_parking(*link);
 }

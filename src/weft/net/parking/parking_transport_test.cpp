@@ -300,6 +300,40 @@ TEST(ParkingTransport, ClosingAParkedLinkGivesTheReasonToTheOtherEnd) {
   world.expect_no_faults();
 }
 
+TEST(ParkingTransport, AReasonIsShortAndPrintableAtTheOtherEnd) {
+  ParkingWorld world(kMembers);
+  world.park_all();
+  const int other = place_of_a_parked_pair(world, 0);
+  ASSERT_GE(other, 0);
+  const std::string reason = "gone \x1b[2J" + std::string(100000, 'x');
+  world[0].transport.close(world.ids[static_cast<std::size_t>(other)], aborted(reason));
+  world.run_for(milliseconds(200));
+  EXPECT_EQ(world[other].downs(world.ids[0]), 1);
+  EXPECT_THAT(world[other].last_why().message(), testing::HasSubstr("gone ?[2Jxxx"));
+  EXPECT_LT(world[other].last_why().message().size(), 1000U);
+  world.expect_no_faults();
+}
+
+TEST(ParkingTransport, PacketsAreForwardedBetweenMembersOnly) {
+  ParkingWorld world(kMembers);
+  world.park_all();
+  const PeerId near = *world[0].transport.connected().begin();
+  const int far = place_of_a_parked_pair(world, 0);
+  ASSERT_GE(far, 0);
+  const PeerId target = world.ids[static_cast<std::size_t>(far)];
+  const PeerId stranger = {sha256(as_bytes("no member"))};
+  const auto forwarded = [&](const PeerId& origin, const PeerId& to, std::uint8_t hops) {
+    const std::uint64_t before = world[0].transport.parking_stats().packets_forwarded;
+    const Bytes packet = RoutedMessage{origin, to, hops, Bytes(60)}.encode();
+    world[0].on_frame(near, Lane::kControl, {frame_type::kRouted, packet, {}});
+    return world[0].transport.parking_stats().packets_forwarded - before;
+  };
+  EXPECT_EQ(forwarded(near, target, 3), 1U);
+  EXPECT_EQ(forwarded(near, target, 0), 0U);
+  EXPECT_EQ(forwarded(stranger, target, 3), 0U);
+  EXPECT_EQ(forwarded(near, stranger, 3), 0U);
+}
+
 TEST(ParkingTransport, APartitionEndsTheLinksAcrossIt) {
   ParkingWorld world(kMembers);
   world.park_all();
