@@ -264,6 +264,22 @@ TEST(ParkingTransport, AProcessThatIsStartedAgainGetsANewLink) {
   world.expect_no_faults();
 }
 
+TEST(ParkingTransport, AFrameThatComesFirstIsOfTheNewLink) {
+  ParkingWorld world(kMembers);
+  world.park_all();
+  const int other = place_of_a_parked_pair(world, 2);
+  ASSERT_GE(other, 0);
+  world.crash(2);
+  world.start(2);
+  world[2].greet();
+  world[2].connect(world.ids[static_cast<std::size_t>(other)]);
+  world.run_for(seconds(1));
+  EXPECT_EQ(world[other].downs(world.ids[2]), 1);
+  EXPECT_EQ(world[other].ups(world.ids[2]), 2);
+  EXPECT_EQ(world[other].received(world.ids[2], Lane::kControl), 1U);
+  world.expect_no_faults();
+}
+
 TEST(ParkingTransport, ASilentProcessThatIsStartedAgainGetsANewLinkInTime) {
   ParkingWorld world(kMembers);
   world.park_all();

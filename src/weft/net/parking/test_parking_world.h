@@ -57,6 +57,10 @@ class ParkingPeer final : public TransportHandler {
     wake();
     return sent;
   }
+  // A frame is the first thing on each link.
+  void greet() {
+    above_.on_up = [this](const PeerId& peer) { send(peer, Lane::kControl); };
+  }
   void connect(const PeerId& to) {
     transport.connect({to, {net.endpoint(to)}});
     wake();
@@ -143,6 +147,7 @@ class ParkingPeer final : public TransportHandler {
         sent[{link.peer, lane}] = received[{link.peer, lane}] = 0;
       }
       life_received.erase(link.peer);
+      if (on_up) on_up(link.peer);
     }
     void on_link_down(const PeerId& peer, const Status& status) override {
       if (is_up[peer]) {
@@ -178,6 +183,7 @@ class ParkingPeer final : public TransportHandler {
     Status why;
     std::string fault;
     std::function<void(const PeerId&)> on_down;
+    std::function<void(const PeerId&)> on_up;
   };
   Above above_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
