@@ -44,7 +44,8 @@ void expect_one_again(int peers, const TestSeeds& seeds) {
     EXPECT_EQ(result.fault, "") << "membership_sim --merge --peers " << peers << " --seed " << seed;
     merges += result.merges;
   }
-  EXPECT_GT(merges, 0U);
+  // A group in which nobody is cut off for long has nothing to merge: some seeds have none.
+  if (seeds.whole()) EXPECT_GT(merges, 0U);
 }
 
 TEST(Simulation, TheSeedRepeatsTheRun) {
