@@ -7,7 +7,7 @@
 //   features  that the compiler is told of and that the processor must have
 //   lanes     WEFT_LANES: f32 values in a register, for loops that are written in registers
 //   use       all: loops of any kind; compute: loops that compute, not those that wait for memory;
-//             tests: the same, but only where WEFT_ISA says so, and compiled with -O1
+//             tests: the same, but only where WEFT_ISA says so, and compiled for size
 #pragma once
 
 // clang-format off
