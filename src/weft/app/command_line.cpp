@@ -31,6 +31,7 @@
 #include "weft/app/terminal/standard_output.h"
 #include "weft/app/tool_commands.h"
 #include "weft/base/exception_status.h"
+#include "weft/base/isa.h"
 #include "weft/base/log.h"
 #include "weft/base/printable.h"
 #include "weft/base/time.h"
@@ -393,6 +394,9 @@ int run_command_line(int argc, char** argv) {
   restart_with_short_spin(argv);
   guard_standard_streams();
   install_interrupt_handler();
+  if (const Status choice = check_isa_choice(); !choice.ok()) {
+    return static_cast<int>(report(choice));
+  }
   const TimePoint started = SystemClock().now();
   CLI::App app(kAbout, "weft");
   app.require_subcommand(1);

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "weft/base/isa_loops.h"
+
 namespace weft {
 
 // `bytes` at any alignment.
@@ -22,10 +24,7 @@ struct CodecLoops {
   void (*keep)(float* values, const float* rounded, float* residual, std::size_t count);
 };
 
-extern const CodecLoops generic_codec_loops;
-extern const CodecLoops avx2_codec_loops;
-
-// Those for this processor.
-const CodecLoops& codec_loops();
+// codec_loops(): the loops for this processor.
+WEFT_MEMORY_LOOPS(CodecLoops, codec_loops)
 
 }  // namespace weft

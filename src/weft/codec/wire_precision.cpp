@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "weft/base/check.h"
-#include "weft/base/isa.h"
 #include "weft/codec/codec_loops.h"
 
 namespace weft {
@@ -49,13 +48,6 @@ std::size_t encoded_bytes(WirePrecision precision, std::size_t elements) {
 std::size_t elements_in(WirePrecision precision, std::size_t bytes) {
   const std::size_t block = encoded_bytes(precision, kInt8Block);
   return std::max<std::size_t>(1, bytes / block) * kInt8Block;
-}
-
-const CodecLoops& codec_loops() {
-#if defined(__x86_64__)
-  if (use_avx2()) return avx2_codec_loops;
-#endif
-  return generic_codec_loops;
 }
 
 void encode(WirePrecision precision, std::span<const float> values, MutableByteSpan out) {

@@ -66,14 +66,23 @@ std::int64_t median(std::vector<std::int64_t> values) {
 }  // namespace
 
 Finding judge_processor(const ProcessorFacts& facts) {
-  const std::string text = fmt::format("{} cores, {}", facts.cores,
-                                       facts.avx512              ? "AVX-512"
-                                       : facts.avx2 && facts.fma ? "AVX2 and FMA"
-                                                                 : "neither AVX2 nor FMA");
-  if (facts.avx2 && facts.fma) return good("processor", text);
+  std::string text = fmt::format("{} cores, loops for {}", facts.cores, facts.in_use);
+  if (!facts.asked.empty()) text += fmt::format(" (WEFT_ISA={})", facts.asked);
+  if (!facts.also_here.empty()) {
+    text += fmt::format("; it also runs {}", fmt::join(facts.also_here, ", "));
+  }
+  if (!facts.not_here.empty()) {
+    text += fmt::format("; it does not run {}", fmt::join(facts.not_here, ", "));
+  }
+  if (facts.in_use != "generic" || (facts.also_here.empty() && facts.not_here.empty())) {
+    return good("processor", text);
+  }
   return note("processor", text,
-              "it will work, but several times slower; in a virtual machine let the host's "
-              "processor type through");
+              facts.also_here.empty()
+                  ? "it will work, but several times slower; in a virtual machine let the host's "
+                    "processor type through"
+                  : "these loops are several times slower than others that run here: unset "
+                    "WEFT_ISA");
 }
 
 Finding judge_memory(const MemoryFacts& facts) {

@@ -18,10 +18,13 @@
 namespace weft {
 
 struct ProcessorFacts {
-  bool avx2 = false;
-  bool fma = false;
-  bool avx512 = false;
   int cores = 0;
+  // The instruction set of the loops in use (base/isa.h), and the others that are meant for use.
+  std::string in_use;
+  std::vector<std::string> also_here;
+  std::vector<std::string> not_here;
+  // The value of WEFT_ISA, if it is set.
+  std::string asked;
 };
 Finding judge_processor(const ProcessorFacts& facts);
 

@@ -14,6 +14,8 @@
 #include <sys/timex.h>
 #include <unistd.h>
 
+#include "weft/base/isa.h"
+
 namespace weft {
 
 namespace {
@@ -40,12 +42,14 @@ std::optional<std::uint64_t> number_in(const char* path) {
 ProcessorFacts processor_facts() {
   ProcessorFacts facts;
   facts.cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  facts.avx2 = __builtin_cpu_supports("avx2") != 0;
-  facts.fma = __builtin_cpu_supports("fma") != 0;
-  facts.avx512 = __builtin_cpu_supports("avx512f") != 0;
-#endif
+  for (const InstructionSet& set : instruction_sets()) {
+    if (set.isa == isa_in_use()) {
+      facts.in_use = set.name;
+    } else if (set.chosen) {
+      (runs_here(set) ? facts.also_here : facts.not_here).emplace_back(set.name);
+    }
+  }
+  facts.asked = asked_isa();
   return facts;
 }
 

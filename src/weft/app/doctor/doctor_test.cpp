@@ -30,8 +30,13 @@ StunReport stun(std::uint16_t local_port, const std::vector<std::string>& mapped
 }
 
 TEST(Doctor, JudgesTheMachine) {
-  expect(judge_processor({true, true, false, 8}), DoctorResult::kGood, "AVX2");
-  expect(judge_processor({false, false, false, 8}), DoctorResult::kNote, "neither");
+  expect(judge_processor({8, "avx2", {"generic"}, {"avx512"}, ""}), DoctorResult::kGood,
+         "loops for avx2; it also runs generic; it does not run avx512");
+  expect(judge_processor({8, "generic", {}, {"avx2", "avx512"}, ""}), DoctorResult::kNote,
+         "does not run avx2, avx512");
+  expect(judge_processor({8, "generic", {"avx2"}, {}, "generic"}), DoctorResult::kNote,
+         "(WEFT_ISA=generic)");
+  expect(judge_processor({8, "generic", {}, {}, ""}), DoctorResult::kGood, "loops for generic");
   expect(judge_memory({8 * kGiB, 4 * kGiB}), DoctorResult::kGood, "4.0 GiB free of 8.0 GiB");
   expect(judge_memory({8 * kGiB, kGiB / 2}), DoctorResult::kNote);
   expect(judge_memory({8 * kGiB, kGiB / 8}), DoctorResult::kFailed);
@@ -163,6 +168,7 @@ TEST(Doctor, AsksTheSystem) {
   EXPECT_EQ(meminfo_bytes("MemTotal:", "MemTotal"), 0U);
   EXPECT_GT(memory_facts().total_bytes, 0U);
   EXPECT_GT(processor_facts().cores, 0);
+  EXPECT_FALSE(processor_facts().in_use.empty());
   EXPECT_GT(clock_facts().unix_time_s, kNow - 200'000'000);
   EXPECT_GT(open_files_max(), 0U);
   const std::string here = std::filesystem::temp_directory_path().string();

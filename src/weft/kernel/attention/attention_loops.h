@@ -7,14 +7,16 @@
 
 #include <cstdint>
 
+#include "weft/base/isa_loops.h"
+
 namespace weft {
 
 inline constexpr std::int64_t kAttentionRoom = 16;
 
 // The softmax of a query over the keys so far.
-struct alignas(32) AttentionSoftmax {
-  float sums[8];  // of 2^(score - largest), in eight parts
-  float largest;  // of the scores; -infinity before the first
+struct alignas(64) AttentionSoftmax {
+  float sums[16];  // of 2^(score - largest), in as many parts as a register has lanes
+  float largest;   // of the scores; -infinity before the first
 };
 
 // A row of scores of one query, and what turns it into gradients.
@@ -37,12 +39,7 @@ struct AttentionLoops {
   float (*dot)(const float* a, const float* b, std::int64_t count);
 };
 
-extern const AttentionLoops kAttentionLoopsGeneric;
-#if defined(__x86_64__)
-extern const AttentionLoops kAttentionLoopsAvx2;
-#endif
-
-// The best for this processor.
-const AttentionLoops& attention_loops();
+// attention_loops(): the loops for this processor.
+WEFT_LOOPS(AttentionLoops, attention_loops)
 
 }  // namespace weft

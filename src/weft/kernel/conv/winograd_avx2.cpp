@@ -26,6 +26,7 @@
 namespace weft {
 namespace {
 
+#define WEFT_LANES 8
 #include "weft/kernel/core/vector.inc"
 
 constexpr std::int64_t kLanes = 8;

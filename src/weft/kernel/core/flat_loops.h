@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "weft/base/isa_loops.h"
+
 namespace weft {
 
 struct FlatLoops {
@@ -25,11 +27,7 @@ struct FlatLoops {
   void (*column_sums)(const Rows& rows, float* sums, std::int64_t begin, std::int64_t end);
 };
 
-extern const FlatLoops kFlatLoopsGeneric;
-#if defined(__x86_64__)
-extern const FlatLoops kFlatLoopsAvx2;
-#endif
-
-const FlatLoops& flat_loops();
+// flat_loops(): the loops for this processor.
+WEFT_MEMORY_LOOPS(FlatLoops, flat_loops)
 
 }  // namespace weft

@@ -3,17 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "weft/base/isa.h"
-
 namespace weft {
-
-const RowKernels& row_kernels() {
-#if defined(__x86_64__)
-  return use_avx2() ? avx2_row_kernels : generic_row_kernels;
-#else
-  return generic_row_kernels;
-#endif
-}
 
 std::size_t float_index(const char* kernel, DType dtype) {
   if (dtype == DType::kF32) return 0;

@@ -12,6 +12,7 @@
 
 #include "weft/array/dtype/dtype.h"
 #include "weft/array/launch.h"
+#include "weft/base/isa_loops.h"
 #include "weft/kernel/core/elementwise_ops.h"
 
 namespace weft {
@@ -84,13 +85,8 @@ struct RowKernels {
   ByFloat<AffineRow> affine;
 };
 
-extern const RowKernels generic_row_kernels;
-#if defined(__x86_64__)
-extern const RowKernels avx2_row_kernels;
-#endif
-
-// The loops that base/isa.h chooses for this processor.
-const RowKernels& row_kernels();
+// row_kernels(): the loops for this processor.
+WEFT_MEMORY_LOOPS(RowKernels, row_kernels)
 
 // 0 for f32, 1 for f64; throws std::invalid_argument naming `kernel` for others.
 std::size_t float_index(const char* kernel, DType dtype);

@@ -1,4 +1,4 @@
-// The innermost loops: both builds give the same bits, and the values are right.
+// The innermost loops: every instruction set gives the same bits, and the values are right.
 #include "weft/kernel/core/rows.h"
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/rng.h"
+#include "weft/base/testing/test_isa_loops.h"
 #include "weft/kernel/elementwise/elementwise.h"
 
 namespace weft::rows_test {
@@ -32,7 +33,7 @@ double ulps(float got, double want) {
 
 float exp_one(float x) {
   float y = 0;
-  generic_row_kernels.exp_shifted[0](&x, 0.0, &y, 1);
+  row_kernelsGeneric.exp_shifted[0](&x, 0.0, &y, 1);
   return y;
 }
 
@@ -62,8 +63,7 @@ TEST(TanhRow, IsAccurateEverywhere) {
     const float x = -12.0F + 0.00113F * static_cast<float>(i);
     float y = 0;
     const RunOperand operand{&x, 1};
-    generic_row_kernels.unary[static_cast<std::size_t>(UnaryOp::kTanh)][0](&operand, &y, 1,
-                                                                           nullptr);
+    row_kernelsGeneric.unary[static_cast<std::size_t>(UnaryOp::kTanh)][0](&operand, &y, 1, nullptr);
     ASSERT_LT(ulps(y, std::tanh(static_cast<double>(x))), 4.0) << x;
   }
 }
@@ -71,7 +71,7 @@ TEST(TanhRow, IsAccurateEverywhere) {
 float unary_one(UnaryOp op, float x, std::array<double, 2> scalars = {}) {
   float y = 0;
   const RunOperand operand{&x, 1};
-  generic_row_kernels.unary[static_cast<std::size_t>(op)][0](&operand, &y, 1, scalars.data());
+  row_kernelsGeneric.unary[static_cast<std::size_t>(op)][0](&operand, &y, 1, scalars.data());
   return y;
 }
 
@@ -147,7 +147,7 @@ TEST(DropoutRow, UsesTheWordsOfThePublishedGenerator) {
   for (const std::int64_t begin : {0, 1, 63, 64, 65, 130}) {
     constexpr std::int64_t kEnd = 200;
     std::vector<float> mask(kEnd, -1.0F);
-    generic_row_kernels.dropout[0](row, nullptr, mask.data(), begin, kEnd);
+    row_kernelsGeneric.dropout[0](row, nullptr, mask.data(), begin, kEnd);
     for (std::int64_t i = 0; i < kEnd; ++i) {
       const auto block = static_cast<std::uint32_t>(i / 64 * 16 + i % 16);
       const PhiloxCounter words = philox4x32({block, 0, 7, 5}, {11, 13});
@@ -160,32 +160,26 @@ TEST(DropoutRow, UsesTheWordsOfThePublishedGenerator) {
 TEST(ReduceRow, SumsPairwise) {
   // In order, f32 ones stop growing at 2^24 and 0.1 drifts; here only the last rounding is left.
   const std::vector<float> tenths(3'000'001, 0.1F);
-  const double sum = generic_row_kernels.reduce_row[0][0](tenths.data(), 1,
-                                                          static_cast<std::int64_t>(tenths.size()));
+  const double sum = row_kernelsGeneric.reduce_row[0][0](tenths.data(), 1,
+                                                         static_cast<std::int64_t>(tenths.size()));
   const double want = 3'000'001.0 * static_cast<double>(0.1F);
   EXPECT_NEAR(sum, want, 1e-9 * want);
 }
 
-#if defined(__x86_64__)
-
-class RowBuilds : public testing::Test {
- protected:
-  void SetUp() override {
-    if (__builtin_cpu_supports("avx2") == 0) GTEST_SKIP() << "no AVX2";
+// Runs body(kernels, out) with the loops of every instruction set and compares the bytes.
+template <class Body>
+void expect_same(std::size_t count, const Body& body) {
+  std::vector<float> generic(count, -7.0F);
+  body(row_kernelsGeneric, generic.data());
+  for (const auto& [isa, kernels] : loops_that_run(row_kernels_tables)) {
+    std::vector<float> out(count, -7.0F);
+    body(*kernels, out.data());
+    EXPECT_EQ(std::memcmp(generic.data(), out.data(), count * sizeof(float)), 0)
+        << "instruction set " << static_cast<int>(isa);
   }
+}
 
-  // Runs body(kernels, out) with both builds and compares the bytes.
-  template <class Body>
-  static void expect_same(std::size_t count, const Body& body) {
-    std::vector<float> generic(count, -7.0F);
-    std::vector<float> avx2(count, -7.0F);
-    body(generic_row_kernels, generic.data());
-    body(avx2_row_kernels, avx2.data());
-    EXPECT_EQ(std::memcmp(generic.data(), avx2.data(), count * sizeof(float)), 0);
-  }
-};
-
-TEST_F(RowBuilds, UnaryAndBinaryLoopsAgreeInEveryBit) {
+TEST(RowLoops, UnaryAndBinaryLoopsAgreeInEveryBit) {
   constexpr std::int64_t kCount = 1027;
   static constexpr double kScalars[] = {0.7, 1.6};
   const std::vector<float> a = random_floats(2 * kCount, 1, 0.001, 9.0);
@@ -208,15 +202,17 @@ TEST_F(RowBuilds, UnaryAndBinaryLoopsAgreeInEveryBit) {
   }
 }
 
-TEST_F(RowBuilds, ReductionsSoftmaxAndDropoutAgreeInEveryBit) {
+TEST(RowLoops, ReductionsSoftmaxAndDropoutAgreeInEveryBit) {
   constexpr std::int64_t kCount = 70'003;
   const std::vector<float> x = random_floats(kCount, 3, -4.0, 4.0);
   for (std::size_t op = 0; op < kReduceOps; ++op) {
     SCOPED_TRACE(op);
-    EXPECT_EQ(generic_row_kernels.reduce_row[op][0](x.data(), 1, kCount),
-              avx2_row_kernels.reduce_row[op][0](x.data(), 1, kCount));
-    EXPECT_EQ(generic_row_kernels.reduce_row[op][0](x.data(), 3, kCount / 3),
-              avx2_row_kernels.reduce_row[op][0](x.data(), 3, kCount / 3));
+    for (const auto& [isa, kernels] : loops_that_run(row_kernels_tables)) {
+      EXPECT_EQ(row_kernelsGeneric.reduce_row[op][0](x.data(), 1, kCount),
+                kernels->reduce_row[op][0](x.data(), 1, kCount));
+      EXPECT_EQ(row_kernelsGeneric.reduce_row[op][0](x.data(), 3, kCount / 3),
+                kernels->reduce_row[op][0](x.data(), 3, kCount / 3));
+    }
   }
   expect_same(kCount, [&](const RowKernels& kernels, float* out) {
     kernels.exp_shifted[0](x.data(), 0.5, out, kCount);
@@ -233,8 +229,6 @@ TEST_F(RowBuilds, ReductionsSoftmaxAndDropoutAgreeInEveryBit) {
     kernels.dropout[0]({3, {1, 2}, 0x40000000U, 1.25}, x.data(), out, 5, kCount);
   });
 }
-
-#endif  // __x86_64__
 
 }  // namespace
 }  // namespace weft::rows_test

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "weft/array/storage/storage.h"
-#include "weft/base/isa.h"
 #include "weft/kernel/gemm/gemm_blocks.h"
 #include "weft/kernel/gemm/gemm_loops.h"
 
@@ -39,9 +38,9 @@ void multiply_panels(const GemmSize& size, const GemmOperand& a, const float* pa
     const std::int64_t rows = std::min(kRowsAtOnce, size.m - i);
     const GemmOperand from = gemm_block_of(a, i, 0);
     if (row_buffer != nullptr) inner.pack_rows(from, rows, size.k, row_buffer);
-    for (std::int64_t j = 0; j < size.n; j += kGemmPanel) {
-      const GemmSize part{rows, std::min(kGemmPanel, size.n - j), size.k};
-      const GemmPanel panel{panels + j * size.k, kGemmPanel};
+    for (std::int64_t j = 0; j < size.n; j += inner.columns) {
+      const GemmSize part{rows, std::min(inner.columns, size.n - j), size.k};
+      const GemmPanel panel{panels + j * size.k, kGemmPanel, kGemmPanel * size.k};
       GemmOutput out = c;
       out.data += i * c.row_step + j;
       if (out.bias != nullptr) out.bias += j;
@@ -67,7 +66,8 @@ GemmOutput output_of(const GemmOutput& c, std::int64_t k, std::int64_t depth, st
 
 // Rows that lie close together are read where they are: a few broadcasts a line.
 bool packs_rows(const GemmSize& size, const GemmOperand& a) {
-  return a.column_step != 1 && size.n > kGemmPanel;
+  const GemmLoops& inner = gemm_loops();
+  return (a.column_step != 1 || inner.packs_rows) && size.n > inner.columns;
 }
 
 void run_gemm(const GemmWork& work) {
@@ -91,13 +91,6 @@ void run_gemm(const GemmWork& work) {
 }
 
 }  // namespace
-
-const GemmLoops& gemm_loops() {
-#if defined(__x86_64__)
-  if (use_avx2()) return kGemmLoopsAvx2;
-#endif
-  return kGemmLoopsGeneric;
-}
 
 std::int64_t gemm_depth(std::int64_t k) {
   const std::int64_t blocks = std::max<std::int64_t>(1, (k + kDepthMax - 1) / kDepthMax);

@@ -123,11 +123,11 @@ void multiply_part(const HalfWork<Half>& work, const HalfPart& part, const Buffe
   }
   const GemmOperand a =
       widen(half_block_of(work.a, part.row, part.k), part.rows, part.depth, buffers.rows);
-  const bool packs = a.column_step != 1;
+  const bool packs = a.column_step != 1 || inner.packs_rows;
   if (packs) inner.pack_rows(a, part.rows, part.depth, buffers.packed_rows);
-  for (std::int64_t j = 0; j < work.size.n; j += kGemmPanel) {
-    const GemmSize size{part.rows, std::min(kGemmPanel, work.size.n - j), part.depth};
-    const GemmPanel panel{buffers.panels + j * part.depth, kGemmPanel};
+  for (std::int64_t j = 0; j < work.size.n; j += inner.columns) {
+    const GemmSize size{part.rows, std::min(inner.columns, work.size.n - j), part.depth};
+    const GemmPanel panel{buffers.panels + j * part.depth, kGemmPanel, kGemmPanel * part.depth};
     const bool bias = last && work.c.bias != nullptr;
     const GemmOutput out{sums + j, buffers.sum_stride, work.c.accumulate || !first,
                          bias ? buffers.bias + j : nullptr, last && work.c.relu};

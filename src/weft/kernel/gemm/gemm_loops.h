@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "weft/base/isa_loops.h"
 #include "weft/kernel/gemm/gemm.h"
 
 namespace weft {
@@ -10,17 +11,23 @@ namespace weft {
 // Columns of a panel of b and of a tile of c.
 inline constexpr std::int64_t kGemmPanel = 16;
 
-// A panel of columns of b: row k begins at data + k * step.
+// A panel of columns of b: row k begins at data + k * step, and that of a second panel, where a
+// product has more than kGemmPanel columns, `next` floats behind it.
 struct GemmPanel {
   const float* data;
   std::int64_t step;
+  std::int64_t next = 0;
 };
 
 struct GemmLoops {
+  // Columns that multiply() takes at most: one panel or two.
+  std::int64_t columns;
+  // Whether tiles are so high that their rows, if they are far apart, should be packed.
+  bool packs_rows;
   // Copies rows [0, rows) and `columns` <= kGemmPanel columns of `b` to packed[rows][kGemmPanel],
   // zeros behind the last column.
   void (*pack)(const GemmOperand& b, std::int64_t rows, std::int64_t columns, float* packed);
-  // All rows of a times one panel, of which the first size.n columns count; all are read.
+  // All rows of a times the panel or panels, of which the first size.n columns count; all are read.
   void (*multiply)(const GemmSize& size, const GemmOperand& a, const GemmPanel& panel,
                    const GemmOutput& c);
   // Copies `rows` rows of `depth` values of `a` in the order in which tiles read them, and the same
@@ -30,12 +37,8 @@ struct GemmLoops {
                           const GemmOutput& c);
 };
 
-// The best for this processor.
-const GemmLoops& gemm_loops();
-
-extern const GemmLoops kGemmLoopsGeneric;
-#if defined(__x86_64__)
-extern const GemmLoops kGemmLoopsAvx2;
-#endif
+// gemm_loops(): the loops for this processor. Those with fused multiplications give the same bits,
+// whatever their width: each element is summed over k in order.
+WEFT_LOOPS(GemmLoops, gemm_loops)
 
 }  // namespace weft

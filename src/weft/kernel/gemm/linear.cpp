@@ -4,7 +4,6 @@
 
 #include "weft/array/dtype/half_rows.h"
 #include "weft/array/launch.h"
-#include "weft/base/isa.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/core/flat_loops.h"
 #include "weft/kernel/core/onednn.h"
@@ -14,13 +13,6 @@
 #include "weft/kernel/gemm/matmul.h"
 
 namespace weft {
-
-const FlatLoops& flat_loops() {
-#if defined(__x86_64__)
-  if (use_avx2()) return kFlatLoopsAvx2;
-#endif
-  return kFlatLoopsGeneric;
-}
 
 namespace {
 

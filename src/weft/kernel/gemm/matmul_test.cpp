@@ -8,6 +8,7 @@
 #include "weft/base/isa.h"
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
+#include "weft/base/testing/test_isa_loops.h"
 #include "weft/kernel/gemm/gemm_loops.h"
 #include "weft/kernel/gemm/linear.h"
 
@@ -152,27 +153,62 @@ TEST(Linear, SumsColumns) {
       1e-4);
 }
 
-// Every build of the inner loops that this processor can run, so that those which gemm() does not
-// choose are tested too.
-TEST(GemmLoops, AllBuildsAgree) {
-  std::vector<const GemmLoops*> builds = {&kGemmLoopsGeneric};
-#if defined(__x86_64__)
-  if (use_avx2()) builds.push_back(&kGemmLoopsAvx2);
-#endif
-  for (const GemmLoops* loops : builds) {
-    for (const std::int64_t columns : {kGemmPanel, std::int64_t{11}}) {
-      for (const std::int64_t rows : {1, 7, 13, 36}) {
+// a times `columns` columns of b, added to ones, by loops alone, with rows as they are or packed.
+Array by_loops(const GemmLoops& loops, const Array& a, const Array& b, bool packed_rows) {
+  const std::int64_t rows = a.shape()[0];
+  const std::int64_t depth = a.shape()[1];
+  const std::int64_t columns = b.shape()[1];
+  const std::int64_t panels = (columns + kGemmPanel - 1) / kGemmPanel;
+  std::vector<float> packed(static_cast<std::size_t>(panels * depth * kGemmPanel));
+  std::vector<float> packed_a(static_cast<std::size_t>(rows * depth));
+  const GemmOperand left{a.data<float>(), depth, 1};
+  for (std::int64_t j = 0; j < columns; j += kGemmPanel) {
+    loops.pack({b.data<float>() + j * depth, 1, depth}, depth, std::min(kGemmPanel, columns - j),
+               packed.data() + j * depth);
+  }
+  loops.pack_rows(left, rows, depth, packed_a.data());
+  Array out = Array::full({rows, columns}, 1.0);
+  for (std::int64_t j = 0; j < columns; j += loops.columns) {
+    const GemmSize size{rows, std::min(loops.columns, columns - j), depth};
+    const GemmPanel panel{packed.data() + j * depth, kGemmPanel, kGemmPanel * depth};
+    const GemmOutput to{out.data<float>() + j, columns, true};
+    if (packed_rows) {
+      loops.multiply_packed(size, packed_a.data(), panel, to);
+    } else {
+      loops.multiply(size, left, panel, to);
+    }
+  }
+  return out;
+}
+
+// Those too which gemm() does not choose here.
+TEST(GemmLoops, AllInstructionSetsAgree) {
+  for (const IsaLoops<GemmLoops>& table : loops_that_run(gemm_loops_tables)) {
+    for (const std::int64_t columns : {1, 11, 16, 17, 31, 32, 33, 48, 71}) {
+      for (const std::int64_t rows : {1, 2, 5, 7, 11, 12, 13, 23, 25, 36}) {
         const Array a = random({rows, 50}, 16);
         const Array b = random({columns, 50}, 17).transpose(0, 1);
-        std::vector<float> packed(static_cast<std::size_t>(50 * kGemmPanel));
-        Array out = Array::full({rows, columns}, 1.0);
-        loops->pack({b.data<float>(), 1, 50}, 50, columns, packed.data());
-        loops->multiply({rows, columns, 50}, {a.data<float>(), 50, 1}, {packed.data(), kGemmPanel},
-                        {out.data<float>(), columns, true});
         std::vector<double> want = product(a, b);
         for (double& value : want) value += 1.0;
-        expect_near(out, want, 1e-4);
+        expect_near(by_loops(*table.loops, a, b, false), want, 1e-4);
+        expect_near(by_loops(*table.loops, a, b, true), want, 1e-4);
       }
+    }
+  }
+}
+
+// Members with different processors hold the same products where both fuse multiplications.
+TEST(GemmLoops, FusedLoopsGiveTheSameBits) {
+  const Array a = random({29, 77}, 18);
+  const Array b = random({43, 77}, 19).transpose(0, 1);
+  std::vector<float> first;
+  for (const IsaLoops<GemmLoops>& table : loops_that_run(gemm_loops_tables)) {
+    if (table.isa == Isa::kGeneric) continue;
+    for (const bool packed : {false, true}) {
+      const Array out = by_loops(*table.loops, a, b, packed);
+      const std::vector<float> values(out.data<float>(), out.data<float>() + out.size());
+      if (first.empty()) first = values;
+      EXPECT_EQ(values, first) << "instruction set " << static_cast<int>(table.isa);
     }
   }
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "weft/array/dtype/dtype.h"
+#include "weft/base/isa_loops.h"
 
 namespace weft {
 
@@ -87,12 +88,16 @@ struct NormLoops {
   Planes eight;
 };
 
-// The loops for f32 or f64.
-const NormLoops& norm_loops(DType dtype);
+// One instruction set's.
+struct NormBuild {
+  NormLoops f32;
+  NormLoops f64;
+};
+WEFT_MEMORY_LOOPS(NormBuild, norm_build)
 
-extern const NormLoops kNormLoopsGeneric[2];
-#if defined(__x86_64__)
-extern const NormLoops kNormLoopsAvx2[2];
-#endif
+// The loops for f32 or f64 on this processor.
+inline const NormLoops& norm_loops(DType dtype) {
+  return dtype == DType::kF32 ? norm_build().f32 : norm_build().f64;
+}
 
 }  // namespace weft

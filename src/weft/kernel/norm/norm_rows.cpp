@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "weft/array/launch.h"
-#include "weft/base/isa.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/core/optional_operand.h"
 #include "weft/kernel/norm/norm.h"
@@ -44,14 +43,6 @@ void add_parts(const Array& parts, std::int64_t count, Array& sums) {
 }
 
 }  // namespace
-
-const NormLoops& norm_loops(DType dtype) {
-  const std::size_t index = dtype == DType::kF32 ? 0 : 1;
-#if defined(__x86_64__)
-  if (use_avx2()) return kNormLoopsAvx2[index];
-#endif
-  return kNormLoopsGeneric[index];
-}
 
 NormedRows norm_rows(const Array& given, const Array& given_weight, const Array& given_bias,
                      const RowNormOptions& options) {

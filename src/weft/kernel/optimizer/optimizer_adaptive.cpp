@@ -1,6 +1,5 @@
 // The elementwise optimizers beside SGD and Adam: Adagrad, RMSProp, Adadelta, Lion.
 #include "weft/base/check.h"
-#include "weft/base/isa.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/optimizer/optimizer.h"
 #include "weft/kernel/optimizer/optimizer_loops.h"
@@ -25,13 +24,6 @@ Value* data_or_null(std::span<Value> values) {
 }
 
 }  // namespace
-
-const OptimizerBuild& optimizer_build() {
-#if defined(__x86_64__)
-  if (use_avx2()) return kOptimizerLoopsAvx2;
-#endif
-  return kOptimizerLoopsGeneric;
-}
 
 template <class Value>
 void adagrad_step(const AdagradConstants& constants, StepInput<Value> gradients,

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "weft/base/isa_loops.h"
+
 namespace weft {
 
 template <class Value>
@@ -156,12 +158,9 @@ struct OptimizerBuild {
   OptimizerLoops<float> f32;
   OptimizerLoops<double> f64;
 };
-extern const OptimizerBuild kOptimizerLoopsGeneric;
-#if defined(__x86_64__)
-extern const OptimizerBuild kOptimizerLoopsAvx2;
-#endif
+WEFT_MEMORY_LOOPS(OptimizerBuild, optimizer_build)
 
-const OptimizerBuild& optimizer_build();
+// The loops for this processor.
 template <class Value>
 const OptimizerLoops<Value>& optimizer_loops() {
   if constexpr (sizeof(Value) == sizeof(float)) {

@@ -7,6 +7,7 @@
 
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
+#include "weft/base/testing/test_isa_loops.h"
 #include "weft/kernel/core/flat_loops.h"
 #include "weft/kernel/optimizer/optimizer_loops.h"
 
@@ -101,11 +102,9 @@ TEST(Optimizer, HasTheSameBitsForAnyThreadCount) {
   EXPECT_EQ(results[0], results[1]);
 }
 
-#if defined(__x86_64__)
-TEST(FlatLoops, BothBuildsGiveTheSameBits) {
-  if (__builtin_cpu_supports("avx2") == 0) GTEST_SKIP() << "this processor has no AVX2";
+TEST(FlatLoops, GiveTheSameBitsOnEveryInstructionSet) {
   std::vector<std::vector<float>> results;
-  for (const FlatLoops* loops : {&kFlatLoopsGeneric, &kFlatLoopsAvx2}) {
+  for (const auto& [isa, loops] : loops_that_run(flat_loops_tables)) {
     std::vector<float> parameters = random(1037, 6);
     const std::vector<float> gradients = random(1037, 7);
     loops->relu(parameters.data(), parameters.data(), 0, 500);
@@ -113,10 +112,9 @@ TEST(FlatLoops, BothBuildsGiveTheSameBits) {
     loops->add(gradients.data(), parameters.data(), 3, 1000);
     loops->column_sums({gradients.data(), 100, 10}, parameters.data(), 5, 87);
     results.push_back(parameters);
+    EXPECT_EQ(results.back(), results[0]) << "instruction set " << static_cast<int>(isa);
   }
-  EXPECT_EQ(results[0], results[1]);
 }
-#endif
 
 // What all loops leave behind, with Values of the same sizes; odd ones included.
 template <class Value>
@@ -184,16 +182,15 @@ std::vector<Value> run_loops(const OptimizerLoops<Value>& loops) {
 }
 
 TEST(OptimizerLoops, HaveTheSameBitsOnEveryInstructionSet) {
-#if defined(__x86_64__)
-  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP();
-  const std::vector<float> single = run_loops(kOptimizerLoopsGeneric.f32);
-  EXPECT_EQ(single, run_loops(kOptimizerLoopsAvx2.f32));
-  const std::vector<double> twofold = run_loops(kOptimizerLoopsGeneric.f64);
-  EXPECT_EQ(twofold, run_loops(kOptimizerLoopsAvx2.f64));
+  const std::vector<float> single = run_loops(optimizer_buildGeneric.f32);
+  const std::vector<double> twofold = run_loops(optimizer_buildGeneric.f64);
+  for (const auto& [isa, loops] : loops_that_run(optimizer_build_tables)) {
+    EXPECT_EQ(single, run_loops(loops->f32)) << "instruction set " << static_cast<int>(isa);
+    EXPECT_EQ(twofold, run_loops(loops->f64)) << "instruction set " << static_cast<int>(isa);
+  }
   for (std::size_t i = 0; i < single.size(); ++i) {
     ASSERT_NEAR(static_cast<double>(single[i]), twofold[i], 1e-4 * (1 + std::abs(twofold[i]))) << i;
   }
-#endif
 }
 
 // Beside the formulas in double: what single precision would leave is far above the tolerance.

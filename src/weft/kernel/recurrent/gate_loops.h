@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "weft/base/isa_loops.h"
+
 namespace weft {
 
 template <class T>
@@ -64,18 +66,17 @@ struct GateLoops {
   void (*add)(const T* from, T* into, std::int64_t width);
 };
 
-extern const GateLoops<float> kGateLoopsGeneric;
+// gate_loops_f32(): the loops for this processor.
+WEFT_LOOPS(GateLoops<float>, gate_loops_f32)
 extern const GateLoops<double> kGateLoopsDouble;
-#if defined(__x86_64__)
-extern const GateLoops<float> kGateLoopsAvx2;
-#endif
 
-// The best for this processor.
 template <class T>
-const GateLoops<T>& gate_loops();
-template <>
-const GateLoops<float>& gate_loops<float>();
-template <>
-const GateLoops<double>& gate_loops<double>();
+const GateLoops<T>& gate_loops() {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return gate_loops_f32();
+  } else {
+    return kGateLoopsDouble;
+  }
+}
 
 }  // namespace weft

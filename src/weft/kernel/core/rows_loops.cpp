@@ -1,14 +1,26 @@
-// The loops of rows.h, included by rows_generic.cpp and rows_avx2.cpp inside an unnamed namespace
-// after the includes of both and under their instruction set. Nothing here may call an inline
-// function of a header: the linker could then give the AVX2 copy of it to a processor without.
+// The loops of rows.h, compiled once for each instruction set.
+#if defined(WEFT_ISA_FEATURES) && defined(__x86_64__)
+#include <immintrin.h>
+#define WEFT_ROWS_AVX2 1
+#endif
+
+#include "weft/base/loops_begin.inc"
+#include "weft/kernel/core/rows.h"
+
+namespace weft {
+namespace {
 
 #include "weft/kernel/core/rows_math.inc"
 
 // F::of(operands...) or, where the operation has scalars, F::of(operands..., s, t).
 template <class F, class T>
-concept OneOperand = requires(T v) { F::of(v); };
+concept OneOperand = requires(T v) {
+  F::of(v);
+};
 template <class F, class T>
-concept TwoOperands = requires(T v) { F::of(v, v); };
+concept TwoOperands = requires(T v) {
+  F::of(v, v);
+};
 
 template <class F, class T>
 inline auto call(T a, T s, T t) {
@@ -68,18 +80,22 @@ void binary_row(const RunOperand* operands, void* out, std::int64_t count, const
 }
 
 // A stored value as f64. The 16-bit types are read as words: half.h must not be called from here.
-struct StoredBF16 { std::uint16_t bits; };
-struct StoredF16 { std::uint16_t bits; };
+struct StoredBF16 {
+  std::uint16_t bits;
+};
+struct StoredF16 {
+  std::uint16_t bits;
+};
 inline double wide(float x) { return static_cast<double>(x); }
 inline double wide(double x) { return x; }
 inline double wide(StoredBF16 x) {
-  return static_cast<double>(
-      __builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16U));
+  return static_cast<double>(__builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16U));
 }
 inline double wide(StoredF16 x) {
   const std::uint32_t size = x.bits & 0x7FFFU;
   const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000U) << 16U;
-  const float subnormal = static_cast<float>(static_cast<std::int32_t>(size)) * 5.9604644775390625e-8F;
+  const float subnormal =
+      static_cast<float>(static_cast<std::int32_t>(size)) * 5.9604644775390625e-8F;
   const std::uint32_t bias = size >= 0x7C00U ? 0x70000000U : 0x38000000U;
   const float normal = __builtin_bit_cast(float, (size << 13U) + bias);
   const float value = select(size < 0x400U, subnormal, normal);
@@ -241,25 +257,32 @@ void affine_row(const void* x, Affine affine, void* out, std::int64_t count) {
 #define WEFT_BINARY_ENTRY(Name) {binary_row<Name, float>, binary_row<Name, double>},
 #define WEFT_STORED(function) \
   { function<float>, function<double>, function<StoredBF16>, function<StoredF16> }
-#define WEFT_REDUCE(function, State)                                                             \
-  {                                                                                              \
-    function<State, float>, function<State, double>, function<State, StoredBF16>,                \
-        function<State, StoredF16>                                                               \
+#define WEFT_REDUCE(function, State)                                              \
+  {                                                                               \
+    function<State, float>, function<State, double>, function<State, StoredBF16>, \
+        function<State, StoredF16>                                                \
   }
-#define WEFT_REDUCTIONS(function)                                                                \
-  {                                                                                              \
-    {                                                                                            \
-      WEFT_REDUCE(function, SumState), WEFT_REDUCE(function, MaxState),                          \
-          WEFT_REDUCE(function, MinState), WEFT_REDUCE(function, ProductState)                   \
-    }                                                                                            \
+#define WEFT_REDUCTIONS(function)                                              \
+  {                                                                            \
+    {                                                                          \
+      WEFT_REDUCE(function, SumState), WEFT_REDUCE(function, MaxState),        \
+          WEFT_REDUCE(function, MinState), WEFT_REDUCE(function, ProductState) \
+    }                                                                          \
   }
-#define WEFT_ROW_KERNELS                                                                         \
-  {                                                                                              \
-    {{WEFT_UNARY_OPS(WEFT_UNARY_ENTRY)}}, {{WEFT_BINARY_OPS(WEFT_BINARY_ENTRY)}},                \
-        WEFT_REDUCTIONS(reduce_row), WEFT_REDUCTIONS(reduce_columns),                            \
-        WEFT_STORED(deviation_row), WEFT_STORED(deviation_columns),                              \
-        {dropout_row<float>, dropout_row<double>}, random_words, normal_row,                     \
-        {exp_row<float>, exp_row<double>}, {                                                     \
-      affine_row<float>, affine_row<double>                                                      \
-    }                                                                                            \
+#define WEFT_ROW_KERNELS                                                                          \
+  {                                                                                               \
+    {{WEFT_UNARY_OPS(WEFT_UNARY_ENTRY)}}, {{WEFT_BINARY_OPS(WEFT_BINARY_ENTRY)}},                 \
+        WEFT_REDUCTIONS(reduce_row), WEFT_REDUCTIONS(reduce_columns), WEFT_STORED(deviation_row), \
+        WEFT_STORED(deviation_columns), {dropout_row<float>, dropout_row<double>}, random_words,  \
+        normal_row, {exp_row<float>, exp_row<double>}, {                                          \
+      affine_row<float>, affine_row<double>                                                       \
+    }                                                                                             \
   }
+
+}  // namespace
+
+extern const RowKernels WEFT_LOOPS_NAME(row_kernels) = WEFT_ROW_KERNELS;
+
+}  // namespace weft
+
+#include "weft/base/loops_end.inc"

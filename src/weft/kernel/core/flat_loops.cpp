@@ -1,5 +1,10 @@
-// The loops of flat_loops.h, included under one instruction set inside an unnamed namespace. No
-// inline function of a header may be called here.
+// The loops of flat_loops.h, compiled once for each instruction set.
+#include "weft/kernel/core/flat_loops.h"
+
+#include "weft/base/loops_begin.inc"
+
+namespace weft {
+namespace {
 
 // NaN stays NaN.
 void relu(const float* x, float* y, std::int64_t begin, std::int64_t end) {
@@ -27,4 +32,10 @@ void column_sums(const FlatLoops::Rows& rows, float* __restrict sums, std::int64
   }
 }
 
-#define WEFT_FLAT_LOOPS {relu, relu_gradient, add, column_sums}
+}  // namespace
+
+extern const FlatLoops WEFT_LOOPS_NAME(flat_loops) = {relu, relu_gradient, add, column_sums};
+
+}  // namespace weft
+
+#include "weft/base/loops_end.inc"

@@ -1,5 +1,10 @@
-// The loops of optimizer_loops.h, included under one instruction set inside an unnamed namespace.
-// No inline function of a header may be called here.
+// The loops of optimizer_loops.h, compiled once for each instruction set.
+#include "weft/kernel/optimizer/optimizer_loops.h"
+
+#include "weft/base/loops_begin.inc"
+
+namespace weft {
+namespace {
 
 inline float root_of(float x) { return __builtin_sqrtf(x); }
 inline double root_of(double x) { return __builtin_sqrt(x); }
@@ -328,3 +333,11 @@ void product(const ProductPass<Value>& pass, std::int64_t begin, std::int64_t en
   }
 #define WEFT_OPTIMIZER_LOOPS \
   { WEFT_OPTIMIZER_LOOPS_OF(float), WEFT_OPTIMIZER_LOOPS_OF(double) }
+
+}  // namespace
+
+extern const OptimizerBuild WEFT_LOOPS_NAME(optimizer_build) = WEFT_OPTIMIZER_LOOPS;
+
+}  // namespace weft
+
+#include "weft/base/loops_end.inc"

@@ -1,5 +1,10 @@
-// The loops of norm_loops.h, included under one instruction set inside an unnamed namespace. No
-// inline function of a header may be called here.
+// The loops of norm_loops.h, compiled once for each instruction set.
+#include "weft/kernel/norm/norm_loops.h"
+
+#include "weft/base/loops_begin.inc"
+
+namespace weft {
+namespace {
 
 template <class T>
 struct LanesOf;
@@ -412,3 +417,12 @@ constexpr NormLoops all_norm_loops() {
           {moments<T, false>, apply<T, false>, products<T, false>, gradient<T, false>},
           {moments<T, true>, apply<T, true>, products<T, true>, gradient<T, true>}};
 }
+
+}  // namespace
+
+extern const NormBuild WEFT_LOOPS_NAME(norm_build) = {all_norm_loops<float>(),
+                                                      all_norm_loops<double>()};
+
+}  // namespace weft
+
+#include "weft/base/loops_end.inc"

@@ -1,4 +1,13 @@
-// Included once for each instruction set, inside an unnamed namespace.
+// The loops of codec_loops.h, compiled once for each instruction set.
+#include "weft/codec/codec_loops.h"
+
+#include <cstring>
+
+#include "weft/base/loops_begin.inc"
+#include "weft/codec/wire_precision.h"
+
+namespace weft {
+namespace {
 
 constexpr std::uint32_t kSign = 0x80000000U;
 constexpr std::uint32_t kInfinity = 0x7f800000U;
@@ -131,7 +140,11 @@ void keep(float* values, const float* rounded, float* residual, std::size_t coun
   }
 }
 
-#define WEFT_CODEC_LOOPS                                                                  \
-  CodecLoops {                                                                            \
-    encode_bf16, decode_bf16, encode_f16, decode_f16, encode_int8, decode_int8, add, keep \
-  }
+}  // namespace
+
+extern const CodecLoops WEFT_LOOPS_NAME(codec_loops) = {
+    encode_bf16, decode_bf16, encode_f16, decode_f16, encode_int8, decode_int8, add, keep};
+
+}  // namespace weft
+
+#include "weft/base/loops_end.inc"

@@ -1,24 +1,40 @@
-// The loops of attention_loops.h, included under one instruction set inside an unnamed namespace.
-// Needs multiply_add(a, b, c) = a b + c and larger(a, b) = a > b ? a : b. No inline function of a
-// header may be called here.
+// The loops of attention_loops.h, compiled once for each instruction set.
+#include "weft/kernel/attention/attention_loops.h"
+
+#include "weft/base/loops_begin.inc"
+
+namespace weft {
+namespace {
 
 #include "weft/kernel/core/vector.inc"
 
-constexpr std::int64_t kLanes = 8;
+// Contracted where the instruction set has fused multiplications.
+inline Vec multiply_add(const Vec& a, const Vec& b, const Vec& c) { return a * b + c; }
+inline Vec larger(const Vec& a, const Vec& b) { return a > b ? a : b; }
+
+constexpr std::int64_t kLanes = WEFT_LANES;
 // Behind the last value of a row; a tile of a product reads less.
 constexpr std::int64_t kTail = 8;
 
-using IntVec [[gnu::vector_size(32)]] = std::int32_t;
+using IntVec [[gnu::vector_size(4 * WEFT_LANES)]] = std::int32_t;
 
 inline Vec all(float value) { return value - Vec{}; }  // in every lane
+// Halves of a register are joined until one value is left.
 inline float sum_of(const Vec& v) {
-  return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+  float sums[kLanes];
+  store(sums, v);
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int j = 0; j < half; ++j) sums[j] += sums[j + half];
+  }
+  return sums[0];
 }
 inline float largest_of(const Vec& v) {
-  float best[4];
-  for (int j = 0; j < 4; ++j) best[j] = v[j] > v[j + 4] ? v[j] : v[j + 4];
-  for (int j = 0; j < 2; ++j) best[j] = best[j] > best[j + 2] ? best[j] : best[j + 2];
-  return best[0] > best[1] ? best[0] : best[1];
+  float best[kLanes];
+  store(best, v);
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int j = 0; j < half; ++j) best[j] = best[j] > best[j + half] ? best[j] : best[j + half];
+  }
+  return best[0];
 }
 
 // 2^x for x <= 127, within 1.6e-7 of itself; 0 for x <= -127.
@@ -112,5 +128,10 @@ float dot_of(const float* a, const float* b, std::int64_t count) {
   return sum;
 }
 
-#define WEFT_ATTENTION_LOOPS \
-  { soften, gradient, scaled, dot_of }
+}  // namespace
+
+extern const AttentionLoops WEFT_LOOPS_NAME(attention_loops) = {soften, gradient, scaled, dot_of};
+
+}  // namespace weft
+
+#include "weft/base/loops_end.inc"

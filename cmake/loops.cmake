@@ -1,0 +1,58 @@
+# Reads the instruction sets that loops are compiled for, a list of "Name|features|lanes|use", out
+# of src/weft/base/isa_list.h: those before its #else are x86-64's, those behind it anybody's.
+function(weft_read_isas result)
+  set(file "${CMAKE_SOURCE_DIR}/src/weft/base/isa_list.h")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+  file(READ "${file}" text)
+  string(FIND "${text}" "#else" middle)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    string(SUBSTRING "${text}" 0 ${middle} text)
+  else()
+    string(SUBSTRING "${text}" ${middle} -1 text)
+  endif()
+  string(REGEX MATCHALL "\n  X\\([A-Za-z0-9]+, *\"[^\"]*\", *\"[^\"]*\", *[0-9]+, *(all|compute|tests)," lines "${text}")
+  set(isas "")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^\n  X\\(([A-Za-z0-9]+), *\"[^\"]*\", *\"([^\"]*)\", *([0-9]+), *(all|compute|tests),$"
+           "\\1|\\2|\\3|\\4" entry "${line}")
+    list(APPEND isas "${entry}")
+  endforeach()
+  set(${result} "${isas}" PARENT_SCOPE)
+endfunction()
+
+# weft_loops(FOLDER [MEMORY] SOURCES x_loops.cpp ... [OPTIONS flag ...]): compiles each source once
+# for every instruction set, those of MEMORY loops for fewer (src/weft/base/isa_loops.h), into
+# weft_FOLDER.
+function(weft_loops folder)
+  cmake_parse_arguments(ARG "MEMORY" "" "SOURCES;OPTIONS" ${ARGN})
+  weft_read_isas(isas)
+  foreach(entry IN LISTS isas)
+    string(REPLACE "|" ";" entry "${entry}")
+    list(GET entry 0 isa)
+    list(GET entry 1 features)
+    list(GET entry 2 lanes)
+    list(GET entry 3 use)
+    if(ARG_MEMORY AND NOT use STREQUAL "all")
+      continue()
+    endif()
+    set(level -O3)
+    if(use STREQUAL "tests")
+      set(level -Os)
+    endif()
+    foreach(source ${ARG_SOURCES})
+      get_filename_component(name "${source}" NAME_WE)
+      set(target weft_${folder}_${name}_${isa})
+      add_library(${target} OBJECT "${source}")
+      target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/src")
+      target_compile_definitions(${target} PRIVATE WEFT_ISA=${isa} WEFT_LANES=${lanes})
+      if(features)
+        target_compile_definitions(${target} PRIVATE "WEFT_ISA_FEATURES=\"${features}\"")
+      endif()
+      # Loops are compiled in full in every build. Square roots that may set errno, and operations
+      # that may trap, are not computed several at a time; the bits are the same.
+      target_compile_options(${target} PRIVATE ${level} -fno-math-errno -fno-trapping-math
+                                               -fopenmp-simd ${ARG_OPTIONS})
+      target_sources(weft_${folder} PRIVATE $<TARGET_OBJECTS:${target}>)
+    endforeach()
+  endforeach()
+endfunction()

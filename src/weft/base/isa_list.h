@@ -1,0 +1,24 @@
+// The instruction sets that loops are compiled for, in the order of preference; each includes those
+// before it. An entry is all that a new one needs: CMake reads this list (cmake/loops.cmake).
+//
+// X(Name, "name", "features", lanes, use, ...):
+//   Name      of the enumerator Isa::kName, and the suffix of tables of loops
+//   name      the value of WEFT_ISA, and what `weft doctor` prints
+//   features  that the compiler is told of and that the processor must have
+//   lanes     WEFT_LANES: f32 values in a register, for loops that are written in registers
+//   use       all: loops of any kind; compute: loops that compute, not those that wait for memory;
+//             tests: the same, but only where WEFT_ISA says so, and compiled for size
+#pragma once
+
+// clang-format off
+#if defined(__x86_64__)
+#define WEFT_ISAS(X, ...)                                                                       \
+  X(Generic, "generic", "", 8, all, __VA_ARGS__)                                                \
+  X(Avx2, "avx2", "avx2,fma", 8, all, __VA_ARGS__)                                              \
+  X(Avx2Pairs, "avx2_pairs", "avx2,fma", 16, tests, __VA_ARGS__)                                \
+  X(Avx512, "avx512", "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl", 16, compute, __VA_ARGS__)
+#else
+#define WEFT_ISAS(X, ...)                                                                       \
+  X(Generic, "generic", "", 8, all, __VA_ARGS__)
+#endif
+// clang-format on
