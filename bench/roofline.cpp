@@ -7,90 +7,25 @@
 // exceed the peak. Each rate is the best of several repetitions, of the process's time with one
 // thread and else by the clock.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "weft/base/machine_peak.h"
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
 #include "weft/kernel/attention/attention.h"
 #include "weft/kernel/conv/conv.h"
 #include "weft/kernel/gemm/matmul.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace {
 
 using weft::Array;
 using weft::Shape;
-
-// With one thread the processor time of the process, which other programs lengthen less than that
-// of a clock on the wall.
-double seconds() {
-#if defined(__unix__)
-  timespec time{};
-  if (weft::thread_count() == 1 && clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0) {
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  }
-#endif
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// Seconds of one call: the best of those that fit into about half a second.
-double time_of(const std::function<void()>& run) {
-  run();
-  double best = 1e30;
-  const double start = seconds();
-  for (int i = 0; i < 3 || seconds() - start < 0.5; ++i) {
-    const double before = seconds();
-    run();
-    best = std::min(best, seconds() - before);
-  }
-  return best;
-}
-
-#if defined(__x86_64__)
-constexpr std::int64_t kFmaRounds = 2'000'000;
-constexpr double kFmaFlops = 2.0 * 8 * 12 * static_cast<double>(kFmaRounds);
-
-// Twelve independent chains of fused multiply-adds.
-__attribute__((target("avx2,fma"))) float fma_rounds() {
-  __m256 sums[12];
-  for (auto& sum : sums) sum = _mm256_set1_ps(1.0F);
-  const __m256 factor = _mm256_set1_ps(0.999F);
-  const __m256 term = _mm256_set1_ps(0.001F);
-  for (std::int64_t i = 0; i < kFmaRounds; ++i) {
-#pragma GCC unroll 12
-    for (int k = 0; k < 12; ++k) sums[k] = _mm256_fmadd_ps(sums[k], factor, term);
-  }
-  __m256 total = sums[0];
-  for (int k = 1; k < 12; ++k) total = _mm256_add_ps(total, sums[k]);
-  return _mm256_cvtss_f32(total);
-}
-
-// The peak of `threads` threads together, in GFLOP/s.
-double measured_peak(int threads) {
-  std::vector<float> results(static_cast<std::size_t>(threads));
-  const double time = time_of([&] {
-    weft::parallel_for(threads, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        results[static_cast<std::size_t>(i)] = fma_rounds();
-      }
-    });
-  });
-  return kFmaFlops * threads / time / 1e9;
-}
-#else
-double measured_peak(int /*threads*/) { return 0; }
-#endif
 
 Array random(const Shape& shape) {
   weft::Rng rng(1);
@@ -233,13 +168,13 @@ int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::max(1, std::atoi(argv[1])) : 1;
   const std::string part = argc > 2 ? argv[2] : "";
   weft::set_thread_count(threads);
-  const double peak = measured_peak(threads);
+  const double peak = weft::measure_peak_flops() / 1e9;
   std::printf("%d thread%s, peak %.1f GFLOP/s of f32 fused multiply-adds\n", threads,
               threads == 1 ? "" : "s", peak);
   std::printf("%-48s %9s %9s %11s %8s\n", "", "ms", "GFLOP/s", "executed", "of peak");
   for (const Case& one : all_cases()) {
     if (one.name.find(part) == std::string::npos) continue;
-    const double time = time_of(one.run);
+    const double time = weft::best_seconds(one.run);
     const double executed = one.executed / time / 1e9;
     std::printf("%-48s %9.3f %9.1f %11.1f %7.0f%%\n", one.name.c_str(), time * 1e3,
                 one.flops / time / 1e9, executed, peak > 0 ? 100 * executed / peak : 0.0);

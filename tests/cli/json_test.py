@@ -73,6 +73,9 @@ def single_answers(folder, checkpoint):
                    {"step": TEXT, "result": TEXT, "text": TEXT, "remedy": TEXT}),
         "bench train": (["bench", "train", "--model", "mlp", "--seconds", "0.1"],
                         {"model": TEXT, "batch": WHOLE, "median_ms": NUMBER, "steps": WHOLE}),
+        "bench train with a profile": (
+            ["bench", "train", "--model", "mlp", "--seconds", "0.1", "--profile"],
+            {"median_ms": NUMBER, "profile": (dict,)}),
         "bench allreduce": (["bench", "allreduce", "--peers", "2", "--bytes", "4096"],
                             {"peers": WHOLE, "bytes": WHOLE, "median_seconds": NUMBER}),
     }

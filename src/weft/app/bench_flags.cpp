@@ -33,6 +33,14 @@ CLI::App* add_bench_train(CLI::App& bench, BenchTrainRequest& request) {
   train->add_option("--seconds", request.seconds, "Duration of the measurement.")
       ->check(any_number(0.001, 86400.0))
       ->capture_default_str();
+  train->add_flag("--profile", request.profile,
+                  "Show the time of a step by operation and by kernel, with their rates as shares "
+                  "of what this machine can do.");
+  train
+      ->add_option("--trace", request.trace,
+                   "Profile, and write a few steps in Chrome's format for ui.perfetto.dev.")
+      ->option_text("FILE");
+  train->add_flag("--force", request.force, "Replace an existing trace.");
   train->add_flag("--json", request.json, kObject);
   return train;
 }

@@ -79,6 +79,9 @@ ExitCode bench_train_command(const BenchTrainRequest& request) {
   options.checkpoint_blocks = request.checkpoint_blocks;
   options.capture = !request.eager;
   options.precision = request.precision;
+  options.profile = request.profile;
+  options.trace_path = request.trace;
+  options.replace_trace = request.force;
   std::optional<SlowNotice> notice("timing steps of " + request.model);
   const Result<TrainBenchResult> result = bench_train(options, clock);
   notice.reset();
@@ -89,6 +92,7 @@ ExitCode bench_train_command(const BenchTrainRequest& request) {
                                "{} steps)\n",
                                result->model, result->batch, counted(result->threads, "thread"),
                                result->median_ms, result->p10_ms, result->p90_ms, result->steps));
+  if (!request.json && result->profile) print_text("\n" + to_table(*result->profile));
   return ExitCode::kOk;
 }
 

@@ -28,6 +28,9 @@ struct BenchTrainRequest {
   bool checkpoint_blocks = false;
   std::string precision = "f32";
   bool eager = false;
+  bool profile = false;
+  std::string trace;
+  bool force = false;  // an existing trace may be replaced
   bool json = false;
 };
 ExitCode bench_train_command(const BenchTrainRequest& request);

@@ -16,6 +16,7 @@
 // launch, inputs may be undefined (an absent bias). An output may also be an input. Everything that
 // the body calls, including launches, belongs to its own work and is not recorded.
 // No code may read values to decide shapes or further work without a call of launch_host_read().
+// A LaunchWatcher (launch_watch.h) sees every launch, those inside of a body too.
 // Threads: a Recorder records the launches of its own thread.
 // Fails: exceptions of the body pass through; std::invalid_argument "[name] expected ..., got ..."
 // if operands are on two devices, or on one without a kernel of that name.
@@ -31,6 +32,7 @@
 
 #include "weft/array/array.h"
 #include "weft/array/launch_body.h"
+#include "weft/array/launch_watch.h"
 
 namespace weft {
 
@@ -101,6 +103,7 @@ void launch(const char* name, std::span<const Array* const> inputs, std::span<Ar
             const Body& body) {
   const LaunchArrays in(inputs.data(), inputs.size());
   const LaunchArrays out(outputs.data(), outputs.size());
+  const WatchedLaunch watched(name, in, out);
   if (!internal::on_host(inputs) || !internal::on_host(outputs)) [[unlikely]] {
     internal::LaunchBodyOf<Body> kept(body);
     internal::launch_on_device({name, inputs, outputs}, kept);
@@ -126,6 +129,8 @@ void launch(const char* name, std::initializer_list<const Array*> inputs,
 // in a captured graph.
 inline void launch_elementwise(const char* name, std::initializer_list<const Array*> inputs,
                                Array& out, const ElementwiseLoop& loop) {
+  const Array* const result = &out;
+  const WatchedLaunch watched(name, {inputs.begin(), inputs.size()}, {&result, 1});
   if (!internal::on_host(inputs) || !out.on_host()) [[unlikely]] {
     Array* const outputs[] = {&out};
     internal::launch_elementwise_on_device({.name = name,

@@ -36,6 +36,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/array/launch_watch.h"
 #include "weft/autograd/tensor.h"
 
 namespace weft {
@@ -314,6 +315,7 @@ template <class Vjp, class TensorVjp = internal::NoTensorVjp>
 Tensor record(const char* name, Array output, std::span<const Tensor* const> inputs, Vjp vjp,
               TensorVjp tensor_vjp = {}) {
   if (internal::watching) internal::watch(name, output, inputs);
+  note_op_done(name);
   if (!grad_enabled() || !internal::any_requires_grad(inputs)) return Tensor(std::move(output));
   auto node = std::make_unique<internal::OperationNode<Vjp, TensorVjp>>(std::move(vjp),
                                                                         std::move(tensor_vjp));
@@ -333,6 +335,7 @@ template <class Vjp, class TensorVjp>
 Tensor record_write(const Tensor& x, const char* name, Array output,
                     std::initializer_list<const Tensor*> inputs, Vjp vjp, TensorVjp tensor_vjp) {
   if (internal::watching) internal::watch(name, output, {inputs.begin(), inputs.size()});
+  note_op_done(name);
   if (!recording(inputs) && !recording({&x})) return Tensor(std::move(output));
   return internal::make_written(name, std::move(output), inputs, std::move(vjp),
                                 std::move(tensor_vjp));
@@ -349,6 +352,7 @@ std::vector<Tensor> record_many(const char* name, std::vector<Array> outputs,
   if (internal::watching) {
     for (const Array& output : outputs) internal::watch(name, output, inputs);
   }
+  note_op_done(name);
   if (!grad_enabled() || !internal::any_requires_grad(inputs)) {
     std::vector<Tensor> plain;
     plain.reserve(outputs.size());

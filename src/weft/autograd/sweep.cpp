@@ -243,8 +243,13 @@ void BackwardSweep::find_wanted(Node& root) {
   }
 }
 
+bool BackwardSweep::run_gradient(Node& node) {
+  const GradientScope scope(node.name_);
+  return options_.create_graph ? run_node_tensors(node) : run_node(node);
+}
+
 void BackwardSweep::visit(Node& node) {
-  const bool ran = options_.create_graph ? run_node_tensors(node) : run_node(node);
+  const bool ran = run_gradient(node);
   const bool keep = options_.keep_graph || options_.create_graph || !ran;
   if (!keep) {
     node.released_ = true;

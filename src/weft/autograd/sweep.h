@@ -80,6 +80,7 @@ class BackwardSweep {
 
   void visit(Node& node);
   // Whether the vjp ran, or had no gradient to run on.
+  bool run_gradient(Node& node);
   bool run_node(Node& node);
   bool run_node_tensors(Node& node);
   bool leads_on(Node& node) const;

@@ -164,6 +164,7 @@ void CaptureRecorder::record(const LaunchNote& note, std::unique_ptr<LaunchBody>
     }
   }
   program_.nodes.push_back(std::move(node));
+  attribution_.add();
   count_live();
 }
 
@@ -199,6 +200,9 @@ Program CaptureRecorder::finish() {
     if (!seen_[i].born_inside || buffer.kind == BufferKind::kConstant) continue;
     buffer.storage = seen_[i].storage.lock();
     if (buffer.storage != nullptr) buffer.kind = BufferKind::kKept;
+  }
+  for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+    program_.nodes[i].op = attribution_.op(i);
   }
   program_.nodes.insert(program_.nodes.begin(), std::make_move_iterator(restores_.begin()),
                         std::make_move_iterator(restores_.end()));

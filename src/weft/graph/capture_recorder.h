@@ -21,6 +21,8 @@ class CaptureRecorder final : public Recorder {
   void constant(const Array& array) override;
   void host_read(const char* operation) override;
 
+  // Learns the operations of the launches while an AttributionScope with it lives.
+  OpAttribution* attribution() { return &attribution_; }
   // Restores the values that the run has overwritten.
   void undo_outer_writes();
   // Call when the run's results, and nothing else of it, are alive.
@@ -53,6 +55,7 @@ class CaptureRecorder final : public Recorder {
   std::uint64_t first_inside_;
   std::vector<Overwritten> overwritten_;
   Program program_;
+  OpAttribution attribution_;  // of the nodes of program_, in their order
   std::vector<GraphNode> restores_;
   std::vector<Seen> seen_;  // by buffer
   std::vector<int> live_;   // born inside, not known to be dropped

@@ -19,7 +19,9 @@ constexpr std::int64_t kBlockMax = 2048;
 constexpr std::int64_t kGrain = 8'192;
 constexpr std::int64_t kSlotBytesMax = 64 * 1024;
 
-std::uint8_t* bytes_of(const Array& array) { return static_cast<std::uint8_t*>(array.raw_data()); }
+std::uint8_t* first_byte(const Array& array) {
+  return static_cast<std::uint8_t*>(array.raw_data());
+}
 
 std::int64_t item_of(const Array& array) {
   return static_cast<std::int64_t>(size_of(array.dtype()));
@@ -71,7 +73,7 @@ class Chain final : public LaunchBody {
       return block.slots + operand.index * block.slot_bytes;
     }
     const Array& array = block.out[operand.index];
-    return bytes_of(array) + block.at * item_of(array);
+    return first_byte(array) + block.at * item_of(array);
   }
 
   static void run_step(const ChainStep& step, const Walk& walk, const Block& block,
@@ -81,7 +83,7 @@ class Chain final : public LaunchBody {
       const ChainOperand& operand = step.operands[i];
       if (operand.place == ChainOperand::Place::kInput) {
         const Array& array = block.in[operand.index];
-        operands[i] = {bytes_of(array) + block.offsets[operand.index] * item_of(array),
+        operands[i] = {first_byte(array) + block.offsets[operand.index] * item_of(array),
                        walk.step(operand.index)};
       } else {
         operands[i] = {dense(operand, block), 1};

@@ -245,6 +245,16 @@ class ChainBuilder {
   int slots_ = 0;
 };
 
+// A chain belongs to all operations of its members, "exp+add", and counts as a call of the last.
+void join_op(LaunchOp& all, const LaunchOp& next) {
+  const bool named = !all.name.empty() && !next.name.empty();
+  const std::string listed = "+" + all.name + "+";
+  const bool is_new = listed.find("+" + next.name + "+") == std::string::npos;
+  if (is_new) all.name += (named ? "+" : "") + next.name;
+  if (next.pass != Pass::kNone) all.pass = next.pass;
+  all.call = next.call;
+}
+
 GraphNode Fuser::make_node(const std::vector<std::size_t>& members) {
   GraphNode fused;
   fused.name = "fused(";
@@ -259,6 +269,7 @@ GraphNode Fuser::make_node(const std::vector<std::size_t>& members) {
     builder.add(std::move(step));
     fused.name += (fused.launches == 0 ? "" : " ") + member.name;
     fused.launches += member.launches;
+    join_op(fused.op, member.op);
   }
   fused.name += ")";
   builder.finish(fused);

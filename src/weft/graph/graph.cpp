@@ -100,6 +100,7 @@ Graph capture(const std::function<void()>& function, const CaptureOptions& optio
                                                              : OuterWrites::kKeep);
   try {
     const RecorderScope scope(&recorder);
+    const AttributionScope operations(recorder.attribution());
     function();
   } catch (...) {
     recorder.undo_outer_writes();

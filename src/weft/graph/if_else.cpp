@@ -36,6 +36,7 @@ std::vector<Array> results_like(const Branch& branch, const std::vector<Array>& 
     internal::CaptureRecorder trial(internal::CaptureRecorder::OuterWrites::kUndo);
     {
       const RecorderScope scope(&trial);
+      const AttributionScope operations(trial.attribution());
       models = results_of(branch, operands);
     }
     trial.undo_outer_writes();

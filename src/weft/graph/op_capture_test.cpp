@@ -44,7 +44,7 @@ constexpr Place kPlaces[] = {Place::kAlone, Place::kBetweenOthers, Place::kBesid
 // A chain over this many values is split between two threads.
 constexpr std::int64_t kWide = 20'011;
 
-Bytes bytes_of(const Array& array) {
+Bytes values_of(const Array& array) {
   if (!array.defined()) return {};
   const Array dense = array.strided().contiguous();
   Bytes bytes(dense.size_bytes());
@@ -55,7 +55,7 @@ Bytes bytes_of(const Array& array) {
 // What one run is judged by: the output and the gradients of all inputs.
 std::vector<Bytes> all_bytes(const Arrays& results) {
   std::vector<Bytes> all;
-  for (const Array& result : results) all.push_back(bytes_of(result));
+  for (const Array& result : results) all.push_back(values_of(result));
   return all;
 }
 

@@ -63,6 +63,7 @@ struct InPlacePair {
 
 struct GraphNode {
   std::string name;
+  LaunchOp op;
   std::vector<Operand> in;
   std::vector<Operand> out;
   std::unique_ptr<LaunchBody> body;
@@ -74,6 +75,10 @@ struct GraphNode {
   std::vector<const Array*> out_arrays;
 
   void run() const {
+    const WatchedLaunch watched(name.c_str(), {in_arrays.data(), in_arrays.size()},
+                                {out_arrays.data(), out_arrays.size()}, &op);
+    // A callback only shows arrays to somebody.
+    if (has_side_effect) launch_bytes(0);
     body->run({in_arrays.data(), in_arrays.size()}, {out_arrays.data(), out_arrays.size()});
   }
 };

@@ -8,6 +8,7 @@ SubGraph::SubGraph(const std::function<void()>& function) {
   CaptureRecorder recorder(CaptureRecorder::OuterWrites::kUndo);
   {
     const RecorderScope scope(&recorder);
+    const AttributionScope operations(recorder.attribution());
     function();
   }
   recorder.undo_outer_writes();

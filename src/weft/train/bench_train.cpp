@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/autograd/backward.h"
+#include "weft/base/file.h"
+#include "weft/base/machine_peak.h"
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
 #include "weft/nn/zoo.h"
@@ -132,16 +134,24 @@ std::int64_t peak_rss_bytes() {
   return 0;
 }
 
-// Runs the steps and fills in what was measured.
+double watched_step(const Parts& parts, const FixedBatch& batch, StepProfiler* profiler) {
+  if (profiler == nullptr) return step(parts, batch);
+  const LaunchProfile::Scope scope(profiler->launches());
+  return step(parts, batch);
+}
+
+// Runs the steps and fills in what was measured. `profiler` may be null.
 void measure(const Parts& parts, std::span<const FixedBatch> batches, const TimePoint& end,
-             const Clock& clock, TrainBenchResult& result) {
+             const Clock& clock, StepProfiler* profiler, TrainBenchResult& result) {
   std::vector<double> times_ms;
   TimePoint before = clock.now();
   while (times_ms.size() < kStepsMin || (before < end && times_ms.size() < kStepsMax)) {
-    result.loss = step(parts, batches[times_ms.size() % batches.size()]);
+    result.loss = watched_step(parts, batches[times_ms.size() % batches.size()], profiler);
     const TimePoint after = clock.now();
     times_ms.push_back(to_seconds(after - before) * 1e3);
-    before = after;
+    if (profiler != nullptr) profiler->add_step(before, after);
+    // Adding up is no part of a step.
+    before = profiler != nullptr ? clock.now() : after;
   }
   std::sort(times_ms.begin(), times_ms.end());
   result.steps = static_cast<std::int64_t>(times_ms.size());
@@ -149,6 +159,31 @@ void measure(const Parts& parts, std::span<const FixedBatch> batches, const Time
   result.p10_ms = quantile(times_ms, 0.1);
   result.p90_ms = quantile(times_ms, 0.9);
   result.peak_rss_bytes = peak_rss_bytes();
+}
+
+Status write_trace(const TrainBenchOptions& options, const StepProfiler& profiler) {
+  if (options.trace_path.empty()) return {};
+  const std::string text = to_chrome_trace(profiler.traced());
+  return write_output_file(options.trace_path, as_bytes(text));
+}
+
+ProfileReport report_with_peaks(const StepProfiler& profiler) {
+  ProfileReport report = profiler.report();
+  report.peak_flops = measure_peak_flops();
+  report.triad_bytes = measure_triad_bandwidth();
+  return report;
+}
+
+Status check_options(const TrainBenchOptions& options) {
+  if (options.batch < 0 || options.threads < 1) {
+    return invalid_argument("bench train: expected a batch of 0 or more and at least one thread");
+  }
+  if (!is_precision(options.precision)) {
+    return invalid_argument("bench train: expected precision f32, bf16 or f16, got " +
+                            options.precision);
+  }
+  if (options.trace_path.empty()) return {};
+  return check_output_file(options.trace_path, options.replace_trace);
 }
 
 }  // namespace
@@ -160,13 +195,7 @@ std::vector<std::string> train_bench_workloads() {
 }
 
 Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clock& clock) {
-  if (options.batch < 0 || options.threads < 1) {
-    return invalid_argument("bench train: expected a batch of 0 or more and at least one thread");
-  }
-  if (!is_precision(options.precision)) {
-    return invalid_argument("bench train: expected precision f32, bf16 or f16, got " +
-                            options.precision);
-  }
+  WEFT_TRY(check_options(options));
   set_thread_count(options.threads);
   Workload workload = workload_of(options.model);
   if (options.batch > 0) workload.batch = options.batch;
@@ -193,19 +222,29 @@ Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clo
                     precision_dtype(options.precision)};
   for (int i = 0; i < kWarmUpSteps; ++i) step(parts, batches[0]);
   TrainBenchResult result{options.model, workload.batch, options.threads, options.precision};
-  measure(parts, batches, deadline_after(clock, options.duration), clock, result);
+  std::optional<StepProfiler> profiler;
+  if (options.profile || !options.trace_path.empty()) {
+    profiler.emplace(clock, options.trace_path.empty() ? 0 : StepProfiler::kTracedSteps);
+  }
+  measure(parts, batches, deadline_after(clock, options.duration), clock,
+          profiler ? &*profiler : nullptr, result);
+  if (profiler) {
+    WEFT_TRY(write_trace(options, *profiler));
+    result.profile = report_with_peaks(*profiler);
+  }
   return result;
 }
 
 std::string to_json(const TrainBenchResult& result) {
-  return nlohmann::ordered_json{
+  nlohmann::ordered_json json = {
       {"model", result.model},         {"batch", result.batch},
       {"threads", result.threads},     {"precision", result.precision},
       {"median_ms", result.median_ms}, {"p10_ms", result.p10_ms},
       {"p90_ms", result.p90_ms},       {"steps", result.steps},
       {"loss", result.loss},           {"peak_rss_bytes", result.peak_rss_bytes},
-  }
-      .dump();
+  };
+  if (result.profile) json["profile"] = nlohmann::ordered_json::parse(to_json(*result.profile));
+  return json.dump();
 }
 
 }  // namespace weft

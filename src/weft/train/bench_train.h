@@ -7,11 +7,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
+#include "weft/train/profile/step_profile.h"
 
 namespace weft {
 
@@ -28,6 +30,12 @@ struct TrainBenchOptions {
   bool capture = true;
   // After a few steps that do not count. At least kStepsMin steps are taken.
   Duration duration = from_milliseconds(5000);
+  // Also reports where the time of these steps goes.
+  bool profile = false;
+  // Where the first of them are written as a trace in Chrome's format; empty: nowhere. With a path
+  // `profile` is on. An existing file is replaced only with `replace_trace`.
+  std::string trace_path;
+  bool replace_trace = false;
 };
 
 struct TrainBenchResult {
@@ -44,12 +52,16 @@ struct TrainBenchResult {
   double loss = 0;
   // The most memory that the process has had in RAM; 0 if the system does not report it.
   std::int64_t peak_rss_bytes = 0;
+  // If it was asked for.
+  std::optional<ProfileReport> profile = {};
 };
 
 // Names of the workloads, in the order of their size.
 std::vector<std::string> train_bench_workloads();
 
-// Fails: kInvalidArgument for an unknown model, a negative batch, no threads or another precision.
+// Fails: kInvalidArgument for an unknown model, a negative batch, no threads, another precision, or
+// a trace's file that exists already; kUnavailable if that file cannot be written. A path that
+// cannot be written is refused before the measurement.
 Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clock& clock);
 
 // One JSON object in one line.

@@ -58,6 +58,7 @@ constexpr Footer kFooters[] = {
     {"bench", "  weft bench train --model cnn"},
     {"bench train",
      "  weft bench train --model resnet9 --threads 2\n"
+     "  weft bench train --model resnet9 --profile --trace steps.json\n"
      "  weft bench train --model gpt6x384 --precision bf16 --json"},
     {"bench allreduce", "  weft bench allreduce --peers 4 --bytes 64000000 --transport shm"},
     {"new",

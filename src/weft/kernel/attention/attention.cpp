@@ -36,7 +36,23 @@ AttentionProblem<T> attention_problem_of(const Operands& in, const AttentionRun&
   return AttentionProblem<T>(in.q, in.k, in.v, in.mask, in.stream, run);
 }
 
+// Operations of `products` matrix products over the pairs of a query and a key that it reads.
+double attention_flops(const Operands& in, const AttentionRun& run, int products) {
+  const std::int64_t queries = in.q.dim(1);
+  const std::int64_t keys = in.k.dim(1);
+  double pairs = static_cast<double>(queries) * static_cast<double>(keys);
+  if (run.causal) {
+    pairs = 0;
+    for (std::int64_t i = 0; i < queries; ++i) {
+      pairs += static_cast<double>(
+          std::clamp<std::int64_t>(i + run.causal_offset + 1, std::int64_t{0}, keys));
+    }
+  }
+  return 2.0 * products * pairs * static_cast<double>(in.q.dim(0) * in.q.dim(2) * in.q.dim(3));
+}
+
 void attention_forward_body(const Operands& in, const AttentionRun& run, LaunchArrays out) {
+  launch_flops(attention_flops(in, run, 2));
   if (out[0].dtype() == DType::kF64) {
     return solve_attention(
         attention_problem_of<double>(in, run),
@@ -65,6 +81,8 @@ void attention_backward_body(const Operands& in, const AttentionRun& run, const 
 
 void attention_backward_body(const Operands& in, const AttentionRun& run, const Results& results,
                              Array& dq, Array& dk, Array& dv) {
+  // The scores again, and the gradients of values, shares, queries and keys.
+  launch_flops(attention_flops(in, run, 5));
   if (dq.dtype() == DType::kF64)
     return attention_backward_body<double>(in, run, results, dq, dk, dv);
   attention_backward_body<float>(in, run, results, dq, dk, dv);

@@ -12,6 +12,12 @@
 namespace weft {
 namespace {
 
+// The operations of one convolution, or of one of its two gradients.
+double conv_flops(const Shape& y, const Shape& weight) {
+  return 2.0 * static_cast<double>(y.num_elements()) *
+         static_cast<double>(weight[1] * weight[2] * weight[3]);
+}
+
 void write(const Array& from, Array& to, bool accumulate_into) {
   if (accumulate_into) {
     accumulate(from, to);
@@ -23,6 +29,8 @@ void write(const Array& from, Array& to, bool accumulate_into) {
 void backward_plain(const Array& g, const Conv2dSaved& saved, const Conv2dWeightGradients& out,
                     Array& dx) {
   if (out.weight != nullptr) {
+    const LaunchPart part("conv2d_weight_gradient");
+    launch_flops(conv_flops(g.shape(), out.weight->shape()));
     Array dw = Array::empty(out.weight->shape(), DType::kF64);
     Array db = Array::empty({g.dim(1)}, DType::kF64);
     plain::conv2d_backward_weights(saved.x.contiguous(), g, saved.geometry, dw, &db);
@@ -30,6 +38,8 @@ void backward_plain(const Array& g, const Conv2dSaved& saved, const Conv2dWeight
     if (out.bias != nullptr) write(db, *out.bias, out.accumulate_bias);
   }
   if (!dx.defined()) return;
+  const LaunchPart part("conv2d_data_gradient");
+  launch_flops(conv_flops(g.shape(), saved.weight.shape()));
   dx.copy_from(
       plain::conv2d_backward_data(g, saved.weight.contiguous(), saved.x.shape(), saved.geometry));
 }
@@ -49,6 +59,7 @@ Array make_output(const Array& x, const Array& weight, const Array& bias,
 void conv_forward_body(const Array& x, const Array& weight, const Array& bias,
                        const Conv2dGeometry& geometry, bool relu, Array& y) {
   if (y.size() == 0) return;
+  launch_flops(conv_flops(y.shape(), weight.shape()));
   if (x.dtype() == DType::kF64) {
     y.copy_from(plain::conv2d_forward(x.contiguous(), weight.contiguous(), bias, geometry, relu));
   } else if (winograd::applies(x.shape(), weight.shape(), geometry)) {
@@ -69,6 +80,21 @@ Array make_data_gradient(const Array& dy, const Conv2dSaved& saved) {
   return onednn::conv2d_data_gradient(saved.x, saved.weight, saved.geometry);
 }
 
+// What no kernel of ours computes along with the other gradient.
+void backward_onednn(const Array& g, const Conv2dSaved& saved, const Conv2dWeightGradients* weights,
+                     Array& dx) {
+  const double flops = conv_flops(g.shape(), saved.weight.shape());
+  if (weights != nullptr) {
+    const LaunchPart part("conv2d_weight_gradient");
+    launch_flops(flops);
+    onednn::conv2d_backward_weights(saved.x, g, saved.geometry, *weights);
+  }
+  if (!dx.defined()) return;
+  const LaunchPart part("conv2d_data_gradient");
+  launch_flops(flops);
+  onednn::conv2d_backward_data(g, saved.weight, saved.geometry, dx);
+}
+
 // dx is undefined unless wanted.
 void conv_backward_body(const Array& dy, const Conv2dSaved& saved, const Conv2dWeightGradients& out,
                         Array& dx) {
@@ -86,17 +112,18 @@ void conv_backward_body(const Array& dy, const Conv2dSaved& saved, const Conv2dW
   }
   const bool direct = !f64 && out.weight != nullptr &&
                       direct_weights::applies(shape, saved.weight.shape(), saved.geometry);
-  if (direct) direct_weights::conv2d_backward_weights(dy, saved, out);
+  if (direct) {
+    const LaunchPart part("conv2d_weight_gradient");
+    launch_flops(conv_flops(dy.shape(), saved.weight.shape()));
+    direct_weights::conv2d_backward_weights(dy, saved, out);
+  }
   if (direct && !dx.defined()) return;
   const Array g = saved.y.defined() ? relu_backward(dy, saved.y) : dy;
   if (f64) {
     backward_plain(g.contiguous(), saved, out, dx);
     return;
   }
-  if (out.weight != nullptr && !direct) {
-    onednn::conv2d_backward_weights(saved.x, g, saved.geometry, out);
-  }
-  if (dx.defined()) onednn::conv2d_backward_data(g, saved.weight, saved.geometry, dx);
+  backward_onednn(g, saved, out.weight != nullptr && !direct ? &out : nullptr, dx);
 }
 
 }  // namespace

@@ -96,6 +96,11 @@ struct WinogradPlan {
     return result;
   }
   std::int64_t tiles(const Group& group) const { return group.images * group.rows * across; }
+  // Operations that one gradient asks for, for each panel of inputs and each tile.
+  double gradient_flops() const {
+    return 18.0 * static_cast<double>(y.num_elements()) * static_cast<double>(inputs) /
+           static_cast<double>(in_panels * x[0] * down * across);
+  }
   WinogradTiles tiles_of(const Group& group) const {
     return {group.first_row, group.rows, across, padding[0], padding[1]};
   }
@@ -364,20 +369,30 @@ void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeig
     const std::int64_t first = chunks.first(chunk);
     const std::int64_t panels = chunks.size_of(chunk);
     if (panels <= 0) break;
-    if (wants_data) transform_weights(filters_by_input(weight), first, panels, weights);
+    if (wants_data) {
+      const LaunchPart part("conv2d_data_gradient");
+      transform_weights(filters_by_input(weight), first, panels, weights);
+    }
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const Group& group = groups[i];
       const std::int64_t count = plan.tiles(group);
       gradients.use_rows(count);
       tiles.use_rows(count);
       if (chunk == 0 || groups.size() > 1) {
+        // Both gradients read these.
+        const LaunchPart part("conv2d_gradient_tiles");
         transform_gradients(work, group, chunk == 0, gradients);
       }
+      const double flops = plan.gradient_flops() * static_cast<double>(panels * count);
       if (wants_weight) {
+        const LaunchPart part("conv2d_weight_gradient");
+        launch_flops(flops);
         transform_inputs(plan, group, work.x, first, panels, tiles);
         multiply_transposed({tiles, panels}, {gradients, plan.out_panels}, count, i > 0, sums);
       }
       if (!wants_data) continue;
+      const LaunchPart part("conv2d_data_gradient");
+      launch_flops(flops);
       multiply(gradients, plan.out_panels, weights, panels, count, tiles);
       for_each_image(
           plan, group, panels, [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
@@ -386,6 +401,7 @@ void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeig
           });
     }
     if (wants_weight) {
+      const LaunchPart part("conv2d_weight_gradient");
       gather_weights(plan, sums, first, panels, filters_by_output(*out.weight),
                      out.accumulate_weight);
     }

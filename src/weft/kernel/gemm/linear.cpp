@@ -190,6 +190,7 @@ Array linear_forward(const Array& x, const Array& weight, const Array& bias, boo
   const Array in = x.strided();
   Array y = Array::empty({in.dim(0), weight.dim(0)}, in.dtype(), in.device());
   launch("linear", {&in, &weight, &bias}, {&y}, [relu](LaunchArrays arrays, LaunchArrays out) {
+    launch_flops(2.0 * static_cast<double>(out[0].size()) * static_cast<double>(arrays[0].dim(1)));
     linear(arrays[0], arrays[1], arrays[2], relu, out[0]);
   });
   return y;

@@ -105,6 +105,7 @@ void run_matmul(const Array& a, const Array& b, Array& out, const MatmulOptions&
   WEFT_CHECK(b.dim(options.transpose_b ? -1 : -2) == size.k);
   WEFT_CHECK(b.dim(options.transpose_b ? -2 : -1) == size.n);
   if (out.size() == 0) return;
+  launch_flops(2.0 * static_cast<double>(out.size()) * static_cast<double>(size.k));
   const std::int64_t count = out.size() / (size.m * size.n);
   const auto first_a = operand<T>(a, options.transpose_a);
   const auto first_b = operand<T>(b, options.transpose_b);

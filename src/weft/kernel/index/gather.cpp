@@ -139,6 +139,7 @@ void scatter_into(const char* name, Array& y, int axis, const Array& index, cons
   const Array from = source.strided();
   launch(
       "scatter", {&y, &index, &from}, {&y}, [name, axis, mode](LaunchArrays in, LaunchArrays out) {
+        launch_bytes(bytes_of(in[1]) + 3.0 * bytes_of(in[2]));
         check_positions(name, in[1], out[0].shape()[axis]);
         const std::int64_t count = in[1].shape()[axis];
         const std::int64_t stride = out[0].strides()[axis];
@@ -169,6 +170,7 @@ void put_rows_into(const char* name, Array& y, int axis, const Array& index, con
   launch("put_rows", {&index, &from, &y}, {&y},
          [name, axis, mode](LaunchArrays in, LaunchArrays out) {
            const GatherRows rows(out[0].shape(), axis);
+           launch_bytes(bytes_of(in[0]) + 3.0 * bytes_of(in[1]));
            check_positions(name, in[0], rows.length);
            put_rows_body(mode, rows, in, out);
          });
@@ -188,6 +190,7 @@ Array gather(const char* name, const Array& x, int axis, const Array& index) {
   const Array from = x.strided();
   Array y = Array::empty(index.shape(), x.dtype(), x.device());
   launch("gather", {&from, &index}, {&y}, [name, axis](LaunchArrays in, LaunchArrays out) {
+    launch_bytes(bytes_of(in[1]) + 2.0 * bytes_of(out[0]));
     check_positions(name, in[1], in[0].shape()[axis]);
     const std::int64_t count = in[1].shape()[axis];
     const std::int64_t stride = in[0].strides()[axis];
@@ -234,6 +237,7 @@ Array select_rows(const char* name, const Array& x, int axis, const Array& index
   Array y = Array::empty(shape, x.dtype(), x.device());
   launch("select_rows", {&from, &index}, {&y}, [name, axis](LaunchArrays in, LaunchArrays out) {
     const GatherRows rows(in[0].shape(), axis);
+    launch_bytes(bytes_of(in[1]) + 2.0 * bytes_of(out[0]));
     check_positions(name, in[1], rows.length);
     const std::int64_t count = in[1].size();
     const std::int64_t* const at = positions(in[1]);

@@ -183,6 +183,12 @@ void copy_or_zero(const Array& from, T* to, std::int64_t count) {
   }
 }
 
+// The operations of the products of all steps with `columns` values in each row.
+double recurrent_flops(const Walk& walk, std::int64_t columns) {
+  return 2.0 * static_cast<double>(walk.steps * walk.batch) * static_cast<double>(walk.gates()) *
+         static_cast<double>(columns);
+}
+
 // What is added to all sums of a step: both biases, but those of a GRU's hidden state.
 template <class T>
 std::vector<T> joint_bias(const Array& input_bias, const Array& hidden_bias, bool gru) {
@@ -211,6 +217,7 @@ void recurrent_forward_body(LaunchArrays in, LaunchArrays out, const RecurrentRu
   T* const extra = out.size() > 2 ? out[2].data<T>() : nullptr;
   if (run.cell == RecurrentCell::kLstm) copy_or_zero(in[6], extra + first, state);
   if (state == 0 || walk.steps == 0) return;
+  launch_flops(recurrent_flops(walk, in[0].dim(2) + walk.width));
   const std::vector<T> bias = joint_bias<T>(in[3], in[4], gru);
   input_product({walk.steps * walk.batch, walk.gates(), in[0].dim(2)}, in[0].data<T>(),
                 in[1].data<T>(), bias.empty() ? nullptr : bias.data(), out[0].data<T>());
@@ -298,6 +305,7 @@ void recurrent_backward_body(LaunchArrays in, LaunchArrays out, const RecurrentR
   copy_or_zero(in[6], out[1].data<T>(), state);
   if (run.cell == RecurrentCell::kLstm) copy_or_zero(in[7], out[2].data<T>(), state);
   if (state == 0 || walk.steps == 0) return;
+  launch_flops(recurrent_flops(walk, walk.width));
   const StepProduct<T> product({in[3].data<T>(), walk.width, 1}, walk.gates(), walk.width);
   const T* const extra = recurrent_values<T>(in[2]);
   T* const more = out.size() > 2 ? out[2].data<T>() : nullptr;

@@ -1,0 +1,102 @@
+#include "weft/base/machine_peak.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <ctime>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "weft/base/isa.h"
+#include "weft/base/parallel.h"
+#include "weft/base/time.h"
+
+namespace weft {
+namespace {
+
+double now_seconds() {
+#if defined(__unix__)
+  timespec time{};
+  if (thread_count() == 1 && clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0) {
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+#endif
+  return to_seconds(SystemClock().now().time_since_epoch());
+}
+
+#if defined(__x86_64__)
+constexpr std::int64_t kFmaRounds = 2'000'000;
+constexpr int kFmaChains = 12;
+constexpr double kFmaFlops = 2.0 * 8 * kFmaChains * static_cast<double>(kFmaRounds);
+
+// As many chains as hide the latency of a multiply-add and still fit into the registers.
+__attribute__((target("avx2,fma"))) float fma_rounds() {
+  __m256 sums[kFmaChains];
+  for (auto& sum : sums) sum = _mm256_set1_ps(1.0F);
+  const __m256 factor = _mm256_set1_ps(0.999F);
+  const __m256 term = _mm256_set1_ps(0.001F);
+  for (std::int64_t i = 0; i < kFmaRounds; ++i) {
+#pragma GCC unroll 12
+    for (int k = 0; k < kFmaChains; ++k) sums[k] = _mm256_fmadd_ps(sums[k], factor, term);
+  }
+  __m256 total = sums[0];
+  for (int k = 1; k < kFmaChains; ++k) total = _mm256_add_ps(total, sums[k]);
+  return _mm256_cvtss_f32(total);
+}
+#endif
+
+constexpr std::size_t kTriadElements = std::size_t{1} << 24U;
+constexpr std::int64_t kTriadGrain = std::int64_t{1} << 16U;
+
+}  // namespace
+
+double best_seconds(const std::function<void()>& run, double duration_s) {
+  run();
+  double best = 1e30;
+  const double start = now_seconds();
+  for (int i = 0; i < 3 || now_seconds() - start < duration_s; ++i) {
+    const double before = now_seconds();
+    run();
+    best = std::min(best, now_seconds() - before);
+  }
+  return best;
+}
+
+double measure_peak_flops() {
+#if defined(__x86_64__)
+  if (!use_avx2()) return 0;
+  const int threads = thread_count();
+  // Also what keeps the compiler from leaving the loop out.
+  std::vector<float> results(static_cast<std::size_t>(threads));
+  const double seconds = best_seconds([&] {
+    parallel_for(threads, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        results[static_cast<std::size_t>(i)] = fma_rounds();
+      }
+    });
+  });
+  return kFmaFlops * threads / seconds;
+#else
+  return 0;
+#endif
+}
+
+double measure_triad_bandwidth() {
+  std::vector<float> a(kTriadElements, 0.0F);
+  const std::vector<float> b(kTriadElements, 1.0F);
+  const std::vector<float> c(kTriadElements, 2.0F);
+  const double seconds = best_seconds([&] {
+    parallel_for(static_cast<std::int64_t>(kTriadElements), kTriadGrain,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     const auto at = static_cast<std::size_t>(i);
+                     a[at] = b[at] + 3.0F * c[at];
+                   }
+                 });
+  });
+  return 3.0 * sizeof(float) * static_cast<double>(kTriadElements) / seconds;
+}
+
+}  // namespace weft
