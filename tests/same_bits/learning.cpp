@@ -93,7 +93,7 @@ void add_steps(const OptimizerDef& def, const OptimizerOptions& options, Bits& b
 void add_many_steps(const OptimizerDef& def, const OptimizerOptions& options, Bits& bits) {
   Layout layout;
   layout.add("matrix", {4, 5});
-  layout.add("vector1", {3});
+  layout.add("vector15", {3});
   layout.add("vector8", {2});
   layout.add("head", {2, 4});
   ParameterArena arena(layout);
