@@ -4,8 +4,9 @@
 #   make check      everything that CI runs    make bench [B=args of `weft bench`]
 #   make quick      tests of what changed      make alone    every source with its own includes only
 #   make odr        one name is one entity in the whole program: a link that looks for it
+#   make aarch64    built for aarch64, tested in an emulator
 #   make fmt | tidy | clang-tidy | size        make clean
-.PHONY: all test quick check fmt tidy clang-tidy alone odr sim fuzz bench size clean
+.PHONY: all test quick check fmt tidy clang-tidy alone odr aarch64 sim fuzz bench size clean
 
 all:
 	./run --build-only
@@ -34,6 +35,9 @@ alone:
 
 odr:
 	./test --stage odr
+
+aarch64:
+	./test --stage aarch64
 
 # Whole swarms, and memberships of 64 peers; `--seed N --verbose` or `--trace` shows one closely.
 SEED ?= 1..100

@@ -8,7 +8,8 @@ tools/compile_sources.py), asan and tsan (the ctests labelled fast, built with s
 them: tools/sanitizer_slices.py), clang-tidy (see tools/clang_tidy.py: the folders that changed, and
 others until its minutes are over), which analyses threads, too. Where it does not look at all
 folders, the stage thread-safety (tools/thread_safety.py) does that; else it runs by --stage only,
-as does odr (a link in which g++ finds names that two sources define differently).
+as do odr (a link in which g++ finds names that two sources define differently) and aarch64 (a
+build for another processor, tested in an emulator: tools/aarch64.py).
 --quick is for people at work: layout, format, and the unit tests of the folders that changed.
 A line is printed for each program: its name, cases passed and failed, seconds; at the end the ten
 that took longest. A program that ran
@@ -24,6 +25,7 @@ import sys
 import threading
 import time
 
+import aarch64
 import sanitizer_slices
 import thread_safety
 from ctest_runs import ctests, run_ctests
@@ -256,6 +258,11 @@ def stage_odr(tally, _options):
         tally.add("odr: one name is one entity", len(targets), 0, time.monotonic() - start)
 
 
+def stage_aarch64(tally, _options):
+    if aarch64.prepare(tally) and compile_targets(tally, aarch64.PRESET, *aarch64.targets()):
+        aarch64.run_tests(tally)
+
+
 def stage_clang_tidy(tally, options):
     if shutil.which("clang-tidy-14") is None:
         tally.skip("clang-tidy", "clang-tidy-14 is not installed")
@@ -280,12 +287,13 @@ STAGES = {
                                   str(options.alone_minutes)]),
     "thread-safety": stage_thread_safety,
     "odr": stage_odr,
+    "aarch64": stage_aarch64,
     "asan": lambda tally, options: stage_sanitizer(tally, options, "asan"),
     "tsan": lambda tally, options: stage_sanitizer(tally, options, "tsan"),
     "clang-tidy": stage_clang_tidy,
 }
-# Six minutes from nothing: by --stage only.
-BY_HAND = {"odr"}
+# Many minutes from nothing: by --stage only.
+BY_HAND = {"odr", "aarch64"}
 # What clang-tidy's stage does in passing where it looks at every folder.
 IN_CLANG_TIDY = {"thread-safety"}
 

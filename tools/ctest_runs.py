@@ -48,13 +48,14 @@ def failures(report):
                    for case in root.iter("testcase") for failure in case.iter("failure"))
 
 
-def run_ctest(tally, preset, name):
+def run_ctest(tally, preset, name, more=None):
+    """Runs one, with `more` in its environment, and counts its cases."""
     start = time.monotonic()
     report = ROOT / "build" / preset / "reports" / (name.replace("/", "_") + ".xml")
     report.unlink(missing_ok=True)
     # Threads that wait for work must not spin: several programs share the cores here.
     environment = {"GTEST_OUTPUT": f"xml:{report}", "OMP_WAIT_POLICY": "passive",
-                   **sanitizer_slices.environment(preset, name)}
+                   **sanitizer_slices.environment(preset, name), **(more or {})}
     ran = run(["ctest", "--test-dir", f"build/{preset}", "-R", f"^{re.escape(name)}$", "-V"],
               environment)
     try:

@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Weft needs and this machine lacks.
 #
-# usage: tools/install_deps.sh [build|test|all]
+# usage: tools/install_deps.sh [build|test|all|cross|libraries]
 #   build  what it takes to compile and run the program (the default)
 #   test   that, and what ./test uses besides; clang, the checkers of style (clang-format-14,
 #          clang-tidy-14) and the tools of tests/nat are installed where the distribution has
 #          them, and ./test says so if not
 #   all    that, and what is used only where it is found: OpenDHT, under whose GPL the program is
 #          then passed on (docs/dependencies.md), OpenMPI, and a router that opens ports
+#   cross  the compiler for aarch64, and the emulator that runs what it makes
+#   libraries  installs nothing: prints the libraries of `build` and `test`, which
+#          tools/aarch64_sysroot.sh unpacks
 # Debian 12 and Ubuntu 24.04, as root or with sudo. WEFT_SKIP_INSTALL=1 leaves the machine alone.
 # docs/dependencies.md says what each package is for.
 set -euo pipefail
@@ -39,6 +42,9 @@ python_packages=(
 all_packages=(
   libopendht-dev libopenmpi-dev openmpi-bin miniupnpd-nftables
 )
+cross_packages=(
+  g++-aarch64-linux-gnu qemu-user
+)
 
 fail() {
   printf 'install_deps: %s\n' "$@" >&2
@@ -56,7 +62,12 @@ case "${1:-build}" in
     extra=("${router_packages[@]}" "${extra_test_packages[@]}" "${python_packages[@]}"
       "${all_packages[@]}")
     ;;
-  *) fail "unknown set '$1': expected build, test or all" ;;
+  cross) wanted=("${cross_packages[@]}") extra=() ;;
+  libraries)
+    printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${router_packages[@]}" | grep -e '-dev$'
+    exit 0
+    ;;
+  *) fail "unknown set '$1': expected build, test, all, cross or libraries" ;;
 esac
 
 if [ "${WEFT_SKIP_INSTALL:-}" = 1 ]; then

@@ -3,9 +3,9 @@
 // IMPLEMENTATION: Y. Chen, X. Sun, Y. Jin, "Communication-efficient federated deep learning with
 // layerwise asynchronous model update and temporally weighted aggregation", 2019, whose base is
 // e / 2.
-#include <cmath>
 #include <numbers>
 
+#include "weft/base/portable_math.h"
 #include "weft/gate/gate_def.h"
 
 namespace weft {
@@ -27,7 +27,7 @@ extern const GateDef exponential_gate = {
     .options = kExponentialOptions,
     .weight =
         [](const GateInput& input, const Lateness& late) {
-          return std::pow(input.options[0], -static_cast<double>(late.staleness));
+          return portable_pow(input.options[0], -static_cast<double>(late.staleness));
         },
 };
 

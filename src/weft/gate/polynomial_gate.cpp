@@ -3,8 +3,7 @@
 // IMPLEMENTATION: C. Xie, S. Koyejo, I. Gupta, "Asynchronous federated optimization", 2019, section
 // 5.2, "polynomial", with its a = 0.5. FedAsync mixes whole models with it; here it weights
 // gradients in the mean of a round, as FedBuff (Nguyen et al., 2022) weights updates.
-#include <cmath>
-
+#include "weft/base/portable_math.h"
 #include "weft/gate/gate_def.h"
 
 namespace weft {
@@ -22,7 +21,7 @@ extern const GateDef polynomial_gate = {
     .options = kPolynomialOptions,
     .weight =
         [](const GateInput& input, const Lateness& late) {
-          return std::pow(1.0 + static_cast<double>(late.staleness), -input.options[0]);
+          return portable_pow(1.0 + static_cast<double>(late.staleness), -input.options[0]);
         },
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "weft/base/portable_math.h"
 #include "weft/kernel/optimizer/optimizer_steps.h"
 #include "weft/optim/optimizer.h"
 
@@ -72,7 +73,7 @@ class Adafactor : public Optimizer {
     if (options().relative_step) rate = std::min(rate, range.rate_factor / std::sqrt(step));
     const AdafactorConstants constants = {
         .learning_rate = rate,
-        .decay = 1.0 - std::pow(step, -kDecayPower),
+        .decay = 1.0 - portable_pow(step, -kDecayPower),
         .epsilon = kSmallestSquare,
         .clip_threshold = options().clip_threshold,
         .weight_decay = range.weight_decay,

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "weft/array/bad_argument.h"
+#include "weft/base/portable_math.h"
 
 namespace weft {
 namespace {
@@ -15,7 +16,7 @@ constexpr double kPi = 3.14159265358979323846;
 
 // Half a cosine from `from` at 0 to `to` at 1.
 double cosine_between(double from, double to, double at) {
-  return to + (from - to) * (1.0 + std::cos(kPi * at)) / 2.0;
+  return to + (from - to) * (1.0 + portable_cos(kPi * at)) / 2.0;
 }
 
 // Where step t of the schedule without its warm-up stands: t and T.
@@ -48,8 +49,8 @@ double cosine_restarts(const ScheduleOptions& options, const Moment& at) {
 }
 
 double exponential(const ScheduleOptions& options, const Moment& at) {
-  return std::pow(options.drop_factor,
-                  static_cast<double>(at.step) / static_cast<double>(options.drop_every_steps));
+  return portable_pow(options.drop_factor,
+                      static_cast<double>(at.step) / static_cast<double>(options.drop_every_steps));
 }
 
 double inverse_sqrt(const ScheduleOptions& options, const Moment& at) {
@@ -58,7 +59,7 @@ double inverse_sqrt(const ScheduleOptions& options, const Moment& at) {
 }
 
 double polynomial_of(const ScheduleOptions& options, const Moment& at, double power) {
-  const double left = std::pow(1.0 - at.part(), power);
+  const double left = portable_pow(1.0 - at.part(), power);
   return options.final_fraction + (1.0 - options.final_fraction) * left;
 }
 
@@ -74,7 +75,7 @@ double multistep(const ScheduleOptions& options, const Moment& at) {
   const std::int64_t step = at.step + options.warmup_steps;
   const auto passed = std::upper_bound(options.milestones.begin(), options.milestones.end(), step) -
                       options.milestones.begin();
-  return std::pow(options.drop_factor, static_cast<double>(passed));
+  return portable_pow(options.drop_factor, static_cast<double>(passed));
 }
 
 double one_cycle(const ScheduleOptions& options, const Moment& at) {
@@ -89,7 +90,7 @@ double one_cycle(const ScheduleOptions& options, const Moment& at) {
 
 double step_down(const ScheduleOptions& options, const Moment& at) {
   const std::int64_t drops = at.step / options.drop_every_steps;
-  return std::pow(options.drop_factor, static_cast<double>(drops));
+  return portable_pow(options.drop_factor, static_cast<double>(drops));
 }
 
 struct ScheduleDef {

@@ -1,8 +1,7 @@
 // Schedules: the learning rate of a step as a factor of the recipe's, a pure function of the step.
 //
 // Nothing is remembered, so a run resumes at any step and all peers agree without a message.
-// Rounded to f32, so that a last-bit difference between two machines' libm does not reach the
-// parameters.
+// The same bits on every machine (base/portable_math.h).
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "weft/base/check.h"
+#include "weft/base/portable_math.h"
 
 namespace weft {
 namespace {
@@ -64,8 +65,8 @@ std::uint64_t Rng::below(std::uint64_t bound) {
 }
 
 double Rng::normal() {
-  const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
-  return radius * std::cos(6.283185307179586 * uniform());
+  const double radius = std::sqrt(-2.0 * portable_log(1.0 - uniform()));
+  return radius * portable_cos(6.283185307179586 * uniform());
 }
 
 }  // namespace weft

@@ -16,7 +16,8 @@
 namespace weft::rows_test {
 namespace {
 
-std::vector<float> random_floats(std::size_t count, std::uint64_t seed, double low, double high) {
+[[maybe_unused]] std::vector<float> random_floats(std::size_t count, std::uint64_t seed, double low,
+                                                  double high) {
   Rng rng(seed, 0);
   std::vector<float> result(count);
   for (float& value : result) value = static_cast<float>(low + (high - low) * rng.uniform());

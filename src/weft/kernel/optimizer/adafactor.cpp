@@ -7,6 +7,7 @@
 
 #include "weft/base/check.h"
 #include "weft/base/parallel.h"
+#include "weft/base/portable_math.h"
 #include "weft/kernel/optimizer/matrix_optimizer.h"
 
 namespace weft {
@@ -97,7 +98,7 @@ void divide_matrices(const TorchAdafactorConstants& constants, const Shape& shap
   const std::int64_t matrices = length_of(gradients) / (size.rows * size.columns);
   WEFT_CHECK(length_of(moments.rows) == matrices * size.rows);
   WEFT_CHECK(length_of(moments.columns) == matrices * size.columns);
-  const double share = std::pow(constants.step, constants.beta2_decay);
+  const double share = portable_pow(constants.step, constants.beta2_decay);
   for (std::int64_t m = 0; m < matrices; ++m) {
     const std::int64_t begin = m * size.rows * size.columns;
     Value* const rows = moments.rows.data() + m * size.rows;
@@ -112,7 +113,7 @@ template <class Value>
 void divide_elements(const TorchAdafactorConstants& constants, std::span<const Value> gradients,
                      std::span<Value> moments, std::vector<Value>& update) {
   WEFT_CHECK(gradients.size() == moments.size());
-  const double share = std::pow(constants.step, constants.beta2_decay);
+  const double share = portable_pow(constants.step, constants.beta2_decay);
   const double least = constants.epsilon * constants.epsilon;
   for (std::size_t i = 0; i < update.size(); ++i) {
     const auto gradient = static_cast<double>(gradients[i]);

@@ -4,6 +4,7 @@
 
 #include "weft/base/check.h"
 #include "weft/base/parallel.h"
+#include "weft/base/portable_math.h"
 #include "weft/kernel/optimizer/optimizer_loops.h"
 
 namespace weft {
@@ -44,8 +45,8 @@ void adam_step(const AdamConstants& constants, StepInput<Value> gradients,
   WEFT_CHECK(state.mean.size() == parameters.size());
   WEFT_CHECK(state.variance.size() == parameters.size());
   const auto step = static_cast<double>(constants.step);
-  const double mean_correction = 1.0 - std::pow(constants.beta1, step);
-  const double variance_correction = 1.0 - std::pow(constants.beta2, step);
+  const double mean_correction = 1.0 - portable_pow(constants.beta1, step);
+  const double variance_correction = 1.0 - portable_pow(constants.beta2, step);
   const bool decoupled = constants.decoupled_weight_decay;
   const double shrink = decoupled ? 1.0 - constants.learning_rate * constants.weight_decay : 1.0;
   const AdamPass<Value> pass{

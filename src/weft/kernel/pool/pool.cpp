@@ -245,13 +245,13 @@ bool small_window(const Pool2dGeometry& geometry) {
   return geometry.kernel[0] * geometry.kernel[1] <= 256;
 }
 
-PoolPlane pool_plane(const PoolPlanes& planes, const Pool2dGeometry& geometry) {
+[[maybe_unused]] PoolPlane pool_plane(const PoolPlanes& planes, const Pool2dGeometry& geometry) {
   return {planes.in.height,   planes.in.width,    planes.out.height,  planes.out.width,
           geometry.kernel[0], geometry.kernel[1], geometry.stride[0], geometry.stride[1]};
 }
 
 // Whether the loops of pool_loops.h do it.
-bool has_blocks(std::int64_t block, const Pool2dGeometry& geometry) {
+[[maybe_unused]] bool has_blocks(std::int64_t block, const Pool2dGeometry& geometry) {
   return block == kPoolBlock && use_avx2() && small_window(geometry) && geometry.padding[0] == 0 &&
          geometry.padding[1] == 0 && !geometry.ceil_mode;
 }

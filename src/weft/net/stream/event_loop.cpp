@@ -20,6 +20,15 @@ constexpr Duration kYieldFor = std::chrono::microseconds(150);
 // How many turns with or without work may pass before sockets and timers are looked at.
 constexpr int kTurnsBetweenSystemPolls = 16;
 
+// Tells the processor that this thread spins.
+void pause_processor() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
 }  // namespace
 
 bool EventLoop::Impl::poll_all() {
@@ -60,7 +69,7 @@ void EventLoop::Impl::step(TimePoint deadline) {
   }
   if (idle_turns_++ == 0) idle_since_ = clock.now();
   if (idle_turns_ <= spin_turns()) {
-    __builtin_ia32_pause();
+    pause_processor();
     return;
   }
   if (idle_turns_ % kTurnsBetweenSystemPolls == 0 && context.poll() > 0) return;

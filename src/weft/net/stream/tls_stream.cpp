@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
 
 #include "weft/net/identity/identity_impl.h"
@@ -354,11 +355,20 @@ class OpenSslContext final : public TlsContext {
   std::shared_ptr<BIO_METHOD> output_method_;
 };
 
+bool has_aes() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("aes") != 0;
+#elif defined(__aarch64__)
+  return (getauxval(AT_HWCAP) & HWCAP_AES) != 0;
+#else
+  return false;
+#endif
+}
+
 // Hardware AES is several times faster than ChaCha20; without it the order turns round.
 const char* cipher_order() {
-  return __builtin_cpu_supports("aes") != 0
-             ? "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
-             : "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384";
+  return has_aes() ? "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
+                   : "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "weft/base/portable_math.h"
 #include "weft/wire/codec.h"
 
 namespace weft {
@@ -15,7 +16,7 @@ LinkCode LinkCode::of(double value) {
   return LinkCode(static_cast<std::uint16_t>(std::clamp(code, 1.0, kCodeMax)));
 }
 
-double LinkCode::value() const { return known() ? std::exp2(code_ / kCodesAnOctave) : 0; }
+double LinkCode::value() const { return known() ? portable_pow(2, code_ / kCodesAnOctave) : 0; }
 
 void write_link_summary(Writer& out, const LinkSummary& links) {
   out.u16(links.ring_rate.code()).u16(links.rate.code()).u16(links.delay.code());
