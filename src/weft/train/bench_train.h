@@ -2,16 +2,17 @@
 //
 // Behind `weft bench train`. A step is what the trainer does without an exchange: gradients
 // replaced, forward, loss, backward, optimizer. It measures a workload: a model with its sizes,
-// batch and optimizer, the same that bench/rivals/train_step.py builds in PyTorch.
+// batch and optimizer (bench_workload.h), the same that bench/rivals/train_step.py builds in
+// PyTorch.
 // Threads: the caller's and the compute threads, whose number it sets.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
+#include "weft/train/bench_workload.h"
 
 namespace weft {
 
@@ -26,7 +27,7 @@ struct TrainBenchOptions {
   std::string precision = "f32";
   // Steps are recorded once and replayed, as in training; otherwise each is eager.
   bool capture = true;
-  // After a few steps that do not count. At least kStepsMin steps are taken.
+  // After a few steps that do not count. At least 30 steps are taken.
   Duration duration = from_milliseconds(5000);
 };
 
@@ -35,19 +36,12 @@ struct TrainBenchResult {
   std::int64_t batch = 0;
   int threads = 0;
   std::string precision;
-  std::int64_t steps = 0;
-  // Times of one step.
-  double median_ms = 0;
-  double p10_ms = 0;
-  double p90_ms = 0;
+  BenchTimes times = {};  // of one step
   // After the last step: a run that diverged or did nothing shows here.
   double loss = 0;
   // The most memory that the process has had in RAM; 0 if the system does not report it.
   std::int64_t peak_rss_bytes = 0;
 };
-
-// Names of the workloads, in the order of their size.
-std::vector<std::string> train_bench_workloads();
 
 // Fails: kInvalidArgument for an unknown model, a negative batch, no threads or another precision.
 Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clock& clock);
