@@ -19,6 +19,7 @@ namespace weft {
 namespace {
 
 constexpr int kWarmUpPasses = 3;
+constexpr std::size_t kPassesMin = 10;
 
 struct ForwardWorkload {
   LoadedModel loaded;
@@ -80,9 +81,10 @@ Status measure_passes(const ForwardBenchOptions& options, const LoadedModel& loa
   }
   outputs = Array();
   Status status;
-  result.times = time_runs({.duration = options.duration}, clock, [&](std::size_t) {
-    if (const Result<Array> pass = loaded.compute(inputs); !pass.ok()) status = pass.status();
-  });
+  result.times =
+      time_runs({.runs_min = kPassesMin, .duration = options.duration}, clock, [&](std::size_t) {
+        if (const Result<Array> pass = loaded.compute(inputs); !pass.ok()) status = pass.status();
+      });
   return status;
 }
 
@@ -128,8 +130,8 @@ Status measure_cached(const ForwardBenchOptions& options, const LoadedModel& loa
   }
   CachedTexts texts(*model, result.batch);
   for (int i = 0; i < kWarmUpPasses; ++i) texts.step();
-  result.times =
-      time_runs({.duration = options.duration}, clock, [&](std::size_t) { texts.step(); });
+  result.times = time_runs({.runs_min = kPassesMin, .duration = options.duration}, clock,
+                           [&](std::size_t) { texts.step(); });
   result.tokens_per_second =
       static_cast<double>(result.batch * result.times.runs) / (result.times.total_ms * 1e-3);
   return {};

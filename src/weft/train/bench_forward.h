@@ -25,7 +25,7 @@ struct ForwardBenchOptions {
   bool cached = false;
   // Gets model.onnx, input.npy and output.npy; empty: nothing is written.
   std::string folder;
-  // After a few runs that do not count. At least 30 runs are timed.
+  // After a few runs that do not count. At least 10 runs are timed.
   Duration duration = from_milliseconds(5000);
 };
 
