@@ -73,6 +73,8 @@ def single_answers(folder, checkpoint):
                    {"step": TEXT, "result": TEXT, "text": TEXT, "remedy": TEXT}),
         "bench train": (["bench", "train", "--model", "mlp", "--seconds", "0.1"],
                         {"model": TEXT, "batch": WHOLE, "median_ms": NUMBER, "steps": WHOLE}),
+        "bench forward": (["bench", "forward", "--model", "mlp", "--seconds", "0.1"],
+                          {"model": TEXT, "batch": WHOLE, "median_ms": NUMBER, "runs": WHOLE}),
         "bench allreduce": (["bench", "allreduce", "--peers", "2", "--bytes", "4096"],
                             {"peers": WHOLE, "bytes": WHOLE, "median_seconds": NUMBER}),
     }

@@ -39,6 +39,7 @@ Result<ForwardWorkload> open_workload(const std::string& model) {
   const BenchWorkload workload = bench_workload(model);
   WEFT_TRY_ASSIGN(result.loaded.model, make_model(workload.model, workload.options));
   result.loaded.model->train(false);
+  result.loaded.keep_prepared_weights();
   result.loaded.architecture = workload.model;
   result.loaded.options = workload.options;
   result.loaded.data.kind = find_model(workload.model)->input == ModelInput::kTokens
@@ -128,6 +129,7 @@ Status measure_cached(const ForwardBenchOptions& options, const LoadedModel& loa
         "bench forward: --cached measures models of text and writes no files; got " +
         (model == nullptr ? options.model : "--write"));
   }
+  const PreparedWeights::Use use(loaded.prepared_weights.get());
   CachedTexts texts(*model, result.batch);
   for (int i = 0; i < kWarmUpPasses; ++i) texts.step();
   result.times = time_runs({.runs_min = kPassesMin, .duration = options.duration}, clock,
