@@ -28,10 +28,10 @@ import sys
 import tempfile
 import time
 
+from machine import torch_environment, torch_facts, torch_text
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECIPE = ROOT / "recipes" / "fashion_mnist_cnn.toml"
-OPENBLAS = "/usr/lib/x86_64-linux-gnu/openblas-openmp"
-TUNING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 SECONDS_MAX = 300
 START_SECONDS_MAX = 0.5
 PROGRAM_BYTES_MAX = 15e6
@@ -74,14 +74,12 @@ def run(command, environment=None):
 
 def measure_torch(options):
     """(peak MiB of the step, seconds of the import), or (None, None) without PyTorch."""
-    environment = {key: value for key, value in os.environ.items() if key not in TUNING}
-    environment["OMP_NUM_THREADS"] = environment["OPENBLAS_NUM_THREADS"] = str(options.threads)
-    if os.path.isdir(OPENBLAS):
-        environment["LD_LIBRARY_PATH"] = OPENBLAS
+    environment = torch_environment(options.threads)
     command = ["/usr/bin/python3", "-c", TORCH_STEP, str(options.batch), str(options.threads)]
     try:
+        print(torch_text(torch_facts(command[0])), file=sys.stderr)
         results = [run(command, environment) for _ in range(options.repeats)]
-    except (RuntimeError, OSError) as failure:
+    except (RuntimeError, OSError, SystemExit) as failure:  # SystemExit: what torch_facts() refuses
         print(f"memory: no figures of PyTorch: {failure}", file=sys.stderr)
         return None, None
     return (statistics.median(peak for _, peak in results),

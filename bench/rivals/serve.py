@@ -21,7 +21,6 @@ import argparse
 import contextlib
 import http.server
 import json
-import os
 import pathlib
 import re
 import selectors
@@ -33,6 +32,8 @@ import sys
 import tempfile
 import time
 
+from machine import processor, torch_environment, torch_facts, torch_text
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FEATURES = 784
 # Mean and deviation of the pixels of the dataset "synthetic" (src/weft/data/batch/dataset.cpp),
@@ -40,8 +41,6 @@ FEATURES = 784
 MEAN, DEVIATION = 96 / 255, 0.217
 WARM_UP_SECONDS = 0.5
 BATCHED_RATIO_MIN = 2.0
-OPENMP_BLAS = pathlib.Path("/usr/lib/x86_64-linux-gnu/openblas-openmp")
-UNWANTED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "GOMP_CPU_AFFINITY", "OMP_PROC_BIND")
 RECIPE = """
 [model]
 name = "mlp"
@@ -218,10 +217,7 @@ def load(port, clients, seconds, request_of=predict_request):
 
 @contextlib.contextmanager
 def serving(command, threads):
-    env = {key: value for key, value in os.environ.items() if key not in UNWANTED}
-    env["OMP_NUM_THREADS"] = env["OPENBLAS_NUM_THREADS"] = str(threads)
-    if OPENMP_BLAS.is_dir():
-        env["LD_LIBRARY_PATH"] = str(OPENMP_BLAS)
+    env = torch_environment(threads)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
     try:
         line = process.stdout.readline()
@@ -328,6 +324,7 @@ def main():
     if options.torch_server:
         torch_server(options)
         return 0
+    print(f"{processor()}. {torch_text(torch_facts(options.python))}.")
     with tempfile.TemporaryDirectory(prefix="weft-serve-bench-") as name:
         results = measure(options, pathlib.Path(name))
         print(measure_text(options, pathlib.Path(name)))

@@ -8,7 +8,10 @@ steps, and the medians over all runs are compared, as are the peaks of resident 
 Python with torch for the other side (--python). With --check the exit status is 1 unless: the
 geometric mean of the ratios is at most 0.65 with 1 thread and 0.70 with 2, no ratio exceeds 0.90,
 and no peak of memory exceeds 0.6 of the other side's (in bf16: at most 0.65 of our own f32 time for
-resnet9 and gpt6x384, and less than the other side's).
+resnet9 and gpt6x384, and less than the other side's). The table names the processor and PyTorch's
+BLAS and states how much of the measured peak of multiply-adds each side reaches (flops.py counts the
+operations); a PyTorch with the reference BLAS is refused. --roofline is built from
+bench/roofline.cpp: ninja -C build/release roofline.
 
     bench/rivals/train_step.py --weft build/release/weft --json steps.json --markdown steps.md
 
@@ -23,12 +26,15 @@ import json
 import math
 import os
 import pathlib
-import platform
 import resource
 import statistics
 import subprocess
 import sys
 import time
+
+from flops import step_flops
+from machine import (clean_environment, geometric_mean, measured_peaks, peaks_text, processor,
+                     run_json, share_of_peak, share_text, torch_environment, torch_facts, torch_text)
 
 MODELS = ("mlp", "cnn", "resnet9", "gpt4x128", "gpt6x384", "lstm2x256")
 STEPS_MIN = 30
@@ -38,25 +44,6 @@ MEMORY_RATIO_MAX = 0.60
 # Goal for bf16, as a share of the time in f32.
 OWN_RATIO_MAX = {"resnet9": 0.65, "gpt6x384": 0.65}
 RUN_SECONDS_MAX = 600
-# What a shell may have set to make OpenBLAS choose old kernels or a number of threads of its own.
-UNWANTED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "GOMP_CPU_AFFINITY", "OMP_PROC_BIND")
-# Debian keeps the variants of OpenBLAS side by side; PyTorch uses OpenMP, so its BLAS should too.
-OPENMP_BLAS = pathlib.Path("/usr/lib/x86_64-linux-gnu/openblas-openmp")
-
-
-def clean_environment(threads):
-    env = {key: value for key, value in os.environ.items() if key not in UNWANTED}
-    env["OMP_NUM_THREADS"] = env["OPENBLAS_NUM_THREADS"] = str(threads)
-    return env
-
-
-def torch_environment(threads):
-    env = clean_environment(threads)
-    env["LD_LIBRARY_PATH"] = str(OPENMP_BLAS)
-    if " avx512f " in pathlib.Path("/proc/cpuinfo").read_text():
-        # OpenBLAS takes its AVX2 kernels on processors that it does not know yet.
-        env["OPENBLAS_CORETYPE"] = "SkylakeX"
-    return env
 
 
 def run_torch_here(options):
@@ -97,18 +84,10 @@ def run_torch_here(options):
                       "peak_rss_bytes": peak}))
 
 
-def run(command, env, timeout=RUN_SECONDS_MAX):
-    done = subprocess.run(command, env=env, check=False, capture_output=True, text=True,
-                          timeout=timeout)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}\nended with {done.returncode}: {done.stderr}")
-    return json.loads(done.stdout.strip().splitlines()[-1])
-
-
 def run_weft(options, name, threads, precision):
-    return run([options.weft, "bench", "train", "--model", name, "--threads", str(threads),
-                "--precision", precision, "--seconds", str(options.seconds), "--json"],
-               clean_environment(threads))
+    return run_json([options.weft, "bench", "train", "--model", name, "--threads", str(threads),
+                     "--precision", precision, "--seconds", str(options.seconds), "--json"],
+                    clean_environment(threads), RUN_SECONDS_MAX)
 
 
 def run_torch(options, name, threads):
@@ -116,17 +95,17 @@ def run_torch(options, name, threads):
                "--threads", str(threads), "--seconds", str(options.seconds),
                "--precision", options.precision, "--torch-limit", str(options.torch_limit)]
     if options.precision == "f32":
-        return run(command, torch_environment(threads))
+        return run_json(command, torch_environment(threads), RUN_SECONDS_MAX)
     limit = 5 * options.torch_limit
     try:
-        return run(command, torch_environment(threads), limit)
+        return run_json(command, torch_environment(threads), limit)
     except subprocess.TimeoutExpired:
         # Not even two steps: what is reported is a lower bound, of no step.
         return {"version": "", "median_ms": limit / 2 * 1e3, "p10_ms": limit / 2 * 1e3, "steps": 0,
                 "peak_rss_bytes": 1}
 
 
-def compare(options, name, threads):
+def compare(options, name, threads, peak):
     ours, theirs, single = [], [], []
     for _ in range(options.runs):
         ours.append(run_weft(options, name, threads, options.precision))
@@ -141,6 +120,9 @@ def compare(options, name, threads):
         row["torch_" + key] = round(statistics.median(r[key] for r in theirs), 3)
         row["ratio_" + key.removesuffix("_ms")] = round(row["weft_" + key] / row["torch_" + key],
                                                         3)
+    for side in ("weft", "torch"):
+        row[side + "_share_of_peak"] = share_of_peak(step_flops(name, row["batch"]),
+                                                     row[side + "_median_ms"], peak)
     for side, results in (("weft", ours), ("torch", theirs)):
         row[side + "_peak_mib"] = max(1, round(max(r["peak_rss_bytes"] for r in results) / 2**20))
     row["ratio_peak"] = round(row["weft_peak_mib"] / row["torch_peak_mib"], 3)
@@ -148,10 +130,6 @@ def compare(options, name, threads):
         row["weft_f32_median_ms"] = round(statistics.median(r["median_ms"] for r in single), 3)
         row["ratio_own_f32"] = round(row["weft_median_ms"] / row["weft_f32_median_ms"], 3)
     return row
-
-
-def geometric_mean(values):
-    return math.exp(statistics.fmean(math.log(value) for value in values))
 
 
 def means(rows):
@@ -192,15 +170,16 @@ def misses(rows):
 
 def markdown(rows):
     lines = ["| workload, batch | threads | Weft ms | PyTorch ms | ratio | ratio of the 10 % | "
-             "Weft MiB | PyTorch MiB | ratio |",
-             "|---|---|---|---|---|---|---|---|---|"]
+             "Weft of the peak | PyTorch of the peak | Weft MiB | PyTorch MiB | ratio |",
+             "|---" * 11 + "|"]
     for r in rows:
         lines.append(f"| {r['model']}, {r['batch']} | {r['threads']} | {r['weft_median_ms']:.2f} "
                      f"| {r['torch_median_ms']:.2f} | {r['ratio_median']:.2f} "
-                     f"| {r['ratio_p10']:.2f} | {r['weft_peak_mib']} | {r['torch_peak_mib']} "
+                     f"| {r['ratio_p10']:.2f} | {share_text(r['weft_share_of_peak'])} "
+                     f"| {share_text(r['torch_share_of_peak'])} | {r['weft_peak_mib']} | {r['torch_peak_mib']} "
                      f"| {r['ratio_peak']:.2f} |")
     for threads, mean in means(rows).items():
-        lines.append(f"| geometric mean | {threads} | | | {mean:.2f} | | | | |")
+        lines.append(f"| geometric mean | {threads} | | | {mean:.2f} | | | | | | |")
     return "\n".join(lines)
 
 
@@ -216,6 +195,11 @@ def markdown_low(rows):
     return "\n".join(lines)
 
 
+def heading(peaks, torch):
+    """What the figures were measured on and with."""
+    return f"{processor()}; {peaks_text(peaks)}. {torch_text(torch)}."
+
+
 def numbers(text):
     return [int(part) for part in text.split(",")]
 
@@ -224,6 +208,8 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--weft", default="build/release/weft", help="the program to measure")
     parser.add_argument("--python", default="/usr/bin/python3", help="a Python that has torch")
+    parser.add_argument("--roofline", default="build/release/bench/roofline",
+                        help="the program that measures the processor's peak")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
     parser.add_argument("--threads", type=numbers, default=[1, 2], help="e.g. 1,2")
     parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
@@ -244,20 +230,20 @@ def main():
     if options.torch_child:
         run_torch_here(options)
         return
-    if not OPENMP_BLAS.is_dir():  # without it PyTorch multiplies by the reference BLAS, 20 times slower
-        sys.exit(f"{OPENMP_BLAS}: expected OpenBLAS there for PyTorch; "
-                 "run: sudo apt-get install libopenblas0-openmp")
+    torch = torch_facts(options.python)
+    peaks = measured_peaks(options.roofline, options.threads)
     rows = []
     for name in options.models:
         for threads in options.threads:
-            rows.append(compare(options, name, threads))
+            rows.append(compare(options, name, threads, peaks[threads]))
             print(json.dumps(rows[-1]), flush=True)
     low = options.precision != "f32"
-    table = markdown_low(rows) if low else markdown(rows)
+    table = heading(peaks, torch) + "\n\n" + (markdown_low(rows) if low else markdown(rows))
     print(table)
     missed = misses_low(rows) if low else misses(rows)
     if options.json:
-        report = {"machine": platform.processor() or platform.machine(), "cores": os.cpu_count(),
+        report = {"machine": processor(), "cores": os.cpu_count(), "peaks_gflops": peaks,
+                  "torch": torch,
                   "geometric_means": means(rows), "missed": missed, "rows": rows}
         pathlib.Path(options.json).write_text(json.dumps(report, indent=2) + "\n")
     if options.markdown:

@@ -76,6 +76,8 @@ def single_answers(folder, checkpoint):
         "bench train with a profile": (
             ["bench", "train", "--model", "mlp", "--seconds", "0.1", "--profile"],
             {"median_ms": NUMBER, "profile": (dict,)}),
+        "bench forward": (["bench", "forward", "--model", "mlp", "--seconds", "0.1"],
+                          {"model": TEXT, "batch": WHOLE, "median_ms": NUMBER, "runs": WHOLE}),
         "bench allreduce": (["bench", "allreduce", "--peers", "2", "--bytes", "4096"],
                             {"peers": WHOLE, "bytes": WHOLE, "median_seconds": NUMBER}),
     }

@@ -7,6 +7,18 @@
 namespace weft {
 namespace {
 
+// What the requests of training steps and forward passes have in common.
+template <class Request>
+void add_measurement_flags(CLI::App& command, Request& request) {
+  command.add_option("--threads", request.threads, kThreads)
+      ->check(whole_number(1, kThreadsMax))
+      ->capture_default_str();
+  command.add_option("--seconds", request.seconds, "Duration of the measurement.")
+      ->check(any_number(0.001, 86400.0))
+      ->capture_default_str();
+  command.add_flag("--json", request.json, kObject);
+}
+
 CLI::App* add_bench_train(CLI::App& bench, BenchTrainRequest& request) {
   CLI::App* train = bench.add_subcommand("train", "Measure the time of a full training step.");
   train
@@ -27,12 +39,7 @@ CLI::App* add_bench_train(CLI::App& bench, BenchTrainRequest& request) {
                    "Type of activations and of parameters in layers.")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}))
       ->capture_default_str();
-  train->add_option("--threads", request.threads, kThreads)
-      ->check(whole_number(1, kThreadsMax))
-      ->capture_default_str();
-  train->add_option("--seconds", request.seconds, "Duration of the measurement.")
-      ->check(any_number(0.001, 86400.0))
-      ->capture_default_str();
+  add_measurement_flags(*train, request);
   train->add_flag("--profile", request.profile,
                   "Show the time of a step by operation and by kernel, with their rates as shares "
                   "of what this machine can do.");
@@ -41,8 +48,31 @@ CLI::App* add_bench_train(CLI::App& bench, BenchTrainRequest& request) {
                    "Profile, and write a few steps in Chrome's format for ui.perfetto.dev.")
       ->option_text("FILE");
   train->add_flag("--force", request.force, "Replace an existing trace.");
-  train->add_flag("--json", request.json, kObject);
   return train;
+}
+
+CLI::App* add_bench_forward(CLI::App& bench, BenchForwardRequest& request) {
+  CLI::App* forward =
+      bench.add_subcommand("forward", "Measure the time of a forward pass, as in `weft serve`.");
+  forward
+      ->add_option("--model", request.model,
+                   "The model to run: mlp, cnn, gpt6x384, another model of the zoo, or a "
+                   "checkpoint's path.")
+      ->option_text("NAME|FILE")
+      ->capture_default_str();
+  forward
+      ->add_option("--batch", request.batch,
+                   "Samples or texts per pass; 0: the usual number for the model.")
+      ->check(whole_number(0, 1 << 20))
+      ->capture_default_str();
+  forward->add_flag("--cached", request.cached,
+                    "Continue each text by one token per pass, with cached keys and values.");
+  forward
+      ->add_option("--write", request.write,
+                   "Folder for the model as ONNX, a batch of inputs and its outputs.")
+      ->option_text("DIR");
+  add_measurement_flags(*forward, request);
+  return forward;
 }
 
 CLI::App* add_bench_all_reduce(CLI::App& bench, BenchAllReduceRequest& request) {
@@ -99,6 +129,9 @@ void add_bench_commands(CLI::App& app, BenchRequest& request, ExitCode& code) {
   bench->require_subcommand(1);
   add_bench_train(*bench, request.train)->callback([&] {
     code = bench_train_command(request.train);
+  });
+  add_bench_forward(*bench, request.forward)->callback([&] {
+    code = bench_forward_command(request.forward);
   });
   add_bench_all_reduce(*bench, request.all_reduce)->callback([&] {
     code = bench_all_reduce_command(request.all_reduce);

@@ -1,4 +1,4 @@
-// The flags of `weft bench train` and `weft bench allreduce`.
+// The flags of `weft bench train`, `weft bench forward` and `weft bench allreduce`.
 //
 // Threads: the main thread. Fails: as the commands do (tool_commands.h).
 #pragma once
@@ -13,6 +13,7 @@ namespace weft {
 
 struct BenchRequest {
   BenchTrainRequest train;
+  BenchForwardRequest forward;
   BenchAllReduceRequest all_reduce;
 };
 

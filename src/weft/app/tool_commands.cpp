@@ -15,6 +15,7 @@
 #include "weft/base/version.h"
 #include "weft/collective/engine/bench_all_reduce.h"
 #include "weft/data/catalog.h"
+#include "weft/train/bench_forward.h"
 #include "weft/train/bench_train.h"
 #include "weft/train/event/event.h"
 #include "weft/train/model/evaluate_checkpoint.h"
@@ -91,8 +92,34 @@ ExitCode bench_train_command(const BenchTrainRequest& request) {
                  : fmt::format("{} batch {} with {}: {:.3f} ms a step (10 % {:.3f}, 90 % {:.3f}; "
                                "{} steps)\n",
                                result->model, result->batch, counted(result->threads, "thread"),
-                               result->median_ms, result->p10_ms, result->p90_ms, result->steps));
+                               result->times.median_ms, result->times.p10_ms, result->times.p90_ms,
+                               result->times.runs));
   if (!request.json && result->profile) print_text("\n" + to_table(*result->profile));
+  return ExitCode::kOk;
+}
+
+ExitCode bench_forward_command(const BenchForwardRequest& request) {
+  const SystemClock clock;
+  ForwardBenchOptions options;
+  options.model = request.model;
+  options.batch = request.batch;
+  options.threads = request.threads;
+  options.duration = from_seconds(request.seconds);
+  options.cached = request.cached;
+  options.folder = request.write;
+  std::optional<SlowNotice> notice("timing forward passes of " + request.model);
+  const Result<ForwardBenchResult> result = bench_forward(options, clock);
+  notice.reset();
+  if (!result.ok()) return report(result.status());
+  if (request.json) {
+    print_text(to_json(*result) + "\n");
+    return ExitCode::kOk;
+  }
+  print_text(fmt::format(
+      "{} batch {} with {}: {:.3f} ms a pass (10 % {:.3f}, 90 % {:.3f}; {} runs)", result->model,
+      result->batch, counted(result->threads, "thread"), result->times.median_ms,
+      result->times.p10_ms, result->times.p90_ms, result->times.runs));
+  print_text(request.cached ? fmt::format(", {:.0f} tokens/s\n", result->tokens_per_second) : "\n");
   return ExitCode::kOk;
 }
 

@@ -35,6 +35,17 @@ struct BenchTrainRequest {
 };
 ExitCode bench_train_command(const BenchTrainRequest& request);
 
+struct BenchForwardRequest {
+  std::string model = "cnn";
+  std::int64_t batch = 0;
+  int threads = 1;
+  double seconds = 5.0;
+  bool cached = false;
+  std::string write;  // folder
+  bool json = false;
+};
+ExitCode bench_forward_command(const BenchForwardRequest& request);
+
 struct BenchAllReduceRequest {
   AllReduceBenchOptions options;
   bool json = false;

@@ -27,6 +27,7 @@
 #include "weft/data/description.h"
 #include "weft/data/transform.h"
 #include "weft/io/checkpoint.h"
+#include "weft/kernel/core/prepared_weights.h"
 #include "weft/nn/zoo.h"
 
 namespace weft {
@@ -50,6 +51,9 @@ struct LoadedModel {
   std::int64_t step = 0;                    // steps that it was trained
   std::unique_ptr<Module> model = nullptr;  // in evaluation mode
   Transforms transforms = {};               // of images; none of them random
+  // What compute() keeps of the weights between calls; null: nothing. Several times the memory of
+  // the weights in the worst case (kernel/core/prepared_weights.h).
+  std::unique_ptr<PreparedWeights> prepared_weights = nullptr;
 
   bool is_text() const { return data.kind == DatasetKind::kTokens; }
   std::int64_t parameters() const;
@@ -65,6 +69,9 @@ struct LoadedModel {
   // Computes the model's outputs for prepared inputs, f32: logits, or values scaled back.
   Result<Array> compute(const Array& prepared) const;
   Result<Array> predict(const Array& inputs) const;
+  // Sets prepared_weights; build_model() does. A model whose parameters are replaced needs it
+  // again.
+  void keep_prepared_weights();
 };
 
 // `card` with the parameters of the checkpoint in `bytes`; `path` is for messages.

@@ -2,17 +2,18 @@
 //
 // Behind `weft bench train`. A step is what the trainer does without an exchange: gradients
 // replaced, forward, loss, backward, optimizer. It measures a workload: a model with its sizes,
-// batch and optimizer, the same that bench/rivals/train_step.py builds in PyTorch.
+// batch and optimizer (bench_workload.h), the same that bench/rivals/train_step.py builds in
+// PyTorch.
 // Threads: the caller's and the compute threads, whose number it sets.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "weft/base/status.h"
 #include "weft/base/time.h"
+#include "weft/train/bench_workload.h"
 #include "weft/train/profile/step_profile.h"
 
 namespace weft {
@@ -28,7 +29,7 @@ struct TrainBenchOptions {
   std::string precision = "f32";
   // Steps are recorded once and replayed, as in training; otherwise each is eager.
   bool capture = true;
-  // After a few steps that do not count. At least kStepsMin steps are taken.
+  // After a few steps that do not count. At least 30 steps are taken.
   Duration duration = from_milliseconds(5000);
   // Also reports where the time of these steps goes.
   bool profile = false;
@@ -43,11 +44,7 @@ struct TrainBenchResult {
   std::int64_t batch = 0;
   int threads = 0;
   std::string precision;
-  std::int64_t steps = 0;
-  // Times of one step.
-  double median_ms = 0;
-  double p10_ms = 0;
-  double p90_ms = 0;
+  BenchTimes times = {};  // of one step
   // After the last step: a run that diverged or did nothing shows here.
   double loss = 0;
   // The most memory that the process has had in RAM; 0 if the system does not report it.
@@ -55,9 +52,6 @@ struct TrainBenchResult {
   // If it was asked for.
   std::optional<ProfileReport> profile = {};
 };
-
-// Names of the workloads, in the order of their size.
-std::vector<std::string> train_bench_workloads();
 
 // Fails: kInvalidArgument for an unknown model, a negative batch, no threads, another precision, or
 // a trace's file that exists already; kUnavailable if that file cannot be written. A path that

@@ -60,6 +60,9 @@ constexpr Footer kFooters[] = {
      "  weft bench train --model resnet9 --threads 2\n"
      "  weft bench train --model resnet9 --profile --trace steps.json\n"
      "  weft bench train --model gpt6x384 --precision bf16 --json"},
+    {"bench forward",
+     "  weft bench forward --model resnet9 --batch 1 --threads 2\n"
+     "  weft bench forward --model gpt6x384 --batch 16 --cached"},
     {"bench allreduce", "  weft bench allreduce --peers 4 --bytes 64000000 --transport shm"},
     {"new",
      "  weft new examples/data/shapes\n"

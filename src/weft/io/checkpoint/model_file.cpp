@@ -233,6 +233,7 @@ Result<Array> LoadedModel::prepare(const Image& image) const {
 
 Result<Array> LoadedModel::compute(const Array& prepared) const {
   const NoGrad no_grad;
+  const PreparedWeights::Use use(prepared_weights.get());
   try {
     Array outputs = model->forward(Tensor(prepared)).array().strided().contiguous();
     if (data.has_values()) {
@@ -248,6 +249,12 @@ Result<Array> LoadedModel::compute(const Array& prepared) const {
 Result<Array> LoadedModel::predict(const Array& inputs) const {
   WEFT_TRY_ASSIGN(const Array prepared, prepare(inputs));
   return compute(prepared);
+}
+
+void LoadedModel::keep_prepared_weights() {
+  std::vector<Array> weights;
+  for (const Tensor& parameter : model->parameters()) weights.push_back(parameter.array());
+  prepared_weights = std::make_unique<PreparedWeights>(weights);
 }
 
 Status check_parameters(const Module& model) {
@@ -282,6 +289,7 @@ Result<LoadedModel> build_model(const ModelCard& card, const CheckpointFile& fil
   WEFT_TRY(damaged_checkpoint(path, load_weights(file.bytes, *loaded.model)));
   WEFT_TRY(damaged_checkpoint(path, check_parameters(*loaded.model)));
   loaded.model->train(false);
+  loaded.keep_prepared_weights();
   return loaded;
 }
 

@@ -9,6 +9,7 @@
 #include "weft/base/parallel.h"
 #include "weft/kernel/conv/onednn_memory.h"
 #include "weft/kernel/core/flat_loops.h"
+#include "weft/kernel/core/prepared_weights.h"
 
 namespace weft::onednn {
 namespace {
@@ -138,18 +139,6 @@ MemoryDesc with_images(MemoryDesc desc, std::int64_t images) {
   return desc;
 }
 
-// The thread count that oneDNN sees while plans are made and run.
-class OneThread {
- public:
-  OneThread() : before_(thread_count()) { set_thread_count(1); }
-  ~OneThread() { set_thread_count(before_); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
-};
-
 struct Plans {
   MakePlan make;
   PlanCache<ConvKey, ConvPlan> cache;
@@ -248,10 +237,22 @@ struct PartPlans {
   std::shared_ptr<const ConvPlan> last;
 };
 
-// The weights in the order of the plan.
+struct OrderedWeight {
+  MemoryDesc order;
+  std::shared_ptr<Storage> values;
+};
+
+// The weights in the order of the plan; kept where weights are, for the latest order.
 std::shared_ptr<Storage> ordered_weight(const Array& weight, const ConvPlan& plan) {
-  auto ordered = Storage::allocate(plan.orders.weight.get_size());
-  reorder(plan.plain_weight, weight.contiguous().raw_data(), plan.orders.weight, ordered->data());
+  const MemoryDesc& order = plan.orders.weight;
+  const auto kept = PreparedWeights::find<OrderedWeight>(weight, WeightForm::kOnednnOrder);
+  if (kept != nullptr && kept->order == order) return kept->values;
+  auto ordered = Storage::allocate(order.get_size());
+  reorder(plan.plain_weight, weight.contiguous().raw_data(), order, ordered->data());
+  if (PreparedWeights::keeps(weight)) {
+    PreparedWeights::keep(weight, WeightForm::kOnednnOrder,
+                          std::make_shared<OrderedWeight>(OrderedWeight{order, ordered}));
+  }
   return ordered;
 }
 

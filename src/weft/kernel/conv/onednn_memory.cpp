@@ -1,5 +1,7 @@
 #include "weft/kernel/conv/onednn_memory.h"
 
+#include <optional>
+
 #include "weft/array/launch.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/core/onednn.h"
@@ -9,6 +11,9 @@ namespace weft {
 namespace {
 
 using Tag = dnnl::memory::format_tag;
+
+// Below this size a copy takes less time than waking a thread.
+constexpr std::size_t kReorderBytesAlone = std::size_t{128} << 10;
 
 dnnl::memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
@@ -93,6 +98,8 @@ dnnl::primitive_attr onednn_attributes(bool relu) {
 
 void reorder(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target) {
   static thread_local PlanCache<ReorderKey, Primitive> plans;
+  std::optional<OneThread> one;
+  if (to.get_size() < kReorderBytesAlone) one.emplace();
   const auto plan = plans.get({from, to, thread_count()}, [&] {
     const dnnl::engine& engine = onednn_engine();
     return Primitive::make<dnnl::reorder>(

@@ -12,6 +12,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "weft/array/array.h"
+#include "weft/base/parallel.h"
 
 namespace weft {
 
@@ -19,6 +20,18 @@ using MemoryDesc = dnnl::memory::desc;
 
 const dnnl::engine& onednn_engine();
 dnnl::stream& onednn_stream();
+
+// While one lives, oneDNN sees one thread.
+class OneThread {
+ public:
+  OneThread() : before_(thread_count()) { set_thread_count(1); }
+  ~OneThread() { set_thread_count(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
 
 class OneDnnFormat final : public MemoryFormat {
  public:

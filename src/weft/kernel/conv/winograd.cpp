@@ -7,6 +7,7 @@
 #include "weft/base/parallel.h"
 #include "weft/kernel/conv/winograd_loops.h"
 #include "weft/kernel/core/onednn.h"
+#include "weft/kernel/core/prepared_weights.h"
 
 namespace weft::winograd {
 namespace {
@@ -23,6 +24,12 @@ constexpr std::int64_t kGroupTilesOfChunks = 512;
 constexpr std::int64_t kDepth = 256;
 // Images smaller than this waste most of a tile.
 constexpr std::int64_t kOutputMin = 3;
+// A batch of fewer tiles reads the transformed filters, which are four times as large as the plain
+// ones, for too little work: oneDNN is faster.
+constexpr std::int64_t kTilesMin = 4;
+// Up to this many tiles transforming the filters takes a large part of the time, so that it is
+// worth four times their memory to keep the result.
+constexpr std::int64_t kTilesKept = 128;
 
 const WinogradLoops& winograd_loops() {
 #if defined(__x86_64__)
@@ -353,6 +360,24 @@ FilterOrder filters_by_input(const Array& weight) {
   return {raw_floats(weight), 9, inputs * 9, inputs, weight.dim(0)};
 }
 
+// The transformed filters of a forward pass, one for each chunk of panels.
+using ForwardFilters = std::vector<Matrices>;
+
+std::shared_ptr<const ForwardFilters> forward_filters(const WinogradPlan& plan, const Array& weight,
+                                                      const Chunks& chunks) {
+  if (plan.x[0] * plan.down * plan.across > kTilesKept) return nullptr;
+  return PreparedWeights::get<ForwardFilters>(weight, WeightForm::kWinogradFilters, [&] {
+    auto filters = std::make_shared<ForwardFilters>();
+    for (std::int64_t chunk = 0; chunk < chunks.count; ++chunk) {
+      filters->push_back(matrices(chunks.size, plan.in_panels * kPanel));
+      const std::int64_t panels = chunks.size_of(chunk);
+      if (panels <= 0) break;
+      transform_weights(filters_by_output(weight), chunks.first(chunk), panels, filters->back());
+    }
+    return filters;
+  });
+}
+
 void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeightGradients& out) {
   const WinogradPlan& plan = work.plan;
   const bool wants_weight = work.x.defined();
@@ -417,7 +442,8 @@ bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry
     return false;
   }
   const Shape y = conv2d_shape(x, weight, geometry);
-  return y[2] >= kOutputMin && y[3] >= kOutputMin;
+  const std::int64_t tiles = x[0] * up(y[2], kWinogradTile) * up(y[3], kWinogradTile);
+  return y[2] >= kOutputMin && y[3] >= kOutputMin && tiles >= kTilesMin;
 }
 
 void conv2d_forward(const Array& given, const Array& given_weight, const Array& bias,
@@ -437,12 +463,14 @@ void conv2d_forward(const Array& given, const Array& given_weight, const Array& 
   const std::int64_t most = most_tiles(plan, groups);
   Matrices tiles = matrices(plan.in_panels, most);
   Matrices results = matrices(chunks.size, most);
-  const Matrices weights = matrices(chunks.size, plan.in_panels * kPanel);
+  const auto kept = forward_filters(plan, weight, chunks);
+  const Matrices made = matrices(kept != nullptr ? 0 : chunks.size, plan.in_panels * kPanel);
   for (std::int64_t chunk = 0; chunk < chunks.count; ++chunk) {
     const std::int64_t first = chunks.first(chunk);
     const std::int64_t panels = chunks.size_of(chunk);
     if (panels <= 0) break;
-    transform_weights(filters_by_output(weight), first, panels, weights);
+    if (kept == nullptr) transform_weights(filters_by_output(weight), first, panels, made);
+    const Matrices& weights = kept != nullptr ? (*kept)[static_cast<std::size_t>(chunk)] : made;
     for (const Group& group : groups) {
       const std::int64_t count = plan.tiles(group);
       tiles.use_rows(count);

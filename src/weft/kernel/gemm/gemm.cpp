@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/array/storage/storage.h"
+#include "weft/kernel/core/prepared_weights.h"
 #include "weft/kernel/gemm/gemm_blocks.h"
 #include "weft/kernel/gemm/gemm_loops.h"
 
@@ -38,12 +39,22 @@ void multiply_panels(const GemmSize& size, const GemmOperand& a, const float* pa
     const std::int64_t rows = std::min(kRowsAtOnce, size.m - i);
     const GemmOperand from = gemm_block_of(a, i, 0);
     if (row_buffer != nullptr) inner.pack_rows(from, rows, size.k, row_buffer);
-    for (std::int64_t j = 0; j < size.n; j += inner.columns) {
-      const GemmSize part{rows, std::min(inner.columns, size.n - j), size.k};
-      const GemmPanel panel{panels + j * size.k, kGemmPanel, kGemmPanel * size.k};
+    const auto output_at = [&](std::int64_t j) {
       GemmOutput out = c;
       out.data += i * c.row_step + j;
       if (out.bias != nullptr) out.bias += j;
+      return out;
+    };
+    std::int64_t j = 0;
+    for (; rows == 1 && row_buffer == nullptr && j + kGemmRowColumns <= size.n;
+         j += kGemmRowColumns) {
+      inner.multiply_row({1, kGemmRowColumns, size.k}, from,
+                         {panels + j * size.k, kGemmPanel * size.k}, output_at(j));
+    }
+    for (; j < size.n; j += inner.columns) {
+      const GemmSize part{rows, std::min(inner.columns, size.n - j), size.k};
+      const GemmPanel panel{panels + j * size.k, kGemmPanel, kGemmPanel * size.k};
+      const GemmOutput out = output_at(j);
       if (row_buffer != nullptr) {
         inner.multiply_packed(part, row_buffer, panel, out);
       } else {
@@ -90,6 +101,21 @@ void run_gemm(const GemmWork& work) {
   }
 }
 
+// A part of a product whose b is packed; its first column is `first` of b.
+void run_packed(const GemmWork& work, const PackedMatrix& b, std::int64_t first) {
+  const std::int64_t step = gemm_depth(b.k());
+  for (std::int64_t j = 0; j < work.size.n; j += kColumnsAtOnce) {
+    const GemmWork part = work.columns(j, std::min(j + kColumnsAtOnce, work.size.n));
+    const float* block = b.data();
+    for (std::int64_t k = 0; k < b.k() || k == 0; k += step) {
+      const std::int64_t depth = std::min(step, b.k() - k);
+      multiply_panels({part.size.m, part.size.n, depth}, gemm_block_of(part.a, 0, k),
+                      block + (first + j) * depth, output_of(part.c, k, depth, b.k()), nullptr);
+      block += padded_columns(b.n()) * depth;
+    }
+  }
+}
+
 }  // namespace
 
 std::int64_t gemm_depth(std::int64_t k) {
@@ -99,6 +125,21 @@ std::int64_t gemm_depth(std::int64_t k) {
 
 void gemm(const GemmSize& size, const GemmOperand& a, const GemmOperand& b, const GemmOutput& c) {
   gemm_blocks::run_parts(GemmWork{size, a, b, c}, run_gemm);
+}
+
+void gemm(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, const GemmOutput& c) {
+  // The second operand counts columns: the distance of a part's from this one is its first.
+  const GemmWork work{{m, b.n(), b.k()}, a, {b.data(), 0, 1}, c};
+  gemm_blocks::run_parts(
+      work, [&](const GemmWork& part) { run_packed(part, b, part.b.data - b.data()); });
+}
+
+std::shared_ptr<const PackedMatrix> packed_weight(const Array& weight) {
+  const std::int64_t k = weight.dim(1);
+  return PreparedWeights::get<PackedMatrix>(weight, WeightForm::kPackedPanels, [&] {
+    return std::make_shared<PackedMatrix>(GemmOperand{weight.data<float>(), 1, k}, k,
+                                          weight.dim(0));
+  });
 }
 
 PackedMatrix::PackedMatrix(const GemmOperand& b, std::int64_t k, std::int64_t n)

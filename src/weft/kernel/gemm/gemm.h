@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "weft/array/array.h"
 #include "weft/array/storage/storage.h"
 
 namespace weft {
@@ -55,7 +56,14 @@ class PackedMatrix {
   std::shared_ptr<Storage> storage_;
 };
 
+// The same bits as gemm() of this b, on the compute threads.
+void gemm(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, const GemmOutput& c);
+
 // The same bits as gemm with this b. On the calling thread alone, for loops whose threads own rows.
 void gemm_packed(std::int64_t m, const GemmOperand& a, const PackedMatrix& b, const GemmOutput& c);
+
+// A weight f32 [n, k] as the factor b [k, n] = weight^T, packed and kept (core/prepared_weights.h);
+// null where nothing is kept.
+std::shared_ptr<const PackedMatrix> packed_weight(const Array& weight);
 
 }  // namespace weft

@@ -15,8 +15,8 @@ namespace weft::gemm_blocks {
 inline constexpr std::int64_t kRowsAtOnce = 96;
 // Columns packed at once: with 384 rows 768 KiB.
 inline constexpr std::int64_t kColumnsAtOnce = 512;
-// Below this many multiply-adds a thread is not worth waking.
-inline constexpr std::int64_t kGrainProducts = 64 * 1024;
+// Below this many multiply-adds, a few microseconds, a thread is not worth waking.
+inline constexpr std::int64_t kGrainProducts = 128 * 1024;
 
 // Columns with those that fill the last panel.
 inline std::int64_t padded_columns(std::int64_t n) {

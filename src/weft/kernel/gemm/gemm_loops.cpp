@@ -175,6 +175,37 @@ void multiply(const GemmSize& size, const GemmOperand& a, const GemmPanel& panel
   multiply_any<Rows::kStrided>(size, a, panel, c);
 }
 
+// One row of one panel has one sum or two, each of which waits for its last addition; those of
+// several panels keep the multipliers busy.
+void multiply_row(const GemmSize& size, const GemmOperand& a, const GemmPanel& panels,
+                  const GemmOutput& c) {
+  constexpr int kRowPanels = kGemmRowColumns / kPanel;
+  Vec sum[kRowPanels][1][kPanelVecs] = {};
+  const std::int64_t step = panels.step;
+  const std::int64_t column_step = a.column_step;
+  const float* from = a.data;
+  const float* b = panels.data;
+  for (std::int64_t k = size.k; k > 0; --k) {
+    const Vec x = *from - Vec{};  // in every lane
+#pragma GCC unroll 4
+    for (int p = 0; p < kRowPanels; ++p) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kPanelVecs; ++v) {
+        sum[p][0][v] = multiply_add(x, load(b + p * step + v * kVec), sum[p][0][v]);
+      }
+    }
+    b += kPanel;
+    from += column_step;
+  }
+  GemmOutput out = c;
+#pragma GCC unroll 4
+  for (int p = 0; p < kRowPanels; ++p) {
+    finish(sum[p], out, kPanel);
+    out.data += kPanel;
+    if (out.bias != nullptr) out.bias += kPanel;
+  }
+}
+
 void multiply_packed(const GemmSize& size, const float* rows, const GemmPanel& panel,
                      const GemmOutput& c) {
   multiply_any<Rows::kPacked>(size, {rows, 0, 0}, panel, c);
@@ -268,8 +299,8 @@ void pack(const GemmOperand& b, std::int64_t rows, std::int64_t columns, float* 
 
 }  // namespace
 
-extern const GemmLoops WEFT_LOOPS_NAME(gemm_loops) = {kPanels * kPanel, kRows > 6, pack,
-                                                      multiply,         pack_rows, multiply_packed};
+extern const GemmLoops WEFT_LOOPS_NAME(gemm_loops) = {
+    kPanels * kPanel, kRows > 6, pack, multiply, multiply_row, pack_rows, multiply_packed};
 
 }  // namespace weft
 

@@ -11,6 +11,9 @@ namespace weft {
 // Columns of a panel of b and of a tile of c.
 inline constexpr std::int64_t kGemmPanel = 16;
 
+// Columns of the adjacent panels that one row is multiplied with at a time.
+inline constexpr std::int64_t kGemmRowColumns = 4 * kGemmPanel;
+
 // A panel of columns of b: row k begins at data + k * step, and that of a second panel, where a
 // product has more than kGemmPanel columns, `next` floats behind it.
 struct GemmPanel {
@@ -30,6 +33,10 @@ struct GemmLoops {
   // All rows of a times the panel or panels, of which the first size.n columns count; all are read.
   void (*multiply)(const GemmSize& size, const GemmOperand& a, const GemmPanel& panel,
                    const GemmOutput& c);
+  // One row of a times kGemmRowColumns columns in packed panels, which lie panel.step floats apart;
+  // the same bits as multiply() of each.
+  void (*multiply_row)(const GemmSize& size, const GemmOperand& a, const GemmPanel& panels,
+                       const GemmOutput& c);
   // Copies `rows` rows of `depth` values of `a` in the order in which tiles read them, and the same
   // product with such rows.
   void (*pack_rows)(const GemmOperand& a, std::int64_t rows, std::int64_t depth, float* packed);

@@ -66,10 +66,15 @@ void linear(const Array& x, const Array& weight, const Array& bias, bool relu, A
     return;
   }
   const Array dense_bias = dense(bias);
-  gemm({y.dim(0), y.dim(1), x.dim(1)}, {x.data<float>(), x.strides()[0], x.strides()[1]},
-       {weight.data<float>(), weight.strides()[1], weight.strides()[0]},
-       {y.data<float>(), y.dim(1), false, dense_bias.defined() ? dense_bias.data<float>() : nullptr,
-        relu});
+  const GemmOperand rows{x.data<float>(), x.strides()[0], x.strides()[1]};
+  const GemmOutput out{y.data<float>(), y.dim(1), false,
+                       dense_bias.defined() ? dense_bias.data<float>() : nullptr, relu};
+  if (const auto packed = packed_weight(weight)) {
+    gemm(y.dim(0), rows, *packed, out);
+    return;
+  }
+  gemm({y.dim(0), y.dim(1), x.dim(1)}, rows,
+       {weight.data<float>(), weight.strides()[1], weight.strides()[0]}, out);
 }
 
 // Columns [begin, end), a block at a time.

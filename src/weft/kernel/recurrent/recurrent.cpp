@@ -1,6 +1,7 @@
 #include "weft/kernel/recurrent/recurrent.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -40,13 +41,22 @@ template <>
 class StepProduct<float> {
  public:
   StepProduct(const RecurrentMatrix<float>& b, std::int64_t k, std::int64_t n)
-      : packed_({b.data, b.row_step, b.column_step}, k, n) {}
+      : packed_(
+            std::make_shared<PackedMatrix>(GemmOperand{b.data, b.row_step, b.column_step}, k, n)) {}
+  // b = weight^T for weight [n, k].
+  explicit StepProduct(const Array& weight) : packed_(packed_weight(weight)) {
+    if (packed_ != nullptr) return;
+    const std::int64_t k = weight.dim(1);
+    packed_ =
+        std::make_shared<PackedMatrix>(GemmOperand{weight.data<float>(), 1, k}, k, weight.dim(0));
+  }
   void run(std::int64_t rows, const float* a, const Sums<float>& out) const {
-    gemm_packed(rows, {a, packed_.k(), 1}, packed_, {out.data, out.step, out.accumulate, out.bias});
+    gemm_packed(rows, {a, packed_->k(), 1}, *packed_,
+                {out.data, out.step, out.accumulate, out.bias});
   }
 
  private:
-  PackedMatrix packed_;
+  std::shared_ptr<const PackedMatrix> packed_;
 };
 
 template <>
@@ -54,6 +64,8 @@ class StepProduct<double> {
  public:
   StepProduct(const RecurrentMatrix<double>& b, std::int64_t k, std::int64_t n)
       : b_(b), k_(k), n_(n) {}
+  explicit StepProduct(const Array& weight)
+      : StepProduct({weight.data<double>(), 1, weight.dim(1)}, weight.dim(1), weight.dim(0)) {}
   void run(std::int64_t rows, const double* a, const Sums<double>& out) const {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < n_; ++j) {
@@ -74,14 +86,19 @@ class StepProduct<double> {
 };
 
 // x weight^T + bias for all steps.
-void input_product(const GemmSize& size, const float* x, const float* weight, const float* bias,
+void input_product(std::int64_t rows, const float* x, const Array& weight, const float* bias,
                    float* out) {
-  gemm(size, {x, size.k, 1}, {weight, 1, size.k}, {out, size.n, false, bias});
+  const std::int64_t k = weight.dim(1);
+  const GemmOutput sums{out, weight.dim(0), false, bias};
+  if (const auto packed = packed_weight(weight)) {
+    gemm(rows, {x, k, 1}, *packed, sums);
+    return;
+  }
+  gemm({rows, weight.dim(0), k}, {x, k, 1}, {weight.data<float>(), 1, k}, sums);
 }
-void input_product(const GemmSize& size, const double* x, const double* weight, const double* bias,
+void input_product(std::int64_t rows, const double* x, const Array& weight, const double* bias,
                    double* out) {
-  StepProduct<double>({weight, 1, size.k}, size.k, size.n)
-      .run(size.m, x, {out, size.n, false, bias});
+  StepProduct<double>(weight).run(rows, x, {out, weight.dim(0), false, bias});
 }
 
 template <class T>
@@ -219,9 +236,9 @@ void recurrent_forward_body(LaunchArrays in, LaunchArrays out, const RecurrentRu
   if (state == 0 || walk.steps == 0) return;
   launch_flops(recurrent_flops(walk, in[0].dim(2) + walk.width));
   const std::vector<T> bias = joint_bias<T>(in[3], in[4], gru);
-  input_product({walk.steps * walk.batch, walk.gates(), in[0].dim(2)}, in[0].data<T>(),
-                in[1].data<T>(), bias.empty() ? nullptr : bias.data(), out[0].data<T>());
-  const StepProduct<T> product({in[2].data<T>(), 1, walk.width}, walk.width, walk.gates());
+  input_product(walk.steps * walk.batch, in[0].data<T>(), in[1],
+                bias.empty() ? nullptr : bias.data(), out[0].data<T>());
+  const StepProduct<T> product(in[2]);
   const ForwardPass<T> pass{walk,
                             product,
                             gru ? recurrent_values<T>(in[4]) : nullptr,

@@ -129,6 +129,7 @@ void ModelThread::compute_rows(const std::vector<Job>& batch) {
 }
 
 void ModelThread::run_texts() {
+  const PreparedWeights::Use use(model_.prepared_weights());
   TextGenerator generator(model_.language_model(), model_.tokenizer(),
                           static_cast<std::size_t>(options_.batch_max));
   const TextGenerator::Sink sink = [this](JobAnswer told) { answer(std::move(told)); };

@@ -54,6 +54,8 @@ class ServedModel {
   Result<PredictOutputs> predict(const Array& inputs);
   // REQUIRES: is_text().
   CausalLanguageModel& language_model();
+  // For the Use of the thread that computes texts; predict() has its own.
+  PreparedWeights* prepared_weights() { return opened_.prepared_weights.get(); }
 
  private:
   explicit ServedModel(CheckpointModel opened) : opened_(std::move(opened)) {}

@@ -187,6 +187,7 @@ Result<Prediction> go_on(const CheckpointModel& opened, const PredictRequest& re
   }
   WEFT_TRY_ASSIGN(const std::vector<std::int32_t> begin, tokenizer->encode(request.input));
   if (begin.empty()) return invalid_argument("predict: expected the beginning of a text, got none");
+  const PreparedWeights::Use use(opened.prepared_weights.get());
   const ContinueOptions options = {request.tokens, request.temperature, request.seed};
   const std::vector<std::int32_t> added = continue_tokens(*model, begin, options);
   WEFT_TRY_ASSIGN(const std::string more, tokenizer->decode(added));

@@ -1,0 +1,83 @@
+// PreparedWeights: the forms in which kernels read a model's weights, kept between forward passes.
+//
+// Where it stands: a loaded model owns one (io/model_file.h); a matrix product packs its weights, a
+// convolution transforms or reorders its filters. A pass with few rows spends most of its time on
+// that unless the result is kept, which costs about the memory of the weights once more.
+// A kept form is used only if the weights' storage has reported no write since (Storage::version);
+// code that writes through a pointer reports that, or makes a new PreparedWeights. Results have the
+// same bits with and without kept forms.
+// Threads: one at a time, which calls the kernels. Fails: never.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "weft/array/array.h"
+
+namespace weft {
+
+enum class WeightForm : std::uint8_t {
+  kPackedPanels,     // kernel/gemm
+  kWinogradFilters,  // kernel/conv
+  kOnednnOrder,
+};
+
+class PreparedWeights {
+ public:
+  // While one lives, kernels that this thread calls keep and find forms in `weights`; null:
+  // nowhere.
+  class Use {
+   public:
+    explicit Use(PreparedWeights* weights);
+    ~Use();
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    PreparedWeights* before_;
+  };
+
+  // Forms of other arrays than these are not kept.
+  explicit PreparedWeights(std::span<const Array> weights);
+
+  // The kept form of this weight, of the type that keep() was given; null if there is none.
+  template <class Form>
+  static std::shared_ptr<const Form> find(const Array& weight, WeightForm form) {
+    return std::static_pointer_cast<const Form>(find_form(weight, form));
+  }
+  // Does nothing outside a Use.
+  static void keep(const Array& weight, WeightForm form, std::shared_ptr<const void> value);
+  // Whether keep() would keep a form of this weight.
+  static bool keeps(const Array& weight);
+  // The kept form, or the one that make() returns, which is kept; null where nothing is kept.
+  template <class Form, class Make>
+  static std::shared_ptr<const Form> get(const Array& weight, WeightForm form, const Make& make) {
+    if (!keeps(weight)) return nullptr;
+    std::shared_ptr<const Form> found = find<Form>(weight, form);
+    if (found == nullptr) {
+      found = make();
+      keep(weight, form, found);
+    }
+    return found;
+  }
+
+ private:
+  struct Entry {
+    WeightForm form;
+    Shape shape;
+    std::uint64_t version;
+    std::shared_ptr<const void> value;
+  };
+  static std::shared_ptr<const void> find_form(const Array& weight, WeightForm form);
+
+  std::vector<Array> weights_;  // keep the storages, so that nothing else gets their places
+  std::unordered_set<std::uint64_t> storages_;
+  std::unordered_map<const void*, std::vector<Entry>> entries_;  // by the weight's first byte
+};
+
+}  // namespace weft

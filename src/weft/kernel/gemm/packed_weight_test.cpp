@@ -1,0 +1,85 @@
+// Layers whose weights are packed once and kept (core/prepared_weights.h).
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "weft/base/parallel.h"
+#include "weft/base/rng.h"
+#include "weft/kernel/core/prepared_weights.h"
+#include "weft/kernel/gemm/gemm.h"
+#include "weft/kernel/gemm/linear.h"
+
+namespace weft::packed_weight_test {
+namespace {
+
+Array random(const Shape& shape, std::uint64_t seed) {
+  Rng rng(seed);
+  Array values = Array::empty(shape);
+  for (float& value : values.flat<float>()) value = static_cast<float>(rng.normal());
+  return values;
+}
+
+std::vector<float> layer(const Array& x, const Array& weight, const Array& bias) {
+  return linear_forward(x, weight, bias, true).to_vector<float>();
+}
+
+// Rows, outputs, inputs: one row of several groups of panels, a rest of them, several parts of k.
+const std::vector<Shape> kSizes = {{1, 200, 40}, {1, 64, 900}, {1, 5, 7},
+                                   {2, 130, 33}, {7, 600, 64}, {200, 48, 20}};
+
+TEST(PackedWeight, GivesTheBitsOfALayerThatPacksItself) {
+  for (const int threads : {1, 3}) {
+    set_thread_count(threads);
+    for (const Shape& size : kSizes) {
+      const Array x = random({size[0], size[2]}, 1);
+      const Array weight = random({size[1], size[2]}, 2);
+      const Array bias = random({size[1]}, 3);
+      const std::vector<float> want = layer(x, weight, bias);
+      PreparedWeights prepared(std::vector<Array>{weight});
+      const PreparedWeights::Use use(&prepared);
+      EXPECT_EQ(layer(x, weight, bias), want) << to_string(size) << " when it is packed";
+      EXPECT_EQ(layer(x, weight, bias), want) << to_string(size) << " when it is found";
+    }
+  }
+  set_thread_count(1);
+}
+
+TEST(PackedWeight, OneRowHasTheBitsThatItHasAmongOthers) {
+  const Array x = random({9, 500}, 1);
+  const Array weight = random({150, 500}, 2);
+  const Array all = linear_forward(x, weight, Array(), false);
+  for (std::int64_t row = 0; row < 9; ++row) {
+    const Array alone = linear_forward(x.slice(0, row, row + 1), weight, Array(), false);
+    EXPECT_EQ(alone.to_vector<float>(), all.slice(0, row, row + 1).to_vector<float>());
+  }
+}
+
+TEST(PackedWeight, IsPackedAgainAfterAWrite) {
+  const Array x = random({1, 32}, 1);
+  Array weight = random({64, 32}, 2);
+  PreparedWeights prepared(std::vector<Array>{weight});
+  const PreparedWeights::Use use(&prepared);
+  const auto first = packed_weight(weight);
+  EXPECT_EQ(packed_weight(weight), first);
+  weight.copy_from(random({64, 32}, 3));
+  EXPECT_NE(packed_weight(weight), first);
+  EXPECT_EQ(layer(x, weight, Array()), layer(x, weight.clone(), Array()));
+}
+
+TEST(PackedWeight, IsKeptOnlyForTheGivenWeightsAndWithinAUse) {
+  const Array weight = random({64, 32}, 2);
+  const Array other = random({64, 32}, 2);
+  EXPECT_EQ(packed_weight(weight), nullptr);
+  PreparedWeights prepared(std::vector<Array>{weight});
+  {
+    const PreparedWeights::Use use(&prepared);
+    EXPECT_NE(packed_weight(weight), nullptr);
+    EXPECT_EQ(packed_weight(other), nullptr);
+    const PreparedWeights::Use none(nullptr);
+    EXPECT_EQ(packed_weight(weight), nullptr);
+  }
+  EXPECT_EQ(packed_weight(weight), nullptr);
+}
+
+}  // namespace
+}  // namespace weft::packed_weight_test
