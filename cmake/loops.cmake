@@ -1,7 +1,7 @@
 # Reads the instruction sets that loops are compiled for, a list of "Name|features|lanes|use", out
-# of src/weft/base/isa_list.h: those before its #else are x86-64's, those behind it anybody's.
+# of src/weft/base/isa/isa_list.h: those before its #else are x86-64's, those behind it anybody's.
 function(weft_read_isas result)
-  set(file "${CMAKE_SOURCE_DIR}/src/weft/base/isa_list.h")
+  set(file "${CMAKE_SOURCE_DIR}/src/weft/base/isa/isa_list.h")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
   file(READ "${file}" text)
   string(FIND "${text}" "#else" middle)
@@ -21,7 +21,7 @@ function(weft_read_isas result)
 endfunction()
 
 # weft_loops(FOLDER [MEMORY] SOURCES x_loops.cpp ... [OPTIONS flag ...]): compiles each source once
-# for every instruction set, those of MEMORY loops for fewer (src/weft/base/isa_loops.h), into
+# for every instruction set, those of MEMORY loops for fewer (src/weft/base/isa/isa_loops.h), into
 # weft_FOLDER.
 function(weft_loops folder)
   cmake_parse_arguments(ARG "MEMORY" "" "SOURCES;OPTIONS" ${ARGN})

@@ -154,12 +154,16 @@ def misses(rows):
                      for r in rows if r["ratio_median"] > RATIO_MAX]
 
 
+def ms_text(milliseconds):
+    return f"{milliseconds:,.0f}" if milliseconds >= 100 else f"{milliseconds:.3g}"
+
+
 def markdown(rows):
     lines = ["| model | batch | threads | Weft ms | ONNX Runtime ms | ratio | ratio of the 10 % | "
              "Weft of the peak | ONNX Runtime of the peak |", "|---" * 9 + "|"]
     for r in rows:
-        lines.append(f"| {r['model']} | {r['batch']} | {r['threads']} | {r['weft_median_ms']:.3g} "
-                     f"| {r['onnxruntime_median_ms']:.3g} | {r['ratio_median']:.2f} "
+        lines.append(f"| {r['model']} | {r['batch']} | {r['threads']} | {ms_text(r['weft_median_ms'])} "
+                     f"| {ms_text(r['onnxruntime_median_ms'])} | {r['ratio_median']:.2f} "
                      f"| {r['ratio_p10']:.2f} | {share_text(r['weft_share_of_peak'])} "
                      f"| {share_text(r['onnxruntime_share_of_peak'])} |")
     for kind, mean in means(rows).items():

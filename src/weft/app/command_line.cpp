@@ -31,7 +31,7 @@
 #include "weft/app/terminal/standard_output.h"
 #include "weft/app/tool_commands.h"
 #include "weft/base/exception_status.h"
-#include "weft/base/isa.h"
+#include "weft/base/isa/isa.h"
 #include "weft/base/log.h"
 #include "weft/base/printable.h"
 #include "weft/base/time.h"

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "weft/base/loops_begin.inc"
+#include "weft/base/isa/loops_begin.inc"
 #include "weft/codec/wire_precision.h"
 
 namespace weft {
@@ -147,4 +147,4 @@ extern const CodecLoops WEFT_LOOPS_NAME(codec_loops) = {
 
 }  // namespace weft
 
-#include "weft/base/loops_end.inc"
+#include "weft/base/isa/loops_end.inc"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/base/isa_loops.h"
+#include "weft/base/isa/isa_loops.h"
 
 namespace weft {
 

@@ -150,8 +150,7 @@ Result<TrainBenchResult> bench_train(const TrainBenchOptions& options, const Clo
   if (options.profile || !options.trace_path.empty()) {
     profiler.emplace(clock, options.trace_path.empty() ? 0 : StepProfiler::kTracedSteps);
   }
-  measure(parts, batches, options.duration, clock,
-          profiler ? &*profiler : nullptr, result);
+  measure(parts, batches, options.duration, clock, profiler ? &*profiler : nullptr, result);
   if (profiler) {
     WEFT_TRY(write_trace(options, *profiler));
     result.profile = report_with_peaks(*profiler);

@@ -14,7 +14,7 @@
 #include <sys/timex.h>
 #include <unistd.h>
 
-#include "weft/base/isa.h"
+#include "weft/base/isa/isa.h"
 
 namespace weft {
 

@@ -1,7 +1,7 @@
 // Vector code by target attributes; every tail and every other processor uses half.h.
 #include "weft/array/dtype/half_rows.h"
 
-#include "weft/base/isa.h"
+#include "weft/base/isa/isa.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #endif
 
-#include "weft/base/isa.h"
+#include "weft/base/isa/isa.h"
 #include "weft/base/parallel.h"
 #include "weft/base/time.h"
 

@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <vector>
 
-#include "weft/base/isa.h"
-#include "weft/base/isa_loops.h"
+#include "weft/base/isa/isa.h"
+#include "weft/base/isa/isa_loops.h"
 
 namespace weft {
 
-// Of x_tables, the tables of a family of loops; the first is that of any processor.
+// Those of x_tables, the tables of a family; the first is that of any processor.
 template <class Loops, std::size_t kCount>
 std::vector<IsaLoops<Loops>> loops_that_run(const IsaLoops<Loops> (&tables)[kCount]) {
   std::vector<IsaLoops<Loops>> out;

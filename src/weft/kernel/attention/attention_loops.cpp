@@ -1,7 +1,7 @@
 // The loops of attention_loops.h, compiled once for each instruction set.
 #include "weft/kernel/attention/attention_loops.h"
 
-#include "weft/base/loops_begin.inc"
+#include "weft/base/isa/loops_begin.inc"
 
 namespace weft {
 namespace {
@@ -134,4 +134,4 @@ extern const AttentionLoops WEFT_LOOPS_NAME(attention_loops) = {soften, gradient
 
 }  // namespace weft
 
-#include "weft/base/loops_end.inc"
+#include "weft/base/isa/loops_end.inc"

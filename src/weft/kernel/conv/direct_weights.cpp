@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "weft/base/isa.h"
+#include "weft/base/isa/isa.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/conv/direct_weights_loops.h"
 #include "weft/kernel/core/flat_loops.h"

@@ -3,25 +3,16 @@
 #include <algorithm>
 #include <vector>
 
-#include "weft/base/isa.h"
+#include "weft/base/isa/isa.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/conv/winograd_loops.h"
+#include "weft/kernel/conv/winograd_plan.h"
 #include "weft/kernel/core/onednn.h"
 #include "weft/kernel/core/prepared_weights.h"
 
 namespace weft::winograd {
 namespace {
 
-constexpr std::int64_t kWinogradLanes = 8;
-constexpr std::int64_t kPanel = kWinogradPanel;
-// Transformed filters of one chunk: what a third-level cache holds beside the tiles.
-constexpr std::int64_t kChunkBytes = 5 << 20;
-// Tiles of a group: many enough that reading the filters for each group costs little.
-constexpr std::int64_t kGroupTiles = 128;
-// The same where the filters come in chunks and each chunk would transform the tiles again.
-constexpr std::int64_t kGroupTilesOfChunks = 512;
-// Depth of one product: 16 KiB of a panel of filters stay in the first-level cache.
-constexpr std::int64_t kDepth = 256;
 // Images smaller than this waste most of a tile.
 constexpr std::int64_t kOutputMin = 3;
 // A batch of fewer tiles reads the transformed filters, which are four times as large as the plain
@@ -38,90 +29,6 @@ const WinogradLoops& winograd_loops() {
   check_failed(__FILE__, __LINE__, "applies()");
 #endif
 }
-
-std::int64_t up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit; }
-
-// Some rows of tiles of some images.
-struct Group {
-  std::int64_t first_image;
-  std::int64_t images;
-  std::int64_t first_row;
-  std::int64_t rows;
-};
-
-// Panels cut into chunks of about equal size.
-struct Chunks {
-  Chunks(std::int64_t panel_count, std::int64_t bytes_each)
-      : panels(panel_count),
-        count(up(panel_count, std::max<std::int64_t>(1, kChunkBytes / bytes_each))),
-        size(up(panel_count, count)) {}
-  std::int64_t first(std::int64_t chunk) const { return chunk * size; }
-  std::int64_t size_of(std::int64_t chunk) const { return std::min(size, panels - first(chunk)); }
-
-  std::int64_t panels;
-  std::int64_t count;
-  std::int64_t size;
-};
-
-std::int64_t panel_bytes(std::int64_t depth_panels) {
-  return kWinogradPositions * depth_panels * kPanel * kPanel *
-         static_cast<std::int64_t>(sizeof(float));
-}
-
-// The sizes of one convolution.
-struct WinogradPlan {
-  WinogradPlan(const Shape& x_shape, const Shape& weight_shape, const Conv2dGeometry& geometry)
-      : x(x_shape),
-        y(conv2d_shape(x_shape, weight_shape, geometry)),
-        inputs(weight_shape[1]),
-        outputs(weight_shape[0]),
-        in_panels(up(inputs, kPanel)),
-        out_panels(up(outputs, kPanel)),
-        across(up(y[3], kWinogradTile)),
-        down(up(y[2], kWinogradTile)),
-        padding(geometry.padding) {}
-
-  // The batch in groups of about `tiles`.
-  std::vector<Group> groups(std::int64_t tiles) const {
-    std::vector<Group> result;
-    const std::int64_t each = down * across;
-    if (each > 2 * tiles) {
-      const std::int64_t bands = up(down, std::max<std::int64_t>(1, tiles / across));
-      const std::int64_t rows = up(down, bands);
-      for (std::int64_t image = 0; image < x[0]; ++image) {
-        for (std::int64_t row = 0; row < down; row += rows) {
-          result.push_back({image, 1, row, std::min(rows, down - row)});
-        }
-      }
-      return result;
-    }
-    const std::int64_t count = up(x[0], std::max<std::int64_t>(1, tiles / each));
-    const std::int64_t images = up(x[0], count);
-    for (std::int64_t image = 0; image < x[0]; image += images) {
-      result.push_back({image, std::min(images, x[0] - image), 0, down});
-    }
-    return result;
-  }
-  std::int64_t tiles(const Group& group) const { return group.images * group.rows * across; }
-  // Operations that one gradient asks for, for each panel of inputs and each tile.
-  double gradient_flops() const {
-    return 18.0 * static_cast<double>(y.num_elements()) * static_cast<double>(inputs) /
-           static_cast<double>(in_panels * x[0] * down * across);
-  }
-  WinogradTiles tiles_of(const Group& group) const {
-    return {group.first_row, group.rows, across, padding[0], padding[1]};
-  }
-
-  Shape x;
-  Shape y;
-  std::int64_t inputs;
-  std::int64_t outputs;
-  std::int64_t in_panels;
-  std::int64_t out_panels;
-  std::int64_t across;  // tiles
-  std::int64_t down;
-  Pair padding = 0;
-};
 
 class Floats {
  public:

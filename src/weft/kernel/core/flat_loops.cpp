@@ -1,7 +1,7 @@
 // The loops of flat_loops.h, compiled once for each instruction set.
 #include "weft/kernel/core/flat_loops.h"
 
-#include "weft/base/loops_begin.inc"
+#include "weft/base/isa/loops_begin.inc"
 
 namespace weft {
 namespace {
@@ -11,8 +11,8 @@ void relu(const float* x, float* y, std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) y[i] = x[i] < 0.0F ? 0.0F : x[i];
 }
 
-void relu_gradient(const float* dy, const float* y, float* dx, std::int64_t begin,
-                   std::int64_t end) {
+void relu_gradient_values(const float* dy, const float* y, float* dx, std::int64_t begin,
+                          std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
     const float gradient = dy[i];
     dx[i] = y[i] > 0.0F ? gradient : 0.0F;
@@ -34,8 +34,8 @@ void column_sums(const FlatLoops::Rows& rows, float* __restrict sums, std::int64
 
 }  // namespace
 
-extern const FlatLoops WEFT_LOOPS_NAME(flat_loops) = {relu, relu_gradient, add, column_sums};
+extern const FlatLoops WEFT_LOOPS_NAME(flat_loops) = {relu, relu_gradient_values, add, column_sums};
 
 }  // namespace weft
 
-#include "weft/base/loops_end.inc"
+#include "weft/base/isa/loops_end.inc"

@@ -12,7 +12,7 @@
 
 #include "weft/array/dtype/dtype.h"
 #include "weft/array/launch.h"
-#include "weft/base/isa_loops.h"
+#include "weft/base/isa/isa_loops.h"
 #include "weft/kernel/core/elementwise_ops.h"
 
 namespace weft {

@@ -4,7 +4,7 @@
 #define WEFT_ROWS_AVX2 1
 #endif
 
-#include "weft/base/loops_begin.inc"
+#include "weft/base/isa/loops_begin.inc"
 #include "weft/kernel/core/rows.h"
 
 namespace weft {
@@ -285,4 +285,4 @@ extern const RowKernels WEFT_LOOPS_NAME(row_kernels) = WEFT_ROW_KERNELS;
 
 }  // namespace weft
 
-#include "weft/base/loops_end.inc"
+#include "weft/base/isa/loops_end.inc"

@@ -1,7 +1,7 @@
 // gemm's loops, compiled once for each instruction set.
 #include "weft/kernel/gemm/gemm_loops.h"
 
-#include "weft/base/loops_begin.inc"
+#include "weft/base/isa/loops_begin.inc"
 
 #define WEFT_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
@@ -304,4 +304,4 @@ extern const GemmLoops WEFT_LOOPS_NAME(gemm_loops) = {
 
 }  // namespace weft
 
-#include "weft/base/loops_end.inc"
+#include "weft/base/isa/loops_end.inc"

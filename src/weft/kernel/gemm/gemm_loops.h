@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "weft/base/isa_loops.h"
+#include "weft/base/isa/isa_loops.h"
 #include "weft/kernel/gemm/gemm.h"
 
 namespace weft {

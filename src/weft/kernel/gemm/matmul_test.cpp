@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/base/isa.h"
+#include "weft/base/isa/isa.h"
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
 #include "weft/base/testing/test_isa_loops.h"

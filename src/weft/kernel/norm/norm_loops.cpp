@@ -1,7 +1,7 @@
 // The loops of norm_loops.h, compiled once for each instruction set.
 #include "weft/kernel/norm/norm_loops.h"
 
-#include "weft/base/loops_begin.inc"
+#include "weft/base/isa/loops_begin.inc"
 
 namespace weft {
 namespace {
@@ -425,4 +425,4 @@ extern const NormBuild WEFT_LOOPS_NAME(norm_build) = {all_norm_loops<float>(),
 
 }  // namespace weft
 
-#include "weft/base/loops_end.inc"
+#include "weft/base/isa/loops_end.inc"

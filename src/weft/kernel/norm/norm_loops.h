@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "weft/array/dtype/dtype.h"
-#include "weft/base/isa_loops.h"
+#include "weft/base/isa/isa_loops.h"
 
 namespace weft {
 

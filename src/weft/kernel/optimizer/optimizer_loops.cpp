@@ -1,7 +1,7 @@
 // The loops of optimizer_loops.h, compiled once for each instruction set.
 #include "weft/kernel/optimizer/optimizer_loops.h"
 
-#include "weft/base/loops_begin.inc"
+#include "weft/base/isa/loops_begin.inc"
 
 namespace weft {
 namespace {
@@ -186,7 +186,7 @@ void blend(const BlendPass<Value>& pass, std::int64_t begin, std::int64_t end) {
 }
 
 template <class Value>
-double sum_of_squares(const Value* x, std::int64_t begin, std::int64_t end) {
+double squares_sum(const Value* x, std::int64_t begin, std::int64_t end) {
   double sums[8] = {};
   std::int64_t i = begin;
   for (; i + 8 <= end; i += 8) {
@@ -328,7 +328,7 @@ void product(const ProductPass<Value>& pass, std::int64_t begin, std::int64_t en
 #define WEFT_OPTIMIZER_LOOPS_OF(Value)                                                         \
   {                                                                                            \
     sgd<Value>, adam<Value>, amsgrad<Value>, adagrad<Value>, rms_prop<Value>, adadelta<Value>, \
-        lion<Value>, blend<Value>, sum_of_squares<Value>, column_squares<Value>,               \
+        lion<Value>, blend<Value>, squares_sum<Value>, column_squares<Value>,                  \
         scaled_squares<Value>, factored_update<Value>, product<Value>                          \
   }
 #define WEFT_OPTIMIZER_LOOPS \
@@ -340,4 +340,4 @@ extern const OptimizerBuild WEFT_LOOPS_NAME(optimizer_build) = WEFT_OPTIMIZER_LO
 
 }  // namespace weft
 
-#include "weft/base/loops_end.inc"
+#include "weft/base/isa/loops_end.inc"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "weft/array/launch.h"
-#include "weft/base/isa.h"
+#include "weft/base/isa/isa.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/core/onednn.h"
 #include "weft/kernel/pool/pool_loops.h"

@@ -1,7 +1,7 @@
 // The loops of gate_loops.h for f32, compiled once for each instruction set.
 #include "weft/kernel/recurrent/gate_loops.h"
 
-#include "weft/base/loops_begin.inc"
+#include "weft/base/isa/loops_begin.inc"
 
 namespace weft {
 namespace {
@@ -16,4 +16,4 @@ extern const GateLoops<float> WEFT_LOOPS_NAME(gate_loops_f32) = WEFT_GATE_LOOPS;
 
 }  // namespace weft
 
-#include "weft/base/loops_end.inc"
+#include "weft/base/isa/loops_end.inc"

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "weft/base/isa_loops.h"
+#include "weft/base/isa/isa_loops.h"
 
 namespace weft {
 

@@ -1,11 +1,11 @@
-#include "weft/base/isa.h"
+#include "weft/base/isa/isa.h"
 
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weft/base/isa_loops.h"
+#include "weft/base/isa/isa_loops.h"
 
 namespace weft::isa_test {
 namespace {

@@ -4,7 +4,7 @@
 // X(Name, "name", "features", lanes, use, ...):
 //   Name      of the enumerator Isa::kName, and the suffix of tables of loops
 //   name      the value of WEFT_ISA, and what `weft doctor` prints
-//   features  that the compiler is told of and that the processor must have
+//   features  that the compiler may use and the processor must have
 //   lanes     WEFT_LANES: f32 values in a register, for loops that are written in registers
 //   use       all: loops of any kind; compute: loops that compute, not those that wait for memory;
 //             tests: the same, but only where WEFT_ISA says so, and compiled for size

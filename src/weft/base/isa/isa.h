@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-#include "weft/base/isa_list.h"
+#include "weft/base/isa/isa_list.h"
 #include "weft/base/status.h"
 
 namespace weft {

@@ -1,4 +1,4 @@
-#include "weft/base/isa.h"
+#include "weft/base/isa/isa.h"
 
 #include <array>
 #include <cstdlib>

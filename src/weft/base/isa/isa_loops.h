@@ -7,9 +7,9 @@
 // They are defined in a source x_loops.cpp that CMake compiles once for each set (weft_loops() in
 // cmake/loops.cmake) and that looks like this:
 //   #include ...                            everything, before the next line
-//   #include "weft/base/loops_begin.inc"
+//   #include "weft/base/isa/loops_begin.inc"
 //   namespace weft { namespace { the loops } extern const Loops WEFT_LOOPS_NAME(name) = {...}; }
-//   #include "weft/base/loops_end.inc"
+//   #include "weft/base/isa/loops_end.inc"
 // Between these no inline function of a header may be called: the linker could give the copy of it
 // that was compiled for AVX-512 to a processor without.
 // Threads: any. Fails: never.
@@ -17,7 +17,7 @@
 
 #include <cstddef>
 
-#include "weft/base/isa.h"
+#include "weft/base/isa/isa.h"
 
 namespace weft {
 
