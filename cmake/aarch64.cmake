@@ -10,6 +10,6 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-# A processor without SVE, as most have it: with 512 bits of SVE, oneDNN 2.6.3 computes the gradients
-# of depthwise convolutions with dilation wrongly.
+# A processor without SVE, as most are: with 512 bits of SVE in qemu 7.2, gradients of depthwise
+# convolutions with dilation come out wrong, by oneDNN 2.6.3's fault or qemu's.
 set(CMAKE_CROSSCOMPILING_EMULATOR "qemu-aarch64;-cpu;cortex-a72;-L;${WEFT_SYSROOT}")
