@@ -44,6 +44,7 @@ void ParkingTransport::consider_parking(Link& link) {
 
 Status ParkingTransport::on_ask(Link& link, const FrameView& frame) {
   WEFT_TRY_ASSIGN(const ParkAskMessage ask, ParkAskMessage::decode(frame.head));
+  if (link.trust == LinkTrust::kStranger) return corrupt("park_ask: from a peer without a proof");
   if (link.peer > self() || link.session) return corrupt("park_ask: it is not this end's turn");
   const bool idle = now() >= link.bulk_at + options_.idle_before / 2 &&
                     inner_.queued_bytes(link.peer, Lane::kBulk) == 0;

@@ -350,6 +350,26 @@ TEST(ParkingTransport, PacketsAreForwardedBetweenMembersOnly) {
   EXPECT_EQ(forwarded(near, stranger, 3), 0U);
 }
 
+// A member, too, would be refused the parking of a link to its neighbour, but with an answer.
+TEST(ParkingTransport, AStrangerThatAsksGetsNoAnswerAndLosesItsLink) {
+  for (const bool stranger : {false, true}) {
+    ParkingWorld world(kMembers);
+    world.park_all();
+    const auto asks_first = [&](int i) {
+      return *world[i].transport.connected().begin() < world.ids[static_cast<std::size_t>(i)];
+    };
+    int place = 0;
+    while (place < kMembers - 1 && !asks_first(place)) ++place;
+    ASSERT_TRUE(asks_first(place));
+    const PeerId peer = *world[place].transport.connected().begin();
+    if (stranger) world[place].transport.set_trust(peer, LinkTrust::kStranger);
+    world[place].on_frame(peer, Lane::kControl,
+                          {frame_type::kParkAsk, ParkAskMessage().encode(), {}});
+    world.run_for(milliseconds(100));
+    EXPECT_EQ(world[place].transport.connected().contains(peer), !stranger);
+  }
+}
+
 TEST(ParkingTransport, APartitionEndsTheLinksAcrossIt) {
   ParkingWorld world(kMembers);
   world.park_all();
