@@ -62,6 +62,9 @@ struct ParkingTransport::Link {
   // The connections are new, and their first frame will say what they are.
   bool awaits_first = false;
   TimePoint first_limit = TimePoint::max();
+  // This side has answered, on these connections, that the link which the other end continues is
+  // unknown here.
+  bool resume_answered = false;
   // Bulk frames that arrived before it.
   std::deque<Frame> early;
   std::size_t early_bytes = 0;

@@ -163,8 +163,9 @@ Status ParkingTransport::on_resume(Link& link, const FrameView& frame) {
   WEFT_TRY_ASSIGN(const ParkResumeMessage resume, ParkResumeMessage::decode(frame.head));
   if (!link.awaits_first) {
     // The other end continues a link that is unknown here. It learns so by the first frame from
-    // here, which is this one where the ring has not made it send one already.
-    if (resume.name != ParkName() && !may_be_parked_at(link.peer)) {
+    // here, which is this one where the ring has not made it send one already. Once is enough.
+    if (resume.name != ParkName() && !may_be_parked_at(link.peer) && !link.resume_answered) {
+      link.resume_answered = true;
       send_own(link.peer, Lane::kControl, frame_type::kParkResume, ParkResumeMessage().encode());
     }
     return {};

@@ -246,6 +246,7 @@ void ParkingTransport::on_link_up(const LinkInfo& info) {
   link.info = info;
   link.connected = true;
   link.hanging = link.may_close = link.closing = link.drained = link.proved = false;
+  link.resume_answered = false;
   link.asked.reset();
   link.bulk_at = now();
   link.dial_at = TimePoint::max();

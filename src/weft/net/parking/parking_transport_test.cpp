@@ -365,9 +365,22 @@ TEST(ParkingTransport, AStrangerThatAsksGetsNoAnswerAndLosesItsLink) {
     if (stranger) world[place].transport.set_trust(peer, LinkTrust::kStranger);
     world[place].on_frame(peer, Lane::kControl,
                           {frame_type::kParkAsk, ParkAskMessage().encode(), {}});
-    world.run_for(milliseconds(100));
-    EXPECT_EQ(world[place].transport.connected().contains(peer), !stranger);
+    EXPECT_EQ(world[place].inner.linked(peer), !stranger);
   }
+}
+
+TEST(ParkingTransport, WhoContinuesAnUnknownLinkIsToldOnce) {
+  ParkingWorld world(3);
+  world.connect_all();
+  world.run_for(seconds(1));
+  ParkResumeMessage resume;
+  resume.name[0] = 1;
+  for (int i = 0; i < 50; ++i) {
+    world[0].on_frame(world.ids[1], Lane::kControl, {frame_type::kParkResume, resume.encode(), {}});
+  }
+  world.run_for(seconds(1));
+  EXPECT_EQ(world[1].arrived[frame_type::kParkResume], 1);
+  world.expect_no_faults();
 }
 
 TEST(ParkingTransport, APartitionEndsTheLinksAcrossIt) {

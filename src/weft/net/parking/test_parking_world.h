@@ -94,6 +94,7 @@ class ParkingPeer final : public TransportHandler {
     wake();
   }
   void on_frame(const PeerId& from, Lane lane, const FrameView& frame) override {
+    ++arrived[frame.type];
     if (frame.type == frame_type::kRouted && forwarding != Forwarding::kHonest) {
       Result<RoutedMessage> packet = RoutedMessage::decode(frame.head);
       ASSERT_TRUE(packet.ok()) << packet.status().to_string();
@@ -119,6 +120,8 @@ class ParkingPeer final : public TransportHandler {
   SimTransport& inner;
   ParkingTransport transport;
   Forwarding forwarding = Forwarding::kHonest;
+  // Frames of each type that the connections have brought.
+  std::map<std::uint8_t, int> arrived;
   // Links that are down are dialled again, as a membership does.
   bool redials = true;
 
