@@ -3,8 +3,7 @@
 // The C library's exp, log, pow and cos have one code for processors with fused multiply-add and
 // another for those without, and their last bits differ. Whatever members of a swarm compute for
 // themselves and must agree on uses these: only +, -, *, / and the exact floor, frexp and ldexp.
-// They are within a few units of the last place; integer powers, which are products, within one for
-// each two halvings of the exponent.
+// They are within a few units of the last place, powers within about as many units as the exponent.
 // Threads: any. Fails: never; what has no value is NaN.
 #pragma once
 
