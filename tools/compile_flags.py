@@ -24,14 +24,14 @@ class Source:
 
 
 def kept_flags(command):
-    """The flags of a compiler's command that say how a source is understood."""
+    """The flags of a compiler's command that say how a source is understood, by clang, too."""
     kept, words = [], iter(shlex.split(command)[1:])
     for word in words:
         if word == "-include":
             next(words, None)  # a precompiled header: nothing that a source may rely on
         elif word == "-isystem":
             kept += [word, next(words)]
-        elif re.match(r"-(D|I|W|std=|m|f(?!PI|pch))", word) and not word.startswith("-Winvalid-pch"):
+        elif re.match(r"-(D|I|W|std=|m|f(?!PI|pch|no-version-loops))", word) and not word.startswith("-Winvalid-pch"):
             kept.append(word)
     return tuple(kept)
 

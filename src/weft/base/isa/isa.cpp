@@ -14,11 +14,8 @@
 namespace weft {
 namespace {
 
-// The column `use` of isa_list.h.
-enum class Use { all, compute, tests };
-
 #define WEFT_ISA_ENTRY(Name, name, features, lanes, use, ...) \
-  InstructionSet{Isa::k##Name, name, features, Use::use != Use::tests},
+  InstructionSet{Isa::k##Name, name, features, std::string_view(#use) != "tests"},
 constexpr InstructionSet kSets[] = {WEFT_ISAS(WEFT_ISA_ENTRY)};
 #undef WEFT_ISA_ENTRY
 
