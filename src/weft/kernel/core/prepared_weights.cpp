@@ -7,6 +7,7 @@ namespace {
 
 // Kernels get the present one from here: it would otherwise be a parameter of every operation.
 PreparedWeights*& present_weights() {
+  // One thread alone sees it. NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static thread_local PreparedWeights* weights = nullptr;
   return weights;
 }
