@@ -33,7 +33,7 @@ struct LaunchOp {
   std::int64_t call = 0;
 };
 
-// Gives each launch of a run its operation. A forward tells its name only when it is done, by
+// Gives each launch of a run its operation. The name of a forward is known only when it is done, by
 // record(), so what was launched since the operation before is then its own. A backward begins and
 // ends, and what operations launch inside of one (a checkpoint that computes its forward again) is
 // theirs.
@@ -95,7 +95,7 @@ class WatchScope {
   LaunchWatcher* before_;
 };
 
-// While one lives, operations of this thread are told to `attribution`; to none with nullptr.
+// While one lives, `attribution` gets the operations of this thread; none gets them with nullptr.
 class AttributionScope {
  public:
   explicit AttributionScope(OpAttribution* attribution)

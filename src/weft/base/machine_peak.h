@@ -15,9 +15,8 @@ namespace weft {
 // clock on the wall; else by the clock.
 double best_seconds(const std::function<void()>& run, double duration_s = 0.5);
 
-// f32 operations a second in independent chains of fused multiply-adds of 8 lanes (AVX2), two
-// operations for each lane. A processor with wider lanes can do more. 0 where the loop is not
-// available: without AVX2, or with WEFT_ISA=generic.
+// f32 operations a second in independent chains of multiply-adds, two operations for each lane, with
+// the instruction set in use (isa/isa.h).
 double measure_peak_flops();
 
 // Bytes a second that a[i] = b[i] + 3 c[i] reads and writes, over arrays that fit into no cache

@@ -5,11 +5,7 @@
 #include <ctime>
 #include <vector>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-#include "weft/base/isa/isa.h"
+#include "weft/base/core/peak_loops.h"
 #include "weft/base/parallel.h"
 #include "weft/base/time.h"
 
@@ -26,26 +22,7 @@ double now_seconds() {
   return to_seconds(SystemClock().now().time_since_epoch());
 }
 
-#if defined(__x86_64__)
-constexpr std::int64_t kFmaRounds = 2'000'000;
-constexpr int kFmaChains = 12;
-constexpr double kFmaFlops = 2.0 * 8 * kFmaChains * static_cast<double>(kFmaRounds);
-
-// As many chains as hide the latency of a multiply-add and still fit into the registers.
-__attribute__((target("avx2,fma"))) float fma_rounds() {
-  __m256 sums[kFmaChains];
-  for (auto& sum : sums) sum = _mm256_set1_ps(1.0F);
-  const __m256 factor = _mm256_set1_ps(0.999F);
-  const __m256 term = _mm256_set1_ps(0.001F);
-  for (std::int64_t i = 0; i < kFmaRounds; ++i) {
-#pragma GCC unroll 12
-    for (int k = 0; k < kFmaChains; ++k) sums[k] = _mm256_fmadd_ps(sums[k], factor, term);
-  }
-  __m256 total = sums[0];
-  for (int k = 1; k < kFmaChains; ++k) total = _mm256_add_ps(total, sums[k]);
-  return _mm256_cvtss_f32(total);
-}
-#endif
+constexpr std::int64_t kPeakRounds = 2'000'000;
 
 constexpr std::size_t kTriadElements = std::size_t{1} << 24U;
 constexpr std::int64_t kTriadGrain = std::int64_t{1} << 16U;
@@ -65,22 +42,18 @@ double best_seconds(const std::function<void()>& run, double duration_s) {
 }
 
 double measure_peak_flops() {
-#if defined(__x86_64__)
-  if (!use_avx2()) return 0;
+  const PeakLoops& loops = peak_loops();
   const int threads = thread_count();
   // Also what keeps the compiler from leaving the loop out.
   std::vector<float> results(static_cast<std::size_t>(threads));
   const double seconds = best_seconds([&] {
     parallel_for(threads, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        results[static_cast<std::size_t>(i)] = fma_rounds();
+        results[static_cast<std::size_t>(i)] = loops.multiply_adds(kPeakRounds);
       }
     });
   });
-  return kFmaFlops * threads / seconds;
-#else
-  return 0;
-#endif
+  return static_cast<double>(loops.flops_a_round * kPeakRounds * threads) / seconds;
 }
 
 double measure_triad_bandwidth() {
