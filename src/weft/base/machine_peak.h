@@ -15,8 +15,8 @@ namespace weft {
 // clock on the wall; else by the clock.
 double best_seconds(const std::function<void()>& run, double duration_s = 0.5);
 
-// f32 operations a second in independent chains of multiply-adds, two operations for each lane, with
-// the instruction set in use (isa/isa.h).
+// f32 operations a second in independent chains of multiply-adds, two operations for each lane,
+// with the instruction set in use (isa/isa.h).
 double measure_peak_flops();
 
 // Bytes a second that a[i] = b[i] + 3 c[i] reads and writes, over arrays that fit into no cache

@@ -44,12 +44,12 @@ double best_seconds(const std::function<void()>& run, double duration_s) {
 double measure_peak_flops() {
   const PeakLoops& loops = peak_loops();
   const int threads = thread_count();
-  // Also what keeps the compiler from leaving the loop out.
-  std::vector<float> results(static_cast<std::size_t>(threads));
+  std::vector<float> values(static_cast<std::size_t>(threads), 2.0F);
   const double seconds = best_seconds([&] {
     parallel_for(threads, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        results[static_cast<std::size_t>(i)] = loops.multiply_adds(kPeakRounds);
+        float& value = values[static_cast<std::size_t>(i)];
+        value = loops.multiply_adds(value, kPeakRounds);
       }
     });
   });

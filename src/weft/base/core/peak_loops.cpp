@@ -11,12 +11,12 @@ using Vec [[gnu::vector_size(4 * WEFT_LANES)]] = float;
 // As many chains as hide the latency of a multiply-add and still fit into the registers.
 constexpr int kChains = 12;
 
-float multiply_adds(std::int64_t rounds) {
+float multiply_adds(float first, std::int64_t rounds) {
   const Vec zero = {};
   const Vec factor = zero + 0.999F;
   const Vec term = zero + 0.001F;
   Vec sums[kChains];
-  for (Vec& sum : sums) sum = zero + 1.0F;
+  for (int k = 0; k < kChains; ++k) sums[k] = zero + (first + static_cast<float>(k));
   for (std::int64_t i = 0; i < rounds; ++i) {
 #pragma GCC unroll 12
     for (int k = 0; k < kChains; ++k) sums[k] = sums[k] * factor + term;

@@ -12,8 +12,9 @@ namespace weft {
 struct PeakLoops {
   // f32 operations of a round; a multiply-add is two.
   std::int64_t flops_a_round;
-  // Runs `rounds` rounds and returns what they leave, so that no compiler leaves them out.
-  float (*multiply_adds)(std::int64_t rounds);
+  // Each value x of the chains, which begin at `first`, first + 1, ..., becomes 0.999 x + 0.001 in
+  // each of `rounds` rounds. Returns the sum of the chains: what a compiler must not leave out.
+  float (*multiply_adds)(float first, std::int64_t rounds);
 };
 
 // peak_loops(): the loops for this processor.
