@@ -47,9 +47,10 @@ TEST(PackedWeight, GivesTheBitsOfALayerThatPacksItself) {
 TEST(PackedWeight, OneRowHasTheBitsThatItHasAmongOthers) {
   const Array x = random({9, 500}, 1);
   const Array weight = random({150, 500}, 2);
-  const Array all = linear_forward(x, weight, Array(), false);
+  const Array bias = random({150}, 3);
+  const Array all = linear_forward(x, weight, bias, true);
   for (std::int64_t row = 0; row < 9; ++row) {
-    const Array alone = linear_forward(x.slice(0, row, row + 1), weight, Array(), false);
+    const Array alone = linear_forward(x.slice(0, row, row + 1), weight, bias, true);
     EXPECT_EQ(alone.to_vector<float>(), all.slice(0, row, row + 1).to_vector<float>());
   }
 }
