@@ -154,6 +154,37 @@ TEST(StepProfile, TheRowsAndWhatNoKernelCoversAreTheStep) {
   EXPECT_THAT(table, HasSubstr("0.700  100.0 %"));
 }
 
+TEST(StepProfile, APartStandsBehindItsKernelAndCountsOnce) {
+  HandClock clock;
+  StepProfiler profiler(clock, 0);
+  Array x = Array::empty({10});
+  {
+    const LaunchProfile::Scope scope(profiler.launches());
+    launch("convolution", {}, {&x}, [&clock](LaunchArrays, LaunchArrays) {
+      clock.us += 100;
+      const LaunchPart part("transform");
+      clock.us += 50;
+      // What a part launches is in its time, and has no row.
+      const LaunchPart inside("inside");
+      clock.us += 30;
+    });
+    note_op_done("conv2d");
+  }
+  clock.us += 20;
+  profiler.add_step(TimePoint(), clock.now());
+  const ProfileReport report = profiler.report();
+  EXPECT_DOUBLE_EQ(report.outside_ms, 0.02);
+  ASSERT_EQ(report.ops.size(), 1U);
+  EXPECT_DOUBLE_EQ(report.ops[0].ms, 0.18);
+  ASSERT_EQ(report.kernels.size(), 2U);
+  EXPECT_EQ(report.kernels[0].name, "convolution");
+  EXPECT_DOUBLE_EQ(report.kernels[0].ms, 0.18);
+  EXPECT_FALSE(report.kernels[0].is_part);
+  EXPECT_EQ(report.kernels[1].name, "transform");
+  EXPECT_DOUBLE_EQ(report.kernels[1].ms, 0.08);
+  EXPECT_TRUE(report.kernels[1].is_part);
+}
+
 TEST(StepProfile, NothingMeasuredIsAnEmptyReport) {
   StepProfiler profiler(kClock, 3);
   EXPECT_THAT(to_table(profiler.report()), testing::Not(HasSubstr("nan")));
