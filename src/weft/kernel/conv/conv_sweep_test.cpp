@@ -9,6 +9,7 @@
 
 #include "weft/base/rng.h"
 #include "weft/kernel/conv/conv.h"
+#include "weft/kernel/core/test_random_array.h"
 
 namespace weft::conv_sweep_test {
 namespace {
@@ -24,12 +25,6 @@ std::string describe(const Problem& p) {
   return "x " + to_string(p.x) + " weight " + to_string(p.weight) + " stride " +
          pair(p.geometry.stride) + " padding " + pair(p.geometry.padding) + " dilation " +
          pair(p.geometry.dilation) + " groups " + std::to_string(p.geometry.groups);
-}
-
-Array random(const Shape& shape, Rng& rng) {
-  Array values = Array::empty(shape);
-  for (float& value : values.flat<float>()) value = static_cast<float>(rng.normal());
-  return values;
 }
 
 std::int64_t between(Rng& rng, std::int64_t low, std::int64_t high) {
@@ -169,10 +164,10 @@ void expect_close(const char* what, const Array& got, std::int64_t terms, Want w
 void check(const Problem& problem, std::uint64_t seed) {
   SCOPED_TRACE(describe(problem));
   Rng rng(seed);
-  const Array x = random(problem.x, rng);
-  const Array weight = random(problem.weight, rng);
+  const Array x = random_array(problem.x, rng);
+  const Array weight = random_array(problem.weight, rng);
   const Shape shape = conv2d_shape(problem.x, problem.weight, problem.geometry);
-  const Array dy = random(shape, rng);
+  const Array dy = random_array(shape, rng);
   const Oracle oracle(problem, x, weight, dy);
   const std::int64_t taps = problem.weight[1] * problem.weight[2] * problem.weight[3];
   const Array y = conv2d_forward(x, weight, Array(), problem.geometry, false);

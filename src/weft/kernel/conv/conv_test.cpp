@@ -7,19 +7,12 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/parallel.h"
-#include "weft/base/rng.h"
 #include "weft/kernel/conv/conv_plain.h"
+#include "weft/kernel/core/test_random_array.h"
 #include "weft/kernel/gemm/linear.h"
 
 namespace weft::conv_test {
 namespace {
-
-Array random(const Shape& shape, std::uint64_t seed) {
-  Rng rng(seed);
-  Array values = Array::empty(shape);
-  for (float& value : values.flat<float>()) value = static_cast<float>(rng.normal());
-  return values;
-}
 
 Array wide(const Array& array) { return array.strided().to(DType::kF64).contiguous(); }
 
@@ -75,10 +68,10 @@ std::vector<Case> cases() {
 
 struct Inputs {
   explicit Inputs(const Case& c)
-      : x(random(c.x, 1)),
-        weight(random(c.weight, 2)),
-        bias(random({c.weight[0]}, 3)),
-        dy(random(conv2d_shape(c.x, c.weight, c.geometry), 4)) {}
+      : x(random_array(c.x, 1)),
+        weight(random_array(c.weight, 2)),
+        bias(random_array({c.weight[0]}, 3)),
+        dy(random_array(conv2d_shape(c.x, c.weight, c.geometry), 4)) {}
   Conv2dSaved saved(const Case& c) const { return {x, weight, {}, c.geometry}; }
   Array x, weight, bias, dy;
 };
@@ -149,7 +142,7 @@ TEST(Conv2d, TheFusedReluCutsOffGradients) {
 TEST(Conv2d, TakesBlockedAndStridedInputs) {
   const Case c{"", {3, 8, 9, 9}, {16, 8, 3, 3}, {}};
   const Inputs in(c);
-  const Array blocked = conv2d_forward(in.x, random({8, 8, 1, 1}, 5), {}, {}, false);
+  const Array blocked = conv2d_forward(in.x, random_array({8, 8, 1, 1}, 5), {}, {}, false);
   const Array plain_x = blocked.strided();
   const Array odd = plain_x.transpose(2, 3).contiguous().transpose(2, 3);
   ASSERT_FALSE(odd.is_contiguous());
@@ -171,7 +164,8 @@ TEST(Conv2d, TakesBlockedAndStridedInputs) {
 }
 
 TEST(Conv2d, NoImagesGiveZeroGradients) {
-  const Array y = conv2d_forward(Array::empty({0, 3, 5, 5}), random({4, 3, 3, 3}, 6), {}, {}, true);
+  const Array y =
+      conv2d_forward(Array::empty({0, 3, 5, 5}), random_array({4, 3, 3, 3}, 6), {}, {}, true);
   EXPECT_EQ(y.shape(), (Shape{0, 4, 3, 3}));
   Array dw = Array::full({4, 3, 3, 3}, 5.0);
   const Array dx = conv2d_backward(y, {Array::empty({0, 3, 5, 5}), dw, {}, {}}, {&dw}, true);
@@ -204,11 +198,12 @@ TEST(Conv2d, HasTheSameBitsForAnyThreadCount) {
 }
 
 TEST(Relu, KeepsTheOrderOfItsInput) {
-  const Array y = conv2d_forward(random({2, 8, 6, 6}, 7), random({16, 8, 3, 3}, 8), {}, {}, false);
+  const Array y =
+      conv2d_forward(random_array({2, 8, 6, 6}, 7), random_array({16, 8, 3, 3}, 8), {}, {}, false);
   const Array r = relu_forward(y);
   EXPECT_EQ(r.is_strided(), y.is_strided());
   EXPECT_EQ(r.strided().to_vector<float>(), relu_forward(y.strided()).to_vector<float>());
-  const Array dy = random(y.shape(), 9);
+  const Array dy = random_array(y.shape(), 9);
   EXPECT_EQ(relu_backward(dy, r).strided().to_vector<float>(),
             relu_backward(dy, r.strided()).to_vector<float>());
 }

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/parallel.h"
-#include "weft/base/rng.h"
 #include "weft/kernel/conv/residual.h"
 #include "weft/kernel/core/onednn.h"
+#include "weft/kernel/core/test_random_array.h"
 #include "weft/kernel/elementwise/convert.h"
 #include "weft/kernel/gemm/linear.h"
 #include "weft/kernel/gemm/matmul.h"
@@ -17,10 +17,7 @@ namespace {
 constexpr DType kHalves[] = {DType::kBF16, DType::kF16};
 
 Array random(const Shape& shape, std::uint64_t seed, DType dtype) {
-  Rng rng(seed);
-  Array values = Array::empty(shape);
-  for (float& value : values.flat<float>()) value = static_cast<float>(rng.normal());
-  return convert(values, dtype);
+  return convert(random_array(shape, seed), dtype);
 }
 
 Array wide(const Array& x) { return x.defined() ? convert(x, DType::kF32) : x; }

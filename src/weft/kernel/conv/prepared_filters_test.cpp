@@ -3,19 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/base/rng.h"
 #include "weft/kernel/conv/conv.h"
 #include "weft/kernel/core/prepared_weights.h"
+#include "weft/kernel/core/test_random_array.h"
 
 namespace weft::prepared_filters_test {
 namespace {
-
-Array random(const Shape& shape, std::uint64_t seed) {
-  Rng rng(seed);
-  Array values = Array::empty(shape);
-  for (float& value : values.flat<float>()) value = static_cast<float>(rng.normal());
-  return values;
-}
 
 std::vector<float> convolved(const Array& x, const Array& weight, const Conv2dGeometry& geometry) {
   return conv2d_forward(x, weight, Array(), geometry, true)
@@ -39,8 +32,8 @@ const std::vector<Case> kCases = {
 
 TEST(PreparedFilters, GiveTheBitsOfFiltersThatAreNotKept) {
   for (const Case& one : kCases) {
-    const Array x = random(one.x, 1);
-    const Array weight = random(one.weight, 2);
+    const Array x = random_array(one.x, 1);
+    const Array weight = random_array(one.weight, 2);
     const std::vector<float> want = convolved(x, weight, one.geometry);
     PreparedWeights prepared(std::vector<Array>{weight});
     const PreparedWeights::Use use(&prepared);
@@ -52,15 +45,15 @@ TEST(PreparedFilters, GiveTheBitsOfFiltersThatAreNotKept) {
 
 TEST(PreparedFilters, AreMadeAgainAfterAWriteAndForAnotherBatch) {
   for (const Case& one : kCases) {
-    Array weight = random(one.weight, 2);
+    Array weight = random_array(one.weight, 2);
     PreparedWeights prepared(std::vector<Array>{weight});
     const PreparedWeights::Use use(&prepared);
-    convolved(random(one.x, 1), weight, one.geometry);
-    weight.copy_from(random(one.weight, 3));
+    convolved(random_array(one.x, 1), weight, one.geometry);
+    weight.copy_from(random_array(one.weight, 3));
     for (const std::int64_t images : {1, 5, 20}) {
       Shape shape = one.x;
       shape[0] = images;
-      const Array x = random(shape, 4);
+      const Array x = random_array(shape, 4);
       const std::vector<float> got = convolved(x, weight, one.geometry);
       EXPECT_EQ(got, convolved(x, weight.clone(), one.geometry)) << to_string(shape);
     }

@@ -7,20 +7,13 @@
 
 #include "weft/base/isa/isa.h"
 #include "weft/base/parallel.h"
-#include "weft/base/rng.h"
 #include "weft/base/testing/test_isa_loops.h"
+#include "weft/kernel/core/test_random_array.h"
 #include "weft/kernel/gemm/gemm_loops.h"
 #include "weft/kernel/gemm/linear.h"
 
 namespace weft::matmul_test {
 namespace {
-
-Array random(const Shape& shape, std::uint64_t seed) {
-  Rng rng(seed);
-  Array values = Array::empty(shape);
-  for (float& value : values.flat<float>()) value = static_cast<float>(rng.normal());
-  return values;
-}
 
 double at(const Array& array, std::int64_t i, std::int64_t j) {
   return static_cast<double>(array.data<float>()[i * array.strides()[0] + j * array.strides()[1]]);
@@ -57,8 +50,10 @@ TEST(Matmul, EqualsPlainLoopsForOddSizesAndAnyTransposes) {
   for (const Sizes& size : kSizes) {
     for (const bool transpose_a : {false, true}) {
       for (const bool transpose_b : {false, true}) {
-        const Array a = random(transpose_a ? Shape{size.k, size.m} : Shape{size.m, size.k}, 1);
-        const Array b = random(transpose_b ? Shape{size.n, size.k} : Shape{size.k, size.n}, 2);
+        const Array a =
+            random_array(transpose_a ? Shape{size.k, size.m} : Shape{size.m, size.k}, 1);
+        const Array b =
+            random_array(transpose_b ? Shape{size.n, size.k} : Shape{size.k, size.n}, 2);
         Array out = Array::empty({size.m, size.n});
         matmul(a, b, out, {transpose_a, transpose_b});
         expect_near(
@@ -70,16 +65,17 @@ TEST(Matmul, EqualsPlainLoopsForOddSizesAndAnyTransposes) {
 }
 
 TEST(Matmul, TakesViewsOfAnyStrides) {
-  const Array a = random({20, 30}, 3).slice(0, 1, 18, 2).slice(1, std::nullopt, std::nullopt, -3);
-  const Array b = random({10, 40}, 4).slice(1, 0, 38, 2);
+  const Array a =
+      random_array({20, 30}, 3).slice(0, 1, 18, 2).slice(1, std::nullopt, std::nullopt, -3);
+  const Array b = random_array({10, 40}, 4).slice(1, 0, 38, 2);
   Array out = Array::empty({a.dim(0), b.dim(1)});
   matmul(a, b, out);
   expect_near(out, product(a, b), 1e-4);
 }
 
 TEST(Matmul, AddsToItsTarget) {
-  const Array a = random({9, 300}, 5);
-  const Array b = random({300, 21}, 6);
+  const Array a = random_array({9, 300}, 5);
+  const Array b = random_array({300, 21}, 6);
   Array out = Array::full({9, 21}, 2.0);
   matmul(a, b, out, {.accumulate = true});
   std::vector<double> want = product(a, b);
@@ -92,12 +88,12 @@ TEST(Matmul, AnEmptySumIsZeroAndAnEmptyProductNothing) {
   matmul(Array::empty({3, 0}), Array::empty({0, 4}), out);
   EXPECT_EQ(out.to_vector<float>(), std::vector<float>(12, 0.0F));
   Array nothing = Array::empty({0, 4});
-  matmul(Array::empty({0, 5}), random({5, 4}, 7), nothing);
+  matmul(Array::empty({0, 5}), random_array({5, 4}, 7), nothing);
 }
 
 TEST(Matmul, BroadcastsBatches) {
-  const Array a = random({2, 1, 3, 4}, 8);
-  const Array b = random({1, 5, 4, 6}, 9);
+  const Array a = random_array({2, 1, 3, 4}, 8);
+  const Array b = random_array({1, 5, 4, 6}, 9);
   Array out = Array::empty({2, 5, 3, 6});
   matmul(a, b, out);
   for (std::int64_t i = 0; i < 2; ++i) {
@@ -109,8 +105,8 @@ TEST(Matmul, BroadcastsBatches) {
 }
 
 TEST(Matmul, HasTheSameBitsForAnyThreadCount) {
-  const Array a = random({150, 400}, 10);
-  const Array b = random({400, 90}, 11);
+  const Array a = random_array({150, 400}, 10);
+  const Array b = random_array({400, 90}, 11);
   std::vector<std::vector<float>> results;
   for (const int threads : {1, 2, 3}) {
     set_thread_count(threads);
@@ -125,9 +121,9 @@ TEST(Matmul, HasTheSameBitsForAnyThreadCount) {
 
 TEST(Linear, AddsTheBiasAndCutsOffBelowZero) {
   for (const Sizes& size : kSizes) {
-    const Array x = random({size.m, size.k}, 12);
-    const Array weight = random({size.n, size.k}, 13);
-    const Array bias = random({size.n}, 14);
+    const Array x = random_array({size.m, size.k}, 12);
+    const Array weight = random_array({size.n, size.k}, 13);
+    const Array bias = random_array({size.n}, 14);
     std::vector<double> want = product(x, weight.transpose(0, 1));
     for (std::size_t i = 0; i < want.size(); ++i) {
       want[i] += static_cast<double>(bias.data<float>()[i % static_cast<std::size_t>(size.n)]);
@@ -138,7 +134,7 @@ TEST(Linear, AddsTheBiasAndCutsOffBelowZero) {
 }
 
 TEST(Linear, SumsColumns) {
-  const Array x = random({37, 130}, 15);
+  const Array x = random_array({37, 130}, 15);
   Array sums = Array::full({130}, 1.0);
   column_sums(x, sums, true);
   expect_near(
@@ -186,8 +182,8 @@ TEST(GemmLoops, AllInstructionSetsAgree) {
   for (const IsaLoops<GemmLoops>& table : loops_that_run(gemm_loops_tables)) {
     for (const std::int64_t columns : {1, 11, 16, 17, 31, 32, 33, 48, 71}) {
       for (const std::int64_t rows : {1, 2, 5, 7, 11, 12, 13, 23, 25, 36}) {
-        const Array a = random({rows, 50}, 16);
-        const Array b = random({columns, 50}, 17).transpose(0, 1);
+        const Array a = random_array({rows, 50}, 16);
+        const Array b = random_array({columns, 50}, 17).transpose(0, 1);
         std::vector<double> want = product(a, b);
         for (double& value : want) value += 1.0;
         expect_near(by_loops(*table.loops, a, b, false), want, 1e-4);
@@ -199,8 +195,8 @@ TEST(GemmLoops, AllInstructionSetsAgree) {
 
 // Members with different processors hold the same products where both fuse multiplications.
 TEST(GemmLoops, FusedLoopsGiveTheSameBits) {
-  const Array a = random({29, 77}, 18);
-  const Array b = random({43, 77}, 19).transpose(0, 1);
+  const Array a = random_array({29, 77}, 18);
+  const Array b = random_array({43, 77}, 19).transpose(0, 1);
   std::vector<float> first;
   for (const IsaLoops<GemmLoops>& table : loops_that_run(gemm_loops_tables)) {
     if (table.isa == Isa::kGeneric) continue;

@@ -4,20 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/parallel.h"
-#include "weft/base/rng.h"
 #include "weft/kernel/core/prepared_weights.h"
+#include "weft/kernel/core/test_random_array.h"
 #include "weft/kernel/gemm/gemm.h"
 #include "weft/kernel/gemm/linear.h"
 
 namespace weft::packed_weight_test {
 namespace {
-
-Array random(const Shape& shape, std::uint64_t seed) {
-  Rng rng(seed);
-  Array values = Array::empty(shape);
-  for (float& value : values.flat<float>()) value = static_cast<float>(rng.normal());
-  return values;
-}
 
 std::vector<float> layer(const Array& x, const Array& weight, const Array& bias) {
   return linear_forward(x, weight, bias, true).to_vector<float>();
@@ -31,9 +24,9 @@ TEST(PackedWeight, GivesTheBitsOfALayerThatPacksItself) {
   for (const int threads : {1, 3}) {
     set_thread_count(threads);
     for (const Shape& size : kSizes) {
-      const Array x = random({size[0], size[2]}, 1);
-      const Array weight = random({size[1], size[2]}, 2);
-      const Array bias = random({size[1]}, 3);
+      const Array x = random_array({size[0], size[2]}, 1);
+      const Array weight = random_array({size[1], size[2]}, 2);
+      const Array bias = random_array({size[1]}, 3);
       const std::vector<float> want = layer(x, weight, bias);
       PreparedWeights prepared(std::vector<Array>{weight});
       const PreparedWeights::Use use(&prepared);
@@ -45,9 +38,9 @@ TEST(PackedWeight, GivesTheBitsOfALayerThatPacksItself) {
 }
 
 TEST(PackedWeight, OneRowHasTheBitsThatItHasAmongOthers) {
-  const Array x = random({9, 500}, 1);
-  const Array weight = random({150, 500}, 2);
-  const Array bias = random({150}, 3);
+  const Array x = random_array({9, 500}, 1);
+  const Array weight = random_array({150, 500}, 2);
+  const Array bias = random_array({150}, 3);
   const Array all = linear_forward(x, weight, bias, true);
   for (std::int64_t row = 0; row < 9; ++row) {
     const Array alone = linear_forward(x.slice(0, row, row + 1), weight, bias, true);
@@ -56,20 +49,20 @@ TEST(PackedWeight, OneRowHasTheBitsThatItHasAmongOthers) {
 }
 
 TEST(PackedWeight, IsPackedAgainAfterAWrite) {
-  const Array x = random({1, 32}, 1);
-  Array weight = random({64, 32}, 2);
+  const Array x = random_array({1, 32}, 1);
+  Array weight = random_array({64, 32}, 2);
   PreparedWeights prepared(std::vector<Array>{weight});
   const PreparedWeights::Use use(&prepared);
   const auto first = packed_weight(weight);
   EXPECT_EQ(packed_weight(weight), first);
-  weight.copy_from(random({64, 32}, 3));
+  weight.copy_from(random_array({64, 32}, 3));
   EXPECT_NE(packed_weight(weight), first);
   EXPECT_EQ(layer(x, weight, Array()), layer(x, weight.clone(), Array()));
 }
 
 TEST(PackedWeight, IsKeptOnlyForTheGivenWeightsAndWithinAUse) {
-  const Array weight = random({64, 32}, 2);
-  const Array other = random({64, 32}, 2);
+  const Array weight = random_array({64, 32}, 2);
+  const Array other = random_array({64, 32}, 2);
   EXPECT_EQ(packed_weight(weight), nullptr);
   PreparedWeights prepared(std::vector<Array>{weight});
   {
