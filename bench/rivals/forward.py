@@ -30,6 +30,7 @@ import tempfile
 from flops import forward_flops
 from machine import (clean_environment, geometric_mean, measured_peaks, peaks_text, processor,
                      run_json, share_of_peak, share_text)
+from results import finish
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = "onnxruntime-node@1.30.0"
@@ -231,16 +232,9 @@ def main():
                        + ([markdown_generation(texts)] if texts else []))
     print(text)
     missed = misses(rows)
-    if options.json:
-        report = {"machine": processor(), "peaks_gflops": peaks, "geometric_means": means(rows),
-                  "missed": missed, "rows": rows, "generation": texts}
-        pathlib.Path(options.json).write_text(json.dumps(report, indent=2) + "\n")
-    if options.markdown:
-        pathlib.Path(options.markdown).write_text(text + "\n")
-    for line in missed:
-        print("missed:", line, file=sys.stderr)
-    if options.check and missed:
-        sys.exit(1)
+    report = {"machine": processor(), "peaks_gflops": peaks, "geometric_means": means(rows),
+              "missed": missed, "rows": rows, "generation": texts}
+    finish(options, report, text, missed)
 
 
 if __name__ == "__main__":

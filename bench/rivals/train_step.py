@@ -25,16 +25,15 @@ import argparse
 import json
 import math
 import os
-import pathlib
 import resource
 import statistics
 import subprocess
-import sys
 import time
 
 from flops import step_flops
 from machine import (clean_environment, geometric_mean, measured_peaks, peaks_text, processor,
                      run_json, share_of_peak, share_text, torch_environment, torch_facts, torch_text)
+from results import finish
 
 MODELS = ("mlp", "cnn", "resnet9", "gpt4x128", "gpt6x384", "lstm2x256")
 STEPS_MIN = 30
@@ -241,17 +240,9 @@ def main():
     table = heading(peaks, torch) + "\n\n" + (markdown_low(rows) if low else markdown(rows))
     print(table)
     missed = misses_low(rows) if low else misses(rows)
-    if options.json:
-        report = {"machine": processor(), "cores": os.cpu_count(), "peaks_gflops": peaks,
-                  "torch": torch,
-                  "geometric_means": means(rows), "missed": missed, "rows": rows}
-        pathlib.Path(options.json).write_text(json.dumps(report, indent=2) + "\n")
-    if options.markdown:
-        pathlib.Path(options.markdown).write_text(table + "\n")
-    for text in missed:
-        print("missed:", text, file=sys.stderr)
-    if options.check and missed:
-        sys.exit(1)
+    report = {"machine": processor(), "cores": os.cpu_count(), "peaks_gflops": peaks,
+              "torch": torch, "geometric_means": means(rows), "missed": missed, "rows": rows}
+    finish(options, report, table, missed)
 
 
 if __name__ == "__main__":
