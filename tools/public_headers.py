@@ -31,6 +31,12 @@ def public_headers(source):
     return found
 
 
+def headers_below(source, folder):
+    """The paths of a folder's headers that are not for its tests alone."""
+    return {str(path.relative_to(source)) for path in (source / "weft" / folder).rglob("*.h")
+            if not path.name.startswith("test_")}
+
+
 def internal_headers(source):
     """The paths that internal_headers.txt lists; "*" stands for all of a folder."""
     found = set()
@@ -40,8 +46,7 @@ def internal_headers(source):
             continue
         for name in names.split():
             found.update([f"weft/{folder}/{name}.h"] if name != "*" else
-                         [str(path.relative_to(source)) for path in
-                          (source / "weft" / folder).rglob("*.h")])
+                         headers_below(source, folder))
     return found
 
 
@@ -49,9 +54,7 @@ def check(root):
     """[what is wrong with each header and page, "" if nothing]."""
     source = root / "src"
     public, internal = public_headers(source), internal_headers(source)
-    there = {str(path.relative_to(source)) for folder in FOLDERS
-             for path in (source / "weft" / folder).rglob("*.h")
-             if not path.name.startswith("test_")}
+    there = set().union(*(headers_below(source, folder) for folder in FOLDERS))
     # A header of another folder is public, or nobody's business.
     there |= {header for header in public - {*LISTS} if (source / header).is_file()}
     results = []
