@@ -10,21 +10,24 @@ function(weft_read_isas result)
   else()
     string(SUBSTRING "${text}" ${middle} -1 text)
   endif()
-  string(REGEX MATCHALL "\n  X\\([A-Za-z0-9]+, *\"[^\"]*\", *\"[^\"]*\", *[0-9]+, *(all|compute|tests)," lines "${text}")
+  # An entry may take several lines.
+  string(REGEX REPLACE "[ \\\\]*\n    " " " text "${text}")
+  set(uses "all|compute|dots|tests")
+  string(REGEX MATCHALL "\n  X\\([A-Za-z0-9]+, *\"[^\"]*\", *\"[^\"]*\", *[0-9]+, *(${uses})," lines "${text}")
   set(isas "")
   foreach(line IN LISTS lines)
-    string(REGEX REPLACE "^\n  X\\(([A-Za-z0-9]+), *\"[^\"]*\", *\"([^\"]*)\", *([0-9]+), *(all|compute|tests),$"
+    string(REGEX REPLACE "^\n  X\\(([A-Za-z0-9]+), *\"[^\"]*\", *\"([^\"]*)\", *([0-9]+), *(${uses}),$"
            "\\1|\\2|\\3|\\4" entry "${line}")
     list(APPEND isas "${entry}")
   endforeach()
   set(${result} "${isas}" PARENT_SCOPE)
 endfunction()
 
-# weft_loops(FOLDER [MEMORY] SOURCES x_loops.cpp ... [OPTIONS flag ...]): compiles each source once
-# for every instruction set, those of MEMORY loops for fewer (src/weft/base/isa/isa_loops.h), into
-# weft_FOLDER.
+# weft_loops(FOLDER [MEMORY | DOTS] SOURCES x_loops.cpp ... [OPTIONS flag ...]): compiles each source
+# once for every instruction set, MEMORY loops for fewer and DOTS for more
+# (src/weft/base/isa/isa_loops.h), into weft_FOLDER.
 function(weft_loops folder)
-  cmake_parse_arguments(ARG "MEMORY" "" "SOURCES;OPTIONS" ${ARGN})
+  cmake_parse_arguments(ARG "MEMORY;DOTS" "" "SOURCES;OPTIONS" ${ARGN})
   weft_read_isas(isas)
   foreach(entry IN LISTS isas)
     string(REPLACE "|" ";" entry "${entry}")
@@ -32,7 +35,7 @@ function(weft_loops folder)
     list(GET entry 1 features)
     list(GET entry 2 lanes)
     list(GET entry 3 use)
-    if(ARG_MEMORY AND NOT use STREQUAL "all")
+    if((ARG_MEMORY AND NOT use STREQUAL "all") OR (use STREQUAL "dots" AND NOT ARG_DOTS))
       continue()
     endif()
     set(level -O3)

@@ -32,13 +32,15 @@ bool has_f16c() {
 
 bool has_feature(std::string_view feature) {
   // The built-in function takes literals only.
-  const std::array<std::pair<std::string_view, bool>, 6> features = {{
+  const std::array<std::pair<std::string_view, bool>, 8> features = {{
       {"avx2", __builtin_cpu_supports("avx2") != 0 && has_f16c()},
       {"fma", __builtin_cpu_supports("fma") != 0},
       {"avx512f", __builtin_cpu_supports("avx512f") != 0},
       {"avx512bw", __builtin_cpu_supports("avx512bw") != 0},
       {"avx512dq", __builtin_cpu_supports("avx512dq") != 0},
       {"avx512vl", __builtin_cpu_supports("avx512vl") != 0},
+      {"avx512vnni", __builtin_cpu_supports("avx512vnni") != 0},
+      {"avx512bf16", __builtin_cpu_supports("avx512bf16") != 0},
   }};
   for (const auto& [name, here] : features) {
     if (name == feature) return here;

@@ -3,6 +3,7 @@
 // A family of loops is a struct of function pointers, Loops, declared in a header by
 //   WEFT_LOOPS(Loops, name);          for loops that compute
 //   WEFT_MEMORY_LOOPS(Loops, name);   for loops that wait for memory
+//   WEFT_DOT_LOOPS(Loops, name);      for loops of dot products, which some sets have units for
 // which declares `const Loops& name()`, the one in use, and `name_tables`, all of them, for tests.
 // They are defined in a source x_loops.cpp that CMake compiles once for each set (weft_loops() in
 // cmake/loops.cmake) and that looks like this:
@@ -40,27 +41,38 @@ const Loops& loops_in_use(const IsaLoops<Loops> (&tables)[kCount]) {
 
 }  // namespace weft
 
-// What depends on the column `use` of isa_list.h.
-#define WEFT_IF_all(...) __VA_ARGS__
-#define WEFT_IF_compute(...)
-#define WEFT_IF_tests(...)
+// What depends on the column `use` of isa_list.h: the sets of loops that wait for memory, and of
+// those that compute.
+#define WEFT_IF_MEMORY_all(...) __VA_ARGS__
+#define WEFT_IF_MEMORY_compute(...)
+#define WEFT_IF_MEMORY_dots(...)
+#define WEFT_IF_MEMORY_tests(...)
+#define WEFT_IF_COMPUTE_all(...) __VA_ARGS__
+#define WEFT_IF_COMPUTE_compute(...) __VA_ARGS__
+#define WEFT_IF_COMPUTE_dots(...)
+#define WEFT_IF_COMPUTE_tests(...) __VA_ARGS__
 
 #define WEFT_EXTERN_LOOPS(Name, text, features, lanes, use, Loops, name) \
   extern const Loops name##Name;
 #define WEFT_LOOPS_ENTRY(Name, text, features, lanes, use, Loops, name) \
   {::weft::Isa::k##Name, &name##Name},
 #define WEFT_EXTERN_MEMORY_LOOPS(Name, text, features, lanes, use, Loops, name) \
-  WEFT_IF_##use(extern const Loops name##Name;)
+  WEFT_IF_MEMORY_##use(extern const Loops name##Name;)
 #define WEFT_MEMORY_LOOPS_ENTRY(Name, text, features, lanes, use, Loops, name) \
-  WEFT_IF_##use({::weft::Isa::k##Name, &name##Name}, )
+  WEFT_IF_MEMORY_##use({::weft::Isa::k##Name, &name##Name}, )
+#define WEFT_EXTERN_COMPUTE_LOOPS(Name, text, features, lanes, use, Loops, name) \
+  WEFT_IF_COMPUTE_##use(extern const Loops name##Name;)
+#define WEFT_COMPUTE_LOOPS_ENTRY(Name, text, features, lanes, use, Loops, name) \
+  WEFT_IF_COMPUTE_##use({::weft::Isa::k##Name, &name##Name}, )
 
-#define WEFT_LOOPS(Loops, name)                                \
-  WEFT_ISAS(WEFT_EXTERN_LOOPS, Loops, name)                    \
-  inline constexpr ::weft::IsaLoops<Loops> name##_tables[] = { \
-      WEFT_ISAS(WEFT_LOOPS_ENTRY, Loops, name)};               \
+#define WEFT_TABLES_OF_LOOPS(EXTERN, ENTRY, Loops, name)                                       \
+  WEFT_ISAS(EXTERN, Loops, name)                                                               \
+  inline constexpr ::weft::IsaLoops<Loops> name##_tables[] = {WEFT_ISAS(ENTRY, Loops, name)};  \
   inline const Loops& name() { return ::weft::loops_in_use(name##_tables); }
-#define WEFT_MEMORY_LOOPS(Loops, name)                         \
-  WEFT_ISAS(WEFT_EXTERN_MEMORY_LOOPS, Loops, name)             \
-  inline constexpr ::weft::IsaLoops<Loops> name##_tables[] = { \
-      WEFT_ISAS(WEFT_MEMORY_LOOPS_ENTRY, Loops, name)};        \
-  inline const Loops& name() { return ::weft::loops_in_use(name##_tables); }
+
+#define WEFT_LOOPS(Loops, name) \
+  WEFT_TABLES_OF_LOOPS(WEFT_EXTERN_COMPUTE_LOOPS, WEFT_COMPUTE_LOOPS_ENTRY, Loops, name)
+#define WEFT_MEMORY_LOOPS(Loops, name) \
+  WEFT_TABLES_OF_LOOPS(WEFT_EXTERN_MEMORY_LOOPS, WEFT_MEMORY_LOOPS_ENTRY, Loops, name)
+#define WEFT_DOT_LOOPS(Loops, name) \
+  WEFT_TABLES_OF_LOOPS(WEFT_EXTERN_LOOPS, WEFT_LOOPS_ENTRY, Loops, name)
