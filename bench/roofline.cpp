@@ -97,13 +97,15 @@ struct MatmulCase {
 };
 
 // With transposes, as a linear layer has them: x weight^T, dy weight, dy^T x.
-void add_layer_matmul(std::vector<Case>& cases, const MatmulCase& c) {
-  const Array a = c.options.transpose_a ? random({c.k, c.m}) : random({c.m, c.k});
-  const Array b = c.options.transpose_b ? random({c.n, c.k}) : random({c.k, c.n});
-  Array out = Array::empty({c.m, c.n});
+void add_layer_matmul(std::vector<Case>& cases, const MatmulCase& c,
+                      weft::DType dtype = weft::DType::kF32) {
+  const Array a = (c.options.transpose_a ? random({c.k, c.m}) : random({c.m, c.k})).to(dtype);
+  const Array b = (c.options.transpose_b ? random({c.n, c.k}) : random({c.k, c.n})).to(dtype);
+  Array out = Array::empty({c.m, c.n}, dtype);
   const double flops = 2.0 * static_cast<double>(c.m * c.n * c.k);
   const weft::MatmulOptions options = c.options;
-  cases.push_back({std::string("matmul ") + c.name + " " + std::to_string(c.m) + "x" +
+  const char* const type = dtype == weft::DType::kF32 ? "" : "bf16 ";
+  cases.push_back({std::string("matmul ") + type + c.name + " " + std::to_string(c.m) + "x" +
                        std::to_string(c.n) + "x" + std::to_string(c.k),
                    flops, flops, [=]() mutable { weft::matmul(a, b, out, options); }});
 }
@@ -150,10 +152,15 @@ std::vector<Case> all_cases() {
   add_matmul(cases, 512, 512, 512);
   add_matmul(cases, 1024, 1024, 1024);
   add_matmul(cases, 2048, 1536, 384);
-  add_layer_matmul(cases, {2048, 1152, 384, {.transpose_b = true}, "x weight^T"});
-  add_layer_matmul(cases, {2048, 384, 1536, {.transpose_b = true}, "x weight^T"});
-  add_layer_matmul(cases, {2048, 384, 1152, {}, "dy weight"});
-  add_layer_matmul(cases, {1536, 384, 2048, {.transpose_a = true}, "dy^T x"});
+  for (const weft::DType dtype : {weft::DType::kF32, weft::DType::kBF16}) {
+    add_layer_matmul(cases, {2048, 1152, 384, {.transpose_b = true}, "x weight^T"}, dtype);
+    add_layer_matmul(cases, {2048, 384, 1536, {.transpose_b = true}, "x weight^T"}, dtype);
+    add_layer_matmul(cases, {2048, 384, 1152, {}, "dy weight"}, dtype);
+    add_layer_matmul(cases, {1536, 384, 2048, {.transpose_a = true}, "dy^T x"}, dtype);
+  }
+  // A step of an LSTM, and a few texts of a transformer.
+  add_layer_matmul(cases, {32, 1024, 256, {.transpose_b = true}, "x weight^T"});
+  add_layer_matmul(cases, {16, 1536, 384, {.transpose_b = true}, "x weight^T"});
   add_attention(cases, {8, 256, 6, 64});
   add_attention(cases, {2, 1024, 6, 64});
   for (const std::int64_t width : {64, 128}) {

@@ -51,6 +51,11 @@ function(weft_loops folder)
       if(features)
         target_compile_definitions(${target} PRIVATE "WEFT_ISA_FEATURES=\"${features}\"")
       endif()
+      # For what only some sets have an instruction for.
+      string(REPLACE "," ";" features_list "${features}")
+      foreach(feature IN LISTS features_list)
+        target_compile_definitions(${target} PRIVATE WEFT_HAS_${feature})
+      endforeach()
       # Loops are compiled in full in every build. Square roots that may set errno, and operations
       # that may trap, are not computed several at a time; the bits are the same.
       target_compile_options(${target} PRIVATE ${level} -fno-math-errno -fno-trapping-math

@@ -65,9 +65,9 @@ const Loops& loops_in_use(const IsaLoops<Loops> (&tables)[kCount]) {
 #define WEFT_COMPUTE_LOOPS_ENTRY(Name, text, features, lanes, use, Loops, name) \
   WEFT_IF_COMPUTE_##use({::weft::Isa::k##Name, &name##Name}, )
 
-#define WEFT_TABLES_OF_LOOPS(EXTERN, ENTRY, Loops, name)                                       \
-  WEFT_ISAS(EXTERN, Loops, name)                                                               \
-  inline constexpr ::weft::IsaLoops<Loops> name##_tables[] = {WEFT_ISAS(ENTRY, Loops, name)};  \
+#define WEFT_TABLES_OF_LOOPS(EXTERN, ENTRY, Loops, name)                                      \
+  WEFT_ISAS(EXTERN, Loops, name)                                                              \
+  inline constexpr ::weft::IsaLoops<Loops> name##_tables[] = {WEFT_ISAS(ENTRY, Loops, name)}; \
   inline const Loops& name() { return ::weft::loops_in_use(name##_tables); }
 
 #define WEFT_LOOPS(Loops, name) \

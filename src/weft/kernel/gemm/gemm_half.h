@@ -1,7 +1,9 @@
 // gemm_half: c = a b for matrices of bf16 or f16; products and sums are f32, rounded once.
 //
 // Operands are widened while they are packed, results narrowed while they are in the cache, so that
-// memory sees 16-bit values alone. The same bits as gemm() of the widened operands, rounded.
+// memory sees 16-bit values alone: the same bits as gemm() of the widened operands, rounded. Where
+// the processor multiplies pairs of bf16 (gemm_pairs_loops.h), nothing is widened, and sums of bf16
+// operands are rounded as it does.
 // For this folder. Threads: as gemm.h.
 #pragma once
 

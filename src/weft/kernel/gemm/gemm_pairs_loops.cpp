@@ -1,0 +1,137 @@
+// The loops of gemm_pairs_loops.h, compiled once for each instruction set.
+#include "weft/kernel/gemm/gemm_pairs_loops.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "weft/base/isa/loops_begin.inc"
+
+namespace weft {
+namespace {
+
+#include "weft/kernel/core/vector.inc"
+
+constexpr std::int64_t kVec = WEFT_LANES;
+using Element = std::uint32_t;
+using Elements [[gnu::vector_size(4 * WEFT_LANES)]] = std::uint32_t;
+struct Operand {
+  const Element* data;
+  std::int64_t row_step;
+  std::int64_t column_step;
+};
+using Panel = PairsPanel;
+
+inline Elements in_every_lane(Element value) { return value + Elements{}; }
+
+#if defined(WEFT_HAS_avx512bf16)
+constexpr bool kPreferred = true;
+inline Vec multiply_add(const Elements& a, const Elements& b, const Vec& sum) {
+  return __builtin_bit_cast(
+      Vec, _mm512_dpbf16_ps(__builtin_bit_cast(__m512, sum), __builtin_bit_cast(__m512bh, a),
+                            __builtin_bit_cast(__m512bh, b)));
+}
+#else
+#if WEFT_LANES == 16 && !defined(WEFT_HAS_avx512f)
+constexpr bool kPreferred = true;  // for tests
+#else
+constexpr bool kPreferred = false;
+#endif
+inline Vec multiply_add(const Elements& a, const Elements& b, const Vec& sum) {
+  const Vec odd =
+      __builtin_bit_cast(Vec, a & 0xFFFF0000U) * __builtin_bit_cast(Vec, b & 0xFFFF0000U);
+  const Vec even = __builtin_bit_cast(Vec, a << 16) * __builtin_bit_cast(Vec, b << 16);
+  return sum + odd + even;
+}
+#endif
+
+#include "weft/kernel/gemm/gemm_tiles.inc"
+
+inline Element pair_of(std::uint16_t first, std::uint16_t second) {
+  return static_cast<Element>(first) | static_cast<Element>(second) << 16;
+}
+
+// kCount columns of rows k and k + 1 of b, or columns and rows of a.
+template <int kCount>
+inline void interleave(const std::uint16_t* first, const std::uint16_t* second, Element* to) {
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) to[j] = pair_of(first[j], second[j]);
+}
+
+// packed[pairs][kCount] of kCount rows; row i, column k is from[i * row_step + k * column_step].
+template <int kCount>
+void pack_tile(const PairsOperand& from, std::int64_t depth, Element* packed) {
+  const std::int64_t row_step = from.row_step;
+  const std::int64_t step = from.column_step;
+  const std::int64_t whole = depth / 2;
+  std::int64_t pair = 0;
+  if (step == 1) {
+    if constexpr (kCount >= 8) {
+      pair = transpose_tile<kCount>(from.data, row_step, whole, packed);
+    }
+  } else if (row_step == 1) {
+    for (; pair < whole; ++pair) {
+      const std::uint16_t* const first = from.data + 2 * pair * step;
+      interleave<kCount>(first, first + step, packed + pair * kCount);
+    }
+  }
+  for (; pair < (depth + 1) / 2; ++pair) {
+    const std::uint16_t* const first = from.data + 2 * pair * step;
+    const bool both = 2 * pair + 1 < depth;
+    for (int i = 0; i < kCount; ++i) {
+      packed[pair * kCount + i] =
+          pair_of(first[i * row_step], both ? first[i * row_step + step] : std::uint16_t{0});
+    }
+  }
+}
+
+template <int kCount>
+void pack_any_tile(const PairsOperand& a, std::int64_t depth, std::int64_t rows, Element* packed) {
+  if (rows == kCount) {
+    pack_tile<kCount>(a, depth, packed);
+  } else if constexpr (kCount > 1) {
+    pack_any_tile<kCount - 1>(a, depth, rows, packed);
+  }
+}
+
+void pack_rows(const PairsOperand& a, std::int64_t rows, std::int64_t depth, Element* packed) {
+  PairsOperand from = a;
+  for (std::int64_t left = rows; left > 0;) {
+    const std::int64_t count = tile_rows(left);
+    pack_any_tile<kRows>(from, depth, count, packed);
+    from.data += count * a.row_step;
+    packed += count * ((depth + 1) / 2);
+    left -= count;
+  }
+}
+
+void pack(const PairsOperand& b, std::int64_t depth, std::int64_t columns, Element* packed) {
+  if (columns == kPanel) {
+    pack_tile<kPanel>({b.data, b.column_step, b.row_step}, depth, packed);
+    return;
+  }
+  for (std::int64_t k = 0; k < depth; k += 2) {
+    const std::uint16_t* const first = b.data + k * b.row_step;
+    const bool both = k + 1 < depth;
+    for (std::int64_t j = 0; j < columns; ++j) {
+      packed[j] = pair_of(first[j * b.column_step],
+                          both ? first[j * b.column_step + b.row_step] : std::uint16_t{0});
+    }
+    for (std::int64_t j = columns; j < kPanel; ++j) packed[j] = 0;
+    packed += kPanel;
+  }
+}
+
+void multiply(const GemmSize& size, const Element* rows, const PairsPanel& panel,
+              const GemmOutput& c) {
+  multiply_any<Rows::kPacked>(size, {rows, 0, 0}, panel, c);
+}
+
+}  // namespace
+
+extern const GemmPairsLoops WEFT_LOOPS_NAME(gemm_pairs_loops) = {kPreferred, kPanels* kPanel, pack,
+                                                                 pack_rows, multiply};
+
+}  // namespace weft
+
+#include "weft/base/isa/loops_end.inc"
