@@ -23,11 +23,11 @@ function(weft_read_isas result)
   set(${result} "${isas}" PARENT_SCOPE)
 endfunction()
 
-# weft_loops(FOLDER [MEMORY | DOTS] SOURCES x_loops.cpp ... [OPTIONS flag ...]): compiles each source
-# once for every instruction set, MEMORY loops for fewer and DOTS for more
+# weft_loops(FOLDER [MEMORY | PLAIN | DOTS] SOURCES x_loops.cpp ... [OPTIONS flag ...]): compiles each source
+# once for every instruction set, MEMORY and PLAIN loops for fewer and DOTS for more
 # (src/weft/base/isa/isa_loops.h), into weft_FOLDER.
 function(weft_loops folder)
-  cmake_parse_arguments(ARG "MEMORY;DOTS" "" "SOURCES;OPTIONS" ${ARGN})
+  cmake_parse_arguments(ARG "MEMORY;PLAIN;DOTS" "" "SOURCES;OPTIONS" ${ARGN})
   weft_read_isas(isas)
   foreach(entry IN LISTS isas)
     string(REPLACE "|" ";" entry "${entry}")
@@ -35,7 +35,8 @@ function(weft_loops folder)
     list(GET entry 1 features)
     list(GET entry 2 lanes)
     list(GET entry 3 use)
-    if((ARG_MEMORY AND NOT use STREQUAL "all") OR (use STREQUAL "dots" AND NOT ARG_DOTS))
+    if((ARG_MEMORY AND NOT use STREQUAL "all") OR (ARG_PLAIN AND use STREQUAL "tests") OR
+       (use STREQUAL "dots" AND NOT ARG_DOTS))
       continue()
     endif()
     set(level -O3)

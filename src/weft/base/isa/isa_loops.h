@@ -1,7 +1,8 @@
 // Tables of inner loops that exist once for each instruction set of isa_list.h.
 //
 // A family of loops is a struct of function pointers, Loops, declared in a header by
-//   WEFT_LOOPS(Loops, name);          for loops that compute
+//   WEFT_LOOPS(Loops, name);          for loops that compute in registers of WEFT_LANES floats
+//   WEFT_PLAIN_LOOPS(Loops, name);    for loops that compute and that the compiler makes vectors of
 //   WEFT_MEMORY_LOOPS(Loops, name);   for loops that wait for memory
 //   WEFT_DOT_LOOPS(Loops, name);      for loops of dot products, which some sets have units for
 // which declares `const Loops& name()`, the one in use, and `name_tables`, all of them, for tests.
@@ -41,12 +42,16 @@ const Loops& loops_in_use(const IsaLoops<Loops> (&tables)[kCount]) {
 
 }  // namespace weft
 
-// What depends on the column `use` of isa_list.h: the sets of loops that wait for memory, and of
-// those that compute.
+// What depends on the column `use` of isa_list.h: the sets of loops that wait for memory, of plain
+// ones, and of those in registers.
 #define WEFT_IF_MEMORY_all(...) __VA_ARGS__
 #define WEFT_IF_MEMORY_compute(...)
 #define WEFT_IF_MEMORY_dots(...)
 #define WEFT_IF_MEMORY_tests(...)
+#define WEFT_IF_PLAIN_all(...) __VA_ARGS__
+#define WEFT_IF_PLAIN_compute(...) __VA_ARGS__
+#define WEFT_IF_PLAIN_dots(...)
+#define WEFT_IF_PLAIN_tests(...)
 #define WEFT_IF_COMPUTE_all(...) __VA_ARGS__
 #define WEFT_IF_COMPUTE_compute(...) __VA_ARGS__
 #define WEFT_IF_COMPUTE_dots(...)
@@ -60,6 +65,10 @@ const Loops& loops_in_use(const IsaLoops<Loops> (&tables)[kCount]) {
   WEFT_IF_MEMORY_##use(extern const Loops name##Name;)
 #define WEFT_MEMORY_LOOPS_ENTRY(Name, text, features, lanes, use, Loops, name) \
   WEFT_IF_MEMORY_##use({::weft::Isa::k##Name, &name##Name}, )
+#define WEFT_EXTERN_PLAIN_LOOPS(Name, text, features, lanes, use, Loops, name) \
+  WEFT_IF_PLAIN_##use(extern const Loops name##Name;)
+#define WEFT_PLAIN_LOOPS_ENTRY(Name, text, features, lanes, use, Loops, name) \
+  WEFT_IF_PLAIN_##use({::weft::Isa::k##Name, &name##Name}, )
 #define WEFT_EXTERN_COMPUTE_LOOPS(Name, text, features, lanes, use, Loops, name) \
   WEFT_IF_COMPUTE_##use(extern const Loops name##Name;)
 #define WEFT_COMPUTE_LOOPS_ENTRY(Name, text, features, lanes, use, Loops, name) \
@@ -72,6 +81,8 @@ const Loops& loops_in_use(const IsaLoops<Loops> (&tables)[kCount]) {
 
 #define WEFT_LOOPS(Loops, name) \
   WEFT_TABLES_OF_LOOPS(WEFT_EXTERN_COMPUTE_LOOPS, WEFT_COMPUTE_LOOPS_ENTRY, Loops, name)
+#define WEFT_PLAIN_LOOPS(Loops, name) \
+  WEFT_TABLES_OF_LOOPS(WEFT_EXTERN_PLAIN_LOOPS, WEFT_PLAIN_LOOPS_ENTRY, Loops, name)
 #define WEFT_MEMORY_LOOPS(Loops, name) \
   WEFT_TABLES_OF_LOOPS(WEFT_EXTERN_MEMORY_LOOPS, WEFT_MEMORY_LOOPS_ENTRY, Loops, name)
 #define WEFT_DOT_LOOPS(Loops, name) \

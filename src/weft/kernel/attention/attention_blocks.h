@@ -52,6 +52,17 @@ void copy_rows(const Rows& rows, std::int64_t count, std::int64_t width, float b
 // The columns of `rows` as the k of a product: panels of 16 rows, [width][16] each.
 void pack_transposed(const Rows& rows, std::int64_t count, std::int64_t width, float* packed);
 
+// The columns of a product: all that are left, in whole panels, or as many as the loops take at
+// once.
+inline std::int64_t panels_of(const GemmLoops& gemm, std::int64_t left) {
+  return std::min(gemm.columns, left);
+}
+
+// The panel of pack_transposed() that begins with row `first`, and the next one.
+inline GemmPanel transposed_panel(const float* packed, std::int64_t first, std::int64_t width) {
+  return {packed + first * width, kPanel, kPanel * width};
+}
+
 // Memory for one thread's blocks, in lines of the cache.
 class Workspace {
  public:

@@ -66,12 +66,13 @@ class Forward {
 
   // Whole panels of the keys, against tiles of which some query may read them.
   void score(const Range& queries, const Range& keys) {
-    for (std::int64_t k = 0; k < keys.count; k += kPanel) {
+    for (std::int64_t k = 0; k < keys.count; k += gemm_.columns) {
       const std::int64_t reader = std::clamp<std::int64_t>(
           p_.query_begin(keys.first + k) - queries.first, 0, queries.count);
       const std::int64_t row = reader / kTile * kTile;
-      gemm_.multiply({queries.count - row, kPanel, p_.width}, {queries_ + row * step_, step_, 1},
-                     {keys_ + (keys.first + k) * p_.width, kPanel},
+      gemm_.multiply({queries.count - row, panels_of(gemm_, padded(keys.count) - k), p_.width},
+                     {queries_ + row * step_, step_, 1},
+                     transposed_panel(keys_, keys.first + k, p_.width),
                      {scores_ + row * kForwardScoreStep + k, kForwardScoreStep});
     }
   }
@@ -102,13 +103,14 @@ class Forward {
   void add_values(const Range& queries, const Range& keys) {
     const bool all = p_.key_limit(queries.first) >= keys.first + keys.count;
     const std::int64_t tile = all ? queries.count : kTile;
-    for (std::int64_t d = 0; d < p_.width; d += kPanel) {
-      const GemmPanel values{values_ + keys.first * step_ + d, step_};
+    for (std::int64_t d = 0; d < p_.width; d += gemm_.columns) {
+      const std::int64_t columns = panels_of(gemm_, padded(p_.width) - d);
+      const GemmPanel values{values_ + keys.first * step_ + d, step_, kPanel};
       for (std::int64_t r = 0; r < queries.count; r += tile) {
         const std::int64_t rows = std::min(tile, queries.count - r);
         const std::int64_t count = std::clamp<std::int64_t>(
             p_.key_limit(queries.first + r + rows - 1) - keys.first, 0, keys.count);
-        gemm_.multiply({rows, kPanel, count},
+        gemm_.multiply({rows, columns, count},
                        {scores_ + r * kForwardScoreStep, kForwardScoreStep, 1}, values,
                        {sums_ + r * step_ + d, step_, true});
       }

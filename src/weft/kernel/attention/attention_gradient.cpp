@@ -85,14 +85,15 @@ class TileGradient {
 
   // Scores, and the gradients of shares, of whole panels of the keys.
   void score(const Range& queries, const Range& keys) {
-    for (std::int64_t k = 0; k < keys.count; k += kPanel) {
+    for (std::int64_t k = 0; k < keys.count; k += gemm_.columns) {
       const std::int64_t row = reader(queries, keys.first + k) / kTile * kTile;
-      const GemmSize size{queries.count - row, kPanel, p_.width};
-      const std::int64_t panel = (keys.first + k) * p_.width;
+      const GemmSize size{queries.count - row, panels_of(gemm_, padded(keys.count) - k), p_.width};
       const std::int64_t to = row * kGradientScoreStep + k;
-      gemm_.multiply(size, {queries_ + row * step_, step_, 1}, {keys_ + panel, kPanel},
+      gemm_.multiply(size, {queries_ + row * step_, step_, 1},
+                     transposed_panel(keys_, keys.first + k, p_.width),
                      {scores_ + to, kGradientScoreStep});
-      gemm_.multiply(size, {dy_ + row * step_, step_, 1}, {values_ + panel, kPanel},
+      gemm_.multiply(size, {dy_ + row * step_, step_, 1},
+                     transposed_panel(values_, keys.first + k, p_.width),
                      {gradients_ + to, kGradientScoreStep});
     }
   }
@@ -130,13 +131,14 @@ class TileGradient {
 
   void add_query_gradients(const Range& queries, const Range& keys) {
     const std::int64_t tile = reads_all(queries, keys) ? queries.count : kTile;
-    for (std::int64_t d = 0; d < p_.width; d += kPanel) {
-      const GemmPanel rows{key_rows_ + keys.first * step_ + d, step_};
+    for (std::int64_t d = 0; d < p_.width; d += gemm_.columns) {
+      const std::int64_t columns = panels_of(gemm_, padded(p_.width) - d);
+      const GemmPanel rows{key_rows_ + keys.first * step_ + d, step_, kPanel};
       for (std::int64_t r = 0; r < queries.count; r += tile) {
         const std::int64_t m = std::min(tile, queries.count - r);
         const std::int64_t count = std::clamp<std::int64_t>(
             p_.key_limit(queries.first + r + m - 1) - keys.first, 0, keys.count);
-        gemm_.multiply({m, kPanel, count},
+        gemm_.multiply({m, columns, count},
                        {gradients_ + r * kGradientScoreStep, kGradientScoreStep, 1}, rows,
                        {dq_ + r * step_ + d, step_, true});
       }
@@ -145,16 +147,17 @@ class TileGradient {
 
   void add_key_gradients(const Range& queries, const Range& keys) {
     const std::int64_t tile = reads_all(queries, keys) ? keys.count : kTile;
-    for (std::int64_t d = 0; d < p_.width; d += kPanel) {
+    for (std::int64_t d = 0; d < p_.width; d += gemm_.columns) {
+      const std::int64_t columns = panels_of(gemm_, padded(p_.width) - d);
       for (std::int64_t k = 0; k < keys.count; k += tile) {
         const std::int64_t row = reader(queries, keys.first + k);
-        const GemmSize size{std::min(tile, keys.count - k), kPanel, queries.count - row};
+        const GemmSize size{std::min(tile, keys.count - k), columns, queries.count - row};
         const std::int64_t from = row * kGradientScoreStep + k;
         const std::int64_t to = (keys.first + k) * step_ + d;
         gemm_.multiply(size, {gradients_ + from, 1, kGradientScoreStep},
-                       {queries_ + row * step_ + d, step_}, {dk_ + to, step_, true});
+                       {queries_ + row * step_ + d, step_, kPanel}, {dk_ + to, step_, true});
         gemm_.multiply(size, {scores_ + from, 1, kGradientScoreStep},
-                       {dy_ + row * step_ + d, step_}, {dv_ + to, step_, true});
+                       {dy_ + row * step_ + d, step_, kPanel}, {dv_ + to, step_, true});
       }
     }
   }

@@ -1,5 +1,5 @@
 // RowKernels: the innermost loops of the elementwise, reduction, softmax and dropout kernels over
-// raw memory, compiled once for each instruction set (rows_generic.cpp, rows_avx2.cpp).
+// raw memory, compiled once for each instruction set.
 //
 // For this folder. Every loop gives the same bits in each build: no contraction, and sums have a
 // fixed number of lanes. Index 0 of the second dimension is f32, 1 is f64 (2 bf16, 3 f16 for
@@ -86,7 +86,7 @@ struct RowKernels {
 };
 
 // row_kernels(): the loops for this processor.
-WEFT_MEMORY_LOOPS(RowKernels, row_kernels)
+WEFT_PLAIN_LOOPS(RowKernels, row_kernels)
 
 // 0 for f32, 1 for f64; throws std::invalid_argument naming `kernel` for others.
 std::size_t float_index(const char* kernel, DType dtype);
