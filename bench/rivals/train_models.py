@@ -53,6 +53,32 @@ def resnet9():
                          Shortcut(512), nn.MaxPool2d(4), nn.Flatten(), nn.Linear(512, 10))
 
 
+class BasicBlock(nn.Module):
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.bn1, self.bn2 = nn.BatchNorm2d(outputs), nn.BatchNorm2d(outputs)
+        self.shortcut = nn.Identity()
+        if stride != 1 or inputs != outputs:
+            self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False),
+                                          nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(functional.relu(self.bn1(self.conv1(x)))))
+        return functional.relu(y + self.shortcut(x))
+
+
+def resnet18():
+    """For images of 224 pixels and 1,000 classes."""
+    stages = [BasicBlock(inputs, outputs, stride)
+              for inputs, outputs, first in ((64, 64, 1), (64, 128, 2), (128, 256, 2), (256, 512, 2))
+              for inputs, outputs, stride in ((inputs, outputs, first), (outputs, outputs, 1))]
+    return nn.Sequential(nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(),
+                         nn.MaxPool2d(3, 2, 1), *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                         nn.Linear(512, 1000))
+
+
 class GptBlock(nn.Module):
     """Pre-norm: attention by two batched products and a masked softmax, then a GELU layer."""
 
@@ -77,11 +103,11 @@ class GptBlock(nn.Module):
 
 
 class CharGpt(nn.Module):
-    def __init__(self, layers, width, heads, context):
+    def __init__(self, layers, width, heads, context, vocabulary=VOCABULARY):
         super().__init__()
-        self.tokens, self.places = nn.Embedding(VOCABULARY, width), nn.Embedding(context, width)
+        self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Embedding(context, width)
         self.blocks = nn.ModuleList(GptBlock(width, heads) for _ in range(layers))
-        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, VOCABULARY, bias=False)
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
         mask = torch.ones(context, context, dtype=torch.bool).triu(1)
         self.register_buffer("mask", mask, persistent=False)
 
@@ -103,13 +129,13 @@ class CharLstm(nn.Module):
         return self.head(self.recurrent(self.tokens(ids))[0])
 
 
-def images(count, *shape):
-    return lambda: (torch.randn(count, *shape), torch.randint(0, 10, (count,)))
+def images(count, *shape, classes=10):
+    return lambda: (torch.randn(count, *shape), torch.randint(0, classes, (count,)))
 
 
-def texts(count, length):
-    return lambda: (torch.randint(0, VOCABULARY, (count, length)),
-                    torch.randint(0, VOCABULARY, (count, length)))
+def texts(count, length, vocabulary=VOCABULARY):
+    return lambda: (torch.randint(0, vocabulary, (count, length)),
+                    torch.randint(0, vocabulary, (count, length)))
 
 
 def sgd(model):
@@ -128,6 +154,8 @@ TABLE = {
     "gpt4x128": (lambda: CharGpt(4, 128, 4, 128), texts(16, 128), adamw),
     "gpt6x384": (lambda: CharGpt(6, 384, 6, 256), texts(8, 256), adamw),
     "lstm2x256": (CharLstm, texts(32, 64), sgd),
+    "resnet18_224": (resnet18, images(16, 3, 224, 224, classes=1000), sgd),
+    "gpt12x768": (lambda: CharGpt(12, 768, 12, 256, 25_000), texts(4, 256, 25_000), adamw),
 }
 
 

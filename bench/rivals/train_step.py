@@ -36,6 +36,8 @@ from machine import (clean_environment, geometric_mean, measured_peaks, peaks_te
 from results import finish
 
 MODELS = ("mlp", "cnn", "resnet9", "gpt4x128", "gpt6x384", "lstm2x256")
+# These take minutes, and are measured where --models names them.
+LARGE_MODELS = ("resnet18_224", "gpt12x768")
 STEPS_MIN = 30
 RATIO_MEAN_MAX = {1: 0.65, 2: 0.70}
 RATIO_MAX = 0.90
@@ -209,7 +211,7 @@ def parse_arguments():
     parser.add_argument("--python", default="/usr/bin/python3", help="a Python that has torch")
     parser.add_argument("--roofline", default="build/release/bench/roofline",
                         help="the program that measures the processor's peak")
-    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS + LARGE_MODELS)
     parser.add_argument("--threads", type=numbers, default=[1, 2], help="e.g. 1,2")
     parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
     parser.add_argument("--torch-limit", type=float, default=20,

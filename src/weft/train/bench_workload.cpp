@@ -15,6 +15,10 @@ std::vector<BenchWorkload> all_workloads() {
   const ModelOptions color = {.channels = 3, .height = 32, .width = 32};
   const ModelOptions gpt4 = {.context = 128, .layers = 4, .embedding_width = 128, .heads = 4};
   const ModelOptions gpt6 = {.context = 256, .layers = 6, .embedding_width = 384, .heads = 6};
+  // 124 million parameters.
+  const ModelOptions gpt12 = {
+      .vocabulary = 25'000, .context = 256, .layers = 12, .embedding_width = 768, .heads = 12};
+  const ModelOptions photo = {.channels = 3, .height = 224, .width = 224, .classes = 1000};
   const ModelOptions lstm = {
       .hidden_units = 256, .context = 64, .layers = 2, .embedding_width = 64};
   return {{"mlp", "mlp", small},
@@ -24,7 +28,9 @@ std::vector<BenchWorkload> all_workloads() {
           {"gpt4x128", "char_gpt", gpt4, 16, true},
           {"gpt6x384", "char_gpt", gpt6, 8, true},
           {"llama4x128", "llama", gpt4, 16, true},
-          {"lstm2x256", "lstm_lm", lstm, 32}};
+          {"lstm2x256", "lstm_lm", lstm, 32},
+          {"resnet18_224", "resnet18", photo, 16},
+          {"gpt12x768", "char_gpt", gpt12, 4, true}};
 }
 
 double quantile_of(const std::vector<double>& sorted, double share) {
