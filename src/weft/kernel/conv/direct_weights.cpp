@@ -23,14 +23,6 @@ constexpr std::int64_t kGradientFloatsOfBlocks = 2048;
 // Padded images that are worked on at once, in the second-level cache.
 constexpr std::int64_t kPaddedFloats = 65536;
 
-const DirectWeightsLoops& direct_loops() {
-#if defined(__x86_64__)
-  return kDirectWeightsLoopsAvx2;
-#else
-  check_failed(__FILE__, __LINE__, "applies()");
-#endif
-}
-
 // Channels pass by in groups: all of few, or blocks of 8. Taps are the weights of a group that
 // belong to one output.
 struct DirectPlan {
@@ -155,8 +147,9 @@ void mask_strip(const DirectPlan& plan, const Images& images, const Strip& strip
     float unused[kDirectLanes] = {};
     float* const bias =
         work.bias != nullptr ? work.bias + (2 * strip.pair + b) * kDirectLanes : unused;
-    direct_loops().mask({images.dy + from, images.y != nullptr ? images.y + from : nullptr, pixels},
-                        work.gradients + b * pixels * kDirectLanes, bias);
+    direct_weights_loops().mask(
+        {images.dy + from, images.y != nullptr ? images.y + from : nullptr, pixels},
+        work.gradients + b * pixels * kDirectLanes, bias);
   }
 }
 
@@ -189,7 +182,7 @@ void add_strip(const DirectPlan& plan, const Images& images, const Chunk& chunk,
     const std::int64_t b = std::min(i % 2, next.blocks - 1);
     pass.ahead[i] = source != nullptr ? source + offset_of(plan, next, b) : pass.gradients;
   }
-  direct_loops().weight_sums(pass);
+  direct_weights_loops().weight_sums(pass);
 }
 
 // Adds to work.weights[group][pair][tap][16].
