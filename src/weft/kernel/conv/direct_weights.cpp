@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "weft/base/parallel.h"
+#include "weft/kernel/conv/conv_onednn.h"
 #include "weft/kernel/conv/direct_weights_loops.h"
-#include "weft/kernel/conv/own_loops.h"
 #include "weft/kernel/core/flat_loops.h"
 #include "weft/kernel/core/onednn.h"
 
@@ -220,7 +220,7 @@ void write_weights(const DirectPlan& plan, const float* sums, Array& target, boo
 }  // namespace
 
 bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
-  if (!own_loops_are_faster() || geometry.groups != 1) return false;
+  if (!onednn::own_loops_are_faster() || geometry.groups != 1) return false;
   if (x[1] <= kChannelsMax) return weight[0] % kDirectLanes == 0;
   const bool steps = geometry.stride[0] > 1 || geometry.stride[1] > 1;
   return steps && weight[2] * weight[3] > 1 && x[1] % kDirectLanes == 0 &&

@@ -18,7 +18,7 @@ Floats random_floats(std::int64_t count, std::uint64_t seed) {
   return {values.data<float>(), values.data<float>() + count};
 }
 
-// Of one image of 5 rows and `width` columns of results, with steps of two pixels.
+// A pass over one image of 5 rows and `width` columns of results, with steps of two pixels.
 struct PassCase {
   std::int64_t blocks;
   std::int64_t taps;

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "weft/array/launch_watch.h"
 #include "weft/base/parallel.h"
-#include "weft/kernel/conv/own_loops.h"
+#include "weft/kernel/conv/conv_onednn.h"
+#include "weft/kernel/conv/winograd_filters.h"
 #include "weft/kernel/conv/winograd_loops.h"
+#include "weft/kernel/conv/winograd_matrices.h"
 #include "weft/kernel/conv/winograd_plan.h"
 #include "weft/kernel/core/onednn.h"
 #include "weft/kernel/core/prepared_weights.h"
@@ -21,44 +24,6 @@ constexpr std::int64_t kTilesMin = 4;
 // Up to this many tiles transforming the filters takes a large part of the time, so that it is
 // worth four times their memory to keep the result.
 constexpr std::int64_t kTilesKept = 128;
-
-class Floats {
- public:
-  explicit Floats(std::int64_t count)
-      : storage_(Storage::allocate(static_cast<std::size_t>(count) * sizeof(float))) {}
-  float* data() const { return static_cast<float*>(storage_->data()); }
-
- private:
-  std::shared_ptr<Storage> storage_;
-};
-
-// For each position `panels` panels of `rows` rows of 16 floats.
-class Matrices {
- public:
-  // The step is odd in cache lines, so that the positions do not fall into one set of the cache.
-  Matrices(std::int64_t panels, std::int64_t rows)
-      : step_(panels * rows * kPanel + kPanel), floats_(kWinogradPositions * step_) {}
-  // Panels of another number of rows share the memory.
-  void use_rows(std::int64_t rows) { rows_ = rows; }
-  float* at(std::int64_t position, std::int64_t panel, std::int64_t row = 0) const {
-    return floats_.data() + position * step_ + (panel * rows_ + row) * kPanel;
-  }
-  WinogradPanel panel(std::int64_t index, std::int64_t row = 0) const {
-    return {at(0, index, row), step_};
-  }
-  std::int64_t panel_step() const { return rows_ * kPanel; }
-
- private:
-  std::int64_t step_;
-  Floats floats_;
-  std::int64_t rows_ = 0;
-};
-
-Matrices matrices(std::int64_t panels, std::int64_t rows) {
-  Matrices result(panels, rows);
-  result.use_rows(rows);
-  return result;
-}
 
 std::int64_t most_tiles(const WinogradPlan& plan, const std::vector<Group>& groups) {
   std::int64_t most = 0;
@@ -94,63 +59,6 @@ void transform_inputs(const WinogradPlan& plan, const Group& group, const Array&
                                                plan.tiles_of(group), out.panel(panel, tile));
                  });
 }
-
-// How filters [O, C, 3, 3] are read: those of one panel lie lane_step apart, rows row_step.
-struct FilterOrder {
-  float* data;
-  std::int64_t lane_step;
-  std::int64_t row_step;
-  std::int64_t lanes;  // of all panels
-  std::int64_t rows;
-};
-
-constexpr std::int64_t kFilterFloats = 9;
-constexpr std::int64_t kBlockFloats = kPanel * kFilterFloats;
-
-// The filters of 16 lanes and up to 16 rows, side by side: where lanes lie far apart, they are read
-// and written in runs, not one filter of each in turn.
-class FilterBlock {
- public:
-  FilterBlock(const FilterOrder& order, std::int64_t first_lane, std::int64_t first_row)
-      : order_(order),
-        first_(order.data + first_lane * order.lane_step + first_row * order.row_step),
-        lanes_(std::min(kPanel, order.lanes - first_lane)),
-        rows_(std::clamp<std::int64_t>(order.rows - first_row, 0, kPanel)),
-        copied_(order.row_step == kFilterFloats) {}
-
-  std::int64_t rows() const { return rows_; }
-  WinogradFilters row(std::int64_t row) {
-    if (copied_) return {values_ + row * kFilterFloats, kBlockFloats, lanes_};
-    return {first_ + row * order_.row_step, order_.lane_step, lanes_};
-  }
-  bool copied() const { return copied_; }
-
-  void read() {
-    if (!copied_) return;
-    for (std::int64_t lane = 0; lane < lanes_; ++lane) {
-      std::copy_n(first_ + lane * order_.lane_step, rows_ * kFilterFloats,
-                  values_ + lane * kBlockFloats);
-    }
-  }
-  void write(bool accumulate) const {
-    if (!copied_) return;
-    for (std::int64_t lane = 0; lane < lanes_; ++lane) {
-      const float* const from = values_ + lane * kBlockFloats;
-      float* const to = first_ + lane * order_.lane_step;
-      for (std::int64_t i = 0; i < rows_ * kFilterFloats; ++i) {
-        to[i] = accumulate ? to[i] + from[i] : from[i];
-      }
-    }
-  }
-
- private:
-  const FilterOrder& order_;
-  float* first_;
-  std::int64_t lanes_;
-  std::int64_t rows_;
-  bool copied_;
-  float values_[kPanel * kBlockFloats];
-};
 
 // Panels [first, first + panels) of the transformed filters; rows behind the last are zeros.
 void transform_weights(const FilterOrder& order, std::int64_t first, std::int64_t panels,
@@ -342,7 +250,7 @@ void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeig
 
 bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
   const Conv2dGeometry plain{.padding = geometry.padding};
-  if (!own_loops_are_faster() || !(geometry == plain) || weight[2] != 3 || weight[3] != 3 ||
+  if (!onednn::own_loops_are_faster() || !(geometry == plain) || weight[2] != 3 || weight[3] != 3 ||
       weight[0] % kWinogradBlock != 0 || weight[1] % kWinogradBlock != 0 || x[1] != weight[1]) {
     return false;
   }

@@ -57,7 +57,7 @@ WinogradTiles tiles_of(const ImageCase& c) {
 std::int64_t image_floats(const ImageCase& c) {
   return c.blocks * c.height * c.width * kWinogradBlock;
 }
-// Of one position, with room between two.
+// The values of one position, with room between two.
 std::int64_t position_floats(const ImageCase& c) {
   const WinogradTiles tiles = tiles_of(c);
   return (tiles.rows * tiles.across + 1) * kWinogradPanel;

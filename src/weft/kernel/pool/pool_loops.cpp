@@ -7,6 +7,8 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kLanes = kPoolLanes;
+// The one of the four bytes of an integer that holds its low bits.
+constexpr int kLowByte = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 3;
 
 using Floats [[gnu::vector_size(4 * kPoolLanes)]] = float;
 using Integers [[gnu::vector_size(4 * kPoolLanes)]] = std::int32_t;
@@ -18,6 +20,16 @@ inline Floats load(const float* from) {
   return value;
 }
 inline void store(float* to, const Floats& value) { __builtin_memcpy(to, &value, sizeof value); }
+
+// The low bytes of 8 integers of at most 255; a conversion would go through memory.
+inline void store_bytes(std::uint8_t* to, const Integers& values) {
+  using AllBytes [[gnu::vector_size(4 * kPoolLanes)]] = std::uint8_t;
+  const AllBytes all = __builtin_bit_cast(AllBytes, values);
+  const Bytes low =
+      __builtin_shufflevector(all, all, kLowByte, kLowByte + 4, kLowByte + 8, kLowByte + 12,
+                              kLowByte + 16, kLowByte + 20, kLowByte + 24, kLowByte + 28);
+  __builtin_memcpy(to, &low, sizeof low);
+}
 
 // The sizes of windows, as constants where they are 2x2, which most are.
 struct AnyWindow {
@@ -61,10 +73,7 @@ void max_forward(const PoolPlane& plane, const float* x, float* y, std::uint8_t*
         }
         const std::int64_t at = (i * p.out_width + j) * kLanes;
         store(y + at, best);
-        if (winners != nullptr) {
-          const Bytes bytes = __builtin_convertvector(winner, Bytes);
-          __builtin_memcpy(winners + at, &bytes, sizeof bytes);
-        }
+        if (winners != nullptr) store_bytes(winners + at, winner);
       }
     }
   });
