@@ -1,6 +1,7 @@
 // The f32 convolutions of conv.h in oneDNN. For conv.cpp; no shape here is empty.
 #pragma once
 
+#include "weft/base/isa/isa.h"
 #include "weft/kernel/conv/conv.h"
 
 namespace weft::onednn {
@@ -16,5 +17,15 @@ void conv2d_backward_data(const Array& dy, const Array& weight, const Conv2dGeom
                           Array& dx);
 void conv2d_backward_weights(const Array& x, const Array& dy, const Conv2dGeometry& geometry,
                              const Conv2dWeightGradients& out);
+
+// Whether our own loops may be faster than oneDNN on this processor. On x86-64 they are not as long
+// as only SSE is there; elsewhere oneDNN has plain loops alone.
+inline bool own_loops_are_faster() {
+#if defined(__x86_64__)
+  return use_avx2();
+#else
+  return true;
+#endif
+}
 
 }  // namespace weft::onednn

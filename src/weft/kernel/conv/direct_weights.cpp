@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "weft/base/isa/isa.h"
 #include "weft/base/parallel.h"
+#include "weft/kernel/conv/conv_onednn.h"
 #include "weft/kernel/conv/direct_weights_loops.h"
 #include "weft/kernel/core/flat_loops.h"
 #include "weft/kernel/core/onednn.h"
@@ -22,14 +22,6 @@ constexpr std::int64_t kGradientFloats = 4096;
 constexpr std::int64_t kGradientFloatsOfBlocks = 2048;
 // Padded images that are worked on at once, in the second-level cache.
 constexpr std::int64_t kPaddedFloats = 65536;
-
-const DirectWeightsLoops& direct_loops() {
-#if defined(__x86_64__)
-  return kDirectWeightsLoopsAvx2;
-#else
-  check_failed(__FILE__, __LINE__, "applies()");
-#endif
-}
 
 // Channels pass by in groups: all of few, or blocks of 8. Taps are the weights of a group that
 // belong to one output.
@@ -155,8 +147,9 @@ void mask_strip(const DirectPlan& plan, const Images& images, const Strip& strip
     float unused[kDirectLanes] = {};
     float* const bias =
         work.bias != nullptr ? work.bias + (2 * strip.pair + b) * kDirectLanes : unused;
-    direct_loops().mask({images.dy + from, images.y != nullptr ? images.y + from : nullptr, pixels},
-                        work.gradients + b * pixels * kDirectLanes, bias);
+    direct_weights_loops().mask(
+        {images.dy + from, images.y != nullptr ? images.y + from : nullptr, pixels},
+        work.gradients + b * pixels * kDirectLanes, bias);
   }
 }
 
@@ -189,7 +182,7 @@ void add_strip(const DirectPlan& plan, const Images& images, const Chunk& chunk,
     const std::int64_t b = std::min(i % 2, next.blocks - 1);
     pass.ahead[i] = source != nullptr ? source + offset_of(plan, next, b) : pass.gradients;
   }
-  direct_loops().weight_sums(pass);
+  direct_weights_loops().weight_sums(pass);
 }
 
 // Adds to work.weights[group][pair][tap][16].
@@ -227,7 +220,7 @@ void write_weights(const DirectPlan& plan, const float* sums, Array& target, boo
 }  // namespace
 
 bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
-  if (!use_avx2() || geometry.groups != 1) return false;
+  if (!onednn::own_loops_are_faster() || geometry.groups != 1) return false;
   if (x[1] <= kChannelsMax) return weight[0] % kDirectLanes == 0;
   const bool steps = geometry.stride[0] > 1 || geometry.stride[1] > 1;
   return steps && weight[2] * weight[3] > 1 && x[1] % kDirectLanes == 0 &&

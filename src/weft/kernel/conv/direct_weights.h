@@ -2,8 +2,9 @@
 // few channels, as the first one of a network has (oneDNN would fill the channels up to 8 with
 // zeros and multiply those too), and with steps, where oneDNN is slower.
 //
-// Sums of 6 weights for 16 outputs stay in registers while the gradients of some rows, which stay
-// in the first-level cache, pass by; those of the next rows are fetched meanwhile.
+// Sums of 6 weights, or 14 with AVX-512, for 16 outputs stay in registers while the gradients of
+// some rows, which stay in the first-level cache, pass by; those of the next rows are fetched
+// meanwhile.
 // 2 N C O kh kw H' W' flops.
 // Deterministic: the same bits for any thread count.
 #pragma once

@@ -1,7 +1,10 @@
-// The inner loops of direct_weights.h, with AVX2.
+// The inner loops of direct_weights.h, one build for each instruction set. Those with fused
+// multiplications give the same bits.
 #pragma once
 
 #include <cstdint>
+
+#include "weft/base/isa/isa_loops.h"
 
 namespace weft {
 
@@ -37,8 +40,6 @@ struct DirectWeightsLoops {
   void (*mask)(const Mask& mask, float* g, float* bias_sums);
 };
 
-#if defined(__x86_64__)
-extern const DirectWeightsLoops kDirectWeightsLoopsAvx2;
-#endif
+WEFT_LOOPS(DirectWeightsLoops, direct_weights_loops)
 
 }  // namespace weft

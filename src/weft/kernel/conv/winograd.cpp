@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "weft/base/isa/isa.h"
+#include "weft/array/launch_watch.h"
 #include "weft/base/parallel.h"
+#include "weft/kernel/conv/conv_onednn.h"
+#include "weft/kernel/conv/winograd_filters.h"
 #include "weft/kernel/conv/winograd_loops.h"
+#include "weft/kernel/conv/winograd_matrices.h"
 #include "weft/kernel/conv/winograd_plan.h"
 #include "weft/kernel/core/onednn.h"
 #include "weft/kernel/core/prepared_weights.h"
@@ -22,52 +25,6 @@ constexpr std::int64_t kTilesMin = 4;
 // worth four times their memory to keep the result.
 constexpr std::int64_t kTilesKept = 128;
 
-const WinogradLoops& winograd_loops() {
-#if defined(__x86_64__)
-  return kWinogradLoopsAvx2;
-#else
-  check_failed(__FILE__, __LINE__, "applies()");
-#endif
-}
-
-class Floats {
- public:
-  explicit Floats(std::int64_t count)
-      : storage_(Storage::allocate(static_cast<std::size_t>(count) * sizeof(float))) {}
-  float* data() const { return static_cast<float*>(storage_->data()); }
-
- private:
-  std::shared_ptr<Storage> storage_;
-};
-
-// For each position `panels` panels of `rows` rows of 16 floats.
-class Matrices {
- public:
-  // The step is odd in cache lines, so that the positions do not fall into one set of the cache.
-  Matrices(std::int64_t panels, std::int64_t rows)
-      : step_(panels * rows * kPanel + kPanel), floats_(kWinogradPositions * step_) {}
-  // Panels of another number of rows share the memory.
-  void use_rows(std::int64_t rows) { rows_ = rows; }
-  float* at(std::int64_t position, std::int64_t panel, std::int64_t row = 0) const {
-    return floats_.data() + position * step_ + (panel * rows_ + row) * kPanel;
-  }
-  WinogradPanel panel(std::int64_t index, std::int64_t row = 0) const {
-    return {at(0, index, row), step_};
-  }
-  std::int64_t panel_step() const { return rows_ * kPanel; }
-
- private:
-  std::int64_t step_;
-  Floats floats_;
-  std::int64_t rows_ = 0;
-};
-
-Matrices matrices(std::int64_t panels, std::int64_t rows) {
-  Matrices result(panels, rows);
-  result.use_rows(rows);
-  return result;
-}
-
 std::int64_t most_tiles(const WinogradPlan& plan, const std::vector<Group>& groups) {
   std::int64_t most = 0;
   for (const Group& group : groups) most = std::max(most, plan.tiles(group));
@@ -79,7 +36,7 @@ float* raw_floats(const Array& array) { return static_cast<float*>(array.raw_dat
 WinogradImage image_of(const Array& blocked, std::int64_t index) {
   const Shape& shape = blocked.shape();
   const std::int64_t size = shape[1] * shape[2] * shape[3];
-  return {raw_floats(blocked) + index * size, shape[1] / kWinogradLanes, shape[2], shape[3]};
+  return {raw_floats(blocked) + index * size, shape[1] / kWinogradBlock, shape[2], shape[3]};
 }
 
 // Calls body(image, panel in [0, panels), first tile) for each image of a group, in parallel.
@@ -98,67 +55,10 @@ void transform_inputs(const WinogradPlan& plan, const Group& group, const Array&
                       std::int64_t first_panel, std::int64_t panels, const Matrices& out) {
   for_each_image(plan, group, panels,
                  [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
-                   winograd_loops().input(image_of(x, image), first_panel + panel,
-                                          plan.tiles_of(group), out.panel(panel, tile));
+                   winograd_transforms().input(image_of(x, image), first_panel + panel,
+                                               plan.tiles_of(group), out.panel(panel, tile));
                  });
 }
-
-// How filters [O, C, 3, 3] are read: those of one panel lie lane_step apart, rows row_step.
-struct FilterOrder {
-  float* data;
-  std::int64_t lane_step;
-  std::int64_t row_step;
-  std::int64_t lanes;  // of all panels
-  std::int64_t rows;
-};
-
-constexpr std::int64_t kFilterFloats = 9;
-constexpr std::int64_t kBlockFloats = kPanel * kFilterFloats;
-
-// The filters of 16 lanes and up to 16 rows, side by side: where lanes lie far apart, they are read
-// and written in runs, not one filter of each in turn.
-class FilterBlock {
- public:
-  FilterBlock(const FilterOrder& order, std::int64_t first_lane, std::int64_t first_row)
-      : order_(order),
-        first_(order.data + first_lane * order.lane_step + first_row * order.row_step),
-        lanes_(std::min(kPanel, order.lanes - first_lane)),
-        rows_(std::clamp<std::int64_t>(order.rows - first_row, 0, kPanel)),
-        copied_(order.row_step == kFilterFloats) {}
-
-  std::int64_t rows() const { return rows_; }
-  WinogradFilters row(std::int64_t row) {
-    if (copied_) return {values_ + row * kFilterFloats, kBlockFloats, lanes_};
-    return {first_ + row * order_.row_step, order_.lane_step, lanes_};
-  }
-  bool copied() const { return copied_; }
-
-  void read() {
-    if (!copied_) return;
-    for (std::int64_t lane = 0; lane < lanes_; ++lane) {
-      std::copy_n(first_ + lane * order_.lane_step, rows_ * kFilterFloats,
-                  values_ + lane * kBlockFloats);
-    }
-  }
-  void write(bool accumulate) const {
-    if (!copied_) return;
-    for (std::int64_t lane = 0; lane < lanes_; ++lane) {
-      const float* const from = values_ + lane * kBlockFloats;
-      float* const to = first_ + lane * order_.lane_step;
-      for (std::int64_t i = 0; i < rows_ * kFilterFloats; ++i) {
-        to[i] = accumulate ? to[i] + from[i] : from[i];
-      }
-    }
-  }
-
- private:
-  const FilterOrder& order_;
-  float* first_;
-  std::int64_t lanes_;
-  std::int64_t rows_;
-  bool copied_;
-  float values_[kPanel * kBlockFloats];
-};
 
 // Panels [first, first + panels) of the transformed filters; rows behind the last are zeros.
 void transform_weights(const FilterOrder& order, std::int64_t first, std::int64_t panels,
@@ -173,7 +73,7 @@ void transform_weights(const FilterOrder& order, std::int64_t first, std::int64_
       for (std::int64_t r = 0; r < kPanel; ++r) {
         WinogradFilters filters{nullptr, 0, 0};
         if (r < block.rows()) filters = block.row(r);
-        winograd_loops().weights(filters, out.panel(panel, row + r));
+        winograd_transforms().weights(filters, out.panel(panel, row + r));
       }
     }
   });
@@ -182,15 +82,18 @@ void transform_weights(const FilterOrder& order, std::int64_t first, std::int64_
 // out = in times weights at every position, for `panels` panels of results.
 void multiply(const Matrices& in, std::int64_t in_panels, const Matrices& weights,
               std::int64_t panels, std::int64_t tiles, const Matrices& out) {
+  const WinogradProducts& loops = winograd_products();
   const std::int64_t depth = in_panels * kPanel;
-  parallel_for(kWinogradPositions * panels, 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t each = up(panels, loops.panels);
+  parallel_for(kWinogradPositions * each, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t position = i / panels;
-      const std::int64_t panel = i % panels;
+      const std::int64_t position = i / each;
+      const std::int64_t panel = i % each * loops.panels;
       for (std::int64_t k = 0; k < depth; k += kDepth) {
-        winograd_loops().multiply({in.at(position, k / kPanel), in.panel_step(),
-                                   weights.at(position, panel, k), out.at(position, panel), tiles,
-                                   std::min(kDepth, depth - k), k > 0});
+        loops.multiply(
+            {in.at(position, k / kPanel), in.panel_step(), weights.at(position, panel, k),
+             weights.panel_step(), out.at(position, panel), out.panel_step(),
+             std::min(loops.panels, panels - panel), tiles, std::min(kDepth, depth - k), k > 0});
       }
     }
   });
@@ -214,8 +117,8 @@ void transform_gradients(const Backward& work, const Group& group, bool with_sum
         const float* const y = work.y.defined() ? image_of(work.y, image).data : nullptr;
         float* const sums =
             with_sums ? work.bias_sums + (image * panels + panel) * kPanel : nullptr;
-        winograd_loops().output_gradient({image_of(work.dy, image), y, sums}, panel,
-                                         work.plan.tiles_of(group), out.panel(panel, tile));
+        winograd_transforms().output_gradient({image_of(work.dy, image), y, sums}, panel,
+                                              work.plan.tiles_of(group), out.panel(panel, tile));
       });
 }
 
@@ -228,14 +131,17 @@ struct Factor {
 // sums[p][input panel of the chunk * out_panels + out panel][input][output] (+)= the products.
 void multiply_transposed(const Factor& in, const Factor& gradients, std::int64_t tiles,
                          bool accumulate, const Matrices& sums) {
+  const WinogradProducts& loops = winograd_products();
   parallel_for(kWinogradPositions * in.panels, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t position = i / in.panels;
       const std::int64_t panel = i % in.panels;
-      for (std::int64_t o = 0; o < gradients.panels; ++o) {
-        winograd_loops().multiply_transposed(
+      for (std::int64_t o = 0; o < gradients.panels; o += loops.panels) {
+        loops.multiply_transposed(
             {in.matrices.at(position, panel), 0, gradients.matrices.at(position, o),
-             sums.at(position, panel * gradients.panels + o), tiles, 0, accumulate});
+             gradients.matrices.panel_step(), sums.at(position, panel * gradients.panels + o),
+             sums.panel_step(), std::min(loops.panels, gradients.panels - o), tiles, 0,
+             accumulate});
       }
     }
   });
@@ -250,8 +156,8 @@ void gather_weights(const WinogradPlan& plan, const Matrices& sums, std::int64_t
       const std::int64_t input = (first + i / plan.out_panels) * kPanel;
       FilterBlock block(order, out * kPanel, input);
       for (std::int64_t r = 0; r < block.rows(); ++r) {
-        winograd_loops().weights_gradient(sums.panel(i, r), block.row(r),
-                                          accumulate && !block.copied());
+        winograd_transforms().weights_gradient(sums.panel(i, r), block.row(r),
+                                               accumulate && !block.copied());
       }
       block.write(accumulate);
     }
@@ -328,8 +234,8 @@ void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeig
       multiply(gradients, plan.out_panels, weights, panels, count, tiles);
       for_each_image(
           plan, group, panels, [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
-            winograd_loops().input_gradient(tiles.panel(panel, tile), plan.tiles_of(group),
-                                            image_of(work.dx, image), first + panel);
+            winograd_transforms().input_gradient(tiles.panel(panel, tile), plan.tiles_of(group),
+                                                 image_of(work.dx, image), first + panel);
           });
     }
     if (wants_weight) {
@@ -344,8 +250,8 @@ void backward_chunks(const Backward& work, const Array& weight, const Conv2dWeig
 
 bool applies(const Shape& x, const Shape& weight, const Conv2dGeometry& geometry) {
   const Conv2dGeometry plain{.padding = geometry.padding};
-  if (!use_avx2() || !(geometry == plain) || weight[2] != 3 || weight[3] != 3 ||
-      weight[0] % kWinogradLanes != 0 || weight[1] % kWinogradLanes != 0 || x[1] != weight[1]) {
+  if (!onednn::own_loops_are_faster() || !(geometry == plain) || weight[2] != 3 || weight[3] != 3 ||
+      weight[0] % kWinogradBlock != 0 || weight[1] % kWinogradBlock != 0 || x[1] != weight[1]) {
     return false;
   }
   const Shape y = conv2d_shape(x, weight, geometry);
@@ -388,9 +294,9 @@ void conv2d_forward(const Array& given, const Array& given_weight, const Array& 
       multiply(tiles, plan.in_panels, weights, panels, count, results);
       for_each_image(
           plan, group, panels, [&](std::int64_t image, std::int64_t panel, std::int64_t tile) {
-            winograd_loops().output(results.panel(panel, tile), plan.tiles_of(group),
-                                    {padded_bias.data() + (first + panel) * kPanel, relu},
-                                    image_of(y, image), first + panel);
+            winograd_transforms().output(results.panel(panel, tile), plan.tiles_of(group),
+                                         {padded_bias.data() + (first + panel) * kPanel, relu},
+                                         image_of(y, image), first + panel);
           });
     }
   }

@@ -2,7 +2,7 @@
 // results instead of 144. For conv.cpp; f32, no shape here is empty.
 //
 // IMPLEMENTATION: Lavin, Gray, "Fast algorithms for convolutional neural networks", CVPR 2016,
-// section 4.1, F(4x4, 3x3), with other points (winograd_avx2.cpp); the gradients are the adjoints
+// section 4.1, F(4x4, 3x3), with other points (winograd_lines.inc); the gradients are the adjoints
 // of the same three transforms, so they share the transformed tiles. Images and results are in
 // blocks of 8 channels. Tiles go through all steps in groups, and the filters of large layers in
 // chunks, so that transformed values stay in the caches. For N images of T tiles, C and O channels

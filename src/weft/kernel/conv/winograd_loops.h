@@ -1,9 +1,12 @@
-// The loops of winograd.h: transforms between images in blocks of 8 channels and panels of 16
-// channels, one for each of the 36 positions of a transformed tile, and products of panels. AVX2
-// only: other processors convolve in oneDNN.
+// The loops of winograd.h, one build for each instruction set: transforms between images in blocks
+// of 8 channels and panels of 16 channels, one for each of the 36 positions of a transformed tile,
+// and products of panels. Those with fused multiplications give the same bits, whatever their
+// width.
 #pragma once
 
 #include <cstdint>
+
+#include "weft/base/isa/isa_loops.h"
 
 namespace weft {
 
@@ -11,6 +14,8 @@ inline constexpr std::int64_t kWinogradPositions = 36;
 // Results of a tile along each axis.
 inline constexpr std::int64_t kWinogradTile = 4;
 inline constexpr std::int64_t kWinogradPanel = 16;
+// Channels of a block of an image.
+inline constexpr std::int64_t kWinogradBlock = 8;
 
 // One image of `blocks` blocks of 8 channels.
 struct WinogradImage {
@@ -44,18 +49,22 @@ struct WinogradFilters {
   std::int64_t count;
 };
 
-// c[t][j] (+)= sum over k of a's panels [k / 16][t][k % 16], `a_step` apart, times b[k][j]; 16 j.
+// c[t][j] (+)= sum over k of a's panels [k / 16][t][k % 16], `a_step` apart, times b[k][j]; 16 j of
+// one panel, or of as many as WinogradProducts::panels, `b_next` and `c_next` floats apart.
 struct WinogradProduct {
   const float* a;
   std::int64_t a_step;
   const float* b;
+  std::int64_t b_next;
   float* c;
+  std::int64_t c_next;
+  std::int64_t panels;
   std::int64_t tiles;
   std::int64_t depth;  // a multiple of 16
   bool accumulate;
 };
 
-struct WinogradLoops {
+struct WinogradTransforms {
   // B^T d B of each 6x6 window of the channels of `panel`.
   void (*input)(const WinogradImage& x, std::int64_t panel, const WinogradTiles& tiles,
                 const WinogradPanel& out);
@@ -83,13 +92,17 @@ struct WinogradLoops {
   // The adjoint, to the filters, or added to them.
   void (*weights_gradient)(const WinogradPanel& in, const WinogradFilters& filters,
                            bool accumulate);
+};
+
+struct WinogradProducts {
+  // Panels of b and c that a product takes at most: one or two.
+  std::int64_t panels;
   void (*multiply)(const WinogradProduct& product);
-  // c[i][j] (+)= sum over tiles t of a[t][i] b[t][j]: 16 by 16.
+  // c[i][j] (+)= sum over tiles t of a[t][i] b[t][j]: 16 by 16 for each panel of b.
   void (*multiply_transposed)(const WinogradProduct& product);
 };
 
-#if defined(__x86_64__)
-extern const WinogradLoops kWinogradLoopsAvx2;
-#endif
+WEFT_LOOPS(WinogradTransforms, winograd_transforms)
+WEFT_LOOPS(WinogradProducts, winograd_products)
 
 }  // namespace weft

@@ -11,7 +11,6 @@
 
 namespace weft::winograd {
 
-inline constexpr std::int64_t kWinogradLanes = 8;
 inline constexpr std::int64_t kPanel = kWinogradPanel;
 // Transformed filters of one chunk: what a third-level cache holds beside the tiles.
 inline constexpr std::int64_t kChunkBytes = 5 << 20;

@@ -1,5 +1,5 @@
 // RowKernels: the innermost loops of the elementwise, reduction, softmax and dropout kernels over
-// raw memory, compiled once for each instruction set.
+// raw memory, compiled once for each instruction set (rows_loops.cpp).
 //
 // For this folder. Every loop gives the same bits in each build: no contraction, and sums have a
 // fixed number of lanes. Index 0 of the second dimension is f32, 1 is f64 (2 bf16, 3 f16 for

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "weft/array/launch.h"
-#include "weft/base/isa/isa.h"
 #include "weft/base/parallel.h"
 #include "weft/kernel/core/onednn.h"
 #include "weft/kernel/pool/pool_loops.h"
@@ -20,8 +19,6 @@ struct Plane {
   std::int64_t height;
   std::int64_t width;
 };
-
-constexpr std::int64_t kPoolBlock = 8;
 
 // The part of a window along one axis that lies on the image.
 struct PoolSpan {
@@ -245,14 +242,14 @@ bool small_window(const Pool2dGeometry& geometry) {
   return geometry.kernel[0] * geometry.kernel[1] <= 256;
 }
 
-[[maybe_unused]] PoolPlane pool_plane(const PoolPlanes& planes, const Pool2dGeometry& geometry) {
+PoolPlane pool_plane(const PoolPlanes& planes, const Pool2dGeometry& geometry) {
   return {planes.in.height,   planes.in.width,    planes.out.height,  planes.out.width,
           geometry.kernel[0], geometry.kernel[1], geometry.stride[0], geometry.stride[1]};
 }
 
 // Whether the loops of pool_loops.h do it.
-[[maybe_unused]] bool has_blocks(std::int64_t block, const Pool2dGeometry& geometry) {
-  return block == kPoolBlock && use_avx2() && small_window(geometry) && geometry.padding[0] == 0 &&
+bool has_blocks(std::int64_t block, const Pool2dGeometry& geometry) {
+  return block == kPoolLanes && small_window(geometry) && geometry.padding[0] == 0 &&
          geometry.padding[1] == 0 && !geometry.ceil_mode;
 }
 
@@ -265,17 +262,15 @@ void max_forward(const Array& x, const Pool2dGeometry& geometry, Array& y, Array
   const std::int64_t block = channel_block(x);
   const PoolPlanes planes = planes_of(x.shape(), y.shape(), block);
   const bool with_winners = winners.defined();
-#if defined(__x86_64__)
   if (has_blocks(block, geometry)) {
     for_each_pool_plane(planes, [&](std::int64_t plane) {
-      const std::int64_t at = plane * planes.out_size() * kPoolBlock;
-      kPoolLoopsAvx2.max_forward(
-          pool_plane(planes, geometry), values<float>(x) + plane * planes.in_size() * kPoolBlock,
+      const std::int64_t at = plane * planes.out_size() * kPoolLanes;
+      pool_loops().max_forward(
+          pool_plane(planes, geometry), values<float>(x) + plane * planes.in_size() * kPoolLanes,
           values<float>(y) + at, with_winners ? values<std::uint8_t>(winners) + at : nullptr);
     });
     return;
   }
-#endif
   with_lanes(x.dtype(), block, [&](auto zero, auto lanes) {
     using T = decltype(zero);
     constexpr int kLanes = decltype(lanes)::value;
@@ -300,17 +295,15 @@ void max_backward(const Array& dy, const Array& winners, const Pool2dGeometry& g
                   Array& dx) {
   const std::int64_t block = channel_block(dy);
   const PoolPlanes planes = planes_of(dx.shape(), dy.shape(), block);
-#if defined(__x86_64__)
   if (has_blocks(block, geometry) && geometry.stride == geometry.kernel) {
     for_each_pool_plane(planes, [&](std::int64_t plane) {
-      const std::int64_t at = plane * planes.out_size() * kPoolBlock;
-      kPoolLoopsAvx2.max_backward(pool_plane(planes, geometry), values<float>(dy) + at,
-                                  values<std::uint8_t>(winners) + at,
-                                  values<float>(dx) + plane * planes.in_size() * kPoolBlock);
+      const std::int64_t at = plane * planes.out_size() * kPoolLanes;
+      pool_loops().max_backward(pool_plane(planes, geometry), values<float>(dy) + at,
+                                values<std::uint8_t>(winners) + at,
+                                values<float>(dx) + plane * planes.in_size() * kPoolLanes);
     });
     return;
   }
-#endif
   with_lanes(dy.dtype(), block, [&](auto zero, auto lanes) {
     using T = decltype(zero);
     constexpr int kLanes = decltype(lanes)::value;

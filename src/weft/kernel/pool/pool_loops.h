@@ -1,10 +1,15 @@
-// max_pool2d over one plane of 8 channels side by side, with AVX2; pool.cpp has the loops for all
-// other cases.
+// max_pool2d over one plane of 8 channels side by side, one build for each instruction set;
+// pool.cpp has the loops for all other cases.
 #pragma once
 
 #include <cstdint>
 
+#include "weft/base/isa/isa_loops.h"
+
 namespace weft {
+
+// Channels side by side.
+inline constexpr std::int64_t kPoolLanes = 8;
 
 // Windows are inside the plane: no padding. Rows and columns of pixels of 8 floats.
 struct PoolPlane {
@@ -26,8 +31,6 @@ struct PoolLoops {
                        float* dx);
 };
 
-#if defined(__x86_64__)
-extern const PoolLoops kPoolLoopsAvx2;
-#endif
+WEFT_MEMORY_LOOPS(PoolLoops, pool_loops)
 
 }  // namespace weft

@@ -1,13 +1,16 @@
 #include "weft/kernel/pool/pool.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "weft/base/parallel.h"
 #include "weft/base/rng.h"
+#include "weft/base/testing/test_isa_loops.h"
 #include "weft/kernel/conv/conv.h"
+#include "weft/kernel/pool/pool_loops.h"
 
 namespace weft::pool_test {
 namespace {
@@ -86,6 +89,45 @@ TEST(Pool2d, HasTheSameBitsForAnyThreadCount) {
   }
   set_thread_count(1);
   EXPECT_EQ(results[0], results[1]);
+}
+
+TEST(PoolLoops, AllInstructionSetsAgree) {
+  for (const std::int64_t kernel : {1, 2, 3}) {
+    const PoolPlane plane{7, 8, 7 / kernel, 8 / kernel, kernel, kernel, kernel, kernel};
+    const auto in_floats = static_cast<std::size_t>(plane.in_height * plane.in_width * kPoolLanes);
+    const auto out_floats =
+        static_cast<std::size_t>(plane.out_height * plane.out_width * kPoolLanes);
+    Rng rng(4);
+    std::vector<float> x(in_floats);
+    for (float& value : x) value = static_cast<float>(rng.below(9)) - 4.0F;
+    std::vector<std::vector<float>> first;
+    for (const auto& [isa, loops] : loops_that_run(pool_loops_tables)) {
+      std::vector<float> y(out_floats);
+      std::vector<std::uint8_t> winners(out_floats);
+      loops->max_forward(plane, x.data(), y.data(), winners.data());
+      std::vector<float> dx(in_floats, 7.0F);
+      loops->max_backward(plane, y.data(), winners.data(), dx.data());
+      const std::vector<std::vector<float>> all{
+          y, std::vector<float>(winners.begin(), winners.end()), dx};
+      if (first.empty()) first = all;
+      EXPECT_EQ(all, first) << "instruction set " << static_cast<int>(isa);
+    }
+  }
+}
+
+TEST(PoolLoops, NaNStays) {
+  const PoolPlane plane{2, 2, 1, 1, 2, 2, 2, 2};
+  for (const auto& [isa, loops] : loops_that_run(pool_loops_tables)) {
+    std::vector<float> x(4 * kPoolLanes, 1.0F);
+    x[kPoolLanes + 3] = std::numeric_limits<float>::quiet_NaN();
+    std::vector<float> y(kPoolLanes);
+    std::vector<std::uint8_t> winners(kPoolLanes);
+    loops->max_forward(plane, x.data(), y.data(), winners.data());
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      EXPECT_EQ(y[i] == 1.0F, i != 3);
+      EXPECT_EQ(winners[i], i == 3 ? 1 : 0);
+    }
+  }
 }
 
 }  // namespace
